@@ -1,0 +1,168 @@
+package patch
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sergi/go-diff/diffmatchpatch"
+)
+
+// Unified returns the unified diff of two texts by lines, "" when they are equal: what "diff -u" prints and "patch" reads,
+// a text without a line end at its end included. context is the number of unchanged lines shown around a change.
+func Unified(oldName, newName, old, new string, context int) string {
+	a, b := splitLines(old), splitLines(new)
+	changes := changesOf(a, b)
+	if len(changes) == 0 {
+		return ""
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "--- %s\n+++ %s\n", fileName(oldName), fileName(newName))
+	for _, h := range hunks(changes, max(0, context)) {
+		h.write(&out, a, b, max(0, context))
+	}
+	return out.String()
+}
+
+// Stat counts the lines that Unified shows as added and removed.
+func Stat(old, new string) (added, removed int) {
+	for _, c := range changesOf(splitLines(old), splitLines(new)) {
+		added += c.newEnd - c.newStart
+		removed += c.oldEnd - c.oldStart
+	}
+	return added, removed
+}
+
+// fileName writes a name so that readers of diffs see where it ends: a tab after one with spaces, as git has it.
+func fileName(name string) string {
+	name = strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(name)
+	if strings.Contains(name, " ") {
+		name += "\t"
+	}
+	return name
+}
+
+// splitLines cuts a text behind every line end.
+func splitLines(s string) []string {
+	lines := strings.SplitAfter(s, "\n")
+	if lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}
+
+// change says that the lines of one text from oldStart to before oldEnd became those of the other.
+type change struct {
+	oldStart, oldEnd, newStart, newEnd int
+}
+
+// changesOf returns the changes between two lists of lines, in order and apart.
+func changesOf(a, b []string) []change {
+	var out []change
+	at := pair{}
+	for _, p := range append(sameLines(a, b), pair{len(a), len(b)}) {
+		if p != at {
+			out = append(out, change{at.i, p.i, at.j, p.j})
+		}
+		at = pair{p.i + 1, p.j + 1}
+	}
+	return out
+}
+
+// small is the number of lines up to which the plain O(ND) comparison serves, at worst some 10^7 steps. A longer text is
+// first cut at the lines that are found once on either side (patience diff).
+const small = 8_000
+
+func sameLines(a, b []string) []pair {
+	in := interner{}
+	x, y := make([]int, len(a)), make([]int, len(b))
+	for i, s := range a {
+		x[i] = in.number(s)
+	}
+	for j, s := range b {
+		y[j] = in.number(s)
+	}
+	if len(a)+len(b) <= small {
+		return compare(x, y)
+	}
+	var out []pair
+	at := pair{}
+	for _, p := range append(anchors(x, y), pair{len(x), len(y)}) {
+		for _, q := range between(x[at.i:p.i], y[at.j:p.j]) {
+			out = append(out, pair{at.i + q.i, at.j + q.j})
+		}
+		if p.i < len(x) {
+			out = append(out, p)
+		}
+		at = pair{p.i + 1, p.j + 1}
+	}
+	return out
+}
+
+func between(x, y []int) []pair {
+	if len(x)+len(y) <= small {
+		return compare(x, y)
+	}
+	return common(x, y)
+}
+
+// anchors returns the lines found once on either side, as many as are in order.
+func anchors(x, y []int) []pair {
+	inX, inY := places(x), places(y)
+	once := func(list []int) (at, items []int) {
+		for i, v := range list {
+			if len(inX[v]) == 1 && len(inY[v]) == 1 {
+				at, items = append(at, i), append(items, v)
+			}
+		}
+		return at, items
+	}
+	atX, onceX := once(x)
+	atY, onceY := once(y)
+	var out []pair
+	for _, p := range common(onceX, onceY) {
+		out = append(out, pair{atX[p.i], atY[p.j]})
+	}
+	return out
+}
+
+// compare returns the equal lines of a shortest edit script (Myers 1986).
+func compare(x, y []int) []pair {
+	if len(x) == 0 || len(y) == 0 {
+		return nil
+	}
+	d := diffmatchpatch.New()
+	d.DiffTimeout = 0 // no clock: equal input, equal output
+	local := map[int]rune{}
+	var out []pair
+	i, j := 0, 0
+	for _, e := range d.DiffMainRunes(runes(x, local), runes(y, local), false) {
+		n := len([]rune(e.Text))
+		switch e.Type {
+		case diffmatchpatch.DiffDelete:
+			i += n
+		case diffmatchpatch.DiffInsert:
+			j += n
+		case diffmatchpatch.DiffEqual:
+			for range n {
+				out = append(out, pair{i, j})
+				i, j = i+1, j+1
+			}
+		}
+	}
+	return out
+}
+
+// runes names every number by a rune, for that is what go-diff compares. There are at most small of them, far below the
+// surrogates, which do not survive its way through strings.
+func runes(list []int, local map[int]rune) []rune {
+	out := make([]rune, len(list))
+	for i, v := range list {
+		r, ok := local[v]
+		if !ok {
+			r = rune(len(local) + 1)
+			local[v] = r
+		}
+		out[i] = r
+	}
+	return out
+}

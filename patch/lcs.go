@@ -1,0 +1,133 @@
+package patch
+
+import (
+	"slices"
+	"sort"
+)
+
+// pair says that item i of one list is item j of the other.
+type pair struct{ i, j int }
+
+// exactly bounds the pairs of equal items for which common is exact. Where a list repeats itself more than that (a thousand
+// equal blocks against a thousand), every item is compared only with those of nearly the same rank among its equals.
+const (
+	exactly = 1 << 20
+	nearby  = 16
+)
+
+// common returns a longest common subsequence of two lists, in order. It is Hunt and Szymanski's algorithm (1977):
+// O((r+n) log n) for r pairs of equal items, so linear in practice where items are mostly distinct.
+func common(a, b []int) []pair {
+	head := 0
+	for head < len(a) && head < len(b) && a[head] == b[head] {
+		head++
+	}
+	foot := 0
+	for foot < len(a)-head && foot < len(b)-head && a[len(a)-1-foot] == b[len(b)-1-foot] {
+		foot++
+	}
+	out := make([]pair, 0, head+foot)
+	for k := range head {
+		out = append(out, pair{k, k})
+	}
+	for _, p := range chase(a[head:len(a)-foot], b[head:len(b)-foot]) {
+		out = append(out, pair{p.i + head, p.j + head})
+	}
+	for k := foot; k > 0; k-- {
+		out = append(out, pair{len(a) - k, len(b) - k})
+	}
+	return out
+}
+
+// step is the last pair of a chain of pairs that rise in both lists; before is where the chain goes on, or -1.
+type step struct {
+	pair
+	before int
+}
+
+// chase keeps, for every length, the chain whose last j is lowest, and prolongs them item by item of a.
+func chase(a, b []int) []pair {
+	var steps []step
+	var ends []int // ends[k]: the step that ends the best chain of k+1 pairs
+	equal := equals(a, b)
+	for i := range a {
+		js := equal(i)
+		for n := len(js) - 1; n >= 0; n-- { // downwards, so that one i is used once
+			j := js[n]
+			k := sort.Search(len(ends), func(k int) bool { return steps[ends[k]].j >= j })
+			s := step{pair: pair{i, j}, before: -1}
+			if k > 0 {
+				s.before = ends[k-1]
+			}
+			if k == len(ends) {
+				ends = append(ends, 0)
+			}
+			ends[k] = len(steps)
+			steps = append(steps, s)
+		}
+	}
+	if len(ends) == 0 {
+		return nil
+	}
+	var out []pair
+	for at := ends[len(ends)-1]; at >= 0; at = steps[at].before {
+		out = append(out, steps[at].pair)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// equals returns a function that gives the places in b, rising, that hold a[i]; it is to be called for every i in order.
+func equals(a, b []int) func(i int) []int {
+	in := places(b)
+	times := map[int]int{}
+	for _, v := range a {
+		times[v]++
+	}
+	r := 0
+	for v, n := range times {
+		r += n * len(in[v])
+	}
+	if r <= exactly {
+		return func(i int) []int { return in[a[i]] }
+	}
+	rank := map[int]int{}
+	return func(i int) []int {
+		v := a[i]
+		all := in[v]
+		at := rank[v] * len(all) / times[v]
+		rank[v]++
+		return all[max(0, at-nearby):min(len(all), at+nearby+1)]
+	}
+}
+
+// places returns where in a list each item is, rising.
+func places(list []int) map[int][]int {
+	out := make(map[int][]int, len(list))
+	for i, v := range list {
+		out[v] = append(out[v], i)
+	}
+	return out
+}
+
+// commonLength returns the length of a longest common subsequence. Short lists, which blocks mostly are, take a plain
+// table: no maps, no memory to speak of.
+func commonLength(a, b []int) int {
+	if len(a)*len(b) > 1<<14 {
+		return len(common(a, b))
+	}
+	row := make([]int, len(b)+1)
+	for _, x := range a {
+		diagonal := 0
+		for j, y := range b {
+			above := row[j+1]
+			if x == y {
+				row[j+1] = diagonal + 1
+			} else {
+				row[j+1] = max(above, row[j])
+			}
+			diagonal = above
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,106 @@
+package patch
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestMarkdown(t *testing.T) {
+	text := strings.ReplaceAll(`# Title
+
+'''python
+x = 1
+
+y = 2
+'''
+
+    indented = "is not code"
+
+'''bash
+ls
+'''
+
+~~~py name=load
+import os
+~~~
+
+'''{python}
+%time x
+'''
+
+'''{code-cell} ipython3
+:tags: [hide]
+:name: cell
+
+z = 3
+'''
+
+'''{code-cell}
+---
+tags: [a]
+---
+def f():
+    pass
+'''
+
+'''{code-cell} r
+y <- 1
+'''
+
+1. in a list
+
+   '''python3 {#own .line title="Own title"}
+   if a:
+       b()
+   '''
+
+> '''Python id='q'
+> q = 1
+>
+> r = 2
+> '''
+
+'''{.python #pandoc}
+p = (1
+'''
+
+'''{python load-data, echo=FALSE}
+l = 1
+'''
+
+'''python
+'''
+
+'''
+plain
+'''
+
+'''python
+open = 1
+`, "'''", "```")
+	p := mustParse(t, "a.md", text)
+	want := []Block{
+		{Dialect: Python, Source: "x = 1\n\ny = 2", Line: 4},
+		{Title: "load", Dialect: Python, Source: "import os", Line: 16},
+		{Dialect: IPython, Source: "%time x", Line: 20},
+		{Title: "cell", Dialect: IPython, Source: "z = 3", Line: 27},
+		{Title: "f", Dialect: IPython, Source: "def f():\n    pass", Line: 34},
+		{ID: "own", Title: "Own title", Dialect: Python, Source: "if a:\n    b()", Line: 45},
+		{ID: "q", Dialect: Python, Source: "q = 1\n\nr = 2", Line: 50},
+		{ID: "pandoc", Dialect: Python, Source: "p = (1", Line: 56},
+		{Title: "load-data", Dialect: IPython, Source: "l = 1", Line: 60},
+		{Dialect: Python, Source: "open = 1", Line: 71},
+	}
+	if d := cmp.Diff(want, p.Blocks); d != "" {
+		t.Errorf("blocks (-want +got):\n%s", d)
+	}
+}
+
+func TestMarkdownOnWindows(t *testing.T) {
+	p := mustParse(t, "a.markdown", "\ufeff# T\r\n\r\n```python\r\nx = 1\r\ny = 2\r\n```\r\n")
+	if d := cmp.Diff([]shape{{4, "", "x = 1\r\ny = 2"}}, shapes(p)); d != "" {
+		t.Errorf("blocks (-want +got):\n%s", d)
+	}
+}

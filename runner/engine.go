@@ -1,0 +1,172 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Config is what an Engine works with.
+type Config struct {
+	Store     *state.Store
+	Workspace string      // the folder the program runs in; absolute
+	File      string      // the program's own file, for __file__; "" when it has none
+	Python    Interpreter // see FindPython and Identify
+	Seed      uint64      // of random and numpy.random, for programs that do not seed them
+	Observe   string      // "static" forces the observation of CPython before 3.12
+	Environ   []string    // of the program, NAME=value
+	Files     map[string]FileRecord
+}
+
+// Engine plans and runs programs of one session. It is not safe for concurrent use.
+type Engine struct {
+	cfg     Config
+	options keyOptions
+	world   *world
+	facts   map[state.Digest]*depgraph.Facts
+	environ map[string]string
+	kernel  *kernel
+	mirror  mirror
+	spool   string
+}
+
+// New returns an engine. No interpreter is started until one is needed.
+func New(cfg Config) (*Engine, error) {
+	workspace, err := filepath.EvalSymlinks(cfg.Workspace)
+	if err != nil {
+		return nil, fmt.Errorf("workspace: %w", err)
+	}
+	cfg.Workspace = workspace
+	environ := map[string]string{}
+	for _, line := range cfg.Environ {
+		if name, value, ok := strings.Cut(line, "="); ok && name != "" && !strings.HasPrefix(name, "XSTATE_") {
+			environ[name] = value
+		}
+	}
+	environ["PYTHONHASHSEED"] = "0"
+	delete(environ, "PYTHONSAFEPATH")
+	delete(environ, "PYTHONSTARTUP")
+	if environ["MPLBACKEND"] == "" {
+		environ["MPLBACKEND"] = "Agg"
+	}
+	if cfg.Files == nil {
+		cfg.Files = map[string]FileRecord{}
+	}
+	return &Engine{
+		cfg:     cfg,
+		options: keyOptions{interpreter: cfg.Python.identity(), seed: cfg.Seed, observe: cfg.Observe},
+		world:   newWorld(cfg.Store, workspace, environ, cfg.Files),
+		facts:   map[state.Digest]*depgraph.Facts{},
+		environ: environ,
+	}, nil
+}
+
+// Files returns what the engine knows of the files that the program writes; it goes with the session.
+func (e *Engine) Files() map[string]FileRecord { return maps.Clone(e.cfg.Files) }
+
+func (e *Engine) analyse(blocks []Block) ([]*unit, []*node) {
+	return analyse(blocks, e.options, e.facts, e.refused)
+}
+
+// traces returns the traces of a code, newest first.
+func (e *Engine) traces(code state.Digest) ([]state.StoredTrace, error) {
+	return e.cfg.Store.Traces(code)
+}
+
+// Close ends the interpreter, if there is one.
+func (e *Engine) Close() error {
+	e.dropKernel()
+	return nil
+}
+
+func (e *Engine) dropKernel() {
+	if e.kernel != nil {
+		e.kernel.stop()
+		e.kernel = nil
+	}
+	e.mirror = newMirror()
+	if e.spool != "" {
+		os.RemoveAll(e.spool)
+		e.spool = ""
+	}
+}
+
+// need starts the kernel if it does not run.
+func (e *Engine) need(ctx context.Context, ipython bool) error {
+	if e.kernel != nil {
+		return nil
+	}
+	folder, err := installDriver(e.cfg.Store.Dir())
+	if err != nil {
+		return err
+	}
+	e.spool, err = os.MkdirTemp("", "xstate-spool-")
+	if err != nil {
+		return fmt.Errorf("make a folder for values in transit: %w", err)
+	}
+	var environ []string
+	for _, name := range slices.Sorted(maps.Keys(e.environ)) {
+		environ = append(environ, name+"="+e.environ[name])
+	}
+	e.mirror = newMirror()
+	store, err := filepath.Abs(e.cfg.Store.Dir())
+	if err != nil {
+		return err
+	}
+	e.kernel, err = startKernel(ctx, e.cfg.Python.Path, folder, environ, kernelOptions{
+		File: e.cfg.File, Folder: e.cfg.Workspace, Spool: e.spool, Store: store, Seed: e.cfg.Seed, Observe: e.cfg.Observe, IPython: ipython,
+	})
+	return err
+}
+
+// compileMemo is CPython's verdict on a block.
+type compileMemo struct {
+	Valid   bool   `json:"valid"`
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+}
+
+func (e *Engine) compileKey(u *unit) string {
+	return string(state.DigestOf(fmt.Appendf(nil, "compile %s %q %s", e.options.interpreter, u.Dialect, u.Version)))
+}
+
+// refused returns the error of a block that parses but that CPython is known not to compile ("return" outside a function).
+func (e *Engine) refused(u *unit) *state.ExecError {
+	data, ok := e.cfg.Store.Memo("compile", e.compileKey(u))
+	if !ok {
+		return nil
+	}
+	var m compileMemo
+	if json.Unmarshal(data, &m) != nil || m.Valid {
+		return nil
+	}
+	return &state.ExecError{Type: m.Type, Message: m.Message, Block: u.ID, Line: m.Line,
+		Traceback: []string{fmt.Sprintf("  File %q, line %d", u.filename(), m.Line), m.Type + ": " + m.Message}}
+}
+
+// compile asks CPython for its verdict on a block, once. It reports whether the block may run.
+func (e *Engine) compile(ctx context.Context, u *unit) (bool, error) {
+	if _, ok := e.cfg.Store.Memo("compile", e.compileKey(u)); ok {
+		return true, nil // a refusal was seen by analyse
+	}
+	var m compileMemo
+	req := map[string]any{"op": "compile", "filename": u.filename(), "future": u.facts.Future}
+	if _, err := e.kernel.request(ctx, req, u.facts.Code, &m, nil); err != nil {
+		return false, err
+	}
+	data, err := json.Marshal(m)
+	if err != nil {
+		return false, err
+	}
+	return m.Valid, e.cfg.Store.PutMemo("compile", e.compileKey(u), data)
+}

@@ -1,0 +1,612 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+const (
+	inlineBytes = 32 << 10 // what travels in a frame; equal to the driver's _INLINE
+	alwaysStore = 1 << 20  // bytes: values up to this are stored whatever they took to compute
+	storeRate   = 200e6    // bytes a second: about what pickling, compressing and writing come to
+)
+
+// execute runs node i from its prior state and records the trace. A name that the node asks for and that was not
+// bound, though it has a value here, is bound and the node run again from its prior state, once for each such name.
+func (w *walk) execute(ctx context.Context, i int) (*state.StoredTrace, error) {
+	return w.executeAt(ctx, i, w.pos, true)
+}
+
+func (w *walk) executeAt(ctx context.Context, i int, p *position, live bool) (*state.StoredTrace, error) {
+	n := w.nodes[i]
+	if err := w.e.need(ctx, w.ipython); err != nil {
+		return nil, err
+	}
+	if ok, err := w.e.compile(ctx, n.unit); err != nil && !errors.Is(err, errKernelDied) {
+		return nil, err
+	} else if err == nil && !ok {
+		return nil, errRestart // the block counts as refused from now on
+	}
+	wanted := w.wanted(p, n)
+	for range 8 {
+		if err := w.before(ctx, p, i, wanted); err != nil {
+			if errors.Is(err, errKernelDied) && ctx.Err() == nil {
+				w.e.dropKernel()
+				return w.died(p, n, "while its prior state was restored")
+			}
+			return nil, err
+		}
+		x := &execution{walk: w, node: n, pos: p, live: live}
+		t, again, err := x.run(ctx)
+		if err != nil || again == "" {
+			return t, err
+		}
+		wanted = append(wanted, again)
+	}
+	return nil, fmt.Errorf("block %s asks for ever more names", n.unit.ID)
+}
+
+// wanted returns the names to bind before n runs: those its text uses and those its earlier executions read, or all
+// there are when it can read names that its text does not show.
+func (w *walk) wanted(p *position, n *node) []string {
+	for _, d := range n.facts.Dynamic {
+		if !d.Later {
+			return p.names()
+		}
+	}
+	names := slices.Clone(n.facts.Uses)
+	names = append(names, n.facts.Mutates...)
+	if n.facts.Kind == depgraph.KindStatement {
+		names = append(names, n.facts.Later...)
+	}
+	names = append(names, n.facts.Deletes...)
+	if traces, err := w.e.traces(n.code); err == nil && len(traces) > 0 {
+		for _, a := range traces[0].Reads {
+			if a.Key.Space() == "var" {
+				names = append(names, a.Key.Name())
+			}
+		}
+	}
+	return names
+}
+
+// execution is one run of one node.
+type execution struct {
+	walk    *walk
+	node    *node
+	pos     *position
+	live    bool // its outputs are shown
+	outputs []Output
+	result  runResult
+	reply   runReply
+}
+
+// run executes and settles. again names a value that must be bound first.
+func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again string, err error) {
+	w, n := x.walk, x.node
+	e := w.e
+	nodeCtx := ctx
+	if w.o.Timeout > 0 {
+		var cancel context.CancelFunc
+		nodeCtx, cancel = context.WithTimeoutCause(ctx, w.o.Timeout, errTimeout)
+		defer cancel()
+	}
+	_, err = e.kernel.request(nodeCtx, x.request(), n.text(), &x.reply, x.event)
+	if ctx.Err() != nil {
+		e.dropKernel() // what the node left behind is not known
+		return nil, "", ctx.Err()
+	}
+	timedOut := nodeCtx.Err() != nil
+	if err != nil {
+		if timedOut {
+			e.dropKernel()
+			t, err := x.lost("Timeout", fmt.Sprintf("stopped after %s", w.o.Timeout))
+			return t, "", err
+		}
+		if errors.Is(err, errKernelDied) {
+			how := e.kernel.how()
+			e.dropKernel()
+			t, err := x.lost("KernelDied", "the interpreter died while the block ran: "+how)
+			return t, "", err
+		}
+		return nil, "", fmt.Errorf("block %s: %w", n.unit.ID, err)
+	}
+	if x.result.Error != nil && timedOut && x.result.Error.Type == "KeyboardInterrupt" {
+		x.result.Error.Type, x.result.Error.Message = "Timeout", fmt.Sprintf("stopped after %s", w.o.Timeout)
+	}
+	if name := x.unbound(); name != "" {
+		return nil, name, x.undo()
+	}
+	t, err = x.settle(ctx)
+	return t, "", err
+}
+
+var errTimeout = errors.New("time-out")
+
+func (x *execution) request() runRequest {
+	n := x.node
+	uses := slices.Clone(n.facts.Uses)
+	if n.facts.Kind == depgraph.KindStatement {
+		uses = append(uses, n.facts.Later...)
+	}
+	uses = append(uses, n.facts.Deletes...)
+	req := runRequest{
+		Op: "run", Uses: append([]string{}, uses...), Node: n.id(), Filename: n.unit.filename(), Text: string(n.unit.facts.Code), Line: n.facts.Line, Future: n.future,
+		Expr: n.facts.Expr && n.last, Quiet: n.quiet(), Last: n.last,
+	}
+	for _, d := range n.facts.Dynamic {
+		if !d.Later {
+			req.Uses = append(req.Uses, x.pos.names()...)
+			break
+		}
+	}
+	for _, im := range n.facts.Imports {
+		if im.Level == 0 && im.Module != "" && !im.Later {
+			req.Imports = append(req.Imports, im.Module)
+		}
+	}
+	return req
+}
+
+func (x *execution) event(text json.RawMessage) {
+	var ev struct {
+		Ev string `json:"ev"`
+		Output
+	}
+	if json.Unmarshal(text, &ev) != nil {
+		return
+	}
+	switch ev.Ev {
+	case "output":
+		x.outputs = append(x.outputs, ev.Output)
+		if x.live {
+			x.walk.event(Event{Block: x.node.unit.ID, Node: x.node.at, Kind: "output", Output: ev.Output})
+		}
+	case "result":
+		_ = json.Unmarshal(text, &x.result)
+	}
+}
+
+// unbound returns the name whose absence from the namespace, though it has a value here, made the node fail.
+func (x *execution) unbound() string {
+	if x.result.Error == nil || x.result.Error.Name == "" {
+		return ""
+	}
+	name := x.result.Error.Name
+	e, ok := x.pos.keys[depgraph.Var(name)]
+	if _, bound := x.walk.e.mirror.bound[name]; bound || !ok || e.digest == state.Absent {
+		return ""
+	}
+	if _, bad := e.poisoned(); bad {
+		return ""
+	}
+	return name
+}
+
+// undo makes the mirror say what a failed node left: values it changed in place are gone, files are as it left them.
+func (x *execution) undo() error {
+	m := &x.walk.e.mirror
+	for _, name := range x.reply.Dropped {
+		delete(m.bound, name)
+	}
+	for k, d := range x.reply.Hidden {
+		m.hidden[depgraph.Key(k)] = entry{digest: "!" + d} // whatever it is, it is not what a position has
+	}
+	for name, value := range x.reply.Environ {
+		m.environ[depgraph.Key("env:"+name)] = value
+	}
+	if x.reply.Figures || x.reply.HadFigures {
+		m.figures = "!open"
+	}
+	_, err := x.fileWrites()
+	return err
+}
+
+// settle turns what was observed into a trace, stores it with the values it wrote, and moves the mirror along.
+func (x *execution) settle(ctx context.Context) (*state.StoredTrace, error) {
+	t := state.Trace{Code: x.node.code, Seconds: x.result.Seconds, At: time.Now().UTC(), Marks: slices.Clone(x.reply.Marks)}
+	x.effects(&t)
+	writes, err := x.fileWrites()
+	if err != nil {
+		return nil, err
+	}
+	if err := x.reads(&t, writes); err != nil {
+		return nil, err
+	}
+	if x.reply.Located || x.result.Error != nil && len(x.result.Error.Traceback) > 0 {
+		t.Layout = x.node.layout
+	}
+	if t.Outputs, err = putOutputs(x.walk.e.cfg.Store, merge(x.outputs)); err != nil {
+		return nil, err
+	}
+	if x.result.Error != nil {
+		t.Err = x.execError()
+		if err := x.undo(); err != nil {
+			return nil, err
+		}
+		return x.record(t, x.transient())
+	}
+	if err := x.writes(&t, writes); err != nil {
+		return nil, err
+	}
+	after := *x.pos
+	after.keys, after.shares = maps.Clone(x.pos.keys), maps.Clone(x.pos.shares)
+	after.apply(x.node.index, &t)
+	x.follow(&after, &t)
+	if err := x.keep(ctx, &after, &t); err != nil {
+		return nil, err
+	}
+	return x.record(t, false)
+}
+
+// record stores a trace, unless it may come out otherwise next time.
+func (x *execution) record(t state.Trace, transient bool) (*state.StoredTrace, error) {
+	if transient || x.walk.o.Discard {
+		return &state.StoredTrace{Digest: "", Trace: t}, nil
+	}
+	d, err := x.walk.e.cfg.Store.PutTrace(t)
+	return &state.StoredTrace{Digest: d, Trace: t}, err
+}
+
+// transient failures are not proof that the code fails on these inputs.
+func (x *execution) transient() bool {
+	switch x.result.Error.Type {
+	case "KernelDied", "Timeout", "KeyboardInterrupt", "MemoryError", "ImportError", "ModuleNotFoundError", "BlockingIOError", "TimeoutError":
+		return true
+	}
+	return len(x.reply.Marks) > 0
+}
+
+func (x *execution) execError() *state.ExecError {
+	e := x.result.Error
+	return &state.ExecError{Type: e.Type, Message: e.Message, Traceback: e.Traceback, Block: x.node.unit.ID, Line: e.Line}
+}
+
+// lost is the outcome of a node that took the kernel with it.
+func (x *execution) lost(kind, message string) (*state.StoredTrace, error) {
+	t, err := x.walk.died(x.pos, x.node, "")
+	if err != nil {
+		return nil, err
+	}
+	t.Err.Type, t.Err.Message = kind, message
+	t.Outputs, err = putOutputs(x.walk.e.cfg.Store, merge(x.outputs))
+	return t, err
+}
+
+func (w *walk) died(_ *position, n *node, when string) (*state.StoredTrace, error) {
+	e := &state.ExecError{Type: "KernelDied", Message: "the interpreter died " + when, Block: n.unit.ID, Line: n.facts.Line}
+	return &state.StoredTrace{Trace: state.Trace{Code: n.code, At: time.Now().UTC(), Err: e, Marks: []string{"kernel died"}}}, nil
+}
+
+// effects adds the marks that the text gives rise to: what no observation can see.
+func (x *execution) effects(t *state.Trace) {
+	for _, f := range x.node.facts.Effects {
+		if f.Later {
+			continue
+		}
+		if f.Kind == depgraph.EffectClock {
+			t.Marks = appendNew(t.Marks, "clock")
+		}
+	}
+	slices.Sort(t.Marks)
+}
+
+// reads fills in what the node read, with the digests that held before it.
+func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
+	p, w := x.pos, x.walk
+	found := map[depgraph.Key]state.Digest{}
+	for _, list := range [][]string{x.reply.Reads, x.reply.Absent, x.reply.Comembers} {
+		for _, name := range list {
+			if !strings.HasPrefix(name, "__xstate") {
+				found[depgraph.Var(name)] = p.get(depgraph.Var(name)).digest
+			}
+		}
+	}
+	for _, k := range x.reply.HiddenReads {
+		found[depgraph.Key(k)] = p.get(depgraph.Key(k)).digest
+	}
+	for _, name := range x.reply.EnvironReads {
+		k := depgraph.Key("env:" + name)
+		found[k] = p.get(k).digest
+	}
+	if x.reply.HadFigures {
+		found[figuresKey] = p.get(figuresKey).digest
+	}
+	for path := range x.reply.Files.Reads {
+		k := w.e.world.fileKey(path)
+		found[k] = w.fileBefore(p, k, path, writes)
+	}
+	for _, path := range x.reply.Imports.Files {
+		k := w.e.world.fileKey(path)
+		found[k] = w.fileBefore(p, k, path, writes)
+	}
+	for _, path := range x.reply.Files.Listings {
+		k := depgraph.Key("dir:" + w.e.world.short(path))
+		found[k] = p.get(k).digest
+	}
+	for top, files := range x.reply.Imports.Libraries {
+		k := depgraph.Key("module:" + top)
+		if t.Paths == nil {
+			t.Paths = map[depgraph.Key]string{}
+		}
+		t.Paths[k] = strings.Join(files, "\n")
+		w.e.world.learn(map[depgraph.Key]string{k: t.Paths[k]})
+		found[k] = p.get(k).digest
+	}
+	for k, d := range found {
+		if k == figuresKey || !strings.HasPrefix(string(d), "!") {
+			t.Reads = append(t.Reads, state.Access{Key: k, Digest: d})
+		}
+	}
+	slices.SortFunc(t.Reads, byKey)
+	t.Within = p.within(t.Reads)
+	t.Touched = x.reply.Touched
+	t.Around = p.around(t.Touched)
+	return nil
+}
+
+// fileBefore is the digest of a file before the node: as the position has it, which for a file that no node wrote is
+// what was on disk when the run began.
+func (w *walk) fileBefore(p *position, k depgraph.Key, path string, writes map[string]fileWrite) state.Digest {
+	if _, known := p.keys[k]; !known {
+		if fw, ok := writes[k.Name()]; ok {
+			if _, asked := w.e.world.base[k]; !asked {
+				if _, recorded := w.e.cfg.Files[k.Name()]; !recorded {
+					w.e.world.base[k] = fw.before
+				}
+			}
+		}
+	}
+	return p.get(k).digest
+}
+
+// fileWrite is a file the node wrote, with its content before and after.
+type fileWrite struct{ before, after state.Digest }
+
+// fileWrites stores the content of the files written, before (the first time) and after, and notes both in the
+// session's records. Names are as in keys.
+func (x *execution) fileWrites() (map[string]fileWrite, error) {
+	e := x.walk.e
+	found := map[string]fileWrite{}
+	for path, copied := range x.reply.Files.Writes {
+		name := e.world.short(path)
+		fw := fileWrite{}
+		if copied != nil {
+			ref, err := e.cfg.Store.PutBlobFile(*copied)
+			if err != nil {
+				return nil, err
+			}
+			fw.before = ref.Digest
+		}
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			if err := x.putContent(path, &fw.after); err != nil {
+				return nil, err
+			}
+		} else if err == nil && info.IsDir() {
+			continue
+		}
+		r, known := e.cfg.Files[name]
+		if !known {
+			r.Base = fw.before
+		}
+		r.Left = fw.after
+		e.cfg.Files[name] = r
+		if _, asked := e.world.base[depgraph.Key("file:"+name)]; !asked {
+			e.world.base[depgraph.Key("file:"+name)] = r.Base
+		}
+		found[name] = fw
+	}
+	return found, nil
+}
+
+// putContent stores a copy of a file as it is.
+func (x *execution) putContent(path string, digest *state.Digest) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("keep what block %s wrote: %w", x.node.unit.ID, err)
+	}
+	ref, err := x.walk.e.cfg.Store.PutBlob(data)
+	*digest = ref.Digest
+	return err
+}
+
+// writes fills in what the node wrote.
+func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
+	t.Info = map[depgraph.Key]state.ValueInfo{}
+	for _, v := range x.reply.Writes {
+		k := depgraph.Var(v.Name)
+		d := v.Digest
+		if v.Deleted {
+			d = state.Absent
+		} else if v.Opaque != "" {
+			d = lineage(t, k)
+		}
+		if !v.Deleted {
+			v.Info.Bytes, v.Info.Deps, v.Info.Opaque = v.Size, v.Deps, v.Opaque
+			t.Info[k] = v.Info
+		}
+		t.Writes = append(t.Writes, state.Access{Key: k, Digest: d})
+	}
+	for k, d := range x.reply.Hidden {
+		t.Writes = append(t.Writes, state.Access{Key: depgraph.Key(k), Digest: d})
+	}
+	for name, value := range x.reply.Environ {
+		if value != nil {
+			if _, err := x.walk.e.cfg.Store.PutBlob([]byte("env " + *value)); err != nil {
+				return err
+			}
+		}
+		t.Writes = append(t.Writes, state.Access{Key: depgraph.Key("env:" + name), Digest: environOf(value)})
+	}
+	for name, fw := range files {
+		t.Writes = append(t.Writes, state.Access{Key: depgraph.Key("file:" + name), Digest: fw.after})
+	}
+	if x.reply.Figures {
+		t.Writes = append(t.Writes, state.Access{Key: figuresKey, Digest: lineage(t, figuresKey)})
+	} else if x.reply.HadFigures {
+		t.Writes = append(t.Writes, state.Access{Key: figuresKey})
+	}
+	slices.SortFunc(t.Writes, byKey)
+	for _, s := range x.reply.After {
+		t.After = append(t.After, state.Share{s[0], s[1], s[2]})
+	}
+	return nil
+}
+
+// lineage names a value that cannot be named by content: by what made it from what.
+func lineage(t *state.Trace, k depgraph.Key) state.Digest {
+	var b strings.Builder
+	fmt.Fprintf(&b, "lineage %q\ncode %s\n", k, t.Code)
+	for _, a := range t.Reads {
+		fmt.Fprintf(&b, "%q %s\n", a.Key, a.Digest)
+	}
+	for _, list := range [][]state.Share{t.Within, t.Around} {
+		for _, s := range list {
+			fmt.Fprintf(&b, "%q\n", []string(s))
+		}
+	}
+	return state.DigestOf([]byte(b.String()))
+}
+
+// follow moves the mirror past a node that succeeded.
+func (x *execution) follow(after *position, t *state.Trace) {
+	m := &x.walk.e.mirror
+	changed := map[string]bool{}
+	for _, a := range t.Writes {
+		switch a.Key.Space() {
+		case "var":
+			changed[a.Key.Name()] = true
+			m.classes[a.Digest] = true // when it is a class; no other value has that digest
+		case "rng", "conf", "cwd":
+			m.hidden[a.Key] = entry{digest: a.Digest}
+		}
+	}
+	for _, n := range t.Touched {
+		changed[n] = true
+	}
+	for name := range changed {
+		for _, n := range after.group(name) {
+			if e := after.keys[depgraph.Var(n)]; e.digest == state.Absent {
+				delete(m.bound, n)
+			} else {
+				m.bound[n], _ = after.joint(n)
+			}
+		}
+	}
+	for name := range m.bound { // whoever was in a group with a name that left it
+		if len(x.pos.shares) > 0 {
+			m.bound[name], _ = after.joint(name)
+		}
+	}
+	for name, value := range x.reply.Environ {
+		m.environ[depgraph.Key("env:"+name)] = value
+	}
+	m.figures = after.get(figuresKey).digest
+}
+
+// keep stores the values that the node wrote, as far as that is worth it.
+func (x *execution) keep(ctx context.Context, after *position, t *state.Trace) error {
+	done := map[joint]bool{}
+	for _, a := range t.Writes {
+		switch a.Key.Space() {
+		case "var":
+			if a.Digest == state.Absent {
+				continue
+			}
+			j, names := after.joint(a.Key.Name())
+			if done[j] {
+				continue
+			}
+			done[j] = true
+			if err := x.keepGroup(ctx, after, t, j, names); err != nil {
+				return err
+			}
+		case "rng", "conf", "cwd":
+			if a.Digest == state.Absent {
+				continue
+			}
+			if err := x.keepHidden(ctx, a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (x *execution) keepGroup(ctx context.Context, after *position, t *state.Trace, j joint, names []string) error {
+	e := x.walk.e
+	size := int64(0)
+	for _, n := range names {
+		info := after.keys[depgraph.Var(n)].info
+		if info == nil {
+			continue
+		}
+		if info.Opaque != "" {
+			return nil
+		}
+		size += info.Bytes
+	}
+	if v, ok, err := e.cfg.Store.Value(state.Digest(j)); err != nil || ok && v.Blob != "" || x.walk.o.Discard {
+		return err
+	}
+	if size > alwaysStore && float64(size)/storeRate > t.Seconds {
+		return nil
+	}
+	var reply storeReply
+	data, err := e.kernel.request(ctx, map[string]any{"op": "store", "names": names}, nil, &reply, nil)
+	if err != nil {
+		if errors.Is(err, errKernelDied) {
+			e.dropKernel()
+			return nil // the value is rebuilt when it is needed
+		}
+		return err
+	}
+	if !reply.Stored {
+		debugf("kernel", "not stored: %v: %s", names, reply.Why)
+		return nil
+	}
+	var ref state.BlobRef
+	if reply.Path != "" {
+		ref, err = e.cfg.Store.PutBlobFile(reply.Path)
+	} else {
+		ref, err = e.cfg.Store.PutBlob(data)
+	}
+	if err != nil {
+		return err
+	}
+	v := state.Value{Joint: state.Digest(j), Names: names, Blob: ref.Digest, Bytes: ref.Size, Seconds: t.Seconds}
+	for _, need := range reply.Needs {
+		e.mirror.classes[state.Digest(need[1])] = true
+		v.Needs = append(v.Needs, state.Need{Key: need[0], Digest: state.Digest(need[1])})
+	}
+	return e.cfg.Store.PutValue(v)
+}
+
+func (x *execution) keepHidden(ctx context.Context, a state.Access) error {
+	e := x.walk.e
+	if _, ok, err := e.cfg.Store.Value(a.Digest); err != nil || ok {
+		return err
+	}
+	if e.kernel == nil {
+		return nil
+	}
+	data, err := e.kernel.request(ctx, map[string]any{"op": "hidden_get", "key": a.Key}, nil, nil, nil)
+	if err != nil {
+		return err
+	}
+	ref, err := e.cfg.Store.PutBlob(data)
+	if err != nil {
+		return err
+	}
+	return e.cfg.Store.PutValue(state.Value{Joint: a.Digest, Names: []string{string(a.Key)}, Blob: ref.Digest, Bytes: ref.Size})
+}

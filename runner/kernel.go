@@ -1,0 +1,306 @@
+package runner
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/xstate-engine/xstate/state"
+)
+
+// errKernelDied says that the process ended while it had something to do.
+var errKernelDied = errors.New("the kernel process died")
+
+// kernel is one interpreter process. It answers one request at a time.
+type kernel struct {
+	cmd    *exec.Cmd
+	in     *os.File // requests
+	out    *bufio.Reader
+	close  []io.Closer
+	stderr *tail
+	waited chan struct{}
+	exit   error
+	bound  time.Duration // how long an interrupted kernel may take to answer before it is killed
+}
+
+// kernelOptions is the first frame.
+type kernelOptions struct {
+	File    string `json:"file,omitempty"`
+	Folder  string `json:"folder"`
+	Spool   string `json:"spool"`
+	Store   string `json:"store"`
+	Seed    uint64 `json:"seed"`
+	Observe string `json:"observe,omitempty"`
+	IPython bool   `json:"ipython,omitempty"`
+}
+
+const bootstrap = `import sys; sys.path.insert(0, sys.argv[1]); import xstate_kernel.main as m; sys.path.remove(sys.argv[1]); m.start()`
+
+// startKernel starts an interpreter and waits until it says hello.
+func startKernel(ctx context.Context, python, driverFolder string, environ []string, o kernelOptions) (*kernel, error) {
+	reqR, reqW, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("start kernel: %w", err)
+	}
+	evR, evW, err := os.Pipe()
+	if err != nil {
+		reqR.Close()
+		reqW.Close()
+		return nil, fmt.Errorf("start kernel: %w", err)
+	}
+	k := &kernel{in: reqW, out: bufio.NewReaderSize(evR, 1<<16), close: []io.Closer{reqW, evR}, stderr: &tail{}, waited: make(chan struct{}), bound: 2 * time.Second}
+	k.cmd = exec.Command(python, "-c", bootstrap, driverFolder)
+	k.cmd.Dir = o.Folder
+	k.cmd.Env = append(environ, "XSTATE_KERNEL_FDS=3,4")
+	k.cmd.ExtraFiles = []*os.File{reqR, evW}
+	k.cmd.Stderr = k.stderr
+	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	k.cmd.WaitDelay = time.Second
+	err = k.cmd.Start()
+	reqR.Close()
+	evW.Close()
+	if err != nil {
+		reqW.Close()
+		evR.Close()
+		return nil, brokenPython(python, err, "")
+	}
+	go func() {
+		k.exit = k.cmd.Wait()
+		close(k.waited)
+	}()
+	stop := context.AfterFunc(ctx, func() { k.kill() })
+	defer stop()
+	err = writeFrame(k.in, o, nil)
+	if err == nil {
+		_, _, err = readFrame(k.out)
+	}
+	if err != nil {
+		k.stop()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, brokenPython(python, k.exit, k.stderr.String())
+	}
+	return k, nil
+}
+
+// kill ends the process and all that it started, at once.
+func (k *kernel) kill() {
+	_ = syscall.Kill(-k.cmd.Process.Pid, syscall.SIGKILL)
+}
+
+// stop ends the kernel and reaps it.
+func (k *kernel) stop() {
+	for _, c := range k.close {
+		c.Close()
+	}
+	select {
+	case <-k.waited:
+	case <-time.After(500 * time.Millisecond):
+	}
+	k.kill()
+	<-k.waited
+}
+
+// how tells how the process ended, once it did.
+func (k *kernel) how() string {
+	<-k.waited
+	var exit *exec.ExitError
+	if errors.As(k.exit, &exit) {
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			return fmt.Sprintf("killed by signal %d (%s)", int(status.Signal()), status.Signal())
+		}
+		return fmt.Sprintf("exit status %d", exit.ExitCode())
+	}
+	return "exit status 0"
+}
+
+// request sends one request and returns the fields and body of the reply. Events before it go to onEvent.
+// When ctx ends, the kernel is interrupted, and killed if it does not answer.
+func (k *kernel) request(ctx context.Context, header any, body []byte, reply any, onEvent func(json.RawMessage)) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var once sync.Once
+	answered := make(chan struct{})
+	defer once.Do(func() { close(answered) })
+	stop := context.AfterFunc(ctx, func() { k.interrupt(answered) })
+	defer stop()
+	if err := writeFrame(k.in, header, body); err != nil {
+		return nil, fmt.Errorf("%w: %w", errKernelDied, err)
+	}
+	for {
+		text, data, err := readFrame(k.out)
+		if err != nil {
+			k.kill()
+			return nil, fmt.Errorf("%w: %w", errKernelDied, err)
+		}
+		var ev struct {
+			Ev    string `json:"ev"`
+			OK    bool   `json:"ok"`
+			Error string `json:"error"`
+			Trace string `json:"trace"`
+		}
+		if bytes.HasPrefix(text, []byte(`{"ev": "reply"`)) {
+			if err := json.Unmarshal(text, &ev); err != nil {
+				return nil, fmt.Errorf("reply of the kernel: %w", err)
+			}
+			if !ev.OK && ev.Error != "" {
+				return nil, fmt.Errorf("kernel: %s\n%s", ev.Error, ev.Trace)
+			}
+			if reply != nil {
+				if err := json.Unmarshal(text, reply); err != nil {
+					return nil, fmt.Errorf("reply of the kernel: %w", err)
+				}
+			}
+			return data, nil
+		}
+		if onEvent != nil {
+			onEvent(text)
+		}
+	}
+}
+
+// interrupt asks politely, three times, then kills: a program may catch KeyboardInterrupt.
+func (k *kernel) interrupt(answered <-chan struct{}) {
+	for range 3 {
+		_ = k.cmd.Process.Signal(syscall.SIGINT)
+		select {
+		case <-answered:
+			return
+		case <-k.waited:
+			return
+		case <-time.After(k.bound / 3):
+		}
+	}
+	k.kill()
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	if n := len(t.text) - 8192; n > 0 {
+		t.text = t.text[n:]
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
+}
+
+// The requests and replies of the driver's operations.
+type (
+	runRequest struct {
+		Op       string   `json:"op"`
+		Node     string   `json:"node"`
+		Filename string   `json:"filename"`
+		Text     string   `json:"text"` // the whole block, for tracebacks
+		Line     int      `json:"line"`
+		Future   []string `json:"future,omitempty"`
+		Expr     bool     `json:"expr,omitempty"`
+		Quiet    bool     `json:"quiet,omitempty"`
+		Last     bool     `json:"last,omitempty"`
+		Uses     []string `json:"uses"`
+		Imports  []string `json:"imports,omitempty"`
+	}
+	runReply struct {
+		Reads        []string                `json:"reads"`
+		Absent       []string                `json:"absent"`
+		Comembers    []string                `json:"comembers"`
+		Writes       []runWrite              `json:"writes"`
+		Touched      []string                `json:"touched"`
+		After        [][3]string             `json:"after"`
+		Dropped      []string                `json:"dropped"`
+		Hidden       map[string]state.Digest `json:"hidden"`
+		HiddenReads  []string                `json:"hidden_reads"`
+		Imports      runImports              `json:"imports"`
+		Files        runFiles                `json:"files"`
+		Environ      map[string]*string      `json:"environ"`
+		EnvironReads []string                `json:"environ_reads"`
+		Marks        []string                `json:"marks"`
+		Figures      bool                    `json:"figures"`
+		HadFigures   bool                    `json:"had_figures"`
+		Located      bool                    `json:"located"`
+	}
+	runWrite struct {
+		Name    string          `json:"name"`
+		Deleted bool            `json:"deleted"`
+		Digest  state.Digest    `json:"digest"`
+		Opaque  string          `json:"opaque"`
+		Size    int64           `json:"size"`
+		Deps    []string        `json:"deps"`
+		Info    state.ValueInfo `json:"info"`
+	}
+	runImports struct {
+		Libraries map[string][]string `json:"libraries"`
+		Files     []string            `json:"files"`
+	}
+	runFiles struct {
+		Reads    map[string]*string `json:"reads"`
+		Listings []string           `json:"listings"`
+		Writes   map[string]*string `json:"writes"`
+		Untraced bool               `json:"untraced"`
+	}
+	runResult struct {
+		Ev      string    `json:"ev"`
+		Seconds float64   `json:"seconds"`
+		Error   *runError `json:"error"`
+	}
+	runError struct {
+		Type      string   `json:"type"`
+		Message   string   `json:"message"`
+		Traceback []string `json:"traceback"`
+		Line      int      `json:"line"`
+		Name      string   `json:"name"`
+	}
+	bindRequest struct {
+		Op     string     `json:"op"`
+		Park   []parkItem `json:"park,omitempty"`
+		Unbind []string   `json:"unbind,omitempty"`
+		Unpark []joint    `json:"unpark,omitempty"`
+	}
+	loadRequest struct {
+		Op    string   `json:"op"`
+		Names []string `json:"names"`
+		Path  string   `json:"path,omitempty"`
+	}
+	loadReply struct {
+		OK      bool                    `json:"ok"`
+		Need    []string                `json:"need"`
+		Digests map[string]state.Digest `json:"digests"`
+	}
+	storeReply struct {
+		Stored bool        `json:"stored"`
+		Why    string      `json:"why"`
+		Path   string      `json:"path"`
+		Size   int64       `json:"size"`
+		Needs  [][2]string `json:"needs"`
+	}
+)
+
+// parkItem is a group that is put aside.
+type parkItem struct {
+	joint joint
+	names []string
+}
+
+func (p parkItem) MarshalJSON() ([]byte, error) { return json.Marshal([]any{p.joint, p.names}) }

@@ -1,0 +1,90 @@
+"""What a value looks like: media bundles for results and display(), bounded descriptions for queries, figures."""
+import base64
+import io
+import reprlib
+import sys
+
+_LIMIT = 1 << 20
+_ATOMS = (int, str, float, bool, type(None), bytes, complex)
+
+
+def bundle(value):
+    """Returns media type → text for a value; images in base64."""
+    found = {}
+    if _is_figure(value):
+        return {"text/plain": repr(value), "image/png": _png(value)}
+    found["text/plain"] = _cut(repr(value))
+    for method, media in (("_repr_html_", "text/html"), ("_repr_markdown_", "text/markdown"), ("_repr_svg_", "image/svg+xml"), ("_repr_png_", "image/png"), ("_repr_latex_", "text/latex")):
+        if isinstance(value, type):
+            break
+        try:
+            render = getattr(value, method, None)
+            data = render() if callable(render) else None
+        except Exception:
+            continue
+        if isinstance(data, tuple):
+            data = data[0]
+        if isinstance(data, bytes):
+            found[media] = base64.b64encode(data).decode()
+        elif isinstance(data, str):
+            found[media] = _cut(data)
+    return found
+
+
+def _cut(text):
+    return text if len(text) <= _LIMIT else text[:_LIMIT] + "\n[xstate: output cut here]"
+
+
+def _is_figure(value):
+    figure = sys.modules.get("matplotlib.figure")
+    return figure is not None and isinstance(value, figure.Figure)
+
+
+def _png(figure):
+    out = io.BytesIO()
+    figure.savefig(out, format="png", bbox_inches="tight", metadata={"Software": None})
+    return base64.b64encode(out.getvalue()).decode()
+
+
+def open_figures():
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    return list(pyplot.get_fignums()) if pyplot is not None and hasattr(pyplot, "get_fignums") else []
+
+
+def flush_figures(recorder):
+    """Shows the open figures in order of their numbers and closes them."""
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    for number in open_figures():
+        figure = pyplot.figure(number)
+        recorder.rich("display", {"text/plain": repr(figure), "image/png": _png(figure)})
+    if pyplot is not None and hasattr(pyplot, "close"):
+        pyplot.close("all")
+
+
+def describe(value):
+    """Returns type, repr, shape and size of a value in bounded time, running none of the program's code."""
+    t = type(value)
+    info = {"type": t.__qualname__ if t.__module__ in ("builtins", "__main__") else "%s.%s" % (t.__module__, t.__qualname__)}
+    try:
+        if isinstance(value, _ATOMS):
+            info["repr"] = _small.repr(value)
+        elif t in (list, tuple, set, frozenset, dict):
+            info["shape"] = str(len(value))
+            items = list(value.items() if t is dict else value) if len(value) <= 64 else []
+            if items and all(isinstance(x, _ATOMS) or type(x) is tuple and all(isinstance(y, _ATOMS) for y in x) for x in items) or not value:
+                info["repr"] = _small.repr(value)
+        elif hasattr(t, "__module__") and t.__module__.partition(".")[0] in ("numpy", "pandas"):
+            if hasattr(value, "shape"):
+                info["shape"] = "x".join(map(str, value.shape))
+            if hasattr(value, "dtype"):
+                info["repr"] = str(value.dtype)
+        elif callable(value) and hasattr(value, "__qualname__"):
+            info["repr"] = "<%s %s>" % (t.__name__, value.__qualname__)
+    except Exception:
+        pass
+    return info
+
+
+_small = reprlib.Repr()
+_small.maxstring = _small.maxother = 200
+_small.maxlist = _small.maxtuple = _small.maxset = _small.maxfrozenset = _small.maxdict = 12

@@ -1,0 +1,633 @@
+"""Names values by content.
+
+The digest of a value is that of a canonical stream: no ids, no memo accidents (two equal strings are written the
+same whether or not they are one object), sets sorted, arrays by their elements, functions by code (not by line),
+classes by members, library objects by name and version. Mutable objects met twice are written as a reference to
+their ordinal, so that sharing inside a value is part of it. The traversal also yields what the digest leaves out:
+the identity of every mutable object reached (for co-variables), the classes and functions of the program reached,
+and the global names that their code may load.
+
+What cannot be named by content (generators, sockets, locks, drawings) is *opaque*: the engine then names it by
+lineage, and assumes that whoever reads it changes it.
+"""
+import copyreg
+import dis
+import enum
+import functools
+import hashlib
+import marshal
+import sys
+import types
+import warnings
+
+from . import origin
+
+_ATOMS = frozenset((int, str, float, bool, type(None), bytes, complex))
+_SKIP_MEMBERS = frozenset((
+    "__dict__", "__weakref__", "__module__", "__firstlineno__", "__static_attributes__", "_abc_impl",
+    "__annotations_cache__", "__annotate_func__", "__annotate__", "__abstractmethods__", "__subclasshook__"))
+_OPAQUE_PACKAGES = frozenset(("matplotlib", "mpl_toolkits", "_asyncio", "asyncio", "threading", "_thread", "socket", "ssl", "sqlite3"))
+_IMMUTABLE_MODULES = frozenset(("datetime", "decimal", "fractions", "re", "uuid", "pathlib", "zoneinfo", "ipaddress", "operator"))
+_IMMUTABLE_TYPES = {range, slice, type(Ellipsis), type(NotImplemented), types.BuiltinFunctionType, types.MethodType,
+                    types.GenericAlias, types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType,
+                    types.MemberDescriptorType, types.ClassMethodDescriptorType, types.MethodWrapperType}
+if hasattr(types, "UnionType"):
+    _IMMUTABLE_TYPES.add(types.UnionType)
+
+
+class Opaque(Exception):
+    """The value cannot be named by content."""
+
+
+class Fingerprint:
+    """What is known of a value: see the module's docstring."""
+
+    __slots__ = ("digest", "opaque", "ids", "soft", "deps", "imports", "size", "keep", "files")
+
+    def __init__(self):
+        self.digest = None
+        self.opaque = None   # the reason, when it is
+        self.ids = {}        # id of a mutable object → place ("ordinal" or "ordinal+offset")
+        self.soft = {}       # id of a class or function of the program → itself
+        self.deps = set()    # global names its code may load
+        self.imports = set()  # modules its code may import
+        self.size = 0        # bytes hashed, about
+        self.files = set()   # workspace modules it depends on
+
+
+def _dump(atom):
+    return marshal.dumps(atom, 2)  # version 2: no references, no interning marks
+
+
+class Fingerprinter:
+    def __init__(self, namespace, workspace):
+        self.namespace = namespace
+        self.workspace = workspace
+        self.classes = {}  # digest → class of the program
+
+    def of(self, value):
+        """Fingerprints a value. Never raises: what cannot be named is marked opaque."""
+        walk = _Walk(self)
+        fp = walk.fp
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                walk.run(value)
+                fp.digest = walk.h.hexdigest()
+            except RecursionError:
+                fp.opaque = "too deep"
+            except MemoryError:
+                fp.opaque = "too large"
+            except Opaque as e:
+                fp.opaque = str(e) or "opaque"
+            except Exception as e:  # the value's own code failed
+                fp.opaque = "%s while hashing: %s" % (type(e).__name__, e)
+        if fp.opaque:
+            _Reach(self, fp).run(value)
+        elif isinstance(value, type) and origin.kind_of(value.__module__) == origin.PROGRAM:
+            self.classes[fp.digest] = value
+        return fp
+
+
+class _Walk:
+    """One traversal. An explicit stack, so that depth costs memory and not the interpreter's stack."""
+
+    def __init__(self, owner):
+        self.owner = owner
+        self.fp = Fingerprint()
+        self.h = hashlib.blake2b(digest_size=20)
+        self.keep = []   # temporaries, kept alive so that their ids stay theirs
+        self.temps = set()  # ids of containers made by a reduction: no part of the value's identity
+        self.seen = {}   # id → ordinal
+        self.stack = []
+
+    def put(self, data):
+        self.h.update(data)
+        self.fp.size += len(data)
+
+    def mark(self, o, place=""):
+        """Gives o the next ordinal; reports whether it was met before (then a reference is written)."""
+        i = id(o)
+        n = self.seen.get(i)
+        if n is not None:
+            self.put(b"@%d;" % n)
+            return True
+        self.seen[i] = len(self.seen)
+        return False
+
+    def own(self, o, place=""):
+        if id(o) not in self.temps:
+            self.fp.ids[id(o)] = "%d%s" % (self.seen.get(id(o), 0), place)
+
+    def run(self, root):
+        stack = self.stack
+        stack.append(root)
+        while stack:
+            o = stack.pop()
+            t = type(o)
+            if t in _ATOMS:
+                self.put(_dump(o))
+                continue
+            method = _DISPATCH.get(t)
+            if method is not None:
+                method(self, o)
+            elif isinstance(o, type):
+                self.klass(o)
+            elif isinstance(o, types.ModuleType):
+                self.module(o)
+            else:
+                self.other(o, t)
+
+    # containers
+
+    def seq(self, o, tag, mutable):
+        if mutable:
+            if self.mark(o):
+                return
+            self.own(o)
+        if set(map(type, o)) <= _ATOMS:
+            self.put(b"%s%d:" % (tag, len(o)))
+            self.put(marshal.dumps(list(o) if mutable else o, 2))
+            return
+        self.put(b"%s%d;" % (tag, len(o)))
+        self.stack.extend(reversed(o))
+
+    def list(self, o):
+        self.seq(o, b"l", True)
+
+    def tuple(self, o):
+        self.seq(o, b"t", False)
+
+    def dict(self, o):
+        if self.mark(o):
+            return
+        self.own(o)
+        if set(map(type, o)) <= _ATOMS and set(map(type, o.values())) <= _ATOMS:
+            self.put(b"d%d:" % len(o))
+            self.put(marshal.dumps(o, 2))
+            return
+        self.put(b"d%d;" % len(o))
+        for k, v in reversed(o.items()):
+            self.stack.append(v)
+            self.stack.append(k)
+
+    def set(self, o, tag=b"s", mutable=True):
+        if mutable:
+            if self.mark(o):
+                return
+            self.own(o)
+        parts = []
+        for item in o:
+            if type(item) in _ATOMS:
+                parts.append(_dump(item))
+            else:
+                sub = _Walk(self.owner)
+                sub.keep = self.keep
+                sub.run(item)
+                parts.append(sub.h.digest())
+                self.absorb(sub.fp)
+        parts.sort()
+        self.put(b"%s%d;" % (tag, len(parts)))
+        for p in parts:
+            self.put(b"%d:" % len(p))
+            self.put(p)
+
+    def absorb(self, fp):
+        for i, place in fp.ids.items():
+            self.fp.ids.setdefault(i, "s" + place)
+        self.fp.soft.update(fp.soft)
+        self.fp.deps |= fp.deps
+        self.fp.imports |= fp.imports
+        self.fp.files |= fp.files
+        self.fp.size += fp.size
+
+    def frozenset(self, o):
+        self.set(o, b"f", False)
+
+    def bytearray(self, o):
+        if not self.mark(o):
+            self.own(o)
+            self.put(b"b%d:" % len(o))
+            self.put(o)
+
+    def view(self, o):
+        self.put(type(o).__name__.encode())
+        self.fp.ids.setdefault(id(o.mapping), "v")
+        self.stack.append(self.temporary(dict(o.mapping)))
+
+    def temporary(self, o):
+        self.keep.append(o)
+        self.temps.add(id(o))
+        return o
+
+    # code
+
+    def code(self, c):
+        self.put(b"c")
+        self.put(_code_digest(c))
+
+    def function(self, f):
+        if self.mark(f):
+            return
+        kind = origin.kind_of(f.__module__) if f.__globals__ is not self.owner.namespace else origin.PROGRAM
+        if kind != origin.PROGRAM and _importable(f):
+            self.foreign(f, kind)
+            return
+        self.fp.soft[id(f)] = f
+        self.put(b"F")
+        if f.__globals__ is self.owner.namespace:
+            names, imports = origin.code_facts(f.__code__)
+            self.fp.deps |= names
+            self.fp.imports |= imports
+        elif kind == origin.WORKSPACE:
+            self.foreign(f, kind)
+        self.put(_code_digest(f.__code__))
+        extra = {k: v for k, v in f.__dict__.items() if k != "__wrapped__"} if f.__dict__ else None
+        wrapped = f.__dict__.get("__wrapped__") if f.__dict__ else None
+        defaults, kw = f.__defaults__, f.__kwdefaults__
+        if extra is not None:
+            self.temporary(extra)
+        for x in (extra, wrapped, f.__closure__, kw, defaults, _annotations(f), f.__doc__, f.__name__):
+            self.stack.append(x)
+
+    def cell(self, c):
+        if self.mark(c):
+            return
+        self.fp.ids[id(c)] = str(self.seen[id(c)])
+        try:
+            self.put(b"C")
+            self.stack.append(c.cell_contents)
+        except ValueError:
+            self.put(b"empty")
+
+    def foreign(self, o, kind):
+        """An object of a module: by name and by the version of what it comes from."""
+        module = o.__module__
+        self.put(b"G")
+        self.put(("%s:%s;" % (module, getattr(o, "__qualname__", ""))).encode())
+        self.origin_of(module, kind)
+
+    def origin_of(self, module, kind):
+        if kind == origin.WORKSPACE:
+            self.fp.files.add(module)
+            self.put(self.owner.workspace.digest(module).encode())
+        elif module:
+            self.put(origin.version(module.partition(".")[0]).encode())
+
+    def builtin(self, o):
+        owner = getattr(o, "__self__", None)
+        self.put(("B%s:%s;" % (o.__module__, o.__qualname__)).encode())
+        if owner is not None and not isinstance(owner, types.ModuleType):
+            self.stack.append(owner)
+
+    def method(self, o):
+        self.put(b"M")
+        self.stack.append(o.__func__)
+        self.stack.append(o.__self__)
+
+    def lru(self, o):
+        """functools.lru_cache: what it has remembered is no part of it, for it only saves time."""
+        self.put(b"U")
+        self.stack.extend((o.__wrapped__, self.temporary(dict(o.cache_parameters()))))
+
+    def prop(self, o):
+        self.put(b"P")
+        self.stack.extend((o.fdel, o.fset, o.fget, o.__doc__))
+
+    def wrapped(self, o):
+        self.put(type(o).__name__.encode())
+        self.stack.append(o.__func__)
+
+    def klass(self, c):
+        if self.mark(c):
+            return
+        kind = origin.kind_of(c.__module__)
+        if kind != origin.PROGRAM:
+            self.foreign(c, kind)
+            return
+        self.fp.soft[id(c)] = c
+        self.put(("K%s;" % c.__qualname__).encode())
+        members = [(k, v) for k, v in vars(c).items() if k not in _SKIP_MEMBERS]
+        self.put(b"%d;" % len(members))
+        for k, v in reversed(members):
+            t = type(v)
+            if t in (types.MemberDescriptorType, types.GetSetDescriptorType):
+                v = "slot"
+            self.stack.append(v)
+            self.stack.append(k)
+        bases = c.__bases__
+        self.keep.append(bases)
+        self.stack.append(bases)
+        self.stack.append(type(c))
+
+    def module(self, m):
+        name = m.__name__
+        kind = origin.kind_of(name) if name in sys.modules else origin.module_class(m)
+        self.put(("m%s;" % name).encode())
+        self.origin_of(name, kind)
+
+    def generator(self, o):
+        raise Opaque(type(o).__name__)
+
+    # everything else: as pickle would take it apart
+
+    def other(self, o, t):
+        top = (t.__module__ or "").partition(".")[0]
+        if top in _OPAQUE_PACKAGES:
+            raise Opaque("%s.%s" % (t.__module__, t.__qualname__))
+        if top == "numpy" and self.numpy(o, t):
+            return
+        if top == "pandas" and self.pandas(o, t):
+            return
+        if self.mark(o):
+            return
+        if not (t in _IMMUTABLE_TYPES or top in _IMMUTABLE_MODULES or isinstance(o, enum.Enum)):
+            self.own(o)
+        reduce = copyreg.dispatch_table.get(t)
+        rv = reduce(o) if reduce is not None else o.__reduce_ex__(4)
+        self.put(b"O")
+        if isinstance(rv, str):
+            self.put(("%s:%s;" % (t.__module__, rv)).encode())
+            return
+        self.keep.append(rv)
+        self.temps.update(_fresh(rv))
+        rest = list(rv[1:]) + [None] * (6 - len(rv))
+        items = [it if it is None else self.temporary(list(it)) for it in rest[2:4]]
+        self.stack.extend(reversed([rv[0], rest[0], rest[1]] + items))
+
+    def numpy(self, o, t):
+        np = sys.modules["numpy"]
+        if isinstance(o, np.generic) and t.__module__ == "numpy":
+            self.put(b"n")
+            self.put(("%s;" % o.dtype.str).encode())
+            self.put(o.tobytes())
+            return True
+        if isinstance(o, np.dtype):
+            self.put(b"y")
+            self.put(repr(o).encode() + (b"" if o.metadata is None else repr(o.metadata).encode()))
+            return True
+        if t is not np.ndarray:
+            return False
+        if self.mark(o):
+            return True
+        place = ""
+        base = o
+        while isinstance(base.base, np.ndarray):
+            base = base.base
+        if base is not o:
+            place = "+%d%r" % (o.__array_interface__["data"][0] - base.__array_interface__["data"][0], o.strides)
+            self.fp.ids[id(base)] = "%d%s" % (self.seen[id(o)], place)
+        if base.base is not None:
+            inner = base.base
+            inner = getattr(inner, "obj", inner) if isinstance(inner, memoryview) else inner
+            self.fp.ids[id(inner)] = "%d%s" % (self.seen[id(o)], place)
+        self.own(o, place)
+        self.put(b"A")
+        self.put(("%s%r%d%d;" % (o.dtype.str if not o.dtype.fields else repr(o.dtype), o.shape,
+                                 o.flags.writeable, o.flags.f_contiguous and not o.flags.c_contiguous)).encode())
+        self.elements(o, np)
+        return True
+
+    def elements(self, o, np):
+        if o.dtype.hasobject:
+            items = o.ravel().tolist() if o.dtype.fields is None else o.ravel().tolist()
+            self.seq(tuple(items), b"o", False)
+            self.keep.append(items)
+            return
+        flat = o if o.flags.c_contiguous else np.ascontiguousarray(o)
+        if flat.size == 0:
+            return
+        try:
+            self.put(memoryview(flat.reshape(-1).view(np.uint8)))
+        except (TypeError, ValueError):
+            self.put(flat.tobytes())
+
+    def pandas(self, o, t):
+        pd = sys.modules["pandas"]
+        if t is pd.DataFrame or t is pd.Series:
+            mgr = o._mgr
+            if self.mark(o):
+                return True
+            self.own(o)
+            try:
+                blocks = mgr.blocks
+            except AttributeError:
+                return False
+            self.put(b"D" if t is pd.DataFrame else b"S")
+            later = [o.attrs or None, o.index]
+            if t is pd.DataFrame:
+                later.append(o.columns)
+                nos, locs = mgr.blknos, mgr.blklocs
+                for i in range(len(nos)):
+                    values = blocks[nos[i]].values
+                    later.append(_Column(values, int(locs[i])))
+            else:
+                later.append(o.name)
+                later.append(_Column(blocks[0].values, None))
+            self.put(b"%d;" % len(later))
+            self.stack.extend(self.temporary(later))
+            return True
+        if isinstance(o, pd.Index):
+            if self.mark(o):
+                return True
+            self.put(("I%s%s;" % (t.__name__, getattr(o, "dtype", ""))).encode())
+            if t is pd.RangeIndex:
+                parts = [list(o.names), o.start, o.stop, o.step]
+            elif t is pd.MultiIndex:
+                parts = [list(o.names), list(o.levels), [c for c in o.codes], o.sortorder]
+            else:
+                parts = [list(o.names), o._data, getattr(o, "freq", None)]
+            sub = _Walk(self.owner)
+            sub.run(self.temporary(parts))
+            sub.fp.ids = {}  # an index is immutable: sharing it is no alias
+            self.put(sub.h.digest())
+            self.keep.append(sub.keep)
+            self.absorb(sub.fp)
+            return True
+        return False
+
+    def column(self, c):
+        np = sys.modules["numpy"]
+        values, row = c.values, c.row
+        if type(values) is np.ndarray:
+            base = values
+            while isinstance(base.base, np.ndarray):
+                base = base.base
+            offset = values.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+            self.fp.ids.setdefault(id(base), "%d+%d%r" % (len(self.seen), offset, values.strides))
+            if row is not None and values.ndim == 2:
+                values = values[row]
+            self.put(("%s%r;" % (values.dtype.str, values.shape)).encode())
+            self.elements(values, np)
+        else:
+            self.put(("%s;" % getattr(values, "dtype", "")).encode())
+            self.stack.append(values)
+
+
+def _fresh(rv):
+    """Yields the ids of containers that only the reduction rv refers to."""
+    for p in rv[1:3]:
+        if type(p) in _CONTAINERS and sys.getrefcount(p) <= _FRESH:
+            yield id(p)
+        if type(p) is tuple:
+            for q in p:
+                if type(q) in _CONTAINERS and sys.getrefcount(q) <= _FRESH:
+                    yield id(q)
+
+
+_CONTAINERS = frozenset((list, dict, set, bytearray))
+_FRESH = sys.maxsize
+
+
+def _calibrate():
+    """Finds the reference count that a fresh container shows in _fresh; it differs between interpreters."""
+    rv = (None, [])
+    for p in rv[1:3]:
+        return sys.getrefcount(p)
+
+
+_FRESH = _calibrate()
+
+
+class _Column:
+    """One column of a frame, so that how the frame groups its columns in memory is no part of its content."""
+
+    __slots__ = ("values", "row")
+
+    def __init__(self, values, row):
+        self.values, self.row = values, row
+
+
+_DISPATCH = {
+    list: _Walk.list, tuple: _Walk.tuple, dict: _Walk.dict, set: _Walk.set, frozenset: _Walk.frozenset,
+    bytearray: _Walk.bytearray, types.FunctionType: _Walk.function, types.CodeType: _Walk.code, types.CellType: _Walk.cell,
+    types.BuiltinFunctionType: _Walk.builtin, types.MethodType: _Walk.method, property: _Walk.prop,
+    staticmethod: _Walk.wrapped, classmethod: _Walk.wrapped, types.GeneratorType: _Walk.generator,
+    types.CoroutineType: _Walk.generator, types.AsyncGeneratorType: _Walk.generator,
+    type({}.keys()): _Walk.view, type({}.values()): _Walk.view, type({}.items()): _Walk.view, _Column: _Walk.column,
+    type(functools.lru_cache(len)): _Walk.lru,
+}
+
+
+class _Reach:
+    """For opaque values: what can be reached by references, so that aliases and code are still known."""
+
+    LIMIT = 20000
+
+    def __init__(self, owner, fp):
+        self.owner, self.fp = owner, fp
+
+    def run(self, root):
+        import gc
+        fp = self.fp
+        fp.ids[id(root)] = "x"
+        seen, todo, keep = {id(root)}, [root], []
+        while todo and len(seen) < self.LIMIT:
+            o = todo.pop()
+            if isinstance(o, types.FunctionType):
+                if o.__globals__ is self.owner.namespace:
+                    names, imports = origin.code_facts(o.__code__)
+                    fp.deps |= names
+                    fp.imports |= imports
+                    fp.soft[id(o)] = o
+                nexts = [o.__closure__, o.__defaults__, o.__dict__]
+            elif isinstance(o, type):
+                if origin.kind_of(o.__module__) != origin.PROGRAM:
+                    continue
+                fp.soft[id(o)] = o
+                nexts = [dict(vars(o)), o.__bases__]
+                keep.append(nexts)
+            elif isinstance(o, types.ModuleType) or type(o) in _ATOMS:
+                continue
+            elif isinstance(o, (types.GeneratorType, types.CoroutineType)):
+                frame = getattr(o, "gi_frame", None) or getattr(o, "cr_frame", None)
+                if frame is not None:
+                    names, imports = origin.code_facts(frame.f_code)
+                    fp.deps |= names
+                    fp.imports |= imports
+                nexts = gc.get_referents(o)
+            else:
+                nexts = gc.get_referents(o)
+                nexts.append(type(o))
+            for n in nexts:
+                if id(n) in seen or n is self.owner.namespace or n is None:
+                    continue
+                seen.add(id(n))
+                if not isinstance(n, (types.ModuleType, type, types.FunctionType, types.CodeType, tuple)) and type(n) not in _ATOMS:
+                    fp.ids.setdefault(id(n), "x")
+                todo.append(n)
+
+
+def _annotations(f):
+    annotate = getattr(f, "__annotate__", None)  # 3.14: evaluating them may fail, their code says the same
+    return annotate.__code__ if annotate is not None else f.__annotations__ or None
+
+
+_code_digests = {}
+
+
+def _code_digest(c):
+    d = _code_digests.get(c)
+    if d is None:
+        h = hashlib.blake2b(digest_size=20)
+        for part in (c.co_name, c.co_argcount, c.co_posonlyargcount, c.co_kwonlyargcount, c.co_flags, c.co_names,
+                     c.co_varnames, c.co_freevars, c.co_cellvars):
+            h.update(_dump(part))
+        _instructions(h, c)
+        for const in c.co_consts:
+            _const(h, const)
+        d = _code_digests[c] = h.digest()
+    return d
+
+
+_NO_EFFECT = frozenset(("NOP", "CACHE", "EXTENDED_ARG", "RESUME"))
+_JUMPS = frozenset(dis.hasjrel) | frozenset(dis.hasjabs)
+
+
+def _instructions(h, c):
+    """Hashes what a code object does. Not its bytes: a line break inside an expression may add a NOP."""
+    places, kept = {}, []
+    for ins in dis.get_instructions(c):
+        places[ins.offset] = len(kept)
+        if ins.opname not in _NO_EFFECT:
+            kept.append(ins)
+    for ins in kept:
+        arg = places.get(ins.argval, ins.argval) if ins.opcode in _JUMPS else ins.arg
+        h.update(b"%d %d;" % (ins.opcode, -1 if arg is None else arg))
+    if sys.version_info >= (3, 11):
+        for e in dis._parse_exception_table(c):
+            h.update(b"%d-%d>%d %d %d;" % (places.get(e.start, e.start), places.get(e.end, e.end), places.get(e.target, e.target), e.depth, e.lasti))
+
+
+def _const(h, const):
+    if isinstance(const, types.CodeType):
+        h.update(b"c")
+        h.update(_code_digest(const))
+    elif isinstance(const, tuple):
+        h.update(b"t%d;" % len(const))
+        for x in const:
+            _const(h, x)
+    elif isinstance(const, frozenset):
+        parts = []
+        for x in const:
+            sub = hashlib.blake2b(digest_size=20)
+            _const(sub, x)
+            parts.append(sub.digest())
+        h.update(b"f%d;" % len(parts))
+        for p in sorted(parts):
+            h.update(p)
+    elif type(const) in _ATOMS:
+        h.update(_dump(const))
+    else:
+        h.update(repr(const).encode())
+
+
+def _importable(o):
+    module = sys.modules.get(getattr(o, "__module__", None) or "")
+    if module is None:
+        return False
+    for part in o.__qualname__.split("."):
+        module = getattr(module, part, None)
+        if module is None:
+            return False
+    return module is o

@@ -1,0 +1,35 @@
+"""Length-prefixed frames on two descriptors of their own, so that whatever the program prints cannot break them.
+
+A frame is: 4 bytes header length, 8 bytes body length (both big-endian), a JSON header, a body of raw bytes.
+"""
+import json
+import os
+import struct
+
+_PREFIX = struct.Struct(">IQ")
+
+
+class Channel:
+    def __init__(self, read_fd, write_fd):
+        self._in = os.fdopen(read_fd, "rb", buffering=1 << 16)
+        self._out = write_fd
+        os.set_inheritable(read_fd, False)
+        os.set_inheritable(write_fd, False)
+        self._pid = os.getpid()
+
+    def receive(self):
+        """Returns (header, body), or (None, b"") when the engine is gone."""
+        prefix = self._in.read(_PREFIX.size)
+        if len(prefix) < _PREFIX.size:
+            return None, b""
+        n_header, n_body = _PREFIX.unpack(prefix)
+        header = json.loads(self._in.read(n_header))
+        return header, self._in.read(n_body) if n_body else b""
+
+    def send(self, header, body=b""):
+        if os.getpid() != self._pid:  # a forked child must not speak for the kernel
+            return
+        text = json.dumps(header).encode()
+        view = memoryview(_PREFIX.pack(len(text), len(body)) + text + bytes(body))
+        while view:
+            view = view[os.write(self._out, view):]

@@ -1,0 +1,502 @@
+"""The kernel's loop: one request at a time, each answered by events and one reply."""
+import ast
+import asyncio
+import builtins
+import inspect
+import io
+import linecache
+import os
+import platform
+import signal
+import sys
+import time
+import traceback
+import types
+import warnings
+
+from . import display, fingerprint, frames, groups, hidden, magic, observe, origin, streams, values
+
+_SPECIAL = frozenset((
+    "__name__", "__doc__", "__package__", "__loader__", "__spec__", "__builtins__", "__annotations__", "__file__",
+    "__warningregistry__", "__conditional_annotations__", "__annotate__", "__cached__", "__xstate__"))
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
+_INLINE = 32 << 10  # bytes of a stored group that travel in the frame; more goes to a file
+_GONE = object()
+
+
+class Kernel:
+    def __init__(self, channel, options):
+        self.channel = channel
+        self.main = types.ModuleType("__main__")
+        sys.modules["__main__"] = self.main
+        self.ns = self.main.__dict__
+        self.ns["__builtins__"] = builtins
+        if options.get("file"):
+            self.ns["__file__"] = options["file"]
+        self.executing = False
+        self.recorder = streams.Recorder(channel)
+        self.recorder.take_descriptors()
+        sys.stdout = sys.__stdout__ = streams.Stream(self.recorder, "stdout")
+        sys.stderr = sys.__stderr__ = streams.Stream(self.recorder, "stderr")
+        sys.stdin = sys.__stdin__ = open(os.devnull)
+        builtins.__xstate__ = magic.Magic(self.recorder, self.ns)
+        if options.get("ipython"):
+            builtins.display = self.display
+        sys.argv = [options.get("file") or ""]
+        sys.path.insert(0, options["folder"])
+        os.chdir(options["folder"])
+        self.workspace = origin.Workspace()
+        self.names = observe.names(self.ns, options.get("observe") != "static")
+        self.printer = fingerprint.Fingerprinter(self.ns, self.workspace)
+        self.groups = groups.Groups()
+        self.parked = {}  # joint digest → ({name: value}, {name: Fingerprint})
+        self.spool = options["spool"]
+        self.hidden = hidden.Hidden(options["seed"])
+        self.hidden.snapshot()
+        self.files = observe.Files(self.spool, options["store"], self.names.add)
+        self.loop = None
+        self.old_classes = {}  # digest → the class object that instances may be of
+        signal.signal(signal.SIGINT, self.interrupted)
+
+    def interrupted(self, *_):
+        if self.executing:
+            raise KeyboardInterrupt
+
+    def display(self, *objects, **_):
+        for o in objects:
+            self.recorder.rich("display", display.bundle(o))
+
+    def serve(self):
+        while True:
+            request, body = self.channel.receive()
+            if request is None:
+                return
+            try:
+                reply, data = getattr(self, "do_" + request["op"])(request, body)
+            except values.NeedClass as e:
+                reply, data = {"ok": False, "need": [e.name, e.digest]}, b""
+            except Exception as e:
+                reply, data = {"ok": False, "error": "%s: %s" % (type(e).__name__, e), "trace": traceback.format_exc()}, b""
+            reply.setdefault("ok", True)
+            self.channel.send({"ev": "reply", **reply}, data)
+
+    # the namespace
+
+    def do_bind(self, request, _):
+        """Parks and unbinds names, brings back parked groups."""
+        for joint, names in request.get("park") or ():
+            self.parked[joint] = ({n: self.ns[n] for n in names}, {n: self.groups.prints.get(n) for n in names})
+        for name in request.get("unbind") or ():
+            self.unbind(name)
+        for joint in request.get("unpark") or ():
+            bound, prints = self.parked.pop(joint)
+            for name, value in bound.items():
+                self.bind(name, value, prints[name])
+        return {}, b""
+
+    def do_forget(self, _, __):
+        self.parked.clear()
+        return {"unloaded": self.workspace.forget_changed()}, b""
+
+    def unbind(self, name):
+        self.ns.pop(name, None)
+        self.groups.drop(name)
+
+    def bind(self, name, value, fp=None):
+        self.ns[name] = value
+        self.groups.put(name, fp or self.printer.of(value))
+
+    def do_load(self, request, body):
+        """Binds a stored group."""
+        if request.get("path"):
+            with open(request["path"], "rb") as f:
+                found = values.load(f, self.ns, self.printer.classes, self.names.add)
+        else:
+            found = values.load(body, self.ns, self.printer.classes, self.names.add)
+        for name, value in zip(request["names"], found):
+            self.bind(name, value)
+        prints = {n: self.groups.prints[n] for n in request["names"]}
+        return {"digests": {n: fp.digest for n, fp in prints.items() if not fp.opaque}}, b""
+
+    def do_store(self, request, _):
+        """Pickles the named values as one group, into the reply or, when large, into a file of the spool."""
+        out = _Spill(os.path.join(self.spool, "value-%d" % os.getpid()))
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                needs = values.dump([self.ns[n] for n in request["names"]], self.printer, out)
+        except values.Unstorable as e:
+            out.discard()
+            return {"stored": False, "why": str(e)}, b""
+        path, data, size = out.finish()
+        return {"stored": True, "path": path, "size": size, "needs": sorted(needs.items())}, data
+
+    def do_hidden_get(self, request, _):
+        import pickle
+        return {}, pickle.dumps(self.hidden.by_key[request["key"]].get(), 4)
+
+    def do_hidden_put(self, request, body):
+        self.hidden.restore(request["key"], None if request.get("pristine") else body)
+        return {}, b""
+
+    def do_close_figures(self, _, __):
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        if pyplot is not None:
+            pyplot.close("all")
+        return {}, b""
+
+    def do_environ(self, request, _):
+        for name, value in request["set"].items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        return {}, b""
+
+    def do_compile(self, request, body):
+        """Says whether CPython accepts a whole block."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                compile(body.decode(), request["filename"], "exec", _flags(request.get("future")) | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        except (SyntaxError, ValueError) as e:
+            return {"valid": False, "line": getattr(e, "lineno", 0) or 0, "column": getattr(e, "offset", 0) or 0,
+                    "type": type(e).__name__, "message": getattr(e, "msg", None) or str(e)}, b""
+        return {"valid": True}, b""
+
+    # execution
+
+    def do_run(self, request, body):
+        """Runs one node. Sends output events and a result event, then observes; the reply holds what was observed."""
+        source = body.decode()
+        name = request["filename"]
+        linecache.cache[name] = (len(request["text"]), None, request["text"].splitlines(True), name)
+        start = {k: v for k, v in self.ns.items() if k not in _SPECIAL}
+        before = self.hidden.snapshot()
+        for v in self.hidden.variables:
+            v.touched, v.fresh = False, False
+            v.start = v.digest(before[v.key][1]) if v.key in before else None
+        filters = list(warnings.filters) if request.get("library_import") else None
+        environ = dict(os.environ)
+        threads = set(sys._current_frames())
+        hidden.renew_warnings()
+        self.ns.pop("__warningregistry__", None)
+        figures = display.open_figures()
+        try:
+            code, tail = self.compiled(source, name, request)
+        except (SyntaxError, ValueError) as e:
+            code, tail, error = None, None, self.error(e, name)
+        else:
+            error = None
+        self.names.begin(request["uses"], self.deps)
+        self.recorder.begin(request["node"], name)
+        self.files.begin()
+        began, cpu = time.perf_counter(), time.process_time()
+        if error is None:
+            error = self.execute(code, tail, request, name)
+        if request.get("last"):
+            builtins.__xstate__.end_cell()
+        self.recorder.end()
+        seconds = time.perf_counter() - began
+        self.files.end()
+        reads, imports = self.names.end()
+        self.channel.send({"ev": "result", "node": request["node"], "seconds": seconds, "cpu": time.process_time() - cpu, "error": error})
+        if filters is not None:
+            hidden.library_import(filters)
+        reply = self.settle(start, reads & start.keys(), error)
+        reply["absent"] = sorted(n for n in reads if n not in start and n not in _SPECIAL)
+        reply["hidden"], reply["hidden_reads"] = self.hidden_changes(before, reads, figures)
+        reply["imports"] = self.imported(imports | set(request.get("imports") or ()), reads)
+        reply["files"] = self.file_changes()
+        reply["environ"] = {k: os.environ.get(k) for k in environ.keys() | os.environ.keys() if environ.get(k) != os.environ.get(k)}
+        reply["environ_reads"] = sorted(self.files.environ)
+        marks = set(self.files.marks)
+        if set(sys._current_frames()) - threads:
+            marks.add("thread")
+        reply["marks"] = sorted(marks)
+        reply["exact"] = self.names.exact
+        reply["figures"] = bool(display.open_figures())
+        reply["had_figures"] = bool(figures)
+        reply["located"] = self.recorder.located
+        return reply, b""
+
+    def compiled(self, source, name, request):
+        flags = _flags(request.get("future")) | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            tree = compile(source, name, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+            ast.increment_lineno(tree, request["line"] - 1)
+            tail = None
+            if request.get("expr") and tree.body and isinstance(tree.body[-1], ast.Expr):
+                tail = ast.Expression(tree.body.pop().value)
+                tail = compile(tail, name, "eval", flags, dont_inherit=True)
+            code = compile(tree, name, "exec", flags, dont_inherit=True)
+        self.names.add(code)
+        if tail is not None:
+            self.names.add(tail)
+        return code, tail
+
+    def execute(self, code, tail, request, name):
+        self.executing = True
+        try:
+            try:
+                self.evaluate(code)
+                value = self.evaluate(tail) if tail is not None else None
+                if value is not None and not request.get("quiet"):
+                    self.recorder.rich("result", display.bundle(value))
+                if request.get("last"):
+                    display.flush_figures(self.recorder)
+            finally:
+                self.executing = False
+        except SystemExit as e:
+            return self.error(e, name)
+        except BaseException as e:
+            return self.error(e, name)
+        return None
+
+    def evaluate(self, code):
+        if not code.co_flags & inspect.CO_COROUTINE:
+            return eval(code, self.ns)
+        if self.loop is None:
+            self.loop = asyncio.new_event_loop()
+            asyncio.set_event_loop(self.loop)
+        return self.loop.run_until_complete(eval(code, self.ns))
+
+    def error(self, e, name):
+        """Describes an exception in terms of blocks and lines; frames of the kernel are left out."""
+        tb = e.__traceback__
+        frames = []
+        while tb is not None:
+            if not tb.tb_frame.f_code.co_filename.startswith(_FOLDER):
+                break
+            tb = tb.tb_next
+        try:
+            shown = traceback.TracebackException(type(e), e, tb, compact=True)
+            _strip(shown)
+            frames = [line for part in shown.format() for line in part.rstrip("\n").split("\n")]
+            message = str(e)
+        except BaseException as broken:  # the exception's own __str__ failed
+            frames, message = [], "<%s in __str__>" % type(broken).__name__
+        line = 0
+        while tb is not None:
+            if tb.tb_frame.f_code.co_filename == name:
+                line = tb.tb_lineno
+            tb = tb.tb_next
+        if isinstance(e, SyntaxError) and e.filename == name:
+            line = e.lineno or 0
+        found = {"type": type(e).__name__, "message": message[:10000], "traceback": frames[-200:], "line": line}
+        if isinstance(e, NameError):
+            found["name"] = getattr(e, "name", None)
+        return found
+
+    # what is seen after a node
+
+    def deps(self, name):
+        fp = self.groups.prints.get(name)
+        return (fp.deps, fp.imports) if fp is not None else ((), set())
+
+    def settle(self, start, reads, error):
+        """Fingerprints what the node bound or may have changed; returns the writes and the sharing. See the engine."""
+        old = dict(self.groups.prints)
+        now = {k: v for k, v in self.ns.items() if k not in _SPECIAL}
+        rebound = {k for k, v in now.items() if start.get(k, _GONE) is not v}
+        deleted = [k for k in start if k not in now]
+        if error is not None:
+            return self.undo(start, now, rebound, reads)
+        around = self.groups.pairs(start)
+        for name in deleted:
+            self.groups.drop(name)
+        for name in rebound:
+            fp = self.printer.of(now[name])
+            if isinstance(now[name], type) and not fp.opaque:
+                kept = self.same_class(name, now[name], fp)
+                if kept is not now[name]:
+                    now[name], fp = kept, self.printer.of(kept)
+            self.groups.put(name, fp)
+        mutated = self.rehash(reads - rebound, old, now, rebound)
+        written = rebound | mutated | set(deleted)
+        touched = set(mutated) & set(start)
+        for name in mutated:
+            touched |= {b for pair in around if name in pair for b in pair}
+        after = self.groups.pairs(written | touched)
+        for a, b in after:
+            if (a in written) != (b in written):
+                touched.add(b if a in written else a)
+        touched = {n for n in touched if n in start and n in old}
+        more = self.groups.pairs(touched)
+        after.update({p: d for p, d in more.items()})
+        return {
+            "reads": sorted(reads),
+            "comembers": sorted(mutated - reads),
+            "writes": [self.write(n, now) for n in sorted(written)],
+            "within": [[a, b, d] for (a, b), d in sorted(around.items()) if a in reads and b in reads],
+            "touched": sorted(touched),
+            "around": [[a, b, d] for (a, b), d in sorted(around.items()) if a in touched or b in touched],
+            "after": [[a, b, d] for (a, b), d in sorted(after.items())],
+        }
+
+    def rehash(self, candidates, old, now, rebound):
+        """Fingerprints again what the node read and, from what turns out changed, everything that overlaps with it."""
+        mutated, done, todo = set(), set(), list(candidates)
+        while todo:
+            name = todo.pop()
+            if name in done or name in rebound or name not in now or name not in old:
+                continue
+            done.add(name)
+            was = old[name]
+            if not (was.ids or was.soft or was.opaque):
+                continue  # immutable through and through
+            near = self.groups.neighbours(name, soft=True)
+            fp = self.printer.of(now[name])
+            self.groups.put(name, fp)
+            if fp.opaque or fp.digest != was.digest:
+                mutated.add(name)
+                todo.extend(near | self.groups.neighbours(name, soft=True))
+        return mutated
+
+    def same_class(self, name, value, fp):
+        """A class defined again to the same effect stays the old object, so that isinstance holds for old instances."""
+        kept = self.old_classes.setdefault(fp.digest, value)
+        if kept is not value:
+            if self.printer.of(kept).digest != fp.digest:  # it was changed since
+                kept = self.old_classes[fp.digest] = value
+            self.ns[name] = kept
+            self.printer.classes[fp.digest] = kept
+        return kept
+
+    def write(self, name, now):
+        fp = self.groups.prints.get(name)
+        if fp is None or name not in now:
+            return {"name": name, "deleted": True}
+        return {"name": name, "digest": "" if fp.opaque else fp.digest, "opaque": fp.opaque, "size": fp.size,
+                "deps": sorted(d for d in fp.deps if not hasattr(builtins, d)), "imports": sorted(fp.imports),
+                "info": display.describe(now[name]), "class": isinstance(now[name], (type, types.FunctionType, types.ModuleType)),
+                "near": sorted(self.groups.neighbours(name))}
+
+    def undo(self, start, now, rebound, reads):
+        """A failed node defines nothing: bindings are put back, values it changed in place are unbound."""
+        for name in rebound:
+            self.ns.pop(name, None)
+        for name, value in start.items():
+            if self.ns.get(name, _GONE) is not value:
+                self.ns[name] = value
+        old = dict(self.groups.prints)
+        dropped = self.rehash(set(reads), old, start, set())
+        for name in dropped:
+            self.unbind(name)
+        return {"reads": sorted(reads), "dropped": sorted(dropped), "writes": [], "comembers": [], "touched": [], "around": [], "after": [],
+                "within": [[a, b, d] for (a, b), d in sorted(self.groups.pairs(reads).items()) if a in reads and b in reads]}
+
+    def hidden_changes(self, before, reads, figures):
+        after = self.hidden.snapshot()
+        changed, read = {}, []
+        for v in self.hidden.variables:
+            was = before.get(v.key, ("", None))[0]
+            now = after.get(v.key, ("", None))[0]
+            if was != now:
+                changed[v.key] = now
+            if v.key.startswith("rng:"):
+                if was != now and not v.fresh:
+                    read.append(v.key)
+            elif v.key == "cwd":
+                if self.files.cwd_read or was != now:
+                    read.append(v.key)
+            elif v.touched or not v.precise:
+                read.append(v.key)
+        return changed, read
+
+    def imported(self, names, reads):
+        """Returns what the node's imports rest on: library packages with their witness, files of workspace modules."""
+        libraries, files = {}, set()
+        todo = set(names)
+        for n in reads:
+            fp = self.groups.prints.get(n)
+            value = self.ns.get(n)
+            if fp is not None:
+                files.update(f for m in fp.files for f in self.workspace.files(m))
+            if isinstance(value, types.ModuleType) and origin.kind_of(value.__name__) == origin.LIBRARY:
+                todo.add(value.__name__)
+        for n in todo:
+            top = n.partition(".")[0]
+            if top not in sys.modules or top == "__main__":
+                continue
+            if origin.kind_of(top) == origin.WORKSPACE:
+                for name in [m for m, _ in self.workspace.loaded() if m == n or m.startswith(n + ".") or n.startswith(m + ".")] or [top]:
+                    files.update(self.workspace.files(name))
+            else:
+                witness = origin.witness(top)
+                if witness:
+                    libraries[top] = list(witness)
+        return {"libraries": libraries, "files": sorted(files)}
+
+    def file_changes(self):
+        f = self.files
+        return {"reads": {p: k for p, k in sorted(f.reads.items())}, "listings": sorted(f.listings),
+                "writes": {p: before for p, before in sorted(f.writes.items())}, "untraced": f.untraced}
+
+
+class _Spill(io.RawIOBase):
+    """Bytes kept in memory while they are few, then in a file."""
+
+    def __init__(self, path):
+        self._path, self._file, self._memory, self._size = path, None, bytearray(), 0
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        view = memoryview(data).cast("B") if not isinstance(data, (bytes, bytearray)) else data
+        n = len(view)
+        self._size += n
+        if self._file is None and self._size <= _INLINE:
+            self._memory += view
+        else:
+            if self._file is None:
+                self._file = open(self._path, "wb", buffering=0)
+                self._file.write(self._memory)
+            left = memoryview(view)
+            while left:
+                left = left[self._file.write(left):]
+        return n
+
+    def finish(self):
+        if self._file is None:
+            return None, bytes(self._memory), self._size
+        self._file.close()
+        return self._path, b"", self._size
+
+    def discard(self):
+        if self._file is not None:
+            self._file.close()
+            os.unlink(self._path)
+
+
+def _flags(future):
+    import __future__
+    flags = 0
+    for name in future or ():
+        feature = getattr(__future__, name, None)
+        if feature is not None:
+            flags |= feature.compiler_flag
+    return flags
+
+
+def _strip(shown):
+    """Leaves the kernel's own frames out of a traceback, also of its causes."""
+    while shown is not None:
+        shown.stack[:] = [f for f in shown.stack if not f.filename.startswith(_FOLDER)]
+        for group in getattr(shown, "exceptions", None) or ():
+            _strip(group)
+        shown = shown.__cause__ or (None if shown.__suppress_context__ else shown.__context__)
+
+
+def start():
+    read_fd, write_fd = map(int, os.environ.pop("XSTATE_KERNEL_FDS").split(","))
+    channel = frames.Channel(read_fd, write_fd)
+    options, _ = channel.receive()
+    if options is None:
+        return
+    kernel = Kernel(channel, options)
+    channel.send({"ev": "hello", "version": platform.python_version(), "implementation": platform.python_implementation(),
+                  "executable": sys.executable, "prefix": sys.prefix, "exact": kernel.names.exact})
+    kernel.serve()

@@ -1,0 +1,224 @@
+"""Where code comes from: the program, its workspace, or a library; and what witnesses a library's version."""
+import dis
+import hashlib
+import os
+import sys
+import sysconfig
+import types
+
+_PATHS = sysconfig.get_paths()
+_STDLIB = tuple(os.path.realpath(_PATHS[k]) + os.sep for k in ("stdlib", "platstdlib"))
+_SITE_PARTS = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
+_KERNEL = os.path.dirname(os.path.realpath(__file__)) + os.sep
+
+PROGRAM, WORKSPACE, LIBRARY = "program", "workspace", "library"
+
+
+def is_library_path(path):
+    """Reports whether a file belongs to the interpreter, an installed package or this kernel."""
+    real = os.path.realpath(path)
+    if real.startswith(_KERNEL) or any(p in real for p in _SITE_PARTS):
+        return True
+    return real.startswith(_STDLIB) or real.startswith(os.path.realpath(sys.base_prefix) + os.sep + "lib")
+
+
+def module_class(module):
+    name = getattr(module, "__name__", None)
+    if name == "__main__":
+        return PROGRAM
+    path = getattr(module, "__file__", None)
+    if path is None:
+        paths = list(getattr(module, "__path__", None) or ())
+        if not paths:
+            return LIBRARY  # built in
+        return LIBRARY if is_library_path(os.path.join(str(paths[0]), "x")) else WORKSPACE
+    return LIBRARY if is_library_path(path) else WORKSPACE
+
+
+_module_kind = {}
+
+
+def kind_of(module_name):
+    """Classes a module by its name; the answer for a loaded module does not change."""
+    if module_name in (None, "__main__"):
+        return PROGRAM
+    kind = _module_kind.get(module_name)
+    if kind is None:
+        module = sys.modules.get(module_name)
+        if module is None:
+            return PROGRAM
+        kind = _module_kind[module_name] = module_class(module)
+    return kind
+
+
+_witness = {}
+
+
+def witness(top):
+    """Returns the files whose content changes when library package top changes version; () for the standard library."""
+    if top in _witness:
+        return _witness[top]
+    files = []
+    module = sys.modules.get(top)
+    path = getattr(module, "__file__", None) if module else None
+    if path and any(p in os.path.realpath(path) for p in _SITE_PARTS):
+        files.append(path)
+        folder = os.path.dirname(path)
+        if os.path.basename(path).startswith("__init__."):
+            for name in ("version.py", "_version.py", "__version__.py", "_version_meson.py"):
+                if os.path.exists(os.path.join(folder, name)):
+                    files.append(os.path.join(folder, name))
+            folder = os.path.dirname(folder)
+        record = _record(folder, top)
+        if record:
+            files.append(record)
+    _witness[top] = tuple(files)
+    return _witness[top]
+
+
+def _record(folder, top):
+    plain = top.lower().replace("_", "").replace("-", "")
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return None
+    for name in names:
+        if name.endswith(".dist-info"):
+            stem = name.split("-")[0].lower().replace("_", "").replace(".", "")
+            path = os.path.join(folder, name, "RECORD")
+            if stem == plain and os.path.exists(path):
+                return path
+    return None
+
+
+def file_digest(path):
+    h = hashlib.sha256()
+    with open(path, "rb") as f:
+        while True:
+            chunk = f.read(1 << 20)
+            if not chunk:
+                return h.hexdigest()
+            h.update(chunk)
+
+
+_version = {}
+
+
+def version(top):
+    """A digest of the witness of library package top."""
+    if top not in _version:
+        h = hashlib.sha256()
+        for path in witness(top):
+            h.update(file_digest(path).encode())
+        _version[top] = h.hexdigest()[:16]
+    return _version[top]
+
+
+_imports_of = {}  # code object → ((level, module, names), …)
+_LOADS = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"}
+_code_names = {}
+
+
+def code_facts(code):
+    """Returns (names, imports) that a code object and those nested in it load from the namespace or import."""
+    found = _code_names.get(code)
+    if found is None:
+        names, imports = set(), set()
+        level = 0
+        for ins in dis.get_instructions(code):
+            if ins.opname in _LOADS:
+                names.add(ins.argval)
+            elif ins.opname == "IMPORT_NAME":
+                imports.add(ins.argval)
+        for const in code.co_consts:
+            if isinstance(const, types.CodeType):
+                more = code_facts(const)
+                names |= more[0]
+                imports |= more[1]
+        found = _code_names[code] = (frozenset(names), frozenset(imports))
+    return found
+
+
+class Workspace:
+    """The loaded modules that are files of the user, and what they were loaded from."""
+
+    def __init__(self):
+        self._seen = {}  # module name → (path, stat key, digest)
+
+    def loaded(self):
+        for name, module in list(sys.modules.items()):
+            if module is None or name == "__main__" or name.startswith("xstate_kernel"):
+                continue
+            if isinstance(module, types.ModuleType) and kind_of(name) == WORKSPACE:
+                yield name, module
+
+    def note(self):
+        """Remembers the content of modules loaded since the last call."""
+        for name, module in self.loaded():
+            path = getattr(module, "__file__", None)
+            if name not in self._seen and path:
+                try:
+                    self._seen[name] = (path, _stat_key(path), file_digest(path))
+                except OSError:
+                    self._seen[name] = (path, None, "gone")
+
+    def closure(self, name):
+        """Names of the workspace modules that module name consists of: itself, its packages, what it imports."""
+        todo, seen = [name], set()
+        while todo:
+            n = todo.pop()
+            if n in seen or n not in sys.modules or kind_of(n) != WORKSPACE:
+                continue
+            seen.add(n)
+            if "." in n:
+                todo.append(n.rpartition(".")[0])
+            for value in list(vars(sys.modules[n]).values()):
+                if isinstance(value, types.ModuleType):
+                    todo.append(value.__name__)
+                else:
+                    owner = getattr(value, "__module__", None)
+                    if isinstance(owner, str) and owner != n:
+                        todo.append(owner)
+        return sorted(seen)
+
+    def files(self, name):
+        self.note()
+        return [self._seen[n][0] for n in self.closure(name) if n in self._seen]
+
+    def digest(self, name):
+        self.note()
+        h = hashlib.sha256()
+        for n in self.closure(name):
+            if n in self._seen:
+                h.update(("%s %s\n" % (n, self._seen[n][2])).encode())
+        return h.hexdigest()[:16]
+
+    def forget_changed(self):
+        """Unloads modules whose file changed since it was loaded, with all that import them."""
+        self.note()
+        changed = set()
+        for name, (path, stat, digest) in list(self._seen.items()):
+            if name not in sys.modules:
+                del self._seen[name]
+                continue
+            try:
+                if _stat_key(path) == stat:
+                    continue
+                same = file_digest(path) == digest
+            except OSError:
+                same = False
+            if not same:
+                changed.add(name)
+        if not changed:
+            return []
+        gone = [n for n, _ in self.loaded() if changed & set(self.closure(n))]
+        for n in gone:
+            sys.modules.pop(n, None)
+            self._seen.pop(n, None)
+            _module_kind.pop(n, None)
+        return gone
+
+
+def _stat_key(path):
+    st = os.stat(path)
+    return (st.st_size, st.st_mtime_ns, st.st_ino)

@@ -1,0 +1,207 @@
+"""Stores groups of names as bytes and restores them.
+
+A group is pickled in one go, so that what its names share stays shared. Functions of the program go by value (their
+code object: the interpreter is part of every key); classes of the program go by digest and must be there when the
+group is loaded (the engine re-runs their definition); arrays that view the same memory go as views of one array.
+"""
+import importlib
+import io
+import marshal
+import pickle
+import sys
+import types
+
+from . import origin
+
+
+class NeedClass(Exception):
+    """A class of the program must be defined before the group can be loaded."""
+
+    def __init__(self, name, digest):
+        super().__init__(name)
+        self.name, self.digest = name, digest
+
+
+class Unstorable(Exception):
+    """The group cannot be stored; it is rebuilt by running what made it."""
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, out, fingerprinter):
+        super().__init__(out, protocol=5)
+        self._fingerprinter = fingerprinter
+        self.needs = {}
+        self._bases = {}
+
+    def reducer_override(self, o):
+        t = type(o)
+        if t is types.FunctionType:
+            return self._function(o)
+        if isinstance(o, type):
+            return self._class(o)
+        if t is types.ModuleType:
+            return importlib.import_module, (o.__name__,)
+        if t is types.CellType:
+            return self._cell(o)
+        if t is types.CodeType:
+            return marshal.loads, (marshal.dumps(o),)
+        if t.__module__ == "numpy" and t.__name__ == "ndarray":
+            return self._array(o)
+        if t.__name__.endswith("Block") and t.__module__.startswith("pandas.") and _copy_on_write():
+            return self._block(o)
+        return NotImplemented
+
+    def _function(self, f):
+        mine = f.__globals__ is self._fingerprinter.namespace
+        if not mine:
+            return NotImplemented
+        if f.__kwdefaults__ is None and not f.__dict__ and f.__defaults__ is None and f.__closure__ is None and not _annotations(f):
+            return _function, (marshal.dumps(f.__code__), f.__name__, f.__qualname__, f.__doc__, 0)
+        state = (f.__defaults__, f.__kwdefaults__, f.__dict__ or None, f.__closure__, _annotations(f))
+        cells = len(f.__closure__ or ())
+        return (_function, (marshal.dumps(f.__code__), f.__name__, f.__qualname__, f.__doc__, cells), state, None, None, _fill_function)
+
+    def _class(self, c):
+        if origin.kind_of(c.__module__) != origin.PROGRAM:
+            return NotImplemented
+        if c.__module__ != "__main__":
+            raise Unstorable("class %s of an unknown module" % c.__qualname__)
+        if "." in c.__qualname__:
+            raise Unstorable("class %s is not defined at top level" % c.__qualname__)
+        fp = self._fingerprinter.of(c)
+        if fp.opaque:
+            raise Unstorable("class %s: %s" % (c.__qualname__, fp.opaque))
+        self._fingerprinter.classes[fp.digest] = c
+        self.needs[c.__qualname__] = fp.digest
+        return _class, (c.__qualname__, fp.digest)
+
+    def _cell(self, c):
+        try:
+            contents = (c.cell_contents,)
+        except ValueError:
+            contents = ()
+        return types.CellType, (), contents, None, None, _fill_cell
+
+    def _array(self, o):
+        base = _root(o)
+        if base is o:
+            return NotImplemented
+        if base.base is not None or base.dtype.hasobject or base.nbytes > 2 * o.nbytes + 4096:
+            self._copied(base, _COPY)
+            return NotImplemented
+        self._copied(base, _SHARED)
+        if not (base.flags.c_contiguous or base.flags.f_contiguous):
+            raise Unstorable("a view of an array that is not contiguous")
+        offset = o.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+        return _view, (base, o.dtype, o.shape, offset, o.strides, o.flags.writeable)
+
+    def _copied(self, base, how):
+        """Notes how the memory of base is stored; two ways that would tear an alias apart are refused."""
+        before = self._bases.setdefault(id(base), how)
+        if before != how or how == _COPY and self._bases.get((id(base), 1)):
+            raise Unstorable("arrays that share memory")
+        if how == _COPY:
+            self._bases[id(base), 1] = True
+
+    def _block(self, o):
+        """A block of a pandas frame. Under copy-on-write shared memory is not observable, and what is restored
+        could not know of its sharing: it gets memory of its own."""
+        rv = o.__reduce__()
+        values = rv[1][0]
+        if type(values).__name__ == "ndarray" and values.base is not None and not values.dtype.hasobject:
+            self._copied(_root(values), _FRAME)
+            return (rv[0], (values.copy(order="K"),) + tuple(rv[1][1:])) + tuple(rv[2:])
+        return NotImplemented
+
+
+_COPY, _SHARED, _FRAME = "copy", "shared", "frame"
+
+
+def _root(a):
+    while type(a.base) is type(a):
+        a = a.base
+    return a
+
+
+def _copy_on_write():
+    pandas = sys.modules["pandas"]
+    if int(pandas.__version__.partition(".")[0]) >= 3:
+        return True
+    return bool(getattr(pandas.options.mode, "copy_on_write", False))
+
+
+def _annotations(f):
+    return None if sys.version_info >= (3, 14) else f.__annotations__ or None
+
+
+def _fill_cell(cell, contents):
+    if contents:
+        cell.cell_contents = contents[0]
+
+
+def _view(base, dtype, shape, offset, strides, writeable):
+    import numpy
+    a = numpy.ndarray(shape, dtype, base if base.flags.c_contiguous else base.T, offset, strides)
+    a.flags.writeable = writeable
+    return a
+
+
+_loading = None
+
+
+def _function(code, name, qualname, doc, cells):
+    code = marshal.loads(code)
+    closure = tuple(types.CellType() for _ in range(cells)) if cells else None
+    f = types.FunctionType(code, _loading.namespace, name, None, closure)
+    f.__qualname__, f.__doc__, f.__module__ = qualname, doc, "__main__"
+    _loading.code(code)
+    return f
+
+
+def _fill_function(f, state):
+    f.__defaults__, f.__kwdefaults__ = state[0], state[1]
+    if state[2]:
+        f.__dict__.update(state[2])
+    if state[4]:
+        f.__annotations__ = state[4]
+    for cell, stored in zip(f.__closure__ or (), state[3] or ()):
+        try:
+            cell.cell_contents = stored.cell_contents
+        except ValueError:
+            pass
+
+
+def _class(name, digest):
+    c = _loading.classes.get(digest)
+    if c is None:
+        raise NeedClass(name, digest)
+    return c
+
+
+class _Loading:
+    def __init__(self, namespace, classes, code):
+        self.namespace, self.classes, self.code = namespace, classes, code
+
+
+def dump(values, fingerprinter, out):
+    """Pickles a list of values into the file out; returns the classes needed, name → digest. Raises Unstorable."""
+    p = _Pickler(out, fingerprinter)
+    try:
+        p.dump(values)
+    except Unstorable:
+        raise
+    except RecursionError:
+        raise Unstorable("too deep") from None
+    except Exception as e:
+        raise Unstorable("%s: %s" % (type(e).__name__, e)) from None
+    return p.needs
+
+
+def load(data, namespace, classes, code):
+    """Returns the list of values. data: bytes or a binary file. code: called with each code object made."""
+    global _loading
+    _loading = _Loading(namespace, classes, code)
+    try:
+        return pickle.load(io.BytesIO(data) if isinstance(data, (bytes, bytearray)) else data)
+    finally:
+        _loading = None

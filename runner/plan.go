@@ -1,0 +1,287 @@
+package runner
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Codes of reasons.
+const (
+	ReasonNew     = "new"              // this code was never run
+	ReasonCode    = "code-changed"     // the block was edited here
+	ReasonInput   = "input-changed"    // Key had digest Was and has Now
+	ReasonSharing = "sharing-changed"  // names it reads share objects in another way
+	ReasonMaybe   = "input-may-change" // in a plan: Key depends on what By comes to
+	ReasonLost    = "result-lost"      // it was run, but the results are gone
+	ReasonRetry   = "failed-before"    // it failed in a way that may not happen again
+	ReasonLayout  = "line-moved"       // its output cites lines, and they are others now
+	ReasonForced  = "forced"
+	ReasonReused  = "reused"
+	ReasonBlocked = "blocked" // it needs what block By would have defined, or follows a failure in its block
+	ReasonSyntax  = "syntax-error"
+)
+
+// Action is what a plan intends for a node.
+type Action string
+
+const (
+	ActRun   Action = "run"
+	ActMaybe Action = "maybe" // it runs if what it reads comes out different
+	ActReuse Action = "reuse"
+	ActBlock Action = "block"
+)
+
+// PlanNode is one node of a plan.
+type PlanNode struct {
+	Block   state.BlockID
+	Node    int // index in the block
+	Line    int // 1-based in the block
+	Action  Action
+	Reason  state.Reason
+	Seconds float64 // recorded cost of the last execution; 0 when there was none
+}
+
+// Plan says what a run would do. It is computed without executing anything.
+type Plan struct {
+	Blocks []PlanBlock
+}
+
+// PlanBlock sums up the nodes of one block.
+type PlanBlock struct {
+	ID      state.BlockID
+	Title   string
+	Index   int
+	Action  Action
+	Reason  state.Reason
+	Seconds float64 // recorded cost of the nodes that run or may run
+	Saved   float64 // recorded cost of the nodes reused
+	Nodes   []PlanNode
+	Err     *state.ExecError
+}
+
+// choice is what the walk finds for a node: a trace that holds here, or why none does.
+type choice struct {
+	trace  *state.StoredTrace
+	reason state.Reason
+	last   *state.Trace // the best known earlier execution, for its cost and writes; may be nil
+}
+
+// choose looks for a trace of n that holds at p.
+func (e *Engine) choose(p *position, n *node, nodes []*node) (choice, error) {
+	traces, err := e.traces(n.code)
+	if err != nil {
+		return choice{}, err
+	}
+	moved := false
+	for i := range traces {
+		t := &traces[i]
+		e.world.learn(t.Paths)
+		if _, _, ok := p.mismatch(&t.Trace); !ok {
+			continue
+		}
+		if t.Layout != "" && t.Layout != n.layout {
+			moved = true
+			continue
+		}
+		if !e.usable(&t.Trace) {
+			continue
+		}
+		return choice{trace: t, reason: state.Reason{Code: ReasonReused}, last: &t.Trace}, nil
+	}
+	return e.explain(p, n, nodes, traces, moved), nil
+}
+
+// usable reports whether everything a trace refers to is still there.
+func (e *Engine) usable(t *state.Trace) bool {
+	if t.Outputs != "" {
+		if _, ok, err := e.cfg.Store.Blob(t.Outputs); err != nil || !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// explain says why n has no trace that holds at p.
+func (e *Engine) explain(p *position, n *node, nodes []*node, traces []state.StoredTrace, moved bool) choice {
+	before, edited := previous(n)
+	c := choice{reason: state.Reason{Code: ReasonNew}}
+	if edited {
+		c.reason.Code = ReasonCode
+	}
+	if before != nil && before.Trace != "" {
+		if t, ok, err := e.cfg.Store.Trace(before.Trace); err == nil && ok {
+			c.last = &t
+		}
+	}
+	if before == nil || before.Code != n.code {
+		if len(traces) == 0 {
+			return c
+		}
+	}
+	if before != nil && before.Code == n.code && c.last == nil && before.Trace != "" {
+		c.reason.Code = ReasonLost
+		return c
+	}
+	if (c.last == nil || c.last.Code != n.code) && len(traces) > 0 {
+		c.last = &traces[0].Trace
+	}
+	if c.last == nil {
+		if before != nil && before.Status == state.StatusFailed {
+			c.reason.Code = ReasonRetry
+		}
+		return c
+	}
+	if c.last.Code != n.code {
+		return c
+	}
+	if moved {
+		c.reason.Code = ReasonLayout
+		return c
+	}
+	access, now, ok := p.mismatch(c.last)
+	switch {
+	case ok:
+		c.reason.Code = ReasonLost
+	case access.Key == "":
+		c.reason.Code = ReasonSharing
+	default:
+		c.reason = state.Reason{Code: ReasonInput, Key: access.Key, Was: access.Digest, Now: now.digest}
+		if now.writer >= 0 {
+			c.reason.By = nodes[now.writer].id()
+		}
+		if i, found := strings.CutPrefix(string(now.digest), unknown); found {
+			c.reason.Code, c.reason.Now = ReasonMaybe, ""
+			if i, err := strconv.Atoi(i); err == nil {
+				c.reason.By = nodes[i].id()
+			}
+		}
+	}
+	return c
+}
+
+// previous returns the outcome that the last run recorded for this node: of the same code if there is one, else for
+// its place in the block. edited says that the block was known in another version.
+func previous(n *node) (before *state.NodeResult, edited bool) {
+	b := n.unit.Before
+	if b == nil || b.RanAt == 0 {
+		return nil, false
+	}
+	edited = true
+	for i := range b.Nodes {
+		if b.Nodes[i].Code == n.code {
+			return &b.Nodes[i], edited
+		}
+	}
+	if n.at < len(b.Nodes) {
+		return &b.Nodes[n.at], edited
+	}
+	return nil, edited
+}
+
+// Plan tells what Run would do. Nothing is executed and nothing is written.
+func (e *Engine) Plan(ctx context.Context, blocks []Block) (*Plan, error) {
+	units, nodes := e.analyse(blocks)
+	e.world.begin()
+	p := newPosition(e.world.get)
+	acts := make([]PlanNode, len(nodes))
+	stopped := map[*unit]bool{}
+	for i, n := range nodes {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		pn := PlanNode{Block: n.unit.ID, Node: n.at, Line: n.facts.Line}
+		if by, blocked := e.blockedBy(p, n, stopped); blocked {
+			pn.Action, pn.Reason = ActBlock, state.Reason{Code: ReasonBlocked, By: by}
+			p.fail(i, state.BlockID(by), n.facts.Defines)
+			acts[i] = pn
+			continue
+		}
+		c, err := e.choose(p, n, nodes)
+		if err != nil {
+			return nil, err
+		}
+		pn.Reason = c.reason
+		if c.last != nil {
+			pn.Seconds = c.last.Seconds
+		}
+		switch {
+		case c.trace != nil && c.trace.Err != nil:
+			pn.Action = ActReuse
+			stopped[n.unit] = true
+			p.fail(i, n.unit.ID, n.facts.Defines)
+		case c.trace != nil:
+			pn.Action = ActReuse
+			p.apply(i, &c.trace.Trace)
+		default:
+			pn.Action = ActRun
+			if c.reason.Code == ReasonMaybe {
+				pn.Action = ActMaybe
+			}
+			p.suppose(i, n, c.last)
+		}
+		acts[i] = pn
+	}
+	return newPlan(units, acts), nil
+}
+
+// suppose makes this the position after node i, which has not run: what it may write is unknown.
+func (p *position) suppose(i int, n *node, last *state.Trace) {
+	mark := state.Digest(unknown + strconv.Itoa(i))
+	keys := map[depgraph.Key]bool{}
+	for _, names := range [][]string{n.facts.Defines, n.facts.Deletes} {
+		for _, name := range names {
+			keys[depgraph.Var(name)] = true
+		}
+	}
+	if last != nil {
+		for _, w := range last.Writes {
+			keys[w.Key] = true
+		}
+	}
+	for k := range keys {
+		p.keys[k] = entry{digest: mark, writer: i}
+	}
+}
+
+// blockedBy names the failed block that n depends on, if it does.
+func (e *Engine) blockedBy(p *position, n *node, stopped map[*unit]bool) (string, bool) {
+	if stopped[n.unit] {
+		return string(n.unit.ID), true
+	}
+	for _, name := range n.facts.Uses {
+		if by, bad := p.keys[depgraph.Var(name)].poisoned(); bad {
+			return by, true
+		}
+	}
+	return "", false
+}
+
+func newPlan(units []*unit, acts []PlanNode) *Plan {
+	plan := &Plan{}
+	for i, u := range units {
+		b := PlanBlock{ID: u.ID, Title: u.Title, Index: i, Action: ActReuse, Reason: state.Reason{Code: ReasonReused}, Err: u.err}
+		if u.err != nil {
+			b.Action, b.Reason = ActBlock, state.Reason{Code: ReasonSyntax}
+		}
+		rank := []Action{ActReuse, ActBlock, ActMaybe, ActRun}
+		for _, n := range u.nodes {
+			a := acts[n.index]
+			b.Nodes = append(b.Nodes, a)
+			if a.Action == ActReuse {
+				b.Saved += a.Seconds
+			} else if a.Action != ActBlock {
+				b.Seconds += a.Seconds
+			}
+			if slices.Index(rank, a.Action) > slices.Index(rank, b.Action) {
+				b.Action, b.Reason = a.Action, a.Reason
+			}
+		}
+		plan.Blocks = append(plan.Blocks, b)
+	}
+	return plan
+}

@@ -1,0 +1,241 @@
+package runner
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// joint names the content of a group: names whose values share mutable objects. A name that shares with none is a
+// group of its own, and its joint digest is the digest of its value, whatever the name.
+type joint string
+
+// pair is two names that share, in order.
+type pair [2]string
+
+// entry is what a key has at a position.
+type entry struct {
+	digest state.Digest
+	writer int              // index of the node that wrote it; -1: the base
+	info   *state.ValueInfo // of a var key that has a value; nil otherwise
+}
+
+// poison marks the digest of a key that a failed node would have written; what follows is the block that failed.
+const poison = "!failed "
+
+// unknown marks, in a plan, the digest of a key whose writer must run first; what follows is the index of that node.
+const unknown = "!unknown "
+
+func (e entry) poisoned() (block string, ok bool) { return strings.CutPrefix(string(e.digest), poison) }
+
+// position is the state of everything at one place in the program: what each key has, and which names share.
+type position struct {
+	base   func(depgraph.Key) state.Digest // what a key has that no node wrote
+	keys   map[depgraph.Key]entry
+	shares map[pair]state.Digest
+	files  []string // absolute and relative names of files written so far, sorted on demand
+}
+
+func newPosition(base func(depgraph.Key) state.Digest) *position {
+	return &position{base: base, keys: map[depgraph.Key]entry{}, shares: map[pair]state.Digest{}}
+}
+
+func (p *position) get(k depgraph.Key) entry {
+	if e, ok := p.keys[k]; ok {
+		return e
+	}
+	switch k.Space() {
+	case "var", "rng", "conf", "cwd", "display":
+		return entry{writer: -1}
+	case "dir":
+		return entry{digest: p.listing(k), writer: -1}
+	case "env":
+		if k == envAll {
+			return entry{digest: p.environment(), writer: -1}
+		}
+	}
+	return entry{digest: p.base(k), writer: -1}
+}
+
+// listing is what a directory holds here: what it holds at the base, with the files written or deleted so far.
+func (p *position) listing(dir depgraph.Key) state.Digest {
+	changed := map[string]bool{}
+	prefix := dir.Name() + "/"
+	if dir.Name() == "." {
+		prefix = ""
+	}
+	for k, e := range p.keys {
+		if k.Space() != "file" {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(k.Name(), prefix); ok && rest != "" && !strings.HasPrefix(rest, "/") {
+			name, _, nested := strings.Cut(rest, "/")
+			changed[name] = changed[name] || e.digest != state.Absent || nested && e.digest != state.Absent
+		}
+	}
+	if len(changed) == 0 {
+		return p.base(dir)
+	}
+	var b strings.Builder
+	b.WriteString(string(dir))
+	for _, name := range slices.Sorted(maps.Keys(changed)) {
+		fmt.Fprintf(&b, "\x00%s=%v", name, changed[name])
+	}
+	return p.base(depgraph.Key(b.String()))
+}
+
+// environment digests the changes that the program made to the environment; the base covers the rest.
+func (p *position) environment() state.Digest {
+	lines := []string{string(p.base(envAll))}
+	for k, e := range p.keys {
+		if k.Space() == "env" {
+			lines = append(lines, fmt.Sprintf("%s=%s", k.Name(), e.digest))
+		}
+	}
+	slices.Sort(lines[1:])
+	return state.DigestOf([]byte(strings.Join(lines, "\n")))
+}
+
+// envAll is read by whoever iterates over the environment.
+const envAll depgraph.Key = "env:*"
+
+// names returns the names that have a value here, sorted.
+func (p *position) names() []string {
+	var names []string
+	for k, e := range p.keys {
+		if k.Space() == "var" && e.digest != state.Absent {
+			if _, bad := e.poisoned(); !bad {
+				names = append(names, k.Name())
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// group returns the names whose values are, with name's, one object graph; sorted, name included.
+func (p *position) group(name string) []string {
+	if len(p.shares) == 0 {
+		return []string{name}
+	}
+	seen := map[string]bool{name: true}
+	for todo := []string{name}; len(todo) > 0; {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for pr := range p.shares {
+			other := ""
+			switch n {
+			case pr[0]:
+				other = pr[1]
+			case pr[1]:
+				other = pr[0]
+			}
+			if other != "" && !seen[other] {
+				seen[other] = true
+				todo = append(todo, other)
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// joint returns the group of name and its joint digest.
+func (p *position) joint(name string) (joint, []string) {
+	names := p.group(name)
+	if len(names) == 1 {
+		return joint(p.keys[depgraph.Var(name)].digest), names
+	}
+	var b strings.Builder
+	b.WriteString("group\n")
+	for _, n := range names {
+		fmt.Fprintf(&b, "%q %s\n", n, p.keys[depgraph.Var(n)].digest)
+	}
+	for _, s := range sortedShares(p.shares, func(pr pair) bool { return slices.Contains(names, pr[0]) }) {
+		fmt.Fprintf(&b, "%q\n", []string(s))
+	}
+	return joint(state.DigestOf([]byte(b.String()))), names
+}
+
+func sortedShares(shares map[pair]state.Digest, keep func(pair) bool) []state.Share {
+	var found []state.Share
+	for pr, d := range shares {
+		if keep(pr) {
+			found = append(found, state.Share{pr[0], pr[1], string(d)})
+		}
+	}
+	slices.SortFunc(found, func(a, b state.Share) int { return slices.Compare(a, b) })
+	return found
+}
+
+// within returns the sharing among the names read.
+func (p *position) within(reads []state.Access) []state.Share {
+	if len(p.shares) == 0 {
+		return nil
+	}
+	read := map[string]bool{}
+	for _, a := range reads {
+		if a.Key.Space() == "var" {
+			read[a.Key.Name()] = true
+		}
+	}
+	return sortedShares(p.shares, func(pr pair) bool { return read[pr[0]] && read[pr[1]] })
+}
+
+// around returns all sharing that involves one of the names.
+func (p *position) around(names []string) []state.Share {
+	if len(p.shares) == 0 {
+		return nil
+	}
+	return sortedShares(p.shares, func(pr pair) bool { return slices.Contains(names, pr[0]) || slices.Contains(names, pr[1]) })
+}
+
+// mismatch returns the first read of t that does not hold here; ok says that all hold, sharing included.
+func (p *position) mismatch(t *state.Trace) (first state.Access, now entry, ok bool) {
+	for _, a := range t.Reads {
+		if e := p.get(a.Key); e.digest != a.Digest {
+			return a, e, false
+		}
+	}
+	if !slices.EqualFunc(p.within(t.Reads), t.Within, slices.Equal) || !slices.EqualFunc(p.around(t.Touched), t.Around, slices.Equal) {
+		return state.Access{}, entry{}, false
+	}
+	return state.Access{}, entry{}, true
+}
+
+// apply makes this the position after node i ran, or was reused, with trace t.
+func (p *position) apply(i int, t *state.Trace) {
+	gone := map[string]bool{}
+	for _, w := range t.Writes {
+		e := entry{digest: w.Digest, writer: i}
+		if w.Key.Space() == "var" {
+			gone[w.Key.Name()] = true
+			if info, ok := t.Info[w.Key]; ok {
+				e.info = &info
+			}
+		}
+		p.keys[w.Key] = e
+	}
+	if len(p.shares) > 0 {
+		maps.DeleteFunc(p.shares, func(pr pair, _ state.Digest) bool {
+			return gone[pr[0]] || gone[pr[1]] || slices.Contains(t.Touched, pr[0]) || slices.Contains(t.Touched, pr[1])
+		})
+	}
+	for _, s := range t.After {
+		p.shares[pair{s[0], s[1]}] = state.Digest(s[2])
+	}
+}
+
+// fail makes this the position after node i failed, or was blocked, in block: what it defines is poisoned.
+func (p *position) fail(i int, block state.BlockID, defines []string) {
+	for _, name := range defines {
+		p.keys[depgraph.Var(name)] = entry{digest: state.Digest(poison + string(block)), writer: i}
+		maps.DeleteFunc(p.shares, func(pr pair, _ state.Digest) bool { return pr[0] == name || pr[1] == name })
+	}
+}
+
+func byKey(a, b state.Access) int { return cmp.Compare(a.Key, b.Key) }

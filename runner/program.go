@@ -1,0 +1,136 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Block is one block of the program to plan or run.
+type Block struct {
+	ID      state.BlockID
+	Title   string
+	Dialect depgraph.Dialect
+	Version state.Digest // digest of Source
+	Source  string
+	Before  *state.Block // as the last run left it, maybe in another version; nil when there was none
+}
+
+// unit is a block with what the analysis says of it.
+type unit struct {
+	Block
+	facts *depgraph.Facts
+	err   *state.ExecError // it does not parse
+	nodes []*node
+}
+
+// node is the unit of execution, at its place in the program.
+type node struct {
+	index  int // in the program
+	unit   *unit
+	at     int // in the block
+	facts  *depgraph.Node
+	code   state.Digest // names its traces
+	layout state.Digest // names its exact text and place in the block
+	last   bool         // of its block
+	future []string     // features of __future__ in force
+}
+
+// NodeID names the node for people: the block's id and, unless it is the only one, its place in it.
+func (n *node) id() string {
+	if len(n.unit.nodes) == 1 {
+		return string(n.unit.ID)
+	}
+	return fmt.Sprintf("%s#%d", n.unit.ID, n.at+1)
+}
+
+// filename is what tracebacks call the block.
+func (u *unit) filename() string { return "<" + string(u.ID) + ">" }
+
+// options of the analysis that are part of every key.
+type keyOptions struct {
+	interpreter string
+	seed        uint64
+	observe     string
+}
+
+// analyse reads the blocks of a program, in order. A block that does not parse has no nodes and an error.
+func analyse(blocks []Block, o keyOptions, cache map[state.Digest]*depgraph.Facts, refused func(*unit) *state.ExecError) ([]*unit, []*node) {
+	var units []*unit
+	var nodes []*node
+	var future []string
+	for _, b := range blocks {
+		u := &unit{Block: b}
+		units = append(units, u)
+		facts, err := factsOf(b, cache)
+		if err != nil {
+			u.err = syntaxError(b, err)
+			continue
+		}
+		u.facts = facts
+		if u.err = refused(u); u.err != nil {
+			continue
+		}
+		for _, f := range facts.Future {
+			if !slices.Contains(future, f) {
+				future = append(slices.Clone(future), f)
+				slices.Sort(future)
+			}
+		}
+		for i := range facts.Nodes {
+			n := &node{index: len(nodes), unit: u, at: i, facts: &facts.Nodes[i], last: i == len(facts.Nodes)-1, future: future}
+			n.code = o.codeDigest(n)
+			n.layout = state.DigestOf(fmt.Appendf(nil, "layout %q %d\n%s", u.filename(), n.facts.Line, n.text()))
+			u.nodes = append(u.nodes, n)
+			nodes = append(nodes, n)
+		}
+	}
+	return units, nodes
+}
+
+func factsOf(b Block, cache map[state.Digest]*depgraph.Facts) (*depgraph.Facts, error) {
+	key := state.Digest(b.Dialect) + state.Digest(b.Version)
+	if f := cache[key]; f != nil {
+		return f, nil
+	}
+	f, err := depgraph.Analyze([]byte(b.Source), b.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	cache[key] = f
+	return f, nil
+}
+
+func syntaxError(b Block, err error) *state.ExecError {
+	var bad *depgraph.SyntaxError
+	if !errors.As(err, &bad) {
+		return &state.ExecError{Type: "SyntaxError", Message: err.Error(), Block: b.ID}
+	}
+	e := &state.ExecError{Type: "SyntaxError", Message: bad.Msg, Block: b.ID, Line: bad.Line}
+	e.Traceback = []string{fmt.Sprintf("  File \"<%s>\", line %d, column %d", b.ID, bad.Line, bad.Column)}
+	if lines := strings.Split(b.Source, "\n"); bad.Line >= 1 && bad.Line <= len(lines) {
+		e.Traceback = append(e.Traceback, "    "+strings.TrimSpace(lines[bad.Line-1]))
+	}
+	e.Traceback = append(e.Traceback, "SyntaxError: "+bad.Msg)
+	return e
+}
+
+func (n *node) text() []byte { return n.unit.facts.Code[n.facts.Start:n.facts.End] }
+
+// quiet says that the last expression's value is not shown.
+func (n *node) quiet() bool { return n.unit.Dialect == depgraph.IPython && n.unit.facts.Quiet }
+
+// codeDigest names what would be executed: one fact a line, so that two keys can be compared by eye (XSTATE_DEBUG=key).
+func (o keyOptions) codeDigest(n *node) state.Digest {
+	var b strings.Builder
+	fmt.Fprintf(&b, "xstate trace 1\ndriver %s\ninterpreter %s\nseed %d\nobserve %q\n", driverDigest, o.interpreter, o.seed, o.observe)
+	fmt.Fprintf(&b, "future %q\n", n.future)
+	fmt.Fprintf(&b, "shown %v\nlast %v\n", n.facts.Expr && n.last && !n.quiet(), n.last)
+	fmt.Fprintf(&b, "tokens %q\n", n.facts.Tokens)
+	debugKey(n.id(), b.String())
+	return state.DigestOf([]byte(b.String()))
+}

@@ -1,0 +1,159 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Codes of errors about the interpreter.
+const (
+	CodeNoPython     state.Code = "no-python"      // no interpreter was found
+	CodePythonOld    state.Code = "python-too-old" // before 3.10
+	CodePythonBroken state.Code = "python-broken"  // it does not start
+)
+
+// Interpreter is a Python found, with what identifies it.
+type Interpreter struct {
+	Path           string `json:"-"`
+	Implementation string `json:"implementation"`
+	Version        string `json:"version"`
+	Machine        string `json:"machine"`
+	Major          int    `json:"major"`
+	Minor          int    `json:"minor"`
+	Prefix         string `json:"prefix"` // of the environment: two of them may hold different packages
+}
+
+// String is what people see: "cpython 3.12.1".
+func (i Interpreter) String() string { return strings.ToLower(i.Implementation) + " " + i.Version }
+
+// identity is what goes into keys.
+func (i Interpreter) identity() string { return fmt.Sprintf("%s %s %q", i, i.Machine, i.Prefix) }
+
+// FindPython returns the path of the interpreter to use for a program in folder: the one asked for, XSTATE_PYTHON,
+// $VIRTUAL_ENV, .venv beside the program, python3 on the path, in that order.
+func FindPython(asked, folder string, environ func(string) string) (string, error) {
+	if asked == "" {
+		asked = environ("XSTATE_PYTHON")
+	}
+	if asked != "" {
+		path, err := exec.LookPath(asked)
+		if err != nil {
+			return "", &state.Error{Code: CodeNoPython, Message: fmt.Sprintf("there is no Python interpreter at %q", asked),
+				Hint: "name one with --python PATH, or unset XSTATE_PYTHON", Err: err}
+		}
+		return filepath.Abs(path)
+	}
+	var tried []string
+	if env := environ("VIRTUAL_ENV"); env != "" {
+		tried = append(tried, filepath.Join(env, "bin", "python"))
+	}
+	tried = append(tried, filepath.Join(folder, ".venv", "bin", "python"))
+	for _, path := range tried {
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			return path, nil
+		}
+	}
+	path, err := exec.LookPath("python3")
+	if err != nil {
+		return "", &state.Error{Code: CodeNoPython, Message: "no Python interpreter was found: there is no python3 on the PATH",
+			Hint: "install Python 3.10 or later, or name one with --python PATH"}
+	}
+	return filepath.Abs(path)
+}
+
+const probe = `import sys, platform, json
+print(json.dumps({"implementation": platform.python_implementation(), "version": platform.python_version(),
+ "machine": platform.machine(), "prefix": sys.prefix, "major": sys.version_info[0], "minor": sys.version_info[1]}))`
+
+// Identify tells which interpreter path is. The answer is remembered in the store for as long as the file at path
+// (and, where that is only a launcher, what it goes by) stays the same, so that it need not be started to be known.
+func Identify(ctx context.Context, store *state.Store, path string, environ func(string) string) (Interpreter, error) {
+	key := interpreterKey(path, environ)
+	if data, ok := store.Memo("interpreter", key); ok {
+		found := Interpreter{}
+		if json.Unmarshal(data, &found) == nil && found.Major > 0 {
+			found.Path = path
+			return found, found.check()
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "-c", probe)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	found := Interpreter{}
+	if err == nil {
+		err = json.Unmarshal(bytes.TrimSpace(stdout.Bytes()), &found)
+	}
+	if err != nil {
+		if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
+			return found, ctx.Err()
+		}
+		return found, brokenPython(path, err, stderr.String())
+	}
+	found.Path = path
+	if err := found.check(); err != nil {
+		return found, err
+	}
+	return found, store.PutMemo("interpreter", key, bytes.TrimSpace(stdout.Bytes()))
+}
+
+func brokenPython(path string, err error, stderr string) error {
+	said := lastLine(stderr)
+	if said != "" {
+		said = "; it said: " + said
+	}
+	return &state.Error{Code: CodePythonBroken, Message: fmt.Sprintf("the interpreter %s does not start%s", path, said),
+		Hint: "try it by hand, or name another with --python PATH", Err: err}
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}
+
+func (i Interpreter) check() error {
+	if i.Major < 3 || i.Major == 3 && i.Minor < 10 {
+		return &state.Error{Code: CodePythonOld, Message: fmt.Sprintf("%s is Python %s; xstate needs 3.10 or later", i.Path, i.Version),
+			Hint: "name another interpreter with --python PATH"}
+	}
+	return nil
+}
+
+// interpreterKey changes when the file at path may have become another interpreter.
+func interpreterKey(path string, environ func(string) string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", path)
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		real = path
+	}
+	if info, err := os.Stat(real); err == nil {
+		fmt.Fprintf(&b, "%s %d %d\n", real, info.Size(), info.ModTime().UnixNano())
+	}
+	head := make([]byte, 2)
+	if f, err := os.Open(real); err == nil {
+		_, _ = f.Read(head)
+		f.Close()
+	}
+	if string(head) == "#!" { // a launcher, such as pyenv's: what it starts is decided elsewhere
+		fmt.Fprintf(&b, "PYENV_VERSION=%s\n", environ("PYENV_VERSION"))
+		for _, name := range []string{".python-version", filepath.Join(filepath.Dir(filepath.Dir(real)), "version")} {
+			if data, err := os.ReadFile(name); err == nil {
+				fmt.Fprintf(&b, "%s %q\n", name, data)
+			}
+		}
+	}
+	return b.String()
+}

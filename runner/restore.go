@@ -1,0 +1,389 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// before makes the kernel's state that of p as far as the names wanted go: they are bound to what they have at p,
+// no name has anything else, and hidden state, environment and the program's files are as they are at p.
+//
+// What is not live is loaded; what was not stored is rebuilt by running the node that wrote it, from its own prior
+// state, recursively: each rebuild is of an earlier node, so that it ends.
+func (w *walk) before(ctx context.Context, p *position, at int, wanted []string) error {
+	for range 2*len(w.nodes) + 8 {
+		if err := w.e.need(ctx, w.ipython); err != nil {
+			return err
+		}
+		if err := w.makeWay(ctx, p); err != nil {
+			return err
+		}
+		missing, err := w.bindAll(ctx, p, at, wanted)
+		if err != nil {
+			return err
+		}
+		if missing < 0 && w.e.mirror.figures != p.get(figuresKey).digest {
+			if p.get(figuresKey).digest != state.Absent {
+				missing = p.get(figuresKey).writer
+			} else if err := w.closeFigures(ctx); err != nil {
+				return err
+			}
+		}
+		if missing < 0 {
+			if err := w.hidden(ctx, p); err != nil {
+				return err
+			}
+			return w.putFiles(p)
+		}
+		if missing >= at {
+			return fmt.Errorf("runner: internal error: node %d needs a later node %d", at, missing)
+		}
+		if err := w.rebuild(ctx, missing); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("the state before block %s cannot be restored", w.nodes[at].unit.ID)
+}
+
+const figuresKey depgraph.Key = "display:figures"
+
+func (w *walk) closeFigures(ctx context.Context) error {
+	_, err := w.e.kernel.request(ctx, map[string]string{"op": "close_figures"}, nil, nil, nil)
+	w.e.mirror.figures = state.Absent
+	return err
+}
+
+// makeWay parks or unbinds every group that is not what p has.
+func (w *walk) makeWay(ctx context.Context, p *position) error {
+	m := &w.e.mirror
+	groups := map[joint][]string{}
+	for _, name := range slices.Sorted(maps.Keys(m.bound)) {
+		groups[m.bound[name]] = append(groups[m.bound[name]], name)
+	}
+	req := bindRequest{Op: "bind"}
+	for _, j := range slices.Sorted(maps.Keys(groups)) {
+		for _, set := range parts(j, groups[j]) {
+			keep := true
+			for _, name := range set {
+				if e := p.keys[depgraph.Var(name)]; e.digest == state.Absent {
+					keep = false
+				} else if now, _ := p.joint(name); now != j {
+					keep = false
+				}
+			}
+			if keep {
+				continue
+			}
+			if _, twice := m.parked[j]; !twice {
+				req.Park = append(req.Park, parkItem{j, set})
+				m.parked[j] = set
+			}
+			for _, name := range set {
+				req.Unbind = append(req.Unbind, name)
+				delete(m.bound, name)
+			}
+		}
+	}
+	if len(req.Unbind) == 0 {
+		return nil
+	}
+	_, err := w.e.kernel.request(ctx, req, nil, nil, nil)
+	return err
+}
+
+// parts splits the names bound in groups of one joint digest into the groups: names that hold equal values but share
+// nothing are groups of their own under one digest.
+func parts(j joint, names []string) [][]string {
+	if len(names) > 1 && !isGroup(j) {
+		var single [][]string
+		for _, n := range names {
+			single = append(single, []string{n})
+		}
+		return single
+	}
+	return [][]string{names}
+}
+
+// bindAll binds the wanted names. It returns the index of a node that must be run again first, or -1.
+func (w *walk) bindAll(ctx context.Context, p *position, at int, wanted []string) (int, error) {
+	m := &w.e.mirror
+	missing := -1
+	for _, name := range w.closure(p, wanted) {
+		if _, live := m.bound[name]; live {
+			continue
+		}
+		j, names := p.joint(name)
+		writer, err := w.bindGroup(ctx, p, at, j, names)
+		if err != nil {
+			return -1, err
+		}
+		missing = max(missing, writer)
+	}
+	return missing, nil
+}
+
+// closure returns the names that have a value at p among those wanted and those that the code of their values may
+// load, sorted.
+func (w *walk) closure(p *position, wanted []string) []string {
+	seen := map[string]bool{}
+	todo := slices.Clone(wanted)
+	for len(todo) > 0 {
+		name := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		e, ok := p.keys[depgraph.Var(name)]
+		if seen[name] || !ok || e.digest == state.Absent {
+			continue
+		}
+		if _, bad := e.poisoned(); bad {
+			continue
+		}
+		seen[name] = true
+		for _, n := range p.group(name) {
+			if info := p.keys[depgraph.Var(n)].info; info != nil {
+				todo = append(todo, info.Deps...)
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// bindGroup binds one group from what is parked or stored. It returns the node to run again if it cannot, else -1.
+func (w *walk) bindGroup(ctx context.Context, p *position, at int, j joint, names []string) (int, error) {
+	m := &w.e.mirror
+	if parked, ok := m.parked[j]; ok && slices.Equal(parked, names) {
+		delete(m.parked, j)
+		for _, n := range names {
+			m.bound[n] = j
+		}
+		_, err := w.e.kernel.request(ctx, bindRequest{Op: "bind", Unpark: []joint{j}}, nil, nil, nil)
+		return -1, err
+	}
+	writer := -1
+	for _, n := range names {
+		writer = max(writer, p.keys[depgraph.Var(n)].writer)
+	}
+	v, ok, err := w.e.cfg.Store.Value(state.Digest(j))
+	if err != nil || !ok || v.Blob == "" {
+		return writer, err
+	}
+	for _, need := range v.Needs {
+		if m.classes[need.Digest] {
+			continue
+		}
+		if by := w.definer(need, at); by >= 0 {
+			return by, nil
+		}
+		return writer, nil
+	}
+	return w.load(ctx, p, j, names, v, writer)
+}
+
+// definer returns the last node before at that wrote the class a stored value needs, or -1.
+func (w *walk) definer(need state.Need, at int) int {
+	for i := at - 1; i >= 0; i-- {
+		if t := w.outcomes[i].t; t != nil && t.Err == nil {
+			for _, a := range t.Writes {
+				if a.Key == depgraph.Var(need.Key) && a.Digest == need.Digest {
+					return i
+				}
+			}
+		}
+	}
+	return -1
+}
+
+// load binds a stored group. A value that does not come back as it was is not used: its writer is returned.
+func (w *walk) load(ctx context.Context, p *position, j joint, names []string, v state.Value, writer int) (int, error) {
+	m := &w.e.mirror
+	req := loadRequest{Op: "load", Names: names}
+	var body []byte
+	if v.Bytes > inlineBytes {
+		req.Path = filepath.Join(w.e.spool, "load")
+		if ok, err := w.e.cfg.Store.BlobToFile(v.Blob, req.Path); err != nil || !ok {
+			return writer, err
+		}
+	} else {
+		data, ok, err := w.e.cfg.Store.Blob(v.Blob)
+		if err != nil || !ok {
+			return writer, err
+		}
+		body = data
+	}
+	var reply loadReply
+	if _, err := w.e.kernel.request(ctx, req, body, &reply, nil); err != nil {
+		if errors.Is(err, errKernelDied) || ctx.Err() != nil {
+			return -1, err
+		}
+		debugf("kernel", "load %v: %v", names, err)
+		return writer, w.unload(ctx, j, names, v)
+	}
+	if !reply.OK {
+		return writer, w.unload(ctx, j, names, v)
+	}
+	for _, n := range names {
+		if e := p.keys[depgraph.Var(n)]; reply.Digests[n] != e.digest {
+			debugf("kernel", "load %s: digest %s, want %s", n, reply.Digests[n], e.digest)
+			return writer, w.unload(ctx, j, names, v)
+		}
+	}
+	for _, n := range names {
+		m.bound[n] = j
+	}
+	return -1, nil
+}
+
+// unload forgets a stored value that did not come back as it was.
+func (w *walk) unload(ctx context.Context, j joint, names []string, v state.Value) error {
+	v.Blob = ""
+	if err := w.e.cfg.Store.PutValue(v); err != nil {
+		return err
+	}
+	_, err := w.e.kernel.request(ctx, bindRequest{Op: "bind", Unbind: names}, nil, nil, nil)
+	return err
+}
+
+// rebuild executes node i again, for the state it leaves. Where it comes to something else than its trace says, the
+// trace did not hold (the node is not reproducible): the new one takes its place and the walk begins again.
+func (w *walk) rebuild(ctx context.Context, i int) error {
+	recorded := w.outcomes[i].t
+	if recorded == nil || recorded.Err != nil {
+		return fmt.Errorf("runner: internal error: node %d is to be rebuilt but has no result", i)
+	}
+	debugf("kernel", "rebuild %s", w.nodes[i].id())
+	w.restored++
+	t, err := w.executeAt(ctx, i, w.positionAt(i), false)
+	if err != nil {
+		return err
+	}
+	if t.Digest != recorded.Identity() && !sameWrites(t.Writes, recorded.Writes) {
+		w.ran[i], w.reasons[i], w.spent[i] = t, state.Reason{Code: ReasonLost}, t.Seconds
+		return errRestart
+	}
+	return nil
+}
+
+func sameWrites(a, b []state.Access) bool { return slices.Equal(a, b) }
+
+// positionAt returns the position before node i of this walk.
+func (w *walk) positionAt(i int) *position {
+	p := newPosition(w.e.world.get)
+	for k, n := range w.nodes[:i] {
+		out := w.outcomes[k]
+		switch {
+		case out.t != nil && out.t.Err == nil:
+			p.apply(k, out.t)
+		default:
+			p.fail(k, cmp.Or(state.BlockID(out.Reason.By), n.unit.ID), n.facts.Defines)
+		}
+	}
+	return p
+}
+
+// hidden makes random number generators, configuration, working directory and environment what p has.
+func (w *walk) hidden(ctx context.Context, p *position) error {
+	m := &w.e.mirror
+	keys := map[depgraph.Key]bool{}
+	for k := range m.hidden {
+		keys[k] = true
+	}
+	for k := range p.keys {
+		if s := k.Space(); s == "rng" || s == "conf" || s == "cwd" {
+			keys[k] = true
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		want := p.get(k).digest
+		if m.hidden[k].digest == want {
+			continue
+		}
+		req := map[string]any{"op": "hidden_put", "key": k, "pristine": want == state.Absent}
+		var body []byte
+		if want != state.Absent {
+			v, ok, err := w.e.cfg.Store.Value(want)
+			if err == nil && ok {
+				body, ok, err = w.e.cfg.Store.Blob(v.Blob)
+			}
+			if err != nil {
+				return err
+			}
+			if !ok {
+				return w.lost(p.get(k).writer)
+			}
+		}
+		if _, err := w.e.kernel.request(ctx, req, body, nil, nil); err != nil {
+			return err
+		}
+		m.hidden[k] = entry{digest: want}
+	}
+	return w.environment(ctx, p)
+}
+
+// lost forgets that node i has a result, because a part of it is gone.
+func (w *walk) lost(i int) error {
+	if i < 0 {
+		return fmt.Errorf("runner: internal error: hidden state of no node is lost")
+	}
+	t, err := w.executeAt(context.Background(), i, w.positionAt(i), false)
+	if err != nil {
+		return err
+	}
+	w.ran[i], w.reasons[i], w.spent[i] = t, state.Reason{Code: ReasonLost}, t.Seconds
+	return errRestart
+}
+
+func (w *walk) environment(ctx context.Context, p *position) error {
+	m := &w.e.mirror
+	set := map[string]*string{}
+	for k := range m.environ {
+		if _, ok := p.keys[k]; !ok { // back to the base
+			name := k.Name()
+			set[name] = nil
+			if v, ok := w.e.environ[name]; ok {
+				set[name] = &v
+			}
+			delete(m.environ, k)
+		}
+	}
+	for k, e := range p.keys {
+		if k.Space() != "env" {
+			continue
+		}
+		if now, ok := m.environ[k]; ok && environOf(now) == e.digest {
+			continue
+		}
+		var value *string
+		if e.digest != state.Absent {
+			data, ok, err := w.e.cfg.Store.Blob(e.digest)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				return w.lost(e.writer)
+			}
+			text := string(data[len("env "):])
+			value = &text
+		}
+		set[k.Name()] = value
+		m.environ[k] = value
+	}
+	if len(set) == 0 {
+		return nil
+	}
+	_, err := w.e.kernel.request(ctx, map[string]any{"op": "environ", "set": set}, nil, nil, nil)
+	return err
+}
+
+func environOf(value *string) state.Digest {
+	if value == nil {
+		return state.Absent
+	}
+	return environDigest(*value)
+}

@@ -1,0 +1,296 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// RunOptions are the choices of a run. The zero value is the usual run.
+type RunOptions struct {
+	Fresh   bool          // use no recorded result: every node executes
+	Discard bool          // record no result
+	Timeout time.Duration // for one node; 0 means none
+	OnEvent func(Event)   // called in order, from the goroutine of Run
+}
+
+// Event tells of progress while a run is under way.
+type Event struct {
+	Block    state.BlockID
+	Node     int     // index in the block
+	Kind     string  // "begin", "output" or "end"
+	Output   Output  // for "output"
+	Expected float64 // seconds that the node took last time, 0 when unknown; for "begin"
+	Seconds  float64 // for "end"
+}
+
+// NodeOutcome is what became of a node.
+type NodeOutcome struct {
+	state.NodeResult
+	Line  int     // 1-based in the block
+	Saved float64 // recorded cost, when reused
+	t     *state.Trace
+}
+
+// BlockOutcome is what became of a block.
+type BlockOutcome struct {
+	Block
+	Status  state.Status
+	Reason  state.Reason // of the first node that ran, else of the first
+	Outputs []Output
+	Err     *state.ExecError
+	Seconds float64
+	Saved   float64
+	Marks   []string
+	Nodes   []NodeOutcome
+}
+
+// Outcome is what became of a run.
+type Outcome struct {
+	Blocks   []BlockOutcome
+	Seconds  float64                 // spent executing nodes
+	Saved    float64                 // recorded cost of the nodes reused
+	Restored int                     // nodes executed again only to rebuild a value that could not be stored
+	Stopped  error                   // why the run ended early: interrupted; nil when it did not
+	Values   map[string]state.Digest // name → digest after the last node
+	Files    map[string]state.Digest // file written → digest after the last node
+}
+
+// errRestart says that a trace in use turned out not to hold; the walk begins again with what is known now.
+var errRestart = errors.New("walk again")
+
+// maxRestarts bounds how often: each restart follows a node whose result was replaced, or a block that was refused.
+const maxRestarts = 200
+
+// walk is one pass over the nodes in program order.
+type walk struct {
+	e        *Engine
+	o        RunOptions
+	units    []*unit
+	nodes    []*node
+	pos      *position
+	outcomes []NodeOutcome
+	ran      map[int]*state.StoredTrace // nodes executed in this run, for the walk begun again
+	reasons  map[int]state.Reason
+	spent    map[int]float64
+	stopped  map[*unit]bool
+	restored int
+	ipython  bool
+}
+
+// Run makes the outcome of every block what a fresh run of the whole program would give, executing only what must be.
+// An interrupted run returns an Outcome with Stopped set: what was finished is kept.
+func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (*Outcome, error) {
+	w := &walk{e: e, o: o, ran: map[int]*state.StoredTrace{}, reasons: map[int]state.Reason{}, spent: map[int]float64{}}
+	for _, b := range blocks {
+		w.ipython = w.ipython || b.Dialect == depgraph.IPython
+	}
+	e.world.begin()
+	if e.kernel != nil {
+		if _, err := e.kernel.request(ctx, map[string]string{"op": "forget"}, nil, nil, nil); err != nil {
+			e.dropKernel()
+		}
+		e.mirror.parked = map[joint][]string{}
+	}
+	var stop error
+	for attempt := 0; ; attempt++ {
+		stop = w.pass(ctx, blocks)
+		if !errors.Is(stop, errRestart) {
+			break
+		}
+		if attempt == maxRestarts {
+			return nil, fmt.Errorf("the program does not settle: its results differ each time it is run")
+		}
+	}
+	if stop != nil && ctx.Err() == nil {
+		return nil, stop
+	}
+	if err := w.settleFiles(stop == nil); err != nil {
+		return nil, err
+	}
+	out := w.outcome()
+	out.Stopped = ctx.Err()
+	return out, nil
+}
+
+// pass walks all nodes once.
+func (w *walk) pass(ctx context.Context, blocks []Block) error {
+	w.units, w.nodes = w.e.analyse(blocks)
+	w.pos = newPosition(w.e.world.get)
+	w.outcomes = make([]NodeOutcome, len(w.nodes))
+	w.stopped = map[*unit]bool{}
+	for i := range w.nodes {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := w.node(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// node brings the walk past node i.
+func (w *walk) node(ctx context.Context, i int) error {
+	n := w.nodes[i]
+	out := &w.outcomes[i]
+	out.Code, out.Line = n.code, n.facts.Line
+	if by, blocked := w.e.blockedBy(w.pos, n, w.stopped); blocked {
+		w.block(i, by)
+		return nil
+	}
+	if t := w.ran[i]; t != nil { // executed before the walk began again
+		if _, _, ok := w.pos.mismatch(&t.Trace); ok {
+			w.take(i, t, state.StatusRan, w.reasons[i])
+			out.Seconds = w.spent[i]
+			return nil
+		}
+	}
+	var c choice
+	if w.o.Fresh {
+		c.reason.Code = ReasonForced
+	} else {
+		var err error
+		if c, err = w.e.choose(w.pos, n, w.nodes); err != nil {
+			return err
+		}
+	}
+	if c.trace != nil {
+		w.take(i, c.trace, state.StatusReused, c.reason)
+		out.Saved = c.trace.Seconds
+		return nil
+	}
+	expected := 0.0
+	if c.last != nil {
+		expected = c.last.Seconds
+	}
+	w.event(Event{Block: n.unit.ID, Node: n.at, Kind: "begin", Expected: expected})
+	t, err := w.execute(ctx, i)
+	if err != nil {
+		return err
+	}
+	w.event(Event{Block: n.unit.ID, Node: n.at, Kind: "end", Seconds: t.Seconds})
+	if by := w.blockedByName(t); by != "" {
+		w.block(i, by)
+		return nil
+	}
+	w.ran[i], w.reasons[i], w.spent[i] = t, c.reason, t.Seconds
+	w.take(i, t, state.StatusRan, c.reason)
+	out.Seconds = t.Seconds
+	return nil
+}
+
+func (w *walk) event(ev Event) {
+	if w.o.OnEvent != nil {
+		w.o.OnEvent(ev)
+	}
+}
+
+// take moves the position past node i with trace t.
+func (w *walk) take(i int, t *state.StoredTrace, status state.Status, reason state.Reason) {
+	n, out := w.nodes[i], &w.outcomes[i]
+	out.Trace, out.Reason, out.Status, out.t = t.Digest, reason, status, &t.Trace
+	if t.Err != nil {
+		if status == state.StatusReused {
+			out.Saved = t.Seconds
+		}
+		out.Status = state.StatusFailed
+		w.stopped[n.unit] = true
+		w.pos.fail(i, n.unit.ID, n.facts.Defines)
+		return
+	}
+	w.pos.apply(i, &t.Trace)
+}
+
+// block marks node i as blocked by a failed block.
+func (w *walk) block(i int, by string) {
+	n, out := w.nodes[i], &w.outcomes[i]
+	out.Status, out.Reason = state.StatusBlocked, state.Reason{Code: ReasonBlocked, By: by}
+	w.stopped[n.unit] = true
+	w.pos.fail(i, state.BlockID(by), n.facts.Defines)
+}
+
+// blockedByName tells which failed block would have defined the name whose absence made an execution fail.
+func (w *walk) blockedByName(t *state.StoredTrace) string {
+	if t.Err == nil || t.Err.Type != "NameError" && t.Err.Type != "UnboundLocalError" {
+		return ""
+	}
+	for k, e := range w.pos.keys {
+		if by, bad := e.poisoned(); bad && t.Err.Message == fmt.Sprintf("name '%s' is not defined", k.Name()) {
+			return by
+		}
+	}
+	return ""
+}
+
+func (w *walk) outcome() *Outcome {
+	o := &Outcome{Restored: w.restored, Values: map[string]state.Digest{}, Files: map[string]state.Digest{}}
+	for k, e := range w.pos.keys {
+		if _, bad := e.poisoned(); bad || e.digest == state.Absent && k.Space() == "var" {
+			continue
+		}
+		switch k.Space() {
+		case "var":
+			o.Values[k.Name()] = e.digest
+		case "file":
+			o.Files[k.Name()] = e.digest
+		}
+	}
+	for _, u := range w.units {
+		b := w.blockOutcome(u)
+		o.Seconds += b.Seconds
+		o.Saved += b.Saved
+		o.Blocks = append(o.Blocks, b)
+	}
+	return o
+}
+
+func (w *walk) blockOutcome(u *unit) BlockOutcome {
+	b := BlockOutcome{Block: u.Block, Status: state.StatusReused, Reason: state.Reason{Code: ReasonReused}, Err: u.err}
+	if u.err != nil {
+		b.Status, b.Reason = state.StatusFailed, state.Reason{Code: ReasonSyntax}
+		return b
+	}
+	explained := false
+	for _, n := range u.nodes {
+		out := w.outcomes[n.index]
+		b.Nodes = append(b.Nodes, out)
+		b.Seconds += out.Seconds
+		b.Saved += out.Saved
+		b.Status = max(b.Status, out.Status)
+		if out.Status == state.StatusNew {
+			b.Status = state.StatusNew
+			return b
+		}
+		if out.Reason.Code != ReasonReused && !explained {
+			b.Reason, explained = out.Reason, true
+		}
+		if out.t == nil {
+			continue
+		}
+		if outputs, ok, err := Outputs(w.e.cfg.Store, out.t); err == nil && ok {
+			b.Outputs = append(b.Outputs, outputs...)
+		}
+		if out.t.Err != nil {
+			b.Err = out.t.Err
+		}
+		for _, m := range out.t.Marks {
+			b.Marks = appendNew(b.Marks, m)
+		}
+	}
+	b.Outputs = merge(b.Outputs)
+	return b
+}
+
+func appendNew[T comparable](list []T, x T) []T {
+	for _, y := range list {
+		if y == x {
+			return list
+		}
+	}
+	return append(list, x)
+}

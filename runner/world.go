@@ -1,0 +1,248 @@
+package runner
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// world answers what keys have at the base: before the first node, in the workspace and the environment.
+type world struct {
+	store     *state.Store
+	workspace string            // absolute, symbolic links resolved
+	environ   map[string]string // of the kernel, before any node
+	records   map[string]FileRecord
+	witness   map[depgraph.Key]string // files that tell the version of a package, joined by newlines
+
+	mu    sync.Mutex
+	cache map[string]fileMemo
+	base  map[depgraph.Key]state.Digest // answers given in this run: the base does not move under it
+}
+
+// FileRecord tells what a file that the program writes was before the program, and what the program left.
+type FileRecord struct {
+	Base state.Digest `cbor:"base,omitempty"` // Absent: there was none. The content is the blob of that digest
+	Left state.Digest `cbor:"left,omitempty"` // what the last run left on disk
+}
+
+// fileMemo is the digest that a file had when it had this size, time and inode.
+type fileMemo struct {
+	Size   int64        `json:"s"`
+	Mtime  int64        `json:"m"`
+	Inode  uint64       `json:"i"`
+	Digest state.Digest `json:"d"`
+}
+
+// Digests of what is no regular file.
+const (
+	digestDir     state.Digest = "directory"
+	digestSpecial state.Digest = "special"
+)
+
+func newWorld(store *state.Store, workspace string, environ map[string]string, records map[string]FileRecord) *world {
+	return &world{store: store, workspace: workspace, environ: environ, records: records,
+		witness: map[depgraph.Key]string{}, cache: map[string]fileMemo{}, base: map[depgraph.Key]state.Digest{}}
+}
+
+// begin forgets the answers of the run before.
+func (w *world) begin() { clear(w.base) }
+
+// fileKey names a file: relative to the workspace if it lies in it.
+func (w *world) fileKey(path string) depgraph.Key { return depgraph.Key("file:" + w.short(path)) }
+
+func (w *world) short(path string) string {
+	if rel, err := filepath.Rel(w.workspace, path); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
+		return rel
+	}
+	return path
+}
+
+// path is the inverse of short.
+func (w *world) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(w.workspace, name)
+}
+
+// get returns what a key has at the base.
+func (w *world) get(k depgraph.Key) state.Digest {
+	if d, ok := w.base[k]; ok {
+		return d
+	}
+	d := w.lookup(k)
+	w.base[k] = d
+	return d
+}
+
+func (w *world) lookup(k depgraph.Key) state.Digest {
+	switch k.Space() {
+	case "file":
+		now := w.onDisk(k.Name())
+		if r, ok := w.records[k.Name()]; ok && now == r.Left {
+			return r.Base
+		}
+		return now
+	case "dir":
+		return w.listing(k.Name())
+	case "env":
+		return w.variable(k.Name())
+	case "module":
+		return w.version(k)
+	}
+	return state.Absent
+}
+
+// onDisk returns the digest of a file as it is now.
+func (w *world) onDisk(name string) state.Digest {
+	path := w.path(name)
+	info, err := os.Stat(path)
+	if err != nil {
+		return state.Absent
+	}
+	if info.IsDir() {
+		return digestDir
+	}
+	if !info.Mode().IsRegular() {
+		return digestSpecial
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	seen := fileMemo{Size: info.Size(), Mtime: info.ModTime().UnixNano()}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		seen.Inode = st.Ino
+	}
+	same := func(m fileMemo) bool { return m.Size == seen.Size && m.Mtime == seen.Mtime && m.Inode == seen.Inode }
+	if m, ok := w.cache[path]; ok && same(m) {
+		return m.Digest
+	}
+	settled := time.Since(info.ModTime()) > 2*time.Second // a later write in the same tick of the clock would go unseen
+	if data, ok := w.store.Memo("file", path); ok && settled {
+		var m fileMemo
+		if json.Unmarshal(data, &m) == nil && same(m) {
+			w.cache[path] = m
+			return m.Digest
+		}
+	}
+	d, err := hashFile(path)
+	if err != nil {
+		return state.Absent
+	}
+	if settled {
+		seen.Digest = d
+		w.cache[path] = seen
+		if data, err := json.Marshal(seen); err == nil {
+			_ = w.store.PutMemo("file", path, data) // only a cache: the next look hashes again
+		}
+	}
+	return d
+}
+
+func hashFile(path string) (state.Digest, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return state.Digest(hex.EncodeToString(h.Sum(nil))), nil
+}
+
+// listing digests the names in a directory at the base. name may carry changes, see position.listing:
+// "out\x00a=true\x00b=false" is the directory out with a in it and without b.
+func (w *world) listing(name string) state.Digest {
+	parts := strings.Split(name, "\x00")
+	dir := parts[0]
+	entries, err := os.ReadDir(w.path(dir))
+	if err != nil && errors.Is(err, fs.ErrNotExist) && len(parts) == 1 {
+		return state.Absent
+	}
+	present := map[string]bool{}
+	for _, e := range entries {
+		if n := e.Name(); n != ".xstate" && n != "__pycache__" {
+			present[n] = true
+		}
+	}
+	for short, r := range w.records { // what the program left is no part of the base
+		if filepath.Dir(short) == filepath.Clean(dir) && w.onDisk(short) == r.Left {
+			present[filepath.Base(short)] = r.Base != state.Absent
+		}
+	}
+	for _, change := range parts[1:] {
+		n, there, _ := strings.Cut(change, "=")
+		present[n] = there == "true"
+	}
+	var names []string
+	for n, there := range present {
+		if there {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	return state.DigestOf(fmt.Appendf(nil, "listing %q", names))
+}
+
+// fleeting are variables that differ between two shells for no reason of the program's.
+var fleeting = []string{"_", "SHLVL", "PWD", "OLDPWD", "COLUMNS", "LINES", "WINDOWID", "TERM_SESSION_ID", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY"}
+
+func (w *world) variable(name string) state.Digest {
+	if name == "*" {
+		var lines []string
+		for k, v := range w.environ {
+			if !slices.Contains(fleeting, k) {
+				lines = append(lines, fmt.Sprintf("%q=%q", k, v))
+			}
+		}
+		slices.Sort(lines)
+		return state.DigestOf([]byte(strings.Join(lines, "\n")))
+	}
+	v, ok := w.environ[name]
+	if !ok {
+		return state.Absent
+	}
+	return environDigest(v)
+}
+
+func environDigest(value string) state.Digest {
+	return state.DigestOf(fmt.Appendf(nil, "env %s", value))
+}
+
+// version digests the files that witness the version of a package.
+func (w *world) version(k depgraph.Key) state.Digest {
+	paths := w.witness[k]
+	if paths == "" {
+		return state.Absent
+	}
+	var b strings.Builder
+	for p := range strings.SplitSeq(paths, "\n") {
+		fmt.Fprintf(&b, "%s %s\n", filepath.Base(p), w.onDisk(p))
+	}
+	return state.DigestOf([]byte(b.String()))
+}
+
+// learn takes from a trace where the versions of packages can be read.
+func (w *world) learn(paths map[depgraph.Key]string) {
+	for k, p := range paths {
+		if w.witness[k] != p {
+			w.witness[k] = p
+			delete(w.base, k)
+		}
+	}
+}

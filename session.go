@@ -1,0 +1,313 @@
+package xstate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Program returns the blocks of the session as they are now, with their sources.
+func (s *Session) Program(ctx context.Context) ([]runner.Block, StepNumber, error) {
+	head, _, err := s.store.state.Head(ctx, s.name)
+	if err != nil {
+		return nil, 0, err
+	}
+	blocks, err := s.ProgramAt(ctx, head)
+	return blocks, head, err
+}
+
+// ProgramAt returns the blocks of the session after step n, with their sources and what was then known of them.
+func (s *Session) ProgramAt(ctx context.Context, n StepNumber) ([]runner.Block, error) {
+	kept, err := s.store.state.ProgramAt(ctx, s.name, n)
+	if err != nil {
+		return nil, err
+	}
+	blocks := make([]runner.Block, 0, len(kept))
+	for i := range kept {
+		b := &kept[i]
+		source, err := s.store.state.Source(ctx, b.Version)
+		if err != nil {
+			return nil, fmt.Errorf("source of block %s: %w", b.ID, err)
+		}
+		blocks = append(blocks, runner.Block{ID: b.ID, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Source: string(source), Before: b})
+	}
+	return blocks, nil
+}
+
+// Append adds a block after the block after, or at the end when after is empty. An empty id is filled in.
+func (s *Session) Append(ctx context.Context, b patch.Block, after BlockID, origin Origin) (Step, error) {
+	old, head, err := s.edited(ctx)
+	if err != nil {
+		return Step{}, err
+	}
+	if b.ID == "" {
+		b.ID = patch.Names([]patch.Block{b}, ids(old)...)[0]
+	}
+	if after == "" && len(old) > 0 {
+		after = BlockID(old[len(old)-1].ID)
+	}
+	return s.one(ctx, head, old, patch.Edit{Op: patch.OpAppend, ID: b.ID, After: string(after), Block: b}, origin)
+}
+
+// Patch gives a block a new source.
+func (s *Session) Patch(ctx context.Context, id BlockID, source string, origin Origin) (Step, error) {
+	old, head, err := s.edited(ctx)
+	if err != nil {
+		return Step{}, err
+	}
+	for _, b := range old {
+		if b.ID == string(id) {
+			b.Source = source
+			return s.one(ctx, head, old, patch.Edit{Op: patch.OpPatch, ID: b.ID, Block: b, By: patch.ByID}, origin)
+		}
+	}
+	return Step{}, s.noBlock(id, old)
+}
+
+// Move puts a block after another one, or first when after is empty.
+func (s *Session) Move(ctx context.Context, id, after BlockID, origin Origin) (Step, error) {
+	return s.simple(ctx, patch.Edit{Op: patch.OpMove, ID: string(id), After: string(after)}, origin)
+}
+
+// Delete removes a block.
+func (s *Session) Delete(ctx context.Context, id BlockID, origin Origin) (Step, error) {
+	return s.simple(ctx, patch.Edit{Op: patch.OpDelete, ID: string(id)}, origin)
+}
+
+func (s *Session) simple(ctx context.Context, e patch.Edit, origin Origin) (Step, error) {
+	old, head, err := s.edited(ctx)
+	if err != nil {
+		return Step{}, err
+	}
+	if !slices.Contains(ids(old), e.ID) {
+		return Step{}, s.noBlock(BlockID(e.ID), old)
+	}
+	return s.one(ctx, head, old, e, origin)
+}
+
+// CodeNoBlock is the code of errors about a block that is not in the program.
+const CodeNoBlock state.Code = "no-block"
+
+func (s *Session) noBlock(id BlockID, blocks []patch.Block) error {
+	return &Error{Code: CodeNoBlock, Message: fmt.Sprintf("session %q has no block %q", s.name, id),
+		Hint: "its blocks are: " + shorten(ids(blocks))}
+}
+
+func shorten(ids []string) string {
+	text := ""
+	for i, id := range ids {
+		if i > 0 {
+			text += ", "
+		}
+		if i == 12 {
+			return text + fmt.Sprintf("and %d more (xstate show)", len(ids)-i)
+		}
+		text += id
+	}
+	return text
+}
+
+// Load makes the program that of blocks (a file read again): what stayed keeps its id, and every difference is a
+// step of its own: patch, move, append or delete. Nothing is executed.
+func (s *Session) Load(ctx context.Context, blocks []patch.Block, origin Origin) ([]Step, error) {
+	edits, old, head, err := s.Compare(ctx, blocks)
+	if err != nil || len(edits) == 0 {
+		return nil, err
+	}
+	return s.commit(ctx, head, old, edits, origin)
+}
+
+// Compare tells which edits Load would make.
+func (s *Session) Compare(ctx context.Context, blocks []patch.Block) (edits []patch.Edit, old []patch.Block, head StepNumber, err error) {
+	old, head, err = s.edited(ctx)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	return patch.Match(old, blocks), old, head, nil
+}
+
+// edited returns the program as package patch knows it.
+func (s *Session) edited(ctx context.Context) ([]patch.Block, StepNumber, error) {
+	blocks, head, err := s.Program(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	old := make([]patch.Block, 0, len(blocks))
+	for _, b := range blocks {
+		old = append(old, patch.Block{ID: string(b.ID), Title: b.Title, Dialect: string(b.Dialect), Source: b.Source})
+	}
+	return old, head, nil
+}
+
+func ids(blocks []patch.Block) []string {
+	list := make([]string, len(blocks))
+	for i, b := range blocks {
+		list[i] = b.ID
+	}
+	return list
+}
+
+func (s *Session) one(ctx context.Context, head StepNumber, old []patch.Block, e patch.Edit, origin Origin) (Step, error) {
+	steps, err := s.commit(ctx, head, old, []patch.Edit{e}, origin)
+	if err != nil {
+		return Step{}, err
+	}
+	return steps[0], nil
+}
+
+// commit records edits, one step each, in one transaction.
+func (s *Session) commit(ctx context.Context, head StepNumber, old []patch.Block, edits []patch.Edit, origin Origin) ([]Step, error) {
+	if _, err := patch.Apply(old, edits); err != nil {
+		return nil, &Error{Code: state.CodeInvalid, Message: "the edits do not fit the program", Err: err}
+	}
+	drafts := make([]state.Draft, 0, len(edits))
+	for _, e := range edits {
+		drafts = append(drafts, draft(e, origin))
+	}
+	return s.store.state.Commit(ctx, s.name, head, drafts)
+}
+
+func draft(e patch.Edit, origin Origin) state.Draft {
+	d := state.Draft{Origin: origin}
+	block := &state.Block{ID: BlockID(e.ID), Title: e.Block.Title, Dialect: depgraph.Dialect(e.Block.Dialect), Version: state.DigestOf([]byte(e.Block.Source))}
+	switch e.Op {
+	case patch.OpAppend:
+		d.Kind, d.Sources = state.KindAppend, [][]byte{[]byte(e.Block.Source)}
+		d.Changes = []state.Change{{Op: state.OpInsert, ID: block.ID, After: BlockID(e.After), Block: block}}
+	case patch.OpPatch:
+		d.Kind, d.Sources = state.KindPatch, [][]byte{[]byte(e.Block.Source)}
+		d.Changes = []state.Change{{Op: state.OpUpdate, ID: block.ID, Block: block}}
+	case patch.OpMove:
+		d.Kind = state.KindMove
+		d.Changes = []state.Change{{Op: state.OpMove, ID: block.ID, After: BlockID(e.After)}}
+	case patch.OpDelete:
+		d.Kind = state.KindDelete
+		d.Changes = []state.Change{{Op: state.OpDelete, ID: block.ID}}
+	}
+	return d
+}
+
+// Plan tells what Run would do, without executing or recording anything. Blocks given are planned in place of the
+// session's program (a file not yet loaded); nil means the program as it is.
+func (s *Session) Plan(ctx context.Context, blocks []patch.Block) (*Plan, error) {
+	if err := s.start(ctx); err != nil {
+		return nil, err
+	}
+	program, _, err := s.Program(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if blocks != nil {
+		if program, err = s.supposed(program, blocks); err != nil {
+			return nil, err
+		}
+	}
+	return s.engine.Plan(ctx, program)
+}
+
+// supposed is the program as Load would make it.
+func (s *Session) supposed(program []runner.Block, blocks []patch.Block) ([]runner.Block, error) {
+	old := make([]patch.Block, 0, len(program))
+	before := map[BlockID]*state.Block{}
+	for _, b := range program {
+		old = append(old, patch.Block{ID: string(b.ID), Title: b.Title, Dialect: string(b.Dialect), Source: b.Source})
+		before[b.ID] = b.Before
+	}
+	now, err := patch.Apply(old, patch.Match(old, blocks))
+	if err != nil {
+		return nil, err
+	}
+	var next []runner.Block
+	for _, b := range now {
+		next = append(next, runner.Block{ID: BlockID(b.ID), Title: b.Title, Dialect: depgraph.Dialect(b.Dialect),
+			Version: state.DigestOf([]byte(b.Source)), Source: b.Source, Before: before[BlockID(b.ID)]})
+	}
+	return next, nil
+}
+
+// Run brings every block up to date, executing only what is affected, and records the run as a step.
+// A run that ctx stops is recorded as far as it came; Outcome.Stopped then tells why.
+func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (*Outcome, Step, error) {
+	if err := s.start(ctx); err != nil {
+		return nil, Step{}, err
+	}
+	program, head, err := s.Program(ctx)
+	if err != nil {
+		return nil, Step{}, err
+	}
+	outcome, err := s.engine.Run(ctx, program, o)
+	if err != nil {
+		return nil, Step{}, err
+	}
+	step, err := s.record(context.WithoutCancel(ctx), head, outcome, origin)
+	return outcome, step, err
+}
+
+// record commits a run.
+func (s *Session) record(ctx context.Context, head StepNumber, o *Outcome, origin Origin) (Step, error) {
+	d := state.Draft{Kind: state.KindRun, Origin: origin, Run: Summarize(o, s.python.String())}
+	for i := range o.Blocks {
+		b := &o.Blocks[i]
+		next := &state.Block{ID: b.ID, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Status: b.Status}
+		if len(b.Nodes) == 0 {
+			next.Err = b.Err
+		}
+		for _, n := range b.Nodes {
+			next.Nodes = append(next.Nodes, n.NodeResult)
+		}
+		if b.Status == state.StatusNew || sameResult(b.Before, next) {
+			continue
+		}
+		d.Changes = append(d.Changes, state.Change{Op: state.OpUpdate, ID: b.ID, Block: next})
+	}
+	d.Records = map[string]any{recordFiles: s.engine.Files()}
+	steps, err := s.store.state.Commit(ctx, s.name, head, []state.Draft{d})
+	if err != nil {
+		return Step{}, err
+	}
+	return steps[0], nil
+}
+
+// sameResult reports whether a run left a block as the one before did: then the step need not repeat it. A block that
+// ran before and was reused now keeps the reason why it ran, for whoever asks later.
+func sameResult(before *state.Block, now *state.Block) bool {
+	if before == nil || before.Version != now.Version || before.RanAt == 0 || now.Status != state.StatusReused || len(before.Nodes) != len(now.Nodes) {
+		return false
+	}
+	for i := range now.Nodes {
+		if before.Nodes[i].Code != now.Nodes[i].Code || before.Nodes[i].Trace != now.Nodes[i].Trace {
+			return false
+		}
+	}
+	return before.Status <= state.StatusRan
+}
+
+// Summarize counts a run.
+func Summarize(o *Outcome, interpreter string) *state.RunSummary {
+	sum := &state.RunSummary{Seconds: o.Seconds, SavedSeconds: o.Saved, Interpreter: interpreter}
+	for _, b := range o.Blocks {
+		count(&sum.Blocks, b.Status)
+		for _, n := range b.Nodes {
+			count(&sum.Nodes, n.Status)
+		}
+	}
+	return sum
+}
+
+func count(c *state.Counts, s state.Status) {
+	switch s {
+	case state.StatusRan:
+		c.Ran++
+	case state.StatusReused:
+		c.Reused++
+	case state.StatusFailed:
+		c.Failed++
+	case state.StatusBlocked:
+		c.Blocked++
+	}
+}

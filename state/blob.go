@@ -1,0 +1,297 @@
+package state
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	blobsDir = "blobs"
+	// inlineSize is the largest packed blob kept in results.db: about a page. A file of its own costs more than that.
+	inlineSize = 4000
+)
+
+// BlobRef names a blob by the SHA-256 and size of its uncompressed content, as the Remote Execution API does.
+type BlobRef struct {
+	Digest Digest `cbor:"digest"`
+	Size   int64  `cbor:"size"`
+}
+
+// blobs keeps contents under their digests: small ones in results.db, others as zstd files blobs/ab/abcd….zst. A file
+// appears under its name only when it is complete; it is not synced, for every read verifies it.
+type blobs struct {
+	dir      string
+	readOnly bool
+	results  *results
+	note     func(format string, args ...any)
+}
+
+// PutBlob keeps content.
+func (s *Store) PutBlob(content []byte) (BlobRef, error) {
+	ref := BlobRef{DigestOf(content), int64(len(content))}
+	b := s.blobs
+	if b.readOnly {
+		return BlobRef{}, errReadOnly
+	}
+	if b.has(ref.Digest) {
+		return ref, nil
+	}
+	if len(content) <= 4*inlineSize {
+		if packed := pack(content); len(packed) <= inlineSize {
+			return ref, b.results.put(bucketInline, ref.Digest.key(), packed)
+		}
+	}
+	return ref, b.write(ref, bytes.NewReader(content))
+}
+
+// PutBlobFile keeps the content of a file of any size. The file must not change meanwhile; if it does, that is an error.
+func (s *Store) PutBlobFile(path string) (ref BlobRef, err error) {
+	if s.blobs.readOnly {
+		return ref, errReadOnly
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return ref, fileError("read "+path, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return ref, fileError("read "+path, err)
+	}
+	if info.Size() <= 4*inlineSize {
+		content, err := io.ReadAll(f)
+		if err != nil {
+			return ref, fileError("read "+path, err)
+		}
+		return s.PutBlob(content)
+	}
+	h := sha256.New()
+	if ref.Size, err = io.Copy(h, f); err != nil {
+		return ref, fileError("read "+path, err)
+	}
+	ref.Digest = sumOf(h)
+	if s.blobs.has(ref.Digest) {
+		return ref, nil
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return ref, fileError("read "+path, err)
+	}
+	return ref, s.blobs.write(ref, f)
+}
+
+// Blob returns the content of a blob, if it is still there. A damaged one is removed, so that it can be kept anew.
+func (s *Store) Blob(d Digest) ([]byte, bool, error) {
+	if content := s.blobs.inline(d); content != nil {
+		return content, true, nil
+	}
+	r, ok, err := s.OpenBlob(d)
+	if !ok {
+		return nil, false, err
+	}
+	defer r.Close()
+	var content bytes.Buffer
+	if _, err := content.ReadFrom(r); err != nil {
+		return nil, false, nil // noted by the reader
+	}
+	return content.Bytes(), true, nil
+}
+
+// OpenBlob returns a reader of a blob, if it is there. The content is verified as it is read: use none of it before the
+// reader has returned io.EOF. Any other error means that the blob is damaged, and gone from now on.
+func (s *Store) OpenBlob(d Digest) (io.ReadCloser, bool, error) {
+	b := s.blobs
+	if content := b.inline(d); content != nil {
+		return io.NopCloser(bytes.NewReader(content)), true, nil
+	}
+	path, ok := b.path(d)
+	if !ok {
+		return nil, false, nil
+	}
+	f, err := os.Open(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, false, nil
+	case err != nil:
+		b.note("blob %s counts as missing: %v", d, err)
+		return nil, false, nil
+	}
+	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+	if err != nil {
+		f.Close()
+		b.discard(d, path, err)
+		return nil, false, nil
+	}
+	return &blobReader{blobs: b, digest: d, path: path, file: f, zstd: z, hash: sha256.New()}, true, nil
+}
+
+// BlobToFile writes the content of a blob to path, replacing what is there, and reports whether the blob was there.
+func (s *Store) BlobToFile(d Digest, path string) (bool, error) {
+	r, ok, err := s.OpenBlob(d)
+	if !ok {
+		return false, err
+	}
+	defer r.Close()
+	f, err := os.CreateTemp(filepath.Dir(path), ".xstate-*")
+	if err != nil {
+		return false, fileError("write "+path, err)
+	}
+	defer os.Remove(f.Name())
+	source := &faultReader{r: r}
+	_, err = io.Copy(f, source)
+	err = errors.Join(err, f.Close())
+	if source.err != nil {
+		return false, nil // noted by the reader
+	}
+	if err == nil {
+		err = os.Chmod(f.Name(), 0o644)
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	return err == nil, fileError("write "+path, err)
+}
+
+// faultReader tells an error in reading from one in writing.
+type faultReader struct {
+	r   io.Reader
+	err error
+}
+
+func (f *faultReader) Read(p []byte) (int, error) {
+	n, err := f.r.Read(p)
+	if err != nil && err != io.EOF {
+		f.err = err
+	}
+	return n, err
+}
+
+func (b *blobs) has(d Digest) bool {
+	if b.inline(d) != nil {
+		return true
+	}
+	path, ok := b.path(d)
+	if !ok {
+		return false
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// inline returns the content of a blob kept in results.db, or nil.
+func (b *blobs) inline(d Digest) []byte {
+	if d == Absent {
+		return nil
+	}
+	packed := b.results.get(bucketInline, d.key(), fmt.Sprintf("blob %s", d))
+	if packed == nil {
+		return nil
+	}
+	content, err := unpack(packed)
+	if err == nil && DigestOf(content) != d {
+		err = errSeal
+	}
+	if err != nil {
+		b.note("blob %s in %s is damaged and counts as missing: %v", d, resultsFile, err)
+		return nil
+	}
+	if content == nil {
+		content = []byte{}
+	}
+	return content
+}
+
+func (b *blobs) path(d Digest) (string, bool) {
+	if _, ok := d.raw(); !ok {
+		return "", false
+	}
+	return filepath.Join(b.dir, string(d[:2]), string(d)+".zst"), true
+}
+
+// write compresses what r gives into the file of ref, which it must be the content of.
+func (b *blobs) write(ref BlobRef, r io.Reader) error {
+	path, _ := b.path(ref.Digest)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return fileError("keep blob", err)
+	}
+	f, err := os.CreateTemp(b.dir, "new-*")
+	if err != nil {
+		return fileError("keep blob", err)
+	}
+	h := sha256.New()
+	err = compress(f, io.TeeReader(r, h), ref.Size)
+	if err == nil && sumOf(h) != ref.Digest {
+		err = errors.New("the file changed while it was read")
+	}
+	if err == nil {
+		err = f.Chmod(0o444)
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return fileError("keep blob", errors.Join(err, os.Remove(f.Name())))
+	}
+	return nil
+}
+
+func compress(w io.Writer, r io.Reader, size int64) error {
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return err
+	}
+	z.ResetContentSize(w, size)
+	_, err = io.Copy(z, r)
+	return errors.Join(err, z.Close())
+}
+
+func (b *blobs) discard(d Digest, path string, why error) {
+	b.note("blob %s is damaged and counts as missing: %v", d, why)
+	if !b.readOnly {
+		if err := os.Remove(path); err != nil {
+			b.note("damaged blob %s cannot be removed: %v", d, err)
+		}
+	}
+}
+
+func sumOf(h hash.Hash) Digest { return digest([sha256.Size]byte(h.Sum(nil))) }
+
+// blobReader decompresses a blob and holds back io.EOF unless the content is what its name says.
+type blobReader struct {
+	blobs  *blobs
+	digest Digest
+	path   string
+	file   *os.File
+	zstd   *zstd.Decoder
+	hash   hash.Hash
+	err    error
+}
+
+func (r *blobReader) Read(p []byte) (int, error) {
+	if r.err != nil {
+		return 0, r.err
+	}
+	n, err := r.zstd.Read(p)
+	r.hash.Write(p[:n])
+	if err == io.EOF && sumOf(r.hash) != r.digest {
+		err = errSeal
+	}
+	if err != nil && err != io.EOF {
+		r.blobs.discard(r.digest, r.path, err)
+	}
+	r.err = err
+	return n, err
+}
+
+func (r *blobReader) Close() error {
+	r.zstd.Close()
+	return r.file.Close()
+}

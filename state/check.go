@@ -1,0 +1,363 @@
+package state
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.etcd.io/bbolt"
+)
+
+// Problem is a broken invariant.
+type Problem struct {
+	Invariant int        // its number in the package documentation
+	File      string     // history.db, results.db or the path of a blob in the store
+	Session   string     // "" when it is not of one session
+	Step      StepNumber // 0 when it is not of one step
+	Message   string
+}
+
+func (p Problem) String() string {
+	var b strings.Builder
+	b.WriteString(p.File)
+	if p.Session != "" {
+		fmt.Fprintf(&b, ": session %q", p.Session)
+	}
+	if p.Step != 0 {
+		fmt.Fprintf(&b, " step %d", p.Step)
+	}
+	fmt.Fprintf(&b, ": %s (invariant %d)", p.Message, p.Invariant)
+	return b.String()
+}
+
+// maxProblems bounds a report: after these, what is wrong is clear.
+const maxProblems = 1000
+
+// Check verifies every invariant of the store and returns what is broken, in order of files, sessions and steps. The
+// error is for what keeps it from looking, not for what it finds. It changes nothing.
+func (s *Store) Check(ctx context.Context) ([]Problem, error) {
+	c := &checker{store: s, ctx: ctx}
+	err := s.view(ctx, c.history)
+	if errors.Is(err, ErrDamaged) {
+		c.add(Problem{Invariant: 1, File: historyFile, Message: err.Error()})
+		err = nil
+	}
+	if err == nil {
+		err = c.results()
+	}
+	if err == nil {
+		err = c.blobFiles()
+	}
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return c.problems, err
+}
+
+var errEnough = errors.New("enough problems")
+
+type checker struct {
+	store    *Store
+	ctx      context.Context
+	problems []Problem
+
+	tx       *bbolt.Tx
+	session  string
+	versions map[Digest]bool // verified sources: whether they are good
+	owned    map[sessionID]*lineage
+}
+
+func (c *checker) add(p Problem) {
+	c.problems = append(c.problems, p)
+}
+
+// stop returns the reason to look no further, if there is one.
+func (c *checker) stop() error {
+	if len(c.problems) >= maxProblems {
+		return errEnough
+	}
+	return c.ctx.Err()
+}
+
+func (c *checker) bad(invariant int, step StepNumber, format string, args ...any) {
+	c.add(Problem{Invariant: invariant, File: historyFile, Session: c.session, Step: step, Message: fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) history(tx *bbolt.Tx) error {
+	c.tx, c.versions, c.owned = tx, make(map[Digest]bool), make(map[sessionID]*lineage)
+	if err := inspectFile(c.store.history.path); err != nil {
+		c.bad(1, 0, "%v", err)
+	}
+	cursor := tx.Bucket(bucketSessions).Cursor()
+	for k, v := cursor.First(); k != nil; k, v = cursor.Next() {
+		c.session = string(k)
+		if _, err := unseal(bucketSessions, k, v); err != nil {
+			c.bad(2, 0, "its record cannot be read: %v", err)
+			continue
+		}
+		if err := c.oneSession(); err != nil {
+			return err
+		}
+	}
+	c.session = ""
+	if err := c.strays(); err != nil {
+		return err
+	}
+	return c.sources()
+}
+
+func (c *checker) oneSession() error {
+	l, head, err := c.store.find(c.tx, c.session)
+	if err != nil {
+		c.bad(2, 0, "%v", err)
+		return c.stop()
+	}
+	c.owned[l.id] = l
+	walk := walker{checker: c, line: l, prev: l.hash, time: l.birth.Created}
+	if l.parent != nil {
+		walk.from(l.birth.From)
+	} else {
+		walk.index, walk.facts = newIndex(), make(map[BlockID]Digest)
+	}
+	for n := l.start() + 1; n <= head.Step; n++ {
+		if err := c.stop(); err != nil {
+			return err
+		}
+		walk.step(n)
+	}
+	if head.Step < l.start() || walk.prev != "" && walk.prev != head.Hash {
+		c.bad(4, head.Step, "the head does not have the hash of the last step")
+	}
+	return nil
+}
+
+// walker goes through the steps of one session as an auditor would, from nothing but the records.
+type walker struct {
+	*checker
+	line  *lineage
+	prev  Digest             // hash of the step before; "" when it could not be read
+	time  int64              // of the step before
+	index *index             // program after the step before; nil when it is not known
+	facts map[BlockID]Digest // version of each block in it
+}
+
+func (w *walker) from(p *ForkPoint) {
+	hash := w.line.parent.hash
+	if p.Step > 0 {
+		h, _, at, err := w.store.readStep(w.tx, w.line.parent, p.Step)
+		if err != nil {
+			w.bad(2, 0, "the step it was forked from cannot be read: %v", err)
+			return
+		}
+		hash, w.time = at, h.Time
+	}
+	if hash != p.Hash {
+		w.bad(2, 0, "step %d of session %q is not the one it was forked from", p.Step, p.Session)
+	}
+	w.restore(p.Step)
+}
+
+// restore sets the program to the one after an earlier step.
+func (w *walker) restore(n StepNumber) {
+	w.index, w.facts = nil, make(map[BlockID]Digest)
+	x, err := w.store.indexAt(w.tx, w.line, n)
+	if err != nil {
+		return // reported at the step that is damaged
+	}
+	r := blockReader{tx: w.tx, line: w.line}
+	for id, p := range x.places {
+		var b Block
+		if err := r.read(id, p, &b); err != nil {
+			return
+		}
+		w.facts[id] = b.Version
+	}
+	w.index = x
+}
+
+func (w *walker) step(n StepNumber) {
+	key := stepKey(w.line.id, n)
+	value := w.tx.Bucket(bucketSteps).Get(key)
+	if value == nil {
+		w.bad(3, n, "it is missing")
+		w.prev, w.index = "", nil
+		return
+	}
+	h, p, hash, err := openStep(key, n, value)
+	if err != nil {
+		w.bad(3, n, "it cannot be read: %v", err)
+		w.prev, w.index = "", nil
+		return
+	}
+	if w.prev != "" && h.Prev != w.prev {
+		w.bad(4, n, "it does not follow from the step before: the chain of hashes is broken")
+	}
+	if h.Time < w.time {
+		w.bad(4, n, "its time is before that of the step before")
+	}
+	w.prev, w.time = hash, h.Time
+	if h.Kind == KindRollback {
+		w.restore(h.To)
+	}
+	if DigestOf(p.body) != h.Body {
+		w.bad(5, n, "its changes are not those that were committed")
+		w.index = nil
+		return
+	}
+	changes, err := p.body.changes(n)
+	if err != nil {
+		w.bad(5, n, "its changes cannot be read: %v", err)
+		w.index = nil
+		return
+	}
+	w.replay(&h, changes)
+}
+
+func (w *walker) replay(h *stepHeader, changes []Change) {
+	n := h.Number
+	if w.index == nil {
+		return
+	}
+	if h.Block != "" && w.facts[h.Block] != h.Was {
+		w.bad(8, n, "it says that block %q had version %q, not %q", h.Block, h.Was, w.facts[h.Block])
+	}
+	for i, change := range changes {
+		if err := w.index.apply(change.Op, change.ID, change.After, place{n, uint32(i)}); err != nil {
+			w.bad(5, n, "change %d does not fit the program: %v", i, err)
+			w.index = nil
+			return
+		}
+		w.fact(n, change)
+	}
+	if h.Block != "" && w.facts[h.Block] != h.Now {
+		w.bad(8, n, "it says that block %q got version %q, not %q", h.Block, h.Now, w.facts[h.Block])
+	}
+	if h.Index {
+		w.snapshot(n)
+	}
+}
+
+func (w *walker) fact(n StepNumber, change Change) {
+	if change.Op == OpDelete {
+		delete(w.facts, change.ID)
+	}
+	b := change.Block
+	if b == nil {
+		return
+	}
+	switch {
+	case b.ID != change.ID:
+		w.bad(8, n, "a change of block %q carries block %q", change.ID, b.ID)
+	case b.Edited == 0 || b.Edited > n || b.RanAt > n:
+		w.bad(8, n, "block %q is said to be of a later step", b.ID)
+	case w.facts[b.ID] != b.Version && b.Edited != n:
+		w.bad(8, n, "block %q has a new version that is said to be of step %d", b.ID, b.Edited)
+	}
+	w.facts[b.ID] = b.Version
+	if !w.source(b.Version) {
+		w.bad(6, n, "the source of block %q, version %s, is missing or damaged", b.ID, b.Version)
+	}
+}
+
+func (w *walker) snapshot(n StepNumber) {
+	kept, err := w.store.readIndex(w.tx, w.line, n)
+	if err != nil {
+		w.bad(7, n, "its index cannot be read: %v", err)
+		return
+	}
+	if !slices.Equal(kept.order, w.index.order) {
+		w.bad(7, n, "its index has other blocks, or another order, than the steps")
+		return
+	}
+	for _, id := range kept.order {
+		if kept.places[id] != w.index.places[id] {
+			w.bad(7, n, "its index has other facts of block %q than the steps", id)
+			return
+		}
+	}
+}
+
+func (c *checker) source(version Digest) bool {
+	good, known := c.versions[version]
+	if !known {
+		text, err := getSource(c.tx, version)
+		good = err == nil && DigestOf(text) == version
+		c.versions[version] = good
+	}
+	return good
+}
+
+// strays looks for records that belong to no session or step.
+func (c *checker) strays() error {
+	for _, bucket := range [][]byte{bucketHeads, bucketSteps, bucketIndexes, bucketRecords} {
+		cursor := c.tx.Bucket(bucket).Cursor()
+		for k, v := cursor.First(); k != nil; k, v = cursor.Next() {
+			if err := c.stop(); err != nil {
+				return err
+			}
+			c.stray(bucket, k, v)
+		}
+	}
+	return nil
+}
+
+func (c *checker) stray(bucket, k, v []byte) {
+	if len(k) < 8 {
+		c.bad(3, 0, "bucket %s has a key of %d bytes", bucket, len(k))
+		return
+	}
+	l, ok := c.owned[sessionID(binary.BigEndian.Uint64(k))]
+	if !ok {
+		c.bad(3, 0, "bucket %s has a record of no session", bucket)
+		return
+	}
+	name := l.birth.Name
+	report := func(invariant int, n StepNumber, message string) {
+		c.add(Problem{Invariant: invariant, File: historyFile, Session: name, Step: n, Message: message})
+	}
+	if bytes.Equal(bucket, bucketRecords) {
+		if _, err := unseal(bucket, k, v); err != nil {
+			report(9, 0, fmt.Sprintf("the record %q is damaged: %v", k[8:], err))
+		}
+		return
+	}
+	if bytes.Equal(bucket, bucketHeads) {
+		return // read with its session
+	}
+	if len(k) != 16 {
+		report(3, 0, fmt.Sprintf("bucket %s has a key of %d bytes", bucket, len(k)))
+		return
+	}
+	n := StepNumber(binary.BigEndian.Uint64(k[8:]))
+	var head headRecord
+	if err := getRecord(c.tx, bucketHeads, l.id.key(), &head); err != nil {
+		return // reported with the session
+	}
+	if n <= l.start() || n > head.Step {
+		report(3, n, "it is kept but not part of the session")
+		return
+	}
+	if bytes.Equal(bucket, bucketIndexes) {
+		if h, _, _, err := c.store.readStep(c.tx, l, n); err == nil && !h.Index {
+			report(7, n, "it has an index that it does not know of")
+		}
+	}
+}
+
+func (c *checker) sources() error {
+	cursor := c.tx.Bucket(bucketSources).Cursor()
+	for k, _ := cursor.First(); k != nil; k, _ = cursor.Next() {
+		if err := c.stop(); err != nil {
+			return err
+		}
+		var version Digest
+		if err := version.UnmarshalBinary(k); err != nil || !c.source(version) {
+			c.bad(6, 0, "the source %s is not the text of its name", version)
+		}
+	}
+	return nil
+}

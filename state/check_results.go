@@ -1,0 +1,175 @@
+package state
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+	"go.etcd.io/bbolt"
+)
+
+// results verifies results.db. What waits in memory is written first.
+func (c *checker) results() error {
+	r := c.store.results
+	r.flush()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.db == nil {
+		return nil
+	}
+	if r.lost {
+		c.result("it gave way while in use and will be set aside")
+		return nil
+	}
+	if err := inspectFile(r.db.path); err != nil {
+		c.result("%v", err)
+	}
+	err := r.db.view(func(tx *bbolt.Tx) error {
+		c.tx = tx
+		for _, bucket := range resultsBuckets {
+			if err := c.resultBucket(bucket); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, ErrDamaged) {
+		c.result("%v", err)
+		return nil
+	}
+	return err
+}
+
+func (c *checker) result(format string, args ...any) {
+	c.add(Problem{Invariant: 10, File: resultsFile, Message: fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) resultBucket(bucket []byte) error {
+	cursor := c.tx.Bucket(bucket).Cursor()
+	for k, v := cursor.First(); k != nil; k, v = cursor.Next() {
+		if err := c.stop(); err != nil {
+			return err
+		}
+		payload, err := unseal(bucket, k, v)
+		if err == nil {
+			err = c.resultRecord(string(bucket), k, payload)
+		}
+		if err != nil {
+			c.result("bucket %s, record %x: %v", bucket, k, err)
+		}
+	}
+	return nil
+}
+
+func (c *checker) resultRecord(bucket string, k, payload []byte) error {
+	var key Digest
+	if bucket != string(bucketFormat) {
+		if err := key.UnmarshalBinary(k); err != nil {
+			return err
+		}
+	}
+	switch bucket {
+	case string(bucketTraces):
+		var t Trace
+		if err := decode(payload, &t); err != nil {
+			return err
+		}
+		if t.Identity() != key {
+			return errors.New("the trace is not the one of its name")
+		}
+	case string(bucketByCode):
+		return c.traceList(key, payload)
+	case string(bucketValues):
+		var v Value
+		if err := decode(payload, &v); err != nil {
+			return err
+		}
+		if v.Joint != key {
+			return errors.New("the value is not the one of its name")
+		}
+	case string(bucketInline):
+		content, err := unpack(payload)
+		if err != nil {
+			return err
+		}
+		if DigestOf(content) != key {
+			return errors.New("the blob is not the one of its name")
+		}
+	}
+	return nil
+}
+
+func (c *checker) traceList(code Digest, payload []byte) error {
+	var list []Digest
+	if err := decode(payload, &list); err != nil {
+		return err
+	}
+	if len(list) > maxTraces {
+		return fmt.Errorf("it lists %d traces", len(list))
+	}
+	for i, id := range list {
+		if slices.Contains(list[:i], id) {
+			return fmt.Errorf("it lists trace %s twice", id)
+		}
+		var t Trace
+		if err := getRecord(c.tx, bucketTraces, id.key(), &t); err != nil {
+			return fmt.Errorf("trace %s: %w", id, err)
+		}
+		if t.Code != code {
+			return fmt.Errorf("trace %s is of another code", id)
+		}
+	}
+	return nil
+}
+
+// blobFiles verifies every file in blobs/.
+func (c *checker) blobFiles() error {
+	dir := c.store.blobs.dir
+	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return fileError("check blobs", err)
+		}
+		if stop := c.stop(); stop != nil || e.IsDir() || strings.HasPrefix(e.Name(), "new-") {
+			return stop
+		}
+		if err := verifyBlob(dir, path); err != nil {
+			rel, _ := filepath.Rel(c.store.dir, path)
+			c.add(Problem{Invariant: 11, File: filepath.ToSlash(rel), Message: err.Error()})
+		}
+		return nil
+	})
+}
+
+func verifyBlob(dir, path string) error {
+	d := Digest(strings.TrimSuffix(filepath.Base(path), ".zst"))
+	if want, ok := (&blobs{dir: dir}).path(d); !ok || want != path {
+		return errors.New("it is not a blob")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	h := sha256.New()
+	if _, err := z.WriteTo(h); err != nil {
+		return err
+	}
+	if sumOf(h) != d {
+		return errors.New("its content is not the one of its name")
+	}
+	return nil
+}

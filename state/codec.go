@@ -1,0 +1,156 @@
+package state
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// Digest names content: a source text, a node's code, a value, an output. Hex; "" means absent.
+type Digest string
+
+// Absent is the digest of a key that has no value.
+const Absent Digest = ""
+
+// DigestOf returns the SHA-256 of content in lower-case hex.
+func DigestOf(content []byte) Digest {
+	sum := sha256.Sum256(content)
+	return digest(sum)
+}
+
+func digest(sum [sha256.Size]byte) Digest { return Digest(hex.EncodeToString(sum[:])) }
+
+// MarshalBinary halves a digest in records: 64 hex digits become 32 bytes. Any other text keeps its bytes behind a zero,
+// or, lest that be 32 bytes long, between a one and a zero.
+func (d Digest) MarshalBinary() ([]byte, error) {
+	if d == "" {
+		return nil, nil
+	}
+	if raw, ok := d.raw(); ok {
+		return raw, nil
+	}
+	if len(d) == sha256.Size-1 {
+		return append(append([]byte{1}, d...), 0), nil
+	}
+	return append([]byte{0}, d...), nil
+}
+
+// UnmarshalBinary is the inverse of MarshalBinary.
+func (d *Digest) UnmarshalBinary(b []byte) error {
+	switch {
+	case len(b) == 0:
+		*d = ""
+	case len(b) == sha256.Size:
+		*d = Digest(hex.EncodeToString(b))
+	case b[0] == 0:
+		*d = Digest(b[1:])
+	case b[0] == 1 && len(b) == sha256.Size+1:
+		*d = Digest(b[1:sha256.Size])
+	default:
+		return errors.New("not a digest")
+	}
+	return nil
+}
+
+func (d Digest) raw() ([]byte, bool) {
+	if len(d) != 2*sha256.Size {
+		return nil, false
+	}
+	raw := make([]byte, sha256.Size)
+	for i := range raw {
+		hi, lo := hexDigit(d[2*i]), hexDigit(d[2*i+1])
+		if hi > 15 || lo > 15 {
+			return nil, false
+		}
+		raw[i] = hi<<4 | lo
+	}
+	return raw, true
+}
+
+func hexDigit(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10
+	}
+	return 255
+}
+
+// key returns the form of a digest in database keys.
+func (d Digest) key() []byte {
+	b, _ := d.MarshalBinary()
+	return b
+}
+
+// Records are CBOR in the core deterministic encoding (RFC 8949, 4.2.1), so that equal records have equal hashes.
+var (
+	encoding = must(func() (cbor.EncMode, error) {
+		o := cbor.CoreDetEncOptions()
+		o.Time = cbor.TimeRFC3339NanoUTC
+		return o.EncMode()
+	}())
+	decoding = must(cbor.DecOptions{MaxArrayElements: 1 << 24, MaxMapPairs: 1 << 24, DupMapKey: cbor.DupMapKeyEnforcedAPF}.DecMode())
+)
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic("state: internal error: " + err.Error())
+	}
+	return v
+}
+
+// encode panics when v cannot be encoded: all our own record types can.
+func encode(v any) []byte { return must(encoding.Marshal(v)) }
+
+func decode(data []byte, v any) error { return decoding.Unmarshal(data, v) }
+
+const sealSize = 16
+
+var errSeal = errors.New("checksum does not match")
+
+// seal returns payload behind its checksum, which also covers where it is kept, so that a record that turns up under
+// another key is noticed too.
+func seal(bucket, key, payload []byte) []byte {
+	sum := sealSum(bucket, key, payload)
+	return append(sum[:sealSize:sealSize], payload...)
+}
+
+// unseal returns the payload of a sealed record. It shares memory with the record.
+func unseal(bucket, key, value []byte) ([]byte, error) {
+	if len(value) < sealSize {
+		return nil, fmt.Errorf("record of %d bytes is cut short", len(value))
+	}
+	sum := sealSum(bucket, key, value[sealSize:])
+	if string(sum[:sealSize]) != string(value[:sealSize]) {
+		return nil, errSeal
+	}
+	return value[sealSize:], nil
+}
+
+func sealSum(bucket, key, payload []byte) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	var n [8]byte
+	binary.BigEndian.PutUint32(n[:4], uint32(len(bucket)))
+	binary.BigEndian.PutUint32(n[4:], uint32(len(key)))
+	h.Write(n[:])
+	h.Write(bucket)
+	h.Write(key)
+	h.Write(payload)
+	h.Sum(sum[:0])
+	return sum
+}
+
+// stepKey orders the steps of all sessions: session, then number, both big-endian.
+func stepKey(id sessionID, n StepNumber) []byte {
+	k := make([]byte, 16)
+	binary.BigEndian.PutUint64(k, uint64(id))
+	binary.BigEndian.PutUint64(k[8:], uint64(n))
+	return k
+}
+
+func (id sessionID) key() []byte { return binary.BigEndian.AppendUint64(nil, uint64(id)) }

@@ -1,0 +1,270 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"go.etcd.io/bbolt"
+)
+
+// Draft is a step to be committed.
+type Draft struct {
+	Kind    Kind
+	Origin  Origin
+	Block   BlockID        // the one block it concerns; filled in when all changes are of one block and it is no run
+	Run     *RunSummary    // for KindRun
+	To      StepNumber     // for KindRollback: the changes apply to the program after that step
+	Changes []Change       // done in order
+	Sources [][]byte       // new texts that blocks in Changes have as their versions; known ones may be repeated
+	Records map[string]any // session records put with the step, see PutSessionRecord
+}
+
+// Commit appends one step for each draft if the session's head is still base, all or none, and returns them with their
+// changes. When it returns, they are on disk. If the head is elsewhere, the error has CodeConflict and wraps a *Conflict.
+//
+// Of the blocks in Changes it fills in Edited, where the version is new, and for a run RanAt.
+func (s *Store) Commit(ctx context.Context, session string, base StepNumber, drafts []Draft) ([]Step, error) {
+	if s.options.ReadOnly {
+		return nil, errReadOnly
+	}
+	if slices.ContainsFunc(drafts, func(d Draft) bool { return d.Kind == KindRun }) {
+		s.results.flush() // so that a crash from here on loses no result that the step refers to
+	}
+	var steps []Step
+	var w stepWriter
+	err := s.update(ctx, func(tx *bbolt.Tx) error {
+		l, head, err := s.find(tx, session)
+		if err != nil {
+			return err
+		}
+		if head.Step != base {
+			return s.conflict(tx, l, base, head.Step)
+		}
+		w = stepWriter{store: s, tx: tx, line: l, head: head}
+		if w.index = s.heads.take(l.id, head.Hash); w.index == nil {
+			if w.index, err = s.indexAt(tx, l, head.Step); err != nil {
+				return err
+			}
+		}
+		for i, d := range drafts {
+			step, err := w.draft(d)
+			if err != nil {
+				return fmt.Errorf("draft %d (%s): %w", i, d.Kind, err)
+			}
+			steps = append(steps, step)
+		}
+		return w.finish()
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.heads.put(w.line.id, w.head.Hash, w.index)
+	return steps, nil
+}
+
+func (s *Store) conflict(tx *bbolt.Tx, l *lineage, base, head StepNumber) error {
+	c := &Conflict{Session: l.birth.Name, Base: base, Head: head}
+	for n := base + 1; n <= head && len(c.Since) < conflictSteps; n++ {
+		h, _, hash, err := s.readStep(tx, l, n)
+		if err != nil {
+			return err
+		}
+		c.Since = append(c.Since, h.step(hash))
+	}
+	return &Error{Code: CodeConflict, Message: "the program changed meanwhile", Hint: "look at the steps since, then try again on the new head", Err: c}
+}
+
+// stepWriter appends steps to a session in one transaction.
+type stepWriter struct {
+	store *Store
+	tx    *bbolt.Tx
+	line  *lineage
+	head  headRecord
+	index *index // of the program at head; nil when no changes will be made
+}
+
+// draft checks a draft against the program and appends it.
+func (w *stepWriter) draft(d Draft) (Step, error) {
+	n := w.head.Step + 1
+	if d.Kind == KindRollback {
+		if d.To >= n {
+			return Step{}, noStep(w.line.birth.Name, d.To, n-1)
+		}
+		x, err := w.store.indexAt(w.tx, w.line, d.To)
+		if err != nil {
+			return Step{}, err
+		}
+		w.index = x
+	} else if d.To != 0 {
+		return Step{}, invalid("only a rollback goes to a step")
+	}
+	for _, text := range d.Sources {
+		if err := putSource(w.tx, text); err != nil {
+			return Step{}, err
+		}
+	}
+	for key, value := range d.Records {
+		data, err := encoding.Marshal(value)
+		if err != nil {
+			return Step{}, invalid(fmt.Sprintf("record %q: %v", key, err))
+		}
+		if err := putSessionRecord(w.tx, w.line.id, key, data); err != nil {
+			return Step{}, err
+		}
+	}
+	d, versions, err := w.complete(n, d)
+	if err != nil {
+		return Step{}, err
+	}
+	return w.append(d, versions)
+}
+
+// versions are the versions of the one block a step concerns.
+type versions struct{ was, now Digest }
+
+// complete applies the changes to the index and returns a copy of the draft with everything filled in.
+func (w *stepWriter) complete(n StepNumber, d Draft) (Draft, *versions, error) {
+	d.Changes = slices.Clone(d.Changes)
+	if d.Block == "" && d.Kind != KindRun {
+		d.Block = onlyBlock(d.Changes)
+	}
+	var v versions
+	var err error
+	if d.Block != "" {
+		if v.was, err = w.version(d.Block, n, d.Changes); err != nil {
+			return d, nil, err
+		}
+	}
+	for i := range d.Changes {
+		if err := w.change(n, d.Kind, d.Changes[:i], &d.Changes[i]); err != nil {
+			return d, nil, err
+		}
+	}
+	if d.Block != "" {
+		if v.now, err = w.version(d.Block, n, d.Changes); err != nil {
+			return d, nil, err
+		}
+	}
+	return d, &v, nil
+}
+
+func onlyBlock(changes []Change) BlockID {
+	var only BlockID
+	for _, c := range changes {
+		id := c.ID
+		if id == "" && c.Block != nil {
+			id = c.Block.ID
+		}
+		if only != "" && id != only {
+			return ""
+		}
+		only = id
+	}
+	return only
+}
+
+// change checks, completes and applies one change of step n, the earlier ones being done.
+func (w *stepWriter) change(n StepNumber, kind Kind, done []Change, c *Change) error {
+	if (c.Block != nil) != (c.Op == OpInsert || c.Op == OpUpdate) {
+		return invalid("an insert or update, and nothing else, carries a block")
+	}
+	if c.Block != nil {
+		b := *c.Block
+		if c.ID == "" {
+			c.ID = b.ID
+		}
+		if b.ID != c.ID {
+			return invalid(fmt.Sprintf("the change is of block %q but carries %q", c.ID, b.ID))
+		}
+		was, err := w.version(b.ID, n, done)
+		if err != nil {
+			return err
+		}
+		if was != b.Version {
+			if !hasSource(w.tx, b.Version) {
+				return invalid(fmt.Sprintf("the source of block %q is not in the store", b.ID))
+			}
+			b.Edited = n
+		}
+		if kind == KindRun {
+			b.RanAt = n
+		}
+		c.Block = &b
+	}
+	if err := w.index.apply(c.Op, c.ID, c.After, place{n, uint32(len(done))}); err != nil {
+		return invalid(err.Error())
+	}
+	return nil
+}
+
+func invalid(message string) error { return &Error{Code: CodeInvalid, Message: message} }
+
+// version returns the version of a block in the program as far as it is done, or Absent.
+func (w *stepWriter) version(id BlockID, n StepNumber, done []Change) (Digest, error) {
+	p, ok := w.index.places[id]
+	if !ok {
+		return Absent, nil
+	}
+	if p.Step == n {
+		return done[p.Change].Block.Version, nil
+	}
+	var b Block
+	r := blockReader{tx: w.tx, line: w.line}
+	if err := r.read(id, p, &b); err != nil {
+		return Absent, err
+	}
+	return b.Version, nil
+}
+
+// append writes a completed draft as the next step.
+func (w *stepWriter) append(d Draft, v *versions) (Step, error) {
+	n := w.head.Step + 1
+	packed := packBody(n, d.Changes)
+	h := stepHeader{Number: n, Kind: d.Kind, Block: d.Block, Run: d.Run, To: d.To, Prev: w.head.Hash, Body: DigestOf(packed)}
+	h.Time = max(w.store.options.Now().UnixNano(), w.head.Time)
+	if !d.Origin.empty() {
+		h.Origin = &d.Origin
+	}
+	if v != nil {
+		h.Was, h.Now = v.was, v.now
+	}
+	h.Replay = w.head.Replay
+	if d.Kind == KindRollback {
+		h.Replay = 0
+		if d.To > 0 {
+			to, _, _, err := w.store.readStep(w.tx, w.line, d.To)
+			if err != nil {
+				return Step{}, err
+			}
+			h.Replay = to.Replay
+		}
+	}
+	h.Replay += uint64(len(packed) + len(encode(h)) + stepFrame)
+	if w.index != nil && h.Replay > max(indexMinGap, w.index.bytes) {
+		h.Index, h.Replay = true, 0
+		if err := putRecord(w.tx, bucketIndexes, stepKey(w.line.id, n), w.index.record()); err != nil {
+			return Step{}, err
+		}
+	}
+	header := encode(h)
+	key := stepKey(w.line.id, n)
+	b := w.tx.Bucket(bucketSteps)
+	b.FillPercent = 0.9 // steps arrive in order
+	if err := b.Put(key, packStep(key, header, packed)); err != nil {
+		return Step{}, err
+	}
+	w.head = headRecord{Step: n, Hash: DigestOf(header), Time: h.Time, Replay: h.Replay}
+	step := h.step(w.head.Hash)
+	step.Changes = d.Changes
+	return step, nil
+}
+
+func (o *Origin) empty() bool {
+	return o.Agent == "" && o.Model == "" && o.CallID == "" && o.Action == "" && o.Reason == "" && len(o.Labels) == 0
+}
+
+// finish writes where the session is now.
+func (w *stepWriter) finish() error {
+	return putRecord(w.tx, bucketHeads, w.line.id.key(), w.head)
+}

@@ -1,0 +1,137 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"syscall"
+)
+
+// Code is the stable name of an error, for programs to branch on.
+type Code string
+
+// The codes of this package. Packages above add their own.
+const (
+	CodeNoStore       Code = "no-store"       // the directory holds no store and may not be made
+	CodeBusy          Code = "store-busy"     // another process holds the store
+	CodeReadOnly      Code = "store-readonly" // the store cannot be, or was not, opened for writing
+	CodeNewer         Code = "store-newer"    // written by a later version of xstate
+	CodeDamaged       Code = "store-damaged"  // history is not what was written
+	CodeDiskFull      Code = "disk-full"
+	CodeIO            Code = "store-io" // the file system refused for another reason
+	CodeClosed        Code = "store-closed"
+	CodeNoSession     Code = "no-session"
+	CodeSessionExists Code = "session-exists"
+	CodeNoStep        Code = "no-step"
+	CodeNoSource      Code = "no-source"
+	CodeConflict      Code = "conflict"       // the session moved on, see Conflict
+	CodeInvalid       Code = "invalid-change" // a draft that does not fit the program it changes
+)
+
+// Sentinels for errors.Is; they match every Error of the same code.
+var (
+	ErrNoSession     = &Error{Code: CodeNoSession}
+	ErrSessionExists = &Error{Code: CodeSessionExists}
+	ErrNoStep        = &Error{Code: CodeNoStep}
+	ErrNoSource      = &Error{Code: CodeNoSource}
+	ErrDamaged       = &Error{Code: CodeDamaged}
+	ErrReadOnly      = &Error{Code: CodeReadOnly}
+)
+
+var (
+	errReadOnly = &Error{Code: CodeReadOnly, Message: "the store is open for reading only"}
+	errClosed   = &Error{Code: CodeClosed, Message: "the store is closed"}
+)
+
+// Error is an error to show: a stable code, a sentence without a final stop, and the next thing to do.
+type Error struct {
+	Code    Code
+	Message string
+	Hint    string // "" when there is nothing useful to say
+	Err     error  // the cause, or nil
+}
+
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.Message
+	}
+	return e.Message + ": " + e.Err.Error()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is reports whether target is a sentinel of the same code.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t.Message == "" && t.Code == e.Code
+}
+
+// CodeOf returns the code of the outermost Error in err's chain, or "".
+func CodeOf(err error) Code {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+// Conflict says that a session's head was not where the writer believed. Errors of CodeConflict wrap it.
+type Conflict struct {
+	Session string
+	Base    StepNumber // what the writer built on
+	Head    StepNumber // where the session is
+	Since   []Step     // the steps after Base without their changes, oldest first, at most conflictSteps
+}
+
+const conflictSteps = 32
+
+func (c *Conflict) Error() string {
+	if c.Base > c.Head {
+		return fmt.Sprintf("session %q is at step %d, not yet at %d", c.Session, c.Head, c.Base)
+	}
+	what := ""
+	for _, s := range c.Since {
+		if s.Block != "" {
+			what += fmt.Sprintf(", step %d: %s %s", s.Number, s.Kind, s.Block)
+		} else {
+			what += fmt.Sprintf(", step %d: %s", s.Number, s.Kind)
+		}
+	}
+	return fmt.Sprintf("session %q moved from step %d to %d%s", c.Session, c.Base, c.Head, what)
+}
+
+func damaged(file, what string, cause error) *Error {
+	return &Error{
+		Code:    CodeDamaged,
+		Message: fmt.Sprintf("%s is damaged: %s", file, what),
+		Hint:    "nothing was changed; copy the file to a safe place, then restore it from a backup (results.db and blobs/ are not needed)",
+		Err:     cause,
+	}
+}
+
+// fileError gives an error of the file system its code. what is what was tried, as in "open history.db".
+func fileError(what string, err error) error {
+	var own *Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &own):
+		return err
+	case diskFull(err):
+		return &Error{Code: CodeDiskFull, Message: what + ": the disk is full", Hint: "free some space and try again; what was acknowledged before is kept", Err: err}
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return &Error{Code: CodeReadOnly, Message: what + ": not writable", Hint: "choose a store elsewhere with --store DIR", Err: err}
+	}
+	return &Error{Code: CodeIO, Message: what, Err: err}
+}
+
+// diskFull also reads the text: bbolt formats what the system says without wrapping it.
+func diskFull(err error) bool {
+	for _, full := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
+		if errors.Is(err, full) || strings.HasSuffix(err.Error(), full.Error()) {
+			return true
+		}
+	}
+	return false
+}

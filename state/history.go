@@ -1,0 +1,101 @@
+package state
+
+import (
+	"context"
+	"iter"
+	"sort"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+const stepsPage = 128 // steps read in one transaction, so that none is open while a caller works
+
+// Step returns one step of a session with its changes.
+func (s *Store) Step(ctx context.Context, session string, n StepNumber) (step Step, err error) {
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
+		l, head, err := s.find(tx, session)
+		if err != nil {
+			return err
+		}
+		if n == 0 || n > head.Step {
+			return noStep(session, n, head.Step)
+		}
+		h, p, hash, err := s.readStep(tx, l, n)
+		if err != nil {
+			return err
+		}
+		if DigestOf(p.body) != h.Body {
+			return badStep(l, n, errSeal)
+		}
+		step = h.step(hash)
+		if step.Changes, err = p.body.changes(n); err != nil {
+			return badStep(l, n, err)
+		}
+		return nil
+	})
+	return step, err
+}
+
+// Steps yields the steps from through to in order, without their changes. A to beyond the head means the head. After an
+// error it ends.
+func (s *Store) Steps(ctx context.Context, session string, from, to StepNumber) iter.Seq2[Step, error] {
+	return func(yield func(Step, error) bool) {
+		for n := max(from, 1); n <= to; {
+			page, end, err := s.stepsPage(ctx, session, n, to)
+			for _, step := range page {
+				if !yield(step, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(Step{}, err)
+				return
+			}
+			if end {
+				return
+			}
+			n += StepNumber(len(page))
+		}
+	}
+}
+
+func (s *Store) stepsPage(ctx context.Context, session string, from, to StepNumber) (page []Step, end bool, err error) {
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
+		l, head, err := s.find(tx, session)
+		if err != nil {
+			return err
+		}
+		to = min(to, head.Step)
+		for n := from; n <= to && len(page) < stepsPage; n++ {
+			h, _, hash, err := s.readStep(tx, l, n)
+			if err != nil {
+				return err
+			}
+			page = append(page, h.step(hash))
+		}
+		end = from+StepNumber(len(page)) > to
+		return nil
+	})
+	return page, end, err
+}
+
+// StepBefore returns the last step that was committed at or before t; 0 when there is none.
+func (s *Store) StepBefore(ctx context.Context, session string, t time.Time) (n StepNumber, err error) {
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
+		l, head, err := s.find(tx, session)
+		if err != nil {
+			return err
+		}
+		var failed error
+		n = StepNumber(sort.Search(int(head.Step), func(i int) bool {
+			h, _, _, err := s.readStep(tx, l, StepNumber(i+1))
+			if err != nil {
+				failed = err
+			}
+			return h.Time > t.UnixNano()
+		}))
+		return failed
+	})
+	return n, err
+}

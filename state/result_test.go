@@ -1,0 +1,141 @@
+package state
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.etcd.io/bbolt"
+)
+
+func (s *Store) bucketBytes(t testing.TB, bucket []byte) (n int) {
+	t.Helper()
+	err := s.history.view(func(tx *bbolt.Tx) error {
+		return tx.Bucket(bucket).ForEach(func(k, v []byte) error {
+			n += len(k) + len(v)
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestTracesAreBounded(t *testing.T) {
+	dir := storeDir(t)
+	s := checkedOpen(t, dir, Options{})
+	code := DigestOf([]byte("code"))
+	var ids []Digest
+	for i := range 40 {
+		id, err := s.PutTrace(Trace{Code: code, Marks: []string{itoa(i)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+		if i%7 == 0 {
+			s.results.flush()
+		}
+	}
+	if _, err := s.PutTrace(Trace{Code: code, Marks: []string{"10"}, Seconds: 5}); err != nil { // known: the newest again
+		t.Fatal(err)
+	}
+	got, err := s.Traces(code)
+	if len(got) != 32 || got[0].Digest != ids[10] || got[0].Seconds != 5 || got[1].Digest != ids[39] || got[31].Digest != ids[8] || err != nil {
+		t.Errorf("Traces = %d traces, %v, want 32 from 10, 39 down to 8", len(got), err)
+	}
+	if _, ok, err := s.Trace(ids[7]); ok || err != nil {
+		t.Errorf("Trace of an evicted trace = %v, %v, want a miss", ok, err)
+	}
+	if got, err := s.Traces(DigestOf(nil)); got != nil || err != nil {
+		t.Errorf("Traces of no code = %v, %v", got, err)
+	}
+}
+
+// TestResultsOutliveProcess holds that results are in the file once a run step is committed, without Close.
+func TestResultsOutliveProcess(t *testing.T) {
+	p := newSample(t, 3)
+	s := checkedOpen(t, p.dir, Options{})
+	want := fullTrace()
+	id, err := s.PutTrace(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, "s", Draft{Kind: KindRun, Run: &RunSummary{}})
+	copied := checkedOpen(t, copyStore(t, p.dir), Options{}) // as a crash would leave it
+	got, ok, err := copied.Trace(id)
+	if diff := cmp.Diff(want, got); diff != "" || !ok || err != nil {
+		t.Errorf("Trace after a crash: %v, %v (-want +got)\n%s", ok, err, diff)
+	}
+}
+
+func TestLosingResultsCostsNoTruth(t *testing.T) {
+	p := newSample(t, 5)
+	for _, name := range []string{resultsFile, blobsDir} {
+		if err := os.RemoveAll(filepath.Join(p.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := checkedOpen(t, p.dir, Options{})
+	for _, err := range p.verify(s) {
+		t.Error(err)
+	}
+}
+
+func TestBlobFiles(t *testing.T) {
+	s := checkedOpen(t, storeDir(t), Options{})
+	for _, size := range []int{0, 1, 300, inlineSize, 4 * inlineSize, 4*inlineSize + 1, 3 << 20} {
+		for name, content := range map[string][]byte{"noise": noise(uint64(size), size), "zeros": make([]byte, size)} {
+			path := filepath.Join(t.TempDir(), "in")
+			write(t, path, content)
+			ref, err := s.PutBlobFile(path)
+			if want := (BlobRef{DigestOf(content), int64(size)}); ref != want || err != nil {
+				t.Fatalf("PutBlobFile(%s, %d bytes) = %v, %v, want %v", name, size, ref, err, want)
+			}
+			if again, err := s.PutBlob(content); again != ref || err != nil {
+				t.Errorf("PutBlob(%s, %d bytes) = %v, %v, want %v", name, size, again, err, ref)
+			}
+			out := filepath.Join(t.TempDir(), "out")
+			if ok, err := s.BlobToFile(ref.Digest, out); !ok || err != nil {
+				t.Fatalf("BlobToFile(%s, %d bytes) = %v, %v", name, size, ok, err)
+			}
+			if got, err := os.ReadFile(out); err != nil || !bytes.Equal(got, content) {
+				t.Errorf("BlobToFile(%s, %d bytes) wrote %d bytes, %v", name, size, len(got), err)
+			}
+			r, ok, err := s.OpenBlob(ref.Digest)
+			if !ok || err != nil {
+				t.Fatalf("OpenBlob(%s, %d bytes) = %v, %v", name, size, ok, err)
+			}
+			if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, content) {
+				t.Errorf("OpenBlob(%s, %d bytes) gives %d bytes, %v", name, size, len(got), err)
+			}
+			r.Close()
+		}
+	}
+	for _, d := range []Digest{"", "x", "../../etc/passwd", DigestOf([]byte("nobody put this"))} {
+		if _, ok, err := s.Blob(d); ok || err != nil {
+			t.Errorf("Blob(%q) = %v, %v, want a miss", d, ok, err)
+		}
+	}
+	if _, err := s.PutBlobFile(filepath.Join(t.TempDir(), "none")); err == nil {
+		t.Error("PutBlobFile of no file succeeds")
+	}
+}
+
+// TestLargeBlobsStayOutOfTheDatabase holds that results.db does not grow with the values it names.
+func TestLargeBlobsStayOutOfTheDatabase(t *testing.T) {
+	s := checkedOpen(t, storeDir(t), Options{})
+	for i := range 5 {
+		if _, err := s.PutBlob(noise(uint64(i), 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.results.flush()
+	info, err := os.Stat(s.results.db.path)
+	if err != nil || info.Size() > 1<<20 {
+		t.Errorf("results.db has %d bytes, %v", info.Size(), err)
+	}
+}

@@ -1,0 +1,32 @@
+// Package statetest opens stores in the tests of other packages.
+package statetest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/xstate-engine/xstate/state"
+)
+
+// CheckedOpen opens the store in dir and, when the test ends, checks every invariant and closes it. A test that closes
+// the store itself gives up the check.
+func CheckedOpen(t testing.TB, dir string, o state.Options) *state.Store {
+	t.Helper()
+	s, err := state.Open(context.Background(), dir, o)
+	if err != nil {
+		t.Fatalf("open store: %v", err)
+	}
+	t.Cleanup(func() {
+		problems, err := s.Check(context.Background())
+		if err != nil && state.CodeOf(err) != state.CodeClosed {
+			t.Errorf("check store: %v", err)
+		}
+		for _, p := range problems {
+			t.Errorf("check store: %v", p)
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("close store: %v", err)
+		}
+	})
+	return s
+}

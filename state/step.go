@@ -1,0 +1,301 @@
+package state
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// StepNumber counts the steps of a session from 1. 0 is the empty session before the first step.
+type StepNumber uint64
+
+// Origin tells who made a step and why. All fields are optional.
+type Origin struct {
+	Agent  string            `cbor:"agent,omitempty" json:"agent,omitempty"`
+	Model  string            `cbor:"model,omitempty" json:"model,omitempty"`
+	CallID string            `cbor:"call,omitempty" json:"call_id,omitempty"`
+	Action string            `cbor:"action,omitempty" json:"action,omitempty"`
+	Reason string            `cbor:"reason,omitempty" json:"reason,omitempty"`
+	Labels map[string]string `cbor:"labels,omitempty" json:"labels,omitempty"`
+}
+
+// Kind is what a step did.
+type Kind string
+
+const (
+	KindAppend   Kind = "append" // a block was added (at the end or in between)
+	KindPatch    Kind = "patch"  // a block's source or title changed
+	KindMove     Kind = "move"
+	KindDelete   Kind = "delete"
+	KindRun      Kind = "run"
+	KindFork     Kind = "fork"     // the first step of a session made by Fork
+	KindRollback Kind = "rollback" // the program of an earlier step is back
+	KindDeclare  Kind = "declare"  // something was said about the program that changes no source
+)
+
+// Op is what one change does to the program.
+type Op uint8
+
+const (
+	OpInsert Op = iota + 1 // a new block, after the block After
+	OpUpdate               // new facts (source, title, status, results) for a block that stays where it is
+	OpMove                 // the block goes after the block After
+	OpDelete
+)
+
+// Change is one delta of a step.
+type Change struct {
+	Op    Op
+	ID    BlockID // may be left empty when Block is given
+	After BlockID // for OpInsert and OpMove; "" means first
+	Block *Block  // for OpInsert and OpUpdate
+}
+
+// Counts are numbers of blocks or nodes by the outcome of a run.
+type Counts struct {
+	Ran     int `cbor:"ran,omitempty" json:"ran"`
+	Reused  int `cbor:"reused,omitempty" json:"reused"`
+	Failed  int `cbor:"failed,omitempty" json:"failed"`
+	Blocked int `cbor:"blocked,omitempty" json:"blocked"`
+}
+
+// RunSummary is what a run came to.
+type RunSummary struct {
+	Blocks       Counts  `cbor:"blocks" json:"blocks"`
+	Nodes        Counts  `cbor:"nodes" json:"nodes"`
+	Seconds      float64 `cbor:"seconds" json:"seconds"`         // spent
+	SavedSeconds float64 `cbor:"saved" json:"saved_seconds"`     // recorded cost of what was reused
+	Interpreter  string  `cbor:"interpreter" json:"interpreter"` // name and version
+}
+
+// Step is one committed event in a session. It does not change.
+type Step struct {
+	Number  StepNumber
+	Time    time.Time // UTC; never before the step before
+	Kind    Kind
+	Origin  Origin
+	Block   BlockID     // the one block it concerns, or ""
+	Was     Digest      // version of Block before
+	Now     Digest      // version of Block after
+	Run     *RunSummary // for KindRun
+	To      StepNumber  // for KindRollback, the step whose program the changes apply to
+	Changes []Change    // see Store.Steps for when they are left out
+	Prev    Digest      // hash of the step before; of the session's birth for its first own step
+	Hash    Digest
+}
+
+// stepHeader is the part of a step that is hashed. It vouches for the changes by their digest.
+type stepHeader struct {
+	Number StepNumber  `cbor:"n"`
+	Time   int64       `cbor:"t"` // nanoseconds since 1970
+	Kind   Kind        `cbor:"kind"`
+	Origin *Origin     `cbor:"origin,omitempty"`
+	Block  BlockID     `cbor:"block,omitempty"`
+	Was    Digest      `cbor:"was,omitempty"`
+	Now    Digest      `cbor:"now,omitempty"`
+	Run    *RunSummary `cbor:"run,omitempty"`
+	To     StepNumber  `cbor:"to,omitempty"`
+	Prev   Digest      `cbor:"prev"`
+	Body   Digest      `cbor:"body"`
+	Index  bool        `cbor:"index,omitempty"`  // an index of the program is kept for this step
+	Replay uint64      `cbor:"replay,omitempty"` // bytes of steps since the last such step, this one included
+}
+
+func (h *stepHeader) step(hash Digest) Step {
+	s := Step{
+		Number: h.Number, Time: time.Unix(0, h.Time).UTC(), Kind: h.Kind, Block: h.Block, Was: h.Was, Now: h.Now,
+		Run: h.Run, To: h.To, Prev: h.Prev, Hash: hash,
+	}
+	if h.Origin != nil {
+		s.Origin = *h.Origin
+	}
+	return s
+}
+
+// base returns the step whose program the changes apply to.
+func (h *stepHeader) base() StepNumber {
+	if h.Kind == KindRollback {
+		return h.To
+	}
+	return h.Number - 1
+}
+
+// A step's value is: seal (16 bytes), length of the header (4), header, body. The seal ends with the header; the body
+// has checksums of its own, so that one change can be read without the others.
+const stepFrame = sealSize + 4
+
+func packStep(key, header []byte, body []byte) []byte {
+	front := binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(header)), uint32(len(header)))
+	front = append(front, header...)
+	return append(seal(bucketSteps, key, front), body...)
+}
+
+// packedStep is a step as it is kept. It shares memory with the database.
+type packedStep struct {
+	number StepNumber
+	header []byte
+	body   body
+}
+
+// unpackStep finds the parts of a step's value. It does not verify the seal: see open.
+func unpackStep(n StepNumber, value []byte) (packedStep, error) {
+	if len(value) < stepFrame {
+		return packedStep{}, errors.New("it is cut short")
+	}
+	size := binary.BigEndian.Uint32(value[sealSize:])
+	if uint64(size) > uint64(len(value)-stepFrame) {
+		return packedStep{}, errors.New("its header is cut short")
+	}
+	end := stepFrame + int(size)
+	return packedStep{number: n, header: value[stepFrame:end], body: value[end:]}, nil
+}
+
+// openStep decodes a verified header and returns the step's hash with it.
+func openStep(key []byte, n StepNumber, value []byte) (h stepHeader, p packedStep, hash Digest, err error) {
+	if p, err = unpackStep(n, value); err != nil {
+		return h, p, "", err
+	}
+	if _, err = unseal(bucketSteps, key, value[:stepFrame+len(p.header)]); err != nil {
+		return h, p, "", err
+	}
+	if err = decode(p.header, &h); err != nil {
+		return h, p, "", err
+	}
+	if h.Number != n || h.base() >= n {
+		return h, p, "", fmt.Errorf("its number is %d", h.Number)
+	}
+	return h, p, DigestOf(p.header), nil
+}
+
+// body holds the changes of a step: their count (4 bytes), for each its length (4) and checksum (8), then the changes.
+type body []byte
+
+const (
+	bodyEntry = 12
+	bodySum   = 8
+)
+
+type changeRecord struct {
+	Op    Op              `cbor:"op"`
+	ID    BlockID         `cbor:"id"`
+	After BlockID         `cbor:"after,omitempty"`
+	Block cbor.RawMessage `cbor:"block,omitempty"`
+}
+
+func packBody(n StepNumber, changes []Change) body {
+	table := binary.BigEndian.AppendUint32(nil, uint32(len(changes)))
+	var records []byte
+	for i, c := range changes {
+		r := changeRecord{Op: c.Op, ID: c.ID, After: c.After}
+		if c.Block != nil {
+			r.Block = encode(c.Block)
+		}
+		data := encode(r)
+		table = binary.BigEndian.AppendUint32(table, uint32(len(data)))
+		sum := changeSum(n, i, data)
+		table = append(table, sum[:bodySum]...)
+		records = append(records, data...)
+	}
+	return append(table, records...)
+}
+
+func changeSum(n StepNumber, i int, data []byte) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	h.Write(stepKey(sessionID(n), StepNumber(i)))
+	h.Write(data)
+	h.Sum(sum[:0])
+	return sum
+}
+
+// records returns the verified changes, undecoded.
+func (b body) records(n StepNumber) ([][]byte, error) {
+	count, err := b.count()
+	if err != nil {
+		return nil, err
+	}
+	all := make([][]byte, count)
+	rest := b[4+bodyEntry*count:]
+	for i := range all {
+		size := int(binary.BigEndian.Uint32(b[4+bodyEntry*i:]))
+		if size > len(rest) {
+			return nil, fmt.Errorf("change %d is cut short", i)
+		}
+		all[i], rest = rest[:size], rest[size:]
+		if err := b.verify(n, i, all[i]); err != nil {
+			return nil, err
+		}
+	}
+	if len(rest) > 0 {
+		return nil, errors.New("there are bytes after the last change")
+	}
+	return all, nil
+}
+
+func (b body) count() (int, error) {
+	if len(b) < 4 {
+		return 0, errors.New("its changes are cut short")
+	}
+	count := uint64(binary.BigEndian.Uint32(b))
+	if count*bodyEntry > uint64(len(b)-4) {
+		return 0, errors.New("its table of changes is cut short")
+	}
+	return int(count), nil
+}
+
+func (b body) verify(n StepNumber, i int, data []byte) error {
+	sum := changeSum(n, i, data)
+	if at := 4 + bodyEntry*i + 4; string(sum[:bodySum]) != string(b[at:at+bodySum]) {
+		return fmt.Errorf("change %d: %w", i, errSeal)
+	}
+	return nil
+}
+
+// offsets returns where each change ends, for reading single ones.
+func (b body) offsets() ([]int, error) {
+	count, err := b.count()
+	if err != nil {
+		return nil, err
+	}
+	ends := make([]int, count+1)
+	ends[0] = 4 + bodyEntry*count
+	for i := range count {
+		ends[i+1] = ends[i] + int(binary.BigEndian.Uint32(b[4+bodyEntry*i:]))
+	}
+	if ends[count] != len(b) {
+		return nil, errors.New("its table of changes does not fit them")
+	}
+	return ends, nil
+}
+
+func (r *changeRecord) change() (Change, error) {
+	c := Change{Op: r.Op, ID: r.ID, After: r.After}
+	if len(r.Block) > 0 {
+		c.Block = new(Block)
+		if err := decode(r.Block, c.Block); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+func (b body) changes(n StepNumber) ([]Change, error) {
+	records, err := b.records(n)
+	if err != nil || len(records) == 0 {
+		return nil, err
+	}
+	changes := make([]Change, len(records))
+	for i, data := range records {
+		var r changeRecord
+		if err := decode(data, &r); err != nil {
+			return nil, err
+		}
+		if changes[i], err = r.change(); err != nil {
+			return nil, err
+		}
+	}
+	return changes, nil
+}

@@ -1,0 +1,168 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// Options say how to open a store. The zero value opens it for writing, making it when it is not there.
+type Options struct {
+	Wait     time.Duration    // how long to wait for another process to let go of the store; 0 means 5 s, negative not at all
+	ReadOnly bool             // change nothing on disk; several processes may read together. The store must exist
+	Now      func() time.Time // nil means time.Now
+}
+
+const defaultWait = 5 * time.Second
+
+// Store is an open store. Its methods may be called from several goroutines.
+type Store struct {
+	dir     string // absolute
+	options Options
+	lock    *holder
+	history *database
+	results *results
+	blobs   *blobs
+
+	noticesMu sync.Mutex
+	notices   []string
+
+	births births
+	heads  headCache
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// Open opens the store in dir. Its errors are *Error: store-busy, store-readonly, store-newer, store-damaged, no-store.
+func Open(ctx context.Context, dir string, o Options) (*Store, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fileError("open store", err)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Wait == 0 {
+		o.Wait = defaultWait
+	}
+	s := &Store{dir: dir, options: o}
+	if err := s.prepareDir(); err != nil {
+		return nil, err
+	}
+	if s.lock, err = hold(ctx, dir, o); err != nil {
+		return nil, err
+	}
+	if err := s.open(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// prepareDir makes the directory of a store that is to be written.
+func (s *Store) prepareDir() error {
+	info, err := os.Stat(s.dir)
+	if err == nil && !info.IsDir() {
+		return &Error{Code: CodeReadOnly, Message: s.dir + " is not a directory", Hint: "choose a store elsewhere with --store DIR"}
+	}
+	if s.options.ReadOnly {
+		if _, err := os.Stat(filepath.Join(s.dir, historyFile)); errors.Is(err, fs.ErrNotExist) {
+			return &Error{Code: CodeNoStore, Message: "there is no store in " + s.dir, Hint: "xstate run FILE makes one beside the file", Err: err}
+		} else if err != nil {
+			return fileError("open store", err)
+		}
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Join(s.dir, blobsDir), 0o777); err != nil {
+		return fileError("make store "+s.dir, err)
+	}
+	ignore := filepath.Join(s.dir, ".gitignore")
+	if _, err := os.Stat(ignore); err == nil {
+		return nil
+	}
+	return fileError("make store "+s.dir, os.WriteFile(ignore, []byte("*\n"), 0o666))
+}
+
+// open opens the two databases. The store is held by now.
+func (s *Store) open() error {
+	path := filepath.Join(s.dir, historyFile)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !s.options.ReadOnly {
+		if err := createDatabase(path, historyBuckets); err != nil {
+			return err
+		}
+	}
+	var err error
+	if s.history, err = openDatabase(path, databaseOptions{readOnly: s.options.ReadOnly, buckets: historyBuckets}); err != nil {
+		return err
+	}
+	if s.results, err = openResults(s.dir, s.options.ReadOnly, s.note); err != nil {
+		return err
+	}
+	s.blobs = &blobs{dir: filepath.Join(s.dir, blobsDir), readOnly: s.options.ReadOnly, results: s.results, note: s.note}
+	return nil
+}
+
+// Dir returns the absolute path of the store.
+func (s *Store) Dir() string { return s.dir }
+
+// Close writes what is pending and lets go of the store.
+func (s *Store) Close() error {
+	s.closeOnce.Do(func() {
+		var errs []error
+		if s.results != nil {
+			errs = append(errs, s.results.close())
+		}
+		if s.history != nil {
+			errs = append(errs, s.history.close())
+		}
+		if s.lock != nil {
+			errs = append(errs, s.lock.release())
+		}
+		s.closeErr = errors.Join(errs...)
+	})
+	return s.closeErr
+}
+
+// Notices returns what the user should know about results that were lost or unreadable since Open. It costs time, not truth.
+func (s *Store) Notices() []string {
+	s.noticesMu.Lock()
+	defer s.noticesMu.Unlock()
+	return append([]string(nil), s.notices...)
+}
+
+const maxNotices = 100
+
+func (s *Store) note(format string, args ...any) {
+	s.noticesMu.Lock()
+	defer s.noticesMu.Unlock()
+	switch len(s.notices) {
+	case maxNotices:
+	case maxNotices - 1:
+		s.notices = append(s.notices, "more results are damaged than are named here")
+	default:
+		s.notices = append(s.notices, fmt.Sprintf(format, args...))
+	}
+}
+
+// view runs fn in a read transaction of history.
+func (s *Store) view(ctx context.Context, fn func(*bbolt.Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.history.view(fn)
+}
+
+// update runs fn in a write transaction of history, which is on disk when update returns nil.
+func (s *Store) update(ctx context.Context, fn func(*bbolt.Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.history.update(fn)
+}

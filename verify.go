@@ -1,0 +1,133 @@
+package xstate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Difference is one place where two outcomes of the same program differ.
+type Difference struct {
+	Block BlockID  `json:"block,omitempty"`
+	What  string   `json:"what"`            // "status", "output", "error", "value NAME" or "file NAME"
+	Have  string   `json:"have"`            // incrementally
+	Want  string   `json:"want"`            // from scratch
+	Marks []string `json:"marks,omitempty"` // why the block may differ from run to run: "clock", "network", …
+}
+
+func (d Difference) String() string {
+	where := d.What
+	if d.Block != "" {
+		where = fmt.Sprintf("block %s, %s", d.Block, d.What)
+	}
+	return fmt.Sprintf("%s: incrementally %s, from scratch %s", where, d.Have, d.Want)
+}
+
+// Verify runs the whole program from scratch, in an interpreter of its own and from the workspace as it was before the
+// program, and tells where the outcome of the incremental run have differs from it. Nothing is recorded. Effects outside
+// the workspace fire again.
+func (s *Session) Verify(ctx context.Context, have *Outcome, o runner.RunOptions) ([]Difference, error) {
+	fresh := *s
+	fresh.engine = nil
+	if err := fresh.start(ctx); err != nil {
+		return nil, err
+	}
+	defer fresh.Close()
+	blocks, _, err := s.Program(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o.Fresh, o.Discard = true, true
+	want, err := fresh.engine.Run(ctx, blocks, o)
+	if err != nil {
+		return nil, err
+	}
+	if want.Stopped != nil {
+		return nil, want.Stopped
+	}
+	return Compare(have, want), nil
+}
+
+// address is what differs between two runs of any program that prints objects.
+var address = regexp.MustCompile(`0x[0-9a-f]{6,}`)
+
+// Compare tells where the outcome have differs from want: block by block status, outputs and errors as text with object
+// addresses blanked; then values and files by digest.
+func Compare(have, want *Outcome) []Difference {
+	var found []Difference
+	add := func(b *runner.BlockOutcome, what, x, y string) {
+		if x != y {
+			d := Difference{What: what, Have: x, Want: y}
+			if b != nil {
+				d.Block, d.Marks = b.ID, b.Marks
+			}
+			found = append(found, d)
+		}
+	}
+	for i := range min(len(have.Blocks), len(want.Blocks)) {
+		x, y := &have.Blocks[i], &want.Blocks[i]
+		add(x, "status", settled(x.Status), settled(y.Status))
+		if a, b := Text(x.Outputs), Text(y.Outputs); a != b {
+			add(x, "output", a, b)
+		}
+		add(x, "error", errorText(x.Err), errorText(y.Err))
+	}
+	addAll(have.Values, want.Values, "value ", add)
+	addAll(have.Files, want.Files, "file ", add)
+	return found
+}
+
+func addAll(have, want map[string]Digest, what string, add func(*runner.BlockOutcome, string, string, string)) {
+	both := maps.Clone(have)
+	maps.Copy(both, want)
+	for _, name := range slices.Sorted(maps.Keys(both)) {
+		add(nil, what+name, string(have[name]), string(want[name]))
+	}
+}
+
+// settled is a status without how it was reached.
+func settled(s state.Status) string {
+	switch s {
+	case state.StatusFailed:
+		return "failed"
+	case state.StatusBlocked:
+		return "blocked"
+	case state.StatusNew:
+		return "not run"
+	}
+	return "done"
+}
+
+// Text renders outputs as text, with object addresses blanked.
+func Text(outputs []runner.Output) string {
+	var b strings.Builder
+	for _, o := range outputs {
+		b.WriteString("[" + o.Kind + "]")
+		b.WriteString(o.Text)
+		for _, media := range slices.Sorted(maps.Keys(o.Data)) {
+			fmt.Fprintf(&b, "\n%s: %s", media, o.Data[media])
+		}
+		b.WriteByte('\n')
+	}
+	return address.ReplaceAllString(b.String(), "0x…")
+}
+
+func errorText(e *state.ExecError) string {
+	if e == nil {
+		return ""
+	}
+	return address.ReplaceAllString(e.Type+": "+e.Message+"\n"+strings.Join(e.Traceback, "\n"), "0x…")
+}
+
+// diff is for tests and messages: how two texts differ.
+func diff(want, have string) string {
+	return cmp.Diff(strings.Split(want, "\n"), strings.Split(have, "\n"))
+}
