@@ -29,12 +29,15 @@ func TestPrograms(t *testing.T) {
 	}
 	for _, python := range pythons() {
 		for _, file := range files {
-			for _, mode := range []string{"kept", "restarted"} {
-				t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+mode+"/"+filepath.Base(filepath.Dir(filepath.Dir(python))), func(t *testing.T) {
-					t.Parallel()
-					runProgram(t, file, python, mode)
-				})
-			}
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+filepath.Base(filepath.Dir(filepath.Dir(python))), func(t *testing.T) {
+				t.Parallel()
+				steps := readSteps(t, file)
+				options := xstate.SessionOptions{Python: python, Seed: 7, Observe: os.Getenv("XSTATE_TEST_OBSERVE")}
+				want := judge(t, steps, options)
+				for _, mode := range []string{"kept", "restarted"} {
+					t.Run(mode, func(t *testing.T) { runProgram(t, steps, want, options, mode) })
+				}
+			})
 		}
 	}
 }
@@ -76,7 +79,7 @@ func readSteps(t *testing.T, file string) []step {
 		dir, base := filepath.Split(name)
 		switch {
 		case name == "ran":
-			steps[n].ran = strings.Fields(string(f.Data))
+			steps[n].ran = append(steps[n].ran, strings.Fields(string(f.Data))...)
 		case strings.HasPrefix(base, "-"):
 			steps[n].files[dir+base[1:]] = nil
 		default:
@@ -86,38 +89,49 @@ func readSteps(t *testing.T, file string) []step {
 	return steps
 }
 
-func runProgram(t *testing.T, file, python, mode string) {
-	ctx := t.Context()
-	steps := readSteps(t, file)
-	here := t.TempDir()
+// judge runs every step from scratch.
+func judge(t *testing.T, steps []step, o xstate.SessionOptions) []*xstate.Outcome {
+	var want []*xstate.Outcome
 	pristine := map[string][]byte{}
-	storeDir := filepath.Join(here, xstate.StoreName)
-	store := openStore(t, storeDir)
-	options := xstate.SessionOptions{Workspace: here, Python: python, Seed: 7, Observe: os.Getenv("XSTATE_TEST_OBSERVE")}
-	session := openSession(t, store, options)
-	for i, s := range steps {
-		writeFiles(t, here, s.files)
-		for name, data := range s.files {
-			if data == nil {
-				delete(pristine, name)
-			} else {
-				pristine[name] = data
-			}
+	for _, s := range steps {
+		s.addTo(pristine)
+		want = append(want, fromScratch(t, t.Context(), pristine, o))
+	}
+	return want
+}
+
+// addTo makes the workspace what it is after the step.
+func (s step) addTo(files map[string][]byte) {
+	for name, data := range s.files {
+		if data == nil {
+			delete(files, name)
+		} else {
+			files[name] = data
 		}
+	}
+}
+
+func runProgram(t *testing.T, steps []step, want []*xstate.Outcome, o xstate.SessionOptions, mode string) {
+	o.Workspace = t.TempDir()
+	files := map[string][]byte{}
+	store := openStore(t, filepath.Join(o.Workspace, xstate.StoreName))
+	session := openSession(t, store, o)
+	for i, s := range steps {
+		writeFiles(t, o.Workspace, s.files)
+		s.addTo(files)
 		if mode == "restarted" && i > 0 {
 			session.Close()
-			session = openSession(t, store, options)
+			session = openSession(t, store, o)
 		}
-		have := runFile(t, ctx, session, here, pristine)
-		want := fromScratch(t, ctx, pristine, options)
-		for _, d := range xstate.Compare(blank(have, here), want) {
-			t.Errorf("%s step %d: %s", file, i, d)
+		have := runFile(t, t.Context(), session, o.Workspace, files)
+		for _, d := range xstate.Compare(blank(have, o.Workspace), want[i]) {
+			t.Errorf("step %d: %s", i, d)
 		}
 		if i == 0 {
 			continue
 		}
 		if d := cmp.Diff(s.ran, ranBlocks(have)); d != "" {
-			t.Errorf("%s step %d: blocks that ran (-want +got):\n%s", file, i, d)
+			t.Errorf("step %d: blocks that ran (-want +got):\n%s", i, d)
 			for _, b := range have.Blocks {
 				t.Logf("%s: %v %+v", b.ID, b.Status, b.Reason)
 			}

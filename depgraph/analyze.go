@@ -165,6 +165,9 @@ func (w *walker) endNode(kind Kind, first, last uint32) {
 	for _, i := range w.touched {
 		s := &w.syms[i]
 		name := w.names.texts[s.name]
+		if s.marks&(isCertain|definesNow) == isCertain|definesNow && !strings.HasPrefix(name, ours) {
+			n.Certain = append(n.Certain, name)
+		}
 		for _, list := range [...]struct {
 			m  mark
 			to *[]string
@@ -180,7 +183,7 @@ func (w *walker) endNode(kind Kind, first, last uint32) {
 	}
 	w.touched = w.touched[:0]
 	w.undo(0)
-	for _, list := range [][]string{n.Defines, n.Deletes, n.Uses, n.Later, n.Rebinds, n.Mutates, n.MutatesLater} {
+	for _, list := range [][]string{n.Defines, n.Certain, n.Deletes, n.Uses, n.Later, n.Rebinds, n.Mutates, n.MutatesLater} {
 		sort.Strings(list)
 	}
 }

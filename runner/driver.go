@@ -33,19 +33,36 @@ var driverDigest = func() state.Digest {
 	return state.DigestOf(text)
 }()
 
-// installDriver writes the driver into the store, once for each version of it, and returns the folder to import it from.
-// On disk, unlike in a pipe, its compiled form is kept and its frames can be told from the program's.
+// installDriver writes the driver to disk, once for each version of it, and returns the folder to import it from: in the
+// user's cache, so that its compiled form serves every store, else in the store. On disk, unlike in a pipe, its frames
+// can be told from the program's.
 func installDriver(storeDir string) (string, error) {
-	folder := filepath.Join(storeDir, "kernel", string(driverDigest[:16]))
-	done := filepath.Join(folder, "complete")
-	if _, err := os.Stat(done); err == nil {
-		return folder, nil
+	if cache, err := os.UserCacheDir(); err == nil {
+		if folder, err := installDriverIn(filepath.Join(cache, "xstate")); err == nil {
+			return folder, nil
+		}
 	}
-	target := filepath.Join(folder, "xstate_kernel")
-	if err := os.MkdirAll(target, 0o755); err != nil {
+	return installDriverIn(storeDir)
+}
+
+func installDriverIn(dir string) (string, error) {
+	final := filepath.Join(dir, "kernel-"+string(driverDigest[:16]))
+	if _, err := os.Stat(final); err == nil {
+		return final, nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("install kernel driver: %w", err)
 	}
-	err := fs.WalkDir(driver, driverRoot, func(path string, d fs.DirEntry, err error) error {
+	folder, err := os.MkdirTemp(dir, "new-")
+	if err != nil {
+		return "", fmt.Errorf("install kernel driver: %w", err)
+	}
+	defer os.RemoveAll(folder)
+	target := filepath.Join(folder, "xstate_kernel")
+	if err := os.Mkdir(target, 0o755); err != nil {
+		return "", fmt.Errorf("install kernel driver: %w", err)
+	}
+	err = fs.WalkDir(driver, driverRoot, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -56,10 +73,13 @@ func installDriver(storeDir string) (string, error) {
 		return os.WriteFile(filepath.Join(target, d.Name()), data, 0o644)
 	})
 	if err == nil {
-		err = os.WriteFile(done, nil, 0o644)
+		err = os.Chmod(folder, 0o755)
 	}
-	if err != nil {
+	if err == nil {
+		err = os.Rename(folder, final)
+	}
+	if _, there := os.Stat(final); err != nil && there != nil { // unless another process was faster
 		return "", fmt.Errorf("install kernel driver: %w", err)
 	}
-	return folder, nil
+	return final, nil
 }

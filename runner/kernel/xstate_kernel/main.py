@@ -1,8 +1,6 @@
 """The kernel's loop: one request at a time, each answered by events and one reply."""
 import ast
-import asyncio
 import builtins
-import inspect
 import io
 import linecache
 import os
@@ -21,6 +19,7 @@ _SPECIAL = frozenset((
     "__warningregistry__", "__conditional_annotations__", "__annotate__", "__cached__", "__xstate__"))
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 _INLINE = 32 << 10  # bytes of a stored group that travel in the frame; more goes to a file
+_COROUTINE = 0x80  # code flag, see inspect.CO_COROUTINE
 _GONE = object()
 
 
@@ -255,9 +254,10 @@ class Kernel:
         return None
 
     def evaluate(self, code):
-        if not code.co_flags & inspect.CO_COROUTINE:
+        if not code.co_flags & _COROUTINE:
             return eval(code, self.ns)
         if self.loop is None:
+            import asyncio
             self.loop = asyncio.new_event_loop()
             asyncio.set_event_loop(self.loop)
         return self.loop.run_until_complete(eval(code, self.ns))

@@ -1,0 +1,283 @@
+package depgraph
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// BlockFacts is one block of a program, for Build.
+type BlockFacts struct {
+	ID       string
+	Facts    *Facts
+	Observed []Access // by node; short or nil where nodes have not been executed
+}
+
+// Access is what one execution of a node read and wrote. A node that was not executed has nil for both.
+type Access struct {
+	Reads, Writes []Key
+}
+
+func (a Access) known() bool { return a.Reads != nil || a.Writes != nil }
+
+// Build returns the graph of a program, whose blocks are given in order.
+//
+// A read depends on the writers that may show through at its place: the last one that is certain to write, and all behind
+// it that may. What a function reads when it is called is read by the node that uses the function, at that node's place;
+// any node that uses a value is taken to call whatever functions the value may hold.
+func Build(blocks []BlockFacts) *Graph {
+	b := &builder{index: map[NodeID]int{}, edges: map[edgeName]Evidence{}}
+	for _, block := range blocks {
+		for i := range block.Facts.Nodes {
+			n := buildNode{id: NewNodeID(block.ID, i), facts: &block.Facts.Nodes[i]}
+			if i < len(block.Observed) {
+				n.observed = block.Observed[i]
+			}
+			b.index[n.id] = len(b.nodes)
+			b.nodes = append(b.nodes, n)
+		}
+	}
+	b.predict()
+	b.observe()
+	return b.graph()
+}
+
+type buildNode struct {
+	id       NodeID
+	facts    *Node
+	observed Access
+	carries  []int // nodes that made functions which values written here may hold, sorted
+}
+
+type edgeName struct {
+	from, to int // of builder.nodes; modules behind them
+	typ      EdgeType
+	key      Key
+	hazard   Hazard
+}
+
+type builder struct {
+	nodes   []buildNode
+	index   map[NodeID]int
+	modules []NodeID
+	edges   map[edgeName]Evidence
+}
+
+// place is who has touched a key so far.
+type place struct {
+	writers []int // those that may show through
+	readers []int // since the last write
+}
+
+func (b *builder) predict() {
+	at := map[Key]*place{}
+	var wild []int // nodes that may have bound any name
+	for i := range b.nodes {
+		n := b.nodes[i].facts
+		b.imports(i, n)
+		a := b.accesses(i, at)
+		if a.anyRead {
+			for k, p := range at {
+				if k.Space() == "var" && len(p.writers) > 0 {
+					a.reads[k] = true
+				}
+			}
+		}
+		if a.reads[anyFile] || a.reads[anyEnv] {
+			for k := range at {
+				a.reads[k] = a.reads[k] || k.Space() == "file" && a.reads[anyFile] || k.Space() == "env" && a.reads[anyEnv]
+			}
+		}
+		for _, k := range sortedKeys(a.reads) {
+			if !a.reads[k] {
+				continue
+			}
+			b.read(at, i, k, Predicted)
+			switch k.Space() {
+			case "file":
+				b.read(at, i, anyFile, Predicted)
+			case "env":
+				b.read(at, i, anyEnv, Predicted)
+			case "var":
+				for _, from := range wild {
+					b.edge(from, i, EdgeSymbol, anyVar, Flow, Predicted)
+				}
+			}
+		}
+		for _, k := range sortedKeys(a.writes) {
+			b.write(at, i, k, a.certain[k], Predicted)
+		}
+		if a.anyBind {
+			wild = append(wild, i)
+		}
+	}
+}
+
+// accesses predicts what node i reads and writes, and finds the functions that it may call and hand on.
+func (b *builder) accesses(i int, at map[Key]*place) *accesses {
+	n := b.nodes[i].facts
+	a := newAccesses()
+	a.execution(n)
+	carried := map[int]bool{}
+	if makesFunctions(n) {
+		carried[i] = true
+	}
+	calls := n.Kind == KindStatement
+	done := map[Key]bool{}
+	for todo := sortedKeys(a.reads); len(todo) > 0; {
+		var sources []int
+		for _, k := range todo {
+			done[k] = true
+			if p := at[k]; p != nil {
+				for _, w := range p.writers {
+					sources = append(sources, b.nodes[w].carries...)
+				}
+			}
+		}
+		for _, s := range append(sources, i) {
+			carried[s] = carried[s] || s != i
+			if calls {
+				a.call(b.nodes[s].facts)
+			}
+		}
+		todo = todo[:0:0]
+		for _, k := range sortedKeys(a.reads) {
+			if !done[k] {
+				todo = append(todo, k)
+			}
+		}
+	}
+	if calls {
+		a.call(n)
+	}
+	b.forgiveModules(a, at)
+	for s, ok := range carried {
+		if ok {
+			b.nodes[i].carries = append(b.nodes[i].carries, s)
+		}
+	}
+	slices.Sort(b.nodes[i].carries)
+	return a
+}
+
+func makesFunctions(n *Node) bool {
+	later := func(e Effect) bool { return e.Later }
+	return len(n.Later)+len(n.Rebinds)+len(n.MutatesLater) > 0 || slices.ContainsFunc(n.Effects, later) ||
+		slices.ContainsFunc(n.Dynamic, func(d Dynamic) bool { return d.Later })
+}
+
+// forgiveModules drops mutations of names that an import bound: np.sum(x) is a call, not a change of np.
+func (b *builder) forgiveModules(a *accesses, at map[Key]*place) {
+	for k := range a.writes {
+		p := at[k]
+		if p == nil || len(p.writers) != 1 || b.nodes[p.writers[0]].facts.Kind != KindImport {
+			continue
+		}
+		if a.reads[k] && a.certain[k] {
+			delete(a.writes, k)
+		}
+	}
+}
+
+func (b *builder) imports(i int, n *Node) {
+	for _, imp := range n.Imports {
+		name := strings.Repeat(".", imp.Level) + imp.Module
+		id := NodeID("module:" + name)
+		m, ok := b.index[id]
+		if !ok {
+			m = len(b.nodes) + len(b.modules)
+			b.index[id] = m
+			b.modules = append(b.modules, id)
+		}
+		b.edge(m, i, EdgeImport, Key(id), Flow, Predicted)
+	}
+}
+
+// observe adds the edges between nodes that were both executed.
+func (b *builder) observe() {
+	at := map[Key]*place{}
+	for i := range b.nodes {
+		o := b.nodes[i].observed
+		if !o.known() {
+			continue
+		}
+		for _, k := range o.Reads {
+			if m, ok := b.index[NodeID(k)]; ok && k.Space() == "module" {
+				b.edge(m, i, EdgeImport, k, Flow, Observed)
+			}
+			b.read(at, i, k, Observed)
+		}
+		for _, k := range o.Writes {
+			b.write(at, i, k, true, Observed)
+		}
+	}
+}
+
+func (b *builder) read(at map[Key]*place, i int, k Key, e Evidence) {
+	p := at[k]
+	if p == nil {
+		p = &place{}
+		at[k] = p
+	}
+	typ := EdgeOrder
+	if k.Space() == "var" {
+		typ = EdgeSymbol
+	}
+	for _, w := range p.writers {
+		b.edge(w, i, typ, k, Flow, e)
+	}
+	if len(p.readers) == 0 || p.readers[len(p.readers)-1] != i {
+		p.readers = append(p.readers, i)
+	}
+}
+
+func (b *builder) write(at map[Key]*place, i int, k Key, certain bool, e Evidence) {
+	p := at[k]
+	if p == nil {
+		p = &place{}
+		at[k] = p
+	}
+	for _, r := range p.readers {
+		b.edge(r, i, EdgeOrder, k, Anti, e)
+	}
+	for _, w := range p.writers {
+		b.edge(w, i, EdgeOrder, k, Output, e)
+	}
+	p.readers = nil
+	if certain {
+		p.writers = nil
+	}
+	p.writers = append(p.writers, i)
+}
+
+func (b *builder) edge(from, to int, typ EdgeType, k Key, h Hazard, e Evidence) {
+	if from != to {
+		b.edges[edgeName{from, to, typ, k, h}] |= e
+	}
+}
+
+func (b *builder) graph() *Graph {
+	g := &Graph{index: map[NodeID]int{}}
+	for _, n := range b.nodes {
+		g.ids = append(g.ids, n.id)
+	}
+	all := append(slices.Clone(g.ids), b.modules...)
+	for i, id := range all {
+		g.index[id] = i
+	}
+	names := make([]edgeName, 0, len(b.edges))
+	for n := range b.edges {
+		names = append(names, n)
+	}
+	slices.SortFunc(names, func(x, y edgeName) int {
+		return cmp.Or(cmp.Compare(x.to, y.to), cmp.Compare(x.from, y.from), cmp.Compare(x.typ, y.typ), cmp.Compare(x.key, y.key), cmp.Compare(x.hazard, y.hazard))
+	})
+	g.out, g.in = make([][]int, len(all)), make([][]int, len(all))
+	for i, n := range names {
+		g.edges = append(g.edges, Edge{all[n.from], all[n.to], n.typ, n.key, n.hazard, b.edges[n]})
+		g.out[n.from] = append(g.out[n.from], i)
+		g.in[n.to] = append(g.in[n.to], i)
+	}
+	g.modules = slices.Sorted(slices.Values(b.modules))
+	return g
+}
