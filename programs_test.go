@@ -54,6 +54,8 @@ func pythons() []string {
 type step struct {
 	files map[string][]byte // name → content; nil: deleted
 	ran   []string
+	// static, when there is one, holds for interpreters before 3.12, where what code may read counts as read.
+	static []string
 }
 
 func readSteps(t *testing.T, file string) []step {
@@ -80,6 +82,8 @@ func readSteps(t *testing.T, file string) []step {
 		switch {
 		case name == "ran":
 			steps[n].ran = append(steps[n].ran, strings.Fields(string(f.Data))...)
+		case name == "ran-static":
+			steps[n].static = strings.Fields(string(f.Data))
 		case strings.HasPrefix(base, "-"):
 			steps[n].files[dir+base[1:]] = nil
 		default:
@@ -125,12 +129,18 @@ func runProgram(t *testing.T, steps []step, want []*xstate.Outcome, o xstate.Ses
 		}
 		have := runFile(t, t.Context(), session, o.Workspace, files)
 		for _, d := range xstate.Compare(blank(have, o.Workspace), want[i]) {
-			t.Errorf("step %d: %s", i, d)
+			if !slices.Contains(d.Marks, "clock") { // what a clock shows differs, and the user is told
+				t.Errorf("step %d: %s", i, d)
+			}
 		}
 		if i == 0 {
 			continue
 		}
-		if d := cmp.Diff(s.ran, ranBlocks(have)); d != "" {
+		ran := s.ran
+		if s.static != nil && (o.Observe == "static" || session.Python().Minor < 12) {
+			ran = s.static
+		}
+		if d := cmp.Diff(ran, ranBlocks(have)); d != "" {
 			t.Errorf("step %d: blocks that ran (-want +got):\n%s", i, d)
 			for _, b := range have.Blocks {
 				t.Logf("%s: %v %+v", b.ID, b.Status, b.Reason)

@@ -165,14 +165,24 @@ func (s *Session) commit(ctx context.Context, head StepNumber, old []patch.Block
 	if _, err := patch.Apply(old, edits); err != nil {
 		return nil, &Error{Code: state.CodeInvalid, Message: "the edits do not fit the program", Err: err}
 	}
+	kept, err := s.store.state.ProgramAt(ctx, s.name, head)
+	if err != nil {
+		return nil, err
+	}
+	before := map[BlockID]*state.Block{}
+	for i := range kept {
+		before[kept[i].ID] = &kept[i]
+	}
 	drafts := make([]state.Draft, 0, len(edits))
 	for _, e := range edits {
-		drafts = append(drafts, draft(e, origin))
+		drafts = append(drafts, draft(e, origin, before[BlockID(e.ID)]))
 	}
 	return s.store.state.Commit(ctx, s.name, head, drafts)
 }
 
-func draft(e patch.Edit, origin Origin) state.Draft {
+// draft is the step that an edit becomes. A patched block keeps the outcome of its last run, of the version before:
+// that is what tells, at the next run, why it must run.
+func draft(e patch.Edit, origin Origin, before *state.Block) state.Draft {
 	d := state.Draft{Origin: origin}
 	block := &state.Block{ID: BlockID(e.ID), Title: e.Block.Title, Dialect: depgraph.Dialect(e.Block.Dialect), Version: state.DigestOf([]byte(e.Block.Source))}
 	switch e.Op {
@@ -181,6 +191,9 @@ func draft(e patch.Edit, origin Origin) state.Draft {
 		d.Changes = []state.Change{{Op: state.OpInsert, ID: block.ID, After: BlockID(e.After), Block: block}}
 	case patch.OpPatch:
 		d.Kind, d.Sources = state.KindPatch, [][]byte{[]byte(e.Block.Source)}
+		if before != nil {
+			block.Edited, block.RanAt, block.Nodes = before.Edited, before.RanAt, before.Nodes
+		}
 		d.Changes = []state.Change{{Op: state.OpUpdate, ID: block.ID, Block: block}}
 	case patch.OpMove:
 		d.Kind = state.KindMove
@@ -254,6 +267,9 @@ func (s *Session) record(ctx context.Context, head StepNumber, o *Outcome, origi
 	for i := range o.Blocks {
 		b := &o.Blocks[i]
 		next := &state.Block{ID: b.ID, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Status: b.Status}
+		if b.Before != nil {
+			next.Edited = b.Before.Edited
+		}
 		if len(b.Nodes) == 0 {
 			next.Err = b.Err
 		}

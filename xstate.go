@@ -122,6 +122,9 @@ func (s *Store) Session(ctx context.Context, name string, o SessionOptions) (*Se
 // Name returns the session's name.
 func (s *Session) Name() string { return s.name }
 
+// Python returns the interpreter of the session, once Plan or Run have found it.
+func (s *Session) Python() runner.Interpreter { return s.python }
+
 // Close ends the session's interpreter, if one was started.
 func (s *Session) Close() error {
 	if s.engine == nil {

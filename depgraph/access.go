@@ -16,24 +16,27 @@ type accesses struct {
 	reads   map[Key]bool
 	writes  map[Key]bool // may write
 	certain map[Key]bool // of writes: writes without fail, or reads first, so that earlier writers do not show through
+	binds   map[Key]bool // of writes: binds or unbinds a name, rather than changing its value
+	fresh   []Key        // of reads: not yet followed to functions
 	anyRead bool         // may read names that the text does not show
 	anyBind bool         // may bind such names
 }
 
 func newAccesses() *accesses {
-	return &accesses{reads: map[Key]bool{}, writes: map[Key]bool{}, certain: map[Key]bool{}}
+	return &accesses{reads: map[Key]bool{}, writes: map[Key]bool{}, certain: map[Key]bool{}, binds: map[Key]bool{}}
 }
 
 // execution adds what executing a node does at once.
 func (a *accesses) execution(n *Node) {
 	for _, name := range n.Uses {
-		a.reads[Var(name)] = true
+		a.read(Var(name))
 	}
-	for _, name := range n.Defines {
-		a.writes[Var(name)] = true
-	}
+	a.bind(n.Defines)
+	a.bind(n.Deletes)
 	for _, name := range n.Deletes {
-		a.writes[Var(name)] = true
+		if a.reads[Var(name)] {
+			a.certain[Var(name)] = true
+		}
 	}
 	for _, name := range n.Certain {
 		a.certain[Var(name)] = true
@@ -54,11 +57,9 @@ func (a *accesses) execution(n *Node) {
 // call adds what calling the functions that a node made may do.
 func (a *accesses) call(n *Node) {
 	for _, name := range n.Later {
-		a.reads[Var(name)] = true
+		a.read(Var(name))
 	}
-	for _, name := range n.Rebinds {
-		a.writes[Var(name)] = true
-	}
+	a.bind(n.Rebinds)
 	a.mutations(n.MutatesLater)
 	for _, e := range n.Effects {
 		if e.Later {
@@ -72,6 +73,12 @@ func (a *accesses) call(n *Node) {
 	}
 }
 
+func (a *accesses) bind(names []string) {
+	for _, name := range names {
+		a.writes[Var(name)], a.binds[Var(name)] = true, true
+	}
+}
+
 func (a *accesses) mutations(names []string) {
 	for _, name := range names {
 		a.both(Var(name))
@@ -79,7 +86,17 @@ func (a *accesses) mutations(names []string) {
 }
 
 // both adds a read and a write of what was read.
-func (a *accesses) both(k Key) { a.reads[k], a.writes[k], a.certain[k] = true, true, true }
+func (a *accesses) both(k Key) {
+	a.read(k)
+	a.writes[k], a.certain[k] = true, true
+}
+
+func (a *accesses) read(k Key) {
+	if !a.reads[k] {
+		a.reads[k] = true
+		a.fresh = append(a.fresh, k)
+	}
+}
 
 // effect adds the keys of an effect. Clock, network, processes and input have none: no order makes them repeatable.
 func (a *accesses) effect(e Effect) {
@@ -90,10 +107,10 @@ func (a *accesses) effect(e Effect) {
 		if e.Arg != "" {
 			k = Key("file:" + e.Arg)
 		}
-		a.reads["cwd:"] = true
+		a.read("cwd:")
 		switch {
 		case readsFile(last):
-			a.reads[k] = true
+			a.read(k)
 		case k != anyFile && writesFile(last):
 			a.writes[k], a.certain[k] = true, true
 		default:
@@ -105,7 +122,7 @@ func (a *accesses) effect(e Effect) {
 			k = Key("env:" + name)
 		}
 		if last == "getenv" {
-			a.reads[k] = true
+			a.read(k)
 		} else {
 			a.both(k)
 		}
@@ -113,7 +130,7 @@ func (a *accesses) effect(e Effect) {
 		if strings.HasPrefix(last, "chdir") || last == "cd" || last == "fchdir" {
 			a.both("cwd:")
 		} else {
-			a.reads["cwd:"] = true
+			a.read("cwd:")
 		}
 	case EffectRandom:
 		source, _, _ := strings.Cut(e.What, ".")

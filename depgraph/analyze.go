@@ -55,6 +55,7 @@ func analyze(code []byte) (*walker, error) {
 	}
 	w.settle()
 	w.finish()
+	w.nodes = nil // freed
 	return w, nil
 }
 

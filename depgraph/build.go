@@ -118,43 +118,33 @@ func (b *builder) accesses(i int, at map[Key]*place) *accesses {
 	n := b.nodes[i].facts
 	a := newAccesses()
 	a.execution(n)
-	carried := map[int]bool{}
-	if makesFunctions(n) {
-		carried[i] = true
-	}
 	calls := n.Kind == KindStatement
-	done := map[Key]bool{}
-	for todo := sortedKeys(a.reads); len(todo) > 0; {
-		var sources []int
-		for _, k := range todo {
-			done[k] = true
-			if p := at[k]; p != nil {
-				for _, w := range p.writers {
-					sources = append(sources, b.nodes[w].carries...)
+	carried := map[int]bool{}
+	carry := func(source int) {
+		if !carried[source] {
+			carried[source] = true
+			if calls {
+				a.call(b.nodes[source].facts)
+			}
+		}
+	}
+	if makesFunctions(n) {
+		carry(i)
+	}
+	for len(a.fresh) > 0 {
+		k := a.fresh[0]
+		a.fresh = a.fresh[1:]
+		if p := at[k]; p != nil {
+			for _, w := range p.writers {
+				for _, source := range b.nodes[w].carries {
+					carry(source)
 				}
 			}
 		}
-		for _, s := range append(sources, i) {
-			carried[s] = carried[s] || s != i
-			if calls {
-				a.call(b.nodes[s].facts)
-			}
-		}
-		todo = todo[:0:0]
-		for _, k := range sortedKeys(a.reads) {
-			if !done[k] {
-				todo = append(todo, k)
-			}
-		}
-	}
-	if calls {
-		a.call(n)
 	}
 	b.forgiveModules(a, at)
-	for s, ok := range carried {
-		if ok {
-			b.nodes[i].carries = append(b.nodes[i].carries, s)
-		}
+	for source := range carried {
+		b.nodes[i].carries = append(b.nodes[i].carries, source)
 	}
 	slices.Sort(b.nodes[i].carries)
 	return a
@@ -166,17 +156,18 @@ func makesFunctions(n *Node) bool {
 		slices.ContainsFunc(n.Dynamic, func(d Dynamic) bool { return d.Later })
 }
 
-// forgiveModules drops mutations of names that an import bound: np.sum(x) is a call, not a change of np.
+// forgiveModules drops mutations of names that an import statement bound to a module: np.sum(x) is a call, not a change
+// of np. What "from m import x" binds may be anything, and stays.
 func (b *builder) forgiveModules(a *accesses, at map[Key]*place) {
 	for k := range a.writes {
-		p := at[k]
-		if p == nil || len(p.writers) != 1 || b.nodes[p.writers[0]].facts.Kind != KindImport {
-			continue
-		}
-		if a.reads[k] && a.certain[k] {
+		if p := at[k]; p != nil && len(p.writers) == 1 && !a.binds[k] && bindsModules(b.nodes[p.writers[0]].facts) {
 			delete(a.writes, k)
 		}
 	}
+}
+
+func bindsModules(n *Node) bool {
+	return n.Kind == KindImport && !slices.ContainsFunc(n.Imports, func(imp Import) bool { return imp.Names != nil })
 }
 
 func (b *builder) imports(i int, n *Node) {

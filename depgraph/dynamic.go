@@ -1,6 +1,7 @@
 package depgraph
 
 import (
+	"slices"
 	"strings"
 
 	p "github.com/xstate-engine/xstate/internal/pytree"
@@ -123,5 +124,7 @@ func (w *walker) dynamic(what string, at uint32) {
 
 func (w *walker) addDynamic(node int, d Dynamic) {
 	n := &w.facts.Nodes[node]
-	n.Dynamic = append(n.Dynamic, d)
+	if !slices.Contains(n.Dynamic, d) {
+		n.Dynamic = append(n.Dynamic, d)
+	}
 }

@@ -95,6 +95,9 @@ type chain struct {
 
 func (w *walker) link(i uint32, s int32, called bool) {
 	sc := &w.all[w.cur]
+	if sc.timing == never {
+		return
+	}
 	inside := sc.timing != now || sc.kind == functionScope || sc.kind == lambdaScope
 	w.chains = append(w.chains, chain{w.node, i, s, called, sc.timing, inside})
 }

@@ -46,6 +46,9 @@ func cutMagic(text string) (name, args string) {
 // escapeStatement translates a magic or shell command that is a line of its own.
 func escapeStatement(text string) (string, *SyntaxError) {
 	name, args := cutMagic(text)
+	if strings.HasPrefix(text, "%%") {
+		return "", &SyntaxError{Msg: "cell magic %%" + name + " must stand on the first line"}
+	}
 	if text[0] == '%' {
 		switch name {
 		case "time", "prun", "memit":

@@ -101,6 +101,7 @@ func TestTranslateErrors(t *testing.T) {
 	for _, test := range []struct{ src, want string }{
 		{"x = 1\n%foo bar", "line 2, column 1: unknown magic %foo"},
 		{"'''\n\n'''\nif x:\n  %foo", "line 5, column 3: unknown magic %foo"},
+		{"x\n%%time\ny", "line 2, column 1: cell magic %%time must stand on the first line"},
 		{"%%foo\nx", "line 1, column 1: unknown magic %%foo"},
 		{"\n%%time\n\n%foo", "line 4, column 1: unknown magic %foo"},
 		{"x = %time y = 1", "line 1, column 1: %time of a statement has no value"},

@@ -73,7 +73,9 @@ func (w *walker) indentation(owner, block uint32) {
 		case first && !open:
 			w.fail(at, "unexpected indent")
 		case first && col != level:
-			if col.wide > level.wide {
+			if col.wide == level.wide || col.narrow == level.narrow {
+				w.fail(at, "inconsistent use of tabs and spaces in indentation")
+			} else if col.wide > level.wide {
 				w.fail(at, "unexpected indent")
 			} else {
 				w.fail(at, "unindent does not match any outer indentation level")

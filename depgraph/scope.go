@@ -69,14 +69,15 @@ const (
 	now   timing = iota
 	both         // a generator expression: in the node that drains it, most often this one
 	later        // when called
+	never        // an annotation of a local variable: CPython gives its names scopes and does not evaluate it
 )
 
 func (t timing) uses() mark {
-	return [...]mark{now: usesNow, both: usesNow | usesLater, later: usesLater}[t]
+	return [...]mark{now: usesNow, both: usesNow | usesLater, later: usesLater, never: 0}[t]
 }
 
 func (t timing) mutates() mark {
-	return [...]mark{now: mutatesNow, both: mutatesNow | mutatesLater, later: mutatesLater}[t]
+	return [...]mark{now: mutatesNow, both: mutatesNow | mutatesLater, later: mutatesLater, never: 0}[t]
 }
 
 type scope struct {
@@ -115,7 +116,7 @@ func (t *scopes) open(kind scopeKind, name int32, start uint32) {
 	}
 	switch kind {
 	case functionScope, lambdaScope, boundScope, aliasScope:
-		s.timing = later
+		s.timing = max(s.timing, later)
 	case generatorScope:
 		s.timing = max(s.timing, both)
 	}
@@ -211,6 +212,8 @@ func (t *scopes) store(name int32, m mark) {
 		m |= rebindsLater
 	case later:
 		m = rebindsLater
+	case never:
+		m = 0
 	}
 	t.demand(name, m)
 }

@@ -110,7 +110,11 @@ func (w *walker) ident(i uint32) int32 {
 	if len(text) > 2 && text[0] == '_' && text[1] == '_' {
 		text = mangle(w.all[w.cur].private, text)
 	}
-	return w.intern(i, text)
+	id := w.intern(i, text)
+	if w.names.kinds[id]&oddName != 0 {
+		w.dynamic("unnormalised name", w.nodes[i].Start)
+	}
+	return id
 }
 
 func (w *walker) intern(i uint32, text string) int32 {

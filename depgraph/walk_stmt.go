@@ -145,7 +145,13 @@ func (w *walker) assignment(i uint32) {
 		w.target(left, isAssigned)
 		return
 	}
-	w.annotation(typ)
+	if timing := w.all[w.cur].timing; w.flow.function {
+		w.all[w.cur].timing = never
+		w.annotation(typ)
+		w.all[w.cur].timing = timing
+	} else {
+		w.annotation(typ)
+	}
 	switch w.sym(left) {
 	case p.Identifier:
 		id := w.ident(left)

@@ -100,7 +100,7 @@ func (e *Engine) dropKernel() {
 }
 
 // need starts the kernel if it does not run.
-func (e *Engine) need(ctx context.Context, ipython bool) error {
+func (e *Engine) need(ctx context.Context, w *walk) error {
 	if e.kernel != nil {
 		return nil
 	}
@@ -117,12 +117,13 @@ func (e *Engine) need(ctx context.Context, ipython bool) error {
 		environ = append(environ, name+"="+e.environ[name])
 	}
 	e.mirror = newMirror()
+	w.cited = false
 	store, err := filepath.Abs(e.cfg.Store.Dir())
 	if err != nil {
 		return err
 	}
 	e.kernel, err = startKernel(ctx, e.cfg.Python.Path, folder, environ, kernelOptions{
-		File: e.cfg.File, Folder: e.cfg.Workspace, Spool: e.spool, Store: store, Seed: e.cfg.Seed, Observe: e.cfg.Observe, IPython: ipython,
+		File: e.cfg.File, Folder: e.cfg.Workspace, Spool: e.spool, Store: store, Seed: e.cfg.Seed, Observe: e.cfg.Observe, IPython: w.ipython,
 	})
 	return err
 }

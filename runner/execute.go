@@ -29,13 +29,16 @@ func (w *walk) execute(ctx context.Context, i int) (*state.StoredTrace, error) {
 
 func (w *walk) executeAt(ctx context.Context, i int, p *position, live bool) (*state.StoredTrace, error) {
 	n := w.nodes[i]
-	if err := w.e.need(ctx, w.ipython); err != nil {
+	if err := w.e.need(ctx, w); err != nil {
 		return nil, err
 	}
 	if ok, err := w.e.compile(ctx, n.unit); err != nil && !errors.Is(err, errKernelDied) {
 		return nil, err
 	} else if err == nil && !ok {
 		return nil, errRestart // the block counts as refused from now on
+	}
+	if err := w.sources(ctx); err != nil {
+		return nil, err
 	}
 	wanted := w.wanted(p, n)
 	for range 8 {
@@ -54,6 +57,22 @@ func (w *walk) executeAt(ctx context.Context, i int, p *position, live bool) (*s
 		wanted = append(wanted, again)
 	}
 	return nil, fmt.Errorf("block %s asks for ever more names", n.unit.ID)
+}
+
+// sources gives the kernel the text of every block, once a pass, so that tracebacks can cite it.
+func (w *walk) sources(ctx context.Context) error {
+	if w.cited {
+		return nil
+	}
+	texts := map[string]string{}
+	for _, u := range w.units {
+		if u.facts != nil {
+			texts[u.filename()] = string(u.facts.Code)
+		}
+	}
+	w.cited = true
+	_, err := w.e.kernel.request(ctx, map[string]any{"op": "sources", "texts": texts}, nil, nil, nil)
+	return err
 }
 
 // wanted returns the names to bind before n runs: those its text uses and those its earlier executions read, or all
@@ -139,13 +158,12 @@ func (x *execution) request() runRequest {
 	if n.facts.Kind == depgraph.KindStatement {
 		uses = append(uses, n.facts.Later...)
 	}
-	uses = append(uses, n.facts.Deletes...)
 	req := runRequest{
-		Op: "run", Uses: append([]string{}, uses...), Node: n.id(), Filename: n.unit.filename(), Text: string(n.unit.facts.Code), Line: n.facts.Line, Future: n.future,
+		Op: "run", Uses: append([]string{}, uses...), Node: n.id(), Filename: n.unit.filename(), Line: n.facts.Line, Future: n.future,
 		Expr: n.facts.Expr && n.last, Quiet: n.quiet(), Last: n.last,
 	}
 	for _, d := range n.facts.Dynamic {
-		if !d.Later {
+		if !d.Later && !observedDynamic[d.What] {
 			req.Uses = append(req.Uses, x.pos.names()...)
 			break
 		}
@@ -157,6 +175,9 @@ func (x *execution) request() runRequest {
 	}
 	return req
 }
+
+// observedDynamic are constructs whose reads are seen all the same: the code they run is announced to the driver.
+var observedDynamic = map[string]bool{"eval": true, "exec": true, "compile": true}
 
 func (x *execution) event(text json.RawMessage) {
 	var ev struct {
@@ -215,7 +236,7 @@ func (x *execution) undo() error {
 // settle turns what was observed into a trace, stores it with the values it wrote, and moves the mirror along.
 func (x *execution) settle(ctx context.Context) (*state.StoredTrace, error) {
 	t := state.Trace{Code: x.node.code, Seconds: x.result.Seconds, At: time.Now().UTC(), Marks: slices.Clone(x.reply.Marks)}
-	x.effects(&t)
+	slices.Sort(t.Marks)
 	writes, err := x.fileWrites()
 	if err != nil {
 		return nil, err
@@ -288,19 +309,6 @@ func (w *walk) died(_ *position, n *node, when string) (*state.StoredTrace, erro
 	return &state.StoredTrace{Trace: state.Trace{Code: n.code, At: time.Now().UTC(), Err: e, Marks: []string{"kernel died"}}}, nil
 }
 
-// effects adds the marks that the text gives rise to: what no observation can see.
-func (x *execution) effects(t *state.Trace) {
-	for _, f := range x.node.facts.Effects {
-		if f.Later {
-			continue
-		}
-		if f.Kind == depgraph.EffectClock {
-			t.Marks = appendNew(t.Marks, "clock")
-		}
-	}
-	slices.Sort(t.Marks)
-}
-
 // reads fills in what the node read, with the digests that held before it.
 func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 	p, w := x.pos, x.walk
@@ -322,9 +330,14 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 	if x.reply.HadFigures {
 		found[figuresKey] = p.get(figuresKey).digest
 	}
-	for path := range x.reply.Files.Reads {
+	for path, how := range x.reply.Files.Reads {
 		k := w.e.world.fileKey(path)
-		found[k] = w.fileBefore(p, k, path, writes)
+		d := w.fileBefore(p, k, path, writes)
+		if how != nil && *how == "presence" {
+			k = depgraph.Key("stat:" + k.Name())
+			d = p.get(k).digest
+		}
+		found[k] = d
 	}
 	for _, path := range x.reply.Imports.Files {
 		k := w.e.world.fileKey(path)

@@ -213,7 +213,6 @@ type (
 		Op       string   `json:"op"`
 		Node     string   `json:"node"`
 		Filename string   `json:"filename"`
-		Text     string   `json:"text"` // the whole block, for tracebacks
 		Line     int      `json:"line"`
 		Future   []string `json:"future,omitempty"`
 		Expr     bool     `json:"expr,omitempty"`

@@ -52,6 +52,8 @@ func (p *position) get(k depgraph.Key) entry {
 	switch k.Space() {
 	case "var", "rng", "conf", "cwd", "display":
 		return entry{writer: -1}
+	case "stat":
+		return p.presence(k.Name())
 	case "dir":
 		return entry{digest: p.listing(k), writer: -1}
 	case "env":
@@ -60,6 +62,17 @@ func (p *position) get(k depgraph.Key) entry {
 		}
 	}
 	return entry{digest: p.base(k), writer: -1}
+}
+
+// presence is what a mere question whether a file is there depends on.
+func (p *position) presence(name string) entry {
+	e := p.get(depgraph.Key("file:" + name))
+	switch e.digest {
+	case state.Absent, digestDir, digestSpecial:
+	default:
+		e.digest = "file"
+	}
+	return e
 }
 
 // listing is what a directory holds here: what it holds at the base, with the files written or deleted so far.

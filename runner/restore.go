@@ -20,7 +20,7 @@ import (
 // state, recursively: each rebuild is of an earlier node, so that it ends.
 func (w *walk) before(ctx context.Context, p *position, at int, wanted []string) error {
 	for range 2*len(w.nodes) + 8 {
-		if err := w.e.need(ctx, w.ipython); err != nil {
+		if err := w.e.need(ctx, w); err != nil {
 			return err
 		}
 		if err := w.makeWay(ctx, p); err != nil {

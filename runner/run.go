@@ -80,6 +80,7 @@ type walk struct {
 	stopped  map[*unit]bool
 	restored int
 	ipython  bool
+	cited    bool // the kernel has the sources
 }
 
 // Run makes the outcome of every block what a fresh run of the whole program would give, executing only what must be.
@@ -123,6 +124,7 @@ func (w *walk) pass(ctx context.Context, blocks []Block) error {
 	w.pos = newPosition(w.e.world.get)
 	w.outcomes = make([]NodeOutcome, len(w.nodes))
 	w.stopped = map[*unit]bool{}
+	w.cited = false
 	for i := range w.nodes {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -215,6 +215,10 @@ class _Walk:
         self.fp.ids.setdefault(id(o.mapping), "v")
         self.stack.append(self.temporary(dict(o.mapping)))
 
+    def proxy(self, o):
+        self.put(b"x")
+        self.stack.append(self.temporary(dict(o)))
+
     def temporary(self, o):
         self.keep.append(o)
         self.temps.add(id(o))
@@ -505,6 +509,7 @@ _DISPATCH = {
     staticmethod: _Walk.wrapped, classmethod: _Walk.wrapped, types.GeneratorType: _Walk.generator,
     types.CoroutineType: _Walk.generator, types.AsyncGeneratorType: _Walk.generator,
     type({}.keys()): _Walk.view, type({}.values()): _Walk.view, type({}.items()): _Walk.view, _Column: _Walk.column,
+    types.MappingProxyType: _Walk.proxy,
     type(functools.lru_cache(len)): _Walk.lru,
 }
 

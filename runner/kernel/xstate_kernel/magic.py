@@ -7,8 +7,8 @@ import time
 
 
 class Magic:
-    def __init__(self, recorder, namespace):
-        self._recorder, self._namespace = recorder, namespace
+    def __init__(self, recorder, namespace, mark):
+        self._recorder, self._namespace, self._mark = recorder, namespace, mark
         self._cell_start = None
 
     def magic(self, name, args=""):
@@ -20,9 +20,11 @@ class Magic:
                  "from pylab import *\nfrom numpy import *", self._namespace)
 
     def time(self):
+        self._mark("clock")
         return _Timer()
 
     def cell_time(self):
+        self._mark("clock")
         self._cell_start = (time.perf_counter(), time.process_time())
 
     def end_cell(self):
@@ -32,6 +34,7 @@ class Magic:
 
     def timeit(self, what, *args, **kwargs):
         import timeit
+        self._mark("clock")
         timer = timeit.Timer(what, globals=self._namespace) if isinstance(what, str) else timeit.Timer(what)
         number, taken = timer.autorange()
         best = min([taken] + timer.repeat(2, number)) / number

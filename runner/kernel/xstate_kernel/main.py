@@ -38,7 +38,7 @@ class Kernel:
         sys.stdout = sys.__stdout__ = streams.Stream(self.recorder, "stdout")
         sys.stderr = sys.__stderr__ = streams.Stream(self.recorder, "stderr")
         sys.stdin = sys.__stdin__ = open(os.devnull)
-        builtins.__xstate__ = magic.Magic(self.recorder, self.ns)
+        builtins.__xstate__ = magic.Magic(self.recorder, self.ns, lambda why: self.files.marks.add(why))
         if options.get("ipython"):
             builtins.display = self.display
         sys.argv = [options.get("file") or ""]
@@ -52,7 +52,8 @@ class Kernel:
         self.spool = options["spool"]
         self.hidden = hidden.Hidden(options["seed"])
         self.hidden.snapshot()
-        self.files = observe.Files(self.spool, options["store"], self.names.add)
+        self.files = observe.Files(self.spool, options["store"], self.code_run)
+        self.own = (None, None)  # code objects of the node under way
         self.loop = None
         self.old_classes = {}  # digest → the class object that instances may be of
         signal.signal(signal.SIGINT, self.interrupted)
@@ -152,6 +153,17 @@ class Kernel:
                 os.environ[name] = value
         return {}, b""
 
+    def code_run(self, code):
+        """Code is about to be executed: if it is not the node's own, it was made at run time."""
+        if code is not self.own[0] and code is not self.own[1]:
+            self.names.add(code)
+
+    def do_sources(self, request, _):
+        """The text of every block, for tracebacks and inspect."""
+        for name, text in request["texts"].items():
+            linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+        return {}, b""
+
     def do_compile(self, request, body):
         """Says whether CPython accepts a whole block."""
         try:
@@ -169,7 +181,6 @@ class Kernel:
         """Runs one node. Sends output events and a result event, then observes; the reply holds what was observed."""
         source = body.decode()
         name = request["filename"]
-        linecache.cache[name] = (len(request["text"]), None, request["text"].splitlines(True), name)
         start = {k: v for k, v in self.ns.items() if k not in _SPECIAL}
         before = self.hidden.snapshot()
         for v in self.hidden.variables:
@@ -209,7 +220,7 @@ class Kernel:
         reply["files"] = self.file_changes()
         reply["environ"] = {k: os.environ.get(k) for k in environ.keys() | os.environ.keys() if environ.get(k) != os.environ.get(k)}
         reply["environ_reads"] = sorted(self.files.environ)
-        marks = set(self.files.marks)
+        marks = self.files.marks | self.volatile(code, tail, reads)
         if set(sys._current_frames()) - threads:
             marks.add("thread")
         reply["marks"] = sorted(marks)
@@ -233,6 +244,7 @@ class Kernel:
         self.names.add(code)
         if tail is not None:
             self.names.add(tail)
+        self.own = (code, tail)
         return code, tail
 
     def execute(self, code, tail, request, name):
@@ -428,6 +440,15 @@ class Kernel:
                 if witness:
                     libraries[top] = list(witness)
         return {"libraries": libraries, "files": sorted(files)}
+
+    def volatile(self, code, tail, reads):
+        """Why the node may come out otherwise each time, judged by its code and that of the functions it may call."""
+        codes = [c for c in (code, tail) if c is not None]
+        for name in reads:
+            fp = self.groups.prints.get(name)
+            if fp is not None:
+                codes.extend(f.__code__ for f in fp.soft.values() if isinstance(f, types.FunctionType))
+        return origin.volatile(codes, self.ns)
 
     def file_changes(self):
         f = self.files

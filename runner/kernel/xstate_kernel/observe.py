@@ -9,13 +9,14 @@ read too: of a file that is absent.
 """
 import dis
 import os
+import pathlib
 import sys
 import threading
 import types
 
 from . import origin
 
-_LOADS = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"}
+_LOADS = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS", "DELETE_NAME", "DELETE_GLOBAL"}
 
 
 class StaticNames:
@@ -25,13 +26,24 @@ class StaticNames:
 
     def __init__(self, namespace):
         self.namespace = namespace
+        self.reads, self.imports = set(), set()
+        self._deps_of = None
 
     def add(self, code):
-        pass
+        """Code that is run while a node is observed (exec, eval) reads what its text uses."""
+        if self._deps_of is not None:
+            names, imports = origin.code_facts(code)
+            self.imports |= imports
+            self._close(names)
 
     def begin(self, uses, deps_of):
         self.reads, self.imports = set(), set()
-        todo = list(uses)
+        self._deps_of = deps_of
+        self._close(uses)
+
+    def _close(self, names):
+        deps_of = self._deps_of
+        todo = list(names)
         while todo:
             name = todo.pop()
             if name in self.reads:
@@ -43,6 +55,7 @@ class StaticNames:
                 self.imports |= imports
 
     def end(self):
+        self._deps_of = None
         return self.reads, self.imports
 
 
@@ -167,7 +180,7 @@ class Files:
     def read(self, path):
         p = self._path(path)
         if p is not None and p not in self.writes:
-            self.reads.setdefault(p, None)
+            self.reads[p] = None
 
     def written(self, path):
         p = self._path(path)
@@ -252,6 +265,9 @@ class Files:
         """os.stat, os.lstat and os.access raise no audit event; an existence check is a read."""
         for name in ("stat", "lstat", "access"):
             setattr(os, name, _lookup(self, getattr(os, name)))
+        accessor = getattr(pathlib, "_NormalAccessor", None)  # 3.10 took its own references
+        if accessor is not None:
+            accessor.stat = staticmethod(os.stat)
         getcwd = os.getcwd
 
         def observed_getcwd():
@@ -269,15 +285,30 @@ def _lookup(files, original):
             try:
                 p = files._path(path)
                 if p is not None and p not in files.writes:
-                    if os.path.isdir(p):
-                        files.reads.setdefault(p, "dir")
+                    if _only_presence(sys._getframe(1)):
+                        files.reads.setdefault(p, "presence")
                     else:
-                        files.reads.setdefault(p, None)
+                        files.reads[p] = None
             finally:
                 files.active = True
         return original(path, *args, **kwargs)
 
     return _named(lookup, original)
+
+
+_PRESENCE = frozenset(("exists", "isfile", "isdir", "is_file", "is_dir", "lexists", "islink", "is_symlink"))
+
+
+def _only_presence(frame):
+    """Reports whether a lookup serves a question like os.path.exists, which the content of the file does not matter to."""
+    for _ in range(3):
+        if frame is None:
+            return False
+        code = frame.f_code
+        if code.co_name in _PRESENCE and (code.co_filename.startswith("<frozen ") or origin.is_library_path(code.co_filename)):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _named(wrapper, original):

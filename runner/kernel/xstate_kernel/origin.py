@@ -1,4 +1,5 @@
 """Where code comes from: the program, its workspace, or a library; and what witnesses a library's version."""
+import ast
 import dis
 import hashlib
 import os
@@ -124,7 +125,6 @@ def code_facts(code):
     found = _code_names.get(code)
     if found is None:
         names, imports = set(), set()
-        level = 0
         for ins in dis.get_instructions(code):
             if ins.opname in _LOADS:
                 names.add(ins.argval)
@@ -139,11 +139,70 @@ def code_facts(code):
     return found
 
 
+_ATTRS = {"LOAD_ATTR", "LOAD_METHOD"}
+_CALLS = {"CALL", "CALL_FUNCTION", "CALL_METHOD"}
+_BETWEEN = {"CACHE", "PRECALL", "PUSH_NULL", "NOP", "EXTENDED_ARG"}
+_code_chains = {}
+
+
+def chains(code):
+    """Returns the dotted names that a code object (not those nested in it) loads: (names…, number of arguments or -1)."""
+    found = _code_chains.get(code)
+    if found is None:
+        found, chain = set(), []
+        for ins in dis.get_instructions(code):
+            if ins.opname in _BETWEEN:
+                continue
+            if ins.opname in _ATTRS and chain:
+                chain.append(ins.argval)
+                continue
+            if chain:
+                found.add((tuple(chain), ins.arg if ins.opname in _CALLS else -1))
+            chain = [ins.argval] if ins.opname in _LOADS else []
+        _code_chains[code] = found
+    return found
+
+
+_CLOCKS = frozenset((
+    "time.time", "time.time_ns", "time.perf_counter", "time.perf_counter_ns", "time.monotonic", "time.monotonic_ns",
+    "time.process_time", "time.process_time_ns", "time.ctime", "time.localtime", "time.gmtime", "time.strftime",
+    "datetime.now", "datetime.utcnow", "datetime.today", "date.today", "Timestamp.now", "Timestamp.today", "Timestamp.utcnow"))
+_ENTROPY = frozenset(("uuid.uuid1", "uuid.uuid4", "posix.urandom", "os.urandom", "secrets.token_hex", "secrets.token_bytes",
+                      "secrets.token_urlsafe", "secrets.randbelow", "secrets.choice", "secrets.randbits"))
+_ENTROPY_UNSEEDED = frozenset(("numpy.random._generator.default_rng", "numpy.random.default_rng", "random.SystemRandom"))
+
+
+def volatile(codes, namespace):
+    """Tells why code may come out otherwise each time: it names a clock or a source of entropy."""
+    marks = set()
+    todo = list(codes)
+    while todo:
+        code = todo.pop()
+        todo.extend(k for k in code.co_consts if isinstance(k, types.CodeType))
+        for names, arguments in chains(code):
+            value = namespace.get(names[0])
+            for name in names[1:]:
+                if isinstance(value, (types.ModuleType, type)):
+                    value = getattr(value, name, None)
+                else:
+                    value = None
+            if not callable(value) or isinstance(value, types.ModuleType):
+                continue
+            title = getattr(value, "__qualname__", "")
+            full = "%s.%s" % (getattr(value, "__module__", None) or "", title)
+            if full in _CLOCKS or title in _CLOCKS and isinstance(getattr(value, "__self__", None), type):
+                marks.add("clock")
+            elif full in _ENTROPY or full in _ENTROPY_UNSEEDED and arguments == 0:
+                marks.add("entropy")
+    return marks
+
+
 class Workspace:
     """The loaded modules that are files of the user, and what they were loaded from."""
 
     def __init__(self):
         self._seen = {}  # module name → (path, stat key, digest)
+        self._parsed = {}  # (digest of a source, package) → names of modules it imports
 
     def loaded(self):
         for name, module in list(sys.modules.items()):
@@ -172,6 +231,7 @@ class Workspace:
             seen.add(n)
             if "." in n:
                 todo.append(n.rpartition(".")[0])
+            todo.extend(self._imports(n))
             for value in list(vars(sys.modules[n]).values()):
                 if isinstance(value, types.ModuleType):
                     todo.append(value.__name__)
@@ -180,6 +240,36 @@ class Workspace:
                     if isinstance(owner, str) and owner != n:
                         todo.append(owner)
         return sorted(seen)
+
+    def _imports(self, name):
+        """Names of the modules that the source of module name imports, wherever in it."""
+        path, _, digest = self._seen.get(name, (None, None, None))
+        package = name if hasattr(sys.modules[name], "__path__") else name.rpartition(".")[0]
+        if (digest, package) in self._parsed:
+            return self._parsed[digest, package]
+        found = set()
+        try:
+            with open(path, "rb") as f:
+                tree = ast.parse(f.read())
+        except (OSError, SyntaxError, ValueError, TypeError):
+            return found
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                found.update(a.name for a in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                base = node.module or ""
+                if node.level:
+                    parts = package.split(".")
+                    parts = parts[:len(parts) - node.level + 1]
+                    base = ".".join(parts + ([base] if base else []))
+                found.add(base)
+                found.update("%s.%s" % (base, a.name) for a in node.names)
+        for n in list(found):
+            while "." in n:
+                n = n.rpartition(".")[0]
+                found.add(n)
+        self._parsed[digest, package] = found
+        return found
 
     def files(self, name):
         self.note()

@@ -1,0 +1,42 @@
+# make          format, vet, staticcheck, quick tests
+# make build    bin/xstate
+# make demo     the main job on real data; needs Go, a C compiler and python3, nothing else
+# make test     sets up what the tests need, then runs them all
+# make fuzz     every fuzz target for FUZZTIME
+# make bench    times, as ratios to something measured in the same run
+
+PYTHONS  =          # interpreters to test with; empty: see .ci/venv
+FUZZTIME = 1m
+
+check: format vet lint
+	go test -short ./...
+
+format:
+	@unformatted=$$(gofmt -l .) && test -z "$$unformatted" || { echo "not formatted (gofmt -w):" $$unformatted; exit 1; }
+
+vet:
+	go vet ./...
+
+lint:
+	go tool staticcheck ./...
+
+build:
+	go build -o bin/xstate ./cmd/xstate
+
+demo: build
+	@testdata/demo/demo.sh bin/xstate build/demo
+
+test:
+	.ci/test $(PYTHONS)
+
+fuzz:
+	.ci/fuzz $(FUZZTIME)
+
+bench:
+	go test -run '^$$' -bench . -benchtime 20x ./bench
+	go test -run '^$$' -bench 'Analyze$$|BareParse$$' ./depgraph | awk -f .ci/ratio.awk
+
+clean:
+	rm -rf bin build
+
+.PHONY: check format vet lint build demo test fuzz bench clean

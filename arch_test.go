@@ -1,0 +1,215 @@
+package xstate_test
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const module = "github.com/xstate-engine/xstate"
+
+// layer is what one package may do. Its test files are free.
+type layer struct {
+	folder  string
+	imports []string // the packages of this module that it may import, by folder
+	pure    bool     // no files, clock, randomness, network, processes or goroutines
+}
+
+// layers are the packages in the order in which data flows. An import points only backwards.
+var layers = []layer{
+	{folder: "internal/pytree", pure: true},
+	{folder: "patch", pure: true},
+	{folder: "depgraph", imports: []string{"internal/pytree"}, pure: true},
+	{folder: "state", imports: []string{"depgraph"}},
+	{folder: "state/statetest", imports: []string{"state"}},
+	{folder: "runner", imports: []string{"depgraph", "state"}},
+	{folder: ".", imports: []string{"patch", "depgraph", "state", "runner"}},
+	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", "."}},
+	{folder: "bench", imports: []string{"patch", "depgraph", "state", "runner", "."}},
+}
+
+// owners are the packages that alone know a foreign module: another one would be bound to it, too.
+var owners = map[string][]string{
+	"go.etcd.io/bbolt":                  {"state"},
+	"github.com/fxamacker/cbor":         {"state"},
+	"github.com/dominikbraun/graph":     {"depgraph"},
+	"github.com/smacker/go-tree-sitter": {"patch", "internal/pytree"},
+	"github.com/spf13/cobra":            {"cmd/xstate"},
+}
+
+// impure are the packages, with those below them, that a pure one must not import.
+var impure = []string{"os", "time", "math/rand", "crypto/rand", "net", "syscall", "log"}
+
+// maxLines is where a file is to be split.
+const maxLines = 600
+
+// The test reads the files itself. If it asked "go list", go test would not know what it depends on, and would answer
+// from its cache when it should fail.
+func TestArchitecture(t *testing.T) {
+	for _, v := range violations(t, os.DirFS("."), layers) {
+		t.Error(v)
+	}
+}
+
+func TestLayersPointBackwards(t *testing.T) {
+	seen := map[string]bool{}
+	for _, l := range layers {
+		for _, to := range l.imports {
+			if !seen[to] {
+				t.Errorf("%s may import %s, which does not come before it", l.folder, to)
+			}
+		}
+		seen[l.folder] = true
+	}
+}
+
+// TestViolationsAreFound plants one violation of each kind.
+func TestViolationsAreFound(t *testing.T) {
+	table := []layer{{folder: "low", pure: true}, {folder: "high", imports: []string{"low"}}, {folder: "gone"}}
+	files := fstest.MapFS{}
+	for name, text := range map[string]string{
+		"low/doc.go":          "package low",
+		"low/up.go":           "package low\nimport \"" + module + "/high\"",
+		"low/clock.go":        "package low\nimport \"time\"",
+		"low/random.go":       "package low\nimport \"math/rand/v2\"",
+		"low/lines.go":        "package low\nimport \"ostrich\"\nfunc f() { g := func() { go f() }; g() }",
+		"low/low_test.go":     "package low\nimport (\n\"time\"\n\"" + module + "/high\"\n)\nfunc f() { go f() }",
+		"low/testdata/bad.go": "not Go",
+		"high/doc.go":         "package high",
+		"high/fine.go":        "package high\nimport (\n\"os\"\n\"" + module + "/low\"\n)\nfunc f() { go f() }",
+		"high/foreign.go":     "package high\nimport b \"go.etcd.io/bbolt/errors\"",
+		"high/long.go":        "package high\n" + strings.Repeat("\n", maxLines),
+		"high/exact.go":       "package high" + strings.Repeat("\n", maxLines),
+		"stray/stray.go":      "package stray",
+		"build/x.go":          "package x",
+		".git/x.go":           "package x",
+	} {
+		files[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	want := []string{
+		"high/foreign.go: imports go.etcd.io/bbolt/errors, which is for state alone",
+		"high/long.go: has 601 lines, want at most 600",
+		"low/clock.go: imports time, but low is pure",
+		"low/lines.go:3: starts a goroutine, but low is pure",
+		"low/random.go: imports math/rand/v2, but low is pure",
+		"low/up.go: imports high; low may import nothing of ours",
+		"gone: is in the table, but holds no Go files",
+		"stray: is not in the table",
+		"stray: has no doc.go",
+	}
+	if d := cmp.Diff(want, violations(t, files, table)); d != "" {
+		t.Errorf("violations (-want +got):\n%s", d)
+	}
+}
+
+// violations checks every Go file below root, and that the table lists exactly the packages there are.
+func violations(t *testing.T, root fs.FS, table []layer) []string {
+	t.Helper()
+	var found []string
+	packages := map[string][]string{} // folder → names of files that are not tests
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		base := path.Base(name)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && (base[0] == '.' || base[0] == '_' || base == "testdata" || name == "build" || name == "bin"):
+			return fs.SkipDir
+		case path.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go"):
+			packages[path.Dir(name)] = append(packages[path.Dir(name)], base)
+			l := layer{folder: path.Dir(name)}
+			if i := at(table, l.folder); i >= 0 {
+				l = table[i]
+			}
+			return check(root, name, l, &found)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range table {
+		if packages[l.folder] == nil {
+			found = append(found, l.folder+": is in the table, but holds no Go files")
+		}
+	}
+	for _, folder := range slices.Sorted(maps.Keys(packages)) {
+		if at(table, folder) < 0 {
+			found = append(found, folder+": is not in the table")
+		}
+		if !slices.Contains(packages[folder], "doc.go") {
+			found = append(found, folder+": has no doc.go")
+		}
+	}
+	return found
+}
+
+// check adds what file name does that l forbids.
+func check(root fs.FS, name string, l layer, found *[]string) error {
+	text, err := fs.ReadFile(root, name)
+	if err != nil {
+		return err
+	}
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, name, text, parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	add := func(format string, args ...any) { *found = append(*found, name+fmt.Sprintf(format, args...)) }
+	if n := bytes.Count(text, []byte("\n")); n > maxLines {
+		add(": has %d lines, want at most %d", n, maxLines)
+	}
+	for _, spec := range file.Imports {
+		to, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return err
+		}
+		if below(to, module) {
+			folder := path.Clean("./" + strings.TrimPrefix(to, module))
+			if !slices.Contains(l.imports, folder) {
+				add(": imports %s; %s may import %s", folder, l.folder, list(l.imports))
+			}
+		}
+		if l.pure && slices.ContainsFunc(impure, func(p string) bool { return below(to, p) }) {
+			add(": imports %s, but %s is pure", to, l.folder)
+		}
+		for _, foreign := range slices.Sorted(maps.Keys(owners)) {
+			if below(to, foreign) && !slices.Contains(owners[foreign], l.folder) {
+				add(": imports %s, which is for %s alone", to, list(owners[foreign]))
+			}
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if s, ok := n.(*ast.GoStmt); ok && l.pure {
+			add(":%d: starts a goroutine, but %s is pure", files.Position(s.Pos()).Line, l.folder)
+		}
+		return true
+	})
+	return nil
+}
+
+func at(table []layer, folder string) int {
+	return slices.IndexFunc(table, func(l layer) bool { return l.folder == folder })
+}
+
+// below reports whether import path p is root or lies below it.
+func below(p, root string) bool { return p == root || strings.HasPrefix(p, root+"/") }
+
+func list(folders []string) string {
+	if len(folders) == 0 {
+		return "nothing of ours"
+	}
+	return strings.Join(folders, " and ")
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// The exit codes, as scripts know them.
+const (
+	exitDone     = 0
+	exitFailed   = 1 // a block failed, or the run was interrupted
+	exitUsage    = 2 // the command, its file or its environment is not as it must be
+	exitRefused  = 3 // by policy or conflict: another has the store, it may not be written, it is too new
+	exitDiverged = 4 // an incremental run differs from one from scratch, or the store is damaged
+	exitInternal = 5
+)
+
+// Codes of errors of this package.
+const (
+	codeUsage       state.Code = "usage"
+	codeNoFile      state.Code = "no-file"
+	codeNotAFile    state.Code = "not-a-file"
+	codeUnreadable  state.Code = "unreadable"
+	codeWhich       state.Code = "which-session"
+	codeInterrupted state.Code = "interrupted"
+	codeInternal    state.Code = "internal"
+)
+
+// exitCodes is the one table. What is not in it is internal.
+var exitCodes = map[state.Code]int{
+	codeInterrupted: exitFailed,
+
+	codeUsage:                       exitUsage,
+	codeNoFile:                      exitUsage,
+	codeNotAFile:                    exitUsage,
+	codeUnreadable:                  exitUsage,
+	codeWhich:                       exitUsage,
+	xstate.CodeNoBlock:              exitUsage,
+	runner.CodeNoPython:             exitUsage,
+	runner.CodePythonOld:            exitUsage,
+	runner.CodePythonBroken:         exitUsage,
+	state.CodeNoStore:               exitUsage,
+	state.CodeNoSession:             exitUsage,
+	state.CodeSessionExists:         exitUsage,
+	state.CodeNoStep:                exitUsage,
+	state.CodeInvalid:               exitUsage,
+	state.Code(patch.CodeBinary):    exitUsage,
+	state.Code(patch.CodeEmpty):     exitUsage,
+	state.Code(patch.CodeEncoding):  exitUsage,
+	state.Code(patch.CodeNotebook):  exitUsage,
+	state.Code(patch.CodeLanguage):  exitUsage,
+	state.Code(patch.CodeUnsupported): exitUsage,
+
+	state.CodeBusy:     exitRefused,
+	state.CodeReadOnly: exitRefused,
+	state.CodeNewer:    exitRefused,
+	state.CodeConflict: exitRefused,
+
+	state.CodeDamaged:  exitDiverged,
+	state.CodeNoSource: exitDiverged,
+
+	state.CodeDiskFull: exitInternal,
+	state.CodeIO:       exitInternal,
+	state.CodeClosed:   exitInternal,
+	codeInternal:       exitInternal,
+}
+
+// usageError is a command line that cannot be understood.
+type usageError struct {
+	err  error
+	hint string
+}
+
+func (e *usageError) Error() string { return e.err.Error() }
+
+func usage(err error) error {
+	var u *usageError
+	if errors.As(err, &u) {
+		return err
+	}
+	return &usageError{err: err, hint: "xstate --help lists the verbs and flags"}
+}
+
+// outcome is a verb that did what it was asked, with an answer that the exit code tells: a block failed, a difference.
+// Everything about it was printed.
+type outcome int
+
+func (o outcome) Error() string { return fmt.Sprintf("exit code %d", int(o)) }
+
+// shown is an error as people and programs are told of it.
+type shown struct {
+	Code    state.Code `json:"code"`
+	Message string     `json:"message"`
+	Hint    string     `json:"hint"`
+}
+
+func show(err error) shown {
+	var own *state.Error
+	var bad *patch.ParseError
+	var cmd *usageError
+	switch {
+	case errors.As(err, &cmd):
+		return shown{codeUsage, cmd.Error(), cmd.hint}
+	case errors.As(err, &bad):
+		return shown{state.Code(bad.Code), bad.Error(), bad.Hint}
+	case errors.As(err, &own):
+		return shown{own.Code, sentence(own), own.Hint}
+	case errors.Is(err, context.Canceled):
+		return shown{codeInterrupted, "interrupted before anything was done", "run it again to go on"}
+	}
+	return shown{codeInternal, err.Error(), "this should not happen; please report it with the command and the program"}
+}
+
+// sentence is the message of an error, with its cause where that tells more.
+func sentence(e *state.Error) string {
+	switch e.Code {
+	case state.CodeIO, state.CodeReadOnly, state.CodeDamaged, state.CodeInvalid, state.CodeConflict:
+		return e.Error()
+	}
+	return e.Message
+}
+
+func exitCode(c state.Code) int {
+	if code, ok := exitCodes[c]; ok {
+		return code
+	}
+	return exitInternal
+}

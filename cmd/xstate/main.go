@@ -1,0 +1,117 @@
+// Command xstate runs programs block by block, keeps what each block really depended on, and after an edit runs again
+// only what is affected.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// run is the whole program; it returns the exit code.
+func run(args []string, in io.Reader, out, errOut io.Writer) (code int) {
+	a := &app{ui: newUI(out, errOut)}
+	a.ui.json = slices.Contains(args, "--json") // also for errors found before the flags are read
+	defer func() {
+		if r := recover(); r != nil {
+			code = a.ui.fail(fmt.Errorf("internal error: %v", r))
+		}
+	}()
+	ctx, stop := interruptible(context.Background())
+	defer stop()
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := root.ExecuteContext(ctx)
+	if err != nil && !a.entered {
+		err = usage(err)
+	}
+	return a.ui.fail(err)
+}
+
+// interruptible returns a context that the first interrupt cancels; the second ends the process at once.
+func interruptible(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
+
+// app is what the verbs share.
+type app struct {
+	ui      *ui
+	entered bool   // a verb was found, and its flags and arguments are in order
+	store   string // --store
+	session string // --session
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "xstate",
+		Short: "run programs block by block, again only what is affected",
+		Long: `xstate runs a program block by block and records what each block really read and wrote. After an edit it runs
+again only the blocks that the edit affects, each from the right prior state; all others keep their results.
+Every step is kept: what code was running then, what it read, wrote and printed, and who wrote it.`,
+		Example: `  xstate run analysis.py        run what is new, edited or affected
+  xstate plan analysis.py       what would run, why, and for how long
+  xstate why report             why the block "report" ran, was reused or is stale
+  xstate query --at-step 5      what code was running at step 5`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			err := fmt.Errorf("there is no verb %q", args[0])
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				return &usageError{err: err, hint: "did you mean: xstate " + near[0]}
+			}
+			return &usageError{err: err, hint: "xstate --help lists the verbs; to run a file: xstate run FILE"}
+		},
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRun:  func(*cobra.Command, []string) { a.entered = true },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &usageError{err: err, hint: cmd.CommandPath() + " --help lists the flags"}
+	})
+	root.PersistentFlags().BoolVar(&a.ui.json, "json", false, "print one JSON document to stdout")
+	root.PersistentFlags().StringVar(&a.store, "store", "", "use the store `DIR` (default: the nearest .xstate/ at or above the file)")
+	root.AddCommand(a.runVerb(), a.planVerb(), a.whyVerb(), a.queryVerb(), a.logVerb(), a.showVerb(), a.diffVerb(), a.graphVerb(),
+		a.initVerb(), a.checkVerb(), a.versionVerb())
+	return root
+}
+
+// sessionFlag adds --session to a verb that takes no file.
+func (a *app) sessionFlag(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVar(&a.session, "session", "", "the session `NAME` (default: the only one of the store)")
+	_ = cmd.RegisterFlagCompletionFunc("session", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return a.sessionNames(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
+	})
+	return cmd
+}
+
+// takes checks the number of arguments and names what is missing or too much.
+func takes(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		hint := cmd.CommandPath() + " --help shows an example"
+		switch {
+		case len(args) < least:
+			return &usageError{err: fmt.Errorf("%s needs %s", cmd.CommandPath(), what), hint: hint}
+		case len(args) > most && most == 0:
+			return &usageError{err: fmt.Errorf("%s takes no argument, but was given %q", cmd.CommandPath(), args[0]), hint: hint}
+		case len(args) > most:
+			return &usageError{err: fmt.Errorf("%s takes %s and no more, but was given %q, too", cmd.CommandPath(), what, args[most]), hint: hint}
+		}
+		return nil
+	}
+}

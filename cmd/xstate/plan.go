@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+func (a *app) planVerb() *cobra.Command {
+	var python string
+	cmd := &cobra.Command{
+		Use:   "plan FILE",
+		Short: "tell what would run, why, and for how long",
+		Long: `Plan tells what run would do with the file as it is: which blocks would run and why, which may run (what they read
+depends on what another block comes to), which are reused, and how long that takes by recorded times.
+Nothing is executed and nothing is recorded, not even the edits.`,
+		Example:           `  xstate plan analysis.py`,
+		Args:              takes(1, 1, "a FILE: a .py, .ipynb or .md file"),
+		ValidArgsFunction: completePrograms,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.plan(cmd.Context(), args[0], python) },
+	}
+	cmd.Flags().StringVar(&python, "python", "", "the interpreter's `PATH`, as for run")
+	cmd.Flags().StringVar(&a.session, "session", "", "the session's `NAME` (default: the file's)")
+	return cmd
+}
+
+// planDocument is what plan --json prints.
+type planDocument struct {
+	Version int            `json:"version"`
+	Session string         `json:"session"`
+	Run     int            `json:"run"`
+	Maybe   int            `json:"maybe"`
+	Reuse   int            `json:"reuse"`
+	Block   int            `json:"block"`
+	Seconds float64        `json:"seconds"` // recorded, of what runs or may run; blocks never run count as 0
+	Saved   float64        `json:"saved_seconds"`
+	Edits   []editDocument `json:"edits"` // how the file differs from the session
+	Blocks  []planBlock    `json:"blocks"`
+}
+
+type planBlock struct {
+	ID      xstate.BlockID   `json:"id"`
+	Index   int              `json:"index"`
+	Title   string           `json:"title,omitempty"`
+	Action  runner.Action    `json:"action"` // run, maybe, reuse or block
+	Reason  state.Reason     `json:"reason"`
+	Seconds float64          `json:"seconds"`
+	Saved   float64          `json:"saved_seconds"`
+	Error   *state.ExecError `json:"error"`
+	Nodes   []planNode       `json:"nodes"`
+}
+
+type planNode struct {
+	Line    int           `json:"line"`
+	Action  runner.Action `json:"action"`
+	Reason  state.Reason  `json:"reason"`
+	Seconds float64       `json:"seconds"`
+}
+
+func (a *app) plan(ctx context.Context, name, python string) error {
+	src, err := readSource(name)
+	if err != nil {
+		return err
+	}
+	if _, err := runner.FindPython(python, filepath.Dir(src.path), os.Getenv); err != nil {
+		return err
+	}
+	dir, found, err := a.storeDir(filepath.Dir(src.path))
+	if err != nil {
+		return err
+	}
+	if !found || !isStore(dir) {
+		return a.printPlan(a.sessionOf(dir, src), xstate.PlanNew(src.program.Blocks), appended(src.program.Blocks), "there is no store yet")
+	}
+	store, err := xstate.Open(ctx, dir, xstate.Options{})
+	if state.CodeOf(err) == state.CodeReadOnly {
+		store, err = xstate.Open(ctx, dir, xstate.Options{State: state.Options{ReadOnly: true}})
+	}
+	if err != nil {
+		return err
+	}
+	err = a.planIn(ctx, store, src, python)
+	a.notices(store)
+	if bad := store.Close(); err == nil {
+		err = bad
+	}
+	return err
+}
+
+func (a *app) planIn(ctx context.Context, store *xstate.Store, src *source, python string) error {
+	name := a.sessionOf(store.State().Dir(), src)
+	session, err := store.Existing(ctx, name, sessionOptions(src, python))
+	if state.CodeOf(err) == state.CodeNoSession {
+		return a.printPlan(name, xstate.PlanNew(src.program.Blocks), appended(src.program.Blocks), "this program was never run")
+	}
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	edits, _, _, err := session.Compare(ctx, src.program.Blocks)
+	if err != nil {
+		return err
+	}
+	plan, err := session.Plan(ctx, src.program.Blocks)
+	if err != nil {
+		return err
+	}
+	return a.printPlan(name, plan, edits, "")
+}
+
+// appended are the edits that make a program out of nothing.
+func appended(blocks []patch.Block) []patch.Edit { return patch.Match(nil, blocks) }
+
+func (a *app) printPlan(session string, plan *xstate.Plan, edits []patch.Edit, note string) error {
+	d := planDocumentOf(session, plan, edits)
+	if a.ui.json {
+		return a.ui.document(d)
+	}
+	var rows [][]string
+	for _, b := range d.Blocks {
+		if b.Action == runner.ActReuse {
+			continue
+		}
+		took := "?"
+		if b.Seconds > 0 {
+			took = seconds(b.Seconds)
+		}
+		if b.Action == runner.ActBlock {
+			took = ""
+		}
+		rows = append(rows, []string{fmt.Sprintf("[%d]", b.Index+1), string(b.ID), string(b.Action), took, reasonText(b.Reason)})
+	}
+	a.ui.write(columns(rows))
+	for _, b := range d.Blocks {
+		if b.Error != nil {
+			a.ui.print("\n[%d] %s\n%s", b.Index+1, b.ID, errorText(b.Error))
+		}
+	}
+	if note != "" {
+		a.ui.talk("%s: every block would run", note)
+	}
+	text := fmt.Sprintf("would run %s, reuse %d", plural(d.Run, "block"), d.Reuse)
+	if d.Maybe > 0 {
+		text = fmt.Sprintf("would run %s, maybe %d more, reuse %d", plural(d.Run, "block"), d.Maybe, d.Reuse)
+	}
+	if d.Block > 0 {
+		text += fmt.Sprintf(", not run %d", d.Block)
+	}
+	if d.Seconds > 0 {
+		text += ", at most " + seconds(d.Seconds) + " by recorded times"
+	}
+	if d.Saved > 0 {
+		text += " (" + seconds(d.Saved) + " saved)"
+	}
+	a.ui.talk("%s", text)
+	return nil
+}
+
+func planDocumentOf(session string, plan *xstate.Plan, edits []patch.Edit) planDocument {
+	d := planDocument{Version: 1, Session: session, Edits: []editDocument{}, Blocks: []planBlock{}}
+	for _, e := range edits {
+		d.Edits = append(d.Edits, editDocument{Kind: string(e.Op), Block: xstate.BlockID(e.ID)})
+	}
+	for _, b := range plan.Blocks {
+		switch b.Action {
+		case runner.ActRun:
+			d.Run++
+		case runner.ActMaybe:
+			d.Maybe++
+		case runner.ActReuse:
+			d.Reuse++
+		case runner.ActBlock:
+			d.Block++
+		}
+		d.Seconds += b.Seconds
+		d.Saved += b.Saved
+		pb := planBlock{ID: b.ID, Index: b.Index, Title: b.Title, Action: b.Action, Reason: b.Reason, Seconds: micro(b.Seconds), Saved: micro(b.Saved), Error: b.Err, Nodes: []planNode{}}
+		for _, n := range b.Nodes {
+			pb.Nodes = append(pb.Nodes, planNode{n.Line, n.Action, n.Reason, micro(n.Seconds)})
+		}
+		d.Blocks = append(d.Blocks, pb)
+	}
+	d.Seconds, d.Saved = micro(d.Seconds), micro(d.Saved)
+	return d
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// outputText renders one output for a terminal: text as it is, pictures and other rich media by kind and size.
+func outputText(o runner.Output) string {
+	if len(o.Data) == 0 {
+		return o.Text
+	}
+	text := o.Text
+	if plain, ok := o.Data["text/plain"]; ok {
+		text = plain
+	}
+	var rich []string
+	for _, media := range slices.Sorted(maps.Keys(o.Data)) {
+		if strings.HasPrefix(media, "image/") || text == "" && media != "text/plain" {
+			rich = append(rich, fmt.Sprintf("<%s %s>", media, size(mediaSize(media, o.Data[media]))))
+		}
+	}
+	if len(rich) > 0 {
+		return strings.Join(rich, "\n") + "\n"
+	}
+	return text + "\n"
+}
+
+// mediaSize is the number of bytes of a medium; images come in base64.
+func mediaSize(media, data string) int64 {
+	if strings.HasPrefix(media, "image/") && media != "image/svg+xml" {
+		return int64(base64.StdEncoding.DecodedLen(len(strings.TrimRight(data, "=\n"))))
+	}
+	return int64(len(data))
+}
+
+// outputs renders all that a block put out, and its error.
+func outputs(list []runner.Output, e *state.ExecError) string {
+	var b strings.Builder
+	for _, o := range list {
+		b.WriteString(outputText(o))
+		if o.Kind == "result" || o.Kind == "display" {
+			endLine(&b)
+		}
+	}
+	endLine(&b)
+	if e != nil {
+		b.WriteString(errorText(e))
+	}
+	return b.String()
+}
+
+func endLine(b *strings.Builder) {
+	if b.Len() > 0 && !strings.HasSuffix(b.String(), "\n") {
+		b.WriteByte('\n')
+	}
+}
+
+// errorText renders a block's error: the traceback, or where there is none the error itself.
+func errorText(e *state.ExecError) string {
+	if len(e.Traceback) > 0 {
+		text := strings.TrimRight(strings.Join(trimmed(e.Traceback), "\n"), "\n")
+		if last := e.Traceback[len(e.Traceback)-1]; strings.HasPrefix(strings.TrimSpace(last), e.Type) {
+			return text + "\n"
+		}
+		return text + "\n" + e.Type + ": " + e.Message + "\n"
+	}
+	return e.Type + ": " + e.Message + "\n"
+}
+
+func trimmed(lines []string) []string {
+	var out []string
+	for _, l := range lines {
+		out = append(out, strings.TrimRight(l, "\n"))
+	}
+	return out
+}
+
+// reasonText renders a reason in the terms of documents: code: key by node.
+func reasonText(r state.Reason) string {
+	text := r.Code
+	switch {
+	case r.Key != "":
+		text += ": " + string(r.Key)
+		if r.By != "" {
+			text += " by " + r.By
+		}
+	case r.By != "":
+		text += " by " + r.By
+	}
+	return text
+}
+
+// title renders a block's place and name: [3] clean.
+func title(u *ui, index int, id xstate.BlockID, title string) string {
+	text := fmt.Sprintf("[%d] %s", index+1, u.bold(string(id)))
+	if title != "" && title != string(id) {
+		text += u.faint(" " + title)
+	}
+	return text
+}
+
+// valueText renders what is recorded of a value.
+func valueText(v *state.ValueInfo) string {
+	if v == nil {
+		return ""
+	}
+	text := v.Repr
+	if text == "" {
+		text = v.Type
+	} else if v.Type != "" {
+		text = v.Type + " " + text
+	}
+	if v.Shape != "" && !strings.Contains(text, v.Shape) {
+		text += " " + v.Shape
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// originText renders who made a step and why; "" when nothing is known.
+func originText(o xstate.Origin) string {
+	var parts []string
+	who := o.Agent
+	if o.Model != "" {
+		who = strings.TrimSpace(who + " (" + o.Model + ")")
+	}
+	for _, p := range []string{who, o.Action, o.CallID} {
+		if p != "" {
+			parts = append(parts, p)
+		}
+	}
+	text := strings.Join(parts, ", ")
+	if o.Reason != "" {
+		text = strings.TrimPrefix(text+": "+o.Reason, ": ")
+	}
+	return text
+}
+
+// countsText renders what a run came to: ran 2 blocks, reused 9, failed 1.
+func countsText(c state.Counts) string {
+	var parts []string
+	if c.Ran > 0 {
+		parts = append(parts, "ran "+plural(c.Ran, "block"))
+	}
+	for _, p := range []struct {
+		n    int
+		what string
+	}{{c.Reused, "reused"}, {c.Failed, "failed"}, {c.Blocked, "blocked"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", p.what, p.n))
+		}
+	}
+	if c.Ran == 0 && c.Failed == 0 {
+		parts = append([]string{"nothing to run"}, parts...)
+	}
+	return strings.Join(parts, ", ")
+}

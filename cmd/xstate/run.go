@@ -1,0 +1,354 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// runFlags are the flags of run.
+type runFlags struct {
+	verify, fresh, all bool
+	timeout            time.Duration
+	python             string
+	origin             xstate.Origin
+}
+
+func (a *app) runVerb() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run FILE",
+		Short: "run what is new, edited or affected in a program",
+		Long: `Run reads a program (.py with "# %%" cells or without, .ipynb, .md with fenced code), compares its blocks with those
+of the session, records every difference as a step (patch, move, append, delete), and executes the blocks that are new,
+edited or affected, each from the right prior state. All others keep their results.
+
+Printed are the blocks that ran or whose output is new. The results are those of a fresh interpreter executing the
+whole program from top to bottom; --verify does that, too, and compares.`,
+		Example: `  xstate run analysis.py
+  xstate run analysis.py --verify --timeout 30s
+  xstate run analysis.py --json --agent coder --reason "fix the join"`,
+		Args:              takes(1, 1, "a FILE: a .py, .ipynb or .md file"),
+		ValidArgsFunction: completePrograms,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args[0], f) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&f.all, "all", false, "print the output of reused blocks, too")
+	flags.BoolVar(&f.verify, "verify", false, "then run everything from scratch and compare; effects outside the folder fire again")
+	flags.BoolVar(&f.fresh, "fresh", false, "reuse nothing: execute every block")
+	flags.DurationVar(&f.timeout, "timeout", 0, "stop a block that runs longer than this `DURATION`, such as 30s or 5m")
+	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH` (default: $XSTATE_PYTHON, $VIRTUAL_ENV, .venv beside the file, python3)")
+	flags.StringVar(&a.session, "session", "", "the session's `NAME` (default: the file's)")
+	flags.StringVar(&f.origin.Agent, "agent", "", "who made the edits")
+	flags.StringVar(&f.origin.Model, "model", "", "which model did")
+	flags.StringVar(&f.origin.CallID, "call-id", "", "in which call")
+	flags.StringVar(&f.origin.Action, "action", "", "by which action")
+	flags.StringVar(&f.origin.Reason, "reason", "", "why")
+	flags.BoolVar(&a.ui.quiet, "quiet", false, "print results and errors only")
+	return cmd
+}
+
+func completePrograms(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return []string{"py", "ipynb", "md", "markdown"}, cobra.ShellCompDirectiveFilterFileExt
+}
+
+func (a *app) run(ctx context.Context, name string, f runFlags) error {
+	if f.timeout < 0 {
+		return &usageError{err: errors.New("--timeout must not be negative"), hint: "xstate run FILE --timeout 30s"}
+	}
+	src, err := readSource(name)
+	if err != nil {
+		return err
+	}
+	folder := filepath.Dir(src.path)
+	// Asked first, so that nothing is made where nothing can run.
+	if _, err := runner.FindPython(f.python, folder, os.Getenv); err != nil {
+		return err
+	}
+	dir, _, err := a.storeDir(folder)
+	if err != nil {
+		return err
+	}
+	store, err := xstate.Open(ctx, dir, xstate.Options{})
+	if err != nil {
+		return err
+	}
+	err = a.runIn(ctx, store, src, f)
+	a.notices(store)
+	if bad := store.Close(); err == nil {
+		err = bad
+	}
+	return err
+}
+
+// sessionOf names the session of a run.
+func (a *app) sessionOf(storeDir string, src *source) string {
+	if a.session != "" {
+		return a.session
+	}
+	return sessionName(storeDir, src.path)
+}
+
+func sessionOptions(src *source, python string) xstate.SessionOptions {
+	o := xstate.SessionOptions{Workspace: filepath.Dir(src.path), Python: python}
+	if filepath.Ext(src.path) == ".py" {
+		o.File = src.path
+	}
+	return o
+}
+
+func (a *app) notices(store *xstate.Store) {
+	for _, n := range store.State().Notices() {
+		a.ui.talk("%s", n)
+	}
+}
+
+func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f runFlags) error {
+	session, err := store.Session(ctx, a.sessionOf(store.State().Dir(), src), sessionOptions(src, f.python))
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	edits, err := session.Load(ctx, src.program.Blocks, f.origin)
+	if err != nil {
+		return err
+	}
+	p := newProgress(a.ui)
+	o := runner.RunOptions{Fresh: f.fresh, Timeout: f.timeout}
+	if p.live() || p.lines() {
+		if err := p.name(ctx, session); err != nil {
+			return err
+		}
+		o.OnEvent = p.event
+	}
+	p.start()
+	out, step, err := session.Run(ctx, o, f.origin)
+	p.stop()
+	if err != nil {
+		return a.unrecorded(err, len(edits))
+	}
+	var verified *verifyDocument
+	if f.verify && out.Stopped == nil {
+		if verified, err = verify(ctx, session, out, f.timeout); err != nil {
+			return err
+		}
+	}
+	if a.ui.json {
+		err = a.ui.document(documentOf(session.Name(), step, edits, out, verified, store.State().Notices()))
+	} else {
+		a.printRun(out, step, p, f.all)
+		a.printVerified(verified)
+	}
+	if err != nil {
+		return err
+	}
+	return answer(out, verified)
+}
+
+// unrecorded tells, of a run that could not begin, what is kept all the same.
+func (a *app) unrecorded(err error, edits int) error {
+	if edits > 0 && !errors.Is(err, context.Canceled) {
+		a.ui.talk("%s of the file recorded; nothing was run", plural(edits, "edit"))
+	}
+	return err
+}
+
+// name tells the progress line where blocks are.
+func (p *progress) name(ctx context.Context, s *xstate.Session) error {
+	blocks, _, err := s.Program(ctx)
+	for i, b := range blocks {
+		p.places[b.ID], p.names[b.ID] = i, b.Title
+	}
+	return err
+}
+
+// answer is the exit code of a run.
+func answer(out *xstate.Outcome, v *verifyDocument) error {
+	if v != nil && len(v.Differences) > 0 {
+		return outcome(exitDiverged)
+	}
+	failed := slices.ContainsFunc(out.Blocks, func(b runner.BlockOutcome) bool { return b.Status >= state.StatusBlocked })
+	if out.Stopped != nil || failed {
+		return outcome(exitFailed)
+	}
+	return nil
+}
+
+func documentOf(session string, step xstate.Step, edits []xstate.Step, out *xstate.Outcome, v *verifyDocument, notices []string) runDocument {
+	d := runDocument{Version: 1, Session: session, Step: step.Number, Seconds: micro(out.Seconds), Saved: micro(out.Saved),
+		Restored: out.Restored, Edits: []editDocument{}, Blocks: []blockDocument{}, Verified: v, Notices: notices}
+	if step.Run != nil {
+		c := step.Run.Blocks
+		d.Ran, d.Reused, d.Failed, d.Blocked = c.Ran, c.Reused, c.Failed, c.Blocked
+	}
+	if out.Stopped != nil {
+		d.Stopped = string(codeInterrupted)
+	}
+	for _, e := range edits {
+		d.Edits = append(d.Edits, editDocument{e.Number, string(e.Kind), e.Block})
+	}
+	for i := range out.Blocks {
+		d.Blocks = append(d.Blocks, blockDocumentOf(i, &out.Blocks[i]))
+	}
+	return d
+}
+
+func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all bool) {
+	var stale []string
+	for i := range out.Blocks {
+		b := &out.Blocks[i]
+		if all || isNews(b) {
+			a.printBlock(i, b, p)
+		}
+		if len(b.Marks) == 0 || b.Status == state.StatusNew {
+			continue
+		}
+		if ranAny(b) {
+			a.ui.talk("block %s is volatile (%s): another run may give another result", b.ID, strings.Join(b.Marks, ", "))
+		} else {
+			stale = append(stale, string(b.ID))
+		}
+	}
+	if len(stale) > 0 {
+		a.ui.talk("reused from before, though volatile: %s; --fresh runs everything again", strings.Join(stale, ", "))
+	}
+	if step.Run == nil {
+		return
+	}
+	if out.Restored > 0 {
+		a.ui.talk("%s executed again to rebuild a value that could not be stored", plural(out.Restored, "node"))
+	}
+	if out.Stopped != nil {
+		a.ui.talk("interrupted: what was finished is kept as step %d; run it again to go on", step.Number)
+		return
+	}
+	text := countsText(step.Run.Blocks)
+	if step.Run.Blocks.Ran+step.Run.Blocks.Failed > 0 {
+		text += ", " + seconds(out.Seconds)
+	}
+	if out.Saved >= 0.0005 {
+		text += " (" + seconds(out.Saved) + " saved)"
+	}
+	a.ui.talk("step %d: %s", step.Number, text)
+}
+
+// isNews reports whether a block is to be shown: it ran, or its outcome is not what the last run left.
+func isNews(b *runner.BlockOutcome) bool {
+	if b.Status == state.StatusNew {
+		return false
+	}
+	if b.Status >= state.StatusBlocked || ranAny(b) || b.Before == nil || len(b.Before.Nodes) != len(b.Nodes) {
+		return true
+	}
+	for i := range b.Nodes {
+		if b.Nodes[i].Trace != b.Before.Nodes[i].Trace {
+			return len(b.Outputs) > 0
+		}
+	}
+	return false
+}
+
+func ranAny(b *runner.BlockOutcome) bool {
+	for i := range b.Nodes {
+		if executed(&b.Nodes[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
+	head := title(a.ui, i, b.ID, b.Title) + "  "
+	status := xstate.StatusText(b.Status)
+	switch b.Status {
+	case state.StatusFailed, state.StatusBlocked:
+		head += a.ui.red(status)
+	default:
+		head += status
+	}
+	if b.Seconds > 0 {
+		head += " " + seconds(b.Seconds)
+	}
+	head += a.ui.faint("  (" + reasonText(b.Reason) + ")")
+	body := outputs(b.Outputs, nil)
+	if streamed, ok := p.streamed[b.ID]; ok && strings.TrimRight(streamed, "\n") == strings.TrimRight(body, "\n") {
+		body = "" // it was shown while the block ran
+	}
+	if b.Err != nil {
+		body += errorText(b.Err)
+	}
+	a.ui.text(head)
+	a.ui.text(body)
+}
+
+func verify(ctx context.Context, s *xstate.Session, have *xstate.Outcome, timeout time.Duration) (*verifyDocument, error) {
+	found, err := s.Verify(ctx, have, runner.RunOptions{Timeout: timeout})
+	if err != nil {
+		return nil, err
+	}
+	v := &verifyDocument{Blocks: len(have.Blocks), Differences: []xstate.Difference{}, Explained: []xstate.Difference{}}
+	for _, d := range found {
+		if len(d.Marks) > 0 {
+			v.Explained = append(v.Explained, d)
+		} else {
+			v.Differences = append(v.Differences, d)
+		}
+	}
+	v.Equal = len(found) == 0
+	return v, nil
+}
+
+func (a *app) printVerified(v *verifyDocument) {
+	if v == nil {
+		return
+	}
+	for _, d := range v.Explained {
+		a.ui.talk("block %s differs from a run from scratch in its %s, which is explained: volatile (%s)", d.Block, d.What, strings.Join(d.Marks, ", "))
+	}
+	if len(v.Differences) == 0 {
+		text := "equal to a run from scratch"
+		if len(v.Explained) > 0 {
+			text += " but for what is volatile"
+		}
+		a.ui.talk("verified: %s (%s)", text, plural(v.Blocks, "block"))
+		return
+	}
+	d := v.Differences[0]
+	where := d.What
+	if d.Block != "" {
+		where = "block " + string(d.Block) + ", " + d.What
+	}
+	a.ui.say("xstate: not equal to a run from scratch: " + where + "\n")
+	a.ui.write(differenceText(d))
+	if n := len(v.Differences) - 1; n > 0 {
+		a.ui.say("xstate: and " + plural(n, "more difference") + " (--json has them all)\n")
+	}
+	a.ui.say("hint: --fresh runs everything again and records that; please report the program\n")
+}
+
+// differenceText renders a difference as a unified diff from the run from scratch to the incremental one.
+func differenceText(d xstate.Difference) string {
+	return patch.Unified("from scratch", "incremental", line(d.Want), line(d.Have), 3)
+}
+
+func line(text string) string {
+	if text == "" || strings.HasSuffix(text, "\n") {
+		return text
+	}
+	return text + "\n"
+}

@@ -1,0 +1,237 @@
+package main
+
+// The output rules.
+//
+//   - Results go to stdout, talk goes to stderr, in lower case and prefixed "xstate: ". A hint is a line of its own,
+//     prefixed "hint: ".
+//   - With --json exactly one document goes to stdout, versioned, and talk is silent: notices are in the document.
+//     An error is {"version":1,"error":{"code","message","hint"}}, and is told on stderr, too.
+//   - Colour, progress and the streaming of output are for terminals only. NO_COLOR is heeded.
+//   - --quiet silences all talk but errors.
+//   - What a program printed is shown as it is: nothing is cut, wrapped or coloured.
+//   - Blocks are counted from 1 for people and from 0 in documents.
+//   - Numbers of seconds are for people; documents carry seconds as numbers.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+type ui struct {
+	json, quiet bool
+	outTerminal bool
+	errTerminal bool
+	colour      bool
+
+	mu       sync.Mutex // guards both writers and the progress line
+	out, err io.Writer
+	line     string // the progress line on display, "" when there is none
+}
+
+func newUI(out, errOut io.Writer) *ui {
+	u := &ui{out: out, err: errOut, outTerminal: isTerminal(out), errTerminal: isTerminal(errOut)}
+	u.colour = u.outTerminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return u
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// talk tells something in passing.
+func (u *ui) talk(format string, args ...any) {
+	if u.quiet || u.json {
+		return
+	}
+	u.say("xstate: " + fmt.Sprintf(format, args...) + "\n")
+}
+
+func (u *ui) say(text string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.clearLocked()
+	io.WriteString(u.err, text)
+}
+
+// print prints a result.
+func (u *ui) print(format string, args ...any) { u.write(fmt.Sprintf(format, args...)) }
+
+func (u *ui) write(text string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.clearLocked()
+	io.WriteString(u.out, text)
+}
+
+// text prints what a program put out, with the line ended.
+func (u *ui) text(text string) {
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	u.write(text)
+}
+
+// document prints the one document.
+func (u *ui) document(doc any) error {
+	e := json.NewEncoder(u.out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(doc); err != nil {
+		return fmt.Errorf("print document: %w", err)
+	}
+	return nil
+}
+
+// fail tells an error and returns the exit code for it; nil is success.
+func (u *ui) fail(err error) int {
+	u.progress("")
+	if err == nil {
+		return exitDone
+	}
+	var answer outcome
+	if errors.As(err, &answer) {
+		return int(answer)
+	}
+	e := show(err)
+	u.say("xstate: " + e.Message + "\n")
+	if e.Hint != "" {
+		u.say("hint: " + e.Hint + "\n")
+	}
+	if u.json {
+		_ = u.document(struct {
+			Version int   `json:"version"`
+			Error   shown `json:"error"`
+		}{1, e})
+	}
+	return exitCode(e.Code)
+}
+
+// progress replaces the progress line; "" takes it away.
+func (u *ui) progress(line string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if line == u.line {
+		return
+	}
+	u.clearLocked()
+	if width := u.width(); utf8.RuneCountInString(line) >= width {
+		line = string([]rune(line)[:width-1])
+	}
+	u.line = line
+	io.WriteString(u.err, line)
+}
+
+func (u *ui) width() int {
+	if f, ok := u.err.(*os.File); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 1 {
+			return w
+		}
+	}
+	return 80
+}
+
+func (u *ui) clearLocked() {
+	if u.line != "" {
+		io.WriteString(u.err, "\r\x1b[K")
+		u.line = ""
+	}
+}
+
+func (u *ui) bold(text string) string  { return u.style("1", text) }
+func (u *ui) faint(text string) string { return u.style("2", text) }
+func (u *ui) red(text string) string   { return u.style("31", text) }
+
+func (u *ui) style(code, text string) string {
+	if !u.colour || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// seconds renders a duration for people, in two or three digits.
+func seconds(s float64) string {
+	switch {
+	case s < 0.0005:
+		return "0 ms"
+	case s < 0.0995:
+		return fmt.Sprintf("%.0f ms", s*1000)
+	case s < 9.995:
+		return fmt.Sprintf("%.2f s", s)
+	case s < 60:
+		return fmt.Sprintf("%.1f s", s)
+	}
+	return (time.Duration(math.Round(s)) * time.Second).String()
+}
+
+// size renders a number of bytes for people.
+func size(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprintf("%d B", n)
+	case n < 1e6:
+		return fmt.Sprintf("%d kB", (n+500)/1000)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
+
+// plural renders a number of things.
+func plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
+// indent puts a margin before every line.
+func indent(text, margin string) string {
+	text = strings.TrimRight(text, "\n")
+	if text == "" {
+		return ""
+	}
+	return margin + strings.ReplaceAll(text, "\n", "\n"+margin) + "\n"
+}
+
+// columns lays rows out under each other; the last column is as it is.
+func columns(rows [][]string) string {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			if i < len(row)-1 {
+				widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			}
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		line := ""
+		for i, cell := range row {
+			line += cell
+			if i < len(row)-1 {
+				line += strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2)
+			}
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
+
+// short cuts a digest for people.
+func short(digest string) string {
+	if len(digest) > 12 && !strings.HasPrefix(digest, "!") {
+		return digest[:12]
+	}
+	return digest
+}

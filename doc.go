@@ -1,0 +1,36 @@
+// Package xstate is a dependency-aware incremental execution engine for block-by-block Python programs.
+//
+// A program is a list of blocks that an agent or a person appends, patches, moves and deletes. The engine learns what each
+// block really reads and writes. After any change it executes only what is affected, and from the right prior state.
+//
+// # Nouns
+//
+// A harness needs six. A Store is a directory. It holds Sessions; a session is one program and its history. A Step is one
+// event of that history: an edit or a run, with its Origin. A Plan says what a run would execute, and why. An Outcome says
+// what became of a run.
+//
+// # Promise
+//
+// After Run, the outputs of every block and the value of every name are those of a fresh interpreter that executes the
+// whole program from top to bottom, in the workspace as it was before the program. Outputs are compared as text, with
+// object addresses blanked; values by digest. Verify puts it to the test. What was executed is as little as possible:
+// nothing whose code and observed inputs are unchanged.
+//
+// Every edit and every run is on disk when the method returns. An edit is recorded, not executed, so that several can
+// be made before one run. Edits and runs that build on a program that another has changed meanwhile are refused with
+// code "conflict".
+//
+// # Why the simple ways fail
+//
+// Running the whole program after each edit repeats its cost and its effects. Running one block again in the live
+// interpreter finds the names as later blocks left them, and mutates twice what is mutated in place. Hashing a block's
+// text and the texts before it re-runs all that follows a comment; hashing the names it mentions misses what functions
+// read when they are called, files, aliases and random number generators. So reads and writes are observed while a node
+// executes, values are compared by content, and names that share objects are restored together.
+//
+// # What it cannot see
+//
+// A node that reads the clock, the network or the randomness of the operating system is marked (BlockOutcome.Marks): its
+// recorded result is one of several possible ones. State that native code hides, and assignments to the attributes of
+// library modules, are neither observed nor restored. README.md lists the limits.
+package xstate

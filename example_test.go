@@ -1,0 +1,197 @@
+package xstate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
+)
+
+// Example is what a harness does: it appends blocks, runs them, patches one, and runs what that affects.
+func Example() {
+	ctx := context.Background()
+	folder, err := os.MkdirTemp("", "xstate-example-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	store, err := xstate.Open(ctx, filepath.Join(folder, xstate.StoreName), xstate.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer store.Close()
+	session, err := store.Session(ctx, "invoice", xstate.SessionOptions{Workspace: folder})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer session.Close()
+
+	writer := xstate.Origin{Agent: "writer", Action: "draft"}
+	for _, b := range []patch.Block{
+		{ID: "prices", Source: "prices = [3, 4, 5]"},
+		{ID: "tax", Source: "def tax(amount):\n    return amount * 0.2"},
+		{ID: "total", Source: "total = sum(prices)\ntotal"},
+		{ID: "due", Source: "print('due:', total + tax(total))"},
+	} {
+		b.Dialect = patch.Python
+		if _, err := session.Append(ctx, b, "", writer); err != nil {
+			log.Fatal(err)
+		}
+	}
+	run := func() {
+		outcome, step, err := session.Run(ctx, runner.RunOptions{}, xstate.Origin{})
+		if err != nil {
+			log.Fatal(err)
+		}
+		counts := step.Run.Blocks
+		fmt.Printf("step %d: %d ran, %d reused\n", step.Number, counts.Ran, counts.Reused)
+		for _, output := range outcome.Blocks[3].Outputs {
+			fmt.Print(output.Text)
+		}
+	}
+	run()
+	run()
+
+	reviewer := xstate.Origin{Agent: "reviewer", Reason: "the rate is 25% since May"}
+	if _, err := session.Patch(ctx, "tax", "def tax(amount):\n    return amount * 0.25", reviewer); err != nil {
+		log.Fatal(err)
+	}
+	run()
+	// Output:
+	// step 5: 4 ran, 0 reused
+	// due: 14.4
+	// step 6: 0 ran, 4 reused
+	// due: 14.4
+	// step 8: 2 ran, 2 reused
+	// due: 15.0
+}
+
+// A plan tells what a run would execute, and why, without executing anything.
+func ExampleSession_Plan() {
+	ctx := context.Background()
+	session, done := exampleSession(ctx, "import math", "radius = 2", "area = math.pi * radius ** 2", "print(round(area, 2))", "print('ready')")
+	defer done()
+	if _, _, err := session.Run(ctx, runner.RunOptions{}, xstate.Origin{}); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := session.Patch(ctx, "b2", "radius = 3", xstate.Origin{}); err != nil {
+		log.Fatal(err)
+	}
+	plan, err := session.Plan(ctx, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, b := range plan.Blocks {
+		fmt.Println(strings.TrimSpace(fmt.Sprintln(b.ID, b.Action, b.Reason.Code, b.Reason.Key)))
+	}
+	// Output:
+	// b1 reuse reused
+	// b2 run code-changed
+	// b3 maybe input-may-change var:radius
+	// b4 maybe input-may-change var:area
+	// b5 reuse reused
+}
+
+// Every step is kept: the program of any of them can be read again.
+func ExampleSession_ProgramAt() {
+	ctx := context.Background()
+	session, done := exampleSession(ctx, "x = 1", "print(x)")
+	defer done()
+	outcome, step, err := session.Run(ctx, runner.RunOptions{}, xstate.Origin{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(outcome.Blocks[1].Outputs[0].Text)
+	if _, err := session.Patch(ctx, "b1", "x = 2", xstate.Origin{Agent: "reviewer"}); err != nil {
+		log.Fatal(err)
+	}
+	for _, n := range []xstate.StepNumber{step.Number, step.Number + 1} {
+		blocks, err := session.ProgramAt(ctx, n)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("step %d: %s: %s (edited at step %d)\n", n, blocks[0].ID, blocks[0].Source, blocks[0].Before.Edited)
+	}
+	// Output:
+	// 1
+	// step 3: b1: x = 1 (edited at step 1)
+	// step 4: b1: x = 2 (edited at step 4)
+}
+
+// Load makes the program that of a file: what stayed keeps its id, and every difference is a step of its own.
+func ExampleSession_Load() {
+	ctx := context.Background()
+	session, done := exampleSession(ctx)
+	defer done()
+	for _, text := range []string{
+		"# %% load\nrows = [1, 2, 3]\n\n# %% show\nprint(rows)\n",
+		"# %% load\nrows = [1, 2, 3]\n\n# %% double\nrows = [2 * r for r in rows]\n\n# %% show\nprint(rows)\n",
+	} {
+		program, err := patch.Parse("report.py", []byte(text))
+		if err != nil {
+			log.Fatal(err)
+		}
+		steps, err := session.Load(ctx, program.Blocks, xstate.Origin{})
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, s := range steps {
+			fmt.Println(s.Number, s.Kind, s.Block)
+		}
+	}
+	// Output:
+	// 1 append load
+	// 2 append show
+	// 3 append double
+}
+
+// An error has a stable code to branch on, a sentence, and a hint with the next thing to do.
+func ExampleError() {
+	ctx := context.Background()
+	session, done := exampleSession(ctx, "x = 1")
+	defer done()
+	_, err := session.Patch(ctx, "b7", "x = 2", xstate.Origin{})
+	var e *xstate.Error
+	if errors.As(err, &e) {
+		fmt.Println(e.Code)
+		fmt.Println(e)
+		fmt.Println(e.Hint)
+	}
+	// Output:
+	// no-block
+	// session "example" has no block "b7"
+	// its blocks are: b1
+}
+
+// exampleSession opens a session with the sources as blocks b1, b2, …, in a folder that done removes.
+func exampleSession(ctx context.Context, sources ...string) (session *xstate.Session, done func()) {
+	folder, err := os.MkdirTemp("", "xstate-example-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	store, err := xstate.Open(ctx, filepath.Join(folder, xstate.StoreName), xstate.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if session, err = store.Session(ctx, "example", xstate.SessionOptions{Workspace: folder}); err != nil {
+		log.Fatal(err)
+	}
+	for i, source := range sources {
+		block := patch.Block{ID: fmt.Sprint("b", i+1), Dialect: patch.Python, Source: source}
+		if _, err := session.Append(ctx, block, "", xstate.Origin{}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	return session, func() {
+		session.Close()
+		store.Close()
+		os.RemoveAll(folder)
+	}
+}

@@ -1,0 +1,178 @@
+package xstate
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Entry is a step as people read it: without its changes, with the lines it added and removed.
+type Entry struct {
+	Number  StepNumber        `json:"step"`
+	Time    time.Time         `json:"time"`
+	Kind    state.Kind        `json:"kind"`
+	Block   BlockID           `json:"block,omitempty"`
+	Was     Digest            `json:"was,omitempty"` // version of the block before
+	Now     Digest            `json:"now,omitempty"` // version of the block after
+	Added   int               `json:"added,omitempty"`
+	Removed int               `json:"removed,omitempty"`
+	Origin  Origin            `json:"origin"`
+	Run     *state.RunSummary `json:"run,omitempty"`
+	To      StepNumber        `json:"to,omitempty"` // of a rollback
+	Hash    Digest            `json:"hash,omitempty"`
+}
+
+// Log returns the last steps of the session, newest first; a limit of 0 means all.
+func (s *Session) Log(ctx context.Context, limit int) ([]Entry, error) {
+	head, _, err := s.store.state.Head(ctx, s.name)
+	if err != nil {
+		return nil, err
+	}
+	from := StepNumber(1)
+	if limit > 0 && head > StepNumber(limit) {
+		from = head - StepNumber(limit) + 1
+	}
+	entries := []Entry{}
+	if head == 0 {
+		return entries, nil
+	}
+	for step, err := range s.store.state.Steps(ctx, s.name, from, head) {
+		if err != nil {
+			return nil, err
+		}
+		e, err := s.entry(ctx, step)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, e)
+	}
+	slices.Reverse(entries)
+	return entries, nil
+}
+
+func (s *Session) entry(ctx context.Context, step Step) (Entry, error) {
+	e := Entry{Number: step.Number, Time: step.Time, Kind: step.Kind, Block: step.Block, Was: step.Was, Now: step.Now,
+		Origin: step.Origin, Run: step.Run, To: step.To, Hash: step.Hash}
+	if e.Was == e.Now {
+		return e, nil
+	}
+	was, err := s.source(ctx, e.Was)
+	if err != nil {
+		return e, err
+	}
+	now, err := s.source(ctx, e.Now)
+	e.Added, e.Removed = patch.Stat(was, now)
+	return e, err
+}
+
+// source returns the text of a version; that of no version is empty.
+func (s *Session) source(ctx context.Context, version Digest) (string, error) {
+	if version == "" {
+		return "", nil
+	}
+	text, err := s.store.state.Source(ctx, version)
+	return string(text), err
+}
+
+// BlockChange is what became of one block between two steps.
+type BlockChange struct {
+	ID      BlockID `json:"id"`
+	Op      string  `json:"op"`                // append, patch, move, delete; "" when only its outcome is another
+	Diff    string  `json:"diff,omitempty"`    // of the source, unified
+	Was     string  `json:"was,omitempty"`     // status before
+	Now     string  `json:"now,omitempty"`     // status after
+	Outputs string  `json:"outputs,omitempty"` // how outputs and error changed, unified
+}
+
+// Diff tells what changed between the program after step from and that after step to, block by block: first those of
+// the later program, in its order, then those deleted.
+func (s *Session) Diff(ctx context.Context, from, to StepNumber) ([]BlockChange, error) {
+	old, err := s.At(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	now, err := s.At(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	moved := map[BlockID]bool{}
+	for _, e := range patch.Match(patchBlocks(old), patchBlocks(now)) {
+		if e.Op == patch.OpMove {
+			moved[BlockID(e.ID)] = true
+		}
+	}
+	before := map[BlockID]*BlockView{}
+	for i := range old.Blocks {
+		before[old.Blocks[i].ID] = &old.Blocks[i]
+	}
+	changes := []BlockChange{}
+	for i := range now.Blocks {
+		b := &now.Blocks[i]
+		c := changeOf(before[b.ID], b)
+		delete(before, b.ID)
+		if c.Op == "" && moved[b.ID] {
+			c.Op = string(patch.OpMove)
+		}
+		if c.Op != "" || c.Outputs != "" || c.Was != c.Now {
+			changes = append(changes, c)
+		}
+	}
+	for i := range old.Blocks {
+		if b := &old.Blocks[i]; before[b.ID] != nil {
+			changes = append(changes, changeOf(b, nil))
+		}
+	}
+	return changes, nil
+}
+
+func changeOf(old, now *BlockView) BlockChange {
+	c := BlockChange{}
+	var was, is BlockView
+	switch {
+	case old == nil:
+		c.ID, c.Op, is = now.ID, string(patch.OpAppend), *now
+		c.Now = outcome(now)
+	case now == nil:
+		c.ID, c.Op, was = old.ID, string(patch.OpDelete), *old
+		c.Was = outcome(old)
+	default:
+		c.ID, was, is = now.ID, *old, *now
+		if old.Version != now.Version || old.Title != now.Title {
+			c.Op = string(patch.OpPatch)
+		}
+		c.Was, c.Now = outcome(old), outcome(now)
+	}
+	c.Diff = patch.Unified("a/"+string(c.ID), "b/"+string(c.ID), was.Source, is.Source, 3)
+	if old != nil && now != nil && now.Status != "new" {
+		c.Outputs = patch.Unified("a/"+string(c.ID)+" (output)", "b/"+string(c.ID)+" (output)", shown(old), shown(now), 3)
+	}
+	return c
+}
+
+// outcome is a status without how it was reached: whether a result was reused is no difference between two programs.
+func outcome(b *BlockView) string {
+	switch b.Status {
+	case "ran", "reused":
+		return "done"
+	}
+	return b.Status
+}
+
+// shown is what a block put out, as text.
+func shown(b *BlockView) string {
+	if e := errorText(b.Error); e != "" {
+		return Text(b.Outputs) + e + "\n"
+	}
+	return Text(b.Outputs)
+}
+
+func patchBlocks(s *Snapshot) []patch.Block {
+	blocks := make([]patch.Block, 0, len(s.Blocks))
+	for _, b := range s.Blocks {
+		blocks = append(blocks, patch.Block{ID: string(b.ID), Title: b.Title, Dialect: string(b.Dialect), Source: b.Source})
+	}
+	return blocks
+}

@@ -1,0 +1,261 @@
+package xstate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Snapshot is a program as it was after a step: which code was running, what each block read, wrote and put out, who
+// wrote it. It prints as JSON and does not change.
+type Snapshot struct {
+	Session string      `json:"session"`
+	Step    Entry       `json:"step"`
+	NextRun StepNumber  `json:"next_run,omitempty"` // when the step is an edit: the first run after it; 0 when there is none yet
+	Blocks  []BlockView `json:"blocks"`
+}
+
+// BlockView is one block of a Snapshot. What was recorded of its execution is of the last run at or before the step.
+type BlockView struct {
+	ID       BlockID          `json:"id"`
+	Index    int              `json:"index"`
+	Title    string           `json:"title,omitempty"`
+	Dialect  depgraph.Dialect `json:"dialect"`
+	Version  Digest           `json:"version"`
+	Source   string           `json:"source"`
+	Edited   StepNumber       `json:"edited"` // the step that gave it this version
+	EditedAt time.Time        `json:"edited_at"`
+	Origin   Origin           `json:"origin"` // of that step
+	Status   string           `json:"status"` // see StatusText
+	RanAt    StepNumber       `json:"ran_at,omitempty"`
+	Nodes    []NodeView       `json:"nodes"`
+	Outputs  []runner.Output  `json:"outputs"`
+	Error    *state.ExecError `json:"error"`
+	Marks    []string         `json:"marks,omitempty"`
+	Seconds  float64          `json:"seconds"` // that its nodes took when they were last executed
+}
+
+// NodeView is one node of a BlockView.
+type NodeView struct {
+	Name    string       `json:"node"` // as reasons name it: the block, or block#2 for the second of several
+	Status  string       `json:"status"`
+	Reason  state.Reason `json:"reason"`
+	Seconds float64      `json:"seconds"` // that it took when it was last executed
+	Code    Digest       `json:"code"`
+	Trace   Digest       `json:"trace,omitempty"`
+	Lost    bool         `json:"lost,omitempty"` // its trace is gone: reads, writes and outputs are not known
+	Reads   []AccessView `json:"reads"`
+	Writes  []AccessView `json:"writes"`
+}
+
+// AccessView is a key that a node read or wrote, with its value as far as that was described when it was recorded.
+type AccessView struct {
+	Key    Key              `json:"key"`
+	Digest Digest           `json:"digest"` // "": there was no value
+	Value  *state.ValueInfo `json:"value,omitempty"`
+	By     string           `json:"by,omitempty"` // of a read: the node that wrote it last; "" for the workspace or a builtin
+}
+
+// StatusText returns the name of a status: new, reused, ran, blocked or failed.
+func StatusText(s state.Status) string {
+	switch s {
+	case state.StatusReused:
+		return "reused"
+	case state.StatusRan:
+		return "ran"
+	case state.StatusBlocked:
+		return "blocked"
+	case state.StatusFailed:
+		return "failed"
+	}
+	return "new"
+}
+
+// Existing opens a session that there is; it makes none. An empty workspace is the one the session was made with.
+func (s *Store) Existing(ctx context.Context, name string, o SessionOptions) (*Session, error) {
+	meta, err := s.state.Session(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if o.Workspace == "" {
+		o.Workspace = meta.Workspace
+	}
+	return s.Session(ctx, name, o)
+}
+
+// At returns the program after step n with everything recorded of it. Nothing is executed, and no interpreter is needed.
+func (s *Session) At(ctx context.Context, n StepNumber) (*Snapshot, error) {
+	snap := &Snapshot{Session: s.name, Blocks: []BlockView{}}
+	if err := s.describeStep(ctx, n, snap); err != nil {
+		return nil, err
+	}
+	blocks, err := s.ProgramAt(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	edits := map[StepNumber]Step{}
+	last := map[Key]AccessView{} // who wrote a key last, so far
+	for i := range blocks {
+		v, err := s.view(i, &blocks[i], last)
+		if err != nil {
+			return nil, err
+		}
+		step, known := edits[v.Edited]
+		if !known && v.Edited > 0 {
+			if step, err = s.step(ctx, v.Edited); err != nil {
+				return nil, err
+			}
+			edits[v.Edited] = step
+		}
+		v.Origin, v.EditedAt = step.Origin, step.Time
+		snap.Blocks = append(snap.Blocks, v)
+	}
+	return snap, nil
+}
+
+// Block returns a block of the snapshot by its id.
+func (s *Snapshot) Block(id BlockID) (*BlockView, error) {
+	known := make([]string, 0, len(s.Blocks))
+	for i := range s.Blocks {
+		if s.Blocks[i].ID == id {
+			return &s.Blocks[i], nil
+		}
+		known = append(known, string(s.Blocks[i].ID))
+	}
+	return nil, &Error{Code: CodeNoBlock, Message: fmt.Sprintf("session %q has no block %q after step %d", s.Session, id, s.Step.Number),
+		Hint: "its blocks are: " + shorten(known)}
+}
+
+func (s *Session) describeStep(ctx context.Context, n StepNumber, snap *Snapshot) error {
+	if n == 0 {
+		return nil
+	}
+	step, err := s.step(ctx, n)
+	if err != nil {
+		return err
+	}
+	if snap.Step, err = s.entry(ctx, step); err != nil {
+		return err
+	}
+	if step.Kind == state.KindRun {
+		return nil
+	}
+	for next, err := range s.store.state.Steps(ctx, s.name, n+1, ^StepNumber(0)) {
+		if err != nil {
+			return err
+		}
+		if next.Kind == state.KindRun {
+			snap.NextRun = next.Number
+			break
+		}
+	}
+	return nil
+}
+
+// step returns one step without its changes.
+func (s *Session) step(ctx context.Context, n StepNumber) (Step, error) {
+	head, _, err := s.store.state.Head(ctx, s.name)
+	if err != nil {
+		return Step{}, err
+	}
+	if n == 0 || n > head {
+		return s.store.state.Step(ctx, s.name, n) // its error
+	}
+	for step, err := range s.store.state.Steps(ctx, s.name, n, n) {
+		return step, err
+	}
+	return s.store.state.Step(ctx, s.name, n)
+}
+
+// view describes one block; last is what was written before it, and after it what it wrote, too.
+func (s *Session) view(index int, b *runner.Block, last map[Key]AccessView) (BlockView, error) {
+	kept := b.Before
+	v := BlockView{ID: b.ID, Index: index, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Source: b.Source, Edited: kept.Edited,
+		Status: StatusText(kept.Status), Nodes: []NodeView{}, Outputs: []runner.Output{}, Error: kept.Err}
+	if kept.RanAt < kept.Edited {
+		return v, nil // it was edited since: its results are of another version
+	}
+	v.RanAt = kept.RanAt
+	for i, n := range kept.Nodes {
+		node, t, err := s.nodeView(nodeName(b.ID, i, len(kept.Nodes)), n, last)
+		if err != nil {
+			return v, err
+		}
+		v.Nodes = append(v.Nodes, node)
+		v.Seconds += node.Seconds
+		if t == nil {
+			continue
+		}
+		outputs, _, err := runner.Outputs(s.store.state, t)
+		if err != nil {
+			return v, err
+		}
+		v.Outputs = append(v.Outputs, outputs...)
+		if t.Err != nil {
+			v.Error = t.Err
+		}
+		for _, m := range t.Marks {
+			v.Marks = appendNew(v.Marks, m)
+		}
+	}
+	return v, nil
+}
+
+func (s *Session) nodeView(name string, n state.NodeResult, last map[Key]AccessView) (NodeView, *state.Trace, error) {
+	v := NodeView{Name: name, Status: StatusText(n.Status), Reason: n.Reason, Seconds: n.Seconds, Code: n.Code, Trace: n.Trace,
+		Reads: []AccessView{}, Writes: []AccessView{}}
+	if n.Trace == "" {
+		return v, nil, nil
+	}
+	t, ok, err := s.store.state.Trace(n.Trace)
+	if err != nil {
+		return v, nil, err
+	}
+	if !ok {
+		v.Lost = true
+		return v, nil, nil
+	}
+	v.Seconds = t.Seconds
+	for _, a := range t.Reads {
+		read := AccessView{Key: a.Key, Digest: a.Digest}
+		if w, ok := last[a.Key]; ok && w.Digest == a.Digest {
+			read.Value, read.By = w.Value, w.By
+		}
+		v.Reads = append(v.Reads, read)
+	}
+	for _, a := range t.Writes {
+		wrote := AccessView{Key: a.Key, Digest: a.Digest, Value: valueOf(&t, a.Key)}
+		v.Writes = append(v.Writes, wrote)
+		wrote.By = name
+		last[a.Key] = wrote
+	}
+	return v, &t, nil
+}
+
+func valueOf(t *state.Trace, k Key) *state.ValueInfo {
+	if info, ok := t.Info[k]; ok {
+		return &info
+	}
+	return nil
+}
+
+// nodeName names a node as reasons do.
+func nodeName(id BlockID, at, of int) string {
+	if of == 1 {
+		return string(id)
+	}
+	return fmt.Sprintf("%s#%d", id, at+1)
+}
+
+func appendNew(list []string, x string) []string {
+	for _, y := range list {
+		if y == x {
+			return list
+		}
+	}
+	return append(list, x)
+}

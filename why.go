@@ -1,0 +1,259 @@
+package xstate
+
+import (
+	"context"
+	"strings"
+
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Explanation tells why a block is as it is: what the last run did with each of its nodes and for what reason, and what
+// the next run would do.
+type Explanation struct {
+	Block   BlockID          `json:"block"`
+	Status  string           `json:"status"` // see StatusText; "new" when this version was not run yet
+	Edited  StepNumber       `json:"edited"`
+	Origin  Origin           `json:"origin"` // of the edit
+	RanAt   StepNumber       `json:"ran_at,omitempty"`
+	Pending string           `json:"pending,omitempty"` // "edited", "moved" or "deleted" in the file, and not recorded yet
+	Nodes   []NodeReason     `json:"nodes"`             // what the last run did
+	Next    []NodeReason     `json:"next"`              // what the next run would do; empty when that is not known
+	Error   *state.ExecError `json:"error"`
+}
+
+// NodeReason is one node with the reason for what became, or would become, of it.
+type NodeReason struct {
+	Name     string           `json:"node"`
+	Action   string           `json:"action"` // a status (ran, reused, …) or what a plan intends (run, maybe, reuse, block)
+	Reason   state.Reason     `json:"reason"`
+	WasValue *state.ValueInfo `json:"was_value,omitempty"` // what Reason.Was names, when that is recorded
+	NowValue *state.ValueInfo `json:"now_value,omitempty"`
+	Seconds  float64          `json:"seconds"`
+}
+
+// Why explains a block of the session as it is now. Blocks are those of the file, when there is one that may have been
+// edited since it was loaded; nil means the program as it is. A plan is made when an interpreter is known, for which none
+// is executed; planned is the reason when that cannot be.
+func (s *Session) Why(ctx context.Context, id BlockID, blocks []patch.Block) (x *Explanation, planned error, err error) {
+	head, _, err := s.store.state.Head(ctx, s.name)
+	if err != nil {
+		return nil, nil, err
+	}
+	snap, err := s.At(ctx, head)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := snap.Block(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	x = &Explanation{Block: b.ID, Status: b.Status, Edited: b.Edited, Origin: b.Origin, RanAt: b.RanAt, Error: b.Error, Nodes: []NodeReason{}, Next: []NodeReason{}}
+	values := &valueFinder{session: s, from: snap.runAt(b)}
+	for _, n := range b.Nodes {
+		r := NodeReason{Name: n.Name, Action: n.Status, Reason: n.Reason, Seconds: n.Seconds}
+		if err := values.add(ctx, &r); err != nil {
+			return nil, nil, err
+		}
+		x.Nodes = append(x.Nodes, r)
+	}
+	if blocks != nil {
+		x.Pending = pending(patch.Match(patchBlocks(snap), blocks), id)
+	}
+	plan, planned := s.Plan(ctx, blocks)
+	if planned != nil {
+		return x, planned, nil
+	}
+	values.from = head
+	for i := range plan.Blocks {
+		if plan.Blocks[i].ID != id {
+			continue
+		}
+		for j, n := range plan.Blocks[i].Nodes {
+			r := NodeReason{Name: nodeName(id, j, len(plan.Blocks[i].Nodes)), Action: string(n.Action), Reason: n.Reason, Seconds: n.Seconds}
+			if err := values.add(ctx, &r); err != nil {
+				return nil, nil, err
+			}
+			x.Next = append(x.Next, r)
+		}
+	}
+	return x, nil, nil
+}
+
+// runAt is the step whose values a block's reasons speak of.
+func (s *Snapshot) runAt(b *BlockView) StepNumber {
+	if b.RanAt > 0 {
+		return b.RanAt
+	}
+	return s.Step.Number
+}
+
+func pending(edits []patch.Edit, id BlockID) string {
+	for _, e := range edits {
+		if e.ID != string(id) {
+			continue
+		}
+		switch e.Op {
+		case patch.OpPatch:
+			return "edited"
+		case patch.OpMove:
+			return "moved"
+		case patch.OpDelete:
+			return "deleted"
+		}
+	}
+	return ""
+}
+
+// valueFinder looks for the descriptions of values by their digests, in the program after step from and in those of
+// the runs before it.
+type valueFinder struct {
+	session *Session
+	from    StepNumber
+	seen    map[StepNumber]map[state.Access]*state.ValueInfo
+}
+
+// valueSteps bounds how many steps back a value is looked for.
+const valueSteps = 64
+
+func (f *valueFinder) add(ctx context.Context, r *NodeReason) error {
+	if r.Reason.Key.Space() != "var" {
+		return nil
+	}
+	var err error
+	if r.NowValue, err = f.find(ctx, r.Reason.Key, r.Reason.Now); err != nil {
+		return err
+	}
+	r.WasValue, err = f.find(ctx, r.Reason.Key, r.Reason.Was)
+	return err
+}
+
+func (f *valueFinder) find(ctx context.Context, k Key, d Digest) (*state.ValueInfo, error) {
+	if d == state.Absent {
+		return nil, nil
+	}
+	for n := f.from; n > 0 && n+valueSteps > f.from; n-- {
+		values, err := f.at(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		if v := values[state.Access{Key: k, Digest: d}]; v != nil {
+			return v, nil
+		}
+	}
+	return nil, nil
+}
+
+// at returns the values that the blocks changed in step n wrote; for the first step looked at, those of all blocks.
+func (f *valueFinder) at(ctx context.Context, n StepNumber) (map[state.Access]*state.ValueInfo, error) {
+	if v, ok := f.seen[n]; ok {
+		return v, nil
+	}
+	if f.seen == nil {
+		f.seen = map[StepNumber]map[state.Access]*state.ValueInfo{}
+	}
+	found := map[state.Access]*state.ValueInfo{}
+	f.seen[n] = found
+	store := f.session.store.state
+	var nodes []state.NodeResult
+	if n == f.from {
+		blocks, err := store.ProgramAt(ctx, f.session.name, n)
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range blocks {
+			nodes = append(nodes, b.Nodes...)
+		}
+	}
+	step, err := store.Step(ctx, f.session.name, n)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range step.Changes {
+		if c.Block != nil {
+			nodes = append(nodes, c.Block.Nodes...)
+		}
+	}
+	for _, node := range nodes {
+		if node.Trace == "" {
+			continue
+		}
+		t, ok, err := store.Trace(node.Trace)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		for _, w := range t.Writes {
+			if info := valueOf(&t, w.Key); info != nil {
+				found[w] = info
+			}
+		}
+	}
+	return found, nil
+}
+
+// PlanNew is the plan of a program of which nothing is recorded: every block runs.
+func PlanNew(blocks []patch.Block) *Plan {
+	plan := &Plan{}
+	names := patch.Names(blocks)
+	for i, b := range blocks {
+		plan.Blocks = append(plan.Blocks, runner.PlanBlock{ID: BlockID(names[i]), Title: b.Title, Index: i, Action: runner.ActRun,
+			Reason: state.Reason{Code: runner.ReasonNew}})
+	}
+	return plan
+}
+
+// sentences say what the codes of reasons mean.
+var sentences = map[string]string{
+	runner.ReasonNew:     "this code was never run",
+	runner.ReasonCode:    "its code was edited",
+	runner.ReasonInput:   "what it reads has changed",
+	runner.ReasonSharing: "names it reads share objects in another way than before",
+	runner.ReasonMaybe:   "what it reads may come out different",
+	runner.ReasonLost:    "it was run, but its results are gone",
+	runner.ReasonRetry:   "it failed before in a way that may not happen again",
+	runner.ReasonLayout:  "its output cites lines, and those have moved",
+	runner.ReasonForced:  "it was asked for",
+	runner.ReasonReused:  "its code and all that it reads are as they were when its result was recorded",
+	runner.ReasonBlocked: "it needs what a failed block would have defined",
+	runner.ReasonSyntax:  "it is not valid Python",
+}
+
+// Sentence says a reason in words.
+func Sentence(r state.Reason) string {
+	text, ok := sentences[r.Code]
+	if !ok {
+		text = r.Code
+	}
+	switch {
+	case r.Code == runner.ReasonBlocked && r.By != "":
+		return "it needs what " + r.By + " would have defined"
+	case r.Key != "":
+		text = strings.Replace(text, "what it reads", keyText(r.Key)+", which it reads,", 1)
+	}
+	return text
+}
+
+// keyText says a key in words.
+func keyText(k Key) string {
+	switch k.Space() {
+	case "var":
+		return k.Name()
+	case "file":
+		return "the file " + k.Name()
+	case "dir":
+		return "the list of files in " + k.Name()
+	case "env":
+		return "the environment variable " + k.Name()
+	case "module":
+		return "the package " + k.Name()
+	case "rng":
+		return "the state of " + k.Name()
+	case "cwd":
+		return "the working directory"
+	}
+	return string(k)
+}
