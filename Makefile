@@ -3,9 +3,11 @@
 # make demo     the main job on real data; needs Go, a C compiler and python3, nothing else
 # make test     sets up what the tests need, then runs them all
 # make fuzz     every fuzz target for FUZZTIME
+# make readme   the session in README.md anew
 # make bench    times, as ratios to something measured in the same run
 
-PYTHONS  =          # interpreters to test with; empty: see .ci/venv
+# Interpreters to test with; none: see .ci/venv.
+PYTHONS  =
 FUZZTIME = 1m
 
 check: format vet lint
@@ -32,6 +34,9 @@ test:
 fuzz:
 	.ci/fuzz $(FUZZTIME)
 
+readme: build
+	.ci/readme bin/xstate
+
 bench:
 	go test -run '^$$' -bench . -benchtime 20x ./bench
 	go test -run '^$$' -bench 'Analyze$$|BareParse$$' ./depgraph | awk -f .ci/ratio.awk
@@ -39,4 +44,4 @@ bench:
 clean:
 	rm -rf bin build
 
-.PHONY: check format vet lint build demo test fuzz bench clean
+.PHONY: check format vet lint build demo test fuzz readme bench clean

@@ -7,7 +7,7 @@
 //
 // A harness needs six. A Store is a directory. It holds Sessions; a session is one program and its history. A Step is one
 // event of that history: an edit or a run, with its Origin. A Plan says what a run would execute, and why. An Outcome says
-// what became of a run.
+// what became of a run. A Snapshot says what was known after a step: code, reads, writes, outputs, who wrote it.
 //
 // # Promise
 //

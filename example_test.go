@@ -99,30 +99,36 @@ func ExampleSession_Plan() {
 	// b5 reuse reused
 }
 
-// Every step is kept: the program of any of them can be read again.
-func ExampleSession_ProgramAt() {
+// Every step is kept: which code was running then, what it read and wrote, what it put out, who wrote it.
+func ExampleSession_At() {
 	ctx := context.Background()
 	session, done := exampleSession(ctx, "x = 1", "print(x)")
 	defer done()
-	outcome, step, err := session.Run(ctx, runner.RunOptions{}, xstate.Origin{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Print(outcome.Blocks[1].Outputs[0].Text)
-	if _, err := session.Patch(ctx, "b1", "x = 2", xstate.Origin{Agent: "reviewer"}); err != nil {
-		log.Fatal(err)
-	}
-	for _, n := range []xstate.StepNumber{step.Number, step.Number + 1} {
-		blocks, err := session.ProgramAt(ctx, n)
+	run := func() xstate.StepNumber {
+		_, step, err := session.Run(ctx, runner.RunOptions{}, xstate.Origin{})
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("step %d: %s: %s (edited at step %d)\n", n, blocks[0].ID, blocks[0].Source, blocks[0].Before.Edited)
+		return step.Number
+	}
+	first := run()
+	if _, err := session.Patch(ctx, "b1", "x = 2", xstate.Origin{Agent: "reviewer"}); err != nil {
+		log.Fatal(err)
+	}
+	for _, n := range []xstate.StepNumber{first, run()} {
+		program, err := session.At(ctx, n)
+		if err != nil {
+			log.Fatal(err)
+		}
+		x, show := program.Blocks[0], program.Blocks[1]
+		fmt.Printf("step %d: %s: %s (edited at step %d, by %q)\n", n, x.ID, x.Source, x.Edited, x.Origin.Agent)
+		fmt.Printf("        %s printed %q\n", show.ID, show.Outputs[0].Text)
 	}
 	// Output:
-	// 1
-	// step 3: b1: x = 1 (edited at step 1)
-	// step 4: b1: x = 2 (edited at step 4)
+	// step 3: b1: x = 1 (edited at step 1, by "")
+	//         b2 printed "1\n"
+	// step 5: b1: x = 2 (edited at step 4, by "reviewer")
+	//         b2 printed "2\n"
 }
 
 // Load makes the program that of a file: what stayed keeps its id, and every difference is a step of its own.

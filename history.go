@@ -145,7 +145,7 @@ func changeOf(old, now *BlockView) BlockChange {
 		}
 		c.Was, c.Now = outcome(old), outcome(now)
 	}
-	c.Diff = patch.Unified("a/"+string(c.ID), "b/"+string(c.ID), was.Source, is.Source, 3)
+	c.Diff = patch.Unified("a/"+string(c.ID), "b/"+string(c.ID), lined(was.Source), lined(is.Source), 3)
 	if old != nil && now != nil && now.Status != "new" {
 		c.Outputs = patch.Unified("a/"+string(c.ID)+" (output)", "b/"+string(c.ID)+" (output)", shown(old), shown(now), 3)
 	}
@@ -175,4 +175,12 @@ func patchBlocks(s *Snapshot) []patch.Block {
 		blocks = append(blocks, patch.Block{ID: string(b.ID), Title: b.Title, Dialect: string(b.Dialect), Source: b.Source})
 	}
 	return blocks
+}
+
+// lined ends the last line of a source: blocks have none there, and a diff would say so each time.
+func lined(source string) string {
+	if source == "" {
+		return ""
+	}
+	return source + "\n"
 }

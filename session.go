@@ -300,7 +300,7 @@ func sameResult(before *state.Block, now *state.Block) bool {
 			return false
 		}
 	}
-	return before.Status <= state.StatusRan
+	return before.Status == state.StatusReused || before.Status == state.StatusRan // new: the version was never said to be done
 }
 
 // Summarize counts a run.

@@ -20,7 +20,7 @@ type Difference struct {
 	What  string   `json:"what"`            // "status", "output", "error", "value NAME" or "file NAME"
 	Have  string   `json:"have"`            // incrementally
 	Want  string   `json:"want"`            // from scratch
-	Marks []string `json:"marks,omitempty"` // why the block may differ from run to run: "clock", "network", …
+	Marks []string `json:"marks,omitempty"` // why it may differ from run to run: "clock", "network", …; nil: it must not
 }
 
 func (d Difference) String() string {
@@ -67,7 +67,9 @@ func Compare(have, want *Outcome) []Difference {
 		if x != y {
 			d := Difference{What: what, Have: x, Want: y}
 			if b != nil {
-				d.Block, d.Marks = b.ID, b.Marks
+				d.Block, d.Marks = b.ID, b.Taint
+			} else {
+				d.Marks = have.Tainted[what]
 			}
 			found = append(found, d)
 		}

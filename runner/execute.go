@@ -160,7 +160,7 @@ func (x *execution) request() runRequest {
 	}
 	req := runRequest{
 		Op: "run", Uses: append([]string{}, uses...), Node: n.id(), Filename: n.unit.filename(), Line: n.facts.Line, Future: n.future,
-		Expr: n.facts.Expr && n.last, Quiet: n.quiet(), Last: n.last,
+		Expr: n.facts.Expr && n.last, Quiet: n.quiet(), Last: n.last, Def: n.facts.Kind == depgraph.KindDef || n.facts.Kind == depgraph.KindClass,
 	}
 	for _, d := range n.facts.Dynamic {
 		if !d.Later && !observedDynamic[d.What] {
@@ -244,9 +244,8 @@ func (x *execution) settle(ctx context.Context) (*state.StoredTrace, error) {
 	if err := x.reads(&t, writes); err != nil {
 		return nil, err
 	}
-	if x.reply.Located || x.result.Error != nil && len(x.result.Error.Traceback) > 0 {
-		t.Layout = x.node.layout
-	}
+	t.Cites = x.reply.Cites
+	t.Layout = layoutOf(x.walk.units, t.Cites)
 	if t.Outputs, err = putOutputs(x.walk.e.cfg.Store, merge(x.outputs)); err != nil {
 		return nil, err
 	}
@@ -525,6 +524,9 @@ func (x *execution) follow(after *position, t *state.Trace) {
 		m.environ[depgraph.Key("env:"+name)] = value
 	}
 	m.figures = after.get(figuresKey).digest
+	if x.node.facts.Kind == depgraph.KindDef {
+		m.layouts[x.node.facts.Defines[0]] = x.node.layout
+	}
 }
 
 // keep stores the values that the node wrote, as far as that is worth it.

@@ -218,6 +218,7 @@ type (
 		Expr     bool     `json:"expr,omitempty"`
 		Quiet    bool     `json:"quiet,omitempty"`
 		Last     bool     `json:"last,omitempty"`
+		Def      bool     `json:"definition,omitempty"` // the node only defines: the code nested in it does not run
 		Uses     []string `json:"uses"`
 		Imports  []string `json:"imports,omitempty"`
 	}
@@ -238,7 +239,7 @@ type (
 		Marks        []string                `json:"marks"`
 		Figures      bool                    `json:"figures"`
 		HadFigures   bool                    `json:"had_figures"`
-		Located      bool                    `json:"located"`
+		Cites        []string                `json:"cites"`
 	}
 	runWrite struct {
 		Name    string          `json:"name"`

@@ -15,12 +15,14 @@ type mirror struct {
 	hidden  map[depgraph.Key]entry   // rng, conf, cwd: absent is pristine
 	environ map[depgraph.Key]*string // variables that differ from the base; nil: unset
 	figures state.Digest             // display:figures
+	layouts map[string]state.Digest  // function → layout of the definition that the bound object was made from
 	classes map[state.Digest]bool    // classes of the program that the kernel can name
 }
 
 func newMirror() mirror {
 	return mirror{bound: map[string]joint{}, parked: map[joint][]string{}, hidden: map[depgraph.Key]entry{},
-		environ: map[depgraph.Key]*string{}, classes: map[state.Digest]bool{}}
+		environ: map[depgraph.Key]*string{}, classes: map[state.Digest]bool{},
+		layouts: map[string]state.Digest{}}
 }
 
 // isGroup reports whether j names a group of several names: their digests are SHA-256, those of single values are not.

@@ -72,7 +72,7 @@ type choice struct {
 }
 
 // choose looks for a trace of n that holds at p.
-func (e *Engine) choose(p *position, n *node, nodes []*node) (choice, error) {
+func (e *Engine) choose(p *position, n *node, units []*unit, nodes []*node) (choice, error) {
 	traces, err := e.traces(n.code)
 	if err != nil {
 		return choice{}, err
@@ -84,7 +84,7 @@ func (e *Engine) choose(p *position, n *node, nodes []*node) (choice, error) {
 		if _, _, ok := p.mismatch(&t.Trace); !ok {
 			continue
 		}
-		if t.Layout != "" && t.Layout != n.layout {
+		if t.Layout != layoutOf(units, t.Cites) {
 			moved = true
 			continue
 		}
@@ -201,7 +201,7 @@ func (e *Engine) Plan(ctx context.Context, blocks []Block) (*Plan, error) {
 			acts[i] = pn
 			continue
 		}
-		c, err := e.choose(p, n, nodes)
+		c, err := e.choose(p, n, units, nodes)
 		if err != nil {
 			return nil, err
 		}

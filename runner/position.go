@@ -23,6 +23,7 @@ type entry struct {
 	digest state.Digest
 	writer int              // index of the node that wrote it; -1: the base
 	info   *state.ValueInfo // of a var key that has a value; nil otherwise
+	marks  []string         // why it may differ from run to run: those of its writer and of all that it rests on
 }
 
 // poison marks the digest of a key that a failed node would have written; what follows is the block that failed.
@@ -240,6 +241,27 @@ func (p *position) apply(i int, t *state.Trace) {
 	}
 	for _, s := range t.After {
 		p.shares[pair{s[0], s[1]}] = state.Digest(s[2])
+	}
+}
+
+// taint returns the marks of a trace and of everything it read.
+func (p *position) taint(t *state.Trace) []string {
+	marks := slices.Clone(t.Marks)
+	for _, a := range t.Reads {
+		for _, m := range p.get(a.Key).marks {
+			marks = appendNew(marks, m)
+		}
+	}
+	return marks
+}
+
+// mark gives what t wrote its marks.
+func (p *position) mark(t *state.Trace, marks []string) {
+	for _, w := range t.Writes {
+		if e, ok := p.keys[w.Key]; ok && len(marks) > 0 {
+			e.marks = marks
+			p.keys[w.Key] = e
+		}
 	}
 }
 

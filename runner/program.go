@@ -35,7 +35,7 @@ type node struct {
 	at     int // in the block
 	facts  *depgraph.Node
 	code   state.Digest // names its traces
-	layout state.Digest // names its exact text and place in the block
+	layout state.Digest // names its exact text and place in its block
 	last   bool         // of its block
 	future []string     // features of __future__ in force
 }
@@ -117,6 +117,20 @@ func syntaxError(b Block, err error) *state.ExecError {
 	}
 	e.Traceback = append(e.Traceback, "SyntaxError: "+bad.Msg)
 	return e
+}
+
+// layoutOf digests the exact text of the blocks cited, so that a result that cites their lines holds only for it.
+func layoutOf(units []*unit, cited []string) state.Digest {
+	if len(cited) == 0 {
+		return state.Absent
+	}
+	var b strings.Builder
+	for _, u := range units {
+		if u.facts != nil && slices.Contains(cited, u.filename()) {
+			fmt.Fprintf(&b, "%q %q\n", u.filename(), u.facts.Code)
+		}
+	}
+	return state.DigestOf([]byte(b.String()))
 }
 
 func (n *node) text() []byte { return n.unit.facts.Code[n.facts.Start:n.facts.End] }

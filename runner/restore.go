@@ -71,18 +71,20 @@ func (w *walk) makeWay(ctx context.Context, p *position) error {
 	req := bindRequest{Op: "bind"}
 	for _, j := range slices.Sorted(maps.Keys(groups)) {
 		for _, set := range parts(j, groups[j]) {
-			keep := true
+			keep, stale := true, false
 			for _, name := range set {
 				if e := p.keys[depgraph.Var(name)]; e.digest == state.Absent {
 					keep = false
 				} else if now, _ := p.joint(name); now != j {
 					keep = false
+				} else if n := w.definition(p, name); n != nil && m.layouts[name] != n.layout {
+					keep, stale = false, true
 				}
 			}
 			if keep {
 				continue
 			}
-			if _, twice := m.parked[j]; !twice {
+			if _, twice := m.parked[j]; !twice && !stale {
 				req.Park = append(req.Park, parkItem{j, set})
 				m.parked[j] = set
 			}
@@ -97,6 +99,23 @@ func (w *walk) makeWay(ctx context.Context, p *position) error {
 	}
 	_, err := w.e.kernel.request(ctx, req, nil, nil, nil)
 	return err
+}
+
+// current reports whether a parked function was made from its definition as it reads now.
+func (w *walk) current(p *position, names []string) bool {
+	n := w.definition(p, names[0])
+	return len(names) > 1 || n == nil || w.e.mirror.layouts[names[0]] == n.layout
+}
+
+// definition returns the node that defines the function bound to name at p, if it is one whose definition calls nothing.
+// Such a function is made by running its definition rather than loaded: then its lines are those of the text as it is.
+func (w *walk) definition(p *position, name string) *node {
+	if e := p.keys[depgraph.Var(name)]; e.writer >= 0 && e.writer < len(w.nodes) {
+		if n := w.nodes[e.writer]; n.facts.Kind == depgraph.KindDef && n.facts.Defines[0] == name {
+			return n
+		}
+	}
+	return nil
 }
 
 // parts splits the names bound in groups of one joint digest into the groups: names that hold equal values but share
@@ -158,7 +177,7 @@ func (w *walk) closure(p *position, wanted []string) []string {
 // bindGroup binds one group from what is parked or stored. It returns the node to run again if it cannot, else -1.
 func (w *walk) bindGroup(ctx context.Context, p *position, at int, j joint, names []string) (int, error) {
 	m := &w.e.mirror
-	if parked, ok := m.parked[j]; ok && slices.Equal(parked, names) {
+	if parked, ok := m.parked[j]; ok && slices.Equal(parked, names) && w.current(p, names) {
 		delete(m.parked, j)
 		for _, n := range names {
 			m.bound[n] = j
@@ -169,6 +188,9 @@ func (w *walk) bindGroup(ctx context.Context, p *position, at int, j joint, name
 	writer := -1
 	for _, n := range names {
 		writer = max(writer, p.keys[depgraph.Var(n)].writer)
+	}
+	if len(names) == 1 && w.definition(p, names[0]) != nil {
+		return writer, nil
 	}
 	v, ok, err := w.e.cfg.Store.Value(state.Digest(j))
 	if err != nil || !ok || v.Blob == "" {
@@ -258,7 +280,9 @@ func (w *walk) rebuild(ctx context.Context, i int) error {
 		return fmt.Errorf("runner: internal error: node %d is to be rebuilt but has no result", i)
 	}
 	debugf("kernel", "rebuild %s", w.nodes[i].id())
-	w.restored++
+	if w.nodes[i].facts.Kind == depgraph.KindStatement {
+		w.restored++
+	}
 	t, err := w.executeAt(ctx, i, w.positionAt(i), false)
 	if err != nil {
 		return err

@@ -31,8 +31,9 @@ type Event struct {
 // NodeOutcome is what became of a node.
 type NodeOutcome struct {
 	state.NodeResult
-	Line  int     // 1-based in the block
-	Saved float64 // recorded cost, when reused
+	Line  int      // 1-based in the block
+	Saved float64  // recorded cost, when reused
+	Taint []string // marks of the node and of all that its inputs rest on
 	t     *state.Trace
 }
 
@@ -45,7 +46,8 @@ type BlockOutcome struct {
 	Err     *state.ExecError
 	Seconds float64
 	Saved   float64
-	Marks   []string
+	Marks   []string // why its nodes may come out otherwise each time: "clock", "network", …
+	Taint   []string // its marks and those of all that its inputs rest on
 	Nodes   []NodeOutcome
 }
 
@@ -58,6 +60,7 @@ type Outcome struct {
 	Stopped  error                   // why the run ended early: interrupted; nil when it did not
 	Values   map[string]state.Digest // name → digest after the last node
 	Files    map[string]state.Digest // file written → digest after the last node
+	Tainted  map[string][]string     // of "value NAME" and "file NAME": why they may differ from run to run
 }
 
 // errRestart says that a trace in use turned out not to hold; the walk begins again with what is known now.
@@ -146,7 +149,7 @@ func (w *walk) node(ctx context.Context, i int) error {
 		return nil
 	}
 	if t := w.ran[i]; t != nil { // executed before the walk began again
-		if _, _, ok := w.pos.mismatch(&t.Trace); ok {
+		if _, _, ok := w.pos.mismatch(&t.Trace); ok && t.Code == n.code {
 			w.take(i, t, state.StatusRan, w.reasons[i])
 			out.Seconds = w.spent[i]
 			return nil
@@ -157,7 +160,7 @@ func (w *walk) node(ctx context.Context, i int) error {
 		c.reason.Code = ReasonForced
 	} else {
 		var err error
-		if c, err = w.e.choose(w.pos, n, w.nodes); err != nil {
+		if c, err = w.e.choose(w.pos, n, w.units, w.nodes); err != nil {
 			return err
 		}
 	}
@@ -196,6 +199,7 @@ func (w *walk) event(ev Event) {
 func (w *walk) take(i int, t *state.StoredTrace, status state.Status, reason state.Reason) {
 	n, out := w.nodes[i], &w.outcomes[i]
 	out.Trace, out.Reason, out.Status, out.t = t.Digest, reason, status, &t.Trace
+	out.Taint = w.pos.taint(&t.Trace)
 	if t.Err != nil {
 		if status == state.StatusReused {
 			out.Saved = t.Seconds
@@ -206,6 +210,7 @@ func (w *walk) take(i int, t *state.StoredTrace, status state.Status, reason sta
 		return
 	}
 	w.pos.apply(i, &t.Trace)
+	w.pos.mark(&t.Trace, out.Taint)
 }
 
 // block marks node i as blocked by a failed block.
@@ -230,7 +235,7 @@ func (w *walk) blockedByName(t *state.StoredTrace) string {
 }
 
 func (w *walk) outcome() *Outcome {
-	o := &Outcome{Restored: w.restored, Values: map[string]state.Digest{}, Files: map[string]state.Digest{}}
+	o := &Outcome{Restored: w.restored, Values: map[string]state.Digest{}, Files: map[string]state.Digest{}, Tainted: map[string][]string{}}
 	for k, e := range w.pos.keys {
 		if _, bad := e.poisoned(); bad || e.digest == state.Absent && k.Space() == "var" {
 			continue
@@ -238,8 +243,10 @@ func (w *walk) outcome() *Outcome {
 		switch k.Space() {
 		case "var":
 			o.Values[k.Name()] = e.digest
+			o.Tainted["value "+k.Name()] = e.marks
 		case "file":
 			o.Files[k.Name()] = e.digest
+			o.Tainted["file "+k.Name()] = e.marks
 		}
 	}
 	for _, u := range w.units {
@@ -282,6 +289,9 @@ func (w *walk) blockOutcome(u *unit) BlockOutcome {
 		}
 		for _, m := range out.t.Marks {
 			b.Marks = appendNew(b.Marks, m)
+		}
+		for _, m := range out.Taint {
+			b.Taint = appendNew(b.Taint, m)
 		}
 	}
 	b.Outputs = merge(b.Outputs)

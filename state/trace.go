@@ -41,7 +41,8 @@ type Trace struct {
 	Outputs Digest                     `cbor:"outputs,omitempty"` // blob of the output events, see runner
 	Err     *ExecError                 `cbor:"err,omitempty"`
 	Marks   []string                   `cbor:"marks,omitempty"`  // why the node is volatile or its reads inexact: "clock", "network", …
-	Layout  Digest                     `cbor:"layout,omitempty"` // when set, the trace holds only for exactly this text (its outputs cite lines)
+	Cites   []string                   `cbor:"cites,omitempty"`  // blocks whose lines its outputs or its error cite, sorted
+	Layout  Digest                     `cbor:"layout,omitempty"` // digest of the exact text of those blocks: the trace holds only for it
 	Seconds float64                    `cbor:"seconds"`
 	At      time.Time                  `cbor:"at"`
 	Info    map[depgraph.Key]ValueInfo `cbor:"info,omitempty"`

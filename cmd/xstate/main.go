@@ -25,7 +25,7 @@ func run(args []string, in io.Reader, out, errOut io.Writer) (code int) {
 			code = a.ui.fail(fmt.Errorf("internal error: %v", r))
 		}
 	}()
-	ctx, stop := interruptible(context.Background())
+	ctx, stop := a.interruptible(context.Background())
 	defer stop()
 	root := a.root()
 	root.SetArgs(args)
@@ -39,11 +39,17 @@ func run(args []string, in io.Reader, out, errOut io.Writer) (code int) {
 	return a.ui.fail(err)
 }
 
-// interruptible returns a context that the first interrupt cancels; the second ends the process at once.
-func interruptible(parent context.Context) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	return ctx, stop
+// interruptible returns a context that the first interrupt cancels, as does the end of the terminal; the second ends the
+// process at once.
+func (a *app) interruptible(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	told := context.AfterFunc(ctx, func() {
+		stop()
+		if a.ui.errTerminal {
+			a.ui.talk("stops what runs; once more ends it at once")
+		}
+	})
+	return ctx, func() { told(); stop() }
 }
 
 // app is what the verbs share.
@@ -75,11 +81,12 @@ Every step is kept: what code was running then, what it read, wrote and printed,
 			}
 			return &usageError{err: err, hint: "xstate --help lists the verbs; to run a file: xstate run FILE"}
 		},
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		PersistentPreRun:  func(*cobra.Command, []string) { a.entered = true },
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
+		SuggestionsMinimumDistance: 2,
+		SilenceErrors:              true,
+		SilenceUsage:               true,
+		PersistentPreRun:           func(*cobra.Command, []string) { a.entered = true },
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		CompletionOptions:          cobra.CompletionOptions{HiddenDefaultCmd: false},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &usageError{err: err, hint: cmd.CommandPath() + " --help lists the flags"}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,8 +23,8 @@ type progress struct {
 	expect  float64
 	running bool
 
-	streamed map[xstate.BlockID]string // what of a block's output was shown while it ran
-	ended    bool                      // the last of it ended its line
+	streamed map[xstate.BlockID]*strings.Builder // what of a block's output was shown while it ran
+	ended    bool                                // the last of it ended its line
 	done     chan struct{}
 	stopped  sync.WaitGroup
 }
@@ -32,7 +33,7 @@ const tick = 100 * time.Millisecond
 
 func newProgress(u *ui) *progress {
 	return &progress{ui: u, places: map[xstate.BlockID]int{}, names: map[xstate.BlockID]string{}, now: time.Now,
-		streamed: map[xstate.BlockID]string{}, ended: true, done: make(chan struct{})}
+		streamed: map[xstate.BlockID]*strings.Builder{}, ended: true, done: make(chan struct{})}
 }
 
 // live says that output is shown as it comes.
@@ -106,10 +107,11 @@ func (p *progress) event(e runner.Event) {
 		return
 	}
 	head := ""
-	if _, begun := p.streamed[e.Block]; !begun {
+	if p.streamed[e.Block] == nil {
 		head = title(p.ui, p.places[e.Block], e.Block, p.names[e.Block]) + "\n"
+		p.streamed[e.Block] = &strings.Builder{}
 	}
-	p.streamed[e.Block] += text
+	p.streamed[e.Block].WriteString(text)
 	p.ui.write(head + text)
 	p.mu.Lock()
 	p.ended = text[len(text)-1] == '\n'

@@ -101,7 +101,7 @@ func reasonText(r state.Reason) string {
 // title renders a block's place and name: [3] clean.
 func title(u *ui, index int, id xstate.BlockID, title string) string {
 	text := fmt.Sprintf("[%d] %s", index+1, u.bold(string(id)))
-	if title != "" && title != string(id) {
+	if title != "" && strings.ReplaceAll(strings.ToLower(title), " ", "-") != strings.ToLower(string(id)) {
 		text += u.faint(" " + title)
 	}
 	return text

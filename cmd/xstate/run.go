@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,7 +49,7 @@ whole program from top to bottom; --verify does that, too, and compares.`,
 	flags.BoolVar(&f.all, "all", false, "print the output of reused blocks, too")
 	flags.BoolVar(&f.verify, "verify", false, "then run everything from scratch and compare; effects outside the folder fire again")
 	flags.BoolVar(&f.fresh, "fresh", false, "reuse nothing: execute every block")
-	flags.DurationVar(&f.timeout, "timeout", 0, "stop a block that runs longer than this `DURATION`, such as 30s or 5m")
+	flags.DurationVar(&f.timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`, such as 30s or 5m")
 	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH` (default: $XSTATE_PYTHON, $VIRTUAL_ENV, .venv beside the file, python3)")
 	flags.StringVar(&a.session, "session", "", "the session's `NAME` (default: the file's)")
 	flags.StringVar(&f.origin.Agent, "agent", "", "who made the edits")
@@ -140,29 +141,34 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 	out, step, err := session.Run(ctx, o, f.origin)
 	p.stop()
 	if err != nil {
-		return a.unrecorded(err, len(edits))
+		if out != nil && !a.ui.json {
+			a.printRun(out, step, p, f.all) // it ran, but could not be recorded
+		}
+		return a.unrecorded(err, out, len(edits))
+	}
+	if !a.ui.json {
+		a.printRun(out, step, p, f.all)
 	}
 	var verified *verifyDocument
 	if f.verify && out.Stopped == nil {
-		if verified, err = verify(ctx, session, out, f.timeout); err != nil {
+		if verified, err = a.verify(ctx, session, step.Number, out, f.timeout); err != nil {
 			return err
 		}
 	}
 	if a.ui.json {
-		err = a.ui.document(documentOf(session.Name(), step, edits, out, verified, store.State().Notices()))
-	} else {
-		a.printRun(out, step, p, f.all)
-		a.printVerified(verified)
-	}
-	if err != nil {
-		return err
+		if err := a.ui.document(documentOf(session.Name(), step, edits, out, verified, store.State().Notices())); err != nil {
+			return err
+		}
 	}
 	return answer(out, verified)
 }
 
-// unrecorded tells, of a run that could not begin, what is kept all the same.
-func (a *app) unrecorded(err error, edits int) error {
-	if edits > 0 && !errors.Is(err, context.Canceled) {
+// unrecorded tells, of a run that could not begin or not be recorded, what is kept all the same.
+func (a *app) unrecorded(err error, out *xstate.Outcome, edits int) error {
+	switch {
+	case out != nil:
+		a.ui.talk("the run could not be recorded; the history is as it was before it")
+	case edits > 0 && !errors.Is(err, context.Canceled):
 		a.ui.talk("%s of the file recorded; nothing was run", plural(edits, "edit"))
 	}
 	return err
@@ -284,9 +290,11 @@ func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
 	if b.Seconds > 0 {
 		head += " " + seconds(b.Seconds)
 	}
-	head += a.ui.faint("  (" + reasonText(b.Reason) + ")")
+	if reasonText(b.Reason) != status {
+		head += a.ui.faint("  (" + reasonText(b.Reason) + ")")
+	}
 	body := outputs(b.Outputs, nil)
-	if streamed, ok := p.streamed[b.ID]; ok && strings.TrimRight(streamed, "\n") == strings.TrimRight(body, "\n") {
+	if streamed := p.streamed[b.ID]; streamed != nil && strings.TrimRight(streamed.String(), "\n") == strings.TrimRight(body, "\n") {
 		body = "" // it was shown while the block ran
 	}
 	if b.Err != nil {
@@ -296,9 +304,18 @@ func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
 	a.ui.text(body)
 }
 
-func verify(ctx context.Context, s *xstate.Session, have *xstate.Outcome, timeout time.Duration) (*verifyDocument, error) {
+func (a *app) verify(ctx context.Context, s *xstate.Session, step xstate.StepNumber, have *xstate.Outcome, timeout time.Duration) (*verifyDocument, error) {
+	if a.ui.errTerminal && !a.ui.quiet && !a.ui.json {
+		a.ui.progress("xstate: runs everything from scratch, to verify")
+	}
 	found, err := s.Verify(ctx, have, runner.RunOptions{Timeout: timeout})
+	if ctx.Err() != nil {
+		return nil, &state.Error{Code: codeInterrupted, Message: fmt.Sprintf("interrupted while verifying; the run is kept as step %d", step), Hint: "run it again with --verify"}
+	}
 	if err != nil {
+		return nil, err
+	}
+	if found, err = s.Attribute(ctx, step, found); err != nil {
 		return nil, err
 	}
 	v := &verifyDocument{Blocks: len(have.Blocks), Differences: []xstate.Difference{}, Explained: []xstate.Difference{}}
@@ -310,15 +327,15 @@ func verify(ctx context.Context, s *xstate.Session, have *xstate.Outcome, timeou
 		}
 	}
 	v.Equal = len(found) == 0
+	if !a.ui.json {
+		a.printVerified(v)
+	}
 	return v, nil
 }
 
 func (a *app) printVerified(v *verifyDocument) {
-	if v == nil {
-		return
-	}
 	for _, d := range v.Explained {
-		a.ui.talk("block %s differs from a run from scratch in its %s, which is explained: volatile (%s)", d.Block, d.What, strings.Join(d.Marks, ", "))
+		a.ui.talk("block %s, %s: differs from a run from scratch, which is explained: volatile (%s)", d.Block, d.What, strings.Join(d.Marks, ", "))
 	}
 	if len(v.Differences) == 0 {
 		text := "equal to a run from scratch"

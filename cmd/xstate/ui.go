@@ -162,7 +162,7 @@ func (u *ui) style(code, text string) string {
 func seconds(s float64) string {
 	switch {
 	case s < 0.0005:
-		return "0 ms"
+		return "<1 ms"
 	case s < 0.0995:
 		return fmt.Sprintf("%.0f ms", s*1000)
 	case s < 9.995:

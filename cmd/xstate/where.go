@@ -178,7 +178,20 @@ func (o *opened) blocks() []patch.Block {
 }
 
 // open opens the session that the user names, or the only one, for looking at it.
-func (a *app) open(ctx context.Context, python string) (*opened, error) {
+func (a *app) open(ctx context.Context) (*opened, error) {
+	return a.openWith(ctx, state.Options{ReadOnly: true}, "")
+}
+
+// openToPlan opens it for a plan, which remembers what it learns of interpreters and files where it can.
+func (a *app) openToPlan(ctx context.Context, python string) (*opened, error) {
+	o, err := a.openWith(ctx, state.Options{}, python)
+	if state.CodeOf(err) == state.CodeReadOnly {
+		return a.openWith(ctx, state.Options{ReadOnly: true}, python)
+	}
+	return o, err
+}
+
+func (a *app) openWith(ctx context.Context, options state.Options, python string) (*opened, error) {
 	folder, err := os.Getwd()
 	if err != nil {
 		return nil, err
@@ -190,7 +203,7 @@ func (a *app) open(ctx context.Context, python string) (*opened, error) {
 	if !found {
 		return nil, noStore(dir)
 	}
-	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{ReadOnly: true}})
+	store, err := xstate.Open(ctx, dir, xstate.Options{State: options})
 	if err != nil {
 		return nil, err
 	}

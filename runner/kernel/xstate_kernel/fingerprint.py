@@ -10,6 +10,7 @@ and the global names that their code may load.
 What cannot be named by content (generators, sockets, locks, drawings) is *opaque*: the engine then names it by
 lineage, and assumes that whoever reads it changes it.
 """
+import ast
 import copyreg
 import dis
 import enum
@@ -569,6 +570,38 @@ def _annotations(f):
 
 
 _code_digests = {}
+
+
+def flatten(code, source, flags):
+    """Gives the code objects nested in code the digest they would have if all of the source stood on one line.
+
+    Bytecode depends on layout: from 3.13 on two loads become one instruction only where they stand on one line.
+    """
+    if not any(isinstance(k, types.CodeType) for k in code.co_consts):
+        return
+    tree = compile(source, "", "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+    for node in ast.walk(tree):
+        if hasattr(node, "lineno"):
+            node.lineno = node.end_lineno = 1
+            node.col_offset = node.end_col_offset = 0
+    _pair(code, compile(tree, "", "exec", flags, dont_inherit=True))
+
+
+def _pair(code, flat):
+    inner = [k for k in code.co_consts if isinstance(k, types.CodeType)]
+    flats = [k for k in flat.co_consts if isinstance(k, types.CodeType)]
+    if [k.co_name for k in inner] != [k.co_name for k in flats]:
+        return
+    for a, b in zip(inner, flats):
+        _pair(a, b)
+        _code_digests[a] = _code_digest(b)
+
+
+def known_digest(code, digest=None):
+    """Returns the digest of a code object; sets it first when one is given (for code that was stored)."""
+    if digest is not None:
+        _code_digests.setdefault(code, digest)
+    return _code_digest(code)
 
 
 def _code_digest(c):

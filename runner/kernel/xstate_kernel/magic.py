@@ -1,6 +1,6 @@
 """__xstate__: what the translated magics and shell escapes of notebooks call."""
+import io
 import os
-import shlex
 import subprocess
 import sys
 import time
@@ -15,9 +15,36 @@ class Magic:
         """Line magics that only configure a front end: nothing to do here."""
         if name == "matplotlib" and args and "inline" not in args and args not in ("agg", "notebook", "widget", "ipympl"):
             sys.stderr.write("figures are captured, not shown in a window\n")
+        if name in ("who", "who_ls", "whos"):
+            return self.who()
+        if name in ("reset", "reset_selective"):
+            return self.reset()
+        if name == "run":
+            return self.run_file(args)
+        if name == "ls":
+            return self.system("ls " + args)
         if name == "pylab":
             exec("import numpy\nimport matplotlib\nfrom matplotlib import pylab, mlab, pyplot\nnp = numpy\nplt = pyplot\n"
                  "from pylab import *\nfrom numpy import *", self._namespace)
+
+    def cell_magic(self, name, args, body):
+        """Cell magics whose body is not Python and that only show something."""
+        media = {"html": "text/html", "HTML": "text/html", "javascript": "application/javascript", "js": "application/javascript",
+                 "latex": "text/latex", "markdown": "text/markdown", "svg": "image/svg+xml", "SVG": "image/svg+xml"}.get(name)
+        if media is not None:
+            self._recorder.rich("display", {"text/plain": "<%s>" % name, media: body})
+        elif name in ("perl", "ruby", "script"):
+            self._run((args.split() if name == "script" else [name]) + ["-e" if name != "script" else "-c", body])
+        else:
+            raise ValueError("the cell magic %%%%%s is not supported" % name)
+
+    def clock(self):
+        return time.perf_counter(), time.process_time()
+
+    def timed(self, start, value):
+        self._mark("clock")
+        _report(*start)
+        return value
 
     def time(self):
         self._mark("clock")
@@ -25,30 +52,35 @@ class Magic:
 
     def cell_time(self):
         self._mark("clock")
-        self._cell_start = (time.perf_counter(), time.process_time())
+        self._cell_start = self.clock()
 
     def end_cell(self):
         start, self._cell_start = self._cell_start, None
         if start is not None:
             _report(*start)
 
-    def timeit(self, what, *args, **kwargs):
+    def timeit(self, code, opts=""):
         import timeit
         self._mark("clock")
-        timer = timeit.Timer(what, globals=self._namespace) if isinstance(what, str) else timeit.Timer(what)
-        number, taken = timer.autorange()
-        best = min([taken] + timer.repeat(2, number)) / number
+        timer = timeit.Timer(code, globals=self._namespace)
+        options = opts.split() if isinstance(opts, str) else list(opts)
+        number = _option(options, "-n")
+        repeat = _option(options, "-r") or 3
+        if number is None:
+            number, _ = timer.autorange()
+        best = min(timer.repeat(repeat, number)) / number
         unit, scale = next((u, s) for u, s in (("s", 1), ("ms", 1e3), ("us", 1e6), ("ns", 1e9)) if best * s >= 1 or u == "ns")
-        print("%.3g %s per loop (best of 3, %d loops each)" % (best * scale, unit, number))
+        print("%.3g %s per loop (best of %d, %d loops each)" % (best * scale, unit, repeat, number))
 
-    def capture(self, name, source):
-        import contextlib
-        import io
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            exec(compile(source, "<captured>", "exec"), self._namespace)
-        if name:
-            self._namespace[name] = Captured(out.getvalue(), err.getvalue())
+    def capture(self):
+        return Captured()
+
+    def var(self, text, get):
+        """A field of a shell command: its value, or the text as it is where there is no such name."""
+        try:
+            return str(get())
+        except NameError:
+            return text
 
     def bash(self, source, *_):
         self._run(["bash", "-c", source])
@@ -65,9 +97,6 @@ class Magic:
 
     def html(self, text):
         self._recorder.rich("display", {"text/plain": "<HTML>", "text/html": text})
-
-    def javascript(self, text):
-        self._recorder.rich("display", {"text/plain": "<Javascript>", "application/javascript": text})
 
     def env(self, args=""):
         args = args.strip()
@@ -96,6 +125,12 @@ class Magic:
         for name in [n for n in self._namespace if not n.startswith("__")]:
             del self._namespace[name]
 
+    def run_file(self, args):
+        """%run: executes a script in a namespace of its own, then binds here what it defined."""
+        import runpy
+        found = runpy.run_path(args.split()[0], run_name="__main__")
+        self._namespace.update((k, v) for k, v in found.items() if not k.startswith("__"))
+
     def system(self, command):
         self._run(["sh", "-c", command])
 
@@ -108,25 +143,45 @@ class Magic:
         if code:
             sys.stderr.write("[exit status %d]\n" % code)
 
-    def pinfo(self, name, *_):
-        value = self._namespace.get(name.split(".")[0])
-        for part in name.split(".")[1:]:
-            value = getattr(value, part, None)
+    def pinfo(self, text, get):
+        try:
+            value = get()
+        except (NameError, AttributeError):
+            print("Object `%s` not found." % text)
+            return
         print("Type: %s\nDocstring: %s" % (type(value).__name__, getattr(value, "__doc__", None) or "<no docstring>"))
 
 
 class Captured:
-    """What %%capture kept."""
+    """What %%capture kept: a context manager that takes the output of its body."""
 
-    def __init__(self, stdout, stderr):
-        self.stdout, self.stderr = stdout, stderr
+    def __enter__(self):
+        self._out, self._err = io.StringIO(), io.StringIO()
+        self._before = sys.stdout, sys.stderr
+        sys.stdout, sys.stderr = self._out, self._err
+        return self
+
+    def __exit__(self, *_):
+        sys.stdout, sys.stderr = self._before
+        self.stdout, self.stderr = self._out.getvalue(), self._err.getvalue()
+        del self._out, self._err, self._before
+        return False
 
     def show(self):
         sys.stdout.write(self.stdout)
         sys.stderr.write(self.stderr)
 
+    __call__ = show
+
     def __str__(self):
         return self.stdout
+
+
+def _option(options, name):
+    for i, o in enumerate(options):
+        if o.startswith(name):
+            return int(o[len(name):] or options[i + 1])
+    return None
 
 
 def _report(wall, cpu):
@@ -140,7 +195,3 @@ class _Timer:
     def __exit__(self, *exc):
         _report(*self._start)
         return False
-
-
-def quote(text):
-    return shlex.quote(str(text))

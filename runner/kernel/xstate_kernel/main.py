@@ -5,6 +5,7 @@ import io
 import linecache
 import os
 import platform
+import re
 import signal
 import sys
 import time
@@ -20,6 +21,7 @@ _SPECIAL = frozenset((
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 _INLINE = 32 << 10  # bytes of a stored group that travel in the frame; more goes to a file
 _COROUTINE = 0x80  # code flag, see inspect.CO_COROUTINE
+_NESTS = re.compile(r"\b(def|lambda|class|for)\b")  # what may hold a code object of its own
 _GONE = object()
 
 
@@ -199,7 +201,7 @@ class Kernel:
         else:
             error = None
         self.names.begin(request["uses"], self.deps)
-        self.recorder.begin(request["node"], name)
+        self.recorder.begin(request["node"])
         self.files.begin()
         began, cpu = time.perf_counter(), time.process_time()
         if error is None:
@@ -220,14 +222,14 @@ class Kernel:
         reply["files"] = self.file_changes()
         reply["environ"] = {k: os.environ.get(k) for k in environ.keys() | os.environ.keys() if environ.get(k) != os.environ.get(k)}
         reply["environ_reads"] = sorted(self.files.environ)
-        marks = self.files.marks | self.volatile(code, tail, reads)
+        marks = self.files.marks | self.volatile(request, code, tail, reads)
         if set(sys._current_frames()) - threads:
             marks.add("thread")
         reply["marks"] = sorted(marks)
         reply["exact"] = self.names.exact
         reply["figures"] = bool(display.open_figures())
         reply["had_figures"] = bool(figures)
-        reply["located"] = self.recorder.located
+        reply["cites"] = sorted(self.recorder.cited | {f for f in (error or {}).get("frames", ())})
         return reply, b""
 
     def compiled(self, source, name, request):
@@ -236,6 +238,8 @@ class Kernel:
             warnings.simplefilter("ignore", SyntaxWarning)
             tree = compile(source, name, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
             ast.increment_lineno(tree, request["line"] - 1)
+            if _NESTS.search(source):
+                fingerprint.flatten(compile(tree, name, "exec", flags, dont_inherit=True), source, flags)
             tail = None
             if request.get("expr") and tree.body and isinstance(tree.body[-1], ast.Expr):
                 tail = ast.Expression(tree.body.pop().value)
@@ -296,7 +300,8 @@ class Kernel:
             tb = tb.tb_next
         if isinstance(e, SyntaxError) and e.filename == name:
             line = e.lineno or 0
-        found = {"type": type(e).__name__, "message": message[:10000], "traceback": frames[-200:], "line": line}
+        found = {"type": type(e).__name__, "message": message[:10000], "traceback": frames[-200:], "line": line,
+                 "frames": sorted(set(streams.PLACE.findall("\n".join(frames))))}
         if isinstance(e, NameError):
             found["name"] = getattr(e, "name", None)
         return found
@@ -441,13 +446,17 @@ class Kernel:
                     libraries[top] = list(witness)
         return {"libraries": libraries, "files": sorted(files)}
 
-    def volatile(self, code, tail, reads):
+    def volatile(self, request, code, tail, reads):
         """Why the node may come out otherwise each time, judged by its code and that of the functions it may call."""
         codes = [c for c in (code, tail) if c is not None]
+        if not request.get("definition"):
+            codes = [n for c in codes for n in origin.nested(c)]
         for name in reads:
             fp = self.groups.prints.get(name)
             if fp is not None:
-                codes.extend(f.__code__ for f in fp.soft.values() if isinstance(f, types.FunctionType))
+                for f in fp.soft.values():
+                    if isinstance(f, types.FunctionType):
+                        codes.extend(origin.nested(f.__code__))
         return origin.volatile(codes, self.ns)
 
     def file_changes(self):

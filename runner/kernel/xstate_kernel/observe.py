@@ -10,12 +10,14 @@ read too: of a file that is absent.
 import dis
 import os
 import pathlib
+import random
 import sys
 import threading
 import types
 
 from . import origin
 
+_OPTIMIZED = 0x1  # code flag, see inspect.CO_OPTIMIZED: of functions, not of modules and classes
 _LOADS = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS", "DELETE_NAME", "DELETE_GLOBAL"}
 
 
@@ -99,9 +101,15 @@ class MonitoredNames:
                 is_import, name = what
                 if is_import:
                     self.imports.add(name)
+                elif not code.co_flags & _OPTIMIZED and self._own(name, sys._getframe(1).f_locals):
+                    pass
                 elif self.namespace.get(name, self) is self._start.get(name, self):
                     self.reads.add(name)  # as it was when the node began: an input
         return self._mon.DISABLE
+
+    def _own(self, name, scope):
+        """Reports whether a class body reads what it bound itself."""
+        return scope is not self.namespace and name in scope
 
     def begin(self, uses, deps_of):
         self.reads, self.imports = set(), set()
@@ -276,6 +284,14 @@ class Files:
 
         os.getcwd = _named(observed_getcwd, getcwd)
         os.environ.__class__ = _environ(self)
+        urandom = os.urandom
+
+        def observed_urandom(size):
+            if self.active and not _importing(sys._getframe(1)):
+                self.marks.add("entropy")
+            return urandom(size)
+
+        os.urandom = random._urandom = _named(observed_urandom, urandom)
 
 
 def _lookup(files, original):
@@ -306,6 +322,15 @@ def _only_presence(frame):
             return False
         code = frame.f_code
         if code.co_name in _PRESENCE and (code.co_filename.startswith("<frozen ") or origin.is_library_path(code.co_filename)):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _importing(frame):
+    """Reports whether a module is being imported: what a library draws then (keys of processes) is not the program's."""
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
             return True
         frame = frame.f_back
     return False

@@ -172,13 +172,19 @@ _ENTROPY = frozenset(("uuid.uuid1", "uuid.uuid4", "posix.urandom", "os.urandom",
 _ENTROPY_UNSEEDED = frozenset(("numpy.random._generator.default_rng", "numpy.random.default_rng", "random.SystemRandom"))
 
 
+def nested(code):
+    """Yields a code object and those nested in it."""
+    todo = [code]
+    while todo:
+        c = todo.pop()
+        yield c
+        todo.extend(k for k in c.co_consts if isinstance(k, types.CodeType))
+
+
 def volatile(codes, namespace):
     """Tells why code may come out otherwise each time: it names a clock or a source of entropy."""
     marks = set()
-    todo = list(codes)
-    while todo:
-        code = todo.pop()
-        todo.extend(k for k in code.co_consts if isinstance(k, types.CodeType))
+    for code in codes:
         for names, arguments in chains(code):
             value = namespace.get(names[0])
             for name in names[1:]:

@@ -5,11 +5,13 @@ temporary files: before every Python-level write, and when the node ends, what w
 """
 import io
 import os
+import re
 import sys
 import tempfile
 import time
 
 LIMIT = 4 << 20  # characters kept of one stream of one node; the rest is cut with a mark
+PLACE = re.compile(r'(<[^<>\n]+>)(?::\d+|", line \d)')  # how warnings and tracebacks cite a line of a block
 _FLUSH_CHARS = 1 << 13
 _FLUSH_SECONDS = 0.05
 
@@ -45,16 +47,14 @@ class Recorder:
         self._pid = os.getpid()
         self._pending, self._chars, self._last = [], 0, 0.0
         self._left = {}
-        self.node, self._place = None, "\0"
-        self.located = False  # an output cites a line of the program
+        self.node = None
+        self.cited = set()  # names of blocks whose lines an output cites
 
     def take_descriptors(self):
         self._native = (("stdout", Native(1)), ("stderr", Native(2)))
 
-    def begin(self, node, name):
-        """Begins a node of the block that tracebacks and warnings call name."""
-        self.node, self._left, self.located = node, {"stdout": LIMIT, "stderr": LIMIT}, False
-        self._place = name + ":"
+    def begin(self, node):
+        self.node, self._left, self.cited = node, {"stdout": LIMIT, "stderr": LIMIT}, set()
 
     def write(self, stream, text):
         if self._native is None or os.getpid() != self._pid:
@@ -70,8 +70,8 @@ class Recorder:
                 self._add(stream, text)
 
     def _add(self, stream, text):
-        if self._place in text:
-            self.located = True
+        if "<" in text:
+            self.cited.update(PLACE.findall(text))
         left = self._left.get(stream, LIMIT)
         if left <= 0:
             return

@@ -11,7 +11,7 @@ import pickle
 import sys
 import types
 
-from . import origin
+from . import fingerprint, origin
 
 
 class NeedClass(Exception):
@@ -56,10 +56,10 @@ class _Pickler(pickle.Pickler):
         if not mine:
             return NotImplemented
         if f.__kwdefaults__ is None and not f.__dict__ and f.__defaults__ is None and f.__closure__ is None and not _annotations(f):
-            return _function, (marshal.dumps(f.__code__), f.__name__, f.__qualname__, f.__doc__, 0)
+            return _function, (marshal.dumps(f.__code__), f.__name__, f.__qualname__, f.__doc__, 0, fingerprint.known_digest(f.__code__))
         state = (f.__defaults__, f.__kwdefaults__, f.__dict__ or None, f.__closure__, _annotations(f))
         cells = len(f.__closure__ or ())
-        return (_function, (marshal.dumps(f.__code__), f.__name__, f.__qualname__, f.__doc__, cells), state, None, None, _fill_function)
+        return (_function, (marshal.dumps(f.__code__), f.__name__, f.__qualname__, f.__doc__, cells, fingerprint.known_digest(f.__code__)), state, None, None, _fill_function)
 
     def _class(self, c):
         if origin.kind_of(c.__module__) != origin.PROGRAM:
@@ -149,8 +149,9 @@ def _view(base, dtype, shape, offset, strides, writeable):
 _loading = None
 
 
-def _function(code, name, qualname, doc, cells):
+def _function(code, name, qualname, doc, cells, digest):
     code = marshal.loads(code)
+    fingerprint.known_digest(code, digest)
     closure = tuple(types.CellType() for _ in range(cells)) if cells else None
     f = types.FunctionType(code, _loading.namespace, name, None, closure)
     f.__qualname__, f.__doc__, f.__module__ = qualname, doc, "__main__"

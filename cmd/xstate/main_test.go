@@ -1,0 +1,363 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/runner"
+)
+
+var update = flag.Bool("update", false, "write the goldens again")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"xstate": main})
+}
+
+// TestScripts runs testdata/script. The verbs of our own are in scriptVerbs.
+func TestScripts(t *testing.T) {
+	const dir = "testdata/script"
+	if found, err := filepath.Glob(dir + "/*.txt"); err != nil || len(found) == 0 {
+		t.Fatalf("no scripts in %s: %v", dir, err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 dir,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds:                scriptVerbs,
+		Setup: func(e *testscript.Env) error {
+			bin, _, _ := strings.Cut(e.Getenv("PATH"), string(filepath.ListSeparator))
+			e.Setenv("XSTATE", filepath.Join(bin, "xstate"))
+			folder, err := filepath.Abs("testdata")
+			e.Setenv("TESTDATA", folder)
+			return err
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "root" {
+				return os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+	})
+}
+
+// scriptVerbs are the verbs of scripts:
+//
+//	exit CODE COMMAND…   runs a command that must end with this exit code
+//	ran [BLOCK…]         the document on stdout says that a node of exactly these blocks was executed
+//	reused N             … that N blocks were reused
+//	failed [BLOCK…]      … that exactly these blocks failed
+//	blocked [BLOCK…]     … that exactly these blocks were blocked
+//	field PATH VALUE     … has this value, as text without its last line end or as JSON, at a path such as error.code or blocks.0.id
+//	waitfile FILE        waits until there is such a file
+//	cutfile FILE N       cuts a file after N bytes
+//	garble FILE          overwrites the middle of a file
+//	hex FILE TEXT        writes a file from hex digits
+var scriptVerbs = map[string]func(*testscript.TestScript, bool, []string){
+	"exit":     verbExit,
+	"ran":      blockVerb(func(b scriptBlock) bool { return b.Nodes.Ran > 0 }),
+	"failed":   blockVerb(func(b scriptBlock) bool { return b.Status == "failed" }),
+	"blocked":  blockVerb(func(b scriptBlock) bool { return b.Status == "blocked" }),
+	"reused":   verbReused,
+	"field":    verbField,
+	"waitfile": verbWaitFile,
+	"cutfile":  verbCutFile,
+	"garble":   verbGarble,
+	"hex":      verbHex,
+}
+
+func verbExit(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exit CODE COMMAND…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		got = exit.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit code of %s = %d, want %d", strings.Join(args[1:], " "), got, want)
+	}
+}
+
+type scriptBlock struct {
+	ID     string `json:"id"`
+	Status string `json:"status"`
+	Nodes  struct {
+		Ran int `json:"ran"`
+	} `json:"nodes"`
+}
+
+func scriptDocument(ts *testscript.TestScript, doc any) {
+	text := ts.ReadFile("stdout")
+	d := json.NewDecoder(strings.NewReader(text))
+	if err := d.Decode(doc); err != nil {
+		ts.Fatalf("stdout is no document: %v", err)
+	}
+	if d.More() {
+		ts.Fatalf("there is more than one document on stdout")
+	}
+}
+
+func blockVerb(pick func(scriptBlock) bool) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, _ bool, want []string) {
+		var doc struct {
+			Blocks []scriptBlock `json:"blocks"`
+		}
+		scriptDocument(ts, &doc)
+		var got []string
+		for _, b := range doc.Blocks {
+			if pick(b) {
+				got = append(got, b.ID)
+			}
+		}
+		if !slices.Equal(got, want) {
+			ts.Fatalf("blocks = %v, want %v", got, want)
+		}
+	}
+}
+
+func verbReused(ts *testscript.TestScript, _ bool, args []string) {
+	verbField(ts, false, append([]string{"reused"}, args...))
+}
+
+func verbField(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: field PATH VALUE")
+	}
+	var doc any
+	scriptDocument(ts, &doc)
+	at := doc
+	for name := range strings.SplitSeq(args[0], ".") {
+		switch v := at.(type) {
+		case map[string]any:
+			at = v[name]
+		case []any:
+			i, err := strconv.Atoi(name)
+			if err != nil || i >= len(v) {
+				ts.Fatalf("no %s in %s", name, args[0])
+			}
+			at = v[i]
+		default:
+			at = nil
+		}
+	}
+	text, isText := at.(string)
+	text = strings.TrimSuffix(text, "\n")
+	if !isText {
+		data, err := json.Marshal(at)
+		ts.Check(err)
+		text = string(data)
+	}
+	if (text == args[1]) == neg {
+		ts.Fatalf("%s = %s, want %s", args[0], text, args[1])
+	}
+}
+
+func verbWaitFile(ts *testscript.TestScript, _ bool, args []string) {
+	for range 3000 {
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	ts.Fatalf("there is no file %s after 30 s", args[0])
+}
+
+func verbCutFile(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), n))
+}
+
+func verbGarble(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0])
+	data, err := os.ReadFile(path)
+	ts.Check(err)
+	for i := range data {
+		if i%7 == 3 {
+			data[i] ^= 0x5a
+		}
+	}
+	ts.Check(os.WriteFile(path, data, 0o666))
+}
+
+func verbHex(ts *testscript.TestScript, _ bool, args []string) {
+	var data []byte
+	for i := 0; i+1 < len(args[1]); i += 2 {
+		b, err := strconv.ParseUint(args[1][i:i+2], 16, 8)
+		ts.Check(err)
+		data = append(data, byte(b))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), data, 0o666))
+}
+
+// TestHelp holds the help text of every verb.
+func TestHelp(t *testing.T) {
+	a := &app{ui: newUI(&bytes.Buffer{}, &bytes.Buffer{})}
+	root := a.root()
+	var verbs [][]string
+	var walk func(*cobra.Command, []string)
+	walk = func(c *cobra.Command, path []string) {
+		verbs = append(verbs, path)
+		for _, sub := range c.Commands() {
+			walk(sub, append(slices.Clone(path), sub.Name()))
+		}
+	}
+	walk(root, nil)
+	for _, verb := range verbs {
+		name := strings.Join(append([]string{"xstate"}, verb...), "-")
+		t.Run(name, func(t *testing.T) {
+			var out, errOut bytes.Buffer
+			if code := run(append(verb, "--help"), strings.NewReader(""), &out, &errOut); code != 0 || errOut.Len() > 0 {
+				t.Fatalf("run(%q) = %d, stderr %q", verb, code, errOut.String())
+			}
+			golden(t, filepath.Join("testdata", "help", name+".txt"), out.String())
+		})
+	}
+}
+
+// TestVerbsHaveExamples: a verb without an example is not done.
+func TestVerbsHaveExamples(t *testing.T) {
+	a := &app{ui: newUI(&bytes.Buffer{}, &bytes.Buffer{})}
+	for _, c := range a.root().Commands() {
+		if c.Example == "" || c.Long == "" {
+			t.Errorf("xstate %s has example %q and long help %q, want both", c.Name(), c.Example, c.Long)
+		}
+	}
+}
+
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v (go test -run TestHelp -update writes it)", err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", path, d)
+	}
+}
+
+// TestExitCodes: every code that package state has, has an exit code.
+func TestExitCodes(t *testing.T) {
+	if got := exitCode("a code of the future"); got != exitInternal {
+		t.Errorf("exitCode of an unknown code = %d, want %d", got, exitInternal)
+	}
+	for code, exit := range exitCodes {
+		if exit < exitFailed || exit > exitInternal {
+			t.Errorf("exit code of %s = %d, want one of the table", code, exit)
+		}
+	}
+}
+
+// TestProgressLine: the line says which block runs, how long it has, and how long it took last time.
+func TestProgressLine(t *testing.T) {
+	var out, errOut bytes.Buffer
+	u := newUI(&out, &errOut)
+	p := newProgress(u)
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	p.now = func() time.Time { return start }
+	p.places["load"], p.places["clean"] = 0, 1
+	if got := p.lineLocked(); got != "" {
+		t.Errorf("line before the first block = %q, want none", got)
+	}
+	p.block, p.since, p.running, p.expect = "clean", start.Add(-1200*time.Millisecond), true, 3
+	if got, want := p.lineLocked(), "xstate: [2/2] clean runs, 1.2 s of about 3.0 s"; got != want {
+		t.Errorf("line = %q, want %q", got, want)
+	}
+	p.expect = 0
+	if got, want := p.lineLocked(), "xstate: [2/2] clean runs, 1.2 s"; got != want {
+		t.Errorf("line without a recorded time = %q, want %q", got, want)
+	}
+	u.progress("one")
+	u.write("result\n")
+	if got, want := errOut.String(), "one\r\x1b[K"; got != want {
+		t.Errorf("stderr = %q, want the line taken away before a result: %q", got, want)
+	}
+}
+
+// TestVerified: the first difference is shown as a diff, and the exit code is 4; what is explained is only told.
+func TestVerified(t *testing.T) {
+	var out, errOut bytes.Buffer
+	a := &app{ui: newUI(&out, &errOut)}
+	v := &verifyDocument{Blocks: 3,
+		Differences: []xstate.Difference{{Block: "report", What: "output", Have: "[stdout]total 6", Want: "[stdout]total 7"}, {What: "value x"}},
+		Explained:   []xstate.Difference{{Block: "now", What: "output", Marks: []string{"clock"}}},
+	}
+	a.printVerified(v)
+	wantOut := "--- from scratch\n+++ incremental\n@@ -1 +1 @@\n-[stdout]total 7\n+[stdout]total 6\n"
+	wantErr := `xstate: block now, output: differs from a run from scratch, which is explained: volatile (clock)
+xstate: not equal to a run from scratch: block report, output
+xstate: and 1 more difference (--json has them all)
+hint: --fresh runs everything again and records that; please report the program
+`
+	if d := cmp.Diff(wantOut, strings.ReplaceAll(out.String(), "\t", "")); d != "" {
+		t.Errorf("stdout (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(wantErr, errOut.String()); d != "" {
+		t.Errorf("stderr (-want +got):\n%s", d)
+	}
+	if got := a.ui.fail(answer(&xstate.Outcome{}, v)); got != exitDiverged {
+		t.Errorf("exit code with a difference = %d, want %d", got, exitDiverged)
+	}
+	v.Differences = nil
+	if got := a.ui.fail(answer(&xstate.Outcome{}, v)); got != exitDone {
+		t.Errorf("exit code with explained differences only = %d, want %d", got, exitDone)
+	}
+}
+
+// TestRich: what cannot be shown as text is told by kind and size; text is shown as it is.
+func TestRich(t *testing.T) {
+	for _, c := range []struct {
+		in   runner.Output
+		want string
+	}{
+		{runner.Output{Kind: "stdout", Text: "a\nb"}, "a\nb"},
+		{runner.Output{Kind: "result", Data: map[string]string{"text/plain": "x", "text/html": "<b>x</b>"}}, "x\n"},
+		{runner.Output{Kind: "display", Data: map[string]string{"text/plain": "<Figure>", "image/png": strings.Repeat("A", 16000)}}, "<image/png 12 kB>\n"},
+		{runner.Output{Kind: "display", Data: map[string]string{"text/html": "<b>x</b>"}}, "<text/html 8 B>\n"},
+		{runner.Output{Kind: "display", Data: map[string]string{"image/svg+xml": "<svg/>"}}, "<image/svg+xml 6 B>\n"},
+	} {
+		if got := outputText(c.in); got != c.want {
+			t.Errorf("outputText(%+v) = %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
+// TestSeconds: two or three digits, for people.
+func TestSeconds(t *testing.T) {
+	for s, want := range map[float64]string{0: "<1 ms", 0.0123: "12 ms", 0.0996: "0.10 s", 0.414: "0.41 s", 9.996: "10.0 s", 59.94: "59.9 s", 61: "1m1s", 7200: "2h0m0s"} {
+		if got := seconds(s); got != want {
+			t.Errorf("seconds(%v) = %q, want %q", s, got, want)
+		}
+	}
+}

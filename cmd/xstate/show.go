@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate"
+)
+
+func (a *app) showVerb() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show [BLOCK]",
+		Short: "print the program with its last results",
+		Long: `Show prints the blocks of the program as they were last recorded, each with its source and what it put out; with a
+BLOCK, only that one, with what it read and wrote, too. It is query at the last step, for reading.`,
+		Example: `  xstate show
+  xstate show report`,
+		Args:              takes(0, 1, "one BLOCK"),
+		ValidArgsFunction: a.completeBlocks,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.show(cmd.Context(), args) },
+	}
+	return a.sessionFlag(cmd)
+}
+
+func (a *app) show(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		return a.query(ctx, queryFlags{block: args[0]})
+	}
+	o, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	head, err := o.head(ctx)
+	if err != nil {
+		return err
+	}
+	snap, err := o.session.At(ctx, head)
+	if err != nil {
+		return err
+	}
+	if a.ui.json {
+		return a.querySnapshot(snap)
+	}
+	a.stepHead(snap)
+	for i := range snap.Blocks {
+		a.showBlock(&snap.Blocks[i])
+	}
+	return nil
+}
+
+func (a *app) showBlock(b *xstate.BlockView) {
+	head := "\n" + title(a.ui, b.Index, b.ID, b.Title) + "  " + b.Status
+	if b.Seconds > 0 {
+		head += " " + seconds(b.Seconds)
+	}
+	a.ui.print("%s\n", head)
+	a.ui.write(indent(b.Source, "    "))
+	if text := outputs(b.Outputs, b.Error); text != "" {
+		a.ui.print("output:\n")
+		a.ui.write(indent(text, "    "))
+	}
+}

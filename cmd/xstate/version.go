@@ -1,0 +1,49 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) versionVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "print the version",
+		Long:    `Version prints the version of xstate and of the Go it was built with.`,
+		Example: `  xstate version --json`,
+		Args:    takes(0, 0, ""),
+		RunE:    func(*cobra.Command, []string) error { return a.version() },
+	}
+}
+
+func (a *app) version() error {
+	v := buildVersion()
+	if a.ui.json {
+		return a.ui.document(struct {
+			Version int    `json:"version"`
+			XState  string `json:"xstate"`
+			Go      string `json:"go"`
+		}{1, v, runtime.Version()})
+	}
+	a.ui.print("xstate %s (%s)\n", v, runtime.Version())
+	return nil
+}
+
+// buildVersion is the module's version, or the commit where it was built from a checkout.
+func buildVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value[:min(12, len(s.Value))]
+		}
+	}
+	return "unreleased"
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/state"
+)
+
+func (a *app) whyVerb() *cobra.Command {
+	var python string
+	cmd := &cobra.Command{
+		Use:   "why BLOCK",
+		Short: "tell why a block ran, was reused, is blocked or is stale",
+		Long: `Why tells, for each node of a block (a definition, an import or a run of statements), what the last run did with it
+and for what reason: down to the key that changed, its two digests, the values where they are recorded, and the node
+that wrote it. Then it tells what the next run would do, and whether the file holds edits that are not recorded yet.
+Nothing is executed.`,
+		Example: `  xstate why report
+  xstate why report --json`,
+		Args:              takes(1, 1, "a BLOCK; xstate show lists them"),
+		ValidArgsFunction: a.completeBlocks,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.why(cmd.Context(), args[0], python) },
+	}
+	cmd.Flags().StringVar(&python, "python", "", "the interpreter's `PATH`, as for run")
+	return a.sessionFlag(cmd)
+}
+
+// completeBlocks completes the names of blocks.
+func (a *app) completeBlocks(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	o, err := a.open(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer o.Close()
+	blocks, _, err := o.session.Program(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, b := range blocks {
+		names = append(names, string(b.ID))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *app) why(ctx context.Context, block, python string) error {
+	o, err := a.openToPlan(ctx, python)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	x, planned, err := o.session.Why(ctx, xstate.BlockID(block), o.blocks())
+	if err != nil {
+		return err
+	}
+	if a.ui.json {
+		return a.ui.document(struct {
+			Version int    `json:"version"`
+			Session string `json:"session"`
+			*xstate.Explanation
+		}{1, o.session.Name(), x})
+	}
+	a.printWhy(x)
+	if planned != nil {
+		a.ui.talk("what the next run would do is not known: %s", show(planned).Message)
+	}
+	return nil
+}
+
+func (a *app) printWhy(x *xstate.Explanation) {
+	a.ui.print("%s\n", whyHead(a.ui, x))
+	for _, n := range x.Nodes {
+		a.printReason(n, "  ")
+	}
+	if x.Error != nil {
+		a.ui.print("  %s: %s\n", x.Error.Type, x.Error.Message)
+	}
+	if x.RanAt > 0 && len(x.Nodes) == 0 && x.Error == nil {
+		a.ui.print("  it holds no statement\n")
+	}
+	if x.Pending != "" {
+		a.ui.print("the file has it %s since; that is not recorded yet (xstate run does)\n", x.Pending)
+	}
+	if len(x.Next) == 0 {
+		return
+	}
+	stale := false
+	for _, n := range x.Next {
+		stale = stale || n.Action != "reuse"
+	}
+	if !stale {
+		a.ui.print("now: up to date, the next run would reuse it\n")
+		return
+	}
+	a.ui.print("now: stale\n")
+	for _, n := range x.Next {
+		if n.Action != "reuse" {
+			a.printReason(n, "  ")
+		}
+	}
+}
+
+func whyHead(u *ui, x *xstate.Explanation) string {
+	text := fmt.Sprintf("block %s: version of step %d", u.bold(string(x.Block)), x.Edited)
+	if by := originText(x.Origin); by != "" {
+		text += " by " + by
+	}
+	if x.RanAt == 0 {
+		return text + ", not run yet"
+	}
+	return text + fmt.Sprintf(", %s in step %d", x.Status, x.RanAt)
+}
+
+// verbs says actions in words.
+var verbs = map[string]string{
+	"run": "would run", "maybe": "may run", "reuse": "would be reused", "block": "would not run", "new": "was not reached",
+	"blocked": "did not run", "reused": "was reused",
+}
+
+func (a *app) printReason(n xstate.NodeReason, margin string) {
+	verb := n.Action
+	if v, ok := verbs[verb]; ok {
+		verb = v
+	}
+	took := ""
+	if n.Seconds > 0 {
+		took = ", " + seconds(n.Seconds)
+	}
+	a.ui.print("%s%s %s%s: %s (%s)\n", margin, n.Name, verb, took, xstate.Sentence(n.Reason), n.Reason.Code)
+	if n.Reason.Key == "" {
+		return
+	}
+	rows := [][]string{{margin + "  key", string(n.Reason.Key), ""}}
+	rows = append(rows, []string{margin + "  was", digestText(n.Reason.Was), valueText(n.WasValue)})
+	if n.Action != "maybe" {
+		rows = append(rows, []string{margin + "  now", digestText(n.Reason.Now), valueText(n.NowValue)})
+	}
+	by := n.Reason.By
+	if by == "" {
+		by = "no block: it comes from the workspace or is built in"
+	}
+	rows = append(rows, []string{margin + "  written by", by, ""})
+	a.ui.write(columns(rows))
+}
+
+func digestText(d state.Digest) string {
+	if d == state.Absent {
+		return "absent"
+	}
+	return short(string(d))
+}
