@@ -266,3 +266,30 @@ func TestAttribute(t *testing.T) {
 		t.Errorf("Attribute (-want +got):\n%s", d)
 	}
 }
+
+// TestLoadFile: bytes that gave the program before give no edit, whatever came in between; other bytes do.
+func TestLoadFile(t *testing.T) {
+	a := newAsked(t)
+	load := func(source string) int {
+		t.Helper()
+		steps, err := a.session.LoadFile(t.Context(), "prog.py", []byte(source), xstate.Origin{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(steps)
+	}
+	for i, c := range []struct {
+		source string
+		edits  int
+	}{{askedFirst, 5}, {askedFirst, 0}, {askedSecond, 1}, {askedSecond, 0}, {askedFirst, 1}, {askedFirst, 0}} {
+		if got := load(c.source); got != c.edits {
+			t.Errorf("load %d made %d edits, want %d", i, got, c.edits)
+		}
+	}
+	if _, err := a.session.Patch(t.Context(), "report", "print(1)", xstate.Origin{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := load(askedFirst); got != 1 {
+		t.Errorf("load after an edit past the file made %d edits, want 1", got)
+	}
+}

@@ -229,6 +229,9 @@ func (x *execution) undo() error {
 	if x.reply.Figures || x.reply.HadFigures {
 		m.figures = "!open"
 	}
+	if len(x.reply.Modules) > 0 {
+		m.modules = "!changed"
+	}
 	_, err := x.fileWrites()
 	return err
 }
@@ -326,6 +329,7 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		k := depgraph.Key("env:" + name)
 		found[k] = p.get(k).digest
 	}
+	found[modulesKey] = p.get(modulesKey).digest
 	if x.reply.HadFigures {
 		found[figuresKey] = p.get(figuresKey).digest
 	}
@@ -463,6 +467,9 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 	for name, fw := range files {
 		t.Writes = append(t.Writes, state.Access{Key: depgraph.Key("file:" + name), Digest: fw.after})
 	}
+	if len(x.reply.Modules) > 0 {
+		t.Writes = append(t.Writes, state.Access{Key: modulesKey, Digest: lineage(t, modulesKey)})
+	}
 	if x.reply.Figures {
 		t.Writes = append(t.Writes, state.Access{Key: figuresKey, Digest: lineage(t, figuresKey)})
 	} else if x.reply.HadFigures {
@@ -523,7 +530,7 @@ func (x *execution) follow(after *position, t *state.Trace) {
 	for name, value := range x.reply.Environ {
 		m.environ[depgraph.Key("env:"+name)] = value
 	}
-	m.figures = after.get(figuresKey).digest
+	m.figures, m.modules = after.get(figuresKey).digest, after.get(modulesKey).digest
 	if x.node.facts.Kind == depgraph.KindDef {
 		m.layouts[x.node.facts.Defines[0]] = x.node.layout
 	}
@@ -547,7 +554,7 @@ func (x *execution) keep(ctx context.Context, after *position, t *state.Trace) e
 				return err
 			}
 		case "rng", "conf", "cwd":
-			if a.Digest == state.Absent {
+			if a.Digest == state.Absent || a.Key == modulesKey {
 				continue
 			}
 			if err := x.keepHidden(ctx, a); err != nil {

@@ -240,6 +240,7 @@ type (
 		Figures      bool                    `json:"figures"`
 		HadFigures   bool                    `json:"had_figures"`
 		Cites        []string                `json:"cites"`
+		Modules      []string                `json:"modules"` // modules whose attributes the node changed
 	}
 	runWrite struct {
 		Name    string          `json:"name"`

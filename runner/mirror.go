@@ -15,6 +15,7 @@ type mirror struct {
 	hidden  map[depgraph.Key]entry   // rng, conf, cwd: absent is pristine
 	environ map[depgraph.Key]*string // variables that differ from the base; nil: unset
 	figures state.Digest             // display:figures
+	modules state.Digest             // conf:modules
 	layouts map[string]state.Digest  // function → layout of the definition that the bound object was made from
 	classes map[state.Digest]bool    // classes of the program that the kernel can name
 }

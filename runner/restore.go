@@ -23,6 +23,14 @@ func (w *walk) before(ctx context.Context, p *position, at int, wanted []string)
 		if err := w.e.need(ctx, w); err != nil {
 			return err
 		}
+		if want := p.get(modulesKey); w.e.mirror.modules != want.digest {
+			if w.e.mirror.modules != state.Absent { // only a new interpreter has modules as they were
+				w.e.dropKernel()
+			} else if err := w.rebuild(ctx, want.writer); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := w.makeWay(ctx, p); err != nil {
 			return err
 		}
@@ -53,7 +61,11 @@ func (w *walk) before(ctx context.Context, p *position, at int, wanted []string)
 	return fmt.Errorf("the state before block %s cannot be restored", w.nodes[at].unit.ID)
 }
 
-const figuresKey depgraph.Key = "display:figures"
+// Keys of state that cannot be stored: it is rebuilt by running the node that wrote it.
+const (
+	figuresKey depgraph.Key = "display:figures" // figures that a block has begun and not yet shown
+	modulesKey depgraph.Key = "conf:modules"    // what the program changed in modules, see modules.py
+)
 
 func (w *walk) closeFigures(ctx context.Context) error {
 	_, err := w.e.kernel.request(ctx, map[string]string{"op": "close_figures"}, nil, nil, nil)
@@ -325,7 +337,7 @@ func (w *walk) hidden(ctx context.Context, p *position) error {
 	}
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
 		want := p.get(k).digest
-		if m.hidden[k].digest == want {
+		if k == modulesKey || m.hidden[k].digest == want {
 			continue
 		}
 		req := map[string]any{"op": "hidden_put", "key": k, "pristine": want == state.Absent}

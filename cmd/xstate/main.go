@@ -1,5 +1,3 @@
-// Command xstate runs programs block by block, keeps what each block really depended on, and after an edit runs again
-// only what is affected.
 package main
 
 import (

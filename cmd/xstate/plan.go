@@ -70,6 +70,10 @@ func (a *app) plan(ctx context.Context, name, python string) error {
 	if err != nil {
 		return err
 	}
+	blocks, err := src.blocks()
+	if err != nil {
+		return err
+	}
 	if _, err := runner.FindPython(python, filepath.Dir(src.path), os.Getenv); err != nil {
 		return err
 	}
@@ -78,7 +82,7 @@ func (a *app) plan(ctx context.Context, name, python string) error {
 		return err
 	}
 	if !found || !isStore(dir) {
-		return a.printPlan(a.sessionOf(dir, src), xstate.PlanNew(src.program.Blocks), appended(src.program.Blocks), "there is no store yet")
+		return a.printPlan(a.sessionOf(dir, src), xstate.PlanNew(blocks), appended(blocks), "there is no store yet")
 	}
 	store, err := xstate.Open(ctx, dir, xstate.Options{})
 	if state.CodeOf(err) == state.CodeReadOnly {
@@ -87,7 +91,7 @@ func (a *app) plan(ctx context.Context, name, python string) error {
 	if err != nil {
 		return err
 	}
-	err = a.planIn(ctx, store, src, python)
+	err = a.planIn(ctx, store, src, blocks, python)
 	a.notices(store)
 	if bad := store.Close(); err == nil {
 		err = bad
@@ -95,21 +99,21 @@ func (a *app) plan(ctx context.Context, name, python string) error {
 	return err
 }
 
-func (a *app) planIn(ctx context.Context, store *xstate.Store, src *source, python string) error {
+func (a *app) planIn(ctx context.Context, store *xstate.Store, src *source, blocks []patch.Block, python string) error {
 	name := a.sessionOf(store.State().Dir(), src)
 	session, err := store.Existing(ctx, name, sessionOptions(src, python))
 	if state.CodeOf(err) == state.CodeNoSession {
-		return a.printPlan(name, xstate.PlanNew(src.program.Blocks), appended(src.program.Blocks), "this program was never run")
+		return a.printPlan(name, xstate.PlanNew(blocks), appended(blocks), "this program was never run")
 	}
 	if err != nil {
 		return err
 	}
 	defer session.Close()
-	edits, _, _, err := session.Compare(ctx, src.program.Blocks)
+	edits, _, _, err := session.Compare(ctx, blocks)
 	if err != nil {
 		return err
 	}
-	plan, err := session.Plan(ctx, src.program.Blocks)
+	plan, err := session.Plan(ctx, blocks)
 	if err != nil {
 		return err
 	}

@@ -81,9 +81,14 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 	if _, err := runner.FindPython(f.python, folder, os.Getenv); err != nil {
 		return err
 	}
-	dir, _, err := a.storeDir(folder)
+	dir, found, err := a.storeDir(folder)
 	if err != nil {
 		return err
+	}
+	if !found {
+		if _, err := src.blocks(); err != nil {
+			return err // and make nothing
+		}
 	}
 	store, err := xstate.Open(ctx, dir, xstate.Options{})
 	if err != nil {
@@ -105,6 +110,19 @@ func (a *app) sessionOf(storeDir string, src *source) string {
 	return sessionName(storeDir, src.path)
 }
 
+// runSession opens the session of a run; it makes one only for a file that is a program.
+func (a *app) runSession(ctx context.Context, store *xstate.Store, src *source, f runFlags) (*xstate.Session, error) {
+	name, o := a.sessionOf(store.State().Dir(), src), sessionOptions(src, f.python)
+	session, err := store.Existing(ctx, name, o)
+	if state.CodeOf(err) != state.CodeNoSession {
+		return session, err
+	}
+	if _, err := src.blocks(); err != nil {
+		return nil, err
+	}
+	return store.Session(ctx, name, o)
+}
+
 func sessionOptions(src *source, python string) xstate.SessionOptions {
 	o := xstate.SessionOptions{Workspace: filepath.Dir(src.path), Python: python}
 	if filepath.Ext(src.path) == ".py" {
@@ -120,12 +138,12 @@ func (a *app) notices(store *xstate.Store) {
 }
 
 func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f runFlags) error {
-	session, err := store.Session(ctx, a.sessionOf(store.State().Dir(), src), sessionOptions(src, f.python))
+	session, err := a.runSession(ctx, store, src, f)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
-	edits, err := session.Load(ctx, src.program.Blocks, f.origin)
+	edits, err := session.LoadFile(ctx, src.name, src.data, f.origin)
 	if err != nil {
 		return err
 	}

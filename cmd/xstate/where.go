@@ -17,12 +17,21 @@ import (
 
 // source is a program's file, read.
 type source struct {
-	name    string // as the user wrote it
-	path    string // absolute
-	program *patch.Program
+	name string // as the user wrote it
+	path string // absolute
+	data []byte
 }
 
-// readSource reads a program from a file.
+// blocks parses the file.
+func (s *source) blocks() ([]patch.Block, error) {
+	p, err := patch.Parse(s.name, s.data)
+	if err != nil {
+		return nil, err
+	}
+	return p.Blocks, nil
+}
+
+// readSource reads a program's file.
 func readSource(name string) (*source, error) {
 	path, err := filepath.Abs(name)
 	if err != nil {
@@ -43,11 +52,7 @@ func readSource(name string) (*source, error) {
 	if err != nil {
 		return nil, &state.Error{Code: codeUnreadable, Message: fmt.Sprintf("%s cannot be read: %v", name, reason(err)), Hint: "check the permissions of the file", Err: err}
 	}
-	program, err := patch.Parse(name, data)
-	if err != nil {
-		return nil, err
-	}
-	return &source{name: name, path: path, program: program}, nil
+	return &source{name: name, path: path, data: data}, nil
 }
 
 // reason is what the system says, without the path that the message names already.
@@ -174,7 +179,11 @@ func (o *opened) blocks() []patch.Block {
 	if err != nil {
 		return nil
 	}
-	return src.program.Blocks
+	blocks, err := src.blocks()
+	if err != nil {
+		return nil
+	}
+	return blocks
 }
 
 // open opens the session that the user names, or the only one, for looking at it.

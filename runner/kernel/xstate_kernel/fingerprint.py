@@ -291,7 +291,9 @@ class _Walk:
         self.stack.append(o.__self__)
 
     def lru(self, o):
-        """functools.lru_cache: what it has remembered is no part of it, for it only saves time."""
+        """functools.lru_cache: what an empty one is; one in use holds results that rest on more than its arguments."""
+        if any(o.cache_info()[:2]):
+            raise Opaque("a cache in use")
         self.put(b"U")
         self.stack.extend((o.__wrapped__, self.temporary(dict(o.cache_parameters()))))
 

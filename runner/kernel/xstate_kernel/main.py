@@ -13,7 +13,7 @@ import traceback
 import types
 import warnings
 
-from . import display, fingerprint, frames, groups, hidden, magic, observe, origin, streams, values
+from . import display, fingerprint, frames, groups, hidden, magic, modules, observe, origin, streams, values
 
 _SPECIAL = frozenset((
     "__name__", "__doc__", "__package__", "__loader__", "__spec__", "__builtins__", "__annotations__", "__file__",
@@ -50,6 +50,7 @@ class Kernel:
         self.names = observe.names(self.ns, options.get("observe") != "static")
         self.printer = fingerprint.Fingerprinter(self.ns, self.workspace)
         self.groups = groups.Groups()
+        self.modules = modules.Modules(self.ns, self.printer, self.workspace)
         self.parked = {}  # joint digest → ({name: value}, {name: Fingerprint})
         self.spool = options["spool"]
         self.hidden = hidden.Hidden(options["seed"])
@@ -200,6 +201,7 @@ class Kernel:
             code, tail, error = None, None, self.error(e, name)
         else:
             error = None
+        self.modules.begin(self.codes(request, code, tail))
         self.names.begin(request["uses"], self.deps)
         self.recorder.begin(request["node"])
         self.files.begin()
@@ -218,11 +220,12 @@ class Kernel:
         reply = self.settle(start, reads & start.keys(), error)
         reply["absent"] = sorted(n for n in reads if n not in start and n not in _SPECIAL)
         reply["hidden"], reply["hidden_reads"] = self.hidden_changes(before, reads, figures)
+        reply["modules"] = self.modules.changed()
         reply["imports"] = self.imported(imports | set(request.get("imports") or ()), reads)
         reply["files"] = self.file_changes()
         reply["environ"] = {k: os.environ.get(k) for k in environ.keys() | os.environ.keys() if environ.get(k) != os.environ.get(k)}
         reply["environ_reads"] = sorted(self.files.environ)
-        marks = self.files.marks | self.volatile(request, code, tail, reads)
+        marks = self.files.marks | origin.volatile(self.codes({**request, "uses": reads}, code, tail), self.ns)
         if set(sys._current_frames()) - threads:
             marks.add("thread")
         reply["marks"] = sorted(marks)
@@ -446,18 +449,26 @@ class Kernel:
                     libraries[top] = list(witness)
         return {"libraries": libraries, "files": sorted(files)}
 
-    def volatile(self, request, code, tail, reads):
-        """Why the node may come out otherwise each time, judged by its code and that of the functions it may call."""
-        codes = [c for c in (code, tail) if c is not None]
-        if not request.get("definition"):
-            codes = [n for c in codes for n in origin.nested(c)]
-        for name in reads:
+    def codes(self, request, code, tail):
+        """Yields the code objects that the node runs or may run: its own and those of the functions it can reach."""
+        for c in (code, tail):
+            if c is not None:
+                yield from (c,) if request.get("definition") else origin.nested(c)
+        for name in self.reach(request["uses"]):
+            for f in self.groups.prints[name].soft.values():
+                if isinstance(f, types.FunctionType):
+                    yield from origin.nested(f.__code__)
+
+    def reach(self, names):
+        """The bound names among names and those that the code of their values loads, closed."""
+        seen, todo = set(), list(names)
+        while todo:
+            name = todo.pop()
             fp = self.groups.prints.get(name)
-            if fp is not None:
-                for f in fp.soft.values():
-                    if isinstance(f, types.FunctionType):
-                        codes.extend(origin.nested(f.__code__))
-        return origin.volatile(codes, self.ns)
+            if fp is not None and name not in seen:
+                seen.add(name)
+                todo.extend(fp.deps)
+        return seen
 
     def file_changes(self):
         f = self.files

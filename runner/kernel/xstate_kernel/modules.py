@@ -1,0 +1,68 @@
+"""Changes that the program makes to modules: attributes assigned from outside, globals of workspace modules.
+
+They are hidden state that no other observation sees, and that a live interpreter cannot take back. The engine names
+them by lineage, counts every later node as their reader, and gets back to before them in a new interpreter.
+"""
+import sys
+import types
+
+from . import origin
+
+_STORES = frozenset(("STORE_ATTR", "DELETE_ATTR"))
+_SETTERS = frozenset(("setattr", "delattr", "patch", "monkeypatch", "reload", "__dict__", "vars"))
+_stores = {}
+
+
+def may_assign(code):
+    """Reports whether a code object, or one nested in it, can assign to an attribute."""
+    found = _stores.get(code)
+    if found is None:
+        import dis
+        found = bool(_SETTERS & set(code.co_names)) or any(i.opname in _STORES for i in dis.get_instructions(code))
+        found = found or any(may_assign(k) for k in code.co_consts if isinstance(k, types.CodeType))
+        _stores[code] = found
+    return found
+
+
+class Modules:
+    """The attributes of modules as they were when a node began."""
+
+    def __init__(self, namespace, printer, workspace):
+        self._namespace, self._printer, self._workspace = namespace, printer, workspace
+        self._before, self._data = {}, {}
+
+    def begin(self, codes):
+        self._before = {}
+        if any(may_assign(c) for c in codes):
+            names = {n for c in codes for inner in origin.nested(c) for n in inner.co_names}
+            for value in list(self._namespace.values()):
+                if isinstance(value, types.ModuleType):
+                    self._take(value)
+                    for name in names:
+                        inner = vars(value).get(name)
+                        if isinstance(inner, types.ModuleType):
+                            self._take(inner)
+        self._data = {name: self._digest(module) for name, module in self._workspace.loaded()}
+
+    def _take(self, module):
+        self._before[module.__name__] = (module, dict(vars(module)))
+
+    def _digest(self, module):
+        data = {k: v for k, v in vars(module).items()
+                if not k.startswith("__") and not isinstance(v, (types.ModuleType, types.FunctionType, type))}
+        bound = sorted((k, id(v)) for k, v in vars(module).items() if isinstance(v, (types.FunctionType, type)))
+        return self._printer.of(data).digest, bound
+
+    def changed(self):
+        """Returns the names of the modules whose attributes are others than when the node began."""
+        found = set()
+        for name, (module, before) in self._before.items():
+            after = vars(module)
+            for k in before.keys() | after.keys():
+                value = after.get(k)
+                if before.get(k) is not value and not isinstance(value, types.ModuleType) and not k.startswith("__"):
+                    found.add(name)
+        for name, module in self._workspace.loaded():
+            if name in self._data and self._data[name] != self._digest(module):
+                found.add(name)
+        return sorted(found)
