@@ -10,8 +10,9 @@
 PYTHONS  =
 FUZZTIME = 1m
 
+# The programs np-* and pd-* need packages, which make test installs.
 check: format vet lint
-	go test -short ./...
+	go test -short -skip '^TestPrograms$$/^(np|pd)-' ./...
 
 format:
 	@unformatted=$$(gofmt -l .) && test -z "$$unformatted" || { echo "not formatted (gofmt -w):" $$unformatted; exit 1; }

@@ -92,7 +92,7 @@ func (d *Dependencies) NodeName(id depgraph.NodeID) string {
 	return string(id)
 }
 
-// Node finds the nodes that what means: a block, block#2 for one of its nodes, a module of the graph, a name of the
+// Node finds the nodes that what means, none for a block that has none: a block, block#2 for one of its nodes, a module of the graph, a name of the
 // program (the nodes that bind it), or a file, package or other key (the nodes that read it).
 func (d *Dependencies) Node(what string) (ids []depgraph.NodeID, key Key, err error) {
 	all := append(d.Graph.NodeIDs(), d.Graph.Modules()...)
@@ -125,7 +125,24 @@ func (d *Dependencies) Node(what string) (ids []depgraph.NodeID, key Key, err er
 			return ids, k, nil
 		}
 	}
+	if d.empty(what) != nil {
+		return nil, "", nil
+	}
 	return nil, "", d.unknown(what)
+}
+
+// empty returns the block of that name if it has no node: it holds no statement, or does not parse.
+func (d *Dependencies) empty(what string) *BlockView {
+	b, err := d.Snapshot.Block(BlockID(what))
+	if err != nil {
+		return nil
+	}
+	for _, p := range d.nodes {
+		if p.block == b {
+			return nil
+		}
+	}
+	return b
 }
 
 func (d *Dependencies) unknown(what string) error {
@@ -168,6 +185,9 @@ func (d *Dependencies) Affected(what string) ([]Dependent, error) {
 	start, key, err := d.Node(what)
 	if err != nil {
 		return nil, err
+	}
+	if b := d.empty(what); len(start) == 0 && b != nil {
+		return []Dependent{{Block: b.ID, Index: b.Index, Nodes: []string{}, Evidence: depgraph.Predicted.String()}}, nil
 	}
 	how := map[depgraph.NodeID]*reach{}
 	for _, id := range start {

@@ -12,8 +12,8 @@ import (
 // Entry is a step as people read it: without its changes, with the lines it added and removed.
 type Entry struct {
 	Number  StepNumber        `json:"step"`
-	Time    time.Time         `json:"time"`
-	Kind    state.Kind        `json:"kind"`
+	Time    time.Time         `json:"time,omitzero"`
+	Kind    state.Kind        `json:"kind,omitempty"`
 	Block   BlockID           `json:"block,omitempty"`
 	Was     Digest            `json:"was,omitempty"` // version of the block before
 	Now     Digest            `json:"now,omitempty"` // version of the block after

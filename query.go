@@ -28,7 +28,7 @@ type BlockView struct {
 	Version  Digest           `json:"version"`
 	Source   string           `json:"source"`
 	Edited   StepNumber       `json:"edited"` // the step that gave it this version
-	EditedAt time.Time        `json:"edited_at"`
+	EditedAt time.Time        `json:"edited_at,omitzero"`
 	Origin   Origin           `json:"origin"` // of that step
 	Status   string           `json:"status"` // see StatusText
 	RanAt    StepNumber       `json:"ran_at,omitempty"`

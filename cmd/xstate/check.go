@@ -41,7 +41,7 @@ func (a *app) check(ctx context.Context) (err error) {
 		return err
 	}
 	if !found {
-		return noStore(dir)
+		return a.noStore(dir)
 	}
 	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{ReadOnly: true}})
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -87,6 +89,10 @@ Every step is kept: what code was running then, what it read, wrote and printed,
 		CompletionOptions:          cobra.CompletionOptions{HiddenDefaultCmd: false},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		var value *pflag.InvalidValueError
+		if errors.As(err, &value) {
+			err = fmt.Errorf("%q is no value for --%s", value.GetValue(), value.GetFlag().Name)
+		}
 		return &usageError{err: err, hint: cmd.CommandPath() + " --help lists the flags"}
 	})
 	root.PersistentFlags().BoolVar(&a.ui.json, "json", false, "print one JSON document to stdout")

@@ -210,7 +210,7 @@ func (a *app) openWith(ctx context.Context, options state.Options, python string
 		return nil, err
 	}
 	if !found {
-		return nil, noStore(dir)
+		return nil, a.noStore(dir)
 	}
 	store, err := xstate.Open(ctx, dir, xstate.Options{State: options})
 	if err != nil {
@@ -226,7 +226,10 @@ func (a *app) openWith(ctx context.Context, options state.Options, python string
 	return nil, errors.Join(err, store.Close())
 }
 
-func noStore(dir string) error {
+func (a *app) noStore(dir string) error {
+	if a.store != "" {
+		return &state.Error{Code: state.CodeNoStore, Message: "there is no store in " + a.store, Hint: "check --store; xstate run FILE --store DIR makes one there"}
+	}
 	return &state.Error{Code: state.CodeNoStore, Message: "there is no store at or above " + filepath.Dir(dir),
 		Hint: "xstate run FILE makes one beside the file; --store DIR names one elsewhere"}
 }

@@ -517,6 +517,9 @@ _DISPATCH = {
 }
 
 
+_NO_ALIAS = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType, types.CodeType, tuple)
+
+
 class _Reach:
     """For opaque values: what can be reached by references, so that aliases and code are still known."""
 
@@ -561,7 +564,7 @@ class _Reach:
                 if id(n) in seen or n is self.owner.namespace or n is None:
                     continue
                 seen.add(id(n))
-                if not isinstance(n, (types.ModuleType, type, types.FunctionType, types.CodeType, tuple)) and type(n) not in _ATOMS:
+                if not isinstance(n, _NO_ALIAS) and type(n) not in _ATOMS and type(n) is not object:
                     fp.ids.setdefault(id(n), "x")
                 todo.append(n)
 
