@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -127,9 +125,4 @@ func errorText(e *state.ExecError) string {
 		return ""
 	}
 	return address.ReplaceAllString(e.Type+": "+e.Message+"\n"+strings.Join(e.Traceback, "\n"), "0x…")
-}
-
-// diff is for tests and messages: how two texts differ.
-func diff(want, have string) string {
-	return cmp.Diff(strings.Split(want, "\n"), strings.Split(have, "\n"))
 }

@@ -28,7 +28,7 @@ func program(t *testing.T, sources ...string) *Graph {
 func edgeTexts(edges []Edge) []string {
 	var texts []string
 	for _, e := range edges {
-		texts = append(texts, fmt.Sprintf("%s>%s %s %s", strings.TrimSuffix(string(e.From), "#0"), strings.TrimSuffix(string(e.To), "#0"), e.Hazard, e.Key))
+		texts = append(texts, fmt.Sprintf("%s>%s %s %s", strings.TrimSuffix(string(e.From), "#1"), strings.TrimSuffix(string(e.To), "#1"), e.Hazard, e.Key))
 	}
 	return texts
 }
@@ -89,22 +89,22 @@ func noise(edge string) bool {
 func TestAffected(t *testing.T) {
 	g := program(t, "import m\nx = 1", "y = x", "x = 2\nz = y", "def f(): return z", "f()", "m.g()", "x")
 	for id, want := range map[NodeID][]NodeID{
-		"a#1":      {"b#0", "c#0", "e#0", "g#0"},
-		"b#0":      {"c#0", "e#0", "g#0"},
-		"c#0":      {"e#0", "g#0"},
-		"d#0":      {"e#0"},
-		"module:m": {"a#0", "f#0"},
+		"a#2":      {"b#1", "c#1", "e#1", "g#1"},
+		"b#1":      {"c#1", "e#1", "g#1"},
+		"c#1":      {"e#1", "g#1"},
+		"d#1":      {"e#1"},
+		"module:m": {"a#1", "f#1"},
 		"none":     nil,
 	} {
 		if diff := cmp.Diff(want, g.Affected(id)); diff != "" {
 			t.Errorf("Affected(%s) = got, want\n%s", id, diff)
 		}
 	}
-	if got, err := g.Path("a#1", "e#0"); err != nil || !slices.Equal(got, []NodeID{"a#1", "b#0", "c#0", "e#0"}) {
-		t.Errorf("Path(a#1, e#0) = %v, %v", got, err)
+	if got, err := g.Path("a#2", "e#1"); err != nil || !slices.Equal(got, []NodeID{"a#2", "b#1", "c#1", "e#1"}) {
+		t.Errorf("Path(a#2, e#1) = %v, %v", got, err)
 	}
-	if got, err := g.Path("e#0", "a#1"); err != nil || got != nil {
-		t.Errorf("Path(e#0, a#1) = %v, %v, want none", got, err)
+	if got, err := g.Path("e#1", "a#2"); err != nil || got != nil {
+		t.Errorf("Path(e#1, a#2) = %v, %v, want none", got, err)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestEvidence(t *testing.T) {
 	for _, e := range g.Edges() {
 		got = append(got, fmt.Sprintf("%s>%s %s %s", e.From, e.To, e.Key, e.Evidence))
 	}
-	want := []string{"a#0>b#0 file:t observed", "a#0>b#0 var:x both", "a#0>b#0 var:y predicted", "b#0>c#0 var:z predicted"}
+	want := []string{"a#1>b#1 file:t observed", "a#1>b#1 var:x both", "a#1>b#1 var:y predicted", "b#1>c#1 var:z predicted"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Build = got, want\n%s", diff)
 	}
@@ -139,10 +139,10 @@ func TestExports(t *testing.T) {
 		t.Fatal(err)
 	}
 	dot2, _ := again.DOT()
-	if dot != dot2 || !strings.Contains(dot, `"b#0" -> "c#0"`) {
+	if dot != dot2 || !strings.Contains(dot, `"b#1" -> "c#1"`) {
 		t.Errorf("DOT = %s\nthen %s", dot, dot2)
 	}
-	mermaid := "flowchart TD\n  n0[\"a#0\"]\n  n1[\"b#0\"]\n  n2[\"c#0\"]\n  n3[\"module:m\"]\n" +
+	mermaid := "flowchart TD\n  n0[\"a#1\"]\n  n1[\"b#1\"]\n  n2[\"c#1\"]\n  n3[\"module:m\"]\n" +
 		"  n3 -.->|\"module:m\"| n0\n  n0 -.->|\"var:m\"| n1\n  n1 -.->|\"var:x\"| n2\n"
 	if diff := cmp.Diff(mermaid, g.Mermaid()); diff != "" {
 		t.Errorf("Mermaid = got, want\n%s", diff)
@@ -151,10 +151,10 @@ func TestExports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"version":1,"nodes":["a#0","b#0","c#0"],"modules":["module:m"],"edges":[` +
-		`{"from":"module:m","to":"a#0","type":"import","key":"module:m","hazard":"flow","evidence":"predicted"},` +
-		`{"from":"a#0","to":"b#0","type":"symbol","key":"var:m","hazard":"flow","evidence":"predicted"},` +
-		`{"from":"b#0","to":"c#0","type":"symbol","key":"var:x","hazard":"flow","evidence":"predicted"}]}`
+	want := `{"version":1,"nodes":["a#1","b#1","c#1"],"modules":["module:m"],"edges":[` +
+		`{"from":"module:m","to":"a#1","type":"import","key":"module:m","hazard":"flow","evidence":"predicted"},` +
+		`{"from":"a#1","to":"b#1","type":"symbol","key":"var:m","hazard":"flow","evidence":"predicted"},` +
+		`{"from":"b#1","to":"c#1","type":"symbol","key":"var:x","hazard":"flow","evidence":"predicted"}]}`
 	if string(raw) != want {
 		t.Errorf("MarshalJSON = %s, want %s", raw, want)
 	}

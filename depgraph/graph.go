@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// NodeID names a node of a program: the block's id, "#", the node's index in the block. A module that the program imports
+// NodeID names a node of a program: the block's id, "#", the node's place in the block, from 1. A module that the program imports
 // is a node, too: "module:numpy".
 type NodeID string
 
 // NewNodeID returns the id of the nth node of a block, counted from 0.
-func NewNodeID(block string, n int) NodeID { return NodeID(fmt.Sprintf("%s#%d", block, n)) }
+func NewNodeID(block string, n int) NodeID { return NodeID(fmt.Sprintf("%s#%d", block, n+1)) }
 
 // EdgeType is one of the three kinds of dependency.
 type EdgeType string

@@ -62,8 +62,8 @@ func New(cfg Config) (*Engine, error) {
 	}
 	return &Engine{
 		cfg:     cfg,
-		options: keyOptions{interpreter: cfg.Python.identity(), seed: cfg.Seed, observe: cfg.Observe},
-		world:   newWorld(cfg.Store, workspace, environ, cfg.Files),
+		options: keyOptions{interpreter: cfg.Python.identity(), observe: cfg.Observe},
+		world:   newWorld(cfg, workspace, environ, cfg.Files),
 		facts:   map[state.Digest]*depgraph.Facts{},
 		environ: environ,
 	}, nil

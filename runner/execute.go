@@ -6,19 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/state"
-)
-
-const (
-	inlineBytes = 32 << 10 // what travels in a frame; equal to the driver's _INLINE
-	alwaysStore = 1 << 20  // bytes: values up to this are stored whatever they took to compute
-	storeRate   = 200e6    // bytes a second: about what pickling, compressing and writing come to
 )
 
 // execute runs node i from its prior state and records the trace. A name that the node asks for and that was not
@@ -371,71 +364,6 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 	return nil
 }
 
-// fileBefore is the digest of a file before the node: as the position has it, which for a file that no node wrote is
-// what was on disk when the run began.
-func (w *walk) fileBefore(p *position, k depgraph.Key, path string, writes map[string]fileWrite) state.Digest {
-	if _, known := p.keys[k]; !known {
-		if fw, ok := writes[k.Name()]; ok {
-			if _, asked := w.e.world.base[k]; !asked {
-				if _, recorded := w.e.cfg.Files[k.Name()]; !recorded {
-					w.e.world.base[k] = fw.before
-				}
-			}
-		}
-	}
-	return p.get(k).digest
-}
-
-// fileWrite is a file the node wrote, with its content before and after.
-type fileWrite struct{ before, after state.Digest }
-
-// fileWrites stores the content of the files written, before (the first time) and after, and notes both in the
-// session's records. Names are as in keys.
-func (x *execution) fileWrites() (map[string]fileWrite, error) {
-	e := x.walk.e
-	found := map[string]fileWrite{}
-	for path, copied := range x.reply.Files.Writes {
-		name := e.world.short(path)
-		fw := fileWrite{}
-		if copied != nil {
-			ref, err := e.cfg.Store.PutBlobFile(*copied)
-			if err != nil {
-				return nil, err
-			}
-			fw.before = ref.Digest
-		}
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			if err := x.putContent(path, &fw.after); err != nil {
-				return nil, err
-			}
-		} else if err == nil && info.IsDir() {
-			continue
-		}
-		r, known := e.cfg.Files[name]
-		if !known {
-			r.Base = fw.before
-		}
-		r.Left = fw.after
-		e.cfg.Files[name] = r
-		if _, asked := e.world.base[depgraph.Key("file:"+name)]; !asked {
-			e.world.base[depgraph.Key("file:"+name)] = r.Base
-		}
-		found[name] = fw
-	}
-	return found, nil
-}
-
-// putContent stores a copy of a file as it is.
-func (x *execution) putContent(path string, digest *state.Digest) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("keep what block %s wrote: %w", x.node.unit.ID, err)
-	}
-	ref, err := x.walk.e.cfg.Store.PutBlob(data)
-	*digest = ref.Digest
-	return err
-}
-
 // writes fills in what the node wrote.
 func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 	t.Info = map[depgraph.Key]state.ValueInfo{}
@@ -453,8 +381,12 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 		}
 		t.Writes = append(t.Writes, state.Access{Key: k, Digest: d})
 	}
-	for k, d := range x.reply.Hidden {
-		t.Writes = append(t.Writes, state.Access{Key: depgraph.Key(k), Digest: d})
+	for name, d := range x.reply.Hidden {
+		k := depgraph.Key(name)
+		if d == state.Absent {
+			d = x.pos.pristine(k)
+		}
+		t.Writes = append(t.Writes, state.Access{Key: k, Digest: d})
 	}
 	for name, value := range x.reply.Environ {
 		if value != nil {
@@ -534,101 +466,4 @@ func (x *execution) follow(after *position, t *state.Trace) {
 	if x.node.facts.Kind == depgraph.KindDef {
 		m.layouts[x.node.facts.Defines[0]] = x.node.layout
 	}
-}
-
-// keep stores the values that the node wrote, as far as that is worth it.
-func (x *execution) keep(ctx context.Context, after *position, t *state.Trace) error {
-	done := map[joint]bool{}
-	for _, a := range t.Writes {
-		switch a.Key.Space() {
-		case "var":
-			if a.Digest == state.Absent {
-				continue
-			}
-			j, names := after.joint(a.Key.Name())
-			if done[j] {
-				continue
-			}
-			done[j] = true
-			if err := x.keepGroup(ctx, after, t, j, names); err != nil {
-				return err
-			}
-		case "rng", "conf", "cwd":
-			if a.Digest == state.Absent || a.Key == modulesKey {
-				continue
-			}
-			if err := x.keepHidden(ctx, a); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (x *execution) keepGroup(ctx context.Context, after *position, t *state.Trace, j joint, names []string) error {
-	e := x.walk.e
-	size := int64(0)
-	for _, n := range names {
-		info := after.keys[depgraph.Var(n)].info
-		if info == nil {
-			continue
-		}
-		if info.Opaque != "" {
-			return nil
-		}
-		size += info.Bytes
-	}
-	if v, ok, err := e.cfg.Store.Value(state.Digest(j)); err != nil || ok && v.Blob != "" || x.walk.o.Discard {
-		return err
-	}
-	if size > alwaysStore && float64(size)/storeRate > t.Seconds {
-		return nil
-	}
-	var reply storeReply
-	data, err := e.kernel.request(ctx, map[string]any{"op": "store", "names": names}, nil, &reply, nil)
-	if err != nil {
-		if errors.Is(err, errKernelDied) {
-			e.dropKernel()
-			return nil // the value is rebuilt when it is needed
-		}
-		return err
-	}
-	if !reply.Stored {
-		debugf("kernel", "not stored: %v: %s", names, reply.Why)
-		return nil
-	}
-	var ref state.BlobRef
-	if reply.Path != "" {
-		ref, err = e.cfg.Store.PutBlobFile(reply.Path)
-	} else {
-		ref, err = e.cfg.Store.PutBlob(data)
-	}
-	if err != nil {
-		return err
-	}
-	v := state.Value{Joint: state.Digest(j), Names: names, Blob: ref.Digest, Bytes: ref.Size, Seconds: t.Seconds}
-	for _, need := range reply.Needs {
-		e.mirror.classes[state.Digest(need[1])] = true
-		v.Needs = append(v.Needs, state.Need{Key: need[0], Digest: state.Digest(need[1])})
-	}
-	return e.cfg.Store.PutValue(v)
-}
-
-func (x *execution) keepHidden(ctx context.Context, a state.Access) error {
-	e := x.walk.e
-	if _, ok, err := e.cfg.Store.Value(a.Digest); err != nil || ok {
-		return err
-	}
-	if e.kernel == nil {
-		return nil
-	}
-	data, err := e.kernel.request(ctx, map[string]any{"op": "hidden_get", "key": a.Key}, nil, nil, nil)
-	if err != nil {
-		return err
-	}
-	ref, err := e.cfg.Store.PutBlob(data)
-	if err != nil {
-		return err
-	}
-	return e.cfg.Store.PutValue(state.Value{Joint: a.Digest, Names: []string{string(a.Key)}, Blob: ref.Digest, Bytes: ref.Size})
 }

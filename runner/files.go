@@ -13,10 +13,18 @@ import (
 
 // putFiles makes the files that the program writes what p has. Files it never wrote are not touched.
 func (w *walk) putFiles(p *position) error {
-	for _, name := range slices.Sorted(maps.Keys(w.e.cfg.Files)) {
-		if err := w.putFile(name, p.get(depgraph.Key("file:"+name))); err != nil {
-			return err
+	names := slices.Sorted(maps.Keys(w.e.cfg.Files))
+	slices.Reverse(names) // what is in a directory goes before it,
+	for _, gone := range []bool{true, false} {
+		for _, name := range names {
+			want := p.get(depgraph.Key("file:" + name))
+			if (want.digest == state.Absent) == gone {
+				if err := w.putFile(name, want); err != nil {
+					return err
+				}
+			}
 		}
+		slices.Reverse(names) // and comes after it
 	}
 	return nil
 }
@@ -30,10 +38,20 @@ func (w *walk) putFile(name string, want entry) error {
 	}
 	path := e.world.path(name)
 	if want.digest == state.Absent {
-		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+		err := os.Remove(path)
+		if err != nil && e.world.onDisk(name) == digestDir {
+			return nil // there is something in it that is not the program's: the directory stays
+		}
+		if err != nil && !os.IsNotExist(err) {
 			return fmt.Errorf("take back a file that the program wrote: %w", err)
 		}
 		return w.left(name, r, state.Absent)
+	}
+	if want.digest == digestDir {
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			return fmt.Errorf("put back a directory: %w", err)
+		}
+		return w.left(name, r, want.digest)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("put back a file: %w", err)
@@ -85,7 +103,7 @@ func (w *walk) settleFiles(complete bool) error {
 // adopt begins to keep a record of a file that a reused result writes.
 func (w *walk) adopt(name string, now entry) error {
 	base := w.e.world.get(depgraph.Key("file:" + name))
-	if base != state.Absent && base != now.digest {
+	if base != state.Absent && base != digestDir && base != now.digest {
 		data, err := os.ReadFile(w.e.world.path(name))
 		if err == nil {
 			_, err = w.e.cfg.Store.PutBlob(data)
@@ -96,4 +114,71 @@ func (w *walk) adopt(name string, now entry) error {
 	}
 	w.e.cfg.Files[name] = FileRecord{Base: base, Left: base}
 	return nil
+}
+
+// fileBefore is the digest of a file before the node: as the position has it, which for a file that no node wrote is
+// what was on disk when the run began.
+func (w *walk) fileBefore(p *position, k depgraph.Key, path string, writes map[string]fileWrite) state.Digest {
+	if _, known := p.keys[k]; !known {
+		if fw, ok := writes[k.Name()]; ok {
+			if _, asked := w.e.world.base[k]; !asked {
+				if _, recorded := w.e.cfg.Files[k.Name()]; !recorded {
+					w.e.world.base[k] = fw.before
+				}
+			}
+		}
+	}
+	return p.get(k).digest
+}
+
+// fileWrite is a file the node wrote, with its content before and after.
+type fileWrite struct{ before, after state.Digest }
+
+// fileWrites stores the content of the files written, before (the first time) and after, and notes both in the
+// session's records. Names are as in keys.
+func (x *execution) fileWrites() (map[string]fileWrite, error) {
+	e := x.walk.e
+	found := map[string]fileWrite{}
+	for path, copied := range x.reply.Files.Writes {
+		name := e.world.short(path)
+		fw := fileWrite{}
+		if copied != nil && *copied == "directory" {
+			fw.before = digestDir
+		} else if copied != nil {
+			ref, err := e.cfg.Store.PutBlobFile(*copied)
+			if err != nil {
+				return nil, err
+			}
+			fw.before = ref.Digest
+		}
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			if err := x.putContent(path, &fw.after); err != nil {
+				return nil, err
+			}
+		} else if err == nil && info.IsDir() {
+			fw.after = digestDir
+		}
+		r, known := e.cfg.Files[name]
+		if !known {
+			r.Base = fw.before
+		}
+		r.Left = fw.after
+		e.cfg.Files[name] = r
+		if _, asked := e.world.base[depgraph.Key("file:"+name)]; !asked {
+			e.world.base[depgraph.Key("file:"+name)] = r.Base
+		}
+		found[name] = fw
+	}
+	return found, nil
+}
+
+// putContent stores a copy of a file as it is.
+func (x *execution) putContent(path string, digest *state.Digest) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("keep what block %s wrote: %w", x.node.unit.ID, err)
+	}
+	ref, err := x.walk.e.cfg.Store.PutBlob(data)
+	*digest = ref.Digest
+	return err
 }

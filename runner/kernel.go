@@ -43,7 +43,9 @@ type kernelOptions struct {
 	IPython bool   `json:"ipython,omitempty"`
 }
 
-const bootstrap = `import sys; sys.path.insert(0, sys.argv[1]); import xstate_kernel.main as m; sys.path.remove(sys.argv[1]); m.start()`
+// bootstrap takes the current directory, which -c puts first, off the path: the kernel's own imports must not find the
+// program's files.
+const bootstrap = `import sys; sys.path[0] = sys.argv[1]; import xstate_kernel.main as m; del sys.path[0]; m.start()`
 
 // startKernel starts an interpreter and waits until it says hello.
 func startKernel(ctx context.Context, python, driverFolder string, environ []string, o kernelOptions) (*kernel, error) {

@@ -3,7 +3,6 @@ package runner
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/xstate-engine/xstate/state"
 )
@@ -54,15 +53,4 @@ func merge(outputs []Output) []Output {
 		merged = append(merged, o)
 	}
 	return merged
-}
-
-// stream returns the text of one kind.
-func stream(outputs []Output, kind string) string {
-	var b strings.Builder
-	for _, o := range outputs {
-		if o.Kind == kind {
-			b.WriteString(o.Text)
-		}
-	}
-	return b.String()
 }

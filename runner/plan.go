@@ -14,6 +14,7 @@ import (
 const (
 	ReasonNew     = "new"              // this code was never run
 	ReasonCode    = "code-changed"     // the block was edited here
+	ReasonEngine  = "engine-changed"   // the same code was run, by another interpreter or version of xstate
 	ReasonInput   = "input-changed"    // Key had digest Was and has Now
 	ReasonSharing = "sharing-changed"  // names it reads share objects in another way
 	ReasonMaybe   = "input-may-change" // in a plan: Key depends on what By comes to
@@ -110,7 +111,9 @@ func (e *Engine) usable(t *state.Trace) bool {
 func (e *Engine) explain(p *position, n *node, nodes []*node, traces []state.StoredTrace, moved bool) choice {
 	before, edited := previous(n)
 	c := choice{reason: state.Reason{Code: ReasonNew}}
-	if edited {
+	if b := n.unit.Before; edited && b.Edited < b.RanAt && len(b.Nodes) == len(n.unit.nodes) {
+		c.reason.Code = ReasonEngine
+	} else if edited {
 		c.reason.Code = ReasonCode
 	}
 	if before != nil && before.Trace != "" {

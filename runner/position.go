@@ -39,7 +39,6 @@ type position struct {
 	base   func(depgraph.Key) state.Digest // what a key has that no node wrote
 	keys   map[depgraph.Key]entry
 	shares map[pair]state.Digest
-	files  []string // absolute and relative names of files written so far, sorted on demand
 }
 
 func newPosition(base func(depgraph.Key) state.Digest) *position {
@@ -51,7 +50,7 @@ func (p *position) get(k depgraph.Key) entry {
 		return e
 	}
 	switch k.Space() {
-	case "var", "rng", "conf", "cwd", "display":
+	case "var", "conf", "cwd", "display":
 		return entry{writer: -1}
 	case "stat":
 		return p.presence(k.Name())
@@ -64,6 +63,9 @@ func (p *position) get(k depgraph.Key) entry {
 	}
 	return entry{digest: p.base(k), writer: -1}
 }
+
+// pristine is what hidden state has before any node.
+func (p *position) pristine(k depgraph.Key) state.Digest { return p.base(k) }
 
 // presence is what a mere question whether a file is there depends on.
 func (p *position) presence(name string) entry {

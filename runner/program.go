@@ -54,7 +54,6 @@ func (u *unit) filename() string { return "<" + string(u.ID) + ">" }
 // options of the analysis that are part of every key.
 type keyOptions struct {
 	interpreter string
-	seed        uint64
 	observe     string
 }
 
@@ -141,7 +140,7 @@ func (n *node) quiet() bool { return n.unit.Dialect == depgraph.IPython && n.uni
 // codeDigest names what would be executed: one fact a line, so that two keys can be compared by eye (XSTATE_DEBUG=key).
 func (o keyOptions) codeDigest(n *node) state.Digest {
 	var b strings.Builder
-	fmt.Fprintf(&b, "xstate trace 1\ndriver %s\ninterpreter %s\nseed %d\nobserve %q\n", driverDigest, o.interpreter, o.seed, o.observe)
+	fmt.Fprintf(&b, "xstate trace 1\ndriver %s\ninterpreter %s\nobserve %q\n", driverDigest, o.interpreter, o.observe)
 	fmt.Fprintf(&b, "future %q\n", n.future)
 	fmt.Fprintf(&b, "shown %v\nlast %v\n", n.facts.Expr && n.last && !n.quiet(), n.last)
 	fmt.Fprintf(&b, "tokens %q\n", n.facts.Tokens)

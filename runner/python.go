@@ -88,7 +88,7 @@ func Identify(ctx context.Context, store *state.Store, path string, environ func
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, path, "-c", probe)
+	cmd := exec.CommandContext(ctx, path, "-I", "-c", probe)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
@@ -106,7 +106,8 @@ func Identify(ctx context.Context, store *state.Store, path string, environ func
 	if err := found.check(); err != nil {
 		return found, err
 	}
-	return found, store.PutMemo("interpreter", key, bytes.TrimSpace(stdout.Bytes()))
+	_ = store.PutMemo("interpreter", key, bytes.TrimSpace(stdout.Bytes())) // only a cache: without it, it is asked again
+	return found, nil
 }
 
 func brokenPython(path string, err error, stderr string) error {

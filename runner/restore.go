@@ -336,13 +336,16 @@ func (w *walk) hidden(ctx context.Context, p *position) error {
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
-		want := p.get(k).digest
-		if k == modulesKey || m.hidden[k].digest == want {
+		want, have := p.get(k).digest, p.pristine(k)
+		if e, ok := m.hidden[k]; ok {
+			have = e.digest
+		}
+		if k == modulesKey || have == want {
 			continue
 		}
-		req := map[string]any{"op": "hidden_put", "key": k, "pristine": want == state.Absent}
+		req := map[string]any{"op": "hidden_put", "key": k, "pristine": want == p.pristine(k)}
 		var body []byte
-		if want != state.Absent {
+		if want != p.pristine(k) {
 			v, ok, err := w.e.cfg.Store.Value(want)
 			if err == nil && ok {
 				body, ok, err = w.e.cfg.Store.Blob(v.Blob)

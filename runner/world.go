@@ -25,6 +25,7 @@ type world struct {
 	store     *state.Store
 	workspace string            // absolute, symbolic links resolved
 	environ   map[string]string // of the kernel, before any node
+	seed      state.Digest      // of random number generators from which nothing was drawn
 	records   map[string]FileRecord
 	witness   map[depgraph.Key]string // files that tell the version of a package, joined by newlines
 
@@ -53,8 +54,8 @@ const (
 	digestSpecial state.Digest = "special"
 )
 
-func newWorld(store *state.Store, workspace string, environ map[string]string, records map[string]FileRecord) *world {
-	return &world{store: store, workspace: workspace, environ: environ, records: records,
+func newWorld(cfg Config, workspace string, environ map[string]string, records map[string]FileRecord) *world {
+	return &world{store: cfg.Store, seed: state.DigestOf(fmt.Appendf(nil, "seed %d", cfg.Seed)), workspace: workspace, environ: environ, records: records,
 		witness: map[depgraph.Key]string{}, cache: map[string]fileMemo{}, base: map[depgraph.Key]state.Digest{}}
 }
 
@@ -103,6 +104,8 @@ func (w *world) lookup(k depgraph.Key) state.Digest {
 		return w.variable(k.Name())
 	case "module":
 		return w.version(k)
+	case "rng":
+		return w.seed
 	}
 	return state.Absent
 }

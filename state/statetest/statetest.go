@@ -1,4 +1,3 @@
-// Package statetest opens stores in the tests of other packages.
 package statetest
 
 import (

@@ -2,9 +2,9 @@
 
 A frame is: 4 bytes header length, 8 bytes body length (both big-endian), a JSON header, a body of raw bytes.
 """
-import json
 import os
 import struct
+from json import dumps as _dumps, loads as _loads  # the program may replace them in their module
 
 _PREFIX = struct.Struct(">IQ")
 
@@ -16,6 +16,7 @@ class Channel:
         os.set_inheritable(read_fd, False)
         os.set_inheritable(write_fd, False)
         self._pid = os.getpid()
+        self._write, self._getpid = os.write, os.getpid
 
     def receive(self):
         """Returns (header, body), or (None, b"") when the engine is gone."""
@@ -23,13 +24,13 @@ class Channel:
         if len(prefix) < _PREFIX.size:
             return None, b""
         n_header, n_body = _PREFIX.unpack(prefix)
-        header = json.loads(self._in.read(n_header))
+        header = _loads(self._in.read(n_header))
         return header, self._in.read(n_body) if n_body else b""
 
     def send(self, header, body=b""):
-        if os.getpid() != self._pid:  # a forked child must not speak for the kernel
+        if self._getpid() != self._pid:  # a forked child must not speak for the kernel
             return
-        text = json.dumps(header).encode()
+        text = _dumps(header).encode()
         view = memoryview(_PREFIX.pack(len(text), len(body)) + text + bytes(body))
         while view:
-            view = view[os.write(self._out, view):]
+            view = view[self._write(self._out, view):]

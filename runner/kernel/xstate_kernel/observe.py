@@ -166,6 +166,8 @@ class Files:
             p = os.fsdecode(path)
         except TypeError:
             return None
+        if isinstance(dir_fd, int) and dir_fd >= 0 and not os.path.isabs(p):
+            p = os.path.join(os.readlink("/proc/self/fd/%d" % dir_fd), p)
         if not os.path.isabs(p):
             self.cwd_read = True
             p = os.path.join(os.getcwd(), p)
@@ -185,18 +187,20 @@ class Files:
             known = self._library_folders[folder] = origin.is_library_path(os.path.join(folder, "x"))
         return known
 
-    def read(self, path):
-        p = self._path(path)
+    def read(self, path, dir_fd=None):
+        p = self._path(path, dir_fd)
         if p is not None and p not in self.writes:
             self.reads[p] = None
 
-    def written(self, path):
-        p = self._path(path)
+    def written(self, path, dir_fd=None):
+        p = self._path(path, dir_fd)
         if p is None or p in self.writes:
             return
         before = None
         if os.path.isfile(p):
             before = self._copy(p)
+        elif os.path.isdir(p):
+            before = "directory"
         self.writes[p] = before
 
     def _copy(self, p):
@@ -231,9 +235,15 @@ class Files:
             p = self._path(args[0] if args[0] is not None else ".")
             if p is not None:
                 self.listings.add(p)
-        elif event in ("os.remove", "os.truncate"):
+        elif event in ("os.remove", "os.rmdir", "os.mkdir"):
+            self.read(args[0], args[-1])
+            self.written(args[0], args[-1])
+        elif event == "os.truncate":
             self.read(args[0])
             self.written(args[0])
+        elif event in ("tempfile.mkstemp", "tempfile.mkdtemp"):
+            if not _importing(sys._getframe(1)):
+                self.marks.add("entropy")  # the name
         elif event == "os.rename":
             for p in args[:2]:
                 self.read(p)
@@ -243,10 +253,6 @@ class Files:
         elif event in ("os.link", "os.symlink"):
             self.read(args[0])
             self.written(args[1])
-        elif event in ("os.mkdir", "os.rmdir", "shutil.rmtree", "shutil.move", "shutil.copytree"):
-            self.untraced = True
-        elif event in ("os.putenv", "os.unsetenv"):
-            pass
         elif event in ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "pty.spawn"):
             self.marks.add("subprocess")
             self.untraced = True
@@ -364,6 +370,6 @@ def _environ(files):
 
 _EVENTS = frozenset((
     "open", "exec", "os.listdir", "os.scandir", "os.remove", "os.truncate", "os.rename", "os.link", "os.symlink", "os.mkdir",
-    "os.rmdir", "os.putenv", "os.unsetenv", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork",
-    "os.forkpty", "pty.spawn", "sqlite3.connect", "shutil.rmtree", "shutil.move", "shutil.copytree"))
+    "os.rmdir", "tempfile.mkstemp", "tempfile.mkdtemp", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork",
+    "os.forkpty", "pty.spawn", "sqlite3.connect"))
 _PREFIXES = frozenset(("socket.",))

@@ -85,7 +85,7 @@ class Recorder:
             self._pending.append((stream, [text]))
         self._chars += len(text)
         now = time.monotonic()
-        if self._chars >= _FLUSH_CHARS or now - self._last > _FLUSH_SECONDS:
+        if self._chars >= _FLUSH_CHARS or text.endswith("\n") and now - self._last > _FLUSH_SECONDS:
             self.flush()
             self._last = now
 

@@ -1,0 +1,63 @@
+// Package runner turns a program into its outcome, executing only what is affected.
+//
+// Nouns: a Block and its nodes (what there is to run), a position (what every key has at one place in the program), a
+// trace (the record of one execution, in package state), a Plan (what would run, and why), a kernel (an interpreter
+// process), the mirror (what the engine knows of the kernel), and the world (what keys have before the first node).
+//
+// # The promise
+//
+// After Run, every block's outputs and every value equal those of a fresh interpreter that executes the whole program
+// top to bottom from the base workspace. Given that, as little as possible is executed.
+//
+// # The algorithm
+//
+// The nodes are walked in program order with a position. A trace of the node's code whose reads all have the digests
+// they have here is applied: the position takes its writes, and nothing runs. Otherwise the kernel is given the state of
+// this position, the node runs, and what it was observed to read and write becomes a new trace. There is no rule for
+// invalidation and none for early cutoff: a node whose inputs come out equal finds its trace.
+//
+// # Why the simple ways fail
+//
+//   - Re-running the edited block in the live interpreter runs it on values that already hold its own effects: the
+//     second run of "xs.append(1)" appends twice.
+//   - Re-running it with all that names connect misses "b = a; b.append(1)", where a changes and no text says so.
+//   - Keeping each variable by itself makes two lists of one: after a restart, b is no alias of a.
+//
+// So names that reach a common mutable object form a group (a co-variable, after Kishu). Groups are fingerprinted,
+// stored and restored as one. A trace holds only where the names it read share as they did then, and, for what it
+// changed or aliased, where everything that shares with it does: with equal contents, equal pairs of places determine
+// the object graph up to identity, so the recorded writes are right.
+//
+// # The argument for soundness
+//
+// A node's result depends on what its code reads. Each kind of read is observed, or counted as made:
+//
+//   - names: from CPython 3.12 on by an event for each load executed by the program's own code; before that by the names
+//     the text uses, closed over the functions and classes that the values bound to them reach: a superset. Names read by
+//     code compiled at run time: its code object is announced by an audit event. A node with other dynamic access to the
+//     namespace (globals(), df.query) counts as reading all names.
+//   - the object graph behind a name: by its digest, which covers all that pickling would, and the code, defaults and
+//     closures of functions, and the members of classes.
+//   - files: by audit events and wrapped stat calls; directories by their listing; modules of the workspace by the content
+//     of their files and of those they import; packages by the files that tell their version.
+//   - environment, working directory, random number generators, warnings, locale, options of numpy, pandas and
+//     matplotlib, attributes assigned to modules: as hidden variables. Where a read of one cannot be told, every node
+//     counts as its reader.
+//
+// What a node changes is found by comparison: names by identity, values of what it read, and of all that overlaps with
+// what changed, by digest; files and hidden variables likewise. A value that cannot be named by content (a generator, a
+// socket, a figure) is named by lineage, the code and inputs that made it, and whoever reads it counts as changing it.
+//
+// # What cannot be seen
+//
+// Clocks, entropy, the network, other processes and threads left running: the node is marked, and so is what rests on
+// it. Not seen and not marked: state inside native libraries that no pickle shows, files written by native code without
+// an audit event, modification times, and what a library's own functions do to module globals of that library.
+//
+// # Failure
+//
+// A failed node defines nothing: its bindings are undone, values it changed are dropped and restored from the store or by
+// re-running what made them, files are put back before the next node runs. Nodes that use what it would have defined are
+// blocked. A kernel that dies costs the node; the next one starts with an empty namespace and takes from the store what
+// it needs.
+package runner

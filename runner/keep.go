@@ -1,0 +1,112 @@
+package runner
+
+import (
+	"context"
+	"errors"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+const (
+	inlineBytes = 32 << 10 // what travels in a frame; equal to the driver's _INLINE
+	alwaysStore = 1 << 20  // bytes: values up to this are stored whatever they took to compute
+	storeRate   = 200e6    // bytes a second: about what pickling, compressing and writing come to
+)
+
+// keep stores the values that the node wrote, as far as that is worth it.
+func (x *execution) keep(ctx context.Context, after *position, t *state.Trace) error {
+	done := map[joint]bool{}
+	for _, a := range t.Writes {
+		switch a.Key.Space() {
+		case "var":
+			if a.Digest == state.Absent {
+				continue
+			}
+			j, names := after.joint(a.Key.Name())
+			if done[j] {
+				continue
+			}
+			done[j] = true
+			if err := x.keepGroup(ctx, after, t, j, names); err != nil {
+				return err
+			}
+		case "rng", "conf", "cwd":
+			if a.Digest == x.pos.pristine(a.Key) || a.Key == modulesKey {
+				continue
+			}
+			if err := x.keepHidden(ctx, a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (x *execution) keepGroup(ctx context.Context, after *position, t *state.Trace, j joint, names []string) error {
+	e := x.walk.e
+	size := int64(0)
+	for _, n := range names {
+		info := after.keys[depgraph.Var(n)].info
+		if info == nil {
+			continue
+		}
+		if info.Opaque != "" {
+			return nil
+		}
+		size += info.Bytes
+	}
+	if v, ok, err := e.cfg.Store.Value(state.Digest(j)); err != nil || ok && v.Blob != "" || x.walk.o.Discard {
+		return err
+	}
+	if size > alwaysStore && float64(size)/storeRate > t.Seconds {
+		return nil
+	}
+	var reply storeReply
+	data, err := e.kernel.request(ctx, map[string]any{"op": "store", "names": names}, nil, &reply, nil)
+	if err != nil {
+		if errors.Is(err, errKernelDied) {
+			e.dropKernel()
+			return nil // the value is rebuilt when it is needed
+		}
+		return err
+	}
+	if !reply.Stored {
+		debugf("kernel", "not stored: %v: %s", names, reply.Why)
+		return nil
+	}
+	var ref state.BlobRef
+	if reply.Path != "" {
+		ref, err = e.cfg.Store.PutBlobFile(reply.Path)
+	} else {
+		ref, err = e.cfg.Store.PutBlob(data)
+	}
+	if err != nil {
+		return err
+	}
+	v := state.Value{Joint: state.Digest(j), Names: names, Blob: ref.Digest, Bytes: ref.Size, Seconds: t.Seconds}
+	for _, need := range reply.Needs {
+		e.mirror.classes[state.Digest(need[1])] = true
+		v.Needs = append(v.Needs, state.Need{Key: need[0], Digest: state.Digest(need[1])})
+	}
+	return e.cfg.Store.PutValue(v)
+}
+
+func (x *execution) keepHidden(ctx context.Context, a state.Access) error {
+	e := x.walk.e
+	if _, ok, err := e.cfg.Store.Value(a.Digest); err != nil || ok {
+		return err
+	}
+	if e.kernel == nil {
+		return nil
+	}
+	data, err := e.kernel.request(ctx, map[string]any{"op": "hidden_get", "key": a.Key}, nil, nil, nil)
+	if err != nil {
+		return err
+	}
+	ref, err := e.cfg.Store.PutBlob(data)
+	if err != nil {
+		return err
+	}
+	return e.cfg.Store.PutValue(state.Value{Joint: a.Digest, Names: []string{string(a.Key)}, Blob: ref.Digest, Bytes: ref.Size})
+}
