@@ -77,7 +77,10 @@ func randomSession(seed uint64, edits int) []version {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1))}
 	first := version{edit: "begin", inputs: map[string]string{"in.txt": "one\n", "helper.py": helper(1)}}
 	first.blocks = append(first.blocks, g.block(g.statement("import os, random, json")))
-	for range 3 + g.IntN(7) {
+	if g.IntN(4) > 0 {
+		first.blocks = append(first.blocks, g.prelude()...)
+	}
+	for range 3 + g.IntN(5) {
 		first.blocks = append(first.blocks, g.randomBlock())
 	}
 	if g.IntN(2) == 0 {
@@ -114,6 +117,30 @@ func (g *generator) randomBlock() randomBlock {
 	return b
 }
 
+// prelude gives most names a value, so that later statements seldom fail.
+func (g *generator) prelude() []randomBlock {
+	var blocks []randomBlock
+	for _, texts := range [][]string{
+		{"n, m = {i}, {i}", "a = [{i}, [{i}]]", "b = {L}", "c = [{i}, a]"},
+		{"d = {\"k\": {L}}", "e = {\"q\": [{i}]}", "t = (a, {i})", "def h(x=0):\n    return x + {i}"},
+		{pick(g, "def"), pick(g, "class"), "u = K({L})", "rows = iter({L})"},
+	} {
+		b := g.block()
+		for _, text := range texts {
+			if g.IntN(5) > 0 {
+				b.statements = append(b.statements, g.statement(g.fill(text)))
+			}
+		}
+		blocks = append(blocks, b)
+	}
+	return blocks
+}
+
+func pick(g *generator, group string) string {
+	list := templates[group].texts
+	return list[g.IntN(len(list))]
+}
+
 // probe shows what the names have come to, aliases included.
 func (g *generator) probe() randomBlock {
 	b := g.block()
@@ -132,8 +159,7 @@ func (g *generator) randomStatement() statement {
 	at := g.IntN(total)
 	for _, name := range groups {
 		if at -= templates[name].weight; at < 0 {
-			list := templates[name].texts
-			return g.statement(g.fill(list[g.IntN(len(list))]))
+			return g.statement(g.fill(pick(g, name)))
 		}
 	}
 	panic("unreachable")
@@ -141,17 +167,18 @@ func (g *generator) randomStatement() statement {
 
 var hole = regexp.MustCompile(`\{[A-Za-z]\}`)
 
-// names by the kind of value that they usually have; X is any of them.
+// names by the kind of value that they usually have; X is any of them. No two are so alike that CPython takes one for
+// the other when it is missing ("Did you mean"): which it then suggests depends on names that the program never read.
 var names = map[string][]string{
 	"{L}": {"a", "b", "c"},
 	"{D}": {"d", "e"},
 	"{N}": {"n", "m"},
 	"{T}": {"t"},
 	"{F}": {"f", "g"},
-	"{O}": {"o", "p"},
+	"{O}": {"u", "w"},
 	"{K}": {"K"},
-	"{I}": {"it"},
-	"{X}": {"a", "b", "c", "d", "e", "n", "m", "t", "o"},
+	"{I}": {"rows"},
+	"{X}": {"a", "b", "c", "d", "e", "n", "m", "t", "u"},
 	"{S}": {"k", "q"},
 	"{P}": {"out.txt", "log.txt"},
 	"{V}": {"XR_A", "XR_B"},
@@ -220,12 +247,12 @@ var templates = map[string]struct {
 	"flow": {9, []string{
 		"for v in {L}:\n    print(v)", "for v in range({i}):\n    {L}.append(v)", "for {N} in range({i}):\n    pass", "for v in {L}[:3]:\n    {D}[\"k\"] = v", "if {N} > {i}:\n    {L} = [{i}]", "if {N} > {i}:\n    {L}.append({i})\nelse:\n    {N} = {i}",
 		"if {L}:\n    {L}.pop()", "try:\n    print({X})\nexcept NameError:\n    print('none')", "try:\n    {X} = {D}[\"{S}\"]\nexcept Exception as e:\n    {N} = {i}", "try:\n    {L}.append({i})\n    {L}[9] = 1\nexcept Exception:\n    {N} = {i}",
-		"try:\n    {N} += 1\nexcept NameError:\n    {N} = {i}", "with open('in.txt') as fh:\n    {L} = fh.read().split()", "{L} = [w for w in {L} for _ in range(2)][:4]",
+		"try:\n    {N} += 1\nexcept NameError:\n    {N} = {i}", "with open('in.txt') as file:\n    {L} = file.read().split()", "{L} = [w for w in {L} for _ in range(2)][:4]",
 	}},
 	"gone":  {3, []string{"del {X}", "del {F}", "del {N}", "{X} = None", "del K"}},
 	"fails": {2, []string{"raise ValueError({N})", "assert {N} < {i}", "{N} = 1 / {N}", "{L}.append({i}); raise KeyError({i})", "print('before'); {L}[7]", "K.total += 1; print(missing)"}},
 	"file": {8, []string{
-		"with open(\"{P}\", \"w\") as fh:\n    fh.write(str({N}))", "with open(\"{P}\", \"a\") as fh:\n    fh.write(\"{i}\")", "print(open(\"{P}\").read())", "{N} = len(open(\"{P}\").read())", "print(os.path.exists(\"{P}\"))",
+		"with open(\"{P}\", \"w\") as file:\n    file.write(str({N}))", "with open(\"{P}\", \"a\") as file:\n    file.write(\"{i}\")", "print(open(\"{P}\").read())", "{N} = len(open(\"{P}\").read())", "print(os.path.exists(\"{P}\"))",
 		"if os.path.exists(\"{P}\"):\n    os.remove(\"{P}\")", "os.remove(\"{P}\")", "os.rename(\"{P}\", \"{P}\")", "print(open(\"in.txt\").read())", "print(sorted(v for v in os.listdir('.') if v.endswith('.txt')))", "{L} = open(\"in.txt\").read().split()",
 		"os.makedirs(\"sub\", exist_ok=True)\nopen(\"sub/{P}\", \"w\").write(\"{i}\")", "print(os.path.isdir(\"sub\"))", "json.dump({L}, open(\"{P}\", \"w\"))", "{L} = json.load(open(\"{P}\"))", "print(os.path.getsize(\"{P}\"))",
 	}},
