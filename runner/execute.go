@@ -353,9 +353,7 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		found[k] = p.get(k).digest
 	}
 	for k, d := range found {
-		if k == figuresKey || !strings.HasPrefix(string(d), "!") {
-			t.Reads = append(t.Reads, state.Access{Key: k, Digest: d})
-		}
+		t.Reads = append(t.Reads, state.Access{Key: k, Digest: d})
 	}
 	slices.SortFunc(t.Reads, byKey)
 	t.Within = p.within(t.Reads)

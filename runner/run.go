@@ -165,6 +165,10 @@ func (w *walk) node(ctx context.Context, i int) error {
 		}
 	}
 	if c.trace != nil {
+		if by := w.blockedByName(c.trace); by != "" {
+			w.block(i, by)
+			return nil
+		}
 		w.take(i, c.trace, state.StatusReused, c.reason)
 		out.Saved = c.trace.Seconds
 		return nil

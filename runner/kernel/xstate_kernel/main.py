@@ -164,6 +164,7 @@ class Kernel:
     def do_sources(self, request, _):
         """The text of every block, for tracebacks and inspect."""
         for name, text in request["texts"].items():
+            text += "\n"  # traceback counts columns wrongly in a last line without an end
             linecache.cache[name] = (len(text), None, text.splitlines(True), name)
         return {}, b""
 
