@@ -157,8 +157,11 @@ class Kernel:
         return {}, b""
 
     def code_run(self, code):
-        """Code is about to be executed: if it is not the node's own, it was made at run time."""
-        if code is not self.own[0] and code is not self.own[1]:
+        """Code is about to be executed: if it is neither the node's own nor a module's, it was made at run time."""
+        if code is self.own[0] or code is self.own[1]:
+            return
+        path = code.co_filename
+        if path.startswith("<") and not path.startswith("<frozen ") or not path.startswith("<") and not origin.is_library_path(path) and not observe.importing():
             self.names.add(code)
 
     def do_sources(self, request, _):

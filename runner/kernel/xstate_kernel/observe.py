@@ -242,7 +242,7 @@ class Files:
             self.read(args[0])
             self.written(args[0])
         elif event in ("tempfile.mkstemp", "tempfile.mkdtemp"):
-            if not _importing(sys._getframe(1)):
+            if not importing():
                 self.marks.add("entropy")  # the name
         elif event == "os.rename":
             for p in args[:2]:
@@ -293,7 +293,7 @@ class Files:
         urandom = os.urandom
 
         def observed_urandom(size):
-            if self.active and not _importing(sys._getframe(1)):
+            if self.active and not importing():
                 self.marks.add("entropy")
             return urandom(size)
 
@@ -333,8 +333,9 @@ def _only_presence(frame):
     return False
 
 
-def _importing(frame):
+def importing():
     """Reports whether a module is being imported: what a library draws then (keys of processes) is not the program's."""
+    frame = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
             return True
