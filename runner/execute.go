@@ -101,6 +101,7 @@ type execution struct {
 	outputs []Output
 	result  runResult
 	reply   runReply
+	looked  look // the workspace before, where child processes may change it
 }
 
 // run executes and settles. again names a value that must be bound first.
@@ -112,6 +113,9 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again string
 		var cancel context.CancelFunc
 		nodeCtx, cancel = context.WithTimeoutCause(ctx, w.o.Timeout, errTimeout)
 		defer cancel()
+	}
+	if w.spawns && n.facts.Kind == depgraph.KindStatement {
+		x.looked = e.look(e.spool)
 	}
 	_, err = e.kernel.request(nodeCtx, x.request(), n.text(), &x.reply, x.event)
 	if ctx.Err() != nil {
@@ -136,6 +140,7 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again string
 	if x.result.Error != nil && timedOut && x.result.Error.Type == "KeyboardInterrupt" {
 		x.result.Error.Type, x.result.Error.Message = "Timeout", fmt.Sprintf("stopped after %s", w.o.Timeout)
 	}
+	x.addUntraced()
 	if name := x.unbound(); name != "" {
 		return nil, name, x.undo()
 	}

@@ -84,6 +84,7 @@ type walk struct {
 	restored int
 	ipython  bool
 	cited    bool // the kernel has the sources
+	spawns   bool // the program starts child processes
 }
 
 // Run makes the outcome of every block what a fresh run of the whole program would give, executing only what must be.
@@ -127,7 +128,7 @@ func (w *walk) pass(ctx context.Context, blocks []Block) error {
 	w.pos = newPosition(w.e.world.get)
 	w.outcomes = make([]NodeOutcome, len(w.nodes))
 	w.stopped = map[*unit]bool{}
-	w.cited = false
+	w.cited, w.spawns = false, spawns(w.units)
 	for i := range w.nodes {
 		if err := ctx.Err(); err != nil {
 			return err
