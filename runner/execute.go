@@ -216,7 +216,7 @@ func (x *execution) unbound() string {
 func (x *execution) undo() error {
 	m := &x.walk.e.mirror
 	for _, name := range x.reply.Dropped {
-		delete(m.bound, name)
+		m.unbind(name)
 	}
 	for k, d := range x.reply.Hidden {
 		m.hidden[depgraph.Key(k)] = entry{digest: "!" + d} // whatever it is, it is not what a position has
@@ -435,31 +435,24 @@ func lineage(t *state.Trace, k depgraph.Key) state.Digest {
 // follow moves the mirror past a node that succeeded.
 func (x *execution) follow(after *position, t *state.Trace) {
 	m := &x.walk.e.mirror
-	changed := map[string]bool{}
+	names := map[string]bool{}
+	for name := range m.bound {
+		names[name] = true
+	}
 	for _, a := range t.Writes {
 		switch a.Key.Space() {
 		case "var":
-			changed[a.Key.Name()] = true
+			names[a.Key.Name()] = true
 			m.classes[a.Digest] = true // when it is a class; no other value has that digest
 		case "rng", "conf", "cwd":
 			m.hidden[a.Key] = entry{digest: a.Digest}
 		}
 	}
-	for _, n := range t.Touched {
-		changed[n] = true
-	}
-	for name := range changed {
-		for _, n := range after.group(name) {
-			if e := after.keys[depgraph.Var(n)]; e.digest == state.Absent {
-				delete(m.bound, n)
-			} else {
-				m.bound[n], _ = after.joint(n)
-			}
-		}
-	}
-	for name := range m.bound { // whoever was in a group with a name that left it
-		if len(x.pos.shares) > 0 {
-			m.bound[name], _ = after.joint(name)
+	m.bound, m.shares = map[string]bound{}, map[pair]state.Digest{}
+	for name := range names {
+		if after.keys[depgraph.Var(name)].digest != state.Absent {
+			j, _ := after.joint(name)
+			m.bind(after, j, []string{name})
 		}
 	}
 	for name, value := range x.reply.Environ {

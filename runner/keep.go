@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/state"
@@ -17,7 +18,17 @@ const (
 // keep stores the values that the node wrote, as far as that is worth it.
 func (x *execution) keep(ctx context.Context, after *position, t *state.Trace) error {
 	done := map[joint]bool{}
-	for _, a := range t.Writes {
+	writes := slices.Clone(t.Writes)
+	for _, a := range t.Writes { // who shared with a name that is bound anew is another group now
+		if a.Key.Space() == "var" {
+			for _, n := range x.pos.group(a.Key.Name()) {
+				if k := depgraph.Var(n); n != a.Key.Name() && after.keys[k].digest != state.Absent {
+					writes = append(writes, state.Access{Key: k, Digest: after.keys[k].digest})
+				}
+			}
+		}
+	}
+	for _, a := range writes {
 		switch a.Key.Space() {
 		case "var":
 			if a.Digest == state.Absent {

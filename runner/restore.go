@@ -73,36 +73,31 @@ func (w *walk) closeFigures(ctx context.Context) error {
 	return err
 }
 
-// makeWay parks or unbinds every group that is not what p has.
+// makeWay parks or unbinds every group that is not what p has. Of a group that p has only a part of (a name was bound
+// anew, or poisoned, since), that part stays.
 func (w *walk) makeWay(ctx context.Context, p *position) error {
 	m := &w.e.mirror
 	groups := map[joint][]string{}
 	for _, name := range slices.Sorted(maps.Keys(m.bound)) {
-		groups[m.bound[name]] = append(groups[m.bound[name]], name)
+		j := m.bound[name].joint
+		groups[j] = append(groups[j], name)
 	}
 	req := bindRequest{Op: "bind"}
 	for _, j := range slices.Sorted(maps.Keys(groups)) {
 		for _, set := range parts(j, groups[j]) {
-			keep, stale := true, false
-			for _, name := range set {
-				if e := p.keys[depgraph.Var(name)]; e.digest == state.Absent {
-					keep = false
-				} else if now, _ := p.joint(name); now != j {
-					keep = false
-				} else if n := w.definition(p, name); n != nil && m.layouts[name] != n.layout {
-					keep, stale = false, true
-				}
-			}
-			if keep {
-				continue
-			}
-			if _, twice := m.parked[j]; !twice && !stale {
+			kept := w.project(p, set)
+			if _, twice := m.parked[j]; len(kept) == 0 && !twice && w.current(p, set) {
 				req.Park = append(req.Park, parkItem{j, set})
 				m.parked[j] = set
 			}
 			for _, name := range set {
-				req.Unbind = append(req.Unbind, name)
-				delete(m.bound, name)
+				if kept[name] {
+					now, _ := p.joint(name)
+					m.bound[name] = bound{now, m.bound[name].digest}
+				} else {
+					req.Unbind = append(req.Unbind, name)
+					m.unbind(name)
+				}
 			}
 		}
 	}
@@ -111,6 +106,43 @@ func (w *walk) makeWay(ctx context.Context, p *position) error {
 	}
 	_, err := w.e.kernel.request(ctx, req, nil, nil, nil)
 	return err
+}
+
+// project returns the names of a bound group that are, with all that p has them share with, as p has them.
+func (w *walk) project(p *position, set []string) map[string]bool {
+	m := &w.e.mirror
+	kept, done := map[string]bool{}, map[string]bool{}
+	for _, name := range set {
+		if done[name] {
+			continue
+		}
+		group := p.group(name)
+		ok := true
+		for _, n := range group {
+			done[n] = true
+			ok = ok && slices.Contains(set, n) && p.keys[depgraph.Var(n)].digest == m.bound[n].digest
+			if d := w.definition(p, n); d != nil && m.layouts[n] != d.layout {
+				ok = false
+			}
+		}
+		for pr, d := range m.shares {
+			in0, in1 := slices.Contains(group, pr[0]), slices.Contains(group, pr[1])
+			if in0 && in1 && p.shares[pr] != d || in0 != in1 && (kept[pr[0]] || kept[pr[1]]) {
+				ok = false
+			}
+		}
+		for pr := range p.shares {
+			if _, have := m.shares[pr]; !have && slices.Contains(group, pr[0]) {
+				ok = false
+			}
+		}
+		if ok {
+			for _, n := range group {
+				kept[n] = true
+			}
+		}
+	}
+	return kept
 }
 
 // current reports whether a parked function was made from its definition as it reads now.
@@ -191,9 +223,7 @@ func (w *walk) bindGroup(ctx context.Context, p *position, at int, j joint, name
 	m := &w.e.mirror
 	if parked, ok := m.parked[j]; ok && slices.Equal(parked, names) && w.current(p, names) {
 		delete(m.parked, j)
-		for _, n := range names {
-			m.bound[n] = j
-		}
+		m.bind(p, j, names)
 		_, err := w.e.kernel.request(ctx, bindRequest{Op: "bind", Unpark: []joint{j}}, nil, nil, nil)
 		return -1, err
 	}
@@ -268,9 +298,7 @@ func (w *walk) load(ctx context.Context, p *position, j joint, names []string, v
 			return writer, w.unload(ctx, j, names, v)
 		}
 	}
-	for _, n := range names {
-		m.bound[n] = j
-	}
+	m.bind(p, j, names)
 	return -1, nil
 }
 
