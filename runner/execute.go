@@ -71,10 +71,8 @@ func (w *walk) sources(ctx context.Context) error {
 // wanted returns the names to bind before n runs: those its text uses and those its earlier executions read, or all
 // there are when it can read names that its text does not show.
 func (w *walk) wanted(p *position, n *node) []string {
-	for _, d := range n.facts.Dynamic {
-		if !d.Later {
-			return p.names()
-		}
+	if w.dynamic(p, n) {
+		return p.names()
 	}
 	names := slices.Clone(n.facts.Uses)
 	names = append(names, n.facts.Mutates...)
@@ -101,6 +99,7 @@ type execution struct {
 	outputs []Output
 	result  runResult
 	reply   runReply
+	dynamic bool // it counts as reading every name
 	looked  look // the workspace before, where child processes may change it
 }
 
@@ -160,11 +159,8 @@ func (x *execution) request() runRequest {
 		Op: "run", Uses: append([]string{}, uses...), Node: n.id(), Filename: n.unit.filename(), Line: n.facts.Line, Future: n.future,
 		Expr: n.facts.Expr && n.last, Quiet: n.quiet(), Last: n.last, Def: n.facts.Kind == depgraph.KindDef || n.facts.Kind == depgraph.KindClass,
 	}
-	for _, d := range n.facts.Dynamic {
-		if !d.Later && !observedDynamic[d.What] {
-			req.Uses = append(req.Uses, x.pos.names()...)
-			break
-		}
+	if x.dynamic = x.walk.dynamic(x.pos, n); x.dynamic {
+		req.Uses = append(req.Uses, x.pos.names()...)
 	}
 	for _, im := range n.facts.Imports {
 		if im.Level == 0 && im.Module != "" && !im.Later {
@@ -172,6 +168,26 @@ func (x *execution) request() runRequest {
 		}
 	}
 	return req
+}
+
+// dynamic reports whether n, or a function it can reach, may read names in a way that is not observed. Then it counts as
+// reading all of them, and which there are.
+func (w *walk) dynamic(p *position, n *node) bool {
+	unseen := func(n *node, later bool) bool {
+		return slices.ContainsFunc(n.facts.Dynamic, func(d depgraph.Dynamic) bool { return (later || !d.Later) && !observedDynamic[d.What] })
+	}
+	if unseen(n, n.facts.Kind == depgraph.KindStatement) {
+		return true
+	}
+	if !w.hasDynamic || n.facts.Kind != depgraph.KindStatement {
+		return false
+	}
+	for _, name := range w.closure(p, slices.Concat(n.facts.Uses, n.facts.Later)) {
+		if e := p.keys[depgraph.Var(name)]; e.writer >= 0 && unseen(w.nodes[e.writer], true) {
+			return true
+		}
+	}
+	return false
 }
 
 // observedDynamic are constructs whose reads are seen all the same: the code they run is announced to the driver.
@@ -319,6 +335,12 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 				found[depgraph.Var(name)] = p.get(depgraph.Var(name)).digest
 			}
 		}
+	}
+	if x.dynamic {
+		for _, name := range p.names() {
+			found[depgraph.Var(name)] = p.get(depgraph.Var(name)).digest
+		}
+		found[namesKey] = p.get(namesKey).digest
 	}
 	for _, k := range x.reply.HiddenReads {
 		found[depgraph.Key(k)] = p.get(depgraph.Key(k)).digest

@@ -58,6 +58,9 @@ func (x *execution) keepGroup(ctx context.Context, after *position, t *state.Tra
 	e := x.walk.e
 	size := int64(0)
 	for _, n := range names {
+		if _, here := e.mirror.bound[n]; !here {
+			return nil // a member was dropped, when a node that had changed it failed
+		}
 		info := after.keys[depgraph.Var(n)].info
 		if info == nil {
 			continue

@@ -52,6 +52,8 @@ func (p *position) get(k depgraph.Key) entry {
 	switch k.Space() {
 	case "var", "conf", "cwd", "display":
 		return entry{writer: -1}
+	case "names":
+		return entry{digest: state.DigestOf(fmt.Appendf(nil, "names %q", p.names())), writer: -1}
 	case "stat":
 		return p.presence(k.Name())
 	case "dir":
@@ -116,6 +118,9 @@ func (p *position) environment() state.Digest {
 	slices.Sort(lines[1:])
 	return state.DigestOf([]byte(strings.Join(lines, "\n")))
 }
+
+// namesKey is read by whoever may look at which names there are.
+const namesKey depgraph.Key = "names:*"
 
 // envAll is read by whoever iterates over the environment.
 const envAll depgraph.Key = "env:*"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
@@ -85,6 +86,8 @@ type walk struct {
 	ipython  bool
 	cited    bool // the kernel has the sources
 	spawns   bool // the program starts child processes
+
+	hasDynamic bool // some node of the program may read names unobserved
 }
 
 // Run makes the outcome of every block what a fresh run of the whole program would give, executing only what must be.
@@ -129,6 +132,7 @@ func (w *walk) pass(ctx context.Context, blocks []Block) error {
 	w.outcomes = make([]NodeOutcome, len(w.nodes))
 	w.stopped = map[*unit]bool{}
 	w.cited, w.spawns = false, spawns(w.units)
+	w.hasDynamic = slices.ContainsFunc(w.nodes, func(n *node) bool { return len(n.facts.Dynamic) > 0 })
 	for i := range w.nodes {
 		if err := ctx.Err(); err != nil {
 			return err

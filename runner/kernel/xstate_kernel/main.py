@@ -328,6 +328,7 @@ class Kernel:
         if error is not None:
             return self.undo(start, now, rebound, reads)
         around = self.groups.pairs(start)
+        candidates = (reads - rebound) | self.changed_before(reads & (rebound | set(deleted)), old, start)
         for name in deleted:
             self.groups.drop(name)
         for name in rebound:
@@ -337,7 +338,7 @@ class Kernel:
                 if kept is not now[name]:
                     now[name], fp = kept, self.printer.of(kept)
             self.groups.put(name, fp)
-        mutated = self.rehash(reads - rebound, old, now, rebound)
+        mutated = self.rehash(candidates, old, now, rebound)
         written = rebound | mutated | set(deleted)
         touched = set(mutated) & set(start)
         for name in mutated:
@@ -358,6 +359,18 @@ class Kernel:
             "around": [[a, b, d] for (a, b), d in sorted(around.items()) if a in touched or b in touched],
             "after": [[a, b, d] for (a, b), d in sorted(after.items())],
         }
+
+    def changed_before(self, names, old, start):
+        """Returns who overlaps with a value that the node read, may have changed, and then bound its name anew:
+        "f(); f = None", where f appends to a list that others hold, too."""
+        found = set()
+        for name in names & old.keys():
+            was = old[name]
+            if was.ids or was.soft or was.opaque:
+                fp = self.printer.of(start[name])
+                if fp.opaque or fp.digest != was.digest:
+                    found |= self.groups.neighbours(name, soft=True)
+        return found
 
     def rehash(self, candidates, old, now, rebound):
         """Fingerprints again what the node read and, from what turns out changed, everything that overlaps with it."""
@@ -530,12 +543,15 @@ def _strip(shown):
     """Leaves the kernel's own frames out of a traceback, also of its causes."""
     while shown is not None:
         shown.stack[:] = [f for f in shown.stack if not f.filename.startswith(_FOLDER)]
+        if isinstance(getattr(shown, "_str", None), str) and (shown._str or "").startswith("name "):
+            shown._str = shown._str.partition(". Did you mean: ")[0]  # that depends on what else is bound
         for group in getattr(shown, "exceptions", None) or ():
             _strip(group)
         shown = shown.__cause__ or (None if shown.__suppress_context__ else shown.__context__)
 
 
 def start():
+    linecache.cache.pop("<string>", None)  # the command that started the kernel is no line of the program
     read_fd, write_fd = map(int, os.environ.pop("XSTATE_KERNEL_FDS").split(","))
     channel = frames.Channel(read_fd, write_fd)
     options, _ = channel.receive()
