@@ -434,6 +434,12 @@ class _Walk:
             self.put(b"%d;" % len(later))
             self.stack.extend(self.temporary(later))
             return True
+        if hasattr(o, "_mask") and hasattr(o, "_data") and isinstance(o, pd.api.extensions.ExtensionArray):
+            if not self.mark(o):
+                self.own(o)
+                self.put(("E%s;" % o.dtype).encode())  # beside these it only caches
+                self.stack.extend((o._mask, o._data))
+            return True
         if isinstance(o, pd.Index):
             if self.mark(o):
                 return True
