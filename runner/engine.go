@@ -24,6 +24,7 @@ type Config struct {
 	Observe   string      // "static" forces the observation of CPython before 3.12
 	Environ   []string    // of the program, NAME=value
 	Files     map[string]FileRecord
+	OnFiles   func(map[string]FileRecord) error // keeps Files, whenever a node wrote one; may be nil
 }
 
 // Engine plans and runs programs of one session. It is not safe for concurrent use.

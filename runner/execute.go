@@ -42,6 +42,9 @@ func (w *walk) executeAt(ctx context.Context, i int, p *position, live bool) (*s
 			}
 			return nil, err
 		}
+		if err := w.sources(ctx); err != nil { // again, for a kernel that was started meanwhile
+			return nil, err
+		}
 		x := &execution{walk: w, node: n, pos: p, live: live}
 		t, again, err := x.run(ctx)
 		if err != nil || again == "" {
@@ -80,6 +83,9 @@ func (w *walk) wanted(p *position, n *node) []string {
 		names = append(names, n.facts.Later...)
 	}
 	names = append(names, n.facts.Deletes...)
+	if len(n.facts.Mutates)+len(n.facts.MutatesLater) > 0 {
+		names = append(names, w.softly(p, names)...)
+	}
 	if traces, err := w.e.traces(n.code); err == nil && len(traces) > 0 {
 		for _, a := range traces[0].Reads {
 			if a.Key.Space() == "var" {
@@ -88,6 +94,19 @@ func (w *walk) wanted(p *position, n *node) []string {
 		}
 	}
 	return names
+}
+
+// softly returns every name that reaches a class or function of the program, if one of names does: what is assigned to a
+// class is seen by its subclasses and by all their instances, and they are no group.
+func (w *walk) softly(p *position, names []string) []string {
+	soft := func(name string) bool {
+		info := p.keys[depgraph.Var(name)].info
+		return info != nil && info.Soft
+	}
+	if !slices.ContainsFunc(w.closure(p, names), soft) {
+		return nil
+	}
+	return slices.DeleteFunc(p.names(), func(name string) bool { return !soft(name) })
 }
 
 // execution is one run of one node.
@@ -157,7 +176,7 @@ func (x *execution) request() runRequest {
 	}
 	req := runRequest{
 		Op: "run", Uses: append([]string{}, uses...), Node: n.id(), Filename: n.unit.filename(), Line: n.facts.Line, Future: n.future,
-		Expr: n.facts.Expr && n.last, Quiet: n.quiet(), Last: n.last, Def: n.facts.Kind == depgraph.KindDef || n.facts.Kind == depgraph.KindClass,
+		Expr: n.facts.Expr && n.last, Quiet: n.quiet(), Last: n.last, Certain: n.facts.Certain, Def: n.facts.Kind == depgraph.KindDef || n.facts.Kind == depgraph.KindClass,
 	}
 	if x.dynamic = x.walk.dynamic(x.pos, n); x.dynamic {
 		req.Uses = append(req.Uses, x.pos.names()...)
@@ -173,17 +192,19 @@ func (x *execution) request() runRequest {
 // dynamic reports whether n, or a function it can reach, may read names in a way that is not observed. Then it counts as
 // reading all of them, and which there are.
 func (w *walk) dynamic(p *position, n *node) bool {
-	unseen := func(n *node, later bool) bool {
-		return slices.ContainsFunc(n.facts.Dynamic, func(d depgraph.Dynamic) bool { return (later || !d.Later) && !observedDynamic[d.What] })
+	unseen := func(n *node, now, later bool) bool {
+		return slices.ContainsFunc(n.facts.Dynamic, func(d depgraph.Dynamic) bool {
+			return (now && !d.Later || later && d.Later) && !observedDynamic[d.What]
+		})
 	}
-	if unseen(n, n.facts.Kind == depgraph.KindStatement) {
+	if unseen(n, true, n.facts.Kind == depgraph.KindStatement) {
 		return true
 	}
 	if !w.hasDynamic || n.facts.Kind != depgraph.KindStatement {
 		return false
 	}
 	for _, name := range w.closure(p, slices.Concat(n.facts.Uses, n.facts.Later)) {
-		if e := p.keys[depgraph.Var(name)]; e.writer >= 0 && unseen(w.nodes[e.writer], true) {
+		if e := p.keys[depgraph.Var(name)]; e.writer >= 0 && unseen(w.nodes[e.writer], false, true) {
 			return true
 		}
 	}
@@ -401,7 +422,7 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 			d = lineage(t, k)
 		}
 		if !v.Deleted {
-			v.Info.Bytes, v.Info.Deps, v.Info.Opaque = v.Size, v.Deps, v.Opaque
+			v.Info.Bytes, v.Info.Deps, v.Info.Opaque, v.Info.Soft = v.Size, v.Deps, v.Opaque, v.Soft
 			t.Info[k] = v.Info
 		}
 		t.Writes = append(t.Writes, state.Access{Key: k, Digest: d})

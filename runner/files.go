@@ -11,6 +11,27 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
+// adoptEdits makes what somebody wrote into a file of the program's, since the last run, its new base.
+func (e *Engine) adoptEdits() error {
+	for name, r := range e.cfg.Files {
+		now := e.world.onDisk(name)
+		if now == r.Left {
+			continue
+		}
+		if now != state.Absent && now != digestDir && now != digestSpecial {
+			data, err := os.ReadFile(e.world.path(name))
+			if err == nil {
+				_, err = e.cfg.Store.PutBlob(data)
+			}
+			if err != nil {
+				return fmt.Errorf("keep %s as it was edited: %w", name, err)
+			}
+		}
+		e.cfg.Files[name] = FileRecord{Base: now, Left: now}
+	}
+	return nil
+}
+
 // putFiles makes the files that the program writes what p has. Files it never wrote are not touched.
 func (w *walk) putFiles(p *position) error {
 	names := slices.Sorted(maps.Keys(w.e.cfg.Files))
@@ -158,18 +179,53 @@ func (x *execution) fileWrites() (map[string]fileWrite, error) {
 		} else if err == nil && info.IsDir() {
 			fw.after = digestDir
 		}
-		r, known := e.cfg.Files[name]
-		if !known {
-			r.Base = fw.before
-		}
-		r.Left = fw.after
-		e.cfg.Files[name] = r
+		e.noteWrite(name, fw)
 		if _, asked := e.world.base[depgraph.Key("file:"+name)]; !asked {
-			e.world.base[depgraph.Key("file:"+name)] = r.Base
+			e.world.base[depgraph.Key("file:"+name)] = e.cfg.Files[name].Base
 		}
 		found[name] = fw
 	}
-	return found, nil
+	if err := x.throughHandles(found); err != nil || len(found) == 0 || e.cfg.OnFiles == nil || x.walk.o.Discard {
+		return found, err
+	}
+	return found, e.cfg.OnFiles(e.cfg.Files)
+}
+
+func (e *Engine) noteWrite(name string, fw fileWrite) {
+	r, known := e.cfg.Files[name]
+	if !known {
+		r.Base = fw.before
+	}
+	r.Left = fw.after
+	e.cfg.Files[name] = r
+}
+
+// throughHandles adds the files that the program wrote before and that have changed without being opened: through a
+// handle, a mapping or a connection that an earlier node opened.
+func (x *execution) throughHandles(found map[string]fileWrite) error {
+	e := x.walk.e
+	for _, name := range slices.Sorted(maps.Keys(e.cfg.Files)) {
+		if _, seen := found[name]; seen {
+			continue
+		}
+		now := e.world.onDisk(name)
+		fw := fileWrite{before: e.cfg.Files[name].Left, after: now}
+		if now == fw.before || now == digestSpecial {
+			continue
+		}
+		if now != state.Absent && now != digestDir {
+			if err := x.putContent(e.world.path(name), &fw.after); err != nil {
+				return err
+			}
+		}
+		e.noteWrite(name, fw)
+		found[name] = fw
+		if x.reply.Files.Reads == nil {
+			x.reply.Files.Reads = map[string]*string{}
+		}
+		x.reply.Files.Reads[e.world.path(name)] = nil
+	}
+	return nil
 }
 
 // putContent stores a copy of a file as it is.

@@ -223,6 +223,7 @@ type (
 		Def      bool     `json:"definition,omitempty"` // the node only defines: the code nested in it does not run
 		Uses     []string `json:"uses"`
 		Imports  []string `json:"imports,omitempty"`
+		Certain  []string `json:"certain,omitempty"` // names bound on every path
 	}
 	runReply struct {
 		Reads        []string                `json:"reads"`
@@ -251,6 +252,7 @@ type (
 		Opaque  string          `json:"opaque"`
 		Size    int64           `json:"size"`
 		Deps    []string        `json:"deps"`
+		Soft    bool            `json:"soft"`
 		Info    state.ValueInfo `json:"info"`
 	}
 	runImports struct {

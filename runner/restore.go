@@ -58,8 +58,11 @@ func (w *walk) before(ctx context.Context, p *position, at int, wanted []string)
 			return err
 		}
 	}
-	return fmt.Errorf("the state before block %s cannot be restored", w.nodes[at].unit.ID)
+	return fmt.Errorf("the state before block %s %w", w.nodes[at].unit.ID, errStuck)
 }
+
+// errStuck says that rebuilding did not lead to the state wanted; a new interpreter may.
+var errStuck = errors.New("cannot be restored")
 
 // Keys of state that cannot be stored: it is rebuilt by running the node that wrote it.
 const (
@@ -179,9 +182,16 @@ func parts(j joint, names []string) [][]string {
 func (w *walk) bindAll(ctx context.Context, p *position, at int, wanted []string) (int, error) {
 	m := &w.e.mirror
 	missing := -1
-	for _, name := range w.closure(p, wanted) {
+	names := w.closure(p, wanted)
+	slices.SortStableFunc(names, func(a, b string) int { // definitions first: values that hold a function hold that one
+		return cmp.Compare(defined(p, a), defined(p, b))
+	})
+	for _, name := range names {
 		if _, live := m.bound[name]; live {
 			continue
+		}
+		if missing >= 0 && defined(p, name) > 0 {
+			break
 		}
 		j, names := p.joint(name)
 		writer, err := w.bindGroup(ctx, p, at, j, names)
@@ -191,6 +201,14 @@ func (w *walk) bindAll(ctx context.Context, p *position, at int, wanted []string
 		missing = max(missing, writer)
 	}
 	return missing, nil
+}
+
+// defined is 0 for a function and 1 for anything else.
+func defined(p *position, name string) int {
+	if info := p.keys[depgraph.Var(name)].info; info != nil && info.Type == "function" {
+		return 0
+	}
+	return 1
 }
 
 // closure returns the names that have a value at p among those wanted and those that the code of their values may
@@ -210,8 +228,17 @@ func (w *walk) closure(p *position, wanted []string) []string {
 		}
 		seen[name] = true
 		for _, n := range p.group(name) {
-			if info := p.keys[depgraph.Var(n)].info; info != nil {
-				todo = append(todo, info.Deps...)
+			info := p.keys[depgraph.Var(n)].info
+			if info == nil {
+				continue
+			}
+			todo = append(todo, info.Deps...)
+			if info.Soft && info.Type != "function" { // it may hold any function that is bound to its name
+				for k, e := range p.keys {
+					if e.writer >= 0 && w.definition(p, k.Name()) != nil && k.Space() == "var" {
+						todo = append(todo, k.Name())
+					}
+				}
 			}
 		}
 	}

@@ -85,6 +85,7 @@ type walk struct {
 	restored int
 	ipython  bool
 	cited    bool // the kernel has the sources
+	renewed  bool // a new interpreter was tried, when a state could not be restored
 	spawns   bool // the program starts child processes
 
 	hasDynamic bool // some node of the program may read names unobserved
@@ -98,6 +99,9 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (*Outcom
 		w.ipython = w.ipython || b.Dialect == depgraph.IPython
 	}
 	e.world.begin()
+	if err := e.adoptEdits(); err != nil {
+		return nil, err
+	}
 	if e.kernel != nil {
 		if _, err := e.kernel.request(ctx, map[string]string{"op": "forget"}, nil, nil, nil); err != nil {
 			e.dropKernel()
@@ -107,6 +111,11 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (*Outcom
 	var stop error
 	for attempt := 0; ; attempt++ {
 		stop = w.pass(ctx, blocks)
+		if errors.Is(stop, errStuck) && !w.renewed {
+			w.renewed = true
+			e.dropKernel()
+			continue
+		}
 		if !errors.Is(stop, errRestart) {
 			break
 		}

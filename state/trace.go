@@ -22,6 +22,7 @@ type ValueInfo struct {
 	Bytes int64  `cbor:"bytes,omitempty" json:"bytes,omitempty"`
 
 	Deps   []string `cbor:"deps,omitempty" json:"-"`   // names that code reachable from the value may load, sorted
+	Soft   bool     `cbor:"soft,omitempty" json:"-"`   // it reaches a class or function of the program
 	Opaque string   `cbor:"opaque,omitempty" json:"-"` // why its digest is by lineage and not by content; "" when it is by content
 }
 

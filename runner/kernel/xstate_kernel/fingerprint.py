@@ -15,6 +15,7 @@ import copyreg
 import dis
 import enum
 import functools
+import gc
 import hashlib
 import marshal
 import sys
@@ -213,11 +214,14 @@ class _Walk:
 
     def view(self, o):
         self.put(type(o).__name__.encode())
-        self.fp.ids.setdefault(id(o.mapping), "v")
+        for owner in gc.get_referents(o):
+            self.fp.ids.setdefault(id(owner), "v")
         self.stack.append(self.temporary(dict(o.mapping)))
 
     def proxy(self, o):
         self.put(b"x")
+        for owner in gc.get_referents(o):
+            self.fp.ids.setdefault(id(owner), "v")
         self.stack.append(self.temporary(dict(o)))
 
     def temporary(self, o):
@@ -332,6 +336,8 @@ class _Walk:
         kind = origin.kind_of(name) if name in sys.modules else origin.module_class(m)
         self.put(("m%s;" % name).encode())
         self.origin_of(name, kind)
+        if kind == origin.WORKSPACE and not self.mark(m):
+            self.put(data_digest(self.owner, m).encode())
 
     def generator(self, o):
         raise Opaque(type(o).__name__)
@@ -342,6 +348,8 @@ class _Walk:
         top = (t.__module__ or "").partition(".")[0]
         if top in _OPAQUE_PACKAGES:
             raise Opaque("%s.%s" % (t.__module__, t.__qualname__))
+        if top == "logging" and _has_handlers(o):
+            raise Opaque("a logger with handlers")
         if top == "numpy" and self.numpy(o, t):
             return
         if top == "pandas" and self.pandas(o, t):
@@ -502,6 +510,17 @@ def _calibrate():
 _FRESH = _calibrate()
 
 
+def data_digest(owner, module):
+    """Digests the data that a module of the workspace holds; what cannot be named by content, by its type."""
+    h = hashlib.blake2b(digest_size=10)
+    for k, v in sorted(vars(module).items()):
+        if k.startswith("__") or isinstance(v, (types.ModuleType, types.FunctionType, type)):
+            continue
+        fp = owner.of(v)
+        h.update(("%s %s\n" % (k, type(v).__name__ if fp.opaque else fp.digest)).encode())
+    return h.hexdigest()
+
+
 class _Column:
     """One column of a frame, so that how the frame groups its columns in memory is no part of its content."""
 
@@ -535,7 +554,6 @@ class _Reach:
         self.owner, self.fp = owner, fp
 
     def run(self, root):
-        import gc
         fp = self.fp
         fp.ids[id(root)] = "x"
         seen, todo, keep = {id(root)}, [root], []
@@ -573,6 +591,14 @@ class _Reach:
                 if not isinstance(n, _NO_ALIAS) and type(n) not in _ATOMS and type(n) is not object:
                     fp.ids.setdefault(id(n), "x")
                 todo.append(n)
+
+
+def _has_handlers(o):
+    while o is not None and hasattr(o, "handlers"):
+        if any(type(h).__name__ != "NullHandler" for h in o.handlers):
+            return True
+        o = getattr(o, "parent", None)
+    return False
 
 
 def _annotations(f):

@@ -5,6 +5,7 @@ Each variable has a key, a way to read it as plain data, a way to put it back, a
 for the others every node counts as a reader, which is sound and only matters when a program changes them.
 """
 import decimal
+import gc
 import hashlib
 import locale
 import os
@@ -45,6 +46,9 @@ class Hidden:
             Variable("conf:locale", lambda: locale.setlocale(locale.LC_ALL), lambda v: locale.setlocale(locale.LC_ALL, v)),
             Variable("conf:recursion", sys.getrecursionlimit, sys.setrecursionlimit),
             Variable("conf:sys.path", lambda: list(sys.path), _set_sys_path),
+            Variable("conf:argv", lambda: list(sys.argv), _set_argv),
+            Variable("conf:gc", lambda: (gc.isenabled(), gc.get_threshold()), _set_gc),
+            Variable("conf:umask", _umask, os.umask),
             Variable("cwd", os.getcwd, os.chdir),
         ]
         self.by_key = {v.key: v for v in self.variables}
@@ -292,6 +296,21 @@ def _decimal_put(v):
     signals = {s.__name__: s for s in decimal.getcontext().flags}
     decimal.setcontext(decimal.Context(prec=v[0], rounding=v[1], Emin=v[2], Emax=v[3], capitals=v[4], clamp=v[5],
                                        flags=[signals[n] for n in v[6]], traps=[signals[n] for n in v[7]]))
+
+
+def _set_argv(value):
+    sys.argv[:] = value
+
+
+def _set_gc(value):
+    (gc.enable if value[0] else gc.disable)()
+    gc.set_threshold(*value[1])
+
+
+def _umask():
+    mask = os.umask(0o77)
+    os.umask(mask)
+    return mask
 
 
 def _set_sys_path(value):

@@ -43,7 +43,7 @@ class Kernel:
         builtins.__xstate__ = magic.Magic(self.recorder, self.ns, lambda why: self.files.marks.add(why))
         if options.get("ipython"):
             builtins.display = self.display
-        sys.argv = [options.get("file") or ""]
+        sys.argv = [options.get("file") or ""]  # before hidden state is first looked at
         sys.path.insert(0, options["folder"])
         os.chdir(options["folder"])
         self.workspace = origin.Workspace()
@@ -113,9 +113,9 @@ class Kernel:
         """Binds a stored group."""
         if request.get("path"):
             with open(request["path"], "rb") as f:
-                found = values.load(f, self.ns, self.printer.classes, self.names.add)
+                found = values.load(f, self.printer, self.names.add)
         else:
-            found = values.load(body, self.ns, self.printer.classes, self.names.add)
+            found = values.load(body, self.printer, self.names.add)
         for name, value in zip(request["names"], found):
             self.bind(name, value)
         prints = {n: self.groups.prints[n] for n in request["names"]}
@@ -160,6 +160,11 @@ class Kernel:
         """Code is about to be executed: if it is neither the node's own nor a module's, it was made at run time."""
         if code is self.own[0] or code is self.own[1]:
             return
+        caller = sys._getframe(1)
+        while caller is not None and caller.f_code.co_filename.startswith(_FOLDER):
+            caller = caller.f_back
+        if caller is not None and caller.f_globals is not self.ns and origin.is_library_path(caller.f_code.co_filename):
+            return  # a library runs code that it made: namedtuple, dataclass
         path = code.co_filename
         if path.startswith("<") and not path.startswith("<frozen ") or not path.startswith("<") and not origin.is_library_path(path) and not observe.importing():
             self.names.add(code)
@@ -221,7 +226,9 @@ class Kernel:
         self.channel.send({"ev": "result", "node": request["node"], "seconds": seconds, "cpu": time.process_time() - cpu, "error": error})
         if filters is not None:
             hidden.library_import(filters)
-        reply = self.settle(start, reads & start.keys(), error)
+        certain, maybe = self.stored(request, code, tail)
+        reads |= {n for n in maybe - certain if self.ns.get(n, _GONE) is start.get(n, self)}
+        reply = self.settle(start, reads & start.keys(), certain, error)
         reply["absent"] = sorted(n for n in reads if n not in start and n not in _SPECIAL)
         reply["hidden"], reply["hidden_reads"] = self.hidden_changes(before, reads, figures)
         reply["modules"] = self.modules.changed()
@@ -319,11 +326,28 @@ class Kernel:
         fp = self.groups.prints.get(name)
         return (fp.deps, fp.imports) if fp is not None else ((), set())
 
-    def settle(self, start, reads, error):
+    def stored(self, request, code, tail):
+        """Returns the names that the node certainly bound, and those that it may have: of these, one that is bound to the
+        same object as before may or may not have been bound anew, and counts as read."""
+        if self.names.exact:
+            return self.names.stored, set()
+        maybe = set(self.names.stored)
+        if request.get("definition"):
+            return set(request.get("certain") or ()), maybe
+        for c in (code, tail):
+            if c is not None:
+                maybe |= origin.stores(c, True)
+        for name in self.reach(request["uses"]):
+            for f in self.groups.prints[name].soft.values():
+                if isinstance(f, types.FunctionType):
+                    maybe |= origin.stores(f.__code__)
+        return set(request.get("certain") or ()), maybe
+
+    def settle(self, start, reads, certain, error):
         """Fingerprints what the node bound or may have changed; returns the writes and the sharing. See the engine."""
         old = dict(self.groups.prints)
         now = {k: v for k, v in self.ns.items() if k not in _SPECIAL}
-        rebound = {k for k, v in now.items() if start.get(k, _GONE) is not v}
+        rebound = {k for k, v in now.items() if start.get(k, _GONE) is not v or k in certain}
         deleted = [k for k in start if k not in now]
         if error is not None:
             return self.undo(start, now, rebound, reads)
@@ -408,7 +432,7 @@ class Kernel:
         return {"name": name, "digest": "" if fp.opaque else fp.digest, "opaque": fp.opaque, "size": fp.size,
                 "deps": sorted(d for d in fp.deps if not hasattr(builtins, d)), "imports": sorted(fp.imports),
                 "info": display.describe(now[name]), "class": isinstance(now[name], (type, types.FunctionType, types.ModuleType)),
-                "near": sorted(self.groups.neighbours(name))}
+                "soft": bool(fp.soft)}
 
     def undo(self, start, now, rebound, reads):
         """A failed node defines nothing: bindings are put back, values it changed in place are unbound."""

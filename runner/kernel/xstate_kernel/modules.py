@@ -6,7 +6,7 @@ them by lineage, counts every later node as their reader, and gets back to befor
 import sys
 import types
 
-from . import origin
+from . import fingerprint, origin
 
 _STORES = frozenset(("STORE_ATTR", "DELETE_ATTR"))
 _SETTERS = frozenset(("setattr", "delattr", "patch", "monkeypatch", "reload", "__dict__", "vars"))
@@ -29,7 +29,7 @@ class Modules:
 
     def __init__(self, namespace, printer, workspace):
         self._namespace, self._printer, self._workspace = namespace, printer, workspace
-        self._before, self._data = {}, {}
+        self._before, self._data, self._logging = {}, {}, None
 
     def begin(self, codes):
         self._before = {}
@@ -43,15 +43,17 @@ class Modules:
                         if isinstance(inner, types.ModuleType):
                             self._take(inner)
         self._data = {name: self._digest(module) for name, module in self._workspace.loaded()}
+        self._logging = _logging()
 
     def _take(self, module):
         self._before[module.__name__] = (module, dict(vars(module)))
 
     def _digest(self, module):
-        data = {k: v for k, v in vars(module).items()
-                if not k.startswith("__") and not isinstance(v, (types.ModuleType, types.FunctionType, type))}
         bound = sorted((k, id(v)) for k, v in vars(module).items() if isinstance(v, (types.FunctionType, type)))
-        return self._printer.of(data).digest, bound
+        members = [(k, self._printer.of(dict(vars(v)) if isinstance(v, type) else (v.__closure__, v.__defaults__)).digest)
+                   for k, v in sorted(vars(module).items())
+                   if isinstance(v, (types.FunctionType, type)) and v.__module__ == module.__name__]
+        return fingerprint.data_digest(self._printer, module), bound, members
 
     def changed(self):
         """Returns the names of the modules whose attributes are others than when the node began."""
@@ -65,4 +67,20 @@ class Modules:
         for name, module in self._workspace.loaded():
             if name in self._data and self._data[name] != self._digest(module):
                 found.add(name)
+        if _logging() != self._logging:
+            found.add("logging")
         return sorted(found)
+
+
+def _logging():
+    """The loggers that are not as logging makes them."""
+    logging = sys.modules.get("logging")
+    if logging is None:
+        return None
+    loggers = [logging.root] + [x for x in logging.root.manager.loggerDict.values() if isinstance(x, logging.Logger)]
+    found = [logging.root.manager.disable]
+    for x in loggers:
+        handlers = [(id(h), h.level, id(h.formatter), len(h.filters)) for h in x.handlers if type(h).__name__ != "NullHandler"]
+        if x.level not in (0, 30) or handlers or x.filters or x.disabled or not x.propagate:
+            found.append((x.name, x.level, handlers, len(x.filters), x.disabled, x.propagate))
+    return sorted(map(repr, found)) if len(found) > 1 or found[0] else None

@@ -18,6 +18,7 @@ import types
 from . import origin
 
 _OPTIMIZED = 0x1  # code flag, see inspect.CO_OPTIMIZED: of functions, not of modules and classes
+_STORES = {"STORE_NAME", "STORE_GLOBAL"}
 _LOADS = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS", "DELETE_NAME", "DELETE_GLOBAL"}
 
 
@@ -28,7 +29,7 @@ class StaticNames:
 
     def __init__(self, namespace):
         self.namespace = namespace
-        self.reads, self.imports = set(), set()
+        self.reads, self.imports, self.stored = set(), set(), set()
         self._deps_of = None
 
     def add(self, code):
@@ -36,10 +37,11 @@ class StaticNames:
         if self._deps_of is not None:
             names, imports = origin.code_facts(code)
             self.imports |= imports
+            self.stored |= origin.stores(code, True)
             self._close(names)
 
     def begin(self, uses, deps_of):
-        self.reads, self.imports = set(), set()
+        self.reads, self.imports, self.stored = set(), set(), set()
         self._deps_of = deps_of
         self._close(uses)
 
@@ -69,9 +71,9 @@ class MonitoredNames:
 
     def __init__(self, namespace):
         self.namespace = namespace
-        self._plans = {}  # code object → {offset: (is_import, name)}
+        self._plans = {}  # code object → {offset: (kind, name)}
         self._start = {}
-        self.reads, self.imports = set(), set()
+        self.reads, self.imports, self.stored = set(), set(), set()
         mon = self._mon = sys.monitoring
         mon.use_tool_id(self.TOOL, "xstate")
         mon.register_callback(self.TOOL, mon.events.INSTRUCTION, self._hit)
@@ -86,9 +88,11 @@ class MonitoredNames:
             plan = {}
             for ins in dis.get_instructions(c):
                 if ins.opname in _LOADS:
-                    plan[ins.offset] = (False, ins.argval)
+                    plan[ins.offset] = ("load", ins.argval)
+                elif ins.opname in _STORES:
+                    plan[ins.offset] = ("store", ins.argval)
                 elif ins.opname == "IMPORT_NAME":
-                    plan[ins.offset] = (True, ins.argval)
+                    plan[ins.offset] = ("import", ins.argval)
             self._plans[id(c)] = (plan, c)
             self._mon.set_local_events(self.TOOL, c, self._mon.events.INSTRUCTION)
             todo.extend(k for k in c.co_consts if isinstance(k, types.CodeType))
@@ -98,9 +102,14 @@ class MonitoredNames:
         if entry is not None:
             what = entry[0].get(offset)
             if what is not None:
-                is_import, name = what
-                if is_import:
+                if sys._getframe(1).f_globals is not self.namespace:
+                    return self._mon.DISABLE  # compiled by a library, for a namespace of its own
+                kind, name = what
+                if kind == "import":
                     self.imports.add(name)
+                elif kind == "store":
+                    if code.co_flags & _OPTIMIZED or sys._getframe(1).f_locals is self.namespace:
+                        self.stored.add(name)
                 elif not code.co_flags & _OPTIMIZED and self._own(name, sys._getframe(1).f_locals):
                     pass
                 elif self.namespace.get(name, self) is self._start.get(name, self):
@@ -112,7 +121,7 @@ class MonitoredNames:
         return scope is not self.namespace and name in scope
 
     def begin(self, uses, deps_of):
-        self.reads, self.imports = set(), set()
+        self.reads, self.imports, self.stored = set(), set(), set()
         self._start = dict(self.namespace)
         self._mon.restart_events()
 
@@ -248,8 +257,8 @@ class Files:
             for p in args[:2]:
                 self.read(p)
                 self.written(p)
-                if p is not None and not isinstance(p, int) and os.path.isdir(p):
-                    self.untraced = True
+            if not isinstance(args[0], int) and os.path.isdir(args[0]):
+                self._moved(os.fsdecode(args[0]), os.fsdecode(args[1]))
         elif event in ("os.link", "os.symlink"):
             self.read(args[0])
             self.written(args[1])
@@ -264,9 +273,21 @@ class Files:
         elif event.startswith("socket.") and event in ("socket.connect", "socket.getaddrinfo", "socket.sendto", "socket.bind"):
             self.marks.add("network")
 
+    def _moved(self, old, new):
+        """A directory is renamed: everything in it is gone from one place and new in the other."""
+        for folder, folders, files in os.walk(old):
+            for name in folders + files:
+                path = os.path.join(folder, name)
+                self.read(path)
+                self.written(path)
+                self.written(os.path.join(new, os.path.relpath(path, old)))
+
     def _open(self, path, mode, flags):
         if isinstance(path, int):
             return
+        if isinstance(path, (str, bytes, os.PathLike)) and os.path.islink(path):
+            self.read(path)
+            path = os.path.realpath(path)
         writing = flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
         if not writing:
             self.read(path)

@@ -139,6 +139,22 @@ def code_facts(code):
     return found
 
 
+_code_stores = {}
+
+
+def stores(code, module=False):
+    """Returns the names of the namespace that a code object and those nested in it may bind. module says that code is
+    that of statements: its plain names are names of the namespace."""
+    found = _code_stores.get((code, module))
+    if found is None:
+        found = {i.argval for i in dis.get_instructions(code) if i.opname == "STORE_GLOBAL" or module and i.opname == "STORE_NAME"}
+        for const in code.co_consts:
+            if isinstance(const, types.CodeType):
+                found |= stores(const)
+        found = _code_stores[code, module] = frozenset(found)
+    return found
+
+
 _ATTRS = {"LOAD_ATTR", "LOAD_METHOD"}
 _CALLS = {"CALL", "CALL_FUNCTION", "CALL_METHOD"}
 _BETWEEN = {"CACHE", "PRECALL", "PUSH_NULL", "NOP", "EXTENDED_ARG"}

@@ -56,10 +56,16 @@ class _Pickler(pickle.Pickler):
         if not mine:
             return NotImplemented
         if f.__kwdefaults__ is None and not f.__dict__ and f.__defaults__ is None and f.__closure__ is None and not _annotations(f):
-            return _function, (marshal.dumps(f.__code__), f.__name__, f.__qualname__, f.__doc__, 0, fingerprint.known_digest(f.__code__))
+            return _function, (marshal.dumps(f.__code__), f.__name__, f.__qualname__, f.__doc__, 0, fingerprint.known_digest(f.__code__), self._bound(f))
         state = (f.__defaults__, f.__kwdefaults__, f.__dict__ or None, f.__closure__, _annotations(f))
         cells = len(f.__closure__ or ())
-        return (_function, (marshal.dumps(f.__code__), f.__name__, f.__qualname__, f.__doc__, cells, fingerprint.known_digest(f.__code__)), state, None, None, _fill_function)
+        return (_function, (marshal.dumps(f.__code__), f.__name__, f.__qualname__, f.__doc__, cells, fingerprint.known_digest(f.__code__), self._bound(f)), state, None, None, _fill_function)
+
+    def _bound(self, f):
+        """The digest of a function that is bound to its own name: when it is so at loading, too, it is the one meant."""
+        if self._fingerprinter.namespace.get(f.__name__) is not f:
+            return None
+        return self._fingerprinter.of(f).digest
 
     def _class(self, c):
         if origin.kind_of(c.__module__) != origin.PROGRAM:
@@ -149,17 +155,23 @@ def _view(base, dtype, shape, offset, strides, writeable):
 _loading = None
 
 
-def _function(code, name, qualname, doc, cells, digest):
+def _function(code, name, qualname, doc, cells, digest, whole):
+    bound = _loading.printer.namespace.get(name)
+    if whole is not None and type(bound) is types.FunctionType and _loading.printer.of(bound).digest == whole:
+        _loading.kept.append(bound)
+        return bound
     code = marshal.loads(code)
     fingerprint.known_digest(code, digest)
     closure = tuple(types.CellType() for _ in range(cells)) if cells else None
-    f = types.FunctionType(code, _loading.namespace, name, None, closure)
+    f = types.FunctionType(code, _loading.printer.namespace, name, None, closure)
     f.__qualname__, f.__doc__, f.__module__ = qualname, doc, "__main__"
     _loading.code(code)
     return f
 
 
 def _fill_function(f, state):
+    if any(f is k for k in _loading.kept):
+        return
     f.__defaults__, f.__kwdefaults__ = state[0], state[1]
     if state[2]:
         f.__dict__.update(state[2])
@@ -173,15 +185,16 @@ def _fill_function(f, state):
 
 
 def _class(name, digest):
-    c = _loading.classes.get(digest)
+    c = _loading.printer.classes.get(digest)
     if c is None:
         raise NeedClass(name, digest)
     return c
 
 
 class _Loading:
-    def __init__(self, namespace, classes, code):
-        self.namespace, self.classes, self.code = namespace, classes, code
+    def __init__(self, printer, code):
+        self.printer, self.code = printer, code
+        self.kept = []  # functions that were there
 
 
 def dump(values, fingerprinter, out):
@@ -198,10 +211,10 @@ def dump(values, fingerprinter, out):
     return p.needs
 
 
-def load(data, namespace, classes, code):
+def load(data, printer, code):
     """Returns the list of values. data: bytes or a binary file. code: called with each code object made."""
     global _loading
-    _loading = _Loading(namespace, classes, code)
+    _loading = _Loading(printer, code)
     try:
         return pickle.load(io.BytesIO(data) if isinstance(data, (bytes, bytearray)) else data)
     finally:
