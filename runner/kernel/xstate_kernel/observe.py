@@ -108,13 +108,15 @@ class MonitoredNames:
                 if kind == "import":
                     self.imports.add(name)
                 elif kind == "store":
-                    if code.co_flags & _OPTIMIZED or sys._getframe(1).f_locals is self.namespace:
+                    if code.co_flags & _OPTIMIZED or code.co_name == "<module>" or sys._getframe(1).f_locals is self.namespace:
                         self.stored.add(name)
-                elif not code.co_flags & _OPTIMIZED and self._own(name, sys._getframe(1).f_locals):
+                elif not code.co_flags & _OPTIMIZED and code.co_name != "<module>" and self._own(name, sys._getframe(1).f_locals):
                     pass
                 elif self.namespace.get(name, self) is self._start.get(name, self):
                     self.reads.add(name)  # as it was when the node began: an input
         return self._mon.DISABLE
+
+    # By the name of the code, for in 3.12 a comprehension at top level makes f_locals a copy of the namespace.
 
     def _own(self, name, scope):
         """Reports whether a class body reads what it bound itself."""
