@@ -378,9 +378,7 @@ class Kernel:
             "reads": sorted(reads),
             "comembers": sorted(mutated - reads),
             "writes": [self.write(n, now) for n in sorted(written)],
-            "within": [[a, b, d] for (a, b), d in sorted(around.items()) if a in reads and b in reads],
             "touched": sorted(touched),
-            "around": [[a, b, d] for (a, b), d in sorted(around.items()) if a in touched or b in touched],
             "after": [[a, b, d] for (a, b), d in sorted(after.items())],
         }
 
@@ -445,8 +443,7 @@ class Kernel:
         dropped = self.rehash(set(reads), old, start, set())
         for name in dropped:
             self.unbind(name)
-        return {"reads": sorted(reads), "dropped": sorted(dropped), "writes": [], "comembers": [], "touched": [], "around": [], "after": [],
-                "within": [[a, b, d] for (a, b), d in sorted(self.groups.pairs(reads).items()) if a in reads and b in reads]}
+        return {"reads": sorted(reads), "dropped": sorted(dropped), "writes": [], "comembers": [], "touched": [], "after": []}
 
     def hidden_changes(self, before, reads, figures):
         after = self.hidden.snapshot()

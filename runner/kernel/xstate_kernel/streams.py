@@ -3,6 +3,7 @@
 Python-level writes come through Stream. Native code and child processes write to descriptors 1 and 2, which are
 temporary files: before every Python-level write, and when the node ends, what was added to them is sent first.
 """
+import fcntl
 import io
 import os
 import re
@@ -22,9 +23,8 @@ class Native:
     def __init__(self, fd):
         self._file = tempfile.TemporaryFile()
         self._seen = 0
-        flags = __import__("fcntl")
         n = self._file.fileno()
-        flags.fcntl(n, flags.F_SETFL, flags.fcntl(n, flags.F_GETFL) | os.O_APPEND)
+        fcntl.fcntl(n, fcntl.F_SETFL, fcntl.fcntl(n, fcntl.F_GETFL) | os.O_APPEND)
         os.dup2(n, fd)
 
     def take(self):
