@@ -38,7 +38,7 @@ func (w *walk) executeAt(ctx context.Context, i int, p *position, live bool) (*s
 		if err := w.before(ctx, p, i, wanted); err != nil {
 			if errors.Is(err, errKernelDied) && ctx.Err() == nil {
 				w.e.dropKernel()
-				return w.died(p, n, "while its prior state was restored")
+				return w.died(n, "while its prior state was restored")
 			}
 			return nil, err
 		}
@@ -332,7 +332,7 @@ func (x *execution) execError() *state.ExecError {
 
 // lost is the outcome of a node that took the kernel with it.
 func (x *execution) lost(kind, message string) (*state.StoredTrace, error) {
-	t, err := x.walk.died(x.pos, x.node, "")
+	t, err := x.walk.died(x.node, "")
 	if err != nil {
 		return nil, err
 	}
@@ -341,7 +341,7 @@ func (x *execution) lost(kind, message string) (*state.StoredTrace, error) {
 	return t, err
 }
 
-func (w *walk) died(_ *position, n *node, when string) (*state.StoredTrace, error) {
+func (w *walk) died(n *node, when string) (*state.StoredTrace, error) {
 	e := &state.ExecError{Type: "KernelDied", Message: "the interpreter died " + when, Block: n.unit.ID, Line: n.facts.Line}
 	return &state.StoredTrace{Trace: state.Trace{Code: n.code, At: time.Now().UTC(), Err: e, Marks: []string{"kernel died"}}}, nil
 }

@@ -55,7 +55,8 @@ func (w *walk) putFile(name string, want entry) error {
 	e := w.e
 	r := e.cfg.Files[name]
 	if e.world.onDisk(name) == want.digest {
-		return w.left(name, r, want.digest)
+		w.left(name, r, want.digest)
+		return nil
 	}
 	path := e.world.path(name)
 	if want.digest == state.Absent {
@@ -66,13 +67,15 @@ func (w *walk) putFile(name string, want entry) error {
 		if err != nil && !os.IsNotExist(err) {
 			return fmt.Errorf("take back a file that the program wrote: %w", err)
 		}
-		return w.left(name, r, state.Absent)
+		w.left(name, r, state.Absent)
+		return nil
 	}
 	if want.digest == digestDir {
 		if err := os.MkdirAll(path, 0o755); err != nil {
 			return fmt.Errorf("put back a directory: %w", err)
 		}
-		return w.left(name, r, want.digest)
+		w.left(name, r, want.digest)
+		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("put back a file: %w", err)
@@ -94,13 +97,14 @@ func (w *walk) putFile(name string, want entry) error {
 	if err := os.Rename(path+".xstate-tmp", path); err != nil {
 		return fmt.Errorf("put back %s: %w", name, err)
 	}
-	return w.left(name, r, want.digest)
+	w.left(name, r, want.digest)
+	return nil
 }
 
-func (w *walk) left(name string, r FileRecord, d state.Digest) error {
+// left notes what is on disk now.
+func (w *walk) left(name string, r FileRecord, d state.Digest) {
 	r.Left = d
 	w.e.cfg.Files[name] = r
-	return nil
 }
 
 // settleFiles leaves the workspace as a fresh run would. Of a run that was stopped, files stay as the last node left them.
