@@ -1,16 +1,18 @@
 package xstate_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
 	"github.com/xstate-engine/xstate"
@@ -19,13 +21,13 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// TestPrograms gives every session of testdata/programs to two judges after each of its steps: the incremental run must
+// TestPrograms gives every session of testdata/programs and testdata/hazards to two judges after each of its steps: the incremental run must
 // equal a run from scratch in a fresh folder, store and interpreter, and exactly the blocks listed must have run.
 // Kept: one interpreter lives through all steps. Restarted: each step has an interpreter of its own.
 func TestPrograms(t *testing.T) {
-	files, err := filepath.Glob("testdata/programs/*.txtar")
+	files, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no programs in testdata/programs: %v", err)
+		t.Fatalf("no programs in testdata: %v", err)
 	}
 	if testing.Short() {
 		files = slices.DeleteFunc(files, func(f string) bool {
@@ -33,10 +35,14 @@ func TestPrograms(t *testing.T) {
 		})
 	}
 	for _, python := range pythons() {
+		minor := pythonMinor(t, python)
 		for _, file := range files {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+filepath.Base(filepath.Dir(filepath.Dir(python))), func(t *testing.T) {
 				t.Parallel()
 				steps := readSteps(t, file)
+				if minor < steps[0].since {
+					t.Skipf("since Python 3.%d", steps[0].since)
+				}
 				options := xstate.SessionOptions{Python: python, Seed: 7, Observe: os.Getenv("XSTATE_TEST_OBSERVE")}
 				want := judge(t, steps, options)
 				for _, mode := range []string{"kept", "restarted"} {
@@ -61,6 +67,12 @@ type step struct {
 	ran   []string
 	// static, when there is one, holds for interpreters before 3.12, where what code may read counts as read.
 	static []string
+	// marks names the blocks that may come out otherwise in every run, each with why: "block: clock entropy". Those of a
+	// step hold until a later one says otherwise; nil: none is told, and nothing may differ.
+	marks map[string]string
+	// timeout and since, of the first step, hold for all: the longest a node may run, and the oldest 3.x it is for.
+	timeout time.Duration
+	since   int
 }
 
 func readSteps(t *testing.T, file string) []step {
@@ -69,7 +81,7 @@ func readSteps(t *testing.T, file string) []step {
 	if err != nil {
 		t.Fatal(err)
 	}
-	steps := []step{{files: map[string][]byte{}}}
+	steps := []step{{files: map[string][]byte{}, timeout: time.Minute}}
 	for _, f := range archive.Files {
 		name := f.Name
 		n := 0
@@ -89,10 +101,29 @@ func readSteps(t *testing.T, file string) []step {
 			steps[n].ran = append(steps[n].ran, strings.Fields(string(f.Data))...)
 		case name == "ran-static":
 			steps[n].static = strings.Fields(string(f.Data))
+		case name == "marks":
+			steps[n].marks = map[string]string{}
+			for line := range strings.Lines(string(f.Data)) {
+				block, why, _ := strings.Cut(strings.TrimSpace(line), ": ")
+				steps[n].marks[block] = why
+			}
+		case name == "timeout":
+			if steps[n].timeout, err = time.ParseDuration(strings.TrimSpace(string(f.Data))); err != nil {
+				t.Fatal(err)
+			}
+		case name == "since":
+			if _, err := fmt.Sscanf(string(f.Data), "3.%d", &steps[n].since); err != nil {
+				t.Fatalf("%s: since: %v", file, err)
+			}
 		case strings.HasPrefix(base, "-"):
 			steps[n].files[dir+base[1:]] = nil
 		default:
 			steps[n].files[name] = f.Data
+		}
+	}
+	for i := 1; i < len(steps); i++ {
+		if steps[i].marks == nil {
+			steps[i].marks = steps[i-1].marks
 		}
 	}
 	return steps
@@ -104,7 +135,7 @@ func judge(t *testing.T, steps []step, o xstate.SessionOptions) []*xstate.Outcom
 	pristine := map[string][]byte{}
 	for _, s := range steps {
 		s.addTo(pristine)
-		want = append(want, fromScratch(t, t.Context(), pristine, o))
+		want = append(want, fromScratch(t, t.Context(), pristine, o, steps[0].timeout))
 	}
 	return want
 }
@@ -132,11 +163,14 @@ func runProgram(t *testing.T, steps []step, want []*xstate.Outcome, o xstate.Ses
 			session.Close()
 			session = openSession(t, store, o)
 		}
-		have := runFile(t, t.Context(), session, o.Workspace, files)
+		have := runFile(t, t.Context(), session, o.Workspace, files, steps[0].timeout)
 		for _, d := range xstate.Compare(blank(have, o.Workspace), want[i]) {
-			if !slices.Contains(d.Marks, "clock") { // what a clock shows differs, and the user is told
-				t.Errorf("step %d: %s", i, d)
+			if s.marks == nil || d.Marks == nil { // otherwise it may differ, and the user is told
+				t.Errorf("step %d: %s (marks: %v)", i, d, d.Marks)
 			}
+		}
+		if d := gocmp.Diff(s.marks, marked(have)); s.marks != nil && d != "" {
+			t.Errorf("step %d: marks (-want +got):\n%s", i, d)
 		}
 		if i == 0 {
 			continue
@@ -145,13 +179,36 @@ func runProgram(t *testing.T, steps []step, want []*xstate.Outcome, o xstate.Ses
 		if s.static != nil && (o.Observe == "static" || session.Python().Minor < 12) {
 			ran = s.static
 		}
-		if d := cmp.Diff(ran, ranBlocks(have)); d != "" {
+		if d := gocmp.Diff(ran, ranBlocks(have)); d != "" {
 			t.Errorf("step %d: blocks that ran (-want +got):\n%s", i, d)
 			for _, b := range have.Blocks {
 				t.Logf("%s: %v %+v", b.ID, b.Status, b.Reason)
 			}
 		}
 	}
+}
+
+// marked returns why blocks may come out otherwise in every run.
+func marked(o *xstate.Outcome) map[string]string {
+	marks := map[string]string{}
+	for _, b := range o.Blocks {
+		if len(b.Taint) > 0 {
+			marks[string(b.ID)] = strings.Join(slices.Sorted(slices.Values(b.Taint)), " ")
+		}
+	}
+	return marks
+}
+
+// pythonMinor asks an interpreter for its version.
+func pythonMinor(t *testing.T, python string) int {
+	t.Helper()
+	out, err := exec.Command(cmp.Or(python, "python3"), "-c", "import sys; print(sys.version_info[1])").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var minor int
+	fmt.Sscan(string(out), &minor)
+	return minor
 }
 
 func openStore(t *testing.T, dir string) *xstate.Store {
@@ -206,7 +263,7 @@ func writeFiles(t *testing.T, dir string, files map[string][]byte) {
 	}
 }
 
-func runFile(t *testing.T, ctx context.Context, session *xstate.Session, dir string, files map[string][]byte) *xstate.Outcome {
+func runFile(t *testing.T, ctx context.Context, session *xstate.Session, dir string, files map[string][]byte, timeout time.Duration) *xstate.Outcome {
 	t.Helper()
 	name := ""
 	for n := range files {
@@ -225,20 +282,20 @@ func runFile(t *testing.T, ctx context.Context, session *xstate.Session, dir str
 	if _, err := session.Load(ctx, program.Blocks, xstate.Origin{}); err != nil {
 		t.Fatal(err)
 	}
-	outcome, _, err := session.Run(ctx, runner.RunOptions{Timeout: time.Minute}, xstate.Origin{})
+	outcome, _, err := session.Run(ctx, runner.RunOptions{Timeout: timeout}, xstate.Origin{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return outcome
 }
 
-func fromScratch(t *testing.T, ctx context.Context, files map[string][]byte, o xstate.SessionOptions) *xstate.Outcome {
+func fromScratch(t *testing.T, ctx context.Context, files map[string][]byte, o xstate.SessionOptions, timeout time.Duration) *xstate.Outcome {
 	t.Helper()
 	dir := t.TempDir()
 	writeFiles(t, dir, files)
 	o.Workspace = dir
 	session := openSession(t, openStore(t, filepath.Join(dir, xstate.StoreName)), o)
-	return blank(runFile(t, ctx, session, dir, files), dir)
+	return blank(runFile(t, ctx, session, dir, files, timeout), dir)
 }
 
 // blank takes the folder's name out of what was printed.

@@ -29,7 +29,7 @@ const randomEdits = 6
 
 // TestRandom edits random programs and judges every run as TestPrograms does, against a run from scratch, and by a
 // second law: what ran for the same files before does not run again. A session that breaks a law is shrunk and printed
-// in the format of testdata/programs. Variables of the environment:
+// in the format of testdata/hazards. Variables of the environment:
 //
 //	XSTATE_RANDOM_SEED     the first seed; one session only unless seconds are given
 //	XSTATE_RANDOM_SECONDS  go on with seed after seed for so long, on as many sessions at a time as there are processors
@@ -421,7 +421,7 @@ func without(session []version, drop func(randomBlock, statement) bool) []versio
 	return smaller
 }
 
-// archive is a session in the format of testdata/programs. The blocks that should have run are not known: those that
+// archive is a session in the format of testdata/hazards. The blocks that should have run are not known: those that
 // did are given, and for a law of minimality none.
 func archive(session []version, b *broken) *txtar.Archive {
 	a := &txtar.Archive{}
