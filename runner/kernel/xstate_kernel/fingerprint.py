@@ -21,6 +21,7 @@ import marshal
 import sys
 import types
 import warnings
+from itertools import chain, compress, count
 
 from . import origin
 
@@ -37,6 +38,10 @@ if hasattr(types, "UnionType"):
     _IMMUTABLE_TYPES.add(types.UnionType)
 
 
+_PLAIN = frozenset((list, tuple, dict))
+_PLAIN_LEVELS = 12  # a bound on what is looked at in vain
+
+
 class Opaque(Exception):
     """The value cannot be named by content."""
 
@@ -49,7 +54,7 @@ class Fingerprint:
     def __init__(self):
         self.digest = None
         self.opaque = None   # the reason, when it is
-        self.ids = {}        # id of a mutable object → place ("ordinal" or "ordinal+offset")
+        self.ids = {}        # id of a mutable object → place (ordinal, or "ordinal+offset")
         self.soft = {}       # id of a class or function of the program → itself
         self.deps = set()    # global names its code may load
         self.imports = set()  # modules its code may import
@@ -151,6 +156,8 @@ class _Walk:
             self.put(b"%s%d:" % (tag, len(o)))
             self.put(marshal.dumps(list(o) if mutable else o, 2))
             return
+        if self.plain(o):
+            return
         self.put(b"%s%d;" % (tag, len(o)))
         self.stack.extend(reversed(o))
 
@@ -168,10 +175,47 @@ class _Walk:
             self.put(b"d%d:" % len(o))
             self.put(marshal.dumps(o, 2))
             return
+        if self.plain(o):
+            return
         self.put(b"d%d;" % len(o))
         for k, v in reversed(o.items()):
             self.stack.append(v)
             self.stack.append(k)
+
+    def plain(self, root):
+        """Writes a container of built-in containers and atoms in one go, if it is of few levels and no list or dict of it
+        is met twice. Reports whether it was. The same as going through it, some ten times as fast."""
+        level, ids = [root], []
+        for _ in range(_PLAIN_LEVELS):
+            kinds = set(map(type, level))
+            inner = []
+            for kind in (list, tuple, dict):
+                if kind in kinds:
+                    group = level if len(kinds) == 1 else [o for o in level if type(o) is kind]
+                    inner.append(chain.from_iterable(group))
+                    if kind is dict:
+                        inner.append(chain.from_iterable(map(dict.values, group)))
+                    if kind is not tuple:
+                        ids.extend(map(id, group))
+            inner = list(chain.from_iterable(inner))
+            kinds = set(map(type, inner)) - _ATOMS
+            if not kinds:
+                break
+            if not kinds <= _PLAIN:
+                return False
+            level = list(compress(inner, map(kinds.__contains__, map(type, inner))))
+        else:
+            return False
+        if type(root) is not tuple:
+            del ids[0]  # root has its ordinal already
+        places = dict(zip(ids, count(len(self.seen))))
+        if len(places) < len(ids) or not self.seen.keys().isdisjoint(places):
+            return False
+        self.seen.update(places)
+        self.fp.ids.update(places if self.temps.isdisjoint(places) else {i: n for i, n in places.items() if i not in self.temps})
+        self.put(b"*")
+        self.put(marshal.dumps(root, 2))
+        return True
 
     def set(self, o, tag=b"s", mutable=True):
         if mutable:
@@ -196,7 +240,7 @@ class _Walk:
 
     def absorb(self, fp):
         for i, place in fp.ids.items():
-            self.fp.ids.setdefault(i, "s" + place)
+            self.fp.ids.setdefault(i, "s%s" % place)
         self.fp.soft.update(fp.soft)
         self.fp.deps |= fp.deps
         self.fp.imports |= fp.imports

@@ -1,0 +1,28 @@
+# Figures drawn with matplotlib.
+
+# %% data
+import matplotlib.pyplot as plt
+import numpy as np
+
+rng = np.random.default_rng(8)
+x = np.linspace(0, 20, 2000)
+noise = rng.normal(size=(6, 2000))
+
+# %% lines
+fig, ax = plt.subplots()
+for i, row in enumerate(noise):
+    ax.plot(x, np.sin(x + i) + 0.1 * row, label=f"series {i}")
+ax.legend()
+plt.show()
+
+# %% histogram
+plt.hist(noise.ravel(), bins=60)
+plt.title("noise")
+plt.show()
+
+# %% grid
+fig, axes = plt.subplots(2, 3, figsize=(9, 6))
+for a, row in zip(axes.flat, noise):
+    a.scatter(x[::10], row[::10], c=row[::10], s=8)
+fig.tight_layout()
+plt.show()
