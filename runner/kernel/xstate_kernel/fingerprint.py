@@ -23,7 +23,7 @@ import types
 import warnings
 from itertools import chain, compress, count
 
-from . import origin
+from . import memory, origin
 
 _ATOMS = frozenset((int, str, float, bool, type(None), bytes, complex))
 _SKIP_MEMBERS = frozenset((
@@ -71,6 +71,7 @@ class Fingerprinter:
         self.namespace = namespace
         self.workspace = workspace
         self.classes = {}  # digest → class of the program
+        self.arrays = memory.Arrays()
 
     def of(self, value):
         """Fingerprints a value. Never raises: what cannot be named is marked opaque."""
@@ -448,8 +449,14 @@ class _Walk:
         return True
 
     def elements(self, o, np):
+        if o.nbytes >= memory.LARGE:
+            found = self.owner.arrays.digest(o, np)
+            if found is not None:
+                self.fp.size += o.nbytes
+                self.put(found)
+                return
         if o.dtype.hasobject:
-            items = o.ravel().tolist() if o.dtype.fields is None else o.ravel().tolist()
+            items = o.ravel().tolist()
             self.seq(tuple(items), b"o", False)
             self.keep.append(items)
             return

@@ -1,0 +1,227 @@
+"""Digests of large arrays that cost as much as was written to them, and not as much as they hold.
+
+Invariant: digest(a) is a function of the elements of a alone. Arrays of a megabyte and more are hashed in chunks, and
+the digests of chunks are kept as long as nobody wrote to their memory. Writes are found by the processor's own means:
+pages are write-protected by userfaultfd in its asynchronous mode, in which the kernel lets a write through at once and
+notes it, and the PAGEMAP_SCAN request returns and protects anew what was written (Linux 6.7; about 0.3 ms a gigabyte).
+See Documentation/admin-guide/mm/userfaultfd.rst and pagemap.rst of the kernel. Elsewhere every look hashes all.
+
+Memory counts as watched only where an array owns it. Memory of files, of other processes and of foreign buffers can
+change without a write by this one. A page that is partly another's is compared by content.
+"""
+import ctypes
+import hashlib
+import marshal
+import os
+import platform
+import struct
+import sys
+import threading
+import weakref
+
+LARGE = 1 << 20
+_CHUNK = 1 << 20
+_PAGE = 4096 if not hasattr(os, "sysconf") else os.sysconf("SC_PAGE_SIZE")
+_SYSCALL = {"x86_64": 323, "aarch64": 282, "riscv64": 282}  # userfaultfd
+_USER_MODE_ONLY = 1  # what an unprivileged process may ask for
+_API, _REGISTER, _PROTECT, _SCAN = 0xC018AA3F, 0xC020AA00, 0xC018AA06, 0xC0606610  # ioctl requests
+_FEATURES = 1 << 15 | 1 << 13  # WP_ASYNC, WP_UNPOPULATED
+_WRITTEN = 2  # PAGE_IS_WRITTEN
+_PROTECT_FOUND, _FAIL_UNWATCHED = 1, 2  # PM_SCAN_WP_MATCHING, PM_SCAN_CHECK_WPASYNC
+_REGIONS = 512  # written regions a scan returns at a time
+
+
+class Watch:
+    """Which pages were written since they were last asked about."""
+
+    def __init__(self):
+        self._fd = self._map = None
+        self._regions = (ctypes.c_uint64 * (3 * _REGIONS))()
+        try:
+            self._open()
+            if not self._works():
+                self._close()
+        except (OSError, AttributeError, ImportError):
+            self._close()
+
+    @property
+    def on(self):
+        return self._fd is not None
+
+    def _open(self):
+        import fcntl
+        self._ioctl = fcntl.ioctl
+        number = _SYSCALL.get(platform.machine())
+        if not sys.platform.startswith("linux") or number is None or sys.maxsize < 1 << 32:
+            raise OSError
+        fd = ctypes.CDLL(None, use_errno=True).syscall(number, os.O_CLOEXEC | _USER_MODE_ONLY)
+        if fd < 0:
+            raise OSError
+        self._fd = fd
+        self._ioctl(fd, _API, bytearray(struct.pack("QQQ", 0xAA, _FEATURES, 0)))
+        self._map = os.open("/proc/self/pagemap", os.O_RDONLY | os.O_CLOEXEC)
+
+    def _close(self):
+        for fd in (self._fd, self._map):
+            if fd is not None:
+                os.close(fd)
+        self._fd = self._map = None
+
+    def _works(self):
+        """Tries it on three pages: a write must be found, once, and nothing else."""
+        import mmap
+        with mmap.mmap(-1, 4 * _PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as m:
+            m[_PAGE] = 1
+            c = ctypes.c_char.from_buffer(m)
+            lo = ctypes.addressof(c)
+            del c
+            if not self.watch(lo, lo + 4 * _PAGE) or self.written(lo, lo + 4 * _PAGE) != []:
+                return False
+            m[2 * _PAGE + 5] = 1
+            return self.written(lo, lo + 4 * _PAGE) == [(lo + 2 * _PAGE, lo + 3 * _PAGE)] and self.written(lo, lo + 4 * _PAGE) == []
+
+    def watch(self, lo, hi):
+        """Watches whole pages from now on; reports whether it can."""
+        try:
+            self._ioctl(self._fd, _REGISTER, bytearray(struct.pack("QQQQ", lo, hi - lo, 2, 0)))
+            self._ioctl(self._fd, _PROTECT, bytearray(struct.pack("QQQ", lo, hi - lo, 1)))
+        except OSError:
+            return False
+        return True
+
+    def written(self, lo, hi):
+        """Returns the regions written since the last call or watch, and forgets them; None if they were not watched."""
+        found = []
+        while lo < hi:
+            request = bytearray(struct.pack("12Q", 96, _PROTECT_FOUND | _FAIL_UNWATCHED, lo, hi, 0, ctypes.addressof(self._regions),
+                                            _REGIONS, 0, 0, _WRITTEN, 0, _WRITTEN))
+            try:
+                n = self._ioctl(self._map, _SCAN, request)
+            except OSError:
+                return None
+            found += [(self._regions[3 * i], self._regions[3 * i + 1]) for i in range(n)]
+            end = struct.unpack_from("Q", request, 32)[0]
+            if end <= lo:
+                return None
+            lo = end
+        return found
+
+
+class _Known:
+    """What is known of an array's memory: the digest of each chunk, None where it was written since."""
+
+    __slots__ = ("lo", "hi", "chunks", "edges", "digest", "owner")
+
+
+class Arrays:
+    """Digests of large arrays; see above."""
+
+    def __init__(self):
+        self._watch = None  # made when first needed
+        self._known = {}    # (address, shape, strides, type) → _Known
+
+    def digest(self, a, np):
+        """Returns the digest of the elements of an array of LARGE bytes or more, or None if it holds objects that are no
+        atoms. The order of memory is no part of it."""
+        key = (a.__array_interface__["data"][0], a.shape, a.strides, a.dtype.str)
+        known = self._known.get(key)
+        if known is not None:
+            self._look(known)
+            if known.digest is not None:
+                return known.digest
+        else:
+            known = self._begin(a, key)
+        if a.dtype.hasobject:
+            found = _of_objects(a)
+        else:
+            flat = a if a.flags.c_contiguous else np.ascontiguousarray(a)
+            chunks = known.chunks if known is not None and flat is a else None
+            found = _of_bytes(memoryview(flat.reshape(-1).view(np.uint8)), chunks)
+        if known is not None and found is not None:
+            known.digest = found
+        return found
+
+    def _begin(self, a, key):
+        """Begins to watch an array's memory, before it is hashed; returns None where it cannot."""
+        owner = a
+        while type(owner.base) is type(a):
+            owner = owner.base
+        if not owner.flags.owndata:
+            return None
+        if self._watch is None:
+            self._watch = Watch()
+        if not self._watch.on:
+            return None
+        k = _Known()
+        k.lo = key[0] + sum(min(0, (n - 1) * s) for n, s in zip(a.shape, a.strides))
+        k.hi = key[0] + sum(max(0, (n - 1) * s) for n, s in zip(a.shape, a.strides)) + a.itemsize
+        lo, hi = -(-k.lo // _PAGE) * _PAGE, k.hi // _PAGE * _PAGE
+        # What others wrote until now must not get lost when the pages are protected anew.
+        for other in self._overlapping(lo, hi):
+            self._look(other)
+        if hi <= lo or not self._watch.watch(lo, hi):
+            return None
+        k.edges = k.digest = None
+        k.chunks = [None] * -(-a.nbytes // _CHUNK) if a.flags.c_contiguous else None
+        k.edges = self._edges(k)
+        k.owner = weakref.ref(owner, lambda _: self._known.pop(key, None))
+        self._known[key] = k
+        return k
+
+    def _overlapping(self, lo, hi):
+        return [k for k in list(self._known.values()) if k.lo < hi and lo < k.hi]
+
+    def _edges(self, k):
+        """The bytes on pages that an array has only a part of."""
+        lo, hi = -(-k.lo // _PAGE) * _PAGE, k.hi // _PAGE * _PAGE
+        return ctypes.string_at(k.lo, lo - k.lo), ctypes.string_at(hi, k.hi - hi)
+
+    def _look(self, k):
+        """Takes note of what was written to the memory of k."""
+        lo, hi = -(-k.lo // _PAGE) * _PAGE, k.hi // _PAGE * _PAGE
+        regions = self._watch.written(lo, hi)
+        if regions is None:
+            regions = [(lo, hi)]
+            self._watch.watch(lo, hi)
+        edges = self._edges(k)
+        if edges[0] != k.edges[0]:
+            regions.append((k.lo, lo))
+        if edges[1] != k.edges[1]:
+            regions.append((hi, k.hi))
+        k.edges = edges
+        if regions:
+            for other in self._overlapping(k.lo, k.hi):
+                for lo, hi in regions:
+                    if other.lo < hi and lo < other.hi:
+                        other.digest = None
+                        if other.chunks is not None:
+                            first, last = max(0, lo - other.lo) // _CHUNK, min(hi, other.hi) - other.lo
+                            for i in range(first, -(-last // _CHUNK)):
+                                other.chunks[i] = None
+
+
+def _of_objects(a):
+    items = a.ravel().tolist()
+    if not set(map(type, items)) <= {int, str, float, bool, type(None), bytes, complex}:
+        return None
+    return hashlib.sha256(marshal.dumps(items, 2)).digest()
+
+
+def _of_bytes(data, chunks):
+    """Returns the digest of data by those of its chunks, and fills in the chunks that are None."""
+    if chunks is None:
+        chunks = [None] * -(-len(data) // _CHUNK)
+    todo = [i for i, c in enumerate(chunks) if c is None]
+    workers = min(4, os.cpu_count() or 1, len(todo) // 4)
+
+    def work(part):
+        for i in part:
+            chunks[i] = hashlib.sha256(data[i * _CHUNK:(i + 1) * _CHUNK]).digest()
+
+    threads = [threading.Thread(target=work, args=(todo[n::workers],)) for n in range(1, workers)]
+    for t in threads:
+        t.start()
+    work(todo[::workers] if workers else todo)
+    for t in threads:
+        t.join()
+    return hashlib.sha256(b"".join(chunks)).digest()
