@@ -22,6 +22,7 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 _INLINE = 32 << 10  # bytes of a stored group that travel in the frame; more goes to a file
 _COROUTINE = 0x80  # code flag, see inspect.CO_COROUTINE
 _NESTS = re.compile(r"\b(def|lambda|class|for)\b")  # what may hold a code object of its own
+_NEUTRAL = frozenset(("run", "store", "compile", "sources"))  # requests that leave hidden state as the last node did
 _GONE = object()
 
 
@@ -54,7 +55,7 @@ class Kernel:
         self.parked = {}  # joint digest → ({name: value}, {name: Fingerprint})
         self.spool = options["spool"]
         self.hidden = hidden.Hidden(options["seed"])
-        self.hidden.snapshot()
+        self.state = self.hidden.snapshot()  # of the hidden variables; None: not known
         self.files = observe.Files(self.spool, options["store"], self.code_run)
         self.own = (None, None)  # code objects of the node under way
         self.loop = None
@@ -74,6 +75,8 @@ class Kernel:
             request, body = self.channel.receive()
             if request is None:
                 return
+            if request["op"] not in _NEUTRAL:
+                self.state = None
             try:
                 reply, data = getattr(self, "do_" + request["op"])(request, body)
             except values.NeedClass as e:
@@ -194,12 +197,12 @@ class Kernel:
         source = body.decode()
         name = request["filename"]
         start = {k: v for k, v in self.ns.items() if k not in _SPECIAL}
-        before = self.hidden.snapshot()
+        before, self.state = self.state or self.hidden.snapshot(), None
         for v in self.hidden.variables:
             v.touched, v.fresh = False, False
             v.start = v.digest(before[v.key][1]) if v.key in before else None
         filters = list(warnings.filters) if request.get("library_import") else None
-        environ = dict(os.environ)
+        environ = dict(os.environ._data)
         threads = set(sys._current_frames())
         hidden.renew_warnings()
         self.ns.pop("__warningregistry__", None)
@@ -234,7 +237,7 @@ class Kernel:
         reply["modules"] = self.modules.changed()
         reply["imports"] = self.imported(imports | set(request.get("imports") or ()), reads)
         reply["files"] = self.file_changes()
-        reply["environ"] = {k: os.environ.get(k) for k in environ.keys() | os.environ.keys() if environ.get(k) != os.environ.get(k)}
+        reply["environ"] = _environ_changes(environ, os.environ._data)
         reply["environ_reads"] = sorted(self.files.environ)
         marks = self.files.marks | origin.volatile(self.codes({**request, "uses": reads}, code, tail), self.ns)
         if set(sys._current_frames()) - threads:
@@ -446,7 +449,7 @@ class Kernel:
         return {"reads": sorted(reads), "dropped": sorted(dropped), "writes": [], "comembers": [], "touched": [], "after": []}
 
     def hidden_changes(self, before, reads, figures):
-        after = self.hidden.snapshot()
+        after = self.state = self.hidden.snapshot()
         changed, read = {}, []
         for v in self.hidden.variables:
             was = before.get(v.key, ("", None))[0]
@@ -548,6 +551,12 @@ class _Spill(io.RawIOBase):
         if self._file is not None:
             self._file.close()
             os.unlink(self._path)
+
+
+def _environ_changes(before, after):
+    """Returns what the variables set, changed or (None) removed are now."""
+    text = lambda raw: os.fsdecode(raw) if isinstance(raw, bytes) else raw  # bytes on POSIX
+    return {text(k): text(after.get(k)) for k in before.keys() | after.keys() if before.get(k) != after.get(k)}
 
 
 def _flags(future):

@@ -224,14 +224,19 @@ class Workspace:
 
     def __init__(self):
         self._seen = {}  # module name → (path, stat key, digest)
+        self._modules, self._loaded = None, []  # what loaded was last asked of, and answered
         self._parsed = {}  # (digest of a source, package) → names of modules it imports
 
     def loaded(self):
-        for name, module in list(sys.modules.items()):
-            if module is None or name == "__main__" or name.startswith("xstate_kernel"):
-                continue
-            if isinstance(module, types.ModuleType) and kind_of(name) == WORKSPACE:
-                yield name, module
+        """Returns the name and the module of each. Asked several times a node, when rarely anything was loaded since."""
+        now = list(sys.modules), list(sys.modules.values())
+        if now != self._modules:
+            self._modules = now
+            self._loaded = [
+                (name, module) for name, module in zip(*now)
+                if isinstance(module, types.ModuleType) and name != "__main__" and not name.startswith("xstate_kernel") and kind_of(name) == WORKSPACE
+            ]
+        return self._loaded
 
     def note(self):
         """Remembers the content of modules loaded since the last call."""
