@@ -21,7 +21,7 @@ import marshal
 import sys
 import types
 import warnings
-from itertools import chain, compress, count
+from itertools import chain, count
 
 from . import memory, origin
 
@@ -38,8 +38,13 @@ if hasattr(types, "UnionType"):
     _IMMUTABLE_TYPES.add(types.UnionType)
 
 
-_PLAIN = frozenset((list, tuple, dict))
-_PLAIN_LEVELS = 12  # a bound on what is looked at in vain
+_OTHER, _CODES, _FIRST = 1, {list: 2, tuple: 3, dict: 4}, 5  # kinds in graph: atoms have 0, classes from _FIRST on
+_PICKLING = ("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__", "__getattribute__")
+
+
+class _Bare:
+    """What an instance is that has attributes and nothing else."""
+
 
 
 class Opaque(Exception):
@@ -108,6 +113,7 @@ class _Walk:
         self.temps = set()  # ids of containers made by a reduction: no part of the value's identity
         self.seen = {}   # id → ordinal
         self.stack = []
+        self.codes = {}  # class → its code, see graph
 
     def put(self, data):
         self.h.update(data)
@@ -157,10 +163,8 @@ class _Walk:
             self.put(b"%s%d:" % (tag, len(o)))
             self.put(marshal.dumps(list(o) if mutable else o, 2))
             return
-        if self.plain(o):
-            return
-        self.put(b"%s%d;" % (tag, len(o)))
-        self.stack.extend(reversed(o))
+        self.put(tag)
+        self.graph(o)
 
     def list(self, o):
         self.seq(o, b"l", True)
@@ -176,47 +180,72 @@ class _Walk:
             self.put(b"d%d:" % len(o))
             self.put(marshal.dumps(o, 2))
             return
-        if self.plain(o):
-            return
-        self.put(b"d%d;" % len(o))
-        for k, v in reversed(o.items()):
-            self.stack.append(v)
-            self.stack.append(k)
+        self.put(b"d")
+        self.graph(o)
 
-    def plain(self, root):
-        """Writes a container of built-in containers and atoms in one go, if it is of few levels and no list or dict of it
-        is met twice. Reports whether it was. The same as going through it, some ten times as fast."""
-        level, ids = [root], []
-        for _ in range(_PLAIN_LEVELS):
-            kinds = set(map(type, level))
-            inner = []
-            for kind in (list, tuple, dict):
-                if kind in kinds:
-                    group = level if len(kinds) == 1 else [o for o in level if type(o) is kind]
-                    inner.append(chain.from_iterable(group))
-                    if kind is dict:
-                        inner.append(chain.from_iterable(map(dict.values, group)))
-                    if kind is not tuple:
-                        ids.extend(map(id, group))
+    def graph(self, root):
+        """Writes a container and all containers and plain instances that can be reached from it, level by level, most of
+        it at the speed of C. What it meets of other kinds is left to be written after it. Of a level are written: the
+        lengths of its members, the kinds of all that they hold, the atoms among these, and which are met again."""
+        seen, others, level = self.seen, [], [root]
+        while level:
+            inner, lengths = [], []
+            kinds = dict.fromkeys(map(type, level))
+            for kind in kinds:
+                group = level if len(kinds) == 1 else [o for o in level if type(o) is kind]
+                if kind is not list and kind is not tuple:
+                    if kind is not dict:
+                        group = self.fresh([o.__dict__ for o in group])
+                    inner.append(chain.from_iterable(map(dict.values, group)))
+                inner.append(chain.from_iterable(group))
+                lengths.append(list(map(len, group)))
             inner = list(chain.from_iterable(inner))
-            kinds = set(map(type, inner)) - _ATOMS
-            if not kinds:
+            self.put(b"*" + marshal.dumps(lengths, 2))
+            if _ATOMS.issuperset(map(type, inner)):
+                self.put(marshal.dumps(inner, 2))
                 break
-            if not kinds <= _PLAIN:
-                return False
-            level = list(compress(inner, map(kinds.__contains__, map(type, inner))))
-        else:
-            return False
-        if type(root) is not tuple:
-            del ids[0]  # root has its ordinal already
+            kinds = list(map(type, inner))
+            codes = {k: 0 if k in _ATOMS else _CODES.get(k) or self.plain(k, others) for k in dict.fromkeys(kinds)}
+            self.put(marshal.dumps(list(map(codes.__getitem__, kinds)), 2) if max(codes.values()) > 255 else bytes(map(codes.__getitem__, kinds)))
+            self.put(marshal.dumps([o for o, k in zip(inner, kinds) if not codes[k]], 2))
+            if _OTHER in codes.values():
+                others.extend(o for o, k in zip(inner, kinds) if codes[k] == _OTHER)
+            level = self.fresh([o for o, k in zip(inner, kinds) if codes[k] > _OTHER])
+        self.stack.extend(reversed(others))
+
+    def fresh(self, found):
+        """Gives each mutable object its ordinal; writes which were met before, and returns the others and all tuples."""
+        ids = [id(o) for o in found if type(o) is not tuple]
         places = dict(zip(ids, count(len(self.seen))))
         if len(places) < len(ids) or not self.seen.keys().isdisjoint(places):
-            return False
+            places, again, new = {}, [], []
+            for o in found:
+                n = None
+                if type(o) is not tuple:
+                    n = self.seen.get(id(o), places.get(id(o)))
+                    if n is None:
+                        places[id(o)] = len(self.seen) + len(places)
+                if n is None:
+                    new.append(o)
+                again.append(n)
+            self.put(b"@" + marshal.dumps(again, 2))
+            found = new
         self.seen.update(places)
         self.fp.ids.update(places if self.temps.isdisjoint(places) else {i: n for i, n in places.items() if i not in self.temps})
-        self.put(b"*")
-        self.put(marshal.dumps(root, 2))
-        return True
+        return found
+
+    def plain(self, kind, others):
+        """Returns the code of a class of the program whose instances are their attributes and no more, or _OTHER."""
+        code = self.codes.get(kind)
+        if code is None:
+            code = _OTHER
+            if (origin.kind_of(kind.__module__) == origin.PROGRAM and kind.__dictoffset__ and kind.__basicsize__ <= _Bare.__basicsize__
+                    and not kind.__itemsize__ and kind not in copyreg.dispatch_table and not copyreg._slotnames(kind)
+                    and all(getattr(kind, name, None) is getattr(_Bare, name, None) for name in _PICKLING)):
+                code = _FIRST + len(self.codes)
+                others.append(kind)
+            self.codes[kind] = code
+        return code
 
     def set(self, o, tag=b"s", mutable=True):
         if mutable:
