@@ -36,6 +36,7 @@ type Engine struct {
 	environ map[string]string
 	kernel  *kernel
 	mirror  mirror
+	ledger  ledger
 	spool   string
 }
 
@@ -67,6 +68,7 @@ func New(cfg Config) (*Engine, error) {
 		world:   newWorld(cfg, workspace, environ, cfg.Files),
 		facts:   map[state.Digest]*depgraph.Facts{},
 		environ: environ,
+		ledger:  ledger{owed: map[joint]debt{}},
 	}, nil
 }
 
@@ -82,10 +84,12 @@ func (e *Engine) traces(code state.Digest) ([]state.StoredTrace, error) {
 	return e.cfg.Store.Traces(code)
 }
 
-// Close ends the interpreter, if there is one.
+// Close stores values that are worth it, for as long as a quarter of the time that was spent executing, and ends the
+// interpreter, if there is one.
 func (e *Engine) Close() error {
+	err := e.settleDebts(context.Background())
 	e.dropKernel()
-	return nil
+	return err
 }
 
 func (e *Engine) dropKernel() {

@@ -158,6 +158,7 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again string
 	if x.result.Error != nil && timedOut && x.result.Error.Type == "KeyboardInterrupt" {
 		x.result.Error.Type, x.result.Error.Message = "Timeout", fmt.Sprintf("stopped after %s", w.o.Timeout)
 	}
+	e.ledger.executed += x.result.Seconds
 	x.addUntraced()
 	if name := x.unbound(); name != "" {
 		return nil, name, x.undo()

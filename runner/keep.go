@@ -1,19 +1,40 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/state"
 )
 
+// What storing may cost. A run must not take longer for values that may never be asked for: while it is under way, little
+// more than a twentieth of the time spent executing goes into storing. What did not fit in is stored when the engine
+// closes, if it is still there, and what is not stored is computed again by who needs it.
 const (
-	inlineBytes = 32 << 10 // what travels in a frame; equal to the driver's _INLINE
-	alwaysStore = 1 << 20  // bytes: values up to this are stored whatever they took to compute
+	inlineBytes = 32 << 10 // what travels in a frame, equal to the driver's _INLINE; up to this, values are always stored
 	storeRate   = 200e6    // bytes a second: about what pickling, compressing and writing come to
+	storeShare  = 0.05     // of the seconds executed, while a run is under way
+	closeShare  = 0.25     // of the seconds executed, at the end
 )
+
+// ledger is what an engine has spent, and what it owes.
+type ledger struct {
+	executed float64 // seconds
+	stored   float64 // seconds spent on storing
+	owed     map[joint]debt
+}
+
+// debt is a group that is worth storing once there is time.
+type debt struct {
+	names   []string
+	cost    float64 // seconds to store it, about
+	seconds float64 // that it took to compute
+}
 
 // keep stores the values that the node wrote, as far as that is worth it.
 func (x *execution) keep(ctx context.Context, after *position, t *state.Trace) error {
@@ -73,9 +94,20 @@ func (x *execution) keepGroup(ctx context.Context, after *position, t *state.Tra
 	if v, ok, err := e.cfg.Store.Value(state.Digest(j)); err != nil || ok && v.Blob != "" || x.walk.o.Discard {
 		return err
 	}
-	if size > alwaysStore && float64(size)/storeRate > t.Seconds {
+	cost := float64(size) / storeRate
+	if size > inlineBytes && e.ledger.stored+cost > storeShare*e.ledger.executed {
+		if cost < t.Seconds {
+			e.ledger.owed[j] = debt{names, cost, t.Seconds}
+		}
 		return nil
 	}
+	return e.storeGroup(ctx, j, names, t.Seconds)
+}
+
+// storeGroup stores the values that names are bound to. seconds: what they took to compute.
+func (e *Engine) storeGroup(ctx context.Context, j joint, names []string, seconds float64) error {
+	begin := time.Now()
+	defer func() { e.ledger.stored += time.Since(begin).Seconds() }()
 	var reply storeReply
 	data, err := e.kernel.request(ctx, map[string]any{"op": "store", "names": names}, nil, &reply, nil)
 	if err != nil {
@@ -98,12 +130,32 @@ func (x *execution) keepGroup(ctx context.Context, after *position, t *state.Tra
 	if err != nil {
 		return err
 	}
-	v := state.Value{Joint: state.Digest(j), Names: names, Blob: ref.Digest, Bytes: ref.Size, Seconds: t.Seconds}
+	v := state.Value{Joint: state.Digest(j), Names: names, Blob: ref.Digest, Bytes: ref.Size, Seconds: seconds}
 	for _, need := range reply.Needs {
 		e.mirror.classes[state.Digest(need[1])] = true
 		v.Needs = append(v.Needs, state.Need{Key: need[0], Digest: state.Digest(need[1])})
 	}
 	return e.cfg.Store.PutValue(v)
+}
+
+// settleDebts stores what is owed and still there, the most valuable first.
+func (e *Engine) settleDebts(ctx context.Context) error {
+	owed := e.ledger.owed
+	e.ledger.owed = map[joint]debt{}
+	best := slices.SortedFunc(maps.Keys(owed), func(a, b joint) int {
+		return cmp.Or(cmp.Compare(owed[b].seconds*owed[a].cost, owed[a].seconds*owed[b].cost), cmp.Compare(a, b))
+	})
+	for _, j := range best {
+		d := owed[j]
+		gone := slices.ContainsFunc(d.names, func(n string) bool { return e.mirror.bound[n].joint != j })
+		if e.kernel == nil || gone || e.ledger.stored+d.cost > closeShare*e.ledger.executed {
+			continue
+		}
+		if err := e.storeGroup(ctx, j, d.names, d.seconds); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (x *execution) keepHidden(ctx context.Context, a state.Access) error {

@@ -8,29 +8,27 @@ import (
 	"testing"
 )
 
-// pythons returns the interpreters to test with: see the root package's tests.
-func pythons() []string {
+// TestKernel runs the scripts of testdata, each of which judges a part of the kernel by a simpler way to do the same,
+// in every interpreter to test with (see the root package's tests).
+func TestKernel(t *testing.T) {
+	pythons := []string{"python3"}
 	if list := os.Getenv("XSTATE_TEST_PYTHONS"); list != "" {
-		return filepath.SplitList(list)
+		pythons = filepath.SplitList(list)
 	}
-	return []string{"python3"}
-}
-
-// TestArrays lets arrays be hashed by what was written to them, against hashing all there is.
-func TestArrays(t *testing.T) {
-	for _, python := range pythons() {
-		if exec.Command(python, "-c", "import numpy").Run() != nil {
-			t.Logf("%s has no numpy", python)
-			continue
-		}
-		for _, seed := range []string{"1", "2"} {
-			cmd := exec.Command(python, "testdata/arrays.py", seed)
-			cmd.Env = append(os.Environ(), "PYTHONPATH=kernel", "PYTHONDONTWRITEBYTECODE=1")
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Errorf("%s, seed %s: %v\n%s", python, seed, err, out)
-			}
-			t.Logf("%s: %s", python, strings.TrimSpace(string(out)))
+	for _, script := range []struct{ name, needs string }{{"groups.py", ""}, {"arrays.py", "numpy"}} {
+		for _, python := range pythons {
+			t.Run(script.name+"/"+filepath.Base(filepath.Dir(filepath.Dir(python))), func(t *testing.T) {
+				if exec.Command(python, "-c", "import "+script.needs).Run() != nil && script.needs != "" {
+					t.Skip("no " + script.needs)
+				}
+				cmd := exec.Command(python, filepath.Join("testdata", script.name), "1")
+				cmd.Env = append(os.Environ(), "PYTHONPATH=kernel", "PYTHONDONTWRITEBYTECODE=1")
+				out, err := cmd.CombinedOutput()
+				if err != nil {
+					t.Errorf("%v\n%s", err, out)
+				}
+				t.Log(strings.TrimSpace(string(out)))
+			})
 		}
 	}
 }

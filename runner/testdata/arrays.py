@@ -24,7 +24,7 @@ views = [
 ]
 arrays = memory.Arrays()
 with open("/dev/zero", "rb") as zero:
-    for turn in range(300):
+    for turn in range(100):
         for _ in range(rng.randrange(3)):
             v = rng.choice(views)
             how = rng.randrange(5)

@@ -215,7 +215,7 @@ class _Walk:
 
     def fresh(self, found):
         """Gives each mutable object its ordinal; writes which were met before, and returns the others and all tuples."""
-        ids = [id(o) for o in found if type(o) is not tuple]
+        ids = [id(o) for o in found if type(o) is not tuple] if tuple in set(map(type, found)) else list(map(id, found))
         places = dict(zip(ids, count(len(self.seen))))
         if len(places) < len(ids) or not self.seen.keys().isdisjoint(places):
             places, again, new = {}, [], []
@@ -635,42 +635,46 @@ class _Reach:
 
     def run(self, root):
         fp = self.fp
-        fp.ids[id(root)] = "x"
-        seen, todo, keep = {id(root)}, [root], []
-        while todo and len(seen) < self.LIMIT:
-            o = todo.pop()
-            if isinstance(o, types.FunctionType):
-                if o.__globals__ is self.owner.namespace:
-                    names, imports = origin.code_facts(o.__code__)
-                    fp.deps |= names
-                    fp.imports |= imports
-                    fp.soft[id(o)] = o
-                nexts = [o.__closure__, o.__defaults__, o.__dict__]
-            elif isinstance(o, type):
-                if origin.kind_of(o.__module__) != origin.PROGRAM:
+        seen, level, keep = {id(root), id(None), id(self.owner.namespace)}, [root], []
+        while level and len(seen) < self.LIMIT:
+            kinds = {}
+            for o in level:
+                kinds.setdefault(type(o), []).append(o)
+            inner = []
+            for kind, group in kinds.items():
+                if kind in _ATOMS or issubclass(kind, types.ModuleType):
                     continue
-                fp.soft[id(o)] = o
-                nexts = [dict(vars(o)), o.__bases__]
-                keep.append(nexts)
-            elif isinstance(o, types.ModuleType) or type(o) in _ATOMS:
-                continue
-            elif isinstance(o, (types.GeneratorType, types.CoroutineType)):
-                frame = getattr(o, "gi_frame", None) or getattr(o, "cr_frame", None)
-                if frame is not None:
-                    names, imports = origin.code_facts(frame.f_code)
-                    fp.deps |= names
-                    fp.imports |= imports
-                nexts = gc.get_referents(o)
-            else:
-                nexts = gc.get_referents(o)
-                nexts.append(type(o))
-            for n in nexts:
-                if id(n) in seen or n is self.owner.namespace or n is None:
-                    continue
-                seen.add(id(n))
-                if not isinstance(n, _NO_ALIAS) and type(n) not in _ATOMS and type(n) is not object:
-                    fp.ids.setdefault(id(n), "x")
-                todo.append(n)
+                if level[0] is root or not issubclass(kind, _NO_ALIAS) and kind is not object:
+                    fp.ids.update(dict.fromkeys(map(id, group), "x"))
+                if kind is types.FunctionType:
+                    for f in group:
+                        if f.__globals__ is self.owner.namespace:
+                            self.code(f.__code__)
+                            fp.soft[id(f)] = f
+                        inner += (f.__closure__, f.__defaults__, f.__dict__)
+                elif issubclass(kind, type):
+                    for c in group:
+                        if origin.kind_of(c.__module__) == origin.PROGRAM:
+                            fp.soft[id(c)] = c
+                            inner += (dict(vars(c)), c.__bases__)
+                else:
+                    for o in group if kind in (types.GeneratorType, types.CoroutineType) else ():
+                        frame = getattr(o, "gi_frame", None) or getattr(o, "cr_frame", None)
+                        if frame is not None:
+                            self.code(frame.f_code)
+                    inner += gc.get_referents(*group)
+                    inner.append(kind)
+                    if kind.__module__ == "numpy" and kind.__name__ == "ndarray":  # these do not tell
+                        for a in group:
+                            inner += a.ravel().tolist() if a.dtype.hasobject else ()
+            keep.append(inner)
+            level = [o for i, o in dict(zip(map(id, inner), inner)).items() if i not in seen]
+            seen.update(map(id, level))
+
+    def code(self, code):
+        names, imports = origin.code_facts(code)
+        self.fp.deps |= names
+        self.fp.imports |= imports
 
 
 def _has_handlers(o):

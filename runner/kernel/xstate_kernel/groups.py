@@ -1,72 +1,59 @@
 """Which names of the namespace share mutable objects: the co-variables."""
 import hashlib
 
+_NOBODY = frozenset()
+
 
 class Groups:
     """Fingerprints of the bound names, and an index from object to the names that reach it.
 
-    Names may reach a million objects each, and every node asks who shares with whom: so an object that one name reaches
-    costs an entry and no set, and answers are kept until a name they speak of is put or dropped.
+    A name may reach a million objects, and every node asks who shares with whom. So the index holds one set for all
+    objects that the same names reach, loops are those of C, and answers are kept until a name they speak of changes.
     """
 
     def __init__(self):
         self.prints = {}   # name → Fingerprint
-        self._owners = {}  # id of a mutable object, class or function → the name that reaches it, or the set of them
-        self._shared = {}  # name → ids of the objects that others reach, too
+        self._owners = {}  # id of a mutable object, class or function → frozenset of the names that reach it
         self._near = {}    # name → names that share a mutable object with it, names that share any
-        self._places = {}  # (a, b) → digest of where they share
+        self._places = {}  # (a, b) → digest of where they share, "" if they do not
 
     def put(self, name, fp):
         self.drop(name)
         self.prints[name] = fp
-        owners, shared = self._owners, set()
         for ids in (fp.ids, fp.soft):
-            met = ids.keys() & owners.keys()
-            owners.update(dict.fromkeys(ids.keys() - met if met else ids, name))
-            for i in met:
-                who = owners[i]
-                if type(who) is str:
-                    self._shared[who].add(i)
-                    who = owners[i] = {who}
-                who.add(name)
-            shared |= met
-        self._shared[name] = shared
+            if ids:
+                self._move(ids, lambda who: who | {name})
         self._forget(name)
 
     def drop(self, name):
-        fp = self.prints.pop(name, None)
+        fp = self.prints.get(name)
         if fp is None:
             return
         self._forget(name)
-        owners, shared = self._owners, self._shared.pop(name)
+        del self.prints[name]
         for ids in (fp.ids, fp.soft):
-            for i in ids.keys() - shared if shared else ids:
+            if ids:
+                self._move(ids, lambda who: who - {name})
+
+    def _move(self, ids, change):
+        owners = self._owners
+        now = [owners.get(i, _NOBODY) for i in ids]
+        then = {who: change(who) for who in set(now)}
+        owners.update(zip(ids, map(then.__getitem__, now)))
+        if _NOBODY in then.values():
+            for i in [i for i in ids if not owners[i]]:
                 del owners[i]
-        for i in shared:
-            who = owners[i]
-            who.discard(name)
-            if len(who) == 1:
-                owners[i] = other = who.pop()
-                self._shared[other].discard(i)
 
     def _forget(self, name):
         """Forgets all answers that speak of name."""
-        near = self._near.pop(name, None) or self._find(name)
-        for other in near[1]:
+        for other in (self._near.pop(name, None) or self._find(name))[1]:
             self._near.pop(other, None)
             self._places.pop((name, other) if name < other else (other, name), None)
 
     def _find(self, name):
-        hard, every = set(), set()
-        fp = self.prints.get(name)
-        for i in self._shared.get(name, ()):
-            who = self._owners[i]
-            every |= who
-            if fp is not None and i in fp.ids:
-                hard |= who
-        hard.discard(name)
-        every.discard(name)
-        return hard, every
+        fp, owners = self.prints[name], self._owners
+        hard = _NOBODY.union(*set(map(owners.__getitem__, fp.ids))) - {name}
+        return hard, _NOBODY.union(hard, *set(map(owners.__getitem__, fp.soft))) - {name}
 
     def neighbours(self, name, soft=False):
         """Names that reach a mutable object (or, with soft, a class or function) that name reaches."""
@@ -93,5 +80,6 @@ class Groups:
 
     def _place(self, a, b):
         x, y = self.prints[a].ids, self.prints[b].ids
-        places = sorted({"%s %s" % (x[i], y[i]) for i in self._shared[a] & self._shared[b] if i in x and i in y})
+        both = x.keys() & y.keys()
+        places = sorted("%s %s" % place for place in set(zip(map(x.__getitem__, both), map(y.__getitem__, both))))
         return hashlib.blake2b("\n".join(places).encode(), digest_size=10).hexdigest() if places else ""
