@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -52,12 +51,7 @@ func newBed(b *testing.B) *bed {
 	if err != nil {
 		b.Fatal(err)
 	}
-	// Not what the PATH names: that may be a launcher that takes longer than the interpreter.
-	out, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
-	if err != nil {
-		b.Fatalf("python3: %v", err)
-	}
-	t := &bed{b: b, folder: b.TempDir(), python: strings.TrimSpace(string(out)), xstate: path}
+	t := &bed{b: b, folder: b.TempDir(), python: python(b), xstate: path}
 	t.starts = filepath.Join(b.TempDir(), "starts")
 	wrapper := filepath.Join(b.TempDir(), "python3")
 	text := fmt.Sprintf("#!/bin/sh\nprintf . >>'%s'\nexec '%s' \"$@\"\n", t.starts, t.python)
@@ -115,15 +109,18 @@ func (t *bed) started() int {
 
 // report gives the medians in milliseconds, and each as a ratio to the first.
 func (t *bed) report(names []string, times map[string][]time.Duration) {
-	median := func(name string) float64 {
-		all := slices.Sorted(slices.Values(times[name]))
-		return float64(all[len(all)/2]) / float64(time.Millisecond)
+	in := func(name string) float64 {
+		var all []float64
+		for _, d := range times[name] {
+			all = append(all, float64(d)/float64(time.Millisecond))
+		}
+		return median(all)
 	}
 	t.b.ReportMetric(0, "ns/op") // the sum of all would mean nothing
 	for _, name := range names {
-		t.b.ReportMetric(median(name), name+"-ms")
+		t.b.ReportMetric(in(name), name+"-ms")
 		if name != names[0] {
-			t.b.ReportMetric(median(name)/median(names[0]), name+"/"+names[0])
+			t.b.ReportMetric(in(name)/in(names[0]), name+"/"+names[0])
 		}
 	}
 }

@@ -28,7 +28,7 @@ def shortest(start):
     return best
 
 
-furthest = [max(shortest(s).values()) for s in range(0, 200, 20)]
+furthest = [max(shortest(s).values()) for s in range(0, 400, 10)]
 furthest
 
 
@@ -43,7 +43,7 @@ def queens(size, row=0, columns=frozenset(), left=frozenset(), right=frozenset()
     )
 
 
-print(queens(8))
+print(queens(9))
 
 # %% partitions
 from functools import lru_cache
@@ -59,7 +59,7 @@ def partitions(total, largest):
 print(partitions(180, 180))
 
 # %% sieve
-limit = 3_000_000
+limit = 8_000_000
 sieve = bytearray([1]) * limit
 for i in range(2, int(limit ** 0.5) + 1):
     if sieve[i]:

@@ -1,0 +1,270 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
+)
+
+// BenchmarkPrograms times the first run of the programs of testdata/programs against the same text given to the same
+// interpreter, whole processes both, and compares the interpreters' peak memory. Those whose packages are missing are
+// left out.
+func BenchmarkPrograms(b *testing.B) {
+	files, err := filepath.Glob("testdata/programs/*.py")
+	if err != nil || len(files) == 0 {
+		b.Fatalf("no programs: %v", err)
+	}
+	bed := newBed(b)
+	times, peaks := map[string][]float64{}, map[string][]float64{}
+	for b.Loop() {
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if needs(text, bed.python) {
+				continue
+			}
+			name := strings.TrimSuffix(filepath.Base(file), ".py")
+			var took [2]time.Duration
+			var peak [2]float64
+			for i, side := range [][]string{{bed.python, "program.py"}, {bed.xstate, "run", "program.py"}} {
+				bed.folder = b.TempDir()
+				bed.write("program.py", text)
+				_, took[i] = bed.run(side[0], side[1:]...)
+				bed.folder = b.TempDir()
+				bed.write("program.py", append(text, "\n# %% peak\nimport resource\nprint('peak', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"...))
+				out, _ := bed.run(side[0], side[1:]...)
+				peak[i] = number(b, out, "peak ")
+			}
+			times[name] = append(times[name], took[1].Seconds()/took[0].Seconds())
+			peaks[name] = append(peaks[name], peak[1]/peak[0])
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+	var all, allPeaks []float64
+	for name := range times {
+		b.ReportMetric(median(times[name]), name+"/plain")
+		b.ReportMetric(median(peaks[name]), name+"-peak/plain")
+		all, allPeaks = append(all, median(times[name])), append(allPeaks, median(peaks[name]))
+	}
+	b.ReportMetric(median(all), "median/plain")
+	b.ReportMetric(median(allPeaks), "median-peak/plain")
+}
+
+// BenchmarkGlobals times loops that do little but read and write globals, in the program against plain.
+func BenchmarkGlobals(b *testing.B) {
+	loop := "# %% loop\na = b = c = 0\nfor i in range(8_000_000):\n    a += 1\n    b = a + c\n    c = b - a\nprint(c)\n"
+	bed := newBed(b)
+	var ratios []float64
+	for b.Loop() {
+		var took [2]float64
+		for i, side := range [][]string{{bed.python, "program.py"}, {bed.xstate, "run", "program.py"}} {
+			for _, text := range []string{loop, "# %% empty\n0\n"} { // what a start takes cancels out
+				bed.folder = b.TempDir()
+				bed.write("program.py", []byte(text))
+				_, t := bed.run(side[0], side[1:]...)
+				if text == loop {
+					took[i] += t.Seconds()
+				} else {
+					took[i] -= t.Seconds()
+				}
+			}
+		}
+		ratios = append(ratios, took[1]/took[0])
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(median(ratios), "run/plain")
+}
+
+// BenchmarkNode times nodes that do nothing, in a program with a hundred names.
+func BenchmarkNode(b *testing.B) {
+	s := newSession(b)
+	text := ""
+	for i := range 100 {
+		text += fmt.Sprintf("# %%%% v%d\nv%d = [%d]\n", i, i, i)
+	}
+	s.run(text)
+	const count = 200
+	var each []float64
+	for b.Loop() {
+		more := ""
+		for i := range count {
+			more += fmt.Sprintf("# %%%% n%d\nif %d < 0: pass\n", i, len(each)*count+i)
+		}
+		wall, _ := s.run(text + more)
+		each = append(each, wall/count*1000)
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(median(each), "ms/node")
+}
+
+// BenchmarkHead times what a look at a frame of a gigabyte takes beside what the look itself takes.
+func BenchmarkHead(b *testing.B) {
+	s := newSession(b)
+	if needs([]byte("import numpy, pandas"), s.SessionOptions.Python) {
+		b.Skip("no pandas")
+	}
+	text := "# %% make\nimport numpy as np\nimport pandas as pd\n\n# %% frame\ndf = pd.DataFrame({f'c{i}': np.arange(12_500_000) * 1.5 + i for i in range(10)})\n"
+	s.run(text)
+	var each []float64
+	for b.Loop() {
+		text += fmt.Sprintf("\n# %%%% look %d\ndf.head(%d)\n", len(each), len(each)+1)
+		wall, inside := s.run(text)
+		each = append(each, (wall-inside)*1000)
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(median(each), "added-ms")
+}
+
+// BenchmarkRestart has a gigabyte in thirty variables, a new process, and a block that reads one of them: how long until
+// its result is there, against loading as many bytes from a file of NumPy's in a new process.
+func BenchmarkRestart(b *testing.B) {
+	s := newSession(b)
+	if needs([]byte("import numpy"), s.SessionOptions.Python) {
+		b.Skip("no numpy")
+	}
+	text := "# %% make\nimport time\nimport numpy as np\n"
+	for i := range 30 { // slow, so that it is worth storing
+		text += fmt.Sprintf("\n# %%%% v%d\ntime.sleep(1.5)\nv%d = np.arange(4_400_000) * 1.5 + %d\n", i, i, i)
+	}
+	s.run(text)
+	plain := "import time\nstart = time.time()\nimport numpy as np\na = np.load('a.npy')\nprint(float(a.sum()))\nprint('took', time.time() - start)\n"
+	if out, err := exec.Command(s.SessionOptions.Python, "-c", "import numpy as np; np.save('"+s.Workspace+"/a.npy', np.arange(4_400_000) * 1.5)").CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	var own, load []float64
+	for b.Loop() {
+		s.restart()
+		text += fmt.Sprintf("\n# %%%% one %d\nprint(float(v17.sum()), %d)\n", len(own), len(own))
+		wall, _ := s.run(text)
+		own = append(own, wall)
+		cmd := exec.Command(s.SessionOptions.Python, "-c", plain)
+		cmd.Dir = s.Workspace
+		start := time.Now()
+		if _, err := cmd.Output(); err != nil {
+			b.Fatal(err)
+		}
+		load = append(load, time.Since(start).Seconds())
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(median(own)*1000, "restart-ms")
+	b.ReportMetric(median(load)*1000, "load-ms")
+	b.ReportMetric(median(own)/median(load), "restart/load")
+}
+
+// session is a session whose interpreter stays between runs.
+type session struct {
+	*xstate.Session
+	xstate.SessionOptions
+	b     *testing.B
+	store *xstate.Store
+}
+
+func newSession(b *testing.B) *session {
+	b.Helper()
+	dir := b.TempDir()
+	store, err := xstate.Open(b.Context(), filepath.Join(dir, xstate.StoreName), xstate.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := &session{b: b, store: store, SessionOptions: xstate.SessionOptions{Workspace: dir, Python: python(b), Seed: 1}}
+	s.open()
+	b.Cleanup(func() {
+		s.Session.Close()
+		store.Close()
+	})
+	return s
+}
+
+func (s *session) open() {
+	var err error
+	if s.Session, err = s.store.Session(s.b.Context(), "bench", s.SessionOptions); err != nil {
+		s.b.Fatal(err)
+	}
+}
+
+func (s *session) restart() {
+	if err := s.Session.Close(); err != nil {
+		s.b.Fatal(err)
+	}
+	s.open()
+}
+
+// run makes the program what text says and runs it; returns the seconds that took, and those spent in the program.
+func (s *session) run(text string) (wall, inside float64) {
+	s.b.Helper()
+	program, err := patch.Parse("program.py", []byte(text))
+	if err != nil {
+		s.b.Fatal(err)
+	}
+	ctx := context.Background()
+	if _, err := s.Load(ctx, program.Blocks, xstate.Origin{}); err != nil {
+		s.b.Fatal(err)
+	}
+	start := time.Now()
+	out, _, err := s.Run(ctx, runner.RunOptions{}, xstate.Origin{})
+	wall = time.Since(start).Seconds()
+	if err != nil {
+		s.b.Fatal(err)
+	}
+	for _, block := range out.Blocks {
+		if block.Err != nil {
+			s.b.Fatalf("block %s: %s: %s", block.ID, block.Err.Type, block.Err.Message)
+		}
+	}
+	return wall, out.Seconds
+}
+
+// python returns the interpreter to measure with: the last to test with, for it has the packages, else python3; not what
+// the PATH names, which may be a launcher that takes longer than the interpreter.
+func python(b *testing.B) string {
+	b.Helper()
+	list := filepath.SplitList(os.Getenv("XSTATE_TEST_PYTHONS"))
+	name := "python3"
+	if len(list) > 0 {
+		name = list[len(list)-1]
+	}
+	out, err := exec.Command(name, "-c", "import sys; print(sys.executable)").Output()
+	if err != nil {
+		b.Fatalf("%s: %v", name, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// needs reports whether a program imports a package that the interpreter does not have.
+func needs(text []byte, python string) bool {
+	for _, name := range []string{"numpy", "pandas", "matplotlib"} {
+		if strings.Contains(string(text), name) && exec.Command(python, "-c", "import "+name).Run() != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// number returns what follows a word in an output.
+func number(b *testing.B, out []byte, word string) float64 {
+	b.Helper()
+	_, rest, ok := strings.Cut(string(out), word)
+	x, err := strconv.ParseFloat(strings.Fields(rest + " x")[0], 64)
+	if !ok || err != nil {
+		b.Fatalf("no %q in what the program printed:\n%s", word, out)
+	}
+	return x
+}
+
+func median(all []float64) float64 {
+	all = slices.Sorted(slices.Values(all))
+	return all[len(all)/2]
+}
