@@ -280,6 +280,7 @@ type (
 	bindRequest struct {
 		Op     string     `json:"op"`
 		Park   []parkItem `json:"park,omitempty"`
+		Drop   []joint    `json:"drop,omitempty"` // parked groups to forget
 		Unbind []string   `json:"unbind,omitempty"`
 		Unpark []joint    `json:"unpark,omitempty"`
 	}

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -12,6 +13,15 @@ import (
 type bound struct {
 	joint  joint        // the group it is bound in
 	digest state.Digest // its value
+	bytes  int64        // about what it holds
+	took   float64      // seconds that it took to compute
+}
+
+// parked is a group put aside.
+type parked struct {
+	names []string
+	bytes int64   // about what it holds
+	took  float64 // seconds that it took to compute
 }
 
 // mirror is what the engine knows of the kernel's state, so that only differences are sent.
@@ -21,7 +31,7 @@ type bound struct {
 type mirror struct {
 	bound   map[string]bound         // name → the group it is bound in
 	shares  map[pair]state.Digest    // of the bound names
-	parked  map[joint][]string       // groups put aside, with their names
+	parked  map[joint]parked         // groups put aside
 	hidden  map[depgraph.Key]entry   // rng, conf, cwd: absent is pristine
 	environ map[depgraph.Key]*string // variables that differ from the base; nil: unset
 	figures state.Digest             // display:figures
@@ -31,7 +41,7 @@ type mirror struct {
 }
 
 func newMirror() mirror {
-	return mirror{bound: map[string]bound{}, shares: map[pair]state.Digest{}, parked: map[joint][]string{}, hidden: map[depgraph.Key]entry{},
+	return mirror{bound: map[string]bound{}, shares: map[pair]state.Digest{}, parked: map[joint]parked{}, hidden: map[depgraph.Key]entry{},
 		environ: map[depgraph.Key]*string{}, classes: map[state.Digest]bool{},
 		layouts: map[string]state.Digest{}}
 }
@@ -42,13 +52,51 @@ func isGroup(j joint) bool { return len(j) == 64 }
 // bind notes that names are bound to what they have at p, as one group.
 func (m *mirror) bind(p *position, j joint, names []string) {
 	for _, n := range names {
-		m.bound[n] = bound{j, p.keys[depgraph.Var(n)].digest}
+		e := p.keys[depgraph.Var(n)]
+		b := bound{joint: j, digest: e.digest, took: e.took}
+		if e.info != nil {
+			b.bytes = e.info.Bytes
+		}
+		m.bound[n] = b
 	}
 	for pr, d := range p.shares {
 		if slices.Contains(names, pr[0]) {
 			m.shares[pr] = d
 		}
 	}
+}
+
+// park notes that the group of the names set is put aside.
+func (m *mirror) park(j joint, set []string) {
+	g := parked{names: set}
+	for _, n := range set {
+		g.bytes += m.bound[n].bytes
+		g.took = max(g.took, m.bound[n].took)
+	}
+	m.parked[j] = g
+}
+
+// evict forgets parked groups until the rest holds at most limit bytes, those first that took the least to compute for
+// what they hold. It returns their joint digests.
+func (m *mirror) evict(limit int64) []joint {
+	held := int64(0)
+	for _, g := range m.parked {
+		held += g.bytes
+	}
+	if held <= limit {
+		return nil
+	}
+	worth := func(j joint) float64 { return m.parked[j].took / float64(m.parked[j].bytes+1) }
+	var gone []joint
+	for _, j := range slices.SortedFunc(maps.Keys(m.parked), func(a, b joint) int { return cmp.Or(cmp.Compare(worth(a), worth(b)), cmp.Compare(a, b)) }) {
+		if held <= limit {
+			break
+		}
+		held -= m.parked[j].bytes
+		delete(m.parked, j)
+		gone = append(gone, j)
+	}
+	return gone
 }
 
 // unbind notes that a name is bound no more.

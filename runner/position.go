@@ -23,6 +23,7 @@ type entry struct {
 	digest state.Digest
 	writer int              // index of the node that wrote it; -1: the base
 	info   *state.ValueInfo // of a var key that has a value; nil otherwise
+	took   float64          // seconds that its writer executed
 	marks  []string         // why it may differ from run to run: those of its writer and of all that it rests on
 }
 
@@ -232,7 +233,7 @@ func (p *position) mismatch(t *state.Trace) (first state.Access, now entry, ok b
 func (p *position) apply(i int, t *state.Trace) {
 	gone := map[string]bool{}
 	for _, w := range t.Writes {
-		e := entry{digest: w.Digest, writer: i}
+		e := entry{digest: w.Digest, writer: i, took: t.Seconds}
 		if w.Key.Space() == "var" {
 			gone[w.Key.Name()] = true
 			if info, ok := t.Info[w.Key]; ok {

@@ -91,12 +91,14 @@ func (w *walk) makeWay(ctx context.Context, p *position) error {
 			kept := w.project(p, set)
 			if _, twice := m.parked[j]; len(kept) == 0 && !twice && w.current(p, set) {
 				req.Park = append(req.Park, parkItem{j, set})
-				m.parked[j] = set
+				m.park(j, set)
 			}
 			for _, name := range set {
 				if kept[name] {
 					now, _ := p.joint(name)
-					m.bound[name] = bound{now, m.bound[name].digest}
+					b := m.bound[name]
+					b.joint = now
+					m.bound[name] = b
 				} else {
 					req.Unbind = append(req.Unbind, name)
 					m.unbind(name)
@@ -107,6 +109,7 @@ func (w *walk) makeWay(ctx context.Context, p *position) error {
 	if len(req.Unbind) == 0 {
 		return nil
 	}
+	req.Drop = m.evict(cmp.Or(w.o.Memory, defaultMemory))
 	_, err := w.e.kernel.request(ctx, req, nil, nil, nil)
 	return err
 }
@@ -248,7 +251,7 @@ func (w *walk) closure(p *position, wanted []string) []string {
 // bindGroup binds one group from what is parked or stored. It returns the node to run again if it cannot, else -1.
 func (w *walk) bindGroup(ctx context.Context, p *position, at int, j joint, names []string) (int, error) {
 	m := &w.e.mirror
-	if parked, ok := m.parked[j]; ok && slices.Equal(parked, names) && w.current(p, names) {
+	if g, ok := m.parked[j]; ok && slices.Equal(g.names, names) && w.current(p, names) {
 		delete(m.parked, j)
 		m.bind(p, j, names)
 		_, err := w.e.kernel.request(ctx, bindRequest{Op: "bind", Unpark: []joint{j}}, nil, nil, nil)

@@ -16,8 +16,11 @@ type RunOptions struct {
 	Fresh   bool          // use no recorded result: every node executes
 	Discard bool          // record no result
 	Timeout time.Duration // for one node; 0 means none
+	Memory  int64         // bytes of earlier values that may be kept alive for the blocks that need them; 0: a gigabyte, below: none
 	OnEvent func(Event)   // called in order, from the goroutine of Run
 }
+
+const defaultMemory = 1 << 30
 
 // Event tells of progress while a run is under way.
 type Event struct {
@@ -106,7 +109,7 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (*Outcom
 		if _, err := e.kernel.request(ctx, map[string]string{"op": "forget"}, nil, nil, nil); err != nil {
 			e.dropKernel()
 		}
-		e.mirror.parked = map[joint][]string{}
+		e.mirror.parked = map[joint]parked{}
 	}
 	var stop error
 	for attempt := 0; ; attempt++ {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
@@ -22,6 +23,7 @@ import (
 type runFlags struct {
 	verify, fresh, all bool
 	timeout            time.Duration
+	memory             byteSize
 	python             string
 	origin             xstate.Origin
 }
@@ -50,6 +52,7 @@ whole program from top to bottom; --verify does that, too, and compares.`,
 	flags.BoolVar(&f.verify, "verify", false, "then run everything from scratch and compare; effects outside the folder fire again")
 	flags.BoolVar(&f.fresh, "fresh", false, "reuse nothing: execute every block")
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`, such as 30s or 5m")
+	flags.Var(&f.memory, "memory", "keep at most `SIZE` of earlier values in memory for blocks that need them, such as 500MB (default 1GiB)")
 	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH` (default: $XSTATE_PYTHON, $VIRTUAL_ENV, .venv beside the file, python3)")
 	flags.StringVar(&a.session, "session", "", "the session's `NAME` (default: the file's)")
 	flags.StringVar(&f.origin.Agent, "agent", "", "who made the edits")
@@ -60,6 +63,23 @@ whole program from top to bottom; --verify does that, too, and compares.`,
 	flags.BoolVar(&a.ui.quiet, "quiet", false, "print results and errors only")
 	return cmd
 }
+
+// byteSize is a number of bytes as people write it; no bytes at all is -1, for 0 stands for the usual number.
+type byteSize int64
+
+func (b *byteSize) Set(text string) error {
+	n, err := humanize.ParseBytes(text)
+	if err != nil || n > 1<<62 {
+		return errors.New("want a size such as 500MB or 2GiB")
+	}
+	if *b = byteSize(n); n == 0 {
+		*b = -1
+	}
+	return nil
+}
+
+func (b *byteSize) String() string { return "" }
+func (b *byteSize) Type() string   { return "size" }
 
 func completePrograms(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
@@ -148,7 +168,7 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 		return err
 	}
 	p := newProgress(a.ui)
-	o := runner.RunOptions{Fresh: f.fresh, Timeout: f.timeout}
+	o := runner.RunOptions{Fresh: f.fresh, Timeout: f.timeout, Memory: int64(f.memory)}
 	if p.live() || p.lines() {
 		if err := p.name(ctx, session); err != nil {
 			return err

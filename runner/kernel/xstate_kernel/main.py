@@ -89,11 +89,13 @@ class Kernel:
     # the namespace
 
     def do_bind(self, request, _):
-        """Parks and unbinds names, brings back parked groups."""
+        """Parks and unbinds names, forgets and brings back parked groups."""
         for joint, names in request.get("park") or ():
             self.parked[joint] = ({n: self.ns[n] for n in names}, {n: self.groups.prints.get(n) for n in names})
         for name in request.get("unbind") or ():
             self.unbind(name)
+        for joint in request.get("drop") or ():
+            self.parked.pop(joint, None)
         for joint in request.get("unpark") or ():
             bound, prints = self.parked.pop(joint)
             for name, value in bound.items():
