@@ -284,7 +284,7 @@ func (x *execution) settle(ctx context.Context) (*state.StoredTrace, error) {
 		return nil, err
 	}
 	t.Cites = x.reply.Cites
-	t.Layout = layoutOf(x.walk.units, t.Cites)
+	t.Layout = layoutOf(x.walk.units, x.node, t.Cites)
 	if t.Outputs, err = putOutputs(x.walk.e.cfg.Store, merge(x.outputs)); err != nil {
 		return nil, err
 	}

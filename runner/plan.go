@@ -85,7 +85,7 @@ func (e *Engine) choose(p *position, n *node, units []*unit, nodes []*node) (cho
 		if _, _, ok := p.mismatch(&t.Trace); !ok {
 			continue
 		}
-		if t.Layout != layoutOf(units, t.Cites) {
+		if t.Layout != layoutOf(units, n, t.Cites) {
 			moved = true
 			continue
 		}

@@ -118,12 +118,14 @@ func syntaxError(b Block, err error) *state.ExecError {
 	return e
 }
 
-// layoutOf digests the exact text of the blocks cited, so that a result that cites their lines holds only for it.
-func layoutOf(units []*unit, cited []string) state.Digest {
+// layoutOf digests the exact text of the blocks that a result of n cites, and where n stands: a result that cites lines
+// holds only for these, and not for the same code in another place.
+func layoutOf(units []*unit, n *node, cited []string) state.Digest {
 	if len(cited) == 0 {
 		return state.Absent
 	}
 	var b strings.Builder
+	fmt.Fprintf(&b, "%q %d\n", n.id(), n.facts.Line)
 	for _, u := range units {
 		if u.facts != nil && slices.Contains(cited, u.filename()) {
 			fmt.Fprintf(&b, "%q %q\n", u.filename(), u.facts.Code)
