@@ -125,7 +125,8 @@ func (s *Session) Name() string { return s.name }
 // Python returns the interpreter of the session, once Plan or Run have found it.
 func (s *Session) Python() runner.Interpreter { return s.python }
 
-// Close ends the session's interpreter, if one was started.
+// Close stores values that are dear to compute and not stored yet, which may take as long as a quarter of the time that was
+// spent executing, and ends the session's interpreter, if one was started.
 func (s *Session) Close() error {
 	if s.engine == nil {
 		return nil

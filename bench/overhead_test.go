@@ -44,9 +44,9 @@ func BenchmarkPrograms(b *testing.B) {
 				bed.write("program.py", text)
 				_, took[i] = bed.run(side[0], side[1:]...)
 				bed.folder = b.TempDir()
-				bed.write("program.py", append(text, "\n# %% peak\nimport resource\nprint('peak', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"...))
+				bed.write("program.py", append(text, "\n# %% peak\nimport resource\nprint('peak=%d' % resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"...))
 				out, _ := bed.run(side[0], side[1:]...)
-				peak[i] = number(b, out, "peak ")
+				peak[i] = number(b, out, "peak=")
 			}
 			times[name] = append(times[name], took[1].Seconds()/took[0].Seconds())
 			peaks[name] = append(peaks[name], peak[1]/peak[0])

@@ -48,6 +48,19 @@
 // what changed, by digest; files and hidden variables likewise. A value that cannot be named by content (a generator, a
 // socket, a figure) is named by lineage, the code and inputs that made it, and whoever reads it counts as changing it.
 //
+// # What observation costs
+//
+// A value is fingerprinted when a node has read or written it, so that the cost of a run follows what it touches:
+//
+//   - Arrays of a megabyte and more are hashed as far as they were written to. Their pages are write-protected in a way in
+//     which the system notes a write and lets it through (Linux 6.7); elsewhere all of an array is hashed that was touched.
+//   - Containers and plain instances are hashed level by level, at about a microsecond an object. Nothing cheaper tells
+//     that none of a million objects was changed; a node that looks at a large one pays that.
+//   - Values are stored while a run is under way for a twentieth of the time spent executing, and when the engine closes for
+//     a quarter of it, the ones first that are dear to compute and cheap to store. What is not stored is computed again by
+//     who needs it. Small values are always stored.
+//   - Earlier versions of values are kept alive for the nodes that need them up to RunOptions.Memory bytes.
+//
 // # What cannot be seen
 //
 // Clocks, entropy, the network, other processes and threads left running: the node is marked, and so is what rests on
