@@ -38,6 +38,7 @@ if hasattr(types, "UnionType"):
     _IMMUTABLE_TYPES.add(types.UnionType)
 
 
+_DEEP = 16  # levels
 _OTHER, _CODES, _FIRST = 1, {list: 2, tuple: 3, dict: 4}, 5  # kinds in graph: atoms have 0, classes from _FIRST on
 _PICKLING = ("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__", "__getattribute__")
 
@@ -54,7 +55,7 @@ class Opaque(Exception):
 class Fingerprint:
     """What is known of a value: see the module's docstring."""
 
-    __slots__ = ("digest", "opaque", "ids", "soft", "deps", "imports", "size", "keep", "files")
+    __slots__ = ("digest", "opaque", "ids", "soft", "deps", "imports", "size", "files", "partial")
 
     def __init__(self):
         self.digest = None
@@ -65,6 +66,7 @@ class Fingerprint:
         self.imports = set()  # modules its code may import
         self.size = 0        # bytes hashed, about
         self.files = set()   # workspace modules it depends on
+        self.partial = False  # more can be reached than ids tell
 
 
 def _dump(atom):
@@ -114,6 +116,7 @@ class _Walk:
         self.seen = {}   # id → ordinal
         self.stack = []
         self.codes = {}  # class → its code, see graph
+        self.tuples = {}  # id → digest, see immutable
 
     def put(self, data):
         self.h.update(data)
@@ -187,8 +190,13 @@ class _Walk:
         """Writes a container and all containers and plain instances that can be reached from it, level by level, most of
         it at the speed of C. What it meets of other kinds is left to be written after it. Of a level are written: the
         lengths of its members, the kinds of all that they hold, the atoms among these, and which are met again."""
-        seen, others, level = self.seen, [], [root]
+        others, level, depth = [], [root], 0
         while level:
+            depth += 1
+            if depth == _DEEP:  # a few tuples can be nested in one another in more ways than could ever be written
+                others.extend(_Deep(o) for o in level if type(o) is tuple)
+                level = [o for o in level if type(o) is not tuple]
+                continue
             inner, lengths = [], []
             kinds = dict.fromkeys(map(type, level))
             for kind in kinds:
@@ -212,6 +220,27 @@ class _Walk:
                 others.extend(o for o, k in zip(inner, kinds) if codes[k] == _OTHER)
             level = self.fresh([o for o, k in zip(inner, kinds) if codes[k] > _OTHER])
         self.stack.extend(reversed(others))
+
+    def deep(self, d):
+        found = self.immutable(d.value)
+        self.put(b"p%s" % (found or b""))
+        if found is None:
+            self.graph(d.value)
+
+    def immutable(self, root):
+        """Returns the digest of a tuple of atoms and such tuples, looking at each object once; None for others."""
+        known, todo = self.tuples, [root]
+        while todo:
+            o = todo[-1]
+            inner = [x for x in o if type(x) is tuple and id(x) not in known]
+            if id(o) not in known and inner:
+                todo += inner
+                continue
+            todo.pop()
+            if id(o) not in known:
+                parts = [known[id(x)] if type(x) is tuple else _dump(x) if type(x) in _ATOMS else None for x in o]
+                known[id(o)] = None if None in parts else hashlib.blake2b(_dump(parts), digest_size=20).digest()
+        return known[id(root)]
 
     def fresh(self, found):
         """Gives each mutable object its ordinal; writes which were met before, and returns the others and all tuples."""
@@ -252,9 +281,11 @@ class _Walk:
             if self.mark(o):
                 return
             self.own(o)
+        tuples = [x for x in o if type(x) is tuple]
+        plain = _ATOMS.union((tuple,) if _ATOMS.issuperset(map(type, chain.from_iterable(tuples))) else ())
         parts = []
         for item in o:
-            if type(item) in _ATOMS:
+            if type(item) in plain:
                 parts.append(_dump(item))
             else:
                 sub = _Walk(self.owner)
@@ -264,9 +295,7 @@ class _Walk:
                 self.absorb(sub.fp)
         parts.sort()
         self.put(b"%s%d;" % (tag, len(parts)))
-        for p in parts:
-            self.put(b"%d:" % len(p))
-            self.put(p)
+        self.put(marshal.dumps(parts, 2))
 
     def absorb(self, fp):
         for i, place in fp.ids.items():
@@ -601,6 +630,15 @@ def data_digest(owner, module):
     return h.hexdigest()
 
 
+class _Deep:
+    """A tuple that is deep inside a value."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+
 class _Column:
     """One column of a frame, so that how the frame groups its columns in memory is no part of its content."""
 
@@ -617,7 +655,7 @@ _DISPATCH = {
     staticmethod: _Walk.wrapped, classmethod: _Walk.wrapped, types.GeneratorType: _Walk.generator,
     types.CoroutineType: _Walk.generator, types.AsyncGeneratorType: _Walk.generator,
     type({}.keys()): _Walk.view, type({}.values()): _Walk.view, type({}.items()): _Walk.view, _Column: _Walk.column,
-    types.MappingProxyType: _Walk.proxy,
+    types.MappingProxyType: _Walk.proxy, _Deep: _Walk.deep,
     type(functools.lru_cache(len)): _Walk.lru,
 }
 
@@ -628,7 +666,7 @@ _NO_ALIAS = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionTy
 class _Reach:
     """For opaque values: what can be reached by references, so that aliases and code are still known."""
 
-    LIMIT = 20000
+    LIMIT = 100_000
 
     def __init__(self, owner, fp):
         self.owner, self.fp = owner, fp
@@ -670,6 +708,7 @@ class _Reach:
             keep.append(inner)
             level = [o for i, o in dict(zip(map(id, inner), inner)).items() if i not in seen]
             seen.update(map(id, level))
+        fp.partial = bool(level)
 
     def code(self, code):
         names, imports = origin.code_facts(code)

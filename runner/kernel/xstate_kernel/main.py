@@ -416,6 +416,8 @@ class Kernel:
             if fp.opaque or fp.digest != was.digest:
                 mutated.add(name)
                 todo.extend(near | self.groups.neighbours(name, soft=True))
+                prints = self.groups.prints
+                todo.extend(prints if fp.partial else [n for n in prints if prints[n].partial])
         return mutated
 
     def same_class(self, name, value, fp):
