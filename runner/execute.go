@@ -83,6 +83,7 @@ func (w *walk) wanted(p *position, n *node) []string {
 		names = append(names, n.facts.Later...)
 	}
 	names = append(names, n.facts.Deletes...)
+	names = append(names, p.fragile(n)...)
 	if len(n.facts.Mutates)+len(n.facts.MutatesLater) > 0 {
 		names = append(names, w.softly(p, names)...)
 	}
@@ -91,6 +92,21 @@ func (w *walk) wanted(p *position, n *node) []string {
 			if a.Key.Space() == "var" {
 				names = append(names, a.Key.Name())
 			}
+		}
+	}
+	return names
+}
+
+// fragile returns the names that n binds anew or deletes and whose values somebody may notice go: they have a finalizer, or
+// are referred to weakly.
+func (p *position) fragile(n *node) []string {
+	var names []string
+	for _, name := range slices.Concat(n.facts.Defines, n.facts.Deletes) {
+		if slices.ContainsFunc(p.group(name), func(m string) bool {
+			info := p.keys[depgraph.Var(m)].info
+			return info != nil && info.Fragile
+		}) {
+			names = append(names, name)
 		}
 	}
 	return names
@@ -175,6 +191,7 @@ func (x *execution) request() runRequest {
 	if n.facts.Kind == depgraph.KindStatement {
 		uses = append(uses, n.facts.Later...)
 	}
+	uses = append(uses, x.pos.fragile(n)...)
 	req := runRequest{
 		Op: "run", Uses: append([]string{}, uses...), Node: n.id(), Filename: n.unit.filename(), Line: n.facts.Line, Future: n.future,
 		Expr: n.facts.Expr && n.last, Quiet: n.quiet(), Last: n.last, Certain: n.facts.Certain, Def: n.facts.Kind == depgraph.KindDef || n.facts.Kind == depgraph.KindClass,
@@ -423,7 +440,7 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 			d = lineage(t, k)
 		}
 		if !v.Deleted {
-			v.Info.Bytes, v.Info.Deps, v.Info.Opaque, v.Info.Soft = v.Size, v.Deps, v.Opaque, v.Soft
+			v.Info.Bytes, v.Info.Deps, v.Info.Opaque, v.Info.Soft, v.Info.Fragile = v.Size, v.Deps, v.Opaque, v.Soft, v.Fragile
 			t.Info[k] = v.Info
 		}
 		t.Writes = append(t.Writes, state.Access{Key: k, Digest: d})

@@ -253,6 +253,7 @@ type (
 		Size    int64           `json:"size"`
 		Deps    []string        `json:"deps"`
 		Soft    bool            `json:"soft"`
+		Fragile bool            `json:"fragile"`
 		Info    state.ValueInfo `json:"info"`
 	}
 	runImports struct {
@@ -293,6 +294,7 @@ type (
 		OK      bool                    `json:"ok"`
 		Need    []string                `json:"need"`
 		Digests map[string]state.Digest `json:"digests"`
+		Shares  [][3]string             `json:"shares"`
 	}
 	storeReply struct {
 		Stored bool        `json:"stored"`

@@ -328,6 +328,16 @@ func (w *walk) load(ctx context.Context, p *position, j joint, names []string, v
 			return writer, w.unload(ctx, j, names, v)
 		}
 	}
+	shares := map[pair]state.Digest{}
+	for _, s := range reply.Shares {
+		shares[pair{s[0], s[1]}] = state.Digest(s[2])
+	}
+	for pr, d := range p.shares {
+		if slices.Contains(names, pr[0]) && shares[pr] != d {
+			debugf("kernel", "load %v: %s and %s share otherwise", names, pr[0], pr[1])
+			return writer, w.unload(ctx, j, names, v)
+		}
+	}
 	m.bind(p, j, names)
 	return -1, nil
 }

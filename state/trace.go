@@ -24,6 +24,8 @@ type ValueInfo struct {
 	Deps   []string `cbor:"deps,omitempty" json:"-"`   // names that code reachable from the value may load, sorted
 	Soft   bool     `cbor:"soft,omitempty" json:"-"`   // it reaches a class or function of the program
 	Opaque string   `cbor:"opaque,omitempty" json:"-"` // why its digest is by lineage and not by content; "" when it is by content
+
+	Fragile bool `cbor:"fragile,omitempty" json:"-"` // it may notice that an object goes
 }
 
 // Share says that two names reach a common mutable object: the names in order, and a digest of the places at which

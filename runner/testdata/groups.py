@@ -6,8 +6,16 @@ from xstate_kernel.groups import Groups
 
 
 class Print:
-    def __init__(self, ids, soft):
-        self.ids, self.soft = ids, soft
+    def __init__(self, ids, copied, soft):
+        self.ids, self.copied, self.soft = ids, copied, soft
+
+    def places(self, other):
+        ways = (self.ids, other.ids), (self.ids, other.copied), (self.copied, other.ids)
+        return {"%s %s" % (x[i], y[i]) for x, y in ways for i in x if i in y}
+
+
+def some(rng, most):
+    return {i: rng.choice([1, 2, "x"]) for i in rng.sample(range(20), rng.randrange(most))}
 
 
 rng = random.Random(int(sys.argv[1]))
@@ -18,20 +26,18 @@ for turn in range(3000):
         groups.drop(name)
         prints.pop(name, None)
     else:
-        ids = {i: rng.choice([1, 2, "x"]) for i in rng.sample(range(20), rng.randrange(5))}
-        prints[name] = Print(ids, dict.fromkeys(rng.sample(range(100, 105), rng.randrange(3))))
+        prints[name] = Print(some(rng, 5), some(rng, 3), dict.fromkeys(rng.sample(range(100, 105), rng.randrange(3))))
         groups.put(name, prints[name])
     asked = set(rng.sample("abcdef", 2))
     want = {}
     for a in prints:
-        hard = {b for b in prints if b != a and prints[a].ids.keys() & prints[b].ids.keys()}
+        hard = {b for b in prints if b != a and prints[a].places(prints[b])}
         soft = hard | {b for b in prints if b != a and prints[a].soft.keys() & prints[b].soft.keys()}
         if groups.neighbours(a) != hard or groups.neighbours(a, soft=True) != soft:
             sys.exit("turn %d: neighbours of %s" % (turn, a))
         for b in hard:
             if a < b and asked & {a, b}:
-                x, y = prints[a].ids, prints[b].ids
-                want[a, b] = repr(sorted({"%s %s" % (x[i], y[i]) for i in x if i in y}))
+                want[a, b] = repr(sorted(prints[a].places(prints[b])))
     have = groups.pairs(asked)
     if have.keys() != want.keys():
         sys.exit("turn %d: pairs %s, want %s" % (turn, have, want))

@@ -21,6 +21,7 @@ import marshal
 import sys
 import types
 import warnings
+import weakref
 from itertools import chain, count
 
 from . import memory, origin
@@ -29,6 +30,7 @@ _ATOMS = frozenset((int, str, float, bool, type(None), bytes, complex))
 _SKIP_MEMBERS = frozenset((
     "__dict__", "__weakref__", "__module__", "__firstlineno__", "__static_attributes__", "_abc_impl",
     "__annotations_cache__", "__annotate_func__", "__annotate__", "__abstractmethods__", "__subclasshook__"))
+_WEAK = frozenset(("weakref", "_weakref", "_weakrefset"))
 _OPAQUE_PACKAGES = frozenset(("matplotlib", "mpl_toolkits", "_asyncio", "asyncio", "threading", "_thread", "socket", "ssl", "sqlite3"))
 _IMMUTABLE_MODULES = frozenset(("datetime", "decimal", "fractions", "re", "uuid", "pathlib", "zoneinfo", "ipaddress", "operator"))
 _IMMUTABLE_TYPES = {range, slice, type(Ellipsis), type(NotImplemented), types.BuiltinFunctionType, types.MethodType,
@@ -55,18 +57,24 @@ class Opaque(Exception):
 class Fingerprint:
     """What is known of a value: see the module's docstring."""
 
-    __slots__ = ("digest", "opaque", "ids", "soft", "deps", "imports", "size", "files", "partial")
+    __slots__ = ("digest", "opaque", "ids", "copied", "soft", "deps", "imports", "size", "files", "partial", "weak", "fragile")
 
     def __init__(self):
         self.digest = None
         self.opaque = None   # the reason, when it is
         self.ids = {}        # id of a mutable object → place (ordinal, or "ordinal+offset")
+        self.copied = {}     # the same for memory that is copied before it is written to: that of frames and indexes
         self.soft = {}       # id of a class or function of the program → itself
         self.deps = set()    # global names its code may load
         self.imports = set()  # modules its code may import
         self.size = 0        # bytes hashed, about
         self.files = set()   # workspace modules it depends on
         self.partial = False  # more can be reached than ids tell
+        self.weak = False    # it holds weak references: it changes when a target goes
+        self.fragile = False  # it may notice that an object goes
+
+    def reached(self):
+        return self.ids.keys() | self.copied.keys()
 
 
 def _dump(atom):
@@ -114,6 +122,7 @@ class _Walk:
         self.keep = []   # temporaries, kept alive so that their ids stay theirs
         self.temps = set()  # ids of containers made by a reduction: no part of the value's identity
         self.seen = {}   # id → ordinal
+        self.memory = {}  # id of an array that owns memory → ordinal, address first met
         self.stack = []
         self.codes = {}  # class → its code, see graph
         self.tuples = {}  # id → digest, see immutable
@@ -122,7 +131,7 @@ class _Walk:
         self.h.update(data)
         self.fp.size += len(data)
 
-    def mark(self, o, place=""):
+    def mark(self, o):
         """Gives o the next ordinal; reports whether it was met before (then a reference is written)."""
         i = id(o)
         n = self.seen.get(i)
@@ -132,9 +141,9 @@ class _Walk:
         self.seen[i] = len(self.seen)
         return False
 
-    def own(self, o, place=""):
+    def own(self, o):
         if id(o) not in self.temps:
-            self.fp.ids[id(o)] = "%d%s" % (self.seen.get(id(o), 0), place)
+            self.fp.ids[id(o)] = self.seen.get(id(o), 0)
 
     def run(self, root):
         stack = self.stack
@@ -203,6 +212,9 @@ class _Walk:
                 group = level if len(kinds) == 1 else [o for o in level if type(o) is kind]
                 if kind is not list and kind is not tuple:
                     if kind is not dict:
+                        if any(map(weakref.getweakrefcount, group)):
+                            for o in group:
+                                self.watched(o)
                         group = self.fresh([o.__dict__ for o in group])
                     inner.append(chain.from_iterable(map(dict.values, group)))
                 inner.append(chain.from_iterable(group))
@@ -300,10 +312,13 @@ class _Walk:
     def absorb(self, fp):
         for i, place in fp.ids.items():
             self.fp.ids.setdefault(i, "s%s" % place)
+        self.fp.copied.update(fp.copied)
         self.fp.soft.update(fp.soft)
         self.fp.deps |= fp.deps
         self.fp.imports |= fp.imports
         self.fp.files |= fp.files
+        self.fp.weak |= fp.weak
+        self.fp.fragile |= fp.fragile
         self.fp.size += fp.size
 
     def frozenset(self, o):
@@ -314,6 +329,30 @@ class _Walk:
             self.own(o)
             self.put(b"b%d:" % len(o))
             self.put(o)
+
+    def memoryview(self, m):
+        if self.mark(m):
+            return
+        self.own(m)
+        offset = offset_of(m)
+        if offset is None:
+            raise Opaque("a memoryview that is not contiguous, or read-only")
+        if not m.readonly:
+            self.fp.ids[id(m.obj)] = "%d+%d" % (self.seen[id(m)], offset)
+        self.put(("V%s%r;" % (m.format, m.shape)).encode())
+        self.put(m.cast("B"))
+
+    def ctypes(self, o):
+        """Notes with whom a ctypes object shares its memory: what it is a field of, or was made over."""
+        import ctypes
+        root = o
+        while root._b_base_ is not None:
+            root = root._b_base_
+        if root is not o:
+            self.fp.ids[id(root)] = "%d+%d" % (len(self.seen), ctypes.addressof(o) - ctypes.addressof(root))
+        for m in (root._objects or {}).values():
+            offset = ctypes.addressof(o) - ctypes.addressof(ctypes.c_char.from_buffer(m.obj))
+            self.fp.ids[id(m.obj)] = "%d+%d" % (len(self.seen), offset)
 
     def view(self, o):
         self.put(type(o).__name__.encode())
@@ -375,6 +414,7 @@ class _Walk:
     def foreign(self, o, kind):
         """An object of a module: by name and by the version of what it comes from."""
         module = o.__module__
+        self.fp.fragile |= module in _WEAK
         self.put(b"G")
         self.put(("%s:%s;" % (module, getattr(o, "__qualname__", ""))).encode())
         self.origin_of(module, kind)
@@ -420,12 +460,13 @@ class _Walk:
             self.foreign(c, kind)
             return
         self.fp.soft[id(c)] = c
+        self.fp.fragile |= "__del__" in vars(c)
         self.put(("K%s;" % c.__qualname__).encode())
         members = [(k, v) for k, v in vars(c).items() if k not in _SKIP_MEMBERS]
         self.put(b"%d;" % len(members))
         for k, v in reversed(members):
             t = type(v)
-            if t in (types.MemberDescriptorType, types.GetSetDescriptorType):
+            if t in (types.MemberDescriptorType, types.GetSetDescriptorType) or t.__module__ == "_ctypes":
                 v = "slot"
             self.stack.append(v)
             self.stack.append(k)
@@ -436,6 +477,7 @@ class _Walk:
 
     def module(self, m):
         name = m.__name__
+        self.fp.fragile |= name in _WEAK
         kind = origin.kind_of(name) if name in sys.modules else origin.module_class(m)
         self.put(("m%s;" % name).encode())
         self.origin_of(name, kind)
@@ -443,12 +485,21 @@ class _Walk:
             self.put(data_digest(self.owner, m).encode())
 
     def generator(self, o):
+        self.fp.fragile = True  # what it has still to do when it goes
         raise Opaque(type(o).__name__)
 
     # everything else: as pickle would take it apart
 
     def other(self, o, t):
         top = (t.__module__ or "").partition(".")[0]
+        if issubclass(t, weakref.ref):
+            self.weak(o)
+            return
+        if t is weakref.WeakSet:
+            self.weak_set(o)
+            return
+        if "_ctypes" in sys.modules and issubclass(t, sys.modules["_ctypes"].Structure.__base__):
+            self.ctypes(o)
         if top in _OPAQUE_PACKAGES:
             raise Opaque("%s.%s" % (t.__module__, t.__qualname__))
         if top == "logging" and _has_handlers(o):
@@ -461,6 +512,12 @@ class _Walk:
             return
         if not (t in _IMMUTABLE_TYPES or top in _IMMUTABLE_MODULES or isinstance(o, enum.Enum)):
             self.own(o)
+            if weakref.getweakrefcount(o):
+                self.watched(o)
+            if "numpy" in sys.modules and issubclass(t, sys.modules["numpy"].ndarray):
+                self.shares(o, self.seen[id(o)])
+                if isinstance(getattr(o, "_mask", None), sys.modules["numpy"].ndarray):
+                    self.shares(o._mask, "%dm" % self.seen[id(o)])
         reduce = copyreg.dispatch_table.get(t)
         rv = reduce(o) if reduce is not None else o.__reduce_ex__(4)
         self.put(b"O")
@@ -473,6 +530,27 @@ class _Walk:
         items = [it if it is None else self.temporary(list(it)) for it in rest[2:4]]
         self.stack.extend(reversed([rv[0], rest[0], rest[1]] + items))
 
+    def watched(self, o):
+        if any(type(r.__callback__) is weakref.finalize for r in weakref.getweakrefs(o)):
+            self.fp.fragile = True
+            raise Opaque("an object with a finalizer")
+
+    def weak(self, r):
+        """A weak reference: whether its target is there, and what it is."""
+        if self.mark(r):
+            return
+        self.own(r)
+        self.fp.weak = self.fp.fragile = True
+        target = r()
+        self.put(b"W%d;" % (target is not None))
+        self.keep.append(target)
+        self.stack.extend((r.__callback__, getattr(r, "key", None), target))
+
+    def weak_set(self, o):
+        if not self.mark(o):
+            self.own(o)
+            self.set(set(o.data), b"w", False)
+
     def numpy(self, o, t):
         np = sys.modules["numpy"]
         if isinstance(o, np.generic) and t.__module__ == "numpy":
@@ -484,27 +562,38 @@ class _Walk:
             self.put(b"y")
             self.put(repr(o).encode() + (b"" if o.metadata is None else repr(o.metadata).encode()))
             return True
+        if t is np.flatiter:
+            self.put(b"i%d;" % o.index)
+            self.stack.append(o.base)
+            if not self.mark(o):
+                self.own(o)
+            return True
         if t is not np.ndarray:
             return False
         if self.mark(o):
             return True
-        place = ""
-        base = o
-        while isinstance(base.base, np.ndarray):
-            base = base.base
-        if base is not o:
-            place = "+%d%r" % (o.__array_interface__["data"][0] - base.__array_interface__["data"][0], o.strides)
-            self.fp.ids[id(base)] = "%d%s" % (self.seen[id(o)], place)
-        if base.base is not None:
-            inner = base.base
-            inner = getattr(inner, "obj", inner) if isinstance(inner, memoryview) else inner
-            self.fp.ids[id(inner)] = "%d%s" % (self.seen[id(o)], place)
-        self.own(o, place)
+        self.own(o)
         self.put(b"A")
+        self.shares(o, self.seen[id(o)])
         self.put(("%s%r%d%d;" % (o.dtype.str if not o.dtype.fields else repr(o.dtype), o.shape,
                                  o.flags.writeable, o.flags.f_contiguous and not o.flags.c_contiguous)).encode())
         self.elements(o, np)
         return True
+
+    def shares(self, o, ordinal):
+        """Notes the memory that an array views. Who views it goes by ~id of the array at its root: to hold the same memory
+        is not to be the same array."""
+        root, address = memory_of(o)
+        place = "%d%r" % (address - root.__array_interface__["data"][0], o.strides)
+        self.fp.ids[~id(root)] = "%s+%s" % (ordinal, place)
+        inner = getattr(root.base, "obj", root.base)
+        if inner is not None and type(inner) is not bytes:
+            self.fp.ids[id(inner)] = "%s+%s" % (ordinal, place)
+        known = self.memory.get(id(root))
+        if known is None:
+            self.memory[id(root)] = (len(self.memory), address)
+        else:
+            self.put(b"~%d%+d%r" % (known[0], address - known[1], o.strides))
 
     def elements(self, o, np):
         if o.nbytes >= memory.LARGE:
@@ -538,7 +627,7 @@ class _Walk:
             except AttributeError:
                 return False
             self.put(b"D" if t is pd.DataFrame else b"S")
-            later = [o.attrs or None, o.index]
+            later = [o.attrs, o.index]
             if t is pd.DataFrame:
                 later.append(o.columns)
                 nos, locs = mgr.blknos, mgr.blklocs
@@ -567,31 +656,37 @@ class _Walk:
                 parts = [list(o.names), list(o.levels), [c for c in o.codes], o.sortorder]
             else:
                 parts = [list(o.names), o._data, getattr(o, "freq", None)]
-            sub = _Walk(self.owner)
-            sub.run(self.temporary(parts))
-            sub.fp.ids = {}  # an index is immutable: sharing it is no alias
-            self.put(sub.h.digest())
-            self.keep.append(sub.keep)
-            self.absorb(sub.fp)
+            self.own(o)
+            self.apart(self.temporary(parts), self.fp.copied)
             return True
         return False
 
     def column(self, c):
         np = sys.modules["numpy"]
         values, row = c.values, c.row
+        ids = self.fp.copied if copy_on_write() else self.fp.ids
         if type(values) is np.ndarray:
-            base = values
-            while isinstance(base.base, np.ndarray):
-                base = base.base
-            offset = values.__array_interface__["data"][0] - base.__array_interface__["data"][0]
-            self.fp.ids.setdefault(id(base), "%d+%d%r" % (len(self.seen), offset, values.strides))
+            root, address = memory_of(values)
+            place = "%d+%d%r" % (len(self.seen), address - root.__array_interface__["data"][0], values.strides)
+            ids.setdefault(~id(root), place)
             if row is not None and values.ndim == 2:
                 values = values[row]
             self.put(("%s%r;" % (values.dtype.str, values.shape)).encode())
             self.elements(values, np)
         else:
             self.put(("%s;" % getattr(values, "dtype", "")).encode())
-            self.stack.append(values)
+            self.apart(values, ids)
+
+    def apart(self, o, ids):
+        """Writes a part of a frame or an index; what it reaches goes to ids."""
+        sub = _Walk(self.owner)
+        sub.run(o)
+        for i, place in sub.fp.ids.items():
+            ids.setdefault(i, "p%s" % place)
+        sub.fp.ids = {}
+        self.put(sub.h.digest())
+        self.keep.append(sub.keep)
+        self.absorb(sub.fp)
 
 
 def _fresh(rv):
@@ -619,6 +714,17 @@ def _calibrate():
 _FRESH = _calibrate()
 
 
+def offset_of(m):
+    """Returns how far into its object the memory of a memoryview begins; None where that cannot be told."""
+    if type(m.obj) is bytes and m.c_contiguous:
+        return 0  # and does not matter
+    import ctypes
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(m)) - ctypes.addressof(ctypes.c_char.from_buffer(m.obj))
+    except (TypeError, ValueError):  # read-only, empty or not contiguous
+        return None
+
+
 def data_digest(owner, module):
     """Digests the data that a module of the workspace holds; what cannot be named by content, by its type."""
     h = hashlib.blake2b(digest_size=10)
@@ -639,6 +745,20 @@ class _Deep:
         self.value = value
 
 
+def memory_of(a):
+    """Returns the array at the root of a view, and the address of the view's first element."""
+    address, array = a.__array_interface__["data"][0], sys.modules["numpy"].ndarray
+    while isinstance(a.base, array):
+        a = a.base
+    return a, address
+
+
+def copy_on_write():
+    """Reports whether pandas copies what frames share before either is written to."""
+    pandas = sys.modules["pandas"]
+    return int(pandas.__version__.partition(".")[0]) >= 3 or bool(getattr(pandas.options.mode, "copy_on_write", False))
+
+
 class _Column:
     """One column of a frame, so that how the frame groups its columns in memory is no part of its content."""
 
@@ -650,7 +770,7 @@ class _Column:
 
 _DISPATCH = {
     list: _Walk.list, tuple: _Walk.tuple, dict: _Walk.dict, set: _Walk.set, frozenset: _Walk.frozenset,
-    bytearray: _Walk.bytearray, types.FunctionType: _Walk.function, types.CodeType: _Walk.code, types.CellType: _Walk.cell,
+    bytearray: _Walk.bytearray, memoryview: _Walk.memoryview, types.FunctionType: _Walk.function, types.CodeType: _Walk.code, types.CellType: _Walk.cell,
     types.BuiltinFunctionType: _Walk.builtin, types.MethodType: _Walk.method, property: _Walk.prop,
     staticmethod: _Walk.wrapped, classmethod: _Walk.wrapped, types.GeneratorType: _Walk.generator,
     types.CoroutineType: _Walk.generator, types.AsyncGeneratorType: _Walk.generator,
@@ -704,7 +824,12 @@ class _Reach:
                     inner.append(kind)
                     if kind.__module__ == "numpy" and kind.__name__ == "ndarray":  # these do not tell
                         for a in group:
+                            fp.ids[~id(memory_of(a)[0])] = "x"
                             inner += a.ravel().tolist() if a.dtype.hasobject else ()
+                            inner.append(a.base)
+                    if issubclass(kind, weakref.ref):
+                        fp.weak = fp.fragile = True
+                        inner += [r() for r in group]
             keep.append(inner)
             level = [o for i, o in dict(zip(map(id, inner), inner)).items() if i not in seen]
             seen.update(map(id, level))

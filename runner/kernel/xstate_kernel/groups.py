@@ -14,15 +14,16 @@ class Groups:
     def __init__(self):
         self.prints = {}   # name → Fingerprint
         self._owners = {}  # id of a mutable object, class or function → frozenset of the names that reach it
+        self._lookers = {}  # the same for what a name reaches but copies before it writes to it
         self._near = {}    # name → names that share a mutable object with it, names that share any
         self._places = {}  # (a, b) → digest of where they share, "" if they do not
 
     def put(self, name, fp):
         self.drop(name)
         self.prints[name] = fp
-        for ids in (fp.ids, fp.soft):
+        for owners, ids in self._indexes(fp):
             if ids:
-                self._move(ids, lambda who: who | {name})
+                _move(owners, ids, lambda who: who | {name})
         self._forget(name)
 
     def drop(self, name):
@@ -31,18 +32,12 @@ class Groups:
             return
         self._forget(name)
         del self.prints[name]
-        for ids in (fp.ids, fp.soft):
+        for owners, ids in self._indexes(fp):
             if ids:
-                self._move(ids, lambda who: who - {name})
+                _move(owners, ids, lambda who: who - {name})
 
-    def _move(self, ids, change):
-        owners = self._owners
-        now = [owners.get(i, _NOBODY) for i in ids]
-        then = {who: change(who) for who in set(now)}
-        owners.update(zip(ids, map(then.__getitem__, now)))
-        if _NOBODY in then.values():
-            for i in [i for i in ids if not owners[i]]:
-                del owners[i]
+    def _indexes(self, fp):
+        return (self._owners, fp.ids), (self._owners, fp.soft), (self._lookers, fp.copied)
 
     def _forget(self, name):
         """Forgets all answers that speak of name."""
@@ -51,8 +46,9 @@ class Groups:
             self._places.pop((name, other) if name < other else (other, name), None)
 
     def _find(self, name):
-        fp, owners = self.prints[name], self._owners
-        hard = _NOBODY.union(*set(map(owners.__getitem__, fp.ids))) - {name}
+        fp, owners, lookers = self.prints[name], self._owners, self._lookers
+        hard = _NOBODY.union(*set(map(owners.__getitem__, fp.ids)), *(lookers[i] for i in fp.ids.keys() & lookers.keys()),
+                             *(owners[i] for i in fp.copied.keys() & owners.keys())) - {name}
         return hard, _NOBODY.union(hard, *set(map(owners.__getitem__, fp.soft))) - {name}
 
     def neighbours(self, name, soft=False):
@@ -79,7 +75,25 @@ class Groups:
         return found
 
     def _place(self, a, b):
-        x, y = self.prints[a].ids, self.prints[b].ids
-        both = x.keys() & y.keys()
-        places = sorted("%s %s" % place for place in set(zip(map(x.__getitem__, both), map(y.__getitem__, both))))
-        return hashlib.blake2b("\n".join(places).encode(), digest_size=10).hexdigest() if places else ""
+        x, y = self.prints[a], self.prints[b]
+        places = {"%s %s" % (p[i], q[i]) for p, q in _ways(x, y) for i in p.keys() & q.keys()}
+        return hashlib.blake2b("\n".join(sorted(places)).encode(), digest_size=10).hexdigest() if places else ""
+
+
+def _move(owners, ids, change):
+    now = [owners.get(i, _NOBODY) for i in ids]
+    then = {who: change(who) for who in set(now)}
+    owners.update(zip(ids, map(then.__getitem__, now)))
+    if _NOBODY in then.values():
+        for i in [i for i in ids if not owners[i]]:
+            del owners[i]
+
+
+def _ways(x, y):
+    """How two values may share: but not what both copy before they write to it."""
+    return (x.ids, y.ids), (x.ids, y.copied), (x.copied, y.ids)
+
+
+def shared(x, y):
+    """Returns the ids of the objects that the values of two fingerprints share."""
+    return set() if x is None or y is None else {i for p, q in _ways(x, y) for i in p.keys() & q.keys()}

@@ -52,6 +52,8 @@ class Kernel:
         self.printer = fingerprint.Fingerprinter(self.ns, self.workspace)
         self.groups = groups.Groups()
         self.modules = modules.Modules(self.ns, self.printer, self.workspace)
+        self.held = {}    # name → value when the node began, unless it may matter to the node that a value goes
+        self.kept = []    # values that are no longer bound, and whose going would be noticed
         self.parked = {}  # joint digest → ({name: value}, {name: Fingerprint})
         self.spool = options["spool"]
         self.hidden = hidden.Hidden(options["seed"])
@@ -90,12 +92,16 @@ class Kernel:
 
     def do_bind(self, request, _):
         """Parks and unbinds names, forgets and brings back parked groups."""
+        parked = set()
         for joint, names in request.get("park") or ():
             self.parked[joint] = ({n: self.ns[n] for n in names}, {n: self.groups.prints.get(n) for n in names})
+            parked.update(names)
         for name in request.get("unbind") or ():
+            if name not in parked:
+                self.keep(self.ns.get(name), self.groups.prints.get(name))
             self.unbind(name)
         for joint in request.get("drop") or ():
-            self.parked.pop(joint, None)
+            self.forget(joint)
         for joint in request.get("unpark") or ():
             bound, prints = self.parked.pop(joint)
             for name, value in bound.items():
@@ -103,12 +109,23 @@ class Kernel:
         return {}, b""
 
     def do_forget(self, _, __):
-        self.parked.clear()
+        for joint in list(self.parked):
+            self.forget(joint)
         return {"unloaded": self.workspace.forget_changed()}, b""
 
     def unbind(self, name):
         self.ns.pop(name, None)
         self.groups.drop(name)
+
+    def forget(self, joint):
+        bound, prints = self.parked.pop(joint)
+        for name, value in bound.items():
+            self.keep(value, prints[name])
+
+    def keep(self, value, fp):
+        """Holds on to a value that the engine drops, and not the program, if its going would have effects."""
+        if fp is not None and fp.fragile:
+            self.kept.append(value)
 
     def bind(self, name, value, fp=None):
         self.ns[name] = value
@@ -124,7 +141,9 @@ class Kernel:
         for name, value in zip(request["names"], found):
             self.bind(name, value)
         prints = {n: self.groups.prints[n] for n in request["names"]}
-        return {"digests": {n: fp.digest for n, fp in prints.items() if not fp.opaque}}, b""
+        pairs = self.groups.pairs(prints)
+        return {"digests": {n: fp.digest for n, fp in prints.items() if not fp.opaque},
+                "shares": [[a, b, d] for (a, b), d in pairs.items() if a in prints and b in prints]}, b""
 
     def do_store(self, request, _):
         """Pickles the named values as one group, into the reply or, when large, into a file of the spool."""
@@ -198,7 +217,8 @@ class Kernel:
         """Runs one node. Sends output events and a result event, then observes; the reply holds what was observed."""
         source = body.decode()
         name = request["filename"]
-        start = {k: v for k, v in self.ns.items() if k not in _SPECIAL}
+        start = {k: id(v) for k, v in self.ns.items() if k not in _SPECIAL}
+        self.held = {} if self.fragile() else dict(self.ns)
         before, self.state = self.state or self.hidden.snapshot(), None
         for v in self.hidden.variables:
             v.touched, v.fresh = False, False
@@ -232,8 +252,9 @@ class Kernel:
         if filters is not None:
             hidden.library_import(filters)
         certain, maybe = self.stored(request, code, tail)
-        reads |= {n for n in maybe - certain if self.ns.get(n, _GONE) is start.get(n, self)}
+        reads |= {n for n in maybe - certain if n in start and id(self.ns.get(n, _GONE)) == start[n]}
         reply = self.settle(start, reads & start.keys(), certain, error)
+        self.held = {}
         reply["absent"] = sorted(n for n in reads if n not in start and n not in _SPECIAL)
         reply["hidden"], reply["hidden_reads"] = self.hidden_changes(before, reads, figures)
         reply["modules"] = self.modules.changed()
@@ -352,12 +373,13 @@ class Kernel:
         """Fingerprints what the node bound or may have changed; returns the writes and the sharing. See the engine."""
         old = dict(self.groups.prints)
         now = {k: v for k, v in self.ns.items() if k not in _SPECIAL}
-        rebound = {k for k, v in now.items() if start.get(k, _GONE) is not v or k in certain}
+        rebound = {k for k, v in now.items() if start.get(k) != id(v) or k in certain}
         deleted = [k for k in start if k not in now]
+        reads = reads | {n for n in rebound | set(deleted) if n in old and n in start and old[n].fragile}
         if error is not None:
             return self.undo(start, now, rebound, reads)
-        around = self.groups.pairs(start)
-        candidates = (reads - rebound) | self.changed_before(reads & (rebound | set(deleted)), old, start)
+        weak = self.weak(rebound | set(deleted), old)
+        candidates = (reads - rebound) | self.changed_before(reads & (rebound | set(deleted)), old) | weak
         for name in deleted:
             self.groups.drop(name)
         for name in rebound:
@@ -369,35 +391,58 @@ class Kernel:
             self.groups.put(name, fp)
         mutated = self.rehash(candidates, old, now, rebound)
         written = rebound | mutated | set(deleted)
-        touched = set(mutated) & set(start)
-        for name in mutated:
-            touched |= {b for pair in around if name in pair for b in pair}
-        after = self.groups.pairs(written | touched)
-        for a, b in after:
-            if (a in written) != (b in written):
-                touched.add(b if a in written else a)
+        after = self.groups.pairs(written)
+        touched = mutated | weak | {n for n in rebound & start.keys() if start[n] == id(now[n])}
+        touched |= self.sources(after, written, touched, reads, old)
         touched = {n for n in touched if n in start and n in old}
-        more = self.groups.pairs(touched)
-        after.update({p: d for p, d in more.items()})
+        after.update(self.groups.pairs(touched))
         return {
             "reads": sorted(reads),
-            "comembers": sorted(mutated - reads),
+            "comembers": sorted((mutated | weak) - reads),
             "writes": [self.write(n, now) for n in sorted(written)],
             "touched": sorted(touched),
             "after": [[a, b, d] for (a, b), d in sorted(after.items())],
         }
 
-    def changed_before(self, names, old, start):
+    def sources(self, after, written, touched, reads, old):
+        """Returns the names from which the written ones have what they newly share with names that were not written:
+        names that the node read, and where none explains it, those not written themselves."""
+        found, prints = set(), self.groups.prints
+        for pair in after:
+            for w, other in (pair, pair[::-1]):
+                if w in written and other not in written:
+                    new = groups.shared(prints[w], prints[other])
+                    if w in touched:
+                        new -= groups.shared(old.get(w), old.get(other))
+                    for r in sorted(reads) if new else ():
+                        if r in old and not new.isdisjoint(old[r].reached()):
+                            found.add(r)
+                            new -= old[r].reached()
+                    if new:
+                        found.add(other)
+        return found
+
+    def changed_before(self, names, old):
         """Returns who overlaps with a value that the node read, may have changed, and then bound its name anew:
         "f(); f = None", where f appends to a list that others hold, too."""
         found = set()
         for name in names & old.keys():
             was = old[name]
             if was.ids or was.soft or was.opaque:
-                fp = self.printer.of(start[name])
-                if fp.opaque or fp.digest != was.digest:
+                fp = self.printer.of(self.held[name]) if name in self.held else None
+                if fp is None or fp.opaque or fp.digest != was.digest:
                     found |= self.groups.neighbours(name, soft=True)
         return found
+
+    def weak(self, names, old):
+        """Returns who refers weakly to what the names were bound to, which may be gone now."""
+        if not any(fp.weak for fp in old.values()):
+            return set()
+        return {n for name in names for n in self.groups.neighbours(name) if old[n].weak}
+
+    def fragile(self):
+        """Reports whether something bound may notice that an object goes. Then nothing may be held while a node runs."""
+        return any(fp.fragile or fp.opaque for fp in self.groups.prints.values())
 
     def rehash(self, candidates, old, now, rebound):
         """Fingerprints again what the node read and, from what turns out changed, everything that overlaps with it."""
@@ -437,18 +482,25 @@ class Kernel:
         return {"name": name, "digest": "" if fp.opaque else fp.digest, "opaque": fp.opaque, "size": fp.size,
                 "deps": sorted(d for d in fp.deps if not hasattr(builtins, d)), "imports": sorted(fp.imports),
                 "info": display.describe(now[name]), "class": isinstance(now[name], (type, types.FunctionType, types.ModuleType)),
-                "soft": bool(fp.soft)}
+                "soft": bool(fp.soft), "fragile": fp.fragile}
 
     def undo(self, start, now, rebound, reads):
         """A failed node defines nothing: bindings are put back, values it changed in place are unbound."""
+        if not self.held:
+            self.kept.extend(now[name] for name in rebound)  # its going would change what other names are bound to
         for name in rebound:
             self.ns.pop(name, None)
-        for name, value in start.items():
-            if self.ns.get(name, _GONE) is not value:
-                self.ns[name] = value
+        gone = set()
+        for name, i in start.items():
+            if name in self.held:
+                self.ns[name] = self.held[name]
+            elif id(self.ns.get(name, _GONE)) != i:
+                gone.add(name)
         old = dict(self.groups.prints)
-        dropped = self.rehash(set(reads), old, start, set())
+        dropped = self.rehash(set(reads), old, self.ns, gone) | gone
         for name in dropped:
+            if name in self.ns:
+                self.keep(self.ns[name], old.get(name))
             self.unbind(name)
         return {"reads": sorted(reads), "dropped": sorted(dropped), "writes": [], "comembers": [], "touched": [], "after": []}
 

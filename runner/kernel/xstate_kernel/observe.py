@@ -112,7 +112,7 @@ class MonitoredNames:
                         self.stored.add(name)
                 elif not code.co_flags & _OPTIMIZED and code.co_name != "<module>" and self._own(name, sys._getframe(1).f_locals):
                     pass
-                elif self.namespace.get(name, self) is self._start.get(name, self):
+                elif id(self.namespace.get(name, self)) == self._start.get(name, id(self)):
                     self.reads.add(name)  # as it was when the node began: an input
         return self._mon.DISABLE
 
@@ -124,7 +124,7 @@ class MonitoredNames:
 
     def begin(self, uses, deps_of):
         self.reads, self.imports, self.stored = set(), set(), set()
-        self._start = dict(self.namespace)
+        self._start = {k: id(v) for k, v in self.namespace.items()}  # not the values: it may matter that they go
         self._mon.restart_events()
 
     def end(self):

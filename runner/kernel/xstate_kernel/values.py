@@ -10,6 +10,7 @@ import marshal
 import pickle
 import sys
 import types
+import weakref
 
 from . import fingerprint, origin
 
@@ -43,11 +44,15 @@ class _Pickler(pickle.Pickler):
             return importlib.import_module, (o.__name__,)
         if t is types.CellType:
             return self._cell(o)
+        if t is memoryview:
+            return self._memory(o)
+        if t is weakref.ref:
+            return (weakref.ref, (o(), o.__callback__)) if o() is not None else (_dead, ())
         if t is types.CodeType:
             return marshal.loads, (marshal.dumps(o),)
         if t.__module__ == "numpy" and t.__name__ == "ndarray":
             return self._array(o)
-        if t.__name__.endswith("Block") and t.__module__.startswith("pandas.") and _copy_on_write():
+        if t.__name__.endswith("Block") and t.__module__.startswith("pandas.") and fingerprint.copy_on_write():
             return self._block(o)
         return NotImplemented
 
@@ -91,7 +96,8 @@ class _Pickler(pickle.Pickler):
     def _array(self, o):
         base = _root(o)
         if base is o:
-            return NotImplemented
+            rv = o.__reduce_ex__(5)
+            return (_owned, (o.flags.writeable,) + rv) if len(rv) == 2 and o.flags.owndata else NotImplemented
         if base.base is not None or base.dtype.hasobject or base.nbytes > 2 * o.nbytes + 4096:
             self._copied(base, _COPY)
             return NotImplemented
@@ -108,6 +114,12 @@ class _Pickler(pickle.Pickler):
             raise Unstorable("arrays that share memory")
         if how == _COPY:
             self._bases[id(base), 1] = True
+
+    def _memory(self, m):
+        offset = fingerprint.offset_of(m)
+        if offset is None:
+            raise Unstorable("a memoryview that is not contiguous, or read-only")
+        return _memory, (bytes(m) if m.readonly else m.obj, offset, m.nbytes, m.format, m.shape)
 
     def _block(self, o):
         """A block of a pandas frame. Under copy-on-write shared memory is not observable, and what is restored
@@ -129,13 +141,6 @@ def _root(a):
     return a
 
 
-def _copy_on_write():
-    pandas = sys.modules["pandas"]
-    if int(pandas.__version__.partition(".")[0]) >= 3:
-        return True
-    return bool(getattr(pandas.options.mode, "copy_on_write", False))
-
-
 def _annotations(f):
     return None if sys.version_info >= (3, 14) else f.__annotations__ or None
 
@@ -145,11 +150,32 @@ def _fill_cell(cell, contents):
         cell.cell_contents = contents[0]
 
 
+def _owned(writeable, make, args):
+    """An array that owns its memory, as it did: one made over a buffer cannot be resized or unlocked."""
+    a = make(*args).copy(order="K")
+    a.flags.writeable = writeable
+    return a
+
+
 def _view(base, dtype, shape, offset, strides, writeable):
     import numpy
     a = numpy.ndarray(shape, dtype, base if base.flags.c_contiguous else base.T, offset, strides)
     a.flags.writeable = writeable
     return a
+
+
+def _memory(whole, offset, size, format, shape):
+    part = memoryview(whole).cast("B")[offset:offset + size]
+    return part if format == "B" and len(shape) == 1 else part.cast(format, shape)
+
+
+class _Nothing:
+    pass
+
+
+def _dead():
+    """A weak reference whose target went."""
+    return weakref.ref(_Nothing())
 
 
 _loading = None
