@@ -640,11 +640,12 @@ class _Walk:
             self.put(b"%d;" % len(later))
             self.stack.extend(self.temporary(later))
             return True
-        if hasattr(o, "_mask") and hasattr(o, "_data") and isinstance(o, pd.api.extensions.ExtensionArray):
+        if isinstance(o, pd.api.extensions.ExtensionArray) and (hasattr(o, "_mask") and hasattr(o, "_data") or hasattr(o, "_ndarray")):
             if not self.mark(o):
-                self.own(o)
-                self.put(("E%s;" % o.dtype).encode())  # beside these it only caches
-                self.stack.extend((o._mask, o._data))
+                self.own(o)  # beside these it only caches
+                parts = (o._mask, o._data) if hasattr(o, "_mask") else (o._ndarray, getattr(o, "_freq", None))
+                self.put(b"E%d;" % bool(getattr(o, "_readonly", False)))
+                self.stack.extend(parts + (o.dtype,))
             return True
         if isinstance(o, pd.Index):
             if self.mark(o):
