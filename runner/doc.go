@@ -39,7 +39,8 @@
 //   - the object graph behind a name: by its digest, which covers all that pickling would, and the code, defaults and
 //     closures of functions, and the members of classes.
 //   - files: by audit events and wrapped stat calls; directories by their listing; modules of the workspace by the content
-//     of their files and of those they import; packages by the files that tell their version.
+//     of their files and of those they import; packages by the files that tell their version. A path is followed to what it
+//     leads to, and the symbolic links on the way are read; who uses an open handle or a memory map reads its file.
 //   - environment, working directory, random number generators, warnings, locale, options of numpy, pandas and
 //     matplotlib, attributes assigned to modules: as hidden variables. Where a read of one cannot be told, every node
 //     counts as its reader.
@@ -52,7 +53,7 @@
 //
 // Clocks, entropy, the network, other processes and threads left running: the node is marked, and so is what rests on
 // it. Not seen and not marked: state inside native libraries that no pickle shows, files written by native code without
-// an audit event, modification times, and what a library's own functions do to module globals of that library.
+// an audit event, and what a library's own functions do to module globals of that library.
 //
 // # Failure
 //

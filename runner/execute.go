@@ -274,8 +274,7 @@ func (x *execution) undo() error {
 
 // settle turns what was observed into a trace, stores it with the values it wrote, and moves the mirror along.
 func (x *execution) settle(ctx context.Context) (*state.StoredTrace, error) {
-	t := state.Trace{Code: x.node.code, Seconds: x.result.Seconds, At: time.Now().UTC(), Marks: slices.Clone(x.reply.Marks)}
-	slices.Sort(t.Marks)
+	t := state.Trace{Code: x.node.code, Seconds: x.result.Seconds, At: time.Now().UTC()}
 	writes, err := x.fileWrites()
 	if err != nil {
 		return nil, err
@@ -283,6 +282,7 @@ func (x *execution) settle(ctx context.Context) (*state.StoredTrace, error) {
 	if err := x.reads(&t, writes); err != nil {
 		return nil, err
 	}
+	t.Marks = slices.Sorted(slices.Values(x.reply.Marks))
 	t.Cites = x.reply.Cites
 	t.Layout = layoutOf(x.walk.units, x.node, t.Cites)
 	if t.Outputs, err = putOutputs(x.walk.e.cfg.Store, merge(x.outputs)); err != nil {
@@ -384,6 +384,25 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		}
 		found[k] = d
 	}
+	for _, path := range x.reply.Files.Modes {
+		k := depgraph.Key("mode:" + w.e.world.short(path))
+		found[k] = p.get(k).digest
+	}
+	for _, path := range x.reply.Files.Times {
+		k := depgraph.Key("time:" + w.e.world.short(path))
+		found[k] = p.get(k).digest
+		if _, written := writes[k.Name()]; written || found[k] == digestWritten || w.e.world.onDisk(k.Name()) == digestDir {
+			x.reply.Marks = appendNew(x.reply.Marks, "clock")
+			delete(found, k)
+		}
+	}
+	if slices.Contains(x.reply.Marks, "subprocess") { // it may have read whatever the program wrote
+		for k, e := range p.keys {
+			if k.Space() == "file" {
+				found[k] = e.digest
+			}
+		}
+	}
 	for _, path := range x.reply.Imports.Files {
 		k := w.e.world.fileKey(path)
 		found[k] = w.fileBefore(p, k, path, writes)
@@ -446,6 +465,7 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 	for name, fw := range files {
 		t.Writes = append(t.Writes, state.Access{Key: depgraph.Key("file:" + name), Digest: fw.after})
 	}
+	t.Writes = append(t.Writes, x.fileAttributes(files)...)
 	if len(x.reply.Modules) > 0 {
 		t.Writes = append(t.Writes, state.Access{Key: modulesKey, Digest: lineage(t, modulesKey)})
 	}

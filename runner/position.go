@@ -51,12 +51,16 @@ func (p *position) get(k depgraph.Key) entry {
 		return e
 	}
 	switch k.Space() {
-	case "var", "conf", "cwd", "display":
+	case "var", "conf", "cwd", "display", "link":
 		return entry{writer: -1}
 	case "names":
 		return entry{digest: state.DigestOf(fmt.Appendf(nil, "names %q", p.names())), writer: -1}
 	case "stat":
 		return p.presence(k.Name())
+	case "time":
+		if e, ok := p.keys[depgraph.Key("file:"+k.Name())]; ok {
+			return entry{digest: digestWritten, writer: e.writer, marks: e.marks}
+		}
 	case "dir":
 		return entry{digest: p.listing(k), writer: -1}
 	case "env":
@@ -67,15 +71,16 @@ func (p *position) get(k depgraph.Key) entry {
 	return entry{digest: p.base(k), writer: -1}
 }
 
+// digestWritten is the time of a file that the program wrote: not the same in any two runs.
+const digestWritten state.Digest = "written"
+
 // pristine is what hidden state has before any node.
 func (p *position) pristine(k depgraph.Key) state.Digest { return p.base(k) }
 
 // presence is what a mere question whether a file is there depends on.
 func (p *position) presence(name string) entry {
 	e := p.get(depgraph.Key("file:" + name))
-	switch e.digest {
-	case state.Absent, digestDir, digestSpecial:
-	default:
+	if stored(e.digest) {
 		e.digest = "file"
 	}
 	return e

@@ -455,6 +455,8 @@ class _Walk:
             self.put(b"y")
             self.put(repr(o).encode() + (b"" if o.metadata is None else repr(o.metadata).encode()))
             return True
+        if isinstance(o, np.memmap) and o._mmap is not None:
+            raise Opaque("a memory map")
         if t is not np.ndarray:
             return False
         if self.mark(o):
@@ -469,6 +471,8 @@ class _Walk:
         if base.base is not None:
             inner = base.base
             inner = getattr(inner, "obj", inner) if isinstance(inner, memoryview) else inner
+            if type(inner).__name__ == "mmap":
+                raise Opaque("a memory map")
             self.fp.ids[id(inner)] = "%d%s" % (self.seen[id(o)], place)
         self.own(o, place)
         self.put(b"A")

@@ -23,6 +23,7 @@ _INLINE = 32 << 10  # bytes of a stored group that travel in the frame; more goe
 _COROUTINE = 0x80  # code flag, see inspect.CO_COROUTINE
 _NESTS = re.compile(r"\b(def|lambda|class|for)\b")  # what may hold a code object of its own
 _NEUTRAL = frozenset(("run", "store", "compile", "sources"))  # requests that leave hidden state as the last node did
+_UNPICKLED = re.compile(r"Can't get attribute '(\w+)' on <module '__main__'")
 _GONE = object()
 
 
@@ -46,6 +47,7 @@ class Kernel:
             builtins.display = self.display
         sys.argv = [options.get("file") or ""]  # before hidden state is first looked at
         sys.path.insert(0, options["folder"])
+        sys.pycache_prefix = os.path.join(options["store"], "pycache")  # a listing must not tell what was imported before
         os.chdir(options["folder"])
         self.workspace = origin.Workspace()
         self.names = observe.names(self.ns, options.get("observe") != "static")
@@ -56,7 +58,7 @@ class Kernel:
         self.spool = options["spool"]
         self.hidden = hidden.Hidden(options["seed"])
         self.state = self.hidden.snapshot()  # of the hidden variables; None: not known
-        self.files = observe.Files(self.spool, options["store"], self.code_run)
+        self.files = observe.Files(self.spool, options["store"], options["folder"], self.code_run)
         self.own = (None, None)  # code objects of the node under way
         self.loop = None
         self.old_classes = {}  # digest → the class object that instances may be of
@@ -216,6 +218,7 @@ class Kernel:
         else:
             error = None
         self.modules.begin(self.codes(request, code, tail))
+        held = self.files.held() if any(fp.opaque for fp in self.groups.prints.values()) else set()
         self.names.begin(request["uses"], self.deps)
         self.recorder.begin(request["node"])
         self.files.begin()
@@ -228,20 +231,25 @@ class Kernel:
         seconds = time.perf_counter() - began
         self.files.end()
         reads, imports = self.names.end()
+        reads |= self.files.names
         self.channel.send({"ev": "result", "node": request["node"], "seconds": seconds, "cpu": time.process_time() - cpu, "error": error})
         if filters is not None:
             hidden.library_import(filters)
         certain, maybe = self.stored(request, code, tail)
         reads |= {n for n in maybe - certain if self.ns.get(n, _GONE) is start.get(n, self)}
+        if any(n in self.groups.prints and self.groups.prints[n].opaque for n in reads):
+            self.files.hold(held | self.files.held())
         reply = self.settle(start, reads & start.keys(), certain, error)
         reply["absent"] = sorted(n for n in reads if n not in start and n not in _SPECIAL)
         reply["hidden"], reply["hidden_reads"] = self.hidden_changes(before, reads, figures)
         reply["modules"] = self.modules.changed()
         reply["imports"] = self.imported(imports | set(request.get("imports") or ()), reads)
+        codes = list(self.codes({**request, "uses": reads}, code, tail))
+        self.files.times_asked(codes)
         reply["files"] = self.file_changes()
         reply["environ"] = _environ_changes(environ, os.environ._data)
         reply["environ_reads"] = sorted(self.files.environ)
-        marks = self.files.marks | origin.volatile(self.codes({**request, "uses": reads}, code, tail), self.ns)
+        marks = self.files.marks | origin.volatile(codes, self.ns)
         if set(sys._current_frames()) - threads:
             marks.add("thread")
         reply["marks"] = sorted(marks)
@@ -323,6 +331,9 @@ class Kernel:
                  "frames": sorted(set(streams.PLACE.findall("\n".join(frames))))}
         if isinstance(e, NameError):
             found["name"] = getattr(e, "name", None)
+        elif isinstance(e, AttributeError):
+            unpickled = _UNPICKLED.match(message)
+            found["name"] = unpickled and unpickled.group(1)
         return found
 
     # what is seen after a node
@@ -515,8 +526,8 @@ class Kernel:
 
     def file_changes(self):
         f = self.files
-        return {"reads": {p: k for p, k in sorted(f.reads.items())}, "listings": sorted(f.listings),
-                "writes": {p: before for p, before in sorted(f.writes.items())}, "untraced": f.untraced}
+        return {"reads": f.reads, "listings": sorted(f.listings), "writes": f.writes, "modes": sorted(f.modes), "chmods": f.chmods,
+                "times": sorted(f.times), "untraced": f.untraced}
 
 
 class _Spill(io.RawIOBase):

@@ -244,6 +244,7 @@ class Workspace:
             path = getattr(module, "__file__", None)
             if name not in self._seen and path:
                 try:
+                    path = os.path.realpath(path)
                     self._seen[name] = (path, _stat_key(path), file_digest(path))
                 except OSError:
                     self._seen[name] = (path, None, "gone")
