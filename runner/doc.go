@@ -41,9 +41,11 @@
 //   - files: by audit events and wrapped stat calls; directories by their listing; modules of the workspace by the content
 //     of their files and of those they import; packages by the files that tell their version. A path is followed to what it
 //     leads to, and the symbolic links on the way are read; who uses an open handle or a memory map reads its file.
-//   - environment, working directory, random number generators, warnings, locale, options of numpy, pandas and
-//     matplotlib, attributes assigned to modules: as hidden variables. Where a read of one cannot be told, every node
-//     counts as its reader.
+//   - environment, working directory, random number generators, warnings, locale, time zone, limits, options of numpy,
+//     pandas and matplotlib: as hidden variables. Where a read of one cannot be told, every node counts as its reader.
+//   - attributes assigned to modules, and objects put into places of the interpreter (a signal handler, sys.stdout, a
+//     codec, a logger's handler): as one hidden variable that a new interpreter alone can take back. It is named by
+//     lineage, and whoever changes an object that is reached from there writes it.
 //
 // What a node changes is found by comparison: names by identity, values of what it read, and of all that overlaps with
 // what changed, by digest; files and hidden variables likewise. A value that cannot be named by content (a generator, a

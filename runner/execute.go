@@ -83,6 +83,9 @@ func (w *walk) wanted(p *position, n *node) []string {
 		names = append(names, n.facts.Later...)
 	}
 	names = append(names, n.facts.Deletes...)
+	if planted := p.get(modulesKey).info; planted != nil {
+		names = append(names, planted.Deps...)
+	}
 	if len(n.facts.Mutates)+len(n.facts.MutatesLater) > 0 {
 		names = append(names, w.softly(p, names)...)
 	}
@@ -364,14 +367,16 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		}
 		found[namesKey] = p.get(namesKey).digest
 	}
-	for _, k := range x.reply.HiddenReads {
-		found[depgraph.Key(k)] = p.get(depgraph.Key(k)).digest
+	if !x.node.inert() {
+		found[modulesKey] = p.get(modulesKey).digest
+		for _, k := range x.reply.HiddenReads {
+			found[depgraph.Key(k)] = p.get(depgraph.Key(k)).digest
+		}
 	}
 	for _, name := range x.reply.EnvironReads {
 		k := depgraph.Key("env:" + name)
 		found[k] = p.get(k).digest
 	}
-	found[modulesKey] = p.get(modulesKey).digest
 	if x.reply.HadFigures {
 		found[figuresKey] = p.get(figuresKey).digest
 	}
@@ -466,8 +471,11 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 		t.Writes = append(t.Writes, state.Access{Key: depgraph.Key("file:" + name), Digest: fw.after})
 	}
 	t.Writes = append(t.Writes, x.fileAttributes(files)...)
-	if len(x.reply.Modules) > 0 {
+	if x.reply.Pristine {
+		t.Writes = append(t.Writes, state.Access{Key: modulesKey})
+	} else if len(x.reply.Modules) > 0 {
 		t.Writes = append(t.Writes, state.Access{Key: modulesKey, Digest: lineage(t, modulesKey)})
+		t.Info[modulesKey] = state.ValueInfo{Deps: x.reply.Planted}
 	}
 	if x.reply.Figures {
 		t.Writes = append(t.Writes, state.Access{Key: figuresKey, Digest: lineage(t, figuresKey)})

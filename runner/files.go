@@ -263,6 +263,9 @@ func (w *walk) left(name string, r FileRecord, d state.Digest) {
 
 // settleFiles leaves the workspace as a fresh run would. Of a run that was stopped, files stay as the last node left them.
 func (w *walk) settleFiles(complete bool) error {
+	if err := w.e.recoverFiles(); err != nil { // of an interpreter that died
+		return err
+	}
 	if !complete {
 		return nil
 	}
@@ -345,29 +348,42 @@ func (x *execution) fileWrites() (map[string]fileWrite, error) {
 		_, r.Time = e.world.attributes(name)
 		e.cfg.Files[name] = r
 	}
-	if err := x.throughHandles(found); err != nil || len(found)+len(x.reply.Files.Chmods) == 0 || e.cfg.OnFiles == nil || x.walk.o.Discard {
-		return found, err
+	if err := x.throughHandles(found); err != nil {
+		return nil, err
 	}
-	return found, e.cfg.OnFiles(e.cfg.Files)
+	if len(found)+len(x.reply.Files.Chmods) > 0 && e.cfg.OnFiles != nil && !x.walk.o.Discard {
+		if err := e.cfg.OnFiles(e.cfg.Files); err != nil {
+			return nil, err
+		}
+	}
+	return found, e.clearJournal()
 }
 
 func (x *execution) fileWrite(path string, before *fileBefore) (fileWrite, error) {
-	e := x.walk.e
-	fw := fileWrite{}
-	if before != nil {
-		fw.time, fw.mode = before.Time, e.modeBefore(path, before.Mode)
-		if fw.before = state.Digest(before.Copy); stored(fw.before) {
-			ref, err := e.cfg.Store.PutBlobFile(before.Copy)
-			if err != nil {
-				return fw, err
-			}
-			fw.before = ref.Digest
-		}
+	fw, err := x.walk.e.beforeWrite(path, before)
+	if err != nil {
+		return fw, err
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
 		return fw, x.putContent(path, &fw.after)
 	}
-	fw.after = e.world.onDisk(e.world.short(path))
+	fw.after = x.walk.e.world.onDisk(x.walk.e.world.short(path))
+	return fw, nil
+}
+
+// beforeWrite stores what was at a path before a node wrote there.
+func (e *Engine) beforeWrite(path string, before *fileBefore) (fileWrite, error) {
+	if before == nil {
+		return fileWrite{}, nil
+	}
+	fw := fileWrite{before: state.Digest(before.Copy), mode: e.modeBefore(path, before.Mode), time: before.Time}
+	if stored(fw.before) {
+		ref, err := e.cfg.Store.PutBlobFile(before.Copy)
+		if err != nil {
+			return fw, err
+		}
+		fw.before = ref.Digest
+	}
 	return fw, nil
 }
 

@@ -243,7 +243,9 @@ type (
 		Figures      bool                    `json:"figures"`
 		HadFigures   bool                    `json:"had_figures"`
 		Cites        []string                `json:"cites"`
-		Modules      []string                `json:"modules"` // modules whose attributes the node changed
+		Modules      []string                `json:"modules"`  // modules whose attributes the node changed; "process": see process.py
+		Pristine     bool                    `json:"pristine"` // and it left them as in a new interpreter
+		Planted      []string                `json:"planted"`  // names that what the program put into the interpreter may use
 	}
 	runWrite struct {
 		Name    string          `json:"name"`

@@ -126,6 +126,13 @@ func (w *world) lookup(k depgraph.Key) state.Digest {
 		return w.version(k)
 	case "rng":
 		return w.seed
+	case "conf":
+		switch k.Name() { // what the interpreter begins with depends on the environment
+		case "time-zone":
+			return w.variables("TZ")
+		case "locale":
+			return w.variables("LC_ALL", "LC_CTYPE", "LANG")
+		}
 	}
 	return state.Absent
 }
@@ -278,6 +285,20 @@ func (w *world) variable(name string) state.Digest {
 		return state.Absent
 	}
 	return environDigest(v)
+}
+
+// variables digests several variables, absent where none is set.
+func (w *world) variables(names ...string) state.Digest {
+	text := ""
+	for _, name := range names {
+		if v, ok := w.environ[name]; ok {
+			text += fmt.Sprintf("%s=%q\n", name, v)
+		}
+	}
+	if text == "" {
+		return state.Absent
+	}
+	return state.DigestOf([]byte(text))
 }
 
 func environDigest(value string) state.Digest {

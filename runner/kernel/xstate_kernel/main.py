@@ -49,11 +49,12 @@ class Kernel:
         sys.path.insert(0, options["folder"])
         sys.pycache_prefix = os.path.join(options["store"], "pycache")  # a listing must not tell what was imported before
         os.chdir(options["folder"])
+        signal.signal(signal.SIGINT, self.interrupted)
         self.workspace = origin.Workspace()
         self.names = observe.names(self.ns, options.get("observe") != "static")
         self.printer = fingerprint.Fingerprinter(self.ns, self.workspace)
         self.groups = groups.Groups()
-        self.modules = modules.Modules(self.ns, self.printer, self.workspace)
+        self.modules = modules.Modules(self.ns, self.printer, self.workspace, self.groups)
         self.parked = {}  # joint digest → ({name: value}, {name: Fingerprint})
         self.spool = options["spool"]
         self.hidden = hidden.Hidden(options["seed"])
@@ -62,7 +63,6 @@ class Kernel:
         self.own = (None, None)  # code objects of the node under way
         self.loop = None
         self.old_classes = {}  # digest → the class object that instances may be of
-        signal.signal(signal.SIGINT, self.interrupted)
 
     def interrupted(self, *_):
         if self.executing:
@@ -203,7 +203,7 @@ class Kernel:
         start = {k: v for k, v in self.ns.items() if k not in _SPECIAL}
         before, self.state = self.state or self.hidden.snapshot(), None
         for v in self.hidden.variables:
-            v.touched, v.fresh = False, False
+            v.touched, v.fresh, v.unseeded = False, False, False
             v.start = v.digest(before[v.key][1]) if v.key in before else None
         filters = list(warnings.filters) if request.get("library_import") else None
         environ = dict(os.environ._data)
@@ -218,10 +218,12 @@ class Kernel:
         else:
             error = None
         self.modules.begin(self.codes(request, code, tail))
+        placed = self.modules.process.names()
+        request["uses"] = sorted(placed.union(request["uses"]))
         held = self.files.held() if any(fp.opaque for fp in self.groups.prints.values()) else set()
         self.names.begin(request["uses"], self.deps)
         self.recorder.begin(request["node"])
-        self.files.begin()
+        self.files.begin(held)
         began, cpu = time.perf_counter(), time.process_time()
         if error is None:
             error = self.execute(code, tail, request, name)
@@ -239,17 +241,24 @@ class Kernel:
         reads |= {n for n in maybe - certain if self.ns.get(n, _GONE) is start.get(n, self)}
         if any(n in self.groups.prints and self.groups.prints[n].opaque for n in reads):
             self.files.hold(held | self.files.held())
+        planted = self.modules.process.changed({n for n, v in start.items() if self.ns.get(n, _GONE) is not v})
+        if planted:
+            reads |= self.modules.process.sharing()
+        if self.modules.process.traced:  # what a trace function does raises no event
+            reads |= {n for n in self.reach(placed | self.modules.process.names()) if n in start}
         reply = self.settle(start, reads & start.keys(), certain, error)
         reply["absent"] = sorted(n for n in reads if n not in start and n not in _SPECIAL)
         reply["hidden"], reply["hidden_reads"] = self.hidden_changes(before, reads, figures)
-        reply["modules"] = self.modules.changed()
+        reply["modules"] = self.modules.changed() + ["process"] * planted
+        reply["pristine"] = bool(reply["modules"]) and self.modules.pristine()
+        reply["planted"] = sorted(n for n in self.reach(self.modules.process.names()) if n in self.ns)
         reply["imports"] = self.imported(imports | set(request.get("imports") or ()), reads)
         codes = list(self.codes({**request, "uses": reads}, code, tail))
         self.files.times_asked(codes)
         reply["files"] = self.file_changes()
         reply["environ"] = _environ_changes(environ, os.environ._data)
         reply["environ_reads"] = sorted(self.files.environ)
-        marks = self.files.marks | origin.volatile(codes, self.ns)
+        marks = self.files.marks | {"entropy" for v in self.hidden.variables if v.unseeded} | origin.volatile(codes, self.ns)
         if set(sys._current_frames()) - threads:
             marks.add("thread")
         reply["marks"] = sorted(marks)
@@ -282,6 +291,7 @@ class Kernel:
         self.executing = True
         try:
             try:
+                self.modules.process.resume()
                 self.evaluate(code)
                 value = self.evaluate(tail) if tail is not None else None
                 if value is not None and not request.get("quiet"):
@@ -289,6 +299,7 @@ class Kernel:
                 if request.get("last"):
                     display.flush_figures(self.recorder)
             finally:
+                self.modules.process.suspend()
                 self.executing = False
         except SystemExit as e:
             return self.error(e, name)
@@ -475,7 +486,7 @@ class Kernel:
             elif v.key == "cwd":
                 if self.files.cwd_read or was != now:
                     read.append(v.key)
-            elif v.touched or not v.precise:
+            elif v.touched or not v.precise or was != now:
                 read.append(v.key)
         return changed, read
 

@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 import types
+from json import dumps
 
 from . import origin
 
@@ -151,6 +152,8 @@ class Files:
         self._thread = None
         self._count = 0
         self._known = set()      # every path that the program read or wrote
+        self._wrote = set()      # and those that it wrote
+        self._journal = os.open(os.path.join(spool, "writing"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self.active = False
         self.reset()
         self._wrap_lookups()
@@ -172,14 +175,18 @@ class Files:
         self.names = set()   # of the program, that were asked for by an unpickler
         self.untraced = False  # native code or a child process may have written files
 
-    def begin(self):
+    def begin(self, held=()):
+        """held: the files that are open. A node may write to them without opening them."""
         self.reset()
+        for p in self._wrote.intersection(held):
+            self._announce(p, None)
         self._thread = threading.get_ident()
         self.active = True
 
     def end(self):
         self.active = False
         self._known.update(self.reads, self.writes)
+        self._wrote.update(self.writes)
 
     def _path(self, path, dir_fd=None, follow=True):
         """Returns the absolute path without symbolic links if it is of interest, else None. The links on the way count as
@@ -247,7 +254,12 @@ class Files:
     def written(self, path, dir_fd=None, follow=True):
         p = self._path(path, dir_fd, follow)
         if p is not None and p not in self.writes:
-            self.writes[p] = self._before(p)
+            self.writes[p] = before = self._before(p)
+            self._announce(p, before)
+
+    def _announce(self, p, before):
+        """Tells who comes after a crash that what is at a path from now on is the program's doing."""
+        os.write(self._journal, dumps({"path": p, "before": before}).encode() + b"\n")
 
     def _before(self, p):
         """What is at a path that is about to be written."""
@@ -332,6 +344,8 @@ class Files:
             self.marks.add("subprocess")
             self.untraced = True
             self._command(args)
+            if len(args) < 4 or args[3] is None:
+                self.environ.add("+")
         elif event in ("sqlite3.connect",):
             self.untraced = True
             name = os.fsdecode(args[0]) if isinstance(args[0], (str, bytes, os.PathLike)) else ""
