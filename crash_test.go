@@ -18,18 +18,22 @@ const crashing = "XSTATE_TEST_CRASH"
 // base all the same: the next run equals one from scratch, and the half-written file is nobody's edit.
 func TestKilled(t *testing.T) {
 	const wait = "\nimport os, time\nwhile os.path.exists('wait'):\n    open('ready', 'w').close()\n    time.sleep(0.01)\n"
-	for _, test := range []struct{ name, base, before, write string }{
-		{"base", "base", "", "f = open('data.txt', 'a')\nf.write(' half')\nf.flush()" + wait + "f.write(' done')\nf.close()\nf = None"},
-		{"new", "", "", "f = open('data.txt', 'x')\nf.write('half')\nf.flush()" + wait + "f.write(' done')\nf.close()\nf = None"},
-		{"written before", "base", "with open('data.txt', 'a') as f:\n    f.write(' first')", "f = open('data.txt', 'a')\nf.write(' half')\nf.flush()" + wait + "f.write(' done')\nf.close()\nf = None"},
-		{"through a handle", "base", "f = open('data.txt', 'a')\nf.write(' first')\nf.flush()", "f.write(' half')\nf.flush()" + wait + "f.write(' done')\nf.close()\nf = None"},
+	for _, test := range []struct{ name, base, before, write, first string }{
+		{"put back", "base", "with open('data.txt', 'a') as f:\n    f.write(' first')", "n = len(open('data.txt').read())" + wait + "print(n)\nwith open('data.txt', 'a') as f:\n    f.write(' more')", "print(1)\nwith open('data.txt', 'a') as f:\n    f.write(' more')"},
+		{"base", "base", "", "f = open('data.txt', 'a')\nf.write(' half')\nf.flush()" + wait + "f.write(' done')\nf.close()\nf = None", ""},
+		{"new", "", "", "f = open('data.txt', 'x')\nf.write('half')\nf.flush()" + wait + "f.write(' done')\nf.close()\nf = None", ""},
+		{"written before", "base", "with open('data.txt', 'a') as f:\n    f.write(' first')", "f = open('data.txt', 'a')\nf.write(' half')\nf.flush()" + wait + "f.write(' done')\nf.close()\nf = None", ""},
+		{"through a handle", "base", "f = open('data.txt', 'a')\nf.write(' first')\nf.flush()", "f.write(' half')\nf.flush()" + wait + "f.write(' done')\nf.close()\nf = None", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			files := map[string][]byte{"wait": {}}
 			if test.base != "" {
 				files["data.txt"] = []byte(test.base)
 			}
-			files["prog.py"] = []byte("# %% before\n" + test.before + "\n# %% write\n" + test.write + "\n# %% show\nprint(open('data.txt').read())\n")
+			program := func(write string) []byte {
+				return []byte("# %% before\n" + test.before + "\n# %% write\n" + write + "\n# %% show\nprint(open('data.txt').read())\n")
+			}
+			files["prog.py"] = program(test.write)
 			o := xstate.SessionOptions{Workspace: t.TempDir(), Python: pythons()[0], Seed: 7}
 			if dir := os.Getenv(crashing); dir != "" {
 				o.Workspace = dir
@@ -43,6 +47,19 @@ func TestKilled(t *testing.T) {
 				t.Fatal("not killed")
 			}
 			writeFiles(t, o.Workspace, files)
+			if test.first != "" {
+				first := map[string][]byte{"prog.py": program(test.first)}
+				writeFiles(t, o.Workspace, first)
+				store, err := xstate.Open(t.Context(), filepath.Join(o.Workspace, xstate.StoreName), xstate.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				session := openSession(t, store, o)
+				runFile(t, t.Context(), session, o.Workspace, first, time.Minute)
+				session.Close()
+				store.Close()
+				writeFiles(t, o.Workspace, map[string][]byte{"prog.py": files["prog.py"]})
+			}
 			child := exec.Command(os.Args[0], "-test.run=^TestKilled$/^"+strings.ReplaceAll(test.name, " ", "_")+"$")
 			child.Env = append(os.Environ(), crashing+"="+o.Workspace)
 			if err := child.Start(); err != nil {

@@ -37,7 +37,8 @@ type Engine struct {
 	kernel  *kernel
 	mirror  mirror
 	ledger  ledger
-	spool   string
+	spool   string // see journal.go
+	unsaved bool   // cfg.Files is not as OnFiles was given it last
 }
 
 // New returns an engine. No interpreter is started until one is needed.
@@ -113,8 +114,10 @@ func (e *Engine) need(ctx context.Context, w *walk) error {
 	if err := e.recoverFiles(); err != nil {
 		return err
 	}
-	if err := e.makeSpool(); err != nil {
-		return fmt.Errorf("make a folder for values in transit: %w", err)
+	if e.spool == "" {
+		if err := e.makeSpool(); err != nil {
+			return fmt.Errorf("make a folder for values in transit: %w", err)
+		}
 	}
 	var environ []string
 	for _, name := range slices.Sorted(maps.Keys(e.environ)) {

@@ -70,6 +70,11 @@ func (w *walk) putFile(p *position, name string, want entry) error {
 	path := e.world.path(name)
 	first := string(p.get(depgraph.Key("link:" + name)).digest)
 	now := e.world.onDisk(name)
+	if now != want.digest {
+		if err := e.announce(path); err != nil {
+			return fmt.Errorf("note that a file is put back: %w", err)
+		}
+	}
 	switch {
 	case want.digest == state.Absent:
 		err := os.Remove(path)
@@ -257,6 +262,7 @@ func (e *Engine) linkGroups() map[string]string {
 
 // left notes what is on disk now.
 func (w *walk) left(name string, r FileRecord, d state.Digest) {
+	w.e.unsaved = w.e.unsaved || r.Left != d
 	r.Left = d
 	w.e.cfg.Files[name] = r
 }
@@ -267,7 +273,7 @@ func (w *walk) settleFiles(complete bool) error {
 		return err
 	}
 	if !complete {
-		return nil
+		return w.saveFiles()
 	}
 	for k, e := range w.pos.keys {
 		if k.Space() != "file" {
@@ -279,7 +285,10 @@ func (w *walk) settleFiles(complete bool) error {
 			}
 		}
 	}
-	return w.putFiles(w.pos)
+	if err := w.putFiles(w.pos); err != nil {
+		return err
+	}
+	return w.saveFiles()
 }
 
 // adopt begins to keep a record of a file that a reused result writes.
@@ -346,17 +355,12 @@ func (x *execution) fileWrites() (map[string]fileWrite, error) {
 		}
 		r := FileRecord{Base: now, Left: now, Mode: e.modeBefore(path, mode)}
 		_, r.Time = e.world.attributes(name)
-		e.cfg.Files[name] = r
+		e.cfg.Files[name], e.unsaved = r, true
 	}
 	if err := x.throughHandles(found); err != nil {
 		return nil, err
 	}
-	if len(found)+len(x.reply.Files.Chmods) > 0 && e.cfg.OnFiles != nil && !x.walk.o.Discard {
-		if err := e.cfg.OnFiles(e.cfg.Files); err != nil {
-			return nil, err
-		}
-	}
-	return found, e.clearJournal()
+	return found, x.walk.saveFiles()
 }
 
 func (x *execution) fileWrite(path string, before *fileBefore) (fileWrite, error) {
@@ -438,7 +442,7 @@ func (e *Engine) noteWrite(name string, fw fileWrite) {
 		r.Base, r.Mode, r.Time = fw.before, fw.mode, fw.time
 	}
 	r.Left = fw.after
-	e.cfg.Files[name] = r
+	e.cfg.Files[name], e.unsaved = r, true
 }
 
 // throughHandles adds the files that the program wrote before and that have changed without being opened: through a

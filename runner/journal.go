@@ -16,7 +16,7 @@ import (
 
 // The spool is a folder in the store for what passes between kernel and engine: values, and copies of files that are
 // about to be written. Before a node's first write to a path the kernel notes it, with the copy, in a journal there; the
-// engine clears it when its own records hold what the node wrote. A journal that is not empty and belongs to nobody is
+// engine clears it when its own records hold what the node wrote; so does the engine where it puts a file back. A journal that is not empty and belongs to nobody is
 // what was under way when the engine or the kernel was killed: without it, a half-written file would be taken for one
 // that somebody edited. It is written, not synced: it outlives the processes, not the machine.
 const journalName = "writing"
@@ -51,7 +51,44 @@ func (e *Engine) dropSpool() {
 	e.spool = ""
 }
 
+// announce notes in the journal that a file of the program's is about to be put back.
+func (e *Engine) announce(path string) error {
+	if e.spool == "" {
+		if err := e.makeSpool(); err != nil {
+			return err
+		}
+	}
+	f, err := os.OpenFile(filepath.Join(e.spool, journalName), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	line, err := json.Marshal(map[string]string{"path": path})
+	if err == nil {
+		_, err = f.Write(append(line, '\n'))
+	}
+	return err
+}
+
+// saveFiles keeps the records of files, when they are others than those kept, and clears the journal.
+func (w *walk) saveFiles() error {
+	e := w.e
+	if w.o.Discard {
+		return nil
+	}
+	if e.unsaved && e.cfg.OnFiles != nil {
+		if err := e.cfg.OnFiles(e.cfg.Files); err != nil {
+			return err
+		}
+	}
+	e.unsaved = false
+	return e.clearJournal()
+}
+
 func (e *Engine) clearJournal() error {
+	if e.spool == "" {
+		return nil
+	}
 	err := os.Truncate(filepath.Join(e.spool, journalName), 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -93,7 +130,6 @@ func (e *Engine) readJournal(path string) error {
 		return err
 	}
 	defer f.Close()
-	changed := false
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -111,9 +147,8 @@ func (e *Engine) readJournal(path string) error {
 		}
 		fw.after = e.world.onDisk(name)
 		e.noteWrite(name, fw)
-		changed = true
 	}
-	if err := lines.Err(); err != nil || !changed || e.cfg.OnFiles == nil {
+	if err := lines.Err(); err != nil || !e.unsaved || e.cfg.OnFiles == nil {
 		return err
 	}
 	return e.cfg.OnFiles(e.cfg.Files)

@@ -220,7 +220,7 @@ class Kernel:
         self.modules.begin(self.codes(request, code, tail))
         placed = self.modules.process.names()
         request["uses"] = sorted(placed.union(request["uses"]))
-        held = self.files.held() if any(fp.opaque for fp in self.groups.prints.values()) else set()
+        held = self.files.held({fp.opaque for fp in self.groups.prints.values() if fp.opaque})
         self.names.begin(request["uses"], self.deps)
         self.recorder.begin(request["node"])
         self.files.begin(held)
@@ -239,8 +239,9 @@ class Kernel:
             hidden.library_import(filters)
         certain, maybe = self.stored(request, code, tail)
         reads |= {n for n in maybe - certain if self.ns.get(n, _GONE) is start.get(n, self)}
-        if any(n in self.groups.prints and self.groups.prints[n].opaque for n in reads):
-            self.files.hold(held | self.files.held())
+        opaque = {self.groups.prints[n].opaque for n in reads if n in self.groups.prints and self.groups.prints[n].opaque}
+        if opaque:
+            self.files.hold(held | self.files.held(opaque))
         planted = self.modules.process.changed({n for n, v in start.items() if self.ns.get(n, _GONE) is not v})
         if planted:
             reads |= self.modules.process.sharing()

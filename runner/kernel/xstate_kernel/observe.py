@@ -159,6 +159,10 @@ class Files:
         self._wrap_lookups()
         self._wrap_listings()
         self._wrap_clocks()
+        accessor = getattr(pathlib, "_NormalAccessor", None)  # 3.10 took its own references
+        if accessor is not None:
+            for name in ("stat", "getcwd", "listdir", "scandir"):
+                setattr(accessor, name, staticmethod(getattr(os, name)))
         sys.addaudithook(self._audit)
 
     def reset(self):
@@ -382,15 +386,18 @@ class Files:
                     if p is not None and p.startswith(self._folder) and os.path.isfile(p):
                         self.read(p)
 
-    def held(self):
-        """The files of the program's that are open or mapped: who uses a handle or a map reads its file."""
+    def held(self, opaque):
+        """The files of the program's that are open or mapped: who uses a handle or a map reads its file. opaque: why values
+        in reach cannot be told by content."""
+        if not opaque:
+            return set()
         found = set()
         try:
             for fd in os.listdir("/proc/self/fd"):
                 found.add(os.readlink("/proc/self/fd/" + fd))
         except OSError:  # no /proc, or the descriptor of the listing itself
             pass
-        if "mmap" in sys.modules:
+        if any("mmap" in why or "memory map" in why for why in opaque):
             try:
                 with open("/proc/self/maps") as f:
                     found.update(line[line.index("/"):].rstrip("\n") for line in f if "/" in line)
@@ -428,9 +435,6 @@ class Files:
         """os.stat, os.lstat and os.access raise no audit event; an existence check is a read."""
         for name in ("stat", "lstat", "access"):
             setattr(os, name, _lookup(self, getattr(os, name), name != "lstat"))
-        accessor = getattr(pathlib, "_NormalAccessor", None)  # 3.10 took its own references
-        if accessor is not None:
-            accessor.stat = staticmethod(os.stat)
         getcwd = os.getcwd
 
         def observed_getcwd():
