@@ -247,6 +247,10 @@ func keyText(k Key) string {
 		return "the file " + k.Name()
 	case "dir":
 		return "the list of files in " + k.Name()
+	case "mode":
+		return "the permissions of " + k.Name()
+	case "time":
+		return "the time of " + k.Name()
 	case "env":
 		return "the environment variable " + k.Name()
 	case "module":

@@ -155,7 +155,7 @@ func (s *Session) start(ctx context.Context) error {
 		return err
 	}
 	s.engine, err = runner.New(runner.Config{
-		Store: s.store.state, Workspace: s.options.Workspace, File: s.options.File, Python: s.python, Seed: s.meta.Seed,
+		Store: s.store.state, Session: s.name, Workspace: s.options.Workspace, File: s.options.File, Python: s.python, Seed: s.meta.Seed,
 		Observe: s.options.Observe, Environ: s.options.Environ, Files: files,
 		OnFiles: func(files map[string]runner.FileRecord) error {
 			return s.store.state.PutSessionRecord(context.WithoutCancel(ctx), s.name, recordFiles, files)

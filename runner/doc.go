@@ -39,10 +39,13 @@
 //   - the object graph behind a name: by its digest, which covers all that pickling would, and the code, defaults and
 //     closures of functions, and the members of classes.
 //   - files: by audit events and wrapped stat calls; directories by their listing; modules of the workspace by the content
-//     of their files and of those they import; packages by the files that tell their version.
-//   - environment, working directory, random number generators, warnings, locale, options of numpy, pandas and
-//     matplotlib, attributes assigned to modules: as hidden variables. Where a read of one cannot be told, every node
-//     counts as its reader.
+//     of their files and of those they import; packages by the files that tell their version. A path is followed to what it
+//     leads to, and the symbolic links on the way are read; who uses an open handle or a memory map reads its file.
+//   - environment, working directory, random number generators, warnings, locale, time zone, limits, options of numpy,
+//     pandas and matplotlib: as hidden variables. Where a read of one cannot be told, every node counts as its reader.
+//   - attributes assigned to modules, and objects put into places of the interpreter (a signal handler, sys.stdout, a
+//     codec, a logger's handler): as one hidden variable that a new interpreter alone can take back. It is named by
+//     lineage, and whoever changes an object that is reached from there writes it.
 //
 // What a node changes is found by comparison: names by identity, values of what it read, and of all that overlaps with
 // what changed, by digest; files and hidden variables likewise. A value that cannot be named by content (a generator, a
@@ -65,7 +68,7 @@
 //
 // Clocks, entropy, the network, other processes and threads left running: the node is marked, and so is what rests on
 // it. Not seen and not marked: state inside native libraries that no pickle shows, files written by native code without
-// an audit event, modification times, and what a library's own functions do to module globals of that library.
+// an audit event, and what a library's own functions do to module globals of that library.
 //
 // # Failure
 //

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 // Config is what an Engine works with.
 type Config struct {
 	Store     *state.Store
+	Session   string      // tells apart what several sessions of a store leave when they are killed
 	Workspace string      // the folder the program runs in; absolute
 	File      string      // the program's own file, for __file__; "" when it has none
 	Python    Interpreter // see FindPython and Identify
@@ -37,7 +37,8 @@ type Engine struct {
 	kernel  *kernel
 	mirror  mirror
 	ledger  ledger
-	spool   string
+	spool   string // see journal.go
+	unsaved bool   // cfg.Files is not as OnFiles was given it last
 }
 
 // New returns an engine. No interpreter is started until one is needed.
@@ -98,10 +99,7 @@ func (e *Engine) dropKernel() {
 		e.kernel = nil
 	}
 	e.mirror = newMirror()
-	if e.spool != "" {
-		os.RemoveAll(e.spool)
-		e.spool = ""
-	}
+	e.dropSpool()
 }
 
 // need starts the kernel if it does not run.
@@ -113,9 +111,13 @@ func (e *Engine) need(ctx context.Context, w *walk) error {
 	if err != nil {
 		return err
 	}
-	e.spool, err = os.MkdirTemp("", "xstate-spool-")
-	if err != nil {
-		return fmt.Errorf("make a folder for values in transit: %w", err)
+	if err := e.recoverFiles(); err != nil {
+		return err
+	}
+	if e.spool == "" {
+		if err := e.makeSpool(); err != nil {
+			return fmt.Errorf("make a folder for values in transit: %w", err)
+		}
 	}
 	var environ []string
 	for _, name := range slices.Sorted(maps.Keys(e.environ)) {

@@ -84,6 +84,9 @@ func (w *walk) wanted(p *position, n *node) []string {
 	}
 	names = append(names, n.facts.Deletes...)
 	names = append(names, p.fragile(n)...)
+	if planted := p.get(modulesKey).info; planted != nil {
+		names = append(names, planted.Deps...)
+	}
 	if len(n.facts.Mutates)+len(n.facts.MutatesLater) > 0 {
 		names = append(names, w.softly(p, names)...)
 	}
@@ -291,8 +294,7 @@ func (x *execution) undo() error {
 
 // settle turns what was observed into a trace, stores it with the values it wrote, and moves the mirror along.
 func (x *execution) settle(ctx context.Context) (*state.StoredTrace, error) {
-	t := state.Trace{Code: x.node.code, Seconds: x.result.Seconds, At: time.Now().UTC(), Marks: slices.Clone(x.reply.Marks)}
-	slices.Sort(t.Marks)
+	t := state.Trace{Code: x.node.code, Seconds: x.result.Seconds, At: time.Now().UTC()}
 	writes, err := x.fileWrites()
 	if err != nil {
 		return nil, err
@@ -300,6 +302,7 @@ func (x *execution) settle(ctx context.Context) (*state.StoredTrace, error) {
 	if err := x.reads(&t, writes); err != nil {
 		return nil, err
 	}
+	t.Marks = slices.Sorted(slices.Values(x.reply.Marks))
 	t.Cites = x.reply.Cites
 	t.Layout = layoutOf(x.walk.units, x.node, t.Cites)
 	if t.Outputs, err = putOutputs(x.walk.e.cfg.Store, merge(x.outputs)); err != nil {
@@ -381,14 +384,16 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		}
 		found[namesKey] = p.get(namesKey).digest
 	}
-	for _, k := range x.reply.HiddenReads {
-		found[depgraph.Key(k)] = p.get(depgraph.Key(k)).digest
+	if !x.node.inert() {
+		found[modulesKey] = p.get(modulesKey).digest
+		for _, k := range x.reply.HiddenReads {
+			found[depgraph.Key(k)] = p.get(depgraph.Key(k)).digest
+		}
 	}
 	for _, name := range x.reply.EnvironReads {
 		k := depgraph.Key("env:" + name)
 		found[k] = p.get(k).digest
 	}
-	found[modulesKey] = p.get(modulesKey).digest
 	if x.reply.HadFigures {
 		found[figuresKey] = p.get(figuresKey).digest
 	}
@@ -400,6 +405,25 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 			d = p.get(k).digest
 		}
 		found[k] = d
+	}
+	for _, path := range x.reply.Files.Modes {
+		k := depgraph.Key("mode:" + w.e.world.short(path))
+		found[k] = p.get(k).digest
+	}
+	for _, path := range x.reply.Files.Times {
+		k := depgraph.Key("time:" + w.e.world.short(path))
+		found[k] = p.get(k).digest
+		if _, written := writes[k.Name()]; written || found[k] == digestWritten || w.e.world.onDisk(k.Name()) == digestDir {
+			x.reply.Marks = appendNew(x.reply.Marks, "clock")
+			delete(found, k)
+		}
+	}
+	if slices.Contains(x.reply.Marks, "subprocess") { // it may have read whatever the program wrote
+		for k, e := range p.keys {
+			if k.Space() == "file" {
+				found[k] = e.digest
+			}
+		}
 	}
 	for _, path := range x.reply.Imports.Files {
 		k := w.e.world.fileKey(path)
@@ -463,8 +487,12 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 	for name, fw := range files {
 		t.Writes = append(t.Writes, state.Access{Key: depgraph.Key("file:" + name), Digest: fw.after})
 	}
-	if len(x.reply.Modules) > 0 {
+	t.Writes = append(t.Writes, x.fileAttributes(files)...)
+	if x.reply.Pristine {
+		t.Writes = append(t.Writes, state.Access{Key: modulesKey})
+	} else if len(x.reply.Modules) > 0 {
 		t.Writes = append(t.Writes, state.Access{Key: modulesKey, Digest: lineage(t, modulesKey)})
+		t.Info[modulesKey] = state.ValueInfo{Deps: x.reply.Planted}
 	}
 	if x.reply.Figures {
 		t.Writes = append(t.Writes, state.Access{Key: figuresKey, Digest: lineage(t, figuresKey)})

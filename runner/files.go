@@ -1,11 +1,17 @@
 package runner
 
 import (
+	"bytes"
 	"fmt"
+	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"syscall"
+	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/state"
@@ -18,18 +24,26 @@ func (e *Engine) adoptEdits() error {
 		if now == r.Left {
 			continue
 		}
-		if now != state.Absent && now != digestDir && now != digestSpecial {
-			data, err := os.ReadFile(e.world.path(name))
-			if err == nil {
-				_, err = e.cfg.Store.PutBlob(data)
-			}
-			if err != nil {
-				return fmt.Errorf("keep %s as it was edited: %w", name, err)
-			}
+		if err := e.keepBase(name, now); err != nil {
+			return fmt.Errorf("keep %s as it was edited: %w", name, err)
 		}
-		e.cfg.Files[name] = FileRecord{Base: now, Left: now}
+		r = FileRecord{Base: now, Left: now}
+		r.Mode, r.Time = e.world.attributes(name)
+		e.cfg.Files[name] = r
 	}
 	return nil
+}
+
+// keepBase stores the content that a file has before the program writes it.
+func (e *Engine) keepBase(name string, now state.Digest) error {
+	if !stored(now) {
+		return nil
+	}
+	data, err := os.ReadFile(e.world.path(name))
+	if err == nil {
+		_, err = e.cfg.Store.PutBlob(data)
+	}
+	return err
 }
 
 // putFiles makes the files that the program writes what p has. Files it never wrote are not touched.
@@ -40,7 +54,7 @@ func (w *walk) putFiles(p *position) error {
 		for _, name := range names {
 			want := p.get(depgraph.Key("file:" + name))
 			if (want.digest == state.Absent) == gone {
-				if err := w.putFile(name, want); err != nil {
+				if err := w.putFile(p, name, want); err != nil {
 					return err
 				}
 			}
@@ -51,35 +65,64 @@ func (w *walk) putFiles(p *position) error {
 }
 
 // putFile puts one file in the state wanted, from the store, and records what it left.
-func (w *walk) putFile(name string, want entry) error {
+func (w *walk) putFile(p *position, name string, want entry) error {
 	e := w.e
-	r := e.cfg.Files[name]
-	if e.world.onDisk(name) == want.digest {
-		w.left(name, r, want.digest)
-		return nil
-	}
 	path := e.world.path(name)
-	if want.digest == state.Absent {
+	first := string(p.get(depgraph.Key("link:" + name)).digest)
+	now := e.world.onDisk(name)
+	if now != want.digest {
+		if err := e.announce(path); err != nil {
+			return fmt.Errorf("note that a file is put back: %w", err)
+		}
+	}
+	switch {
+	case want.digest == state.Absent:
 		err := os.Remove(path)
-		if err != nil && e.world.onDisk(name) == digestDir {
+		if err != nil && now == digestDir {
 			return nil // there is something in it that is not the program's: the directory stays
 		}
 		if err != nil && !os.IsNotExist(err) {
 			return fmt.Errorf("take back a file that the program wrote: %w", err)
 		}
-		w.left(name, r, state.Absent)
-		return nil
-	}
-	if want.digest == digestDir {
-		if err := os.MkdirAll(path, 0o755); err != nil {
+	case first != "" && first != name:
+		if err := relink(e.world.path(first), path); err != nil {
+			return fmt.Errorf("put back a link: %w", err)
+		}
+	case now == want.digest && (first != "" || !e.tied(name)):
+	case want.digest == digestDir:
+		if now != state.Absent {
+			_ = os.Remove(path)
+		}
+		if err := os.MkdirAll(path, 0o777); err != nil {
 			return fmt.Errorf("put back a directory: %w", err)
 		}
-		w.left(name, r, want.digest)
-		return nil
+	default:
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return fmt.Errorf("put back a file: %w", err)
+		}
+		if target, ok := strings.CutPrefix(string(want.digest), symlink); ok {
+			_ = os.Remove(path)
+			if err := os.Symlink(target, path); err != nil {
+				return fmt.Errorf("put back a symbolic link: %w", err)
+			}
+		} else if err := w.putContent(name, want); err != nil {
+			return err
+		}
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("put back a file: %w", err)
+	if stored(want.digest) || want.digest == digestDir {
+		if err := w.putMode(p, name); err != nil {
+			return fmt.Errorf("put back permissions: %w", err)
+		}
 	}
+	w.left(name, e.cfg.Files[name], want.digest)
+	return nil
+}
+
+// putContent makes a regular file of the content wanted: in place where the interpreter has it open, so that its handle
+// sees it; but not under a handle that only writes, for what is in its buffer may still come.
+func (w *walk) putContent(name string, want entry) error {
+	e := w.e
+	path := e.world.path(name)
 	ok, err := e.cfg.Store.BlobToFile(want.digest, path+".xstate-tmp")
 	if err != nil {
 		return fmt.Errorf("put back %s: %w", name, err)
@@ -91,26 +134,146 @@ func (w *walk) putFile(name string, want entry) error {
 		}
 		return w.lost(want.writer)
 	}
-	if info, err := os.Stat(path); err == nil {
-		_ = os.Chmod(path+".xstate-tmp", info.Mode().Perm())
+	if e.held(path) {
+		err = overwrite(path, path+".xstate-tmp")
+	} else {
+		err = os.Rename(path+".xstate-tmp", path)
 	}
-	if err := os.Rename(path+".xstate-tmp", path); err != nil {
+	if t := e.cfg.Files[name].Time; err == nil && want.writer < 0 && t != 0 {
+		err = os.Chtimes(path, time.Time{}, time.Unix(0, t))
+	}
+	if err != nil {
 		return fmt.Errorf("put back %s: %w", name, err)
 	}
-	w.left(name, r, want.digest)
 	return nil
+}
+
+// overwrite moves the content of a file into another one. A mapped file must not become empty meanwhile.
+func overwrite(path, from string) error {
+	defer os.Remove(from)
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer dst.Close()
+	n, err := io.Copy(dst, src)
+	if err == nil {
+		err = dst.Truncate(n)
+	}
+	return err
+}
+
+// held reports whether the interpreter has a file mapped, or open otherwise than for writing only.
+func (e *Engine) held(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || e.kernel == nil {
+		return false
+	}
+	proc := fmt.Sprintf("/proc/%d/", e.kernel.cmd.Process.Pid)
+	fds, _ := os.ReadDir(proc + "fd")
+	for _, fd := range fds {
+		if open, err := os.Stat(proc + "fd/" + fd.Name()); err != nil || !os.SameFile(info, open) {
+			continue
+		}
+		data, _ := os.ReadFile(proc + "fdinfo/" + fd.Name())
+		_, text, _ := strings.Cut(string(data), "flags:")
+		var flags int
+		if _, err := fmt.Sscanf(text, "%o", &flags); err == nil && flags&syscall.O_ACCMODE != syscall.O_WRONLY {
+			return true
+		}
+	}
+	maps, _ := os.ReadFile(proc + "maps")
+	return bytes.Contains(maps, []byte(" "+path+"\n"))
+}
+
+// putMode gives a file the permissions that it has at p.
+func (w *walk) putMode(p *position, name string) error {
+	info, err := os.Lstat(w.e.world.path(name))
+	if err != nil {
+		return err
+	}
+	want := usualMode(info.Mode())
+	r := w.e.cfg.Files[name]
+	if _, set := p.keys[depgraph.Key("mode:"+name)]; !set && r.Time == 0 && r.Base != state.Absent {
+		return nil // recorded before permissions were
+	}
+	if d := p.get(depgraph.Key("mode:" + name)).digest; d != state.Absent {
+		if _, err := fmt.Sscanf(string(d), "%o", &want); err != nil {
+			return err
+		}
+	}
+	if info.Mode().Perm() == want {
+		return nil
+	}
+	return os.Chmod(w.e.world.path(name), want)
+}
+
+// relink makes path a second name of the file first.
+func relink(first, path string) error {
+	a, err := os.Stat(first)
+	if err != nil {
+		return err
+	}
+	if b, err := os.Lstat(path); err == nil && os.SameFile(a, b) {
+		return nil
+	} else if err == nil {
+		_ = os.Remove(path)
+	}
+	return os.Link(first, path)
+}
+
+// tied reports whether a file is on disk one with another that the program writes.
+func (e *Engine) tied(name string) bool {
+	info, err := os.Lstat(e.world.path(name))
+	return err == nil && linked(info) && len(e.linkGroups()[name]) > 0
+}
+
+func linked(info os.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && info.Mode().IsRegular() && st.Nlink > 1
+}
+
+// linkGroups returns, of each file of the program's that is one with another, the name that comes first.
+func (e *Engine) linkGroups() map[string]string {
+	type inode struct{ dev, ino uint64 }
+	groups := map[inode][]string{}
+	for _, name := range slices.Sorted(maps.Keys(e.cfg.Files)) {
+		if info, err := os.Lstat(e.world.path(name)); err == nil && linked(info) {
+			st := info.Sys().(*syscall.Stat_t)
+			i := inode{uint64(st.Dev), st.Ino}
+			groups[i] = append(groups[i], name)
+		}
+	}
+	found := map[string]string{}
+	for _, names := range groups {
+		if len(names) > 1 {
+			for _, name := range names {
+				found[name] = names[0]
+			}
+		}
+	}
+	return found
 }
 
 // left notes what is on disk now.
 func (w *walk) left(name string, r FileRecord, d state.Digest) {
+	w.e.unsaved = w.e.unsaved || r.Left != d
 	r.Left = d
 	w.e.cfg.Files[name] = r
 }
 
 // settleFiles leaves the workspace as a fresh run would. Of a run that was stopped, files stay as the last node left them.
 func (w *walk) settleFiles(complete bool) error {
+	if err := w.e.recoverFiles(); err != nil { // of an interpreter that died
+		return err
+	}
 	if !complete {
-		return nil
+		return w.saveFiles()
 	}
 	for k, e := range w.pos.keys {
 		if k.Space() != "file" {
@@ -122,22 +285,23 @@ func (w *walk) settleFiles(complete bool) error {
 			}
 		}
 	}
-	return w.putFiles(w.pos)
+	if err := w.putFiles(w.pos); err != nil {
+		return err
+	}
+	return w.saveFiles()
 }
 
 // adopt begins to keep a record of a file that a reused result writes.
 func (w *walk) adopt(name string, now entry) error {
 	base := w.e.world.get(depgraph.Key("file:" + name))
-	if base != state.Absent && base != digestDir && base != now.digest {
-		data, err := os.ReadFile(w.e.world.path(name))
-		if err == nil {
-			_, err = w.e.cfg.Store.PutBlob(data)
-		}
-		if err != nil {
+	if base != now.digest {
+		if err := w.e.keepBase(name, base); err != nil {
 			return fmt.Errorf("keep %s as it was before the program: %w", name, err)
 		}
 	}
-	w.e.cfg.Files[name] = FileRecord{Base: base, Left: base}
+	r := FileRecord{Base: base, Left: base}
+	r.Mode, r.Time = w.e.world.attributes(name)
+	w.e.cfg.Files[name] = r
 	return nil
 }
 
@@ -157,31 +321,22 @@ func (w *walk) fileBefore(p *position, k depgraph.Key, path string, writes map[s
 }
 
 // fileWrite is a file the node wrote, with its content before and after.
-type fileWrite struct{ before, after state.Digest }
+type fileWrite struct {
+	before, after state.Digest
+	mode          state.Digest // before
+	time          int64        // before
+}
 
 // fileWrites stores the content of the files written, before (the first time) and after, and notes both in the
 // session's records. Names are as in keys.
 func (x *execution) fileWrites() (map[string]fileWrite, error) {
 	e := x.walk.e
 	found := map[string]fileWrite{}
-	for path, copied := range x.reply.Files.Writes {
+	for path, before := range x.reply.Files.Writes {
 		name := e.world.short(path)
-		fw := fileWrite{}
-		if copied != nil && *copied == "directory" {
-			fw.before = digestDir
-		} else if copied != nil {
-			ref, err := e.cfg.Store.PutBlobFile(*copied)
-			if err != nil {
-				return nil, err
-			}
-			fw.before = ref.Digest
-		}
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			if err := x.putContent(path, &fw.after); err != nil {
-				return nil, err
-			}
-		} else if err == nil && info.IsDir() {
-			fw.after = digestDir
+		fw, err := x.fileWrite(path, before)
+		if err != nil {
+			return nil, err
 		}
 		e.noteWrite(name, fw)
 		if _, asked := e.world.base[depgraph.Key("file:"+name)]; !asked {
@@ -189,19 +344,105 @@ func (x *execution) fileWrites() (map[string]fileWrite, error) {
 		}
 		found[name] = fw
 	}
-	if err := x.throughHandles(found); err != nil || len(found) == 0 || e.cfg.OnFiles == nil || x.walk.o.Discard {
-		return found, err
+	for path, mode := range x.reply.Files.Chmods {
+		name := e.world.short(path)
+		if _, known := e.cfg.Files[name]; known {
+			continue
+		}
+		now := e.world.onDisk(name)
+		if err := e.keepBase(name, now); err != nil {
+			return nil, err
+		}
+		r := FileRecord{Base: now, Left: now, Mode: e.modeBefore(path, mode)}
+		_, r.Time = e.world.attributes(name)
+		e.cfg.Files[name], e.unsaved = r, true
 	}
-	return found, e.cfg.OnFiles(e.cfg.Files)
+	if err := x.throughHandles(found); err != nil {
+		return nil, err
+	}
+	return found, x.walk.saveFiles()
+}
+
+func (x *execution) fileWrite(path string, before *fileBefore) (fileWrite, error) {
+	fw, err := x.walk.e.beforeWrite(path, before)
+	if err != nil {
+		return fw, err
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+		return fw, x.putContent(path, &fw.after)
+	}
+	fw.after = x.walk.e.world.onDisk(x.walk.e.world.short(path))
+	return fw, nil
+}
+
+// beforeWrite stores what was at a path before a node wrote there.
+func (e *Engine) beforeWrite(path string, before *fileBefore) (fileWrite, error) {
+	if before == nil {
+		return fileWrite{}, nil
+	}
+	fw := fileWrite{before: state.Digest(before.Copy), mode: e.modeBefore(path, before.Mode), time: before.Time}
+	if stored(fw.before) {
+		ref, err := e.cfg.Store.PutBlobFile(before.Copy)
+		if err != nil {
+			return fw, err
+		}
+		fw.before = ref.Digest
+	}
+	return fw, nil
+}
+
+func (e *Engine) modeBefore(path string, mode uint32) state.Digest {
+	kind := fs.FileMode(0)
+	if e.world.onDisk(e.world.short(path)) == digestDir {
+		kind = fs.ModeDir
+	}
+	return modeDigest(kind | fs.FileMode(mode))
+}
+
+// fileAttributes returns what else a node made of files: permissions, and which are one with another.
+func (x *execution) fileAttributes(files map[string]fileWrite) []state.Access {
+	e, p := x.walk.e, x.pos
+	names := map[string]bool{}
+	for name := range files {
+		names[name] = true
+	}
+	for path := range x.reply.Files.Chmods {
+		names[e.world.short(path)] = true
+	}
+	var found []state.Access
+	note := func(k depgraph.Key, now state.Digest) {
+		if p.get(k).digest != now {
+			found = append(found, state.Access{Key: k, Digest: now})
+		}
+	}
+	links := false
+	for name := range names {
+		mode, _ := e.world.attributes(name)
+		note(depgraph.Key("mode:"+name), mode)
+		info, err := os.Lstat(e.world.path(name))
+		links = links || err == nil && linked(info)
+	}
+	for k := range p.keys {
+		if k.Space() == "link" {
+			names[k.Name()], links = true, true
+		}
+	}
+	if links {
+		groups := e.linkGroups()
+		for name := range names {
+			note(depgraph.Key("link:"+name), state.Digest(groups[name]))
+		}
+	}
+	return found
 }
 
 func (e *Engine) noteWrite(name string, fw fileWrite) {
 	r, known := e.cfg.Files[name]
 	if !known {
-		r.Base = fw.before
+		r.Base, r.Mode, r.Time = fw.before, fw.mode, fw.time
 	}
 	r.Left = fw.after
-	e.cfg.Files[name] = r
+	e.cfg.Files[name], e.unsaved = r, true
 }
 
 // throughHandles adds the files that the program wrote before and that have changed without being opened: through a
@@ -217,7 +458,7 @@ func (x *execution) throughHandles(found map[string]fileWrite) error {
 		if now == fw.before || now == digestSpecial {
 			continue
 		}
-		if now != state.Absent && now != digestDir {
+		if stored(now) {
 			if err := x.putContent(e.world.path(name), &fw.after); err != nil {
 				return err
 			}

@@ -243,7 +243,9 @@ type (
 		Figures      bool                    `json:"figures"`
 		HadFigures   bool                    `json:"had_figures"`
 		Cites        []string                `json:"cites"`
-		Modules      []string                `json:"modules"` // modules whose attributes the node changed
+		Modules      []string                `json:"modules"`  // modules whose attributes the node changed; "process": see process.py
+		Pristine     bool                    `json:"pristine"` // and it left them as in a new interpreter
+		Planted      []string                `json:"planted"`  // names that what the program put into the interpreter may use
 	}
 	runWrite struct {
 		Name    string          `json:"name"`
@@ -261,10 +263,19 @@ type (
 		Files     []string            `json:"files"`
 	}
 	runFiles struct {
-		Reads    map[string]*string `json:"reads"`
-		Listings []string           `json:"listings"`
-		Writes   map[string]*string `json:"writes"`
-		Untraced bool               `json:"untraced"`
+		Reads    map[string]*string     `json:"reads"`
+		Listings []string               `json:"listings"`
+		Writes   map[string]*fileBefore `json:"writes"` // nil: nothing was there
+		Modes    []string               `json:"modes"`  // whose permissions were asked
+		Chmods   map[string]uint32      `json:"chmods"` // permissions before, of files that were given others
+		Times    []string               `json:"times"`  // whose times were asked
+		Untraced bool                   `json:"untraced"`
+	}
+	// fileBefore is what was at a path before a node wrote there.
+	fileBefore struct {
+		Copy string `json:"copy"` // where the content is; "directory", "special" or "symlink:TARGET" of what is no regular file
+		Mode uint32 `json:"mode"`
+		Time int64  `json:"time"` // of the last change, nanoseconds
 	}
 	runResult struct {
 		Ev      string    `json:"ev"`

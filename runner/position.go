@@ -51,21 +51,31 @@ func (p *position) get(k depgraph.Key) entry {
 		return e
 	}
 	switch k.Space() {
-	case "var", "conf", "cwd", "display":
+	case "var", "display", "link":
 		return entry{writer: -1}
 	case "names":
 		return entry{digest: state.DigestOf(fmt.Appendf(nil, "names %q", p.names())), writer: -1}
 	case "stat":
 		return p.presence(k.Name())
+	case "time":
+		if e, ok := p.keys[depgraph.Key("file:"+k.Name())]; ok {
+			return entry{digest: digestWritten, writer: e.writer, marks: e.marks}
+		}
 	case "dir":
 		return entry{digest: p.listing(k), writer: -1}
 	case "env":
 		if k == envAll {
-			return entry{digest: p.environment(), writer: -1}
+			return entry{digest: p.environment(p.base(envAll)), writer: -1}
+		}
+		if k == envChanged {
+			return entry{digest: p.environment(state.Absent), writer: -1}
 		}
 	}
 	return entry{digest: p.base(k), writer: -1}
 }
+
+// digestWritten is the time of a file that the program wrote: not the same in any two runs.
+const digestWritten state.Digest = "written"
 
 // pristine is what hidden state has before any node.
 func (p *position) pristine(k depgraph.Key) state.Digest { return p.base(k) }
@@ -73,9 +83,7 @@ func (p *position) pristine(k depgraph.Key) state.Digest { return p.base(k) }
 // presence is what a mere question whether a file is there depends on.
 func (p *position) presence(name string) entry {
 	e := p.get(depgraph.Key("file:" + name))
-	switch e.digest {
-	case state.Absent, digestDir, digestSpecial:
-	default:
+	if stored(e.digest) {
 		e.digest = "file"
 	}
 	return e
@@ -108,9 +116,9 @@ func (p *position) listing(dir depgraph.Key) state.Digest {
 	return p.base(depgraph.Key(b.String()))
 }
 
-// environment digests the changes that the program made to the environment; the base covers the rest.
-func (p *position) environment() state.Digest {
-	lines := []string{string(p.base(envAll))}
+// environment digests the changes that the program made to the environment; base covers the rest.
+func (p *position) environment(base state.Digest) state.Digest {
+	lines := []string{string(base)}
 	for k, e := range p.keys {
 		if k.Space() == "env" {
 			lines = append(lines, fmt.Sprintf("%s=%s", k.Name(), e.digest))
@@ -123,8 +131,11 @@ func (p *position) environment() state.Digest {
 // namesKey is read by whoever may look at which names there are.
 const namesKey depgraph.Key = "names:*"
 
-// envAll is read by whoever iterates over the environment.
-const envAll depgraph.Key = "env:*"
+// envAll is read by whoever iterates over the environment. envChanged, what the program changed of it, by child processes.
+const (
+	envAll     depgraph.Key = "env:*"
+	envChanged depgraph.Key = "env:+"
+)
 
 // names returns the names that have a value here, sorted.
 func (p *position) names() []string {
@@ -236,9 +247,9 @@ func (p *position) apply(i int, t *state.Trace) {
 		e := entry{digest: w.Digest, writer: i, took: t.Seconds}
 		if w.Key.Space() == "var" {
 			gone[w.Key.Name()] = true
-			if info, ok := t.Info[w.Key]; ok {
-				e.info = &info
-			}
+		}
+		if info, ok := t.Info[w.Key]; ok {
+			e.info = &info
 		}
 		p.keys[w.Key] = e
 	}

@@ -48,6 +48,9 @@ func (n *node) id() string {
 	return fmt.Sprintf("%s#%d", n.unit.ID, n.at+1)
 }
 
+// inert reports whether executing the node only makes a function: nothing of the interpreter's state can matter to it.
+func (n *node) inert() bool { return n.facts.Kind == depgraph.KindDef && len(n.facts.Uses) == 0 }
+
 // filename is what tracebacks call the block.
 func (u *unit) filename() string { return "<" + string(u.ID) + ">" }
 

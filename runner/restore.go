@@ -426,7 +426,10 @@ func (w *walk) hidden(ctx context.Context, p *position) error {
 			}
 		}
 		if _, err := w.e.kernel.request(ctx, req, body, nil, nil); err != nil {
-			return err
+			if errors.Is(err, errKernelDied) || ctx.Err() != nil {
+				return err
+			}
+			return fmt.Errorf("%s %w: %w", k, errStuck, err) // a limit that can only be lowered
 		}
 		m.hidden[k] = entry{digest: want}
 	}

@@ -102,6 +102,9 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (*Outcom
 		w.ipython = w.ipython || b.Dialect == depgraph.IPython
 	}
 	e.world.begin()
+	if err := e.recoverFiles(); err != nil {
+		return nil, err
+	}
 	if err := e.adoptEdits(); err != nil {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ type look map[string]looked
 
 type looked struct {
 	size, mtime int64
+	mode        uint32
 	copy        string // where its content is, "" when it is too large
 }
 
@@ -56,7 +57,7 @@ func (e *Engine) look(keep string) look {
 		if len(found) == scanFiles {
 			return fs.SkipAll
 		}
-		f := looked{size: info.Size(), mtime: info.ModTime().UnixNano()}
+		f := looked{size: info.Size(), mtime: info.ModTime().UnixNano(), mode: uint32(info.Mode().Perm())}
 		if keep != "" && f.size <= scanBytes {
 			if data, err := os.ReadFile(path); err == nil {
 				f.copy = filepath.Join(keep, "before-look-"+hexName(path))
@@ -83,7 +84,7 @@ func (x *execution) addUntraced() {
 	}
 	now := x.walk.e.look("")
 	if x.reply.Files.Writes == nil {
-		x.reply.Files.Writes = map[string]*string{}
+		x.reply.Files.Writes = map[string]*fileBefore{}
 	}
 	for path, f := range now {
 		was, existed := x.looked[path]
@@ -113,7 +114,7 @@ func (x *execution) addWrite(path string, was looked, existed bool) {
 	case !existed:
 		x.reply.Files.Writes[path] = nil
 	case was.copy != "":
-		x.reply.Files.Writes[path] = &was.copy
+		x.reply.Files.Writes[path] = &fileBefore{Copy: was.copy, Mode: was.mode, Time: was.mtime}
 	default:
 		x.reply.Marks = appendNew(x.reply.Marks, "file changed unseen")
 	}

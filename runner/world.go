@@ -38,6 +38,8 @@ type world struct {
 type FileRecord struct {
 	Base state.Digest `cbor:"base,omitempty"` // Absent: there was none. The content is the blob of that digest
 	Left state.Digest `cbor:"left,omitempty"` // what the last run left on disk
+	Mode state.Digest `cbor:"mode,omitempty"` // of the base, see modeDigest
+	Time int64        `cbor:"time,omitempty"` // of the base: of its last change, nanoseconds
 }
 
 // fileMemo is the digest that a file had when it had this size, time and inode.
@@ -52,7 +54,13 @@ type fileMemo struct {
 const (
 	digestDir     state.Digest = "directory"
 	digestSpecial state.Digest = "special"
+	symlink                    = "symlink:" // what follows is where it leads
 )
+
+// stored reports whether a digest is that of a regular file, whose content is a blob.
+func stored(d state.Digest) bool {
+	return d != state.Absent && d != digestDir && d != digestSpecial && !strings.HasPrefix(string(d), symlink)
+}
 
 func newWorld(cfg Config, workspace string, environ map[string]string, records map[string]FileRecord) *world {
 	return &world{store: cfg.Store, seed: state.DigestOf(fmt.Appendf(nil, "seed %d", cfg.Seed)), workspace: workspace, environ: environ, records: records,
@@ -98,6 +106,18 @@ func (w *world) lookup(k depgraph.Key) state.Digest {
 			return r.Base
 		}
 		return now
+	case "mode":
+		if r, ok := w.records[k.Name()]; ok {
+			return r.Mode
+		}
+		mode, _ := w.attributes(k.Name())
+		return mode
+	case "time":
+		r := w.records[k.Name()]
+		if r.Time == 0 {
+			_, r.Time = w.attributes(k.Name())
+		}
+		return state.DigestOf(fmt.Appendf(nil, "time %d", r.Time))
 	case "dir":
 		return w.listing(k.Name())
 	case "env":
@@ -106,16 +126,60 @@ func (w *world) lookup(k depgraph.Key) state.Digest {
 		return w.version(k)
 	case "rng":
 		return w.seed
+	case "conf":
+		switch k.Name() { // what the interpreter begins with depends on the environment
+		case "time-zone":
+			return w.variables("TZ")
+		case "locale":
+			return w.variables("LC_ALL", "LC_CTYPE", "LANG")
+		}
 	}
 	return state.Absent
 }
 
+// attributes returns the permissions of a file, and when it was changed last.
+func (w *world) attributes(name string) (mode state.Digest, time int64) {
+	info, err := os.Lstat(w.path(name))
+	if err != nil {
+		return state.Absent, 0
+	}
+	return modeDigest(info.Mode()), info.ModTime().UnixNano()
+}
+
+// modeDigest is Absent for the permissions that a new file or directory gets.
+func modeDigest(m fs.FileMode) state.Digest {
+	if m&fs.ModeSymlink != 0 || m.Perm() == usualMode(m) {
+		return state.Absent
+	}
+	return state.Digest(fmt.Sprintf("%#o", m.Perm()))
+}
+
+func usualMode(m fs.FileMode) fs.FileMode {
+	if m.IsDir() {
+		return 0o777 &^ umask
+	}
+	return 0o666 &^ umask
+}
+
+var umask = func() fs.FileMode {
+	m := syscall.Umask(0o77)
+	syscall.Umask(m)
+	return fs.FileMode(m)
+}()
+
 // onDisk returns the digest of a file as it is now.
 func (w *world) onDisk(name string) state.Digest {
 	path := w.path(name)
-	info, err := os.Stat(path)
+	info, err := os.Lstat(path)
 	if err != nil {
 		return state.Absent
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		target, err := os.Readlink(path)
+		if err != nil {
+			return state.Absent
+		}
+		return state.Digest(symlink + target)
 	}
 	if info.IsDir() {
 		return digestDir
@@ -223,6 +287,20 @@ func (w *world) variable(name string) state.Digest {
 	return environDigest(v)
 }
 
+// variables digests several variables, absent where none is set.
+func (w *world) variables(names ...string) state.Digest {
+	text := ""
+	for _, name := range names {
+		if v, ok := w.environ[name]; ok {
+			text += fmt.Sprintf("%s=%q\n", name, v)
+		}
+	}
+	if text == "" {
+		return state.Absent
+	}
+	return state.DigestOf([]byte(text))
+}
+
 func environDigest(value string) state.Digest {
 	return state.DigestOf(fmt.Appendf(nil, "env %s", value))
 }
@@ -235,7 +313,11 @@ func (w *world) version(k depgraph.Key) state.Digest {
 	}
 	var b strings.Builder
 	for p := range strings.SplitSeq(paths, "\n") {
-		fmt.Fprintf(&b, "%s %s\n", filepath.Base(p), w.onDisk(p))
+		real, err := filepath.EvalSymlinks(p)
+		if err != nil {
+			real = p
+		}
+		fmt.Fprintf(&b, "%s %s\n", filepath.Base(p), w.onDisk(real))
 	}
 	return state.DigestOf([]byte(b.String()))
 }

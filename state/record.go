@@ -16,6 +16,7 @@ func (s *Store) PutSessionRecord(ctx context.Context, session, key string, value
 	if err != nil {
 		return invalid(fmt.Sprintf("record %q: %v", key, err))
 	}
+	s.results.flush() // so that a crash from here on loses no blob that the record names
 	return s.update(ctx, func(tx *bbolt.Tx) error {
 		l, err := s.lineage(tx, session, 0)
 		if err != nil {

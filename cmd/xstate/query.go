@@ -209,6 +209,7 @@ func (a *app) printBlockView(b *xstate.BlockView) {
 			switch {
 			case r.Digest == "" && r.Key.Space() == "var":
 				builtins = appendNew(builtins, r.Key.Name())
+			case r.By == "" && r.Key.Space() == "conf": // as the interpreter begins
 			case r.Digest != "" || plain(r.Key):
 				rows = append(rows, []string{"  reads", string(r.Key), valueOr(r.Value, r.Digest), fromText(r)})
 			}
@@ -238,7 +239,7 @@ func appendNew(list []string, x string) []string {
 // most nodes read and no node sets.
 func plain(k xstate.Key) bool {
 	switch k.Space() {
-	case "file", "dir", "stat", "env", "module":
+	case "file", "dir", "stat", "mode", "time", "env", "module":
 		return true
 	}
 	return false

@@ -568,10 +568,14 @@ class _Walk:
             if not self.mark(o):
                 self.own(o)
             return True
+        if isinstance(o, np.memmap) and o._mmap is not None:
+            raise Opaque("a memory map")
         if t is not np.ndarray:
             return False
         if self.mark(o):
             return True
+        if _of_map(o):
+            raise Opaque("a memory map")
         self.own(o)
         self.put(b"A")
         self.shares(o, self.seen[id(o)])
@@ -744,6 +748,13 @@ class _Deep:
 
     def __init__(self, value):
         self.value = value
+
+
+def _of_map(a):
+    """Reports whether an array's memory is that of a file: others may write to it."""
+    while a is not None and type(a).__name__ != "mmap":
+        a = a.obj if isinstance(a, memoryview) else getattr(a, "base", None)
+    return a is not None
 
 
 def memory_of(a):

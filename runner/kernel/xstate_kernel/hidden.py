@@ -4,6 +4,8 @@ Each variable has a key, a way to read it as plain data, a way to put it back, a
 "as in a fresh interpreter" (digest absent). Some say precisely when a node read them, by an instrumented accessor;
 for the others every node counts as a reader, which is sound and only matters when a program changes them.
 """
+import _socket
+import csv
 import decimal
 import gc
 import hashlib
@@ -12,7 +14,9 @@ import marshal
 import os
 import pickle
 import random
+import resource
 import sys
+import time
 import warnings
 
 
@@ -32,6 +36,7 @@ class Variable:
         self.known = False
         self.start = None   # digest when the node began
         self.fresh = False  # seeded by the node before it drew anything
+        self.unseeded = False  # seeded by the node from the operating system
 
     def digest(self, value):
         try:
@@ -51,7 +56,6 @@ class Hidden:
             Variable("rng:random", random.getstate, random.setstate),
             Variable("rng:numpy", _numpy_state, _set_numpy_state, lambda: "numpy.random" in sys.modules),
             Variable("conf:matplotlib", _mpl_get, _mpl_put, lambda: "matplotlib" in sys.modules and hasattr(sys.modules["matplotlib"], "rcParams")),
-            Variable("conf:pandas", _pandas_get, _pandas_put, lambda: "pandas._config.config" in sys.modules),
             Variable("conf:numpy", _numpy_get, _numpy_put, lambda: hasattr(sys.modules.get("numpy"), "set_printoptions")),
             Variable("conf:warnings", _warnings_get, _warnings_put),
             Variable("conf:decimal", _decimal_get, _decimal_put),
@@ -61,10 +65,20 @@ class Hidden:
             Variable("conf:argv", lambda: list(sys.argv), _set_argv),
             Variable("conf:gc", lambda: (gc.isenabled(), gc.get_threshold()), _set_gc),
             Variable("conf:umask", _umask, os.umask),
+            Variable("conf:time-zone", _zone, _set_zone),
+            Variable("conf:rlimits", lambda: [resource.getrlimit(r) for r in _RLIMITS], _set_rlimits),
+            Variable("conf:socket", _socket.getdefaulttimeout, _socket.setdefaulttimeout),
+            Variable("conf:csv", _csv_get, _csv_put),
+            Variable("conf:mimetypes", _mimetypes_get, _mimetypes_put, lambda: "mimetypes" in sys.modules),
             Variable("cwd", os.getcwd, os.chdir),
         ]
+        for group in _PANDAS:
+            self.variables.append(_pandas_variable(group))
+        if hasattr(sys, "set_int_max_str_digits"):
+            self.variables.append(Variable("conf:int-digits", sys.get_int_max_str_digits, sys.set_int_max_str_digits))
+        _watch_zone()
         self.by_key = {v.key: v for v in self.variables}
-        for key in ("rng:random", "rng:numpy", "conf:matplotlib", "conf:pandas"):
+        for key in ("rng:random", "rng:numpy", "conf:matplotlib"):
             self.by_key[key].precise = True
         random.seed(seed)
         _watch_seed(random, self.by_key["rng:random"])
@@ -98,8 +112,7 @@ class Hidden:
         if not v.loaded():
             if blob is None:
                 return
-            __import__({"rng:numpy": "numpy.random", "conf:matplotlib": "matplotlib", "conf:pandas": "pandas",
-                        "conf:numpy": "numpy"}.get(key, "sys"))
+            __import__({"rng:numpy": "numpy.random", "conf:matplotlib": "matplotlib", "conf:numpy": "numpy"}.get(key, "pandas" if "pandas" in key else "sys"))
         if not v.known:
             self.snapshot()
         v.put(v.pristine[1] if blob is None else pickle.loads(blob))
@@ -138,7 +151,7 @@ class Importing:
             self._begin("conf:matplotlib")
             _watch_item(sys.modules[name].RcParams, self._hidden.by_key["conf:matplotlib"])
         else:
-            _watch_option(sys.modules[name], self._hidden.by_key["conf:pandas"])
+            _watch_options(sys.modules[name], {g: self._hidden.by_key["conf:pandas." + g] for g in _PANDAS})
 
     def _begin(self, key):
         """Takes the value as it is when the package was just loaded for the pristine one."""
@@ -169,8 +182,10 @@ def _watch_seed(module, variable):
     seed = module.seed
 
     def wrapper(*args, **kwargs):
+        given = any(a is not None for a in (*args[:1], *kwargs.values()))
         if variable.start is not None and variable.digest(variable.get()) == variable.start:
-            variable.fresh = bool(args or kwargs)
+            variable.fresh = True
+        variable.unseeded = not given
         return seed(*args, **kwargs)
 
     wrapper.__name__ = wrapper.__qualname__ = "seed"
@@ -197,24 +212,36 @@ def _watch_item(cls, variable):
         cls._get = _get
 
 
-def _watch_option(module, variable):
-    for name in ("_get_option", "get_option"):
-        f = getattr(module, name, None)
-        if isinstance(f, type(_watch_option)):
-            _watch_function(module, name, f, variable)
-        elif hasattr(f, "__func__"):  # pandas 2 wraps it in a callable object
-            f.__func__ = module._get_option
+_PANDAS = ("compute", "display", "future", "io", "mode", "plotting", "styler")  # groups of options
 
 
-def _watch_function(module, name, f, variable):
-    def wrapper(*args, **kwargs):
-        variable.touched = True
-        return f(*args, **kwargs)
+class _Options(dict):
+    """The options of pandas, by which it and the program look them up."""
 
-    wrapper.__dict__.update(f.__dict__)
-    for attribute in ("__name__", "__qualname__", "__module__", "__doc__"):
-        setattr(wrapper, attribute, getattr(f, attribute))
-    setattr(module, name, wrapper)
+    variables = {}
+
+    def __getitem__(self, key):
+        if key in self.variables:
+            self.variables[key].touched = True
+        return dict.__getitem__(self, key)
+
+
+def _watch_options(module, variables):
+    _Options.variables = variables
+    module._global_config = _Options(module._global_config)
+    options = getattr(module, "options", None)
+    if isinstance(getattr(options, "__dict__", {}).get("d"), dict):
+        object.__setattr__(options, "d", module._global_config)
+
+
+def _pandas_variable(group):
+    def config():
+        return sys.modules["pandas._config.config"]._global_config
+
+    v = Variable("conf:pandas." + group, lambda: _plain(dict.get(config(), group, {})), lambda value: _put_options(dict.get(config(), group, {}), value),
+                 lambda: "pandas._config.config" in sys.modules)
+    v.precise = True
+    return v
 
 
 def _numpy_state():
@@ -238,22 +265,16 @@ def _mpl_put(value):
     dict.update(sys.modules["matplotlib"].rcParams, value)
 
 
-def _pandas_get():
-    return _plain(sys.modules["pandas._config.config"]._global_config)
-
-
 def _plain(tree):
     return {k: _plain(v) if isinstance(v, dict) else v for k, v in tree.items()}
 
 
-def _pandas_put(value):
-    def put(tree, plain):
-        for k, v in plain.items():
-            if isinstance(v, dict) and isinstance(tree.get(k), dict):
-                put(tree[k], v)
-            else:
-                tree[k] = v
-    put(sys.modules["pandas._config.config"]._global_config, value)
+def _put_options(tree, plain):
+    for k, v in plain.items():
+        if isinstance(v, dict) and isinstance(tree.get(k), dict):
+            _put_options(tree[k], v)
+        else:
+            tree[k] = v
 
 
 def _numpy_get():
@@ -323,6 +344,77 @@ def _umask():
     mask = os.umask(0o77)
     os.umask(mask)
     return mask
+
+
+def _watch_zone():
+    """time.tzset takes the time zone from the environment; what it took is not to be asked for later."""
+    global _taken
+    tzset = time.tzset
+    _taken = _zone_variable()
+
+    def wrapper():
+        global _taken
+        tzset()
+        _taken = _zone_variable()
+
+    wrapper.__name__ = wrapper.__qualname__ = "tzset"
+    wrapper.__module__ = "time"
+    time.tzset = wrapper
+
+
+def _zone_variable():
+    return os.environ._data.get(b"TZ")
+
+
+def _zone():
+    return _taken, _zone_variable()  # the variable alone counts, too: C's mktime and strftime look at it
+
+
+def _set_zone(value):
+    for zone, then in zip(value, (time.tzset, lambda: None)):
+        if zone is None:
+            os.environ.pop("TZ", None)
+        else:
+            os.environ["TZ"] = os.fsdecode(zone)
+        then()
+
+
+_RLIMITS = sorted({getattr(resource, n) for n in dir(resource) if n.startswith("RLIMIT_")})
+
+
+def _set_rlimits(value):
+    for r, limits in zip(_RLIMITS, value):
+        if resource.getrlimit(r) != tuple(limits):
+            resource.setrlimit(r, tuple(limits))
+
+
+_DIALECT = ("delimiter", "doublequote", "escapechar", "lineterminator", "quotechar", "quoting", "skipinitialspace", "strict")
+
+
+def _csv_get():
+    return csv.field_size_limit(), [(n, [getattr(csv.get_dialect(n), a) for a in _DIALECT]) for n in sorted(csv.list_dialects())]
+
+
+def _csv_put(value):
+    csv.field_size_limit(value[0])
+    for n in csv.list_dialects():
+        csv.unregister_dialect(n)
+    for n, attributes in value[1]:
+        csv.register_dialect(n, **dict(zip(_DIALECT, attributes)))
+
+
+def _mimetypes_get():
+    m = sys.modules["mimetypes"]
+    if not m.inited:
+        m.init()
+    return [dict(d) for d in (*m._db.types_map, *m._db.types_map_inv, m._db.encodings_map, m._db.suffix_map)]
+
+
+def _mimetypes_put(value):
+    m = sys.modules["mimetypes"]
+    for d, kept in zip((*m._db.types_map, *m._db.types_map_inv, m._db.encodings_map, m._db.suffix_map), value):
+        d.clear()
+        d.update(kept)
 
 
 def _set_sys_path(value):

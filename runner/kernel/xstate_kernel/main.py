@@ -23,6 +23,7 @@ _INLINE = 32 << 10  # bytes of a stored group that travel in the frame; more goe
 _COROUTINE = 0x80  # code flag, see inspect.CO_COROUTINE
 _NESTS = re.compile(r"\b(def|lambda|class|for)\b")  # what may hold a code object of its own
 _NEUTRAL = frozenset(("run", "store", "compile", "sources"))  # requests that leave hidden state as the last node did
+_UNPICKLED = re.compile(r"Can't get attribute '(\w+)' on <module '__main__'")
 _GONE = object()
 
 
@@ -46,23 +47,24 @@ class Kernel:
             builtins.display = self.display
         sys.argv = [options.get("file") or ""]  # before hidden state is first looked at
         sys.path.insert(0, options["folder"])
+        sys.pycache_prefix = os.path.join(options["store"], "pycache")  # a listing must not tell what was imported before
         os.chdir(options["folder"])
+        signal.signal(signal.SIGINT, self.interrupted)
         self.workspace = origin.Workspace()
         self.names = observe.names(self.ns, options.get("observe") != "static")
         self.printer = fingerprint.Fingerprinter(self.ns, self.workspace)
         self.groups = groups.Groups()
-        self.modules = modules.Modules(self.ns, self.printer, self.workspace)
+        self.modules = modules.Modules(self.ns, self.printer, self.workspace, self.groups)
         self.held = {}    # name → value when the node began, unless it may matter to the node that a value goes
         self.kept = []    # values that are no longer bound, and whose going would be noticed
         self.parked = {}  # joint digest → ({name: value}, {name: Fingerprint})
         self.spool = options["spool"]
         self.hidden = hidden.Hidden(options["seed"])
         self.state = self.hidden.snapshot()  # of the hidden variables; None: not known
-        self.files = observe.Files(self.spool, options["store"], self.code_run)
+        self.files = observe.Files(self.spool, options["store"], options["folder"], self.code_run)
         self.own = (None, None)  # code objects of the node under way
         self.loop = None
         self.old_classes = {}  # digest → the class object that instances may be of
-        signal.signal(signal.SIGINT, self.interrupted)
 
     def interrupted(self, *_):
         if self.executing:
@@ -221,7 +223,7 @@ class Kernel:
         self.held = {} if self.fragile() else dict(self.ns)
         before, self.state = self.state or self.hidden.snapshot(), None
         for v in self.hidden.variables:
-            v.touched, v.fresh = False, False
+            v.touched, v.fresh, v.unseeded = False, False, False
             v.start = v.digest(before[v.key][1]) if v.key in before else None
         filters = list(warnings.filters) if request.get("library_import") else None
         environ = dict(os.environ._data)
@@ -236,9 +238,12 @@ class Kernel:
         else:
             error = None
         self.modules.begin(self.codes(request, code, tail))
+        placed = self.modules.process.names()
+        request["uses"] = sorted(placed.union(request["uses"]))
+        held = self.files.held({fp.opaque for fp in self.groups.prints.values() if fp.opaque})
         self.names.begin(request["uses"], self.deps)
         self.recorder.begin(request["node"])
-        self.files.begin()
+        self.files.begin(held)
         began, cpu = time.perf_counter(), time.process_time()
         if error is None:
             error = self.execute(code, tail, request, name)
@@ -248,21 +253,34 @@ class Kernel:
         seconds = time.perf_counter() - began
         self.files.end()
         reads, imports = self.names.end()
+        reads |= self.files.names
         self.channel.send({"ev": "result", "node": request["node"], "seconds": seconds, "cpu": time.process_time() - cpu, "error": error})
         if filters is not None:
             hidden.library_import(filters)
         certain, maybe = self.stored(request, code, tail)
         reads |= {n for n in maybe - certain if n in start and id(self.ns.get(n, _GONE)) == start[n]}
+        opaque = {self.groups.prints[n].opaque for n in reads if n in self.groups.prints and self.groups.prints[n].opaque}
+        if opaque:
+            self.files.hold(held | self.files.held(opaque))
+        planted = self.modules.process.changed({n for n, i in start.items() if id(self.ns.get(n, _GONE)) != i})
+        if planted:
+            reads |= self.modules.process.sharing()
+        if self.modules.process.traced:  # what a trace function does raises no event
+            reads |= {n for n in self.reach(placed | self.modules.process.names()) if n in start}
         reply = self.settle(start, reads & start.keys(), certain, error)
         self.held = {}
         reply["absent"] = sorted(n for n in reads if n not in start and n not in _SPECIAL)
         reply["hidden"], reply["hidden_reads"] = self.hidden_changes(before, reads, figures)
-        reply["modules"] = self.modules.changed()
+        reply["modules"] = self.modules.changed() + ["process"] * planted
+        reply["pristine"] = bool(reply["modules"]) and self.modules.pristine()
+        reply["planted"] = sorted(n for n in self.reach(self.modules.process.names()) if n in self.ns)
         reply["imports"] = self.imported(imports | set(request.get("imports") or ()), reads)
+        codes = list(self.codes({**request, "uses": reads}, code, tail))
+        self.files.times_asked(codes)
         reply["files"] = self.file_changes()
         reply["environ"] = _environ_changes(environ, os.environ._data)
         reply["environ_reads"] = sorted(self.files.environ)
-        marks = self.files.marks | origin.volatile(self.codes({**request, "uses": reads}, code, tail), self.ns)
+        marks = self.files.marks | {"entropy" for v in self.hidden.variables if v.unseeded} | origin.volatile(codes, self.ns)
         if set(sys._current_frames()) - threads:
             marks.add("thread")
         reply["marks"] = sorted(marks)
@@ -295,6 +313,7 @@ class Kernel:
         self.executing = True
         try:
             try:
+                self.modules.process.resume()
                 self.evaluate(code)
                 value = self.evaluate(tail) if tail is not None else None
                 if value is not None and not request.get("quiet"):
@@ -302,6 +321,7 @@ class Kernel:
                 if request.get("last"):
                     display.flush_figures(self.recorder)
             finally:
+                self.modules.process.suspend()
                 self.executing = False
         except SystemExit as e:
             return self.error(e, name)
@@ -344,6 +364,9 @@ class Kernel:
                  "frames": sorted(set(streams.PLACE.findall("\n".join(frames))))}
         if isinstance(e, NameError):
             found["name"] = getattr(e, "name", None)
+        elif isinstance(e, AttributeError):
+            unpickled = _UNPICKLED.match(message)
+            found["name"] = unpickled and unpickled.group(1)
         return found
 
     # what is seen after a node
@@ -518,7 +541,7 @@ class Kernel:
             elif v.key == "cwd":
                 if self.files.cwd_read or was != now:
                     read.append(v.key)
-            elif v.touched or not v.precise:
+            elif v.touched or not v.precise or was != now:
                 read.append(v.key)
         return changed, read
 
@@ -569,8 +592,8 @@ class Kernel:
 
     def file_changes(self):
         f = self.files
-        return {"reads": {p: k for p, k in sorted(f.reads.items())}, "listings": sorted(f.listings),
-                "writes": {p: before for p, before in sorted(f.writes.items())}, "untraced": f.untraced}
+        return {"reads": f.reads, "listings": sorted(f.listings), "writes": f.writes, "modes": sorted(f.modes), "chmods": f.chmods,
+                "times": sorted(f.times), "untraced": f.untraced}
 
 
 class _Spill(io.RawIOBase):

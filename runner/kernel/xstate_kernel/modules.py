@@ -6,11 +6,12 @@ them by lineage, counts every later node as their reader, and gets back to befor
 import sys
 import types
 
-from . import fingerprint, origin
+from . import fingerprint, origin, process
 
 _STORES = frozenset(("STORE_ATTR", "DELETE_ATTR"))
 _SETTERS = frozenset(("setattr", "delattr", "patch", "monkeypatch", "reload", "__dict__", "vars"))
 _stores = {}
+_GONE = object()
 
 
 def may_assign(code):
@@ -27,9 +28,12 @@ def may_assign(code):
 class Modules:
     """The attributes of modules as they were when a node began."""
 
-    def __init__(self, namespace, printer, workspace):
+    def __init__(self, namespace, printer, workspace, groups):
         self._namespace, self._printer, self._workspace = namespace, printer, workspace
-        self._before, self._data, self._logging = {}, {}, None
+        self._before, self._data = {}, {}
+        self._originals = {}  # module and name → what was there before the program put something else there
+        self._changed = set()  # modules of the workspace that are not as they were loaded
+        self.process = process.Process(printer, groups)
 
     def begin(self, codes):
         self._before = {}
@@ -43,7 +47,7 @@ class Modules:
                         if isinstance(inner, types.ModuleType):
                             self._take(inner)
         self._data = {name: self._digest(module) for name, module in self._workspace.loaded()}
-        self._logging = _logging()
+        self.process.begin()
 
     def _take(self, module):
         self._before[module.__name__] = (module, dict(vars(module)))
@@ -64,23 +68,22 @@ class Modules:
                 value = after.get(k)
                 if before.get(k) is not value and not isinstance(value, types.ModuleType) and not k.startswith("__"):
                     found.add(name)
+                    self._put(name, k, before.get(k, _GONE), value)
         for name, module in self._workspace.loaded():
             if name in self._data and self._data[name] != self._digest(module):
                 found.add(name)
-        if _logging() != self._logging:
-            found.add("logging")
+                self._changed.add(name)
         return sorted(found)
 
+    def _put(self, name, k, before, value):
+        place = ("attribute", name, k)
+        if self._originals.setdefault(place, before) is value:
+            del self._originals[place]
+            self.process.attributes.pop(place, None)
+        else:
+            self.process.attributes[place] = value
 
-def _logging():
-    """The loggers that are not as logging makes them."""
-    logging = sys.modules.get("logging")
-    if logging is None:
-        return None
-    loggers = [logging.root] + [x for x in logging.root.manager.loggerDict.values() if isinstance(x, logging.Logger)]
-    found = [logging.root.manager.disable]
-    for x in loggers:
-        handlers = [(id(h), h.level, id(h.formatter), len(h.filters)) for h in x.handlers if type(h).__name__ != "NullHandler"]
-        if x.level not in (0, 30) or handlers or x.filters or x.disabled or not x.propagate:
-            found.append((x.name, x.level, handlers, len(x.filters), x.disabled, x.propagate))
-    return sorted(map(repr, found)) if len(found) > 1 or found[0] else None
+    def pristine(self):
+        """Reports whether everything is as in a new interpreter."""
+        return not self._originals and not self._changed and not self.process.planted()
+

@@ -11,9 +11,12 @@ import dis
 import os
 import pathlib
 import random
+import stat
 import sys
 import threading
+import time
 import types
+from json import dumps
 
 from . import origin
 
@@ -141,36 +144,57 @@ def names(namespace, exact=True):
 class Files:
     """What a node does to files; also the other audit events that leave the namespace."""
 
-    def __init__(self, spool, store, on_code):
+    def __init__(self, spool, store, folder, on_code):
         self._spool = spool      # where copies of files go, before they are first written
         self._ignored = os.path.realpath(store) + os.sep
+        self._folder = os.path.realpath(folder) + os.sep
         self._on_code = on_code  # called with each code object that is executed at run time
         self._thread = None
         self._count = 0
+        self._known = set()      # every path that the program read or wrote
+        self._wrote = set()      # and those that it wrote
+        self._journal = os.open(os.path.join(spool, "writing"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self.active = False
         self.reset()
         self._wrap_lookups()
+        self._wrap_listings()
+        self._wrap_clocks()
+        accessor = getattr(pathlib, "_NormalAccessor", None)  # 3.10 took its own references
+        if accessor is not None:
+            for name in ("stat", "getcwd", "listdir", "scandir"):
+                setattr(accessor, name, staticmethod(getattr(os, name)))
         sys.addaudithook(self._audit)
 
     def reset(self):
-        self.reads = {}      # absolute path → None
-        self.writes = {}     # absolute path → (existed before, copy or None)
+        self.reads = {}      # absolute path → None, or "presence" where only that was asked
+        self.writes = {}     # absolute path → what was there before, see _before; None: nothing
+        self.modes = set()   # paths whose permissions were asked
+        self.chmods = {}     # path → its permissions, which the node set, before
+        self.times = set()   # paths whose times were asked
+        self.looks = set()   # paths of which all was asked, the times among it
         self.listings = set()
         self.environ = set()
         self.marks = set()
         self.cwd_read = False
+        self.names = set()   # of the program, that were asked for by an unpickler
         self.untraced = False  # native code or a child process may have written files
 
-    def begin(self):
+    def begin(self, held=()):
+        """held: the files that are open. A node may write to them without opening them."""
         self.reset()
+        for p in self._wrote.intersection(held):
+            self._announce(p, None)
         self._thread = threading.get_ident()
         self.active = True
 
     def end(self):
         self.active = False
+        self._known.update(self.reads, self.writes)
+        self._wrote.update(self.writes)
 
-    def _path(self, path, dir_fd=None):
-        """Returns the absolute path if it is of interest, else None."""
+    def _path(self, path, dir_fd=None, follow=True):
+        """Returns the absolute path without symbolic links if it is of interest, else None. The links on the way count as
+        read; where the last part is one, it is the path itself unless follow."""
         if isinstance(path, int) or path is None:
             return None
         try:
@@ -183,11 +207,33 @@ class Files:
             self.cwd_read = True
             p = os.path.join(os.getcwd(), p)
         p = os.path.normpath(p)
-        if p.startswith(("/proc/", "/dev/", "/sys/")) or p.startswith(self._ignored) or p.startswith(self._spool):
+        if self._other(p):
             return None
-        if "__pycache__" in p or p.endswith(".pyc") or self._library(p):
-            return None
+        head, tail = (p, "") if follow else os.path.split(p)
+        real = os.path.realpath(head)
+        if real != head:
+            self._links(head, 40)
+            p = os.path.join(real, tail) if tail else real
+            if self._other(p):
+                return None
         return p
+
+    def _other(self, p):
+        """Reports whether a path is none of the program's."""
+        return (p.startswith(("/proc/", "/dev/", "/sys/", self._ignored, self._spool)) or "__pycache__" in p or p.endswith(".pyc")
+                or self._library(p))
+
+    def _links(self, p, depth):
+        """Notes the symbolic links on the way to a path as read."""
+        at = ""
+        parts = p.split("/")[1:]
+        for i, part in enumerate(parts):
+            at += "/" + part
+            if depth and os.path.islink(at):
+                if at not in self.writes:
+                    self.reads[at] = None
+                self._links(os.path.normpath(os.path.join(os.path.dirname(at), os.readlink(at), *parts[i + 1:])), depth - 1)
+                return
 
     _library_folders = {}
 
@@ -198,21 +244,41 @@ class Files:
             known = self._library_folders[folder] = origin.is_library_path(os.path.join(folder, "x"))
         return known
 
-    def read(self, path, dir_fd=None):
-        p = self._path(path, dir_fd)
+    def read(self, path, dir_fd=None, follow=True):
+        p = self._path(path, dir_fd, follow)
         if p is not None and p not in self.writes:
             self.reads[p] = None
 
-    def written(self, path, dir_fd=None):
-        p = self._path(path, dir_fd)
-        if p is None or p in self.writes:
-            return
-        before = None
-        if os.path.isfile(p):
-            before = self._copy(p)
-        elif os.path.isdir(p):
-            before = "directory"
-        self.writes[p] = before
+    def seen(self, path, dir_fd=None, follow=False):
+        """A file matters as far as whether it is there."""
+        p = self._path(path, dir_fd, follow)
+        if p is not None and p not in self.writes:
+            self.reads.setdefault(p, "presence")
+
+    def written(self, path, dir_fd=None, follow=True):
+        p = self._path(path, dir_fd, follow)
+        if p is not None and p not in self.writes:
+            self.writes[p] = before = self._before(p)
+            self._announce(p, before)
+
+    def _announce(self, p, before):
+        """Tells who comes after a crash that what is at a path from now on is the program's doing."""
+        os.write(self._journal, dumps({"path": p, "before": before}).encode() + b"\n")
+
+    def _before(self, p):
+        """What is at a path that is about to be written."""
+        try:
+            st = os.lstat(p)
+        except OSError:
+            return None
+        copy = "special"
+        if stat.S_ISLNK(st.st_mode):
+            copy = "symlink:" + os.readlink(p)
+        elif stat.S_ISDIR(st.st_mode):
+            copy = "directory"
+        elif stat.S_ISREG(st.st_mode):
+            copy = self._copy(p)
+        return {"copy": copy, "mode": stat.S_IMODE(st.st_mode), "time": st.st_mtime_ns}
 
     def _copy(self, p):
         self._count += 1
@@ -242,69 +308,133 @@ class Files:
             code = args[0]
             if isinstance(code, types.CodeType):
                 self._on_code(code)
+        elif event == "pickle.find_class":
+            if args[0] == "__main__":
+                self.names.add(args[1].partition(".")[0])
         elif event in ("os.listdir", "os.scandir"):
             p = self._path(args[0] if args[0] is not None else ".")
-            if p is not None:
+            if p is not None and sys._getframe(2).f_code.co_filename != "<frozen importlib._bootstrap_external>":
                 self.listings.add(p)
         elif event in ("os.remove", "os.rmdir", "os.mkdir"):
-            self.read(args[0], args[-1])
-            self.written(args[0], args[-1])
-        elif event == "os.truncate":
+            self.seen(args[0], args[-1])
+            self.written(args[0], args[-1], False)
+        elif event in ("os.truncate", "os.utime"):
             self.read(args[0])
             self.written(args[0])
+        elif event == "os.chmod":
+            p = self._path(args[0], args[2])
+            if p is not None:
+                self.seen(p)
+                self.chmods.setdefault(p, stat.S_IMODE(os.stat(p).st_mode))
         elif event in ("tempfile.mkstemp", "tempfile.mkdtemp"):
             if not importing():
                 self.marks.add("entropy")  # the name
         elif event == "os.rename":
-            for p in args[:2]:
-                self.read(p)
-                self.written(p)
+            self.read(args[0], args[2], False)
+            self.seen(args[1], args[3])
+            self.written(args[0], args[2], False)
+            self.written(args[1], args[3], False)
             if not isinstance(args[0], int) and os.path.isdir(args[0]):
-                self._moved(os.fsdecode(args[0]), os.fsdecode(args[1]))
-        elif event in ("os.link", "os.symlink"):
-            self.read(args[0])
-            self.written(args[1])
+                self._moved(os.path.abspath(os.fsdecode(args[0])), os.path.abspath(os.fsdecode(args[1])))
+        elif event == "os.symlink":
+            self.seen(args[1], args[2])
+            self.written(args[1], args[2], False)
+        elif event == "os.link":
+            self.read(args[0], args[2])
+            self.seen(args[1], args[3])
+            self.written(args[0], args[2])
+            self.written(args[1], args[3], False)
         elif event in ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "pty.spawn"):
             self.marks.add("subprocess")
             self.untraced = True
+            self._command(args)
+            if len(args) < 4 or args[3] is None:
+                self.environ.add("+")
         elif event in ("sqlite3.connect",):
             self.untraced = True
-            if isinstance(args[0], (str, bytes)) and args[0] not in (":memory:", b":memory:", ""):
-                self.read(args[0])
-                self.written(args[0])
+            name = os.fsdecode(args[0]) if isinstance(args[0], (str, bytes, os.PathLike)) else ""
+            if name.startswith("file:"):
+                name = name[5:].partition("?")[0]
+            if name not in (":memory:", ""):
+                self.read(name)
+                for more in ("", "-journal", "-wal", "-shm"):
+                    self.written(name + more)
         elif event.startswith("socket.") and event in ("socket.connect", "socket.getaddrinfo", "socket.sendto", "socket.bind"):
             self.marks.add("network")
 
     def _moved(self, old, new):
         """A directory is renamed: everything in it is gone from one place and new in the other."""
         for folder, folders, files in os.walk(old):
+            self.listings.add(folder)
             for name in folders + files:
                 path = os.path.join(folder, name)
-                self.read(path)
-                self.written(path)
-                self.written(os.path.join(new, os.path.relpath(path, old)))
+                self.read(path, follow=False)
+                self.written(path, follow=False)
+                self.written(os.path.join(new, os.path.relpath(path, old)), follow=False)
+
+    def _command(self, args):
+        """Files of the workspace that a command names are taken to be read."""
+        folder = args[2] if len(args) > 2 and isinstance(args[2], (str, bytes, os.PathLike)) else "."
+        todo = list(args[:2])
+        while todo:
+            word = todo.pop()
+            if isinstance(word, (list, tuple)):
+                todo.extend(word)
+            elif isinstance(word, (str, bytes, os.PathLike)):
+                for part in os.fsdecode(word).split():
+                    p = self._path(os.path.join(os.fsdecode(folder), part.strip("'\"")))
+                    if p is not None and p.startswith(self._folder) and os.path.isfile(p):
+                        self.read(p)
+
+    def held(self, opaque):
+        """The files of the program's that are open or mapped: who uses a handle or a map reads its file. opaque: why values
+        in reach cannot be told by content."""
+        if not opaque:
+            return set()
+        found = set()
+        try:
+            for fd in os.listdir("/proc/self/fd"):
+                found.add(os.readlink("/proc/self/fd/" + fd))
+        except OSError:  # no /proc, or the descriptor of the listing itself
+            pass
+        if any("mmap" in why or "memory map" in why for why in opaque):
+            try:
+                with open("/proc/self/maps") as f:
+                    found.update(line[line.index("/"):].rstrip("\n") for line in f if "/" in line)
+            except OSError:
+                pass
+        return found & self._known
+
+    def hold(self, paths):
+        for p in paths:
+            if p not in self.writes:
+                self.reads[p] = None
+
+    def times_asked(self, codes):
+        """Code that names a time of a file asks for it, of whatever it looks at."""
+        if (self.looks or self.listings) and any(_TIMES & set(c.co_names) for c in codes):
+            self.times |= self.looks
+            if self.listings and not self.looks:
+                self.marks.add("clock")  # through the entries of a directory
 
     def _open(self, path, mode, flags):
         if isinstance(path, int):
             return
-        if isinstance(path, (str, bytes, os.PathLike)) and os.path.islink(path):
-            self.read(path)
-            path = os.path.realpath(path)
-        writing = flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
-        if not writing:
+        if not flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND):
             self.read(path)
             return
-        if not flags & os.O_TRUNC:
+        if flags & os.O_EXCL:
+            self.seen(path)
+            if os.path.lexists(path):
+                return  # and so it fails
+        elif not flags & os.O_TRUNC:
             self.read(path)
         self.written(path)
 
     def _wrap_lookups(self):
         """os.stat, os.lstat and os.access raise no audit event; an existence check is a read."""
         for name in ("stat", "lstat", "access"):
-            setattr(os, name, _lookup(self, getattr(os, name)))
-        accessor = getattr(pathlib, "_NormalAccessor", None)  # 3.10 took its own references
-        if accessor is not None:
-            accessor.stat = staticmethod(os.stat)
+            setattr(os, name, _lookup(self, getattr(os, name), name != "lstat"))
         getcwd = os.getcwd
 
         def observed_getcwd():
@@ -322,17 +452,48 @@ class Files:
 
         os.urandom = random._urandom = _named(observed_urandom, urandom)
 
+    def _wrap_listings(self):
+        """The store is not to be seen by a program that lists the folder it lies in."""
+        folder, hidden = os.path.split(self._ignored.rstrip(os.sep))
+        listdir, scandir = os.listdir, os.scandir
 
-def _lookup(files, original):
+        def here(path):
+            return not isinstance(path, int) and os.path.realpath(os.fsdecode(path)) == folder
+
+        def observed_listdir(path=None):
+            found = listdir(path)
+            if hidden in found and here("." if path is None else path):
+                found.remove(hidden)
+            return found
+
+        def observed_scandir(path=None):
+            found = scandir(path)
+            return _Entries(found, hidden) if here("." if path is None else path) else found
+
+        os.listdir, os.scandir = _named(observed_listdir, listdir), _named(observed_scandir, scandir)
+
+    def _wrap_clocks(self):
+        """What the program calls by its name is seen in its text; here are the calls that libraries make for it."""
+        for name in ("time", "time_ns", "localtime", "gmtime", "strftime", "ctime"):
+            setattr(time, name, _clock(self, getattr(time, name), {"strftime": 1}.get(name, 0)))
+
+
+def _lookup(files, original, follow):
     def lookup(path, *args, **kwargs):
         if files.active and not isinstance(path, int) and not kwargs.get("dir_fd"):
             files.active = False
             try:
-                p = files._path(path)
-                if p is not None and p not in files.writes:
-                    if _only_presence(sys._getframe(1)):
+                p = files._path(path, None, follow and kwargs.get("follow_symlinks", True))
+                if p is not None:
+                    how = _question(sys._getframe(1))
+                    if how != _IS_THERE:
+                        files.modes.add(p)
+                        (files.times if how == _WHEN else files.looks).add(p)
+                    if p in files.writes:
+                        pass
+                    elif how == _IS_THERE:
                         files.reads.setdefault(p, "presence")
-                    else:
+                    elif how != _WHEN:
                         files.reads[p] = None
             finally:
                 files.active = True
@@ -341,19 +502,27 @@ def _lookup(files, original):
     return _named(lookup, original)
 
 
+_IS_THERE, _WHEN, _ALL = range(3)
 _PRESENCE = frozenset(("exists", "isfile", "isdir", "is_file", "is_dir", "lexists", "islink", "is_symlink"))
 
 
-def _only_presence(frame):
-    """Reports whether a lookup serves a question like os.path.exists, which the content of the file does not matter to."""
+_TIMES = frozenset(("st_mtime", "st_mtime_ns", "st_atime", "st_atime_ns", "st_ctime", "st_ctime_ns", "st_birthtime"))
+
+
+def _question(frame):
+    """Tells what a lookup serves: a question like os.path.exists, which the content of the file does not matter to, one for
+    its time, or any."""
     for _ in range(3):
         if frame is None:
-            return False
+            break
         code = frame.f_code
-        if code.co_name in _PRESENCE and (code.co_filename.startswith("<frozen ") or origin.is_library_path(code.co_filename)):
-            return True
+        if code.co_filename.startswith("<frozen ") or origin.is_library_path(code.co_filename):
+            if code.co_name in _PRESENCE:
+                return _IS_THERE
+            if code.co_name in ("getmtime", "getatime", "getctime"):
+                return _WHEN
         frame = frame.f_back
-    return False
+    return _ALL
 
 
 def importing():
@@ -371,6 +540,52 @@ def _named(wrapper, original):
     wrapper.__module__ = original.__module__
     wrapper.__doc__ = original.__doc__
     return wrapper
+
+
+class _Entries:
+    """The entries of a directory, but for one."""
+
+    def __init__(self, found, hidden):
+        self._found, self._hidden = found, hidden
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        entry = next(self._found)
+        return next(self._found) if entry.name == self._hidden else entry
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._found.close()
+
+    def close(self):
+        self._found.close()
+
+
+_UNTIMED = ("asyncio", "concurrent", "logging", "multiprocessing", "queue", "sched", "selectors", "socket", "ssl", "subprocess", "threading")
+
+
+def _clock(files, original, given):
+    """given: how many arguments come before the time, without which it is the present one."""
+
+    def clock(*args):
+        if files.active:
+            now = len(args) <= given or args[given] is None
+            if (now or given) and _shows_time(sys._getframe(1), now):
+                files.marks.add("clock")
+        return original(*args)
+
+    return _named(clock, original)
+
+
+def _shows_time(frame, now):
+    """Libraries that wait or keep records take times that the program does not see, until a record is formatted."""
+    if frame.f_code.co_name == "formatTime":
+        return True
+    return now and str(frame.f_globals.get("__name__")).partition(".")[0] not in _UNTIMED and not importing()
 
 
 def _environ(files):
@@ -394,6 +609,6 @@ def _environ(files):
 
 _EVENTS = frozenset((
     "open", "exec", "os.listdir", "os.scandir", "os.remove", "os.truncate", "os.rename", "os.link", "os.symlink", "os.mkdir",
-    "os.rmdir", "tempfile.mkstemp", "tempfile.mkdtemp", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork",
+    "os.rmdir", "os.chmod", "os.utime", "pickle.find_class", "tempfile.mkstemp", "tempfile.mkdtemp", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork",
     "os.forkpty", "pty.spawn", "sqlite3.connect"))
 _PREFIXES = frozenset(("socket.",))

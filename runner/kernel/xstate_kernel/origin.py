@@ -180,12 +180,12 @@ def chains(code):
 
 
 _CLOCKS = frozenset((
-    "time.time", "time.time_ns", "time.perf_counter", "time.perf_counter_ns", "time.monotonic", "time.monotonic_ns",
-    "time.process_time", "time.process_time_ns", "time.ctime", "time.localtime", "time.gmtime", "time.strftime",
+    "time.perf_counter", "time.perf_counter_ns", "time.monotonic", "time.monotonic_ns", "time.process_time",
+    "time.process_time_ns", "time.thread_time", "timeit.timeit", "timeit.repeat", "timeit.Timer",
     "datetime.now", "datetime.utcnow", "datetime.today", "date.today", "Timestamp.now", "Timestamp.today", "Timestamp.utcnow"))
 _ENTROPY = frozenset(("uuid.uuid1", "uuid.uuid4", "posix.urandom", "os.urandom", "secrets.token_hex", "secrets.token_bytes",
                       "secrets.token_urlsafe", "secrets.randbelow", "secrets.choice", "secrets.randbits"))
-_ENTROPY_UNSEEDED = frozenset(("numpy.random._generator.default_rng", "numpy.random.default_rng", "random.SystemRandom"))
+_ENTROPY_UNSEEDED = frozenset(("numpy.random._generator.default_rng", "numpy.random.default_rng", "random.SystemRandom", "random.Random"))
 
 
 def nested(code):
@@ -244,6 +244,7 @@ class Workspace:
             path = getattr(module, "__file__", None)
             if name not in self._seen and path:
                 try:
+                    path = os.path.realpath(path)
                     self._seen[name] = (path, _stat_key(path), file_digest(path))
                 except OSError:
                     self._seen[name] = (path, None, "gone")

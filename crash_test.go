@@ -1,0 +1,96 @@
+package xstate_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/xstate-engine/xstate"
+)
+
+// crashing is the environment variable that makes TestKilled run a program and wait to be killed: the folder.
+const crashing = "XSTATE_TEST_CRASH"
+
+// TestKilled kills engine and kernel while a node has half written a file. What the file was before the program is its
+// base all the same: the next run equals one from scratch, and the half-written file is nobody's edit.
+func TestKilled(t *testing.T) {
+	const wait = "\nwhile os.path.exists('wait'):\n    open('ready', 'w').close()\n    time.sleep(0.01)\n"
+	for _, test := range []struct{ name, base, before, write, first string }{
+		{"put back", "base", "n = open('data.txt', 'a').write(' first')", "print(open('data.txt').read())" + wait + "n = open('data.txt', 'a').write(' more')", "n = open('data.txt', 'a').write(' more')"},
+		{"base", "base", "", "f = open('data.txt', 'a')\nf.write(' half')\nf.flush()" + wait + "f.write(' done')\nf.close()\nf = None", ""},
+		{"new", "", "", "f = open('data.txt', 'x')\nf.write('half')\nf.flush()" + wait + "f.write(' done')\nf.close()\nf = None", ""},
+		{"written before", "base", "with open('data.txt', 'a') as f:\n    f.write(' first')", "f = open('data.txt', 'a')\nf.write(' half')\nf.flush()" + wait + "f.write(' done')\nf.close()\nf = None", ""},
+		{"through a handle", "base", "f = open('data.txt', 'a')\nf.write(' first')\nf.flush()", "f.write(' half')\nf.flush()" + wait + "f.write(' done')\nf.close()\nf = None", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			files := map[string][]byte{"wait": {}}
+			if test.base != "" {
+				files["data.txt"] = []byte(test.base)
+			}
+			program := func(write string) []byte {
+				return []byte("import os, time\n# %% before\n" + test.before + "\n# %% write\n" + write + "\n# %% show\nprint(open('data.txt').read())\n")
+			}
+			files["prog.py"] = program(test.write)
+			o := xstate.SessionOptions{Workspace: t.TempDir(), Python: pythons()[0], Seed: 7}
+			if dir := os.Getenv(crashing); dir != "" {
+				o.Workspace = dir
+			}
+			if os.Getenv(crashing) != "" {
+				store, err := xstate.Open(t.Context(), filepath.Join(o.Workspace, xstate.StoreName), xstate.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				runFile(t, t.Context(), openSession(t, store, o), o.Workspace, files, time.Minute)
+				t.Fatal("not killed")
+			}
+			writeFiles(t, o.Workspace, files)
+			if test.first != "" {
+				first := map[string][]byte{"prog.py": program(test.first)}
+				writeFiles(t, o.Workspace, first)
+				store, err := xstate.Open(t.Context(), filepath.Join(o.Workspace, xstate.StoreName), xstate.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				session := openSession(t, store, o)
+				runFile(t, t.Context(), session, o.Workspace, first, time.Minute)
+				session.Close()
+				store.Close()
+				writeFiles(t, o.Workspace, map[string][]byte{"prog.py": files["prog.py"]})
+			}
+			child := exec.Command(os.Args[0], "-test.run=^TestKilled$/^"+strings.ReplaceAll(test.name, " ", "_")+"$")
+			child.Env = append(os.Environ(), crashing+"="+o.Workspace)
+			if err := child.Start(); err != nil {
+				t.Fatal(err)
+			}
+			exited := make(chan error, 1)
+			go func() { exited <- child.Wait() }()
+			for ready := false; !ready; {
+				select {
+				case err := <-exited:
+					t.Fatalf("the run ended by itself: %v", err)
+				case <-time.After(5 * time.Millisecond):
+					_, err := os.Stat(filepath.Join(o.Workspace, "ready"))
+					ready = err == nil
+				}
+			}
+			if err := child.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			<-exited
+			writeFiles(t, o.Workspace, map[string][]byte{"wait": nil})
+			delete(files, "wait")
+			session := openSession(t, openStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
+			have := blank(runFile(t, t.Context(), session, o.Workspace, files, time.Minute), o.Workspace)
+			for _, d := range xstate.Compare(have, fromScratch(t, t.Context(), files, o, time.Minute)) {
+				t.Errorf("after the crash: %s", d)
+			}
+			left, err := filepath.Glob(filepath.Join(o.Workspace, xstate.StoreName, "spool-*"))
+			if err != nil || len(left) > 1 { // the one in use
+				t.Errorf("spools left: %v, %v", left, err)
+			}
+		})
+	}
+}

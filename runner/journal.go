@@ -1,0 +1,155 @@
+package runner
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/xstate-engine/xstate/state"
+)
+
+// The spool is a folder in the store for what passes between kernel and engine: values, and copies of files that are
+// about to be written. Before a node's first write to a path the kernel notes it, with the copy, in a journal there; the
+// engine clears it when its own records hold what the node wrote; so does the engine where it puts a file back. A journal that is not empty and belongs to nobody is
+// what was under way when the engine or the kernel was killed: without it, a half-written file would be taken for one
+// that somebody edited. It is written, not synced: it outlives the processes, not the machine.
+const journalName = "writing"
+
+// liveSpools holds the spools of this process. One process owns a store, so that any other spool in it was left behind.
+var liveSpools sync.Map
+
+func (e *Engine) spoolPrefix() string {
+	return "spool-" + string(state.DigestOf([]byte(e.cfg.Session))[:12]) + "-"
+}
+
+func (e *Engine) makeSpool() error {
+	dir, err := filepath.Abs(e.cfg.Store.Dir())
+	if err != nil {
+		return err
+	}
+	if e.spool, err = os.MkdirTemp(dir, e.spoolPrefix()); err == nil {
+		liveSpools.Store(e.spool, true)
+	}
+	return err
+}
+
+// dropSpool removes the spool, unless its journal is to be read by recoverFiles.
+func (e *Engine) dropSpool() {
+	if e.spool == "" {
+		return
+	}
+	if info, err := os.Stat(filepath.Join(e.spool, journalName)); err != nil || info.Size() == 0 {
+		os.RemoveAll(e.spool)
+	}
+	liveSpools.Delete(e.spool)
+	e.spool = ""
+}
+
+// announce notes in the journal that a file of the program's is about to be put back.
+func (e *Engine) announce(path string) error {
+	if e.spool == "" {
+		if err := e.makeSpool(); err != nil {
+			return err
+		}
+	}
+	f, err := os.OpenFile(filepath.Join(e.spool, journalName), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	line, err := json.Marshal(map[string]string{"path": path})
+	if err == nil {
+		_, err = f.Write(append(line, '\n'))
+	}
+	return err
+}
+
+// saveFiles keeps the records of files, when they are others than those kept, and clears the journal.
+func (w *walk) saveFiles() error {
+	e := w.e
+	if w.o.Discard {
+		return nil
+	}
+	if e.unsaved && e.cfg.OnFiles != nil {
+		if err := e.cfg.OnFiles(e.cfg.Files); err != nil {
+			return err
+		}
+	}
+	e.unsaved = false
+	return e.clearJournal()
+}
+
+func (e *Engine) clearJournal() error {
+	if e.spool == "" {
+		return nil
+	}
+	err := os.Truncate(filepath.Join(e.spool, journalName), 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// recoverFiles takes over what kernels of this session that were killed had begun to write.
+func (e *Engine) recoverFiles() error {
+	dir, err := filepath.Abs(e.cfg.Store.Dir())
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("look for files that a killed run was writing: %w", err)
+	}
+	for _, entry := range entries {
+		spool := filepath.Join(dir, entry.Name())
+		if _, live := liveSpools.Load(spool); live || !strings.HasPrefix(entry.Name(), e.spoolPrefix()) {
+			continue
+		}
+		if err := e.readJournal(filepath.Join(spool, journalName)); err != nil {
+			return fmt.Errorf("take over what a killed run was writing: %w", err)
+		}
+		if err := os.RemoveAll(spool); err != nil {
+			return fmt.Errorf("remove what a killed run left: %w", err)
+		}
+	}
+	return nil
+}
+
+func (e *Engine) readJournal(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var line struct {
+			Path   string      `json:"path"`
+			Before *fileBefore `json:"before"`
+		}
+		if json.Unmarshal(lines.Bytes(), &line) != nil || line.Path == "" {
+			continue // cut off: the write it was to announce did not happen
+		}
+		name := e.world.short(line.Path)
+		fw, err := e.beforeWrite(line.Path, line.Before)
+		if err != nil {
+			return err
+		}
+		fw.after = e.world.onDisk(name)
+		e.noteWrite(name, fw)
+	}
+	if err := lines.Err(); err != nil || !e.unsaved || e.cfg.OnFiles == nil {
+		return err
+	}
+	return e.cfg.OnFiles(e.cfg.Files)
+}

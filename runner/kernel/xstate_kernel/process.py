@@ -1,0 +1,148 @@
+"""What the program puts into places of the interpreter: streams, hooks, signal handlers, codecs, handlers of loggers.
+
+Such an object may be called, and changed, by any node, without a name of the program being read. It is part of what the
+engine knows as the changes to modules: named by lineage, taken back only in a new interpreter. It is pristine again when
+every place holds what it held at first.
+"""
+import _signal
+import codecs
+import io
+import sys
+import threading
+
+from . import origin
+
+_HOOKS = ("stdin", "stdout", "stderr", "displayhook", "excepthook", "unraisablehook", "breakpointhook", "__stdout__", "__stderr__")
+_SIGNALS = range(1, _signal.NSIG)
+
+
+class Process:
+    def __init__(self, printer, groups):
+        self._printer, self._groups = printer, groups
+        self.attributes = {}  # what the program put into modules, by module and name
+        self._searchers = []
+        self._tracing = (None, None)
+        self.traced = False  # a trace function was at work in the node
+        self._watch_codecs()
+        self._start = self._places()
+        self._planted, self._print = {}, _Print()
+
+    def _watch_codecs(self):
+        register, unregister = codecs.register, codecs.unregister
+
+        def observed_register(search):
+            register(search)
+            self._searchers.append(search)
+
+        def observed_unregister(search):
+            unregister(search)
+            if search in self._searchers:
+                self._searchers.remove(search)
+
+        self._forget = lambda search: (unregister(search), register(search))
+        for f, name in ((observed_register, "register"), (observed_unregister, "unregister")):
+            f.__name__ = f.__qualname__ = name
+            f.__module__ = "codecs"
+            setattr(codecs, name, f)
+
+    def _places(self):
+        found = {name: getattr(sys, name) for name in _HOOKS}
+        found["threading.excepthook"] = threading.excepthook
+        found["trace"], found["profile"] = self._tracing
+        for n in _SIGNALS:
+            found[n] = _signal.getsignal(n)
+        for i, search in enumerate(self._searchers):
+            found["codec", i] = search
+        return found
+
+    def planted(self):
+        """Place → what the program put there."""
+        start = self._start
+        found = {k: v for k, v in self._places().items() if v is not start.get(k)}
+        found.update(_loggers())
+        found.update(self.attributes)
+        return found
+
+    def begin(self):
+        for search in self._searchers:
+            self._forget(search)  # what was found through it is kept in a cache
+        self._planted = self.planted()
+        self._print = self._of(self._planted)
+        self.traced = self._tracing != (None, None)
+
+    def names(self):
+        """The names that what is planted may use, and those that share objects with it."""
+        return self._print.deps | self.sharing()
+
+    def sharing(self):
+        ids = self._print.ids
+        return {name for name, fp in self._groups.prints.items() if not ids.isdisjoint(fp.ids)} if ids else set()
+
+    def changed(self, bound):
+        """Reports whether something else is planted now, or what is planted has changed. bound: names that the node bound."""
+        before, was, now = self._planted, self._print, self.planted()
+        if not now and not before:
+            return False
+        lost = not self.sharing().isdisjoint(bound)
+        self._planted, self._print = now, self._of(now)
+        return (now.keys() != before.keys() or any(before[k] is not v and not (type(v) is tuple and before[k] == v) for k, v in now.items())
+                or self._print.opaque or self._print.digests != was.digests or lost)
+
+    def _of(self, planted):
+        found = _Print()
+        for place, o in planted.items():
+            fp = self._printer.of(_visible(o))
+            if fp.opaque and isinstance(place, tuple) and origin.kind_of(type(o).__module__) != origin.PROGRAM:
+                continue  # of a library's handler it is enough to know that it is there
+            found.opaque = found.opaque or bool(fp.opaque)
+            found.digests.append(fp.digest)
+            found.ids.update(fp.ids)
+            found.deps |= fp.deps
+        return found
+
+    def resume(self):
+        for put, f in zip((sys.settrace, sys.setprofile), self._tracing):
+            if f is not None:
+                put(f)
+
+    def suspend(self):
+        found = sys.gettrace(), sys.getprofile()
+        if found != (None, None):
+            sys.settrace(None)
+            sys.setprofile(None)
+        self._tracing = found
+        self.traced = self.traced or found != (None, None)
+
+
+class _Print:
+    """What is planted, as far as it can be told."""
+
+    def __init__(self):
+        self.digests, self.ids, self.deps, self.opaque = [], set(), set(), False
+
+
+def _loggers():
+    """The settings of loggers that are not as logging makes them."""
+    logging = sys.modules.get("logging")
+    if logging is None:
+        return {}
+    found = {}
+    if logging.root.manager.disable:
+        found["logging"] = logging.root.manager.disable
+    for x in [logging.root] + [x for x in logging.root.manager.loggerDict.values() if isinstance(x, logging.Logger)]:
+        handlers = [h for h in x.handlers if type(h).__name__ != "NullHandler"]
+        if x.level not in (0, 30) or handlers or x.filters or x.disabled or not x.propagate:
+            found["logger", x.name] = (x.level, tuple(x.filters), x.disabled, x.propagate)
+        for i, h in enumerate(handlers):
+            found["handler", x.name, i] = h
+    return found
+
+
+def _visible(o):
+    """What an object is to those who look at whether it changed. A file is what is on disk, which is looked at by itself."""
+    if isinstance(o, io.IOBase) and not isinstance(o, (io.StringIO, io.BytesIO)):
+        return type(o).__name__
+    logging = sys.modules.get("logging")
+    if logging is not None and isinstance(o, logging.Handler):
+        return [type(o)] + [(k, _visible(v)) for k, v in vars(o).items() if k != "lock"]
+    return o
