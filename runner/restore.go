@@ -127,10 +127,8 @@ func (w *walk) project(p *position, set []string) map[string]bool {
 		for _, n := range group {
 			done[n] = true
 			ok = ok && slices.Contains(set, n) && p.keys[depgraph.Var(n)].digest == m.bound[n].digest
-			if d := w.definition(p, n); d != nil && m.layouts[n] != d.layout {
-				ok = false
-			}
 		}
+		ok = ok && w.current(p, group)
 		for pr, d := range m.shares {
 			in0, in1 := slices.Contains(group, pr[0]), slices.Contains(group, pr[1])
 			if in0 && in1 && p.shares[pr] != d || in0 != in1 && (kept[pr[0]] || kept[pr[1]]) {
@@ -151,7 +149,8 @@ func (w *walk) project(p *position, set []string) map[string]bool {
 	return kept
 }
 
-// current reports whether a parked function was made from its definition as it reads now.
+// current reports whether a bound or parked function was made from its definition as it reads now. One of a group may have
+// come from the store.
 func (w *walk) current(p *position, names []string) bool {
 	n := w.definition(p, names[0])
 	return len(names) > 1 || n == nil || w.e.mirror.layouts[names[0]] == n.layout
@@ -319,12 +318,25 @@ func (w *walk) load(ctx context.Context, p *position, j joint, names []string, v
 		debugf("kernel", "load %v: %v", names, err)
 		return writer, w.unload(ctx, j, names, v)
 	}
+	for _, gone := range reply.Unparked {
+		delete(m.parked, gone)
+	}
 	if !reply.OK {
 		return writer, w.unload(ctx, j, names, v)
 	}
 	for _, n := range names {
 		if e := p.keys[depgraph.Var(n)]; reply.Digests[n] != e.digest {
 			debugf("kernel", "load %s: digest %s, want %s", n, reply.Digests[n], e.digest)
+			return writer, w.unload(ctx, j, names, v)
+		}
+	}
+	shares := map[pair]state.Digest{}
+	for _, s := range reply.Shares {
+		shares[pair{s[0], s[1]}] = state.Digest(s[2])
+	}
+	for pr, d := range p.shares {
+		if slices.Contains(names, pr[0]) && shares[pr] != d {
+			debugf("kernel", "load %v: %s and %s share otherwise", names, pr[0], pr[1])
 			return writer, w.unload(ctx, j, names, v)
 		}
 	}

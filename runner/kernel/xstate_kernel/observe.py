@@ -183,7 +183,7 @@ class Files:
             self.cwd_read = True
             p = os.path.join(os.getcwd(), p)
         p = os.path.normpath(p)
-        if p.startswith(("/proc/", "/dev/", "/sys/")) or p.startswith(self._ignored) or p.startswith(self._spool):
+        if p.startswith(("/proc/", "/dev/", "/sys/")) and not p.startswith("/dev/shm/") or p.startswith(self._ignored) or p.startswith(self._spool):
             return None
         if "__pycache__" in p or p.endswith(".pyc") or self._library(p):
             return None
