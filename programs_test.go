@@ -164,6 +164,17 @@ func runProgram(t *testing.T, steps []step, want []*xstate.Outcome, o xstate.Ses
 			session = openSession(t, store, o)
 		}
 		have := runFile(t, t.Context(), session, o.Workspace, files, steps[0].timeout)
+		head, _, err := store.State().Head(t.Context(), session.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		surprises, err := unpredicted(t.Context(), store, session, o, head)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(surprises) > 0 {
+			t.Errorf("step %d: names read that were not predicted: %v", i, surprises)
+		}
 		for _, d := range xstate.Compare(blank(have, o.Workspace), want[i]) {
 			if s.marks == nil || d.Marks == nil { // otherwise it may differ, and the user is told
 				t.Errorf("step %d: %s (marks: %v)", i, d, d.Marks)

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+
+	"github.com/xstate-engine/xstate/depgraph"
 )
 
 // A random session is a list of versions of one small program, each made from one before by an edit. The statements
@@ -25,12 +28,23 @@ type randomBlock struct {
 	statements []statement
 }
 
-// version is what the workspace holds at one time. Versions share no memory.
+// restart tells what is closed and opened again before a version runs.
+type restart int
+
+const (
+	goOn       restart = iota
+	newKernel          // the session, and with it the interpreter
+	newProcess         // the store as well
+)
+
+// version is what the workspace holds at one time, and what happens before it runs. Versions share no memory.
 type version struct {
 	edit    string // what made it, for people
-	restart bool   // the interpreter and the store were closed before it ran
+	restart restart
+	stop    int // a run is started first, and interrupted at this event; 0: none is
 	blocks  []randomBlock
 	inputs  map[string]string // files that the program only reads
+	hand    map[string]string // files of the program that are written over by hand; "": deleted
 }
 
 func (v version) clone() version {
@@ -38,7 +52,14 @@ func (v version) clone() version {
 	for i, b := range v.blocks {
 		blocks[i] = randomBlock{b.title, slices.Clone(b.statements)}
 	}
-	return version{v.edit, v.restart, blocks, maps.Clone(v.inputs)}
+	return version{edit: v.edit, restart: v.restart, stop: v.stop, blocks: blocks, inputs: maps.Clone(v.inputs), hand: maps.Clone(v.hand)}
+}
+
+// again is the version as the one to edit next: what happened before it ran does not happen again.
+func (v version) again() version {
+	v = v.clone()
+	v.restart, v.stop, v.hand = goOn, 0, nil
+	return v
 }
 
 func (v version) program() string {
@@ -53,7 +74,7 @@ func (v version) program() string {
 	return b.String()
 }
 
-// files is the workspace of the version, before any run.
+// files is what the version itself puts into the workspace.
 func (v version) files() map[string][]byte {
 	files := map[string][]byte{"prog.py": []byte(v.program())}
 	for name, text := range v.inputs {
@@ -62,7 +83,7 @@ func (v version) files() map[string][]byte {
 	return files
 }
 
-// same reports whether two versions have the same files: then whatever ran for one need not run for the other.
+// same reports whether two versions have the same program and inputs.
 func (v version) same(w version) bool {
 	return v.program() == w.program() && maps.Equal(v.inputs, w.inputs)
 }
@@ -70,18 +91,21 @@ func (v version) same(w version) bool {
 type generator struct {
 	*rand.Rand
 	numbers, titles int
+	weights         map[string]int // of the groups of templates, in this session
+	groups          []string       // those with a weight, sorted
 }
 
-// randomSession makes the session that a seed stands for.
-func randomSession(seed uint64, edits int) []version {
+// randomSession makes the session that a seed stands for. packages says whether numpy and pandas can be imported.
+func randomSession(seed uint64, edits int, packages bool) []version {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1))}
-	first := version{edit: "begin", inputs: map[string]string{"in.txt": "one\n", "helper.py": helper(1)}}
-	first.blocks = append(first.blocks, g.block(g.statement("import os, random, json")))
+	imports := g.choose(packages)
+	first := version{edit: "begin", inputs: map[string]string{"in.txt": "one\n", "helper.py": helper(1), "tools.py": tools(1)}}
+	first.blocks = append(first.blocks, g.block(g.statement(imports)))
 	if g.IntN(4) > 0 {
-		first.blocks = append(first.blocks, g.prelude()...)
+		first.blocks = g.prelude(first.blocks)
 	}
-	for range 3 + g.IntN(5) {
-		first.blocks = append(first.blocks, g.randomBlock())
+	for range 4 + g.IntN(9) {
+		first.blocks = append(first.blocks, g.randomBlock(first.blocks))
 	}
 	if g.IntN(2) == 0 {
 		first.blocks = append(first.blocks, g.probe())
@@ -89,14 +113,57 @@ func randomSession(seed uint64, edits int) []version {
 	versions := []version{first}
 	for range edits {
 		next := g.edit(versions)
-		next.restart = g.IntN(4) == 0
+		switch g.IntN(12) {
+		case 0, 1:
+			next.restart = newKernel
+		case 2:
+			next.restart = newProcess
+		case 3:
+			next.stop = 1 + g.IntN(30)
+		}
 		versions = append(versions, next)
 	}
 	return versions
 }
 
+// choose gives each group of templates a weight for this session: some are left out and a few rule, so that hazards of
+// one kind meet. It returns the imports that the templates rest on.
+func (g *generator) choose(packages bool) string {
+	imports := "import os, random, json"
+	g.weights = map[string]int{}
+	arrays := packages && g.IntN(4) == 0
+	frames := packages && g.IntN(8) == 0
+	for _, name := range slices.Sorted(maps.Keys(templates)) {
+		w := templates[name].weight
+		switch g.IntN(6) {
+		case 0, 1:
+			w /= 4
+		case 2:
+			w *= 4
+		}
+		if name == "arrays" && !arrays || name == "frames" && !frames {
+			w = 0
+		}
+		if w > 0 {
+			g.weights[name] = w
+			g.groups = append(g.groups, name)
+		}
+	}
+	if arrays || frames {
+		imports += "\nimport numpy as np"
+	}
+	if frames {
+		imports += "\nimport pandas as pd"
+	}
+	return imports
+}
+
 func helper(n int) string {
-	return fmt.Sprintf("seen = []\n\ndef note(x):\n    seen.append(x)\n    return %d, seen\n", n)
+	return fmt.Sprintf("import tools\nseen = []\n\ndef note(x):\n    seen.append(x)\n    return %d + tools.base, seen\n", n)
+}
+
+func tools(n int) string {
+	return fmt.Sprintf("base = %d\n\ndef twice(x):\n    return [x, x, base]\n\nclass Tool:\n    size = %d\n    def use(self, x=1):\n        self.last = x\n        return self.size + x\n", n, n)
 }
 
 func (g *generator) statement(text string) statement {
@@ -109,32 +176,118 @@ func (g *generator) block(s ...statement) randomBlock {
 	return randomBlock{fmt.Sprintf("b%d", g.titles), s}
 }
 
-func (g *generator) randomBlock() randomBlock {
+// randomBlock makes a block that stands behind others.
+func (g *generator) randomBlock(before []randomBlock) randomBlock {
 	b := g.block()
 	for range 1 + g.IntN(4) {
-		b.statements = append(b.statements, g.randomStatement())
+		b.statements = append(b.statements, g.randomStatement(append(slices.Clone(before), b)))
 	}
 	return b
 }
 
 // prelude gives most names a value, so that later statements seldom fail.
-func (g *generator) prelude() []randomBlock {
-	var blocks []randomBlock
-	for _, texts := range [][]string{
-		{"n, m = {i}, {i}", "a = [{i}, [{i}]]", "b = {L}", "c = [{i}, a]"},
+func (g *generator) prelude(blocks []randomBlock) []randomBlock {
+	lines := [][]string{
+		{"n, m = {i}, {i}", "a = [{i}, [{i}]]", "b = {L}", "c = [{i}, a]", "b = [{i}, {L}]"},
 		{"d = {\"k\": {L}}", "e = {\"q\": [{i}]}", "t = (a, {i})", "def h(x=0):\n    return x + {i}"},
-		{pick(g, "def"), pick(g, "class"), "u = K({L})", "rows = iter({L})"},
+		{"def", "class", "u = K({L})", "w = u", "rows = iter({L})"},
+	}
+	for _, more := range [][]string{
+		{"arrays", "arr = np.arange({i} + 6)", "vec = arr[2:5]", "mat = np.zeros((2, 3))"},
+		{"frames", "df = pd.DataFrame({\"x\": [1, 2, {i}], \"y\": [3.5, {i}, 1]})", "part = df[[\"x\"]]", "ser = df[\"y\"]"},
+		{"file", "with open(\"{P}\", \"w\") as file:\n    file.write(\"{i}\")", "os.environ[\"{V}\"] = \"{i}\""},
+		{"hook", "hooks = [lambda x: {L}.append(x)]"},
+		{"wrapper", "calls = []", "registry = {}", "def wrap(fn):\n    calls.append(fn.__name__)\n    registry[fn.__name__] = fn\n    return fn"},
 	} {
+		if g.weights[more[0]] > 0 {
+			lines = append(lines, more[1:])
+		}
+	}
+	for _, texts := range lines {
 		b := g.block()
 		for _, text := range texts {
-			if g.IntN(5) > 0 {
-				b.statements = append(b.statements, g.statement(g.fill(text)))
+			if g.IntN(8) > 0 {
+				b.statements = append(b.statements, g.fitting(append(slices.Clone(blocks), b), func() string {
+					if _, group := templates[text]; group {
+						return g.fill(pick(g, text))
+					}
+					return g.fill(text)
+				}))
 			}
 		}
 		blocks = append(blocks, b)
 	}
 	return blocks
 }
+
+// fitting draws statements until one uses only names that the blocks before it bind; now and then any will do.
+func (g *generator) fitting(before []randomBlock, draw func() string) statement {
+	text := draw()
+	if g.IntN(30) == 0 {
+		return g.statement(text)
+	}
+	bound := map[string]bool{}
+	for _, b := range before {
+		for _, s := range b.statements {
+			binds, _ := namesOf(s.text)
+			for _, name := range binds {
+				bound[name] = true
+			}
+		}
+	}
+	for range 20 {
+		if _, uses := namesOf(text); !slices.ContainsFunc(uses, func(name string) bool { return templateNames()[name] && !bound[name] }) {
+			break
+		}
+		text = draw()
+	}
+	return g.statement(text)
+}
+
+var textNames sync.Map // text → [2][]string, see namesOf
+
+// namesOf returns the names that a text binds, and those that it uses at once or later.
+func namesOf(text string) (binds, uses []string) {
+	if known, ok := textNames.Load(text); ok {
+		both := known.([2][]string)
+		return both[0], both[1]
+	}
+	facts, err := depgraph.Analyze([]byte(text), depgraph.Python)
+	if err == nil {
+		for _, n := range facts.Nodes {
+			for _, name := range slices.Concat(n.Uses, n.Later) {
+				if !slices.Contains(binds, name) {
+					uses = append(uses, name)
+				}
+			}
+			binds = append(binds, n.Defines...)
+		}
+	}
+	textNames.Store(text, [2][]string{binds, uses})
+	return binds, uses
+}
+
+// templateNames are the names that the templates bind: of these a program may lack one.
+var templateNames = sync.OnceValue(func() map[string]bool {
+	found := map[string]bool{}
+	for _, group := range templates {
+		for _, text := range group.texts {
+			binds, _ := namesOf(hole.ReplaceAllString(text, "a"))
+			for _, name := range binds {
+				found[name] = true
+			}
+		}
+	}
+	for _, name := range []string{"len", "sum", "sorted", "str", "range", "np", "pd"} { // builtins, and what the first block imports
+		delete(found, name)
+	}
+	for _, list := range names {
+		for _, name := range list {
+			found[name] = true
+		}
+	}
+	return found
+})
 
 func pick(g *generator, group string) string {
 	list := templates[group].texts
@@ -150,39 +303,23 @@ func (g *generator) probe() randomBlock {
 	return b
 }
 
-func (g *generator) randomStatement() statement {
-	groups := slices.Sorted(maps.Keys(templates))
+func (g *generator) randomStatement(before []randomBlock) statement {
 	total := 0
-	for _, name := range groups {
-		total += templates[name].weight
+	for _, w := range g.weights {
+		total += w
 	}
-	at := g.IntN(total)
-	for _, name := range groups {
-		if at -= templates[name].weight; at < 0 {
-			return g.statement(g.fill(pick(g, name)))
+	return g.fitting(before, func() string {
+		at := g.IntN(total)
+		for _, name := range g.groups {
+			if at -= g.weights[name]; at < 0 {
+				return g.fill(pick(g, name))
+			}
 		}
-	}
-	panic("unreachable")
+		panic("unreachable")
+	})
 }
 
 var hole = regexp.MustCompile(`\{[A-Za-z]\}`)
-
-// names by the kind of value that they usually have; X is any of them. No two are so alike that CPython takes one for
-// the other when it is missing ("Did you mean"): which it then suggests depends on names that the program never read.
-var names = map[string][]string{
-	"{L}": {"a", "b", "c"},
-	"{D}": {"d", "e"},
-	"{N}": {"n", "m"},
-	"{T}": {"t"},
-	"{F}": {"f", "g"},
-	"{O}": {"u", "w"},
-	"{K}": {"K"},
-	"{I}": {"rows"},
-	"{X}": {"a", "b", "c", "d", "e", "n", "m", "t", "u"},
-	"{S}": {"k", "q"},
-	"{P}": {"out.txt", "log.txt"},
-	"{V}": {"XR_A", "XR_B"},
-}
 
 func (g *generator) fill(template string) string {
 	return hole.ReplaceAllStringFunc(template, func(h string) string {
@@ -197,91 +334,28 @@ func (g *generator) fill(template string) string {
 	})
 }
 
-// templates of statements. None runs forever, writes outside the workspace or shows what differs between two runs.
-var templates = map[string]struct {
-	weight int
-	texts  []string
-}{
-	"number": {8, []string{
-		"{N} = {i}", "{N} = {i}", "{N} = {N} + {i}", "{N} = ({N} * {N} + {i}) % 97", "{N} += {i}", "{N} = len({L})",
-		"{N} = sum(v for v in {L} if isinstance(v, int))", "{N} = {L}[0]", "{N} = {D}[\"{S}\"]", "{N}, {N} = {N}, {N}",
-	}},
-	"list": {14, []string{
-		"{L} = [{i}, {i}]", "{L} = [{i}, {i}]", "{L} = [{i}, [{i}, {i}]]", "{L} = []", "{L} = {L}", "{L} = {L}", "{L} = {L}[:]", "{L} = [{L}, {L}]", "{L} = [{L}] * 2",
-		"{L} = [v for v in {L} if v != {i}]", "{L} = {L} + [{N}]", "{L}, {L} = {L}, {L}", "{L} = {L} = [{i}]", "{L} = [[v] for v in {L}]",
-		"{L} = list({D}.values())", "{L} = sorted({L}, key=lambda v: str(type(v)))", "{L} = {D}.get(\"{S}\", [])", "{L} = json.loads(json.dumps({L}))",
-	}},
-	"change": {18, []string{
-		"{L}.append({i})", "{L}.append({i})", "{L}.append({N})", "{L}.append({L})", "{L}[0] = {i}", "{L}[-1] = {L}", "{L}[0].append({i})", "{L}.sort(key=lambda v: str(type(v)))",
-		"{L}.reverse()", "{L} += [{i}]", "{L} += {L}[:1]", "{L}.pop()", "{L}.insert(0, {N})", "{L}[:1] = [{i}]", "del {L}[0]", "{L}.clear()", "{L} *= 2", "{T}[0].append({i})",
-	}},
-	"dict": {12, []string{
-		"{D} = {\"k\": {i}}", "{D} = {\"k\": {L}, \"q\": {N}}", "{D} = {}", "{D} = {D}", "{D} = dict({D})", "{D}[\"{S}\"] = {L}", "{D}[\"{S}\"] = {N}", "{D}[\"{S}\"] = {D}",
-		"{D}[\"{S}\"].append({i})", "{D}.setdefault(\"{S}\", []).append({i})", "{D}.update(k={i})", "{D}.update({D})", "{D}.pop(\"{S}\", None)", "del {D}[\"{S}\"]",
-		"{D} = {v: [v] for v in range({i})}", "{D} |= {\"q\": {L}}",
-	}},
-	"tuple": {3, []string{"{T} = ({L}, {i})", "{T} = ({L}, {D})", "{L} = {T}[0]", "{L}, {N} = {T}", "{T} = {T} + ({N},)"}},
-	"def": {9, []string{
-		"def {F}(x={N}):\n    return x + {i}", "def {F}(x={i}):\n    return x + {N}", "def {F}(x=1, acc=[]):\n    acc.append(x)\n    return acc", "def {F}(x=1, acc={L}):\n    acc.append(x)\n    return acc",
-		"def {F}(x={i}):\n    global {N}\n    {N} = x\n    return {N}", "def {F}(x={i}):\n    {L}.append(x)\n    return {L}", "def {F}(x=1):\n    return h(x) + {i}", "def h(x=0):\n    return x * {i} + {N}",
-		"def h(x=0):\n    return {i}", "def {F}(x=1):\n    global {L}\n    {L} = [x]\n    return {L}", "{F} = lambda x={i}: [x, {N}]", "def make():\n    kept = [{i}]\n    def add(x=1):\n        kept.append(x)\n        return kept\n    return add",
-		"def make():\n    total = {i}\n    def add(x=1):\n        nonlocal total\n        total += x\n        return total\n    return add",
-		"if {N} > {i}:\n    def {F}(x=0):\n        return {i}\nelse:\n    def {F}(x=0):\n        return [x]", "def {F}(x=0):\n    import helper\n    return helper.note(x)",
-		"def {F}(x=0):\n    {F}.calls = getattr({F}, 'calls', 0) + 1\n    return {F}.calls", "def {F}(x=0):\n    return K.total + x",
-	}},
-	"call": {10, []string{
-		"{N} = {F}({i})", "{L} = {F}({i})", "{F}({i})", "{F}()", "print({F}({i}))", "{F} = make()", "{F} = make()", "{F} = {F}", "{D}[\"{S}\"] = {F}()", "{N} = h({i})", "{F} = {O}.add", "{L} = [{F}(), {F}()]",
-		"{F}.calls = {i}", "{D}[\"{S}\"] = {F}", "print({D}[\"{S}\"]())",
-	}},
-	"class": {4, []string{
-		"class K:\n    total = {i}\n    items = []\n    def __init__(self, v=0):\n        self.v = v\n    def add(self, x=1):\n        self.items.append(x)\n        K.total += 1\n        return K.total",
-		"class K:\n    total = {N}\n    def __init__(self, v={i}):\n        self.v = v\n        self.mine = [v]\n    def add(self, x=1):\n        self.mine.append(x)\n        return self.mine",
-		"class K:\n    total = {i}\n    items = {L}\n    def __init__(self, v=0):\n        self.v = v\n    def add(self, x={N}):\n        {L}.append(x)\n        return self\n    def __repr__(self):\n        return f'K({self.v!r})'",
-		"class J(K):\n    def add(self, x=0):\n        return [super().add(x), {i}]",
-	}},
-	"object": {9, []string{
-		"{O} = K()", "{O} = K({i})", "{O} = K({L})", "{O} = J({L})", "{O} = {O}", "{O}.v = {L}", "{O}.v = {i}", "{O}.add()", "{N} = {O}.add({i})", "{L} = {O}.v", "K.total = {i}", "K.total += {i}", "K.items = {L}", "print({O}.v, K.total)",
-		"print(isinstance({O}, K), type({O}) is K)", "{L}.append({O})", "{D}[\"{S}\"] = {O}", "print({O}.add({i}))", "{O}.__dict__.update(v={i})", "setattr({O}, \"{S}\", {L})", "print(vars({O}))", "K.more = lambda self: {N}", "print({O}.more())",
-	}},
-	"show": {12, []string{"print({X})", "print({X})", "print({X}, {X})", "print({L} is {L})", "print({D} is {D}, {L} == {L})", "{X}", "{X}", "print(len({L}))", "print(type({X}).__name__, {N})", "print(f'{{X}!r}')"}},
-	"flow": {9, []string{
-		"for v in {L}:\n    print(v)", "for v in range({i}):\n    {L}.append(v)", "for {N} in range({i}):\n    pass", "for v in {L}[:3]:\n    {D}[\"k\"] = v", "if {N} > {i}:\n    {L} = [{i}]", "if {N} > {i}:\n    {L}.append({i})\nelse:\n    {N} = {i}",
-		"if {L}:\n    {L}.pop()", "try:\n    print({X})\nexcept NameError:\n    print('none')", "try:\n    {X} = {D}[\"{S}\"]\nexcept Exception as e:\n    {N} = {i}", "try:\n    {L}.append({i})\n    {L}[9] = 1\nexcept Exception:\n    {N} = {i}",
-		"try:\n    {N} += 1\nexcept NameError:\n    {N} = {i}", "with open('in.txt') as file:\n    {L} = file.read().split()", "{L} = [w for w in {L} for _ in range(2)][:4]",
-	}},
-	"gone":  {3, []string{"del {X}", "del {F}", "del {N}", "{X} = None", "del K"}},
-	"fails": {2, []string{"raise ValueError({N})", "assert {N} < {i}", "{N} = 1 / {N}", "{L}.append({i}); raise KeyError({i})", "print('before'); {L}[7]", "K.total += 1; print(missing)"}},
-	"file": {8, []string{
-		"with open(\"{P}\", \"w\") as file:\n    file.write(str({N}))", "with open(\"{P}\", \"a\") as file:\n    file.write(\"{i}\")", "print(open(\"{P}\").read())", "{N} = len(open(\"{P}\").read())", "print(os.path.exists(\"{P}\"))",
-		"if os.path.exists(\"{P}\"):\n    os.remove(\"{P}\")", "os.remove(\"{P}\")", "os.rename(\"{P}\", \"{P}\")", "print(open(\"in.txt\").read())", "print(sorted(v for v in os.listdir('.') if v.endswith('.txt')))", "{L} = open(\"in.txt\").read().split()",
-		"os.makedirs(\"sub\", exist_ok=True)\nopen(\"sub/{P}\", \"w\").write(\"{i}\")", "print(os.path.isdir(\"sub\"))", "json.dump({L}, open(\"{P}\", \"w\"))", "{L} = json.load(open(\"{P}\"))", "print(os.path.getsize(\"{P}\"))",
-	}},
-	"random":   {5, []string{"random.seed({i})", "{N} = random.randint(0, 9)", "print(random.random())", "random.shuffle({L})", "rng = random.Random({i})", "{N} = rng.randint(0, 9)", "{L} = random.sample(range(9), 3)", "print(rng.random())"}},
-	"environ":  {4, []string{"os.environ[\"{V}\"] = \"{i}\"", "print(os.environ.get(\"{V}\"))", "os.environ.pop(\"{V}\", None)", "del os.environ[\"{V}\"]", "print(\"{V}\" in os.environ)", "{N} = int(os.environ.get(\"{V}\", {i}))", "os.environ[\"{V}\"] += \"{i}\""}},
-	"iterator": {4, []string{"{I} = iter({L})", "{I} = (v for v in {L})", "{I} = iter(range({i}))", "print(next({I}, None))", "{N} = next({I})", "{L} = list({I})", "def numbers():\n    for v in {L}[:4]:\n        yield v\n    yield {N}", "{I} = numbers()", "{I} = zip({L}, range(3))", "{I} = enumerate({L})"}},
-	"shadow":   {2, []string{"len = lambda v: {i}", "sum = lambda v: {N}", "del len", "del sum", "sorted = list", "str = repr", "range = lambda n: [n]"}},
-	"module":   {3, []string{"import helper", "print(helper.note({i}))", "helper.seen = {L}", "helper.seen.append({i})", "{L} = helper.seen", "from helper import note", "print(note({i}))", "import math", "math.tau = {i}", "print(getattr(math, 'tau', None) == {i})", "import os, random, json"}},
-	"dynamic":  {2, []string{"exec(\"{N} = {i}\")", "print(eval(\"{N}\"))", "globals()[\"{N}\"] = {i}", "print(\"{X}\" in globals())", "{N} = globals().get(\"{N}\", {i})", "print(sorted(v for v in globals() if v in 'abcde'))"}},
-	"library": {4, []string{
-		"import copy\n{L} = copy.deepcopy({L})", "import copy\n{D} = copy.copy({D})", "import collections\n{D} = collections.defaultdict(list, {D})", "import collections\n{L} = collections.deque({L})", "import functools\n@functools.lru_cache\ndef {F}(x={i}):\n    print('called', x)\n    return [x]",
-		"import itertools\ncount = itertools.count({i})", "print(next(count))", "import decimal\ndecimal.getcontext().prec = {i} + 2", "import decimal\nprint(decimal.Decimal(1) / 3)", "import dataclasses\n@dataclasses.dataclass\nclass K:\n    v: object = {i}\n    total = {i}\n    def add(self, x=1):\n        self.v = x\n        return self",
-		"{T} = ({L}, frozenset([{i}]))", "import functools\n{F} = functools.partial({F}, {i})",
-	}},
-}
-
 var constant = regexp.MustCompile(`\b\d+\b`)
 
 // edit makes the next version from the last one, or goes back.
 func (g *generator) edit(versions []version) version {
 	last := versions[len(versions)-1]
 	for range 20 {
-		next := last.clone()
+		next := last.again()
 		kind := edits[g.IntN(len(edits))]
-		if kind == "revert" {
+		switch kind {
+		case "revert":
 			n := g.IntN(len(versions))
-			next = versions[n].clone()
+			next = versions[n].again()
 			next.edit = fmt.Sprintf("revert to %d", n)
-		} else {
+		case "hand":
+			next.edit = kind
+			next.hand = map[string]string{names["{P}"][g.IntN(len(names["{P}"]))]: []string{"", fmt.Sprintf("%d by hand\n", len(versions))}[g.IntN(2)]}
+			return next
+		case "rename":
+			next.edit = kind
+			g.titles++
+			next.blocks[g.IntN(len(next.blocks))].title = fmt.Sprintf("b%d", g.titles)
+		default:
 			next.edit = kind
 			g.change(&next, kind)
 		}
@@ -289,11 +363,11 @@ func (g *generator) edit(versions []version) version {
 			return next
 		}
 	}
-	return last.clone()
+	return last.again()
 }
 
 var edits = []string{"constant", "constant", "constant", "constant", "replace", "replace", "insert block", "insert block", "insert statement", "insert statement", "delete statement",
-	"delete block", "move", "swap", "comment", "comment block", "input", "revert", "revert"}
+	"delete block", "move", "swap", "comment", "comment block", "input", "revert", "revert", "hand", "rename", "join", "split", "fail"}
 
 func (g *generator) change(v *version, kind string) {
 	i := g.IntN(len(v.blocks))
@@ -304,7 +378,7 @@ func (g *generator) change(v *version, kind string) {
 	}
 	switch kind {
 	case "insert block":
-		v.blocks = slices.Insert(v.blocks, i+1, g.randomBlock())
+		v.blocks = slices.Insert(v.blocks, i+1, g.randomBlock(v.blocks[:i+1]))
 	case "delete block":
 		v.blocks = slices.Delete(v.blocks, i, i+1)
 	case "move":
@@ -315,15 +389,31 @@ func (g *generator) change(v *version, kind string) {
 		if i > 0 {
 			v.blocks[i-1], v.blocks[i] = v.blocks[i], v.blocks[i-1]
 		}
+	case "join":
+		if i > 0 {
+			v.blocks[i-1].statements = append(v.blocks[i-1].statements, b.statements...)
+			v.blocks = slices.Delete(v.blocks, i, i+1)
+		}
+	case "split":
+		if at > 0 {
+			rest := g.block(b.statements[at:]...)
+			b.statements = slices.Clip(b.statements[:at])
+			v.blocks = slices.Insert(v.blocks, i+1, rest)
+		}
 	case "comment block":
 		b.statements = slices.Insert(b.statements, 0, g.statement("# note"))
 	case "insert statement":
-		b.statements = slices.Insert(b.statements, at+1, g.randomStatement())
+		b.statements = slices.Insert(b.statements, at+1, g.randomStatement(v.blocks[:i+1]))
+	case "fail":
+		b.statements = slices.Insert(b.statements, at+1, g.statement(g.fill(pick(g, "fails"))))
 	case "input":
-		if name := []string{"in.txt", "helper.py"}[g.IntN(2)]; name == "in.txt" {
+		switch name := []string{"in.txt", "helper.py", "tools.py"}[g.IntN(3)]; name {
+		case "in.txt":
 			v.inputs[name] = fmt.Sprintf("%d two\n", g.IntN(5))
-		} else {
+		case "helper.py":
 			v.inputs[name] = helper(g.IntN(5))
+		case "tools.py":
+			v.inputs[name] = tools(g.IntN(5))
 		}
 	}
 	if at < 0 || !slices.Contains([]string{"constant", "replace", "delete statement", "comment"}, kind) {
@@ -337,7 +427,7 @@ func (g *generator) change(v *version, kind string) {
 			s.text = s.text[:p[0]] + strconv.Itoa(g.IntN(6)) + s.text[p[1]:]
 		}
 	case "replace":
-		*s = g.randomStatement()
+		*s = g.randomStatement(v.blocks[:i+1])
 	case "delete statement":
 		b.statements = slices.Delete(b.statements, at, at+1)
 	case "comment":

@@ -1,10 +1,14 @@
 package xstate_test
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -24,40 +28,40 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// randomEdits is how many edits a random session has.
-const randomEdits = 6
+const (
+	randomEdits    = 6  // of one session
+	randomSessions = 90 // of a test that names neither a seed nor a time: about a minute on two processors
+)
 
-// TestRandom edits random programs and judges every run as TestPrograms does, against a run from scratch, and by a
-// second law: what ran for the same files before does not run again. A session that breaks a law is shrunk and printed
-// in the format of testdata/hazards. Variables of the environment:
+// TestRandom edits random programs and judges every run as TestPrograms does, against a run from scratch, and by the
+// laws below. A session that breaks one is shrunk and printed in the format of testdata/hazards. Variables of the
+// environment:
 //
-//	XSTATE_RANDOM_SEED     the first seed; one session only unless seconds are given
-//	XSTATE_RANDOM_SECONDS  go on with seed after seed for so long, on as many sessions at a time as there are processors
+//	XSTATE_RANDOM_SEED  the first seed; one session only unless a time is given
+//	XSTATE_RANDOM_TIME  go on with seed after seed for so long ("1h"), from a random one unless a seed is given, with as
+//	                    many sessions at a time as there are processors; the first broken law ends it
 func TestRandom(t *testing.T) {
-	first, only := uint64(1), false
-	if text := os.Getenv("XSTATE_RANDOM_SEED"); text != "" {
+	first, count := uint64(1), uint64(randomSessions)
+	text, only := os.LookupEnv("XSTATE_RANDOM_SEED")
+	if only {
 		var err error
 		if first, err = strconv.ParseUint(text, 10, 64); err != nil {
 			t.Fatalf("XSTATE_RANDOM_SEED: %v", err)
 		}
-		only = true
-	}
-	if text := os.Getenv("XSTATE_RANDOM_SECONDS"); text != "" {
-		seconds, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatalf("XSTATE_RANDOM_SECONDS: %v", err)
-		}
-		if !only {
-			first = rand.Uint64() >> 16
-		}
-		randomFor(t, first, time.Duration(seconds)*time.Second)
-		return
-	}
-	count := uint64(25)
-	if only {
 		count = 1
 	} else if testing.Short() {
-		count = 5
+		count = 4
+	}
+	if text := os.Getenv("XSTATE_RANDOM_TIME"); text != "" {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			t.Fatalf("XSTATE_RANDOM_TIME: %v", err)
+		}
+		if !only {
+			first = rand.Uint64() >> 32
+		}
+		randomFor(t, first, d)
+		return
 	}
 	for seed := first; seed < first+count; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -73,7 +77,7 @@ func randomFor(t *testing.T, first uint64, d time.Duration) {
 	next, until := first, time.Now().Add(d)
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			for time.Now().Before(until) {
+			for time.Now().Before(until) && !t.Failed() {
 				mu.Lock()
 				seed := next
 				next++
@@ -83,15 +87,7 @@ func randomFor(t *testing.T, first uint64, d time.Duration) {
 		})
 	}
 	wg.Wait()
-	t.Logf("%d sessions, seeds %d to %d", next-first, first, next-1)
-}
-
-// FuzzPrograms is TestRandom with seeds chosen by the fuzzer.
-func FuzzPrograms(f *testing.F) {
-	for seed := range uint64(3) {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, seed uint64) { testRandom(t, seed) })
+	t.Logf("%d sessions of %d runs each, seeds %d to %d", next-first, randomEdits+1, first, next-1)
 }
 
 // testRandom judges the session of one seed. The seed also chooses the interpreter, among those to test with, and
@@ -104,7 +100,7 @@ func testRandom(t *testing.T, seed uint64) {
 		o.Observe = "static"
 	}
 	c := &referee{t: t, options: o, known: map[string]*verdict{}}
-	session := randomSession(seed, randomEdits)
+	session := randomSession(seed, randomEdits, hasPackages(o.Python))
 	broken := c.play(session)
 	if broken == nil {
 		return
@@ -112,6 +108,17 @@ func testRandom(t *testing.T, seed uint64) {
 	small, broken := c.shrink(session, broken)
 	t.Errorf("seed %d, python %q, observe %q: step %d: %s: %s\n%s", seed, o.Python, o.Observe, broken.at, broken.law, broken.what,
 		txtar.Format(archive(small, broken)))
+}
+
+var packages sync.Map // interpreter → whether it has numpy and pandas
+
+func hasPackages(python string) bool {
+	if known, ok := packages.Load(python); ok {
+		return known.(bool)
+	}
+	found := exec.Command(cmp.Or(python, "python3"), "-c", "import numpy, pandas").Run() == nil
+	packages.Store(python, found)
+	return found
 }
 
 // broken says which law a session broke.
@@ -129,19 +136,24 @@ type referee struct {
 	known   map[string]*verdict
 }
 
-// verdict is an outcome and the names whose values are not named by content in it.
+// verdict is an outcome and what the laws need to know of it.
 type verdict struct {
 	*xstate.Outcome
-	opaque map[string]bool
+	opaque      map[string]bool            // names whose values are not named by content
+	unpredicted []string                   // see unpredicted
+	inputs      map[depgraph.NodeID]string // see inputs
 }
 
 // Laws.
 const (
-	lawSettles = "a run ends without an internal error"
-	lawEqual   = "a run equals one from scratch"
-	lawAgain   = "a second run executes nothing"
-	lawBack    = "what ran for the same files does not run again"
-	lawCheck   = "the store is sound"
+	lawSettles   = "a run ends without an internal error"
+	lawEqual     = "a run equals one from scratch"
+	lawAgain     = "a second run executes nothing"
+	lawBack      = "what ran for the same files does not run again"
+	lawInputs    = "what ran with the same code, and the same values of all that it may read, does not run again"
+	lawPredicted = "names that are read were predicted"
+	lawVerify    = "verify finds no difference"
+	lawCheck     = "the store is sound"
 )
 
 // play runs the versions one after the other and returns the first law broken, or nil.
@@ -158,64 +170,134 @@ func (c *referee) play(versions []version) (found *broken) {
 	dir, remove := c.folder()
 	defer remove()
 	o.Workspace = dir
-	p := player{o: o}
-	defer p.close()
+	g := &game{referee: c, player: player{o: o}, base: map[string][]byte{}, states: map[string]bool{}, seen: map[string]bool{}}
+	defer g.close()
 	for i, v := range versions {
 		found.at = i
-		if v.restart {
-			p.close()
+		ran, law, what := g.move(v)
+		if ran != nil {
+			found.ran = append(found.ran, ran)
 		}
-		files := v.files()
-		if i > 0 {
-			for name, data := range versions[i-1].files() {
-				if string(files[name]) == string(data) {
-					delete(files, name)
-				}
-			}
-		}
-		writeFiles(c.t, dir, files)
-		have, err := p.run(v)
-		if err != nil {
-			found.law, found.what = lawSettles, err.Error()
-			return found
-		}
-		found.ran = append(found.ran, ranBlocks(have.Outcome))
-		want, err := c.scratch(v)
-		if err != nil {
-			found.law, found.what = lawSettles, "from scratch: "+err.Error()
-			return found
-		}
-		if found.what = differences(have, want); found.what != "" {
-			found.law = lawEqual
-			return found
-		}
-		if slices.ContainsFunc(versions[:i], v.same) {
-			if found.what = needless(have.Outcome); found.what != "" {
-				found.law = lawBack
-				return found
-			}
-		}
-		again, err := p.run(v)
-		if err != nil {
-			found.law, found.what = lawSettles, "second run: "+err.Error()
-			return found
-		}
-		if found.what = needless(again.Outcome); found.what != "" {
-			found.law = lawAgain
-			return found
-		}
-		if found.what = differences(again, want); found.what != "" {
-			found.law, found.what = lawEqual, "second run: "+found.what
+		if law != "" {
+			found.law, found.what = law, what
 			return found
 		}
 	}
-	if p.store != nil {
-		problems, err := p.store.State().Check(context.Background())
+	if g.store != nil {
+		if differences, err := g.verify(); len(differences) > 0 || err != nil {
+			found.law, found.what = lawVerify, fmt.Sprint(differences, err)
+			return found
+		}
+		problems, err := g.store.State().Check(context.Background())
 		if len(problems) > 0 || err != nil {
 			found.law, found.what = lawCheck, fmt.Sprint(problems, err)
 		}
 	}
 	return found
+}
+
+// game is a session under way.
+type game struct {
+	*referee
+	player
+	base   map[string][]byte // the workspace as it would be had the program never run
+	states map[string]bool   // bases that ran to the end
+	seen   map[string]bool   // inputs of nodes that ran, see inputs
+}
+
+// move plays one version; a law is returned if it breaks one.
+func (g *game) move(v version) (ran []string, law, what string) {
+	switch v.restart {
+	case newKernel:
+		g.closeSession()
+	case newProcess:
+		g.close()
+	}
+	g.write(v)
+	if v.stop > 0 {
+		if err := g.interrupted(v); err != nil {
+			return nil, lawSettles, "interrupted: " + err.Error()
+		}
+	}
+	have, err := g.run(context.Background(), v, nil)
+	if err != nil {
+		return nil, lawSettles, err.Error()
+	}
+	ran = ranBlocks(have.Outcome)
+	want, err := g.scratch(g.base, have.Blocks)
+	if err != nil {
+		return ran, lawSettles, "from scratch: " + err.Error()
+	}
+	if what := differences(have, want); what != "" {
+		return ran, lawEqual, what
+	}
+	if len(want.unpredicted) > 0 || len(have.unpredicted) > 0 {
+		return ran, lawPredicted, fmt.Sprint("from scratch: ", want.unpredicted, ", incrementally: ", have.unpredicted)
+	}
+	if g.states[key(g.base)] {
+		if what := needless(have.Outcome); what != "" {
+			return ran, lawBack, what
+		}
+	}
+	if what := g.repeated(have, want); what != "" {
+		return ran, lawInputs, what
+	}
+	again, err := g.run(context.Background(), v, nil)
+	if err != nil {
+		return ran, lawSettles, "second run: " + err.Error()
+	}
+	if what := needless(again.Outcome); what != "" {
+		return ran, lawAgain, what
+	}
+	if what := differences(again, want); what != "" {
+		return ran, lawEqual, "second run: " + what
+	}
+	g.states[key(g.base)] = true
+	for _, s := range want.inputs {
+		g.seen[s] = true
+	}
+	return ran, "", ""
+}
+
+// write puts the version into the workspace: its files as far as they changed, and what is changed by hand.
+func (g *game) write(v version) {
+	changed := v.files()
+	maps.DeleteFunc(changed, func(name string, data []byte) bool {
+		before, known := g.base[name]
+		return known && string(before) == string(data)
+	})
+	for name, text := range v.hand {
+		if text != "" {
+			changed[name] = []byte(text)
+		} else if _, err := os.Lstat(filepath.Join(g.o.Workspace, name)); err == nil {
+			changed[name] = nil
+		}
+	}
+	writeFiles(g.t, g.o.Workspace, changed)
+	for name, data := range changed {
+		if data == nil {
+			delete(g.base, name)
+		} else {
+			g.base[name] = data
+		}
+	}
+}
+
+// key names a workspace.
+func key(base map[string][]byte) string { return fmt.Sprintf("%q", base) }
+
+// repeated tells which nodes ran though they had run in the same place with the same inputs before.
+func (g *game) repeated(have, want *verdict) string {
+	var list []string
+	for _, b := range have.Blocks {
+		for i, n := range b.Nodes {
+			id := depgraph.NewNodeID(string(b.ID), i)
+			if executed(n) && n.Reason.Code != runner.ReasonLayout && want.inputs[id] != "" && g.seen[want.inputs[id]] {
+				list = append(list, fmt.Sprintf("node %s ran: %+v", id, n.Reason))
+			}
+		}
+	}
+	return strings.Join(list, "\n")
 }
 
 func (c *referee) folder() (dir string, remove func()) {
@@ -226,21 +308,29 @@ func (c *referee) folder() (dir string, remove func()) {
 	return dir, func() { os.RemoveAll(dir) }
 }
 
-// scratch is what a version comes to in a folder, a store and an interpreter of its own.
-func (c *referee) scratch(v version) (*verdict, error) {
-	key := fmt.Sprintf("%q", v.files())
-	if known := c.known[key]; known != nil {
+// scratch is what a workspace comes to in a folder, a store and an interpreter of its own. Blocks have the ids given:
+// those of a session rest on its past, and errors name them.
+func (c *referee) scratch(files map[string][]byte, blocks []runner.BlockOutcome) (*verdict, error) {
+	var ids []string
+	for _, b := range blocks {
+		ids = append(ids, string(b.ID))
+	}
+	name := key(files) + fmt.Sprint(ids)
+	if known := c.known[name]; known != nil {
 		return known, nil
 	}
 	dir, remove := c.folder()
 	defer remove()
-	writeFiles(c.t, dir, v.files())
+	writeFiles(c.t, dir, files)
 	p := player{o: c.options}
 	p.o.Workspace = dir
 	defer p.close()
-	out, err := p.run(v)
+	out, err := p.runText(context.Background(), files["prog.py"], ids, nil)
 	if err == nil {
-		c.known[key] = out
+		out.inputs, err = p.inputs(files)
+	}
+	if err == nil {
+		c.known[name] = out
 	}
 	return out, err
 }
@@ -250,45 +340,104 @@ type player struct {
 	o       xstate.SessionOptions
 	store   *xstate.Store
 	session *xstate.Session
+	step    xstate.StepNumber // of the last run
 }
 
-func (p *player) close() {
+func (p *player) closeSession() {
 	if p.session != nil {
 		p.session.Close()
 	}
+	p.session = nil
+}
+
+func (p *player) close() {
+	p.closeSession()
 	if p.store != nil {
 		p.store.Close()
 	}
-	p.session, p.store = nil, nil
+	p.store = nil
 }
 
-func (p *player) run(v version) (*verdict, error) {
-	ctx := context.Background()
-	if p.session == nil {
-		var err error
+func (p *player) open(ctx context.Context) (err error) {
+	if p.store == nil {
 		if p.store, err = xstate.Open(ctx, filepath.Join(p.o.Workspace, xstate.StoreName), xstate.Options{}); err != nil {
-			return nil, err
-		}
-		if p.session, err = p.store.Session(ctx, "prog", p.o); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	program, err := patch.Parse("prog.py", []byte(v.program()))
+	if p.session == nil {
+		p.session, err = p.store.Session(ctx, "prog", p.o)
+	}
+	return err
+}
+
+func (p *player) run(ctx context.Context, v version, onEvent func(runner.Event)) (*verdict, error) {
+	return p.runText(ctx, []byte(v.program()), nil, onEvent)
+}
+
+var errStopped = errors.New("the run was stopped")
+
+func (p *player) runText(ctx context.Context, text []byte, ids []string, onEvent func(runner.Event)) (*verdict, error) {
+	if err := p.open(context.Background()); err != nil {
+		return nil, err
+	}
+	program, err := patch.Parse("prog.py", text)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := p.session.Load(ctx, program.Blocks, xstate.Origin{}); err != nil {
+	for i, id := range ids {
+		program.Blocks[i].ID = id
+	}
+	if _, err := p.session.Load(context.Background(), program.Blocks, xstate.Origin{}); err != nil {
 		return nil, err
 	}
-	out, _, err := p.session.Run(ctx, runner.RunOptions{Timeout: 20 * time.Second}, xstate.Origin{})
+	out, step, err := p.session.Run(ctx, runner.RunOptions{Timeout: 20 * time.Second, OnEvent: onEvent}, xstate.Origin{})
 	if err != nil {
 		return nil, err
 	}
 	if out.Stopped != nil {
-		return nil, out.Stopped
+		return nil, errStopped
 	}
-	opaque, err := p.opaque(out)
-	return &verdict{blank(out, p.o.Workspace), opaque}, err
+	p.step = step.Number
+	found := &verdict{Outcome: blank(out, p.o.Workspace)}
+	if found.opaque, err = p.opaque(out); err != nil {
+		return nil, err
+	}
+	found.unpredicted, err = unpredicted(context.Background(), p.store, p.session, p.o, p.step)
+	return found, err
+}
+
+// interrupted runs the version and stops at an event, or a moment after it.
+func (p *player) interrupted(v version) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	events := 0
+	_, err := p.run(ctx, v, func(runner.Event) {
+		if events++; events != (v.stop+1)/2 {
+			return
+		}
+		if v.stop%2 == 1 {
+			cancel()
+			return
+		}
+		time.AfterFunc(time.Duration(v.stop)*time.Millisecond, cancel)
+	})
+	if err == errStopped {
+		return nil
+	}
+	return err
+}
+
+func (p *player) verify() ([]xstate.Difference, error) {
+	out, _, err := p.session.Run(context.Background(), runner.RunOptions{Timeout: 20 * time.Second}, xstate.Origin{})
+	if err != nil {
+		return nil, err
+	}
+	found, err := p.session.Verify(context.Background(), out, runner.RunOptions{Timeout: 20 * time.Second})
+	opaque, wrong := p.opaque(out)
+	if err == nil {
+		err = wrong
+	}
+	return slices.DeleteFunc(found, func(d xstate.Difference) bool { return excused(d, opaque) }), err
 }
 
 // opaque returns the names whose values have digests by lineage: those may differ where the values do not.
@@ -305,7 +454,7 @@ func (p *player) opaque(out *xstate.Outcome) (map[string]bool, error) {
 			}
 			for _, w := range t.Writes {
 				if w.Key.Space() == "var" {
-					names[w.Key.Name()] = t.Info[depgraph.Key(w.Key)].Opaque != ""
+					names[w.Key.Name()] = t.Info[w.Key].Opaque != ""
 				}
 			}
 		}
@@ -317,11 +466,9 @@ func (p *player) opaque(out *xstate.Outcome) (map[string]bool, error) {
 func differences(have, want *verdict) string {
 	var list []string
 	for _, d := range xstate.Compare(have.Outcome, want.Outcome) {
-		name, isValue := strings.CutPrefix(d.What, "value ")
-		if len(d.Marks) > 0 || isValue && (have.opaque[name] || want.opaque[name]) {
-			continue
+		if !excused(d, have.opaque) && !excused(d, want.opaque) {
+			list = append(list, d.String())
 		}
-		list = append(list, d.String())
 	}
 	if len(have.Blocks) != len(want.Blocks) {
 		list = append(list, fmt.Sprintf("%d blocks, from scratch %d", len(have.Blocks), len(want.Blocks)))
@@ -329,13 +476,17 @@ func differences(have, want *verdict) string {
 	return strings.Join(list, "\n")
 }
 
-// needless tells which blocks ran though nothing changed, "" when none did. A node that failed in a way that may not
-// happen again (an import that does not resolve, see runner's transient) leaves no trace, and is tried each time.
+func excused(d xstate.Difference, opaque map[string]bool) bool {
+	name, isValue := strings.CutPrefix(d.What, "value ")
+	return len(d.Marks) > 0 || isValue && opaque[name]
+}
+
+// needless tells which blocks ran though nothing changed, "" when none did.
 func needless(o *xstate.Outcome) string {
 	var list []string
 	for _, b := range o.Blocks {
 		for i, n := range b.Nodes {
-			if n.Status == state.StatusRan || n.Status == state.StatusFailed && n.Seconds > 0 && n.Trace != "" {
+			if executed(n) {
 				list = append(list, fmt.Sprintf("block %s, node %d ran: %+v", b.ID, i, n.Reason))
 			}
 		}
@@ -343,121 +494,8 @@ func needless(o *xstate.Outcome) string {
 	return strings.Join(list, "\n")
 }
 
-// shrink looks for a smaller session that breaks the same law: fewer versions, blocks, statements, restarts.
-func (c *referee) shrink(session []version, b *broken) ([]version, *broken) {
-	until := time.Now().Add(2 * time.Minute)
-	try := func(smaller []version) bool {
-		if len(smaller) == 0 || time.Now().After(until) {
-			return false
-		}
-		now := c.play(smaller)
-		if now == nil || now.law != b.law {
-			return false
-		}
-		session, b = smaller[:now.at+1], now
-		return true
-	}
-	session = session[:b.at+1]
-	for again := true; again; {
-		again = false
-		for i := len(session) - 2; i >= 0; i-- {
-			again = i < len(session)-1 && try(slices.Delete(slices.Clone(session), i, i+1)) || again
-		}
-		for _, title := range titlesOf(session) {
-			again = try(without(session, func(b randomBlock, _ statement) bool { return b.title == title })) || again
-		}
-		for _, number := range numbersOf(session) {
-			again = try(without(session, func(_ randomBlock, s statement) bool { return s.number == number })) || again
-		}
-		for i := range len(session) {
-			if i < len(session) && session[i].restart {
-				calm := slices.Clone(session)
-				calm[i].restart = false
-				again = try(calm) || again
-			}
-		}
-	}
-	return session, b
-}
-
-func titlesOf(session []version) []string {
-	var titles []string
-	for _, v := range session {
-		for _, b := range v.blocks {
-			if !slices.Contains(titles, b.title) {
-				titles = append(titles, b.title)
-			}
-		}
-	}
-	return titles
-}
-
-func numbersOf(session []version) []int {
-	var numbers []int
-	for _, v := range session {
-		for _, b := range v.blocks {
-			for _, s := range b.statements {
-				if !slices.Contains(numbers, s.number) {
-					numbers = append(numbers, s.number)
-				}
-			}
-		}
-	}
-	return numbers
-}
-
-// without is the session without some statements, and without the blocks that this empties.
-func without(session []version, drop func(randomBlock, statement) bool) []version {
-	var smaller []version
-	for _, v := range session {
-		v = v.clone()
-		for i := range v.blocks {
-			b := &v.blocks[i]
-			b.statements = slices.DeleteFunc(b.statements, func(s statement) bool { return drop(*b, s) })
-		}
-		v.blocks = slices.DeleteFunc(v.blocks, func(b randomBlock) bool { return len(b.statements) == 0 })
-		smaller = append(smaller, v)
-	}
-	return smaller
-}
-
-// archive is a session in the format of testdata/hazards. The blocks that should have run are not known: those that
-// did are given, and for a law of minimality none.
-func archive(session []version, b *broken) *txtar.Archive {
-	a := &txtar.Archive{}
-	comment := "Found by TestRandom; broken: " + b.law + ".\n\n"
-	n := 0
-	add := func(files map[string][]byte, before map[string][]byte, ran []string) {
-		prefix := ""
-		if n > 0 {
-			prefix = fmt.Sprintf("step-%d/", n)
-		}
-		for _, name := range []string{"in.txt", "helper.py", "prog.py"} {
-			if n == 0 || string(before[name]) != string(files[name]) {
-				a.Files = append(a.Files, txtar.File{Name: prefix + name, Data: files[name]})
-			}
-		}
-		if n > 0 {
-			a.Files = append(a.Files, txtar.File{Name: prefix + "ran", Data: []byte(strings.Join(append(ran, ""), "\n"))})
-		}
-		n++
-	}
-	var before map[string][]byte
-	for i, v := range session {
-		if v.restart {
-			comment += fmt.Sprintf("step %d: restarted before.\n", i)
-		}
-		comment += fmt.Sprintf("step %d: %s.\n", i, v.edit)
-		var ran []string
-		if i < len(b.ran) && (b.law != lawBack || i < b.at) {
-			ran = b.ran[i]
-		}
-		add(v.files(), before, ran)
-		before = v.files()
-	}
-	if b.law == lawAgain || strings.HasPrefix(b.what, "second run: ") {
-		add(before, before, nil)
-	}
-	a.Comment = []byte(comment + "\n")
-	return a
+// executed reports whether a node ran. One that failed in a way that may not happen again (an import that does not
+// resolve, see runner's transient) leaves no trace, is tried each time, and does not count.
+func executed(n runner.NodeOutcome) bool {
+	return n.Status == state.StatusRan || n.Status == state.StatusFailed && n.Seconds > 0 && n.Trace != ""
 }

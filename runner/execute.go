@@ -60,14 +60,17 @@ func (w *walk) sources(ctx context.Context) error {
 	if w.cited {
 		return nil
 	}
-	texts := map[string]string{}
+	texts, futures := map[string]string{}, map[string][]string{}
 	for _, u := range w.units {
 		if u.facts != nil {
 			texts[u.filename()] = string(u.facts.Code)
 		}
+		if len(u.nodes) > 0 && len(u.nodes[0].future) > 0 {
+			futures[u.filename()] = u.nodes[0].future
+		}
 	}
 	w.cited = true
-	_, err := w.e.kernel.request(ctx, map[string]any{"op": "sources", "texts": texts}, nil, nil, nil)
+	_, err := w.e.kernel.request(ctx, map[string]any{"op": "sources", "texts": texts, "futures": futures}, nil, nil, nil)
 	return err
 }
 

@@ -302,10 +302,11 @@ type (
 		Path  string   `json:"path,omitempty"`
 	}
 	loadReply struct {
-		OK      bool                    `json:"ok"`
-		Need    []string                `json:"need"`
-		Digests map[string]state.Digest `json:"digests"`
-		Shares  [][3]string             `json:"shares"`
+		OK       bool                    `json:"ok"`
+		Need     []string                `json:"need"`
+		Digests  map[string]state.Digest `json:"digests"`
+		Shares   [][3]string             `json:"shares"`
+		Unparked []joint                 `json:"unparked"` // groups that are parked no more
 	}
 	storeReply struct {
 		Stored bool        `json:"stored"`

@@ -24,16 +24,17 @@ type entry struct {
 	writer int              // index of the node that wrote it; -1: the base
 	info   *state.ValueInfo // of a var key that has a value; nil otherwise
 	took   float64          // seconds that its writer executed
+	failed state.BlockID    // the block that failed, of a poisoned key
 	marks  []string         // why it may differ from run to run: those of its writer and of all that it rests on
 }
 
-// poison marks the digest of a key that a failed node would have written; what follows is the block that failed.
-const poison = "!failed "
+// poison is the digest of a key that a failed node would have written.
+const poison state.Digest = "!failed"
 
 // unknown marks, in a plan, the digest of a key whose writer must run first; what follows is the index of that node.
 const unknown = "!unknown "
 
-func (e entry) poisoned() (block string, ok bool) { return strings.CutPrefix(string(e.digest), poison) }
+func (e entry) poisoned() (block string, ok bool) { return string(e.failed), e.digest == poison }
 
 // position is the state of everything at one place in the program: what each key has, and which names share.
 type position struct {
@@ -287,7 +288,7 @@ func (p *position) mark(t *state.Trace, marks []string) {
 // fail makes this the position after node i failed, or was blocked, in block: what it defines is poisoned.
 func (p *position) fail(i int, block state.BlockID, defines []string) {
 	for _, name := range defines {
-		p.keys[depgraph.Var(name)] = entry{digest: state.Digest(poison + string(block)), writer: i}
+		p.keys[depgraph.Var(name)] = entry{digest: poison, writer: i, failed: block}
 		maps.DeleteFunc(p.shares, func(pr pair, _ state.Digest) bool { return pr[0] == name || pr[1] == name })
 	}
 }

@@ -127,10 +127,8 @@ func (w *walk) project(p *position, set []string) map[string]bool {
 		for _, n := range group {
 			done[n] = true
 			ok = ok && slices.Contains(set, n) && p.keys[depgraph.Var(n)].digest == m.bound[n].digest
-			if d := w.definition(p, n); d != nil && m.layouts[n] != d.layout {
-				ok = false
-			}
 		}
+		ok = ok && w.current(p, group)
 		for pr, d := range m.shares {
 			in0, in1 := slices.Contains(group, pr[0]), slices.Contains(group, pr[1])
 			if in0 && in1 && p.shares[pr] != d || in0 != in1 && (kept[pr[0]] || kept[pr[1]]) {
@@ -151,7 +149,8 @@ func (w *walk) project(p *position, set []string) map[string]bool {
 	return kept
 }
 
-// current reports whether a parked function was made from its definition as it reads now.
+// current reports whether a bound or parked function was made from its definition as it reads now. One of a group may have
+// come from the store.
 func (w *walk) current(p *position, names []string) bool {
 	n := w.definition(p, names[0])
 	return len(names) > 1 || n == nil || w.e.mirror.layouts[names[0]] == n.layout
@@ -318,6 +317,9 @@ func (w *walk) load(ctx context.Context, p *position, j joint, names []string, v
 		}
 		debugf("kernel", "load %v: %v", names, err)
 		return writer, w.unload(ctx, j, names, v)
+	}
+	for _, gone := range reply.Unparked {
+		delete(m.parked, gone)
 	}
 	if !reply.OK {
 		return writer, w.unload(ctx, j, names, v)

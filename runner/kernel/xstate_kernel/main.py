@@ -13,7 +13,7 @@ import traceback
 import types
 import warnings
 
-from . import display, fingerprint, frames, groups, hidden, magic, modules, observe, origin, streams, values
+from . import display, fingerprint, frames, groups, hidden, lines, magic, modules, observe, origin, streams, values
 
 _SPECIAL = frozenset((
     "__name__", "__doc__", "__package__", "__loader__", "__spec__", "__builtins__", "__annotations__", "__file__",
@@ -54,6 +54,7 @@ class Kernel:
         self.names = observe.names(self.ns, options.get("observe") != "static")
         self.printer = fingerprint.Fingerprinter(self.ns, self.workspace)
         self.groups = groups.Groups()
+        self.lines = lines.Lines()
         self.modules = modules.Modules(self.ns, self.printer, self.workspace, self.groups)
         self.held = {}    # name → value when the node began, unless it may matter to the node that a value goes
         self.kept = []    # values that are no longer bound, and whose going would be noticed
@@ -137,15 +138,23 @@ class Kernel:
         """Binds a stored group."""
         if request.get("path"):
             with open(request["path"], "rb") as f:
-                found = values.load(f, self.printer, self.names.add)
+                found, classes = values.load(f, self.printer, self.loaded_code)
         else:
-            found = values.load(body, self.printer, self.names.add)
+            found, classes = values.load(body, self.printer, self.loaded_code)
         for name, value in zip(request["names"], found):
             self.bind(name, value)
         prints = {n: self.groups.prints[n] for n in request["names"]}
         pairs = self.groups.pairs(prints)
-        return {"digests": {n: fp.digest for n, fp in prints.items() if not fp.opaque},
+        return {"digests": {n: fp.digest for n, fp in prints.items() if not fp.opaque}, "unparked": self.unpark(classes),
                 "shares": [[a, b, d] for (a, b), d in pairs.items() if a in prints and b in prints]}, b""
+
+    def unpark(self, classes):
+        """Drops the parked groups that hold what hangs on one of the classes: that is bound now."""
+        ids = {i for c in classes for i in self.printer.of(c).ids}
+        gone = [j for j, (_, prints) in self.parked.items() if any(fp is not None and not ids.isdisjoint(fp.ids) for fp in prints.values())]
+        for joint in gone:
+            del self.parked[joint]
+        return gone
 
     def do_store(self, request, _):
         """Pickles the named values as one group, into the reply or, when large, into a file of the spool."""
@@ -197,10 +206,18 @@ class Kernel:
 
     def do_sources(self, request, _):
         """The text of every block, for tracebacks and inspect."""
-        for name, text in request["texts"].items():
-            text += "\n"  # traceback counts columns wrongly in a last line without an end
-            linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+        futures = request.get("futures") or {}
+        if self.lines.update({name: (text, _flags(futures.get(name))) for name, text in request["texts"].items()}):
+            prints = list(self.groups.prints.values()) + [fp for _, group in self.parked.values() for fp in group.values() if fp is not None]
+            for code in self.lines.renew({f for fp in prints for f in fp.soft.values() if isinstance(f, types.FunctionType)}):
+                self.names.add(code)
         return {}, b""
+
+    def loaded_code(self, code):
+        """The code of a stored function, with the lines that it has now."""
+        code = self.lines.current(code)
+        self.names.add(code)
+        return code
 
     def do_compile(self, request, body):
         """Says whether CPython accepts a whole block."""
@@ -258,7 +275,8 @@ class Kernel:
         if filters is not None:
             hidden.library_import(filters)
         certain, maybe = self.stored(request, code, tail)
-        reads |= {n for n in maybe - certain if n in start and id(self.ns.get(n, _GONE)) == start[n]}
+        if error is None:
+            reads |= {n for n in maybe - certain if n in start and id(self.ns.get(n, _GONE)) == start[n]}
         opaque = {self.groups.prints[n].opaque for n in reads if n in self.groups.prints and self.groups.prints[n].opaque}
         if opaque:
             self.files.hold(held | self.files.held(opaque))
@@ -489,7 +507,10 @@ class Kernel:
         return mutated
 
     def same_class(self, name, value, fp):
-        """A class defined again to the same effect stays the old object, so that isinstance holds for old instances."""
+        """A class defined again to the same effect stays the old object, so that isinstance holds for old instances. One
+        that holds what can change does not: it is in one group with its instances, and what it holds may be shared."""
+        if fp.ids:
+            return value
         kept = self.old_classes.setdefault(fp.digest, value)
         if kept is not value:
             if self.printer.of(kept).digest != fp.digest:  # it was changed since

@@ -220,8 +220,8 @@ class Files:
 
     def _other(self, p):
         """Reports whether a path is none of the program's."""
-        return (p.startswith(("/proc/", "/dev/", "/sys/", self._ignored, self._spool)) or "__pycache__" in p or p.endswith(".pyc")
-                or self._library(p))
+        return (p.startswith(("/proc/", "/dev/", "/sys/")) and not p.startswith("/dev/shm/") or p.startswith((self._ignored, self._spool))
+                or "__pycache__" in p or p.endswith(".pyc") or self._library(p))
 
     def _links(self, p, depth):
         """Notes the symbolic links on the way to a path as read."""

@@ -188,10 +188,10 @@ def _function(code, name, qualname, doc, cells, digest, whole):
         return bound
     code = marshal.loads(code)
     fingerprint.known_digest(code, digest)
+    code = _loading.code(code)
     closure = tuple(types.CellType() for _ in range(cells)) if cells else None
     f = types.FunctionType(code, _loading.printer.namespace, name, None, closure)
     f.__qualname__, f.__doc__, f.__module__ = qualname, doc, "__main__"
-    _loading.code(code)
     return f
 
 
@@ -214,6 +214,7 @@ def _class(name, digest):
     c = _loading.printer.classes.get(digest)
     if c is None:
         raise NeedClass(name, digest)
+    _loading.classes.append(c)
     return c
 
 
@@ -221,6 +222,7 @@ class _Loading:
     def __init__(self, printer, code):
         self.printer, self.code = printer, code
         self.kept = []  # functions that were there
+        self.classes = []  # classes that were there
 
 
 def dump(values, fingerprinter, out):
@@ -238,10 +240,11 @@ def dump(values, fingerprinter, out):
 
 
 def load(data, printer, code):
-    """Returns the list of values. data: bytes or a binary file. code: called with each code object made."""
+    """Returns the list of values, and the classes of the program that they refer to. data: bytes or a binary file. code:
+    called with each code object made; it returns the one to use."""
     global _loading
     _loading = _Loading(printer, code)
     try:
-        return pickle.load(io.BytesIO(data) if isinstance(data, (bytes, bytearray)) else data)
+        return pickle.load(io.BytesIO(data) if isinstance(data, (bytes, bytearray)) else data), _loading.classes
     finally:
         _loading = None

@@ -1,0 +1,201 @@
+package xstate_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// judged is one node of a program that ran, with what analysis predicts of it and what its execution was seen to do.
+type judged struct {
+	id        depgraph.NodeID
+	facts     *depgraph.Node
+	view      *xstate.NodeView
+	trace     *state.Trace          // nil: none is kept
+	predicted map[depgraph.Key]bool // names that earlier nodes may write and this one may read
+}
+
+// judgedNodes returns the nodes of the program after a step, in order.
+func judgedNodes(ctx context.Context, store *xstate.Store, session *xstate.Session, step xstate.StepNumber) ([]judged, error) {
+	d, err := session.Dependencies(ctx, step)
+	if err != nil {
+		return nil, err
+	}
+	var nodes []judged
+	for i := range d.Snapshot.Blocks {
+		b := &d.Snapshot.Blocks[i]
+		facts, err := depgraph.Analyze([]byte(b.Source), b.Dialect)
+		if err != nil || len(facts.Nodes) != len(b.Nodes) {
+			continue // it does not compile
+		}
+		for j := range b.Nodes {
+			n := judged{id: depgraph.NewNodeID(string(b.ID), j), facts: &facts.Nodes[j], view: &b.Nodes[j], predicted: map[depgraph.Key]bool{}}
+			if n.view.Trace != "" {
+				t, ok, err := store.State().Trace(n.view.Trace)
+				if err != nil || !ok {
+					return nil, fmt.Errorf("trace of %s: found %v, %w", n.id, ok, err)
+				}
+				n.trace = &t
+			}
+			for _, e := range d.Graph.Preds(n.id) {
+				if e.Evidence&depgraph.Predicted != 0 && e.Hazard == depgraph.Flow && e.Key.Space() == "var" {
+					n.predicted[e.Key] = true
+				}
+			}
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes, nil
+}
+
+// unpredicted returns the names that executions read and that analysis did not predict, as "node: name". An edge to some
+// writer of the name must have been predicted; for a name that nobody had written, that the text of the node, or of a
+// function or class made so far, uses it, unless no text does: it is then a builtin, in code that a library made
+// (dataclass). Nodes with dynamic names and marked ones are excused. So is, before 3.12, a name that the node may bind or
+// not: whether it did cannot be told where the value is the same, and counts as a read.
+func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Session, o xstate.SessionOptions, step xstate.StepNumber) ([]string, error) {
+	nodes, err := judgedNodes(ctx, store, session, step)
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	static := o.Observe == "static" || session.Python().Minor < 12
+	later, rebound, mentioned := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, n := range nodes {
+		for _, name := range slices.Concat(n.facts.Uses, n.facts.Later) {
+			mentioned[name] = true
+		}
+	}
+	for _, n := range nodes {
+		for _, name := range n.facts.Later {
+			later[name] = true
+		}
+		for _, name := range n.facts.Rebinds {
+			rebound[name] = true
+		}
+		if n.trace == nil || len(n.trace.Marks) > 0 || n.dynamic() {
+			continue
+		}
+		for _, r := range n.trace.Reads {
+			if r.Key.Space() != "var" || n.predicted[r.Key] || n.changedThroughAlias(r.Key) {
+				continue
+			}
+			name := r.Key.Name()
+			if r.Digest == state.Absent && (later[name] || slices.Contains(n.facts.Uses, name) || !mentioned[name]) {
+				continue
+			}
+			if static && (rebound[name] || slices.Contains(n.facts.Defines, name)) {
+				continue
+			}
+			found = append(found, fmt.Sprintf("%s: %s", n.id, name))
+		}
+	}
+	return found, nil
+}
+
+// dynamic reports whether the node may read names that its text does not show, as analysis or the engine sees it.
+func (n *judged) dynamic() bool {
+	return len(n.facts.Dynamic) > 0 || n.predicted["var:*"] ||
+		n.trace != nil && slices.ContainsFunc(n.trace.Reads, func(r state.Access) bool { return r.Key == "names:*" })
+}
+
+// changedThroughAlias reports whether a value counts as read because it changed along with another one: they share
+// objects, or a class or function that both reach.
+func (n *judged) changedThroughAlias(k depgraph.Key) bool {
+	if !slices.ContainsFunc(n.trace.Writes, func(w state.Access) bool { return w.Key == k }) {
+		return false
+	}
+	return n.trace.Info[k].Soft || slices.ContainsFunc(n.trace.Around, func(s state.Share) bool { return s[0] == k.Name() || s[1] == k.Name() })
+}
+
+// inputs describes, for each node of a run from scratch, its code and everything that it may depend on: the values of the
+// names that analysis predicts it to read, with all that share objects with them, and all files and hidden state. Two
+// nodes that are described alike must come to the same, whatever was observed of them. A node with dynamic names, or that
+// may read a value without a name by content, has no description.
+func (p *player) inputs(files map[string][]byte) (map[depgraph.NodeID]string, error) {
+	nodes, err := judgedNodes(context.Background(), p.store, p.session, p.step)
+	if err != nil {
+		return nil, err
+	}
+	files = maps.Clone(files)
+	delete(files, "prog.py")
+	found := map[depgraph.NodeID]string{}
+	now := place{keys: map[depgraph.Key]state.Digest{}, shares: map[[2]string]string{}}
+	for _, n := range nodes {
+		if text, ok := now.describe(&n); ok {
+			found[n.id] = string(state.DigestOf([]byte(key(files) + text)))
+		}
+		now.pass(&n)
+	}
+	return found, nil
+}
+
+// place is the state of everything before a node.
+type place struct {
+	keys   map[depgraph.Key]state.Digest
+	shares map[[2]string]string
+}
+
+func (p *place) pass(n *judged) {
+	if n.trace == nil || n.trace.Err != nil {
+		for _, name := range n.facts.Defines {
+			p.keys[depgraph.Var(name)] = "failed"
+		}
+		return
+	}
+	gone := map[string]bool{}
+	for _, name := range n.trace.Touched {
+		gone[name] = true
+	}
+	for _, w := range n.trace.Writes {
+		p.keys[w.Key] = w.Digest
+		if w.Key.Space() == "var" {
+			gone[w.Key.Name()] = true
+		}
+	}
+	maps.DeleteFunc(p.shares, func(pair [2]string, _ string) bool { return gone[pair[0]] || gone[pair[1]] })
+	for _, s := range n.trace.After {
+		p.shares[[2]string{s[0], s[1]}] = s[2]
+	}
+}
+
+func (p *place) describe(n *judged) (string, bool) {
+	if n.dynamic() || n.trace == nil || len(n.trace.Cites) > 0 {
+		return "", false
+	}
+	near := map[string]bool{}
+	for k := range n.predicted {
+		near[k.Name()] = true
+	}
+	lines := []string{}
+	for grown := true; grown; {
+		grown = false
+		for pair := range p.shares {
+			if near[pair[0]] != near[pair[1]] {
+				near[pair[0]], near[pair[1]], grown = true, true, true
+			}
+		}
+	}
+	for pair, d := range p.shares {
+		if near[pair[0]] {
+			lines = append(lines, fmt.Sprint("share ", pair, d))
+		}
+	}
+	for k, d := range p.keys {
+		if k.Space() == "var" && !near[k.Name()] {
+			continue
+		}
+		if len(d) == 64 && k.Space() != "file" && k.Space() != "env" && k.Space() != "rng" || k.Space() == "display" {
+			return "", false // by lineage
+		}
+		lines = append(lines, fmt.Sprint(k, " ", d))
+	}
+	slices.Sort(lines)
+	return fmt.Sprint(n.view.Code, "\n", strings.Join(lines, "\n")), true
+}
