@@ -66,13 +66,18 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 	}
 	var found []string
 	static := o.Observe == "static" || session.Python().Minor < 12
-	later, rebound, mentioned := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	later, rebound, mentioned, fragile := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[depgraph.Key]bool{}
 	for _, n := range nodes {
 		for _, name := range slices.Concat(n.facts.Uses, n.facts.Later) {
 			mentioned[name] = true
 		}
 	}
-	for _, n := range nodes {
+	for i, n := range nodes {
+		if i > 0 && nodes[i-1].trace != nil {
+			for _, w := range nodes[i-1].trace.Writes {
+				fragile[w.Key] = nodes[i-1].trace.Info[w.Key].Fragile
+			}
+		}
 		for _, name := range n.facts.Later {
 			later[name] = true
 		}
@@ -89,6 +94,9 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 			name := r.Key.Name()
 			if r.Digest == state.Absent && (later[name] || slices.Contains(n.facts.Uses, name) || !mentioned[name]) {
 				continue
+			}
+			if fragile[r.Key] && len(n.facts.Rebinds)+len(n.facts.Defines)+len(n.facts.Deletes) > 0 {
+				continue // it may see what was bound to a name go
 			}
 			if static && (rebound[name] || slices.Contains(n.facts.Defines, name)) {
 				continue
