@@ -39,7 +39,8 @@ readme: build
 	.ci/readme bin/xstate
 
 bench:
-	go test -run '^$$' -bench . -benchtime 20x ./bench
+	XSTATE_TEST_PYTHONS=$$(.ci/venv build/venv $(PYTHONS)) && export XSTATE_TEST_PYTHONS && \
+	go test -run '^$$' -bench . -benchtime 5x -timeout 1h ./bench
 	go test -run '^$$' -bench 'Analyze$$|BareParse$$' ./depgraph | awk -f .ci/ratio.awk
 
 clean:
