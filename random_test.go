@@ -30,7 +30,7 @@ import (
 
 const (
 	randomEdits    = 6  // of one session
-	randomSessions = 90 // of a test that names neither a seed nor a time: about a minute on two processors
+	randomSessions = 48 // of a test that names neither a seed nor a time: a little more than a minute on two processors
 )
 
 // TestRandom edits random programs and judges every run as TestPrograms does, against a run from scratch, and by the
