@@ -390,7 +390,7 @@ func (p *player) runText(ctx context.Context, text []byte, ids []string, onEvent
 	if _, err := p.session.Load(context.Background(), program.Blocks, xstate.Origin{}); err != nil {
 		return nil, err
 	}
-	out, step, err := p.session.Run(ctx, runner.RunOptions{Timeout: 20 * time.Second, OnEvent: onEvent}, xstate.Origin{})
+	out, step, err := p.session.Run(ctx, runner.RunOptions{Timeout: 2 * time.Minute, OnEvent: onEvent}, xstate.Origin{})
 	if err != nil {
 		return nil, err
 	}
@@ -428,11 +428,11 @@ func (p *player) interrupted(v version) error {
 }
 
 func (p *player) verify() ([]xstate.Difference, error) {
-	out, _, err := p.session.Run(context.Background(), runner.RunOptions{Timeout: 20 * time.Second}, xstate.Origin{})
+	out, _, err := p.session.Run(context.Background(), runner.RunOptions{Timeout: 2 * time.Minute}, xstate.Origin{})
 	if err != nil {
 		return nil, err
 	}
-	found, err := p.session.Verify(context.Background(), out, runner.RunOptions{Timeout: 20 * time.Second})
+	found, err := p.session.Verify(context.Background(), out, runner.RunOptions{Timeout: 2 * time.Minute})
 	opaque, wrong := p.opaque(out)
 	if err == nil {
 		err = wrong

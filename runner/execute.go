@@ -428,6 +428,9 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 	}
 	for _, name := range x.reply.EnvironReads {
 		k := depgraph.Key("env:" + name)
+		if asked, ok := strings.CutPrefix(name, "="); ok {
+			k = depgraph.Key("isset:" + asked)
+		}
 		found[k] = p.get(k).digest
 	}
 	if x.reply.HadFigures {

@@ -64,6 +64,12 @@ func (p *position) get(k depgraph.Key) entry {
 		}
 	case "dir":
 		return entry{digest: p.listing(k), writer: -1}
+	case "isset":
+		e := p.get(depgraph.Key("env:" + k.Name()))
+		if e.digest != state.Absent {
+			e.digest = "set"
+		}
+		return e
 	case "env":
 		if k == envAll {
 			return entry{digest: p.environment(p.base(envAll)), writer: -1}

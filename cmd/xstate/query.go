@@ -239,7 +239,7 @@ func appendNew(list []string, x string) []string {
 // most nodes read and no node sets.
 func plain(k xstate.Key) bool {
 	switch k.Space() {
-	case "file", "dir", "stat", "mode", "time", "env", "module":
+	case "file", "dir", "stat", "mode", "time", "env", "isset", "module":
 		return true
 	}
 	return false

@@ -672,10 +672,38 @@ def _environ(files):
                 files.environ.add(key)
             return base.__getitem__(self, key)
 
+        def __contains__(self, key):
+            self._ask(key)
+            active, files.active = files.active, False
+            try:
+                return base.__contains__(self, key)
+            finally:
+                files.active = active
+
+        def __delitem__(self, key):
+            self._ask(key)  # deleting what is not there fails
+            base.__delitem__(self, key)
+
+        def _ask(self, key):
+            """Notes that the program asks whether a variable is there."""
+            if files.active and isinstance(key, str):
+                files.environ.add("=" + key)
+
         def __iter__(self):
+            self._list()
+            return base.__iter__(self)
+
+        def __len__(self):
+            self._list()
+            return base.__len__(self)
+
+        def __repr__(self):
+            self._list()
+            return base.__repr__(self)
+
+        def _list(self):
             if files.active:
                 files.environ.add("*")
-            return base.__iter__(self)
 
     _Environ.__qualname__ = "_Environ"
     _Environ.__module__ = "os"
