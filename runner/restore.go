@@ -46,10 +46,10 @@ func (w *walk) before(ctx context.Context, p *position, at int, wanted []string)
 			}
 		}
 		if missing < 0 {
-			if err := w.hidden(ctx, p); err != nil {
+			if err := w.putFiles(p); err != nil { // the working directory may be one of them
 				return err
 			}
-			return w.putFiles(p)
+			return w.hidden(ctx, p)
 		}
 		if missing >= at {
 			return fmt.Errorf("runner: internal error: node %d needs a later node %d", at, missing)
