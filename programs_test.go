@@ -1,6 +1,7 @@
 package xstate_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -50,6 +51,28 @@ func TestPrograms(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestLarge runs sessions whose values are large, at a size that takes minutes and gigabytes.
+func TestLarge(t *testing.T) {
+	if os.Getenv("XSTATE_TEST_LARGE") == "" {
+		t.Skip("set XSTATE_TEST_LARGE=1")
+	}
+	options := xstate.SessionOptions{Python: pythons()[0], Seed: 7}
+	for name, sizes := range map[string][2]string{"np-large-array": {"6_250_000", "62_500_000"}, "long-nested-list": {"200_000", "1_000_000"}} {
+		t.Run(name, func(t *testing.T) {
+			steps := readSteps(t, filepath.Join("testdata/hazards", name+".txtar"))
+			for _, s := range steps {
+				for file, text := range s.files {
+					s.files[file] = bytes.ReplaceAll(text, []byte(sizes[0]), []byte(sizes[1]))
+				}
+			}
+			want := judge(t, steps, options)
+			for _, mode := range []string{"kept", "restarted"} {
+				t.Run(mode, func(t *testing.T) { runProgram(t, steps, want, options, mode) })
+			}
+		})
 	}
 }
 

@@ -34,10 +34,15 @@
 //
 //   - names: from CPython 3.12 on by an event for each load executed by the program's own code; before that by the names
 //     the text uses, closed over the functions and classes that the values bound to them reach: a superset. Names read by
-//     code compiled at run time: its code object is announced by an audit event. A node with other dynamic access to the
-//     namespace (globals(), df.query) counts as reading all names.
+//     code compiled at run time: its code object is announced by an audit event. The program's module tells who looks at its
+//     attributes (pickle finds classes there), and pandas is asked which names a text given to query or eval has. A node
+//     with other dynamic access to the namespace (globals(), frames) counts as reading all names. Where a node asks for a
+//     name that the namespace was not given, even if it goes on without, it is undone and run again with that name.
 //   - the object graph behind a name: by its digest, which covers all that pickling would, and the code, defaults and
-//     closures of functions, and the members of classes.
+//     closures of functions, and the members of classes. Instances of the user's classes are taken apart, stored and put
+//     together without their own pickling, which may have effects, leave things out, or lie.
+//   - the end of an object that does something then (__del__, a file's buffer): it ends when the program ends it, in a node,
+//     and whoever ends it reads it. Where the engine goes back it keeps such objects, so that they end at no other time.
 //   - files: by audit events and wrapped stat calls; directories by their listing; modules of the workspace by the content
 //     of their files and of those they import; packages by the files that tell their version. A path is followed to what it
 //     leads to, and the symbolic links on the way are read; who uses an open handle or a memory map reads its file.
@@ -74,6 +79,7 @@
 //
 // A failed node defines nothing: its bindings are undone, values it changed are dropped and restored from the store or by
 // re-running what made them, files are put back before the next node runs. Nodes that use what it would have defined are
-// blocked. A kernel that dies costs the node; the next one starts with an empty namespace and takes from the store what
-// it needs.
+// blocked. A kernel that dies, or does not hear an interrupt and is killed with all it started, costs the node; the next
+// one starts with an empty namespace and takes from the store what it needs. What the node printed is in files of the
+// engine's, and each file it wrote was announced, with its former content, before the first write: neither is lost.
 package runner

@@ -96,6 +96,7 @@ func (e *Engine) Close() error {
 func (e *Engine) dropKernel() {
 	if e.kernel != nil {
 		e.kernel.stop()
+		e.kernel.release()
 		e.kernel = nil
 	}
 	e.mirror = newMirror()

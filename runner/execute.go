@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,10 +48,10 @@ func (w *walk) executeAt(ctx context.Context, i int, p *position, live bool) (*s
 		}
 		x := &execution{walk: w, node: n, pos: p, live: live}
 		t, again, err := x.run(ctx)
-		if err != nil || again == "" {
+		if err != nil || len(again) == 0 {
 			return t, err
 		}
-		wanted = append(wanted, again)
+		wanted = append(wanted, again...)
 	}
 	return nil, fmt.Errorf("block %s asks for ever more names", n.unit.ID)
 }
@@ -140,12 +141,13 @@ type execution struct {
 	outputs []Output
 	result  runResult
 	reply   runReply
-	dynamic bool // it counts as reading every name
-	looked  look // the workspace before, where child processes may change it
+	dynamic bool     // it counts as reading every name
+	missing []string // names that have a value here and are not bound
+	looked  look     // the workspace before, where child processes may change it
 }
 
-// run executes and settles. again names a value that must be bound first.
-func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again string, err error) {
+// run executes and settles. again names values that must be bound first.
+func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []string, err error) {
 	w, n := x.walk, x.node
 	e := w.e
 	nodeCtx := ctx
@@ -157,36 +159,42 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again string
 	if w.spawns && n.facts.Kind == depgraph.KindStatement {
 		x.looked = e.look(e.spool)
 	}
+	began := time.Now()
+	e.kernel.begin()
+	done := make(chan struct{})
+	go e.kernel.watch(done)
 	_, err = e.kernel.request(nodeCtx, x.request(), n.text(), &x.reply, x.event)
+	close(done)
 	if ctx.Err() != nil {
-		e.dropKernel() // what the node left behind is not known
-		return nil, "", ctx.Err()
+		x.abandon()
+		return nil, nil, ctx.Err()
 	}
+	x.result.Seconds = cmp.Or(x.result.Seconds, time.Since(began).Seconds())
 	timedOut := nodeCtx.Err() != nil
 	if err != nil {
 		if timedOut {
-			e.dropKernel()
 			t, err := x.lost("Timeout", fmt.Sprintf("stopped after %s", w.o.Timeout))
-			return t, "", err
+			return t, nil, err
 		}
 		if errors.Is(err, errKernelDied) {
-			how := e.kernel.how()
-			e.dropKernel()
-			t, err := x.lost("KernelDied", "the interpreter died while the block ran: "+how)
-			return t, "", err
+			t, err := x.lost("KernelDied", "the interpreter died while the block ran: "+e.kernel.how())
+			return t, nil, err
 		}
-		return nil, "", fmt.Errorf("block %s: %w", n.unit.ID, err)
+		t, err := x.lost("KernelError", "the interpreter could not tell what the block did: "+err.Error())
+		return t, nil, err
 	}
 	if x.result.Error != nil && timedOut && x.result.Error.Type == "KeyboardInterrupt" {
 		x.result.Error.Type, x.result.Error.Message = "Timeout", fmt.Sprintf("stopped after %s", w.o.Timeout)
+		x.reply.Marks = append(x.reply.Marks, "time-out")
 	}
 	e.ledger.executed += x.result.Seconds
 	x.addUntraced()
-	if name := x.unbound(); name != "" {
-		return nil, name, x.undo()
+	if again := x.unbound(); len(again) > 0 {
+		return nil, again, x.undo()
 	}
+	x.dynamic = x.dynamic || x.reply.Everything
 	t, err = x.settle(ctx)
-	return t, "", err
+	return t, nil, err
 }
 
 var errTimeout = errors.New("time-out")
@@ -205,6 +213,13 @@ func (x *execution) request() runRequest {
 	if x.dynamic = x.walk.dynamic(x.pos, n); x.dynamic {
 		req.Uses = append(req.Uses, x.pos.names()...)
 	}
+	for k, e := range x.pos.keys {
+		_, bound := x.walk.e.mirror.bound[k.Name()]
+		if _, bad := e.poisoned(); k.Space() == "var" && !bound && !bad && e.digest != state.Absent {
+			x.missing = append(x.missing, k.Name())
+		}
+	}
+	req.Unbound = x.missing
 	for _, im := range n.facts.Imports {
 		if im.Level == 0 && im.Module != "" && !im.Later {
 			req.Imports = append(req.Imports, im.Module)
@@ -235,12 +250,15 @@ func (w *walk) dynamic(p *position, n *node) bool {
 	return false
 }
 
-// observedDynamic are constructs whose reads are seen all the same: the code they run is announced to the driver.
-var observedDynamic = map[string]bool{"eval": true, "exec": true, "compile": true}
+// observedDynamic are constructs whose reads are seen all the same: the code they run is announced to the driver, the
+// program's module and pandas tell which names they are asked for.
+var observedDynamic = map[string]bool{"eval": true, "exec": true, "compile": true, "query @": true, "__main__": true, "sys.modules": true,
+	"getattr": true, "setattr": true, "delattr": true, "__import__": true}
 
 func (x *execution) event(text json.RawMessage) {
 	var ev struct {
-		Ev string `json:"ev"`
+		Ev   string `json:"ev"`
+		Upto int64  `json:"upto"`
 		Output
 	}
 	if json.Unmarshal(text, &ev) != nil {
@@ -248,29 +266,30 @@ func (x *execution) event(text json.RawMessage) {
 	}
 	switch ev.Ev {
 	case "output":
-		x.outputs = append(x.outputs, ev.Output)
-		if x.live {
-			x.walk.event(Event{Block: x.node.unit.ID, Node: x.node.at, Kind: "output", Output: ev.Output})
+		for _, p := range x.walk.e.kernel.printed {
+			if p.stream == ev.Kind {
+				p.sent = ev.Upto
+			}
 		}
+		x.output(ev.Output)
 	case "result":
 		_ = json.Unmarshal(text, &x.result)
 	}
 }
 
-// unbound returns the name whose absence from the namespace, though it has a value here, made the node fail.
-func (x *execution) unbound() string {
-	if x.result.Error == nil || x.result.Error.Name == "" {
-		return ""
+func (x *execution) output(o Output) {
+	x.outputs = append(x.outputs, o)
+	if x.live {
+		x.walk.event(Event{Block: x.node.unit.ID, Node: x.node.at, Kind: "output", Output: o})
 	}
-	name := x.result.Error.Name
-	e, ok := x.pos.keys[depgraph.Var(name)]
-	if _, bound := x.walk.e.mirror.bound[name]; bound || !ok || e.digest == state.Absent {
-		return ""
+}
+
+// unbound returns the names that the node asked for and that were absent from the namespace, though they have a value here.
+func (x *execution) unbound() []string {
+	if e := x.result.Error; e != nil && slices.Contains(x.missing, e.Name) {
+		return append(x.reply.Again, e.Name)
 	}
-	if _, bad := e.poisoned(); bad {
-		return ""
-	}
-	return name
+	return x.reply.Again
 }
 
 // undo makes the mirror say what a failed node left: values it changed in place are gone, files are as it left them.
@@ -354,12 +373,26 @@ func (x *execution) execError() *state.ExecError {
 	return &state.ExecError{Type: e.Type, Message: e.Message, Traceback: e.Traceback, Block: x.node.unit.ID, Line: e.Line}
 }
 
+// abandon ends the kernel in the middle of the node; what it printed until then is kept. See journal.go for its files.
+func (x *execution) abandon() {
+	e := x.walk.e
+	e.kernel.stop()
+	for _, p := range e.kernel.printed {
+		if o, ok := p.unsent(x.outputs); ok {
+			x.output(o)
+		}
+	}
+	e.dropKernel()
+}
+
 // lost is the outcome of a node that took the kernel with it.
 func (x *execution) lost(kind, message string) (*state.StoredTrace, error) {
+	x.abandon()
 	t, err := x.walk.died(x.node, "")
 	if err != nil {
 		return nil, err
 	}
+	t.Seconds = x.result.Seconds
 	t.Err.Type, t.Err.Message = kind, message
 	t.Outputs, err = putOutputs(x.walk.e.cfg.Store, merge(x.outputs))
 	return t, err

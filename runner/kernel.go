@@ -22,14 +22,15 @@ var errKernelDied = errors.New("the kernel process died")
 
 // kernel is one interpreter process. It answers one request at a time.
 type kernel struct {
-	cmd    *exec.Cmd
-	in     *os.File // requests
-	out    *bufio.Reader
-	close  []io.Closer
-	stderr *tail
-	waited chan struct{}
-	exit   error
-	bound  time.Duration // how long an interrupted kernel may take to answer before it is killed
+	cmd     *exec.Cmd
+	in      *os.File // requests
+	out     *bufio.Reader
+	close   []io.Closer
+	stderr  *tail
+	printed [2]*printed // stdout and stderr of the program
+	waited  chan struct{}
+	exit    error
+	bound   time.Duration // how long an interrupted kernel may take to answer before it is killed
 }
 
 // kernelOptions is the first frame.
@@ -49,6 +50,10 @@ const bootstrap = `import sys; sys.path[0] = sys.argv[1]; import xstate_kernel.m
 
 // startKernel starts an interpreter and waits until it says hello.
 func startKernel(ctx context.Context, python, driverFolder string, environ []string, o kernelOptions) (*kernel, error) {
+	printed, err := newPrinted(o.Spool)
+	if err != nil {
+		return nil, err
+	}
 	reqR, reqW, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("start kernel: %w", err)
@@ -59,11 +64,14 @@ func startKernel(ctx context.Context, python, driverFolder string, environ []str
 		reqW.Close()
 		return nil, fmt.Errorf("start kernel: %w", err)
 	}
-	k := &kernel{in: reqW, out: bufio.NewReaderSize(evR, 1<<16), close: []io.Closer{reqW, evR}, stderr: &tail{}, waited: make(chan struct{}), bound: 2 * time.Second}
+	k := &kernel{in: reqW, out: bufio.NewReaderSize(evR, 1<<16), close: []io.Closer{reqW, evR}, stderr: &tail{}, printed: printed, waited: make(chan struct{}), bound: 2 * time.Second}
 	k.cmd = exec.Command(python, "-c", bootstrap, driverFolder)
 	k.cmd.Dir = o.Folder
-	k.cmd.Env = append(environ, "XSTATE_KERNEL_FDS=3,4")
+	k.cmd.Env = append(environ, "XSTATE_KERNEL_FDS=3,4,5,6")
 	k.cmd.ExtraFiles = []*os.File{reqR, evW}
+	for _, p := range printed {
+		k.cmd.ExtraFiles = append(k.cmd.ExtraFiles, p.file)
+	}
 	k.cmd.Stderr = k.stderr
 	k.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	k.cmd.WaitDelay = time.Second
@@ -77,6 +85,7 @@ func startKernel(ctx context.Context, python, driverFolder string, environ []str
 	}
 	go func() {
 		k.exit = k.cmd.Wait()
+		k.kill() // what it started must not outlive it, nor hold its pipes open
 		close(k.waited)
 	}()
 	stop := context.AfterFunc(ctx, func() { k.kill() })
@@ -100,6 +109,13 @@ func (k *kernel) kill() {
 	_ = syscall.Kill(-k.cmd.Process.Pid, syscall.SIGKILL)
 }
 
+// begin forgets what was printed before the node about to run.
+func (k *kernel) begin() {
+	for _, p := range k.printed {
+		p.sent = 0
+	}
+}
+
 // stop ends the kernel and reaps it.
 func (k *kernel) stop() {
 	for _, c := range k.close {
@@ -111,6 +127,13 @@ func (k *kernel) stop() {
 	}
 	k.kill()
 	<-k.waited
+}
+
+// release gives up what stop leaves to be read.
+func (k *kernel) release() {
+	for _, p := range k.printed {
+		p.file.Close()
+	}
 }
 
 // how tells how the process ended, once it did.
@@ -132,11 +155,17 @@ func (k *kernel) request(ctx context.Context, header any, body []byte, reply any
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	var once sync.Once
-	answered := make(chan struct{})
-	defer once.Do(func() { close(answered) })
-	stop := context.AfterFunc(ctx, func() { k.interrupt(answered) })
-	defer stop()
+	answered, interrupted := make(chan struct{}), make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		k.interrupt(answered)
+		close(interrupted)
+	})
+	defer func() {
+		close(answered)
+		if !stop() {
+			<-interrupted // a signal sent late would hit the next request
+		}
+	}()
 	if err := writeFrame(k.in, header, body); err != nil {
 		return nil, fmt.Errorf("%w: %w", errKernelDied, err)
 	}
@@ -224,12 +253,15 @@ type (
 		Uses     []string `json:"uses"`
 		Imports  []string `json:"imports,omitempty"`
 		Certain  []string `json:"certain,omitempty"` // names bound on every path
+		Unbound  []string `json:"unbound,omitempty"` // names that have a value and that the namespace was not given
 	}
 	runReply struct {
 		Reads        []string                `json:"reads"`
 		Absent       []string                `json:"absent"`
 		Comembers    []string                `json:"comembers"`
 		Writes       []runWrite              `json:"writes"`
+		Again        []string                `json:"again"`      // names of Unbound that the node asked for: it is undone
+		Everything   bool                    `json:"everything"` // the namespace was handed out as a whole
 		Touched      []string                `json:"touched"`
 		After        [][3]string             `json:"after"`
 		Dropped      []string                `json:"dropped"`

@@ -1,4 +1,5 @@
 """What a value looks like: media bundles for results and display(), bounded descriptions for queries, figures."""
+from . import original as __builtins__
 import base64
 import io
 import reprlib
@@ -15,11 +16,9 @@ def bundle(value):
         return {"text/plain": repr(value), "image/png": _png(value)}
     found["text/plain"] = _cut(repr(value))
     for method, media in (("_repr_html_", "text/html"), ("_repr_markdown_", "text/markdown"), ("_repr_svg_", "image/svg+xml"), ("_repr_png_", "image/png"), ("_repr_latex_", "text/latex")):
-        if isinstance(value, type):
-            break
         try:
-            render = getattr(value, method, None)
-            data = render() if callable(render) else None
+            render = getattr(type(value), method, None)  # not on the value, whose __getattr__ may answer to any name
+            data = render(value) if callable(render) else None
         except Exception:
             continue
         if isinstance(data, tuple):
@@ -37,7 +36,7 @@ def _cut(text):
 
 def _is_figure(value):
     figure = sys.modules.get("matplotlib.figure")
-    return figure is not None and isinstance(value, figure.Figure)
+    return figure is not None and issubclass(type(value), figure.Figure)
 
 
 def _png(figure):
@@ -66,12 +65,12 @@ def describe(value):
     t = type(value)
     info = {"type": t.__qualname__ if t.__module__ in ("builtins", "__main__") else "%s.%s" % (t.__module__, t.__qualname__)}
     try:
-        if isinstance(value, _ATOMS):
+        if issubclass(t, _ATOMS) and t.__module__ in ("builtins", "numpy"):
             info["repr"] = _small.repr(value)
         elif t in (list, tuple, set, frozenset, dict):
             info["shape"] = str(len(value))
             items = list(value.items() if t is dict else value) if len(value) <= 64 else []
-            if items and all(isinstance(x, _ATOMS) or type(x) is tuple and all(isinstance(y, _ATOMS) for y in x) for x in items) or not value:
+            if items and all(type(x) in _ATOMS or type(x) is tuple and all(type(y) in _ATOMS for y in x) for x in items) or not value:
                 info["repr"] = _small.repr(value)
         elif hasattr(t, "__module__") and t.__module__.partition(".")[0] in ("numpy", "pandas"):
             if hasattr(value, "shape"):

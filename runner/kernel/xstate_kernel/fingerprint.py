@@ -10,6 +10,7 @@ and the global names that their code may load.
 What cannot be named by content (generators, sockets, locks, drawings) is *opaque*: the engine then names it by
 lineage, and assumes that whoever reads it changes it.
 """
+from . import original as __builtins__
 import ast
 import copyreg
 import dis
@@ -18,18 +19,19 @@ import functools
 import gc
 import hashlib
 import marshal
+import re
 import sys
 import types
 import warnings
 import weakref
 from itertools import chain, count
 
-from . import memory, origin
+from . import instances, memory, origin
 
 _ATOMS = frozenset((int, str, float, bool, type(None), bytes, complex))
 _SKIP_MEMBERS = frozenset((
     "__dict__", "__weakref__", "__module__", "__firstlineno__", "__static_attributes__", "_abc_impl",
-    "__annotations_cache__", "__annotate_func__", "__annotate__", "__abstractmethods__", "__subclasshook__"))
+    "__annotations_cache__", "__annotate_func__", "__annotate__", "__abstractmethods__", "__subclasshook__", "__slotnames__"))
 _WEAK = frozenset(("weakref", "_weakref", "_weakrefset"))
 _OPAQUE_PACKAGES = frozenset(("matplotlib", "mpl_toolkits", "_asyncio", "asyncio", "threading", "_thread", "socket", "ssl", "sqlite3"))
 _IMMUTABLE_MODULES = frozenset(("datetime", "decimal", "fractions", "re", "uuid", "pathlib", "zoneinfo", "ipaddress", "operator"))
@@ -57,7 +59,7 @@ class Opaque(Exception):
 class Fingerprint:
     """What is known of a value: see the module's docstring."""
 
-    __slots__ = ("digest", "opaque", "ids", "copied", "soft", "deps", "imports", "size", "files", "partial", "weak", "fragile")
+    __slots__ = ("digest", "opaque", "ids", "copied", "soft", "deps", "imports", "size", "files", "partial", "weak", "fragile", "cites")
 
     def __init__(self):
         self.digest = None
@@ -68,6 +70,7 @@ class Fingerprint:
         self.deps = set()    # global names its code may load
         self.imports = set()  # modules its code may import
         self.size = 0        # bytes hashed, about
+        self.cites = set()   # files of the code where exceptions in it were raised
         self.files = set()   # workspace modules it depends on
         self.partial = False  # more can be reached than ids tell
         self.weak = False    # it holds weak references: it changes when a target goes
@@ -103,11 +106,11 @@ class Fingerprinter:
                 fp.opaque = "too large"
             except Opaque as e:
                 fp.opaque = str(e) or "opaque"
-            except Exception as e:  # the value's own code failed
-                fp.opaque = "%s while hashing: %s" % (type(e).__name__, e)
+            except BaseException as e:  # the value's own code failed
+                fp.opaque = "%s while hashing" % type(e).__name__
         if fp.opaque:
             _Reach(self, fp).run(value)
-        elif isinstance(value, type) and origin.kind_of(value.__module__) == origin.PROGRAM:
+        elif origin.is_a(value, type) and origin.kind_of(value.__module__) == origin.PROGRAM:
             self.classes[fp.digest] = value
         return fp
 
@@ -157,9 +160,9 @@ class _Walk:
             method = _DISPATCH.get(t)
             if method is not None:
                 method(self, o)
-            elif isinstance(o, type):
+            elif issubclass(t, type):  # and not isinstance, which believes what __class__ says
                 self.klass(o)
-            elif isinstance(o, types.ModuleType):
+            elif issubclass(t, types.ModuleType):
                 self.module(o)
             else:
                 self.other(o, t)
@@ -319,6 +322,7 @@ class _Walk:
         self.fp.files |= fp.files
         self.fp.weak |= fp.weak
         self.fp.fragile |= fp.fragile
+        self.fp.cites |= fp.cites
         self.fp.size += fp.size
 
     def frozenset(self, o):
@@ -392,6 +396,8 @@ class _Walk:
             self.fp.imports |= imports
         elif kind == origin.WORKSPACE:
             self.foreign(f, kind)
+        else:
+            self.stack.append(self.own_globals(f))
         self.put(_code_digest(f.__code__))
         extra = {k: v for k, v in f.__dict__.items() if k != "__wrapped__"} if f.__dict__ else None
         wrapped = f.__dict__.get("__wrapped__") if f.__dict__ else None
@@ -400,6 +406,14 @@ class _Walk:
             self.temporary(extra)
         for x in (extra, wrapped, f.__closure__, kw, defaults, _annotations(f), f.__doc__, f.__name__):
             self.stack.append(x)
+
+    def own_globals(self, f):
+        """What the code of f loads from its globals, where these are no module's: the dict given to exec."""
+        space = f.__globals__
+        if not _own_globals(f):
+            return None
+        self.fp.ids.setdefault(id(space), "g%d" % self.seen[id(f)])
+        return self.temporary({n: space[n] for n in sorted(origin.code_facts(f.__code__)[0]) if n in space})
 
     def cell(self, c):
         if self.mark(c):
@@ -484,6 +498,10 @@ class _Walk:
         if kind == origin.WORKSPACE and not self.mark(m):
             self.put(data_digest(self.owner, m).encode())
 
+    def match(self, o):
+        self.put(b"X")
+        self.stack.extend((o.re, o.string, o.pos, o.endpos, o.regs))
+
     def generator(self, o):
         self.fp.fragile = True  # what it has still to do when it goes
         raise Opaque(type(o).__name__)
@@ -510,7 +528,7 @@ class _Walk:
             return
         if self.mark(o):
             return
-        if not (t in _IMMUTABLE_TYPES or top in _IMMUTABLE_MODULES or isinstance(o, enum.Enum)):
+        if not (t in _IMMUTABLE_TYPES or top in _IMMUTABLE_MODULES or issubclass(t, enum.Enum)):
             self.own(o)
             if weakref.getweakrefcount(o):
                 self.watched(o)
@@ -518,6 +536,15 @@ class _Walk:
                 self.shares(o, self.seen[id(o)])
                 if isinstance(getattr(o, "_mask", None), sys.modules["numpy"].ndarray):
                     self.shares(o._mask, "%dm" % self.seen[id(o)])
+        if instances.simple(t):
+            self.put(b"T")
+            parts = instances.parts(o, t)
+            self.temps.update(map(id, (parts[0], parts[2])))
+            self.keep.append(parts)
+            self.stack.extend((*reversed(parts), t))
+            return
+        if issubclass(t, BaseException):
+            self.raised(o)
         reduce = copyreg.dispatch_table.get(t)
         rv = reduce(o) if reduce is not None else o.__reduce_ex__(4)
         self.put(b"O")
@@ -550,6 +577,15 @@ class _Walk:
         if not self.mark(o):
             self.own(o)
             self.set(set(o.data), b"w", False)
+    def raised(self, e):
+        """What an exception has beside what pickling shows: where it came from and where it was raised."""
+        places, tb = [], e.__traceback__
+        while tb is not None:
+            code = tb.tb_frame.f_code
+            places.append((code.co_filename, code.co_name, tb.tb_lineno))
+            self.fp.cites.add(code.co_filename)
+            tb = tb.tb_next
+        self.stack.extend((tuple(places), e.__suppress_context__, e.__context__, e.__cause__))
 
     def numpy(self, o, t):
         np = sys.modules["numpy"]
@@ -734,7 +770,7 @@ def data_digest(owner, module):
     """Digests the data that a module of the workspace holds; what cannot be named by content, by its type."""
     h = hashlib.blake2b(digest_size=10)
     for k, v in sorted(vars(module).items()):
-        if k.startswith("__") or isinstance(v, (types.ModuleType, types.FunctionType, type)):
+        if k.startswith("__") or origin.is_a(v, (types.ModuleType, types.FunctionType, type)):
             continue
         fp = owner.of(v)
         h.update(("%s %s\n" % (k, type(v).__name__ if fp.opaque else fp.digest)).encode())
@@ -788,10 +824,12 @@ _DISPATCH = {
     types.CoroutineType: _Walk.generator, types.AsyncGeneratorType: _Walk.generator,
     type({}.keys()): _Walk.view, type({}.values()): _Walk.view, type({}.items()): _Walk.view, _Column: _Walk.column,
     types.MappingProxyType: _Walk.proxy, _Deep: _Walk.deep,
-    type(functools.lru_cache(len)): _Walk.lru,
+    type(functools.lru_cache(len)): _Walk.lru, re.Match: _Walk.match,
 }
 
 
+# Ends of connections: what one sends another receives, so that all of them count as one group.
+_CONNECTED = frozenset(("socket", "SSLSocket", "ssl", "Connection", "multiprocessing.connection"))
 _NO_ALIAS = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType, types.CodeType, tuple)
 
 
@@ -816,11 +854,15 @@ class _Reach:
                     continue
                 if level[0] is root or not issubclass(kind, _NO_ALIAS) and kind is not object:
                     fp.ids.update(dict.fromkeys(map(id, group), "x"))
+                if kind.__name__ in _CONNECTED and kind.__module__ in _CONNECTED:
+                    fp.ids[id(_CONNECTED)] = "n"
                 if kind is types.FunctionType:
                     for f in group:
                         if f.__globals__ is self.owner.namespace:
                             self.code(f.__code__)
                             fp.soft[id(f)] = f
+                        elif _own_globals(f):
+                            inner.append(f.__globals__)
                         inner += (f.__closure__, f.__defaults__, f.__dict__)
                 elif issubclass(kind, type):
                     for c in group:
@@ -851,6 +893,11 @@ class _Reach:
         names, imports = origin.code_facts(code)
         self.fp.deps |= names
         self.fp.imports |= imports
+
+
+def _own_globals(f):
+    """Reports whether the globals of a function are a dict of their own and no module's."""
+    return f.__globals__ is not getattr(sys.modules.get(f.__globals__.get("__name__")), "__dict__", None)
 
 
 def _has_handlers(o):

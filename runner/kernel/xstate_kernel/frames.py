@@ -2,6 +2,8 @@
 
 A frame is: 4 bytes header length, 8 bytes body length (both big-endian), a JSON header, a body of raw bytes.
 """
+from . import original as __builtins__
+import _thread
 import os
 import struct
 from json import dumps as _dumps, loads as _loads  # the program may replace them in their module
@@ -16,7 +18,14 @@ class Channel:
         os.set_inheritable(read_fd, False)
         os.set_inheritable(write_fd, False)
         self._pid = os.getpid()
+        self._lock = _thread.RLock()  # threads of the program print
         self._write, self._getpid = os.write, os.getpid
+        os.register_at_fork(after_in_child=self._forked)
+
+    def _forked(self):
+        """A child process must not keep the pipes open."""
+        os.close(self._in.fileno())
+        os.close(self._out)
 
     def receive(self):
         """Returns (header, body), or (None, b"") when the engine is gone."""
@@ -32,5 +41,6 @@ class Channel:
             return
         text = _dumps(header).encode()
         view = memoryview(_PREFIX.pack(len(text), len(body)) + text + bytes(body))
-        while view:
-            view = view[self._write(self._out, view):]
+        with self._lock:
+            while view:
+                view = view[self._write(self._out, view):]

@@ -1,4 +1,5 @@
 """Which names of the namespace share mutable objects: the co-variables."""
+from . import original as __builtins__
 import hashlib
 
 _NOBODY = frozenset()

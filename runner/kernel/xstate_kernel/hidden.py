@@ -4,6 +4,7 @@ Each variable has a key, a way to read it as plain data, a way to put it back, a
 "as in a fresh interpreter" (digest absent). Some say precisely when a node read them, by an instrumented accessor;
 for the others every node counts as a reader, which is sound and only matters when a program changes them.
 """
+from . import original as __builtins__
 import _socket
 import csv
 import decimal
@@ -16,6 +17,7 @@ import pickle
 import random
 import resource
 import sys
+import threading
 import time
 import warnings
 
@@ -50,8 +52,9 @@ class Variable:
 
 
 class Hidden:
-    def __init__(self, seed):
+    def __init__(self, seed, names):
         self.seed = seed
+        self.names = names
         self.variables = [
             Variable("rng:random", random.getstate, random.setstate),
             Variable("rng:numpy", _numpy_state, _set_numpy_state, lambda: "numpy.random" in sys.modules),
@@ -70,6 +73,7 @@ class Hidden:
             Variable("conf:socket", _socket.getdefaulttimeout, _socket.setdefaulttimeout),
             Variable("conf:csv", _csv_get, _csv_put),
             Variable("conf:mimetypes", _mimetypes_get, _mimetypes_put, lambda: "mimetypes" in sys.modules),
+            Variable("conf:threads", lambda: threading._counter.__self__.next, _set_threads),
             Variable("cwd", os.getcwd, os.chdir),
         ]
         for group in _PANDAS:
@@ -78,8 +82,9 @@ class Hidden:
             self.variables.append(Variable("conf:int-digits", sys.get_int_max_str_digits, sys.set_int_max_str_digits))
         _watch_zone()
         self.by_key = {v.key: v for v in self.variables}
-        for key in ("rng:random", "rng:numpy", "conf:matplotlib"):
+        for key in ("rng:random", "rng:numpy", "conf:matplotlib", "conf:threads"):
             self.by_key[key].precise = True
+        threading._counter = _Threads(self.by_key["conf:threads"]).number
         random.seed(seed)
         _watch_seed(random, self.by_key["rng:random"])
         self._imports = Importing(self)
@@ -129,7 +134,7 @@ class Importing:
         self._busy = set()
 
     def find_spec(self, name, path=None, target=None):
-        if name not in ("numpy.random", "pandas._config.config", "matplotlib") or name in self._busy:
+        if name not in ("numpy.random", "pandas._config.config", "pandas.core.computation.scope", "matplotlib") or name in self._busy:
             return None
         import importlib.util
         self._busy.add(name)
@@ -150,6 +155,8 @@ class Importing:
         elif name == "matplotlib":
             self._begin("conf:matplotlib")
             _watch_item(sys.modules[name].RcParams, self._hidden.by_key["conf:matplotlib"])
+        elif name == "pandas.core.computation.scope":
+            _watch_names(sys.modules[name].Scope, self._hidden.names)
         else:
             _watch_options(sys.modules[name], {g: self._hidden.by_key["conf:pandas." + g] for g in _PANDAS})
 
@@ -210,6 +217,18 @@ def _watch_item(cls, variable):
             return raw(self, key)
 
         cls._get = _get
+
+
+def _watch_names(cls, names):
+    """pandas looks up, in the caller's namespace, the names in a text given to query and eval."""
+    resolve = cls.resolve
+
+    def wrapper(self, key, is_local):
+        if is_local or not self.has_resolvers:
+            names.note(key)
+        return resolve(self, key, is_local)
+
+    cls.resolve = wrapper
 
 
 _PANDAS = ("compute", "display", "future", "io", "mode", "plotting", "styler")  # groups of options
@@ -338,6 +357,22 @@ def _set_argv(value):
 def _set_gc(value):
     (gc.enable if value[0] else gc.disable)()
     gc.set_threshold(*value[1])
+
+
+class _Threads:
+    """The number in the name of the next thread without one of its own."""
+
+    def __init__(self, variable):
+        self.next, self._variable = 1, variable
+
+    def number(self):
+        self._variable.touched = True
+        self.next += 1
+        return self.next - 1
+
+
+def _set_threads(value):
+    threading._counter.__self__.next = value
 
 
 def _umask():

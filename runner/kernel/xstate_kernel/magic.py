@@ -1,4 +1,5 @@
 """__xstate__: what the translated magics and shell escapes of notebooks call."""
+from . import original as __builtins__
 import io
 import os
 import subprocess

@@ -1,4 +1,5 @@
 """The kernel's loop: one request at a time, each answered by events and one reply."""
+from . import original as __builtins__
 import ast
 import builtins
 import io
@@ -13,7 +14,7 @@ import traceback
 import types
 import warnings
 
-from . import display, fingerprint, frames, groups, hidden, lines, magic, modules, observe, origin, streams, values
+from . import display, end, fingerprint, frames, groups, hidden, lines, magic, modules, observe, origin, streams, values
 
 _SPECIAL = frozenset((
     "__name__", "__doc__", "__package__", "__loader__", "__spec__", "__builtins__", "__annotations__", "__file__",
@@ -23,22 +24,24 @@ _INLINE = 32 << 10  # bytes of a stored group that travel in the frame; more goe
 _COROUTINE = 0x80  # code flag, see inspect.CO_COROUTINE
 _NESTS = re.compile(r"\b(def|lambda|class|for)\b")  # what may hold a code object of its own
 _NEUTRAL = frozenset(("run", "store", "compile", "sources"))  # requests that leave hidden state as the last node did
+_UNINTERRUPTED = frozenset(("streams.py", "frames.py", "observe.py", "hidden.py"))
+_THROUGH = frozenset(("import_module", "exec_module"))  # these run a module's code
 _UNPICKLED = re.compile(r"Can't get attribute '(\w+)' on <module '__main__'")
 _GONE = object()
 
 
 class Kernel:
-    def __init__(self, channel, options):
+    def __init__(self, channel, options, outputs):
         self.channel = channel
-        self.main = types.ModuleType("__main__")
+        self.pid = os.getpid()
+        self.main = observe.Main("__main__")
         sys.modules["__main__"] = self.main
         self.ns = self.main.__dict__
         self.ns["__builtins__"] = builtins
         if options.get("file"):
             self.ns["__file__"] = options["file"]
         self.executing = False
-        self.recorder = streams.Recorder(channel)
-        self.recorder.take_descriptors()
+        self.recorder = streams.Recorder(channel, outputs)
         sys.stdout = sys.__stdout__ = streams.Stream(self.recorder, "stdout")
         sys.stderr = sys.__stderr__ = streams.Stream(self.recorder, "stderr")
         sys.stdin = sys.__stdin__ = open(os.devnull)
@@ -52,6 +55,8 @@ class Kernel:
         signal.signal(signal.SIGINT, self.interrupted)
         self.workspace = origin.Workspace()
         self.names = observe.names(self.ns, options.get("observe") != "static")
+        observe.watch_imports(self.names)
+        end.watch()
         self.printer = fingerprint.Fingerprinter(self.ns, self.workspace)
         self.groups = groups.Groups()
         self.lines = lines.Lines()
@@ -60,16 +65,22 @@ class Kernel:
         self.kept = []    # values that are no longer bound, and whose going would be noticed
         self.parked = {}  # joint digest → ({name: value}, {name: Fingerprint})
         self.spool = options["spool"]
-        self.hidden = hidden.Hidden(options["seed"])
+        self.hidden = hidden.Hidden(options["seed"], self.names)
         self.state = self.hidden.snapshot()  # of the hidden variables; None: not known
         self.files = observe.Files(self.spool, options["store"], options["folder"], self.code_run)
         self.own = (None, None)  # code objects of the node under way
         self.loop = None
         self.old_classes = {}  # digest → the class object that instances may be of
 
-    def interrupted(self, *_):
-        if self.executing:
-            raise KeyboardInterrupt
+    def interrupted(self, _, frame):
+        if not self.executing:
+            return
+        while frame is not None and (not frame.f_code.co_filename.startswith(_FOLDER) or frame.f_code.co_name in _THROUGH):
+            frame = frame.f_back
+        if frame is not None and os.path.basename(frame.f_code.co_filename) in _UNINTERRUPTED:
+            signal.raise_signal(signal.SIGINT)  # again in a moment: half a frame sent, or half an observation, is none
+            return
+        raise KeyboardInterrupt
 
     def display(self, *objects, **_):
         for o in objects:
@@ -259,16 +270,20 @@ class Kernel:
         request["uses"] = sorted(placed.union(request["uses"]))
         held = self.files.held({fp.opaque for fp in self.groups.prints.values() if fp.opaque})
         self.names.begin(request["uses"], self.deps)
+        observe.watch_main(self.names)
         self.recorder.begin(request["node"])
         self.files.begin(held)
         began, cpu = time.perf_counter(), time.process_time()
         if error is None:
             error = self.execute(code, tail, request, name)
+        if os.getpid() != self.pid:
+            end.run(int(error is not None))  # a forked child does not go on where its parent does
         if request.get("last"):
             builtins.__xstate__.end_cell()
         self.recorder.end()
         seconds = time.perf_counter() - began
         self.files.end()
+        observe.watch_main(None)
         reads, imports = self.names.end()
         reads |= self.files.names
         self.channel.send({"ev": "result", "node": request["node"], "seconds": seconds, "cpu": time.process_time() - cpu, "error": error})
@@ -277,6 +292,8 @@ class Kernel:
         certain, maybe = self.stored(request, code, tail)
         if error is None:
             reads |= {n for n in maybe - certain if n in start and id(self.ns.get(n, _GONE)) == start[n]}
+        if self.names.everything:
+            reads |= start.keys()
         opaque = {self.groups.prints[n].opaque for n in reads if n in self.groups.prints and self.groups.prints[n].opaque}
         if opaque:
             self.files.hold(held | self.files.held(opaque))
@@ -285,14 +302,18 @@ class Kernel:
             reads |= self.modules.process.sharing()
         if self.modules.process.traced:  # what a trace function does raises no event
             reads |= {n for n in self.reach(placed | self.modules.process.names()) if n in start}
-        reply = self.settle(start, reads & start.keys(), certain, error)
+        unbound = set(request.get("unbound") or ())  # names that have a value, which the namespace was not given
+        again = unbound if self.names.everything else unbound & reads
+        reply = self.settle(start, reads & start.keys(), certain, error is not None or again)
         self.held = {}
+        reply["again"], reply["everything"] = sorted(again), self.names.everything
         reply["absent"] = sorted(n for n in reads if n not in start and n not in _SPECIAL)
         reply["hidden"], reply["hidden_reads"] = self.hidden_changes(before, reads, figures)
         reply["modules"] = self.modules.changed() + ["process"] * planted
         reply["pristine"] = bool(reply["modules"]) and self.modules.pristine()
         reply["planted"] = sorted(n for n in self.reach(self.modules.process.names()) if n in self.ns)
-        reply["imports"] = self.imported(imports | set(request.get("imports") or ()), reads)
+        imports |= set(request.get("imports") or ())
+        reply["imports"] = self.imported(imports, reads, [w["name"] for w in reply["writes"]])
         codes = list(self.codes({**request, "uses": reads}, code, tail))
         self.files.times_asked(codes)
         reply["files"] = self.file_changes()
@@ -305,7 +326,8 @@ class Kernel:
         reply["exact"] = self.names.exact
         reply["figures"] = bool(display.open_figures())
         reply["had_figures"] = bool(figures)
-        reply["cites"] = sorted(self.recorder.cited | {f for f in (error or {}).get("frames", ())})
+        cited = {f for w in reply["writes"] if w["name"] in self.groups.prints for f in self.groups.prints[w["name"]].cites}
+        reply["cites"] = sorted(self.recorder.cited | set((error or {}).get("frames", ())) | cited)
         return reply, b""
 
     def compiled(self, source, name, request):
@@ -342,6 +364,8 @@ class Kernel:
                 self.modules.process.suspend()
                 self.executing = False
         except SystemExit as e:
+            if os.getpid() != self.pid:
+                end.run(e.code if type(e.code) is int else int(e.code is not None))
             return self.error(e, name)
         except BaseException as e:
             return self.error(e, name)
@@ -367,7 +391,7 @@ class Kernel:
         try:
             shown = traceback.TracebackException(type(e), e, tb, compact=True)
             _strip(shown)
-            frames = [line for part in shown.format() for line in part.rstrip("\n").split("\n")]
+            frames = [line[:10000] for part in shown.format() for line in part.rstrip("\n").split("\n")]
             message = str(e)
         except BaseException as broken:  # the exception's own __str__ failed
             frames, message = [], "<%s in __str__>" % type(broken).__name__
@@ -410,14 +434,14 @@ class Kernel:
                     maybe |= origin.stores(f.__code__)
         return set(request.get("certain") or ()), maybe
 
-    def settle(self, start, reads, certain, error):
+    def settle(self, start, reads, certain, failed):
         """Fingerprints what the node bound or may have changed; returns the writes and the sharing. See the engine."""
         old = dict(self.groups.prints)
         now = {k: v for k, v in self.ns.items() if k not in _SPECIAL}
         rebound = {k for k, v in now.items() if start.get(k) != id(v) or k in certain}
         deleted = [k for k in start if k not in now]
         reads = reads | {n for n in rebound | set(deleted) if n in old and n in start and old[n].fragile}
-        if error is not None:
+        if failed:
             return self.undo(start, now, rebound, reads)
         weak = self.weak(rebound | set(deleted), old)
         candidates = (reads - rebound) | self.changed_before(reads & (rebound | set(deleted)), old) | weak
@@ -425,7 +449,7 @@ class Kernel:
             self.groups.drop(name)
         for name in rebound:
             fp = self.printer.of(now[name])
-            if isinstance(now[name], type) and not fp.opaque:
+            if origin.is_a(now[name], type) and not fp.opaque:
                 kept = self.same_class(name, now[name], fp)
                 if kept is not now[name]:
                     now[name], fp = kept, self.printer.of(kept)
@@ -525,7 +549,7 @@ class Kernel:
             return {"name": name, "deleted": True}
         return {"name": name, "digest": "" if fp.opaque else fp.digest, "opaque": fp.opaque, "size": fp.size,
                 "deps": sorted(d for d in fp.deps if not hasattr(builtins, d)), "imports": sorted(fp.imports),
-                "info": display.describe(now[name]), "class": isinstance(now[name], (type, types.FunctionType, types.ModuleType)),
+                "info": display.describe(now[name]), "class": origin.is_a(now[name], (type, types.FunctionType, types.ModuleType)),
                 "soft": bool(fp.soft), "fragile": fp.fragile}
 
     def undo(self, start, now, rebound, reads):
@@ -566,16 +590,22 @@ class Kernel:
                 read.append(v.key)
         return changed, read
 
-    def imported(self, names, reads):
+    def imported(self, names, reads, made):
         """Returns what the node's imports rest on: library packages with their witness, files of workspace modules."""
         libraries, files = {}, set()
         todo = set(names)
+        if "__import__" in reads:  # raises no event for what is loaded already
+            todo.update(n for n, _ in self.workspace.loaded())
+        for n in made:  # from an import that no text shows
+            fp = self.groups.prints.get(n)
+            if fp is not None:
+                files.update(f for m in fp.files for f in self.workspace.files(m))
         for n in reads:
             fp = self.groups.prints.get(n)
             value = self.ns.get(n)
             if fp is not None:
                 files.update(f for m in fp.files for f in self.workspace.files(m))
-            if isinstance(value, types.ModuleType) and origin.kind_of(value.__name__) == origin.LIBRARY:
+            if origin.is_a(value, types.ModuleType) and origin.kind_of(value.__name__) == origin.LIBRARY:
                 todo.add(value.__name__)
         for n in todo:
             top = n.partition(".")[0]
@@ -682,12 +712,13 @@ def _strip(shown):
 
 def start():
     linecache.cache.pop("<string>", None)  # the command that started the kernel is no line of the program
-    read_fd, write_fd = map(int, os.environ.pop("XSTATE_KERNEL_FDS").split(","))
+    read_fd, write_fd, *outputs = map(int, os.environ.pop("XSTATE_KERNEL_FDS").split(","))
     channel = frames.Channel(read_fd, write_fd)
     options, _ = channel.receive()
     if options is None:
         return
-    kernel = Kernel(channel, options)
+    kernel = Kernel(channel, options, outputs)
     channel.send({"ev": "hello", "version": platform.python_version(), "implementation": platform.python_implementation(),
                   "executable": sys.executable, "prefix": sys.prefix, "exact": kernel.names.exact})
     kernel.serve()
+    end.run()

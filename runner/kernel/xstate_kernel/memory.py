@@ -9,6 +9,7 @@ See Documentation/admin-guide/mm/userfaultfd.rst and pagemap.rst of the kernel. 
 Memory counts as watched only where an array owns it. Memory of files, of other processes and of foreign buffers can
 change without a write by this one. A page that is partly another's is compared by content.
 """
+from . import original as __builtins__
 import ctypes
 import hashlib
 import marshal

@@ -3,6 +3,7 @@
 They are hidden state that no other observation sees, and that a live interpreter cannot take back. The engine names
 them by lineage, counts every later node as their reader, and gets back to before them in a new interpreter.
 """
+from . import original as __builtins__
 import sys
 import types
 
@@ -40,11 +41,11 @@ class Modules:
         if any(may_assign(c) for c in codes):
             names = {n for c in codes for inner in origin.nested(c) for n in inner.co_names}
             for value in list(self._namespace.values()):
-                if isinstance(value, types.ModuleType):
+                if origin.is_a(value, types.ModuleType) and vars(value) is not self._namespace:
                     self._take(value)
                     for name in names:
                         inner = vars(value).get(name)
-                        if isinstance(inner, types.ModuleType):
+                        if origin.is_a(inner, types.ModuleType):
                             self._take(inner)
         self._data = {name: self._digest(module) for name, module in self._workspace.loaded()}
         self.process.begin()
@@ -66,7 +67,7 @@ class Modules:
             after = vars(module)
             for k in before.keys() | after.keys():
                 value = after.get(k)
-                if before.get(k) is not value and not isinstance(value, types.ModuleType) and not k.startswith("__"):
+                if before.get(k) is not value and not origin.is_a(value, types.ModuleType) and not k.startswith("__"):
                     found.add(name)
                     self._put(name, k, before.get(k, _GONE), value)
         for name, module in self._workspace.loaded():

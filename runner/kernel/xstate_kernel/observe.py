@@ -7,7 +7,9 @@ closed over the functions and classes reachable from the values bound to them; a
 Files and directories: audit events, and wrappers round os.stat and its kin, which raise none. A failed lookup is a
 read too: of a file that is absent.
 """
+from . import original as __builtins__
 import dis
+import importlib.util
 import os
 import pathlib
 import random
@@ -33,6 +35,7 @@ class StaticNames:
     def __init__(self, namespace):
         self.namespace = namespace
         self.reads, self.imports, self.stored = set(), set(), set()
+        self.everything = False  # the namespace was handed out as a whole
         self._deps_of = None
 
     def add(self, code):
@@ -45,8 +48,17 @@ class StaticNames:
 
     def begin(self, uses, deps_of):
         self.reads, self.imports, self.stored = set(), set(), set()
+        self.everything = False
         self._deps_of = deps_of
         self._close(uses)
+
+    def note(self, name):
+        """A name is read by other means than the program's own code: an attribute of its module, a text given to a library."""
+        if self._deps_of is not None:
+            self._close([name])
+
+    def store(self, name):
+        self.stored.add(name)
 
     def _close(self, names):
         deps_of = self._deps_of
@@ -77,6 +89,7 @@ class MonitoredNames:
         self._plans = {}  # code object → {offset: (kind, name)}
         self._start = {}
         self.reads, self.imports, self.stored = set(), set(), set()
+        self.everything = False  # the namespace was handed out as a whole
         mon = self._mon = sys.monitoring
         mon.use_tool_id(self.TOOL, "xstate")
         mon.register_callback(self.TOOL, mon.events.INSTRUCTION, self._hit)
@@ -105,9 +118,11 @@ class MonitoredNames:
         if entry is not None:
             what = entry[0].get(offset)
             if what is not None:
-                if sys._getframe(1).f_globals is not self.namespace:
-                    return self._mon.DISABLE  # compiled by a library, for a namespace of its own
                 kind, name = what
+                if sys._getframe(1).f_globals is not self.namespace:  # code run for a namespace of its own
+                    if kind == "load":
+                        self.note(name)  # it may yet be run for this one, and is not seen again
+                    return self._mon.DISABLE
                 if kind == "import":
                     self.imports.add(name)
                 elif kind == "store":
@@ -115,9 +130,17 @@ class MonitoredNames:
                         self.stored.add(name)
                 elif not code.co_flags & _OPTIMIZED and code.co_name != "<module>" and self._own(name, sys._getframe(1).f_locals):
                     pass
-                elif id(self.namespace.get(name, self)) == self._start.get(name, id(self)):
-                    self.reads.add(name)  # as it was when the node began: an input
+                else:
+                    self.note(name)
         return self._mon.DISABLE
+
+    def note(self, name):
+        """A name is read, by the program's own code or by other means (see StaticNames)."""
+        if id(self.namespace.get(name, self)) == self._start.get(name, id(self)):
+            self.reads.add(name)  # as it was when the node began: an input
+
+    def store(self, name):
+        self.stored.add(name)
 
     # By the name of the code, for in 3.12 a comprehension at top level makes f_locals a copy of the namespace.
 
@@ -127,12 +150,52 @@ class MonitoredNames:
 
     def begin(self, uses, deps_of):
         self.reads, self.imports, self.stored = set(), set(), set()
+        self.everything = False
         self._start = {k: id(v) for k, v in self.namespace.items()}  # not the values: it may matter that they go
         self._mon.restart_events()
 
     def end(self):
         self._start = {}
         return self.reads, self.imports
+
+
+# These only want globals for the code that they make, or resolve annotations.
+_DEFINERS = frozenset(("dataclasses", "attr", "attrs", "collections", "enum", "typing", "pydantic", "inspect", "functools"))
+
+
+class Main(types.ModuleType):
+    """The program's module, which tells who looks at its attributes: pickle finds classes in it by name."""
+
+    def __getattribute__(self, name):
+        names = _names
+        if names is not None:
+            if name == "__dict__":
+                caller = sys._getframe(1).f_globals.get("__name__") or ""
+                names.everything = names.everything or caller.partition(".")[0] not in _DEFINERS
+            elif not name.startswith("__"):
+                names.note(name)
+        return types.ModuleType.__getattribute__(self, name)
+
+    def __setattr__(self, name, value):
+        types.ModuleType.__setattr__(self, name, value)
+        if _names is not None:
+            _names.store(name)
+
+    def __delattr__(self, name):
+        if _names is not None:
+            _names.note(name)
+        types.ModuleType.__delattr__(self, name)
+
+
+Main.__name__ = Main.__qualname__ = "module"
+Main.__module__ = "builtins"
+_names = None  # told by Main, while a node runs
+
+
+def watch_main(names):
+    """Makes Main tell names of what it sees; None: nobody."""
+    global _names
+    _names = names
 
 
 def names(namespace, exact=True):
@@ -476,6 +539,18 @@ class Files:
         """What the program calls by its name is seen in its text; here are the calls that libraries make for it."""
         for name in ("time", "time_ns", "localtime", "gmtime", "strftime", "ctime"):
             setattr(time, name, _clock(self, getattr(time, name), {"strftime": 1}.get(name, 0)))
+
+
+def watch_imports(names):
+    """importlib.import_module raises no event for a module that is loaded already."""
+    original = importlib.import_module
+
+    def import_module(name, package=None):
+        if isinstance(name, str):
+            names.imports.add(name if not name.startswith(".") or not package else importlib.util.resolve_name(name, package))
+        return original(name, package)
+
+    importlib.import_module = _named(import_module, original)
 
 
 def _lookup(files, original, follow):

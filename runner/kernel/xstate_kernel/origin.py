@@ -1,4 +1,5 @@
 """Where code comes from: the program, its workspace, or a library; and what witnesses a library's version."""
+from . import original as __builtins__
 import ast
 import dis
 import hashlib
@@ -13,6 +14,11 @@ _SITE_PARTS = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.
 _KERNEL = os.path.dirname(os.path.realpath(__file__)) + os.sep
 
 PROGRAM, WORKSPACE, LIBRARY = "program", "workspace", "library"
+
+
+def is_a(value, kinds):
+    """isinstance without running code of the value's: __class__ may be a property, or lie."""
+    return issubclass(type(value), kinds)
 
 
 def is_library_path(path):
@@ -204,11 +210,11 @@ def volatile(codes, namespace):
         for names, arguments in chains(code):
             value = namespace.get(names[0])
             for name in names[1:]:
-                if isinstance(value, (types.ModuleType, type)):
+                if is_a(value, (types.ModuleType, type)):
                     value = getattr(value, name, None)
                 else:
                     value = None
-            if not callable(value) or isinstance(value, types.ModuleType):
+            if not callable(value) or is_a(value, types.ModuleType):
                 continue
             title = getattr(value, "__qualname__", "")
             full = "%s.%s" % (getattr(value, "__module__", None) or "", title)

@@ -1,18 +1,22 @@
 """What a node prints, in order, whoever prints it.
 
-Python-level writes come through Stream. Native code and child processes write to descriptors 1 and 2, which are
-temporary files: before every Python-level write, and when the node ends, what was added to them is sent first.
+Descriptors 1 and 2 are files of the engine's, so that what was written outlives the interpreter. Python-level writes
+come through Stream and go to the same files as those of native code and child processes. What is new in a file is sent
+when the other one is written to, when enough has come, and when the node ends.
 """
+from . import original as __builtins__
+import _thread
 import fcntl
 import io
 import os
 import re
 import sys
-import tempfile
 import time
 
 LIMIT = 4 << 20  # characters kept of one stream of one node; the rest is cut with a mark
 PLACE = re.compile(r'(<[^<>\n]+>)(?::\d+|", line \d)')  # how warnings and tracebacks cite a line of a block
+_RICH_LIMIT = 64 << 20  # characters of all display data of one node
+CUT = "\n[xstate: output cut here]\n"
 _FLUSH_CHARS = 1 << 13
 _FLUSH_SECONDS = 0.05
 
@@ -20,85 +24,93 @@ _FLUSH_SECONDS = 0.05
 class Native:
     """The file behind descriptor 1 or 2."""
 
-    def __init__(self, fd):
-        self._file = tempfile.TemporaryFile()
-        self._seen = 0
-        n = self._file.fileno()
-        fcntl.fcntl(n, fcntl.F_SETFL, fcntl.fcntl(n, fcntl.F_GETFL) | os.O_APPEND)
-        os.dup2(n, fd)
+    def __init__(self, file, fd):
+        self._file = file
+        self.seen = 0  # bytes
+        fcntl.fcntl(file, fcntl.F_SETFL, fcntl.fcntl(file, fcntl.F_GETFL) | os.O_APPEND)
+        os.set_inheritable(file, False)
+        os.dup2(file, fd)
+
+    def put(self, data):
+        while data:
+            data = data[os.write(self._file, data):]
 
     def take(self):
-        n = self._file.fileno()
-        size = os.fstat(n).st_size
-        if size == self._seen:
+        """Returns what was added since the last call."""
+        size = os.fstat(self._file).st_size
+        begin, self.seen = self.seen, size
+        if size <= begin:  # nothing is new, or the engine has cut the file
             return ""
-        data = os.pread(n, min(size - self._seen, LIMIT * 4), self._seen)
-        os.ftruncate(n, 0)
-        self._seen = 0
-        return data.decode("utf-8", "replace")
+        return os.pread(self._file, min(size - begin, LIMIT * 4), begin).decode("utf-8", "replace")
+
+    def clear(self):
+        if os.fstat(self._file).st_size <= self.seen:
+            os.ftruncate(self._file, 0)
+            self.seen = 0
 
 
 class Recorder:
-    """Collects the output events of one node and sends them as they come."""
+    """Collects the output of one node and sends it as it comes."""
 
-    def __init__(self, channel):
+    def __init__(self, channel, files):
         self._channel = channel
-        self._native = None
-        self._pid = os.getpid()
-        self._pending, self._chars, self._last = [], 0, 0.0
+        self._native = {"stdout": Native(files[0], 1), "stderr": Native(files[1], 2)}
+        self._pid, self._thread = os.getpid(), _thread.get_ident()
+        self._chars, self._last = 0, 0.0
         self._left = {}
+        self._active = False
+        self._lock = _thread.RLock()
         self.node = None
         self.cited = set()  # names of blocks whose lines an output cites
 
-    def take_descriptors(self):
-        self._native = (("stdout", Native(1)), ("stderr", Native(2)))
-
     def begin(self, node):
-        self.node, self._left, self.cited = node, {"stdout": LIMIT, "stderr": LIMIT}, set()
+        self.node, self._left, self.cited = node, {"stdout": LIMIT, "stderr": LIMIT, "rich": _RICH_LIMIT}, set()
+        self._active = True
 
     def write(self, stream, text):
-        if self._native is None or os.getpid() != self._pid:
-            os.write(1 if stream == "stdout" else 2, text.encode("utf-8", "replace"))
+        data = text[:LIMIT + 1].encode("utf-8", "replace")  # with one more than is kept, so that the cut is seen
+        if os.getpid() != self._pid:
+            os.write(1 if stream == "stdout" else 2, data)
             return
-        self.drain()
-        self._add(stream, text)
+        if not self._active and _thread.get_ident() == self._thread:
+            return  # no node is under way: a __del__ that the engine set off
+        with self._lock:
+            if self._left.get(stream, LIMIT) <= 0:
+                return
+            self.drain("stderr" if stream == "stdout" else "stdout")
+            self._native[stream].put(data)
+            self._chars += len(text)
+            if self._chars >= _FLUSH_CHARS or text.endswith("\n") and time.monotonic() - self._last > _FLUSH_SECONDS:
+                self.drain(stream)
+                self._chars, self._last = 0, time.monotonic()
 
-    def drain(self):
-        for stream, native in self._native:
-            text = native.take()
-            if text:
-                self._add(stream, text)
-
-    def _add(self, stream, text):
+    def drain(self, stream):
+        """Sends what is new in the file of one stream."""
+        native = self._native[stream]
+        text = native.take()
+        left = self._left.get(stream, LIMIT)
+        if not text or left <= 0:
+            return
         if "<" in text:
             self.cited.update(PLACE.findall(text))
-        left = self._left.get(stream, LIMIT)
-        if left <= 0:
-            return
         if len(text) > left:
-            text = text[:left] + "\n[xstate: output cut here]\n"
+            text = text[:left] + CUT
             left = 0
         self._left[stream] = left - len(text)
-        if self._pending and self._pending[-1][0] == stream:
-            self._pending[-1][1].append(text)
-        else:
-            self._pending.append((stream, [text]))
-        self._chars += len(text)
-        now = time.monotonic()
-        if self._chars >= _FLUSH_CHARS or text.endswith("\n") and now - self._last > _FLUSH_SECONDS:
-            self.flush()
-            self._last = now
-
-    def flush(self):
-        pending, self._pending, self._chars = self._pending, [], 0
-        for stream, parts in pending:
-            self._channel.send({"ev": "output", "node": self.node, "kind": stream, "text": "".join(parts)})
+        self._channel.send({"ev": "output", "node": self.node, "kind": stream, "text": text, "upto": native.seen})
 
     def rich(self, kind, bundle):
         """Sends display data: kind is "display" or "result", bundle maps a media type to text (images in base64)."""
-        self.drain()
-        self.flush()
-        self._channel.send({"ev": "output", "node": self.node, "kind": kind, "data": bundle})
+        left = self._left.get("rich", 0)
+        if left <= 0:
+            return
+        self._left["rich"] = left - sum(map(len, bundle.values()))
+        if self._left["rich"] <= 0:
+            bundle = {"text/plain": CUT}
+        with self._lock:
+            self.drain("stdout")
+            self.drain("stderr")
+            self._channel.send({"ev": "output", "node": self.node, "kind": kind, "data": bundle})
 
     def end(self):
         for stream in (sys.stdout, sys.stderr):
@@ -106,8 +118,11 @@ class Recorder:
                 stream.flush()
             except Exception:
                 pass
-        self.drain()
-        self.flush()
+        with self._lock:
+            for stream, native in self._native.items():
+                self.drain(stream)
+                native.clear()
+        self._active = False
 
 
 class Stream(io.TextIOBase):

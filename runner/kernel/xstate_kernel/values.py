@@ -4,6 +4,7 @@ A group is pickled in one go, so that what its names share stays shared. Functio
 code object: the interpreter is part of every key); classes of the program go by digest and must be there when the
 group is loaded (the engine re-runs their definition); arrays that view the same memory go as views of one array.
 """
+from . import original as __builtins__
 import importlib
 import io
 import marshal
@@ -12,7 +13,7 @@ import sys
 import types
 import weakref
 
-from . import fingerprint, origin
+from . import fingerprint, instances, origin
 
 
 class NeedClass(Exception):
@@ -38,9 +39,9 @@ class _Pickler(pickle.Pickler):
         t = type(o)
         if t is types.FunctionType:
             return self._function(o)
-        if isinstance(o, type):
+        if issubclass(t, type):
             return self._class(o)
-        if t is types.ModuleType:
+        if issubclass(t, types.ModuleType):
             return importlib.import_module, (o.__name__,)
         if t is types.CellType:
             return self._cell(o)
@@ -52,6 +53,10 @@ class _Pickler(pickle.Pickler):
             return marshal.loads, (marshal.dumps(o),)
         if t.__module__ == "numpy" and t.__name__ == "ndarray":
             return self._array(o)
+        if issubclass(t, BaseException) and (o.__traceback__, o.__cause__, o.__context__, o.__suppress_context__) != (None, None, None, False):
+            raise Unstorable("an exception that was raised")
+        if instances.simple(t) and instances.custom(t):
+            return instances.reduce(o, t)
         if t.__name__.endswith("Block") and t.__module__.startswith("pandas.") and fingerprint.copy_on_write():
             return self._block(o)
         return NotImplemented

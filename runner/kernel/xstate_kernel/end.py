@@ -1,0 +1,42 @@
+"""The end of the interpreter. What the program left for its own end (atexit, __del__, weakref.finalize) would act after
+the last node, where nobody looks: it does not run. What libraries left does (temporary folders go), and files are flushed."""
+from . import original as __builtins__
+import atexit
+import gc
+import io
+import os
+import sys
+import weakref
+
+from . import origin
+
+_program = []  # functions that the program registered
+
+
+def watch():
+    register = atexit.register
+
+    def registered(func, *args, **kwargs):
+        if not origin.is_library_path(sys._getframe(1).f_code.co_filename):
+            _program.append(func)
+        return register(func, *args, **kwargs)
+
+    registered.__name__ = registered.__qualname__ = "register"
+    registered.__module__, registered.__doc__ = register.__module__, register.__doc__
+    atexit.register = registered
+
+
+def run(code=0):
+    for func in _program:
+        atexit.unregister(func)
+    for reference, info in list(weakref.finalize._registry.items()):
+        if origin.kind_of(getattr(info.func, "__module__", None)) != origin.LIBRARY:
+            reference.detach()
+    atexit._run_exitfuncs()
+    for o in gc.get_objects():
+        if issubclass(type(o), (io.TextIOWrapper, io.BufferedWriter)):
+            try:
+                o.flush()
+            except Exception:
+                pass
+    os._exit(code)

@@ -1,0 +1,98 @@
+"""Instances of the user's classes, taken apart and put together without running any of their code: pickling may have
+side effects, leave things out, or lie."""
+from . import original as __builtins__
+import copyreg
+import types
+
+from . import origin
+
+_BASES = (list, dict, tuple, int, float, str, bytes, complex)
+_PICKLING = frozenset(("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__"))
+_LOADING = frozenset(("__class__", "__setstate__", "__new__", "__getattr__", "__getattribute__", "__setattr__", "__setitem__", "append", "extend"))
+_PYTHON = 1 << 9, 1 << 8  # type flags: made by a class statement are those with the first (heap) and without the second (immutable)
+
+_simple, _custom = {}, {}
+
+
+def _users(c):
+    return origin.kind_of(c.__module__) != origin.LIBRARY
+
+
+def simple(t):
+    """Reports whether t is a class of the user's whose instances are what their __dict__, slots and built-in base hold."""
+    found = _simple.get(t)
+    if found is None:
+        found = _users(t)
+        for c in t.__mro__:
+            if c is object or c in _BASES or _users(c):
+                continue
+            python = c.__flags__ & _PYTHON[0] and not c.__flags__ & _PYTHON[1]
+            found = found and bool(python) and _PICKLING.isdisjoint(vars(c))
+        _simple[t] = found
+    return found
+
+
+def custom(t):
+    """Reports whether pickling an instance of t would run code of the user's."""
+    found = _custom.get(t)
+    if found is None:
+        found = t in copyreg.dispatch_table
+        found = _custom[t] = found or any(not (_PICKLING | _LOADING).isdisjoint(vars(c)) for c in t.__mro__ if c is not object and _users(c))
+    return found
+
+
+def base(t):
+    """The built-in class that t is derived from, or object."""
+    return next((b for b in _BASES if issubclass(t, b)), object)
+
+
+def parts(o, t):
+    """Returns what the built-in base holds (None for object), the __dict__ or None, and the slots as (place, name, value)."""
+    b = base(t)
+    if b is list or b is tuple:
+        content = list(b.__iter__(o))
+    elif b is dict:
+        content = dict(dict.items(o))
+    elif b is object:
+        content = None
+    elif b in (str, bytes):
+        content = b.__getitem__(o, slice(None))
+    elif b is complex:
+        content = complex(complex.real.__get__(o), complex.imag.__get__(o))
+    else:
+        content = b.__int__(o) if b is int else b.__float__(o)
+    slots = []
+    for i, c in enumerate(t.__mro__):
+        for name, member in vars(c).items():
+            if type(member) is types.MemberDescriptorType:
+                try:
+                    slots.append((i, name, member.__get__(o)))
+                except AttributeError:
+                    pass  # not set
+    return content, object.__getattribute__(o, "__dict__") if t.__dictoffset__ else None, slots
+
+
+def reduce(o, t):
+    """What a pickler needs of o."""
+    content, members, slots = parts(o, t)
+    b = base(t)
+    if b is list or b is dict or b is object:
+        return make, (t, b, None), (content, members, slots), None, None, fill
+    return make, (t, b, content), (None, members, slots), None, None, fill
+
+
+def make(t, b, content):
+    return b.__new__(t) if content is None else b.__new__(t, content)
+
+
+def fill(o, state):
+    content, members, slots = state
+    if type(content) is list:
+        list.extend(o, content)
+    elif content is not None:
+        for k, v in content.items():
+            dict.__setitem__(o, k, v)
+    if members:
+        object.__getattribute__(o, "__dict__").update(members)
+    for i, name, value in slots:
+        vars(type(o).__mro__[i])[name].__set__(o, value)

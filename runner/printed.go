@@ -1,0 +1,74 @@
+package runner
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// printed is the file behind one of the interpreter's output streams. What it holds is sent by the interpreter, as long as
+// that lives; a child process or native code may write to it without end.
+type printed struct {
+	stream string
+	file   *os.File
+	sent   int64 // bytes that came as events
+}
+
+const (
+	printedKeep  = 17 << 20 // bytes: more than the driver sends of one stream of one node, so that it sees that there is more
+	printedLimit = 32 << 20 // bytes: a file that grows past this is cut
+	outputCut    = "\n[xstate: output cut here]\n"
+	outputChars  = 4 << 20 // characters kept of one stream of one node; equal to the driver's LIMIT
+)
+
+// newPrinted makes the files of stdout and stderr.
+func newPrinted(folder string) (both [2]*printed, err error) {
+	for i, stream := range []string{"stdout", "stderr"} {
+		f, err := os.OpenFile(filepath.Join(folder, stream), os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
+		if err != nil {
+			return both, fmt.Errorf("make a file for what the program prints: %w", err)
+		}
+		both[i] = &printed{stream: stream, file: f}
+	}
+	return both, nil
+}
+
+// watch keeps the files within bounds until done is closed.
+func (k *kernel) watch(done <-chan struct{}) {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+		for _, p := range k.printed {
+			if info, err := p.file.Stat(); err == nil && info.Size() > printedLimit {
+				_ = p.file.Truncate(printedKeep) // or it is tried again, at the next tick
+			}
+		}
+	}
+}
+
+// unsent returns what a dead interpreter had printed and not sent; have is what came before.
+func (p *printed) unsent(have []Output) (Output, bool) {
+	left := outputChars
+	for _, o := range have {
+		if o.Kind == p.stream {
+			left -= len(o.Text)
+		}
+	}
+	data, err := io.ReadAll(io.NewSectionReader(p.file, p.sent, printedLimit))
+	if err != nil || len(data) == 0 || left <= 0 {
+		return Output{}, false
+	}
+	text := strings.ToValidUTF8(string(data), "\uFFFD")
+	if len(text) > left {
+		text = strings.ToValidUTF8(text[:left], "") + outputCut
+	}
+	return Output{Kind: p.stream, Text: text}, true
+}

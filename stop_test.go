@@ -1,0 +1,101 @@
+package xstate_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
+)
+
+// A block that starts a child and a grandchild and then catches every interrupt is killed with all that it started; so is
+// one that dies by itself and leaves a forked child that holds the kernel's pipes.
+func TestStopLeavesNoProcess(t *testing.T) {
+	const children = `import os, subprocess, sys, time
+inner = "import subprocess, sys; p = subprocess.Popen(['sleep', '300']); print(p.pid, flush=True); p.wait()"
+child = subprocess.Popen([sys.executable, "-c", inner], stdout=subprocess.PIPE, text=True)
+forked = os.fork()
+if forked == 0:
+    time.sleep(300)
+print("pids", os.getpid(), child.pid, child.stdout.readline().strip(), forked)
+`
+	for name, end := range map[string]string{
+		"caught":  "while True:\n    try:\n        time.sleep(60)\n    except KeyboardInterrupt:\n        pass\n",
+		"died":    "os._exit(1)\n",
+		"aborted": "os.abort()\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			session, _ := newSession(t)
+			outcome := runText(t, t.Context(), session, "# %% first\nx = 1\n\n# %% hang\n"+children+end+"\n# %% last\nprint(x)\n", nil)
+			if outcome.Blocks[1].Err == nil || outcome.Blocks[2].Err != nil {
+				t.Fatalf("errors of hang and last: %v and %v, want one and none", outcome.Blocks[1].Err, outcome.Blocks[2].Err)
+			}
+			_, pids, ok := strings.Cut(xstate.Text(outcome.Blocks[1].Outputs), "pids ")
+			if !ok {
+				t.Fatalf("what hang printed before it was stopped is lost: %q", outcome.Blocks[1].Outputs)
+			}
+			for _, pid := range strings.Fields(pids) {
+				if running(pid) {
+					t.Errorf("process %s is still running", pid)
+				}
+			}
+		})
+	}
+}
+
+// running reports whether a process is there and not merely waiting to be reaped.
+func running(pid string) bool {
+	data, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
+	return err == nil && !strings.Contains(string(data), ") Z ")
+}
+
+// What an interrupted block has written to files is taken back before the next run looks at them.
+func TestInterruptedWrite(t *testing.T) {
+	session, dir := newSession(t)
+	if err := os.WriteFile(filepath.Join(dir, "in.txt"), []byte("whole"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const look = "# %% look\nimport os\nprint(os.path.exists('out.txt'), open('in.txt').read())\n"
+	const write = "\n# %% write\nimport time\nopen('out.txt', 'w').write('new')\nopen('in.txt', 'w').write('half')\nprint('written')\n"
+	ctx, cancel := context.WithCancel(t.Context())
+	outcome := runText(t, ctx, session, look+write+"time.sleep(60)\n", func(ev runner.Event) {
+		if strings.Contains(ev.Output.Text, "written") {
+			cancel()
+		}
+	})
+	if outcome.Stopped == nil {
+		t.Fatal("the run was not stopped")
+	}
+	outcome = runText(t, t.Context(), session, strings.Replace(look, "print(", "print(1, ", 1)+write, nil)
+	if got, want := xstate.Text(outcome.Blocks[0].Outputs), "[stdout]1 False whole\n\n"; got != want {
+		t.Errorf("look after an interrupted write printed %q, want %q", got, want)
+	}
+}
+
+func newSession(t *testing.T) (*xstate.Session, string) {
+	dir := t.TempDir()
+	return openSession(t, openStore(t, filepath.Join(dir, xstate.StoreName)), xstate.SessionOptions{Workspace: dir, Python: pythons()[0]}), dir
+}
+
+func runText(t *testing.T, ctx context.Context, session *xstate.Session, text string, onEvent func(runner.Event)) *xstate.Outcome {
+	t.Helper()
+	program, err := patch.Parse("prog.py", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := session.Load(t.Context(), program.Blocks, xstate.Origin{}); err != nil {
+		t.Fatal(err)
+	}
+	outcome, _, err := session.Run(ctx, runner.RunOptions{Timeout: 2 * time.Second, OnEvent: onEvent}, xstate.Origin{})
+	if err != nil && outcome == nil {
+		t.Fatal(fmt.Errorf("run: %w", err))
+	}
+	return outcome
+}
