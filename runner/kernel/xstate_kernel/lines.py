@@ -1,5 +1,6 @@
 """The lines of functions. An edit that only moves lines runs nothing again, so that a function made before it, kept or
 stored, would cite lines as they were. It is given the same code as the text has it now."""
+from . import original as __builtins__
 import ast
 import linecache
 import types

@@ -4,6 +4,7 @@ Such an object may be called, and changed, by any node, without a name of the pr
 engine knows as the changes to modules: named by lineage, taken back only in a new interpreter. It is pristine again when
 every place holds what it held at first.
 """
+from . import original as __builtins__
 import _signal
 import codecs
 import io
