@@ -13,6 +13,7 @@ import time
 import traceback
 import types
 import warnings
+import weakref
 
 from . import display, end, fingerprint, frames, groups, hidden, lines, magic, modules, observe, origin, streams, values
 
@@ -41,6 +42,7 @@ class Kernel:
         self.ns["__builtins__"] = builtins
         if options.get("file"):
             self.ns["__file__"] = options["file"]
+        weakref.finalize(self, int).detach()  # the first one registers with atexit: that is not the program's
         self.preset = {k: self.ns[k] for k in _PRESET if k in self.ns}
         self.executing = False
         self.recorder = streams.Recorder(channel, outputs)
