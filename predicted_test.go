@@ -87,6 +87,7 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 		if n.trace == nil || len(n.trace.Marks) > 0 || n.dynamic() {
 			continue
 		}
+		drops := slices.ContainsFunc(slices.Concat(n.facts.Defines, n.facts.Deletes), func(name string) bool { return fragile[depgraph.Var(name)] })
 		for _, r := range n.trace.Reads {
 			if r.Key.Space() != "var" || n.predicted[r.Key] || n.changedThroughAlias(r.Key) {
 				continue
@@ -95,8 +96,11 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 			if r.Digest == state.Absent && (later[name] || slices.Contains(n.facts.Uses, name) || !mentioned[name]) {
 				continue
 			}
-			if fragile[r.Key] && len(n.facts.Rebinds)+len(n.facts.Defines)+len(n.facts.Deletes) > 0 {
-				continue // it may see what was bound to a name go
+			if name == "__doc__" {
+				continue // a string at the beginning of the program binds it
+			}
+			if drops || fragile[r.Key] && len(n.facts.Rebinds)+len(n.facts.Defines)+len(n.facts.Deletes) > 0 {
+				continue // it may see what was bound to a name go, or be run when it goes
 			}
 			if static && (rebound[name] || slices.Contains(n.facts.Defines, name)) {
 				continue

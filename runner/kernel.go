@@ -249,6 +249,7 @@ type (
 		Expr     bool     `json:"expr,omitempty"`
 		Quiet    bool     `json:"quiet,omitempty"`
 		Last     bool     `json:"last,omitempty"`
+		First    bool     `json:"first,omitempty"`      // of the program: a string at its beginning is __doc__
 		Def      bool     `json:"definition,omitempty"` // the node only defines: the code nested in it does not run
 		Uses     []string `json:"uses"`
 		Imports  []string `json:"imports,omitempty"`

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -148,6 +149,9 @@ func (o keyOptions) codeDigest(n *node) state.Digest {
 	fmt.Fprintf(&b, "xstate trace 1\ndriver %s\ninterpreter %s\nobserve %q\n", driverDigest, o.interpreter, o.observe)
 	fmt.Fprintf(&b, "future %q\n", n.future)
 	fmt.Fprintf(&b, "shown %v\nlast %v\n", n.facts.Expr && n.last && !n.quiet(), n.last)
+	if text := bytes.TrimLeft(n.text(), "rRuU"); n.index == 0 && len(text) > 0 && (text[0] == '"' || text[0] == '\'') {
+		b.WriteString("docstring\n")
+	}
 	fmt.Fprintf(&b, "tokens %q\n", n.facts.Tokens)
 	debugKey(n.id(), b.String())
 	return state.DigestOf([]byte(b.String()))

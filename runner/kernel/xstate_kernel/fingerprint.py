@@ -59,7 +59,7 @@ class Opaque(Exception):
 class Fingerprint:
     """What is known of a value: see the module's docstring."""
 
-    __slots__ = ("digest", "opaque", "ids", "copied", "soft", "deps", "imports", "size", "files", "partial", "weak", "fragile", "cites")
+    __slots__ = ("digest", "opaque", "ids", "copied", "soft", "deps", "imports", "size", "files", "partial", "weak", "fragile", "cites", "module")
 
     def __init__(self):
         self.digest = None
@@ -73,6 +73,7 @@ class Fingerprint:
         self.cites = set()   # files of the code where exceptions in it were raised
         self.files = set()   # workspace modules it depends on
         self.partial = False  # more can be reached than ids tell
+        self.module = None   # module of the workspace whose data it shares
         self.weak = False    # it holds weak references: it changes when a target goes
         self.fragile = False  # it may notice that an object goes
 
@@ -90,9 +91,20 @@ class Fingerprinter:
         self.workspace = workspace
         self.classes = {}  # digest → class of the program
         self.arrays = memory.Arrays()
+        self.held = {}     # module of the workspace → {id of an object in its data: name}
 
     def of(self, value):
         """Fingerprints a value. Never raises: what cannot be named is marked opaque."""
+        fp = self.content(value)
+        for module, held in self.held.items():
+            met = {"%s %s" % (fp.ids[i], held[i]) for i in fp.ids.keys() & held.keys()}
+            if met and module in sys.modules:
+                fp.module = module
+                if fp.digest is not None:
+                    fp.digest = hashlib.blake2b(("%s %s %s" % (fp.digest, module, sorted(met))).encode(), digest_size=20).hexdigest()
+        return fp
+
+    def content(self, value):
         walk = _Walk(self)
         fp = walk.fp
         with warnings.catch_warnings():
@@ -767,12 +779,15 @@ def offset_of(m):
 
 
 def data_digest(owner, module):
-    """Digests the data that a module of the workspace holds; what cannot be named by content, by its type."""
+    """Digests the data that a module of the workspace holds; what cannot be named by content, by its type. Who reaches a
+    part of it from elsewhere is told from who holds a copy."""
     h = hashlib.blake2b(digest_size=10)
+    held = owner.held[module.__name__] = {}
     for k, v in sorted(vars(module).items()):
         if k.startswith("__") or origin.is_a(v, (types.ModuleType, types.FunctionType, type)):
             continue
-        fp = owner.of(v)
+        fp = owner.content(v)
+        held.update(dict.fromkeys(fp.ids, k))
         h.update(("%s %s\n" % (k, type(v).__name__ if fp.opaque else fp.digest)).encode())
     return h.hexdigest()
 

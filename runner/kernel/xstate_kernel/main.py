@@ -13,11 +13,13 @@ import time
 import traceback
 import types
 import warnings
+import weakref
 
 from . import display, end, fingerprint, frames, groups, hidden, lines, magic, modules, observe, origin, streams, values
 
+_PRESET = ("__name__", "__doc__", "__file__")  # names like others, that have a value before the program
 _SPECIAL = frozenset((
-    "__name__", "__doc__", "__package__", "__loader__", "__spec__", "__builtins__", "__annotations__", "__file__",
+    "__package__", "__loader__", "__spec__", "__builtins__", "__annotations__",
     "__warningregistry__", "__conditional_annotations__", "__annotate__", "__cached__", "__xstate__"))
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 _INLINE = 32 << 10  # bytes of a stored group that travel in the frame; more goes to a file
@@ -40,6 +42,8 @@ class Kernel:
         self.ns["__builtins__"] = builtins
         if options.get("file"):
             self.ns["__file__"] = options["file"]
+        weakref.finalize(self, int).detach()  # the first one registers with atexit: that is not the program's
+        self.preset = {k: self.ns[k] for k in _PRESET if k in self.ns}
         self.executing = False
         self.recorder = streams.Recorder(channel, outputs)
         sys.stdout = sys.__stdout__ = streams.Stream(self.recorder, "stdout")
@@ -127,9 +131,18 @@ class Kernel:
             self.forget(joint)
         return {"unloaded": self.workspace.forget_changed()}, b""
 
+    def names_bound(self):
+        """What the program has bound."""
+        return {k: v for k, v in self.ns.items() if k not in _SPECIAL and v is not self.preset.get(k, _GONE)}
+
     def unbind(self, name):
-        self.ns.pop(name, None)
+        self.clear(name)
         self.groups.drop(name)
+
+    def clear(self, name):
+        self.ns.pop(name, None)
+        if name in self.preset:
+            self.ns[name] = self.preset[name]
 
     def forget(self, joint):
         bound, prints = self.parked.pop(joint)
@@ -164,11 +177,14 @@ class Kernel:
         ids = {i for c in classes for i in self.printer.of(c).ids}
         gone = [j for j, (_, prints) in self.parked.items() if any(fp is not None and not ids.isdisjoint(fp.ids) for fp in prints.values())]
         for joint in gone:
-            del self.parked[joint]
+            self.forget(joint)
         return gone
 
     def do_store(self, request, _):
         """Pickles the named values as one group, into the reply or, when large, into a file of the spool."""
+        for name in request["names"]:
+            if self.groups.prints[name].module:
+                return {"stored": False, "why": "it shares the data of module %s" % self.groups.prints[name].module}, b""
         out = _Spill(os.path.join(self.spool, "value-%d" % os.getpid()))
         try:
             with warnings.catch_warnings():
@@ -247,7 +263,7 @@ class Kernel:
         """Runs one node. Sends output events and a result event, then observes; the reply holds what was observed."""
         source = body.decode()
         name = request["filename"]
-        start = {k: id(v) for k, v in self.ns.items() if k not in _SPECIAL}
+        start = {k: id(v) for k, v in self.names_bound().items()}
         self.held = {} if self.fragile() else dict(self.ns)
         before, self.state = self.state or self.hidden.snapshot(), None
         for v in self.hidden.variables:
@@ -302,6 +318,7 @@ class Kernel:
             reads |= self.modules.process.sharing()
         if self.modules.process.traced:  # what a trace function does raises no event
             reads |= {n for n in self.reach(placed | self.modules.process.names()) if n in start}
+        self.modules.end()
         unbound = set(request.get("unbound") or ())  # names that have a value, which the namespace was not given
         again = unbound if self.names.everything else unbound & reads
         reply = self.settle(start, reads & start.keys(), certain, error is not None or again)
@@ -319,6 +336,8 @@ class Kernel:
         reply["files"] = self.file_changes()
         reply["environ"] = _environ_changes(environ, os.environ._data)
         reply["environ_reads"] = sorted(self.files.environ)
+        if "__annotations__" in request["uses"]:
+            self.files.marks.add("unobserved __annotations__")
         marks = self.files.marks | {"entropy" for v in self.hidden.variables if v.unseeded} | origin.volatile(codes, self.ns)
         if set(sys._current_frames()) - threads:
             marks.add("thread")
@@ -339,8 +358,13 @@ class Kernel:
             if _NESTS.search(source):
                 fingerprint.flatten(compile(tree, name, "exec", flags, dont_inherit=True), source, flags)
             tail = None
+            doc = ast.get_docstring(tree, clean=False) is not None
+            if doc and not request.get("first"):  # a string like any other
+                tree.body.insert(0, ast.copy_location(ast.Pass(), tree.body[0]))
             if request.get("expr") and tree.body and isinstance(tree.body[-1], ast.Expr):
-                tail = ast.Expression(tree.body.pop().value)
+                tail = ast.Expression(tree.body[-1].value)
+                if not doc or len(tree.body) > 1:
+                    tree.body.pop()
                 tail = compile(tail, name, "eval", flags, dont_inherit=True)
             code = compile(tree, name, "exec", flags, dont_inherit=True)
         self.names.add(code)
@@ -437,7 +461,7 @@ class Kernel:
     def settle(self, start, reads, certain, failed):
         """Fingerprints what the node bound or may have changed; returns the writes and the sharing. See the engine."""
         old = dict(self.groups.prints)
-        now = {k: v for k, v in self.ns.items() if k not in _SPECIAL}
+        now = self.names_bound()
         rebound = {k for k, v in now.items() if start.get(k) != id(v) or k in certain}
         deleted = [k for k in start if k not in now]
         reads = reads | {n for n in rebound | set(deleted) if n in old and n in start and old[n].fragile}
@@ -557,7 +581,7 @@ class Kernel:
         if not self.held:
             self.kept.extend(now[name] for name in rebound)  # its going would change what other names are bound to
         for name in rebound:
-            self.ns.pop(name, None)
+            self.clear(name)
         gone = set()
         for name, i in start.items():
             if name in self.held:

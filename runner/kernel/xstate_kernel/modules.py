@@ -31,7 +31,7 @@ class Modules:
 
     def __init__(self, namespace, printer, workspace, groups):
         self._namespace, self._printer, self._workspace = namespace, printer, workspace
-        self._before, self._data = {}, {}
+        self._before, self._data, self._after = {}, {}, {}
         self._originals = {}  # module and name → what was there before the program put something else there
         self._changed = set()  # modules of the workspace that are not as they were loaded
         self.process = process.Process(printer, groups)
@@ -49,6 +49,10 @@ class Modules:
                             self._take(inner)
         self._data = {name: self._digest(module) for name, module in self._workspace.loaded()}
         self.process.begin()
+
+    def end(self):
+        """Looks at what the modules hold now, before values are named that may share it."""
+        self._after = {name: self._digest(module) for name, module in self._workspace.loaded()}
 
     def _take(self, module):
         self._before[module.__name__] = (module, dict(vars(module)))
@@ -70,8 +74,8 @@ class Modules:
                 if before.get(k) is not value and not origin.is_a(value, types.ModuleType) and not k.startswith("__"):
                     found.add(name)
                     self._put(name, k, before.get(k, _GONE), value)
-        for name, module in self._workspace.loaded():
-            if name in self._data and self._data[name] != self._digest(module):
+        for name, digest in self._after.items():
+            if self._data.get(name, digest) != digest:
                 found.add(name)
                 self._changed.add(name)
         return sorted(found)
