@@ -58,7 +58,9 @@ func judgedNodes(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 // writer of the name must have been predicted; for a name that nobody had written, that the text of the node, or of a
 // function or class made so far, uses it, unless no text does: it is then a builtin, in code that a library made
 // (dataclass). Nodes with dynamic names and marked ones are excused. So is, before 3.12, a name that the node may bind or
-// not: whether it did cannot be told where the value is the same, and counts as a read.
+// not: whether it did cannot be told where the value is the same, and counts as a read. So is what the program has put
+// into the interpreter (a signal handler, sys.stdout) may use: it is recorded with what put it there; and a definition
+// that an unpickler asks for.
 func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Session, o xstate.SessionOptions, step xstate.StepNumber) ([]string, error) {
 	nodes, err := judgedNodes(ctx, store, session, step)
 	if err != nil {
@@ -72,11 +74,18 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 			mentioned[name] = true
 		}
 	}
+	planted, defined := []string{}, map[string]bool{}
 	for i, n := range nodes {
 		if i > 0 && nodes[i-1].trace != nil {
 			for _, w := range nodes[i-1].trace.Writes {
 				fragile[w.Key] = nodes[i-1].trace.Info[w.Key].Fragile
+				if w.Key == "conf:modules" {
+					planted = nodes[i-1].trace.Info[w.Key].Deps
+				}
 			}
+		}
+		if n.facts.Kind == depgraph.KindDef || n.facts.Kind == depgraph.KindClass {
+			defined[n.facts.Defines[0]] = true
 		}
 		for _, name := range n.facts.Later {
 			later[name] = true
@@ -101,6 +110,9 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 			}
 			if drops || fragile[r.Key] && len(n.facts.Rebinds)+len(n.facts.Defines)+len(n.facts.Deletes) > 0 {
 				continue // it may see what was bound to a name go, or be run when it goes
+			}
+			if slices.Contains(planted, name) || defined[name] && slices.Contains(n.facts.Uses, "pickle") {
+				continue
 			}
 			if static && (rebound[name] || slices.Contains(n.facts.Defines, name)) {
 				continue
