@@ -327,6 +327,8 @@ class Kernel:
         reply["absent"] = sorted(n for n in reads if n not in start and n not in _SPECIAL)
         reply["hidden"], reply["hidden_reads"] = self.hidden_changes(before, reads, figures)
         reply["modules"] = self.modules.changed() + ["process"] * planted
+        if reply["modules"]:
+            self.modules.process.begin()  # so that names below are those of what is planted now
         reply["pristine"] = bool(reply["modules"]) and self.modules.pristine()
         reply["planted"] = sorted(n for n in self.reach(self.modules.process.names()) if n in self.ns)
         imports |= set(request.get("imports") or ())
