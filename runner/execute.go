@@ -209,6 +209,7 @@ func (x *execution) request() runRequest {
 	req := runRequest{
 		Op: "run", Uses: append([]string{}, uses...), Node: n.id(), Filename: n.unit.filename(), Line: n.facts.Line, Future: n.future,
 		Expr: n.facts.Expr && n.last, Quiet: n.quiet(), Last: n.last, First: n.index == 0, Certain: n.facts.Certain, Def: n.facts.Kind == depgraph.KindDef || n.facts.Kind == depgraph.KindClass,
+		Import: n.facts.Kind == depgraph.KindImport,
 	}
 	if x.dynamic = x.walk.dynamic(x.pos, n); x.dynamic {
 		req.Uses = append(req.Uses, x.pos.names()...)

@@ -249,8 +249,9 @@ type (
 		Expr     bool     `json:"expr,omitempty"`
 		Quiet    bool     `json:"quiet,omitempty"`
 		Last     bool     `json:"last,omitempty"`
-		First    bool     `json:"first,omitempty"`      // of the program: a string at its beginning is __doc__
-		Def      bool     `json:"definition,omitempty"` // the node only defines: the code nested in it does not run
+		First    bool     `json:"first,omitempty"`          // of the program: a string at its beginning is __doc__
+		Def      bool     `json:"definition,omitempty"`     // the node only defines: the code nested in it does not run
+		Import   bool     `json:"library_import,omitempty"` // an import and no more: what it adds to the warning filters is the package's
 		Uses     []string `json:"uses"`
 		Imports  []string `json:"imports,omitempty"`
 		Certain  []string `json:"certain,omitempty"` // names bound on every path
