@@ -78,8 +78,12 @@ func (w *walker) dynamicChain(c chain, dotted string) string {
 			return dotted
 		}
 	}
+	// pandas finds variables for names in a text: those behind an @, in pd.eval all; a text that is computed may hold some.
 	if strings.HasSuffix(dotted, ".query") || strings.HasSuffix(dotted, ".eval") {
-		if args := w.next(w.child(call)); strings.Contains(w.src(args), "@") {
+		args := w.next(w.child(call))
+		first := args + 2 // behind the bracket
+		computed := w.sym(args) == p.ArgumentList && w.arguments(call) > 0 && w.sym(first) != p.String
+		if computed || strings.Contains(w.src(args), "@") || dotted == "pd.eval" || dotted == "pandas.eval" {
 			return "query @"
 		}
 	}
