@@ -114,8 +114,8 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 			if slices.Contains(planted, name) || defined[name] && slices.Contains(n.facts.Uses, "pickle") {
 				continue
 			}
-			if static && (rebound[name] || slices.Contains(n.facts.Defines, name)) {
-				continue
+			if rebound[name] || static && slices.Contains(n.facts.Defines, name) {
+				continue // by a function that binds it, or deletes it, which asks whether it is there
 			}
 			found = append(found, fmt.Sprintf("%s: %s", n.id, name))
 		}
