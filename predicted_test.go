@@ -114,6 +114,9 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 			if slices.Contains(planted, name) || defined[name] && slices.Contains(n.facts.Uses, "pickle") {
 				continue
 			}
+			if static && later[name] {
+				continue // counted as read because a function that a value reaches may read it
+			}
 			if rebound[name] || static && slices.Contains(n.facts.Defines, name) {
 				continue // by a function that binds it, or deletes it, which asks whether it is there
 			}
