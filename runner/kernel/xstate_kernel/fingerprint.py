@@ -51,7 +51,6 @@ class _Bare:
     """What an instance is that has attributes and nothing else."""
 
 
-
 class Opaque(Exception):
     """The value cannot be named by content."""
 
@@ -589,6 +588,7 @@ class _Walk:
         if not self.mark(o):
             self.own(o)
             self.set(set(o.data), b"w", False)
+
     def raised(self, e):
         """What an exception has beside what pickling shows: where it came from and where it was raised."""
         places, tb = [], e.__traceback__

@@ -114,6 +114,11 @@ class _Known:
     __slots__ = ("lo", "hi", "chunks", "edges", "digest", "owner")
 
 
+def _pages(k):
+    """The whole pages of an array's memory, from and to."""
+    return -(-k.lo // _PAGE) * _PAGE, k.hi // _PAGE * _PAGE
+
+
 class Arrays:
     """Digests of large arrays; see above."""
 
@@ -156,7 +161,7 @@ class Arrays:
         k = _Known()
         k.lo = key[0] + sum(min(0, (n - 1) * s) for n, s in zip(a.shape, a.strides))
         k.hi = key[0] + sum(max(0, (n - 1) * s) for n, s in zip(a.shape, a.strides)) + a.itemsize
-        lo, hi = -(-k.lo // _PAGE) * _PAGE, k.hi // _PAGE * _PAGE
+        lo, hi = _pages(k)
         # What others wrote until now must not get lost when the pages are protected anew.
         for other in self._overlapping(lo, hi):
             self._look(other)
@@ -174,12 +179,12 @@ class Arrays:
 
     def _edges(self, k):
         """The bytes on pages that an array has only a part of."""
-        lo, hi = -(-k.lo // _PAGE) * _PAGE, k.hi // _PAGE * _PAGE
+        lo, hi = _pages(k)
         return ctypes.string_at(k.lo, lo - k.lo), ctypes.string_at(hi, k.hi - hi)
 
     def _look(self, k):
         """Takes note of what was written to the memory of k."""
-        lo, hi = -(-k.lo // _PAGE) * _PAGE, k.hi // _PAGE * _PAGE
+        lo, hi = _pages(k)
         regions = self._watch.written(lo, hi)
         if regions is None:
             regions = [(lo, hi)]
