@@ -27,7 +27,7 @@ func readMarkdown(data []byte) (*Program, *ParseError) {
 			others = append(others, info.language)
 			return ast.WalkSkipChildren, nil
 		}
-		if b, ok := fenceBlock(f, info, body, &line); ok {
+		if b, ok := fenceBlock(f, &info, body, &line); ok {
 			p.Blocks = append(p.Blocks, b)
 		}
 		return ast.WalkSkipChildren, nil
@@ -60,12 +60,8 @@ func distinct(list []string) []string {
 }
 
 // fenceBlock makes a block of a fence with code in it.
-func fenceBlock(f *ast.FencedCodeBlock, info fence, body []byte, line *lineCounter) (Block, bool) {
-	segments := f.Lines().Sliced(0, f.Lines().Len())
-	if info.directive {
-		segments = info.skipOptions(segments, body)
-	}
-	segments = trimBlank(segments, body)
+func fenceBlock(f *ast.FencedCodeBlock, info *fence, body []byte, line *lineCounter) (Block, bool) {
+	segments := info.code(f, body)
 	if len(segments) == 0 {
 		return Block{}, false
 	}
@@ -80,6 +76,15 @@ func fenceBlock(f *ast.FencedCodeBlock, info fence, body []byte, line *lineCount
 		b.Title = onlyDefinition(list)
 	}
 	return b, true
+}
+
+// code returns the lines of code in a fence.
+func (i *fence) code(f *ast.FencedCodeBlock, body []byte) []gmtext.Segment {
+	lines := f.Lines().Sliced(0, f.Lines().Len())
+	if i.directive {
+		lines = i.skipOptions(lines, body)
+	}
+	return trimBlank(lines, body)
 }
 
 // trimBlank drops the blank lines at both ends.

@@ -11,13 +11,17 @@ import (
 // a block that is kept, moved or patched keeps its id. A block is recognised by its id, else by its text, else by its title
 // or the name it defines, else by likeness; the rest is new. Edits are few: no block moves that can stay.
 func Match(old, new []Block) []Edit {
+	return match(old, new).edits()
+}
+
+func match(old, new []Block) *matching {
 	m := newMatching(old, new)
 	m.byID()
 	m.byContent(func(b Block) string { return b.Title + "\x00" + b.Dialect + "\x00" + b.Source })
 	m.byContent(func(b Block) string { return b.Source })
 	m.byName()
 	m.bySimilarity()
-	return m.edits()
+	return m
 }
 
 // matching says which old block each new one is.
