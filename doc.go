@@ -20,6 +20,9 @@
 // be made before one run. Edits and runs that build on a program that another has changed meanwhile are refused with
 // code "conflict".
 //
+// Going back executes and erases nothing: Rollback is a step more, Fork a session more. Results come back by content,
+// values when a block asks for them. A program's file is the caller's: Text writes it, Unrecorded tells what would be lost.
+//
 // # Why the simple ways fail
 //
 // Running the whole program after each edit repeats its cost and its effects. Running one block again in the live

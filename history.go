@@ -2,6 +2,7 @@ package xstate
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -21,25 +22,29 @@ type Entry struct {
 	Removed int               `json:"removed,omitempty"`
 	Origin  Origin            `json:"origin"`
 	Run     *state.RunSummary `json:"run,omitempty"`
-	To      StepNumber        `json:"to,omitempty"` // of a rollback
+	To      StepNumber        `json:"to,omitempty"`   // of a rollback
+	From    *state.ForkPoint  `json:"from,omitempty"` // of a fork
 	Hash    Digest            `json:"hash,omitempty"`
 }
 
-// Log returns the last steps of the session, newest first; a limit of 0 means all.
-func (s *Session) Log(ctx context.Context, limit int) ([]Entry, error) {
-	head, _, err := s.store.state.Head(ctx, s.name)
+// Log returns steps of the session, newest first: those before step before, 0 meaning all, and at most limit, 0 meaning all.
+func (s *Session) Log(ctx context.Context, before StepNumber, limit int) ([]Entry, error) {
+	last, _, err := s.store.state.Head(ctx, s.name)
 	if err != nil {
 		return nil, err
 	}
+	if before > 0 {
+		last = min(last, before-1)
+	}
 	from := StepNumber(1)
-	if limit > 0 && head > StepNumber(limit) {
-		from = head - StepNumber(limit) + 1
+	if limit > 0 && last > StepNumber(limit) {
+		from = last - StepNumber(limit) + 1
 	}
 	entries := []Entry{}
-	if head == 0 {
+	if last == 0 {
 		return entries, nil
 	}
-	for step, err := range s.store.state.Steps(ctx, s.name, from, head) {
+	for step, err := range s.store.state.Steps(ctx, s.name, from, last) {
 		if err != nil {
 			return nil, err
 		}
@@ -56,6 +61,9 @@ func (s *Session) Log(ctx context.Context, limit int) ([]Entry, error) {
 func (s *Session) entry(ctx context.Context, step Step) (Entry, error) {
 	e := Entry{Number: step.Number, Time: step.Time, Kind: step.Kind, Block: step.Block, Was: step.Was, Now: step.Now,
 		Origin: step.Origin, Run: step.Run, To: step.To, Hash: step.Hash}
+	if step.Kind == state.KindFork {
+		return e, s.forkPoint(ctx, &e)
+	}
 	if e.Was == e.Now {
 		return e, nil
 	}
@@ -66,6 +74,22 @@ func (s *Session) entry(ctx context.Context, step Step) (Entry, error) {
 	now, err := s.source(ctx, e.Now)
 	e.Added, e.Removed = patch.Stat(was, now)
 	return e, err
+}
+
+// forkPoint fills in where the session, or the one it was forked from in turn, begins with the step of e.
+func (s *Session) forkPoint(ctx context.Context, e *Entry) error {
+	for from := s.meta.From; from != nil; {
+		if from.Step == e.Number-1 {
+			e.From = from
+			return nil
+		}
+		parent, err := s.store.state.Session(ctx, from.Session)
+		if err != nil {
+			return err
+		}
+		from = parent.From
+	}
+	return nil
 }
 
 // source returns the text of a version; that of no version is empty.
@@ -79,16 +103,25 @@ func (s *Session) source(ctx context.Context, version Digest) (string, error) {
 
 // BlockChange is what became of one block between two steps.
 type BlockChange struct {
-	ID      BlockID `json:"id"`
-	Op      string  `json:"op"`                // append, patch, move, delete; "" when only its outcome is another
-	Diff    string  `json:"diff,omitempty"`    // of the source, unified
-	Was     string  `json:"was,omitempty"`     // status before
-	Now     string  `json:"now,omitempty"`     // status after
-	Outputs string  `json:"outputs,omitempty"` // how outputs and error changed, unified
+	ID      BlockID       `json:"id"`
+	Op      string        `json:"op"`                // append, patch, move, delete; "" when only its outcome is another
+	Diff    string        `json:"diff,omitempty"`    // of the source, unified
+	Was     string        `json:"was,omitempty"`     // status before
+	Now     string        `json:"now,omitempty"`     // status after
+	Outputs string        `json:"outputs,omitempty"` // how outputs and error changed, unified
+	Values  []ValueChange `json:"values,omitempty"`  // what it writes, where both were run
 }
 
-// Diff tells what changed between the program after step from and that after step to, block by block: first those of
-// the later program, in its order, then those deleted.
+// ValueChange is a key that a block writes with another value than before.
+type ValueChange struct {
+	Key      Key              `json:"key"`
+	Was      Digest           `json:"was"` // "": it wrote none
+	Now      Digest           `json:"now"`
+	WasValue *state.ValueInfo `json:"was_value,omitempty"`
+	NowValue *state.ValueInfo `json:"now_value,omitempty"`
+}
+
+// Diff tells what changed between the program after step from and that after step to.
 func (s *Session) Diff(ctx context.Context, from, to StepNumber) ([]BlockChange, error) {
 	old, err := s.At(ctx, from)
 	if err != nil {
@@ -98,6 +131,13 @@ func (s *Session) Diff(ctx context.Context, from, to StepNumber) ([]BlockChange,
 	if err != nil {
 		return nil, err
 	}
+	return old.Diff(now), nil
+}
+
+// Diff tells how another snapshot, of this session or of another, differs from this one, block by block: first those of the
+// other program, in its order, then those that it lacks. Blocks are recognised by their ids.
+func (s *Snapshot) Diff(now *Snapshot) []BlockChange {
+	old := s
 	moved := map[BlockID]bool{}
 	for _, e := range patch.Match(patchBlocks(old), patchBlocks(now)) {
 		if e.Op == patch.OpMove {
@@ -116,7 +156,7 @@ func (s *Session) Diff(ctx context.Context, from, to StepNumber) ([]BlockChange,
 		if c.Op == "" && moved[b.ID] {
 			c.Op = string(patch.OpMove)
 		}
-		if c.Op != "" || c.Outputs != "" || c.Was != c.Now {
+		if c.Op != "" || c.Outputs != "" || c.Was != c.Now || len(c.Values) > 0 {
 			changes = append(changes, c)
 		}
 	}
@@ -125,7 +165,7 @@ func (s *Session) Diff(ctx context.Context, from, to StepNumber) ([]BlockChange,
 			changes = append(changes, changeOf(b, nil))
 		}
 	}
-	return changes, nil
+	return changes
 }
 
 func changeOf(old, now *BlockView) BlockChange {
@@ -148,8 +188,39 @@ func changeOf(old, now *BlockView) BlockChange {
 	c.Diff = patch.Unified("a/"+string(c.ID), "b/"+string(c.ID), lined(was.Source), lined(is.Source), 3)
 	if old != nil && now != nil && now.Status != "new" {
 		c.Outputs = patch.Unified("a/"+string(c.ID)+" (output)", "b/"+string(c.ID)+" (output)", shown(old), shown(now), 3)
+		c.Values = valueChanges(old, now)
 	}
 	return c
+}
+
+// valueChanges compares what two versions of a block left; a version that was not run left nothing to compare.
+func valueChanges(old, now *BlockView) []ValueChange {
+	if old.Status == "new" || now.Status == "new" {
+		return nil
+	}
+	was, is := old.writes(), now.writes()
+	keys := maps.Clone(was)
+	maps.Copy(keys, is)
+	var found []ValueChange
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		if a, b := was[k], is[k]; a.Digest != b.Digest {
+			found = append(found, ValueChange{Key: k, Was: a.Digest, Now: b.Digest, WasValue: a.Value, NowValue: b.Value})
+		}
+	}
+	return found
+}
+
+// writes are the variables and files that the block left.
+func (b *BlockView) writes() map[Key]AccessView {
+	all := map[Key]AccessView{}
+	for _, n := range b.Nodes {
+		for _, w := range n.Writes {
+			if space := w.Key.Space(); space == "var" || space == "file" {
+				all[w.Key] = w
+			}
+		}
+	}
+	return all
 }
 
 // outcome is a status without how it was reached: whether a result was reused is no difference between two programs.

@@ -191,14 +191,14 @@ func TestDiff(t *testing.T) {
 // TestLog: newest first, with the lines of edits and the counts of runs.
 func TestLog(t *testing.T) {
 	a := newAsked(t, askedFirst, askedSecond)
-	entries, err := a.session.Log(t.Context(), 2)
+	entries, err := a.session.Log(t.Context(), 0, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(entries) != 2 || entries[0].Run == nil || entries[0].Run.Blocks.Ran != 3 || entries[1].Added != 1 || entries[1].Removed != 1 {
 		t.Errorf("Log(2) = %+v, want a run of 3 blocks, then a patch +1 -1", entries)
 	}
-	if all, err := a.session.Log(t.Context(), 0); err != nil || len(all) != int(a.runs[1]) {
+	if all, err := a.session.Log(t.Context(), 0, 0); err != nil || len(all) != int(a.runs[1]) {
 		t.Errorf("Log(0) has %d steps, %v, want %d", len(all), err, a.runs[1])
 	}
 }

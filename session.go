@@ -28,14 +28,19 @@ func (s *Session) ProgramAt(ctx context.Context, n StepNumber) ([]runner.Block, 
 		return nil, err
 	}
 	blocks := make([]runner.Block, 0, len(kept))
+	texts := make(map[Digest]string, len(kept))
 	for i := range kept {
 		b := &kept[i]
-		source, err := s.store.state.Source(ctx, b.Version)
-		if err != nil {
-			return nil, fmt.Errorf("source of block %s: %w", b.ID, err)
+		source, known := s.texts[b.Version]
+		if !known {
+			if source, err = s.source(ctx, b.Version); err != nil {
+				return nil, fmt.Errorf("source of block %s: %w", b.ID, err)
+			}
 		}
-		blocks = append(blocks, runner.Block{ID: b.ID, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Source: string(source), Before: b})
+		texts[b.Version] = source
+		blocks = append(blocks, runner.Block{ID: b.ID, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Source: source, Before: b})
 	}
+	s.texts = texts
 	return blocks, nil
 }
 
@@ -137,11 +142,16 @@ func (s *Session) edited(ctx context.Context) ([]patch.Block, StepNumber, error)
 	if err != nil {
 		return nil, 0, err
 	}
-	old := make([]patch.Block, 0, len(blocks))
+	return patched(blocks), head, nil
+}
+
+// patched returns blocks as package patch knows them.
+func patched(blocks []runner.Block) []patch.Block {
+	list := make([]patch.Block, 0, len(blocks))
 	for _, b := range blocks {
-		old = append(old, patch.Block{ID: string(b.ID), Title: b.Title, Dialect: string(b.Dialect), Source: b.Source})
+		list = append(list, patch.Block{ID: string(b.ID), Title: b.Title, Dialect: string(b.Dialect), Source: b.Source})
 	}
-	return old, head, nil
+	return list
 }
 
 func ids(blocks []patch.Block) []string {
@@ -225,12 +235,11 @@ func (s *Session) Plan(ctx context.Context, blocks []patch.Block) (*Plan, error)
 
 // supposed is the program as Load would make it.
 func (s *Session) supposed(program []runner.Block, blocks []patch.Block) ([]runner.Block, error) {
-	old := make([]patch.Block, 0, len(program))
 	before := map[BlockID]*state.Block{}
 	for _, b := range program {
-		old = append(old, patch.Block{ID: string(b.ID), Title: b.Title, Dialect: string(b.Dialect), Source: b.Source})
 		before[b.ID] = b.Before
 	}
+	old := patched(program)
 	now, err := patch.Apply(old, patch.Match(old, blocks))
 	if err != nil {
 		return nil, err

@@ -87,6 +87,7 @@ type Session struct {
 	meta    state.Session
 	engine  *runner.Engine
 	python  runner.Interpreter
+	texts   map[Digest]string // sources of the program asked for last
 }
 
 // Session opens a session by name, making it if there is none. Close it.
@@ -160,6 +161,7 @@ func (s *Session) start(ctx context.Context) error {
 		OnFiles: func(files map[string]runner.FileRecord) error {
 			return s.store.state.PutSessionRecord(context.WithoutCancel(ctx), s.name, recordFiles, files)
 		},
+		Relatives: func() ([]map[string]runner.FileRecord, error) { return s.relatives(context.WithoutCancel(ctx)) },
 	})
 	return err
 }

@@ -24,7 +24,8 @@ type Config struct {
 	Observe   string      // "static" forces the observation of CPython before 3.12
 	Environ   []string    // of the program, NAME=value
 	Files     map[string]FileRecord
-	OnFiles   func(map[string]FileRecord) error // keeps Files, whenever a node wrote one; may be nil
+	OnFiles   func(map[string]FileRecord) error       // keeps Files, whenever a node wrote one; may be nil
+	Relatives func() ([]map[string]FileRecord, error) // Files of the sessions in this workspace that are versions of the same program; may be nil
 }
 
 // Engine plans and runs programs of one session. It is not safe for concurrent use.

@@ -17,6 +17,31 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
+// adoptRelatives takes over what versions of the same program, forks, left in files that this one writes, too. Else that
+// would pass for an edit, and become the base of a program that reads the file before it writes it.
+func (e *Engine) adoptRelatives() error {
+	if e.cfg.Relatives == nil || len(e.cfg.Files) == 0 {
+		return nil
+	}
+	all, err := e.cfg.Relatives()
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	for name, own := range e.cfg.Files {
+		now := e.world.onDisk(name)
+		if now == own.Left {
+			continue
+		}
+		for _, files := range all {
+			if r, ok := files[name]; ok && r.Left == now {
+				e.cfg.Files[name], e.unsaved = r, true
+				break
+			}
+		}
+	}
+	return nil
+}
+
 // adoptEdits makes what somebody wrote into a file of the program's, since the last run, its new base.
 func (e *Engine) adoptEdits() error {
 	for name, r := range e.cfg.Files {

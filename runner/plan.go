@@ -190,6 +190,9 @@ func previous(n *node) (before *state.NodeResult, edited bool) {
 func (e *Engine) Plan(ctx context.Context, blocks []Block) (*Plan, error) {
 	units, nodes := e.analyse(blocks)
 	e.world.begin()
+	if err := e.adoptRelatives(); err != nil {
+		return nil, err
+	}
 	p := newPosition(e.world.get)
 	acts := make([]PlanNode, len(nodes))
 	stopped := map[*unit]bool{}

@@ -105,6 +105,9 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (*Outcom
 	if err := e.recoverFiles(); err != nil {
 		return nil, err
 	}
+	if err := e.adoptRelatives(); err != nil {
+		return nil, err
+	}
 	if err := e.adoptEdits(); err != nil {
 		return nil, err
 	}

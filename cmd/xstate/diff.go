@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,80 +14,146 @@ import (
 func (a *app) diffVerb() *cobra.Command {
 	withOutputs := false
 	cmd := &cobra.Command{
-		Use:   "diff [STEP [STEP]]",
-		Short: "show how blocks and outcomes differ between two steps",
+		Use:   "diff [STEP|SESSION[@STEP]]...",
+		Short: "show how blocks and outcomes differ between two steps, or two sessions",
 		Long: `Diff shows what changed between the program after one step and that after another: the unified diff of each block
-that was edited, added or deleted, and each block whose outcome is another. With one STEP, the other is the last; with
-none, the run before the last step and the last step.`,
+that was edited, added or deleted, each block whose outcome is another, and each value. With one STEP, the other is the
+last; with none, the run before the last step and the last step. A SESSION is meant at its last step, or at the STEP that
+follows it; blocks of two sessions are recognised by their ids, which a fork shares with what it was forked from.`,
 		Example: `  xstate diff
-  xstate diff 5 12 --outputs`,
-		Args: takes(0, 2, "at most two STEPs"),
+  xstate diff 5 12 --outputs
+  xstate diff analysis.py trial.py
+  xstate diff trial.py@5 trial.py`,
+		Args: takes(0, 2, "at most two STEPs or SESSIONs"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.diff(cmd.Context(), args, withOutputs) },
 	}
 	cmd.Flags().BoolVar(&withOutputs, "outputs", false, "show how the output of blocks changed, too")
 	return a.sessionFlag(cmd)
 }
 
+// side is one of the two programs that are compared.
+type side struct {
+	session *xstate.Session
+	step    xstate.StepNumber
+}
+
 func (a *app) diff(ctx context.Context, args []string, withOutputs bool) error {
-	var steps []xstate.StepNumber
-	for _, arg := range args {
-		n, err := strconv.ParseUint(arg, 10, 64)
-		if err != nil {
-			return &usageError{err: fmt.Errorf("%q is not the number of a step", arg), hint: "xstate log lists the steps"}
+	for _, arg := range args { // a session that is named there need not be by --session
+		if name, _, _ := strings.Cut(arg, "@"); a.session == "" && !isNumber(arg) {
+			a.session = name
 		}
-		steps = append(steps, xstate.StepNumber(n))
 	}
-	o, err := a.open(ctx)
+	return a.look(ctx, func(o *opened) error {
+		old, now, err := o.sides(ctx, args)
+		if err != nil {
+			return err
+		}
+		before, err := old.session.At(ctx, old.step)
+		if err != nil {
+			return err
+		}
+		after, err := now.session.At(ctx, now.step)
+		if err != nil {
+			return err
+		}
+		return a.printDiff(before, after, before.Diff(after), withOutputs)
+	})
+}
+
+func isNumber(text string) bool {
+	_, err := parseStep(text)
+	return err == nil
+}
+
+// sides returns the two programs to compare.
+func (o *opened) sides(ctx context.Context, args []string) (old, now side, err error) {
+	head, err := o.head(ctx)
 	if err != nil {
-		return err
+		return old, now, err
 	}
-	defer o.Close()
-	from, to, err := o.span(ctx, steps)
-	if err != nil {
-		return err
+	old, now = side{o.session, 0}, side{o.session, head}
+	if len(args) == 0 {
+		old.step, err = o.runBefore(ctx, head)
+		return old, now, err
 	}
-	changes, err := o.session.Diff(ctx, from, to)
-	if err != nil {
-		return err
+	if old, err = o.side(ctx, args[0]); err == nil && len(args) == 2 {
+		now, err = o.side(ctx, args[1])
 	}
+	return old, now, err
+}
+
+// side reads STEP, SESSION or SESSION@STEP.
+func (o *opened) side(ctx context.Context, text string) (side, error) {
+	if isNumber(text) {
+		n, err := parseStep(text)
+		return side{o.session, n}, err
+	}
+	name, step, given := strings.Cut(text, "@")
+	b := opened{store: o.store, session: o.session}
+	if name != "" {
+		found, err := sessionOf(ctx, o.store, name)
+		if err != nil {
+			return side{}, err
+		}
+		if b.session, err = o.store.Existing(ctx, found, xstate.SessionOptions{}); err != nil {
+			return side{}, err
+		}
+	}
+	m := moment{}
+	if given {
+		if err := m.step.Set(step); err != nil {
+			return side{}, err
+		}
+	}
+	n, err := b.step(ctx, m)
+	return side{b.session, n}, err
+}
+
+// runBefore returns the last run before a step, or 0.
+func (o *opened) runBefore(ctx context.Context, n xstate.StepNumber) (xstate.StepNumber, error) {
+	for n > 0 {
+		entries, err := o.session.Log(ctx, n, 64)
+		if err != nil {
+			return 0, err
+		}
+		n = 0
+		for _, e := range entries {
+			if n = e.Number; e.Kind == state.KindRun {
+				return n, nil
+			}
+		}
+	}
+	return 0, nil
+}
+
+func (a *app) printDiff(old, now *xstate.Snapshot, changes []xstate.BlockChange, withOutputs bool) error {
 	if a.ui.json {
 		return a.ui.document(struct {
 			Version int                  `json:"version"`
 			Session string               `json:"session"`
+			Other   string               `json:"other,omitempty"`
 			From    xstate.StepNumber    `json:"from"`
 			To      xstate.StepNumber    `json:"to"`
 			Blocks  []xstate.BlockChange `json:"blocks"`
-		}{1, o.session.Name(), from, to, changes})
+		}{1, old.Session, other(old, now), old.Step.Number, now.Step.Number, changes})
 	}
-	a.ui.talk("from step %d to step %d: %s", from, to, plural(len(changes), "difference"))
+	from, to := fmt.Sprintf("step %d", old.Step.Number), fmt.Sprintf("step %d", now.Step.Number)
+	if other(old, now) != "" {
+		from, to = from+" of "+old.Session, to+" of "+now.Session
+	}
+	a.ui.talk("from %s to %s: %s", from, to, plural(len(changes), "difference"))
 	for _, c := range changes {
 		a.printChange(c, withOutputs)
 	}
 	return nil
 }
 
-// span returns the two steps to compare.
-func (o *opened) span(ctx context.Context, steps []xstate.StepNumber) (from, to xstate.StepNumber, err error) {
-	if len(steps) == 2 {
-		return steps[0], steps[1], nil
+// other is the session of the later program, when it is another.
+func other(old, now *xstate.Snapshot) string {
+	if old.Session == now.Session {
+		return ""
 	}
-	head, err := o.head(ctx)
-	if err != nil || len(steps) == 1 {
-		if len(steps) == 1 {
-			from = steps[0]
-		}
-		return from, head, err
-	}
-	entries, err := o.session.Log(ctx, 0)
-	if err != nil {
-		return 0, 0, err
-	}
-	for _, e := range entries {
-		if e.Kind == state.KindRun && e.Number < head {
-			return e.Number, head, nil
-		}
-	}
-	return 0, head, nil
+	return now.Session
 }
 
 // done says operations in words.
@@ -102,9 +168,20 @@ func (a *app) printChange(c xstate.BlockChange, withOutputs bool) {
 		head += ": " + c.Was + " before, " + c.Now + " now"
 	} else if c.Op == "" && c.Outputs != "" {
 		head += ": other output"
+	} else if c.Op == "" && len(c.Values) > 0 {
+		head += ": other values"
 	}
 	a.ui.print("%s\n", head)
 	a.ui.write(c.Diff)
+	var rows [][]string
+	for _, v := range c.Values {
+		was, now := valueOr(v.WasValue, v.Was), valueOr(v.NowValue, v.Now)
+		if was == now { // what is told of both is alike
+			was, now = short(string(v.Was)), short(string(v.Now))
+		}
+		rows = append(rows, []string{"  " + string(v.Key), was, "->", now})
+	}
+	a.ui.write(cells(rows))
 	if withOutputs {
 		a.ui.write(c.Outputs)
 	}

@@ -41,6 +41,7 @@ var exitCodes = map[state.Code]int{
 	codeNotAFile:                      exitUsage,
 	codeUnreadable:                    exitUsage,
 	codeWhich:                         exitUsage,
+	codeFileExists:                    exitUsage,
 	xstate.CodeNoBlock:                exitUsage,
 	runner.CodeNoPython:               exitUsage,
 	runner.CodePythonOld:              exitUsage,
@@ -56,11 +57,13 @@ var exitCodes = map[state.Code]int{
 	state.Code(patch.CodeNotebook):    exitUsage,
 	state.Code(patch.CodeLanguage):    exitUsage,
 	state.Code(patch.CodeUnsupported): exitUsage,
+	state.Code(patch.CodeUnwritable):  exitUsage,
 
 	state.CodeBusy:     exitRefused,
 	state.CodeReadOnly: exitRefused,
 	state.CodeNewer:    exitRefused,
 	state.CodeConflict: exitRefused,
+	codeUnrecorded:     exitRefused,
 
 	state.CodeDamaged:  exitDiverged,
 	state.CodeNoSource: exitDiverged,

@@ -13,47 +13,97 @@ import (
 
 const timeFormat = "2006-01-02 15:04:05"
 
+type logFlags struct {
+	limit int
+	after optionalStep
+	graph bool
+}
+
 func (a *app) logVerb() *cobra.Command {
-	limit := 0
+	var f logFlags
 	cmd := &cobra.Command{
 		Use:   "log",
 		Short: "list the steps of a session, newest first",
-		Long: `Log lists the steps of a session, newest first: every edit with the lines it added and removed and who made it, and
-every run with what it came to.`,
-		Example: `  xstate log --limit 5`,
-		Args:    takes(0, 0, ""),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.log(cmd.Context(), limit) },
+		Long: `Log lists the steps of a session, newest first: every edit with the lines it added and removed and who made it, every
+run with what it came to, rollbacks and forks. With --graph, the steps of all sessions that were forked from one another
+are drawn as a graph: what they share is listed once.`,
+		Example: `  xstate log --limit 5
+  xstate log --limit 5 --after 14     the five steps before step 14
+  xstate log --graph`,
+		Args: takes(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.log(cmd.Context(), f) },
 	}
-	cmd.Flags().IntVar(&limit, "limit", 20, "at most `N` steps; 0 for all")
+	cmd.Flags().SortFlags = false
+	cmd.Flags().IntVar(&f.limit, "limit", 20, "at most `N` steps; 0 for all")
+	cmd.Flags().Var(&f.after, "after", "go on after step `N` of the list: with those before it")
+	cmd.Flags().BoolVar(&f.graph, "graph", false, "draw the sessions that share a past")
 	return a.sessionFlag(cmd)
 }
 
-func (a *app) log(ctx context.Context, limit int) error {
-	o, err := a.open(ctx)
-	if err != nil {
-		return err
+func (a *app) log(ctx context.Context, f logFlags) error {
+	if f.graph {
+		return a.look(ctx, func(o *opened) error { return a.logGraph(ctx, o, f) })
 	}
-	defer o.Close()
-	entries, err := o.session.Log(ctx, max(limit, 0))
-	if err != nil {
-		return err
-	}
-	if a.ui.json {
-		return a.ui.document(struct {
-			Version int            `json:"version"`
-			Session string         `json:"session"`
-			Steps   []xstate.Entry `json:"steps"`
-		}{1, o.session.Name(), entries})
-	}
-	var rows [][]string
+	return a.look(ctx, func(o *opened) error {
+		entries, err := o.session.Log(ctx, f.after.n, max(f.limit, 0))
+		if err != nil {
+			return err
+		}
+		forks, err := o.forks(ctx)
+		if err != nil {
+			return err
+		}
+		next := xstate.StepNumber(0)
+		if n := len(entries); n > 0 && entries[n-1].Number > 1 {
+			next = entries[n-1].Number
+		}
+		if a.ui.json {
+			return a.ui.document(logDocument(o.session.Name(), entries, forks, next))
+		}
+		var rows [][]string
+		for _, e := range entries {
+			rows = append(rows, entryRow(e))
+			for _, name := range forks[e.Number] {
+				rows = append(rows, []string{"  forked", "", "", name})
+			}
+		}
+		a.ui.write(columns(rows))
+		if next > 0 {
+			a.ui.talk("%s before these; --limit 0 lists all", plural(int(next-1), "step"))
+		}
+		return nil
+	})
+}
+
+// stepDocument is a step of log --json.
+type stepDocument struct {
+	xstate.Entry
+	Forks []string `json:"forks,omitempty"` // sessions that were forked after it
+}
+
+func logDocument(session string, entries []xstate.Entry, forks map[xstate.StepNumber][]string, next xstate.StepNumber) any {
+	steps := []stepDocument{}
 	for _, e := range entries {
-		rows = append(rows, entryRow(e))
+		steps = append(steps, stepDocument{e, forks[e.Number]})
 	}
-	a.ui.write(columns(rows))
-	if n := len(entries); n > 0 && entries[n-1].Number > 1 {
-		a.ui.talk("%s before these; --limit 0 lists all", plural(int(entries[n-1].Number-1), "step"))
+	return struct {
+		Version int               `json:"version"`
+		Session string            `json:"session"`
+		Steps   []stepDocument    `json:"steps"`
+		Next    xstate.StepNumber `json:"next,omitempty"` // for --after; absent at the end
+	}{1, session, steps, next}
+}
+
+// forks returns the sessions that were forked from this one, by the step after which they were.
+func (o *opened) forks(ctx context.Context) (map[xstate.StepNumber][]string, error) {
+	all, err := o.store.State().Sessions(ctx)
+	forks := map[xstate.StepNumber][]string{}
+	for _, s := range all {
+		if s.From != nil && s.From.Session == o.session.Name() {
+			forks[s.From.Step] = append(forks[s.From.Step], s.Name)
+		}
 	}
-	return nil
+	return forks, err
 }
 
 // entryRow is a step in columns: number, time, kind, what, who and why.
@@ -75,6 +125,8 @@ func entryText(e xstate.Entry) string {
 		return text
 	case e.Kind == state.KindRollback:
 		return fmt.Sprintf("to step %d", e.To)
+	case e.From != nil:
+		return fmt.Sprintf("from %s after step %d", e.From.Session, e.From.Step)
 	}
 	text := string(e.Block)
 	if e.Added+e.Removed > 0 {

@@ -98,7 +98,7 @@ Every step is kept: what code was running then, what it read, wrote and printed,
 	root.PersistentFlags().BoolVar(&a.ui.json, "json", false, "print one JSON document to stdout")
 	root.PersistentFlags().StringVar(&a.store, "store", "", "use the store `DIR` (default: the nearest .xstate/ at or above the file)")
 	root.AddCommand(a.runVerb(), a.planVerb(), a.whyVerb(), a.queryVerb(), a.logVerb(), a.showVerb(), a.diffVerb(), a.graphVerb(),
-		a.initVerb(), a.checkVerb(), a.versionVerb())
+		a.forkVerb(), a.rollbackVerb(), a.initVerb(), a.checkVerb(), a.versionVerb())
 	return root
 }
 

@@ -82,7 +82,7 @@ func (a *app) plan(ctx context.Context, name, python string) error {
 		return err
 	}
 	if !found || !isStore(dir) {
-		return a.printPlan(a.sessionOf(dir, src), xstate.PlanNew(blocks), appended(blocks), "there is no store yet")
+		return a.printPlan(a.runName(dir, src), xstate.PlanNew(blocks), appended(blocks), "there is no store yet")
 	}
 	store, err := xstate.Open(ctx, dir, xstate.Options{})
 	if state.CodeOf(err) == state.CodeReadOnly {
@@ -100,7 +100,7 @@ func (a *app) plan(ctx context.Context, name, python string) error {
 }
 
 func (a *app) planIn(ctx context.Context, store *xstate.Store, src *source, blocks []patch.Block, python string) error {
-	name := a.sessionOf(store.State().Dir(), src)
+	name := a.runName(store.State().Dir(), src)
 	session, err := store.Existing(ctx, name, sessionOptions(src, python))
 	if state.CodeOf(err) == state.CodeNoSession {
 		return a.printPlan(name, xstate.PlanNew(blocks), appended(blocks), "this program was never run")

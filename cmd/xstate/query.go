@@ -14,9 +14,10 @@ import (
 )
 
 type queryFlags struct {
-	at                                   uint64
-	atGiven                              bool
+	at                                   moment
 	block, symbol, dependsOn, affectedBy string
+	path                                 bool
+	ends                                 []string // of --path
 }
 
 func (a *app) queryVerb() *cobra.Command {
@@ -41,18 +42,24 @@ Both take a block, a name of the program (a function, a variable), a file or a p
   xstate query --affected-by load_data
   xstate query --affected-by penguins.csv
   xstate query --symbol df --at-step 12`,
-		Args: takes(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			f.atGiven = cmd.Flags().Changed("at-step")
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.path {
+				return takes(2, 2, "two blocks for --path")(cmd, args)
+			}
+			return takes(0, 0, "")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.ends = args
 			return a.query(cmd.Context(), f)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Uint64Var(&f.at, "at-step", 0, "the program after step `N` (default: the last)")
+	f.at.flags(cmd)
 	flags.StringVar(&f.block, "block", "", "one `BLOCK` with all that is recorded of it")
 	flags.StringVar(&f.symbol, "symbol", "", "who binds and who reads a `NAME`, and its value")
 	flags.StringVar(&f.affectedBy, "affected-by", "", "all that must re-run if `X` is regenerated")
+	flags.BoolVar(&f.path, "path", false, "how the second of two blocks depends on the first, by a shortest chain")
 	flags.StringVar(&f.dependsOn, "depends-on", "", "who reads directly what `X` gives")
 	_ = cmd.RegisterFlagCompletionFunc("block", func(cmd *cobra.Command, _ []string, s string) ([]string, cobra.ShellCompDirective) {
 		return a.completeBlocks(cmd, nil, s)
@@ -63,7 +70,7 @@ Both take a block, a name of the program (a function, a variable), a file or a p
 // one refuses two questions at once.
 func (f *queryFlags) one() error {
 	asked := ""
-	for _, q := range [][2]string{{"--block", f.block}, {"--symbol", f.symbol}, {"--affected-by", f.affectedBy}, {"--depends-on", f.dependsOn}} {
+	for _, q := range [][2]string{{"--block", f.block}, {"--symbol", f.symbol}, {"--affected-by", f.affectedBy}, {"--depends-on", f.dependsOn}, {"--path", strings.Join(f.ends, " ")}} {
 		if q[1] == "" {
 			continue
 		}
@@ -79,33 +86,27 @@ func (a *app) query(ctx context.Context, f queryFlags) error {
 	if err := f.one(); err != nil {
 		return err
 	}
-	o, err := a.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	at := xstate.StepNumber(f.at)
-	if !f.atGiven {
-		if at, err = o.head(ctx); err != nil {
-			return err
+	return a.lookAt(ctx, f.at, func(o *opened, at xstate.StepNumber) error {
+		if f.symbol != "" || f.affectedBy != "" || f.dependsOn != "" || f.path {
+			d, err := o.session.Dependencies(ctx, at)
+			if err != nil {
+				return err
+			}
+			return a.queryGraph(d, at, f)
 		}
-	}
-	switch {
-	case f.symbol != "", f.affectedBy != "", f.dependsOn != "":
-		d, err := o.session.Dependencies(ctx, at)
-		if err != nil {
-			return err
-		}
-		return a.queryGraph(d, at, f)
-	}
+		return a.queryAt(ctx, o, at, f.block)
+	})
+}
+
+func (a *app) queryAt(ctx context.Context, o *opened, at xstate.StepNumber, block string) error {
 	snap, err := o.session.At(ctx, at)
 	if err != nil {
 		return err
 	}
-	if f.block == "" {
+	if block == "" {
 		return a.querySnapshot(snap)
 	}
-	b, err := snap.Block(xstate.BlockID(f.block))
+	b, err := snap.Block(xstate.BlockID(block))
 	if err != nil {
 		return err
 	}
@@ -274,7 +275,31 @@ func valueOr(v *state.ValueInfo, d xstate.Digest) string {
 	return short(string(d))
 }
 
+func (a *app) printPath(d *xstate.Dependencies, at xstate.StepNumber, from, to string) error {
+	nodes, err := d.Path(from, to)
+	if err != nil {
+		return err
+	}
+	if a.ui.json {
+		return a.ui.document(struct {
+			Version int               `json:"version"`
+			Session string            `json:"session"`
+			Step    xstate.StepNumber `json:"step"`
+			Path    []string          `json:"path"`
+		}{1, d.Snapshot.Session, at, nodes})
+	}
+	if len(nodes) == 0 {
+		a.ui.talk("%s does not depend on %s", to, from)
+		return nil
+	}
+	a.ui.print("%s\n", strings.Join(nodes, " -> "))
+	return nil
+}
+
 func (a *app) queryGraph(d *xstate.Dependencies, at xstate.StepNumber, f queryFlags) error {
+	if f.path {
+		return a.printPath(d, at, f.ends[0], f.ends[1])
+	}
 	if f.symbol != "" {
 		s, err := d.Symbol(f.symbol)
 		if err != nil {

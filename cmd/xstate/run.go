@@ -122,8 +122,8 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 	return err
 }
 
-// sessionOf names the session of a run.
-func (a *app) sessionOf(storeDir string, src *source) string {
+// runName names the session of a run.
+func (a *app) runName(storeDir string, src *source) string {
 	if a.session != "" {
 		return a.session
 	}
@@ -132,7 +132,7 @@ func (a *app) sessionOf(storeDir string, src *source) string {
 
 // runSession opens the session of a run; it makes one only for a file that is a program.
 func (a *app) runSession(ctx context.Context, store *xstate.Store, src *source, f runFlags) (*xstate.Session, error) {
-	name, o := a.sessionOf(store.State().Dir(), src), sessionOptions(src, f.python)
+	name, o := a.runName(store.State().Dir(), src), sessionOptions(src, f.python)
 	session, err := store.Existing(ctx, name, o)
 	if state.CodeOf(err) != state.CodeNoSession {
 		return session, err

@@ -27,27 +27,20 @@ func (a *app) show(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		return a.query(ctx, queryFlags{block: args[0]})
 	}
-	o, err := a.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	head, err := o.head(ctx)
-	if err != nil {
-		return err
-	}
-	snap, err := o.session.At(ctx, head)
-	if err != nil {
-		return err
-	}
-	if a.ui.json {
-		return a.querySnapshot(snap)
-	}
-	a.stepHead(snap)
-	for i := range snap.Blocks {
-		a.showBlock(&snap.Blocks[i])
-	}
-	return nil
+	return a.lookAt(ctx, moment{}, func(o *opened, head xstate.StepNumber) error {
+		snap, err := o.session.At(ctx, head)
+		if err != nil {
+			return err
+		}
+		if a.ui.json {
+			return a.querySnapshot(snap)
+		}
+		a.stepHead(snap)
+		for i := range snap.Blocks {
+			a.showBlock(&snap.Blocks[i])
+		}
+		return nil
+	})
 }
 
 func (a *app) showBlock(b *xstate.BlockView) {

@@ -191,6 +191,37 @@ func (a *app) open(ctx context.Context) (*opened, error) {
 	return a.openWith(ctx, state.Options{ReadOnly: true}, "")
 }
 
+// look lets a verb look at the session that the user names, or the only one.
+func (a *app) look(ctx context.Context, verb func(*opened) error) error {
+	o, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	return verb(o)
+}
+
+// lookAt is look at one step, by default the last.
+func (a *app) lookAt(ctx context.Context, m moment, verb func(*opened, xstate.StepNumber) error) error {
+	return a.look(ctx, func(o *opened) error {
+		n, err := o.step(ctx, m)
+		if err != nil {
+			return err
+		}
+		return verb(o, n)
+	})
+}
+
+// change lets a verb change the session that the user names, or the only one.
+func (a *app) change(ctx context.Context, verb func(*opened) error) error {
+	o, err := a.openWith(ctx, state.Options{}, "")
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	return verb(o)
+}
+
 // openToPlan opens it for a plan, which remembers what it learns of interpreters and files where it can.
 func (a *app) openToPlan(ctx context.Context, python string) (*opened, error) {
 	o, err := a.openWith(ctx, state.Options{}, python)
@@ -236,31 +267,40 @@ func (a *app) noStore(dir string) error {
 
 // choose returns the name of the session that is meant.
 func (a *app) choose(ctx context.Context, store *xstate.Store) (string, error) {
-	all, err := store.State().Sessions(ctx)
-	if err != nil {
-		return "", err
+	if a.session != "" {
+		return sessionOf(ctx, store, a.session)
 	}
+	names, err := namesIn(ctx, store)
+	switch {
+	case err != nil:
+		return "", err
+	case len(names) == 1:
+		return names[0], nil
+	case len(names) == 0:
+		return "", &state.Error{Code: state.CodeNoSession, Message: "the store has no session yet", Hint: "xstate run FILE makes one"}
+	}
+	return "", &state.Error{Code: codeWhich, Message: fmt.Sprintf("the store has %d sessions", len(names)), Hint: listHint(names)}
+}
+
+// sessionOf returns the name of the session that is called so, or whose file is.
+func sessionOf(ctx context.Context, store *xstate.Store, called string) (string, error) {
+	names, err := namesIn(ctx, store)
+	if err != nil || slices.Contains(names, called) {
+		return called, err
+	}
+	if path, err := filepath.Abs(called); err == nil && slices.Contains(names, sessionName(store.State().Dir(), path)) {
+		return sessionName(store.State().Dir(), path), nil
+	}
+	return "", &state.Error{Code: state.CodeNoSession, Message: fmt.Sprintf("there is no session %q", called), Hint: listHint(names)}
+}
+
+func namesIn(ctx context.Context, store *xstate.Store) ([]string, error) {
+	all, err := store.State().Sessions(ctx)
 	var names []string
 	for _, s := range all {
 		names = append(names, s.Name)
 	}
-	if a.session == "" && len(names) == 1 {
-		return names[0], nil
-	}
-	if a.session != "" {
-		path, err := filepath.Abs(a.session)
-		if err == nil && !slices.Contains(names, a.session) && slices.Contains(names, sessionName(store.State().Dir(), path)) {
-			return sessionName(store.State().Dir(), path), nil
-		}
-		if slices.Contains(names, a.session) {
-			return a.session, nil
-		}
-		return "", &state.Error{Code: state.CodeNoSession, Message: fmt.Sprintf("there is no session %q", a.session), Hint: listHint(names)}
-	}
-	if len(names) == 0 {
-		return "", &state.Error{Code: state.CodeNoSession, Message: "the store has no session yet", Hint: "xstate run FILE makes one"}
-	}
-	return "", &state.Error{Code: codeWhich, Message: fmt.Sprintf("the store has %d sessions", len(names)), Hint: listHint(names)}
+	return names, err
 }
 
 func listHint(names []string) string {
@@ -290,10 +330,6 @@ func (a *app) sessionNames(ctx context.Context) []string {
 		return nil
 	}
 	defer store.Close()
-	all, _ := store.State().Sessions(ctx)
-	var names []string
-	for _, s := range all {
-		names = append(names, s.Name)
-	}
+	names, _ := namesIn(ctx, store)
 	return names
 }

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// codeUnrecorded is the code of errors about a file with edits that no step holds, which would be lost.
+const codeUnrecorded state.Code = "unrecorded-edits"
+
+type rollbackFlags struct {
+	to       optionalStep
+	keepFile bool
+	file     string
+	origin   xstate.Origin
+}
+
+func (a *app) rollbackVerb() *cobra.Command {
+	var f rollbackFlags
+	cmd := &cobra.Command{
+		Use:   "rollback --to-step N",
+		Short: "go back to the program of an earlier step",
+		Long: `Rollback makes the program what it was after an earlier step, and writes it into the session's file, so that both agree
+and the next run has nothing to undo. It is a step like any other: nothing is erased, and a rollback to the step before
+it takes it back. Nothing is executed: the next run finds the results of that step, and loads values when they are needed.
+
+In the file only code is put back; the text around it, other cells and metadata stay as they are. A file with edits that
+are not recorded is not written: nothing is done then, unless --keep-file says to leave the file alone.`,
+		Example: `  xstate rollback --to-step 5
+  xstate rollback --to-step 5 --agent reviewer --reason "the join lost rows"`,
+		Args: takes(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.rollback(cmd.Context(), f) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.Var(&f.to, "to-step", "back to the program after step `N`")
+	flags.BoolVar(&f.keepFile, "keep-file", false, "leave the file as it is; the next run of it records how it differs")
+	flags.StringVar(&f.file, "file", "", "the program's `FILE` (default: the one the session is named after)")
+	originFlags(cmd, &f.origin)
+	return a.sessionFlag(cmd)
+}
+
+func (a *app) rollback(ctx context.Context, f rollbackFlags) error {
+	if !f.to.given {
+		return &usageError{err: errors.New("xstate rollback needs --to-step N"), hint: "xstate log lists the steps"}
+	}
+	return a.change(ctx, func(o *opened) error {
+		path, text, err := o.rolledBack(ctx, f)
+		if err != nil {
+			return err
+		}
+		step, err := o.session.Rollback(ctx, f.to.n, f.origin)
+		if err != nil {
+			return err
+		}
+		if path != "" {
+			if err := writeFile(path, text); err != nil {
+				return err
+			}
+		}
+		if a.ui.json {
+			return a.ui.document(struct {
+				Version int               `json:"version"`
+				Session string            `json:"session"`
+				Step    xstate.StepNumber `json:"step"`
+				To      xstate.StepNumber `json:"to"`
+				File    string            `json:"file,omitempty"`
+			}{1, o.session.Name(), step.Number, step.To, path})
+		}
+		a.ui.talk("step %d: the program is that of step %d again", step.Number, step.To)
+		if path != "" {
+			a.ui.talk("%s holds it", fromHere(path))
+		} else {
+			a.ui.talk("no file was written")
+		}
+		return nil
+	})
+}
+
+// rolledBack returns the file that goes along and what it is to hold; no path when none does.
+func (o *opened) rolledBack(ctx context.Context, f rollbackFlags) (path string, text []byte, err error) {
+	if _, err := o.session.ProgramAt(ctx, f.to.n); err != nil || f.keepFile {
+		return "", nil, err
+	}
+	path = o.file
+	if f.file != "" {
+		if path, err = filepath.Abs(f.file); err != nil {
+			return "", nil, err
+		}
+	} else if !slices.Contains(programKinds, filepath.Ext(path)) {
+		return "", nil, nil // a session of no file
+	}
+	src, err := readSource(fromHere(path))
+	if state.CodeOf(err) == codeNoFile && f.file == "" {
+		text, err = o.session.Text(ctx, f.to.n, path, nil)
+		return path, text, err
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	edits, err := o.session.Unrecorded(ctx, path, src.data)
+	if err != nil || len(edits) > 0 {
+		return "", nil, unrecorded(fromHere(path), len(edits), err)
+	}
+	text, err = o.session.Text(ctx, f.to.n, path, src.data)
+	return path, text, err
+}
+
+func unrecorded(file string, edits int, err error) error {
+	e := &state.Error{Code: codeUnrecorded, Hint: "xstate run records them first; --keep-file leaves the file as it is; with neither, restore the file",
+		Message: fmt.Sprintf("%s has %s that are not recorded", file, plural(edits, "edit"))}
+	if edits == 1 {
+		e.Message = file + " has an edit that is not recorded"
+	}
+	if err != nil {
+		e.Message = fmt.Sprintf("%s is not the program that was recorded: %s", file, show(err).Message)
+	}
+	return e
+}
