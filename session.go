@@ -255,9 +255,19 @@ func (s *Session) supposed(program []runner.Block, blocks []patch.Block) ([]runn
 // Run brings every block up to date, executing only what is affected, and records the run as a step.
 // A run that ctx stops is recorded as far as it came; Outcome.Stopped then tells why.
 func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (*Outcome, Step, error) {
+	release, err := s.Hold(ctx)
+	if err != nil {
+		return nil, Step{}, err
+	}
+	defer release()
 	if err := s.start(ctx); err != nil {
 		return nil, Step{}, err
 	}
+	files, err := s.files(ctx)
+	if err != nil {
+		return nil, Step{}, err
+	}
+	s.engine.SetFiles(files)
 	program, head, err := s.Program(ctx)
 	if err != nil {
 		return nil, Step{}, err
@@ -270,8 +280,41 @@ func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (
 	return outcome, step, err
 }
 
-// record commits a run.
+// record commits a run. Edits that were committed meanwhile stay: what became of the blocks that they leave as they were is
+// recorded on top of them, and the next run finds out what they affect.
 func (s *Session) record(ctx context.Context, head StepNumber, o *Outcome, origin Origin) (Step, error) {
+	for {
+		steps, err := s.store.state.Commit(ctx, s.name, head, []state.Draft{s.runDraft(o, origin)})
+		if err == nil {
+			return steps[0], nil
+		}
+		if state.CodeOf(err) != state.CodeConflict {
+			return Step{}, err
+		}
+		var program []state.Block
+		if head, _, err = s.store.state.Head(ctx, s.name); err == nil {
+			program, err = s.store.state.ProgramAt(ctx, s.name, head)
+		}
+		if err != nil {
+			return Step{}, err
+		}
+		now := map[BlockID]*state.Block{}
+		for i := range program {
+			now[program[i].ID] = &program[i]
+		}
+		o = &Outcome{Blocks: slices.DeleteFunc(slices.Clone(o.Blocks), func(b runner.BlockOutcome) bool {
+			return now[b.ID] == nil || now[b.ID].Version != b.Version || now[b.ID].Dialect != b.Dialect
+		}), Seconds: o.Seconds, Saved: o.Saved}
+		for i := range o.Blocks {
+			b := &o.Blocks[i]
+			b.Before = now[b.ID]
+			b.Title = b.Before.Title
+		}
+	}
+}
+
+// runDraft is the step that a run becomes.
+func (s *Session) runDraft(o *Outcome, origin Origin) state.Draft {
 	d := state.Draft{Kind: state.KindRun, Origin: origin, Run: Summarize(o, s.python.String())}
 	for i := range o.Blocks {
 		b := &o.Blocks[i]
@@ -291,11 +334,14 @@ func (s *Session) record(ctx context.Context, head StepNumber, o *Outcome, origi
 		d.Changes = append(d.Changes, state.Change{Op: state.OpUpdate, ID: b.ID, Block: next})
 	}
 	d.Records = map[string]any{recordFiles: s.engine.Files()}
-	steps, err := s.store.state.Commit(ctx, s.name, head, []state.Draft{d})
-	if err != nil {
-		return Step{}, err
+	switch s.options.Python {
+	case "":
+	case AnyPython:
+		d.Records[recordPython] = ""
+	default:
+		d.Records[recordPython] = s.python.Path
 	}
-	return steps[0], nil
+	return d
 }
 
 // sameResult reports whether a run left a block as the one before did: then the step need not repeat it. A block that

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -73,7 +74,7 @@ func (s *Store) State() *state.Store { return s.state }
 type SessionOptions struct {
 	Workspace string   // the folder the program runs in; the current one when empty
 	File      string   // the program's file, for __file__; may be empty
-	Python    string   // interpreter; see runner.FindPython for the order when empty
+	Python    string   // interpreter; when empty, see Store.FindPython; AnyPython: not the one remembered
 	Environ   []string // of the program; os.Environ() when nil
 	Observe   string   // "static": observe as before CPython 3.12
 	Seed      uint64   // of a new session's random number generators; 0 draws one
@@ -88,6 +89,7 @@ type Session struct {
 	engine  *runner.Engine
 	python  runner.Interpreter
 	texts   map[Digest]string // sources of the program asked for last
+	held    *state.Lock       // between Hold and its end
 }
 
 // Session opens a session by name, making it if there is none. Close it.
@@ -135,6 +137,22 @@ func (s *Session) Close() error {
 	return s.engine.Close()
 }
 
+// Hold gives the caller the session and its workspace alone until it calls release: loading a file and running it are one.
+// It waits as long as Options.State.Wait for another process; then the error has state.CodeBusy and names it. Run holds
+// by itself.
+func (s *Session) Hold(ctx context.Context) (release func(), err error) {
+	if s.held != nil {
+		return func() {}, nil
+	}
+	if s.held, err = s.store.state.LockRun(ctx, s.name, s.options.Workspace); err != nil {
+		return nil, err
+	}
+	return func() {
+		_ = s.held.Release() // of files that were not written
+		s.held = nil
+	}, nil
+}
+
 // recordFiles is the session record that holds runner.FileRecord by name.
 const recordFiles = "files"
 
@@ -144,15 +162,15 @@ func (s *Session) start(ctx context.Context) error {
 		return nil
 	}
 	environ := func(name string) string { return lookup(s.options.Environ, name) }
-	path, err := runner.FindPython(s.options.Python, s.options.Workspace, environ)
+	path, err := s.store.FindPython(ctx, s.name, s.options.Python, s.options.Workspace, environ)
 	if err != nil {
 		return err
 	}
 	if s.python, err = runner.Identify(ctx, s.store.state, path, environ); err != nil {
 		return err
 	}
-	files := map[string]runner.FileRecord{}
-	if _, err := s.store.state.SessionRecord(ctx, s.name, recordFiles, &files); err != nil {
+	files, err := s.files(ctx)
+	if err != nil {
 		return err
 	}
 	s.engine, err = runner.New(runner.Config{
@@ -164,6 +182,42 @@ func (s *Session) start(ctx context.Context) error {
 		Relatives: func() ([]map[string]runner.FileRecord, error) { return s.relatives(context.WithoutCancel(ctx)) },
 	})
 	return err
+}
+
+// recordPython is the session record that holds the path of the interpreter that a run was asked to use; "" after one
+// that was asked to choose.
+const recordPython = "python"
+
+// AnyPython asks for an interpreter as if none was remembered.
+const AnyPython = "auto"
+
+// FindPython returns the path of the interpreter for a session's program in folder: the one asked for, $XSTATE_PYTHON, the
+// one that was last asked for in a run of the session, or what runner.FindPython finds.
+func (s *Store) FindPython(ctx context.Context, session, asked, folder string, environ func(string) string) (string, error) {
+	remembered := ""
+	switch {
+	case asked == AnyPython:
+		asked = ""
+	case asked == "" && environ("XSTATE_PYTHON") == "":
+		_, err := s.state.SessionRecord(ctx, session, recordPython, &remembered)
+		if err != nil && state.CodeOf(err) != state.CodeNoSession {
+			return "", err
+		}
+		asked = remembered
+	}
+	path, err := runner.FindPython(asked, folder, environ)
+	if err != nil && remembered != "" {
+		return "", &Error{Code: runner.CodeNoPython, Message: fmt.Sprintf("the interpreter that session %q runs with is gone: %s", session, remembered),
+			Hint: "name another with --python PATH, or have one chosen with --python " + AnyPython, Err: err}
+	}
+	return path, err
+}
+
+// files returns what is recorded of the files that the program writes.
+func (s *Session) files(ctx context.Context) (map[string]runner.FileRecord, error) {
+	files := map[string]runner.FileRecord{}
+	_, err := s.store.state.SessionRecord(ctx, s.name, recordFiles, &files)
+	return files, err
 }
 
 func lookup(environ []string, name string) string {

@@ -39,7 +39,9 @@ type Engine struct {
 	mirror  mirror
 	ledger  ledger
 	spool   string // see journal.go
-	unsaved bool   // cfg.Files is not as OnFiles was given it last
+
+	spoolLock *state.Lock
+	unsaved   bool // cfg.Files is not as OnFiles was given it last
 }
 
 // New returns an engine. No interpreter is started until one is needed.
@@ -76,6 +78,15 @@ func New(cfg Config) (*Engine, error) {
 
 // Files returns what the engine knows of the files that the program writes; it goes with the session.
 func (e *Engine) Files() map[string]FileRecord { return maps.Clone(e.cfg.Files) }
+
+// SetFiles tells the engine what is recorded of the files that the program writes: another engine may have run it.
+func (e *Engine) SetFiles(files map[string]FileRecord) {
+	if e.unsaved {
+		return // this one knows better
+	}
+	clear(e.cfg.Files)
+	maps.Copy(e.cfg.Files, files)
+}
 
 func (e *Engine) analyse(blocks []Block) ([]*unit, []*node) {
 	return analyse(blocks, e.options, e.facts, e.refused)

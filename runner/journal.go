@@ -9,20 +9,17 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/xstate-engine/xstate/state"
 )
 
 // The spool is a folder in the store for what passes between kernel and engine: values, and copies of files that are
 // about to be written. Before a node's first write to a path the kernel notes it, with the copy, in a journal there; the
-// engine clears it when its own records hold what the node wrote; so does the engine where it puts a file back. A journal that is not empty and belongs to nobody is
-// what was under way when the engine or the kernel was killed: without it, a half-written file would be taken for one
-// that somebody edited. It is written, not synced: it outlives the processes, not the machine.
+// engine clears it when its own records hold what the node wrote; so does the engine where it puts a file back. A journal
+// that is not empty and belongs to nobody is what was under way when the engine or the kernel was killed: without it, a
+// half-written file would be taken for one that somebody edited. It is written, not synced: it outlives the processes, not
+// the machine. An engine has its spool locked; one that can be locked was left behind.
 const journalName = "writing"
-
-// liveSpools holds the spools of this process. One process owns a store, so that any other spool in it was left behind.
-var liveSpools sync.Map
 
 func (e *Engine) spoolPrefix() string {
 	return "spool-" + string(state.DigestOf([]byte(e.cfg.Session))[:12]) + "-"
@@ -33,9 +30,10 @@ func (e *Engine) makeSpool() error {
 	if err != nil {
 		return err
 	}
-	if e.spool, err = os.MkdirTemp(dir, e.spoolPrefix()); err == nil {
-		liveSpools.Store(e.spool, true)
+	if e.spool, err = os.MkdirTemp(dir, e.spoolPrefix()); err != nil {
+		return err
 	}
+	e.spoolLock, _, err = state.LockFolder(e.spool)
 	return err
 }
 
@@ -47,8 +45,10 @@ func (e *Engine) dropSpool() {
 	if info, err := os.Stat(filepath.Join(e.spool, journalName)); err != nil || info.Size() == 0 {
 		os.RemoveAll(e.spool)
 	}
-	liveSpools.Delete(e.spool)
-	e.spool = ""
+	if e.spoolLock != nil {
+		_ = e.spoolLock.Release() // of a folder that is only read
+	}
+	e.spool, e.spoolLock = "", nil
 }
 
 // announce notes in the journal that a file of the program's is about to be put back.
@@ -108,15 +108,31 @@ func (e *Engine) recoverFiles() error {
 	}
 	for _, entry := range entries {
 		spool := filepath.Join(dir, entry.Name())
-		if _, live := liveSpools.Load(spool); live || !strings.HasPrefix(entry.Name(), e.spoolPrefix()) {
+		if !strings.HasPrefix(entry.Name(), e.spoolPrefix()) {
 			continue
 		}
-		if err := e.readJournal(filepath.Join(spool, journalName)); err != nil {
-			return fmt.Errorf("take over what a killed run was writing: %w", err)
+		if err := e.takeOver(spool); err != nil {
+			return err
 		}
-		if err := os.RemoveAll(spool); err != nil {
-			return fmt.Errorf("remove what a killed run left: %w", err)
-		}
+	}
+	return nil
+}
+
+// takeOver reads and removes a spool, unless an engine has it.
+func (e *Engine) takeOver(spool string) error {
+	lock, free, err := state.LockFolder(spool)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !free {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at what a killed run left: %w", err)
+	}
+	defer lock.Release()
+	if err := e.readJournal(filepath.Join(spool, journalName)); err != nil {
+		return fmt.Errorf("take over what a killed run was writing: %w", err)
+	}
+	if err := os.RemoveAll(spool); err != nil {
+		return fmt.Errorf("remove what a killed run left: %w", err)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"go.etcd.io/bbolt"
 )
@@ -38,10 +39,10 @@ func (p Problem) String() string {
 const maxProblems = 1000
 
 // Check verifies every invariant of the store and returns what is broken, in order of files, sessions and steps. The
-// error is for what keeps it from looking, not for what it finds. It changes nothing.
+// error is for what keeps it from looking, not for what it finds. It changes nothing, and lets others write meanwhile.
 func (s *Store) Check(ctx context.Context) ([]Problem, error) {
-	c := &checker{store: s, ctx: ctx}
-	err := s.view(ctx, c.history)
+	c := &checker{store: s, ctx: ctx, database: s.history, versions: make(map[Digest]bool), owned: make(map[sessionID]*lineage)}
+	err := c.history()
 	if errors.Is(err, ErrDamaged) {
 		c.add(Problem{Invariant: 1, File: historyFile, Message: err.Error()})
 		err = nil
@@ -65,7 +66,8 @@ type checker struct {
 	ctx      context.Context
 	problems []Problem
 
-	tx       *bbolt.Tx
+	database *database // that is looked at
+	tx       *bbolt.Tx // of this turn
 	session  string
 	versions map[Digest]bool // verified sources: whether they are good
 	owned    map[sessionID]*lineage
@@ -87,52 +89,121 @@ func (c *checker) bad(invariant int, step StepNumber, format string, args ...any
 	c.add(Problem{Invariant: invariant, File: historyFile, Session: c.session, Step: step, Message: fmt.Sprintf(format, args...)})
 }
 
-func (c *checker) history(tx *bbolt.Tx) error {
-	c.tx, c.versions, c.owned = tx, make(map[Digest]bool), make(map[sessionID]*lineage)
-	if err := inspectFile(c.store.history.path); err != nil {
-		c.bad(1, 0, "%v", err)
-	}
-	cursor := tx.Bucket(bucketSessions).Cursor()
-	for k, v := cursor.First(); k != nil; k, v = cursor.Next() {
-		c.session = string(k)
-		if _, err := unseal(bucketSessions, k, v); err != nil {
-			c.bad(2, 0, "its record cannot be read: %v", err)
-			continue
-		}
-		if err := c.oneSession(); err != nil {
+// checkTurn is how long others wait at most for a check to let them write.
+const checkTurn = 50 * time.Millisecond
+
+// turns calls one until it has no more to do, in transactions that are short.
+func (c *checker) turns(one func() (more bool, err error)) error {
+	for more := true; more; {
+		err := c.database.view(c.ctx, func(tx *bbolt.Tx) (err error) {
+			c.tx = tx
+			for end := time.Now().Add(checkTurn); more && err == nil && time.Now().Before(end); {
+				if err = c.stop(); err == nil {
+					more, err = one()
+				}
+			}
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
-	c.session = ""
-	if err := c.strays(); err != nil {
+	return nil
+}
+
+// each calls fn for every record of a bucket.
+func (c *checker) each(bucket []byte, fn func(k, v []byte) error) error {
+	var last []byte
+	return c.turns(func() (bool, error) {
+		cursor := c.tx.Bucket(bucket).Cursor()
+		k, v := cursor.Seek(last)
+		if last != nil && bytes.Equal(k, last) {
+			k, v = cursor.Next()
+		}
+		for range 100 { // a cursor for each would take longer than the records
+			if k == nil {
+				return false, nil
+			}
+			last = bytes.Clone(k)
+			if err := fn(k, v); err != nil {
+				return false, err
+			}
+			k, v = cursor.Next()
+		}
+		return k != nil, nil
+	})
+}
+
+func (c *checker) history() error {
+	if err := c.database.inspect(c.ctx); errors.Is(err, ErrDamaged) {
+		c.bad(1, 0, "%v", err)
+	} else if err != nil {
 		return err
 	}
-	return c.sources()
+	var names []string
+	err := c.each(bucketSessions, func(k, v []byte) error {
+		c.session = string(k)
+		if _, err := unseal(bucketSessions, k, v); err != nil {
+			c.bad(2, 0, "its record cannot be read: %v", err)
+			return nil
+		}
+		names = append(names, c.session)
+		return nil
+	})
+	for _, c.session = range names {
+		if err == nil {
+			err = c.oneSession()
+		}
+	}
+	c.session = ""
+	if err == nil {
+		err = c.strays()
+	}
+	if err == nil {
+		err = c.sources()
+	}
+	return err
 }
 
 func (c *checker) oneSession() error {
-	l, head, err := c.store.find(c.tx, c.session)
-	if err != nil {
-		c.bad(2, 0, "%v", err)
-		return c.stop()
-	}
-	c.owned[l.id] = l
-	walk := walker{checker: c, line: l, prev: l.hash, time: l.birth.Created}
+	var walk *walker
+	var n StepNumber
+	return c.turns(func() (bool, error) {
+		l, head, err := c.store.find(c.tx, c.session)
+		if err != nil {
+			c.bad(2, 0, "%v", err)
+			return false, nil
+		}
+		if walk == nil {
+			c.owned[l.id] = l
+			walk, n = c.begin(l), l.start()+1
+		}
+		for range 100 {
+			if n > head.Step {
+				break
+			}
+			walk.step(n)
+			n++
+		}
+		if n <= head.Step {
+			return true, nil
+		}
+		if head.Step < l.start() || walk.prev != "" && walk.prev != head.Hash {
+			c.bad(4, head.Step, "the head does not have the hash of the last step")
+		}
+		return false, nil
+	})
+}
+
+// begin returns a walker that is where the session begins.
+func (c *checker) begin(l *lineage) *walker {
+	walk := &walker{checker: c, line: l, prev: l.hash, time: l.birth.Created}
 	if l.parent != nil {
 		walk.from(l.birth.From)
 	} else {
 		walk.index, walk.facts = newIndex(), make(map[BlockID]Digest)
 	}
-	for n := l.start() + 1; n <= head.Step; n++ {
-		if err := c.stop(); err != nil {
-			return err
-		}
-		walk.step(n)
-	}
-	if head.Step < l.start() || walk.prev != "" && walk.prev != head.Hash {
-		c.bad(4, head.Step, "the head does not have the hash of the last step")
-	}
-	return nil
+	return walk
 }
 
 // walker goes through the steps of one session as an auditor would, from nothing but the records.
@@ -294,12 +365,27 @@ func (c *checker) source(version Digest) bool {
 // strays looks for records that belong to no session or step.
 func (c *checker) strays() error {
 	for _, bucket := range [][]byte{bucketHeads, bucketSteps, bucketIndexes, bucketRecords} {
-		cursor := c.tx.Bucket(bucket).Cursor()
-		for k, v := cursor.First(); k != nil; k, v = cursor.Next() {
-			if err := c.stop(); err != nil {
-				return err
-			}
+		err := c.each(bucket, func(k, v []byte) error {
 			c.stray(bucket, k, v)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// owner returns the session with this number, which may be newer than the check.
+func (c *checker) owner(id sessionID) *lineage {
+	if l := c.owned[id]; l != nil {
+		return l
+	}
+	cursor := c.tx.Bucket(bucketSessions).Cursor()
+	for k, _ := cursor.First(); k != nil; k, _ = cursor.Next() {
+		if l, err := c.store.lineage(c.tx, string(k), 0); err == nil && l.id == id {
+			c.owned[id] = l
+			return l
 		}
 	}
 	return nil
@@ -310,8 +396,8 @@ func (c *checker) stray(bucket, k, v []byte) {
 		c.bad(3, 0, "bucket %s has a key of %d bytes", bucket, len(k))
 		return
 	}
-	l, ok := c.owned[sessionID(binary.BigEndian.Uint64(k))]
-	if !ok {
+	l := c.owner(sessionID(binary.BigEndian.Uint64(k)))
+	if l == nil {
 		c.bad(3, 0, "bucket %s has a record of no session", bucket)
 		return
 	}
@@ -349,15 +435,11 @@ func (c *checker) stray(bucket, k, v []byte) {
 }
 
 func (c *checker) sources() error {
-	cursor := c.tx.Bucket(bucketSources).Cursor()
-	for k, _ := cursor.First(); k != nil; k, _ = cursor.Next() {
-		if err := c.stop(); err != nil {
-			return err
-		}
+	return c.each(bucketSources, func(k, _ []byte) error {
 		var version Digest
 		if err := version.UnmarshalBinary(k); err != nil || !c.source(version) {
 			c.bad(6, 0, "the source %s is not the text of its name", version)
 		}
-	}
-	return nil
+		return nil
+	})
 }

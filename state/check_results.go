@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
-	"go.etcd.io/bbolt"
 )
 
 // results verifies results.db. What waits in memory is written first.
@@ -19,52 +18,40 @@ func (c *checker) results() error {
 	r := c.store.results
 	r.flush()
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.db == nil {
+	c.database = r.db
+	r.mu.Unlock()
+	if c.database == nil {
 		return nil
 	}
-	if r.lost {
-		c.result("it gave way while in use and will be set aside")
-		return nil
-	}
-	if err := inspectFile(r.db.path); err != nil {
+	if err := c.database.inspect(c.ctx); errors.Is(err, ErrDamaged) {
 		c.result("%v", err)
+	} else if err != nil {
+		return err
 	}
-	err := r.db.view(func(tx *bbolt.Tx) error {
-		c.tx = tx
-		for _, bucket := range resultsBuckets {
-			if err := c.resultBucket(bucket); err != nil {
-				return err
+	for _, bucket := range resultsBuckets {
+		err := c.each(bucket, func(k, v []byte) error {
+			payload, err := unseal(bucket, k, v)
+			if err == nil {
+				err = c.resultRecord(string(bucket), k, payload)
 			}
+			if err != nil {
+				c.result("bucket %s, record %x: %v", bucket, k, err)
+			}
+			return nil
+		})
+		if errors.Is(err, ErrDamaged) {
+			c.result("%v", err)
+			return nil
 		}
-		return nil
-	})
-	if errors.Is(err, ErrDamaged) {
-		c.result("%v", err)
-		return nil
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 func (c *checker) result(format string, args ...any) {
 	c.add(Problem{Invariant: 10, File: resultsFile, Message: fmt.Sprintf(format, args...)})
-}
-
-func (c *checker) resultBucket(bucket []byte) error {
-	cursor := c.tx.Bucket(bucket).Cursor()
-	for k, v := cursor.First(); k != nil; k, v = cursor.Next() {
-		if err := c.stop(); err != nil {
-			return err
-		}
-		payload, err := unseal(bucket, k, v)
-		if err == nil {
-			err = c.resultRecord(string(bucket), k, payload)
-		}
-		if err != nil {
-			c.result("bucket %s, record %x: %v", bucket, k, err)
-		}
-	}
-	return nil
 }
 
 func (c *checker) resultRecord(bucket string, k, payload []byte) error {

@@ -1,18 +1,20 @@
 package state
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 const (
@@ -21,8 +23,9 @@ const (
 
 	formatVersion = 1 // of both files; raise it when a reader of the version before would go wrong
 	pageSize      = 4096
-	growBy        = 1 << 20     // bytes a file grows by at once; every growth costs an fsync
-	boltWait      = time.Second // for a foreign program that has the file open; ours are kept out by the holder file
+	growBy        = 1 << 20              // bytes a file grows by at once; every growth costs an fsync
+	boltWait      = time.Second          // for a foreign program that has the file open; ours are kept out before
+	leaseTime     = 3 * time.Millisecond // how long a database stays locked for reading when nobody asks for it
 )
 
 // The buckets of both files. None is nested.
@@ -50,81 +53,250 @@ var (
 	formatKey = []byte("format")
 )
 
-// database is one bbolt file. bbolt trusts its pages: on a garbled file it panics, reads outside its mapping or recurses
-// without end. So the pages are inspected before it opens the file, and every transaction runs guarded.
+// database is one bbolt file, shared with other processes. It is locked for the length of a transaction: by the readers
+// together, by a writer alone. bbolt keeps it open in between, and what bbolt knows of it holds for as long as the meta
+// pages are those that it saw; else the file is opened anew.
+//
+// bbolt trusts its pages: on a garbled file it panics, reads outside its mapping or recurses without end. So the pages are
+// inspected before it opens the file (see sound.go for when not), and every transaction runs guarded.
 type database struct {
-	name   string // of the file, for messages
-	path   string
-	bolt   *bbolt.DB
-	broken atomic.Pointer[Error] // set when a transaction panicked
+	name    string // of the file, for messages
+	path    string
+	options databaseOptions
+	gate    *os.File // a writer has it from before it waits for the readers to leave; nil where it cannot be made
+	broken  atomic.Pointer[Error]
+
+	mu     sync.RWMutex // held shared to read through an open handle, and alone to do anything else
+	open   *handle      // nil when there is none
+	leased bool         // open is locked for reading
+	lease  *time.Timer  // ends that
+	closed bool
+}
+
+// handle is the file opened by bbolt.
+type handle struct {
+	bolt     *bbolt.DB
+	file     *os.File // the one that bbolt has; its locks are ours
+	info     os.FileInfo
+	metas    metas // as bbolt knows them
+	writable bool
 }
 
 type databaseOptions struct {
 	readOnly bool
 	noSync   bool
+	wait     time.Duration
 	buckets  [][]byte
 }
 
-// openDatabase opens the file at path, which exists unless createDatabase is still to be called.
-func openDatabase(path string, o databaseOptions) (*database, error) {
-	d := &database{name: filepath.Base(path), path: path}
-	if err := inspectFile(path); err != nil {
+// openDatabase opens the file at path and verifies its format. A file that is missing is made, unless that is not allowed.
+func openDatabase(ctx context.Context, path string, o databaseOptions) (*database, error) {
+	d := &database{name: filepath.Base(path), path: path, options: o}
+	if err := d.openGate(); err != nil {
 		return nil, err
 	}
-	err := d.guard("open", func() (err error) {
-		d.bolt, err = bbolt.Open(path, 0o666, &bbolt.Options{
-			Timeout:      boltWait,
-			FreelistType: bbolt.FreelistMapType,
-			ReadOnly:     o.readOnly,
-			NoSync:       o.noSync,
-			PageSize:     pageSize,
-			NoStatistics: true,
-		})
-		if err == nil {
-			d.bolt.AllocSize = growBy
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) && !o.readOnly {
+		if err := d.replace(ctx, nil); err != nil {
+			return nil, errors.Join(err, d.close())
 		}
-		return err
-	})
-	switch {
-	case errors.Is(err, bolterrors.ErrTimeout):
-		return nil, &Error{Code: CodeBusy, Message: d.name + " is open in another program", Hint: "close it and try again"}
-	case err != nil:
-		return nil, fileError("open "+d.name, err)
 	}
-	if err := d.checkFormat(o.buckets); err != nil {
+	if err := d.view(ctx, func(*bbolt.Tx) error { return nil }); err != nil {
 		return nil, errors.Join(err, d.close())
 	}
 	return d, nil
+}
+
+func (d *database) openGate() (err error) {
+	path := strings.TrimSuffix(d.path, filepath.Ext(d.path)) + ".lock"
+	if d.options.readOnly {
+		d.gate, err = os.Open(path)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+			return nil
+		}
+	} else {
+		d.gate, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	}
+	return fileError("open "+d.name, err)
+}
+
+// pass takes the gate, which keeps others out until it is given back: a writer while it writes, a reader while it enters.
+func (d *database) pass(ctx context.Context, exclusive bool) (back func(), err error) {
+	if d.gate == nil {
+		return func() {}, nil
+	}
+	ok, err := lockFile(ctx, d.gate, exclusive, d.options.wait)
+	if err != nil {
+		return nil, fileError("lock "+d.name, err)
+	}
+	if !ok {
+		return nil, busy("the store "+filepath.Dir(d.path)+" is held", d.gate)
+	}
+	return func() { unlock(d.gate) }, nil
+}
+
+// acquire locks the file and makes d.open one that is up to date. The caller has d.mu alone and has passed the gate.
+func (d *database) acquire(ctx context.Context, write bool) error {
+	if d.closed {
+		return errClosed
+	}
+	if d.open != nil && (d.open.writable || !write) {
+		if now, err := os.Stat(d.path); err == nil && os.SameFile(now, d.open.info) {
+			if err := d.lock(ctx, d.open.file, write); err != nil {
+				return err
+			}
+			if m, err := readMetas(d.open.file); err == nil && m == d.open.metas {
+				return nil
+			}
+		}
+	}
+	d.drop()
+	for range 100 {
+		f, info, err := d.openFile(write)
+		if err != nil {
+			return err
+		}
+		if err := d.lock(ctx, f, write); err != nil {
+			return errors.Join(err, f.Close())
+		}
+		if now, err := os.Stat(d.path); err != nil || !os.SameFile(now, info) {
+			f.Close() // it was set aside meanwhile
+			continue
+		}
+		return d.openBolt(f, write)
+	}
+	return &Error{Code: CodeIO, Message: d.name + " is replaced all the time"}
+}
+
+func (d *database) openFile(write bool) (*os.File, os.FileInfo, error) {
+	flag := os.O_RDONLY
+	if write {
+		flag = os.O_RDWR
+	}
+	f, err := os.OpenFile(d.path, flag, 0)
+	if err != nil {
+		return nil, nil, fileError("open "+d.name, err)
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &Error{Code: CodeIO, Message: d.path + " is not a file"}
+	}
+	if err != nil {
+		return nil, nil, errors.Join(fileError("open "+d.name, err), f.Close())
+	}
+	return f, info, nil
+}
+
+func (d *database) lock(ctx context.Context, f *os.File, exclusive bool) error {
+	ok, err := lockFile(ctx, f, exclusive, d.options.wait)
+	if err != nil {
+		return fileError("lock "+d.name, err)
+	}
+	if !ok {
+		return busy("the store "+filepath.Dir(d.path)+" is held", f)
+	}
+	return nil
+}
+
+// openBolt gives a locked file to bbolt.
+func (d *database) openBolt(f *os.File, write bool) error {
+	info, err := f.Stat() // as it is now that it is locked
+	if err != nil {
+		return errors.Join(fileError("open "+d.name, err), f.Close())
+	}
+	m, err := readMetas(f)
+	if err != nil || !d.known(info, m) {
+		if err := inspectFile(f, info); err != nil {
+			return errors.Join(err, f.Close())
+		}
+		d.remember(info, m)
+	}
+	h := &handle{file: f, info: info, metas: m, writable: write}
+	err = d.guard("open", func() (err error) {
+		h.bolt, err = bbolt.Open(d.path, 0o666, &bbolt.Options{
+			Timeout:      boltWait,
+			FreelistType: bbolt.FreelistMapType,
+			ReadOnly:     !write,
+			NoSync:       d.options.noSync,
+			PageSize:     pageSize,
+			NoStatistics: true,
+			OpenFile:     func(string, int, os.FileMode) (*os.File, error) { return f, nil },
+		})
+		if err == nil {
+			h.bolt.AllocSize = growBy
+			err = h.bolt.View(d.checkFormat)
+		}
+		return err
+	})
+	if err != nil {
+		if h.bolt != nil {
+			d.closeHandle(h)
+		}
+		f.Close() // bbolt closes it, too, unless it panicked
+		return fileError("open "+d.name, err)
+	}
+	d.open = h
+	return nil
 }
 
 type formatRecord struct {
 	Format uint `cbor:"format"`
 }
 
-func (d *database) checkFormat(buckets [][]byte) error {
-	return d.view(func(tx *bbolt.Tx) error {
-		b := tx.Bucket(bucketFormat)
-		if b == nil {
-			return damaged(d.name, "it has no format record", nil)
+func (d *database) checkFormat(tx *bbolt.Tx) error {
+	b := tx.Bucket(bucketFormat)
+	if b == nil {
+		return damaged(d.name, "it has no format record", nil)
+	}
+	var f formatRecord
+	if err := getRecord(tx, bucketFormat, formatKey, &f); err != nil {
+		return damaged(d.name, "its format record cannot be read", err)
+	}
+	if f.Format > formatVersion {
+		return &Error{
+			Code:    CodeNewer,
+			Message: fmt.Sprintf("%s has format %d; this xstate knows formats up to %d", d.name, f.Format, formatVersion),
+			Hint:    "install a newer xstate, or choose another store with --store DIR",
 		}
-		var f formatRecord
-		if err := getRecord(tx, bucketFormat, formatKey, &f); err != nil {
-			return damaged(d.name, "its format record cannot be read", err)
+	}
+	for _, name := range d.options.buckets {
+		if tx.Bucket(name) == nil {
+			return damaged(d.name, fmt.Sprintf("the bucket %q is missing", name), nil)
 		}
-		if f.Format > formatVersion {
-			return &Error{
-				Code:    CodeNewer,
-				Message: fmt.Sprintf("%s has format %d; this xstate knows formats up to %d", d.name, f.Format, formatVersion),
-				Hint:    "install a newer xstate, or choose another store with --store DIR",
-			}
-		}
-		for _, name := range buckets {
-			if tx.Bucket(name) == nil {
-				return damaged(d.name, fmt.Sprintf("the bucket %q is missing", name), nil)
-			}
-		}
+	}
+	return nil
+}
+
+// replace puts an empty database in the place of the damaged file, which it sets aside, or of none. Another process may
+// have done so.
+func (d *database) replace(ctx context.Context, bad os.FileInfo) error {
+	back, err := d.pass(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer back()
+	now, err := os.Lstat(d.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return fileError("open "+d.name, err)
+	case bad == nil || !os.SameFile(bad, now):
 		return nil
-	})
+	default:
+		if err := setAside(d.path); err != nil {
+			return err
+		}
+	}
+	return createDatabase(d.path, d.options.buckets)
+}
+
+// setAside renames a damaged file to the first free name path.damaged-N.
+func setAside(path string) error {
+	for n := 1; ; n++ {
+		aside := fmt.Sprintf("%s.damaged-%d", path, n)
+		if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
+			return fileError("set "+filepath.Base(path)+" aside", os.Rename(path, aside))
+		}
+	}
 }
 
 // createDatabase makes an empty database. It appears under its name only when it is complete, so that a crash leaves
@@ -170,26 +342,126 @@ func syncDir(dir string) error {
 	return errors.Join(err, f.Close())
 }
 
-func (d *database) view(fn func(*bbolt.Tx) error) error {
-	err := d.guard("read", func() error { return d.bolt.View(fn) })
-	if errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
-		return errClosed
+// view runs fn in a read transaction.
+func (d *database) view(ctx context.Context, fn func(*bbolt.Tx) error) error {
+	d.mu.RLock()
+	if d.leased {
+		defer d.mu.RUnlock()
+		return d.guard("read", func() error { return d.open.bolt.View(fn) })
 	}
-	return err
+	d.mu.RUnlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.leased {
+		if err := d.enter(ctx); err != nil {
+			return err
+		}
+	}
+	return d.guard("read", func() error { return d.open.bolt.View(fn) })
 }
 
-func (d *database) update(fn func(*bbolt.Tx) error) error {
+// inspect looks at the pages as they are now.
+func (d *database) inspect(ctx context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.leased {
+		if err := d.enter(ctx); err != nil {
+			return err
+		}
+	}
+	info, err := d.open.file.Stat()
+	if err != nil {
+		return fileError("read "+d.name, err)
+	}
+	return inspectFile(d.open.file, info)
+}
+
+// enter locks the database for reading, for a while: a transaction a record would be mostly locking.
+func (d *database) enter(ctx context.Context) error {
+	back, err := d.pass(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer back()
+	if err := d.acquire(ctx, false); err != nil {
+		return err
+	}
+	d.leased = true
+	d.lease = time.AfterFunc(leaseTime, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.leave()
+	})
+	return nil
+}
+
+// leave ends the lock for reading. The caller has d.mu alone.
+func (d *database) leave() {
+	if d.leased {
+		d.leased = false
+		d.lease.Stop()
+		unlock(d.open.file)
+	}
+}
+
+// update runs fn in a write transaction, which is on disk when update returns nil.
+func (d *database) update(ctx context.Context, fn func(*bbolt.Tx) error) error {
 	if e := d.broken.Load(); e != nil {
 		return e
 	}
-	err := d.guard("write", func() error { return d.bolt.Update(fn) })
-	switch {
-	case errors.Is(err, bolterrors.ErrDatabaseReadOnly):
+	if d.options.readOnly {
 		return errReadOnly
-	case errors.Is(err, bolterrors.ErrDatabaseNotOpen):
-		return errClosed
 	}
-	return fileError("write "+d.name, err)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.leave()
+	back, err := d.pass(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer back()
+	if err := d.acquire(ctx, true); err != nil {
+		return err
+	}
+	h := d.open
+	defer func() {
+		if d.open != nil {
+			unlock(d.open.file)
+		}
+	}()
+	err = d.guard("write", func() error { return h.bolt.Update(fn) })
+	if err != nil {
+		return errors.Join(fileError("write "+d.name, err), d.undo(h))
+	}
+	if h.metas, err = readMetas(h.file); err == nil {
+		if info, err := h.file.Stat(); err == nil {
+			d.remember(info, h.metas)
+		}
+	}
+	return nil
+}
+
+// undo makes a transaction that failed one that never was. When the last write was done and could not be synced, the
+// new meta page is there; the one before it goes back in its place.
+func (d *database) undo(h *handle) error {
+	if d.broken.Load() != nil {
+		d.drop()
+		return nil
+	}
+	now, err := readMetas(h.file)
+	if err == nil && now == h.metas {
+		return nil
+	}
+	if err == nil {
+		err = h.metas.write(h.file)
+	}
+	d.drop() // bbolt may have another idea of it
+	if err != nil {
+		e := &Error{Code: CodeIO, Message: d.name + " does not keep what is written to it", Hint: "look at the disk; xstate check tells what is there", Err: err}
+		d.broken.CompareAndSwap(nil, e)
+		return e
+	}
+	return nil
 }
 
 // guard turns what bbolt does on garbled pages into an error. Panics of our own code go on.
@@ -229,22 +501,51 @@ func panickedInBolt() bool {
 	}
 }
 
-// close releases the file. A database whose transaction panicked may hold its locks for ever, so it gets a moment.
-func (d *database) close() error {
-	if d.bolt == nil {
-		return nil
+// drop closes the file. The caller has d.mu alone.
+func (d *database) drop() {
+	if d.open != nil {
+		d.leave()
+		d.closeHandle(d.open)
+		d.open = nil
 	}
+}
+
+// closeHandle closes a file. bbolt may hold its locks for ever when a transaction panicked, so it gets a moment.
+func (d *database) closeHandle(h *handle) {
 	if d.broken.Load() == nil {
-		return d.guard("close", d.bolt.Close)
+		_ = d.guard("close", h.bolt.Close) // nothing waits to be written
+		return
 	}
 	done := make(chan error, 1)
-	go func() { done <- d.guard("close", d.bolt.Close) }()
+	go func() { done <- d.guard("close", h.bolt.Close) }()
 	select {
-	case err := <-done:
-		return err
+	case <-done:
 	case <-time.After(time.Second):
+		unlock(h.file)
+	}
+}
+
+// info names the file that is open; nil when none is.
+func (d *database) info() os.FileInfo {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.open == nil {
 		return nil
 	}
+	return d.open.info
+}
+
+// close releases the file.
+func (d *database) close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.drop()
+	d.closed = true
+	if d.gate != nil {
+		defer func() { d.gate = nil }()
+		return d.gate.Close()
+	}
+	return nil
 }
 
 var errNoRecord = errors.New("no record")

@@ -87,7 +87,7 @@ func makeFormat(t *testing.T, dir string) {
 	}
 	write(t, filepath.Join(dir, "dump.txt"), []byte(dump(t, s)))
 	checkClose(t, s)
-	for _, name := range []string{".gitignore", holderFile} { // the first would keep the rest out of the repository
+	for _, name := range []string{".gitignore", "history.lock", "history.sound", "results.lock", "results.sound"} { // the first would keep the rest out of the repository
 		if err := os.Remove(filepath.Join(store, name)); err != nil {
 			t.Fatal(err)
 		}

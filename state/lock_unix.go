@@ -5,11 +5,12 @@ package state
 import (
 	"errors"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// tryLock locks f without waiting; the lock goes when f is closed.
+// tryLock locks f without waiting, in place of the lock that f has; the lock goes when f is closed.
 func tryLock(f *os.File, exclusive bool) (bool, error) {
 	how := unix.LOCK_SH
 	if exclusive {
@@ -24,9 +25,19 @@ func tryLock(f *os.File, exclusive bool) (bool, error) {
 		case errors.Is(err, unix.EWOULDBLOCK):
 			return false, nil
 		case errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOLCK):
-			return true, nil // a file system without locks: bbolt's own attempt decides
+			return true, nil // a file system without locks
 		default:
 			return false, err
 		}
 	}
+}
+
+func unlock(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }
+
+// inode returns the number of a file in its file system.
+func inode(info os.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Ino)
+	}
+	return 0
 }

@@ -8,7 +8,6 @@ import (
 	"hash/fnv"
 	"io"
 	"os"
-	"path/filepath"
 )
 
 // The structure of a bbolt file, as far as it must hold for bbolt to be safe on it (bbolt's internal/common). Numbers
@@ -54,23 +53,10 @@ type inspector struct {
 }
 
 // inspectFile reports whether a database file can be given to bbolt. It reads with pread, never through a mapping.
-func inspectFile(path string) error {
-	name := filepath.Base(path)
-	f, err := os.Open(path)
-	if err != nil {
-		return fileError("open "+name, err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return fileError("open "+name, err)
-	}
-	if !info.Mode().IsRegular() {
-		return &Error{Code: CodeIO, Message: path + " is not a file"}
-	}
+func inspectFile(f *os.File, info os.FileInfo) error {
 	in := &inspector{file: f, size: info.Size()}
 	if err := in.inspect(inspectWhole); err != nil {
-		return damaged(name, "its pages are not sound", err)
+		return damaged(info.Name(), "its pages are not sound", err)
 	}
 	return nil
 }
@@ -119,7 +105,6 @@ func (in *inspector) readMeta() error {
 }
 
 func (in *inspector) metaAt(offset int64) (meta, error) {
-	const metaSize = 64
 	b := make([]byte, pageHeader+metaSize)
 	if _, err := in.file.ReadAt(b, offset); err != nil {
 		return meta{}, fmt.Errorf("cut short: %w", err)

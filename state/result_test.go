@@ -13,7 +13,7 @@ import (
 
 func (s *Store) bucketBytes(t testing.TB, bucket []byte) (n int) {
 	t.Helper()
-	err := s.history.view(func(tx *bbolt.Tx) error {
+	err := s.history.view(ctx, func(tx *bbolt.Tx) error {
 		return tx.Bucket(bucket).ForEach(func(k, v []byte) error {
 			n += len(k) + len(v)
 			return nil
@@ -47,6 +47,7 @@ func TestTracesAreBounded(t *testing.T) {
 	if len(got) != 32 || got[0].Digest != ids[10] || got[0].Seconds != 5 || got[1].Digest != ids[39] || got[31].Digest != ids[8] || err != nil {
 		t.Errorf("Traces = %d traces, %v, want 32 from 10, 39 down to 8", len(got), err)
 	}
+	s.results.flush()
 	if _, ok, err := s.Trace(ids[7]); ok || err != nil {
 		t.Errorf("Trace of an evicted trace = %v, %v, want a miss", ok, err)
 	}
@@ -134,7 +135,7 @@ func TestLargeBlobsStayOutOfTheDatabase(t *testing.T) {
 		}
 	}
 	s.results.flush()
-	info, err := os.Stat(s.results.db.path)
+	info, err := os.Stat(s.results.path)
 	if err != nil || info.Size() > 1<<20 {
 		t.Errorf("results.db has %d bytes, %v", info.Size(), err)
 	}

@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,16 +17,16 @@ import (
 // results is the disposable half of the store. Nothing in it is needed for truth, so no failure of it is an error: a
 // record that cannot be read is a miss, one that cannot be written is dropped, and both leave a notice. Writes gather in
 // memory and reach the file in batches without fsync; a crash of the process loses at most the last batch, a crash of
-// the machine may lose the file.
+// the machine may lose the file. Other processes write the same file: a batch is put on top of what they wrote.
 type results struct {
-	note     func(format string, args ...any)
-	readOnly bool
+	note    func(format string, args ...any)
+	path    string
+	options databaseOptions
 
 	mu      sync.Mutex
-	db      *database // nil when it is missing and may not be made
-	lost    bool      // db gave way while in use; it is set aside when the store closes
-	dirty   bool      // db was written to
+	db      *database // nil when it is missing and may not be made, or was closed
 	pending map[string]map[string][]byte
+	added   map[Digest][]Digest // code → its traces that wait, newest first
 	size    int
 }
 
@@ -33,52 +34,42 @@ type results struct {
 const flushSize = 1 << 20
 
 // openResults opens results.db. One that is damaged is set aside and replaced by an empty one.
-func openResults(dir string, readOnly bool, note func(string, ...any)) (*results, error) {
-	r := &results{note: note, readOnly: readOnly}
-	path := filepath.Join(dir, resultsFile)
-	o := databaseOptions{readOnly: readOnly, noSync: true, buckets: resultsBuckets}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		if readOnly {
-			return r, nil
-		}
-		if err := createDatabase(path, resultsBuckets); err != nil {
-			return nil, err
-		}
+func openResults(ctx context.Context, dir string, o databaseOptions, note func(string, ...any)) (*results, error) {
+	o.noSync, o.buckets = true, resultsBuckets
+	r := &results{note: note, path: filepath.Join(dir, resultsFile), options: o}
+	was, err := os.Lstat(r.path)
+	if errors.Is(err, fs.ErrNotExist) && o.readOnly {
+		return r, nil
 	}
-	var err error
-	r.db, err = openDatabase(path, o)
+	r.db, err = openDatabase(ctx, r.path, o)
 	if !errors.Is(err, ErrDamaged) {
 		return r, err
 	}
-	if readOnly {
-		note("%v; recorded results are not available", err)
-		return r, nil
-	}
-	aside, moveErr := setAside(path)
-	if moveErr != nil {
-		return nil, moveErr
-	}
-	note("%v; it was set aside as %s, and results will be computed again", err, filepath.Base(aside))
-	if err := createDatabase(path, resultsBuckets); err != nil {
-		return nil, err
-	}
-	r.db, err = openDatabase(path, o)
-	return r, err
+	return r, r.renew(ctx, was, err)
 }
 
-// setAside renames a damaged file to the first free name path.damaged-N.
-func setAside(path string) (string, error) {
-	for n := 1; ; n++ {
-		aside := fmt.Sprintf("%s.damaged-%d", path, n)
-		if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
-			return aside, fileError("set "+filepath.Base(path)+" aside", os.Rename(path, aside))
-		}
+// renew replaces the file, which is damaged. Where that is not allowed, there is none from now on.
+func (r *results) renew(ctx context.Context, bad os.FileInfo, why error) error {
+	r.db = nil
+	if r.options.readOnly {
+		r.note("%v; recorded results are not available", why)
+		return nil
 	}
+	r.note("%v; it was set aside, and results will be computed again", why)
+	d := &database{name: filepath.Base(r.path), path: r.path, options: r.options}
+	err := d.openGate()
+	if err == nil {
+		err = errors.Join(d.replace(ctx, bad), d.close())
+	}
+	if err == nil {
+		r.db, err = openDatabase(ctx, r.path, r.options)
+	}
+	return err
 }
 
 // put keeps a sealed payload; it copies nothing.
 func (r *results) put(bucket, key, payload []byte) error {
-	if r.readOnly {
+	if r.options.readOnly {
 		return errReadOnly
 	}
 	r.mu.Lock()
@@ -127,19 +118,27 @@ func (r *results) getLocked(bucket, key []byte, what string) []byte {
 	return payload
 }
 
-// view runs fn with the lock held, unless the file is lost.
+// view runs fn with the lock held, if there is a file.
 func (r *results) view(fn func(*bbolt.Tx) error) {
-	if r.db == nil || r.lost {
+	if r.db == nil {
 		return
 	}
-	if err := r.db.view(fn); err != nil {
-		r.lose(err)
+	if err := r.db.view(context.Background(), fn); err != nil {
+		r.failed("read", err)
 	}
 }
 
-func (r *results) lose(err error) {
-	r.lost = true
-	r.note("%v; results will be computed again", err)
+// failed gives up a file that is damaged.
+func (r *results) failed(what string, err error) {
+	if !errors.Is(err, ErrDamaged) {
+		r.note("results were not %s: %v", what, err)
+		return
+	}
+	bad := r.db.info()
+	_ = r.db.close()
+	if err := r.renew(context.Background(), bad, err); err != nil {
+		r.note("%v", err)
+	}
 }
 
 // flush writes what is pending.
@@ -150,13 +149,12 @@ func (r *results) flush() {
 }
 
 func (r *results) flushLocked() {
-	pending := r.pending
-	r.pending, r.size = nil, 0
-	if len(pending) == 0 || r.db == nil || r.lost || r.readOnly {
+	pending, added := r.pending, r.added
+	r.pending, r.added, r.size = nil, nil, 0
+	if len(pending)+len(added) == 0 || r.db == nil || r.options.readOnly {
 		return
 	}
-	r.dirty = true
-	err := r.db.update(func(tx *bbolt.Tx) error {
+	err := r.db.update(context.Background(), func(tx *bbolt.Tx) error {
 		for bucket, records := range pending {
 			b := tx.Bucket([]byte(bucket))
 			for _, key := range sortedKeys(records) {
@@ -171,13 +169,15 @@ func (r *results) flushLocked() {
 				}
 			}
 		}
+		for code, traces := range added {
+			if err := addTraces(tx, code, traces); err != nil {
+				return err
+			}
+		}
 		return nil
 	})
-	switch {
-	case errors.Is(err, ErrDamaged):
-		r.lose(err)
-	case err != nil:
-		r.note("results were not kept: %v", err)
+	if err != nil {
+		r.failed("kept", err)
 	}
 }
 
@@ -197,15 +197,7 @@ func (r *results) close() error {
 	if r.db == nil {
 		return nil
 	}
-	var err error
-	if r.dirty && !r.lost {
-		err = r.db.bolt.Sync()
-	}
-	err = errors.Join(err, r.db.close())
-	if r.lost && !r.readOnly {
-		_, asideErr := setAside(r.db.path)
-		err = errors.Join(err, asideErr)
-	}
+	err := r.db.close()
 	r.db = nil
 	return fileError("close "+resultsFile, err)
 }

@@ -15,8 +15,8 @@ import (
 
 // Options say how to open a store. The zero value opens it for writing, making it when it is not there.
 type Options struct {
-	Wait     time.Duration    // how long to wait for another process to let go of the store; 0 means 5 s, negative not at all
-	ReadOnly bool             // change nothing on disk; several processes may read together. The store must exist
+	Wait     time.Duration    // how long to wait for another process at a time; 0 means 5 s, negative not at all
+	ReadOnly bool             // change nothing on disk. The store must exist
 	Now      func() time.Time // nil means time.Now
 }
 
@@ -26,7 +26,6 @@ const defaultWait = 5 * time.Second
 type Store struct {
 	dir     string // absolute
 	options Options
-	lock    *holder
 	history *database
 	results *results
 	blobs   *blobs
@@ -57,10 +56,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err := s.prepareDir(); err != nil {
 		return nil, err
 	}
-	if s.lock, err = hold(ctx, dir, o); err != nil {
-		return nil, err
-	}
-	if err := s.open(); err != nil {
+	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -90,19 +86,13 @@ func (s *Store) prepareDir() error {
 	return fileError("make store "+s.dir, os.WriteFile(ignore, []byte("*\n"), 0o666))
 }
 
-// open opens the two databases. The store is held by now.
-func (s *Store) open() error {
-	path := filepath.Join(s.dir, historyFile)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !s.options.ReadOnly {
-		if err := createDatabase(path, historyBuckets); err != nil {
-			return err
-		}
-	}
-	var err error
-	if s.history, err = openDatabase(path, databaseOptions{readOnly: s.options.ReadOnly, buckets: historyBuckets}); err != nil {
+// open opens the two databases.
+func (s *Store) open(ctx context.Context) (err error) {
+	o := databaseOptions{readOnly: s.options.ReadOnly, wait: s.options.Wait, buckets: historyBuckets}
+	if s.history, err = openDatabase(ctx, filepath.Join(s.dir, historyFile), o); err != nil {
 		return err
 	}
-	if s.results, err = openResults(s.dir, s.options.ReadOnly, s.note); err != nil {
+	if s.results, err = openResults(ctx, s.dir, o, s.note); err != nil {
 		return err
 	}
 	s.blobs = &blobs{dir: filepath.Join(s.dir, blobsDir), readOnly: s.options.ReadOnly, results: s.results, note: s.note}
@@ -112,7 +102,7 @@ func (s *Store) open() error {
 // Dir returns the absolute path of the store.
 func (s *Store) Dir() string { return s.dir }
 
-// Close writes what is pending and lets go of the store.
+// Close writes what is pending and closes the files.
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
 		var errs []error
@@ -121,9 +111,6 @@ func (s *Store) Close() error {
 		}
 		if s.history != nil {
 			errs = append(errs, s.history.close())
-		}
-		if s.lock != nil {
-			errs = append(errs, s.lock.release())
 		}
 		s.closeErr = errors.Join(errs...)
 	})
@@ -156,7 +143,7 @@ func (s *Store) view(ctx context.Context, fn func(*bbolt.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return s.history.view(fn)
+	return s.history.view(ctx, fn)
 }
 
 // update runs fn in a write transaction of history, which is on disk when update returns nil.
@@ -164,5 +151,5 @@ func (s *Store) update(ctx context.Context, fn func(*bbolt.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return s.history.update(fn)
+	return s.history.update(ctx, fn)
 }

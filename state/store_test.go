@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"go.etcd.io/bbolt"
 )
@@ -96,52 +95,6 @@ func TestGitignore(t *testing.T) {
 	checkedOpen(t, dir, Options{})
 	if got, err := os.ReadFile(filepath.Join(dir, ".gitignore")); err != nil || string(got) != "*\n" {
 		t.Errorf(".gitignore = %q, %v, want %q", got, err, "*\n")
-	}
-}
-
-func TestBusyNamesHolder(t *testing.T) {
-	dir := storeDir(t)
-	checkedOpen(t, dir, Options{})
-	for _, o := range []Options{{Wait: -1}, {Wait: 30 * time.Millisecond}, {Wait: -1, ReadOnly: true}} {
-		_, err := Open(ctx, dir, o)
-		if CodeOf(err) != CodeBusy {
-			t.Fatalf("Open(%+v) = %v, want code %s", o, err, CodeBusy)
-		}
-		if pid := "process " + itoa(os.Getpid()); !strings.Contains(err.Error(), pid) {
-			t.Errorf("Open(%+v) = %q, want it to name %q", o, err, pid)
-		}
-	}
-}
-
-func TestOpenWaitsForHolder(t *testing.T) {
-	dir := storeDir(t)
-	first, err := Open(ctx, dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened := make(chan error, 1)
-	go func() {
-		second, err := Open(ctx, dir, Options{Wait: time.Minute})
-		if err == nil {
-			err = second.Close()
-		}
-		opened <- err
-	}()
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-opened; err != nil {
-		t.Errorf("second Open: %v", err)
-	}
-}
-
-func TestOpenGivesUpWithContext(t *testing.T) {
-	dir := storeDir(t)
-	checkedOpen(t, dir, Options{})
-	done, cancel := context.WithCancel(ctx)
-	cancel()
-	if _, err := Open(done, dir, Options{Wait: time.Hour}); !errors.Is(err, context.Canceled) {
-		t.Errorf("Open = %v, want %v", err, context.Canceled)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"go.etcd.io/bbolt"
+
 	"github.com/xstate-engine/xstate/depgraph"
 )
 
@@ -76,16 +78,17 @@ func (s *Store) PutTrace(t Trace) (Digest, error) {
 	r := s.results
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := r.tracesOf(t.Code)
-	list = slices.DeleteFunc(list, func(d Digest) bool { return d == id })
-	list = slices.Insert(list, 0, id)
-	for len(list) > maxTraces {
-		r.set(bucketTraces, list[len(list)-1].key(), nil)
-		list = list[:len(list)-1]
+	if r.added == nil {
+		r.added = make(map[Digest][]Digest)
 	}
-	r.set(bucketByCode, t.Code.key(), seal(bucketByCode, t.Code.key(), encode(list)))
+	r.added[t.Code] = ahead(r.added[t.Code], id)
 	r.set(bucketTraces, id.key(), seal(bucketTraces, id.key(), encode(t)))
 	return id, nil
+}
+
+// ahead puts a digest before the others of a list.
+func ahead(list []Digest, id Digest) []Digest {
+	return slices.Insert(slices.DeleteFunc(list, func(d Digest) bool { return d == id }), 0, id)
 }
 
 // Traces returns the traces of a code, newest first, at most 32.
@@ -114,16 +117,34 @@ func (s *Store) Trace(id Digest) (Trace, bool, error) {
 // tracesOf returns the digests of a code's traces, newest first. The lock is held.
 func (r *results) tracesOf(code Digest) []Digest {
 	what := fmt.Sprintf("the list of traces of code %s", code)
-	payload := r.getLocked(bucketByCode, code.key(), what)
-	if payload == nil {
-		return nil
-	}
 	var list []Digest
-	if err := decode(payload, &list); err != nil {
-		r.note("%s in %s is damaged and counts as missing: %v", what, resultsFile, err)
-		return nil
+	if payload := r.getLocked(bucketByCode, code.key(), what); payload != nil {
+		if err := decode(payload, &list); err != nil {
+			r.note("%s in %s is damaged and counts as missing: %v", what, resultsFile, err)
+			list = nil
+		}
 	}
-	return list
+	for _, id := range slices.Backward(r.added[code]) {
+		list = ahead(list, id)
+	}
+	return list[:min(len(list), maxTraces)]
+}
+
+// addTraces puts traces at the head of the list of a code, and takes those at its end away that are too many.
+func addTraces(tx *bbolt.Tx, code Digest, traces []Digest) error {
+	var list []Digest
+	if err := getRecord(tx, bucketByCode, code.key(), &list); err != nil {
+		list = nil // none, or damaged: then its traces cannot be told from others
+	}
+	for _, id := range slices.Backward(traces) {
+		list = ahead(list, id)
+	}
+	for _, id := range list[min(len(list), maxTraces):] {
+		if err := tx.Bucket(bucketTraces).Delete(id.key()); err != nil {
+			return err
+		}
+	}
+	return putRecord(tx, bucketByCode, code.key(), list[:min(len(list), maxTraces)])
 }
 
 func (r *results) trace(id Digest) (t Trace, ok bool) {

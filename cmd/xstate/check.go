@@ -43,7 +43,7 @@ func (a *app) check(ctx context.Context) (err error) {
 	if !found {
 		return a.noStore(dir)
 	}
-	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{ReadOnly: true}})
+	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait, ReadOnly: true}})
 	if err != nil {
 		return err
 	}

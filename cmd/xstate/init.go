@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/state"
 )
 
 func (a *app) initVerb() *cobra.Command {
@@ -37,7 +38,7 @@ func (a *app) init(ctx context.Context, args []string) error {
 		}
 	}
 	made := !isStore(dir)
-	store, err := xstate.Open(ctx, dir, xstate.Options{})
+	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait}})
 	if err != nil {
 		return err
 	}

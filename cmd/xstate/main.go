@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -58,7 +59,25 @@ type app struct {
 	entered bool   // a verb was found, and its flags and arguments are in order
 	store   string // --store
 	session string // --session
+	wait    time.Duration
 }
+
+// patience is a time to wait; none at all is -1, for 0 stands for the usual time.
+type patience time.Duration
+
+func (p *patience) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return errors.New("want a duration such as 30s or 10m")
+	}
+	if *p = patience(d); d == 0 {
+		*p = -1
+	}
+	return nil
+}
+
+func (p *patience) String() string { return "" }
+func (p *patience) Type() string   { return "duration" }
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
@@ -97,6 +116,7 @@ Every step is kept: what code was running then, what it read, wrote and printed,
 	})
 	root.PersistentFlags().BoolVar(&a.ui.json, "json", false, "print one JSON document to stdout")
 	root.PersistentFlags().StringVar(&a.store, "store", "", "use the store `DIR` (default: the nearest .xstate/ at or above the file)")
+	root.PersistentFlags().Var((*patience)(&a.wait), "wait", "wait at most this `DURATION` for another process (default 5s)")
 	root.AddCommand(a.runVerb(), a.planVerb(), a.whyVerb(), a.queryVerb(), a.logVerb(), a.showVerb(), a.diffVerb(), a.graphVerb(),
 		a.forkVerb(), a.rollbackVerb(), a.initVerb(), a.checkVerb(), a.versionVerb())
 	return root

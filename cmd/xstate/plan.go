@@ -74,19 +74,19 @@ func (a *app) plan(ctx context.Context, name, python string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := runner.FindPython(python, filepath.Dir(src.path), os.Getenv); err != nil {
-		return err
-	}
 	dir, found, err := a.storeDir(filepath.Dir(src.path))
 	if err != nil {
 		return err
 	}
 	if !found || !isStore(dir) {
+		if err := findPython(python, filepath.Dir(src.path)); err != nil {
+			return err
+		}
 		return a.printPlan(a.runName(dir, src), xstate.PlanNew(blocks), appended(blocks), "there is no store yet")
 	}
-	store, err := xstate.Open(ctx, dir, xstate.Options{})
+	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait}})
 	if state.CodeOf(err) == state.CodeReadOnly {
-		store, err = xstate.Open(ctx, dir, xstate.Options{State: state.Options{ReadOnly: true}})
+		store, err = xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait, ReadOnly: true}})
 	}
 	if err != nil {
 		return err
@@ -101,6 +101,9 @@ func (a *app) plan(ctx context.Context, name, python string) error {
 
 func (a *app) planIn(ctx context.Context, store *xstate.Store, src *source, blocks []patch.Block, python string) error {
 	name := a.runName(store.State().Dir(), src)
+	if _, err := store.FindPython(ctx, name, python, filepath.Dir(src.path), os.Getenv); err != nil {
+		return err
+	}
 	session, err := store.Existing(ctx, name, sessionOptions(src, python))
 	if state.CodeOf(err) == state.CodeNoSession {
 		return a.printPlan(name, xstate.PlanNew(blocks), appended(blocks), "this program was never run")

@@ -53,7 +53,7 @@ whole program from top to bottom; --verify does that, too, and compares.`,
 	flags.BoolVar(&f.fresh, "fresh", false, "reuse nothing: execute every block")
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`, such as 30s or 5m")
 	flags.Var(&f.memory, "memory", "keep at most `SIZE` of earlier values in memory for blocks that need them, such as 500MB (default 1GiB)")
-	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH` (default: $XSTATE_PYTHON, $VIRTUAL_ENV, .venv beside the file, python3)")
+	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, which the session remembers; auto forgets it\n(default: $XSTATE_PYTHON, the one remembered, $VIRTUAL_ENV, .venv beside the file, python3)")
 	flags.StringVar(&a.session, "session", "", "the session's `NAME` (default: the file's)")
 	flags.StringVar(&f.origin.Agent, "agent", "", "who made the edits")
 	flags.StringVar(&f.origin.Model, "model", "", "which model did")
@@ -97,20 +97,19 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 		return err
 	}
 	folder := filepath.Dir(src.path)
-	// Asked first, so that nothing is made where nothing can run.
-	if _, err := runner.FindPython(f.python, folder, os.Getenv); err != nil {
-		return err
-	}
 	dir, found, err := a.storeDir(folder)
 	if err != nil {
 		return err
 	}
-	if !found {
+	if !found { // and nothing is to be made where nothing can run
+		if err := findPython(f.python, folder); err != nil {
+			return err
+		}
 		if _, err := src.blocks(); err != nil {
-			return err // and make nothing
+			return err
 		}
 	}
-	store, err := xstate.Open(ctx, dir, xstate.Options{})
+	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait}})
 	if err != nil {
 		return err
 	}
@@ -119,6 +118,15 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 	if bad := store.Close(); err == nil {
 		err = bad
 	}
+	return err
+}
+
+// findPython reports whether there is an interpreter for a program that has no session yet.
+func findPython(asked, folder string) error {
+	if asked == xstate.AnyPython {
+		asked = ""
+	}
+	_, err := runner.FindPython(asked, folder, os.Getenv)
 	return err
 }
 
@@ -133,6 +141,9 @@ func (a *app) runName(storeDir string, src *source) string {
 // runSession opens the session of a run; it makes one only for a file that is a program.
 func (a *app) runSession(ctx context.Context, store *xstate.Store, src *source, f runFlags) (*xstate.Session, error) {
 	name, o := a.runName(store.State().Dir(), src), sessionOptions(src, f.python)
+	if _, err := store.FindPython(ctx, name, o.Python, o.Workspace, os.Getenv); err != nil {
+		return nil, err
+	}
 	session, err := store.Existing(ctx, name, o)
 	if state.CodeOf(err) != state.CodeNoSession {
 		return session, err
@@ -163,6 +174,11 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 		return err
 	}
 	defer session.Close()
+	release, err := session.Hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
 	edits, err := session.LoadFile(ctx, src.name, src.data, f.origin)
 	if err != nil {
 		return err

@@ -1,0 +1,68 @@
+package xstate_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Edits that another commits while a program runs stay, and so does what the run found out about the other blocks.
+func TestEditWhileRunning(t *testing.T) {
+	session, dir := newSession(t)
+	store, err := xstate.Open(t.Context(), filepath.Join(dir, xstate.StoreName), xstate.Options{State: state.Options{Wait: 300 * time.Millisecond}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	other, err := store.Existing(t.Context(), session.Name(), xstate.SessionOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const program = "# %% first\nx = 1\n\n# %% second\ny = x + 1\n\n# %% third\nprint(y)\n"
+	edited := false
+	outcome := runText(t, t.Context(), session, program, func(ev runner.Event) {
+		if ev.Kind != "begin" || ev.Block != "second" || edited {
+			return
+		}
+		edited = true
+		if _, err := other.Patch(t.Context(), "first", "x = 10", xstate.Origin{Agent: "other"}); err != nil {
+			t.Error(err)
+		}
+		if _, err := other.Append(t.Context(), patch.Block{ID: "fourth", Dialect: "python", Source: "print(x)"}, "", xstate.Origin{}); err != nil {
+			t.Error(err)
+		}
+		if _, _, err := other.Run(t.Context(), runner.RunOptions{}, xstate.Origin{}); state.CodeOf(err) != state.CodeBusy {
+			t.Errorf("Run during a run = %v, want code %s", err, state.CodeBusy)
+		}
+	})
+	if got, want := xstate.Text(outcome.Blocks[2].Outputs), "[stdout]2\n\n"; got != want {
+		t.Errorf("third printed %q, want %q", got, want)
+	}
+	blocks, head, err := other.Program(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[xstate.BlockID]state.Status{"first": state.StatusNew, "second": state.StatusRan, "third": state.StatusRan, "fourth": state.StatusNew}
+	for _, b := range blocks {
+		if b.Before.Status != want[b.ID] || b.ID == "first" && b.Source != "x = 10" {
+			t.Errorf("after step %d block %s has status %d and is %q, want status %d", head, b.ID, b.Before.Status, b.Source, want[b.ID])
+		}
+	}
+	if len(blocks) != len(want) {
+		t.Errorf("%d blocks, want %d", len(blocks), len(want))
+	}
+	outcome, _, err = other.Run(t.Context(), runner.RunOptions{}, xstate.Origin{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := xstate.Text(outcome.Blocks[2].Outputs) + xstate.Text(outcome.Blocks[3].Outputs); got != "[stdout]11\n\n[stdout]10\n\n" {
+		t.Errorf("the next run printed %q", got)
+	}
+	session.Close()
+	other.Close()
+}

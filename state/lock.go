@@ -1,0 +1,172 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const locksDir = "locks"
+
+// lockFile locks f, waiting for at most limit. It returns false when others have it for longer than that.
+func lockFile(ctx context.Context, f *os.File, exclusive bool, limit time.Duration) (bool, error) {
+	deadline := time.Now().Add(limit)
+	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 5*time.Millisecond) {
+		if ok, err := tryLock(f, exclusive); ok || err != nil {
+			return ok, err
+		}
+		left := time.Until(deadline)
+		if left <= 0 {
+			return false, nil
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After(min(pause, left)):
+		}
+	}
+}
+
+// busy is the error of a wait that was too long. what is held is "the store DIR is held", or the like.
+func busy(what string, f *os.File) error {
+	return &Error{Code: CodeBusy, Message: what + " by " + holders(f), Hint: "wait for it to end, or end it, and try again; --wait says how long to wait"}
+}
+
+// holders names the processes that have a file locked, as far as the system tells.
+func holders(f *os.File) string {
+	unknown := "another process"
+	info, err := f.Stat()
+	if err != nil {
+		return unknown
+	}
+	locks, err := os.ReadFile("/proc/locks")
+	if err != nil {
+		return unknown
+	}
+	var names []string
+	for line := range strings.Lines(string(locks)) { // 1: FLOCK  ADVISORY  WRITE 6687 fe:00:10674272 0 EOF
+		field := strings.Fields(line)
+		if len(field) < 6 || field[1] != "FLOCK" || !strings.HasSuffix(field[5], ":"+strconv.FormatUint(inode(info), 10)) {
+			continue
+		}
+		if _, err := os.Stat("/proc/" + field[4]); err != nil {
+			continue // of another namespace
+		}
+		if name := fmt.Sprintf("process %s (%s)", field[4], command(field[4])); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return unknown
+	}
+	return strings.Join(names, ", ")
+}
+
+// command returns the command line of a process, on one line and not too long.
+func command(pid string) string {
+	data, err := os.ReadFile("/proc/" + pid + "/cmdline")
+	if err != nil || len(data) == 0 {
+		return "not known"
+	}
+	words := strings.Split(strings.TrimRight(string(data), "\x00"), "\x00")
+	words[0] = filepath.Base(words[0])
+	text := []rune(strings.ToValidUTF8(strings.Join(strings.Fields(strings.Join(words, " ")), " "), ""))
+	if len(text) > 200 {
+		text = append(text[:200], '…')
+	}
+	return string(text)
+}
+
+// Lock is a hold of this process on files and folders. The end of the process ends it, too.
+type Lock struct{ files []*os.File }
+
+// Release gives the lock up. A file that was locked stays: to remove it would race with those who wait for it.
+func (l *Lock) Release() error {
+	var errs []error
+	for _, f := range l.files {
+		errs = append(errs, f.Close())
+	}
+	l.files = nil
+	return errors.Join(errs...)
+}
+
+// add locks a file or folder; what is it called in the error when another process has it for longer than limit.
+func (l *Lock) add(ctx context.Context, f *os.File, exclusive bool, limit time.Duration, what string) error {
+	ok, err := lockFile(ctx, f, exclusive, limit)
+	if err == nil && !ok {
+		err = busy(what, f)
+	}
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	l.files = append(l.files, f)
+	return nil
+}
+
+// LockFolder locks a folder at once, or reports that another has it.
+func LockFolder(path string) (*Lock, bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, false, err
+	}
+	ok, err := tryLock(f, true)
+	if !ok || err != nil {
+		return nil, false, errors.Join(err, f.Close())
+	}
+	return &Lock{[]*os.File{f}}, true, nil
+}
+
+// LockRun gives the caller a session and its workspace alone, to run the session's program there. Runs of one session
+// follow one another, and so do runs of several whose workspaces are one folder or, below the folder that holds the store,
+// one within the other: each puts files in place for its own program, which the other would read as its own.
+// It waits as long as Options.Wait; then the error has CodeBusy and names who has it.
+func (s *Store) LockRun(ctx context.Context, session, workspace string) (*Lock, error) {
+	dir := filepath.Join(s.dir, locksDir)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fileError("lock session "+session, err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, string(DigestOf([]byte(session)))), os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, fileError("lock session "+session, err)
+	}
+	var l Lock
+	if err = l.add(ctx, f, true, s.options.Wait, fmt.Sprintf("the session %q is being run", session)); err == nil {
+		err = l.workspace(ctx, workspace, filepath.Dir(s.dir), s.options.Wait)
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Release())
+	}
+	return &l, nil
+}
+
+// workspace locks a folder for the caller alone and, together with others that do so, those from top down that it lies in.
+func (l *Lock) workspace(ctx context.Context, folder, top string, limit time.Duration) error {
+	folder, err := filepath.EvalSymlinks(folder)
+	if err == nil {
+		top, err = filepath.EvalSymlinks(top)
+	}
+	if err != nil {
+		return fileError("lock workspace", err)
+	}
+	if rel, err := filepath.Rel(top, folder); err != nil || !filepath.IsLocal(rel) {
+		top = folder
+	}
+	for dir := folder; ; dir = filepath.Dir(dir) {
+		f, err := os.Open(dir)
+		if err == nil {
+			err = l.add(ctx, f, dir == folder, limit, "the folder "+dir+" is in use")
+		}
+		if err != nil {
+			return fileError("lock workspace "+dir, err)
+		}
+		if dir == top {
+			return nil
+		}
+	}
+}
