@@ -188,7 +188,7 @@ func (o *opened) blocks() []patch.Block {
 
 // open opens the session that the user names, or the only one, for looking at it.
 func (a *app) open(ctx context.Context) (*opened, error) {
-	return a.openWith(ctx, state.Options{Wait: a.wait, ReadOnly: true}, "")
+	return a.openWith(ctx, state.Options{ReadOnly: true}, "")
 }
 
 // look lets a verb look at the session that the user names, or the only one.
@@ -224,9 +224,9 @@ func (a *app) change(ctx context.Context, verb func(*opened) error) error {
 
 // openToPlan opens it for a plan, which remembers what it learns of interpreters and files where it can.
 func (a *app) openToPlan(ctx context.Context, python string) (*opened, error) {
-	o, err := a.openWith(ctx, state.Options{Wait: a.wait}, python)
+	o, err := a.openWith(ctx, state.Options{}, python)
 	if state.CodeOf(err) == state.CodeReadOnly {
-		return a.openWith(ctx, state.Options{Wait: a.wait, ReadOnly: true}, python)
+		return a.openWith(ctx, state.Options{ReadOnly: true}, python)
 	}
 	return o, err
 }
@@ -243,6 +243,7 @@ func (a *app) openWith(ctx context.Context, options state.Options, python string
 	if !found {
 		return nil, a.noStore(dir)
 	}
+	options.Wait = a.wait
 	store, err := xstate.Open(ctx, dir, xstate.Options{State: options})
 	if err != nil {
 		return nil, err
