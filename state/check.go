@@ -265,7 +265,7 @@ func (w *walker) step(n StepNumber) {
 		return
 	}
 	if w.prev != "" && h.Prev != w.prev {
-		w.bad(4, n, "it does not follow from the step before: the chain of hashes is broken")
+		w.bad(4, n, "it does not follow from step %d: one of the two is not what was committed", n-1)
 	}
 	if h.Time < w.time {
 		w.bad(4, n, "its time is before that of the step before")

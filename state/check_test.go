@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -165,6 +166,74 @@ func TestTampering(t *testing.T) {
 				t.Errorf("Step(4): %v; steps before the bad one are readable", err)
 			}
 		})
+	}
+}
+
+// TestKeptHash writes a whole new history, as somebody could who knows the format. Only the hash that was kept elsewhere
+// gives it away.
+func TestKeptHash(t *testing.T) {
+	dir := tamperable(t)
+	s, err := Open(ctx, copyStore(t, dir), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []Digest
+	session, err := s.Session(ctx, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for step, err := range s.Steps(ctx, "s", 1, session.Head) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if step.Number == 1 {
+			kept = append(kept, step.Prev)
+		}
+		kept = append(kept, step.Hash)
+	}
+	if _, err := s.Fork(ctx, "fork", "s", 7, Origin{}); err != nil {
+		t.Fatal(err)
+	}
+	for n, hash := range kept {
+		if name, at, err := s.WithHash(ctx, hash); name != "s" || int(at) != n || err != nil {
+			t.Errorf("WithHash of step %d = %s, %d, %v", n, name, at, err)
+		}
+	}
+	if _, hash, _ := s.Head(ctx, "fork"); true {
+		if name, at, err := s.WithHash(ctx, hash); name != "fork" || at != 8 || err != nil {
+			t.Errorf("WithHash of the fork = %s, %d, %v", name, at, err)
+		}
+	}
+	checkClose(t, s)
+
+	edit(t, filepath.Join(dir, historyFile), func(tx *bbolt.Tx) error {
+		prev := kept[4]
+		for n := StepNumber(5); n <= 10; n++ {
+			key := stepKey(1, n)
+			h, p, _, err := openStep(key, n, bytes.Clone(tx.Bucket(bucketSteps).Get(key)))
+			if err != nil {
+				return err
+			}
+			if n == 5 {
+				h.Origin = &Origin{Agent: "somebody else"}
+			}
+			h.Prev = prev
+			header := encode(h)
+			if err := tx.Bucket(bucketSteps).Put(key, packStep(key, header, p.body)); err != nil {
+				return err
+			}
+			prev = DigestOf(header)
+		}
+		var head headRecord
+		if err := getRecord(tx, bucketHeads, sessionID(1).key(), &head); err != nil {
+			return err
+		}
+		head.Hash = prev
+		return putRecord(tx, bucketHeads, sessionID(1).key(), head)
+	})
+	s = checkedOpen(t, dir, Options{}) // finds nothing wrong
+	if _, _, err := s.WithHash(ctx, kept[10]); !errors.Is(err, ErrNoStep) {
+		t.Errorf("WithHash of a history that was written anew = %v, want code %s", err, CodeNoStep)
 	}
 }
 

@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"sort"
 	"time"
@@ -78,6 +79,39 @@ func (s *Store) stepsPage(ctx context.Context, session string, from, to StepNumb
 		return nil
 	})
 	return page, end, err
+}
+
+// WithHash returns the session and the step that have this hash, 0 for that of a session's birth. A step that several
+// sessions share is told of the one that it was made in. When no step has the hash, the error is of CodeNoStep: what it was
+// taken from is not in the history any more.
+func (s *Store) WithHash(ctx context.Context, hash Digest) (session string, n StepNumber, err error) {
+	all, err := s.Sessions(ctx)
+	if err != nil {
+		return "", 0, err
+	}
+	for _, x := range all {
+		if x.Hash == hash {
+			return x.Name, x.Head, nil
+		}
+	}
+	for _, x := range all {
+		first := StepNumber(1)
+		if x.From != nil {
+			first = x.From.Step + 1
+		}
+		for step, err := range s.Steps(ctx, x.Name, first, x.Head) {
+			if err != nil {
+				return "", 0, err
+			}
+			if step.Hash == hash {
+				return x.Name, step.Number, nil
+			}
+			if step.Number == first && step.Prev == hash {
+				return x.Name, 0, nil
+			}
+		}
+	}
+	return "", 0, &Error{Code: CodeNoStep, Message: fmt.Sprintf("no step has the hash %s", hash), Hint: "xstate log --json tells the hashes of steps"}
 }
 
 // StepBefore returns the last step that was committed at or before t; 0 when there is none.

@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,15 +15,32 @@ import (
 )
 
 func (a *app) checkVerb() *cobra.Command {
-	return &cobra.Command{
+	var kept []string
+	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "verify that the store is what was written",
-		Long: `Check reads the whole store and verifies it: that no step was changed, dropped or reordered, that every source, record
-and blob is what it is named by. It changes nothing. The exit code is 4 when something is damaged.`,
-		Example: `  xstate check`,
-		Args:    takes(0, 0, ""),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.check(cmd.Context()) },
+		Long: `Check reads the whole store and verifies it: that no step was changed, dropped, inserted or reordered, that every
+source, record and blob is what it is named by. It changes nothing, and programs may run meanwhile.
+
+The steps of a session form a chain of hashes; printed is the last one of each session. Whoever can write the whole
+store can write another chain. Keep a hash elsewhere, and --head tells later whether the history up to that step is
+still the same. No network is needed: a copy of the store (--store DIR) is enough.
+
+The exit code is 4 when something is damaged, or no step has the hash.`,
+		Example: `  xstate check
+  xstate check --head 3f9a1c0e5b7d…`,
+		Args: takes(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.check(cmd.Context(), kept) },
 	}
+	cmd.Flags().StringArrayVar(&kept, "head", nil, "verify that the history has a step with this `HASH`, too; may be repeated")
+	return cmd
+}
+
+// head is where a session is, or a step whose hash was kept elsewhere.
+type head struct {
+	Session string            `json:"session"`
+	Step    xstate.StepNumber `json:"step"`
+	Hash    xstate.Digest     `json:"hash"`
 }
 
 type problem struct {
@@ -31,7 +51,12 @@ type problem struct {
 	Message   string            `json:"message"`
 }
 
-func (a *app) check(ctx context.Context) (err error) {
+func (a *app) check(ctx context.Context, kept []string) (err error) {
+	for _, hash := range kept {
+		if raw, err := hex.DecodeString(hash); err != nil || len(raw) != 32 {
+			return &usageError{err: fmt.Errorf("%q is not the hash of a step", hash), hint: "a hash has 64 hex digits; xstate check prints those to keep"}
+		}
+	}
 	folder, err := os.Getwd()
 	if err != nil {
 		return err
@@ -48,45 +73,75 @@ func (a *app) check(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	d := checkDocument{Version: 1, Store: dir, Heads: []head{}, Problems: []problem{}}
 	problems, err := store.State().Check(ctx)
 	if err != nil {
 		return err
+	}
+	for _, p := range problems {
+		d.Problems = append(d.Problems, problem{p.Invariant, p.File, p.Session, p.Step, p.Message})
 	}
 	all, err := store.State().Sessions(ctx)
 	if err != nil && len(problems) == 0 {
 		return err
 	}
-	notices := store.State().Notices()
-	if a.ui.json {
-		err = a.ui.document(checkDocument(dir, len(all), problems, notices))
-	} else {
-		for _, p := range problems {
-			a.ui.print("%s\n", p)
-		}
-		a.notices(store)
-		if len(problems) == 0 {
-			a.ui.talk("the store %s is sound: %s", dir, plural(len(all), "session"))
-		} else {
-			a.ui.say("xstate: the store " + dir + " is damaged: " + plural(len(problems), "problem") + "\n")
-			a.ui.say("hint: copy it to a safe place; results.db and blobs/ may be deleted, history.db is to be restored from a backup\n")
+	for _, s := range all {
+		d.Heads = append(d.Heads, head{s.Name, s.Head, s.Hash})
+	}
+	for _, hash := range kept {
+		name, n, err := store.State().WithHash(ctx, xstate.Digest(strings.ToLower(hash)))
+		switch {
+		case err == nil:
+			d.Verified = append(d.Verified, head{name, n, xstate.Digest(hash)})
+		case state.CodeOf(err) == state.CodeNoStep || len(problems) > 0:
+			d.Missing = append(d.Missing, hash)
+		default:
+			return err
 		}
 	}
-	if err == nil && len(problems) > 0 {
+	d.Notices, d.Sessions = store.State().Notices(), len(all)
+	if a.ui.json {
+		err = a.ui.document(d)
+	} else {
+		a.printCheck(d, problems)
+	}
+	if err == nil && len(d.Problems)+len(d.Missing) > 0 {
 		return outcome(exitDiverged)
 	}
 	return err
 }
 
-func checkDocument(dir string, sessions int, problems []state.Problem, notices []string) any {
-	list := []problem{}
+func (a *app) printCheck(d checkDocument, problems []state.Problem) {
 	for _, p := range problems {
-		list = append(list, problem{p.Invariant, p.File, p.Session, p.Step, p.Message})
+		a.ui.print("%s\n", p)
 	}
-	return struct {
-		Version  int       `json:"version"`
-		Store    string    `json:"store"`
-		Sessions int       `json:"sessions"`
-		Problems []problem `json:"problems"`
-		Notices  []string  `json:"notices,omitempty"`
-	}{1, dir, sessions, list, notices}
+	for _, h := range d.Heads {
+		a.ui.print("%s  step %d  %s\n", h.Hash, h.Step, h.Session)
+	}
+	for _, n := range d.Notices {
+		a.ui.talk("%s", n)
+	}
+	for _, h := range d.Verified {
+		a.ui.talk("the history of %s up to step %d is the one with the hash %s", h.Session, h.Step, h.Hash)
+	}
+	for _, hash := range d.Missing {
+		a.ui.say("xstate: no step has the hash " + hash + ": the history is not the one it was taken from\n")
+	}
+	if len(problems) == 0 {
+		a.ui.talk("the store %s is sound: %s", d.Store, plural(d.Sessions, "session"))
+	} else {
+		a.ui.say("xstate: the store " + d.Store + " is damaged: " + plural(len(problems), "problem") + "\n")
+		a.ui.say("hint: copy it to a safe place; results.db and blobs/ may be deleted, history.db is to be restored from a backup\n")
+	}
+}
+
+type checkDocument struct {
+	Version  int       `json:"version"`
+	Store    string    `json:"store"`
+	Sessions int       `json:"sessions"`
+	Heads    []head    `json:"heads"`
+	Problems []problem `json:"problems"`
+	Verified []head    `json:"verified,omitempty"`
+	Missing  []string  `json:"missing,omitempty"`
+	Notices  []string  `json:"notices,omitempty"`
 }
