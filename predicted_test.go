@@ -68,7 +68,8 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 	}
 	var found []string
 	static := o.Observe == "static" || session.Python().Minor < 12
-	later, rebound, mentioned, fragile := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[depgraph.Key]bool{}
+	later, rebound, mentioned := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	fragile, held := map[depgraph.Key]bool{}, map[depgraph.Key]bool{}
 	for _, n := range nodes {
 		for _, name := range slices.Concat(n.facts.Uses, n.facts.Later) {
 			mentioned[name] = true
@@ -78,7 +79,7 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 	for i, n := range nodes {
 		if i > 0 && nodes[i-1].trace != nil {
 			for _, w := range nodes[i-1].trace.Writes {
-				fragile[w.Key] = nodes[i-1].trace.Info[w.Key].Fragile
+				fragile[w.Key], held[w.Key] = nodes[i-1].trace.Info[w.Key].Fragile, nodes[i-1].trace.Info[w.Key].Held
 				if w.Key == "conf:modules" {
 					planted = nodes[i-1].trace.Info[w.Key].Deps
 				}
@@ -98,7 +99,7 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 		}
 		drops := slices.ContainsFunc(slices.Concat(n.facts.Defines, n.facts.Deletes), func(name string) bool { return fragile[depgraph.Var(name)] })
 		for _, r := range n.trace.Reads {
-			if r.Key.Space() != "var" || n.predicted[r.Key] || n.changedThroughAlias(r.Key) {
+			if r.Key.Space() != "var" || n.predicted[r.Key] || n.changedThroughAlias(r.Key, held[r.Key]) {
 				continue
 			}
 			name := r.Key.Name()
@@ -133,12 +134,12 @@ func (n *judged) dynamic() bool {
 }
 
 // changedThroughAlias reports whether a value counts as read because it changed along with another one: they share
-// objects, or a class or function that both reach.
-func (n *judged) changedThroughAlias(k depgraph.Key) bool {
+// objects, or a class or function that both reach, or a module of the workspace holds, or held, a part of it.
+func (n *judged) changedThroughAlias(k depgraph.Key, held bool) bool {
 	if !slices.ContainsFunc(n.trace.Writes, func(w state.Access) bool { return w.Key == k }) {
 		return false
 	}
-	return n.trace.Info[k].Soft || slices.ContainsFunc(n.trace.Around, func(s state.Share) bool { return s[0] == k.Name() || s[1] == k.Name() })
+	return held || n.trace.Info[k].Soft || n.trace.Info[k].Held || slices.ContainsFunc(n.trace.Around, func(s state.Share) bool { return s[0] == k.Name() || s[1] == k.Name() })
 }
 
 // inputs describes, for each node of a run from scratch, its code and everything that it may depend on: the values of the

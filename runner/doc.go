@@ -44,13 +44,18 @@
 //   - the end of an object that does something then (__del__, a file's buffer): it ends when the program ends it, in a node,
 //     and whoever ends it reads it. Where the engine goes back it keeps such objects, so that they end at no other time.
 //   - files: by audit events and wrapped stat calls; directories by their listing; modules of the workspace by the content
-//     of their files and of those they import; packages by the files that tell their version. A path is followed to what it
+//     of their files and of those they import; packages by the files that tell their version. An import that finds a
+//     module elsewhere, or nowhere, reads the absence of the files that it would have found. A path is followed to what it
 //     leads to, and the symbolic links on the way are read; who uses an open handle or a memory map reads its file.
+//   - what a module of the workspace holds: as a key of its own (held:NAME), read by all that can reach the module, and looked
+//     at after each node that can. A load that does and reads nothing but its source writes no such key: it may happen at
+//     any time, under the options that held there. A module that a position has otherwise, or not yet, is unloaded.
+//   - the layout of blocks: text that is asked for through linecache, numbers of lines that code asks for by attribute.
 //   - environment, working directory, random number generators, warnings, locale, time zone, limits, options of numpy,
 //     pandas and matplotlib: as hidden variables. Where a read of one cannot be told, every node counts as its reader.
-//   - attributes assigned to modules, and objects put into places of the interpreter (a signal handler, sys.stdout, a
-//     codec, a logger's handler): as one hidden variable that a new interpreter alone can take back. It is named by
-//     lineage, and whoever changes an object that is reached from there writes it.
+//   - attributes assigned to modules and classes of libraries, entries of sys.modules, and objects put into places of the
+//     interpreter (a signal handler, sys.stdout, a codec, a logger's handler): as one hidden variable that a new interpreter
+//     alone can take back. It is named by lineage, and whoever changes an object that is reached from there writes it.
 //
 // What a node changes is found by comparison: names by identity, values of what it read, and of all that overlaps with
 // what changed, by digest; files and hidden variables likewise. A value that cannot be named by content (a generator, a

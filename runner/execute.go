@@ -94,6 +94,7 @@ func (w *walk) wanted(p *position, n *node) []string {
 	if len(n.facts.Mutates)+len(n.facts.MutatesLater) > 0 {
 		names = append(names, w.softly(p, names)...)
 	}
+	names = append(names, w.heldBesides(p, n, names)...)
 	if traces, err := w.e.traces(n.code); err == nil && len(traces) > 0 {
 		for _, a := range traces[0].Reads {
 			if a.Key.Space() == "var" {
@@ -311,6 +312,7 @@ func (x *execution) undo() error {
 	if len(x.reply.Modules) > 0 {
 		m.modules = "!changed"
 	}
+	m.unload(unloadReply{Unloaded: x.reply.Unloaded})
 	_, err := x.fileWrites()
 	return err
 }
@@ -342,7 +344,7 @@ func (x *execution) settle(ctx context.Context) (*state.StoredTrace, error) {
 		return nil, err
 	}
 	after := *x.pos
-	after.keys, after.shares = maps.Clone(x.pos.keys), maps.Clone(x.pos.shares)
+	after.keys, after.shares, after.held = maps.Clone(x.pos.keys), maps.Clone(x.pos.shares), maps.Clone(x.pos.held)
 	after.apply(x.node.index, &t)
 	x.follow(&after, &t)
 	if err := x.keep(ctx, &after, &t); err != nil {
@@ -434,6 +436,7 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		}
 		found[k] = p.get(k).digest
 	}
+	x.heldReads(found)
 	if x.reply.HadFigures {
 		found[figuresKey] = p.get(figuresKey).digest
 	}
@@ -505,6 +508,7 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 		}
 		if !v.Deleted {
 			v.Info.Bytes, v.Info.Deps, v.Info.Opaque, v.Info.Soft, v.Info.Fragile = v.Size, v.Deps, v.Opaque, v.Soft, v.Fragile
+			v.Info.Rests, v.Info.Held = v.Rests, v.Held
 			t.Info[k] = v.Info
 		}
 		t.Writes = append(t.Writes, state.Access{Key: k, Digest: d})
@@ -528,6 +532,7 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 		t.Writes = append(t.Writes, state.Access{Key: depgraph.Key("file:" + name), Digest: fw.after})
 	}
 	t.Writes = append(t.Writes, x.fileAttributes(files)...)
+	t.Writes = append(t.Writes, x.heldWrites()...)
 	if x.reply.Pristine {
 		t.Writes = append(t.Writes, state.Access{Key: modulesKey})
 	} else if len(x.reply.Modules) > 0 {
@@ -577,6 +582,7 @@ func (x *execution) follow(after *position, t *state.Trace) {
 			m.hidden[a.Key] = entry{digest: a.Digest}
 		}
 	}
+	x.followModules(t)
 	m.bound, m.shares = map[string]bound{}, map[pair]state.Digest{}
 	for name := range names {
 		if after.keys[depgraph.Var(name)].digest != state.Absent {

@@ -280,6 +280,15 @@ type (
 		Modules      []string                `json:"modules"`  // modules whose attributes the node changed; "process": see process.py
 		Pristine     bool                    `json:"pristine"` // and it left them as in a new interpreter
 		Planted      []string                `json:"planted"`  // names that what the program put into the interpreter may use
+		Held         map[string]state.Digest `json:"held"`     // workspace modules that it changed, or whose load was not quiet: what they hold
+		Quiet        map[string][2]string    `json:"quiet"`    // workspace modules whose load was: the file, what they hold
+		Unloaded     []string                `json:"unloaded"`
+	}
+	unloadReply struct {
+		Stale    bool           `json:"stale"`    // only a new interpreter will do
+		Unloaded []string       `json:"unloaded"` // modules
+		Dropped  []string       `json:"dropped"`  // names
+		Classes  []state.Digest `json:"classes"`
 	}
 	runWrite struct {
 		Name    string          `json:"name"`
@@ -290,11 +299,14 @@ type (
 		Deps    []string        `json:"deps"`
 		Soft    bool            `json:"soft"`
 		Fragile bool            `json:"fragile"`
+		Rests   bool            `json:"rests"`
+		Held    bool            `json:"held"`
 		Info    state.ValueInfo `json:"info"`
 	}
 	runImports struct {
 		Libraries map[string][]string `json:"libraries"`
 		Files     []string            `json:"files"`
+		Held      []string            `json:"held"` // workspace modules that the node or what it read may run
 	}
 	runFiles struct {
 		Reads    map[string]*string     `json:"reads"`

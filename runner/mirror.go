@@ -29,20 +29,22 @@ type parked struct {
 // Invariant: two groups that are both bound, or parked, share no mutable object. A group is bound, parked and
 // stored as a whole; when what a position wants of one of its names differs, all of it makes way.
 type mirror struct {
-	bound   map[string]bound         // name → the group it is bound in
-	shares  map[pair]state.Digest    // of the bound names
-	parked  map[joint]parked         // groups put aside
-	hidden  map[depgraph.Key]entry   // rng, conf, cwd: absent is pristine
-	environ map[depgraph.Key]*string // variables that differ from the base; nil: unset
-	figures state.Digest             // display:figures
-	modules state.Digest             // conf:modules
-	layouts map[string]state.Digest  // function → layout of the definition that the bound object was made from
-	classes map[state.Digest]bool    // classes of the program that the kernel can name
+	bound   map[string]bound              // name → the group it is bound in
+	shares  map[pair]state.Digest         // of the bound names
+	parked  map[joint]parked              // groups put aside
+	hidden  map[depgraph.Key]entry        // rng, conf, cwd: absent is pristine
+	environ map[depgraph.Key]*string      // variables that differ from the base; nil: unset
+	figures state.Digest                  // display:figures
+	modules state.Digest                  // conf:modules
+	held    map[depgraph.Key]state.Digest // held: keys, see modules.go
+	quiet   map[string]quietLoad          // workspace modules that may be loaded anywhere
+	layouts map[string]state.Digest       // function → layout of the definition that the bound object was made from
+	classes map[state.Digest]bool         // classes of the program that the kernel can name
 }
 
 func newMirror() mirror {
 	return mirror{bound: map[string]bound{}, shares: map[pair]state.Digest{}, parked: map[joint]parked{}, hidden: map[depgraph.Key]entry{},
-		environ: map[depgraph.Key]*string{}, classes: map[state.Digest]bool{},
+		environ: map[depgraph.Key]*string{}, held: map[depgraph.Key]state.Digest{}, quiet: map[string]quietLoad{}, classes: map[state.Digest]bool{},
 		layouts: map[string]state.Digest{}}
 }
 

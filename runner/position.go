@@ -41,10 +41,13 @@ type position struct {
 	base   func(depgraph.Key) state.Digest // what a key has that no node wrote
 	keys   map[depgraph.Key]entry
 	shares map[pair]state.Digest
+
+	context state.Digest          // see modules.go
+	held    map[depgraph.Key]bool // what modules hold, and names that they hold a part of
 }
 
 func newPosition(base func(depgraph.Key) state.Digest) *position {
-	return &position{base: base, keys: map[depgraph.Key]entry{}, shares: map[pair]state.Digest{}}
+	return &position{base: base, keys: map[depgraph.Key]entry{}, shares: map[pair]state.Digest{}, held: map[depgraph.Key]bool{}}
 }
 
 func (p *position) get(k depgraph.Key) entry {
@@ -52,7 +55,7 @@ func (p *position) get(k depgraph.Key) entry {
 		return e
 	}
 	switch k.Space() {
-	case "var", "display", "link":
+	case "var", "display", "link", "held":
 		return entry{writer: -1}
 	case "names":
 		return entry{digest: state.DigestOf(fmt.Appendf(nil, "names %q", p.names())), writer: -1}
@@ -249,7 +252,7 @@ func (p *position) mismatch(t *state.Trace) (first state.Access, now entry, ok b
 
 // apply makes this the position after node i ran, or was reused, with trace t.
 func (p *position) apply(i int, t *state.Trace) {
-	gone := map[string]bool{}
+	gone, context := map[string]bool{}, false
 	for _, w := range t.Writes {
 		e := entry{digest: w.Digest, writer: i, took: t.Seconds}
 		if w.Key.Space() == "var" {
@@ -259,6 +262,15 @@ func (p *position) apply(i int, t *state.Trace) {
 			e.info = &info
 		}
 		p.keys[w.Key] = e
+		if w.Key.Space() == "held" || e.info != nil && e.info.Held {
+			p.held[w.Key] = true
+		} else {
+			delete(p.held, w.Key)
+		}
+		context = context || w.Key.Space() == "conf" || w.Key.Space() == "cwd"
+	}
+	if context {
+		p.context = p.contextOf()
 	}
 	if len(p.shares) > 0 {
 		maps.DeleteFunc(p.shares, func(pr pair, _ state.Digest) bool {
@@ -295,6 +307,7 @@ func (p *position) mark(t *state.Trace, marks []string) {
 func (p *position) fail(i int, block state.BlockID, defines []string) {
 	for _, name := range defines {
 		p.keys[depgraph.Var(name)] = entry{digest: poison, writer: i, failed: block}
+		delete(p.held, depgraph.Var(name))
 		maps.DeleteFunc(p.shares, func(pr pair, _ state.Digest) bool { return pr[0] == name || pr[1] == name })
 	}
 }

@@ -23,10 +23,15 @@ func (w *walk) before(ctx context.Context, p *position, at int, wanted []string)
 		if err := w.e.need(ctx, w); err != nil {
 			return err
 		}
-		if want := p.get(modulesKey); w.e.mirror.modules != want.digest {
-			if w.e.mirror.modules != state.Absent { // only a new interpreter has modules as they were
-				w.e.dropKernel()
-			} else if err := w.rebuild(ctx, want.writer); err != nil {
+		if !w.behind(p, at, modulesKey, w.e.mirror.modules) { // only a new interpreter has libraries as they were
+			w.e.dropKernel()
+			continue
+		}
+		if err := w.unloadModules(ctx, p, at); err != nil {
+			return err
+		}
+		if i := w.nextState(p, wanted); i >= 0 {
+			if err := w.rebuild(ctx, i); err != nil {
 				return err
 			}
 			continue
@@ -67,7 +72,7 @@ var errStuck = errors.New("cannot be restored")
 // Keys of state that cannot be stored: it is rebuilt by running the node that wrote it.
 const (
 	figuresKey depgraph.Key = "display:figures" // figures that a block has begun and not yet shown
-	modulesKey depgraph.Key = "conf:modules"    // what the program changed in modules, see modules.py
+	modulesKey depgraph.Key = "conf:modules"    // what the program changed in libraries, see modules.py
 )
 
 func (w *walk) closeFigures(ctx context.Context) error {
@@ -370,6 +375,7 @@ func (w *walk) rebuild(ctx context.Context, i int) error {
 		return err
 	}
 	if t.Digest != recorded.Identity() && !sameWrites(t.Writes, recorded.Writes) {
+		debugf("kernel", "rebuild %s: wrote %v, recorded %v", w.nodes[i].id(), t.Writes, recorded.Writes)
 		w.ran[i], w.reasons[i], w.spent[i] = t, state.Reason{Code: ReasonLost}, t.Seconds
 		return errRestart
 	}

@@ -85,6 +85,8 @@ type walk struct {
 	reasons  map[int]state.Reason
 	spent    map[int]float64
 	stopped  map[*unit]bool
+	contexts []state.Digest       // of the positions before nodes, see modules.go
+	firsts   map[state.Digest]int // code → the first node that has it; nil until it is asked for
 	restored int
 	ipython  bool
 	cited    bool // the kernel has the sources
@@ -112,9 +114,11 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (*Outcom
 		return nil, err
 	}
 	if e.kernel != nil {
-		if _, err := e.kernel.request(ctx, map[string]string{"op": "forget"}, nil, nil, nil); err != nil {
+		var reply unloadReply
+		if _, err := e.kernel.request(ctx, map[string]string{"op": "forget"}, nil, &reply, nil); err != nil || reply.Stale {
 			e.dropKernel()
 		}
+		e.mirror.unload(reply)
 		e.mirror.parked = map[joint]parked{}
 	}
 	var stop error
@@ -149,6 +153,7 @@ func (w *walk) pass(ctx context.Context, blocks []Block) error {
 	w.pos = newPosition(w.e.world.get)
 	w.outcomes = make([]NodeOutcome, len(w.nodes))
 	w.stopped = map[*unit]bool{}
+	w.contexts, w.firsts = make([]state.Digest, len(w.nodes)), nil
 	w.cited, w.spawns = false, spawns(w.units)
 	w.hasDynamic = slices.ContainsFunc(w.nodes, func(n *node) bool { return len(n.facts.Dynamic) > 0 })
 	for i := range w.nodes {
@@ -167,6 +172,7 @@ func (w *walk) node(ctx context.Context, i int) error {
 	n := w.nodes[i]
 	out := &w.outcomes[i]
 	out.Code, out.Line = n.code, n.facts.Line
+	w.contexts[i] = w.pos.context
 	if by, blocked := w.e.blockedBy(w.pos, n, w.stopped); blocked {
 		w.block(i, by)
 		return nil

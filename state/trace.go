@@ -25,6 +25,8 @@ type ValueInfo struct {
 
 	Deps   []string `cbor:"deps,omitempty" json:"-"`   // names that code reachable from the value may load, sorted
 	Soft   bool     `cbor:"soft,omitempty" json:"-"`   // it reaches a class or function of the program
+	Rests  bool     `cbor:"rests,omitempty" json:"-"`  // it reaches a function, class or object of a workspace module
+	Held   bool     `cbor:"held,omitempty" json:"-"`   // a workspace module holds a part of it
 	Opaque string   `cbor:"opaque,omitempty" json:"-"` // why its digest is by lineage and not by content; "" when it is by content
 
 	Fragile bool `cbor:"fragile,omitempty" json:"-"` // it may notice that an object goes

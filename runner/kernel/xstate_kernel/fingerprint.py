@@ -11,6 +11,7 @@ What cannot be named by content (generators, sockets, locks, drawings) is *opaqu
 lineage, and assumes that whoever reads it changes it.
 """
 from . import original as __builtins__
+import abc
 import ast
 import copyreg
 import dis
@@ -24,12 +25,13 @@ import sys
 import types
 import warnings
 import weakref
+from _abc import _get_dump as _abc_dump
 from itertools import chain, count
 
 from . import instances, memory, origin
 
-_ATOMS = frozenset((int, str, float, bool, type(None), bytes, complex))
-_SKIP_MEMBERS = frozenset((
+ATOMS = frozenset((int, str, float, bool, type(None), bytes, complex))
+SKIP_MEMBERS = frozenset((
     "__dict__", "__weakref__", "__module__", "__firstlineno__", "__static_attributes__", "_abc_impl",
     "__annotations_cache__", "__annotate_func__", "__annotate__", "__abstractmethods__", "__subclasshook__", "__slotnames__"))
 _WEAK = frozenset(("weakref", "_weakref", "_weakrefset"))
@@ -58,7 +60,7 @@ class Opaque(Exception):
 class Fingerprint:
     """What is known of a value: see the module's docstring."""
 
-    __slots__ = ("digest", "opaque", "ids", "copied", "soft", "deps", "imports", "size", "files", "partial", "weak", "fragile", "cites", "module")
+    __slots__ = ("digest", "opaque", "ids", "copied", "soft", "deps", "imports", "size", "files", "partial", "weak", "fragile", "cites", "held")
 
     def __init__(self):
         self.digest = None
@@ -71,8 +73,8 @@ class Fingerprint:
         self.size = 0        # bytes hashed, about
         self.cites = set()   # files of the code where exceptions in it were raised
         self.files = set()   # workspace modules it depends on
+        self.held = set()    # workspace modules that hold a part of it
         self.partial = False  # more can be reached than ids tell
-        self.module = None   # module of the workspace whose data it shares
         self.weak = False    # it holds weak references: it changes when a target goes
         self.fragile = False  # it may notice that an object goes
 
@@ -89,27 +91,19 @@ class Fingerprinter:
         self.namespace = namespace
         self.workspace = workspace
         self.classes = {}  # digest → class of the program
+        self.dotted = set()  # dotted names of modules that the program imported
+        self.shared = {}   # workspace module → id of a mutable object that it holds → place, see held.py
         self.arrays = memory.Arrays()
-        self.held = {}     # module of the workspace → {id of an object in its data: name}
 
     def of(self, value):
         """Fingerprints a value. Never raises: what cannot be named is marked opaque."""
-        fp = self.content(value)
-        for module, held in self.held.items():
-            met = {"%s %s" % (fp.ids[i], held[i]) for i in fp.ids.keys() & held.keys()}
-            if met and module in sys.modules:
-                fp.module = module
-                if fp.digest is not None:
-                    fp.digest = hashlib.blake2b(("%s %s %s" % (fp.digest, module, sorted(met))).encode(), digest_size=20).hexdigest()
-        return fp
-
-    def content(self, value):
         walk = _Walk(self)
         fp = walk.fp
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
                 walk.run(value)
+                walk.held()
                 fp.digest = walk.h.hexdigest()
             except RecursionError:
                 fp.opaque = "too deep"
@@ -165,7 +159,7 @@ class _Walk:
         while stack:
             o = stack.pop()
             t = type(o)
-            if t in _ATOMS:
+            if t in ATOMS:
                 self.put(_dump(o))
                 continue
             method = _DISPATCH.get(t)
@@ -178,6 +172,22 @@ class _Walk:
             else:
                 self.other(o, t)
 
+    def held(self):
+        """Names the places at which the value is what a workspace module holds: an equal list of its own is another value."""
+        found = {}
+        for module, places in self.owner.shared.items():
+            for i in places.keys() & self.fp.ids.keys():
+                found.setdefault(i, []).append(module)
+        lines = []
+        for i, modules in found.items():
+            self.fp.held.update(modules)
+            module = self.owner.workspace.holder(modules)
+            self.fp.files.add(module)
+            if self.owner.shared[module][i] is None:
+                raise Opaque("a part of what module %s holds" % module)
+            lines.append("H%s=%s:%s;" % (self.fp.ids[i], module, self.owner.shared[module][i]))
+        self.put("".join(sorted(lines)).encode())
+
     # containers
 
     def seq(self, o, tag, mutable):
@@ -185,7 +195,7 @@ class _Walk:
             if self.mark(o):
                 return
             self.own(o)
-        if set(map(type, o)) <= _ATOMS:
+        if set(map(type, o)) <= ATOMS:
             self.put(b"%s%d:" % (tag, len(o)))
             self.put(marshal.dumps(list(o) if mutable else o, 2))
             return
@@ -202,7 +212,7 @@ class _Walk:
         if self.mark(o):
             return
         self.own(o)
-        if set(map(type, o)) <= _ATOMS and set(map(type, o.values())) <= _ATOMS:
+        if set(map(type, o)) <= ATOMS and set(map(type, o.values())) <= ATOMS:
             self.put(b"d%d:" % len(o))
             self.put(marshal.dumps(o, 2))
             return
@@ -235,11 +245,11 @@ class _Walk:
                 lengths.append(list(map(len, group)))
             inner = list(chain.from_iterable(inner))
             self.put(b"*" + marshal.dumps(lengths, 2))
-            if _ATOMS.issuperset(map(type, inner)):
+            if ATOMS.issuperset(map(type, inner)):
                 self.put(marshal.dumps(inner, 2))
                 break
             kinds = list(map(type, inner))
-            codes = {k: 0 if k in _ATOMS else _CODES.get(k) or self.plain(k, others) for k in dict.fromkeys(kinds)}
+            codes = {k: 0 if k in ATOMS else _CODES.get(k) or self.plain(k, others) for k in dict.fromkeys(kinds)}
             self.put(marshal.dumps(list(map(codes.__getitem__, kinds)), 2) if max(codes.values()) > 255 else bytes(map(codes.__getitem__, kinds)))
             self.put(marshal.dumps([o for o, k in zip(inner, kinds) if not codes[k]], 2))
             if _OTHER in codes.values():
@@ -264,7 +274,7 @@ class _Walk:
                 continue
             todo.pop()
             if id(o) not in known:
-                parts = [known[id(x)] if type(x) is tuple else _dump(x) if type(x) in _ATOMS else None for x in o]
+                parts = [known[id(x)] if type(x) is tuple else _dump(x) if type(x) in ATOMS else None for x in o]
                 known[id(o)] = None if None in parts else hashlib.blake2b(_dump(parts), digest_size=20).digest()
         return known[id(root)]
 
@@ -308,7 +318,7 @@ class _Walk:
                 return
             self.own(o)
         tuples = [x for x in o if type(x) is tuple]
-        plain = _ATOMS.union((tuple,) if _ATOMS.issuperset(map(type, chain.from_iterable(tuples))) else ())
+        plain = ATOMS.union((tuple,) if ATOMS.issuperset(map(type, chain.from_iterable(tuples))) else ())
         parts = []
         for item in o:
             if type(item) in plain:
@@ -469,6 +479,10 @@ class _Walk:
         self.put(b"U")
         self.stack.extend((o.__wrapped__, self.temporary(dict(o.cache_parameters()))))
 
+    def cached(self, o):
+        self.put(b"Q")
+        self.stack.extend((o.func, o.attrname))
+
     def prop(self, o):
         self.put(b"P")
         self.stack.extend((o.fdel, o.fset, o.fget, o.__doc__))
@@ -487,7 +501,7 @@ class _Walk:
         self.fp.soft[id(c)] = c
         self.fp.fragile |= "__del__" in vars(c)
         self.put(("K%s;" % c.__qualname__).encode())
-        members = [(k, v) for k, v in vars(c).items() if k not in _SKIP_MEMBERS]
+        members = [(k, v) for k, v in vars(c).items() if k not in SKIP_MEMBERS]
         self.put(b"%d;" % len(members))
         for k, v in reversed(members):
             t = type(v)
@@ -495,6 +509,9 @@ class _Walk:
                 v = "slot"
             self.stack.append(v)
             self.stack.append(k)
+        if isinstance(c, abc.ABCMeta):
+            registered = [r() for r in _abc_dump(c)[0]]
+            self.stack.append(self.temporary(sorted((k for k in registered if k is not None), key=lambda k: (k.__module__, k.__qualname__))))
         bases = c.__bases__
         self.keep.append(bases)
         self.stack.append(bases)
@@ -506,8 +523,10 @@ class _Walk:
         kind = origin.kind_of(name) if name in sys.modules else origin.module_class(m)
         self.put(("m%s;" % name).encode())
         self.origin_of(name, kind)
-        if kind == origin.WORKSPACE and not self.mark(m):
-            self.put(data_digest(self.owner, m).encode())
+        if kind == origin.WORKSPACE:  # with those of its submodules that somebody imported
+            for sub in sorted(n for n in sys.modules if n.startswith(name + ".")):
+                self.put(("m%s;" % sub).encode())
+                self.origin_of(sub, kind)
 
     def match(self, o):
         self.put(b"X")
@@ -778,18 +797,9 @@ def offset_of(m):
         return None
 
 
-def data_digest(owner, module):
-    """Digests the data that a module of the workspace holds; what cannot be named by content, by its type. Who reaches a
-    part of it from elsewhere is told from who holds a copy."""
-    h = hashlib.blake2b(digest_size=10)
-    held = owner.held[module.__name__] = {}
-    for k, v in sorted(vars(module).items()):
-        if k.startswith("__") or origin.is_a(v, (types.ModuleType, types.FunctionType, type)):
-            continue
-        fp = owner.content(v)
-        held.update(dict.fromkeys(fp.ids, k))
-        h.update(("%s %s\n" % (k, type(v).__name__ if fp.opaque else fp.digest)).encode())
-    return h.hexdigest()
+def mutable(objects):
+    """Returns those of the objects that may be changed in place."""
+    return [o for o in objects if type(o) not in ATOMS and not isinstance(o, _NO_ALIAS)]
 
 
 class _Deep:
@@ -838,7 +848,7 @@ _DISPATCH = {
     staticmethod: _Walk.wrapped, classmethod: _Walk.wrapped, types.GeneratorType: _Walk.generator,
     types.CoroutineType: _Walk.generator, types.AsyncGeneratorType: _Walk.generator,
     type({}.keys()): _Walk.view, type({}.values()): _Walk.view, type({}.items()): _Walk.view, _Column: _Walk.column,
-    types.MappingProxyType: _Walk.proxy, _Deep: _Walk.deep,
+    types.MappingProxyType: _Walk.proxy, _Deep: _Walk.deep, functools.cached_property: _Walk.cached,
     type(functools.lru_cache(len)): _Walk.lru, re.Match: _Walk.match,
 }
 
@@ -865,7 +875,7 @@ class _Reach:
                 kinds.setdefault(type(o), []).append(o)
             inner = []
             for kind, group in kinds.items():
-                if kind in _ATOMS or issubclass(kind, types.ModuleType):
+                if kind in ATOMS or issubclass(kind, types.ModuleType):
                     continue
                 if level[0] is root or not issubclass(kind, _NO_ALIAS) and kind is not object:
                     fp.ids.update(dict.fromkeys(map(id, group), "x"))
@@ -876,11 +886,15 @@ class _Reach:
                         if f.__globals__ is self.owner.namespace:
                             self.code(f.__code__)
                             fp.soft[id(f)] = f
+                        elif origin.kind_of(f.__module__) == origin.WORKSPACE:
+                            fp.files.add(f.__module__)
                         elif _own_globals(f):
                             inner.append(f.__globals__)
                         inner += (f.__closure__, f.__defaults__, f.__dict__)
                 elif issubclass(kind, type):
                     for c in group:
+                        if origin.kind_of(c.__module__) == origin.WORKSPACE:
+                            fp.files.add(c.__module__)
                         if origin.kind_of(c.__module__) == origin.PROGRAM:
                             fp.soft[id(c)] = c
                             inner += (dict(vars(c)), c.__bases__)
@@ -1013,7 +1027,7 @@ def _const(h, const):
         h.update(b"f%d;" % len(parts))
         for p in sorted(parts):
             h.update(p)
-    elif type(const) in _ATOMS:
+    elif type(const) in ATOMS:
         h.update(_dump(const))
     else:
         h.update(repr(const).encode())

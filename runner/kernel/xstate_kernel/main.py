@@ -2,6 +2,7 @@
 from . import original as __builtins__
 import ast
 import builtins
+import importlib
 import io
 import linecache
 import os
@@ -15,7 +16,7 @@ import types
 import warnings
 import weakref
 
-from . import display, end, fingerprint, frames, groups, hidden, lines, magic, modules, observe, origin, streams, values
+from . import display, end, fingerprint, frames, groups, hidden, layout, lines, magic, modules, observe, origin, streams, values
 
 _PRESET = ("__name__", "__doc__", "__file__")  # names like others, that have a value before the program
 _SPECIAL = frozenset((
@@ -64,7 +65,7 @@ class Kernel:
         self.printer = fingerprint.Fingerprinter(self.ns, self.workspace)
         self.groups = groups.Groups()
         self.lines = lines.Lines()
-        self.modules = modules.Modules(self.ns, self.printer, self.workspace, self.groups)
+        self.modules = modules.Modules(self.ns, self.printer, self.workspace, self.groups, self.effects)
         self.held = {}    # name → value when the node began, unless it may matter to the node that a value goes
         self.kept = []    # values that are no longer bound, and whose going would be noticed
         self.parked = {}  # joint digest → ({name: value}, {name: Fingerprint})
@@ -72,9 +73,15 @@ class Kernel:
         self.hidden = hidden.Hidden(options["seed"], self.names)
         self.state = self.hidden.snapshot()  # of the hidden variables; None: not known
         self.files = observe.Files(self.spool, options["store"], options["folder"], self.code_run)
+        self.blocks = set()  # what tracebacks call the blocks
+        layout.watch(self.text_read)
         self.own = (None, None)  # code objects of the node under way
         self.loop = None
         self.old_classes = {}  # digest → the class object that instances may be of
+
+    def text_read(self, filename):
+        if self.files.active and filename in self.blocks:
+            self.recorder.cited.add(filename)
 
     def interrupted(self, _, frame):
         if not self.executing:
@@ -129,7 +136,37 @@ class Kernel:
     def do_forget(self, _, __):
         for joint in list(self.parked):
             self.forget(joint)
-        return {"unloaded": self.workspace.forget_changed()}, b""
+        importlib.invalidate_caches()
+        if self.workspace.shadowed():
+            return {"stale": True}, b""
+        return self.unload(self.workspace.edited()), b""
+
+    def do_unload(self, request, _):
+        """Unloads workspace modules that are not as they are at the position to come, with all that import them."""
+        return self.unload(self.workspace.importers(request["modules"])), b""
+
+    def unload(self, gone):
+        """Unloads modules and unbinds the names that rest on them. Parked groups may, and are dropped."""
+        dropped, classes = [], []
+        if gone:
+            for joint in list(self.parked):
+                self.forget(joint)
+            dropped = [n for n, fp in self.groups.prints.items() if not fp.files.isdisjoint(gone)]
+            for name in dropped:
+                self.unbind(name)
+            classes = [d for d, c in self.printer.classes.items() if not self.printer.of(c).files.isdisjoint(gone)]
+            for d in classes:
+                del self.printer.classes[d]
+                self.old_classes.pop(d, None)
+            self.workspace.unload(gone)
+            self.modules.held.forget(gone)
+        return {"unloaded": sorted(gone), "dropped": sorted(dropped), "classes": classes}
+
+    def effects(self):
+        """What the node did so far that is more than executing code: compared before and after a module is loaded."""
+        f = self.files
+        return (sum(not p.endswith(".py") for p in f.reads), len(f.listings), len(f.environ), len(f.writes), sorted(f.marks), f.untraced,
+                self.recorder.left(), {k: d for k, (d, _) in self.hidden.snapshot().items() if d})
 
     def names_bound(self):
         """What the program has bound."""
@@ -182,9 +219,8 @@ class Kernel:
 
     def do_store(self, request, _):
         """Pickles the named values as one group, into the reply or, when large, into a file of the spool."""
-        for name in request["names"]:
-            if self.groups.prints[name].module:
-                return {"stored": False, "why": "it shares the data of module %s" % self.groups.prints[name].module}, b""
+        if any(self.groups.prints[n].held for n in request["names"]):
+            return {"stored": False, "why": "a workspace module holds a part of it"}, b""
         out = _Spill(os.path.join(self.spool, "value-%d" % os.getpid()))
         try:
             with warnings.catch_warnings():
@@ -233,6 +269,7 @@ class Kernel:
 
     def do_sources(self, request, _):
         """The text of every block, for tracebacks and inspect."""
+        self.blocks.update(request["texts"])
         futures = request.get("futures") or {}
         if self.lines.update({name: (text, _flags(futures.get(name))) for name, text in request["texts"].items()}):
             prints = list(self.groups.prints.values()) + [fp for _, group in self.parked.values() for fp in group.values() if fp is not None]
@@ -299,9 +336,14 @@ class Kernel:
         self.recorder.end()
         seconds = time.perf_counter() - began
         self.files.end()
+        self.modules.stop()
         observe.watch_main(None)
         reads, imports = self.names.end()
         reads |= self.files.names
+        imports |= self.modules.named | self.files.unpickled
+        if not self.names.exact:
+            imports |= set(request.get("imports") or ())
+        self.printer.dotted.update(n for n in imports if "." in n)
         self.channel.send({"ev": "result", "node": request["node"], "seconds": seconds, "cpu": time.process_time() - cpu, "error": error})
         if filters is not None:
             hidden.library_import(filters)
@@ -318,10 +360,11 @@ class Kernel:
             reads |= self.modules.process.sharing()
         if self.modules.process.traced:  # what a trace function does raises no event
             reads |= {n for n in self.reach(placed | self.modules.process.names()) if n in start}
-        self.modules.end()
+        reached = self.modules_of(imports, reads)
+        changed, quiet, loud = self.modules.end(reached)
         unbound = set(request.get("unbound") or ())  # names that have a value, which the namespace was not given
         again = unbound if self.names.everything else unbound & reads
-        reply = self.settle(start, reads & start.keys(), certain, error is not None or again)
+        reply = self.settle(start, reads & start.keys(), certain, error is not None or again, changed)
         self.held = {}
         reply["again"], reply["everything"] = sorted(again), self.names.everything
         reply["absent"] = sorted(n for n in reads if n not in start and n not in _SPECIAL)
@@ -331,8 +374,13 @@ class Kernel:
             self.modules.process.begin()  # so that names below are those of what is planted now
         reply["pristine"] = bool(reply["modules"]) and self.modules.pristine()
         reply["planted"] = sorted(n for n in self.reach(self.modules.process.names()) if n in self.ns)
-        imports |= set(request.get("imports") or ())
-        reply["imports"] = self.imported(imports, reads, [w["name"] for w in reply["writes"]])
+        reply["imports"] = self.imported(imports, reads, reached, [w["name"] for w in reply["writes"]])
+        if error is not None or again:
+            gone = self.unload(self.workspace.importers(changed | quiet | loud))
+            reply["unloaded"], reply["dropped"] = gone["unloaded"], sorted({*reply["dropped"], *gone["dropped"]})
+        else:
+            reply["held"] = {n: self.modules.state(n) for n in changed | loud}
+            reply["quiet"] = {n: [self.workspace.path(n), self.modules.state(n)] for n in quiet}
         codes = list(self.codes({**request, "uses": reads}, code, tail))
         self.files.times_asked(codes)
         reply["files"] = self.file_changes()
@@ -348,6 +396,8 @@ class Kernel:
         reply["figures"] = bool(display.open_figures())
         reply["had_figures"] = bool(figures)
         cited = {f for w in reply["writes"] if w["name"] in self.groups.prints for f in self.groups.prints[w["name"]].cites}
+        if not request.get("definition"):
+            cited |= layout.numbered(codes)
         reply["cites"] = sorted(self.recorder.cited | set((error or {}).get("frames", ())) | cited)
         return reply, b""
 
@@ -460,7 +510,7 @@ class Kernel:
                     maybe |= origin.stores(f.__code__)
         return set(request.get("certain") or ()), maybe
 
-    def settle(self, start, reads, certain, failed):
+    def settle(self, start, reads, certain, failed, changed):
         """Fingerprints what the node bound or may have changed; returns the writes and the sharing. See the engine."""
         old = dict(self.groups.prints)
         now = self.names_bound()
@@ -470,12 +520,13 @@ class Kernel:
         if failed:
             return self.undo(start, now, rebound, reads)
         weak = self.weak(rebound | set(deleted), old)
-        candidates = (reads - rebound) | self.changed_before(reads & (rebound | set(deleted)), old) | weak
+        parts = {n for n, fp in old.items() if not changed.isdisjoint(fp.held)}
+        candidates = ((reads | parts) - rebound) | self.changed_before(reads & (rebound | set(deleted)), old) | weak
         for name in deleted:
             self.groups.drop(name)
         for name in rebound:
             fp = self.printer.of(now[name])
-            if origin.is_a(now[name], type) and not fp.opaque:
+            if origin.is_a(now[name], type) and not fp.opaque and origin.kind_of(now[name].__module__) == origin.PROGRAM:
                 kept = self.same_class(name, now[name], fp)
                 if kept is not now[name]:
                     now[name], fp = kept, self.printer.of(kept)
@@ -576,7 +627,7 @@ class Kernel:
         return {"name": name, "digest": "" if fp.opaque else fp.digest, "opaque": fp.opaque, "size": fp.size,
                 "deps": sorted(d for d in fp.deps if not hasattr(builtins, d)), "imports": sorted(fp.imports),
                 "info": display.describe(now[name]), "class": origin.is_a(now[name], (type, types.FunctionType, types.ModuleType)),
-                "soft": bool(fp.soft), "fragile": fp.fragile}
+                "soft": bool(fp.soft), "fragile": fp.fragile, "rests": bool(fp.files), "held": bool(fp.held)}
 
     def undo(self, start, now, rebound, reads):
         """A failed node defines nothing: bindings are put back, values it changed in place are unbound."""
@@ -616,35 +667,42 @@ class Kernel:
                 read.append(v.key)
         return changed, read
 
-    def imported(self, names, reads, made):
-        """Returns what the node's imports rest on: library packages with their witness, files of workspace modules."""
-        libraries, files = {}, set()
-        todo = set(names)
-        if "__import__" in reads:  # raises no event for what is loaded already
-            todo.update(n for n, _ in self.workspace.loaded())
-        for n in made:  # from an import that no text shows
-            fp = self.groups.prints.get(n)
-            if fp is not None:
-                files.update(f for m in fp.files for f in self.workspace.files(m))
+    def modules_of(self, imports, reads):
+        """Returns the workspace modules that the node can have come to: those it imports or read something of, and theirs."""
+        loaded = [name for name, _ in self.workspace.loaded()]
+        if not loaded:
+            return set()
+        found = self.rest_on(reads) | self.modules.process.modules()
+        for n in imports:
+            top = n.partition(".")[0]
+            if top in sys.modules and origin.kind_of(top) == origin.WORKSPACE:
+                found.update([m for m in loaded if m == n or m.startswith(n + ".") or n.startswith(m + ".")] or [top])
+        if self.modules.all or "__import__" in reads:  # raises no event for what is loaded already
+            found.update(loaded)
+        return {m for n in found for m in self.workspace.closure(n)}
+
+    def rest_on(self, names):
+        """The workspace modules that the values of the names rest on."""
+        prints = self.groups.prints
+        return {m for n in names if n in prints for m in prints[n].files}
+
+    def imported(self, imports, reads, reached, made):
+        """Returns what the node's imports rest on: library packages with their witness, workspace modules and their files."""
+        libraries, held = {}, reached.union(*map(self.workspace.closure, self.rest_on(made)))  # from an import that no text shows
+        todo = set(imports)
         for n in reads:
-            fp = self.groups.prints.get(n)
             value = self.ns.get(n)
-            if fp is not None:
-                files.update(f for m in fp.files for f in self.workspace.files(m))
             if origin.is_a(value, types.ModuleType) and origin.kind_of(value.__name__) == origin.LIBRARY:
                 todo.add(value.__name__)
         for n in todo:
             top = n.partition(".")[0]
-            if top not in sys.modules or top == "__main__":
-                continue
-            if origin.kind_of(top) == origin.WORKSPACE:
-                for name in [m for m, _ in self.workspace.loaded() if m == n or m.startswith(n + ".") or n.startswith(m + ".")] or [top]:
-                    files.update(self.workspace.files(name))
-            else:
+            if top in sys.modules and top != "__main__" and origin.kind_of(top) == origin.LIBRARY:
                 witness = origin.witness(top)
                 if witness:
                     libraries[top] = list(witness)
-        return {"libraries": libraries, "files": sorted(files)}
+        for path in self.modules.sought(imports):
+            self.files.seen(path)
+        return {"libraries": libraries, "files": sorted(filter(None, map(self.workspace.path, held))), "held": sorted(held)}
 
     def codes(self, request, code, tail):
         """Yields the code objects that the node runs or may run: its own and those of the functions it can reach."""

@@ -1,94 +1,265 @@
-"""Changes that the program makes to modules: attributes assigned from outside, globals of workspace modules.
+"""Modules as state: which workspace modules are loaded, what they hold, and what the program changed in others.
 
-They are hidden state that no other observation sees, and that a live interpreter cannot take back. The engine names
-them by lineage, counts every later node as their reader, and gets back to before them in a new interpreter.
+Loading a workspace module executes it, once. A load that does and reads nothing but its own source is *quiet*: it may
+happen at any time. Any other, and any change to what a module holds, is state like a variable's: the engine has a key
+for it, unloads modules that are not as they are at a place in the program, and runs again what loaded or changed them.
+
+Attributes that the program assigns to modules and classes of libraries, and entries of sys.modules, are hidden state
+that a live interpreter cannot take back: the engine counts every later node as their reader, and gets back to before
+them in a new interpreter.
 """
 from . import original as __builtins__
+import abc
+import dis
+import importlib
+import importlib.machinery
+import importlib.util
+import operator
+import os
 import sys
 import types
 
-from . import fingerprint, origin, process
+from . import held, observe, origin, process
 
 _STORES = frozenset(("STORE_ATTR", "DELETE_ATTR"))
 _SETTERS = frozenset(("setattr", "delattr", "patch", "monkeypatch", "reload", "__dict__", "vars"))
-_stores = {}
 _GONE = object()
+_asks = {}
 
 
-def may_assign(code):
-    """Reports whether a code object, or one nested in it, can assign to an attribute."""
-    found = _stores.get(code)
+def _of_code(code):
+    """Returns whether a code object, or one nested in it, can assign to an attribute, and whether it can name sys.modules."""
+    found = _asks.get(code)
     if found is None:
-        import dis
-        found = bool(_SETTERS & set(code.co_names)) or any(i.opname in _STORES for i in dis.get_instructions(code))
-        found = found or any(may_assign(k) for k in code.co_consts if isinstance(k, types.CodeType))
-        _stores[code] = found
+        names = set(code.co_names)
+        stores = not _SETTERS.isdisjoint(names) or any(i.opname in _STORES for i in dis.get_instructions(code))
+        inner = [_of_code(k) for k in code.co_consts if origin.is_a(k, types.CodeType)]
+        found = _asks[code] = stores or any(i[0] for i in inner), "modules" in names or any(i[1] for i in inner)
     return found
 
 
 class Modules:
-    """The attributes of modules as they were when a node began."""
+    """What a node does to modules."""
 
-    def __init__(self, namespace, printer, workspace, groups):
-        self._namespace, self._printer, self._workspace = namespace, printer, workspace
-        self._before, self._data, self._after = {}, {}, {}
-        self._originals = {}  # module and name → what was there before the program put something else there
-        self._changed = set()  # modules of the workspace that are not as they were loaded
+    def __init__(self, namespace, printer, workspace, groups, effects):
+        self._namespace, self._workspace, self._effects = namespace, workspace, effects
+        self.held = held.Held(printer, workspace)
         self.process = process.Process(printer, groups)
+        self._originals = {}  # library, class and attribute → what was there before the program put something else there
+        self._edited = False  # sys.modules, or a registration that no one can take back
+        self._active = False
+        self._start([])
+        sys.meta_path.insert(0, self)
+        importlib.util.find_spec = self._naming(importlib.util.find_spec)
+        abc.ABCMeta.register = self._registering(abc.ABCMeta.register)
+
+    def _start(self, codes):
+        asked = [_of_code(c) for c in codes]
+        self.assigns, self.all = any(a for a, _ in asked), any(m for _, m in asked)  # all: the node can name sys.modules
+        self._entries = self._workspace.entries()
+        self._before = {}    # id of a library module or class → itself, its name, its attributes
+        self.tried = set()   # (name, folders) of modules that code of the program and the workspace looked for
+        self.named = set()   # names of modules that were asked for by a function
+        self._loud = set()   # names of modules whose load was not quiet
+        self._registered = False
 
     def begin(self, codes):
-        self._before = {}
-        if any(may_assign(c) for c in codes):
+        codes = list(codes)
+        self._start(codes)
+        if self.assigns:
             names = {n for c in codes for inner in origin.nested(c) for n in inner.co_names}
             for value in list(self._namespace.values()):
+                self._take(value)
                 if origin.is_a(value, types.ModuleType) and vars(value) is not self._namespace:
-                    self._take(value)
-                    for name in names:
-                        inner = vars(value).get(name)
-                        if origin.is_a(inner, types.ModuleType):
-                            self._take(inner)
-        self._data = {name: self._digest(module) for name, module in self._workspace.loaded()}
+                    for name in names & vars(value).keys():
+                        self._take(vars(value)[name])
         self.process.begin()
+        self._active = True
 
-    def end(self):
-        """Looks at what the modules hold now, before values are named that may share it."""
-        self._after = {name: self._digest(module) for name, module in self._workspace.loaded()}
+    def _naming(self, function):
+        """Wraps a function that looks for a module by name: what is loaded it finds without asking a finder."""
+        def wrapper(name, package=None):
+            if self._active and origin.is_a(name, str) and (package or not name.startswith(".")):
+                self.named.add(importlib.util.resolve_name(name, package))
+            return function(name, package)
 
-    def _take(self, module):
-        self._before[module.__name__] = (module, dict(vars(module)))
+        return observe.named(wrapper, function)
 
-    def _digest(self, module):
-        bound = sorted((k, id(v)) for k, v in vars(module).items() if isinstance(v, (types.FunctionType, type)))
-        members = [(k, self._printer.of(dict(vars(v)) if isinstance(v, type) else (v.__closure__, v.__defaults__)).digest)
-                   for k, v in sorted(vars(module).items())
-                   if isinstance(v, (types.FunctionType, type)) and v.__module__ == module.__name__]
-        return fingerprint.data_digest(self._printer, module), bound, members
+    def _registering(self, register):
+        """Wraps the registration with an abstract base class: that of a library knows a class of the program from then on."""
+        def wrapper(cls, subclass):
+            if self._active and origin.kind_of(cls.__module__) != origin.PROGRAM and \
+                    origin.kind_of(getattr(subclass, "__module__", "builtins")) == origin.PROGRAM:
+                self._registered = True
+            return register(cls, subclass)
+
+        return observe.named(wrapper, register)
+
+    def _take(self, value):
+        if origin.is_a(value, types.ModuleType):
+            if origin.module_class(value) == origin.LIBRARY:
+                self._before[id(value)] = (value, value.__name__, dict(vars(value)))
+        elif origin.is_a(value, type) and origin.kind_of(value.__module__) == origin.LIBRARY:
+            self._before[id(value)] = (value, "%s.%s" % (value.__module__, value.__qualname__), dict(vars(value)))
+
+    def end(self, reached):
+        """Looks at the modules that the node loaded or can have come to. Returns those that hold something else now, those that
+        it loaded quietly, and those that it loaded otherwise: three sets of names."""
+        fresh = set()
+        if self._workspace.entries() is not self._entries:
+            fresh = {n for n, module in self._workspace.loaded() if self._entries.get(n) is not module}
+        if not (fresh or reached):
+            return set(), set(), set()
+        self._workspace.renew()
+        changed = {n for n in sorted(fresh | reached) if self.held.look(n)}
+        loud = fresh if changed else self._loud & fresh  # one load may have changed what another left
+        return changed, fresh - loud, loud
+
+    def stop(self):
+        """The node has ended."""
+        self._active = False
+
+    def state(self, name):
+        return "%s %s" % (self.held.digest(name), self._workspace.text(name))
 
     def changed(self):
-        """Returns the names of the modules whose attributes are others than when the node began."""
+        """Returns what the node changed in libraries and in sys.modules."""
         found = set()
-        for name, (module, before) in self._before.items():
-            after = vars(module)
+        for value, name, before in self._before.values():
+            after = vars(value)
+            if len(before) == len(after) and all(map(operator.is_, before.values(), after.values())) and list(before) == list(after):
+                continue
             for k in before.keys() | after.keys():
-                value = after.get(k)
-                if before.get(k) is not value and not origin.is_a(value, types.ModuleType) and not k.startswith("__"):
+                new = after.get(k)
+                if before.get(k) is not new and not origin.is_a(new, types.ModuleType) and not _internal(k):
                     found.add(name)
-                    self._put(name, k, before.get(k, _GONE), value)
-        for name, digest in self._after.items():
-            if self._data.get(name, digest) != digest:
-                found.add(name)
-                self._changed.add(name)
+                    self._assigned(name, k, before.get(k, _GONE), after.get(k, _GONE))
+        entries = self._workspace.entries()
+        if entries is not self._entries:
+            if any(entries.get(name) is not module and not name.startswith("__") for name, module in self._entries.items()) or \
+                    self.all and any(_put(entries[name]) for name in entries.keys() - self._entries.keys()):
+                found.add("sys.modules")
+        if self._registered:
+            found.add("abc")
+        self._edited = self._edited or not found.isdisjoint(("sys.modules", "abc"))
         return sorted(found)
 
-    def _put(self, name, k, before, value):
+    def _assigned(self, name, k, before, value):
         place = ("attribute", name, k)
         if self._originals.setdefault(place, before) is value:
             del self._originals[place]
             self.process.attributes.pop(place, None)
         else:
-            self.process.attributes[place] = value
+            self.process.attributes[place] = None if value is _GONE else value
 
     def pristine(self):
         """Reports whether everything is as in a new interpreter."""
-        return not self._originals and not self._changed and not self.process.planted()
+        return not self._originals and not self._edited and not self.process.planted()
 
+    # as the first finder of sys.meta_path
+
+    def find_spec(self, name, path=None, target=None):
+        folders = [p for p in (sys.path if path is None else path) if origin.is_a(p, str)]
+        ours = [p for p in folders if _of_workspace(p)]
+        if not ours or name in sys.builtin_module_names:
+            return None
+        if self._active and not _by_library():
+            self.tried.add((name, tuple(folders)))
+        if importlib.machinery.PathFinder.find_spec(name, ours) is None:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is None or not spec.has_location or origin.is_library_path(spec.origin):
+            return None
+        _drop_stale(spec)
+        spec.loader = _Watched(spec.loader, self._executed)
+        return spec
+
+    def _executed(self, execute, module):
+        before = self._effects() if self._active else None
+        name = module.__name__
+        try:
+            execute(module)
+        finally:
+            if before is not None and self._effects() != before:
+                self._loud.add(name)
+        self._workspace.executed(name)
+        if sys.modules.get(name) is module and self._entries.get(name) is not module:  # and is not loaded again
+            self.held.look(name)
+
+    def sought(self, names):
+        """Yields the files that would be found instead of what the imports of these names, and those tried, came to."""
+        names = {n[:i] for name in names for n in [name + "."] for i, c in enumerate(n) if c == "."}  # with their packages
+        for name, folders in self.tried | {(n, None) for n in names if n not in sys.builtin_module_names}:
+            if folders is None:
+                parent = sys.modules.get(name.rpartition(".")[0])
+                folders = [p for p in (getattr(parent, "__path__", ()) if "." in name else sys.path) if origin.is_a(p, str)]
+            found = getattr(sys.modules.get(name), "__file__", None)
+            for folder in folders:
+                if not _of_workspace(folder):
+                    if found and os.path.dirname(found).startswith(folder):
+                        break
+                    continue
+                stem = os.path.join(folder, name.rpartition(".")[2])
+                for file in (os.path.join(stem, "__init__.py"), stem + ".py"):
+                    if found and os.path.abspath(file) == os.path.abspath(found):
+                        break
+                    yield file
+                else:
+                    continue
+                break
+
+
+class _Watched:
+    """A loader that tells when a module is executed."""
+
+    def __init__(self, loader, executed):
+        self._loader, self._executed = loader, executed
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module):
+        module.__spec__.loader = module.__loader__ = self._loader
+        self._executed(self._loader.exec_module, module)
+
+
+def _drop_stale(spec):
+    """Removes a compiled form that may be of an earlier text: Python tells by size and second, which two edits can share."""
+    try:
+        if os.stat(spec.cached).st_mtime_ns <= os.stat(spec.origin).st_ctime_ns:
+            os.unlink(spec.cached)
+    except (OSError, TypeError):
+        pass
+
+
+def _by_library():
+    """Reports whether it is code of a library that imports."""
+    frame = sys._getframe(2)
+    while frame is not None:
+        path = frame.f_code.co_filename
+        if not path.startswith("<frozen ") and os.sep + "importlib" + os.sep not in path:
+            return not path.startswith("<") and origin.is_library_path(path)
+        frame = frame.f_back
+    return False
+
+
+_folders = {}
+
+
+def _of_workspace(folder):
+    known = _folders.get(folder)
+    if known is None:
+        known = _folders[folder] = not origin.is_library_path(os.path.join(os.path.abspath(folder), "x")) and not folder.endswith(".zip")
+    return known
+
+
+def _internal(name):
+    return name.startswith("__") and name.endswith("__") or name.startswith("_abc_")
+
+
+def _put(entry):
+    """Reports whether an entry of sys.modules was put there by hand."""
+    return not origin.is_a(entry, types.ModuleType) or getattr(entry, "__spec__", None) is None

@@ -240,6 +240,7 @@ class Files:
         self.marks = set()
         self.cwd_read = False
         self.names = set()   # of the program, that were asked for by an unpickler
+        self.unpickled = set()  # modules that were
         self.untraced = False  # native code or a child process may have written files
 
     def begin(self, held=()):
@@ -374,6 +375,8 @@ class Files:
         elif event == "pickle.find_class":
             if args[0] == "__main__":
                 self.names.add(args[1].partition(".")[0])
+            else:
+                self.unpickled.add(args[0])
         elif event in ("os.listdir", "os.scandir"):
             p = self._path(args[0] if args[0] is not None else ".")
             if p is not None and sys._getframe(2).f_code.co_filename != "<frozen importlib._bootstrap_external>":
@@ -504,7 +507,7 @@ class Files:
             self.cwd_read = True
             return getcwd()
 
-        os.getcwd = _named(observed_getcwd, getcwd)
+        os.getcwd = named(observed_getcwd, getcwd)
         os.environ.__class__ = _environ(self)
         urandom = os.urandom
 
@@ -513,7 +516,7 @@ class Files:
                 self.marks.add("entropy")
             return urandom(size)
 
-        os.urandom = random._urandom = _named(observed_urandom, urandom)
+        os.urandom = random._urandom = named(observed_urandom, urandom)
 
     def _wrap_listings(self):
         """The store is not to be seen by a program that lists the folder it lies in."""
@@ -533,7 +536,7 @@ class Files:
             found = scandir(path)
             return _Entries(found, hidden) if here("." if path is None else path) else found
 
-        os.listdir, os.scandir = _named(observed_listdir, listdir), _named(observed_scandir, scandir)
+        os.listdir, os.scandir = named(observed_listdir, listdir), named(observed_scandir, scandir)
 
     def _wrap_clocks(self):
         """What the program calls by its name is seen in its text; here are the calls that libraries make for it."""
@@ -550,7 +553,7 @@ def watch_imports(names):
             names.imports.add(name if not name.startswith(".") or not package else importlib.util.resolve_name(name, package))
         return original(name, package)
 
-    importlib.import_module = _named(import_module, original)
+    importlib.import_module = named(import_module, original)
 
 
 def _lookup(files, original, follow):
@@ -574,7 +577,7 @@ def _lookup(files, original, follow):
                 files.active = True
         return original(path, *args, **kwargs)
 
-    return _named(lookup, original)
+    return named(lookup, original)
 
 
 _IS_THERE, _WHEN, _ALL = range(3)
@@ -610,7 +613,7 @@ def importing():
     return False
 
 
-def _named(wrapper, original):
+def named(wrapper, original):
     wrapper.__name__ = wrapper.__qualname__ = original.__name__
     wrapper.__module__ = original.__module__
     wrapper.__doc__ = original.__doc__
@@ -653,7 +656,7 @@ def _clock(files, original, given):
                 files.marks.add("clock")
         return original(*args)
 
-    return _named(clock, original)
+    return named(clock, original)
 
 
 def _shows_time(frame, now):

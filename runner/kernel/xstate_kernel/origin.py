@@ -3,6 +3,7 @@ from . import original as __builtins__
 import ast
 import dis
 import hashlib
+import importlib.machinery
 import os
 import sys
 import sysconfig
@@ -210,7 +211,9 @@ def volatile(codes, namespace):
         for names, arguments in chains(code):
             value = namespace.get(names[0])
             for name in names[1:]:
-                if is_a(value, (types.ModuleType, type)):
+                if is_a(value, types.ModuleType):
+                    value = vars(value).get(name)  # a module's own __getattr__ is code of the program
+                elif is_a(value, type):
                     value = getattr(value, name, None)
                 else:
                     value = None
@@ -230,25 +233,45 @@ class Workspace:
 
     def __init__(self):
         self._seen = {}  # module name → (path, stat key, digest)
-        self._modules, self._loaded = None, []  # what loaded was last asked of, and answered
+        self._names, self._modules = None, None  # of sys.modules, when it was last looked at
+        self._entries, self._loaded = {}, []  # what it held, and of that the modules of the workspace
+        self._first = frozenset(sys.modules)  # of the interpreter and the kernel
         self._parsed = {}  # (digest of a source, package) → names of modules it imports
+        self.renew()
 
-    def loaded(self):
-        """Returns the name and the module of each. Asked several times a node, when rarely anything was loaded since."""
-        now = list(sys.modules), list(sys.modules.values())
-        if now != self._modules:
-            self._modules = now
+    def renew(self):
+        """Forgets what rests on what modules hold."""
+        self._closures, self._digests = {}, {}
+
+    def entries(self):
+        """Returns sys.modules as it is: the same dict again where nothing was loaded since. Asked several times a node."""
+        names, modules = list(sys.modules), list(sys.modules.values())
+        if names != self._names or modules != self._modules:
+            self._names, self._modules, self._entries = names, modules, dict(zip(names, modules))
             self._loaded = [
-                (name, module) for name, module in zip(*now)
+                (name, module) for name, module in self._entries.items()
                 if isinstance(module, types.ModuleType) and name != "__main__" and not name.startswith("xstate_kernel") and kind_of(name) == WORKSPACE
             ]
+            self._note()
+        return self._entries
+
+    def loaded(self):
+        """Returns the name and the module of each."""
+        self.entries()
         return self._loaded
 
-    def note(self):
-        """Remembers the content of modules loaded since the last call."""
-        for name, module in self.loaded():
+    def executed(self, name):
+        """The source of a module was executed, perhaps again."""
+        self._seen.pop(name, None)
+        self.entries()
+        self._note()
+
+    def _note(self):
+        """Remembers the content of modules that were loaded."""
+        self.renew()
+        for name, module in self._loaded:
             path = getattr(module, "__file__", None)
-            if name not in self._seen and path:
+            if path and name not in self._seen:
                 try:
                     path = os.path.realpath(path)
                     self._seen[name] = (path, _stat_key(path), file_digest(path))
@@ -257,6 +280,8 @@ class Workspace:
 
     def closure(self, name):
         """Names of the workspace modules that module name consists of: itself, its packages, what it imports."""
+        if name in self._closures:
+            return self._closures[name]
         todo, seen = [name], set()
         while todo:
             n = todo.pop()
@@ -268,12 +293,38 @@ class Workspace:
             todo.extend(self._imports(n))
             for value in list(vars(sys.modules[n]).values()):
                 if isinstance(value, types.ModuleType):
-                    todo.append(value.__name__)
+                    if not value.__name__.startswith(n + "."):  # unless it imports it, that is there because somebody else did
+                        todo.append(value.__name__)
                 else:
                     owner = getattr(value, "__module__", None)
                     if isinstance(owner, str) and owner != n:
                         todo.append(owner)
-        return sorted(seen)
+        self._closures[name] = sorted(seen)
+        return self._closures[name]
+
+    def holder(self, names):
+        """Of modules that hold one object, the one that the others have it from, as far as imports tell."""
+        return min(names, key=lambda n: (len(self.closure(n)), n))
+
+    def importers(self, names):
+        """Names of the loaded workspace modules that are among names, lie in one of them, or import one, however indirectly."""
+        gone, todo = set(), {n for n in names if n in sys.modules}
+        while todo:
+            gone |= todo
+            todo = {n for n, _ in self.loaded() if n not in gone and
+                    (n.rpartition(".")[0] in gone or self._imports(n) & gone)}
+        return gone
+
+    def unload(self, names):
+        """Unloads modules; code that has them already keeps them."""
+        for n in names:
+            module = sys.modules.pop(n, None)
+            parent, _, last = n.rpartition(".")
+            if getattr(sys.modules.get(parent), last, self) is module:
+                delattr(sys.modules[parent], last)
+            self._seen.pop(n, None)
+            _module_kind.pop(n, None)
+        self.renew()
 
     def _imports(self, name):
         """Names of the modules that the source of module name imports, wherever in it."""
@@ -305,20 +356,24 @@ class Workspace:
         self._parsed[digest, package] = found
         return found
 
-    def files(self, name):
-        self.note()
-        return [self._seen[n][0] for n in self.closure(name) if n in self._seen]
+    def path(self, name):
+        return self._seen[name][0] if name in self._seen else ""
+
+    def text(self, name):
+        """The digest of the source that a module was loaded from."""
+        return self._seen[name][2] if name in self._seen else ""
 
     def digest(self, name):
-        self.note()
-        h = hashlib.sha256()
-        for n in self.closure(name):
-            if n in self._seen:
-                h.update(("%s %s\n" % (n, self._seen[n][2])).encode())
-        return h.hexdigest()[:16]
+        if name not in self._digests:
+            h = hashlib.sha256()
+            for n in self.closure(name):
+                if n in self._seen:
+                    h.update(("%s %s\n" % (n, self._seen[n][2])).encode())
+            self._digests[name] = h.hexdigest()[:16]
+        return self._digests[name]
 
-    def forget_changed(self):
-        """Unloads modules whose file changed since it was loaded, with all that import them."""
+    def edited(self):
+        """Names of the modules whose file changed since it was loaded, with all that rest on them."""
         self.note()
         changed = set()
         for name, (path, stat, digest) in list(self._seen.items()):
@@ -333,14 +388,35 @@ class Workspace:
                 same = False
             if not same:
                 changed.add(name)
+        changed |= {n for n, _ in self.loaded() if self._elsewhere(n)}
         if not changed:
             return []
-        gone = [n for n, _ in self.loaded() if changed & set(self.closure(n))]
-        for n in gone:
-            sys.modules.pop(n, None)
-            self._seen.pop(n, None)
-            _module_kind.pop(n, None)
-        return gone
+        return [n for n, _ in self.loaded() if changed & set(self.closure(n))]
+
+    def _elsewhere(self, name):
+        """Reports whether a loaded module would be found in another place now."""
+        parent, _, _ = name.rpartition(".")
+        module, path = sys.modules[name], getattr(sys.modules.get(parent), "__path__", None)
+        if parent and path is None:
+            return False
+        try:
+            spec = importlib.machinery.PathFinder.find_spec(name, path)
+        except Exception:
+            return False
+        return spec is None or spec.origin != getattr(module, "__file__", None) or \
+            spec.origin is None and list(spec.submodule_search_locations) != list(module.__path__)
+
+    def shadowed(self):
+        """Reports whether a library module that was loaded is now behind a file of the workspace: code that has it keeps it."""
+        for folder in sys.path:
+            if not os.path.isdir(folder) or is_library_path(os.path.join(os.path.abspath(folder), "x")):
+                continue
+            for entry in os.listdir(folder):
+                name = entry[:-3] if entry.endswith(".py") else entry
+                if name in sys.modules and name not in self._first and kind_of(name) == LIBRARY and \
+                        (name != entry or os.path.exists(os.path.join(folder, entry, "__init__.py"))):
+                    return True
+        return False
 
 
 def _stat_key(path):

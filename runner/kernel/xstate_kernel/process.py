@@ -75,6 +75,10 @@ class Process:
         """The names that what is planted may use, and those that share objects with it."""
         return self._print.deps | self.sharing()
 
+    def modules(self):
+        """The modules of the workspace that what is planted comes from."""
+        return self._print.files
+
     def sharing(self):
         ids = self._print.ids
         return {name for name, fp in self._groups.prints.items() if not ids.isdisjoint(fp.ids)} if ids else set()
@@ -99,6 +103,7 @@ class Process:
             found.digests.append(fp.digest)
             found.ids.update(fp.ids)
             found.deps |= fp.deps
+            found.files |= fp.files
         return found
 
     def resume(self):
@@ -119,7 +124,7 @@ class _Print:
     """What is planted, as far as it can be told."""
 
     def __init__(self):
-        self.digests, self.ids, self.deps, self.opaque = [], set(), set(), False
+        self.digests, self.ids, self.deps, self.files, self.opaque = [], set(), set(), set(), False
 
 
 def _loggers():

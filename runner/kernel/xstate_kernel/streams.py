@@ -84,6 +84,12 @@ class Recorder:
                 self.drain(stream)
                 self._chars, self._last = 0, time.monotonic()
 
+    def left(self):
+        """How much room each stream has: less after every output."""
+        for stream in self._native:
+            self.drain(stream)
+        return sorted(self._left.items())
+
     def drain(self, stream):
         """Sends what is new in the file of one stream."""
         native = self._native[stream]

@@ -42,7 +42,7 @@ class _Pickler(pickle.Pickler):
         if issubclass(t, type):
             return self._class(o)
         if issubclass(t, types.ModuleType):
-            return importlib.import_module, (o.__name__,)
+            return _module, (o.__name__, self._submodules(o))
         if t is types.CellType:
             return self._cell(o)
         if t is memoryview:
@@ -60,6 +60,13 @@ class _Pickler(pickle.Pickler):
         if t.__name__.endswith("Block") and t.__module__.startswith("pandas.") and fingerprint.copy_on_write():
             return self._block(o)
         return NotImplemented
+
+    def _submodules(self, module):
+        """The submodules that are attributes of a module because the program imported them."""
+        start = module.__name__ + "."
+        if origin.kind_of(module.__name__) == origin.LIBRARY:
+            return sorted(n for n in self._fingerprinter.dotted if n.startswith(start) and n in sys.modules)
+        return sorted(start + k for k, v in vars(module).items() if sys.modules.get(start + k, self) is v)
 
     def _function(self, f):
         mine = f.__globals__ is self._fingerprinter.namespace
@@ -213,6 +220,12 @@ def _fill_function(f, state):
             cell.cell_contents = stored.cell_contents
         except ValueError:
             pass
+
+
+def _module(name, submodules):
+    for n in submodules:
+        importlib.import_module(n)
+    return importlib.import_module(name)
 
 
 def _class(name, digest):

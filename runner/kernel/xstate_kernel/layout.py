@@ -1,0 +1,41 @@
+"""What a node reads of the layout of blocks: their text, and numbers of lines."""
+import linecache
+import sys
+
+from . import observe
+
+_NUMBERS = frozenset(("f_lineno", "tb_lineno", "co_firstlineno", "co_lines", "co_positions", "co_linetable", "co_lnotab", "__firstlineno__"))
+
+
+def watch(note):
+    """Calls note with the name of each file whose lines are asked for: by inspect, traceback, warnings, a debugger."""
+    for name in ("getlines", "checkcache", "lazycache"):
+        setattr(linecache, name, _noting(getattr(linecache, name), note))
+
+
+def _noting(function, note):
+    def wrapper(filename=None, *args):
+        if filename is not None:
+            note(filename)
+            return function(filename, *args)
+        return function()
+
+    return observe.named(wrapper, function)
+
+
+def numbered(codes):
+    """Returns the files whose line numbers the code objects may ask for: their own, if one of them names such an attribute, or
+    if a handler of logging writes the line of who calls it."""
+    codes = list(codes)
+    if _logged() or any(not _NUMBERS.isdisjoint(c.co_names) for c in codes):
+        return {c.co_filename for c in codes if c.co_filename.startswith("<")}
+    return set()
+
+
+def _logged():
+    logging = sys.modules.get("logging")
+    for reference in getattr(logging, "_handlerList", ()):
+        formatter = getattr(reference(), "formatter", None)
+        if "lineno" in str(getattr(formatter, "_fmt", None)):
+            return True
+    return False

@@ -1,0 +1,210 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// What workspace modules hold is state of the program, see modules.py. A module has a key when it was changed, or when its
+// load does or reads more than its own source; it is then unloaded where a position has it otherwise, and what loaded
+// or changed it runs again. Any other may be loaded at any time.
+
+// heldKey names what a workspace module holds; absent while it is not loaded, or as a quiet load leaves it.
+func heldKey(module string) depgraph.Key { return depgraph.Key("held:" + module) }
+
+// quietLoad tells where a workspace module was loaded: by which code, with which options.
+type quietLoad struct {
+	code    state.Digest
+	context state.Digest
+}
+
+// contextOf digests the options and the working directory, which no observation shows a module to depend on when it is loaded.
+func (p *position) contextOf() state.Digest {
+	var lines []string
+	for k, e := range p.keys {
+		if s := k.Space(); (s == "conf" || s == "cwd") && e.digest != p.pristine(k) {
+			lines = append(lines, fmt.Sprintf("%s %s", k, e.digest))
+		}
+	}
+	if len(lines) == 0 {
+		return state.Absent
+	}
+	slices.Sort(lines)
+	return state.DigestOf([]byte(strings.Join(lines, "\n")))
+}
+
+// behind reports whether what the kernel has of a key is what p has, or what a node before p left: then running again
+// what came after leads to p.
+func (w *walk) behind(p *position, at int, k depgraph.Key, have state.Digest) bool {
+	if have == p.get(k).digest || have == state.Absent {
+		return true
+	}
+	if p.get(k).digest == state.Absent {
+		return false
+	}
+	return slices.ContainsFunc(w.outcomes[:at], func(out NodeOutcome) bool {
+		return out.t != nil && slices.Contains(out.t.Writes, state.Access{Key: k, Digest: have})
+	})
+}
+
+// unloadModules takes from the kernel the workspace modules that are not, or not so, loaded at p.
+func (w *walk) unloadModules(ctx context.Context, p *position, at int) error {
+	m := &w.e.mirror
+	var names []string
+	for k, have := range m.held {
+		if !w.behind(p, at, k, have) {
+			names = append(names, k.Name())
+		}
+	}
+	for name, q := range m.quiet {
+		by, known := w.first(q.code)
+		known = known && by < at
+		if known && w.contexts[by] != q.context || !known && (p.context != q.context || strings.Contains(name, ".")) { // a submodule is an attribute of its package
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	var reply unloadReply
+	_, err := w.e.kernel.request(ctx, map[string]any{"op": "unload", "modules": names}, nil, &reply, nil)
+	m.unload(reply)
+	return err
+}
+
+// first returns the index of the first node of a code.
+func (w *walk) first(code state.Digest) (int, bool) {
+	if w.firsts == nil {
+		w.firsts = map[state.Digest]int{}
+		for i, n := range w.nodes {
+			if _, twice := w.firsts[n.code]; !twice {
+				w.firsts[n.code] = i
+			}
+		}
+	}
+	i, ok := w.firsts[code]
+	return i, ok
+}
+
+// heldReads notes the modules that the node can have come to.
+func (x *execution) heldReads(found map[depgraph.Key]state.Digest) {
+	for _, name := range x.reply.Imports.Held {
+		found[heldKey(name)] = x.pos.get(heldKey(name)).digest
+	}
+}
+
+// heldWrites returns the modules that the node changed, or loaded otherwise than quietly. A module whose file the program
+// writes is another one at another place.
+func (x *execution) heldWrites() []state.Access {
+	var writes []state.Access
+	for name, q := range x.reply.Quiet {
+		if _, ours := x.walk.e.cfg.Files[x.walk.e.world.short(q[0])]; ours {
+			x.reply.Held[name] = state.Digest(q[1])
+			delete(x.reply.Quiet, name)
+		}
+	}
+	for name, d := range x.reply.Held {
+		writes = append(writes, state.Access{Key: heldKey(name), Digest: d})
+	}
+	return writes
+}
+
+// followModules moves the mirror past a node that wrote t.
+func (x *execution) followModules(t *state.Trace) {
+	m := &x.walk.e.mirror
+	for _, a := range t.Writes {
+		if a.Key.Space() == "held" {
+			m.held[a.Key] = a.Digest
+			delete(m.quiet, a.Key.Name())
+		}
+	}
+	for name := range x.reply.Quiet {
+		m.quiet[name] = quietLoad{x.node.code, x.pos.context}
+	}
+}
+
+// unload notes that modules were unloaded, and with them names that rest on them.
+func (m *mirror) unload(r unloadReply) {
+	if len(r.Unloaded) > 0 {
+		debugf("kernel", "unload %v, drop %v", r.Unloaded, r.Dropped)
+	}
+	for _, name := range r.Unloaded {
+		delete(m.held, heldKey(name))
+		delete(m.quiet, name)
+	}
+	for _, name := range r.Dropped {
+		m.unbind(name)
+	}
+	for _, d := range r.Classes {
+		delete(m.classes, d)
+	}
+	if len(r.Unloaded) > 0 {
+		m.parked = map[joint]parked{}
+	}
+}
+
+// heldBesides returns the names of which a workspace module holds a part, if n can come to one through a module: what it
+// makes may share with them.
+func (w *walk) heldBesides(p *position, n *node, names []string) []string {
+	var held []string
+	for k := range p.held {
+		if k.Space() == "var" {
+			held = append(held, k.Name())
+		}
+	}
+	slices.Sort(held)
+	if len(held) == 0 || len(n.facts.Imports) > 0 {
+		return held
+	}
+	rests := func(name string) bool {
+		info := p.keys[depgraph.Var(name)].info
+		return info != nil && info.Rests
+	}
+	if !slices.ContainsFunc(w.closure(p, names), rests) {
+		return nil
+	}
+	return held
+}
+
+// nextState returns the first of the nodes to run again for modules to be as p has them, or -1. Values that were made
+// before it and can only be made again go first: they are made from modules as they were then.
+func (w *walk) nextState(p *position, wanted []string) int {
+	m := &w.e.mirror
+	first := -1
+	consider := func(i int) {
+		if i >= 0 && (first < 0 || i < first) {
+			first = i
+		}
+	}
+	if e := p.get(modulesKey); e.digest != m.modules {
+		consider(e.writer)
+	}
+	for k := range p.held {
+		if e := p.keys[k]; k.Space() == "held" && e.digest != m.held[k] {
+			consider(e.writer)
+		}
+	}
+	if first < 0 {
+		return -1
+	}
+	for _, name := range w.closure(p, wanted) {
+		writer := p.keys[depgraph.Var(name)].writer
+		if _, live := m.bound[name]; live || writer >= first || w.definition(p, name) != nil {
+			continue
+		}
+		j, names := p.joint(name)
+		if parked, ok := m.parked[j]; ok && slices.Equal(parked.names, names) {
+			continue
+		}
+		if v, ok, err := w.e.cfg.Store.Value(state.Digest(j)); err != nil || !ok || v.Blob == "" {
+			consider(writer)
+		}
+	}
+	return first
+}
