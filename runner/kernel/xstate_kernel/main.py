@@ -55,7 +55,7 @@ class Kernel:
             builtins.display = self.display
         sys.argv = [options.get("file") or ""]  # before hidden state is first looked at
         sys.path.insert(0, options["folder"])
-        sys.pycache_prefix = os.path.join(options["store"], "pycache")  # a listing must not tell what was imported before
+        origin.keep_bytecode(os.path.join(options["store"], "pycache"))
         os.chdir(options["folder"])
         signal.signal(signal.SIGINT, self.interrupted)
         self.workspace = origin.Workspace()

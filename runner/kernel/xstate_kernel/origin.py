@@ -3,6 +3,7 @@ from . import original as __builtins__
 import ast
 import dis
 import hashlib
+import importlib._bootstrap_external as external
 import importlib.machinery
 import os
 import sys
@@ -28,6 +29,21 @@ def is_library_path(path):
     if real.startswith(_KERNEL) or any(p in real for p in _SITE_PARTS):
         return True
     return real.startswith(_STDLIB) or real.startswith(os.path.realpath(sys.base_prefix) + os.sep + "lib")
+
+
+def keep_bytecode(folder):
+    """Has the bytecode of modules that are no library's kept in folder: a listing of the workspace must not tell what was
+    imported before."""
+    place = external.cache_from_source
+
+    def cache_from_source(path, *args, **named):
+        found = place(path, *args, **named)
+        path = os.path.abspath(path)
+        if is_library_path(path):
+            return found
+        return os.path.join(folder, os.path.dirname(path).lstrip(os.sep), os.path.basename(found))
+
+    external.cache_from_source = cache_from_source
 
 
 def module_class(module):
