@@ -7,3 +7,23 @@ whose object graphs overlap (a co-variable, after Kishu); *hidden* state is what
 import builtins
 
 original = dict(vars(builtins))  # each file of the kernel takes these for its builtins: the program may replace some
+
+
+def _keep_bytecode():
+    """Writes the kernel's own bytecode, in its own folder, where the user wants none written elsewhere: compiling takes
+    longer than all the rest of the start."""
+    import importlib._bootstrap_external as external
+    import os
+    import sys
+    folder = os.path.dirname(__file__)
+    if not sys.dont_write_bytecode or os.path.exists(external.cache_from_source(os.path.join(folder, "main.py"))):
+        return
+    sys.dont_write_bytecode = False
+    for name in os.listdir(folder):
+        stem, ending = os.path.splitext(name)
+        if ending == ".py":
+            external.SourceFileLoader("%s.%s" % (__name__, stem), os.path.join(folder, name)).get_code("%s.%s" % (__name__, stem))
+    sys.dont_write_bytecode = True
+
+
+_keep_bytecode()
