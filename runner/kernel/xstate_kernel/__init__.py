@@ -6,7 +6,13 @@ whose object graphs overlap (a co-variable, after Kishu); *hidden* state is what
 """
 import builtins
 
+try:
+    from _blake2 import blake2b  # hashlib loads OpenSSL: four megabytes
+except ImportError:
+    from hashlib import blake2b
+
 original = dict(vars(builtins))  # each file of the kernel takes these for its builtins: the program may replace some
+original["id"] = object.__hash__  # tells objects apart as well, and raises no audit event, which costs ten times as much
 
 
 def _keep_bytecode():

@@ -18,7 +18,6 @@ import dis
 import enum
 import functools
 import gc
-import hashlib
 import marshal
 import re
 import sys
@@ -27,8 +26,9 @@ import warnings
 import weakref
 from _abc import _get_dump as _abc_dump
 from itertools import chain, count
+from operator import is_
 
-from . import instances, memory, origin
+from . import blake2b, instances, memory, origin
 
 ATOMS = frozenset((int, str, float, bool, type(None), bytes, complex))
 SKIP_MEMBERS = frozenset((
@@ -60,7 +60,7 @@ class Opaque(Exception):
 class Fingerprint:
     """What is known of a value: see the module's docstring."""
 
-    __slots__ = ("digest", "opaque", "ids", "copied", "soft", "deps", "imports", "size", "files", "partial", "weak", "fragile", "cites", "held")
+    __slots__ = ("digest", "opaque", "ids", "copied", "soft", "deps", "imports", "size", "files", "partial", "weak", "fragile", "cites", "held", "levels")
 
     def __init__(self):
         self.digest = None
@@ -77,6 +77,7 @@ class Fingerprint:
         self.partial = False  # more can be reached than ids tell
         self.weak = False    # it holds weak references: it changes when a target goes
         self.fragile = False  # it may notice that an object goes
+        self.levels = None   # of a large container of containers and immutable values: what they hold, see graph
 
     def reached(self):
         return self.ids.keys() | self.copied.keys()
@@ -99,6 +100,7 @@ class Fingerprinter:
         """Fingerprints a value. Never raises: what cannot be named is marked opaque."""
         walk = _Walk(self)
         fp = walk.fp
+        walk.levels = [] if type(value) in (list, dict) else None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -117,7 +119,23 @@ class Fingerprinter:
             _Reach(self, fp).run(value)
         elif origin.is_a(value, type) and origin.kind_of(value.__module__) == origin.PROGRAM:
             self.classes[fp.digest] = value
+        elif walk.levels and not fp.soft:
+            fp.levels = walk.levels
         return fp
+
+    def unchanged(self, value, fp):
+        """Reports that a value still is what fp says, where that can be told from its containers holding the same objects.
+        That takes a small part of the time. False: it may be, or not."""
+        if fp.levels is None or self.shared:  # of those who share a module's data more is told, see _Walk.held
+            return False
+        level = [value]
+        for lengths, inner in fp.levels:
+            now = _members(level)
+            if now[0] != lengths or not all(map(is_, now[1], inner)):
+                return False
+            if inner is not fp.levels[-1][1]:
+                level = [o for o in inner if type(o) in _CODES]
+        return True
 
 
 class _Walk:
@@ -126,13 +144,14 @@ class _Walk:
     def __init__(self, owner):
         self.owner = owner
         self.fp = Fingerprint()
-        self.h = hashlib.blake2b(digest_size=20)
+        self.h = blake2b(digest_size=20)
         self.keep = []   # temporaries, kept alive so that their ids stay theirs
         self.temps = set()  # ids of containers made by a reduction: no part of the value's identity
         self.seen = {}   # id → ordinal
         self.memory = {}  # id of an array that owns memory → ordinal, address first met
         self.stack = []
         self.codes = {}  # class → its code, see graph
+        self.levels = None  # to be noted for unchanged; None: not, or no longer
         self.tuples = {}  # id → digest, see immutable
 
     def put(self, data):
@@ -150,6 +169,8 @@ class _Walk:
         return False
 
     def own(self, o):
+        if self.levels:
+            self.levels = None  # what changes, and is no container of graph
         if id(o) not in self.temps:
             self.fp.ids[id(o)] = self.seen.get(id(o), 0)
 
@@ -224,27 +245,19 @@ class _Walk:
         it at the speed of C. What it meets of other kinds is left to be written after it. Of a level are written: the
         lengths of its members, the kinds of all that they hold, the atoms among these, and which are met again."""
         others, level, depth = [], [root], 0
+        if self.levels:
+            self.levels = None  # there is more than one to follow
         while level:
             depth += 1
             if depth == _DEEP:  # a few tuples can be nested in one another in more ways than could ever be written
+                self.levels = None
                 others.extend(_Deep(o) for o in level if type(o) is tuple)
                 level = [o for o in level if type(o) is not tuple]
                 continue
-            inner, lengths = [], []
-            kinds = dict.fromkeys(map(type, level))
-            for kind in kinds:
-                group = level if len(kinds) == 1 else [o for o in level if type(o) is kind]
-                if kind is not list and kind is not tuple:
-                    if kind is not dict:
-                        if any(map(weakref.getweakrefcount, group)):
-                            for o in group:
-                                self.watched(o)
-                        group = self.fresh([o.__dict__ for o in group])
-                    inner.append(chain.from_iterable(map(dict.values, group)))
-                inner.append(chain.from_iterable(group))
-                lengths.append(list(map(len, group)))
-            inner = list(chain.from_iterable(inner))
+            lengths, inner = _members(level, self.attributes)
             self.put(b"*" + marshal.dumps(lengths, 2))
+            if self.levels is not None:
+                self.levels.append((lengths, inner))
             if ATOMS.issuperset(map(type, inner)):
                 self.put(marshal.dumps(inner, 2))
                 break
@@ -252,6 +265,8 @@ class _Walk:
             codes = {k: 0 if k in ATOMS else _CODES.get(k) or self.plain(k, others) for k in dict.fromkeys(kinds)}
             self.put(marshal.dumps(list(map(codes.__getitem__, kinds)), 2) if max(codes.values()) > 255 else bytes(map(codes.__getitem__, kinds)))
             self.put(marshal.dumps([o for o, k in zip(inner, kinds) if not codes[k]], 2))
+            if self.levels and not all(c == 0 or _OTHER < c < _FIRST or c == _OTHER and _constant(k) for k, c in codes.items()):
+                self.levels = None
             if _OTHER in codes.values():
                 others.extend(o for o, k in zip(inner, kinds) if codes[k] == _OTHER)
             level = self.fresh([o for o, k in zip(inner, kinds) if codes[k] > _OTHER])
@@ -275,7 +290,7 @@ class _Walk:
             todo.pop()
             if id(o) not in known:
                 parts = [known[id(x)] if type(x) is tuple else _dump(x) if type(x) in ATOMS else None for x in o]
-                known[id(o)] = None if None in parts else hashlib.blake2b(_dump(parts), digest_size=20).digest()
+                known[id(o)] = None if None in parts else blake2b(_dump(parts), digest_size=20).digest()
         return known[id(root)]
 
     def fresh(self, found):
@@ -294,10 +309,17 @@ class _Walk:
                     new.append(o)
                 again.append(n)
             self.put(b"@" + marshal.dumps(again, 2))
-            found = new
+            found, self.levels = new, None
         self.seen.update(places)
         self.fp.ids.update(places if self.temps.isdisjoint(places) else {i: n for i, n in places.items() if i not in self.temps})
         return found
+
+    def attributes(self, group):
+        """The dicts of plain instances."""
+        if any(map(weakref.getweakrefcount, group)):
+            for o in group:
+                self.watched(o)
+        return self.fresh([o.__dict__ for o in group])
 
     def plain(self, kind, others):
         """Returns the code of a class of the program whose instances are their attributes and no more, or _OTHER."""
@@ -761,6 +783,30 @@ class _Walk:
         self.absorb(sub.fp)
 
 
+def _members(level, attributes=None):
+    """Returns how many members the containers of a level have, and the members, kind by kind. attributes gives the dicts
+    of instances."""
+    lengths, inner = [], []
+    kinds = dict.fromkeys(map(type, level))
+    for kind in kinds:
+        group = level if len(kinds) == 1 else [o for o in level if type(o) is kind]
+        if kind is not list and kind is not tuple:
+            if kind is not dict:
+                group = attributes(group)
+            inner.append(chain.from_iterable(map(dict.values, group)))
+        inner.append(chain.from_iterable(group))
+        lengths.append(list(map(len, group)))
+    return lengths, list(chain.from_iterable(inner))
+
+
+_CONSTANTS = frozenset(("datetime.date", "datetime.datetime", "datetime.timedelta", "datetime.time", "decimal.Decimal", "fractions.Fraction"))
+
+
+def _constant(kind):
+    """Reports whether instances of a class never change, as long as they reach no others that do."""
+    return "%s.%s" % (kind.__module__, kind.__qualname__) in _CONSTANTS
+
+
 def _fresh(rv):
     """Yields the ids of containers that only the reduction rv refers to."""
     for p in rv[1:3]:
@@ -980,7 +1026,7 @@ def known_digest(code, digest=None):
 def _code_digest(c):
     d = _code_digests.get(c)
     if d is None:
-        h = hashlib.blake2b(digest_size=20)
+        h = blake2b(digest_size=20)
         for part in (c.co_name, c.co_argcount, c.co_posonlyargcount, c.co_kwonlyargcount, c.co_flags, c.co_names,
                      c.co_varnames, c.co_freevars, c.co_cellvars):
             h.update(_dump(part))
@@ -1021,7 +1067,7 @@ def _const(h, const):
     elif isinstance(const, frozenset):
         parts = []
         for x in const:
-            sub = hashlib.blake2b(digest_size=20)
+            sub = blake2b(digest_size=20)
             _const(sub, x)
             parts.append(sub.digest())
         h.update(b"f%d;" % len(parts))

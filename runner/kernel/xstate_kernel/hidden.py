@@ -5,12 +5,11 @@ Each variable has a key, a way to read it as plain data, a way to put it back, a
 for the others every node counts as a reader, which is sound and only matters when a program changes them.
 """
 from . import original as __builtins__
+import _locale
 import _socket
 import csv
 import decimal
 import gc
-import hashlib
-import locale
 import marshal
 import os
 import pickle
@@ -20,6 +19,8 @@ import sys
 import threading
 import time
 import warnings
+
+from . import blake2b
 
 
 _PLAIN = frozenset((int, str, float, bool, type(None)))
@@ -47,7 +48,7 @@ class Variable:
             data = repr(value).encode() if type(value) is not dict else marshal.dumps(
                 [(k, v if type(v) in _PLAIN else repr(v)) for k, v in value.items()], 2)
         if data != self.last[0]:
-            self.last = data, hashlib.blake2b(data, digest_size=20).hexdigest()
+            self.last = data, blake2b(data, digest_size=20).hexdigest()
         return self.last[1]
 
 
@@ -62,7 +63,7 @@ class Hidden:
             Variable("conf:numpy", _numpy_get, _numpy_put, lambda: hasattr(sys.modules.get("numpy"), "set_printoptions")),
             Variable("conf:warnings", _warnings_get, _warnings_put),
             Variable("conf:decimal", _decimal_get, _decimal_put),
-            Variable("conf:locale", lambda: locale.setlocale(locale.LC_ALL), lambda v: locale.setlocale(locale.LC_ALL, v)),
+            Variable("conf:locale", lambda: _locale.setlocale(_locale.LC_ALL), lambda v: _locale.setlocale(_locale.LC_ALL, v)),
             Variable("conf:recursion", sys.getrecursionlimit, sys.setrecursionlimit),
             Variable("conf:sys.path", lambda: list(sys.path), _set_sys_path),
             Variable("conf:argv", lambda: list(sys.argv), _set_argv),
@@ -96,7 +97,7 @@ class Hidden:
             v.touched = False
 
     def snapshot(self):
-        """Returns key → (digest, value); a pristine value has digest "". """
+        """Returns key → (digest, value, own digest); a pristine value has "" for the first."""
         found = {}
         for v in self.variables:
             if not v.loaded():
@@ -108,7 +109,7 @@ class Hidden:
                 continue
             if not v.known:
                 v.known, v.pristine = True, (digest, value)
-            found[v.key] = ("" if digest == v.pristine[0] else digest, value)
+            found[v.key] = ("" if digest == v.pristine[0] else digest, value, digest)
         return found
 
     def restore(self, key, blob):

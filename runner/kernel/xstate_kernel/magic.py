@@ -2,7 +2,6 @@
 from . import original as __builtins__
 import io
 import os
-import subprocess
 import sys
 import time
 
@@ -136,10 +135,12 @@ class Magic:
         self._run(["sh", "-c", command])
 
     def getoutput(self, command):
+        import subprocess
         done = subprocess.run(["sh", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         return done.stdout.decode("utf-8", "replace").splitlines()
 
     def _run(self, argv):
+        import subprocess
         code = subprocess.run(argv, stdin=subprocess.DEVNULL).returncode
         if code:
             sys.stderr.write("[exit status %d]\n" % code)

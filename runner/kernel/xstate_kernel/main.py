@@ -6,7 +6,6 @@ import importlib
 import io
 import linecache
 import os
-import platform
 import re
 import signal
 import sys
@@ -305,7 +304,7 @@ class Kernel:
         before, self.state = self.state or self.hidden.snapshot(), None
         for v in self.hidden.variables:
             v.touched, v.fresh, v.unseeded = False, False, False
-            v.start = v.digest(before[v.key][1]) if v.key in before else None
+            v.start = before[v.key][2] if v.key in before else None
         filters = list(warnings.filters) if request.get("library_import") else None
         environ = dict(os.environ._data)
         threads = set(sys._current_frames())
@@ -571,6 +570,8 @@ class Kernel:
         for name in names & old.keys():
             was = old[name]
             if was.ids or was.soft or was.opaque:
+                if name in self.held and self.printer.unchanged(self.held[name], was):
+                    continue
                 fp = self.printer.of(self.held[name]) if name in self.held else None
                 if fp is None or fp.opaque or fp.digest != was.digest:
                     found |= self.groups.neighbours(name, soft=True)
@@ -597,6 +598,8 @@ class Kernel:
             was = old[name]
             if not (was.ids or was.soft or was.opaque):
                 continue  # immutable through and through
+            if self.printer.unchanged(now[name], was):
+                continue
             near = self.groups.neighbours(name, soft=True)
             fp = self.printer.of(now[name])
             self.groups.put(name, fp)
@@ -653,8 +656,8 @@ class Kernel:
         after = self.state = self.hidden.snapshot()
         changed, read = {}, []
         for v in self.hidden.variables:
-            was = before.get(v.key, ("", None))[0]
-            now = after.get(v.key, ("", None))[0]
+            was = before.get(v.key, ("",))[0]
+            now = after.get(v.key, ("",))[0]
             if was != now:
                 changed[v.key] = now
             if v.key.startswith("rng:"):
@@ -802,7 +805,6 @@ def start():
     if options is None:
         return
     kernel = Kernel(channel, options, outputs)
-    channel.send({"ev": "hello", "version": platform.python_version(), "implementation": platform.python_implementation(),
-                  "executable": sys.executable, "prefix": sys.prefix, "exact": kernel.names.exact})
+    channel.send({"ev": "hello"})
     kernel.serve()
     end.run()

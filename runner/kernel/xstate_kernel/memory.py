@@ -11,14 +11,14 @@ change without a write by this one. A page that is partly another's is compared 
 """
 from . import original as __builtins__
 import ctypes
-import hashlib
 import marshal
 import os
-import platform
 import struct
 import sys
 import threading
 import weakref
+
+from . import blake2b
 
 LARGE = 1 << 20
 _CHUNK = 1 << 20
@@ -52,7 +52,7 @@ class Watch:
     def _open(self):
         import fcntl
         self._ioctl = fcntl.ioctl
-        number = _SYSCALL.get(platform.machine())
+        number = _SYSCALL.get(os.uname().machine)
         if not sys.platform.startswith("linux") or number is None or sys.maxsize < 1 << 32:
             raise OSError
         fd = ctypes.CDLL(None, use_errno=True).syscall(number, os.O_CLOEXEC | _USER_MODE_ONLY)
@@ -210,11 +210,12 @@ def _of_objects(a):
     items = a.ravel().tolist()
     if not set(map(type, items)) <= {int, str, float, bool, type(None), bytes, complex}:
         return None
-    return hashlib.sha256(marshal.dumps(items, 2)).digest()
+    return blake2b(marshal.dumps(items, 2), digest_size=20).digest()
 
 
 def _of_bytes(data, chunks):
     """Returns the digest of data by those of its chunks, and fills in the chunks that are None."""
+    from hashlib import sha256  # OpenSSL has the processor do it
     if chunks is None:
         chunks = [None] * -(-len(data) // _CHUNK)
     todo = [i for i, c in enumerate(chunks) if c is None]
@@ -222,7 +223,7 @@ def _of_bytes(data, chunks):
 
     def work(part):
         for i in part:
-            chunks[i] = hashlib.sha256(data[i * _CHUNK:(i + 1) * _CHUNK]).digest()
+            chunks[i] = sha256(data[i * _CHUNK:(i + 1) * _CHUNK]).digest()
 
     threads = [threading.Thread(target=work, args=(todo[n::workers],)) for n in range(1, workers)]
     for t in threads:
@@ -230,4 +231,4 @@ def _of_bytes(data, chunks):
     work(todo[::workers] if workers else todo)
     for t in threads:
         t.join()
-    return hashlib.sha256(b"".join(chunks)).digest()
+    return sha256(b"".join(chunks)).digest()

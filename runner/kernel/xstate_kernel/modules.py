@@ -10,7 +10,6 @@ them in a new interpreter.
 """
 from . import original as __builtins__
 import abc
-import dis
 import importlib
 import importlib.machinery
 import importlib.util
@@ -32,7 +31,7 @@ def _of_code(code):
     found = _asks.get(code)
     if found is None:
         names = set(code.co_names)
-        stores = not _SETTERS.isdisjoint(names) or any(i.opname in _STORES for i in dis.get_instructions(code))
+        stores = not _SETTERS.isdisjoint(names) or any(op in _STORES for _, op, _, _ in origin.instructions(code))
         inner = [_of_code(k) for k in code.co_consts if origin.is_a(k, types.CodeType)]
         found = _asks[code] = stores or any(i[0] for i in inner), "modules" in names or any(i[1] for i in inner)
     return found

@@ -8,10 +8,8 @@ Files and directories: audit events, and wrappers round os.stat and its kin, whi
 read too: of a file that is absent.
 """
 from . import original as __builtins__
-import dis
 import importlib.util
 import os
-import pathlib
 import random
 import stat
 import sys
@@ -102,13 +100,13 @@ class MonitoredNames:
             if id(c) in self._plans:
                 continue
             plan = {}
-            for ins in dis.get_instructions(c):
-                if ins.opname in _LOADS:
-                    plan[ins.offset] = ("load", ins.argval)
-                elif ins.opname in _STORES:
-                    plan[ins.offset] = ("store", ins.argval)
-                elif ins.opname == "IMPORT_NAME":
-                    plan[ins.offset] = ("import", ins.argval)
+            for offset, op, _, name in origin.instructions(c):
+                if op in _LOADS:
+                    plan[offset] = ("load", name)
+                elif op in _STORES:
+                    plan[offset] = ("store", name)
+                elif op == "IMPORT_NAME":
+                    plan[offset] = ("import", name)
             self._plans[id(c)] = (plan, c)
             self._mon.set_local_events(self.TOOL, c, self._mon.events.INSTRUCTION)
             todo.extend(k for k in c.co_consts if isinstance(k, types.CodeType))
@@ -222,10 +220,10 @@ class Files:
         self._wrap_lookups()
         self._wrap_listings()
         self._wrap_clocks()
-        accessor = getattr(pathlib, "_NormalAccessor", None)  # 3.10 took its own references
-        if accessor is not None:
-            for name in ("stat", "getcwd", "listdir", "scandir"):
-                setattr(accessor, name, staticmethod(getattr(os, name)))
+        if sys.version_info < (3, 11):
+            import pathlib
+            for name in ("stat", "getcwd", "listdir", "scandir"):  # it took its own references
+                setattr(pathlib._NormalAccessor, name, staticmethod(getattr(os, name)))
         sys.addaudithook(self._audit)
 
     def reset(self):
