@@ -13,16 +13,19 @@ fig, ax = plt.subplots()
 for i, row in enumerate(noise):
     ax.plot(x, np.sin(x + i) + 0.1 * row, label=f"series {i}")
 ax.legend()
-plt.show()
+plt.savefig("lines.png")
+plt.close()
 
 # %% histogram
 plt.hist(noise.ravel(), bins=60)
 plt.title("noise")
-plt.show()
+plt.savefig("histogram.png")
+plt.close()
 
 # %% grid
 fig, axes = plt.subplots(2, 3, figsize=(9, 6))
 for a, row in zip(axes.flat, noise):
     a.scatter(x[::10], row[::10], c=row[::10], s=8)
 fig.tight_layout()
-plt.show()
+plt.savefig("grid.png")
+plt.close()

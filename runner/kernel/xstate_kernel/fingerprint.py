@@ -95,6 +95,7 @@ class Fingerprinter:
         self.dotted = set()  # dotted names of modules that the program imported
         self.shared = {}   # workspace module → id of a mutable object that it holds → place, see held.py
         self.arrays = memory.Arrays()
+        self.reached = None  # while no code of the program runs: id of an opaque value → its fingerprint
 
     def of(self, value):
         """Fingerprints a value. Never raises: what cannot be named is marked opaque."""
@@ -913,7 +914,7 @@ class _Reach:
         self.owner, self.fp = owner, fp
 
     def run(self, root):
-        fp = self.fp
+        fp, known = self.fp, self.owner.reached if self.owner.reached is not None else {}
         seen, level, keep = {id(root), id(None), id(self.owner.namespace)}, [root], []
         while level and len(seen) < self.LIMIT:
             kinds = {}
@@ -960,9 +961,26 @@ class _Reach:
                         fp.weak = fp.fragile = True
                         inner += [r() for r in group]
             keep.append(inner)
-            level = [o for i, o in dict(zip(map(id, inner), inner)).items() if i not in seen]
+            found = dict(zip(map(id, inner), inner))
+            for i in known.keys() & found.keys():
+                self.absorb(known[i])
+                seen |= known[i].ids.keys()
+            level = [o for i, o in found.items() if i not in seen]
             seen.update(map(id, level))
         fp.partial = bool(level)
+        if not fp.partial and not issubclass(type(root), _NO_ALIAS):
+            known[id(root)] = fp
+
+    def absorb(self, other):
+        """Takes what was reached from an object before for what is reached through it: figures hold all of their axes, and
+        axes their figure."""
+        fp = self.fp
+        fp.ids = {**dict.fromkeys(other.ids, "x"), **fp.ids}
+        fp.soft.update(other.soft)
+        fp.deps |= other.deps
+        fp.imports |= other.imports
+        fp.weak |= other.weak
+        fp.fragile |= other.fragile
 
     def code(self, code):
         names, imports = origin.code_facts(code)

@@ -1,11 +1,10 @@
 """What the modules of the workspace hold: state of the program, like the values of its names."""
 from . import original as __builtins__
-import hashlib
 import marshal
 import sys
 import types
 
-from . import fingerprint, origin
+from . import blake2b, fingerprint, origin
 
 
 class Held:
@@ -73,7 +72,7 @@ class Held:
             places = {**found, **places}
         self._printer.shared = shared
         shared[name] = places
-        return hashlib.blake2b(marshal.dumps(lines, 2), digest_size=16).hexdigest()
+        return blake2b(marshal.dumps(lines, 2), digest_size=16).hexdigest()
 
 
 def _names(name, module):

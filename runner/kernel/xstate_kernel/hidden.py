@@ -40,6 +40,13 @@ class Variable:
         self.start = None   # digest when the node began
         self.fresh = False  # seeded by the node before it drew anything
         self.unseeded = False  # seeded by the node from the operating system
+        self.arm = lambda: None  # makes the next read be noted
+
+    def begin(self, digest):
+        """A node begins; digest is that of the value now, None where there is none."""
+        self.touched, self.fresh, self.unseeded = False, False, False
+        self.start = digest
+        self.arm()
 
     def digest(self, value):
         try:
@@ -90,11 +97,6 @@ class Hidden:
         _watch_seed(random, self.by_key["rng:random"])
         self._imports = Importing(self)
         sys.meta_path.insert(0, self._imports)
-        self.reset_reads()
-
-    def reset_reads(self):
-        for v in self.variables:
-            v.touched = False
 
     def snapshot(self):
         """Returns key → (digest, value, own digest); a pristine value has "" for the first."""
@@ -203,21 +205,25 @@ def _watch_seed(module, variable):
 
 
 def _watch_item(cls, variable):
-    get = cls.__getitem__
+    """Notes the first read of an item in a node; there are tens of thousands in a drawing."""
+    own = {name: vars(cls)[name] for name in ("__getitem__", "_get") if name in vars(cls)}
 
-    def __getitem__(self, key):
-        variable.touched = True
-        return get(self, key)
-
-    cls.__getitem__ = __getitem__
-    if hasattr(cls, "_get"):
-        raw = cls._get
-
-        def _get(self, key):
+    def noting(name):
+        def read(self, key):
             variable.touched = True
-            return raw(self, key)
+            put(own)
+            return own[name](self, key)
 
-        cls._get = _get
+        read.__name__ = name
+        return read
+
+    def put(methods):
+        for name, method in methods.items():
+            setattr(cls, name, method)
+
+    watched = {name: noting(name) for name in own}
+    variable.arm = lambda: put(watched)
+    variable.arm()
 
 
 def _watch_names(cls, names):

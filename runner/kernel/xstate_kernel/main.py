@@ -303,8 +303,7 @@ class Kernel:
         self.held = {} if self.fragile() else dict(self.ns)
         before, self.state = self.state or self.hidden.snapshot(), None
         for v in self.hidden.variables:
-            v.touched, v.fresh, v.unseeded = False, False, False
-            v.start = before[v.key][2] if v.key in before else None
+            v.begin(before[v.key][2] if v.key in before else None)
         filters = list(warnings.filters) if request.get("library_import") else None
         environ = dict(os.environ._data)
         threads = set(sys._current_frames())
@@ -363,7 +362,11 @@ class Kernel:
         changed, quiet, loud = self.modules.end(reached)
         unbound = set(request.get("unbound") or ())  # names that have a value, which the namespace was not given
         again = unbound if self.names.everything else unbound & reads
-        reply = self.settle(start, reads & start.keys(), certain, error is not None or again, changed)
+        self.printer.reached = {}
+        try:
+            reply = self.settle(start, reads & start.keys(), certain, error is not None or again, changed)
+        finally:
+            self.printer.reached = None
         self.held = {}
         reply["again"], reply["everything"] = sorted(again), self.names.everything
         reply["absent"] = sorted(n for n in reads if n not in start and n not in _SPECIAL)
