@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"os"
 	"slices"
 	"time"
 
@@ -121,21 +122,36 @@ func (e *Engine) storeGroup(ctx context.Context, j joint, names []string, second
 		debugf("kernel", "not stored: %v: %s", names, reply.Why)
 		return nil
 	}
-	var ref state.BlobRef
-	if reply.Path != "" {
-		ref, err = e.cfg.Store.PutBlobFile(reply.Path)
-	} else {
-		ref, err = e.cfg.Store.PutBlob(data)
-	}
+	refs, err := e.putParts(&reply, data)
 	if err != nil {
 		return err
 	}
-	v := state.Value{Joint: state.Digest(j), Names: names, Blob: ref.Digest, Bytes: ref.Size, Seconds: seconds}
+	v := state.Value{Joint: state.Digest(j), Names: names, Blob: refs[0].Digest, Seconds: seconds}
+	for i, ref := range refs {
+		v.Bytes += ref.Size
+		if i > 0 {
+			v.Parts = append(v.Parts, ref.Digest)
+		}
+	}
 	for _, need := range reply.Needs {
 		e.mirror.classes[state.Digest(need[1])] = true
 		v.Needs = append(v.Needs, state.Need{Key: need[0], Digest: state.Digest(need[1])})
 	}
 	return e.cfg.Store.PutValue(v)
+}
+
+// putParts keeps what the kernel made of a group.
+func (e *Engine) putParts(reply *storeReply, data []byte) ([]state.BlobRef, error) {
+	if reply.Path == "" {
+		ref, err := e.cfg.Store.PutBlob(data)
+		return []state.BlobRef{ref}, err
+	}
+	defer os.Remove(reply.Path)
+	if len(reply.Parts) == 0 {
+		ref, err := e.cfg.Store.PutBlobFile(reply.Path)
+		return []state.BlobRef{ref}, err
+	}
+	return e.cfg.Store.PutBlobParts(reply.Path, reply.Parts)
 }
 
 // settleDebts stores what is owed and still there, the most valuable first.

@@ -346,6 +346,7 @@ type (
 		Op    string   `json:"op"`
 		Names []string `json:"names"`
 		Path  string   `json:"path,omitempty"`
+		First int64    `json:"first,omitempty"` // size of the first part, when there are several
 	}
 	loadReply struct {
 		OK       bool                    `json:"ok"`
@@ -359,6 +360,7 @@ type (
 		Why    string      `json:"why"`
 		Path   string      `json:"path"`
 		Size   int64       `json:"size"`
+		Parts  []int64     `json:"parts"` // sizes of those that the file consists of; none: it is one
 		Needs  [][2]string `json:"needs"`
 	}
 )

@@ -305,8 +305,12 @@ func (w *walk) load(ctx context.Context, p *position, j joint, names []string, v
 	var body []byte
 	if v.Bytes > inlineBytes {
 		req.Path = filepath.Join(w.e.spool, "load")
-		if ok, err := w.e.cfg.Store.BlobToFile(v.Blob, req.Path); err != nil || !ok {
+		first, ok, err := w.e.cfg.Store.BlobsToFile(append([]state.Digest{v.Blob}, v.Parts...), req.Path)
+		if err != nil || !ok {
 			return writer, err
+		}
+		if len(v.Parts) > 0 {
+			req.First = first
 		}
 	} else {
 		data, ok, err := w.e.cfg.Store.Blob(v.Blob)

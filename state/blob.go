@@ -54,38 +54,58 @@ func (s *Store) PutBlob(content []byte) (BlobRef, error) {
 }
 
 // PutBlobFile keeps the content of a file of any size. The file must not change meanwhile; if it does, that is an error.
-func (s *Store) PutBlobFile(path string) (ref BlobRef, err error) {
-	if s.blobs.readOnly {
-		return ref, errReadOnly
-	}
+func (s *Store) PutBlobFile(path string) (BlobRef, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return ref, fileError("read "+path, err)
+		return BlobRef{}, fileError("read "+path, err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return ref, fileError("read "+path, err)
+		return BlobRef{}, fileError("read "+path, err)
 	}
-	if info.Size() <= 4*inlineSize {
-		content, err := io.ReadAll(f)
+	return s.putSection(f, 0, info.Size())
+}
+
+// PutBlobParts keeps the parts of a file, which have these sizes, each by itself.
+func (s *Store) PutBlobParts(path string, sizes []int64) ([]BlobRef, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fileError("read "+path, err)
+	}
+	defer f.Close()
+	refs := make([]BlobRef, len(sizes))
+	at := int64(0)
+	for i, size := range sizes {
+		if refs[i], err = s.putSection(f, at, size); err != nil {
+			return nil, err
+		}
+		at += size
+	}
+	return refs, nil
+}
+
+func (s *Store) putSection(f *os.File, at, size int64) (ref BlobRef, err error) {
+	if s.blobs.readOnly {
+		return ref, errReadOnly
+	}
+	section := io.NewSectionReader(f, at, size)
+	if size <= 4*inlineSize {
+		content, err := io.ReadAll(section)
 		if err != nil {
-			return ref, fileError("read "+path, err)
+			return ref, fileError("read "+f.Name(), err)
 		}
 		return s.PutBlob(content)
 	}
 	h := sha256.New()
-	if ref.Size, err = io.Copy(h, f); err != nil {
-		return ref, fileError("read "+path, err)
+	if ref.Size, err = io.Copy(h, section); err != nil {
+		return ref, fileError("read "+f.Name(), err)
 	}
 	ref.Digest = sumOf(h)
 	if s.blobs.has(ref.Digest) {
 		return ref, nil
 	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return ref, fileError("read "+path, err)
-	}
-	return ref, s.blobs.write(ref, f)
+	return ref, s.blobs.write(ref, io.NewSectionReader(f, at, size))
 }
 
 // Blob returns the content of a blob, if it is still there. A damaged one is removed, so that it can be kept anew.
@@ -135,29 +155,48 @@ func (s *Store) OpenBlob(d Digest) (io.ReadCloser, bool, error) {
 
 // BlobToFile writes the content of a blob to path, replacing what is there, and reports whether the blob was there.
 func (s *Store) BlobToFile(d Digest, path string) (bool, error) {
-	r, ok, err := s.OpenBlob(d)
-	if !ok {
-		return false, err
-	}
-	defer r.Close()
+	_, ok, err := s.BlobsToFile([]Digest{d}, path)
+	return ok, err
+}
+
+// BlobsToFile writes the contents of blobs to path, one behind the other, replacing what is there. It reports the size
+// of the first, and whether all were there.
+func (s *Store) BlobsToFile(blobs []Digest, path string) (first int64, ok bool, err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".xstate-*")
 	if err != nil {
-		return false, fileError("write "+path, err)
+		return 0, false, fileError("write "+path, err)
 	}
 	defer os.Remove(f.Name())
-	source := &faultReader{r: r}
-	_, err = io.Copy(f, source)
-	err = errors.Join(err, f.Close())
-	if source.err != nil {
-		return false, nil // noted by the reader
+	for i, d := range blobs {
+		var n int64
+		if n, ok, err = s.appendBlob(f, d); err != nil || !ok {
+			return 0, false, errors.Join(fileError("write "+path, err), f.Close())
+		}
+		if i == 0 {
+			first = n
+		}
 	}
-	if err == nil {
+	if err = f.Close(); err == nil {
 		err = os.Chmod(f.Name(), 0o644)
 	}
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
-	return err == nil, fileError("write "+path, err)
+	return first, err == nil, fileError("write "+path, err)
+}
+
+func (s *Store) appendBlob(f *os.File, d Digest) (int64, bool, error) {
+	r, ok, err := s.OpenBlob(d)
+	if !ok {
+		return 0, false, err
+	}
+	defer r.Close()
+	source := &faultReader{r: r}
+	n, err := io.Copy(f, source)
+	if source.err != nil {
+		return 0, false, nil // noted by the reader
+	}
+	return n, true, err
 }
 
 // faultReader tells an error in reading from one in writing.

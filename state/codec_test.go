@@ -72,7 +72,7 @@ func fullTrace() Trace {
 }
 
 func TestRecordsKeepEveryField(t *testing.T) {
-	for _, v := range []any{fullBlock(), fullTrace(), Value{"j", []string{"a"}, "b", 3, []Need{{"k", "d"}}, 2}} {
+	for _, v := range []any{fullBlock(), fullTrace(), Value{"j", []string{"a"}, "b", []Digest{"p"}, 3, []Need{{"k", "d"}}, 2}} {
 		for i := range reflect.ValueOf(v).NumField() {
 			if reflect.ValueOf(v).Field(i).IsZero() {
 				t.Errorf("%T.%s is not set: set it in this test", v, reflect.TypeOf(v).Field(i).Name)

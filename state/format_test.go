@@ -158,7 +158,7 @@ func dumpResults(t *testing.T, w io.Writer, s *Store) {
 	}
 	for _, content := range [][]byte{[]byte("small"), noise(1, 5000)} {
 		v, ok, err := s.Value(DigestOf(content[:5]))
-		fmt.Fprintf(w, "value %+v %v %v\n", v, ok, err)
+		fmt.Fprintf(w, "value {Joint:%s Names:%v Blob:%s Bytes:%d Needs:%v Seconds:%v} %v %v\n", v.Joint, v.Names, v.Blob, v.Bytes, v.Needs, v.Seconds, ok, err)
 		got, ok, err := s.Blob(v.Blob)
 		fmt.Fprintf(w, "blob of %d bytes, %v %v\n", len(got), ok, err)
 	}

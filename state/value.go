@@ -13,7 +13,8 @@ type Value struct {
 	Joint   Digest   `cbor:"joint"` // names the group by content; see runner
 	Names   []string `cbor:"names"`
 	Blob    Digest   `cbor:"blob"`
-	Bytes   int64    `cbor:"bytes"` // size of the blob
+	Parts   []Digest `cbor:"parts,omitempty"` // blobs that follow Blob: the memory of large arrays, which other values may have as well
+	Bytes   int64    `cbor:"bytes"`           // size of them all
 	Needs   []Need   `cbor:"needs,omitempty"`
 	Seconds float64  `cbor:"seconds"` // to compute it again
 }

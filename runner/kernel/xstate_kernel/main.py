@@ -198,9 +198,9 @@ class Kernel:
         """Binds a stored group."""
         if request.get("path"):
             with open(request["path"], "rb") as f:
-                found, classes = values.load(f, self.printer, self.loaded_code)
+                found, classes = values.load(f, request.get("first"), self.printer, self.loaded_code)
         else:
-            found, classes = values.load(body, self.printer, self.loaded_code)
+            found, classes = values.load(body, None, self.printer, self.loaded_code)
         for name, value in zip(request["names"], found):
             self.bind(name, value)
         prints = {n: self.groups.prints[n] for n in request["names"]}
@@ -224,12 +224,12 @@ class Kernel:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                needs = values.dump([self.ns[n] for n in request["names"]], self.printer, out)
+                needs, parts = values.dump([self.ns[n] for n in request["names"]], self.printer, out)
         except values.Unstorable as e:
             out.discard()
             return {"stored": False, "why": str(e)}, b""
         path, data, size = out.finish()
-        return {"stored": True, "path": path, "size": size, "needs": sorted(needs.items())}, data
+        return {"stored": True, "path": path, "size": size, "parts": parts, "needs": sorted(needs.items())}, data
 
     def do_hidden_get(self, request, _):
         import pickle
@@ -745,6 +745,9 @@ class _Spill(io.RawIOBase):
 
     def writable(self):
         return True
+
+    def tell(self):
+        return self._size
 
     def write(self, data):
         view = memoryview(data).cast("B") if not isinstance(data, (bytes, bytearray)) else data

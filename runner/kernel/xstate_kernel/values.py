@@ -3,6 +3,9 @@
 A group is pickled in one go, so that what its names share stays shared. Functions of the program go by value (their
 code object: the interpreter is part of every key); classes of the program go by digest and must be there when the
 group is loaded (the engine re-runs their definition); arrays that view the same memory go as views of one array.
+
+The memory of large arrays goes behind the pickle, cut into parts at its rows, which are the columns of a frame: parts
+are stored by content, so that a frame that gains a column adds little more than that to the store.
 """
 from . import original as __builtins__
 import importlib
@@ -28,9 +31,13 @@ class Unstorable(Exception):
     """The group cannot be stored; it is rebuilt by running what made it."""
 
 
+_PART = 256 << 10  # bytes of a buffer that make it, or some of its rows, a part; about
+
+
 class _Pickler(pickle.Pickler):
     def __init__(self, out, fingerprinter):
-        super().__init__(out, protocol=5)
+        super().__init__(out, protocol=5, buffer_callback=self._buffer)
+        self.buffers = []
         self._fingerprinter = fingerprinter
         self.needs = {}
         self._bases = {}
@@ -67,6 +74,13 @@ class _Pickler(pickle.Pickler):
         if origin.kind_of(module.__name__) == origin.LIBRARY:
             return sorted(n for n in self._fingerprinter.dotted if n.startswith(start) and n in sys.modules)
         return sorted(start + k for k, v in vars(module).items() if sys.modules.get(start + k, self) is v)
+
+    def _buffer(self, b):
+        """Whether a buffer is to be pickled with the rest."""
+        if b.raw().nbytes < _PART:
+            return True
+        self.buffers.append(b)
+        return False
 
     def _function(self, f):
         mine = f.__globals__ is self._fingerprinter.namespace
@@ -244,25 +258,64 @@ class _Loading:
 
 
 def dump(values, fingerprinter, out):
-    """Pickles a list of values into the file out; returns the classes needed, name → digest. Raises Unstorable."""
+    """Pickles a list of values into the file out. Returns the classes needed, name → digest, and the sizes of the parts
+    that the file consists of; no sizes: it is one. Raises Unstorable."""
     p = _Pickler(out, fingerprinter)
     try:
         p.dump(values)
+        if not p.buffers:
+            return p.needs, []
+        table = pickle.dumps([(b.raw().nbytes, b.raw().readonly) for b in p.buffers])
+        out.write(table + len(table).to_bytes(8, "little"))
+        sizes = [out.tell()]
+        for b in p.buffers:
+            for part in _parts(b):
+                out.write(part)
+                sizes.append(part.nbytes)
     except Unstorable:
         raise
     except RecursionError:
         raise Unstorable("too deep") from None
     except Exception as e:
         raise Unstorable("%s: %s" % (type(e).__name__, e)) from None
-    return p.needs
+    return p.needs, sizes
 
 
-def load(data, printer, code):
-    """Returns the list of values, and the classes of the program that they refer to. data: bytes or a binary file. code:
-    called with each code object made; it returns the one to use."""
+def _parts(b):
+    """The memory of a buffer, cut at rows."""
+    raw, shaped = b.raw(), memoryview(b)
+    size = raw.nbytes
+    if shaped.ndim > 1 and shaped.c_contiguous:
+        row = size // shaped.shape[0]
+        size = row * max(1, -(-_PART // row))
+    return [raw[i:i + size] for i in range(0, raw.nbytes, size)]
+
+
+def load(data, first, printer, code):
+    """Returns the list of values, and the classes of the program that they refer to. data: bytes or a binary file; first:
+    the size of its first part, when it has several. code: called with each code object made; it returns the one to use."""
     global _loading
     _loading = _Loading(printer, code)
     try:
-        return pickle.load(io.BytesIO(data) if isinstance(data, (bytes, bytearray)) else data), _loading.classes
+        f = io.BytesIO(data) if isinstance(data, (bytes, bytearray)) else data
+        return pickle.load(f, buffers=_buffers(f, first) if first else None), _loading.classes
     finally:
         _loading = None
+
+
+def _buffers(f, first):
+    """The buffers of a stored group, as memory of their own."""
+    f.seek(first - 8)
+    size = int.from_bytes(f.read(8), "little")
+    f.seek(first - 8 - size)
+    table = pickle.loads(f.read(size))
+    f.seek(first)
+    found = []
+    for size, readonly in table:
+        if readonly:
+            found.append(f.read(size))
+        else:
+            found.append(bytearray(size))
+            f.readinto(found[-1])
+    f.seek(0)
+    return found
