@@ -16,6 +16,7 @@ import (
 
 // asked is a session to ask questions of: two versions of a program, each run.
 type asked struct {
+	dir     string
 	session *xstate.Session
 	runs    []xstate.StepNumber
 }
@@ -24,7 +25,7 @@ func newAsked(t *testing.T, versions ...string) *asked {
 	t.Helper()
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string][]byte{"data.csv": []byte("1\n2\n")})
-	a := &asked{session: openSession(t, openStore(t, filepath.Join(dir, xstate.StoreName)), xstate.SessionOptions{Workspace: dir, Seed: 7})}
+	a := &asked{dir: dir, session: openSession(t, openStore(t, filepath.Join(dir, xstate.StoreName)), xstate.SessionOptions{Workspace: dir, Seed: 7})}
 	for _, v := range versions {
 		a.run(t, v)
 	}

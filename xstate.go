@@ -161,27 +161,33 @@ func (s *Session) start(ctx context.Context) error {
 	if s.engine != nil {
 		return nil
 	}
+	cfg, err := s.config(ctx)
+	if err != nil {
+		return err
+	}
+	if cfg.Files, err = s.files(ctx); err != nil {
+		return err
+	}
+	cfg.OnFiles = func(files map[string]runner.FileRecord) error {
+		return s.store.state.PutSessionRecord(context.WithoutCancel(ctx), s.name, recordFiles, files)
+	}
+	cfg.Relatives = func() ([]map[string]runner.FileRecord, error) { return s.relatives(context.WithoutCancel(ctx)) }
+	s.engine, err = runner.New(cfg)
+	return err
+}
+
+// config is what an engine of this session works with, whatever files the program writes.
+func (s *Session) config(ctx context.Context) (runner.Config, error) {
 	environ := func(name string) string { return lookup(s.options.Environ, name) }
 	path, err := s.store.FindPython(ctx, s.name, s.options.Python, s.options.Workspace, environ)
 	if err != nil {
-		return err
+		return runner.Config{}, err
 	}
 	if s.python, err = runner.Identify(ctx, s.store.state, path, environ); err != nil {
-		return err
+		return runner.Config{}, err
 	}
-	files, err := s.files(ctx)
-	if err != nil {
-		return err
-	}
-	s.engine, err = runner.New(runner.Config{
-		Store: s.store.state, Session: s.name, Workspace: s.options.Workspace, File: s.options.File, Python: s.python, Seed: s.meta.Seed,
-		Observe: s.options.Observe, Environ: s.options.Environ, Files: files,
-		OnFiles: func(files map[string]runner.FileRecord) error {
-			return s.store.state.PutSessionRecord(context.WithoutCancel(ctx), s.name, recordFiles, files)
-		},
-		Relatives: func() ([]map[string]runner.FileRecord, error) { return s.relatives(context.WithoutCancel(ctx)) },
-	})
-	return err
+	return runner.Config{Store: s.store.state, Session: s.name, Workspace: s.options.Workspace, File: s.options.File, Python: s.python,
+		Seed: s.meta.Seed, Observe: s.options.Observe, Environ: s.options.Environ}, nil
 }
 
 // recordPython is the session record that holds the path of the interpreter that a run was asked to use; "" after one

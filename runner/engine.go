@@ -25,6 +25,7 @@ type Config struct {
 	Environ   []string    // of the program, NAME=value
 	Files     map[string]FileRecord
 	OnFiles   func(map[string]FileRecord) error       // keeps Files, whenever a node wrote one; may be nil
+	Scratch   string                                  // a folder for values in transit; the store when empty
 	Relatives func() ([]map[string]FileRecord, error) // Files of the sessions in this workspace that are versions of the same program; may be nil
 }
 

@@ -26,7 +26,7 @@ func (e *Engine) spoolPrefix() string {
 }
 
 func (e *Engine) makeSpool() error {
-	dir, err := filepath.Abs(e.cfg.Store.Dir())
+	dir, err := filepath.Abs(e.scratchDir())
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (e *Engine) clearJournal() error {
 
 // recoverFiles takes over what kernels of this session that were killed had begun to write.
 func (e *Engine) recoverFiles() error {
-	dir, err := filepath.Abs(e.cfg.Store.Dir())
+	dir, err := filepath.Abs(e.scratchDir())
 	if err != nil {
 		return err
 	}

@@ -355,6 +355,9 @@ func (w *walk) load(ctx context.Context, p *position, j joint, names []string, v
 
 // unload forgets a stored value that did not come back as it was.
 func (w *walk) unload(ctx context.Context, j joint, names []string, v state.Value) error {
+	if w.looks {
+		return errNotKept
+	}
 	v.Blob = ""
 	if err := w.e.cfg.Store.PutValue(v); err != nil {
 		return err
@@ -367,8 +370,14 @@ func (w *walk) unload(ctx context.Context, j joint, names []string, v state.Valu
 // trace did not hold (the node is not reproducible): the new one takes its place and the walk begins again.
 func (w *walk) rebuild(ctx context.Context, i int) error {
 	recorded := w.outcomes[i].t
+	if recorded == nil && w.looks {
+		return errNotKept
+	}
 	if recorded == nil || recorded.Err != nil {
 		return fmt.Errorf("runner: internal error: node %d is to be rebuilt but has no result", i)
+	}
+	if w.looks && w.nodes[i].facts.Kind == depgraph.KindStatement {
+		return errNotKept
 	}
 	debugf("kernel", "rebuild %s", w.nodes[i].id())
 	if w.nodes[i].facts.Kind == depgraph.KindStatement {
@@ -450,6 +459,9 @@ func (w *walk) hidden(ctx context.Context, p *position) error {
 
 // lost forgets that node i has a result, because a part of it is gone.
 func (w *walk) lost(i int) error {
+	if w.looks {
+		return errNotKept
+	}
 	if i < 0 {
 		return fmt.Errorf("runner: internal error: hidden state of no node is lost")
 	}

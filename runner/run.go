@@ -92,6 +92,7 @@ type walk struct {
 	cited    bool // the kernel has the sources
 	renewed  bool // a new interpreter was tried, when a state could not be restored
 	spawns   bool // the program starts child processes
+	looks    bool // nothing but imports and definitions may run, and nothing be written: see Value
 
 	hasDynamic bool // some node of the program may read names unobserved
 }

@@ -231,6 +231,10 @@ class Kernel:
         path, data, size = out.finish()
         return {"stored": True, "path": path, "size": size, "parts": parts, "needs": sorted(needs.items())}, data
 
+    def do_show(self, request, _):
+        """Returns how a value presents itself."""
+        return {"repr": repr(self.ns[request["name"]])}, b""
+
     def do_hidden_get(self, request, _):
         import pickle
         return {}, pickle.dumps(self.hidden.by_key[request["key"]].get(), 4)

@@ -1,0 +1,125 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// CodeNotKept is the code of errors about a value that would have to be computed to be seen.
+const CodeNotKept state.Code = "value-not-kept"
+
+// errNotKept says that a statement of the program would have to run.
+var errNotKept = errors.New("a statement would have to run")
+
+// Value returns what repr tells of the variable name after the last of blocks, as their recorded outcomes have it. The value is
+// loaded by an interpreter of its own; what it needs of the program's imports, functions and classes is run again for it,
+// and nothing else. Neither the store nor a file is written.
+func (e *Engine) Value(ctx context.Context, blocks []Block, name string) (string, error) {
+	w := &walk{e: e, o: RunOptions{Discard: true}, looks: true, spent: map[int]float64{}}
+	for _, b := range blocks {
+		w.ipython = w.ipython || b.Dialect == depgraph.IPython
+	}
+	e.world.begin()
+	w.units, w.nodes = e.analyse(blocks)
+	w.outcomes = make([]NodeOutcome, len(w.nodes))
+	if err := w.recall(); err != nil {
+		return "", err
+	}
+	w.pos = w.positionAt(len(w.nodes))
+	for range 2*len(w.nodes) + 8 {
+		if err := e.need(ctx, w); err != nil {
+			return "", err
+		}
+		missing, err := w.bindAll(ctx, w.pos, len(w.nodes), []string{name})
+		if err == nil && missing >= 0 {
+			err = w.rebuild(ctx, missing)
+		}
+		switch {
+		case errors.Is(err, errNotKept):
+			return "", notKept(name, "it, or what it is made of, was not stored")
+		case err != nil:
+			return "", err
+		case missing < 0:
+			var reply struct{ Repr string }
+			_, err := e.kernel.request(ctx, map[string]string{"op": "show", "name": name}, nil, &reply, nil)
+			return reply.Repr, err
+		}
+	}
+	return "", notKept(name, "what was stored does not come back as it was")
+}
+
+func notKept(name, why string) error {
+	return &state.Error{Code: CodeNotKept, Message: fmt.Sprintf("the value of %s is not kept: %s", name, why),
+		Hint: "xstate fork NEW.py --at-step N makes a program that prints it when it is run"}
+}
+
+// recall takes the recorded traces of the blocks for their outcomes.
+func (w *walk) recall() error {
+	for i, n := range w.nodes {
+		b := n.unit.Before
+		if b == nil || b.RanAt < b.Edited || n.at >= len(b.Nodes) || b.Nodes[n.at].Trace == "" {
+			continue
+		}
+		t, ok, err := w.e.cfg.Store.Trace(b.Nodes[n.at].Trace)
+		if err != nil {
+			return err
+		}
+		if ok {
+			w.outcomes[i].NodeResult, w.outcomes[i].t = b.Nodes[n.at], &t
+		}
+	}
+	return nil
+}
+
+// Recorded calls yield with the name of every value that was stored of the variables of blocks, as they are after the last
+// of them by their recorded outcomes, and of hidden state.
+func Recorded(store *state.Store, blocks []Block, yield func(state.Value) error) error {
+	p := newPosition(func(depgraph.Key) state.Digest { return state.Absent })
+	seen := map[state.Digest]bool{}
+	each := func(d state.Digest) error {
+		if seen[d] || d == state.Absent {
+			return nil
+		}
+		seen[d] = true
+		v, ok, err := store.Value(d)
+		if err != nil || !ok || v.Blob == "" {
+			return err
+		}
+		return yield(v)
+	}
+	n := 0
+	for _, b := range blocks {
+		if b.Before == nil || b.Before.RanAt < b.Before.Edited {
+			continue
+		}
+		for _, r := range b.Before.Nodes {
+			t, ok, err := store.Trace(r.Trace)
+			if err != nil {
+				return err
+			}
+			if n++; !ok || t.Err != nil {
+				continue
+			}
+			p.apply(n, &t)
+			for _, a := range t.Writes { // values in between are what a block edited later starts from
+				d := a.Digest
+				if a.Key.Space() == "var" && d != state.Absent {
+					j, _ := p.joint(a.Key.Name())
+					d = state.Digest(j)
+				}
+				if err := each(d); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// scratchDir is where the engine keeps what passes between it and the kernel.
+func (e *Engine) scratchDir() string { return cmp.Or(e.cfg.Scratch, e.cfg.Store.Dir()) }

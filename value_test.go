@@ -1,0 +1,83 @@
+package xstate_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+
+	"github.com/xstate-engine/xstate"
+)
+
+const valuesProgram = `# %% setup
+import collections
+count = open("ran", "a").write("x")
+# %% point
+class Point:
+    def __init__(self, x):
+        self.x = x
+    def __repr__(self):
+        return "Point(%d)" % self.x
+# %% values
+nothing, number, text, few = None, 7, "a\nb", {"a": [1, 2], "b": (3.5,)}
+word = "what..."
+many = list(range(100))
+shared = [many, 1]
+point = Point(3)
+queue = collections.deque([1, 2])
+def double(x):
+    return 2 * x
+stream = (x for x in range(3))
+# %% gone
+text2 = text
+del text2
+`
+
+// TestValue: what is told of a value is its repr, from the record where that is all of it, else from its blob; the program's
+// statements are not executed for it.
+func TestValue(t *testing.T) {
+	a := newAsked(t, valuesProgram, strings.Replace(valuesProgram, "number, text, few = None, 7", "number, text, few = None, 8", 1))
+	for _, c := range []struct {
+		name, want string
+		loaded     bool
+	}{
+		{"nothing", "None", false},
+		{"number", "7", false},
+		{"text", `'a\nb'`, false},
+		{"few", `{'a': [1, 2], 'b': (3.5,)}`, true},
+		{"word", `'what...'`, true},
+		{"many", "[0, 1, 2, 3, 4, 5", true},
+		{"shared", "[[0, 1, 2, 3, 4, 5", true},
+		{"point", "Point(3)", true},
+		{"queue", "deque([1, 2])", true},
+		{"double", "<function double at", true},
+	} {
+		v, err := a.session.Value(t.Context(), a.runs[0], c.name)
+		if err != nil {
+			t.Errorf("Value(%s): %v", c.name, err)
+			continue
+		}
+		if !strings.HasPrefix(v.Text, c.want) || v.Loaded != c.loaded {
+			t.Errorf("Value(%s) = %q, loaded %v; want %q, loaded %v", c.name, v.Text, v.Loaded, c.want, c.loaded)
+		}
+		if strings.Contains(v.Text, "...") && c.name != "word" {
+			t.Errorf("Value(%s) = %q is cut", c.name, v.Text)
+		}
+	}
+	if v, err := a.session.Value(t.Context(), a.runs[1], "number"); err != nil || v.Text != "8" {
+		t.Errorf("Value(number) after the second run = %+v, %v; want 8", v, err)
+	}
+	for name, code := range map[string]state.Code{"stream": runner.CodeNotKept, "text2": xstate.CodeNoValue, "nonsense": xstate.CodeNoBlock} {
+		if v, err := a.session.Value(t.Context(), a.runs[0], name); state.CodeOf(err) != code {
+			t.Errorf("Value(%s) = %+v, %v; want an error with code %s", name, v, err, code)
+		}
+	}
+	if _, err := a.session.Value(t.Context(), a.runs[0]+1, "number"); state.CodeOf(err) != xstate.CodeNoValue || !strings.Contains(err.Error(), "was not run yet") {
+		t.Errorf("Value after an edit that was not run = %v, want that", err)
+	}
+	if data, err := os.ReadFile(a.dir + "/ran"); err != nil || string(data) != "x" {
+		t.Errorf("the program's file holds %q, %v; want it as the program left it", data, err)
+	}
+}
