@@ -48,6 +48,7 @@ var owners = map[string][]string{
 	"github.com/dominikbraun/graph":     {"depgraph"},
 	"github.com/smacker/go-tree-sitter": {"patch", "internal/pytree"},
 	"github.com/spf13/cobra":            {"cmd/xstate"},
+	"github.com/google/cel-go":          {"."},
 }
 
 // impure are the packages, with those below them, that a pure one must not import.

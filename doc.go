@@ -23,6 +23,9 @@
 // Going back executes and erases nothing: Rollback is a step more, Fork a session more. Results come back by content,
 // values when a block asks for them. A program's file is the caller's: Text writes it, Unrecorded tells what would be lost.
 //
+// Questions are answered from what is recorded, at any step, and execute nothing: At, Diff, Dependencies, Version, Patches,
+// Where with a Filter. Value may start an interpreter to unpickle, which runs no statement of the program.
+//
 // # Why the simple ways fail
 //
 // Running the whole program after each edit repeats its cost and its effects. Running one block again in the live

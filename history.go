@@ -25,6 +25,8 @@ type Entry struct {
 	To      StepNumber        `json:"to,omitempty"`   // of a rollback
 	From    *state.ForkPoint  `json:"from,omitempty"` // of a fork
 	Hash    Digest            `json:"hash,omitempty"`
+
+	Verified *state.Verification `json:"verified,omitempty"` // of a step that says what run --verify found
 }
 
 // Log returns steps of the session, newest first: those before step before, 0 meaning all, and at most limit, 0 meaning all.
@@ -60,7 +62,7 @@ func (s *Session) Log(ctx context.Context, before StepNumber, limit int) ([]Entr
 
 func (s *Session) entry(ctx context.Context, step Step) (Entry, error) {
 	e := Entry{Number: step.Number, Time: step.Time, Kind: step.Kind, Block: step.Block, Was: step.Was, Now: step.Now,
-		Origin: step.Origin, Run: step.Run, To: step.To, Hash: step.Hash}
+		Origin: step.Origin, Run: step.Run, To: step.To, Hash: step.Hash, Verified: step.Verified}
 	if step.Kind == state.KindFork {
 		return e, s.forkPoint(ctx, &e)
 	}
@@ -185,7 +187,7 @@ func changeOf(old, now *BlockView) BlockChange {
 		}
 		c.Was, c.Now = outcome(old), outcome(now)
 	}
-	c.Diff = patch.Unified("a/"+string(c.ID), "b/"+string(c.ID), lined(was.Source), lined(is.Source), 3)
+	c.Diff = unified(c.ID, was.Source, is.Source)
 	if old != nil && now != nil && now.Status != "new" {
 		c.Outputs = patch.Unified("a/"+string(c.ID)+" (output)", "b/"+string(c.ID)+" (output)", shown(old), shown(now), 3)
 		c.Values = valueChanges(old, now)
@@ -221,6 +223,10 @@ func (b *BlockView) writes() map[Key]AccessView {
 		}
 	}
 	return all
+}
+
+func unified(id BlockID, was, now string) string {
+	return patch.Unified("a/"+string(id), "b/"+string(id), lined(was), lined(now), 3)
 }
 
 // outcome is a status without how it was reached: whether a result was reused is no difference between two programs.

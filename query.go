@@ -32,6 +32,7 @@ type BlockView struct {
 	Origin   Origin           `json:"origin"` // of that step
 	Status   string           `json:"status"` // see StatusText
 	RanAt    StepNumber       `json:"ran_at,omitempty"`
+	Verified StepNumber       `json:"verified,omitempty"` // the step that says that a run from scratch came to the same
 	Nodes    []NodeView       `json:"nodes"`
 	Outputs  []runner.Output  `json:"outputs"`
 	Error    *state.ExecError `json:"error"`
@@ -179,7 +180,7 @@ func (s *Session) view(index int, b *runner.Block, last map[Key]AccessView) (Blo
 	if kept.RanAt < kept.Edited {
 		return v, nil // it was edited since: its results are of another version
 	}
-	v.RanAt = kept.RanAt
+	v.RanAt, v.Verified = kept.RanAt, kept.Verified
 	for i, n := range kept.Nodes {
 		node, t, err := s.nodeView(nodeName(b.ID, i, len(kept.Nodes)), n, last)
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 // asked is a session to ask questions of: two versions of a program, each run.
 type asked struct {
 	dir     string
+	store   *xstate.Store
 	session *xstate.Session
 	runs    []xstate.StepNumber
 }
@@ -25,7 +26,8 @@ func newAsked(t *testing.T, versions ...string) *asked {
 	t.Helper()
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string][]byte{"data.csv": []byte("1\n2\n")})
-	a := &asked{dir: dir, session: openSession(t, openStore(t, filepath.Join(dir, xstate.StoreName)), xstate.SessionOptions{Workspace: dir, Seed: 7})}
+	a := &asked{dir: dir, store: openStore(t, filepath.Join(dir, xstate.StoreName))}
+	a.session = openSession(t, a.store, xstate.SessionOptions{Workspace: dir, Seed: 7})
 	for _, v := range versions {
 		a.run(t, v)
 	}

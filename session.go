@@ -331,6 +331,9 @@ func (s *Session) runDraft(o *Outcome, origin Origin) state.Draft {
 		if b.Status == state.StatusNew || sameResult(b.Before, next) {
 			continue
 		}
+		if b.Before != nil && sameTraces(b.Before, next) {
+			next.Verified = b.Before.Verified // it came to what was confirmed
+		}
 		d.Changes = append(d.Changes, state.Change{Op: state.OpUpdate, ID: b.ID, Block: next})
 	}
 	d.Records = map[string]any{recordFiles: s.engine.Files()}
@@ -347,7 +350,14 @@ func (s *Session) runDraft(o *Outcome, origin Origin) state.Draft {
 // sameResult reports whether a run left a block as the one before did: then the step need not repeat it. A block that
 // ran before and was reused now keeps the reason why it ran, for whoever asks later.
 func sameResult(before *state.Block, now *state.Block) bool {
-	if before == nil || before.Version != now.Version || before.RanAt == 0 || now.Status != state.StatusReused || len(before.Nodes) != len(now.Nodes) {
+	if before == nil || now.Status != state.StatusReused || !sameTraces(before, now) {
+		return false
+	}
+	return before.Status == state.StatusReused || before.Status == state.StatusRan // new: the version was never said to be done
+}
+
+func sameTraces(before, now *state.Block) bool {
+	if before.Version != now.Version || before.RanAt == 0 || len(before.Nodes) != len(now.Nodes) {
 		return false
 	}
 	for i := range now.Nodes {
@@ -355,7 +365,7 @@ func sameResult(before *state.Block, now *state.Block) bool {
 			return false
 		}
 	}
-	return before.Status == state.StatusReused || before.Status == state.StatusRan // new: the version was never said to be done
+	return true
 }
 
 // Summarize counts a run.

@@ -59,6 +59,43 @@ func (s *Session) Verify(ctx context.Context, have *Outcome, o runner.RunOptions
 	return Compare(have, want), nil
 }
 
+// Confirm records what Verify, with Attribute, found of the run of step n, as a step of its own: the blocks that came to the
+// same are confirmed (BlockView.Verified) for as long as their results stay what they are. It fails with state.CodeConflict
+// when the program has changed since.
+func (s *Session) Confirm(ctx context.Context, n StepNumber, found []Difference, origin Origin) (Step, error) {
+	blocks, err := s.store.state.ProgramAt(ctx, s.name, n)
+	if err != nil {
+		return Step{}, err
+	}
+	differs := map[BlockID]bool{}
+	v := &state.Verification{Of: n}
+	for _, d := range found {
+		differs[d.Block] = true
+		if len(d.Marks) > 0 {
+			v.Explained++
+		} else {
+			v.Differences++
+		}
+	}
+	draft := state.Draft{Kind: state.KindDeclare, Origin: origin, Verified: v}
+	for i := range blocks {
+		b := &blocks[i]
+		if differs[b.ID] || differs[""] || b.RanAt < b.Edited || b.Status == state.StatusNew {
+			continue
+		}
+		v.Blocks++
+		if b.Verified == 0 {
+			b.Verified = n + 1
+			draft.Changes = append(draft.Changes, state.Change{Op: state.OpUpdate, ID: b.ID, Block: b})
+		}
+	}
+	steps, err := s.store.state.Commit(ctx, s.name, n, []state.Draft{draft})
+	if err != nil {
+		return Step{}, err
+	}
+	return steps[0], nil
+}
+
 // address is what differs between two runs of any program that prints objects.
 var address = regexp.MustCompile(`0x[0-9a-f]{6,}`)
 

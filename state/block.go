@@ -16,6 +16,8 @@ type Block struct {
 	RanAt   StepNumber       `cbor:"ran,omitempty"` // the run step that last gave it a status
 	Nodes   []NodeResult     `cbor:"nodes,omitempty"`
 	Err     *ExecError       `cbor:"err,omitempty"` // the block could not be analysed (syntax error)
+
+	Verified StepNumber `cbor:"verified,omitempty"` // the step that says that a run from scratch came to the same; 0: none does
 }
 
 // NodeResult is the outcome of one node at the last run that reached its block's current version.

@@ -57,6 +57,8 @@ func fullBlock() Block {
 		ID: "b", Title: "load", Dialect: depgraph.IPython, Version: DigestOf([]byte("text")), Edited: 1, Status: StatusFailed, RanAt: 2,
 		Nodes: []NodeResult{{Code: DigestOf([]byte("c")), Trace: DigestOf([]byte("t")), Status: StatusRan, Reason: reason, Seconds: 0.1}},
 		Err:   &ExecError{Type: "ValueError", Message: "bad", Traceback: []string{"line"}, Block: "b", Line: 3},
+
+		Verified: 3,
 	}
 }
 

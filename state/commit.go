@@ -10,11 +10,14 @@ import (
 
 // Draft is a step to be committed.
 type Draft struct {
-	Kind    Kind
-	Origin  Origin
-	Block   BlockID        // the one block it concerns; filled in when all changes are of one block and it is no run
-	Run     *RunSummary    // for KindRun
-	To      StepNumber     // for KindRollback: the changes apply to the program after that step
+	Kind   Kind
+	Origin Origin
+	Block  BlockID     // the one block it concerns; filled in when all changes are of one block and it is no run
+	Run    *RunSummary // for KindRun
+	To     StepNumber  // for KindRollback: the changes apply to the program after that step
+
+	Verified *Verification // for KindDeclare
+
 	Changes []Change       // done in order
 	Sources [][]byte       // new texts that blocks in Changes have as their versions; known ones may be repeated
 	Records map[string]any // session records put with the step, see PutSessionRecord
@@ -221,7 +224,7 @@ func (w *stepWriter) version(id BlockID, n StepNumber, done []Change) (Digest, e
 func (w *stepWriter) append(d Draft, v *versions) (Step, error) {
 	n := w.head.Step + 1
 	packed := packBody(n, d.Changes)
-	h := stepHeader{Number: n, Kind: d.Kind, Block: d.Block, Run: d.Run, To: d.To, Prev: w.head.Hash, Body: DigestOf(packed)}
+	h := stepHeader{Number: n, Kind: d.Kind, Block: d.Block, Run: d.Run, To: d.To, Verified: d.Verified, Prev: w.head.Hash, Body: DigestOf(packed)}
 	h.Time = max(w.store.options.Now().UnixNano(), w.head.Time)
 	if !d.Origin.empty() {
 		h.Origin = &d.Origin

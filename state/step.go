@@ -72,43 +72,55 @@ type RunSummary struct {
 	Interpreter  string  `cbor:"interpreter" json:"interpreter"` // name and version
 }
 
+// Verification is what comparing a run with one from scratch came to.
+type Verification struct {
+	Of          StepNumber `cbor:"of" json:"of"`         // the run
+	Blocks      int        `cbor:"blocks" json:"blocks"` // that came to the same
+	Differences int        `cbor:"differences,omitempty" json:"differences"`
+	Explained   int        `cbor:"explained,omitempty" json:"explained"` // differences of what may differ from run to run
+}
+
 // Step is one committed event in a session. It does not change.
 type Step struct {
-	Number  StepNumber
-	Time    time.Time // UTC; never before the step before
-	Kind    Kind
-	Origin  Origin
-	Block   BlockID     // the one block it concerns, or ""
-	Was     Digest      // version of Block before
-	Now     Digest      // version of Block after
-	Run     *RunSummary // for KindRun
-	To      StepNumber  // for KindRollback, the step whose program the changes apply to
-	Changes []Change    // see Store.Steps for when they are left out
-	Prev    Digest      // hash of the step before; of the session's birth for its first own step
+	Number StepNumber
+	Time   time.Time // UTC; never before the step before
+	Kind   Kind
+	Origin Origin
+	Block  BlockID     // the one block it concerns, or ""
+	Was    Digest      // version of Block before
+	Now    Digest      // version of Block after
+	Run    *RunSummary // for KindRun
+	To     StepNumber  // for KindRollback, the step whose program the changes apply to
+
+	Verified *Verification // for KindDeclare, when that is what it says
+
+	Changes []Change // see Store.Steps for when they are left out
+	Prev    Digest   // hash of the step before; of the session's birth for its first own step
 	Hash    Digest
 }
 
 // stepHeader is the part of a step that is hashed. It vouches for the changes by their digest.
 type stepHeader struct {
-	Number StepNumber  `cbor:"n"`
-	Time   int64       `cbor:"t"` // nanoseconds since 1970
-	Kind   Kind        `cbor:"kind"`
-	Origin *Origin     `cbor:"origin,omitempty"`
-	Block  BlockID     `cbor:"block,omitempty"`
-	Was    Digest      `cbor:"was,omitempty"`
-	Now    Digest      `cbor:"now,omitempty"`
-	Run    *RunSummary `cbor:"run,omitempty"`
-	To     StepNumber  `cbor:"to,omitempty"`
-	Prev   Digest      `cbor:"prev"`
-	Body   Digest      `cbor:"body"`
-	Index  bool        `cbor:"index,omitempty"`  // an index of the program is kept for this step
-	Replay uint64      `cbor:"replay,omitempty"` // bytes of steps since the last such step, this one included
+	Number   StepNumber    `cbor:"n"`
+	Time     int64         `cbor:"t"` // nanoseconds since 1970
+	Kind     Kind          `cbor:"kind"`
+	Origin   *Origin       `cbor:"origin,omitempty"`
+	Block    BlockID       `cbor:"block,omitempty"`
+	Was      Digest        `cbor:"was,omitempty"`
+	Now      Digest        `cbor:"now,omitempty"`
+	Run      *RunSummary   `cbor:"run,omitempty"`
+	To       StepNumber    `cbor:"to,omitempty"`
+	Verified *Verification `cbor:"verified,omitempty"`
+	Prev     Digest        `cbor:"prev"`
+	Body     Digest        `cbor:"body"`
+	Index    bool          `cbor:"index,omitempty"`  // an index of the program is kept for this step
+	Replay   uint64        `cbor:"replay,omitempty"` // bytes of steps since the last such step, this one included
 }
 
 func (h *stepHeader) step(hash Digest) Step {
 	s := Step{
 		Number: h.Number, Time: time.Unix(0, h.Time).UTC(), Kind: h.Kind, Block: h.Block, Was: h.Was, Now: h.Now,
-		Run: h.Run, To: h.To, Prev: h.Prev, Hash: hash,
+		Run: h.Run, To: h.To, Verified: h.Verified, Prev: h.Prev, Hash: hash,
 	}
 	if h.Origin != nil {
 		s.Origin = *h.Origin

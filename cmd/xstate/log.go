@@ -123,6 +123,8 @@ func entryText(e xstate.Entry) string {
 			text += ", " + seconds(e.Run.Seconds)
 		}
 		return text
+	case e.Verified != nil:
+		return verifiedText(e.Verified)
 	case e.Kind == state.KindRollback:
 		return fmt.Sprintf("to step %d", e.To)
 	case e.From != nil:
@@ -133,4 +135,15 @@ func entryText(e xstate.Entry) string {
 		text += fmt.Sprintf(" +%d -%d", e.Added, e.Removed)
 	}
 	return strings.TrimSpace(text)
+}
+
+func verifiedText(v *state.Verification) string {
+	text := fmt.Sprintf("step %d verified: %s equal to a run from scratch", v.Of, plural(v.Blocks, "block"))
+	if v.Differences > 0 {
+		text += ", " + plural(v.Differences, "difference")
+	}
+	if v.Explained > 0 {
+		text += fmt.Sprintf(", %d explained", v.Explained)
+	}
+	return text
 }

@@ -53,6 +53,11 @@ func (a *app) rollback(ctx context.Context, f rollbackFlags) error {
 		return &usageError{err: errors.New("xstate rollback needs --to-step N"), hint: "xstate log lists the steps"}
 	}
 	return a.change(ctx, func(o *opened) error {
+		release, err := o.session.Hold(ctx)
+		if err != nil {
+			return err
+		}
+		defer release()
 		path, text, err := o.rolledBack(ctx, f)
 		if err != nil {
 			return err

@@ -205,7 +205,7 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 	}
 	var verified *verifyDocument
 	if f.verify && out.Stopped == nil {
-		if verified, err = a.verify(ctx, session, step.Number, out, f.timeout); err != nil {
+		if verified, err = a.verify(ctx, session, step.Number, out, f); err != nil {
 			return err
 		}
 	}
@@ -358,11 +358,11 @@ func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
 	a.ui.text(body)
 }
 
-func (a *app) verify(ctx context.Context, s *xstate.Session, step xstate.StepNumber, have *xstate.Outcome, timeout time.Duration) (*verifyDocument, error) {
+func (a *app) verify(ctx context.Context, s *xstate.Session, step xstate.StepNumber, have *xstate.Outcome, f runFlags) (*verifyDocument, error) {
 	if a.ui.errTerminal && !a.ui.quiet && !a.ui.json {
 		a.ui.progress("xstate: runs everything from scratch, to verify")
 	}
-	found, err := s.Verify(ctx, have, runner.RunOptions{Timeout: timeout})
+	found, err := s.Verify(ctx, have, runner.RunOptions{Timeout: f.timeout})
 	if ctx.Err() != nil {
 		return nil, &state.Error{Code: codeInterrupted, Message: fmt.Sprintf("interrupted while verifying; the run is kept as step %d", step), Hint: "run it again with --verify"}
 	}
@@ -381,6 +381,9 @@ func (a *app) verify(ctx context.Context, s *xstate.Session, step xstate.StepNum
 		}
 	}
 	v.Equal = len(found) == 0
+	if _, err := s.Confirm(ctx, step, found, f.origin); err != nil {
+		return nil, err
+	}
 	if !a.ui.json {
 		a.printVerified(v)
 	}

@@ -33,7 +33,7 @@ func (a *app) show(ctx context.Context, args []string) error {
 			return err
 		}
 		if a.ui.json {
-			return a.querySnapshot(snap)
+			return a.printSnapshot(snap)
 		}
 		a.stepHead(snap)
 		for i := range snap.Blocks {

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+func (a *app) queryBlock(ctx context.Context, o *opened, n xstate.StepNumber, id string) error {
+	snap, err := o.session.At(ctx, n)
+	if err != nil {
+		return err
+	}
+	b, err := snap.Block(xstate.BlockID(id))
+	if err != nil {
+		return err
+	}
+	if a.ui.json {
+		return a.ui.document(struct {
+			Version int               `json:"version"`
+			Session string            `json:"session"`
+			Step    xstate.Entry      `json:"step"`
+			NextRun xstate.StepNumber `json:"next_run,omitempty"`
+			Block   *xstate.BlockView `json:"block"`
+		}{1, snap.Session, snap.Step, snap.NextRun, b})
+	}
+	a.stepHead(snap)
+	a.printBlockView(b)
+	return nil
+}
+
+func (a *app) printSnapshot(snap *xstate.Snapshot) error {
+	if a.ui.json {
+		return a.ui.document(struct {
+			Version int `json:"version"`
+			*xstate.Snapshot
+		}{1, snap})
+	}
+	a.stepHead(snap)
+	a.printBlocks(snap.Blocks)
+	return nil
+}
+
+// printBlocks lists blocks, a line each.
+func (a *app) printBlocks(blocks []xstate.BlockView) {
+	var rows [][]string
+	for _, b := range blocks {
+		took := ""
+		if b.Seconds > 0 {
+			took = seconds(b.Seconds)
+		}
+		rows = append(rows, []string{fmt.Sprintf("[%d]", b.Index+1), string(b.ID), short(string(b.Version)),
+			fmt.Sprintf("step %d", b.Edited), b.Status, took, summary(b.Outputs, b.Error)})
+	}
+	a.ui.write(columns(rows))
+}
+
+// stepHead tells which step a snapshot is of.
+func (a *app) stepHead(s *xstate.Snapshot) {
+	if s.Step.Number == 0 {
+		a.ui.print("session %s before its first step\n", s.Session)
+		return
+	}
+	a.ui.print("%s\n", a.ui.bold(strings.Join(entryRow(s.Step), "  ")))
+	if s.Step.Kind == state.KindRun || s.Step.Kind == state.KindDeclare {
+		return
+	}
+	what := "an edit"
+	if s.Step.Kind == state.KindRollback || s.Step.Kind == state.KindFork {
+		what = "a " + string(s.Step.Kind)
+	}
+	if s.NextRun > 0 {
+		a.ui.talk("step %d is %s; the next run is step %d", s.Step.Number, what, s.NextRun)
+	} else {
+		a.ui.talk("step %d is %s, and was not run yet", s.Step.Number, what)
+	}
+}
+
+const summaryWidth = 60
+
+// summary is the first line of what a block put out.
+func summary(list []runner.Output, e *state.ExecError) string {
+	text := ""
+	if e != nil {
+		text = e.Type + ": " + e.Message
+	} else {
+		text = strings.TrimSpace(outputs(list, nil))
+	}
+	first, rest, more := strings.Cut(text, "\n")
+	if r := []rune(first); len(r) > summaryWidth {
+		first = string(r[:summaryWidth-1]) + "…"
+	}
+	if more {
+		first += fmt.Sprintf(" (+%s)", plural(strings.Count(rest, "\n")+1, "line"))
+	}
+	return first
+}
+
+func (a *app) printBlockView(b *xstate.BlockView) {
+	u := a.ui
+	head := fmt.Sprintf("%s  version %s of step %d, %s", title(u, b.Index, b.ID, b.Title), short(string(b.Version)), b.Edited, b.EditedAt.Local().Format(timeFormat))
+	if by := originText(b.Origin); by != "" {
+		head += ", by " + by
+	}
+	u.print("%s\n", head)
+	u.write(indent(b.Source, "    "))
+	if b.RanAt == 0 {
+		u.print("not run in this version\n")
+		return
+	}
+	state := fmt.Sprintf("%s in step %d", b.Status, b.RanAt)
+	if b.Seconds > 0 {
+		state += ", " + seconds(b.Seconds)
+	}
+	if b.Verified > 0 {
+		state += fmt.Sprintf(", verified in step %d", b.Verified)
+	}
+	if len(b.Marks) > 0 {
+		state += ", volatile (" + strings.Join(b.Marks, ", ") + ")"
+	}
+	u.print("%s\n", state)
+	var rows [][]string
+	var builtins []string
+	for _, n := range b.Nodes {
+		if n.Lost {
+			rows = append(rows, []string{"  " + n.Name, "what it read and wrote is lost", "", ""})
+		}
+		for _, r := range n.Reads {
+			switch {
+			case r.Digest == "" && r.Key.Space() == "var":
+				builtins = appendNew(builtins, r.Key.Name())
+			case r.By == "" && r.Key.Space() == "conf": // as the interpreter begins
+			case r.Digest != "" || plain(r.Key):
+				rows = append(rows, []string{"  reads", string(r.Key), valueOr(r.Value, r.Digest), fromText(r)})
+			}
+		}
+		for _, w := range n.Writes {
+			rows = append(rows, []string{"  writes", string(w.Key), valueOr(w.Value, w.Digest), ""})
+		}
+	}
+	u.write(cells(rows))
+	if len(builtins) > 0 {
+		u.print("  reads, though no block defines them (builtins): %s\n", strings.Join(builtins, ", "))
+	}
+	if text := outputs(b.Outputs, b.Error); text != "" {
+		u.print("output:\n")
+		u.write(indent(text, "    "))
+	}
+}
+
+func appendNew(list []string, x string) []string {
+	if slices.Contains(list, x) {
+		return list
+	}
+	return append(list, x)
+}
+
+// plain says that the absence of a key tells people something: not so for the state of generators and the like, which
+// most nodes read and no node sets.
+func plain(k xstate.Key) bool {
+	switch k.Space() {
+	case "file", "dir", "stat", "mode", "time", "env", "isset", "module":
+		return true
+	}
+	return false
+}
+
+func fromText(r xstate.AccessView) string {
+	switch {
+	case r.By != "":
+		return "from " + r.By
+	case r.Digest != "":
+		return "from the workspace"
+	}
+	return "not there"
+}
+
+// cells is columns with what is long cut.
+func cells(rows [][]string) string {
+	for _, row := range rows {
+		for i, c := range row {
+			if r := []rune(c); len(r) > summaryWidth {
+				row[i] = string(r[:summaryWidth-1]) + "…"
+			}
+		}
+	}
+	return columns(rows)
+}
+
+func valueOr(v *state.ValueInfo, d xstate.Digest) string {
+	if text := valueText(v); text != "" {
+		return text
+	}
+	return short(string(d))
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/xstate-engine/xstate"
+)
+
+func (a *app) queryPath(d *xstate.Dependencies, from, to string) error {
+	nodes, err := d.Path(from, to)
+	if err != nil {
+		return err
+	}
+	if a.ui.json {
+		return a.ui.document(struct {
+			Version int               `json:"version"`
+			Session string            `json:"session"`
+			Step    xstate.StepNumber `json:"step"`
+			Path    []string          `json:"path"`
+		}{1, d.Snapshot.Session, d.Snapshot.Step.Number, nodes})
+	}
+	if len(nodes) == 0 {
+		a.ui.talk("%s does not depend on %s", to, from)
+		return nil
+	}
+	a.ui.print("%s\n", strings.Join(nodes, " -> "))
+	return nil
+}
+
+func (a *app) queryAffected(d *xstate.Dependencies, what string) error {
+	found, err := d.Affected(what)
+	if err != nil || a.ui.json {
+		return a.orDocument(err, d, what, found)
+	}
+	a.printDependents(found)
+	a.ui.talk("if %s changes, at most %s of %d must re-run, %s by recorded times", what, plural(len(found), "block"), len(d.Snapshot.Blocks), seconds(total(found)))
+	return nil
+}
+
+func (a *app) queryReaders(d *xstate.Dependencies, what string) error {
+	found, err := d.Readers(what)
+	if err != nil || a.ui.json {
+		return a.orDocument(err, d, what, found)
+	}
+	a.printDependents(found)
+	a.ui.talk("%s read directly what %s gives", plural(len(found), "block"), what)
+	return nil
+}
+
+func total(found []xstate.Dependent) float64 {
+	sum := 0.0
+	for _, b := range found {
+		sum += b.Seconds
+	}
+	return sum
+}
+
+// orDocument prints dependents as a document, unless there is an error.
+func (a *app) orDocument(err error, d *xstate.Dependencies, what string, found []xstate.Dependent) error {
+	if err != nil {
+		return err
+	}
+	return a.ui.document(struct {
+		Version int                `json:"version"`
+		Session string             `json:"session"`
+		Step    xstate.StepNumber  `json:"step"`
+		Of      string             `json:"of"`
+		Seconds float64            `json:"seconds"`
+		Blocks  []xstate.Dependent `json:"blocks"`
+	}{1, d.Snapshot.Session, d.Snapshot.Step.Number, what, micro(total(found)), found})
+}
+
+func (a *app) printDependents(found []xstate.Dependent) {
+	var rows [][]string
+	for _, b := range found {
+		rows = append(rows, []string{fmt.Sprintf("[%d]", b.Index+1), string(b.Block), seconds(b.Seconds), b.Evidence, viaText(b.Through)})
+	}
+	a.ui.write(columns(rows))
+}
+
+const viaShown = 4
+
+func viaText(list []xstate.Via) string {
+	var parts []string
+	for i, v := range list {
+		if i == viaShown {
+			parts = append(parts, fmt.Sprintf("and %d more", len(list)-i))
+			break
+		}
+		if v.From == "" {
+			parts = append(parts, "reads "+string(v.Key))
+		} else {
+			parts = append(parts, string(v.Key)+" from "+v.From)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (a *app) querySymbol(d *xstate.Dependencies, name string) error {
+	s, err := d.Symbol(name)
+	if err != nil {
+		return err
+	}
+	if a.ui.json {
+		return a.ui.document(struct {
+			Version int               `json:"version"`
+			Session string            `json:"session"`
+			Step    xstate.StepNumber `json:"step"`
+			*xstate.Symbol
+		}{1, d.Snapshot.Session, d.Snapshot.Step.Number, s})
+	}
+	var rows [][]string
+	add := func(what string, uses []xstate.SymbolUse) {
+		for _, use := range uses {
+			rows = append(rows, []string{what, use.Node, use.Evidence, short(string(use.Digest)), valueText(use.Value)})
+		}
+	}
+	add("written by", s.Writers)
+	add("read by", s.Readers)
+	a.ui.write(cells(rows))
+	return nil
+}
+
+func (a *app) queryVolatile(d *xstate.Dependencies) error {
+	found := d.Volatile()
+	if a.ui.json {
+		return a.ui.document(struct {
+			Version int               `json:"version"`
+			Session string            `json:"session"`
+			Step    xstate.StepNumber `json:"step"`
+			Blocks  []xstate.Volatile `json:"blocks"`
+		}{1, d.Snapshot.Session, d.Snapshot.Step.Number, found})
+	}
+	var rows [][]string
+	for _, v := range found {
+		text := strings.Join(v.Marks, ", ")
+		if len(v.Inherited) > 0 {
+			text = strings.TrimPrefix(text+"; ", "; ") + "rests on " + strings.Join(v.Inherited, ", ")
+		}
+		rows = append(rows, []string{fmt.Sprintf("[%d]", v.Index+1), string(v.Block), text})
+	}
+	a.ui.write(columns(rows))
+	a.ui.talk("%s of %d may differ from run to run", plural(len(found), "block"), len(d.Snapshot.Blocks))
+	return nil
+}

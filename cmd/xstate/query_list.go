@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/xstate-engine/xstate"
+)
+
+// ofBlocks is a question for the blocks that keep holds for; told is what is said of them.
+func (a *app) ofBlocks(told string, keep func(*xstate.BlockView) bool) func(context.Context, *opened, xstate.StepNumber) error {
+	return func(ctx context.Context, o *opened, n xstate.StepNumber) error {
+		snap, err := o.session.At(ctx, n)
+		if err != nil {
+			return err
+		}
+		found := snap.Select(keep)
+		if a.ui.json {
+			return a.ui.document(struct {
+				Version int                `json:"version"`
+				Session string             `json:"session"`
+				Step    xstate.StepNumber  `json:"step"`
+				Blocks  []xstate.BlockView `json:"blocks"`
+			}{1, snap.Session, n, found})
+		}
+		a.printBlocks(found)
+		a.ui.talk("%s of %d %s", plural(len(found), "block"), len(snap.Blocks), told)
+		return nil
+	}
+}
+
+func (a *app) queryWhere(ctx context.Context, o *opened, n xstate.StepNumber, f queryFlags) error {
+	filter, err := xstate.NewFilter(f.where)
+	if err != nil {
+		return err
+	}
+	found, err := o.session.Where(ctx, n, filter, xstate.Page{Limit: max(f.limit, 0), After: f.after})
+	if err != nil {
+		return err
+	}
+	if a.ui.json {
+		return a.ui.document(struct {
+			Version int               `json:"version"`
+			Session string            `json:"session"`
+			Step    xstate.StepNumber `json:"step"`
+			*xstate.Found
+		}{1, o.session.Name(), n, found})
+	}
+	a.printBlocks(found.Blocks)
+	var rows [][]string
+	for _, t := range found.Traces {
+		rows = append(rows, []string{t.Name, t.Status, seconds(t.Seconds), reasonText(t.Reason), short(string(t.Trace))})
+	}
+	for _, e := range found.Steps {
+		rows = append(rows, entryRow(e))
+	}
+	a.ui.write(columns(rows))
+	count := len(found.Blocks) + len(found.Traces) + len(found.Steps)
+	if found.Next != "" {
+		a.ui.talk("%d %s, and there are more: --after %s", count, found.Subject, found.Next)
+	} else {
+		a.ui.talk("%d %s", count, found.Subject)
+	}
+	return nil
+}
+
+func (a *app) queryValue(ctx context.Context, o *opened, n xstate.StepNumber, name string) error {
+	v, err := o.session.Value(ctx, n, name)
+	if err != nil {
+		return err
+	}
+	if a.ui.json {
+		return a.ui.document(struct {
+			Version int               `json:"version"`
+			Session string            `json:"session"`
+			Step    xstate.StepNumber `json:"step"`
+			*xstate.ValueView
+		}{1, o.session.Name(), n, v})
+	}
+	a.ui.text(v.Text)
+	return nil
+}
+
+func (a *app) queryVersion(ctx context.Context, o *opened, version string) error {
+	found, err := o.session.Version(ctx, version)
+	if err != nil {
+		return err
+	}
+	if a.ui.json {
+		return a.ui.document(struct {
+			Version  int                  `json:"version"`
+			Session  string               `json:"session"`
+			Versions []xstate.VersionView `json:"versions"`
+		}{1, o.session.Name(), found})
+	}
+	for _, v := range found {
+		a.ui.print("block %s  version %s\n", a.ui.bold(string(v.Block)), short(string(v.Version)))
+		a.ui.write(indent(v.Source, "    "))
+		var rows [][]string
+		for _, s := range v.Spans {
+			until := fmt.Sprintf("steps %d to %d", s.First.Number, s.Last)
+			if s.Last == 0 {
+				until = fmt.Sprintf("since step %d", s.First.Number)
+			}
+			rows = append(rows, append([]string{until}, entryRow(s.First)[1:]...))
+		}
+		a.ui.write(columns(rows))
+	}
+	return nil
+}
+
+func (a *app) queryPatch(ctx context.Context, o *opened, what string) error {
+	found, err := o.session.Patches(ctx, what)
+	if err != nil {
+		return err
+	}
+	if a.ui.json {
+		return a.ui.document(struct {
+			Version int                `json:"version"`
+			Session string             `json:"session"`
+			Patches []xstate.PatchView `json:"patches"`
+		}{1, o.session.Name(), found})
+	}
+	for _, p := range found {
+		a.ui.write(columns([][]string{entryRow(p.Step)}))
+		a.ui.write(p.Diff)
+		if p.NextRun == 0 {
+			a.ui.print("not run yet\n")
+			continue
+		}
+		a.ui.print("then ran, in step %d: %s\n", p.NextRun, plural(len(p.Ran), "block"))
+		var rows [][]string
+		for _, r := range p.Ran {
+			rows = append(rows, []string{"  " + string(r.Block), r.Status, reasonText(r.Reason)})
+		}
+		a.ui.write(columns(rows))
+	}
+	return nil
+}

@@ -1,0 +1,291 @@
+package xstate_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+const filteredProgram = `# %% load
+rows = [int(x) for x in open("data.csv")]
+# %% scale
+def scale(x):
+    return 2 * x
+# %% scaled
+scaled = [scale(r) for r in rows]
+# %% when
+import time
+now = time.time()
+# %% later
+then = now + 1
+# %% bad
+1 / 0
+# %% other
+print("other")
+`
+
+// nameList returns what a filter found, by name.
+func nameList(f *xstate.Found) []string {
+	list := []string{}
+	for _, b := range f.Blocks {
+		list = append(list, string(b.ID))
+	}
+	for _, t := range f.Traces {
+		list = append(list, t.Name)
+	}
+	for _, e := range f.Steps {
+		list = append(list, string(e.Kind)+" "+string(e.Block))
+	}
+	return list
+}
+
+// TestWhere: one expression each over blocks, traces, steps and origins, at the steps that they are of.
+func TestWhere(t *testing.T) {
+	a := newAsked(t, filteredProgram, strings.Replace(filteredProgram, "2 * x", "3 * x", 1))
+	first, last := a.runs[0], a.runs[1]
+	for _, c := range []struct {
+		at         xstate.StepNumber
+		expression string
+		about      xstate.Subject
+		want       []string
+	}{
+		{last, `block.status == "failed"`, xstate.AboutBlocks, []string{"bad"}},
+		{last, `block.error.contains("ZeroDivision")`, xstate.AboutBlocks, []string{"bad"}},
+		{last, `block.index < 2 && block.seconds >= 0.0`, xstate.AboutBlocks, []string{"load", "scale"}},
+		{last, `"clock" in block.marks`, xstate.AboutBlocks, []string{"when"}},
+		{last, `"var:scale" in block.reads`, xstate.AboutBlocks, []string{"scaled"}},
+		{last, `block.output.contains("other")`, xstate.AboutBlocks, []string{"other"}},
+		{last, `origin.agent == "coder" && origin.reason.endsWith("2")`, xstate.AboutBlocks, []string{"scale"}},
+		{last, `block.source.contains("* x") && step.kind == "patch"`, xstate.AboutBlocks, []string{"scale"}},
+		{first, `block.source.contains("3 * x")`, xstate.AboutBlocks, []string{}},
+		{last, `block.edited_at > timestamp("2020-01-01T00:00:00Z") && block.title.matches("^s")`, xstate.AboutBlocks, []string{"scale", "scaled"}},
+		{last, `trace.reads.exists(r, r.key == "file:data.csv")`, xstate.AboutTraces, []string{"load"}},
+		{last, `trace.writes.exists(w, w.type == "list" && w.by == "")`, xstate.AboutTraces, []string{"load", "scaled"}},
+		{last, `trace.reason == "input-changed" && trace.key == "var:scale"`, xstate.AboutTraces, []string{"scaled"}},
+		{last, `trace.block == block.id && block.id.startsWith("when")`, xstate.AboutTraces, []string{"when#1", "when#2"}},
+		{last, `step.kind == "run"`, xstate.AboutSteps, []string{"run ", "run "}},
+		{first, `step.kind == "run"`, xstate.AboutSteps, []string{"run "}},
+		{last, `step.kind == "patch" && step.added + step.removed > 1`, xstate.AboutSteps, []string{"patch scale"}},
+		{last, `step.block == "load" && origin.reason == "version 1"`, xstate.AboutSteps, []string{"append load"}},
+		{last, `step.failed > 0 && step.ran >= 4 && step.number > ` + "7", xstate.AboutSteps, []string{"run "}},
+	} {
+		f, err := xstate.NewFilter(c.expression)
+		if err != nil {
+			t.Errorf("NewFilter(%s): %v", c.expression, err)
+			continue
+		}
+		found, err := a.session.Where(t.Context(), c.at, f, xstate.Page{})
+		if err != nil {
+			t.Errorf("Where(%s): %v", c.expression, err)
+			continue
+		}
+		if d := cmp.Diff(c.want, nameList(found)); d != "" || found.Subject != c.about {
+			t.Errorf("Where(%s) is of %s (-want %s +got):\n%s", c.expression, found.Subject, c.about, d)
+		}
+	}
+}
+
+// TestWherePages: page after page is the whole answer.
+func TestWherePages(t *testing.T) {
+	a := newAsked(t, filteredProgram, strings.Replace(filteredProgram, "2 * x", "3 * x", 1))
+	for _, expression := range []string{"true", `trace.seconds >= 0.0`, "step.number > 0"} {
+		f, err := xstate.NewFilter(expression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := a.session.Where(t.Context(), a.runs[1], f, xstate.Page{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		p := xstate.Page{Limit: 2}
+		for range 20 {
+			found, err := a.session.Where(t.Context(), a.runs[1], f, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := len(nameList(found)); n > 2 || n == 0 {
+				t.Fatalf("a page of %s has %d entries, want 1 or 2", expression, n)
+			}
+			got = append(got, nameList(found)...)
+			if p.After = found.Next; p.After == "" {
+				break
+			}
+		}
+		if d := cmp.Diff(nameList(all), got); d != "" || len(got) < 5 {
+			t.Errorf("pages of %s (-all at once +together):\n%s", expression, d)
+		}
+		if _, err := a.session.Where(t.Context(), a.runs[1], f, xstate.Page{After: "nonsense"}); state.CodeOf(err) != state.CodeInvalid {
+			t.Errorf("a page after nonsense = %v, want %s", err, state.CodeInvalid)
+		}
+	}
+}
+
+// TestBadExpressions: what is wrong is told with its place, and with what there is.
+func TestBadExpressions(t *testing.T) {
+	for expression, want := range map[string]string{
+		"block.statu == 'failed'":      "column 6: undefined field 'statu'",
+		"block.status = 'failed'":      "column 14",
+		"blok.status == 'failed'":      "column 1: undeclared reference to 'blok'",
+		"block.status":                 "it gives string",
+		"":                             "column 1",
+		"block.status == 3":            "column 14: found no matching overload",
+		"block.status ==\n 'x' && ???": "line 2",
+	} {
+		_, err := xstate.NewFilter(expression)
+		if state.CodeOf(err) != xstate.CodeExpression || !strings.Contains(err.Error(), want) {
+			t.Errorf("NewFilter(%q) = %v, want %s with %q", expression, err, xstate.CodeExpression, want)
+			continue
+		}
+		if hint := err.(*xstate.Error).Hint; !strings.Contains(hint, "block: id, index") || !strings.Contains(hint, "origin: agent, model") {
+			t.Errorf("hint of %q = %q, want the names", expression, hint)
+		}
+	}
+	a := newAsked(t, "x = 1\n")
+	f, err := xstate.NewFilter(`[1, 2][block.index + 5] == 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.session.Where(t.Context(), a.runs[0], f, xstate.Page{}); state.CodeOf(err) != xstate.CodeExpression {
+		t.Errorf("an expression that fails = %v, want %s", err, xstate.CodeExpression)
+	}
+}
+
+// TestStates: what failed, what may differ, and what nobody has confirmed.
+func TestStates(t *testing.T) {
+	a := newAsked(t, filteredProgram)
+	ids := func(n xstate.StepNumber, keep func(*xstate.BlockView) bool) []string {
+		t.Helper()
+		snap, err := a.session.At(t.Context(), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := []string{}
+		for _, b := range snap.Select(keep) {
+			list = append(list, string(b.ID))
+		}
+		return list
+	}
+	if d := cmp.Diff([]string{"bad"}, ids(a.runs[0], (*xstate.BlockView).Failed)); d != "" {
+		t.Errorf("failed (-want +got):\n%s", d)
+	}
+	d, err := a.session.Dependencies(t.Context(), a.runs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []xstate.Volatile{{Block: "when", Index: 3, Marks: []string{"clock"}, Inherited: []string{}}, {Block: "later", Index: 4, Marks: []string{}, Inherited: []string{"clock"}}}
+	if d := cmp.Diff(want, d.Volatile()); d != "" {
+		t.Errorf("volatile (-want +got):\n%s", d)
+	}
+
+	all := ids(a.runs[0], (*xstate.BlockView).Unverified)
+	if len(all) != 7 {
+		t.Errorf("unverified before any comparison = %v, want all", all)
+	}
+	out, step, err := a.session.Run(t.Context(), runner.RunOptions{Timeout: time.Minute}, xstate.Origin{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := a.session.Verify(t.Context(), out, runner.RunOptions{Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found, err = a.session.Attribute(t.Context(), step.Number, found); err != nil {
+		t.Fatal(err)
+	}
+	said, err := a.session.Confirm(t.Context(), step.Number, found, xstate.Origin{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := said.Verified; said.Kind != state.KindDeclare || v.Of != step.Number || v.Blocks != 5 || v.Differences != 0 || v.Explained == 0 {
+		t.Errorf("the step says %+v, want 5 blocks equal and what reads the clock explained", v)
+	}
+	if d := cmp.Diff([]string{"when", "later"}, ids(said.Number, (*xstate.BlockView).Unverified)); d != "" {
+		t.Errorf("unverified (-want +got):\n%s", d)
+	}
+	a.run(t, strings.Replace(filteredProgram, "2 * x", "3 * x", 1))
+	if d := cmp.Diff([]string{"scale", "scaled", "when", "later"}, ids(a.runs[1], (*xstate.BlockView).Unverified)); d != "" {
+		t.Errorf("unverified after an edit (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([]string{"when", "later"}, ids(said.Number, (*xstate.BlockView).Unverified)); d != "" {
+		t.Errorf("unverified at the step before (-want +got):\n%s", d)
+	}
+	if problems, err := a.store.State().Check(t.Context()); err != nil || len(problems) > 0 {
+		t.Errorf("check: %v, %v", problems, err)
+	}
+}
+
+// TestVersions: when a version was there, over edits, a rollback and a deletion; and what an edit led to.
+func TestVersions(t *testing.T) {
+	a := newAsked(t, askedFirst, askedSecond)
+	version := func(n xstate.StepNumber) string {
+		t.Helper()
+		snap, err := a.session.At(t.Context(), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := snap.Block("scale")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b.Version)
+	}
+	first, second := version(a.runs[0]), version(a.runs[1])
+	back, err := a.session.Rollback(t.Context(), a.runs[0], xstate.Origin{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone, err := a.session.Delete(t.Context(), "scale", xstate.Origin{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spans := func(v string) [][2]xstate.StepNumber {
+		t.Helper()
+		found, err := a.session.Version(t.Context(), v[:12])
+		if err != nil || len(found) != 1 || found[0].Block != "scale" || string(found[0].Version) != v {
+			t.Fatalf("Version(%s) = %+v, %v", v, found, err)
+		}
+		var list [][2]xstate.StepNumber
+		for _, s := range found[0].Spans {
+			list = append(list, [2]xstate.StepNumber{s.First.Number, s.Last})
+		}
+		return list
+	}
+	edit := a.runs[0] + 1
+	if d := cmp.Diff([][2]xstate.StepNumber{{2, a.runs[0]}, {back.Number, gone.Number - 1}}, spans(first)); d != "" {
+		t.Errorf("spans of the first version (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([][2]xstate.StepNumber{{edit, back.Number - 1}}, spans(second)); d != "" {
+		t.Errorf("spans of the second version (-want +got):\n%s", d)
+	}
+	for _, bad := range []string{"12", "ffffffff", "nonsense"} {
+		if _, err := a.session.Version(t.Context(), bad); state.CodeOf(err) != xstate.CodeNoVersion {
+			t.Errorf("Version(%s) = %v, want %s", bad, err, xstate.CodeNoVersion)
+		}
+	}
+
+	patches, err := a.session.Patches(t.Context(), "7")
+	if err != nil || len(patches) != 1 {
+		t.Fatalf("Patches(7) = %+v, %v", patches, err)
+	}
+	p := patches[0]
+	var then []string
+	for _, r := range p.Ran {
+		then = append(then, string(r.Block)+" "+r.Reason.Code)
+	}
+	if !strings.Contains(p.Diff, "+    return 3 * x") || p.NextRun != a.runs[1] || !slices.Equal(then, []string{"scale code-changed", "scaled input-changed", "report input-changed"}) {
+		t.Errorf("the patch = %+v, then ran %v", p, then)
+	}
+	for _, bad := range []string{"6", "99", "no-call"} {
+		if _, err := a.session.Patches(t.Context(), bad); state.CodeOf(err) != state.CodeNoStep {
+			t.Errorf("Patches(%s) = %v, want %s", bad, err, state.CodeNoStep)
+		}
+	}
+}

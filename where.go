@@ -1,0 +1,194 @@
+package xstate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Page is a part of an answer that is a list. The zero value is all of it.
+type Page struct {
+	Limit int    // at most so many; 0 means all
+	After string // Found.Next of the page before; "" means from the beginning
+}
+
+// Found is what a filter holds for: one of the lists, by its subject.
+type Found struct {
+	Subject Subject      `json:"of"`
+	Blocks  []BlockView  `json:"blocks,omitempty"` // in program order
+	Traces  []BlockTrace `json:"traces,omitempty"` // in program order
+	Steps   []Entry      `json:"steps,omitempty"`  // newest first
+	Next    string       `json:"next,omitempty"`   // for Page.After; "" at the end
+}
+
+// BlockTrace is a recorded execution of a node of a block.
+type BlockTrace struct {
+	Block BlockID `json:"block"`
+	NodeView
+}
+
+// Where returns what a filter holds for after step n: blocks or executions of the program, or steps until then.
+func (s *Session) Where(ctx context.Context, n StepNumber, f *Filter, p Page) (*Found, error) {
+	if f.Subject == AboutSteps {
+		return s.stepsWhere(ctx, n, f, p)
+	}
+	snap, err := s.At(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	found := &Found{Subject: f.Subject}
+	last, skip := "", p.After != ""
+	take := func(name string, vars map[string]any, keep func()) (full bool, err error) {
+		if skip {
+			skip = name != p.After
+			return false, nil
+		}
+		if ok, err := f.holds(ctx, vars); !ok {
+			return false, err
+		}
+		if p.Limit > 0 && len(found.Blocks)+len(found.Traces) == p.Limit {
+			found.Next = last
+			return true, nil
+		}
+		last = name
+		keep()
+		return false, nil
+	}
+	for i := range snap.Blocks {
+		b := &snap.Blocks[i]
+		vars, err := s.blockVars(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		full := false
+		if f.Subject == AboutBlocks {
+			full, err = take(string(b.ID), vars, func() { found.Blocks = append(found.Blocks, *b) })
+		}
+		for j := range b.Nodes {
+			if f.Subject == AboutTraces && err == nil && !full && b.Nodes[j].Trace != "" {
+				vars["trace"] = traceOf(b, &b.Nodes[j])
+				full, err = take(b.Nodes[j].Name, vars, func() { found.Traces = append(found.Traces, BlockTrace{b.ID, b.Nodes[j]}) })
+			}
+		}
+		if full || err != nil {
+			return found, err
+		}
+	}
+	if skip {
+		return nil, badPage(p.After)
+	}
+	return found, nil
+}
+
+func badPage(after string) error {
+	return &Error{Code: state.CodeInvalid, Message: fmt.Sprintf("there is no page after %q", after), Hint: "--after takes the next of the page before"}
+}
+
+func (s *Session) blockVars(ctx context.Context, b *BlockView) (map[string]any, error) {
+	vars := map[string]any{"block": blockOf(b), "origin": originOf(b.Origin), "step": stepRow{}}
+	if b.Edited == 0 {
+		return vars, nil
+	}
+	step, err := s.step(ctx, b.Edited)
+	if err != nil {
+		return nil, err
+	}
+	e, err := s.entry(ctx, step)
+	vars["step"] = stepOf(e)
+	return vars, err
+}
+
+// pageOfSteps is how many steps are looked at in one go.
+const pageOfSteps = 512
+
+func (s *Session) stepsWhere(ctx context.Context, n StepNumber, f *Filter, p Page) (*Found, error) {
+	before := n + 1
+	if p.After != "" {
+		after, err := strconv.ParseUint(p.After, 10, 64)
+		if err != nil {
+			return nil, badPage(p.After)
+		}
+		before = min(before, StepNumber(after))
+	}
+	found := &Found{Subject: AboutSteps}
+	for before > 1 {
+		entries, err := s.Log(ctx, before, pageOfSteps)
+		if err != nil {
+			return nil, err
+		}
+		if len(entries) == 0 {
+			break
+		}
+		for _, e := range entries {
+			ok, err := f.holds(ctx, map[string]any{"step": stepOf(e), "origin": originOf(e.Origin)})
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				continue
+			}
+			if p.Limit > 0 && len(found.Steps) == p.Limit {
+				found.Next = strconv.FormatUint(uint64(found.Steps[p.Limit-1].Number), 10)
+				return found, nil
+			}
+			found.Steps = append(found.Steps, e)
+		}
+		before = entries[len(entries)-1].Number
+	}
+	return found, nil
+}
+
+// Select returns the blocks that keep holds for, in program order.
+func (s *Snapshot) Select(keep func(*BlockView) bool) []BlockView {
+	found := []BlockView{}
+	for i := range s.Blocks {
+		if keep(&s.Blocks[i]) {
+			found = append(found, s.Blocks[i])
+		}
+	}
+	return found
+}
+
+// Failed reports whether the block failed, or was blocked by one that did.
+func (b *BlockView) Failed() bool {
+	return b.Status == StatusText(state.StatusFailed) || b.Status == StatusText(state.StatusBlocked)
+}
+
+// Unverified reports whether no run from scratch has confirmed what the block came to: it was never compared since it came to
+// that, or it differed, or there is nothing to confirm, because this version was not run.
+func (b *BlockView) Unverified() bool { return b.Verified == 0 }
+
+// Volatile is a block whose recorded result is one of several possible ones.
+type Volatile struct {
+	Block     BlockID  `json:"block"`
+	Index     int      `json:"index"`
+	Marks     []string `json:"marks"`     // why: clock, network, …
+	Inherited []string `json:"inherited"` // marks of what it rests on
+}
+
+// Volatile returns the blocks that are marked, and those that rest on them, in program order.
+func (d *Dependencies) Volatile() []Volatile {
+	marks := map[BlockID][]string{}
+	for i := range d.Snapshot.Blocks {
+		b := &d.Snapshot.Blocks[i]
+		marks[b.ID] = slices.Clone(b.Marks)
+	}
+	d.spread(marks)
+	found := []Volatile{}
+	for i := range d.Snapshot.Blocks {
+		b := &d.Snapshot.Blocks[i]
+		v := Volatile{Block: b.ID, Index: b.Index, Marks: append([]string{}, b.Marks...), Inherited: []string{}}
+		for _, m := range marks[b.ID] {
+			if !slices.Contains(b.Marks, m) {
+				v.Inherited = append(v.Inherited, m)
+			}
+		}
+		if len(v.Marks)+len(v.Inherited) > 0 {
+			found = append(found, v)
+		}
+	}
+	return found
+}
