@@ -510,6 +510,8 @@ class Kernel:
         for c in (code, tail):
             if c is not None:
                 maybe |= origin.stores(c, True)
+                self.names.stars.update(module for _, module in origin.stars(c))
+        maybe = maybe.union(*map(origin.brought, self.names.stars))
         for name in self.reach(request["uses"]):
             for f in self.groups.prints[name].soft.values():
                 if isinstance(f, types.FunctionType):

@@ -32,7 +32,7 @@ class StaticNames:
 
     def __init__(self, namespace):
         self.namespace = namespace
-        self.reads, self.imports, self.stored = set(), set(), set()
+        self.reads, self.imports, self.stored, self.stars = set(), set(), set(), set()
         self.everything = False  # the namespace was handed out as a whole
         self._deps_of = None
 
@@ -42,10 +42,11 @@ class StaticNames:
             names, imports = origin.code_facts(code)
             self.imports |= imports
             self.stored |= origin.stores(code, True)
+            self.stars.update(module for _, module in origin.stars(code))
             self._close(names)
 
     def begin(self, uses, deps_of):
-        self.reads, self.imports, self.stored = set(), set(), set()
+        self.reads, self.imports, self.stored, self.stars = set(), set(), set(), set()
         self.everything = False
         self._deps_of = deps_of
         self._close(uses)
@@ -107,6 +108,7 @@ class MonitoredNames:
                     plan[offset] = ("store", name)
                 elif op == "IMPORT_NAME":
                     plan[offset] = ("import", name)
+            plan.update((offset, ("star", module)) for offset, module in origin.stars(c))
             self._plans[id(c)] = (plan, c)
             self._mon.set_local_events(self.TOOL, c, self._mon.events.INSTRUCTION)
             todo.extend(k for k in c.co_consts if isinstance(k, types.CodeType))
@@ -123,6 +125,8 @@ class MonitoredNames:
                     return self._mon.DISABLE
                 if kind == "import":
                     self.imports.add(name)
+                elif kind == "star":
+                    self.stored |= origin.brought(name)
                 elif kind == "store":
                     if code.co_flags & _OPTIMIZED or code.co_name == "<module>" or sys._getframe(1).f_locals is self.namespace:
                         self.stored.add(name)

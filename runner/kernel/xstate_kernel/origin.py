@@ -197,6 +197,30 @@ def stores(code, module=False):
     return found
 
 
+_code_stars = {}
+
+
+def stars(code):
+    """Returns (offset, module) of each star import of a code object, which stands at top level."""
+    found = _code_stars.get(code)
+    if found is None:
+        found, module = [], None
+        for offset, op, arg, name in instructions(code):
+            if op == "IMPORT_NAME":
+                module = name
+            elif op == "IMPORT_STAR" or op == "CALL_INTRINSIC_1" and arg == 2:
+                found.append((offset, module))
+        _code_stars[code] = found
+    return found
+
+
+def brought(name):
+    """Returns the names that a star import of a module binds."""
+    members = getattr(sys.modules.get(name), "__dict__", {})
+    listed = members.get("__all__")
+    return {n for n in listed if is_a(n, str)} if listed is not None else {n for n in members if not n.startswith("_")}
+
+
 _ATTRS = {"LOAD_ATTR", "LOAD_METHOD"}
 _CALLS = {"CALL", "CALL_FUNCTION", "CALL_METHOD"}
 _BETWEEN = {"CACHE", "PRECALL", "PUSH_NULL", "NOP", "EXTENDED_ARG"}
