@@ -94,7 +94,7 @@ func (w *walk) wanted(p *position, n *node) []string {
 	if len(n.facts.Mutates)+len(n.facts.MutatesLater) > 0 {
 		names = append(names, w.softly(p, names)...)
 	}
-	names = append(names, w.heldBesides(p, n, names)...)
+	names = append(names, w.moduleNames(p, n, names)...)
 	if traces, err := w.e.traces(n.code); err == nil && len(traces) > 0 {
 		for _, a := range traces[0].Reads {
 			if a.Key.Space() == "var" {
@@ -233,19 +233,24 @@ func (x *execution) request() runRequest {
 // dynamic reports whether n, or a function it can reach, may read names in a way that is not observed. Then it counts as
 // reading all of them, and which there are.
 func (w *walk) dynamic(p *position, n *node) bool {
-	unseen := func(n *node, now, later bool) bool {
+	return w.constructs(p, n, func(what string) bool { return !observedDynamic[what] })
+}
+
+// constructs reports whether n, or a function it can reach, has a dynamic construct of some kinds.
+func (w *walk) constructs(p *position, n *node, kinds func(what string) bool) bool {
+	has := func(n *node, now, later bool) bool {
 		return slices.ContainsFunc(n.facts.Dynamic, func(d depgraph.Dynamic) bool {
-			return (now && !d.Later || later && d.Later) && !observedDynamic[d.What]
+			return (now && !d.Later || later && d.Later) && kinds(d.What)
 		})
 	}
-	if unseen(n, true, n.facts.Kind == depgraph.KindStatement) {
+	if has(n, true, n.facts.Kind == depgraph.KindStatement) {
 		return true
 	}
 	if !w.hasDynamic || n.facts.Kind != depgraph.KindStatement {
 		return false
 	}
 	for _, name := range w.closure(p, slices.Concat(n.facts.Uses, n.facts.Later)) {
-		if e := p.keys[depgraph.Var(name)]; e.writer >= 0 && unseen(w.nodes[e.writer], false, true) {
+		if e := p.keys[depgraph.Var(name)]; e.writer >= 0 && has(w.nodes[e.writer], false, true) {
 			return true
 		}
 	}

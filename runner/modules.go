@@ -149,9 +149,16 @@ func (m *mirror) unload(r unloadReply) {
 	}
 }
 
-// heldBesides returns the names of which a workspace module holds a part, if n can come to one through a module: what it
-// makes may share with them.
-func (w *walk) heldBesides(p *position, n *node, names []string) []string {
+// moduleNames returns the names of which a workspace module holds a part, if n can come to one through a module: what it
+// makes may share with them. If it can come to sys.modules: all that are, or rest on, modules.
+func (w *walk) moduleNames(p *position, n *node, names []string) []string {
+	rests := func(name string) bool {
+		info := p.keys[depgraph.Var(name)].info
+		return info != nil && info.Rests
+	}
+	if w.hasDynamic && w.constructs(p, n, func(what string) bool { return what == "sys.modules" }) {
+		return slices.DeleteFunc(p.names(), func(name string) bool { return !rests(name) && p.keys[depgraph.Var(name)].info.Type != "module" })
+	}
 	var held []string
 	for k := range p.held {
 		if k.Space() == "var" {
@@ -159,14 +166,7 @@ func (w *walk) heldBesides(p *position, n *node, names []string) []string {
 		}
 	}
 	slices.Sort(held)
-	if len(held) == 0 || len(n.facts.Imports) > 0 {
-		return held
-	}
-	rests := func(name string) bool {
-		info := p.keys[depgraph.Var(name)].info
-		return info != nil && info.Rests
-	}
-	if !slices.ContainsFunc(w.closure(p, names), rests) {
+	if len(held) == 0 || len(n.facts.Imports) == 0 && !slices.ContainsFunc(w.closure(p, names), rests) {
 		return nil
 	}
 	return held

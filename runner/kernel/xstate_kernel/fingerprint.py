@@ -105,6 +105,9 @@ class Fingerprinter:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
+                if value is sys.modules:
+                    fp.files.update(name for name, _ in self.workspace.loaded())
+                    raise Opaque("what is loaded")
                 walk.run(value)
                 walk.held()
                 fp.digest = walk.h.hexdigest()

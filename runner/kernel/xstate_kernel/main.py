@@ -362,6 +362,8 @@ class Kernel:
             reads |= self.modules.process.sharing()
         if self.modules.process.traced:  # what a trace function does raises no event
             reads |= {n for n in self.reach(placed | self.modules.process.names()) if n in start}
+        if self.modules.all:  # whether a module is there depends on who imported it
+            reads |= {n for n in start if n in self.groups.prints and self.groups.prints[n].files or origin.is_a(self.ns.get(n), types.ModuleType)}
         reached = self.modules_of(imports, reads)
         changed, quiet, loud = self.modules.end(reached)
         unbound = set(request.get("unbound") or ())  # names that have a value, which the namespace was not given
