@@ -230,38 +230,6 @@ func (x *execution) request() runRequest {
 	return req
 }
 
-// dynamic reports whether n, or a function it can reach, may read names in a way that is not observed. Then it counts as
-// reading all of them, and which there are.
-func (w *walk) dynamic(p *position, n *node) bool {
-	return w.constructs(p, n, func(what string) bool { return !observedDynamic[what] })
-}
-
-// constructs reports whether n, or a function it can reach, has a dynamic construct of some kinds.
-func (w *walk) constructs(p *position, n *node, kinds func(what string) bool) bool {
-	has := func(n *node, now, later bool) bool {
-		return slices.ContainsFunc(n.facts.Dynamic, func(d depgraph.Dynamic) bool {
-			return (now && !d.Later || later && d.Later) && kinds(d.What)
-		})
-	}
-	if has(n, true, n.facts.Kind == depgraph.KindStatement) {
-		return true
-	}
-	if !w.hasDynamic || n.facts.Kind != depgraph.KindStatement {
-		return false
-	}
-	for _, name := range w.closure(p, slices.Concat(n.facts.Uses, n.facts.Later)) {
-		if e := p.keys[depgraph.Var(name)]; e.writer >= 0 && has(w.nodes[e.writer], false, true) {
-			return true
-		}
-	}
-	return false
-}
-
-// observedDynamic are constructs whose reads are seen all the same: the code they run is announced to the driver, the
-// program's module and pandas tell which names they are asked for.
-var observedDynamic = map[string]bool{"eval": true, "exec": true, "compile": true, "query @": true, "__main__": true, "sys.modules": true,
-	"import *": true, "getattr": true, "setattr": true, "delattr": true, "__import__": true}
-
 func (x *execution) event(text json.RawMessage) {
 	var ev struct {
 		Ev   string `json:"ev"`

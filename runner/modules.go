@@ -152,12 +152,14 @@ func (m *mirror) unload(r unloadReply) {
 // moduleNames returns the names of which a workspace module holds a part, if n can come to one through a module: what it
 // makes may share with them. If it can come to sys.modules: all that are, or rest on, modules.
 func (w *walk) moduleNames(p *position, n *node, names []string) []string {
-	rests := func(name string) bool {
-		info := p.keys[depgraph.Var(name)].info
-		return info != nil && info.Rests
+	info := func(name string) state.ValueInfo {
+		if info := p.keys[depgraph.Var(name)].info; info != nil {
+			return *info
+		}
+		return state.ValueInfo{}
 	}
 	if w.hasDynamic && w.constructs(p, n, func(what string) bool { return what == "sys.modules" }) {
-		return slices.DeleteFunc(p.names(), func(name string) bool { return !rests(name) && p.keys[depgraph.Var(name)].info.Type != "module" })
+		return slices.DeleteFunc(p.names(), func(name string) bool { return !info(name).Rests && info(name).Type != "module" })
 	}
 	var held []string
 	for k := range p.held {
@@ -166,7 +168,7 @@ func (w *walk) moduleNames(p *position, n *node, names []string) []string {
 		}
 	}
 	slices.Sort(held)
-	if len(held) == 0 || len(n.facts.Imports) == 0 && !slices.ContainsFunc(w.closure(p, names), rests) {
+	if len(held) == 0 || len(n.facts.Imports) == 0 && !slices.ContainsFunc(w.closure(p, names), func(name string) bool { return info(name).Rests }) {
 		return nil
 	}
 	return held
