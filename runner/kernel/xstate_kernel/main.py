@@ -165,7 +165,8 @@ class Kernel:
         """What the node did so far that is more than executing code: compared before and after a module is loaded."""
         f = self.files
         return (sum(not p.endswith(".py") for p in f.reads), len(f.listings), len(f.environ), len(f.writes), sorted(f.marks), f.untraced,
-                self.recorder.left(), {k: d for k, (d, _) in self.hidden.snapshot().items() if d})
+                self.recorder.left(), {k: v[0] for k, v in self.hidden.snapshot().items() if v[0]}, dict(os.environ._data),
+                {k: v if type(v) is tuple else id(v) for k, v in self.modules.process.planted().items()})
 
     def names_bound(self):
         """What the program has bound."""
