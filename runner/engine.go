@@ -168,6 +168,7 @@ func (e *Engine) refused(u *unit) *state.ExecError {
 	if !ok {
 		return nil
 	}
+	u.judged = true
 	var m compileMemo
 	if json.Unmarshal(data, &m) != nil || m.Valid {
 		return nil
@@ -176,19 +177,41 @@ func (e *Engine) refused(u *unit) *state.ExecError {
 		Traceback: []string{fmt.Sprintf("  File %q, line %d", u.filename(), m.Line), m.Type + ": " + m.Message}}
 }
 
-// compile asks CPython for its verdict on a block, once. It reports whether the block may run.
-func (e *Engine) compile(ctx context.Context, u *unit) (bool, error) {
-	if _, ok := e.cfg.Store.Memo("compile", e.compileKey(u)); ok {
-		return true, nil // a refusal was seen by analyse
+// compile asks CPython for its verdict on every block that it was not asked about before. It reports whether all may run.
+func (e *Engine) compile(ctx context.Context, units []*unit) (bool, error) {
+	type block struct {
+		Filename string   `json:"filename"`
+		Future   []string `json:"future"`
+		Bytes    int      `json:"bytes"`
 	}
-	var m compileMemo
-	req := map[string]any{"op": "compile", "filename": u.filename(), "future": u.facts.Future}
-	if _, err := e.kernel.request(ctx, req, u.facts.Code, &m, nil); err != nil {
+	var asked []*unit
+	var blocks []block
+	var text []byte
+	for _, u := range units {
+		if u.facts != nil && !u.judged { // a refusal was seen by analyse
+			asked, text = append(asked, u), append(text, u.facts.Code...)
+			blocks = append(blocks, block{u.filename(), u.facts.Future, len(u.facts.Code)})
+		}
+	}
+	if len(asked) == 0 {
+		return true, nil
+	}
+	var reply struct {
+		Verdicts []compileMemo `json:"verdicts"`
+	}
+	if _, err := e.kernel.request(ctx, map[string]any{"op": "compile", "blocks": blocks}, text, &reply, nil); err != nil {
 		return false, err
 	}
-	data, err := json.Marshal(m)
-	if err != nil {
-		return false, err
+	all := true
+	for i, m := range reply.Verdicts {
+		data, err := json.Marshal(m)
+		if err != nil {
+			return false, err
+		}
+		if err := e.cfg.Store.PutMemo("compile", e.compileKey(asked[i]), data); err != nil {
+			return false, err
+		}
+		all = all && m.Valid
 	}
-	return m.Valid, e.cfg.Store.PutMemo("compile", e.compileKey(u), data)
+	return all, nil
 }

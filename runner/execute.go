@@ -26,10 +26,8 @@ func (w *walk) executeAt(ctx context.Context, i int, p *position, live bool) (*s
 	if err := w.e.need(ctx, w); err != nil {
 		return nil, err
 	}
-	if ok, err := w.e.compile(ctx, n.unit); err != nil && !errors.Is(err, errKernelDied) {
-		return nil, err
-	} else if err == nil && !ok {
-		return nil, errRestart // the block counts as refused from now on
+	if ok, err := w.compiled(ctx); err != nil || !ok {
+		return nil, cmp.Or(err, errRestart) // a block counts as refused from now on
 	}
 	if err := w.sources(ctx); err != nil {
 		return nil, err
@@ -54,6 +52,19 @@ func (w *walk) executeAt(ctx context.Context, i int, p *position, live bool) (*s
 		wanted = append(wanted, again...)
 	}
 	return nil, fmt.Errorf("block %s asks for ever more names", n.unit.ID)
+}
+
+// compiled has CPython look at all blocks, once a pass.
+func (w *walk) compiled(ctx context.Context) (bool, error) {
+	if w.asked {
+		return true, nil
+	}
+	w.asked = true
+	ok, err := w.e.compile(ctx, w.units)
+	if errors.Is(err, errKernelDied) {
+		return true, nil // what killed it will be met again by the node that runs it
+	}
+	return ok, err
 }
 
 // sources gives the kernel the text of every block, once a pass, so that tracebacks can cite it.

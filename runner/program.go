@@ -24,9 +24,10 @@ type Block struct {
 // unit is a block with what the analysis says of it.
 type unit struct {
 	Block
-	facts *depgraph.Facts
-	err   *state.ExecError // it does not parse
-	nodes []*node
+	facts  *depgraph.Facts
+	err    *state.ExecError // it does not parse
+	judged bool             // CPython's verdict is known
+	nodes  []*node
 }
 
 // node is the unit of execution, at its place in the program.

@@ -89,6 +89,7 @@ type walk struct {
 	firsts   map[state.Digest]int // code → the first node that has it; nil until it is asked for
 	restored int
 	ipython  bool
+	asked    bool // CPython was asked which blocks it accepts
 	cited    bool // the kernel has the sources
 	renewed  bool // a new interpreter was tried, when a state could not be restored
 	spawns   bool // the program starts child processes
@@ -155,7 +156,7 @@ func (w *walk) pass(ctx context.Context, blocks []Block) error {
 	w.outcomes = make([]NodeOutcome, len(w.nodes))
 	w.stopped = map[*unit]bool{}
 	w.contexts, w.firsts = make([]state.Digest, len(w.nodes)), nil
-	w.cited, w.spawns = false, spawns(w.units)
+	w.asked, w.cited, w.spawns = false, false, spawns(w.units)
 	w.hasDynamic = slices.ContainsFunc(w.nodes, func(n *node) bool { return len(n.facts.Dynamic) > 0 })
 	for i := range w.nodes {
 		if err := ctx.Err(); err != nil {

@@ -19,9 +19,9 @@ import sys
 import threading
 import time
 import warnings
+from operator import is_
 
 from . import blake2b
-
 
 _PLAIN = frozenset((int, str, float, bool, type(None)))
 
@@ -52,11 +52,29 @@ class Variable:
         try:
             data = marshal.dumps(value, 2)  # some eight times as fast as repr
         except ValueError:
-            data = repr(value).encode() if type(value) is not dict else marshal.dumps(
-                [(k, v if type(v) in _PLAIN else repr(v)) for k, v in value.items()], 2)
+            data = repr(value).encode()
         if data != self.last[0]:
             self.last = data, blake2b(data, digest_size=20).hexdigest()
         return self.last[1]
+
+
+class Settings(Variable):
+    """Hundreds of options, few of which are not plain."""
+
+    precise = True
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self._names, self._values, self._lists, self._others, self._plain = [], [], [], [], b""
+
+    def digest(self, value):
+        names, values = list(value), list(value.values())
+        if names != self._names or len(values) != len(self._values) or not all(map(is_, values, self._values)):
+            self._names, self._values = names, values
+            self._lists = [v for v in values if type(v) is list]
+            self._others = [v for v in values if type(v) is not list and type(v) not in _PLAIN]
+            self._plain = marshal.dumps([(k, v) for k, v in value.items() if type(v) in _PLAIN], 2)
+        return super().digest((self._plain, self._lists, list(map(repr, self._others))))
 
 
 class Hidden:
@@ -66,7 +84,7 @@ class Hidden:
         self.variables = [
             Variable("rng:random", random.getstate, random.setstate),
             Variable("rng:numpy", _numpy_state, _set_numpy_state, lambda: "numpy.random" in sys.modules),
-            Variable("conf:matplotlib", _mpl_get, _mpl_put, lambda: "matplotlib" in sys.modules and hasattr(sys.modules["matplotlib"], "rcParams")),
+            Settings("conf:matplotlib", _mpl_get, _mpl_put, lambda: "matplotlib" in sys.modules and hasattr(sys.modules["matplotlib"], "rcParams")),
             Variable("conf:numpy", _numpy_get, _numpy_put, lambda: hasattr(sys.modules.get("numpy"), "set_printoptions")),
             Variable("conf:warnings", _warnings_get, _warnings_put),
             Variable("conf:decimal", _decimal_get, _decimal_put),
@@ -90,7 +108,7 @@ class Hidden:
             self.variables.append(Variable("conf:int-digits", sys.get_int_max_str_digits, sys.set_int_max_str_digits))
         _watch_zone()
         self.by_key = {v.key: v for v in self.variables}
-        for key in ("rng:random", "rng:numpy", "conf:matplotlib", "conf:threads"):
+        for key in ("rng:random", "rng:numpy", "conf:threads"):
             self.by_key[key].precise = True
         threading._counter = _Threads(self.by_key["conf:threads"]).number
         random.seed(seed)
@@ -271,17 +289,22 @@ def _pandas_variable(group):
 
 
 def _numpy_state():
-    return tuple(x.tolist() if hasattr(x, "tolist") else x for x in sys.modules["numpy.random"].get_state(legacy=True))
+    state = sys.modules["numpy.random"].get_state(legacy=False)
+    return state["bit_generator"], {k: v if type(v) in _PLAIN else v.tobytes() for k, v in state["state"].items()}, state["has_gauss"], state["gauss"]
 
 
 def _set_numpy_state(state):
     np = sys.modules["numpy"]
-    np.random.set_state((state[0], np.array(state[1], dtype=np.uint32)) + tuple(state[2:]))
+    kind, inner, has_gauss, gauss = state
+    inner = {k: np.frombuffer(v, dtype=np.uint32) if type(v) is bytes else v for k, v in inner.items()}
+    np.random.set_state({"bit_generator": kind, "state": inner, "has_gauss": has_gauss, "gauss": gauss})
 
 
 def _mpl_get():
-    rc = sys.modules["matplotlib"].rcParams
-    return {k: dict.__getitem__(rc, k) for k in sorted(dict.keys(rc)) if k not in _MPL_SESSION}
+    found = dict(dict.items(sys.modules["matplotlib"].rcParams))
+    for k in _MPL_SESSION:
+        found.pop(k, None)
+    return found
 
 
 _MPL_SESSION = frozenset(("backend", "backend_fallback", "interactive", "toolbar"))

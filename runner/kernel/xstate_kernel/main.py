@@ -288,15 +288,22 @@ class Kernel:
         return code
 
     def do_compile(self, request, body):
-        """Says whether CPython accepts a whole block."""
+        """Says of each block whether CPython accepts it as a whole."""
+        verdicts, at = [], 0
+        for block in request["blocks"]:
+            verdicts.append(self.verdict(body[at:at + block["bytes"]].decode(), block))
+            at += block["bytes"]
+        return {"verdicts": verdicts}, b""
+
+    def verdict(self, text, block):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                compile(body.decode(), request["filename"], "exec", _flags(request.get("future")) | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+                compile(text, block["filename"], "exec", _flags(block["future"]) | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
         except (SyntaxError, ValueError) as e:
             return {"valid": False, "line": getattr(e, "lineno", 0) or 0, "column": getattr(e, "offset", 0) or 0,
-                    "type": type(e).__name__, "message": getattr(e, "msg", None) or str(e)}, b""
-        return {"valid": True}, b""
+                    "type": type(e).__name__, "message": getattr(e, "msg", None) or str(e)}
+        return {"valid": True}
 
     # execution
 
