@@ -31,6 +31,7 @@ from operator import is_
 from . import blake2b, instances, memory, origin
 
 ATOMS = frozenset((int, str, float, bool, type(None), bytes, complex))
+_ORDERED = frozenset((int, str, bytes))  # of each any two can be compared
 SKIP_MEMBERS = frozenset((
     "__dict__", "__weakref__", "__module__", "__firstlineno__", "__static_attributes__", "_abc_impl",
     "__annotations_cache__", "__annotate_func__", "__annotate__", "__abstractmethods__", "__subclasshook__", "__slotnames__"))
@@ -343,6 +344,11 @@ class _Walk:
             if self.mark(o):
                 return
             self.own(o)
+        kinds = set(map(type, o))
+        if len(kinds) == 1 and kinds <= _ORDERED:
+            self.put(b"%so%d;" % (tag, len(o)))
+            self.put(marshal.dumps(sorted(o), 2))
+            return
         tuples = [x for x in o if type(x) is tuple]
         plain = ATOMS.union((tuple,) if ATOMS.issuperset(map(type, chain.from_iterable(tuples))) else ())
         parts = []
