@@ -64,10 +64,7 @@ func (e *Engine) keepBase(name string, now state.Digest) error {
 	if !stored(now) {
 		return nil
 	}
-	data, err := os.ReadFile(e.world.path(name))
-	if err == nil {
-		_, err = e.cfg.Store.PutBlob(data)
-	}
+	_, err := e.cfg.Store.PutBase(e.world.path(name))
 	return err
 }
 
@@ -407,7 +404,11 @@ func (e *Engine) beforeWrite(path string, before *fileBefore) (fileWrite, error)
 	}
 	fw := fileWrite{before: state.Digest(before.Copy), mode: e.modeBefore(path, before.Mode), time: before.Time}
 	if stored(fw.before) {
-		ref, err := e.cfg.Store.PutBlobFile(before.Copy)
+		keep := e.cfg.Store.PutBase
+		if _, known := e.cfg.Files[e.world.short(path)]; known {
+			keep = e.cfg.Store.PutBlobFile // what a node before wrote there
+		}
+		ref, err := keep(before.Copy)
 		if err != nil {
 			return fw, err
 		}

@@ -10,12 +10,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 )
 
 const (
 	blobsDir = "blobs"
+	basesDir = "bases"
 	// inlineSize is the largest packed blob kept in results.db: about a page. A file of its own costs more than that.
 	inlineSize = 4000
 )
@@ -27,11 +29,15 @@ type BlobRef struct {
 }
 
 // blobs keeps contents under their digests: small ones in results.db, others as zstd files blobs/ab/abcd….zst. A file
-// appears under its name only when it is complete; it is not synced, for every read verifies it.
+// appears under its name only when it is complete; it is not synced, for every read verifies it. The time of a file is
+// that of its last use, about.
+//
+// Bases are kept in the same way in bases/, but all of them as files, synced, and for good: what a file of the workspace
+// held before a program wrote to it cannot be computed again.
 type blobs struct {
 	dir      string
 	readOnly bool
-	results  *results
+	results  *results // nil for bases
 	note     func(format string, args ...any)
 }
 
@@ -65,6 +71,29 @@ func (s *Store) PutBlobFile(path string) (BlobRef, error) {
 		return BlobRef{}, fileError("read "+path, err)
 	}
 	return s.putSection(f, 0, info.Size())
+}
+
+// PutBase keeps the content of a file for good. Blob and the like find it, too.
+func (s *Store) PutBase(path string) (ref BlobRef, err error) {
+	if s.bases.readOnly {
+		return ref, errReadOnly
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return ref, fileError("read "+path, err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if ref.Size, err = io.Copy(h, f); err != nil {
+		return ref, fileError("read "+path, err)
+	}
+	if ref.Digest = sumOf(h); s.bases.has(ref.Digest) {
+		return ref, nil
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return ref, fileError("read "+path, err)
+	}
+	return ref, s.bases.write(ref, f)
 }
 
 // PutBlobParts keeps the parts of a file, which have these sizes, each by itself.
@@ -128,29 +157,47 @@ func (s *Store) Blob(d Digest) ([]byte, bool, error) {
 // OpenBlob returns a reader of a blob, if it is there. The content is verified as it is read: use none of it before the
 // reader has returned io.EOF. Any other error means that the blob is damaged, and gone from now on.
 func (s *Store) OpenBlob(d Digest) (io.ReadCloser, bool, error) {
-	b := s.blobs
-	if content := b.inline(d); content != nil {
+	if content := s.blobs.inline(d); content != nil {
 		return io.NopCloser(bytes.NewReader(content)), true, nil
 	}
+	if r := s.blobs.open(d); r != nil {
+		return r, true, nil
+	}
+	if r := s.bases.open(d); r != nil {
+		return r, true, nil
+	}
+	return nil, false, nil
+}
+
+// open returns a reader of the file of a blob, or nil when there is none.
+func (b *blobs) open(d Digest) *blobReader {
 	path, ok := b.path(d)
 	if !ok {
-		return nil, false, nil
+		return nil
 	}
 	f, err := os.Open(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, false, nil
-	case err != nil:
-		b.note("blob %s counts as missing: %v", d, err)
-		return nil, false, nil
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			b.note("blob %s counts as missing: %v", d, err)
+		}
+		return nil
 	}
 	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		f.Close()
 		b.discard(d, path, err)
-		return nil, false, nil
+		return nil
 	}
-	return &blobReader{blobs: b, digest: d, path: path, file: f, zstd: z, hash: sha256.New()}, true, nil
+	b.used(f, path)
+	return &blobReader{blobs: b, digest: d, path: path, file: f, zstd: z, hash: sha256.New()}
+}
+
+// used notes the time of a use, which is not worth a write for each.
+func (b *blobs) used(f *os.File, path string) {
+	now := time.Now()
+	if info, err := f.Stat(); err == nil && !b.readOnly && b.results != nil && now.Sub(info.ModTime()) > time.Hour {
+		_ = os.Chtimes(path, time.Time{}, now) // it then counts as used less lately
+	}
 }
 
 // BlobToFile writes the content of a blob to path, replacing what is there, and reports whether the blob was there.
@@ -213,6 +260,15 @@ func (f *faultReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
+func syncDirs(dirs ...string) error {
+	for _, dir := range dirs {
+		if err := syncDir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (b *blobs) has(d Digest) bool {
 	if b.inline(d) != nil {
 		return true
@@ -227,7 +283,7 @@ func (b *blobs) has(d Digest) bool {
 
 // inline returns the content of a blob kept in results.db, or nil.
 func (b *blobs) inline(d Digest) []byte {
-	if d == Absent {
+	if d == Absent || b.results == nil {
 		return nil
 	}
 	packed := b.results.get(bucketInline, d.key(), fmt.Sprintf("blob %s", d))
@@ -273,8 +329,14 @@ func (b *blobs) write(ref BlobRef, r io.Reader) error {
 	if err == nil {
 		err = f.Chmod(0o444)
 	}
+	if err == nil && b.results == nil {
+		err = f.Sync()
+	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
+	}
+	if err == nil && b.results == nil {
+		return fileError("keep blob", syncDirs(filepath.Dir(path), b.dir, filepath.Dir(b.dir)))
 	}
 	if err != nil {
 		return fileError("keep blob", errors.Join(err, os.Remove(f.Name())))
@@ -294,7 +356,7 @@ func compress(w io.Writer, r io.Reader, size int64) error {
 
 func (b *blobs) discard(d Digest, path string, why error) {
 	b.note("blob %s is damaged and counts as missing: %v", d, why)
-	if !b.readOnly {
+	if !b.readOnly && b.results != nil {
 		if err := os.Remove(path); err != nil {
 			b.note("damaged blob %s cannot be removed: %v", d, err)
 		}

@@ -115,9 +115,16 @@ func (c *checker) traceList(code Digest, payload []byte) error {
 	return nil
 }
 
-// blobFiles verifies every file in blobs/.
+// blobFiles verifies every file in blobs/ and bases/.
 func (c *checker) blobFiles() error {
-	dir := c.store.blobs.dir
+	err := c.blobsIn(c.store.blobs.dir, 11)
+	if err == nil {
+		err = c.blobsIn(c.store.bases.dir, 12)
+	}
+	return err
+}
+
+func (c *checker) blobsIn(dir string, invariant int) error {
 	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -128,9 +135,9 @@ func (c *checker) blobFiles() error {
 		if stop := c.stop(); stop != nil || e.IsDir() || strings.HasPrefix(e.Name(), "new-") {
 			return stop
 		}
-		if err := verifyBlob(dir, path); err != nil {
+		if err := verifyBlob(dir, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			rel, _ := filepath.Rel(c.store.dir, path)
-			c.add(Problem{Invariant: 11, File: filepath.ToSlash(rel), Message: err.Error()})
+			c.add(Problem{Invariant: invariant, File: filepath.ToSlash(rel), Message: err.Error()})
 		}
 		return nil
 	})

@@ -23,6 +23,7 @@
 //	history.db   bbolt; durable: sessions, heads, steps, indexes, sources, records
 //	results.db   bbolt; disposable: traces by digest and by code, values, small blobs, memos
 //	blobs/       disposable: ab/abcd….zst, large blobs by the SHA-256 of their content
+//	bases/       durable: likewise, what files of the workspace held before a program wrote to them
 //	*.lock       locked by a process that writes the database of that name, and by one that begins to read it
 //	*.sound      disposable: what the pages of the database were when they were last known to be sound
 //	locks/       locked by the process that runs a session
@@ -40,6 +41,15 @@
 // blocks and, for each, the step that has its facts. An index is kept for a step when the steps since the last index have
 // grown larger than it would be. So a step costs its changes and an amortised constant more; the program at any step costs
 // at most one index, as many bytes of steps again, and the blocks asked for; forking and going back copy nothing.
+//
+// # Freeing
+//
+// Collect frees results by what they are worth: the seconds to compute them again for each byte that they have to
+// themselves, divided by the days since the last use and one. The simple way, to evict what was not used for longest, would
+// keep a gigabyte that takes a second to make and lose the hour behind a number. A value goes with its blobs; of a trace
+// the outputs and files go first, for it is small and tells what its node read. Of several values that share a part, the
+// part stays until the last one goes. Records go before the blobs they refer to, so that one who is killed in between leaves
+// blobs of no use. A blob that is younger than an hour may be about to be referred to, and stays.
 //
 // # Several processes
 //
@@ -75,6 +85,7 @@
 //  9. Session records are as written.
 //  10. In results.db every record is as written and under its own name. A code lists at most 32 traces, all there.
 //  11. A file in blobs/ has the content it is named by.
+//  12. So has a file in bases/.
 //
 // That a trace, value or blob is missing breaks no invariant.
 //
@@ -86,6 +97,7 @@
 //	results.db damaged    renamed results.db.damaged-N, replaced by an empty one, noticed
 //	history.db damaged    store-damaged, at Open for what its pages show, else when a step is read; nothing is written
 //	blob damaged          removed, noticed, missing
+//	base damaged          noticed, missing
 //	busy with another     store-busy after a bounded wait, naming the process
 //	sync refused          store-io; the transaction is taken back, or nothing is written any more
 //	directory read-only   store-readonly

@@ -29,6 +29,7 @@ type Store struct {
 	history *database
 	results *results
 	blobs   *blobs
+	bases   *blobs
 
 	noticesMu sync.Mutex
 	notices   []string
@@ -76,8 +77,10 @@ func (s *Store) prepareDir() error {
 		}
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Join(s.dir, blobsDir), 0o777); err != nil {
-		return fileError("make store "+s.dir, err)
+	for _, dir := range []string{blobsDir, basesDir} {
+		if err := os.MkdirAll(filepath.Join(s.dir, dir), 0o777); err != nil {
+			return fileError("make store "+s.dir, err)
+		}
 	}
 	ignore := filepath.Join(s.dir, ".gitignore")
 	if _, err := os.Stat(ignore); err == nil {
@@ -96,6 +99,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.blobs = &blobs{dir: filepath.Join(s.dir, blobsDir), readOnly: s.options.ReadOnly, results: s.results, note: s.note}
+	s.bases = &blobs{dir: filepath.Join(s.dir, basesDir), readOnly: s.options.ReadOnly, note: s.note}
 	return nil
 }
 

@@ -23,7 +23,7 @@ import (
 type runFlags struct {
 	verify, fresh, all bool
 	timeout            time.Duration
-	memory             byteSize
+	memory, budget     byteSize
 	python             string
 	origin             xstate.Origin
 }
@@ -53,6 +53,7 @@ whole program from top to bottom; --verify does that, too, and compares.`,
 	flags.BoolVar(&f.fresh, "fresh", false, "reuse nothing: execute every block")
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`, such as 30s or 5m")
 	flags.Var(&f.memory, "memory", "keep at most `SIZE` of earlier values in memory for blocks that need them, such as 500MB (default 1GiB)")
+	flags.Var(&f.budget, "max-bytes", "then free results beyond this `SIZE`, as gc does")
 	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, which the session remembers; auto forgets it\n(default: $XSTATE_PYTHON, the one remembered, $VIRTUAL_ENV, .venv beside the file, python3)")
 	flags.StringVar(&a.session, "session", "", "the session's `NAME` (default: the file's)")
 	flags.StringVar(&f.origin.Agent, "agent", "", "who made the edits")
@@ -114,6 +115,11 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 		return err
 	}
 	err = a.runIn(ctx, store, src, f)
+	if f.budget > 0 {
+		if _, bad := store.State().Collect(ctx, state.CollectOptions{MaxBytes: int64(f.budget)}); err == nil {
+			err = bad
+		}
+	}
 	a.notices(store)
 	if bad := store.Close(); err == nil {
 		err = bad

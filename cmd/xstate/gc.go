@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/state"
+)
+
+func (a *app) gcVerb() *cobra.Command {
+	var budget byteSize
+	var dry bool
+	cmd := &cobra.Command{
+		Use:   "gc",
+		Short: "free results that are of no use, or beyond a size",
+		Long: `Gc frees what recorded results take on the disk: blobs that nothing refers to, and what killed processes left. With
+--max-bytes it also frees results until the rest fits: those first that take the least time to compute again for each
+byte, and of these the ones that were not used for long. What a program then needs, it computes again.
+
+History (steps, sources, who did what) is never freed, nor is what files held before a program wrote to them. What nodes
+read and wrote is freed when nothing else is left. Programs may run meanwhile.`,
+		Example: `  xstate gc --dry-run
+  xstate gc --max-bytes 2GB`,
+		Args: takes(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.gc(cmd.Context(), state.CollectOptions{MaxBytes: max(int64(budget), 0), DryRun: dry}, budget < 0)
+		},
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().Var(&budget, "max-bytes", "free results beyond this `SIZE`, such as 500MB or 2GiB")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "tell what would be freed, and free nothing")
+	return cmd
+}
+
+func (a *app) gc(ctx context.Context, o state.CollectOptions, nothing bool) (err error) {
+	if nothing {
+		o.MaxBytes = 1 // no result fits
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	dir, found, err := a.storeDir(folder)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return a.noStore(dir)
+	}
+	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait, ReadOnly: o.DryRun}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	got, err := store.State().Collect(ctx, o)
+	if err != nil {
+		return err
+	}
+	a.notices(store)
+	if a.ui.json {
+		return a.ui.document(struct {
+			Version int    `json:"version"`
+			Store   string `json:"store"`
+			DryRun  bool   `json:"dry_run"`
+			state.Collected
+		}{1, dir, o.DryRun, got})
+	}
+	a.printFreed("of no use", got.Useless)
+	a.printFreed("results", got.Evicted)
+	a.printFreed("traces", got.Traces)
+	freed, leaves := "freed", "now take"
+	if o.DryRun {
+		freed, leaves = "would free", "would then take about"
+	}
+	a.ui.talk("%s %s of %s; results %s %s", freed, bytesText(got.Before-got.After), bytesText(got.Before), leaves, bytesText(got.After))
+	return nil
+}
+
+func (a *app) printFreed(what string, f state.Freed) {
+	if f.Count == 0 {
+		return
+	}
+	a.ui.print("%-10s  %6d  %10s", what, f.Count, bytesText(f.Bytes))
+	if f.Seconds > 0 {
+		a.ui.print("  %s to compute again", time.Duration(f.Seconds*float64(time.Second)).Round(time.Millisecond))
+	}
+	a.ui.print("\n")
+}
+
+func bytesText(n int64) string { return humanize.Bytes(uint64(max(n, 0))) }
