@@ -155,7 +155,6 @@ type execution struct {
 	reply   runReply
 	dynamic bool     // it counts as reading every name
 	missing []string // names that have a value here and are not bound
-	looked  look     // the workspace before, where child processes may change it
 }
 
 // run executes and settles. again names values that must be bound first.
@@ -167,9 +166,6 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 		var cancel context.CancelFunc
 		nodeCtx, cancel = context.WithTimeoutCause(ctx, w.o.Timeout, errTimeout)
 		defer cancel()
-	}
-	if w.spawns && n.facts.Kind == depgraph.KindStatement {
-		x.looked = e.look(e.spool)
 	}
 	began := time.Now()
 	e.kernel.begin()
@@ -200,7 +196,6 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 		x.reply.Marks = append(x.reply.Marks, "time-out")
 	}
 	e.ledger.executed += x.result.Seconds
-	x.addUntraced()
 	if again := x.unbound(); len(again) > 0 {
 		return nil, again, x.undo()
 	}

@@ -315,7 +315,6 @@ type (
 		Modes    []string               `json:"modes"`  // whose permissions were asked
 		Chmods   map[string]uint32      `json:"chmods"` // permissions before, of files that were given others
 		Times    []string               `json:"times"`  // whose times were asked
-		Untraced bool                   `json:"untraced"`
 	}
 	// fileBefore is what was at a path before a node wrote there.
 	fileBefore struct {

@@ -92,7 +92,6 @@ type walk struct {
 	asked    bool // CPython was asked which blocks it accepts
 	cited    bool // the kernel has the sources
 	renewed  bool // a new interpreter was tried, when a state could not be restored
-	spawns   bool // the program starts child processes
 	looks    bool // nothing but imports and definitions may run, and nothing be written: see Value
 
 	hasDynamic bool // some node of the program may read names unobserved
@@ -156,7 +155,7 @@ func (w *walk) pass(ctx context.Context, blocks []Block) error {
 	w.outcomes = make([]NodeOutcome, len(w.nodes))
 	w.stopped = map[*unit]bool{}
 	w.contexts, w.firsts = make([]state.Digest, len(w.nodes)), nil
-	w.asked, w.cited, w.spawns = false, false, spawns(w.units)
+	w.asked, w.cited = false, false
 	w.hasDynamic = slices.ContainsFunc(w.nodes, func(n *node) bool { return len(n.facts.Dynamic) > 0 })
 	for i := range w.nodes {
 		if err := ctx.Err(); err != nil {

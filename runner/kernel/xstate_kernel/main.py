@@ -164,7 +164,7 @@ class Kernel:
     def effects(self):
         """What the node did so far that is more than executing code: compared before and after a module is loaded."""
         f = self.files
-        return (sum(not p.endswith(".py") for p in f.reads), len(f.listings), len(f.environ), len(f.writes), sorted(f.marks), f.untraced,
+        return (sum(not p.endswith(".py") for p in f.reads), len(f.listings), len(f.environ), len(f.writes), sorted(f.marks),
                 self.recorder.left(), {k: v[0] for k, v in self.hidden.snapshot().items() if v[0]}, dict(os.environ._data),
                 {k: v if type(v) is tuple else id(v) for k, v in self.modules.process.planted().items()})
 
@@ -750,7 +750,7 @@ class Kernel:
     def file_changes(self):
         f = self.files
         return {"reads": f.reads, "listings": sorted(f.listings), "writes": f.writes, "modes": sorted(f.modes), "chmods": f.chmods,
-                "times": sorted(f.times), "untraced": f.untraced}
+                "times": sorted(f.times)}
 
 
 class _Spill(io.RawIOBase):

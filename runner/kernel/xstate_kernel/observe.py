@@ -18,7 +18,7 @@ import time
 import types
 from json import dumps
 
-from . import origin
+from . import origin, scan
 
 _OPTIMIZED = 0x1  # code flag, see inspect.CO_OPTIMIZED: of functions, not of modules and classes
 _STORES = {"STORE_NAME", "STORE_GLOBAL"}
@@ -218,6 +218,7 @@ class Files:
         self._count = 0
         self._known = set()      # every path that the program read or wrote
         self._wrote = set()      # and those that it wrote
+        self._scan = scan.Scan(os.path.realpath(folder), os.path.realpath(store), self._copy)
         self._journal = os.open(os.path.join(spool, "writing"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self.active = False
         self.reset()
@@ -243,11 +244,11 @@ class Files:
         self.cwd_read = False
         self.names = set()   # of the program, that were asked for by an unpickler
         self.unpickled = set()  # modules that were
-        self.untraced = False  # native code or a child process may have written files
 
     def begin(self, held=()):
         """held: the files that are open. A node may write to them without opening them."""
         self.reset()
+        self._scan.begin()
         for p in self._wrote.intersection(held):
             self._announce(p, None)
         self._thread = threading.get_ident()
@@ -255,6 +256,15 @@ class Files:
 
     def end(self):
         self.active = False
+        for path, before in self._scan.changes():
+            if path in self.writes:
+                continue
+            if before is not None:
+                self.reads[path] = None  # what it is now may rest on what it was
+                if before["copy"] is None:
+                    self.marks.add("file changed unseen")
+                    continue
+            self.writes[path] = before
         self._known.update(self.reads, self.writes)
         self._wrote.update(self.writes)
 
@@ -414,12 +424,11 @@ class Files:
             self.written(args[1], args[3], False)
         elif event in ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "pty.spawn"):
             self.marks.add("subprocess")
-            self.untraced = True
+            self._scan.before()
             self._command(args)
             if len(args) < 4 or args[3] is None:
                 self.environ.add("+")
         elif event in ("sqlite3.connect",):
-            self.untraced = True
             name = os.fsdecode(args[0]) if isinstance(args[0], (str, bytes, os.PathLike)) else ""
             if name.startswith("file:"):
                 name = name[5:].partition("?")[0]

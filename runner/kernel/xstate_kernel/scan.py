@@ -1,0 +1,62 @@
+"""What child processes do to files raises no event in the interpreter. So the workspace is looked at before the first one
+that a node starts, and after the node: what differs was written by it."""
+from . import original as __builtins__
+import os
+import stat
+
+_FILES = 5000  # in a larger workspace nothing is looked at; the node is marked all the same
+_BYTES = 4 << 20  # of a file that is copied beforehand, so that it can be put back
+
+
+class Scan:
+    def __init__(self, folder, store, copy):
+        self._folder, self._store, self._copy = folder, store, copy
+        self._copies = {}  # path → (size and time, where its content of then is)
+        self._before = None
+
+    def begin(self):
+        self._before = None
+
+    def before(self):
+        if self._before is None:
+            self._before = self._look()
+            for path, st in self._before.items():
+                if st.st_size <= _BYTES and self._copies.get(path, (None, ""))[0] != _of(st):
+                    try:
+                        self._copies[path] = _of(st), self._copy(path)
+                    except OSError:
+                        pass  # gone meanwhile, or not ours to read
+
+    def changes(self):
+        """Yields each path that differs, with what was there: None where nothing was, a copy of None where it is not known."""
+        before = self._before
+        if not before:
+            return
+        now = self._look()
+        for path in sorted(before.keys() | now.keys()):
+            was = before.get(path)
+            if was is None:
+                yield path, None
+            elif path not in now or _of(was) != _of(now[path]):
+                at, copy = self._copies.get(path, (None, None))
+                yield path, {"copy": copy if at == _of(was) else None, "mode": stat.S_IMODE(was.st_mode), "time": was.st_mtime_ns}
+
+    def _look(self):
+        found = {}
+        for folder, folders, files in os.walk(self._folder):
+            folders[:] = [n for n in folders if not n.startswith(".") and n not in ("__pycache__", "node_modules") and os.path.join(folder, n) != self._store]
+            for name in files:
+                path = os.path.join(folder, name)
+                try:
+                    st = os.lstat(path)
+                except OSError:
+                    continue
+                if stat.S_ISREG(st.st_mode):
+                    found[path] = st
+            if len(found) > _FILES:
+                return {}
+        return found
+
+
+def _of(st):
+    return st.st_size, st.st_mtime_ns
