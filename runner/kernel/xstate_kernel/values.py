@@ -36,8 +36,8 @@ _PART = 256 << 10  # bytes of a buffer that make it, or some of its rows, a part
 
 class _Pickler(pickle.Pickler):
     def __init__(self, out, fingerprinter):
-        super().__init__(out, protocol=5, buffer_callback=self._buffer)
-        self.buffers = []
+        buffers = self.buffers = []
+        super().__init__(out, protocol=5, buffer_callback=lambda b: _beside(b, buffers))  # no method: a cycle would outlive the node
         self._fingerprinter = fingerprinter
         self.needs = {}
         self._bases = {}
@@ -74,13 +74,6 @@ class _Pickler(pickle.Pickler):
         if origin.kind_of(module.__name__) == origin.LIBRARY:
             return sorted(n for n in self._fingerprinter.dotted if n.startswith(start) and n in sys.modules)
         return sorted(start + k for k, v in vars(module).items() if sys.modules.get(start + k, self) is v)
-
-    def _buffer(self, b):
-        """Whether a buffer is to be pickled with the rest."""
-        if b.raw().nbytes < _PART:
-            return True
-        self.buffers.append(b)
-        return False
 
     def _function(self, f):
         mine = f.__globals__ is self._fingerprinter.namespace
@@ -156,6 +149,14 @@ class _Pickler(pickle.Pickler):
             self._copied(_root(values), _FRAME)
             return (rv[0], (values.copy(order="K"),) + tuple(rv[1][1:])) + tuple(rv[2:])
         return NotImplemented
+
+
+def _beside(b, buffers):
+    """Puts a large buffer aside; reports whether it is to be pickled with the rest."""
+    if b.raw().nbytes < _PART:
+        return True
+    buffers.append(b)
+    return False
 
 
 _COPY, _SHARED, _FRAME = "copy", "shared", "frame"
