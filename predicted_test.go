@@ -135,11 +135,12 @@ func (n *judged) dynamic() bool {
 
 // changedThroughAlias reports whether a value counts as read because it changed along with another one: they share
 // objects, or a class or function that both reach, or a module of the workspace holds, or held, a part of it.
+// A package changes along with what imports one of its modules.
 func (n *judged) changedThroughAlias(k depgraph.Key, held bool) bool {
 	if !slices.ContainsFunc(n.trace.Writes, func(w state.Access) bool { return w.Key == k }) {
 		return false
 	}
-	return held || n.trace.Info[k].Soft || n.trace.Info[k].Held || slices.ContainsFunc(n.trace.Around, func(s state.Share) bool { return s[0] == k.Name() || s[1] == k.Name() })
+	return held || n.trace.Info[k].Type == "module" || n.trace.Info[k].Soft || n.trace.Info[k].Held || slices.ContainsFunc(n.trace.Around, func(s state.Share) bool { return s[0] == k.Name() || s[1] == k.Name() })
 }
 
 // inputs describes, for each node of a run from scratch, its code and everything that it may depend on: the values of the

@@ -150,7 +150,8 @@ func (m *mirror) unload(r unloadReply) {
 }
 
 // moduleNames returns the names of which a workspace module holds a part, if n can come to one through a module: what it
-// makes may share with them. If it can come to sys.modules: all that are, or rest on, modules.
+// makes may share with them. If it imports: those of workspace packages, which may gain an attribute. If it can come to
+// sys.modules: all that are, or rest on, modules.
 func (w *walk) moduleNames(p *position, n *node, names []string) []string {
 	info := func(name string) state.ValueInfo {
 		if info := p.keys[depgraph.Var(name)].info; info != nil {
@@ -161,17 +162,20 @@ func (w *walk) moduleNames(p *position, n *node, names []string) []string {
 	if w.hasDynamic && w.constructs(p, n, func(what string) bool { return what == "sys.modules" }) {
 		return slices.DeleteFunc(p.names(), func(name string) bool { return !info(name).Rests && info(name).Type != "module" })
 	}
-	var held []string
+	var found []string
 	for k := range p.held {
 		if k.Space() == "var" {
-			held = append(held, k.Name())
+			found = append(found, k.Name())
 		}
 	}
-	slices.Sort(held)
-	if len(held) == 0 || len(n.facts.Imports) == 0 && !slices.ContainsFunc(w.closure(p, names), func(name string) bool { return info(name).Rests }) {
-		return nil
+	slices.Sort(found)
+	if len(n.facts.Imports) == 0 {
+		if len(found) > 0 && !slices.ContainsFunc(w.closure(p, names), func(name string) bool { return info(name).Rests }) {
+			return nil
+		}
+		return found
 	}
-	return held
+	return append(found, slices.DeleteFunc(p.names(), func(name string) bool { return !info(name).Rests || info(name).Type != "module" })...)
 }
 
 // nextState returns the first of the nodes to run again for modules to be as p has them, or -1. Values that were made

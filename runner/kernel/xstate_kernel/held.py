@@ -6,6 +6,10 @@ import types
 
 from . import blake2b, fingerprint, origin
 
+_MACHINERY = frozenset((
+    "__name__", "__doc__", "__package__", "__loader__", "__spec__", "__path__", "__file__", "__cached__", "__builtins__", "__warningregistry__",
+    "__annotations__", "__annotate__", "__conditional_annotations__"))
+
 
 class Held:
     """Knows what each module held when it was last looked at: after its load, and after every node that can come to it."""
@@ -77,4 +81,4 @@ class Held:
 
 def _names(name, module):
     """What a module binds: but no submodule, which is there because somebody imported it."""
-    return [(k, v) for k, v in sorted(vars(module).items()) if not k.startswith("__") and sys.modules.get("%s.%s" % (name, k), _names) is not v]
+    return [(k, v) for k, v in sorted(vars(module).items()) if k not in _MACHINERY and sys.modules.get("%s.%s" % (name, k), _names) is not v]

@@ -378,7 +378,7 @@ class Kernel:
         again = unbound if self.names.everything else unbound & reads
         self.printer.reached = {}
         try:
-            reply = self.settle(start, reads & start.keys(), certain, error is not None or again, changed)
+            reply = self.settle(start, reads & start.keys(), certain, error is not None or again, self.parts(changed, quiet | loud))
         finally:
             self.printer.reached = None
         self.held = {}
@@ -528,7 +528,7 @@ class Kernel:
                     maybe |= origin.stores(f.__code__)
         return set(request.get("certain") or ()), maybe
 
-    def settle(self, start, reads, certain, failed, changed):
+    def settle(self, start, reads, certain, failed, parts):
         """Fingerprints what the node bound or may have changed; returns the writes and the sharing. See the engine."""
         old = dict(self.groups.prints)
         now = self.names_bound()
@@ -538,7 +538,6 @@ class Kernel:
         if failed:
             return self.undo(start, now, rebound, reads)
         weak = self.weak(rebound | set(deleted), old)
-        parts = {n for n, fp in old.items() if not changed.isdisjoint(fp.held)}
         candidates = ((reads | parts) - rebound) | self.changed_before(reads & (rebound | set(deleted)), old) | weak
         for name in deleted:
             self.groups.drop(name)
@@ -549,7 +548,7 @@ class Kernel:
                 if kept is not now[name]:
                     now[name], fp = kept, self.printer.of(kept)
             self.groups.put(name, fp)
-        mutated = self.rehash(candidates, old, now, rebound)
+        mutated = self.rehash(candidates, old, now, rebound, parts)
         written = rebound | mutated | set(deleted)
         after = self.groups.pairs(written)
         touched = mutated | weak | {n for n in rebound & start.keys() if start[n] == id(now[n])}
@@ -606,7 +605,7 @@ class Kernel:
         """Reports whether something bound may notice that an object goes. Then nothing may be held while a node runs."""
         return any(fp.fragile or fp.opaque for fp in self.groups.prints.values())
 
-    def rehash(self, candidates, old, now, rebound):
+    def rehash(self, candidates, old, now, rebound, parts=()):
         """Fingerprints again what the node read and, from what turns out changed, everything that overlaps with it."""
         mutated, done, todo = set(), set(), list(candidates)
         while todo:
@@ -615,7 +614,7 @@ class Kernel:
                 continue
             done.add(name)
             was = old[name]
-            if not (was.ids or was.soft or was.opaque):
+            if not (was.ids or was.soft or was.opaque or name in parts):
                 continue  # immutable through and through
             if self.printer.unchanged(now[name], was):
                 continue
@@ -702,6 +701,13 @@ class Kernel:
         if self.modules.all or "__import__" in reads:  # raises no event for what is loaded already
             found.update(loaded)
         return {m for n in found for m in self.workspace.closure(n)}
+
+    def parts(self, changed, loaded):
+        """Returns the names of which a changed module held a part, and those that rest on a package that has one more module."""
+        gained = {n.rpartition(".")[0] for n in loaded} - loaded
+        if not (changed or gained):
+            return set()
+        return {n for n, fp in self.groups.prints.items() if not (changed.isdisjoint(fp.held) and gained.isdisjoint(fp.files))}
 
     def rest_on(self, names):
         """The workspace modules that the values of the names rest on."""

@@ -22,6 +22,7 @@ from . import held, observe, origin, process
 
 _STORES = frozenset(("STORE_ATTR", "DELETE_ATTR"))
 _SETTERS = frozenset(("setattr", "delattr", "patch", "monkeypatch", "reload", "__dict__", "vars"))
+_HEAP = 1 << 9  # type flag: made by a class statement
 _GONE = object()
 _asks = {}
 
@@ -45,7 +46,8 @@ class Modules:
         self.held = held.Held(printer, workspace)
         self.process = process.Process(printer, groups)
         self._originals = {}  # library, class and attribute → what was there before the program put something else there
-        self._edited = False  # sys.modules, or a registration that no one can take back
+        self._edited = False  # sys.modules, or what no one can take back
+        self._targets = {}    # workspace module → dotted names in it of what its code assigns attributes of
         self._active = False
         self._start([])
         sys.meta_path.insert(0, self)
@@ -60,7 +62,7 @@ class Modules:
         self.tried = set()   # (name, folders) of modules that code of the program and the workspace looked for
         self.named = set()   # names of modules that were asked for by a function
         self._loud = set()   # names of modules whose load was not quiet
-        self._registered = False
+        self._final = set()  # changes that no one can take back
 
     def begin(self, codes):
         codes = list(codes)
@@ -69,9 +71,12 @@ class Modules:
             names = {n for c in codes for inner in origin.nested(c) for n in inner.co_names}
             for value in list(self._namespace.values()):
                 self._take(value)
+                self._take(type(value))
                 if origin.is_a(value, types.ModuleType) and vars(value) is not self._namespace:
                     for name in names & vars(value).keys():
                         self._take(vars(value)[name])
+        for name in self._targets.keys() & self._entries.keys():
+            self._take_targets(name)
         self.process.begin()
         self._active = True
 
@@ -89,17 +94,26 @@ class Modules:
         def wrapper(cls, subclass):
             if self._active and origin.kind_of(cls.__module__) != origin.PROGRAM and \
                     origin.kind_of(getattr(subclass, "__module__", "builtins")) == origin.PROGRAM:
-                self._registered = True
+                self._final.add("abc")
             return register(cls, subclass)
 
         return observe.named(wrapper, register)
 
     def _take(self, value):
+        if id(value) in self._before:
+            return
         if origin.is_a(value, types.ModuleType):
             if origin.module_class(value) == origin.LIBRARY:
                 self._before[id(value)] = (value, value.__name__, dict(vars(value)))
-        elif origin.is_a(value, type) and origin.kind_of(value.__module__) == origin.LIBRARY:
+        elif origin.is_a(value, type) and value.__flags__ & _HEAP and origin.kind_of(value.__module__) == origin.LIBRARY:
             self._before[id(value)] = (value, "%s.%s" % (value.__module__, value.__qualname__), dict(vars(value)))
+
+    def _take_targets(self, name):
+        for first, *rest in self._targets[name]:
+            value = vars(sys.modules[name]).get(first)
+            for k in rest:
+                value = vars(value).get(k) if origin.is_a(value, (types.ModuleType, type)) else None
+            self._take(value)
 
     def end(self, reached):
         """Looks at the modules that the node loaded or can have come to. Returns those that hold something else now, those that
@@ -138,9 +152,8 @@ class Modules:
             if any(entries.get(name) is not module and not name.startswith("__") for name, module in self._entries.items()) or \
                     self.all and any(_put(entries[name]) for name in entries.keys() - self._entries.keys()):
                 found.add("sys.modules")
-        if self._registered:
-            found.add("abc")
-        self._edited = self._edited or not found.isdisjoint(("sys.modules", "abc"))
+        found |= self._final
+        self._edited = self._edited or "sys.modules" in found or bool(self._final)
         return sorted(found)
 
     def _assigned(self, name, k, before, value):
@@ -182,8 +195,26 @@ class Modules:
             if before is not None and self._effects() != before:
                 self._loud.add(name)
         self._workspace.executed(name)
+        if sys.modules.get(name) is module:
+            self._look_for_targets(name, module)
         if sys.modules.get(name) is module and self._entries.get(name) is not module:  # and is not loaded again
             self.held.look(name)
+
+    def _look_for_targets(self, name, module):
+        """A module that can assign to attributes of a library may have done so when it was imported, and may do so later."""
+        try:
+            targets = origin.targets(module.__spec__.loader.get_code(name))
+        except Exception:
+            return  # it is no Python
+        self._targets.pop(name, None)
+        if targets:
+            self._targets[name] = targets
+            before, self._before = self._before, {}
+            self._take_targets(name)
+            assigned, self._before = {title for _, title, _ in self._before.values()}, before
+            if assigned and self._active:
+                self._final |= assigned
+                self._loud.add(name)
 
     def sought(self, names):
         """Yields the files that would be found instead of what the imports of these names, and those tried, came to."""

@@ -245,6 +245,22 @@ def chains(code):
     return found
 
 
+def targets(code):
+    """Returns the dotted names whose attributes a code object, or one nested in it, assigns."""
+    found, chain, given = set(), [], False
+    for _, op, _, name in instructions(code):
+        if op in _BETWEEN:
+            continue
+        if op in _ATTRS and chain:
+            chain.append(name)
+            continue
+        if chain and (given or op in ("STORE_ATTR", "DELETE_ATTR")):
+            found.add(tuple(chain))
+        given = chain in (["setattr"], ["delattr"])
+        chain = [name] if op in _LOADS else []
+    return found.union(*(targets(k) for k in code.co_consts if isinstance(k, types.CodeType)))
+
+
 _CLOCKS = frozenset((
     "time.perf_counter", "time.perf_counter_ns", "time.monotonic", "time.monotonic_ns", "time.process_time",
     "time.process_time_ns", "time.thread_time", "timeit.timeit", "timeit.repeat", "timeit.Timer",
