@@ -49,7 +49,7 @@ func (s *Session) Text(ctx context.Context, n StepNumber, name string, data []by
 		if err != nil {
 			return nil, err
 		}
-		return patch.New(kind, patched(blocks))
+		return patch.New(kind, patched(blocks), nil)
 	}
 	file, err := patch.Parse(name, data)
 	if err != nil {

@@ -26,6 +26,7 @@ type format struct {
 	change func(p piece, was, now Block) string    // a block's piece with another block in it
 	render func(b Block, first bool) string        // the piece of a new block
 	join   func(out *strings.Builder, text string) // adds a piece to those written
+	note   func(text string) string                // a piece of prose that shows text as it is
 }
 
 // Identify returns, for each of the blocks of a file that was read again, the id that it has in old: "" for one that is not
@@ -50,10 +51,10 @@ func (p *Program) With(ids []string, blocks []Block) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := []byte(p.rewrite(f, ids, blocks))
+	data := []byte(p.rewrite(f, ids, blocks, nil))
 	err = p.reads(data, blocks)
 	if err != nil && p.Kind == KindScript {
-		return New(KindCells, blocks) // between its blocks a script has blank lines and nothing to keep
+		return New(KindCells, blocks, nil) // between its blocks a script has blank lines and nothing to keep
 	}
 	if err != nil {
 		return nil, err
@@ -101,8 +102,8 @@ func (p *Program) format() (*format, error) {
 	return p.pythonFormat(), nil
 }
 
-// rewrite puts blocks into the pieces of a file.
-func (p *Program) rewrite(f *format, ids []string, blocks []Block) string {
+// rewrite puts blocks into the pieces of a file; a note goes behind each new block that has one, by its place.
+func (p *Program) rewrite(f *format, ids []string, blocks []Block, notes []string) string {
 	place := map[string]int{}
 	for i, id := range ids {
 		if id != "" {
@@ -134,6 +135,9 @@ func (p *Program) rewrite(f *format, ids []string, blocks []Block) string {
 				next = 1
 			}
 			emit(f.render(b, !written))
+			if f.note != nil && k < len(notes) && notes[k] != "" {
+				emit(f.note(notes[k]))
+			}
 			continue
 		}
 		until(i)
@@ -172,8 +176,9 @@ func staying(place map[string]int, blocks []Block) map[int]bool {
 	return stays
 }
 
-// New returns a file of a kind with blocks in it and nothing else.
-func New(kind Kind, blocks []Block) ([]byte, error) {
+// New returns a file of a kind with blocks in it, and nothing else but notes: texts that are shown behind the blocks, by their
+// place, and are no code. A notebook takes none.
+func New(kind Kind, blocks []Block, notes []string) ([]byte, error) {
 	p := &Program{Kind: kind, gaps: []string{""}}
 	switch kind {
 	case KindNotebook:
@@ -181,7 +186,12 @@ func New(kind Kind, blocks []Block) ([]byte, error) {
 	case KindMarkdown:
 		p.raw = []byte{}
 	}
-	return p.With(nil, blocks)
+	f, err := p.format()
+	if err != nil {
+		return nil, err
+	}
+	data := []byte(p.rewrite(f, nil, blocks, notes))
+	return data, p.reads(data, blocks)
 }
 
 // pythonFormat is that of .py files.
@@ -214,6 +224,10 @@ func (p *Program) pythonFormat() *format {
 			mark = pythonMarker(now) + end
 		}
 		return mark + now.Source
+	}
+	f.note = func(text string) string {
+		lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+		return end + end + "# %% [markdown]" + end + "# " + strings.Join(lines, end+"# ")
 	}
 	f.render = func(b Block, first bool) string {
 		text := b.Source

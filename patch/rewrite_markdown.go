@@ -14,7 +14,7 @@ import (
 // markdownFormat is that of .md files. A block's piece is its fence, from the line that opens it to the one that closes it.
 func (p *Program) markdownFormat() *format {
 	body := bytes.TrimPrefix(p.raw, []byte(bom))
-	f := &format{head: string(p.raw[:len(p.raw)-len(body)]), change: changeFence, render: newFence}
+	f := &format{head: string(p.raw[:len(p.raw)-len(body)]), change: changeFence, render: newFence, note: textFence}
 	f.join = func(out *strings.Builder, text string) {
 		if s := out.String(); s != "" && s[len(s)-1] != '\n' {
 			out.WriteString("\n")
@@ -107,4 +107,9 @@ func newFence(b Block, first bool) string {
 		return text
 	}
 	return "\n" + text
+}
+
+func textFence(text string) string {
+	mark := fenceMark("", text)
+	return "\n" + mark + "text\n" + strings.TrimRight(text, "\n") + "\n" + mark + "\n"
 }

@@ -188,11 +188,11 @@ func TestNew(t *testing.T) {
 				blocks[i].Dialect = IPython
 			}
 		}
-		if data, err := New(kind, blocks); err != nil {
+		if data, err := New(kind, blocks, []string{"out\n# %% put\n```\nx", ""}); err != nil {
 			t.Errorf("New(%s): %v\n%s", kind, err, data)
 		}
 	}
-	if _, err := New(KindCells, []Block{{ID: "a", Dialect: Python, Source: "x = 1\n# %% b\ny = 2"}}); err == nil {
+	if _, err := New(KindCells, []Block{{ID: "a", Dialect: Python, Source: "x = 1\n# %% b\ny = 2"}}, nil); err == nil {
 		t.Error("a block with a cell marker in it was written as one cell")
 	}
 }
