@@ -26,6 +26,8 @@
 // Questions are answered from what is recorded, at any step, and execute nothing: At, Diff, Dependencies, Version, Patches,
 // Where with a Filter. Value may start an interpreter to unpickle, which runs no statement of the program.
 //
+// A program leaves the store as a file (Export) or with its whole history (Archive); Store.Import takes the latter in, verified.
+//
 // # Why the simple ways fail
 //
 // Running the whole program after each edit repeats its cost and its effects. Running one block again in the live

@@ -66,7 +66,7 @@ type checker struct {
 	ctx      context.Context
 	problems []Problem
 
-	database *database // that is looked at
+	database *database // that is looked at; nil: what tx sees, in which a session is being restored
 	tx       *bbolt.Tx // of this turn
 	session  string
 	versions map[Digest]bool // verified sources: whether they are good
@@ -95,6 +95,13 @@ const checkTurn = 50 * time.Millisecond
 // turns calls one until it has no more to do, in transactions that are short.
 func (c *checker) turns(one func() (more bool, err error)) error {
 	for more := true; more; {
+		if c.database == nil {
+			var err error
+			if more, err = one(); err != nil {
+				return err
+			}
+			continue
+		}
 		err := c.database.view(c.ctx, func(tx *bbolt.Tx) (err error) {
 			c.tx = tx
 			for end := time.Now().Add(checkTurn); more && err == nil && time.Now().Before(end); {

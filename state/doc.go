@@ -102,6 +102,7 @@
 //	sync refused          store-io; the transaction is taken back, or nothing is written any more
 //	directory read-only   store-readonly
 //	newer format          store-newer
+//	archive altered       archive-damaged, naming session and step; nothing of it is kept (Restore)
 //
 // # What it cannot see
 //

@@ -55,15 +55,9 @@ func putSessionRecord(tx *bbolt.Tx, id sessionID, key string, data []byte) error
 }
 
 func copySessionRecords(tx *bbolt.Tx, from, to sessionID) error {
-	records := make(map[string][]byte)
-	c := tx.Bucket(bucketRecords).Cursor()
-	prefix := from.key()
-	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
-		data, err := unseal(bucketRecords, k, v)
-		if err != nil {
-			return damaged(historyFile, fmt.Sprintf("the record %q cannot be read", k[len(prefix):]), err)
-		}
-		records[string(k[len(prefix):])] = bytes.Clone(data)
+	records, err := sessionRecords(tx, from)
+	if err != nil {
+		return err
 	}
 	for key, data := range records {
 		if err := putSessionRecord(tx, to, key, data); err != nil {
@@ -71,4 +65,18 @@ func copySessionRecords(tx *bbolt.Tx, from, to sessionID) error {
 		}
 	}
 	return nil
+}
+
+func sessionRecords(tx *bbolt.Tx, id sessionID) (map[string][]byte, error) {
+	records := make(map[string][]byte)
+	c := tx.Bucket(bucketRecords).Cursor()
+	prefix := id.key()
+	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+		data, err := unseal(bucketRecords, k, v)
+		if err != nil {
+			return nil, damaged(historyFile, fmt.Sprintf("the record %q cannot be read", k[len(prefix):]), err)
+		}
+		records[string(k[len(prefix):])] = bytes.Clone(data)
+	}
+	return records, nil
 }

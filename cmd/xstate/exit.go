@@ -70,6 +70,7 @@ var exitCodes = map[state.Code]int{
 	codeUnrecorded:     exitRefused,
 
 	state.CodeDamaged:  exitDiverged,
+	state.CodeForged:   exitDiverged,
 	state.CodeNoSource: exitDiverged,
 
 	state.CodeDiskFull: exitInternal,

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/state"
+)
+
+type exportFlags struct {
+	at                       moment
+	format, out              string
+	values, noOutputs, force bool
+}
+
+// formatArchive is the format of a whole session; the others are of a program at a step.
+const formatArchive = "archive"
+
+// endings tell the format by the name of the file.
+var endings = map[string]string{".py": "py", ".md": "md", ".markdown": "md", ".ipynb": "ipynb", ".json": "prov", ".zip": formatArchive}
+
+func (a *app) exportVerb() *cobra.Command {
+	var f exportFlags
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "write a program, its provenance or a whole session into a file",
+		Long: `Export writes the program after a step, with what its blocks put out, as a script with "# %%" cells (.py), a document
+(.md) or a notebook (.ipynb, nbformat 4.5): each reads as that program. As .json it writes the provenance of the program in
+PROV-JSON (W3C): versions, values and files as entities, edits, runs and executions as activities, who made them as agents.
+
+As .zip it writes the whole session: its history, byte for byte, the texts, outputs, and what executions read and wrote;
+with --values the values of the program as it is now, too, and the content of files. xstate import puts it into another store.`,
+		Example: `  xstate export --at-step 5 --out then.py
+  xstate export --format ipynb > now.ipynb
+  xstate export --out provenance.json
+  xstate export --out session.zip --values`,
+		Args: takes(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.export(cmd.Context(), f) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	f.at.flags(cmd)
+	flags.StringVarP(&f.out, "out", "o", "", "write into `FILE` (default: stdout)")
+	flags.StringVar(&f.format, "format", "", "py, md, ipynb, prov or archive (default: by the ending of FILE)")
+	flags.BoolVar(&f.noOutputs, "no-outputs", false, "leave out what blocks put out")
+	flags.BoolVar(&f.values, "values", false, "with an archive: values and the content of files, too")
+	flags.BoolVar(&f.force, "force", false, "write over a FILE that is there")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(append(formats(), formatArchive), cobra.ShellCompDirectiveNoFileComp))
+	return a.sessionFlag(cmd)
+}
+
+func formats() []string {
+	var list []string
+	for _, f := range xstate.Formats {
+		list = append(list, string(f))
+	}
+	return list
+}
+
+// check completes the flags, and refuses those that do not go together.
+func (f *exportFlags) check(json bool) error {
+	if f.format == "" {
+		f.format = endings[strings.ToLower(filepath.Ext(f.out))]
+	}
+	hint := "use --format " + strings.Join(formats(), ", ") + " or " + formatArchive
+	switch {
+	case f.format == "" && f.out != "":
+		return &usageError{err: fmt.Errorf("the name %s does not tell what to write", f.out), hint: hint}
+	case f.format == "":
+		return &usageError{err: errors.New("xstate export needs --out FILE or --format"), hint: hint}
+	case f.format != formatArchive && !slices.Contains(formats(), f.format):
+		return &usageError{err: fmt.Errorf("there is no format %q", f.format), hint: hint}
+	case f.format == formatArchive && (f.at.step.given || f.at.time != "" || f.noOutputs):
+		return &usageError{err: errors.New("an archive is of the whole session"), hint: "leave out --at-step, --at and --no-outputs; xstate fork makes a session that ends at a step"}
+	case f.format != formatArchive && f.values:
+		return &usageError{err: errors.New("--values is of archives"), hint: "xstate query --value NAME prints one"}
+	case json && f.out == "":
+		return &usageError{err: errors.New("--json needs --out FILE, for the document goes to stdout"), hint: "xstate export --out FILE --json"}
+	}
+	return nil
+}
+
+// exportDocument is what export --json prints.
+type exportDocument struct {
+	Version int               `json:"version"`
+	Session string            `json:"session"`
+	Step    xstate.StepNumber `json:"step"`
+	Hash    xstate.Digest     `json:"hash,omitempty"` // of an archive: of its last step
+	Format  string            `json:"format"`
+	File    string            `json:"file"`
+	Bytes   int64             `json:"bytes"`
+}
+
+func (a *app) export(ctx context.Context, f exportFlags) error {
+	if err := f.check(a.ui.json); err != nil {
+		return err
+	}
+	return a.lookAt(ctx, f.at, func(o *opened, n xstate.StepNumber) error {
+		doc := exportDocument{Version: 1, Session: o.session.Name(), Step: n, Format: f.format}
+		if f.out != "" {
+			if _, err := os.Lstat(f.out); !errors.Is(err, fs.ErrNotExist) && !f.force {
+				return &state.Error{Code: codeFileExists, Message: fmt.Sprintf("the file %s is there already", f.out), Hint: "choose another name, or write over it with --force"}
+			}
+		}
+		var err error
+		if f.format == formatArchive {
+			err = a.exportArchive(ctx, o, f, &doc)
+		} else {
+			err = a.exportProgram(ctx, o, f, &doc)
+		}
+		if err != nil || f.out == "" {
+			return err
+		}
+		if a.ui.json {
+			return a.ui.document(doc)
+		}
+		a.ui.talk("wrote %s, %s, step %d of %s", f.out, size(doc.Bytes), doc.Step, doc.Session)
+		if doc.Hash != "" {
+			a.ui.talk("the hash of its last step is %s", doc.Hash)
+		}
+		return nil
+	})
+}
+
+func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *exportDocument) error {
+	data, err := o.session.Export(ctx, doc.Step, xstate.Format(f.format), xstate.Exported{NoOutputs: f.noOutputs})
+	if err != nil {
+		return err
+	}
+	if doc.Bytes = int64(len(data)); f.out == "" {
+		a.ui.write(string(data))
+		return nil
+	}
+	if doc.File, err = filepath.Abs(f.out); err != nil {
+		return err
+	}
+	return writeFile(doc.File, data)
+}
+
+func (a *app) exportArchive(ctx context.Context, o *opened, f exportFlags, doc *exportDocument) error {
+	if f.out == "" {
+		var b bytes.Buffer
+		_, err := o.session.Archive(ctx, &b, xstate.Archived{Values: f.values})
+		if err == nil {
+			a.ui.write(b.String())
+		}
+		return err
+	}
+	path, err := filepath.Abs(f.out)
+	if err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".xstate-*")
+	if err != nil {
+		return unwritten(path, err)
+	}
+	defer os.Remove(file.Name())
+	info, err := o.session.Archive(ctx, file, xstate.Archived{Values: f.values})
+	if err != nil {
+		file.Close()
+		return err
+	}
+	stat, err := file.Stat()
+	err = errors.Join(err, file.Chmod(0o644), file.Sync(), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return unwritten(path, err)
+	}
+	doc.Step, doc.Hash, doc.File, doc.Bytes = info.Head, info.Hash, path, stat.Size()
+	return nil
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/state"
+)
+
+func (a *app) importVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "import ARCHIVE",
+		Short: "put the session of an archive into the store",
+		Long: `Import puts a session that export wrote as an archive into the store: the nearest one at or above the working directory, or
+one made there. The history is taken whole or not at all: that every step follows from the one before, that every text has
+its digest, and all else that xstate check verifies, is verified first. Damaged results are left out; they are
+computed again. A session that the store has already, with fewer steps, gets the rest.
+
+What is in an archive runs when its program is run, and when its values are loaded: import what you would run.`,
+		Example: `  xstate import session.zip
+  xstate import session.zip --store elsewhere`,
+		Args: takes(1, 1, "an ARCHIVE, which xstate export --out FILE.zip makes"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.importArchive(cmd.Context(), args[0]) },
+	}
+}
+
+func (a *app) importArchive(ctx context.Context, name string) (err error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return &state.Error{Code: codeNoFile, Message: fmt.Sprintf("%s cannot be read: %v", name, reason(err)), Hint: "name an archive, which xstate export --out FILE.zip makes"}
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return &state.Error{Code: codeNotAFile, Message: name + " is not a file", Hint: "name an archive, which xstate export --out FILE.zip makes"}
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	dir, _, err := a.storeDir(folder)
+	if err != nil {
+		return err
+	}
+	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	found, err := store.Import(ctx, file, info.Size())
+	if err != nil {
+		return err
+	}
+	if a.ui.json {
+		return a.ui.document(struct {
+			Version int               `json:"version"`
+			Store   string            `json:"store"`
+			Session string            `json:"session"`
+			Step    xstate.StepNumber `json:"step"`
+			Hash    xstate.Digest     `json:"hash"`
+			New     int               `json:"new"`
+			Skipped int               `json:"skipped"`
+		}{1, dir, found.Session, found.Head, found.Hash, found.Steps, found.Skipped})
+	}
+	a.ui.talk("session %s is there up to step %d, verified; %s new", found.Session, found.Head, plural(found.Steps, "step"))
+	a.ui.talk("the hash of its last step is %s", found.Hash)
+	if found.Skipped > 0 {
+		a.ui.talk("left out: %s of damaged results, which are computed again", plural(found.Skipped, "piece"))
+	}
+	return nil
+}
