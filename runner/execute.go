@@ -548,10 +548,7 @@ func lineage(t *state.Trace, k depgraph.Key) state.Digest {
 // follow moves the mirror past a node that succeeded.
 func (x *execution) follow(after *position, t *state.Trace) {
 	m := &x.walk.e.mirror
-	names := map[string]bool{}
-	for name := range m.bound {
-		names[name] = true
-	}
+	names := sharing(after.shares, m.shares) // those for which something may be different now
 	for _, a := range t.Writes {
 		switch a.Key.Space() {
 		case "var":
@@ -562,8 +559,9 @@ func (x *execution) follow(after *position, t *state.Trace) {
 		}
 	}
 	x.followModules(t)
-	m.bound, m.shares = map[string]bound{}, map[pair]state.Digest{}
+	m.shares = map[pair]state.Digest{}
 	for name := range names {
+		delete(m.bound, name)
 		if after.keys[depgraph.Var(name)].digest != state.Absent {
 			j, _ := after.joint(name)
 			m.bind(after, j, []string{name})

@@ -48,6 +48,17 @@ func newMirror() mirror {
 		layouts: map[string]state.Digest{}}
 }
 
+// sharing returns the names that share objects with others.
+func sharing(all ...map[pair]state.Digest) map[string]bool {
+	found := map[string]bool{}
+	for _, shares := range all {
+		for pr := range shares {
+			found[pr[0]], found[pr[1]] = true, true
+		}
+	}
+	return found
+}
+
 // isGroup reports whether j names a group of several names: their digests are SHA-256, those of single values are not.
 func isGroup(j joint) bool { return len(j) == 64 }
 

@@ -85,13 +85,16 @@ func (w *walk) closeFigures(ctx context.Context) error {
 // anew, or poisoned, since), that part stays.
 func (w *walk) makeWay(ctx context.Context, p *position) error {
 	m := &w.e.mirror
+	shared := sharing(p.shares, m.shares)
 	groups := map[joint][]string{}
-	for _, name := range slices.Sorted(maps.Keys(m.bound)) {
-		j := m.bound[name].joint
-		groups[j] = append(groups[j], name)
+	for name, b := range m.bound {
+		if shared[name] || isGroup(b.joint) || p.keys[depgraph.Var(name)].digest != b.digest || !w.current(p, []string{name}) {
+			groups[b.joint] = append(groups[b.joint], name)
+		} // else it stays, as nearly all do
 	}
 	req := bindRequest{Op: "bind"}
 	for _, j := range slices.Sorted(maps.Keys(groups)) {
+		slices.Sort(groups[j])
 		for _, set := range parts(j, groups[j]) {
 			kept := w.project(p, set)
 			if _, twice := m.parked[j]; len(kept) == 0 && !twice && w.current(p, set) {

@@ -1,6 +1,7 @@
 """Where code comes from: the program, its workspace, or a library; and what witnesses a library's version."""
 from . import original as __builtins__
 import ast
+import builtins
 import dis
 import importlib._bootstrap_external as external
 import importlib.machinery
@@ -267,6 +268,10 @@ _CLOCKS = frozenset((
     "datetime.now", "datetime.utcnow", "datetime.today", "date.today", "Timestamp.now", "Timestamp.today", "Timestamp.utcnow"))
 _ENTROPY = frozenset(("uuid.uuid1", "uuid.uuid4", "posix.urandom", "os.urandom", "secrets.token_hex", "secrets.token_bytes",
                       "secrets.token_urlsafe", "secrets.randbelow", "secrets.choice", "secrets.randbits"))
+_PROCESS = frozenset((
+    "builtins.id", "posix.getpid", "posix.getppid", "posix.getpgrp", "posix.getsid", "posix.times", "posix.getloadavg", "resource.getrusage",
+    "_thread.get_ident", "_thread.get_native_id", "sys.getrefcount", "sys._current_frames", "gc.get_count", "gc.get_stats",
+    "_tracemalloc.get_traced_memory", "_tracemalloc._get_traces"))
 _ENTROPY_UNSEEDED = frozenset(("numpy.random._generator.default_rng", "numpy.random.default_rng", "random.SystemRandom", "random.Random"))
 
 
@@ -280,11 +285,11 @@ def nested(code):
 
 
 def volatile(codes, namespace):
-    """Tells why code may come out otherwise each time: it names a clock or a source of entropy."""
+    """Tells why code may come out otherwise each time: it names a clock, a source of entropy, or what tells of the process."""
     marks = set()
     for code in codes:
         for names, arguments in chains(code):
-            value = namespace.get(names[0])
+            value = namespace.get(names[0], vars(builtins).get(names[0]))
             for name in names[1:]:
                 if is_a(value, types.ModuleType):
                     value = vars(value).get(name)  # a module's own __getattr__ is code of the program
@@ -300,6 +305,8 @@ def volatile(codes, namespace):
                 marks.add("clock")
             elif full in _ENTROPY or full in _ENTROPY_UNSEEDED and arguments == 0:
                 marks.add("entropy")
+            elif full in _PROCESS:
+                marks.add("process")
     return marks
 
 
