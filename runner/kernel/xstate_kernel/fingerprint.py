@@ -46,6 +46,7 @@ if hasattr(types, "UnionType"):
 
 
 _DEEP = 16  # levels
+_PIECE = 1 << 16
 _OTHER, _CODES, _FIRST = 1, {list: 2, tuple: 3, dict: 4}, 5  # kinds in graph: atoms have 0, classes from _FIRST on
 _PICKLING = ("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__", "__getattribute__")
 
@@ -163,6 +164,11 @@ class _Walk:
         self.h.update(data)
         self.fp.size += len(data)
 
+    def atoms(self, items):
+        """Writes a list of atoms, in pieces: what marshal makes is larger than the list."""
+        for i in range(0, len(items), _PIECE):
+            self.put(marshal.dumps(items[i:i + _PIECE], 2))
+
     def mark(self, o):
         """Gives o the next ordinal; reports whether it was met before (then a reference is written)."""
         i = id(o)
@@ -223,7 +229,7 @@ class _Walk:
             self.own(o)
         if set(map(type, o)) <= ATOMS:
             self.put(b"%s%d:" % (tag, len(o)))
-            self.put(marshal.dumps(list(o) if mutable else o, 2))
+            self.atoms(list(o))
             return
         self.put(tag)
         self.graph(o)
@@ -264,12 +270,12 @@ class _Walk:
             if self.levels is not None:
                 self.levels.append((lengths, inner))
             if ATOMS.issuperset(map(type, inner)):
-                self.put(marshal.dumps(inner, 2))
+                self.atoms(inner)
                 break
             kinds = list(map(type, inner))
             codes = {k: 0 if k in ATOMS else _CODES.get(k) or self.plain(k, others) for k in dict.fromkeys(kinds)}
             self.put(marshal.dumps(list(map(codes.__getitem__, kinds)), 2) if max(codes.values()) > 255 else bytes(map(codes.__getitem__, kinds)))
-            self.put(marshal.dumps([o for o, k in zip(inner, kinds) if not codes[k]], 2))
+            self.atoms([o for o, k in zip(inner, kinds) if not codes[k]])
             if self.levels and not all(c == 0 or _OTHER < c < _FIRST or c == _OTHER and _constant(k) for k, c in codes.items()):
                 self.levels = None
             if _OTHER in codes.values():
@@ -347,7 +353,7 @@ class _Walk:
         kinds = set(map(type, o))
         if len(kinds) == 1 and kinds <= _ORDERED:
             self.put(b"%so%d;" % (tag, len(o)))
-            self.put(marshal.dumps(sorted(o), 2))
+            self.atoms(sorted(o))
             return
         tuples = [x for x in o if type(x) is tuple]
         plain = ATOMS.union((tuple,) if ATOMS.issuperset(map(type, chain.from_iterable(tuples))) else ())
