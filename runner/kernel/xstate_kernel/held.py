@@ -16,54 +16,39 @@ class Held:
 
     def __init__(self, printer, workspace):
         self._printer, self._workspace = printer, workspace
-        self._known = {}  # name → (module, digest, identities of what it binds)
+        self._known = {}  # name → _Content
 
     def look(self, name):
         """Looks at a loaded module. Reports whether it holds something else than before: equal things bound anew count, for
         who took the old ones by name shares them no more."""
-        module = sys.modules[name]
-        was = self._known.get(name)
-        names = _names(name, module)
-        bound = [(k, id(v)) for k, v in names if type(v) not in fingerprint.ATOMS]
-        self._known[name] = now = module, self._digest(name, names), bound
-        return was is not None and was[0] is module and was != now
+        module, was = sys.modules[name], self._known.get(name)
+        if was is not None and was.module is not module:
+            was = None
+        now = was
+        if was is None or not was.current():
+            now = self._known[name] = _Content(name, module)
+        digest = now.digest
+        now.digest = self._digest(name, now)
+        return was is not None and (digest if now is was else was.digest, was.bound) != (now.digest, now.bound)
 
     def digest(self, name):
         if name not in self._known:
             self.look(name)
-        return self._known[name][1]
+        return self._known[name].digest
 
     def forget(self, names):
         for name in names:
             self._known.pop(name, None)
             self._printer.shared.pop(name, None)
 
-    def _digest(self, name, names):
-        """Names data by content, and by type where it has no name; code of the module by where it stands in its text."""
+    def _digest(self, name, content):
+        """Names data by content, and by type where it has no name."""
         shared, self._printer.shared = self._printer.shared, {}
         lines, places = [], {}
-        for k, v in names:
-            if type(v) in fingerprint.ATOMS:
-                lines.append((k, v))
-                continue
-            made = None
-            if origin.is_a(v, types.ModuleType):
-                lines.append((k, v.__name__))
-                continue
-            if origin.is_a(v, (types.FunctionType, type)):
-                if v.__module__ != name and origin.kind_of(v.__module__) != origin.PROGRAM:
-                    lines.append((k, v.__module__, v.__qualname__))
-                    continue
-                if v.__module__ == name and type(v) is types.FunctionType:
-                    lines.append((k, v.__qualname__, v.__code__.co_firstlineno))
-                    defaults = v.__defaults__ or ()
-                    if not (v.__closure__ or v.__kwdefaults__ or v.__dict__) and fingerprint.ATOMS.issuperset(map(type, defaults)):
-                        lines.append(defaults)
-                        continue
-                    v = made = [v.__closure__, defaults, v.__kwdefaults__, v.__dict__ or None]
-                elif v.__module__ == name:
-                    lines.append((k, v.__qualname__))
-                    v = made = [x for x in vars(v).items() if x[0] not in fingerprint.SKIP_MEMBERS]
+        for k in content.living:
+            v, made = vars(content.module)[k], None
+            if origin.is_a(v, (types.FunctionType, type)) and v.__module__ == name:
+                made = v = _members(v)
             fp = self._printer.of(v)
             lines.append((k, type(v).__name__ if fp.opaque else fp.digest))
             if fp.opaque:  # what it reaches may be anybody's: all loggers, all that a thread holds
@@ -76,9 +61,59 @@ class Held:
             places = {**found, **places}
         self._printer.shared = shared
         shared[name] = places
-        return blake2b(marshal.dumps(lines, 2), digest_size=16).hexdigest()
+        return blake2b(content.lines + marshal.dumps(lines, 2), digest_size=16).hexdigest()
 
 
-def _names(name, module):
-    """What a module binds: but no submodule, which is there because somebody imported it."""
-    return [(k, v) for k, v in sorted(vars(module).items()) if k not in _MACHINERY and sys.modules.get("%s.%s" % (name, k), _names) is not v]
+class _Content:
+    """What a module binds: what is told once, and what may be changed in place."""
+
+    def __init__(self, name, module):
+        space = vars(module)
+        self.module, self.digest = module, None
+        self.keys, self.ids = list(space), list(map(id, space.values()))
+        self.plain = []   # functions that hold nothing, and their defaults
+        self.living = []  # names of the rest. The values are not kept: somebody may notice that they go
+        lines = []
+        for k, v in sorted(space.items()):
+            if k in _MACHINERY or sys.modules.get("%s.%s" % (name, k), space) is v:
+                continue  # a submodule is there because somebody imported it
+            if type(v) in fingerprint.ATOMS:
+                lines.append((k, v))
+            elif origin.is_a(v, types.ModuleType):
+                lines.append((k, v.__name__))
+            elif not origin.is_a(v, (types.FunctionType, type)):
+                self.living.append(k)
+            elif v.__module__ == name:  # where it stands in the text of the module
+                lines.append((k, v.__qualname__, v.__code__.co_firstlineno if origin.is_a(v, types.FunctionType) else 0))
+                if _holds(v):
+                    self.living.append(k)
+                else:
+                    lines.append(v.__defaults__)
+                    self.plain.append((v, v.__defaults__))
+            elif origin.kind_of(v.__module__) == origin.PROGRAM:
+                self.living.append(k)
+            else:
+                lines.append((k, v.__module__, v.__qualname__))
+        self.lines = marshal.dumps(lines, 2)
+        living = set(self.living)
+        self.fixed = [v for k, v in space.items() if k not in living]  # kept, so that nothing else gets their ids
+        self.bound = [(k, i) for k, i in zip(self.keys, self.ids) if type(space[k]) not in fingerprint.ATOMS and k not in _MACHINERY
+                      and not origin.is_a(space[k], types.ModuleType)]
+
+    def current(self):
+        """Reports whether the same things are bound, and functions that held nothing hold nothing."""
+        space = vars(self.module)
+        return list(map(id, space.values())) == self.ids and list(space) == self.keys and \
+            not any(f.__dict__ or f.__defaults__ is not defaults for f, defaults in self.plain)
+
+
+def _holds(code):
+    """Reports whether a function or class holds something that can change in place."""
+    return not origin.is_a(code, types.FunctionType) or bool(code.__closure__ or code.__kwdefaults__ or code.__dict__) or \
+        not fingerprint.ATOMS.issuperset(map(type, code.__defaults__ or ()))
+
+
+def _members(code):
+    if origin.is_a(code, types.FunctionType):
+        return [code.__closure__, code.__defaults__, code.__kwdefaults__, code.__dict__ or None]
+    return [x for x in vars(code).items() if x[0] not in fingerprint.SKIP_MEMBERS]
