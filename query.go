@@ -15,7 +15,8 @@ import (
 type Snapshot struct {
 	Session string      `json:"session"`
 	Step    Entry       `json:"step"`
-	NextRun StepNumber  `json:"next_run,omitempty"` // when the step is an edit: the first run after it; 0 when there is none yet
+	NextRun StepNumber  `json:"next_run,omitempty"` // when the step is an edit: the first run after it; 0 when there is none yet, or not soon
+	Total   int         `json:"total"`              // number of blocks of the program
 	Blocks  []BlockView `json:"blocks"`
 }
 
@@ -89,15 +90,19 @@ func (s *Store) Existing(ctx context.Context, name string, o SessionOptions) (*S
 }
 
 // At returns the program after step n with everything recorded of it. Nothing is executed, and no interpreter is needed.
-func (s *Session) At(ctx context.Context, n StepNumber) (*Snapshot, error) {
+func (s *Session) At(ctx context.Context, n StepNumber) (*Snapshot, error) { return s.Start(ctx, n, 0) }
+
+// Start is At for the first blocks of a program, at most limit of them; 0 means all.
+func (s *Session) Start(ctx context.Context, n StepNumber, limit int) (*Snapshot, error) {
 	snap := &Snapshot{Session: s.name, Blocks: []BlockView{}}
 	if err := s.describeStep(ctx, n, snap); err != nil {
 		return nil, err
 	}
-	blocks, err := s.ProgramAt(ctx, n)
+	blocks, total, err := s.programStart(ctx, n, limit)
 	if err != nil {
 		return nil, err
 	}
+	snap.Total = total
 	edits := map[StepNumber]Step{}
 	last := map[Key]AccessView{} // who wrote a key last, so far
 	for i := range blocks {
@@ -145,7 +150,7 @@ func (s *Session) describeStep(ctx context.Context, n StepNumber, snap *Snapshot
 	if step.Kind == state.KindRun {
 		return nil
 	}
-	for next, err := range s.store.state.Steps(ctx, s.name, n+1, ^StepNumber(0)) {
+	for next, err := range s.store.state.Steps(ctx, s.name, n+1, n+runNear) {
 		if err != nil {
 			return err
 		}
@@ -157,19 +162,15 @@ func (s *Session) describeStep(ctx context.Context, n StepNumber, snap *Snapshot
 	return nil
 }
 
+// runNear is how many steps after an edit the run of it is looked for.
+const runNear = 64
+
 // step returns one step without its changes.
 func (s *Session) step(ctx context.Context, n StepNumber) (Step, error) {
-	head, _, err := s.store.state.Head(ctx, s.name)
-	if err != nil {
-		return Step{}, err
-	}
-	if n == 0 || n > head {
-		return s.store.state.Step(ctx, s.name, n) // its error
-	}
 	for step, err := range s.store.state.Steps(ctx, s.name, n, n) {
 		return step, err
 	}
-	return s.store.state.Step(ctx, s.name, n)
+	return s.store.state.Step(ctx, s.name, n) // its error
 }
 
 // view describes one block; last is what was written before it, and after it what it wrote, too.

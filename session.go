@@ -23,9 +23,15 @@ func (s *Session) Program(ctx context.Context) ([]runner.Block, StepNumber, erro
 
 // ProgramAt returns the blocks of the session after step n, with their sources and what was then known of them.
 func (s *Session) ProgramAt(ctx context.Context, n StepNumber) ([]runner.Block, error) {
-	kept, err := s.store.state.ProgramAt(ctx, s.name, n)
+	blocks, _, err := s.programStart(ctx, n, 0)
+	return blocks, err
+}
+
+// programStart returns the first blocks after step n, all of them where limit is 0, and how many there are.
+func (s *Session) programStart(ctx context.Context, n StepNumber, limit int) ([]runner.Block, int, error) {
+	kept, total, err := s.store.state.ProgramStart(ctx, s.name, n, limit)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	blocks := make([]runner.Block, 0, len(kept))
 	texts := make(map[Digest]string, len(kept))
@@ -34,14 +40,14 @@ func (s *Session) ProgramAt(ctx context.Context, n StepNumber) ([]runner.Block, 
 		source, known := s.texts[b.Version]
 		if !known {
 			if source, err = s.source(ctx, b.Version); err != nil {
-				return nil, fmt.Errorf("source of block %s: %w", b.ID, err)
+				return nil, 0, fmt.Errorf("source of block %s: %w", b.ID, err)
 			}
 		}
 		texts[b.Version] = source
 		blocks = append(blocks, runner.Block{ID: b.ID, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Source: source, Before: b})
 	}
 	s.texts = texts
-	return blocks, nil
+	return blocks, total, nil
 }
 
 // Append adds a block after the block after, or at the end when after is empty. An empty id is filled in.

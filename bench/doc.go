@@ -9,6 +9,8 @@
 //   - Demo: what share of that time does a run take after one function was edited?
 //   - Globals, Node, Head: what does xstate add to a loop over globals, a node that does nothing, a look at a gigabyte?
 //   - Restart: of a gigabyte in thirty variables a new process needs one. How long until it has it, against loading that much?
+//   - History: a million steps over ten thousand blocks. How long does a query at a random step take, against a command that
+//     looks at nothing; an append, early and late; opening; a fork? What does a step take on the disk?
 //
 // The promise is that a machine's speed and load cancel out: the two sides are measured in turn, whole processes both, and
 // compared by their medians. Why the simple way fails: two loops one after the other see different load, and a mean is

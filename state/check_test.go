@@ -127,12 +127,16 @@ func TestTampering(t *testing.T) {
 		}, 5, 6},
 		{"change an index", func(tx *bbolt.Tx) error {
 			k, _ := tx.Bucket(bucketIndexes).Cursor().First()
-			var r indexRecord
-			if err := getRecord(tx, bucketIndexes, k, &r); err != nil {
+			payload, err := unseal(bucketIndexes, k, tx.Bucket(bucketIndexes).Get(k))
+			if err != nil {
 				return err
 			}
-			r.Order[0], r.Order[1] = r.Order[1], r.Order[0]
-			return putRecord(tx, bucketIndexes, bytes.Clone(k), r)
+			x, err := decodeIndex(payload)
+			if err != nil {
+				return err
+			}
+			x.order[0], x.order[1] = x.order[1], x.order[0]
+			return putIndex(tx, bytes.Clone(k), x)
 		}, ^StepNumber(0), 7},
 		{"drop an index", func(tx *bbolt.Tx) error {
 			k, _ := tx.Bucket(bucketIndexes).Cursor().First()

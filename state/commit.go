@@ -246,7 +246,7 @@ func (w *stepWriter) append(d Draft, v *versions) (Step, error) {
 	h.Replay += uint64(len(packed) + len(encode(h)) + stepFrame)
 	if w.index != nil && h.Replay > max(indexMinGap, w.index.bytes) {
 		h.Index, h.Replay = true, 0
-		if err := putRecord(w.tx, bucketIndexes, stepKey(w.line.id, n), w.index.record()); err != nil {
+		if err := putIndex(w.tx, stepKey(w.line.id, n), w.index); err != nil {
 			return Step{}, err
 		}
 	}

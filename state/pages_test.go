@@ -49,7 +49,7 @@ func TestInspect(t *testing.T) {
 	branches := 0
 	for page, used := range sound.seen {
 		at := page * pageSize
-		if !used || native.Uint16(good[at+8:]) != branchPage {
+		if !used || native.Uint64(good[at:]) != uint64(page) || native.Uint16(good[at+8:]) != branchPage { // not in the middle of a long one
 			continue
 		}
 		branches++

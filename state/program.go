@@ -26,42 +26,13 @@ type index struct {
 	bytes  uint64 // about the size of the encoded index
 }
 
-type indexRecord struct {
-	Order   []BlockID    `cbor:"order"`
-	Steps   []StepNumber `cbor:"steps"`
-	Changes []uint32     `cbor:"changes"`
-}
+// indexMinGap is how many bytes of steps are always cheaper to replay than an index is to keep.
+const indexMinGap = 4096
 
-const (
-	indexEntry  = 8    // bytes of an encoded entry beside the block's id, about
-	indexMinGap = 4096 // bytes of steps that are always cheaper to replay than an index is to keep
-)
+// entryBytes is what a block takes in a packed index, about: numbers hardly become smaller, ids do.
+func entryBytes(id BlockID) uint64 { return 6 + uint64(len(id))/4 }
 
 func newIndex() *index { return &index{places: make(map[BlockID]place)} }
-
-func (x *index) record() indexRecord {
-	r := indexRecord{Order: x.order, Steps: make([]StepNumber, len(x.order)), Changes: make([]uint32, len(x.order))}
-	for i, id := range x.order {
-		p := x.places[id]
-		r.Steps[i], r.Changes[i] = p.Step, p.Change
-	}
-	return r
-}
-
-func (r *indexRecord) index() (*index, error) {
-	if len(r.Steps) != len(r.Order) || len(r.Changes) != len(r.Order) {
-		return nil, fmt.Errorf("its lists differ in length")
-	}
-	x := &index{order: r.Order, places: make(map[BlockID]place, len(r.Order))}
-	for i, id := range r.Order {
-		x.places[id] = place{r.Steps[i], r.Changes[i]}
-		x.bytes += indexEntry + uint64(len(id))
-	}
-	if len(x.places) != len(x.order) {
-		return nil, fmt.Errorf("a block is in it twice")
-	}
-	return x, nil
-}
 
 // apply does one change. It says what is wrong with a change that does not fit.
 func (x *index) apply(op Op, id, after BlockID, at place) error {
@@ -83,7 +54,7 @@ func (x *index) apply(op Op, id, after BlockID, at place) error {
 			return err
 		}
 		x.places[id] = at
-		x.bytes += indexEntry + uint64(len(id))
+		x.bytes += entryBytes(id)
 		return nil
 	case OpMove:
 		if after == id {
@@ -100,7 +71,7 @@ func (x *index) apply(op Op, id, after BlockID, at place) error {
 		i := x.find(id)
 		x.order = slices.Delete(x.order, i, i+1)
 		delete(x.places, id)
-		x.bytes -= indexEntry + uint64(len(id))
+		x.bytes -= entryBytes(id)
 		return nil
 	}
 	return fmt.Errorf("operation %d is not known", op)
@@ -215,11 +186,16 @@ func (s *Store) indexAt(tx *bbolt.Tx, l *lineage, n StepNumber) (*index, error) 
 }
 
 func (s *Store) readIndex(tx *bbolt.Tx, l *lineage, n StepNumber) (*index, error) {
-	var r indexRecord
-	if err := getRecord(tx, bucketIndexes, stepKey(l.owner(n), n), &r); err != nil {
+	key := stepKey(l.owner(n), n)
+	value := tx.Bucket(bucketIndexes).Get(key)
+	if value == nil {
+		return nil, errNoRecord
+	}
+	payload, err := unseal(bucketIndexes, key, value)
+	if err != nil {
 		return nil, err
 	}
-	return r.index()
+	return decodeIndex(payload)
 }
 
 // readStep returns the verified header of a step that the session has.
@@ -242,15 +218,25 @@ func badStep(l *lineage, n StepNumber, err error) error {
 
 // ProgramAt returns the program of a session after step n, in order.
 func (s *Store) ProgramAt(ctx context.Context, session string, n StepNumber) ([]Block, error) {
-	var program []Block
-	err := s.view(ctx, func(tx *bbolt.Tx) error {
+	program, _, err := s.ProgramStart(ctx, session, n, 0)
+	return program, err
+}
+
+// ProgramStart returns the first blocks of the program after step n, at most limit of them unless it is 0, and how many
+// there are.
+func (s *Store) ProgramStart(ctx context.Context, session string, n StepNumber, limit int) (program []Block, total int, err error) {
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		l, x, err := s.programIndex(tx, session, n)
 		if err != nil {
 			return err
 		}
-		program = make([]Block, len(x.order))
+		total = len(x.order)
+		if limit == 0 || limit > total {
+			limit = total
+		}
+		program = make([]Block, limit)
 		r := blockReader{tx: tx, line: l}
-		for i, id := range x.order {
+		for i, id := range x.order[:limit] {
 			if err := r.read(id, x.places[id], &program[i]); err != nil {
 				return err
 			}
@@ -258,9 +244,9 @@ func (s *Store) ProgramAt(ctx context.Context, session string, n StepNumber) ([]
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return program, nil
+	return program, total, nil
 }
 
 // BlockAt returns one block of the program after step n, without reading the others.

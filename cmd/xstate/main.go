@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"syscall"
 	"time"
@@ -15,7 +16,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	debug.SetGCPercent(400) // most commands are done before a collection pays
+	debug.SetMemoryLimit(1 << 30)
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
 
 // run is the whole program; it returns the exit code.
 func run(args []string, in io.Reader, out, errOut io.Writer) (code int) {

@@ -83,7 +83,8 @@ It lists executions (traces) if it names trace, else blocks if it names block, e
 	flags.BoolVar(&f.unverified, "unverified", false, "the blocks whose result no run from scratch has confirmed")
 	flags.BoolVar(&f.volatile, "volatile", false, "the blocks whose result may differ from run to run")
 	flags.StringVar(&f.where, "where", "", "the blocks, traces or steps that an `EXPRESSION` holds for")
-	flags.IntVar(&f.limit, "limit", 0, "with --where: at most `N`")
+	flags.IntVar(&f.limit, "limit", noLimit, fmt.Sprintf("at most `N` of the blocks listed, or of what --where finds; 0 for all (default: the first %d blocks, with --json all)", listed))
+	flags.Lookup("limit").DefValue = "0" // of which help says nothing
 	flags.StringVar(&f.after, "after", "", "with --where: go on after `NEXT`, which the page before ended with")
 	flags.StringVar(&f.python, "python", "", "with --value: the interpreter's `PATH`, as for run")
 	_ = cmd.RegisterFlagCompletionFunc("block", func(cmd *cobra.Command, _ []string, s string) ([]string, cobra.ShellCompDirective) {
@@ -91,6 +92,11 @@ It lists executions (traces) if it names trace, else blocks if it names block, e
 	})
 	return a.sessionFlag(cmd)
 }
+
+const (
+	noLimit = -1 // none was given
+	listed  = 50 // blocks of a program that people are shown
+)
 
 // names are the variables of expressions, for the help: folded, a variable begins a line.
 func names() string {
@@ -151,7 +157,7 @@ func (a *app) ofGraph(ask func(*xstate.Dependencies) error) func(context.Context
 }
 
 func (a *app) query(ctx context.Context, f queryFlags) error {
-	ask := question{ask: a.queryAll}
+	ask := question{ask: func(ctx context.Context, o *opened, n xstate.StepNumber) error { return a.queryAll(ctx, o, n, f.limit) }}
 	for _, q := range a.questions(f) {
 		if !q.asked {
 			continue
@@ -161,7 +167,7 @@ func (a *app) query(ctx context.Context, f queryFlags) error {
 		}
 		ask = q
 	}
-	if f.where == "" && (f.limit != 0 || f.after != "") {
+	if f.where == "" && f.after != "" || f.where == "" && ask.asked && f.limit > 0 {
 		return &usageError{err: fmt.Errorf("--limit and --after are of --where"), hint: "xstate query --help shows an example"}
 	}
 	o, err := a.openWith(ctx, state.Options{ReadOnly: true}, f.python)
@@ -176,8 +182,15 @@ func (a *app) query(ctx context.Context, f queryFlags) error {
 	return ask.ask(ctx, o, n)
 }
 
-func (a *app) queryAll(ctx context.Context, o *opened, n xstate.StepNumber) error {
-	snap, err := o.session.At(ctx, n)
+// queryAll lists the program. People are shown the beginning of a long one.
+func (a *app) queryAll(ctx context.Context, o *opened, n xstate.StepNumber, limit int) error {
+	if limit == noLimit {
+		limit = 0
+		if !a.ui.json {
+			limit = listed
+		}
+	}
+	snap, err := o.session.Start(ctx, n, limit)
 	if err != nil {
 		return err
 	}

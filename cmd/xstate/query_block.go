@@ -43,6 +43,9 @@ func (a *app) printSnapshot(snap *xstate.Snapshot) error {
 	}
 	a.stepHead(snap)
 	a.printBlocks(snap.Blocks)
+	if more := snap.Total - len(snap.Blocks); more > 0 {
+		a.ui.talk("%s more; --limit 0 lists all", plural(more, "block"))
+	}
 	return nil
 }
 
