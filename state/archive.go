@@ -296,7 +296,7 @@ func (r *restorer) step(l *lineage, n StepNumber, raw RawStep, x *index, head *h
 		}
 	}
 	if h.Index {
-		if err := putRecord(r.tx, bucketIndexes, key, x.record()); err != nil {
+		if err := putIndex(r.tx, key, x); err != nil {
 			return nil, err
 		}
 	}
