@@ -112,6 +112,9 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 			if drops || fragile[r.Key] && len(n.facts.Rebinds)+len(n.facts.Defines)+len(n.facts.Deletes) > 0 {
 				continue // it may see what was bound to a name go, or be run when it goes
 			}
+			if later[name] && slices.ContainsFunc(n.trace.Reads, func(r state.Access) bool { return r.Key.Space() == "held" && r.Digest != state.Absent }) {
+				continue // by a function of the program that a module holds
+			}
 			if slices.Contains(planted, name) || defined[name] && slices.Contains(n.facts.Uses, "pickle") {
 				continue
 			}

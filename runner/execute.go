@@ -548,7 +548,8 @@ func lineage(t *state.Trace, k depgraph.Key) state.Digest {
 // follow moves the mirror past a node that succeeded.
 func (x *execution) follow(after *position, t *state.Trace) {
 	m := &x.walk.e.mirror
-	names := sharing(after.shares, m.shares) // those for which something may be different now
+	names := sharing(after.shares, m.shares) // those bound for which something may be different now
+	maps.DeleteFunc(names, func(name string, _ bool) bool { return m.bound[name].joint == "" })
 	for _, a := range t.Writes {
 		switch a.Key.Space() {
 		case "var":

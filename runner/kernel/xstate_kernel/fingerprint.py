@@ -453,7 +453,7 @@ class _Walk:
             names, imports = origin.code_facts(f.__code__)
             self.fp.deps |= names
             self.fp.imports |= imports
-        elif kind == origin.WORKSPACE:
+        elif kind == origin.WORKSPACE and not _own_globals(f):
             self.foreign(f, kind)
         else:
             self.stack.append(self.own_globals(f))
@@ -561,6 +561,8 @@ class _Walk:
         kind = origin.kind_of(name) if name in sys.modules else origin.module_class(m)
         self.put(("m%s;" % name).encode())
         self.origin_of(name, kind)
+        if kind == origin.WORKSPACE and sys.modules.get(name) is not m:
+            raise Opaque("a module that was replaced")
         if kind == origin.WORKSPACE:  # with those of its submodules that somebody imported
             for sub in sorted(n for n in sys.modules if n.startswith(name + ".")):
                 self.put(("m%s;" % sub).encode())

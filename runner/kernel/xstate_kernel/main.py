@@ -378,7 +378,7 @@ class Kernel:
         again = unbound if self.names.everything else unbound & reads
         self.printer.reached = {}
         try:
-            reply = self.settle(start, reads & start.keys(), certain, error is not None or again, self.parts(changed, quiet | loud))
+            reply = self.settle(start, reads & start.keys(), certain, error is not None or again, self.parts(changed, self.modules.others))
         finally:
             self.printer.reached = None
         self.held = {}
@@ -702,12 +702,11 @@ class Kernel:
             found.update(loaded)
         return {m for n in found for m in self.workspace.closure(n)}
 
-    def parts(self, changed, loaded):
-        """Returns the names of which a changed module held a part, and those that rest on a package that has one more module."""
-        gained = {n.rpartition(".")[0] for n in loaded} - loaded
-        if not (changed or gained):
+    def parts(self, changed, others):
+        """Returns the names of which a changed module held a part, and those that rest on modules that are others now."""
+        if not (changed or others):
             return set()
-        return {n for n, fp in self.groups.prints.items() if not (changed.isdisjoint(fp.held) and gained.isdisjoint(fp.files))}
+        return {n for n, fp in self.groups.prints.items() if not (changed.isdisjoint(fp.held) and others.isdisjoint(fp.files))}
 
     def rest_on(self, names):
         """The workspace modules that the values of the names rest on."""
@@ -716,7 +715,7 @@ class Kernel:
 
     def imported(self, imports, reads, reached, made):
         """Returns what the node's imports rest on: library packages with their witness, workspace modules and their files."""
-        libraries, held = {}, reached.union(*map(self.workspace.closure, self.rest_on(made)))  # from an import that no text shows
+        libraries, held = {}, reached.union(self.modules.others, *map(self.workspace.closure, self.rest_on(made)))  # from an import that no text shows
         todo = set(imports)
         for n in reads:
             value = self.ns.get(n)

@@ -62,6 +62,7 @@ class Modules:
         self.tried = set()   # (name, folders) of modules that code of the program and the workspace looked for
         self.named = set()   # names of modules that were asked for by a function
         self._loud = set()   # names of modules whose load was not quiet
+        self.others = set()  # modules that were taken out of sys.modules, and packages that have one more module
         self._final = set()  # changes that no one can take back
 
     def begin(self, codes):
@@ -118,9 +119,12 @@ class Modules:
     def end(self, reached):
         """Looks at the modules that the node loaded or can have come to. Returns those that hold something else now, those that
         it loaded quietly, and those that it loaded otherwise: three sets of names."""
-        fresh = set()
-        if self._workspace.entries() is not self._entries:
+        fresh, entries = set(), self._workspace.entries()
+        self.others = set()
+        if entries is not self._entries:
             fresh = {n for n, module in self._workspace.loaded() if self._entries.get(n) is not module}
+            left = {n for n in self._entries if entries.get(n) is not self._entries[n] and origin.kind_of(n) == origin.WORKSPACE}
+            self.others = left | {n.rpartition(".")[0] for n in fresh} - fresh
         if not (fresh or reached):
             return set(), set(), set()
         self._workspace.renew()
