@@ -549,7 +549,7 @@ func lineage(t *state.Trace, k depgraph.Key) state.Digest {
 func (x *execution) follow(after *position, t *state.Trace) {
 	m := &x.walk.e.mirror
 	names := sharing(after.shares, m.shares) // those bound for which something may be different now
-	maps.DeleteFunc(names, func(name string, _ bool) bool { return m.bound[name].joint == "" })
+	maps.DeleteFunc(names, func(name string, _ bool) bool { _, is := m.bound[name]; return !is })
 	for _, a := range t.Writes {
 		switch a.Key.Space() {
 		case "var":

@@ -19,7 +19,7 @@ s[:5].round(1)
 
 # %% image
 image = rng.random((1500, 1500))
-for _ in range(12):
+for _ in range(60):
     image[1:-1, 1:-1] = (image[:-2, 1:-1] + image[2:, 1:-1] + image[1:-1, :-2] + image[1:-1, 2:]) / 4
 round(float(image.std()), 6)
 
@@ -30,7 +30,7 @@ spectrum[0, :3].round(3)
 # %% clusters
 points = rng.normal(size=(60_000, 2)) + rng.integers(0, 4, (60_000, 1)) * 3
 centres = points[:5].copy()
-for _ in range(25):
+for _ in range(80):
     nearest = ((points[:, None, :] - centres[None]) ** 2).sum(axis=2).argmin(axis=1)
     centres = np.array([points[nearest == k].mean(axis=0) for k in range(5)])
 centres.round(2)

@@ -10,7 +10,7 @@ connection.execute("create table sale (id integer primary key, shop text, item t
 shops, items = [f"shop {i}" for i in range(20)], [f"item {i}" for i in range(300)]
 connection.executemany(
     "insert into sale (shop, item, price, day) values (?, ?, ?, ?)",
-    ((random.choice(shops), random.choice(items), random.uniform(1, 100), random.randrange(365)) for _ in range(600_000)),
+    ((random.choice(shops), random.choice(items), random.uniform(1, 100), random.randrange(365)) for _ in range(1_000_000)),
 )
 connection.commit()
 connection.close()

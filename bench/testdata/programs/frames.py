@@ -45,3 +45,17 @@ joined.sort_values("revenue", ascending=False).head(10)
 # %% rolling
 daily = joined.groupby("day")["revenue"].sum()
 daily.rolling(7).mean().dropna().round(1).tail()
+
+# %% interval
+draws = [float(rng.choice(daily.to_numpy(), daily.size).mean()) for _ in range(20_000)]
+np.quantile(draws, [0.025, 0.975]).round(0)
+
+# %% lags
+table = pd.DataFrame({f"lag {k}": daily.shift(k) for k in range(1, 15)}).assign(today=daily).dropna()
+scores = []
+for _ in range(300):
+    part = table.sample(frac=0.7, random_state=rng.integers(1 << 31))
+    x, y = part.drop(columns="today").to_numpy(), part["today"].to_numpy()
+    weights, *_ = np.linalg.lstsq(x, y, rcond=None)
+    scores.append(float(np.corrcoef(x @ weights, y)[0, 1]))
+round(float(np.mean(scores)), 3)

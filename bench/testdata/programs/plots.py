@@ -29,3 +29,14 @@ for a, row in zip(axes.flat, noise):
 fig.tight_layout()
 plt.savefig("grid.png")
 plt.close()
+
+# %% pages
+for i, row in enumerate(noise):
+    fig, axes = plt.subplots(2, 2, figsize=(8, 6))
+    axes[0, 0].plot(x, row, linewidth=0.5)
+    axes[0, 1].hist(row, bins=40)
+    axes[1, 0].specgram(row, NFFT=256, Fs=100)
+    axes[1, 1].boxplot([row[k::8] for k in range(8)])
+    fig.suptitle(f"series {i}")
+    fig.savefig(f"page-{i}.png", dpi=120)
+    plt.close(fig)

@@ -46,3 +46,22 @@ top = sorted(orders, key=lambda o: (-o["amount"], o["id"]))[:10]
 import statistics
 
 {c: round(statistics.median(v), 2) for c, v in sorted(by_city.items())}
+
+# %% interval
+intervals = {}
+for c, v in sorted(by_city.items()):
+    medians = sorted(statistics.median(random.choices(v, k=1000)) for _ in range(400))
+    intervals[c] = round(medians[10], 2), round(medians[-11], 2)
+intervals
+
+# %% streaks
+from datetime import date, timedelta
+
+first = date(2024, 1, 1)
+busy = {}
+for o in orders:
+    day = first + timedelta(days=o["day"])
+    key = f"{day:%Y-%m}", o["city"]
+    total, count = busy.get(key, (0.0, 0))
+    busy[key] = total + o["amount"], count + 1
+max((round(t, 2), k) for k, (t, _) in busy.items())

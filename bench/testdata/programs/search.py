@@ -28,7 +28,7 @@ def shortest(start):
     return best
 
 
-furthest = [max(shortest(s).values()) for s in range(0, 400, 10)]
+furthest = [max(shortest(s).values()) for s in range(0, 400, 3)]
 furthest
 
 

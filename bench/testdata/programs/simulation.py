@@ -25,7 +25,7 @@ class Particle:
 particles = [Particle() for _ in range(400)]
 
 # %% run
-for _ in range(8000):
+for _ in range(16000):
     for p in particles:
         p.step()
 
@@ -36,7 +36,7 @@ round(energy, 6)
 # %% walk
 position, steps = 0, 0
 visited = {}
-for i in range(5_000_000):
+for i in range(8_000_000):
     position += 1 if (i * 7919 + position) % 3 else -1
     steps += 1
     if steps % 100 == 0:
