@@ -17,6 +17,10 @@ import (
 // by content, and loads values when a block asks for them. The file follows when it is written with Text; where it is
 // not, the next LoadFile finds it to be what it was before, and records that as edits. Unrecorded tells what would be
 // lost if the file were written.
+//
+// Files that programs write are not versioned with steps: a record of the session tells what each held before the program.
+// Forks in one workspace share them; a run takes what a relative left for a leftover, and puts the file where its own
+// program has it, or takes it away.
 
 // Fork makes a session that begins as this one was after step n. It costs the same whatever the length of the history.
 func (s *Session) Fork(ctx context.Context, name string, n StepNumber, origin Origin) (state.Session, error) {

@@ -17,25 +17,22 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// adoptRelatives takes over what versions of the same program, forks, left in files that this one writes, too. Else that
-// would pass for an edit, and become the base of a program that reads the file before it writes it.
+// adoptRelatives takes over what other versions of the same program, forks in this workspace, left in files. It is no part of
+// the workspace as it was before the program: else it would pass for an edit, or for a file of the user's, and a
+// program that looks at a file before it writes it would see what another version made of it.
 func (e *Engine) adoptRelatives() error {
-	if e.cfg.Relatives == nil || len(e.cfg.Files) == 0 {
+	if e.cfg.Relatives == nil {
 		return nil
 	}
 	all, err := e.cfg.Relatives()
-	if err != nil || len(all) == 0 {
+	if err != nil {
 		return err
 	}
-	for name, own := range e.cfg.Files {
-		now := e.world.onDisk(name)
-		if now == own.Left {
-			continue
-		}
-		for _, files := range all {
-			if r, ok := files[name]; ok && r.Left == now {
-				e.cfg.Files[name], e.unsaved = r, true
-				break
+	for _, files := range all {
+		for name, r := range files {
+			now := e.world.onDisk(name)
+			if own, ok := e.cfg.Files[name]; r.Left == now && (!ok || own.Left != now) {
+				e.cfg.Files[name] = r
 			}
 		}
 	}
@@ -377,7 +374,7 @@ func (x *execution) fileWrites() (map[string]fileWrite, error) {
 		}
 		r := FileRecord{Base: now, Left: now, Mode: e.modeBefore(path, mode)}
 		_, r.Time = e.world.attributes(name)
-		e.cfg.Files[name], e.unsaved = r, true
+		e.cfg.Files[name] = r
 	}
 	if err := x.throughHandles(found); err != nil {
 		return nil, err
@@ -468,7 +465,7 @@ func (e *Engine) noteWrite(name string, fw fileWrite) {
 		r.Base, r.Mode, r.Time = fw.before, fw.mode, fw.time
 	}
 	r.Left = fw.after
-	e.cfg.Files[name], e.unsaved = r, true
+	e.cfg.Files[name] = r
 }
 
 // throughHandles adds the files that the program wrote before and that have changed without being opened: through a

@@ -49,7 +49,7 @@ func (a *app) logGraph(ctx context.Context, o *opened, f logFlags) error {
 	if a.ui.json {
 		return a.ui.document(graphDocument(o.session.Name(), family, steps))
 	}
-	a.ui.write(columns(drawn(steps)))
+	a.ui.write(columns(drawn(steps, origins(family))))
 	if more > len(steps) {
 		a.ui.talk("%s before these; --limit 0 lists all", plural(more-len(steps), "step"))
 	}
@@ -70,28 +70,55 @@ func depths(family []state.Session) map[string]int {
 	return depth
 }
 
-// drawn draws steps, newest first: a lane for each session, from its last step down to where it was forked.
-func drawn(steps []ownStep) [][]string {
+// origins tells of every step that sessions were forked after, as the session and number that it is kept under, which were.
+func origins(family []state.Session) map[state.ForkPoint][]string {
+	points := map[string]*state.ForkPoint{}
+	for _, s := range family {
+		points[s.Name] = s.From
+	}
+	found := map[state.ForkPoint][]string{}
+	for _, s := range family {
+		if s.From == nil {
+			continue
+		}
+		owner := s.From.Session
+		for from := points[owner]; from != nil && s.From.Step <= from.Step; from = points[owner] {
+			owner = from.Session
+		}
+		at := state.ForkPoint{Session: owner, Step: s.From.Step}
+		found[at] = append(found[at], s.Name)
+	}
+	return found
+}
+
+// drawn draws steps, newest first: a lane for each session, from its last step down to the step after which it was forked.
+func drawn(steps []ownStep, forked map[state.ForkPoint][]string) [][]string {
 	var rows [][]string
 	var lanes []string
 	for _, s := range steps {
-		at := slices.Index(lanes, s.session.Name)
-		if at < 0 {
-			at = len(lanes)
+		ends := []int{}
+		for _, name := range append(forked[state.ForkPoint{Session: s.session.Name, Step: s.Number}], s.session.Name) {
+			if i := slices.Index(lanes, name); i >= 0 {
+				ends = append(ends, i)
+			}
+		}
+		at := len(lanes)
+		if len(ends) > 0 {
+			at = slices.Min(ends)
+			lanes[at] = s.session.Name
+		} else {
 			lanes = append(lanes, s.session.Name)
 		}
+		slices.Sort(ends)
+		for _, i := range slices.Backward(ends) {
+			if i > at {
+				rows = append(rows, []string{strings.Repeat("| ", at) + "|/" + strings.Repeat(" |", max(0, len(lanes)-at-2))})
+				lanes = slices.Delete(lanes, i, i+1)
+			}
+		}
 		row := entryRow(s.Entry)
-		row[0] = strings.Repeat("| ", at) + "* " + strings.Repeat("| ", len(lanes)-at-1) + " " + row[0]
-		rows = append(rows, slices.Insert(row, 1, s.session.Name))
-		if s.session.From == nil || s.Number != s.session.From.Step+1 {
-			continue
-		}
-		if slices.Contains(lanes, s.session.From.Session) {
-			rows = append(rows, []string{strings.Repeat("| ", at) + "/ " + strings.Repeat("/ ", len(lanes)-at-1)})
-			lanes = slices.Delete(lanes, at, at+1)
-		} else {
-			lanes[at] = s.session.From.Session // nothing came after the fork there: it goes on in this lane
-		}
+		lane := strings.Repeat("| ", at) + "*" + strings.Repeat(" |", len(lanes)-at-1)
+		rows = append(rows, slices.Insert(row, 0, lane, s.session.Name))
 	}
 	return rows
 }

@@ -1,0 +1,143 @@
+package xstate_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// backParts are the blocks of programs that change what they find: values in place, files by appending, generators.
+var backParts = [][]string{
+	{`import random; rows = [int(x) for x in open("data.csv")]`, `import random; rows = [2 * int(x) for x in open("data.csv")]`},
+	{`rows.append(7)`, `rows.append(8); rows.sort()`, `rows = rows[:]`},
+	{`print(rows, file=open("log.txt", "a"))`, `print(sum(rows), file=open("log.txt", "a"))`, `print("nothing")`},
+	{`random.seed(3); x = random.random()`, `x = 4`},
+	{`print(x + random.randrange(9) if x != 4 else x)`, `print("x is", x)`},
+	{`def add(n):
+    rows.append(n)
+    return len(rows)`, `def add(n):
+    rows.extend([n, n])
+    return len(rows)`},
+	{`print(add(5))`, `print(add(6), rows)`},
+	{`print(open("log.txt", "a").write("end\n"))`, `open("out.txt", "w").write(str(rows))`, ``},
+	{`import os; print(sorted(f for f in ("log.txt", "out.txt") if os.path.exists(f)))`},
+	{`print(open("log.txt").read() if os.path.exists("log.txt") else "no log")`},
+}
+
+// scratch is what a fresh interpreter makes of a program in a folder with nothing but data.csv: what it prints, and the files.
+func scratch(t *testing.T, python, program string) string {
+	t.Helper()
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string][]byte{"data.csv": []byte("1\n2\n")})
+	cmd := exec.CommandContext(t.Context(), python, "-c", program)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "PYTHONHASHSEED=0")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return string(out) + written(dir)
+}
+
+func written(dir string) string {
+	var b strings.Builder
+	for _, name := range []string{"log.txt", "out.txt"} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		fmt.Fprintf(&b, "%s %v: %s\n", name, err == nil, data)
+	}
+	return b.String()
+}
+
+// TestBackAndForth is the promise for sessions that are edited, rolled back and forked in one folder, in any order: what a
+// run prints and leaves in the files it writes is what a fresh interpreter would, and going back executes nothing.
+func TestBackAndForth(t *testing.T) {
+	seed := rand.Uint64()
+	if text := os.Getenv("XSTATE_TEST_SEED"); text != "" {
+		if _, err := fmt.Sscan(text, &seed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := rand.New(rand.NewPCG(seed, 2))
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string][]byte{"data.csv": []byte("1\n2\n")})
+	store := openStore(t, filepath.Join(dir, xstate.StoreName))
+	sessions := []*xstate.Session{openSession(t, store, xstate.SessionOptions{Workspace: dir, Seed: 7})}
+	runs := map[string]map[xstate.StepNumber]string{sessions[0].Name(): {}}
+	var done []string
+	rounds := 30
+	if testing.Short() {
+		rounds = 8
+	}
+	for range rounds {
+		s := sessions[r.IntN(len(sessions))]
+		head, _, err := store.State().Head(t.Context(), s.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		quiet := false
+		switch op := r.IntN(5); {
+		case op == 0 && head > 0:
+			n := xstate.StepNumber(r.IntN(int(head)) + 1)
+			_, quiet = runs[s.Name()][n]
+			if _, err := s.Rollback(t.Context(), n, xstate.Origin{}); err != nil {
+				t.Fatal(err)
+			}
+			done = append(done, fmt.Sprintf("%s back to %d", s.Name(), n))
+		case op == 1 && head > 0 && len(sessions) < 4:
+			n := xstate.StepNumber(r.IntN(int(head)) + 1)
+			name := fmt.Sprintf("fork%d", len(sessions))
+			if _, err := s.Fork(t.Context(), name, n, xstate.Origin{}); err != nil {
+				t.Fatal(err)
+			}
+			runs[name] = map[xstate.StepNumber]string{}
+			done = append(done, fmt.Sprintf("%s from %s after %d", name, s.Name(), n))
+			if s, err = store.Existing(t.Context(), name, xstate.SessionOptions{Workspace: dir}); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { s.Close() })
+			sessions = append(sessions, s)
+		default:
+			text := ""
+			for i, part := range backParts {
+				if code := part[r.IntN(len(part))]; code != "" {
+					text += fmt.Sprintf("# %%%% part %d\n%s\n", i, code)
+				}
+			}
+			if _, err := s.Load(t.Context(), parse(t, text), xstate.Origin{}); err != nil {
+				t.Fatal(err)
+			}
+			done = append(done, s.Name()+" edited")
+		}
+		out, step, err := s.Run(t.Context(), runner.RunOptions{Timeout: time.Minute}, xstate.Origin{})
+		if err != nil {
+			t.Fatalf("seed %d, after %v: %v", seed, done, err)
+		}
+		done = append(done, fmt.Sprintf("%s ran as %d", s.Name(), step.Number))
+		runs[s.Name()][step.Number] = ""
+		var program, printed bytes.Buffer
+		for _, b := range out.Blocks {
+			program.WriteString(b.Source + "\n")
+			if b.Status >= state.StatusBlocked {
+				t.Fatalf("seed %d, after %v: block %s %v", seed, done, b.ID, b.Err)
+			}
+			for _, o := range b.Outputs {
+				printed.WriteString(o.Text)
+			}
+		}
+		if want, got := scratch(t, s.Python().Path, program.String()), printed.String()+written(dir); got != want {
+			t.Fatalf("seed %d, after %v:\n%s\n--- came to\n%s--- from scratch\n%s", seed, done, program.String(), got, want)
+		}
+		if quiet && step.Run.Nodes.Ran > 0 {
+			t.Fatalf("seed %d, after %v: %d nodes were executed, want none", seed, done, step.Run.Nodes.Ran)
+		}
+	}
+}
