@@ -509,7 +509,7 @@ func (in *importer) value(name string, d Digest) (bool, error) {
 	if err != nil || v.Joint != d {
 		return false, nil
 	}
-	if have, known, err := in.store.Value(d); known && have.Blob != "" || err != nil {
+	if have, known, err := in.store.Value(d); known && in.store.Whole(have) || err != nil {
 		return true, err
 	}
 	return true, in.store.PutValue(v)

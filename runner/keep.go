@@ -92,7 +92,7 @@ func (x *execution) keepGroup(ctx context.Context, after *position, t *state.Tra
 		}
 		size += info.Bytes
 	}
-	if v, ok, err := e.cfg.Store.Value(state.Digest(j)); err != nil || ok && v.Blob != "" || x.walk.o.Discard {
+	if v, ok, err := e.cfg.Store.Value(state.Digest(j)); err != nil || ok && e.cfg.Store.Whole(v) || x.walk.o.Discard {
 		return err
 	}
 	cost := float64(size) / storeRate
@@ -176,7 +176,7 @@ func (e *Engine) settleDebts(ctx context.Context) error {
 
 func (x *execution) keepHidden(ctx context.Context, a state.Access) error {
 	e := x.walk.e
-	if _, ok, err := e.cfg.Store.Value(a.Digest); err != nil || ok {
+	if v, ok, err := e.cfg.Store.Value(a.Digest); err != nil || ok && e.cfg.Store.Whole(v) {
 		return err
 	}
 	if e.kernel == nil {

@@ -38,3 +38,13 @@ func (s *Store) Value(joint Digest) (Value, bool, error) {
 	}
 	return v, true, nil
 }
+
+// Whole reports whether a stored value has all its blobs.
+func (s *Store) Whole(v Value) bool {
+	for _, d := range append([]Digest{v.Blob}, v.Parts...) {
+		if !s.blobs.has(d) {
+			return false
+		}
+	}
+	return true
+}
