@@ -2,7 +2,7 @@
 # make build    bin/xstate
 # make demo     the main job on real data; needs Go, a C compiler and python3, nothing else
 # make test     sets up what the tests need, then runs them all
-# make fuzz     random programs for FUZZTIME, then every fuzz target for as long
+# make fuzz     random programs for FUZZTIME, a thousand kills, then every fuzz target for as long
 # make readme   the session in README.md anew
 # make bench    times, as ratios to something measured in the same run
 

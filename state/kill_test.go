@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +37,7 @@ func child(role, dir string) *exec.Cmd {
 	return cmd
 }
 
-// commitForever commits steps and prints the number of each once it is acknowledged.
+// commitForever commits steps and frees results now and then. It prints the number of each step once it is acknowledged.
 func commitForever(dir string, out io.Writer) error {
 	s, err := Open(ctx, dir, Options{})
 	if err != nil {
@@ -58,6 +59,11 @@ func commitForever(dir string, out io.Writer) error {
 		if n%3 == 0 {
 			d = Draft{Kind: KindRun, Run: &RunSummary{}}
 		}
+		if n%8 == 0 {
+			if _, err := s.Collect(ctx, CollectOptions{MaxBytes: 300_000}); err != nil {
+				return err
+			}
+		}
 		if _, err := s.Commit(ctx, "s", n-1, []Draft{d}); err != nil {
 			return err
 		}
@@ -76,6 +82,7 @@ func noise(seed uint64, n int) []byte {
 }
 
 // TestKill kills a committing process at random moments: every step it acknowledged is there, and nothing is broken.
+// XSTATE_KILLS says how often.
 func TestKill(t *testing.T) {
 	dir := storeDir(t)
 	s, err := Open(ctx, dir, Options{})
@@ -87,7 +94,13 @@ func TestKill(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	for range 20 {
+	kills := 20
+	if text := os.Getenv("XSTATE_KILLS"); text != "" {
+		if kills, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range kills {
 		acknowledged := killed(t, dir, random.IntN(30), time.Duration(random.IntN(3000))*time.Microsecond)
 		s, err := Open(ctx, dir, Options{})
 		if err != nil {
