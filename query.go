@@ -16,6 +16,7 @@ type Snapshot struct {
 	Session string      `json:"session"`
 	Step    Entry       `json:"step"`
 	NextRun StepNumber  `json:"next_run,omitempty"` // when the step is an edit: the first run after it; 0 when there is none yet, or not soon
+	NotRun  bool        `json:"not_run,omitempty"`  // it is an edit, and no run came after it
 	Total   int         `json:"total"`              // number of blocks of the program
 	Blocks  []BlockView `json:"blocks"`
 }
@@ -150,20 +151,23 @@ func (s *Session) describeStep(ctx context.Context, n StepNumber, snap *Snapshot
 	if step.Kind == state.KindRun {
 		return nil
 	}
+	seen := 0
 	for next, err := range s.store.state.Steps(ctx, s.name, n+1, n+runNear) {
 		if err != nil {
 			return err
 		}
 		if next.Kind == state.KindRun {
 			snap.NextRun = next.Number
-			break
+			return nil
 		}
+		seen++
 	}
+	snap.NotRun = seen < runNear && step.Kind != state.KindDeclare
 	return nil
 }
 
-// runNear is how many steps after an edit the run of it is looked for.
-const runNear = 64
+// runNear is how many steps after an edit the run of it is looked for: a program that is loaded is a step for each block.
+const runNear = 512
 
 // step returns one step without its changes.
 func (s *Session) step(ctx context.Context, n StepNumber) (Step, error) {

@@ -125,7 +125,7 @@ func (a *app) queryPatch(ctx context.Context, o *opened, what string) error {
 		a.ui.write(columns([][]string{entryRow(p.Step)}))
 		a.ui.write(p.Diff)
 		if p.NextRun == 0 {
-			a.ui.print("not run yet\n")
+			a.ui.print("no run followed it\n")
 			continue
 		}
 		a.ui.print("then ran, in step %d: %s\n", p.NextRun, plural(len(p.Ran), "block"))
