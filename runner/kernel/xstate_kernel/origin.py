@@ -11,10 +11,11 @@ import types
 
 from . import blake2b
 
-_STDLIB = tuple(os.path.realpath(p) + os.sep for p in (
-    os.path.dirname(os.__file__), os.path.join(sys.exec_prefix, sys.platlibdir, "python%d.%d" % sys.version_info[:2])))
 _SITE_PARTS = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
-_KERNEL = os.path.dirname(os.path.realpath(__file__)) + os.sep
+_LIBRARIES = (
+    os.path.dirname(os.path.realpath(__file__)) + os.sep, os.path.realpath(os.path.dirname(os.__file__)) + os.sep,
+    os.path.realpath(os.path.join(sys.exec_prefix, sys.platlibdir, "python%d.%d" % sys.version_info[:2])) + os.sep,
+    os.path.realpath(sys.base_prefix) + os.sep + "lib")
 
 PROGRAM, WORKSPACE, LIBRARY = "program", "workspace", "library"
 
@@ -26,10 +27,17 @@ def is_a(value, kinds):
 
 def is_library_path(path):
     """Reports whether a file belongs to the interpreter, an installed package or this kernel."""
-    real = os.path.realpath(path)
-    if real.startswith(_KERNEL) or any(p in real for p in _SITE_PARTS):
+    folder = os.path.dirname(path)
+    if folder in _library_folders and not os.path.islink(path):
         return True
-    return real.startswith(_STDLIB) or real.startswith(os.path.realpath(sys.base_prefix) + os.sep + "lib")
+    real = os.path.realpath(path)
+    found = real.startswith(_LIBRARIES) or any(p in real for p in _SITE_PARTS)
+    if found and os.path.isabs(folder) and not os.path.islink(path):
+        _library_folders.add(folder)  # to look at every link on the way takes longer than to load many a module
+    return found
+
+
+_library_folders = set()
 
 
 def keep_bytecode(folder):
