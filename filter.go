@@ -35,6 +35,7 @@ const (
 type Filter struct {
 	Subject Subject
 	program cel.Program
+	lines   bool // it may ask how many lines a step added or removed
 }
 
 // The variables, as expressions see them.
@@ -168,7 +169,7 @@ func NewFilter(expression string) (*Filter, error) {
 	for _, r := range tree.NativeRep().ReferenceMap() {
 		named[r.Name] = true
 	}
-	f := &Filter{Subject: AboutBlocks, program: program}
+	f := &Filter{Subject: AboutBlocks, program: program, lines: strings.Contains(expression, "added") || strings.Contains(expression, "removed")}
 	switch {
 	case named["trace"]:
 		f.Subject = AboutTraces

@@ -31,6 +31,23 @@ type Entry struct {
 
 // Log returns steps of the session, newest first: those before step before, 0 meaning all, and at most limit, 0 meaning all.
 func (s *Session) Log(ctx context.Context, before StepNumber, limit int) ([]Entry, error) {
+	steps, err := s.stepsBefore(ctx, before, limit)
+	if err != nil {
+		return nil, err
+	}
+	entries := []Entry{}
+	for _, step := range steps {
+		e, err := s.entry(ctx, step)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+// stepsBefore is Log without what an entry tells beside the step.
+func (s *Session) stepsBefore(ctx context.Context, before StepNumber, limit int) ([]Step, error) {
 	last, _, err := s.store.state.Head(ctx, s.name)
 	if err != nil {
 		return nil, err
@@ -42,27 +59,28 @@ func (s *Session) Log(ctx context.Context, before StepNumber, limit int) ([]Entr
 	if limit > 0 && last > StepNumber(limit) {
 		from = last - StepNumber(limit) + 1
 	}
-	entries := []Entry{}
+	var steps []Step
 	if last == 0 {
-		return entries, nil
+		return nil, nil
 	}
 	for step, err := range s.store.state.Steps(ctx, s.name, from, last) {
 		if err != nil {
 			return nil, err
 		}
-		e, err := s.entry(ctx, step)
-		if err != nil {
-			return nil, err
-		}
-		entries = append(entries, e)
+		steps = append(steps, step)
 	}
-	slices.Reverse(entries)
-	return entries, nil
+	slices.Reverse(steps)
+	return steps, nil
+}
+
+// entryOf is the part of an entry that the step itself tells.
+func entryOf(step Step) Entry {
+	return Entry{Number: step.Number, Time: step.Time, Kind: step.Kind, Block: step.Block, Was: step.Was, Now: step.Now,
+		Origin: step.Origin, Run: step.Run, To: step.To, Hash: step.Hash, Verified: step.Verified}
 }
 
 func (s *Session) entry(ctx context.Context, step Step) (Entry, error) {
-	e := Entry{Number: step.Number, Time: step.Time, Kind: step.Kind, Block: step.Block, Was: step.Was, Now: step.Now,
-		Origin: step.Origin, Run: step.Run, To: step.To, Hash: step.Hash, Verified: step.Verified}
+	e := entryOf(step)
 	if step.Kind == state.KindFork {
 		return e, s.forkPoint(ctx, &e)
 	}

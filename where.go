@@ -115,30 +115,45 @@ func (s *Session) stepsWhere(ctx context.Context, n StepNumber, f *Filter, p Pag
 	}
 	found := &Found{Subject: AboutSteps}
 	for before > 1 {
-		entries, err := s.Log(ctx, before, pageOfSteps)
-		if err != nil {
-			return nil, err
+		steps, err := s.stepsBefore(ctx, before, pageOfSteps)
+		if err != nil || len(steps) == 0 {
+			return found, err
 		}
-		if len(entries) == 0 {
-			break
-		}
-		for _, e := range entries {
-			ok, err := f.holds(ctx, map[string]any{"step": stepOf(e), "origin": originOf(e.Origin)})
+		for _, step := range steps {
+			e, err := s.stepWhere(ctx, step, f)
 			if err != nil {
 				return nil, err
 			}
-			if !ok {
+			if e == nil {
 				continue
 			}
 			if p.Limit > 0 && len(found.Steps) == p.Limit {
 				found.Next = strconv.FormatUint(uint64(found.Steps[p.Limit-1].Number), 10)
 				return found, nil
 			}
-			found.Steps = append(found.Steps, e)
+			found.Steps = append(found.Steps, *e)
 		}
-		before = entries[len(entries)-1].Number
+		before = steps[len(steps)-1].Number
 	}
 	return found, nil
+}
+
+// stepWhere returns the entry of a step that the filter holds for, else nil. Lines are counted only where they are asked for:
+// that is what costs most in a long history.
+func (s *Session) stepWhere(ctx context.Context, step Step, f *Filter) (e *Entry, err error) {
+	seen := entryOf(step)
+	if f.lines {
+		if seen, err = s.entry(ctx, step); err != nil {
+			return nil, err
+		}
+	}
+	if ok, err := f.holds(ctx, map[string]any{"step": stepOf(seen), "origin": originOf(step.Origin)}); !ok {
+		return nil, err
+	}
+	if !f.lines {
+		seen, err = s.entry(ctx, step)
+	}
+	return &seen, err
 }
 
 // Select returns the blocks that keep holds for, in program order.

@@ -56,6 +56,7 @@ type nodeCounts struct {
 }
 
 type verifyDocument struct {
+	Step        xstate.StepNumber   `json:"step"` // that says so
 	Equal       bool                `json:"equal"`
 	Blocks      int                 `json:"blocks"`
 	Differences []xstate.Difference `json:"differences"`

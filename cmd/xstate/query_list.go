@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/xstate-engine/xstate"
 )
@@ -56,11 +57,11 @@ func (a *app) queryWhere(ctx context.Context, o *opened, n xstate.StepNumber, f 
 	}
 	a.ui.write(columns(rows))
 	count := len(found.Blocks) + len(found.Traces) + len(found.Steps)
+	told := plural(count, strings.TrimSuffix(string(found.Subject), "s"))
 	if found.Next != "" {
-		a.ui.talk("%d %s, and there are more: --after %s", count, found.Subject, found.Next)
-	} else {
-		a.ui.talk("%d %s", count, found.Subject)
+		told += ", and there are more: --after " + found.Next
 	}
+	a.ui.talk("%s", told)
 	return nil
 }
 

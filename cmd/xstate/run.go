@@ -387,9 +387,11 @@ func (a *app) verify(ctx context.Context, s *xstate.Session, step xstate.StepNum
 		}
 	}
 	v.Equal = len(found) == 0
-	if _, err := s.Confirm(ctx, step, found, f.origin); err != nil {
+	said, err := s.Confirm(ctx, step, found, f.origin)
+	if err != nil {
 		return nil, err
 	}
+	v.Step = said.Number
 	if !a.ui.json {
 		a.printVerified(v)
 	}
