@@ -158,6 +158,56 @@ func ExampleSession_Load() {
 	// 3 append double
 }
 
+// Going back is a step like any other, and executes nothing; the past can be asked at any step.
+func ExampleSession_Rollback() {
+	ctx := context.Background()
+	session, done := exampleSession(ctx, "rate = 0.2", "due = 12 * (1 + rate)", "print(due)")
+	defer done()
+	run := func() *xstate.Outcome {
+		outcome, step, err := session.Run(ctx, runner.RunOptions{}, xstate.Origin{})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("step %d: %d ran, %s", step.Number, step.Run.Blocks.Ran, outcome.Blocks[2].Outputs[0].Text)
+		return outcome
+	}
+	run()
+	if _, err := session.Patch(ctx, "b1", "rate = 0.25", xstate.Origin{Agent: "coder"}); err != nil {
+		log.Fatal(err)
+	}
+	run()
+	if _, err := session.Rollback(ctx, 4, xstate.Origin{Reason: "the old rate holds"}); err != nil {
+		log.Fatal(err)
+	}
+	run()
+	for _, n := range []xstate.StepNumber{4, 6} {
+		v, err := session.Value(ctx, n, "due")
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("due after step %d: %s, by %s\n", n, v.Text, v.By)
+	}
+	filter, err := xstate.NewFilter(`step.kind == "run" && step.ran > 0`)
+	if err != nil {
+		log.Fatal(err)
+	}
+	found, err := session.Where(ctx, 8, filter, xstate.Page{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, step := range found.Steps {
+		fmt.Printf("step %d executed %d blocks\n", step.Number, step.Run.Blocks.Ran)
+	}
+	// Output:
+	// step 4: 3 ran, 14.399999999999999
+	// step 6: 3 ran, 15.0
+	// step 8: 0 ran, 14.399999999999999
+	// due after step 4: 14.399999999999999, by b2
+	// due after step 6: 15.0, by b2
+	// step 6 executed 3 blocks
+	// step 4 executed 3 blocks
+}
+
 // An error has a stable code to branch on, a sentence, and a hint with the next thing to do.
 func ExampleError() {
 	ctx := context.Background()
