@@ -12,6 +12,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -31,6 +32,7 @@ import (
 //	traces/DIGEST            what an execution read and wrote (CBOR)
 //	values/DIGEST            where a value is kept, and what it needs (CBOR)
 //	blobs/DIGEST             outputs; with values, their content, and that of files
+//	bases/DIGEST             with values: what files held before the program wrote to them
 //	SHA256SUMS               the digests of all of these, as sha256sum writes and checks them
 
 const (
@@ -63,7 +65,7 @@ func (s *Session) Archive(ctx context.Context, w io.Writer, o Archived) (*Archiv
 		return nil, err
 	}
 	own := pasts[len(pasts)-1]
-	a := &archiver{store: s.store.state, zip: zip.NewWriter(w), versions: map[Digest]bool{}, traces: map[Digest]bool{}, blobs: map[Digest]bool{}, values: map[Digest]state.Value{}}
+	a := &archiver{store: s.store.state, zip: zip.NewWriter(w), versions: map[Digest]bool{}, traces: map[Digest]bool{}, blobs: map[Digest]bool{}, bases: map[Digest]bool{}, values: map[Digest]state.Value{}}
 	info := &ArchiveInfo{Format: archiveFormat, Version: archiveVersion, Session: s.name, Head: own.Last, Hash: own.Hash, Values: o.Values, Sessions: pasts}
 	if err := a.index(info); err != nil {
 		return nil, err
@@ -105,6 +107,7 @@ type archiver struct {
 	traces   map[Digest]bool
 	values   map[Digest]state.Value
 	blobs    map[Digest]bool
+	bases    map[Digest]bool
 	sums     strings.Builder
 }
 
@@ -186,7 +189,7 @@ func (a *archiver) collect(ctx context.Context, s *Session) error {
 	})
 	files, err2 := s.files(ctx)
 	for _, f := range files {
-		a.blobs[f.Base] = true
+		a.bases[f.Base] = true
 	}
 	return errors.Join(err, err2)
 }
@@ -225,15 +228,20 @@ func (a *archiver) results(ctx context.Context, o Archived) error {
 			return err
 		}
 	}
+	for _, d := range slices.Sorted(maps.Keys(a.bases)) {
+		if err := a.blob("bases/", d); err != nil {
+			return err
+		}
+	}
 	for _, d := range slices.Sorted(maps.Keys(a.blobs)) {
-		if err := a.blob(d); err != nil {
+		if err := a.blob("blobs/", d); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *archiver) blob(d Digest) error {
+func (a *archiver) blob(folder string, d Digest) error {
 	if len(d) != 64 || strings.Trim(string(d), "0123456789abcdef") != "" {
 		return nil // no content: absent, a directory, a link
 	}
@@ -242,7 +250,7 @@ func (a *archiver) blob(d Digest) error {
 		return err
 	}
 	defer r.Close()
-	err = a.entry("blobs/"+string(d), func(w io.Writer) error {
+	err = a.entry(folder+string(d), func(w io.Writer) error {
 		_, err := io.Copy(w, r)
 		return err
 	})
@@ -262,44 +270,55 @@ type Imported struct {
 // maxRecord bounds what is read into memory of one entry of an archive.
 const maxRecord = 1 << 30
 
-// Import puts the session of an archive into the store, all of its history or nothing: every hash and digest is verified, and
-// what Check verifies. What the store has already stays; a session of that name with another history is an error.
-func (s *Store) Import(ctx context.Context, r io.ReaderAt, size int64) (*Imported, error) {
+// ArchiveFile is an archive that was opened: what it says of itself is not verified yet.
+type ArchiveFile struct {
+	ArchiveInfo
+	parts *parts
+}
+
+// OpenArchive looks at an archive.
+func OpenArchive(r io.ReaderAt, size int64) (*ArchiveFile, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
 		return nil, notArchive(err)
 	}
-	in := &importer{store: s.state, entries: map[string]*zip.File{}}
-	for _, f := range z.File {
-		in.entries[f.Name] = f
+	f := &ArchiveFile{parts: &parts{entries: map[string]*zip.File{}}}
+	for _, e := range z.File {
+		f.parts.entries[e.Name] = e
 	}
-	if err := in.readSums(); err != nil {
+	if err := f.parts.readSums(); err != nil {
 		return nil, notArchive(err)
 	}
-	found := &Imported{}
-	data, err := in.read(archiveIndex)
+	data, err := f.parts.read(archiveIndex)
 	if err != nil {
 		return nil, notArchive(err)
 	}
-	if err := json.Unmarshal(data, &found.ArchiveInfo); err != nil || found.Format != archiveFormat || len(found.Sessions) == 0 {
+	if err := json.Unmarshal(data, &f.ArchiveInfo); err != nil || f.Format != archiveFormat || len(f.Sessions) == 0 {
 		return nil, notArchive(err)
 	}
-	if found.Version > archiveVersion {
-		return nil, &Error{Code: state.CodeNewer, Message: fmt.Sprintf("the archive is of format %d; this version reads %d", found.Version, archiveVersion), Hint: "use a later version of xstate"}
+	if f.Version > archiveVersion {
+		return nil, &Error{Code: state.CodeNewer, Message: fmt.Sprintf("the archive is of format %d; this version reads %d", f.Version, archiveVersion), Hint: "use a later version of xstate"}
 	}
-	last := len(found.Sessions) - 1
-	if own := found.Sessions[last]; own.Name != found.Session || own.Last != found.Head || own.Hash != found.Hash {
+	if own := f.Sessions[len(f.Sessions)-1]; own.Name != f.Session || own.Last != f.Head || own.Hash != f.Hash {
 		return nil, notArchive(nil)
 	}
-	records, err := in.records(last)
+	return f, nil
+}
+
+// Import puts the session of an archive into the store, all of its history or nothing: every hash and digest is verified, and
+// what Check verifies. What the store has already stays; a session of that name with another history is an error.
+func (s *Store) Import(ctx context.Context, f *ArchiveFile) (*Imported, error) {
+	records, err := f.parts.records(len(f.Sessions) - 1)
 	if err != nil {
 		return nil, err
 	}
-	found.Steps, err = s.state.Restore(ctx, state.Incoming{Pasts: found.Sessions, Steps: in.steps, Records: records,
-		Source: func(d Digest) ([]byte, error) { return in.read("sources/" + string(d)) }})
+	found := &Imported{ArchiveInfo: f.ArchiveInfo}
+	found.Steps, err = s.state.Restore(ctx, state.Incoming{Pasts: f.Sessions, Steps: f.parts.steps, Records: records,
+		Source: func(d Digest) ([]byte, error) { return f.parts.read("sources/" + string(d)) }})
 	if err != nil {
 		return nil, err
 	}
+	in := &importer{store: s.state, parts: f.parts}
 	found.Skipped, err = in.results(ctx)
 	return found, err
 }
@@ -308,14 +327,14 @@ func notArchive(err error) error {
 	return &Error{Code: state.CodeForged, Message: "the file is no archive of a session, or a damaged one", Hint: "xstate export --out FILE.zip makes one", Err: err}
 }
 
-type importer struct {
-	store   *state.Store
+// parts are the entries of an archive.
+type parts struct {
 	entries map[string]*zip.File
 	sums    map[string]string // digest of each entry
 }
 
 // readSums reads what the digests of the entries are to be.
-func (in *importer) readSums() error {
+func (in *parts) readSums() error {
 	f := in.entries[archiveSums]
 	if f == nil {
 		return errors.New("it has no " + archiveSums)
@@ -354,7 +373,7 @@ func (v *verified) Read(p []byte) (int, error) {
 }
 
 // read returns an entry.
-func (in *importer) read(name string) ([]byte, error) {
+func (in *parts) read(name string) ([]byte, error) {
 	r, err := in.open(name)
 	if err != nil {
 		return nil, err
@@ -367,7 +386,7 @@ func (in *importer) read(name string) ([]byte, error) {
 	return data, nil
 }
 
-func (in *importer) open(name string) (io.ReadCloser, error) {
+func (in *parts) open(name string) (io.ReadCloser, error) {
 	f := in.entries[name]
 	if f == nil {
 		return nil, in.damaged(name, errors.New("it is missing"))
@@ -379,11 +398,11 @@ func (in *importer) open(name string) (io.ReadCloser, error) {
 	return &verified{r, sha256.New(), in.sums[name]}, nil
 }
 
-func (in *importer) damaged(name string, err error) error {
+func (in *parts) damaged(name string, err error) error {
 	return &Error{Code: state.CodeForged, Message: fmt.Sprintf("%s of the archive cannot be read", name), Hint: "the archive is damaged; nothing was imported", Err: err}
 }
 
-func (in *importer) steps(i int) iter.Seq2[state.RawStep, error] {
+func (in *parts) steps(i int) iter.Seq2[state.RawStep, error] {
 	name := fmt.Sprintf("history/%d/steps", i)
 	return func(yield func(state.RawStep, error) bool) {
 		r, err := in.open(name)
@@ -429,7 +448,7 @@ func part(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-func (in *importer) records(i int) (map[string][]byte, error) {
+func (in *parts) records(i int) (map[string][]byte, error) {
 	prefix := fmt.Sprintf("history/%d/records/", i)
 	records := map[string][]byte{}
 	for name := range in.entries {
@@ -446,6 +465,11 @@ func (in *importer) records(i int) (map[string][]byte, error) {
 	return records, nil
 }
 
+type importer struct {
+	store *state.Store
+	*parts
+}
+
 // results puts traces, values and blobs. None is needed: one that is not what its name says is left out.
 func (in *importer) results(ctx context.Context) (skipped int, err error) {
 	for _, name := range slices.Sorted(maps.Keys(in.entries)) {
@@ -456,6 +480,8 @@ func (in *importer) results(ctx context.Context) (skipped int, err error) {
 		switch digest := Digest(path.Base(name)); path.Dir(name) {
 		case "blobs":
 			ok, err = in.blob(name, digest)
+		case "bases":
+			ok, err = in.base(name, digest)
 		case "traces":
 			ok, err = in.trace(name, digest)
 		case "values":
@@ -482,6 +508,26 @@ func (in *importer) blob(name string, d Digest) (bool, error) {
 		return false, err
 	}
 	return ok && err == nil, nil
+}
+
+// base keeps a base, which the store takes from a file.
+func (in *importer) base(name string, d Digest) (bool, error) {
+	r, err := in.open(name)
+	if err != nil {
+		return false, nil
+	}
+	defer r.Close()
+	f, err := os.CreateTemp("", "xstate-*")
+	if err != nil {
+		return false, fmt.Errorf("import a file: %w", err)
+	}
+	defer os.Remove(f.Name())
+	_, err = io.Copy(f, r)
+	if closed := f.Close(); err != nil || closed != nil {
+		return false, nil
+	}
+	ref, err := in.store.PutBase(f.Name())
+	return ref.Digest == d, err
 }
 
 func (in *importer) trace(name string, d Digest) (bool, error) {

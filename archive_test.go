@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -28,11 +31,19 @@ func archived(t *testing.T, s *xstate.Session, o xstate.Archived) []byte {
 
 func imported(t *testing.T, store *xstate.Store, data []byte) *xstate.Imported {
 	t.Helper()
-	found, err := store.Import(t.Context(), bytes.NewReader(data), int64(len(data)))
+	found, err := importArchive(t.Context(), store, data)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return found
+}
+
+func importArchive(ctx context.Context, store *xstate.Store, data []byte) (*xstate.Imported, error) {
+	f, err := xstate.OpenArchive(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, err
+	}
+	return store.Import(ctx, f)
 }
 
 // TestArchive: a session that was forked, rolled back and edited comes to another store with all that it answers, and
@@ -102,6 +113,43 @@ func TestArchive(t *testing.T) {
 	}
 }
 
+// TestArchiveOfFiles: what a file held before the program wrote to it goes along, and is not what the program left.
+func TestArchiveOfFiles(t *testing.T) {
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string][]byte{"log.txt": []byte("base\n")})
+	from := openSession(t, openStore(t, filepath.Join(dir, xstate.StoreName)), xstate.SessionOptions{Workspace: dir, Seed: 1})
+	program := "# %% write\nopen('log.txt', 'a').write('one\\n')\n# %% read\nprint(open('log.txt').read())\n"
+	load := func(s *xstate.Session, text string) string {
+		t.Helper()
+		if _, err := s.Load(t.Context(), parse(t, text), xstate.Origin{}); err != nil {
+			t.Fatal(err)
+		}
+		out, _, err := s.Run(t.Context(), runner.RunOptions{Timeout: time.Minute}, xstate.Origin{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Blocks[1].Outputs[0].Text
+	}
+	load(from, program)
+	data := archived(t, from, xstate.Archived{Values: true})
+	left, err := os.ReadFile(filepath.Join(dir, "log.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := t.TempDir()
+	writeFiles(t, there, map[string][]byte{"log.txt": left}) // a copy of the folder
+	store := openStore(t, filepath.Join(there, xstate.StoreName))
+	imported(t, store, data)
+	to, err := store.Existing(t.Context(), from.Name(), xstate.SessionOptions{Workspace: there})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { to.Close() })
+	if got, want := load(to, strings.Replace(program, "one", "two", 1)), "base\ntwo\n\n"; got != want {
+		t.Errorf("after the import and an edit the program reads %q, want %q", got, want)
+	}
+}
+
 // TestArchiveGoesOn: what came since is added; another history under the same name is refused, and nothing of it is kept.
 func TestArchiveGoesOn(t *testing.T) {
 	a := newAsked(t, askedFirst)
@@ -121,7 +169,7 @@ func TestArchiveGoesOn(t *testing.T) {
 	}
 	other := newAsked(t, askedSecond)
 	data := archived(t, other.session, xstate.Archived{})
-	if _, err := store.Import(t.Context(), bytes.NewReader(data), int64(len(data))); state.CodeOf(err) != state.CodeSessionExists {
+	if _, err := importArchive(t.Context(), store, data); state.CodeOf(err) != state.CodeSessionExists {
 		t.Errorf("import of another session of that name = %v, want %s", err, state.CodeSessionExists)
 	}
 	to, err := store.Existing(t.Context(), a.session.Name(), xstate.SessionOptions{Workspace: dir})
@@ -133,7 +181,7 @@ func TestArchiveGoesOn(t *testing.T) {
 	}
 	a.run(t, askedFirst)
 	third := archived(t, a.session, xstate.Archived{})
-	if _, err := store.Import(t.Context(), bytes.NewReader(third), int64(len(third))); state.CodeOf(err) != state.CodeConflict {
+	if _, err := importArchive(t.Context(), store, third); state.CodeOf(err) != state.CodeConflict {
 		t.Errorf("import of a session that went another way = %v, want %s", err, state.CodeConflict)
 	}
 	if head, _, err := store.State().Head(t.Context(), a.session.Name()); err != nil || head != a.runs[1]+1 {
@@ -257,7 +305,7 @@ func TestTamperedArchive(t *testing.T) {
 	}
 	for what, forged := range bad {
 		store := openStore(t, filepath.Join(t.TempDir(), xstate.StoreName))
-		_, err := store.Import(t.Context(), bytes.NewReader(forged), int64(len(forged)))
+		_, err := importArchive(t.Context(), store, forged)
 		if code := state.CodeOf(err); code != state.CodeForged && code != state.CodeNewer {
 			t.Errorf("%s: import = %v, want %s", what, err, state.CodeForged)
 		}

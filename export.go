@@ -172,6 +172,9 @@ func notebook(s *Snapshot) ([]byte, error) {
 
 // notebookReads makes sure that what was written reads as the program, which in a notebook may hold magics.
 func notebookReads(data []byte, blocks []patch.Block) error {
+	if len(blocks) == 0 {
+		return nil
+	}
 	p, err := patch.Parse("a.ipynb", data)
 	if err != nil {
 		return err

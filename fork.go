@@ -119,7 +119,7 @@ func (s *Session) relatives(ctx context.Context) ([]map[string]runner.FileRecord
 	}
 	var found []map[string]runner.FileRecord
 	for _, x := range family {
-		if x.Name == s.name || x.Workspace != s.meta.Workspace {
+		if x.Name == s.name || x.Workspace != s.options.Workspace {
 			continue
 		}
 		files := map[string]runner.FileRecord{}

@@ -2,7 +2,6 @@ package xstate_test
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -84,7 +83,7 @@ func liveUntilKilled(t *testing.T, dir string, o xstate.SessionOptions) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := store.Import(t.Context(), bytes.NewReader(data), int64(len(data)))
+		found, err := importArchive(t.Context(), store, data)
 		if err != nil {
 			t.Fatal(err)
 		}

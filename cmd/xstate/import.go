@@ -42,6 +42,10 @@ func (a *app) importArchive(ctx context.Context, name string) (err error) {
 	if !info.Mode().IsRegular() {
 		return &state.Error{Code: codeNotAFile, Message: name + " is not a file", Hint: "name an archive, which xstate export --out FILE.zip makes"}
 	}
+	archive, err := xstate.OpenArchive(file, info.Size())
+	if err != nil {
+		return err // and make no store
+	}
 	folder, err := os.Getwd()
 	if err != nil {
 		return err
@@ -55,7 +59,7 @@ func (a *app) importArchive(ctx context.Context, name string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	found, err := store.Import(ctx, file, info.Size())
+	found, err := store.Import(ctx, archive)
 	if err != nil {
 		return err
 	}
