@@ -48,11 +48,6 @@ if hasattr(types, "UnionType"):
 _DEEP = 16  # levels
 _PIECE = 1 << 16
 _OTHER, _CODES, _FIRST = 1, {list: 2, tuple: 3, dict: 4}, 5  # kinds in graph: atoms have 0, classes from _FIRST on
-_PICKLING = ("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__", "__getattribute__")
-
-
-class _Bare:
-    """What an instance is that has attributes and nothing else."""
 
 
 class Opaque(Exception):
@@ -337,9 +332,7 @@ class _Walk:
         code = self.codes.get(kind)
         if code is None:
             code = _OTHER
-            if (origin.kind_of(kind.__module__) == origin.PROGRAM and kind.__dictoffset__ and kind.__basicsize__ <= _Bare.__basicsize__
-                    and not kind.__itemsize__ and kind not in copyreg.dispatch_table and not copyreg._slotnames(kind)
-                    and all(getattr(kind, name, None) is getattr(_Bare, name, None) for name in _PICKLING)):
+            if origin.kind_of(kind.__module__) == origin.PROGRAM and instances.bare(kind):
                 code = _FIRST + len(self.codes)
                 others.append(kind)
             self.codes[kind] = code

@@ -32,6 +32,16 @@ def simple(t):
     return found
 
 
+class _Bare:
+    """What an instance is that has attributes and nothing else."""
+
+
+def bare(t):
+    """Reports whether instances of t are what their __dict__ holds, and o.__dict__ gives that."""
+    return bool(simple(t) and base(t) is object and t.__dictoffset__ and t.__basicsize__ <= _Bare.__basicsize__ and t.__getattribute__ is object.__getattribute__
+                and not any("__dict__" in vars(c) and type(vars(c)["__dict__"]) is not types.GetSetDescriptorType for c in t.__mro__))
+
+
 def custom(t):
     """Reports whether pickling an instance of t would run code of the user's."""
     found = _custom.get(t)
