@@ -24,6 +24,7 @@ import (
 type world struct {
 	store     *state.Store
 	workspace string            // absolute, symbolic links resolved
+	file      string            // of the program
 	environ   map[string]string // of the kernel, before any node
 	seed      state.Digest      // of random number generators from which nothing was drawn
 	records   map[string]FileRecord
@@ -63,7 +64,7 @@ func stored(d state.Digest) bool {
 }
 
 func newWorld(cfg Config, workspace string, environ map[string]string, records map[string]FileRecord) *world {
-	return &world{store: cfg.Store, seed: state.DigestOf(fmt.Appendf(nil, "seed %d", cfg.Seed)), workspace: workspace, environ: environ, records: records,
+	return &world{store: cfg.Store, seed: state.DigestOf(fmt.Appendf(nil, "seed %d", cfg.Seed)), workspace: workspace, file: cfg.File, environ: environ, records: records,
 		witness: map[depgraph.Key]string{}, cache: map[string]fileMemo{}, base: map[depgraph.Key]state.Digest{}}
 }
 
@@ -132,6 +133,8 @@ func (w *world) lookup(k depgraph.Key) state.Digest {
 			return w.variables("TZ")
 		case "locale":
 			return w.variables("LC_ALL", "LC_CTYPE", "LANG")
+		case "folder":
+			return state.DigestOf(fmt.Appendf(nil, "folder %q %q", w.workspace, w.file))
 		}
 	}
 	return state.Absent

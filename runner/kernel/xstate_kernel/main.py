@@ -399,6 +399,8 @@ class Kernel:
             reply["quiet"] = {n: [self.workspace.path(n), self.modules.state(n)] for n in quiet}
         codes = list(self.codes({**request, "uses": reads}, code, tail))
         self.files.times_asked(codes)
+        if self.files.folder_read or origin.tells_folder(codes):
+            reply["hidden_reads"].append("conf:folder")
         reply["files"] = self.file_changes()
         reply["environ"] = _environ_changes(environ, os.environ._data)
         reply["environ_reads"] = sorted(self.files.environ)

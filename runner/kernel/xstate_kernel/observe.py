@@ -242,6 +242,7 @@ class Files:
         self.environ = set()
         self.marks = set()
         self.cwd_read = False
+        self.folder_read = False  # the path of the workspace was told
         self.names = set()   # of the program, that were asked for by an unpickler
         self.unpickled = set()  # modules that were
 
@@ -281,7 +282,7 @@ class Files:
             p = os.path.join(os.readlink("/proc/self/fd/%d" % dir_fd), p)
         if not os.path.isabs(p):
             self.cwd_read = True
-            p = os.path.join(os.getcwd(), p)
+            p = os.path.join(self._getcwd(), p)
         p = os.path.normpath(p)
         if self._other(p):
             return None
@@ -516,7 +517,10 @@ class Files:
 
         def observed_getcwd():
             self.cwd_read = True
+            self.folder_read = self.folder_read or not importing()
             return getcwd()
+
+        self._getcwd = getcwd
 
         os.getcwd = named(observed_getcwd, getcwd)
         os.environ.__class__ = _environ(self)

@@ -276,6 +276,14 @@ _CLOCKS = frozenset((
     "datetime.now", "datetime.utcnow", "datetime.today", "date.today", "Timestamp.now", "Timestamp.today", "Timestamp.utcnow"))
 _ENTROPY = frozenset(("uuid.uuid1", "uuid.uuid4", "posix.urandom", "os.urandom", "secrets.token_hex", "secrets.token_bytes",
                       "secrets.token_urlsafe", "secrets.randbelow", "secrets.choice", "secrets.randbits"))
+_FOLDER = (frozenset(("__file__",)), frozenset(("argv",)), frozenset(("sys", "path")))
+
+
+def tells_folder(codes):
+    """Reports whether code may learn the path of the workspace without asking for the working directory."""
+    return any(names.issubset(code.co_names) for code in codes for names in _FOLDER)
+
+
 _PROCESS = frozenset((
     "builtins.id", "posix.getpid", "posix.getppid", "posix.getpgrp", "posix.getsid", "posix.times", "posix.getloadavg", "resource.getrusage",
     "_thread.get_ident", "_thread.get_native_id", "sys.getrefcount", "sys._current_frames", "gc.get_count", "gc.get_stats",
