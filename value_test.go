@@ -30,6 +30,10 @@ queue = collections.deque([1, 2])
 def double(x):
     return 2 * x
 stream = (x for x in range(3))
+# %% lent
+lent = list(range(200))
+# %% borrower
+borrower = iter(lent)
 # %% gone
 text2 = text
 del text2
@@ -50,6 +54,7 @@ func TestValue(t *testing.T) {
 		{"word", `'what...'`, true},
 		{"many", "[0, 1, 2, 3, 4, 5", true},
 		{"shared", "[[0, 1, 2, 3, 4, 5", true},
+		{"lent", "[0, 1, 2, 3, 4, 5", true}, // it was stored before it was shared with what cannot be
 		{"point", "Point(3)", true},
 		{"queue", "deque([1, 2])", true},
 		{"double", "<function double at", true},

@@ -30,12 +30,16 @@ func (e *Engine) Value(ctx context.Context, blocks []Block, name string) (string
 	if err := w.recall(); err != nil {
 		return "", err
 	}
-	w.pos = w.positionAt(len(w.nodes))
+	at, err := w.storedAt(name)
+	if err != nil {
+		return "", err
+	}
+	w.pos = w.positionAt(at)
 	for range 2*len(w.nodes) + 8 {
 		if err := e.need(ctx, w); err != nil {
 			return "", err
 		}
-		missing, err := w.bindAll(ctx, w.pos, len(w.nodes), []string{name})
+		missing, err := w.bindAll(ctx, w.pos, at, []string{name})
 		if err == nil && missing >= 0 {
 			err = w.rebuild(ctx, missing)
 		}
@@ -51,6 +55,37 @@ func (e *Engine) Value(ctx context.Context, blocks []Block, name string) (string
 		}
 	}
 	return "", notKept(name, "what was stored does not come back as it was")
+}
+
+// storedAt returns a place after which name has the value that it has at the end, and where that was stored: with all that it
+// shares objects with there. A frame is stored when it is made; a view of it that a later block takes makes another group of
+// both, which may not be. Where none was stored it is the end.
+func (w *walk) storedAt(name string) (int, error) {
+	k := depgraph.Var(name)
+	want := w.positionAt(len(w.nodes)).keys[k].digest
+	p := newPosition(w.e.world.get)
+	at, tried := len(w.nodes), map[joint]bool{}
+	for i := range w.nodes {
+		if t := w.outcomes[i].t; t != nil && t.Err == nil {
+			p.apply(i, t)
+		}
+		if p.keys[k].digest != want {
+			continue
+		}
+		j, _ := p.joint(name)
+		if tried[j] {
+			continue
+		}
+		tried[j] = true
+		v, ok, err := w.e.cfg.Store.Value(state.Digest(j))
+		if err != nil {
+			return 0, err
+		}
+		if ok && v.Blob != "" {
+			at = i + 1
+		}
+	}
+	return at, nil
 }
 
 func notKept(name, why string) error {

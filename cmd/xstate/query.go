@@ -41,7 +41,8 @@ most that can run: a block whose inputs come out equal is reused. --depends-on t
 Both take a block, a name of the program (a function, a variable), a file or a package.
 
 --value prints what a variable had. Simple values are told from the record; others are loaded from the store by an
-interpreter that runs nothing of the program but the imports, functions and classes that they need.
+interpreter that runs nothing of the program but the imports, functions and classes that they need. What was cheaper to
+compute than to store is not kept.
 
 --unverified lists the blocks whose present result no run from scratch (run --verify) has confirmed: not since they came
 to it, or with a difference, or they were never run. --volatile lists those whose recorded result is one of several possible
