@@ -18,7 +18,7 @@ func (a *app) diffVerb() *cobra.Command {
 		Short: "show how blocks and outcomes differ between two steps, or two sessions",
 		Long: `Diff shows what changed between the program after one step and that after another: the unified diff of each block
 that was edited, added or deleted, each block whose outcome is another, and each value. With one STEP, the other is the
-last; with none, the run before the last step and the last step. A SESSION is meant at its last step, or at the STEP that
+last; with none, the last step that changed or ran anything, and the run before it. A SESSION is meant at its last step, or at the STEP that
 follows it; blocks of two sessions are recognised by their ids, which a fork shares with what it was forked from.`,
 		Example: `  xstate diff
   xstate diff 5 12 --outputs
@@ -73,7 +73,10 @@ func (o *opened) sides(ctx context.Context, args []string) (old, now side, err e
 	}
 	old, now = side{o.session, 0}, side{o.session, head}
 	if len(args) == 0 {
-		old.step, err = o.runBefore(ctx, head)
+		if now.step, err = o.before(ctx, head+1, func(k state.Kind) bool { return k != state.KindDeclare }); err != nil {
+			return old, now, err
+		}
+		old.step, err = o.before(ctx, now.step, func(k state.Kind) bool { return k == state.KindRun })
 		return old, now, err
 	}
 	if old, err = o.side(ctx, args[0]); err == nil && len(args) == 2 {
@@ -109,16 +112,15 @@ func (o *opened) side(ctx context.Context, text string) (side, error) {
 	return side{b.session, n}, err
 }
 
-// runBefore returns the last run before a step, or 0.
-func (o *opened) runBefore(ctx context.Context, n xstate.StepNumber) (xstate.StepNumber, error) {
-	for n > 0 {
+// before returns the last step before n of a kind that is meant, or 0.
+func (o *opened) before(ctx context.Context, n xstate.StepNumber, meant func(state.Kind) bool) (xstate.StepNumber, error) {
+	for n > 1 {
 		entries, err := o.session.Log(ctx, n, 64)
 		if err != nil {
 			return 0, err
 		}
-		n = 0
 		for _, e := range entries {
-			if n = e.Number; e.Kind == state.KindRun {
+			if n = e.Number; meant(e.Kind) {
 				return n, nil
 			}
 		}
