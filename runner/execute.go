@@ -60,6 +60,9 @@ func (w *walk) compiled(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	w.asked = true
+	if w.looks { // they were run before, and the verdict could not be kept
+		return true, nil
+	}
 	ok, err := w.e.compile(ctx, w.units)
 	if errors.Is(err, errKernelDied) {
 		return true, nil // what killed it will be met again by the node that runs it
