@@ -9,6 +9,7 @@
 //
 // Parse then [Program.Bytes] is the identity for every file that is read. The blocks of a file that parses each parse by
 // themselves and together are the file. A block that does not parse is one block; the others are as they would be if it did.
+// [Program.With] another program in a file is a file that reads as that program, and keeps all of the first that is no code.
 // [Apply] of [Match] is the new program; a block that is kept, moved or patched keeps its id, nothing that can stay moves,
 // and no edits means no difference. Equal input gives equal output: no clock, no randomness, no goroutine, no file.
 //
@@ -35,6 +36,8 @@
 //     (t-strings). Both stay within their block: whether a block is Python is for depgraph to say.
 //   - Jupytext's light format ("# +") and doctest sessions are not cells. Text below "[markdown]" is never code.
 //   - A block that was split in two keeps its id in the half that is more like it; the other half is new.
+//   - Notebooks of nbformat 2 and 3 are read, but not written. What stood right before a block that goes, and only there (blank
+//     lines, its cell marker), goes with it.
 //   - Likeness is of text. Two unrelated one-line cells that share half of their words count as versions of each other, which
 //     costs a misleading history, never a wrong result.
 //   - Between texts of more than 8,000 lines a diff is correct but need not be the shortest.

@@ -359,7 +359,7 @@ func (w *walk) load(ctx context.Context, p *position, j joint, names []string, v
 // unload forgets a stored value that did not come back as it was.
 func (w *walk) unload(ctx context.Context, j joint, names []string, v state.Value) error {
 	if w.looks {
-		return errNotKept
+		return errForeign
 	}
 	v.Blob = ""
 	if err := w.e.cfg.Store.PutValue(v); err != nil {
@@ -391,6 +391,9 @@ func (w *walk) rebuild(ctx context.Context, i int) error {
 		return err
 	}
 	if t.Digest != recorded.Identity() && !sameWrites(t.Writes, recorded.Writes) {
+		if w.looks {
+			return errForeign
+		}
 		debugf("kernel", "rebuild %s: wrote %v, recorded %v", w.nodes[i].id(), t.Writes, recorded.Writes)
 		w.ran[i], w.reasons[i], w.spent[i] = t, state.Reason{Code: ReasonLost}, t.Seconds
 		return errRestart

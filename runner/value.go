@@ -16,11 +16,14 @@ const CodeNotKept state.Code = "value-not-kept"
 // errNotKept says that a statement of the program would have to run.
 var errNotKept = errors.New("a statement would have to run")
 
+// errForeign says that what was stored, or what it needs, comes back as something else.
+var errForeign = errors.New("it comes back as something else")
+
 // Value returns what repr tells of the variable name after the last of blocks, as their recorded outcomes have it. The value is
 // loaded by an interpreter of its own; what it needs of the program's imports, functions and classes is run again for it,
 // and nothing else. Neither the store nor a file is written.
 func (e *Engine) Value(ctx context.Context, blocks []Block, name string) (string, error) {
-	w := &walk{e: e, o: RunOptions{Discard: true}, looks: true, spent: map[int]float64{}}
+	w := &walk{e: e, o: RunOptions{Discard: true}, looks: true}
 	for _, b := range blocks {
 		w.ipython = w.ipython || b.Dialect == depgraph.IPython
 	}
@@ -46,6 +49,9 @@ func (e *Engine) Value(ctx context.Context, blocks []Block, name string) (string
 		switch {
 		case errors.Is(err, errNotKept):
 			return "", notKept(name, "it, or what it is made of, was not stored")
+		case errors.Is(err, errForeign):
+			return "", &state.Error{Code: CodeNotKept, Message: fmt.Sprintf("the value of %s does not come back as it was from %s", name, e.cfg.Python.Path),
+				Hint: "name the interpreter that the program ran with: --python PATH; xstate log --json tells its version"}
 		case err != nil:
 			return "", err
 		case missing < 0:
@@ -54,7 +60,7 @@ func (e *Engine) Value(ctx context.Context, blocks []Block, name string) (string
 			return reply.Repr, err
 		}
 	}
-	return "", notKept(name, "what was stored does not come back as it was")
+	return "", notKept(name, "what it needs does not settle")
 }
 
 // storedAt returns a place after which name has the value that it has at the end, and where that was stored: with all that it
