@@ -161,7 +161,7 @@ func killOnce(t *testing.T, dir string, random *rand.Rand, done map[string]int) 
 		close(said)
 	}()
 	if line := <-said; line != "ready" {
-		t.Errorf("the child said %q", line)
+		t.Errorf("the child said %q first", line)
 	}
 	for range random.IntN(4) {
 		time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)

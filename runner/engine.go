@@ -42,7 +42,7 @@ type Engine struct {
 	spool   string // see journal.go
 
 	spoolLock *state.Lock
-	unsaved   bool // cfg.Files is not as OnFiles was given it last
+	saved     map[string]FileRecord // cfg.Files as it is kept
 }
 
 // New returns an engine. No interpreter is started until one is needed.
@@ -74,19 +74,24 @@ func New(cfg Config) (*Engine, error) {
 		facts:   map[state.Digest]*depgraph.Facts{},
 		environ: environ,
 		ledger:  ledger{owed: map[joint]debt{}},
+		saved:   maps.Clone(cfg.Files),
 	}, nil
 }
 
 // Files returns what the engine knows of the files that the program writes; it goes with the session.
 func (e *Engine) Files() map[string]FileRecord { return maps.Clone(e.cfg.Files) }
 
+// unsaved reports whether the records of files are others than those kept.
+func (e *Engine) unsaved() bool { return !maps.Equal(e.cfg.Files, e.saved) }
+
 // SetFiles tells the engine what is recorded of the files that the program writes: another engine may have run it.
 func (e *Engine) SetFiles(files map[string]FileRecord) {
-	if e.unsaved {
+	if e.unsaved() {
 		return // this one knows better
 	}
 	clear(e.cfg.Files)
 	maps.Copy(e.cfg.Files, files)
+	e.saved = files
 }
 
 func (e *Engine) analyse(blocks []Block) ([]*unit, []*node) {

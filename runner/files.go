@@ -281,7 +281,6 @@ func (e *Engine) linkGroups() map[string]string {
 
 // left notes what is on disk now.
 func (w *walk) left(name string, r FileRecord, d state.Digest) {
-	w.e.unsaved = w.e.unsaved || r.Left != d
 	r.Left = d
 	w.e.cfg.Files[name] = r
 }

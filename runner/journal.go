@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,13 +77,22 @@ func (w *walk) saveFiles() error {
 	if w.o.Discard {
 		return nil
 	}
-	if e.unsaved && e.cfg.OnFiles != nil {
-		if err := e.cfg.OnFiles(e.cfg.Files); err != nil {
-			return err
-		}
+	if err := e.keepFiles(); err != nil {
+		return err
 	}
-	e.unsaved = false
 	return e.clearJournal()
+}
+
+// keepFiles keeps the records of files, when they are others than those kept.
+func (e *Engine) keepFiles() error {
+	if !e.unsaved() || e.cfg.OnFiles == nil {
+		return nil
+	}
+	if err := e.cfg.OnFiles(e.cfg.Files); err != nil {
+		return err
+	}
+	e.saved = maps.Clone(e.cfg.Files)
+	return nil
 }
 
 func (e *Engine) clearJournal() error {
@@ -164,8 +174,8 @@ func (e *Engine) readJournal(path string) error {
 		fw.after = e.world.onDisk(name)
 		e.noteWrite(name, fw)
 	}
-	if err := lines.Err(); err != nil || !e.unsaved || e.cfg.OnFiles == nil {
+	if err := lines.Err(); err != nil {
 		return err
 	}
-	return e.cfg.OnFiles(e.cfg.Files)
+	return e.keepFiles()
 }

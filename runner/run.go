@@ -73,6 +73,9 @@ var errRestart = errors.New("walk again")
 // maxRestarts bounds how often: each restart follows a node whose result was replaced, or a block that was refused.
 const maxRestarts = 200
 
+// maxDeaths is how often an interpreter may die while no node runs, of a signal or for want of memory.
+const maxDeaths = 3
+
 // walk is one pass over the nodes in program order.
 type walk struct {
 	e        *Engine
@@ -123,8 +126,14 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (*Outcom
 		e.mirror.parked = map[joint]parked{}
 	}
 	var stop error
+	deaths := 0
 	for attempt := 0; ; attempt++ {
 		stop = w.pass(ctx, blocks)
+		if errors.Is(stop, errKernelDied) && ctx.Err() == nil && deaths < maxDeaths { // between two nodes: none is to blame
+			deaths++
+			e.dropKernel()
+			continue
+		}
 		if errors.Is(stop, errStuck) && !w.renewed {
 			w.renewed = true
 			e.dropKernel()

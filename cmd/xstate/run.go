@@ -25,6 +25,7 @@ type runFlags struct {
 	timeout            time.Duration
 	memory, budget     byteSize
 	python             string
+	expect             optionalStep
 	origin             xstate.Origin
 }
 
@@ -56,6 +57,7 @@ whole program from top to bottom; --verify does that, too, and compares.`,
 	flags.Var(&f.budget, "max-bytes", "then free results beyond this `SIZE`, as gc does")
 	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, which the session remembers; auto forgets it\n(default: $XSTATE_PYTHON, the one remembered, $VIRTUAL_ENV, .venv beside the file, python3)")
 	flags.StringVar(&a.session, "session", "", "the session's `NAME` (default: the file's)")
+	flags.Var(&f.expect, "expect", "refuse if the session is not at this `STEP`: another has edited or run it")
 	flags.StringVar(&f.origin.Agent, "agent", "", "who made the edits")
 	flags.StringVar(&f.origin.Model, "model", "", "which model did")
 	flags.StringVar(&f.origin.CallID, "call-id", "", "in which call")
@@ -184,7 +186,15 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer func() {
+		session.Close() // while nobody else runs here: the interpreter may have files open
+		release()
+	}()
+	if f.expect.given { // no step at all is refused when it does not follow the one expected
+		if _, err := store.State().Commit(ctx, session.Name(), f.expect.n, nil); err != nil {
+			return err
+		}
+	}
 	edits, err := session.LoadFile(ctx, src.name, src.data, f.origin)
 	if err != nil {
 		return err
