@@ -79,6 +79,24 @@ func TestInterruptedWrite(t *testing.T) {
 	}
 }
 
+// TestKernelStays has a session whose interpreter stays between runs, also when modules of the workspace are loaded: the
+// value of its first block cannot be stored.
+func TestKernelStays(t *testing.T) {
+	session, dir := newSession(t)
+	if err := os.WriteFile(filepath.Join(dir, "tools.py"), []byte("size = 3\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	text := "# %% lock\nimport threading, tools\nlock = threading.Lock()\nsize = tools.size\n"
+	runText(t, t.Context(), session, text, nil)
+	for i := range 3 {
+		text += fmt.Sprintf("\n# %%%% look %d\nprint(lock.locked(), size, %d)\n", i, i)
+		outcome := runText(t, t.Context(), session, text, nil)
+		if last := outcome.Blocks[len(outcome.Blocks)-1]; outcome.Restored != 0 || xstate.Text(last.Outputs) != fmt.Sprintf("[stdout]False 3 %d\n\n", i) {
+			t.Errorf("block %d printed %q, and %d nodes ran again to rebuild values, want none", i, xstate.Text(last.Outputs), outcome.Restored)
+		}
+	}
+}
+
 func newSession(t *testing.T) (*xstate.Session, string) {
 	dir := t.TempDir()
 	return openSession(t, openStore(t, filepath.Join(dir, xstate.StoreName)), xstate.SessionOptions{Workspace: dir, Python: pythons()[0]}), dir

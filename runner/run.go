@@ -119,7 +119,11 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (*Outcom
 	}
 	if e.kernel != nil {
 		var reply unloadReply
-		if _, err := e.kernel.request(ctx, map[string]string{"op": "forget"}, nil, &reply, nil); err != nil || reply.Stale {
+		_, err := e.kernel.request(ctx, map[string]string{"op": "forget"}, nil, &reply, nil)
+		if err != nil && ctx.Err() == nil && !errors.Is(err, errKernelDied) {
+			return nil, err
+		}
+		if err != nil || reply.Stale {
 			e.dropKernel()
 		}
 		e.mirror.unload(reply)

@@ -472,7 +472,7 @@ class Workspace:
 
     def edited(self):
         """Names of the modules whose file changed since it was loaded, with all that rest on them."""
-        self.note()
+        self._note()
         changed = set()
         for name, (path, stat, digest) in list(self._seen.items()):
             if name not in sys.modules:
