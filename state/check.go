@@ -330,7 +330,7 @@ func (w *walker) fact(n StepNumber, change Change) {
 	switch {
 	case b.ID != change.ID:
 		w.bad(8, n, "a change of block %q carries block %q", change.ID, b.ID)
-	case b.Edited == 0 || b.Edited > n || b.RanAt > n:
+	case b.Edited == 0 || b.Edited > n || b.RanAt > n || b.Verified > n:
 		w.bad(8, n, "block %q is said to be of a later step", b.ID)
 	case w.facts[b.ID] != b.Version && b.Edited != n:
 		w.bad(8, n, "block %q has a new version that is said to be of step %d", b.ID, b.Edited)

@@ -81,7 +81,7 @@
 //  5. The changes of a step are those its header vouches for, and fit the program they apply to.
 //  6. The source of every version is there and has the digest it is named by.
 //  7. An index equals the steps replayed; there is one exactly for the steps that say so.
-//  8. A step's Was and Now, and its blocks' Edited and RanAt, are true.
+//  8. A step's Was and Now, and its blocks' Edited, RanAt and Verified, are true.
 //  9. Session records are as written.
 //  10. In results.db every record is as written and under its own name. A code lists at most 32 traces, all there.
 //  11. A file in blobs/ has the content it is named by.
