@@ -183,7 +183,7 @@ func (x *execution) keepHidden(ctx context.Context, a state.Access) error {
 		return nil
 	}
 	data, err := e.kernel.request(ctx, map[string]any{"op": "hidden_get", "key": a.Key}, nil, nil, nil)
-	if err != nil {
+	if err != nil || len(data) == 0 { // it cannot be stored
 		return err
 	}
 	ref, err := e.cfg.Store.PutBlob(data)

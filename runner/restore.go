@@ -54,7 +54,9 @@ func (w *walk) before(ctx context.Context, p *position, at int, wanted []string)
 			if err := w.putFiles(p); err != nil { // the working directory may be one of them
 				return err
 			}
-			return w.hidden(ctx, p)
+			if missing, err = w.hidden(ctx, p); err != nil || missing < 0 {
+				return err
+			}
 		}
 		if missing >= at {
 			return fmt.Errorf("runner: internal error: node %d needs a later node %d", at, missing)
@@ -419,7 +421,8 @@ func (w *walk) positionAt(i int) *position {
 }
 
 // hidden makes random number generators, configuration, working directory and environment what p has.
-func (w *walk) hidden(ctx context.Context, p *position) error {
+// It returns the index of a node that must be run again first, or -1.
+func (w *walk) hidden(ctx context.Context, p *position) (int, error) {
 	m := &w.e.mirror
 	keys := map[depgraph.Key]bool{}
 	for k := range m.hidden {
@@ -446,21 +449,21 @@ func (w *walk) hidden(ctx context.Context, p *position) error {
 				body, ok, err = w.e.cfg.Store.Blob(v.Blob)
 			}
 			if err != nil {
-				return err
+				return -1, err
 			}
 			if !ok {
-				return w.lost(p.get(k).writer)
+				return p.get(k).writer, nil
 			}
 		}
 		if _, err := w.e.kernel.request(ctx, req, body, nil, nil); err != nil {
 			if errors.Is(err, errKernelDied) || ctx.Err() != nil {
-				return err
+				return -1, err
 			}
-			return fmt.Errorf("%s %w: %w", k, errStuck, err) // a limit that can only be lowered
+			return -1, fmt.Errorf("%s %w: %w", k, errStuck, err) // a limit that can only be lowered
 		}
 		m.hidden[k] = entry{digest: want}
 	}
-	return w.environment(ctx, p)
+	return -1, w.environment(ctx, p)
 }
 
 // lost forgets that node i has a result, because a part of it is gone.

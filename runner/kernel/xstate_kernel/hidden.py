@@ -21,7 +21,7 @@ import time
 import warnings
 from operator import is_
 
-from . import blake2b
+from . import blake2b, origin
 
 _PLAIN = frozenset((int, str, float, bool, type(None)))
 
@@ -315,7 +315,8 @@ def _mpl_put(value):
 
 
 def _plain(tree):
-    return {k: _plain(v) if isinstance(v, dict) else v for k, v in tree.items()}
+    """A tree of options without those that are functions, see planted."""
+    return {k: _plain(v) if isinstance(v, dict) else v for k, v in tree.items() if not callable(v)}
 
 
 def _put_options(tree, plain):
@@ -328,7 +329,7 @@ def _put_options(tree, plain):
 
 def _numpy_get():
     np = sys.modules["numpy"]
-    return {**np.get_printoptions(), "err": np.geterr()}
+    return {**np.get_printoptions(), "formatter": None, "err": np.geterr()}
 
 
 def _numpy_put(value):
@@ -336,26 +337,63 @@ def _numpy_put(value):
     value = dict(value)
     np.seterr(**value.pop("err"))
     value.pop("override_repr", None)
-    np.set_printoptions(**value)
+    np.set_printoptions(**{**value, "formatter": np.get_printoptions()["formatter"]})
 
 
-_library_filters = list(warnings.filters)
+def planted():
+    """Options that are functions, and filters for warnings of the program's own classes, are not plain data: they belong to
+    what the program puts into the interpreter, see process.py."""
+    found = {}
+    if _of_program(warnings.filters):
+        found["filters"] = tuple(f for f in warnings.filters if f not in _library_filters)
+    config = getattr(sys.modules.get("pandas._config.config"), "_global_config", {})
+    for names in (("display", "float_format"), ("styler", "format", "formatter")):
+        tree = config
+        for name in names:
+            tree = dict.get(tree, name) if isinstance(tree, dict) else None
+        if tree is not None:
+            found[names] = tree
+    np = sys.modules.get("numpy")
+    formatter = np.get_printoptions()["formatter"] if hasattr(np, "set_printoptions") else None
+    if formatter is not None:
+        found["formatter", "numpy"] = formatter
+    return found
+
+
+_default_filters, _library_filters = list(warnings.filters), []
 
 
 def _warnings_get():
-    return [f for f in warnings.filters if f not in _library_filters]
+    """The filters beside those of libraries; None: as without the program; "planted": see planted."""
+    own = [f for f in warnings.filters if f not in _library_filters]
+    if own == _default_filters:
+        return None
+    return "planted" if _of_program(own) else own
+
+
+def _of_program(filters):
+    return any(origin.kind_of(f[2].__module__) != origin.LIBRARY for f in filters)
 
 
 def _warnings_put(value):
-    warnings.filters[:] = list(value) + [f for f in warnings.filters if f in _library_filters]
+    if value == "planted":
+        return  # by who planted them
+    own = _default_filters if value is None else value
+    i, rest = len(own), list(_default_filters)
+    while i and own[i - 1] in rest:  # what stands where it stood before the program: libraries were imported after that
+        i -= 1
+        del rest[rest.index(own[i]):]
+    warnings.filters[:] = own[:i] + _library_filters + own[i:]
     renew_warnings()
 
 
 def library_import(before):
-    """Filters that were added since the list before was taken came with a library's import."""
-    for f in warnings.filters:
-        if f not in before and f not in _library_filters:
-            _library_filters.append(f)
+    """What the filters came to, since the list before was taken, came with a library's import."""
+    global _default_filters
+    unchanged = [f for f in before if f not in _library_filters] == _default_filters
+    _library_filters.extend(f for f in warnings.filters if f not in before and f not in _library_filters and f not in _default_filters)
+    if unchanged:  # the import may also have moved some, or taken them out
+        _default_filters = [f for f in warnings.filters if f not in _library_filters]
 
 
 def renew_warnings():

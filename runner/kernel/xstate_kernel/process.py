@@ -11,7 +11,7 @@ import io
 import sys
 import threading
 
-from . import origin
+from . import hidden, origin
 
 _HOOKS = ("stdin", "stdout", "stderr", "displayhook", "excepthook", "unraisablehook", "breakpointhook", "__stdout__", "__stderr__")
 _SIGNALS = range(1, _signal.NSIG)
@@ -61,6 +61,7 @@ class Process:
         start = self._start
         found = {k: v for k, v in self._places().items() if v is not start.get(k)}
         found.update(_loggers())
+        found.update(hidden.planted())
         found.update(self.attributes)
         return found
 
