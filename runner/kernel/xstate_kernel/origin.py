@@ -330,6 +330,7 @@ class Workspace:
     """The loaded modules that are files of the user, and what they were loaded from."""
 
     def __init__(self):
+        self._missed = {}  # module name → names it imports that were not to be found
         self._seen = {}  # module name → (path, stat key, digest)
         self._names, self._modules = None, None  # of sys.modules, when it was last looked at
         self._entries, self._loaded = {}, []  # what it held, and of that the modules of the workspace
@@ -369,12 +370,13 @@ class Workspace:
         self.renew()
         for name, module in self._loaded:
             path = getattr(module, "__file__", None)
-            if path and name not in self._seen:
+            if path and name not in self._seen and name in sys.modules:  # it may just have been taken out
                 try:
                     path = os.path.realpath(path)
                     self._seen[name] = (path, _stat_key(path), file_digest(path))
                 except OSError:
                     self._seen[name] = (path, None, "gone")
+                self._missed[name] = {n for n in self._imports(name) if n not in sys.modules and not _findable(n)}
 
     def closure(self, name):
         """Names of the workspace modules that module name consists of: itself, its packages, what it imports."""
@@ -486,7 +488,7 @@ class Workspace:
                 same = False
             if not same:
                 changed.add(name)
-        changed |= {n for n, _ in self.loaded() if self._elsewhere(n)}
+        changed |= {n for n, _ in self.loaded() if self._elsewhere(n) or any(map(_findable, self._missed.get(n, ())))}
         if not changed:
             return []
         return [n for n, _ in self.loaded() if changed & set(self.closure(n))]
@@ -515,6 +517,14 @@ class Workspace:
                         (name != entry or os.path.exists(os.path.join(folder, entry, "__init__.py"))):
                     return True
         return False
+
+
+def _findable(name):
+    """Reports whether a file of the workspace is there for a module that is not loaded."""
+    parent, _, last = name.rpartition(".")
+    folders = getattr(sys.modules.get(parent), "__path__", ()) if parent else sys.path
+    stems = [os.path.join(p, last) for p in folders if is_a(p, str)]
+    return any((os.path.exists(s + ".py") or os.path.exists(os.path.join(s, "__init__.py"))) and not is_library_path(s) for s in stems)
 
 
 def _stat_key(path):
