@@ -202,7 +202,7 @@ func TestFaults(t *testing.T) {
 	t.Logf("%d calls", calls)
 	step := 1
 	if testing.Short() {
-		step = 7
+		step = 13
 	}
 	for _, f := range []fault{faultIO, faultFull, faultShort, faultKill} {
 		felt := 0 // by the child; what concerns results alone is not told

@@ -51,6 +51,28 @@ func TestBusyNamesHolder(t *testing.T) {
 	})
 }
 
+// A reader that was stopped in the middle keeps a writer waiting, but not for ever.
+func TestBusyNamesReader(t *testing.T) {
+	dir := storeDir(t)
+	s := checkedOpen(t, dir, Options{Wait: 30 * time.Millisecond})
+	create(t, s, "s")
+	f, err := os.Open(filepath.Join(dir, historyFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := tryLock(f, false); !ok || err != nil {
+		t.Fatalf("tryLock = %v, %v", ok, err)
+	}
+	if _, err := s.Commit(ctx, "s", 0, []Draft{insert("a", "", "x")}); CodeOf(err) != CodeBusy || !strings.Contains(err.Error(), "process "+itoa(os.Getpid())) {
+		t.Errorf("Commit = %v, want code %s and the process", err, CodeBusy)
+	}
+	if _, _, err := s.Head(ctx, "s"); err != nil {
+		t.Errorf("Head: %v", err)
+	}
+	f.Close()
+	commit(t, s, "s", insert("a", "", "x"))
+}
+
 // A step that one opening of a store commits is seen by the next call of another, which was open before.
 func TestStepsAreSeen(t *testing.T) {
 	dir := storeDir(t)

@@ -29,7 +29,7 @@ read and wrote is freed when nothing else is left. Programs may run meanwhile.`,
   xstate gc --max-bytes 2GB`,
 		Args: takes(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.gc(cmd.Context(), state.CollectOptions{MaxBytes: max(int64(budget), 0), DryRun: dry}, budget < 0)
+			return a.gc(cmd.Context(), state.CollectOptions{MaxBytes: budget.most(), DryRun: dry})
 		},
 	}
 	cmd.Flags().SortFlags = false
@@ -38,10 +38,7 @@ read and wrote is freed when nothing else is left. Programs may run meanwhile.`,
 	return cmd
 }
 
-func (a *app) gc(ctx context.Context, o state.CollectOptions, nothing bool) (err error) {
-	if nothing {
-		o.MaxBytes = 1 // no result fits
-	}
+func (a *app) gc(ctx context.Context, o state.CollectOptions) (err error) {
 	folder, err := os.Getwd()
 	if err != nil {
 		return err

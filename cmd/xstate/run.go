@@ -81,6 +81,14 @@ func (b *byteSize) Set(text string) error {
 	return nil
 }
 
+// most is the size as a bound for which 0 stands for none: of no bytes at all, one, into which nothing fits.
+func (b byteSize) most() int64 {
+	if b < 0 {
+		return 1
+	}
+	return int64(b)
+}
+
 func (b *byteSize) String() string { return "" }
 func (b *byteSize) Type() string   { return "size" }
 
@@ -117,8 +125,8 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 		return err
 	}
 	err = a.runIn(ctx, store, src, f)
-	if f.budget > 0 {
-		if _, bad := store.State().Collect(ctx, state.CollectOptions{MaxBytes: int64(f.budget)}); err == nil {
+	if f.budget != 0 {
+		if _, bad := store.State().Collect(ctx, state.CollectOptions{MaxBytes: f.budget.most()}); err == nil {
 			err = bad
 		}
 	}
