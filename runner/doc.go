@@ -54,8 +54,11 @@
 //   - the layout of blocks: text that is asked for through linecache, numbers of lines that code asks for by attribute.
 //   - environment, working directory, random number generators, warnings, locale, time zone, limits, options of numpy,
 //     pandas and matplotlib: as hidden variables. Where a read of one cannot be told, every node counts as its reader.
+//     The objects that keep such state (the generator behind random.random, the decimal context) are named and stored as
+//     references: who holds one means that one.
 //   - attributes assigned to modules and classes of libraries, entries of sys.modules, and objects put into places of the
-//     interpreter (a signal handler, sys.stdout, a codec, a logger's handler): as one hidden variable that a new interpreter
+//     interpreter (a signal handler, sys.stdout, a codec, a logger's handler, an option that is a function): as one hidden variable
+//     that a new interpreter
 //     alone can take back. It is named by lineage, and whoever changes an object that is reached from there writes it.
 //
 // What a node changes is found by comparison: names by identity, values of what it read, and of all that overlaps with

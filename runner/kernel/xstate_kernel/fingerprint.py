@@ -14,6 +14,7 @@ from . import original as __builtins__
 import abc
 import ast
 import copyreg
+import decimal
 import dis
 import enum
 import functools
@@ -28,7 +29,7 @@ from _abc import _get_dump as _abc_dump
 from itertools import chain, count
 from operator import is_
 
-from . import blake2b, instances, memory, origin
+from . import blake2b, hidden, instances, memory, origin
 
 ATOMS = frozenset((int, str, float, bool, type(None), bytes, complex))
 _ORDERED = frozenset((int, str, bytes))  # of each any two can be compared
@@ -37,6 +38,7 @@ SKIP_MEMBERS = frozenset((
     "__annotations_cache__", "__annotate_func__", "__annotate__", "__abstractmethods__", "__subclasshook__", "__slotnames__"))
 _WEAK = frozenset(("weakref", "_weakref", "_weakrefset"))
 _OPAQUE_PACKAGES = frozenset(("matplotlib", "mpl_toolkits", "_asyncio", "asyncio", "threading", "_thread", "socket", "ssl", "sqlite3"))
+_KEEPING = frozenset(("random", "decimal", "numpy"))  # libraries with objects that keep hidden state
 _IMMUTABLE_MODULES = frozenset(("datetime", "decimal", "fractions", "re", "uuid", "pathlib", "zoneinfo", "ipaddress", "operator"))
 _IMMUTABLE_TYPES = {range, slice, type(Ellipsis), type(NotImplemented), types.BuiltinFunctionType, types.MethodType,
                     types.GenericAlias, types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType,
@@ -573,6 +575,9 @@ class _Walk:
 
     def other(self, o, t):
         top = (t.__module__ or "").partition(".")[0]
+        if top in _KEEPING and hidden.keeper(o) is not None:
+            self.put(b"h%s;" % hidden.keeper(o).encode())
+            return
         if issubclass(t, weakref.ref):
             self.weak(o)
             return
@@ -591,7 +596,7 @@ class _Walk:
             return
         if self.mark(o):
             return
-        if not (t in _IMMUTABLE_TYPES or top in _IMMUTABLE_MODULES or issubclass(t, enum.Enum)):
+        if not (t in _IMMUTABLE_TYPES or top in _IMMUTABLE_MODULES and t is not decimal.Context or issubclass(t, enum.Enum)):
             self.own(o)
             if weakref.getweakrefcount(o):
                 self.watched(o)

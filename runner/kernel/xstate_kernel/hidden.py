@@ -341,9 +341,11 @@ def _numpy_put(value):
 
 
 def planted():
-    """Options that are functions, and filters for warnings of the program's own classes, are not plain data: they belong to
-    what the program puts into the interpreter, see process.py."""
+    """Options that are functions, and filters for warnings of the program's own classes, are not plain data, and another
+    decimal context is another object: they belong to what the program puts into the interpreter, see process.py."""
     found = {}
+    if decimal.getcontext() is not _CONTEXT:
+        found["decimal"] = decimal.getcontext()
     if _of_program(warnings.filters):
         found["filters"] = tuple(f for f in warnings.filters if f not in _library_filters)
     config = getattr(sys.modules.get("pandas._config.config"), "_global_config", {})
@@ -354,9 +356,9 @@ def planted():
         if tree is not None:
             found[names] = tree
     np = sys.modules.get("numpy")
-    formatter = np.get_printoptions()["formatter"] if hasattr(np, "set_printoptions") else None
-    if formatter is not None:
-        found["formatter", "numpy"] = formatter
+    if hasattr(np, "set_printoptions"):
+        options = {"formatter": np.get_printoptions()["formatter"], "errcall": np.geterrcall()}
+        found.update((("numpy", k), v) for k, v in options.items() if v is not None)
     return found
 
 
@@ -406,16 +408,44 @@ def renew_warnings():
             pass
 
 
+_CONTEXT = decimal.getcontext()
+
+
 def _decimal_get():
-    c = decimal.getcontext()
+    c = _CONTEXT
     return (c.prec, c.rounding, c.Emin, c.Emax, c.capitals, c.clamp, sorted(s.__name__ for s in c.flags if c.flags[s]),
             sorted(s.__name__ for s in c.traps if c.traps[s]))
 
 
 def _decimal_put(v):
-    signals = {s.__name__: s for s in decimal.getcontext().flags}
-    decimal.setcontext(decimal.Context(prec=v[0], rounding=v[1], Emin=v[2], Emax=v[3], capitals=v[4], clamp=v[5],
-                                       flags=[signals[n] for n in v[6]], traps=[signals[n] for n in v[7]]))
+    c = _CONTEXT
+    c.prec, c.rounding, c.Emin, c.Emax, c.capitals, c.clamp = v[:6]
+    for signals, names in ((c.flags, v[6]), (c.traps, v[7])):
+        for s in signals:
+            signals[s] = s.__name__ in names
+
+
+def keeper(o):
+    """Returns the key of the hidden state that an object keeps: who refers to it means it and no copy. Else None."""
+    if o is random._inst:
+        return "rng:random"
+    if o is _CONTEXT:
+        return "conf:decimal"
+    numpy = sys.modules.get("numpy.random.mtrand")
+    if numpy is not None and hasattr(numpy, "_rand"):
+        if o is numpy._rand:
+            return "rng:numpy"
+        if o is numpy._rand._bit_generator:
+            return "bits:numpy"
+    return None
+
+
+def kept_by(key):
+    """Returns the object that keeper knows by the key."""
+    if "numpy" in key:
+        from numpy.random import mtrand
+        return mtrand._rand if key == "rng:numpy" else mtrand._rand._bit_generator
+    return random._inst if key == "rng:random" else _CONTEXT
 
 
 def _set_argv(value):

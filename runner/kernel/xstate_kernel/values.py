@@ -16,7 +16,7 @@ import sys
 import types
 import weakref
 
-from . import fingerprint, instances, origin
+from . import fingerprint, hidden, instances, origin
 
 
 class NeedClass(Exception):
@@ -62,6 +62,8 @@ class _Pickler(pickle.Pickler):
             return self._array(o)
         if issubclass(t, BaseException) and (o.__traceback__, o.__cause__, o.__context__, o.__suppress_context__) != (None, None, None, False):
             raise Unstorable("an exception that was raised")
+        if hidden.keeper(o) is not None:
+            return hidden.kept_by, (hidden.keeper(o),)
         if instances.simple(t) and instances.custom(t):
             return instances.reduce(o, t)
         if t.__name__.endswith("Block") and t.__module__.startswith("pandas.") and fingerprint.copy_on_write():
