@@ -60,7 +60,7 @@ type Outcome struct {
 	Blocks   []BlockOutcome
 	Seconds  float64                 // spent executing nodes
 	Saved    float64                 // recorded cost of the nodes reused
-	Restored int                     // nodes executed again only to rebuild a value that could not be stored
+	Restored int                     // nodes executed again only for values that were not worth storing, or cannot be
 	Stopped  error                   // why the run ended early: interrupted; nil when it did not
 	Values   map[string]state.Digest // name → digest after the last node
 	Files    map[string]state.Digest // file written → digest after the last node

@@ -315,7 +315,7 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 		return
 	}
 	if out.Restored > 0 {
-		a.ui.talk("%s executed again to rebuild a value that could not be stored", plural(out.Restored, "node"))
+		a.ui.talk("%s executed again for values that were not worth storing, or cannot be", plural(out.Restored, "node"))
 	}
 	if out.Stopped != nil {
 		a.ui.talk("interrupted: what was finished is kept as step %d; run it again to go on", step.Number)
