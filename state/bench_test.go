@@ -136,3 +136,29 @@ func openAndRead(b *testing.B, dir string, blocks int) {
 		b.Fatal(err)
 	}
 }
+
+// BenchmarkFork times a fork, fsync included, and tells what it takes.
+func BenchmarkFork(b *testing.B) {
+	for _, blocks := range []int{100, 10_000} {
+		b.Run(fmt.Sprintf("blocks=%d", blocks), func(b *testing.B) {
+			s := benchStore(b, blocks)
+			n, _, err := s.Head(ctx, "s")
+			if err != nil {
+				b.Fatal(err)
+			}
+			size := func() (bytes int) {
+				for _, bucket := range historyBuckets {
+					bytes += s.bucketBytes(b, bucket)
+				}
+				return bytes
+			}
+			start := size()
+			for i := 0; b.Loop(); i++ {
+				if _, err := s.Fork(ctx, "fork"+itoa(i), "s", n, Origin{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(size()-start)/float64(b.N), "B/fork")
+		})
+	}
+}

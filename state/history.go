@@ -10,7 +10,12 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-const stepsPage = 128 // steps read in one transaction, so that none is open while a caller works
+// Steps are read so many in one transaction, so that none is open while a caller works: few at first, for a caller who
+// looks for the next of a kind.
+const (
+	firstPage = 8
+	stepsPage = 128
+)
 
 // Step returns one step of a session with its changes.
 func (s *Store) Step(ctx context.Context, session string, n StepNumber) (step Step, err error) {
@@ -42,8 +47,9 @@ func (s *Store) Step(ctx context.Context, session string, n StepNumber) (step St
 // error it ends.
 func (s *Store) Steps(ctx context.Context, session string, from, to StepNumber) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
-		for n := max(from, 1); n <= to; {
-			page, end, err := s.stepsPage(ctx, session, n, to)
+		size := firstPage
+		for n := max(from, 1); n <= to; size = min(2*size, stepsPage) {
+			page, end, err := s.stepsPage(ctx, session, n, to, size)
 			for _, step := range page {
 				if !yield(step, nil) {
 					return
@@ -61,14 +67,14 @@ func (s *Store) Steps(ctx context.Context, session string, from, to StepNumber) 
 	}
 }
 
-func (s *Store) stepsPage(ctx context.Context, session string, from, to StepNumber) (page []Step, end bool, err error) {
+func (s *Store) stepsPage(ctx context.Context, session string, from, to StepNumber, size int) (page []Step, end bool, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		l, head, err := s.find(tx, session)
 		if err != nil {
 			return err
 		}
 		to = min(to, head.Step)
-		for n := from; n <= to && len(page) < stepsPage; n++ {
+		for n := from; n <= to && len(page) < size; n++ {
 			h, _, hash, err := s.readStep(tx, l, n)
 			if err != nil {
 				return err
