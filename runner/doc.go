@@ -58,8 +58,8 @@
 //     references: who holds one means that one.
 //   - attributes assigned to modules and classes of libraries, entries of sys.modules, and objects put into places of the
 //     interpreter (a signal handler, sys.stdout, a codec, a logger's handler, an option that is a function): as one hidden variable
-//     that a new interpreter
-//     alone can take back. It is named by lineage, and whoever changes an object that is reached from there writes it.
+//     that a new interpreter alone can take back. It is named by lineage, and whoever changes an object that is reached from
+//     there writes it.
 //
 // What a node changes is found by comparison: names by identity, values of what it read, and of all that overlaps with
 // what changed, by digest; files and hidden variables likewise. A value that cannot be named by content (a generator, a

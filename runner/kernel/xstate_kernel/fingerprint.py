@@ -101,12 +101,15 @@ class Fingerprinter:
         walk = _Walk(self)
         fp = walk.fp
         walk.levels = [] if type(value) in (list, dict) else None
+        filters = warnings.filters
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
                 if value is sys.modules:
                     fp.files.update(name for name, _ in self.workspace.loaded())
                     raise Opaque("what is loaded")
+                if value is sys.path or value is sys.argv or value is filters:
+                    raise Opaque("a list of the interpreter")
                 walk.run(value)
                 walk.held()
                 fp.digest = walk.h.hexdigest()
@@ -755,6 +758,9 @@ class _Walk:
                 parts = (o._mask, o._data) if hasattr(o, "_mask") else (o._ndarray, getattr(o, "_freq", None))
                 self.put(b"E%d;" % bool(getattr(o, "_readonly", False)))
                 self.stack.extend(parts + (o.dtype,))
+            return True
+        if t.__module__ == "pandas._config.config" and t.__name__ == "DictWrapper":  # by which options are looked up
+            self.put(("o%s;" % object.__getattribute__(o, "prefix")).encode())
             return True
         if isinstance(o, pd.Index):
             if self.mark(o):
