@@ -38,7 +38,7 @@ SKIP_MEMBERS = frozenset((
     "__annotations_cache__", "__annotate_func__", "__annotate__", "__abstractmethods__", "__subclasshook__", "__slotnames__"))
 _WEAK = frozenset(("weakref", "_weakref", "_weakrefset"))
 _OPAQUE_PACKAGES = frozenset(("matplotlib", "mpl_toolkits", "_asyncio", "asyncio", "threading", "_thread", "socket", "ssl", "sqlite3"))
-_KEEPING = frozenset(("random", "decimal", "numpy"))  # libraries with objects that keep hidden state
+_KEEPING = frozenset(("random", "decimal", "numpy", "matplotlib"))  # libraries with objects that keep hidden state
 _IMMUTABLE_MODULES = frozenset(("datetime", "decimal", "fractions", "re", "uuid", "pathlib", "zoneinfo", "ipaddress", "operator"))
 _IMMUTABLE_TYPES = {range, slice, type(Ellipsis), type(NotImplemented), types.BuiltinFunctionType, types.MethodType,
                     types.GenericAlias, types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType,

@@ -431,6 +431,9 @@ def keeper(o):
         return "rng:random"
     if o is _CONTEXT:
         return "conf:decimal"
+    matplotlib = sys.modules.get("matplotlib")
+    if matplotlib is not None and o is getattr(matplotlib, "rcParams", None):
+        return "conf:matplotlib"
     numpy = sys.modules.get("numpy.random.mtrand")
     if numpy is not None and hasattr(numpy, "_rand"):
         if o is numpy._rand:
@@ -445,6 +448,9 @@ def kept_by(key):
     if "numpy" in key:
         from numpy.random import mtrand
         return mtrand._rand if key == "rng:numpy" else mtrand._rand._bit_generator
+    if key == "conf:matplotlib":
+        import matplotlib
+        return matplotlib.rcParams
     return random._inst if key == "rng:random" else _CONTEXT
 
 

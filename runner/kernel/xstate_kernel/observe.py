@@ -234,6 +234,7 @@ class Files:
     def reset(self):
         self.reads = {}      # absolute path → None, or "presence" where only that was asked
         self.writes = {}     # absolute path → what was there before, see _before; None: nothing
+        self.caches = set()  # what a library keeps for itself outside the workspace, and makes once: when it is imported
         self.modes = set()   # paths whose permissions were asked
         self.chmods = {}     # path → its permissions, which the node set, before
         self.times = set()   # paths whose times were asked
@@ -257,6 +258,7 @@ class Files:
 
     def end(self):
         self.active = False
+        self.modes -= self.caches
         for path, before in self._scan.changes():
             if path in self.writes:
                 continue
@@ -323,18 +325,23 @@ class Files:
 
     def read(self, path, dir_fd=None, follow=True):
         p = self._path(path, dir_fd, follow)
-        if p is not None and p not in self.writes:
+        if p is not None and p not in self.writes and p not in self.caches:
             self.reads[p] = None
 
     def seen(self, path, dir_fd=None, follow=False):
         """A file matters as far as whether it is there."""
         p = self._path(path, dir_fd, follow)
-        if p is not None and p not in self.writes:
+        if p is not None and p not in self.writes and p not in self.caches:
             self.reads.setdefault(p, "presence")
 
     def written(self, path, dir_fd=None, follow=True):
         p = self._path(path, dir_fd, follow)
-        if p is not None and p not in self.writes:
+        if p is None or p in self.writes or p in self.caches:
+            return
+        if not p.startswith(self._folder) and _library_imports():
+            self.caches.add(p)
+            self.reads.pop(p, None)
+        else:
             self.writes[p] = before = self._before(p)
             self._announce(p, before)
 
@@ -582,7 +589,7 @@ def _lookup(files, original, follow):
                     if how != _IS_THERE:
                         files.modes.add(p)
                         (files.times if how == _WHEN else files.looks).add(p)
-                    if p in files.writes:
+                    if p in files.writes or p in files.caches:
                         pass
                     elif how == _IS_THERE:
                         files.reads.setdefault(p, "presence")
@@ -624,6 +631,19 @@ def importing():
     while frame is not None:
         if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
             return True
+        frame = frame.f_back
+    return False
+
+
+def _library_imports():
+    """Reports whether what happens now is done by a library that is being imported."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if name == "<frozen importlib._bootstrap>":
+            return True
+        if not name.startswith("<frozen ") and not origin.is_library_path(name):
+            return False
         frame = frame.f_back
     return False
 
