@@ -304,6 +304,8 @@ def volatile(codes, namespace):
     """Tells why code may come out otherwise each time: it names a clock, a source of entropy, or what tells of the process."""
     marks = set()
     for code in codes:
+        if os.path.isabs(code.co_filename) and is_library_path(code.co_filename):
+            continue  # a library's own wrapper around a function of the program, as the __repr__ of a dataclass has
         for names, arguments in chains(code):
             value = namespace.get(names[0], vars(builtins).get(names[0]))
             for name in names[1:]:

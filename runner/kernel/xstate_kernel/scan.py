@@ -21,9 +21,9 @@ class Scan:
         if self._before is None:
             self._before = self._look()
             for path, st in self._before.items():
-                if st.st_size <= _BYTES and self._copies.get(path, (None, ""))[0] != _of(st):
+                if st.st_size <= _BYTES and self._copies.get(path, ("", ""))[0] != _of(st):
                     try:
-                        self._copies[path] = _of(st), self._copy(path)
+                        self._copies[path] = _of(st), "directory" if stat.S_ISDIR(st.st_mode) else self._copy(path)
                     except OSError:
                         pass  # gone meanwhile, or not ours to read
 
@@ -38,20 +38,20 @@ class Scan:
             if was is None:
                 yield path, None
             elif path not in now or _of(was) != _of(now[path]):
-                at, copy = self._copies.get(path, (None, None))
+                at, copy = self._copies.get(path, ("", None))
                 yield path, {"copy": copy if at == _of(was) else None, "mode": stat.S_IMODE(was.st_mode), "time": was.st_mtime_ns}
 
     def _look(self):
         found = {}
         for folder, folders, files in os.walk(self._folder):
             folders[:] = [n for n in folders if not n.startswith(".") and n not in ("__pycache__", "node_modules") and os.path.join(folder, n) != self._store]
-            for name in files:
+            for name in folders + files:
                 path = os.path.join(folder, name)
                 try:
                     st = os.lstat(path)
                 except OSError:
                     continue
-                if stat.S_ISREG(st.st_mode):
+                if stat.S_ISREG(st.st_mode) or stat.S_ISDIR(st.st_mode):
                     found[path] = st
             if len(found) > _FILES:
                 return {}
@@ -59,4 +59,4 @@ class Scan:
 
 
 def _of(st):
-    return st.st_size, st.st_mtime_ns
+    return (st.st_size, st.st_mtime_ns) if stat.S_ISREG(st.st_mode) else None  # of a directory, that it is there
