@@ -48,6 +48,10 @@ func (s *Session) Text(ctx context.Context, n StepNumber, name string, data []by
 	if err != nil {
 		return nil, err
 	}
+	if len(blocks) == 0 { // it could not be read again
+		return nil, &Error{Code: state.Code(patch.CodeEmpty), Message: fmt.Sprintf("the program has no block at step %d, and a file without code is none", n),
+			Hint: "xstate log lists the steps; with rollback --keep-file the file stays as it is"}
+	}
 	if data == nil {
 		kind, err := kindOf(name)
 		if err != nil {
