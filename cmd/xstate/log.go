@@ -42,6 +42,7 @@ are drawn as a graph: what they share is listed once.`,
 
 func (a *app) log(ctx context.Context, f logFlags) error {
 	if f.graph {
+		a.family = true
 		return a.look(ctx, func(o *opened) error { return a.logGraph(ctx, o, f) })
 	}
 	return a.look(ctx, func(o *opened) error {

@@ -280,6 +280,11 @@ func (a *app) choose(ctx context.Context, store *xstate.Store) (string, error) {
 	case len(names) == 0:
 		return "", &state.Error{Code: state.CodeNoSession, Message: "the store has no session yet", Hint: "xstate run FILE makes one"}
 	}
+	if a.family { // any of them will do
+		if family, err := store.Family(ctx, names[0]); err != nil || len(family) == len(names) {
+			return names[0], err
+		}
+	}
 	return "", &state.Error{Code: codeWhich, Message: fmt.Sprintf("the store has %d sessions", len(names)), Hint: listHint(names)}
 }
 
