@@ -342,6 +342,9 @@ class Files:
             self.caches.add(p)
             self.reads.pop(p, None)
         else:
+            folder = os.path.dirname(p)
+            if folder.startswith(self._folder) and folder not in self.writes:
+                self.reads.setdefault(folder, "presence")  # without it the write fails
             self.writes[p] = before = self._before(p)
             self._announce(p, before)
 
