@@ -180,10 +180,13 @@ func TestDiff(t *testing.T) {
 	for _, c := range changes {
 		got = append(got, string(c.ID)+" "+c.Op)
 	}
-	if d := cmp.Diff([]string{"scale patch", "report "}, got); d != "" {
-		t.Errorf("Diff (-want +got):\n%s", d)
+	if d := cmp.Diff([]string{"scale patch", "scaled ", "report "}, got); d != "" {
+		t.Fatalf("Diff (-want +got):\n%s", d)
 	}
-	if !strings.Contains(changes[0].Diff, "-    return 2 * x\n+    return 3 * x\n") || !strings.Contains(changes[1].Outputs, "[3, 6]") {
+	if values := changes[1].Values; len(values) != 1 || values[0].Key != "var:scaled" || values[0].Was == values[0].Now {
+		t.Errorf("Diff = %+v, want another value of scaled", changes)
+	}
+	if !strings.Contains(changes[0].Diff, "-    return 2 * x\n+    return 3 * x\n") || !strings.Contains(changes[2].Outputs, "[3, 6]") {
 		t.Errorf("Diff = %+v, want the new line and the new output", changes)
 	}
 	if same, err := a.session.Diff(t.Context(), a.runs[1], a.runs[1]); err != nil || len(same) != 0 {
