@@ -268,14 +268,11 @@ func (d *database) compact(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.leave()
-	back, err := d.pass(ctx, true)
+	back, err := d.claim(ctx, true)
 	if err != nil {
 		return err
 	}
 	defer back()
-	if err := d.acquire(ctx, true); err != nil {
-		return err
-	}
 	defer d.drop()
 	fresh := d.path + ".new"
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {

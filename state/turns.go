@@ -127,16 +127,25 @@ func (d *database) inspect(ctx context.Context) error {
 	return inspectFile(d.open.file, info)
 }
 
+// claim waits for its turn and locks the database; back ends the turn, not the lock.
+func (d *database) claim(ctx context.Context, write bool) (back func(), err error) {
+	if back, err = d.pass(ctx, write); err != nil {
+		return nil, err
+	}
+	if err = d.acquire(ctx, write); err != nil {
+		back()
+		return nil, err
+	}
+	return back, nil
+}
+
 // enter locks the database for reading, for a while: a transaction a record would be mostly locking.
 func (d *database) enter(ctx context.Context) error {
-	back, err := d.pass(ctx, false)
+	back, err := d.claim(ctx, false)
 	if err != nil {
 		return err
 	}
 	defer back()
-	if err := d.acquire(ctx, false); err != nil {
-		return err
-	}
 	d.leased = true
 	d.lease = time.AfterFunc(leaseTime, func() {
 		d.mu.Lock()
@@ -166,14 +175,11 @@ func (d *database) update(ctx context.Context, fn func(*bbolt.Tx) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.leave()
-	back, err := d.pass(ctx, true)
+	back, err := d.claim(ctx, true)
 	if err != nil {
 		return err
 	}
 	defer back()
-	if err := d.acquire(ctx, true); err != nil {
-		return err
-	}
 	h := d.open
 	defer func() {
 		if d.open != nil {
