@@ -8,6 +8,15 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
+// answerDocument begins the documents about a session after a step.
+type answerDocument struct {
+	Version int               `json:"version"`
+	Session string            `json:"session"`
+	Step    xstate.StepNumber `json:"step"`
+}
+
+func atStep(session string, n xstate.StepNumber) answerDocument { return answerDocument{1, session, n} }
+
 // runDocument is what run --json prints.
 type runDocument struct {
 	Version  int               `json:"version"`

@@ -14,11 +14,9 @@ func (a *app) queryPath(d *xstate.Dependencies, from, to string) error {
 	}
 	if a.ui.json {
 		return a.ui.document(struct {
-			Version int               `json:"version"`
-			Session string            `json:"session"`
-			Step    xstate.StepNumber `json:"step"`
-			Path    []string          `json:"path"`
-		}{1, d.Snapshot.Session, d.Snapshot.Step.Number, nodes})
+			answerDocument
+			Path []string `json:"path"`
+		}{atStep(d.Snapshot.Session, d.Snapshot.Step.Number), nodes})
 	}
 	if len(nodes) == 0 {
 		a.ui.talk("%s does not depend on %s", to, from)
@@ -62,13 +60,11 @@ func (a *app) orDocument(err error, d *xstate.Dependencies, what string, found [
 		return err
 	}
 	return a.ui.document(struct {
-		Version int                `json:"version"`
-		Session string             `json:"session"`
-		Step    xstate.StepNumber  `json:"step"`
+		answerDocument
 		Of      string             `json:"of"`
 		Seconds float64            `json:"seconds"`
 		Blocks  []xstate.Dependent `json:"blocks"`
-	}{1, d.Snapshot.Session, d.Snapshot.Step.Number, what, micro(total(found)), found})
+	}{atStep(d.Snapshot.Session, d.Snapshot.Step.Number), what, micro(total(found)), found})
 }
 
 func (a *app) printDependents(found []xstate.Dependent) {
@@ -104,11 +100,9 @@ func (a *app) querySymbol(d *xstate.Dependencies, name string) error {
 	}
 	if a.ui.json {
 		return a.ui.document(struct {
-			Version int               `json:"version"`
-			Session string            `json:"session"`
-			Step    xstate.StepNumber `json:"step"`
+			answerDocument
 			*xstate.Symbol
-		}{1, d.Snapshot.Session, d.Snapshot.Step.Number, s})
+		}{atStep(d.Snapshot.Session, d.Snapshot.Step.Number), s})
 	}
 	var rows [][]string
 	add := func(what string, uses []xstate.SymbolUse) {
@@ -126,11 +120,9 @@ func (a *app) queryVolatile(d *xstate.Dependencies) error {
 	found := d.Volatile()
 	if a.ui.json {
 		return a.ui.document(struct {
-			Version int               `json:"version"`
-			Session string            `json:"session"`
-			Step    xstate.StepNumber `json:"step"`
-			Blocks  []xstate.Volatile `json:"blocks"`
-		}{1, d.Snapshot.Session, d.Snapshot.Step.Number, found})
+			answerDocument
+			Blocks []xstate.Volatile `json:"blocks"`
+		}{atStep(d.Snapshot.Session, d.Snapshot.Step.Number), found})
 	}
 	var rows [][]string
 	for _, v := range found {

@@ -18,11 +18,9 @@ func (a *app) ofBlocks(told string, keep func(*xstate.BlockView) bool) func(cont
 		found := snap.Select(keep)
 		if a.ui.json {
 			return a.ui.document(struct {
-				Version int                `json:"version"`
-				Session string             `json:"session"`
-				Step    xstate.StepNumber  `json:"step"`
-				Blocks  []xstate.BlockView `json:"blocks"`
-			}{1, snap.Session, n, found})
+				answerDocument
+				Blocks []xstate.BlockView `json:"blocks"`
+			}{atStep(snap.Session, n), found})
 		}
 		a.printBlocks(found)
 		a.ui.talk("%s of %d %s", plural(len(found), "block"), len(snap.Blocks), told)
@@ -41,11 +39,9 @@ func (a *app) queryWhere(ctx context.Context, o *opened, n xstate.StepNumber, f 
 	}
 	if a.ui.json {
 		return a.ui.document(struct {
-			Version int               `json:"version"`
-			Session string            `json:"session"`
-			Step    xstate.StepNumber `json:"step"`
+			answerDocument
 			*xstate.Found
-		}{1, o.session.Name(), n, found})
+		}{atStep(o.session.Name(), n), found})
 	}
 	a.printBlocks(found.Blocks)
 	var rows [][]string
@@ -72,11 +68,9 @@ func (a *app) queryValue(ctx context.Context, o *opened, n xstate.StepNumber, na
 	}
 	if a.ui.json {
 		return a.ui.document(struct {
-			Version int               `json:"version"`
-			Session string            `json:"session"`
-			Step    xstate.StepNumber `json:"step"`
+			answerDocument
 			*xstate.ValueView
-		}{1, o.session.Name(), n, v})
+		}{atStep(o.session.Name(), n), v})
 	}
 	a.ui.text(v.Text)
 	return nil
