@@ -69,7 +69,7 @@ class Settings(Variable):
 
     def digest(self, value):
         names, values = list(value), list(value.values())
-        if names != self._names or len(values) != len(self._values) or not all(map(is_, values, self._values)):
+        if names != self._names or not all(map(is_, values, self._values)):
             self._names, self._values = names, values
             self._lists = [v for v in values if type(v) is list]
             self._others = [v for v in values if type(v) is not list and type(v) not in _PLAIN]
