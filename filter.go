@@ -41,12 +41,20 @@ type Filter struct {
 // The variables, as expressions see them.
 type (
 	originRow struct {
-		Agent  string            `json:"agent"`
-		Model  string            `json:"model"`
-		CallID string            `json:"call_id"`
-		Action string            `json:"action"`
-		Reason string            `json:"reason"`
-		Labels map[string]string `json:"labels"`
+		Agent   string            `json:"agent"`
+		Model   string            `json:"model"`
+		CallID  string            `json:"call_id"`
+		Action  string            `json:"action"`
+		Reason  string            `json:"reason"`
+		Labels  map[string]string `json:"labels"`
+		Author  string            `json:"author"`
+		Client  string            `json:"client"`
+		Prompt  string            `json:"prompt_digest"`
+		Answers string            `json:"answers"`
+		Span    string            `json:"trace_parent"`
+		In      int64             `json:"tokens_in"`
+		Out     int64             `json:"tokens_out"`
+		Cost    float64           `json:"cost_usd"`
 	}
 	blockRow struct {
 		ID       string    `json:"id"`
@@ -202,7 +210,8 @@ func (f *Filter) holds(ctx context.Context, vars map[string]any) (bool, error) {
 }
 
 func originOf(o Origin) originRow {
-	return originRow{o.Agent, o.Model, o.CallID, o.Action, o.Reason, o.Labels}
+	return originRow{Agent: o.Agent, Model: o.Model, CallID: o.CallID, Action: o.Action, Reason: o.Reason, Labels: o.Labels, Author: string(o.Author),
+		Client: o.Client, Prompt: o.Prompt, Answers: o.Answers.String(), Span: o.TraceParent, In: o.TokensIn, Out: o.TokensOut, Cost: o.Cost.Dollars()}
 }
 
 func blockOf(b *BlockView) blockRow {

@@ -22,8 +22,9 @@ type Entry struct {
 	Removed int               `json:"removed,omitempty"`
 	Origin  Origin            `json:"origin"`
 	Run     *state.RunSummary `json:"run,omitempty"`
-	To      StepNumber        `json:"to,omitempty"`   // of a rollback
-	From    *state.ForkPoint  `json:"from,omitempty"` // of a fork
+	To      StepNumber        `json:"to,omitempty"`     // of a rollback
+	Undoes  StepNumber        `json:"undoes,omitempty"` // the edit that this one takes back
+	From    *state.ForkPoint  `json:"from,omitempty"`   // of a fork
 	Hash    Digest            `json:"hash,omitempty"`
 
 	Verified *state.Verification `json:"verified,omitempty"` // of a step that says what run --verify found
@@ -76,7 +77,7 @@ func (s *Session) stepsBefore(ctx context.Context, before StepNumber, limit int)
 // entryOf is the part of an entry that the step itself tells.
 func entryOf(step Step) Entry {
 	return Entry{Number: step.Number, Time: step.Time, Kind: step.Kind, Block: step.Block, Was: step.Was, Now: step.Now,
-		Origin: step.Origin, Run: step.Run, To: step.To, Hash: step.Hash, Verified: step.Verified}
+		Origin: step.Origin, Run: step.Run, To: step.To, Undoes: step.Undoes, Hash: step.Hash, Verified: step.Verified}
 }
 
 func (s *Session) entry(ctx context.Context, step Step) (Entry, error) {

@@ -127,7 +127,9 @@ func (p *prov) step(id, kind string, step Step) {
 	}
 	row := provRow{"prov:type": provName(kind), "prov:label": fmt.Sprintf("step %d: %s", step.Number, step.Kind), "prov:startTime": provTime(step.Time),
 		"prov:endTime": provTime(step.Time), "xs:step": int(step.Number), "xs:hash": string(step.Hash)}
-	for name, value := range map[string]string{"xs:call": step.Origin.CallID, "xs:action": step.Origin.Action, "xs:reason": step.Origin.Reason} {
+	o := &step.Origin
+	for name, value := range map[string]string{"xs:call": o.CallID, "xs:action": o.Action, "xs:reason": o.Reason, "xs:author": string(o.Author),
+		"xs:client": o.Client, "xs:prompt": o.Prompt, "xs:answers": o.Answers.String(), "xs:traceparent": o.TraceParent} {
 		if value != "" {
 			row[name] = value
 		}

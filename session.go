@@ -176,7 +176,7 @@ func (s *Session) one(ctx context.Context, head StepNumber, old []patch.Block, e
 	return steps[0], nil
 }
 
-// commit records edits, one step each, in one transaction.
+// commit records edits, one step each, in one transaction. What a call cost goes with the first.
 func (s *Session) commit(ctx context.Context, head StepNumber, old []patch.Block, edits []patch.Edit, origin Origin) ([]Step, error) {
 	if _, err := patch.Apply(old, edits); err != nil {
 		return nil, &Error{Code: state.CodeInvalid, Message: "the edits do not fit the program", Err: err}
@@ -192,6 +192,7 @@ func (s *Session) commit(ctx context.Context, head StepNumber, old []patch.Block
 	drafts := make([]state.Draft, 0, len(edits))
 	for _, e := range edits {
 		drafts = append(drafts, draft(e, origin, before[BlockID(e.ID)]))
+		origin = origin.Further()
 	}
 	return s.store.state.Commit(ctx, s.name, head, drafts)
 }

@@ -15,6 +15,7 @@ type Draft struct {
 	Block  BlockID     // the one block it concerns; filled in when all changes are of one block and it is no run
 	Run    *RunSummary // for KindRun
 	To     StepNumber  // for KindRollback: the changes apply to the program after that step
+	Undoes StepNumber  // the edit that this one takes back; 0: none
 
 	Verified *Verification // for KindDeclare
 
@@ -223,8 +224,14 @@ func (w *stepWriter) version(id BlockID, n StepNumber, done []Change) (Digest, e
 // append writes a completed draft as the next step.
 func (w *stepWriter) append(d Draft, v *versions) (Step, error) {
 	n := w.head.Step + 1
+	if err := d.Origin.Check(); err != nil {
+		return Step{}, invalid(err.Error())
+	}
+	if d.Undoes >= n {
+		return Step{}, noStep(w.line.birth.Name, d.Undoes, n-1)
+	}
 	packed := packBody(n, d.Changes)
-	h := stepHeader{Number: n, Kind: d.Kind, Block: d.Block, Run: d.Run, To: d.To, Verified: d.Verified, Prev: w.head.Hash, Body: DigestOf(packed)}
+	h := stepHeader{Number: n, Kind: d.Kind, Block: d.Block, Run: d.Run, To: d.To, Undoes: d.Undoes, Verified: d.Verified, Prev: w.head.Hash, Body: DigestOf(packed)}
 	h.Time = max(w.store.options.Now().UnixNano(), w.head.Time)
 	if !d.Origin.empty() {
 		h.Origin = &d.Origin
@@ -261,10 +268,6 @@ func (w *stepWriter) append(d Draft, v *versions) (Step, error) {
 	step := h.step(w.head.Hash)
 	step.Changes = d.Changes
 	return step, nil
-}
-
-func (o *Origin) empty() bool {
-	return o.Agent == "" && o.Model == "" && o.CallID == "" && o.Action == "" && o.Reason == "" && len(o.Labels) == 0
 }
 
 // finish writes where the session is now.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -119,6 +120,9 @@ func dump(t *testing.T, s *Store) string {
 	return b.String()
 }
 
+// laterFields are those of a step, without a value, that came after format 1.
+var laterFields = regexp.MustCompile(` (Verified:<nil>|Undoes:0|Author:|Client:|Prompt:|Answers:|TraceParent:|TokensIn:0|TokensOut:0|Cost:0|Unknown:map\[\])`)
+
 func dumpStep(t *testing.T, w io.Writer, s *Store, session string, n StepNumber) {
 	t.Helper()
 	step, err := s.Step(ctx, session, n)
@@ -127,8 +131,7 @@ func dumpStep(t *testing.T, w io.Writer, s *Store, session string, n StepNumber)
 	}
 	changes, run := step.Changes, step.Run
 	step.Changes, step.Run = nil, nil
-	text := strings.Replace(fmt.Sprintf("step %+v\n", step), " Verified:<nil>", "", 1) // a field that came after format 1
-	io.WriteString(w, text)
+	io.WriteString(w, laterFields.ReplaceAllString(fmt.Sprintf("step %+v\n", step), ""))
 	if run != nil {
 		fmt.Fprintf(w, "  run %+v\n", *run)
 	}

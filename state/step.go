@@ -13,16 +13,6 @@ import (
 // StepNumber counts the steps of a session from 1. 0 is the empty session before the first step.
 type StepNumber uint64
 
-// Origin tells who made a step and why. All fields are optional.
-type Origin struct {
-	Agent  string            `cbor:"agent,omitempty" json:"agent,omitempty"`
-	Model  string            `cbor:"model,omitempty" json:"model,omitempty"`
-	CallID string            `cbor:"call,omitempty" json:"call_id,omitempty"`
-	Action string            `cbor:"action,omitempty" json:"action,omitempty"`
-	Reason string            `cbor:"reason,omitempty" json:"reason,omitempty"`
-	Labels map[string]string `cbor:"labels,omitempty" json:"labels,omitempty"`
-}
-
 // Kind is what a step did.
 type Kind string
 
@@ -91,6 +81,7 @@ type Step struct {
 	Now    Digest      // version of Block after
 	Run    *RunSummary // for KindRun
 	To     StepNumber  // for KindRollback, the step whose program the changes apply to
+	Undoes StepNumber  // of an edit that takes back another one: that one
 
 	Verified *Verification // for KindDeclare, when that is what it says
 
@@ -110,6 +101,7 @@ type stepHeader struct {
 	Now      Digest        `cbor:"now,omitempty"`
 	Run      *RunSummary   `cbor:"run,omitempty"`
 	To       StepNumber    `cbor:"to,omitempty"`
+	Undoes   StepNumber    `cbor:"undoes,omitempty"`
 	Verified *Verification `cbor:"verified,omitempty"`
 	Prev     Digest        `cbor:"prev"`
 	Body     Digest        `cbor:"body"`
@@ -120,7 +112,7 @@ type stepHeader struct {
 func (h *stepHeader) step(hash Digest) Step {
 	s := Step{
 		Number: h.Number, Time: time.Unix(0, h.Time).UTC(), Kind: h.Kind, Block: h.Block, Was: h.Was, Now: h.Now,
-		Run: h.Run, To: h.To, Verified: h.Verified, Prev: h.Prev, Hash: hash,
+		Run: h.Run, To: h.To, Undoes: h.Undoes, Verified: h.Verified, Prev: h.Prev, Hash: hash,
 	}
 	if h.Origin != nil {
 		s.Origin = *h.Origin

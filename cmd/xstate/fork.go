@@ -40,16 +40,6 @@ then xstate run NEW goes on. Otherwise it is a session without a file of its own
 	return a.sessionFlag(cmd)
 }
 
-// originFlags are the flags that tell who makes a step, and why.
-func originFlags(cmd *cobra.Command, o *xstate.Origin) {
-	flags := cmd.Flags()
-	flags.StringVar(&o.Agent, "agent", "", "who does it")
-	flags.StringVar(&o.Model, "model", "", "which model")
-	flags.StringVar(&o.CallID, "call-id", "", "in which call")
-	flags.StringVar(&o.Action, "action", "", "by which action")
-	flags.StringVar(&o.Reason, "reason", "", "why")
-}
-
 func (a *app) fork(ctx context.Context, name string, at moment, origin xstate.Origin) error {
 	return a.change(ctx, func(o *opened) error {
 		n, err := o.step(ctx, at)

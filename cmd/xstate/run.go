@@ -58,11 +58,7 @@ whole program from top to bottom; --verify does that, too, and compares.`,
 	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, which the session remembers; auto forgets it\n(default: $XSTATE_PYTHON, the one remembered, $VIRTUAL_ENV, .venv beside the file, python3)")
 	flags.StringVar(&a.session, "session", "", "the session's `NAME` (default: the file's)")
 	flags.Var(&f.expect, "expect", "refuse if the session is not at this `STEP`: another has edited or run it")
-	flags.StringVar(&f.origin.Agent, "agent", "", "who made the edits")
-	flags.StringVar(&f.origin.Model, "model", "", "which model did")
-	flags.StringVar(&f.origin.CallID, "call-id", "", "in which call")
-	flags.StringVar(&f.origin.Action, "action", "", "by which action")
-	flags.StringVar(&f.origin.Reason, "reason", "", "why")
+	originFlags(cmd, &f.origin)
 	flags.BoolVar(&a.ui.quiet, "quiet", false, "print results and errors only")
 	return cmd
 }
@@ -206,6 +202,9 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 	edits, err := session.LoadFile(ctx, src.name, src.data, f.origin)
 	if err != nil {
 		return err
+	}
+	if len(edits) > 0 {
+		f.origin = f.origin.Further()
 	}
 	p := newProgress(a.ui)
 	o := runner.RunOptions{Fresh: f.fresh, Timeout: f.timeout, Memory: int64(f.memory)}
@@ -405,7 +404,7 @@ func (a *app) verify(ctx context.Context, s *xstate.Session, step xstate.StepNum
 		}
 	}
 	v.Equal = len(found) == 0
-	said, err := s.Confirm(ctx, step, found, f.origin)
+	said, err := s.Confirm(ctx, step, found, f.origin.Further())
 	if err != nil {
 		return nil, err
 	}

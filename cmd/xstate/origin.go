@@ -1,0 +1,168 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// originFields are what can be told of who makes a step, and why: by a flag, or by a variable that is called like it
+// (--call-id, XSTATE_CALL_ID). What is told by more than one counts by the last of them: the variable XSTATE_ORIGIN, the other
+// variables, --origin, the other flags.
+var originFields = []struct {
+	name, usage string
+	set         func(o *xstate.Origin, text string) error
+}{
+	{"agent", "the `NAME` of who does it", func(o *xstate.Origin, s string) error { o.Agent = s; return nil }},
+	{"model", "the `NAME` of the model", func(o *xstate.Origin, s string) error { o.Model = s; return nil }},
+	{"call-id", "the `ID` of the call of it", func(o *xstate.Origin, s string) error { o.CallID = s; return nil }},
+	{"action", "the `NAME` of the action", func(o *xstate.Origin, s string) error { o.Action = s; return nil }},
+	{"reason", "the `TEXT` that says why", func(o *xstate.Origin, s string) error { o.Reason = s; return nil }},
+	{"author", "`WHO` it is: human or machine", func(o *xstate.Origin, s string) error { o.Author = state.Author(s); return nil }},
+	{"client", "the `NAME` of the program that it comes through, such as an editor", func(o *xstate.Origin, s string) error { o.Client = s; return nil }},
+	{"prompt-digest", "a `DIGEST` of what the model was asked", func(o *xstate.Origin, s string) error { o.Prompt = s; return nil }},
+	{"answers", "the `STEP` that it answers, or BLOCK@STEP, a failure", setAnswers},
+	{"tokens-in", "the `NUMBER` of tokens that the call took; tell what a call cost with one of its steps", func(o *xstate.Origin, s string) error { return setCount(&o.TokensIn, s) }},
+	{"tokens-out", "the `NUMBER` of tokens that it gave", func(o *xstate.Origin, s string) error { return setCount(&o.TokensOut, s) }},
+	{"cost", "what it cost in `DOLLARS`", func(o *xstate.Origin, s string) (err error) { o.Cost, err = state.ParseDollars(s); return err }},
+	{"trace-parent", "the `SPAN` that it belongs to, in the form of W3C Trace Context (default: $TRACEPARENT)", func(o *xstate.Origin, s string) error { o.TraceParent = s; return nil }},
+	{"label", "`NAME=VALUE`, whatever else there is to tell; may be repeated", setLabel},
+	{"origin", "all of this as an object in `JSON`, or @FILE; unknown fields are kept", setOrigin},
+}
+
+// originFlags adds the flags, and fills in o when they are read.
+func originFlags(cmd *cobra.Command, o *xstate.Origin) {
+	told := &originFlag{into: o}
+	for i := range originFields {
+		f := &originFields[i]
+		cmd.Flags().Var(&originFlag{into: o, field: i, all: told}, f.name, f.usage)
+	}
+	check := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := told.fill(); err != nil {
+			return err
+		}
+		return check(cmd, args)
+	}
+}
+
+// originFlag is one of the flags, or what all of them were told.
+type originFlag struct {
+	into  *xstate.Origin
+	field int
+	all   *originFlag
+	given []givenField
+}
+
+type givenField struct {
+	field int
+	text  string
+}
+
+func (f *originFlag) Set(text string) error {
+	f.all.given = append(f.all.given, givenField{f.field, text})
+	return originFields[f.field].set(&xstate.Origin{}, text)
+}
+
+func (f *originFlag) String() string { return "" }
+func (f *originFlag) Type() string   { return "" }
+
+// fill makes the origin of what the environment and the flags tell.
+func (f *originFlag) fill() error {
+	if span := (&xstate.Origin{TraceParent: os.Getenv("TRACEPARENT")}); span.Check() == nil {
+		f.into.TraceParent = span.TraceParent // of a version that is known; it was not set for xstate
+	}
+	for _, whole := range []bool{true, false} {
+		for i := range originFields {
+			if err := f.fromEnvironment(i, whole); err != nil {
+				return err
+			}
+		}
+	}
+	for _, whole := range []bool{true, false} {
+		for _, g := range f.given {
+			if isWhole(g.field) == whole {
+				if err := originFields[g.field].set(f.into, g.text); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if err := f.into.Check(); err != nil {
+		return &usageError{err: err, hint: "check --origin, the flags of the verb, and the variables XSTATE_AUTHOR, XSTATE_TRACE_PARENT, XSTATE_ORIGIN"}
+	}
+	return nil
+}
+
+func isWhole(field int) bool { return originFields[field].name == "origin" }
+
+// variable is the environment variable that stands for a flag.
+func variable(flag string) string {
+	return "XSTATE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+func (f *originFlag) fromEnvironment(field int, whole bool) error {
+	name := variable(originFields[field].name)
+	text := os.Getenv(name)
+	if text == "" || isWhole(field) != whole {
+		return nil
+	}
+	texts := []string{text}
+	if originFields[field].name == "label" {
+		texts = strings.Split(text, ",")
+	}
+	for _, text := range texts {
+		if err := originFields[field].set(f.into, text); err != nil {
+			return &usageError{err: fmt.Errorf("%q is no value for $%s: %w", text, name, err), hint: "unset it, or put it right"}
+		}
+	}
+	return nil
+}
+
+func setCount(n *int64, text string) (err error) {
+	if *n, err = strconv.ParseInt(text, 10, 64); err == nil && *n < 0 {
+		return errors.New("it is negative")
+	}
+	return err
+}
+
+func setAnswers(o *xstate.Origin, text string) error {
+	block, step := "", text
+	if i := strings.LastIndexByte(text, '@'); i >= 0 {
+		block, step = text[:i], text[i+1:]
+	}
+	n, err := parseStep(step)
+	o.Answers = &state.Answer{Step: n, Block: xstate.BlockID(block)}
+	return err
+}
+
+func setLabel(o *xstate.Origin, text string) error {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok || name == "" {
+		return errors.New("want NAME=VALUE")
+	}
+	if o.Labels == nil {
+		o.Labels = map[string]string{}
+	}
+	o.Labels[name] = value
+	return nil
+}
+
+func setOrigin(o *xstate.Origin, text string) error {
+	if name, ok := strings.CutPrefix(text, "@"); ok {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		text = string(data)
+	}
+	return json.Unmarshal([]byte(text), o)
+}
