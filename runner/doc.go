@@ -41,6 +41,10 @@
 //   - the object graph behind a name: by its digest, which covers all that pickling would, and the code, defaults and
 //     closures of functions, and the members of classes. Instances of the user's classes are taken apart, stored and put
 //     together without their own pickling, which may have effects, leave things out, or lie.
+//   - the order of a set: with its table, in which elements and what was removed have their places, for these decide what it
+//     lists, and where later ones go. A set that was stored gets its table again; code whose constant sets would not is not
+//     stored, and no bytecode of such modules is kept. Texts hash alike in every run (PYTHONHASHSEED). What hashes by its address lies
+//     in another order each time: whoever reads a set of such objects is marked.
 //   - the end of an object that does something then (__del__, a file's buffer): it ends when the program ends it, in a node,
 //     and whoever ends it reads it. Where the engine goes back it keeps such objects, so that they end at no other time.
 //   - files: by audit events and wrapped stat calls; directories by their listing; modules of the workspace by the content

@@ -29,10 +29,9 @@ from _abc import _get_dump as _abc_dump
 from itertools import chain, count
 from operator import is_
 
-from . import blake2b, hidden, instances, memory, origin
+from . import blake2b, hidden, instances, memory, origin, sets
 
 ATOMS = frozenset((int, str, float, bool, type(None), bytes, complex))
-_ORDERED = frozenset((int, str, bytes))  # of each any two can be compared
 SKIP_MEMBERS = frozenset((
     "__dict__", "__weakref__", "__module__", "__firstlineno__", "__static_attributes__", "_abc_impl",
     "__annotations_cache__", "__annotate_func__", "__annotate__", "__abstractmethods__", "__subclasshook__", "__slotnames__"))
@@ -59,7 +58,8 @@ class Opaque(Exception):
 class Fingerprint:
     """What is known of a value: see the module's docstring."""
 
-    __slots__ = ("digest", "opaque", "ids", "copied", "soft", "deps", "imports", "size", "files", "partial", "weak", "fragile", "cites", "held", "levels")
+    __slots__ = ("digest", "opaque", "ids", "copied", "soft", "deps", "imports", "size", "files", "partial", "weak", "fragile", "cites", "held", "levels",
+                 "shuffled", "sets")
 
     def __init__(self):
         self.digest = None
@@ -76,6 +76,8 @@ class Fingerprint:
         self.partial = False  # more can be reached than ids tell
         self.weak = False    # it holds weak references: it changes when a target goes
         self.fragile = False  # it may notice that an object goes
+        self.shuffled = False  # it holds a set whose order is another each time
+        self.sets = False    # it holds another set
         self.levels = None   # of a large container of containers and immutable values: what they hold, see graph
 
     def reached(self):
@@ -348,25 +350,30 @@ class _Walk:
             if self.mark(o):
                 return
             self.own(o)
-        kinds = set(map(type, o))
-        if len(kinds) == 1 and kinds <= _ORDERED:
-            self.put(b"%so%d;" % (tag, len(o)))
-            self.atoms(sorted(o))
+        items = sets.listed(o)
+        if sets.addressed(items):
+            self.fp.shuffled |= len(items) > 1
+            self.unordered(items, tag)
             return
-        tuples = [x for x in o if type(x) is tuple]
-        plain = ATOMS.union((tuple,) if ATOMS.issuperset(map(type, chain.from_iterable(tuples))) else ())
+        self.fp.sets = True
+        self.put(tag + marshal.dumps(sets.table(o), 2))
+        if ATOMS.issuperset(map(type, items)):
+            self.atoms(items)
+            return
+        self.keep.append(items)
+        self.graph(items)
+
+    def unordered(self, items, tag):
+        """Elements of which the order is another each time."""
         parts = []
-        for item in o:
-            if type(item) in plain:
-                parts.append(_dump(item))
-            else:
-                sub = _Walk(self.owner)
-                sub.keep = self.keep
-                sub.run(item)
-                parts.append(sub.h.digest())
-                self.absorb(sub.fp)
+        for item in items:
+            sub = _Walk(self.owner)
+            sub.keep = self.keep
+            sub.run(item)
+            parts.append(sub.h.digest())
+            self.absorb(sub.fp)
         parts.sort()
-        self.put(b"%s%d;" % (tag, len(parts)))
+        self.put(b"%su%d;" % (tag, len(parts)))
         self.put(marshal.dumps(parts, 2))
 
     def absorb(self, fp):
@@ -379,6 +386,8 @@ class _Walk:
         self.fp.files |= fp.files
         self.fp.weak |= fp.weak
         self.fp.fragile |= fp.fragile
+        self.fp.shuffled |= fp.shuffled
+        self.fp.sets |= fp.sets
         self.fp.cites |= fp.cites
         self.fp.size += fp.size
 
@@ -610,6 +619,9 @@ class _Walk:
         if instances.simple(t):
             self.put(b"T")
             parts = instances.parts(o, t)
+            if issubclass(t, (set, frozenset)):
+                self.set(o, b"S", False)
+                parts = (None, *parts[1:])
             self.temps.update(map(id, (parts[0], parts[2])))
             self.keep.append(parts)
             self.stack.extend((*reversed(parts), t))
@@ -625,6 +637,8 @@ class _Walk:
         self.keep.append(rv)
         self.temps.update(_fresh(rv))
         rest = list(rv[1:]) + [None] * (6 - len(rv))
+        if t.__module__ in _WEAK and type(rest[1]) is dict:  # who iterated over it, by address, left his place in a set
+            rest[1] = self.temporary({k: v for k, v in rest[1].items() if k != "_iterating"})
         items = [it if it is None else self.temporary(list(it)) for it in rest[2:4]]
         self.stack.extend(reversed([rv[0], rest[0], rest[1]] + items))
 
@@ -1052,18 +1066,23 @@ def _pair(code, flat):
         return
     for a, b in zip(inner, flats):
         _pair(a, b)
-        _code_digests[a] = _code_digest(b)
+        _code_digests[_key(a)] = _code_digest(b)
 
 
 def known_digest(code, digest=None):
     """Returns the digest of a code object; sets it first when one is given (for code that was stored)."""
     if digest is not None:
-        _code_digests.setdefault(code, digest)
+        _code_digests.setdefault(_key(code), digest)
     return _code_digest(code)
 
 
+def _key(code):
+    return code, sets.constants(code)
+
+
 def _code_digest(c):
-    d = _code_digests.get(c)
+    key = _key(c)
+    d = _code_digests.get(key)
     if d is None:
         h = blake2b(digest_size=20)
         for part in (c.co_name, c.co_argcount, c.co_posonlyargcount, c.co_kwonlyargcount, c.co_flags, c.co_names,
@@ -1072,7 +1091,7 @@ def _code_digest(c):
         _instructions(h, c)
         for const in c.co_consts:
             _const(h, const)
-        d = _code_digests[c] = h.digest()
+        d = _code_digests[key] = h.digest()
     return d
 
 
@@ -1104,14 +1123,9 @@ def _const(h, const):
         for x in const:
             _const(h, x)
     elif isinstance(const, frozenset):
-        parts = []
+        h.update(b"f" + _dump(sets.table(const)))
         for x in const:
-            sub = blake2b(digest_size=20)
-            _const(sub, x)
-            parts.append(sub.digest())
-        h.update(b"f%d;" % len(parts))
-        for p in sorted(parts):
-            h.update(p)
+            _const(h, x)
     elif type(const) in ATOMS:
         h.update(_dump(const))
     else:

@@ -6,7 +6,7 @@ import types
 
 from . import origin
 
-_BASES = (list, dict, tuple, int, float, str, bytes, complex)
+_BASES = (list, dict, tuple, set, frozenset, int, float, str, bytes, complex)
 _PICKLING = frozenset(("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__"))
 _LOADING = frozenset(("__class__", "__setstate__", "__new__", "__getattr__", "__getattribute__", "__setattr__", "__setitem__", "append", "extend"))
 _PYTHON = 1 << 9, 1 << 8  # type flags: made by a class statement are those with the first (heap) and without the second (immutable)
@@ -59,7 +59,7 @@ def base(t):
 def parts(o, t):
     """Returns what the built-in base holds (None for object), the __dict__ or None, and the slots as (place, name, value)."""
     b = base(t)
-    if b is list or b is tuple:
+    if b in (list, tuple, set, frozenset):
         content = list(b.__iter__(o))
     elif b is dict:
         content = dict(dict.items(o))
@@ -86,7 +86,7 @@ def reduce(o, t):
     """What a pickler needs of o."""
     content, members, slots = parts(o, t)
     b = base(t)
-    if b is list or b is dict or b is object:
+    if b in (list, dict, set, object):
         return make, (t, b, None), (content, members, slots), None, None, fill
     return make, (t, b, content), (None, members, slots), None, None, fill
 
@@ -98,7 +98,7 @@ def make(t, b, content):
 def fill(o, state):
     content, members, slots = state
     if type(content) is list:
-        list.extend(o, content)
+        (set.update if issubclass(type(o), set) else list.extend)(o, content)
     elif content is not None:
         for k, v in content.items():
             dict.__setitem__(o, k, v)

@@ -15,7 +15,7 @@ import types
 import warnings
 import weakref
 
-from . import display, end, fingerprint, frames, groups, hidden, layout, lines, magic, modules, observe, origin, streams, values
+from . import display, end, fingerprint, frames, groups, hidden, layout, lines, magic, modules, observe, origin, sets, streams, values
 
 _PRESET = ("__name__", "__doc__", "__file__")  # names like others, that have a value before the program
 _SPECIAL = frozenset((
@@ -54,7 +54,7 @@ class Kernel:
             builtins.display = self.display
         sys.argv = [options.get("file") or ""]  # before hidden state is first looked at
         sys.path.insert(0, options["folder"])
-        origin.keep_bytecode(os.path.join(options["store"], "pycache"))
+        origin.keep_bytecode(os.path.join(options["store"], "pycache"), sets.survives)
         os.chdir(options["folder"])
         signal.signal(signal.SIGINT, self.interrupted)
         self.workspace = origin.Workspace()
@@ -219,13 +219,14 @@ class Kernel:
 
     def do_store(self, request, _):
         """Pickles the named values as one group, into the reply or, when large, into a file of the spool."""
-        if any(self.groups.prints[n].held for n in request["names"]):
+        prints = [self.groups.prints[n] for n in request["names"]]
+        if any(fp.held for fp in prints):
             return {"stored": False, "why": "a workspace module holds a part of it"}, b""
         out = _Spill(os.path.join(self.spool, "value-%d" % os.getpid()))
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                needs, parts = values.dump([self.ns[n] for n in request["names"]], self.printer, out)
+                needs, parts = values.dump([self.ns[n] for n in request["names"]], prints, self.printer, out)
         except values.Unstorable as e:
             out.discard()
             return {"stored": False, "why": str(e)}, b""
@@ -366,6 +367,8 @@ class Kernel:
         if self.names.everything:
             reads |= start.keys()
         opaque = {self.groups.prints[n].opaque for n in reads if n in self.groups.prints and self.groups.prints[n].opaque}
+        if any(self.groups.prints[n].shuffled for n in reads if n in self.groups.prints):
+            self.files.marks.add("process")
         if opaque:
             self.files.hold(held | self.files.held(opaque))
         planted = self.modules.process.changed({n for n, i in start.items() if id(self.ns.get(n, _GONE)) != i})

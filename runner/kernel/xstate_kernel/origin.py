@@ -40,9 +40,9 @@ def is_library_path(path):
 _library_folders = set()
 
 
-def keep_bytecode(folder):
+def keep_bytecode(folder, survives):
     """Has the bytecode of modules that are no library's kept in folder: a listing of the workspace must not tell what was
-    imported before."""
+    imported before. None is kept that would come back otherwise than it was compiled, which survives tells."""
     place = external.cache_from_source
 
     def cache_from_source(path, *args, **named):
@@ -52,7 +52,20 @@ def keep_bytecode(folder):
             return found
         return os.path.join(folder, os.path.dirname(path).lstrip(os.sep), os.path.basename(found))
 
+    compiled, written, changed = external.SourceLoader.source_to_code, external.SourceFileLoader._cache_bytecode, set()
+
+    def source_to_code(self, data, path, **named):
+        code = compiled(self, data, path, **named)
+        if not is_library_path(path) and not survives(code):
+            changed.add(path)
+        return code
+
+    def cache_bytecode(self, source_path, *args):
+        if source_path not in changed:
+            written(self, source_path, *args)
+
     external.cache_from_source = cache_from_source
+    external.SourceLoader.source_to_code, external.SourceFileLoader._cache_bytecode = source_to_code, cache_bytecode
 
 
 def module_class(module):
@@ -286,7 +299,7 @@ def tells_folder(codes):
 
 _PROCESS = frozenset((
     "builtins.id", "posix.getpid", "posix.getppid", "posix.getpgrp", "posix.getsid", "posix.times", "posix.getloadavg", "resource.getrusage",
-    "_thread.get_ident", "_thread.get_native_id", "sys.getrefcount", "sys._current_frames", "gc.get_count", "gc.get_stats",
+    "_thread.get_ident", "_thread.get_native_id", "sys.getrefcount", "sys.getsizeof", "sys._current_frames", "gc.get_count", "gc.get_stats",
     "_tracemalloc.get_traced_memory", "_tracemalloc._get_traces"))
 _ENTROPY_UNSEEDED = frozenset(("numpy.random._generator.default_rng", "numpy.random.default_rng", "random.SystemRandom", "random.Random"))
 

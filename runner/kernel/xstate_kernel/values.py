@@ -16,7 +16,7 @@ import sys
 import types
 import weakref
 
-from . import fingerprint, hidden, instances, origin
+from . import fingerprint, hidden, instances, origin, sets
 
 
 class NeedClass(Exception):
@@ -57,7 +57,9 @@ class _Pickler(pickle.Pickler):
         if t is weakref.ref:
             return (weakref.ref, (o(), o.__callback__)) if o() is not None else (_dead, ())
         if t is types.CodeType:
-            return marshal.loads, (marshal.dumps(o),)
+            return marshal.loads, (_marshalled(o),)
+        if t is _Table:
+            return sets.lay, (o.set, *sets.table(o.set), sets.listed(o.set))
         if t.__module__ == "numpy" and t.__name__ == "ndarray":
             return self._array(o)
         if issubclass(t, BaseException) and (o.__traceback__, o.__cause__, o.__context__, o.__suppress_context__) != (None, None, None, False):
@@ -82,10 +84,10 @@ class _Pickler(pickle.Pickler):
         if not mine:
             return NotImplemented
         if f.__kwdefaults__ is None and not f.__dict__ and f.__defaults__ is None and f.__closure__ is None and not _annotations(f):
-            return _function, (marshal.dumps(f.__code__), f.__name__, f.__qualname__, f.__doc__, 0, fingerprint.known_digest(f.__code__), self._bound(f))
+            return _function, (_marshalled(f.__code__), f.__name__, f.__qualname__, f.__doc__, 0, fingerprint.known_digest(f.__code__), self._bound(f))
         state = (f.__defaults__, f.__kwdefaults__, f.__dict__ or None, f.__closure__, _annotations(f))
         cells = len(f.__closure__ or ())
-        return (_function, (marshal.dumps(f.__code__), f.__name__, f.__qualname__, f.__doc__, cells, fingerprint.known_digest(f.__code__), self._bound(f)), state, None, None, _fill_function)
+        return (_function, (_marshalled(f.__code__), f.__name__, f.__qualname__, f.__doc__, cells, fingerprint.known_digest(f.__code__), self._bound(f)), state, None, None, _fill_function)
 
     def _bound(self, f):
         """The digest of a function that is bound to its own name: when it is so at loading, too, it is the one meant."""
@@ -151,6 +153,21 @@ class _Pickler(pickle.Pickler):
             self._copied(_root(values), _FRAME)
             return (rv[0], (values.copy(order="K"),) + tuple(rv[1][1:])) + tuple(rv[2:])
         return NotImplemented
+
+
+def _marshalled(code):
+    if not sets.survives(code):
+        raise Unstorable("code with a constant set that would come back in another order")
+    return marshal.dumps(code)
+
+
+class _Table:
+    """What is stored of a set beside its elements."""
+
+    __slots__ = ("set",)
+
+    def __init__(self, o):
+        self.set = o
 
 
 def _beside(b, buffers):
@@ -260,11 +277,13 @@ class _Loading:
         self.classes = []  # classes that were there
 
 
-def dump(values, fingerprinter, out):
-    """Pickles a list of values into the file out. Returns the classes needed, name → digest, and the sizes of the parts
+def dump(values, prints, fingerprinter, out):
+    """Pickles a list of values into the file out. prints: their fingerprints. Returns the classes needed, name → digest, and the sizes of the parts
     that the file consists of; no sizes: it is one. Raises Unstorable."""
     p = _Pickler(out, fingerprinter)
     try:
+        if any(fp.sets for fp in prints):
+            values = values + [_Table(o) for o in sets.within(values)]
         p.dump(values)
         if not p.buffers:
             return p.needs, []
@@ -295,7 +314,8 @@ def _parts(b):
 
 
 def load(data, first, printer, code):
-    """Returns the list of values, and the classes of the program that they refer to. data: bytes or a binary file; first:
+    """Returns the list of values (after them come what made them what they were), and the classes of the program that they
+    refer to. data: bytes or a binary file; first:
     the size of its first part, when it has several. code: called with each code object made; it returns the one to use."""
     global _loading
     _loading = _Loading(printer, code)

@@ -1,0 +1,154 @@
+"""The tables of sets. What a set lists, and where it puts what is added next, follows from the places of its elements in
+its table, and these from all that was ever added and removed. So the table belongs to the content of a set, and a set
+that was stored gets the same again. It is read and written as CPython 3.10 to 3.14 have it (Objects/setobject.c).
+"""
+from . import original as __builtins__
+import ctypes
+import decimal
+import gc
+import marshal
+import struct
+import types
+import weakref
+from collections import OrderedDict, defaultdict, deque
+from itertools import compress
+
+from . import instances
+
+_HEAD = struct.Struct("nnnPnn")  # fill, used, mask, table, hash, finger; then comes a table of 8 places
+_AT = object.__basicsize__
+_ENTRY = 16  # bytes: a key and its hash
+_TAKEN, _LEFT = 1, 2  # what is in a place; left: its element was removed
+_HEAP = 1 << 9  # type flag: none of the interpreter or an extension, which are at the same place of a page each time
+_ATOMS = frozenset((int, str, bytes, bool, type(None), float, complex))
+_STEADY = _ATOMS - {float, complex}
+_BY_ADDRESS = (types.MethodType, types.BuiltinFunctionType, weakref.ref)
+_CONTAINERS = frozenset((list, tuple, dict, set, frozenset, deque, OrderedDict, defaultdict))
+
+_api = ctypes.PyDLL(None)
+_api.PyMem_Malloc.restype, _api.PyMem_Malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+for _f in (_api.PyMem_Free, _api.Py_IncRef, _api.Py_DecRef):
+    _f.restype, _f.argtypes = None, [ctypes.c_void_p]
+
+
+def table(o):
+    """Returns the mask of a set's table, where in it pop begins to look, and what is in each place."""
+    fill, used, mask, at, _, finger = _head(o)
+    entries = _entries(at, mask)
+    if fill == used:
+        places = bytes(map(bool, entries[::2]))
+    else:
+        places = bytes(_LEFT if h == -1 else key != 0 for key, h in zip(entries[::2], entries[1::2]))
+    return mask, finger, places
+
+
+def _address(o):
+    h = id(o)  # which is the address turned by four bits, see the package
+    return (h << 4 | h >> 60 & 15) & (1 << 64) - 1
+
+
+def listed(o):
+    """Returns the elements in the order in which they are listed."""
+    return list((set if issubclass(type(o), set) else frozenset).__iter__(o))
+
+
+def _head(o):
+    return _HEAD.unpack(ctypes.string_at(_address(o) + _AT, _HEAD.size))
+
+
+def _entries(at, mask):
+    return memoryview(ctypes.string_at(at, (mask + 1) * _ENTRY)).cast("n")
+
+
+def _left():
+    """The key in the places of removed elements."""
+    s = {0}
+    s.discard(0)
+    return _entries(_head(s)[3], 7)[0]
+
+
+def lay(o, mask, finger, places, items):
+    """Gives a set the table it had when it listed the items in this order."""
+    _, used, now, at, hashed, _ = _head(o)
+    if used != len(items):
+        raise ValueError("not the elements that the set had")
+    if table(o) == (mask, finger, places) and all(a is b or type(a) in _ATOMS and a == b for a, b in zip(listed(o), items)):
+        return
+    was = _entries(at, now)
+    hashes = dict(zip(was[::2], was[1::2]))  # by key; items that are none of the keys are atoms
+    entries = memoryview(bytearray((mask + 1) * _ENTRY)).cast("n")
+    for i, x in zip(_where(places, _TAKEN), items):
+        key = _address(x)
+        entries[i], entries[i + 1] = key, hashes[key] if key in hashes else hash(x)
+    for i in _where(places, _LEFT):
+        entries[i], entries[i + 1] = _left_key, -1
+    inline = _address(o) + _AT + _HEAD.size
+    new = inline if mask < 8 else _api.PyMem_Malloc(len(entries) * 8)
+    if not new:
+        raise MemoryError
+    for x in items:
+        _api.Py_IncRef(_address(x))
+    ctypes.memmove(new, bytes(entries), len(entries) * 8)
+    head = _HEAD.pack(used + places.count(_LEFT), used, mask, new, hashed, finger)
+    ctypes.memmove(_address(o) + _AT, head, len(head))
+    if at != inline:
+        _api.PyMem_Free(at)
+    for key in compress(was[::2], [key != 0 and h != -1 for key, h in zip(was[::2], was[1::2])]):
+        _api.Py_DecRef(key)
+
+
+def _where(places, what):
+    return compress(range(0, 2 * len(places), 2), map(what.__eq__, places))
+
+
+_left_key = _left()
+
+
+def addressed(items):
+    """Reports whether any of the items hashes by its address, or by those of others: their order in a set is another each time."""
+    kinds = set(map(type, items))
+    return not kinds <= _STEADY and any(_addressed(o, type(o)) for o in items)
+
+
+def _addressed(o, t):
+    if t in _STEADY:
+        return False
+    if t is complex or t is decimal.Decimal or issubclass(t, float):
+        return bool(o != o)
+    if t.__hash__ is tuple.__hash__ or t.__hash__ is frozenset.__hash__:
+        return addressed(list(tuple.__iter__(o)) if issubclass(t, tuple) else listed(o))
+    if issubclass(t, type):
+        return t.__hash__ is object.__hash__ and bool(o.__flags__ & _HEAP)
+    return t.__hash__ is object.__hash__ or issubclass(t, _BY_ADDRESS)
+
+
+def within(values):
+    """Returns the sets among the values, and those in containers and instances of the user's classes reached from them."""
+    found, seen, level = [], set(), values
+    while level:
+        level = [o for o in {id(o): o for o in level}.values() if id(o) not in seen and _entered(type(o))]
+        seen.update(map(id, level))
+        found += [o for o in level if issubclass(type(o), (set, frozenset)) and not addressed(listed(o))]
+        level = gc.get_referents(*level)
+    return found
+
+
+def _entered(t):
+    return t not in _ATOMS and (t in _CONTAINERS or instances.simple(t))
+
+
+def constants(code):
+    """What is to be told of the sets among the constants of code and of code nested in it: equal code may have others."""
+    found = ()
+    for k in code.co_consts:
+        if type(k) is types.CodeType:
+            found += constants(k)
+        elif type(k) is frozenset:
+            found += (table(k), tuple(k))
+    return found
+
+
+def survives(code):
+    """Reports whether the sets among the constants are the same after marshalling."""
+    found = constants(code)
+    return not found or found == constants(marshal.loads(marshal.dumps(code)))
