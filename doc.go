@@ -23,6 +23,12 @@
 // Going back executes and erases nothing: Rollback is a step more, Fork a session more. Results come back by content,
 // values when a block asks for them. A program's file is the caller's: Text writes it, Unrecorded tells what would be lost.
 //
+// Who edits a program that others edit, too, says what the edits were made on (Edit, Base, MergeFile): edits of blocks that have
+// changed since are refused or merged by lines, so that no update is lost. Undo takes edits back and keeps the others'.
+// Both are patch.Rebase: an edit, or the inverse of one, is made on a program that came from its own in another way. A
+// line has one writer, whom Blame finds by following the block back through its edits; who brings a line back by a rollback or
+// an undo did not write it.
+//
 // Questions are answered from what is recorded, at any step, and execute nothing: At, Diff, Dependencies, Version, Patches,
 // Where with a Filter. Value may start an interpreter to unpickle, which runs no statement of the program.
 //

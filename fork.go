@@ -48,16 +48,21 @@ func (s *Session) Text(ctx context.Context, n StepNumber, name string, data []by
 	if err != nil {
 		return nil, err
 	}
+	return s.TextOf(ctx, patched(blocks), name, data)
+}
+
+// TextOf is Text for a program that is no step yet.
+func (s *Session) TextOf(ctx context.Context, blocks []patch.Block, name string, data []byte) ([]byte, error) {
 	if len(blocks) == 0 { // it could not be read again
-		return nil, &Error{Code: state.Code(patch.CodeEmpty), Message: fmt.Sprintf("the program has no block at step %d, and a file without code is none", n),
-			Hint: "xstate log lists the steps; with rollback --keep-file the file stays as it is"}
+		return nil, &Error{Code: state.Code(patch.CodeEmpty), Message: "the program has no block then, and a file without code is none",
+			Hint: "xstate log lists the steps; with --keep-file the file stays as it is"}
 	}
 	if data == nil {
 		kind, err := kindOf(name)
 		if err != nil {
 			return nil, err
 		}
-		return patch.New(kind, patched(blocks), nil)
+		return patch.New(kind, blocks, nil)
 	}
 	file, err := patch.Parse(name, data)
 	if err != nil {
@@ -67,7 +72,7 @@ func (s *Session) Text(ctx context.Context, n StepNumber, name string, data []by
 	if err != nil {
 		return nil, err
 	}
-	return file.With(patch.Identify(now, file.Blocks), patched(blocks))
+	return file.With(patch.Identify(now, file.Blocks), blocks)
 }
 
 // kindOf tells the kind of file that a program is written as.

@@ -178,6 +178,14 @@ func (s *Session) one(ctx context.Context, head StepNumber, old []patch.Block, e
 
 // commit records edits, one step each, in one transaction. What a call cost goes with the first.
 func (s *Session) commit(ctx context.Context, head StepNumber, old []patch.Block, edits []patch.Edit, origin Origin) ([]Step, error) {
+	drafts, err := s.drafts(ctx, head, old, edits, origin)
+	if err != nil {
+		return nil, err
+	}
+	return s.store.state.Commit(ctx, s.name, head, drafts)
+}
+
+func (s *Session) drafts(ctx context.Context, head StepNumber, old []patch.Block, edits []patch.Edit, origin Origin) ([]state.Draft, error) {
 	if _, err := patch.Apply(old, edits); err != nil {
 		return nil, &Error{Code: state.CodeInvalid, Message: "the edits do not fit the program", Err: err}
 	}
@@ -194,7 +202,7 @@ func (s *Session) commit(ctx context.Context, head StepNumber, old []patch.Block
 		drafts = append(drafts, draft(e, origin, before[BlockID(e.ID)]))
 		origin = origin.Further()
 	}
-	return s.store.state.Commit(ctx, s.name, head, drafts)
+	return drafts, nil
 }
 
 // draft is the step that an edit becomes. A patched block keeps the outcome of its last run, of the version before:

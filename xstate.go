@@ -122,6 +122,9 @@ func (s *Store) Session(ctx context.Context, name string, o SessionOptions) (*Se
 	return &Session{store: s, name: name, options: o, meta: meta}, nil
 }
 
+// Store returns the store that holds the session.
+func (s *Session) Store() *Store { return s.store }
+
 // Name returns the session's name.
 func (s *Session) Name() string { return s.name }
 

@@ -44,6 +44,7 @@ var exitCodes = map[state.Code]int{
 	codeFileExists:                    exitUsage,
 	xstate.CodeNoBlock:                exitUsage,
 	xstate.CodeNoVersion:              exitUsage,
+	xstate.CodeNothing:                exitUsage,
 	xstate.CodeNoValue:                exitUsage,
 	xstate.CodeExpression:             exitUsage,
 	runner.CodeNotKept:                exitUsage,
@@ -106,6 +107,8 @@ type shown struct {
 	Code    state.Code `json:"code"`
 	Message string     `json:"message"`
 	Hint    string     `json:"hint"`
+
+	Conflicts []patch.Conflict `json:"conflicts,omitempty"` // of edits that do not go together
 }
 
 func show(err error) shown {
@@ -114,15 +117,19 @@ func show(err error) shown {
 	var cmd *usageError
 	switch {
 	case errors.As(err, &cmd):
-		return shown{codeUsage, cmd.Error(), cmd.hint}
+		return shown{Code: codeUsage, Message: cmd.Error(), Hint: cmd.hint}
 	case errors.As(err, &bad):
-		return shown{state.Code(bad.Code), bad.Error(), bad.Hint}
+		return shown{Code: state.Code(bad.Code), Message: bad.Error(), Hint: bad.Hint}
 	case errors.As(err, &own):
-		return shown{own.Code, sentence(own), own.Hint}
+		e := shown{Code: own.Code, Message: sentence(own), Hint: own.Hint}
+		if merge := (*xstate.MergeError)(nil); errors.As(err, &merge) {
+			e.Conflicts = merge.Conflicts
+		}
+		return e
 	case errors.Is(err, context.Canceled):
-		return shown{codeInterrupted, "interrupted before anything was done", "run it again to go on"}
+		return shown{Code: codeInterrupted, Message: "interrupted before anything was done", Hint: "run it again to go on"}
 	}
-	return shown{codeInternal, err.Error(), "this should not happen; please report it with the command and the program"}
+	return shown{Code: codeInternal, Message: err.Error(), Hint: "this should not happen; please report it with the command and the program"}
 }
 
 // sentence is the message of an error, with its cause where that tells more.

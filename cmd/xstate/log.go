@@ -135,6 +135,9 @@ func entryText(e xstate.Entry) string {
 	if e.Added+e.Removed > 0 {
 		text += fmt.Sprintf(" +%d -%d", e.Added, e.Removed)
 	}
+	if e.Undoes > 0 {
+		text += fmt.Sprintf(", undoes step %d", e.Undoes)
+	}
 	return strings.TrimSpace(text)
 }
 

@@ -124,19 +124,24 @@ func valueText(v *state.ValueInfo) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// originText renders who made a step and why; "" when nothing is known.
-func originText(o xstate.Origin) string {
-	var parts []string
+// whoText renders agent, model and call, with something more between them and the call.
+func whoText(o xstate.Origin, more ...string) string {
 	who := o.Agent
 	if o.Model != "" {
 		who = strings.TrimSpace(who + " (" + o.Model + ")")
 	}
-	for _, p := range []string{who, o.Action, o.CallID} {
+	var parts []string
+	for _, p := range append(append([]string{who}, more...), o.CallID) {
 		if p != "" {
 			parts = append(parts, p)
 		}
 	}
-	text := strings.Join(parts, ", ")
+	return strings.Join(parts, ", ")
+}
+
+// originText renders who made a step and why; "" when nothing is known.
+func originText(o xstate.Origin) string {
+	text := whoText(o, o.Action)
 	if o.Reason != "" {
 		text = strings.TrimPrefix(text+": "+o.Reason, ": ")
 	}

@@ -95,18 +95,25 @@ func (o *opened) rolledBack(ctx context.Context, f rollbackFlags) (path string, 
 	if _, err := o.session.ProgramAt(ctx, f.to.n); err != nil || f.keepFile {
 		return "", nil, err
 	}
+	return o.following(ctx, f.file, func(path string, data []byte) ([]byte, error) { return o.session.Text(ctx, f.to.n, path, data) })
+}
+
+// following returns the session's file, or the one that the user names, and what it is to hold when the program becomes
+// another: text tells that, from what it holds now, or nil. There is no path for a session of no file. A file with edits that no
+// step holds is refused.
+func (o *opened) following(ctx context.Context, file string, text func(path string, data []byte) ([]byte, error)) (path string, data []byte, err error) {
 	path = o.file
-	if f.file != "" {
-		if path, err = filepath.Abs(f.file); err != nil {
+	if file != "" {
+		if path, err = filepath.Abs(file); err != nil {
 			return "", nil, err
 		}
 	} else if !slices.Contains(programKinds, filepath.Ext(path)) {
 		return "", nil, nil // a session of no file
 	}
 	src, err := readSource(fromHere(path))
-	if state.CodeOf(err) == codeNoFile && f.file == "" {
-		text, err = o.session.Text(ctx, f.to.n, path, nil)
-		return path, text, err
+	if state.CodeOf(err) == codeNoFile && file == "" {
+		data, err = text(path, nil)
+		return path, data, err
 	}
 	if err != nil {
 		return "", nil, err
@@ -115,8 +122,8 @@ func (o *opened) rolledBack(ctx context.Context, f rollbackFlags) (path string, 
 	if err != nil || len(edits) > 0 {
 		return "", nil, unrecorded(fromHere(path), len(edits), err)
 	}
-	text, err = o.session.Text(ctx, f.to.n, path, src.data)
-	return path, text, err
+	data, err = text(path, src.data)
+	return path, data, err
 }
 
 func unrecorded(file string, edits int, err error) error {

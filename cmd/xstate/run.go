@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 // runFlags are the flags of run.
 type runFlags struct {
 	verify, fresh, all bool
+	merge              bool
 	timeout            time.Duration
 	memory, budget     byteSize
 	python             string
@@ -58,6 +60,7 @@ whole program from top to bottom; --verify does that, too, and compares.`,
 	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, which the session remembers; auto forgets it\n(default: $XSTATE_PYTHON, the one remembered, $VIRTUAL_ENV, .venv beside the file, python3)")
 	flags.StringVar(&a.session, "session", "", "the session's `NAME` (default: the file's)")
 	flags.Var(&f.expect, "expect", "refuse if the session is not at this `STEP`: another has edited or run it")
+	flags.BoolVar(&f.merge, "merge", false, "with --expect: if others have edited other lines since, merge, and write the result into the file")
 	originFlags(cmd, &f.origin)
 	flags.BoolVar(&a.ui.quiet, "quiet", false, "print results and errors only")
 	return cmd
@@ -96,6 +99,9 @@ func completePrograms(_ *cobra.Command, args []string, _ string) ([]string, cobr
 }
 
 func (a *app) run(ctx context.Context, name string, f runFlags) error {
+	if f.merge && !f.expect.given {
+		return &usageError{err: errors.New("--merge needs --expect STEP, the step that the file was made from"), hint: "xstate run FILE --expect STEP --merge"}
+	}
 	if f.timeout < 0 {
 		return &usageError{err: errors.New("--timeout must not be negative"), hint: "xstate run FILE --timeout 30s"}
 	}
@@ -194,12 +200,7 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 		session.Close() // while nobody else runs here: the interpreter may have files open
 		release()
 	}()
-	if f.expect.given { // no step at all is refused when it does not follow the one expected
-		if _, err := store.State().Commit(ctx, session.Name(), f.expect.n, nil); err != nil {
-			return err
-		}
-	}
-	edits, err := session.LoadFile(ctx, src.name, src.data, f.origin)
+	edits, err := a.load(ctx, session, src, f)
 	if err != nil {
 		return err
 	}
@@ -238,6 +239,27 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 		}
 	}
 	return answer(out, verified)
+}
+
+// load records how the file differs from the session.
+func (a *app) load(ctx context.Context, session *xstate.Session, src *source, f runFlags) ([]xstate.Step, error) {
+	if !f.expect.given {
+		return session.LoadFile(ctx, src.name, src.data, f.origin)
+	}
+	store := session.Store().State()
+	_, err := store.Commit(ctx, session.Name(), f.expect.n, nil) // no step at all is refused when it does not follow the one expected
+	if err == nil {
+		return session.LoadFile(ctx, src.name, src.data, f.origin)
+	}
+	if !f.merge || state.CodeOf(err) != state.CodeConflict {
+		return nil, err
+	}
+	edits, text, err := session.MergeFile(ctx, f.expect.n, src.name, src.data, f.origin)
+	if err != nil || bytes.Equal(text, src.data) {
+		return edits, err
+	}
+	a.ui.talk("%s holds what others have edited since step %d, too", src.name, f.expect.n)
+	return edits, writeFile(src.path, text)
 }
 
 // unrecorded tells, of a run that could not begin or not be recorded, what is kept all the same.

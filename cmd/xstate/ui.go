@@ -104,6 +104,7 @@ func (u *ui) fail(err error) int {
 	}
 	e := show(err)
 	u.say("xstate: " + e.Message + "\n")
+	u.say(conflictText(e.Conflicts))
 	if e.Hint != "" {
 		u.say("hint: " + e.Hint + "\n")
 	}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate"
+)
+
+func (a *app) blameVerb() *cobra.Command {
+	var at moment
+	cmd := &cobra.Command{
+		Use:   "blame BLOCK",
+		Short: "tell which edit wrote each line of a block",
+		Long: `Blame prints a block with, before each line, the step that wrote it, and by whom: agent, model and call. A line that an
+edit left as it was keeps the step that wrote it, however the edit was handed in; so does a line that a rollback or an undo
+brought back.`,
+		Example: `  xstate blame clean
+  xstate blame clean --at-step 5 --json`,
+		Args:              takes(1, 1, "a BLOCK"),
+		ValidArgsFunction: a.completeBlocks,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.blame(cmd.Context(), args[0], at) },
+	}
+	cmd.Flags().SortFlags = false
+	at.flags(cmd)
+	return a.sessionFlag(cmd)
+}
+
+func (a *app) blame(ctx context.Context, block string, at moment) error {
+	return a.lookAt(ctx, at, func(o *opened, n xstate.StepNumber) error {
+		lines, err := o.session.Blame(ctx, n, xstate.BlockID(block))
+		if err != nil {
+			return err
+		}
+		if a.ui.json {
+			return a.ui.document(struct {
+				answerDocument
+				Block string             `json:"block"`
+				Lines []xstate.BlameLine `json:"lines"`
+			}{atStep(o.session.Name(), n), block, lines})
+		}
+		var rows [][]string
+		for _, l := range lines {
+			rows = append(rows, []string{fmt.Sprintf("step %d", l.Step), whoText(l.Origin), fmt.Sprintf("%d", l.Line), l.Text})
+		}
+		a.ui.write(columns(rows))
+		return nil
+	})
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/patch"
+)
+
+type undoFlags struct {
+	steps    string
+	by       string
+	keepFile bool
+	dryRun   bool
+	file     string
+	origin   xstate.Origin
+}
+
+func (a *app) undoVerb() *cobra.Command {
+	var f undoFlags
+	cmd := &cobra.Command{
+		Use:   "undo [STEP|STEP..STEP]",
+		Short: "take back edits, and keep those that came after them",
+		Long: `Undo takes back one edit, all edits of a range of steps, or all by one agent (--by), and keeps what others did since: the
+inverse of each edit, the newest first, is merged into what became of its block (three ways, by lines). Where a later edit
+is of the same lines, nothing is changed, and both sides are shown.
+
+Each edit that is taken back is a step more, and can itself be undone. Nothing is executed: the next run finds by content the
+results of code that is there again. The session's file is written as well, as with rollback.`,
+		Example: `  xstate undo 12
+  xstate undo 5..9 --by coder
+  xstate undo --by coder --reason "another way"`,
+		Args: takes(0, 1, "one STEP or a range STEP..STEP"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.steps = strings.Join(args, "")
+			return a.undo(cmd.Context(), f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.by, "by", "", "the edits of this `AGENT` only; without a STEP all of them")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would change, and change nothing")
+	flags.BoolVar(&f.keepFile, "keep-file", false, "leave the file as it is; the next run of it records how it differs")
+	flags.StringVar(&f.file, "file", "", "the program's `FILE` (default: the one the session is named after)")
+	originFlags(cmd, &f.origin)
+	return a.sessionFlag(cmd)
+}
+
+// which reads what is to be undone.
+func (f *undoFlags) which() (w xstate.Which, err error) {
+	w.Agent = f.by
+	if f.steps == "" {
+		if f.by == "" {
+			return w, &usageError{err: errors.New("xstate undo needs a STEP, a range STEP..STEP or --by AGENT"), hint: "xstate log lists the steps"}
+		}
+		return w, nil
+	}
+	first, last, isRange := strings.Cut(f.steps, "..")
+	if w.First, err = parseStep(first); err != nil {
+		return w, err
+	}
+	if w.Last = w.First; isRange {
+		w.Last, err = parseStep(last)
+	}
+	if err == nil && (w.First == 0 || w.Last < w.First) {
+		err = &usageError{err: fmt.Errorf("%q is no range of steps", f.steps), hint: "write it as 5..9; steps count from 1"}
+	}
+	return w, err
+}
+
+// undoDocument is what undo --json prints.
+type undoDocument struct {
+	Version int                  `json:"version"`
+	Session string               `json:"session"`
+	DryRun  bool                 `json:"dry_run,omitempty"`
+	Undone  []xstate.StepNumber  `json:"undone"`
+	Steps   []undoStep           `json:"steps"`
+	Changes []xstate.BlockChange `json:"changes"`
+	File    string               `json:"file,omitempty"`
+}
+
+type undoStep struct {
+	Step   xstate.StepNumber `json:"step"`
+	Kind   string            `json:"kind"`
+	Block  xstate.BlockID    `json:"block"`
+	Undoes xstate.StepNumber `json:"undoes"`
+}
+
+func (a *app) undo(ctx context.Context, f undoFlags) error {
+	w, err := f.which()
+	if err != nil {
+		return err
+	}
+	return a.change(ctx, func(o *opened) error {
+		release, err := o.session.Hold(ctx)
+		if err != nil {
+			return err
+		}
+		defer release()
+		u, err := o.session.PlanUndo(ctx, w)
+		if err != nil {
+			return err
+		}
+		d := undoDocument{Version: 1, Session: o.session.Name(), DryRun: f.dryRun, Undone: u.Steps, Steps: []undoStep{}, Changes: u.Changes()}
+		if !f.dryRun {
+			if err := a.undoIn(ctx, o, u, f, &d); err != nil {
+				return err
+			}
+		}
+		if a.ui.json {
+			return a.ui.document(d)
+		}
+		for _, c := range d.Changes {
+			a.ui.print("%s %s\n", c.Op, a.ui.bold(string(c.ID)))
+			a.ui.write(c.Diff)
+		}
+		a.told(d)
+		return nil
+	})
+}
+
+func (a *app) undoIn(ctx context.Context, o *opened, u *xstate.Undoing, f undoFlags, d *undoDocument) error {
+	var text []byte
+	if !f.keepFile {
+		var err error
+		d.File, text, err = o.following(ctx, f.file, func(path string, data []byte) ([]byte, error) { return o.session.TextOf(ctx, u.Blocks, path, data) })
+		if err != nil {
+			return err
+		}
+	}
+	steps, err := o.session.Undo(ctx, u, f.origin)
+	if err != nil {
+		return err
+	}
+	for _, s := range steps {
+		d.Steps = append(d.Steps, undoStep{s.Number, string(s.Kind), s.Block, s.Undoes})
+	}
+	if d.File != "" {
+		return writeFile(d.File, text)
+	}
+	return nil
+}
+
+func (a *app) told(d undoDocument) {
+	what := plural(len(d.Undone), "edit")
+	if d.DryRun {
+		a.ui.talk("would take back %s; nothing was changed", what)
+		return
+	}
+	a.ui.talk("step %d: took back %s", d.Steps[len(d.Steps)-1].Step, what)
+	if d.File != "" {
+		a.ui.talk("%s holds the program", fromHere(d.File))
+	} else {
+		a.ui.talk("no file was written")
+	}
+}
+
+// conflictText shows both sides of what does not go together.
+func conflictText(list []patch.Conflict) string {
+	var b strings.Builder
+	for _, c := range list {
+		fmt.Fprintf(&b, "block %s: %s, and %s\n", c.ID, c.Op, c.Why)
+		for _, x := range c.Clashes {
+			fmt.Fprintf(&b, "  line %d\n", x.Line)
+			for _, side := range []struct{ name, text string }{{"before", x.Base}, {"now", x.Ours}, {"wanted", x.Theirs}} {
+				fmt.Fprintf(&b, "  %s:\n%s", side.name, indent(side.text, "    "))
+			}
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,128 @@
+package patch
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Clash is a place that two texts changed in different ways.
+type Clash struct {
+	Line   int    `json:"line"` // 1-based in ours
+	Base   string `json:"base"`
+	Ours   string `json:"ours"`
+	Theirs string `json:"theirs"`
+}
+
+// Merge makes in ours the changes that lead from base to theirs (a three-way merge by lines, diff3). Changes that touch do
+// not clash, for their order is known; those that overlap do, and so do two insertions at one place, unless they are the same.
+// With a clash there is no text.
+func Merge(base, ours, theirs string) (string, []Clash) {
+	switch {
+	case theirs == base || ours == theirs:
+		return ours, nil
+	case ours == base:
+		return theirs, nil
+	}
+	m := merging{base: textLines(base), sides: [2][]string{textLines(ours), textLines(theirs)}}
+	for side := range m.sides {
+		for _, c := range changesOf(m.base, m.sides[side]) {
+			m.changes = append(m.changes, sideChange{c, side})
+		}
+	}
+	slices.SortStableFunc(m.changes, func(a, b sideChange) int {
+		return cmp.Or(cmp.Compare(a.oldStart, b.oldStart), cmp.Compare(a.oldEnd, b.oldEnd))
+	})
+	for len(m.changes) > 0 {
+		m.group()
+	}
+	if len(m.clashes) > 0 {
+		return "", m.clashes
+	}
+	return strings.Join(append(m.out, m.base[m.at:]...), "\n"), nil
+}
+
+// Carry tells of every line of a new text which line of the old one it is, by a shortest edit; -1: it is in neither place.
+func Carry(old, new string) []int {
+	b := textLines(new)
+	out := slices.Repeat([]int{-1}, len(b))
+	for _, p := range sameLines(textLines(old), b) {
+		out[p.j] = p.i
+	}
+	return out
+}
+
+// textLines are the lines of a text without their ends. A block has none at its end, and a last line is not another one
+// because something follows it.
+func textLines(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}
+
+type sideChange struct {
+	change
+	side int // 0: ours, 1: theirs
+}
+
+type merging struct {
+	base    []string
+	sides   [2][]string
+	changes []sideChange // that are left, by their place in base
+	at      int          // lines of base that are done
+	out     []string
+	clashes []Clash
+}
+
+// group takes the first change with all that overlap with it.
+func (m *merging) group() {
+	from, to, n := m.changes[0].oldStart, m.changes[0].oldEnd, 1
+	for ; n < len(m.changes); n++ {
+		c := m.changes[n]
+		if c.oldStart >= to && (c.oldEnd > to || from < to) { // two insertions at one place overlap
+			break
+		}
+		to = max(to, c.oldEnd)
+	}
+	var text [2][]string
+	var changed [2]bool
+	for side := range m.sides {
+		text[side], changed[side] = m.side(side, m.changes[:n], from, to)
+	}
+	m.out = append(m.out, m.base[m.at:from]...)
+	switch {
+	case !changed[1] || slices.Equal(text[0], text[1]):
+		m.out = append(m.out, text[0]...)
+	case !changed[0]:
+		m.out = append(m.out, text[1]...)
+	default:
+		m.clashes = append(m.clashes, Clash{Line: m.line(from), Base: strings.Join(m.base[from:to], "\n"),
+			Ours: strings.Join(text[0], "\n"), Theirs: strings.Join(text[1], "\n")})
+	}
+	m.at, m.changes = to, m.changes[n:]
+}
+
+// side is what one side has for a stretch of base, and whether that is a change.
+func (m *merging) side(side int, changes []sideChange, from, to int) (text []string, changed bool) {
+	at := from
+	for _, c := range changes {
+		if c.side != side {
+			continue
+		}
+		text = append(append(text, m.base[at:c.oldStart]...), m.sides[side][c.newStart:c.newEnd]...)
+		at, changed = c.oldEnd, true
+	}
+	return append(text, m.base[at:to]...), changed
+}
+
+// line is the line of ours, from 1, that a line of base is at.
+func (m *merging) line(at int) int {
+	shift := 0
+	for _, c := range changesOf(m.base, m.sides[0]) {
+		if c.oldEnd <= at && (c.oldStart < at || c.oldStart < c.oldEnd) {
+			shift += (c.newEnd - c.newStart) - (c.oldEnd - c.oldStart)
+		}
+	}
+	return at + shift + 1
+}

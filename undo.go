@@ -1,0 +1,159 @@
+package xstate
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Which names edits that are to be taken back: those of the steps First to Last, of all steps when both are 0; and of Agent
+// only, when there is one.
+type Which struct {
+	First, Last StepNumber
+	Agent       string
+}
+
+// Undoing is what taking back edits comes to. Nothing is recorded yet: Session.Undo does it.
+type Undoing struct {
+	Steps  []StepNumber  // the edits that are taken back, newest first
+	Blocks []patch.Block // the program without them
+
+	head   StepNumber
+	old    []patch.Block
+	edits  []patch.Edit
+	undoes []StepNumber // by edit
+}
+
+// CodeNothing is the code of errors about an undo that has nothing to take back.
+const CodeNothing state.Code = "nothing-to-undo"
+
+// PlanUndo finds out what the program is without some edits and with all others that are in effect: the inverse of each, newest
+// first, is merged three ways into what was made of its blocks since. Where that cannot be, because a later edit is of the same
+// lines, the error has state.CodeConflict and wraps *MergeError. An edit that a rollback went back behind, or that was taken
+// back, is in effect no more.
+func (s *Session) PlanUndo(ctx context.Context, w Which) (*Undoing, error) {
+	old, head, err := s.edited(ctx)
+	if err != nil {
+		return nil, err
+	}
+	u := &Undoing{head: head, old: old, Blocks: old}
+	if u.Steps, err = s.undoable(ctx, head, w); err != nil {
+		return nil, err
+	}
+	for _, n := range u.Steps {
+		if err := s.takeBack(ctx, u, n); err != nil {
+			return nil, err
+		}
+	}
+	if len(u.edits) == 0 {
+		return nil, &Error{Code: CodeNothing, Message: "what these edits did is gone already", Hint: "xstate blame BLOCK tells which edits wrote what is there"}
+	}
+	return u, nil
+}
+
+// undoable returns the edits meant that are in effect, newest first.
+func (s *Session) undoable(ctx context.Context, head StepNumber, w Which) ([]StepNumber, error) {
+	var found []StepNumber
+	undone := map[StepNumber]bool{}
+	for step, err := range s.lineage(ctx, head) {
+		if err != nil {
+			return nil, err
+		}
+		n := step.Number
+		if !undone[n] && step.Undoes > 0 {
+			undone[step.Undoes] = true
+		}
+		meant := (w.First == 0 && w.Last == 0 || w.First <= n && n <= w.Last) && (w.Agent == "" || w.Agent == step.Origin.Agent)
+		if meant && isEdit(step.Kind) && !undone[n] {
+			found = append(found, n)
+		}
+	}
+	if len(found) == 0 {
+		return nil, s.nothing(ctx, head, w)
+	}
+	return found, nil
+}
+
+// nothing tells why there is nothing to take back.
+func (s *Session) nothing(ctx context.Context, head StepNumber, w Which) error {
+	e := &Error{Code: CodeNothing, Message: "none of these steps is an edit that is in effect", Hint: "xstate log lists the steps; what was undone, or lies behind a rollback, is not in effect"}
+	if w.First != w.Last || w.First == 0 {
+		if w.Agent != "" {
+			e.Message = fmt.Sprintf("no edit by agent %q is in effect", w.Agent)
+		}
+		return e
+	}
+	if w.First > head {
+		return &Error{Code: state.CodeNoStep, Message: fmt.Sprintf("session %q has no step %d", s.name, w.First), Hint: fmt.Sprintf("its last step is %d", head)}
+	}
+	step, err := s.step(ctx, w.First)
+	switch {
+	case err != nil:
+		return err
+	case step.Kind == state.KindRollback:
+		e.Message, e.Hint = fmt.Sprintf("step %d is a rollback", w.First), fmt.Sprintf("xstate rollback --to-step %d takes it back", w.First-1)
+	case !isEdit(step.Kind):
+		e.Message = fmt.Sprintf("step %d is no edit, but a %s", w.First, step.Kind)
+	default:
+		e.Message = fmt.Sprintf("step %d is not in effect: it was undone, or lies behind a rollback", w.First)
+	}
+	return e
+}
+
+// takeBack takes one edit out of the program as it is so far.
+func (s *Session) takeBack(ctx context.Context, u *Undoing, n StepNumber) error {
+	before, err := s.ProgramAt(ctx, n-1)
+	if err != nil {
+		return err
+	}
+	after, err := s.ProgramAt(ctx, n)
+	if err != nil {
+		return err
+	}
+	base := patched(after)
+	edits, conflicts, err := patch.Rebase(base, u.Blocks, patch.Match(base, patched(before)))
+	if err != nil {
+		return err
+	}
+	if conflicts != nil {
+		return conflict(fmt.Sprintf("step %d cannot be taken back", n), "a later edit is in the way: undo that one, too (its step, the range, or its agent), or edit by hand; nothing was changed", conflicts)
+	}
+	if u.Blocks, err = patch.Apply(u.Blocks, edits); err != nil {
+		return err
+	}
+	for _, e := range edits {
+		u.edits, u.undoes = append(u.edits, e), append(u.undoes, n)
+	}
+	return nil
+}
+
+// Undo records what PlanUndo found, as one step for each block that an edit is taken out of. It fails with
+// state.CodeConflict when the program has changed since. Nothing is executed: the next run finds results by content.
+func (s *Session) Undo(ctx context.Context, u *Undoing, origin Origin) ([]Step, error) {
+	drafts, err := s.drafts(ctx, u.head, u.old, u.edits, origin)
+	if err != nil {
+		return nil, err
+	}
+	for i := range drafts {
+		drafts[i].Undoes = u.undoes[i]
+	}
+	return s.store.state.Commit(ctx, s.name, u.head, drafts)
+}
+
+// Changes tells what becomes of the blocks.
+func (u *Undoing) Changes() []BlockChange {
+	return snapshotOf(u.old).Diff(snapshotOf(u.Blocks))
+}
+
+// snapshotOf is a program of which nothing but the text is known.
+func snapshotOf(blocks []patch.Block) *Snapshot {
+	s := &Snapshot{}
+	for i, b := range blocks {
+		s.Blocks = append(s.Blocks, BlockView{ID: BlockID(b.ID), Index: i, Title: b.Title, Dialect: depgraph.Dialect(b.Dialect),
+			Version: state.DigestOf([]byte(b.Source)), Source: b.Source, Status: StatusText(state.StatusNew)})
+	}
+	return s
+}
