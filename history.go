@@ -27,7 +27,8 @@ type Entry struct {
 	From    *state.ForkPoint  `json:"from,omitempty"`   // of a fork
 	Hash    Digest            `json:"hash,omitempty"`
 
-	Verified *state.Verification `json:"verified,omitempty"` // of a step that says what run --verify found
+	Verified  *state.Verification `json:"verified,omitempty"`  // of a step that says what run --verify found
+	Placement *state.Placement    `json:"placement,omitempty"` // of a step that a patch made: how it found the block
 }
 
 // Log returns steps of the session, newest first: those before step before, 0 meaning all, and at most limit, 0 meaning all.
@@ -77,7 +78,7 @@ func (s *Session) stepsBefore(ctx context.Context, before StepNumber, limit int)
 // entryOf is the part of an entry that the step itself tells.
 func entryOf(step Step) Entry {
 	return Entry{Number: step.Number, Time: step.Time, Kind: step.Kind, Block: step.Block, Was: step.Was, Now: step.Now,
-		Origin: step.Origin, Run: step.Run, To: step.To, Undoes: step.Undoes, Hash: step.Hash, Verified: step.Verified}
+		Origin: step.Origin, Run: step.Run, To: step.To, Undoes: step.Undoes, Hash: step.Hash, Verified: step.Verified, Placement: step.Placement}
 }
 
 func (s *Session) entry(ctx context.Context, step Step) (Entry, error) {

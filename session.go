@@ -185,6 +185,7 @@ func (s *Session) commit(ctx context.Context, head StepNumber, old []patch.Block
 	return s.store.state.Commit(ctx, s.name, head, drafts)
 }
 
+// drafts are the steps that edits of the program after step head become.
 func (s *Session) drafts(ctx context.Context, head StepNumber, old []patch.Block, edits []patch.Edit, origin Origin) ([]state.Draft, error) {
 	if _, err := patch.Apply(old, edits); err != nil {
 		return nil, &Error{Code: state.CodeInvalid, Message: "the edits do not fit the program", Err: err}

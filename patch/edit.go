@@ -23,6 +23,10 @@ const (
 	ByContent    By = "content"    // both hold the same text
 	ByName       By = "name"       // both have the same title, or define the same name
 	BySimilarity By = "similarity" // enough of the text is the same
+	ByDefinition By = "definition" // both define the same names
+	ByAnswer     By = "answer"     // it failed, and the other came next
+	ByPlace      By = "place"      // it stands where the other stood
+	ByNothing    By = "new"        // it was not recognised
 )
 
 // Edit is one change to a list of blocks. It prints as data: nothing in it refers to the lists it came from.

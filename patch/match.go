@@ -17,11 +17,16 @@ func Match(old, new []Block) []Edit {
 func match(old, new []Block) *matching {
 	m := newMatching(old, new)
 	m.byID()
+	m.rest()
+	return m
+}
+
+// rest matches what is left.
+func (m *matching) rest() {
 	m.byContent(func(b Block) string { return b.Title + "\x00" + b.Dialect + "\x00" + b.Source })
 	m.byContent(func(b Block) string { return b.Source })
 	m.byName()
 	m.bySimilarity()
-	return m
 }
 
 // matching says which old block each new one is.

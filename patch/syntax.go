@@ -109,3 +109,51 @@ func onlyDefinition(list []stmt) string {
 	}
 	return name
 }
+
+// bound returns the names that a Python text binds at its top level by a definition or an assignment, in order.
+func bound(code []byte) []string {
+	if hollow(code) {
+		return nil
+	}
+	parser := sitter.NewParser()
+	defer parser.Close()
+	parser.SetLanguage(python.GetLanguage())
+	tree, err := parser.ParseCtx(context.Background(), nil, code)
+	if err != nil {
+		panic("patch: internal error: " + err.Error())
+	}
+	defer tree.Close()
+	var names []string
+	seen := map[string]bool{}
+	add := func(n *sitter.Node) {
+		if name := n.Content(code); n.Type() == "identifier" && !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	root := tree.RootNode()
+	cursor := sitter.NewTreeCursor(root)
+	defer cursor.Close()
+	for ok := cursor.GoToFirstChild(); ok; ok = cursor.GoToNextSibling() {
+		n := cursor.CurrentNode()
+		if d := definition(n); d != nil {
+			if name := d.ChildByFieldName("name"); name != nil {
+				add(name)
+			}
+		}
+		if n.Type() != "expression_statement" || n.ChildCount() == 0 || n.Child(0).Type() != "assignment" {
+			continue
+		}
+		left := n.Child(0).ChildByFieldName("left")
+		if left == nil {
+			continue
+		}
+		add(left)
+		for i := range int(left.NamedChildCount()) {
+			if t := left.Type(); t == "pattern_list" || t == "tuple_pattern" || t == "list_pattern" {
+				add(left.NamedChild(i))
+			}
+		}
+	}
+	return names
+}

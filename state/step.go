@@ -70,6 +70,17 @@ type Verification struct {
 	Explained   int        `cbor:"explained,omitempty" json:"explained"` // differences of what may differ from run to run
 }
 
+// Placement tells how the patch of a step found the block that it is about.
+type Placement struct {
+	Format        string  `cbor:"format" json:"format"`                        // of the patch
+	Match         string  `cbor:"match,omitempty" json:"match,omitempty"`      // how exactly its text was found, see patch.Strictness
+	By            string  `cbor:"by,omitempty" json:"by,omitempty"`            // how a block that was written again was recognised, see patch.By
+	Score         float64 `cbor:"score,omitempty" json:"score,omitempty"`      // how sure that is, 0 to 1
+	RunnerUp      BlockID `cbor:"second,omitempty" json:"runner_up,omitempty"` // the block that came second
+	RunnerUpScore float64 `cbor:"second_score,omitempty" json:"runner_up_score,omitempty"`
+	Times         int     `cbor:"times,omitempty" json:"times,omitempty"` // how often the block was submitted with this text, this time included; 0: once
+}
+
 // Step is one committed event in a session. It does not change.
 type Step struct {
 	Number StepNumber
@@ -83,7 +94,8 @@ type Step struct {
 	To     StepNumber  // for KindRollback, the step whose program the changes apply to
 	Undoes StepNumber  // of an edit that takes back another one: that one
 
-	Verified *Verification // for KindDeclare, when that is what it says
+	Verified  *Verification // for KindDeclare, when that is what it says
+	Placement *Placement    // when a patch made it
 
 	Changes []Change // see Store.Steps for when they are left out
 	Prev    Digest   // hash of the step before; of the session's birth for its first own step
@@ -103,6 +115,7 @@ type stepHeader struct {
 	To       StepNumber    `cbor:"to,omitempty"`
 	Undoes   StepNumber    `cbor:"undoes,omitempty"`
 	Verified *Verification `cbor:"verified,omitempty"`
+	Placed   *Placement    `cbor:"placed,omitempty"`
 	Prev     Digest        `cbor:"prev"`
 	Body     Digest        `cbor:"body"`
 	Index    bool          `cbor:"index,omitempty"`  // an index of the program is kept for this step
@@ -112,7 +125,7 @@ type stepHeader struct {
 func (h *stepHeader) step(hash Digest) Step {
 	s := Step{
 		Number: h.Number, Time: time.Unix(0, h.Time).UTC(), Kind: h.Kind, Block: h.Block, Was: h.Was, Now: h.Now,
-		Run: h.Run, To: h.To, Undoes: h.Undoes, Verified: h.Verified, Prev: h.Prev, Hash: hash,
+		Run: h.Run, To: h.To, Undoes: h.Undoes, Verified: h.Verified, Placement: h.Placed, Prev: h.Prev, Hash: hash,
 	}
 	if h.Origin != nil {
 		s.Origin = *h.Origin

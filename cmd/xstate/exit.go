@@ -64,11 +64,18 @@ var exitCodes = map[state.Code]int{
 	state.Code(patch.CodeUnsupported): exitUsage,
 	state.Code(patch.CodeUnwritable):  exitUsage,
 
-	state.CodeBusy:     exitRefused,
-	state.CodeReadOnly: exitRefused,
-	state.CodeNewer:    exitRefused,
-	state.CodeConflict: exitRefused,
-	codeUnrecorded:     exitRefused,
+	state.CodeBusy:        exitRefused,
+	state.CodeReadOnly:    exitRefused,
+	state.CodeNewer:       exitRefused,
+	state.CodeConflict:    exitRefused,
+	xstate.CodeUnrecorded: exitRefused,
+
+	state.Code(patch.CodePatch):     exitUsage,
+	state.Code(patch.CodeAbsent):    exitRefused,
+	state.Code(patch.CodeAmbiguous): exitRefused,
+	state.Code(patch.CodeOverlap):   exitRefused,
+	state.Code(patch.CodeNoText):    exitRefused,
+	state.Code(patch.CodeExists):    exitRefused,
 
 	state.CodeDamaged:  exitDiverged,
 	state.CodeForged:   exitDiverged,
@@ -104,18 +111,21 @@ func (o outcome) Error() string { return fmt.Sprintf("exit code %d", int(o)) }
 
 // shown is an error as people and programs are told of it.
 type shown struct {
-	Code    state.Code `json:"code"`
-	Message string     `json:"message"`
-	Hint    string     `json:"hint"`
-
-	Conflicts []patch.Conflict `json:"conflicts,omitempty"` // of edits that do not go together
+	Code       state.Code        `json:"code"`
+	Message    string            `json:"message"`
+	Hint       string            `json:"hint"`
+	Candidates []patch.Candidate `json:"candidates,omitempty"` // places that a patch may have meant
+	Conflicts  []patch.Conflict  `json:"conflicts,omitempty"`  // of edits that do not go together
 }
 
 func show(err error) shown {
 	var own *state.Error
 	var bad *patch.ParseError
 	var cmd *usageError
+	var unfit *patch.Misfit
 	switch {
+	case errors.As(err, &unfit):
+		return shown{Code: state.Code(unfit.Code), Message: unfit.Error(), Hint: unfit.Hint, Candidates: unfit.Candidates}
 	case errors.As(err, &cmd):
 		return shown{Code: codeUsage, Message: cmd.Error(), Hint: cmd.hint}
 	case errors.As(err, &bad):

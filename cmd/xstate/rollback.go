@@ -13,9 +13,6 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// codeUnrecorded is the code of errors about a file with edits that no step holds, which would be lost.
-const codeUnrecorded state.Code = "unrecorded-edits"
-
 type rollbackFlags struct {
 	to       optionalStep
 	keepFile bool
@@ -127,7 +124,7 @@ func (o *opened) following(ctx context.Context, file string, text func(path stri
 }
 
 func unrecorded(file string, edits int, err error) error {
-	e := &state.Error{Code: codeUnrecorded, Hint: "xstate run records them first; --keep-file leaves the file as it is; with neither, restore the file",
+	e := &state.Error{Code: xstate.CodeUnrecorded, Hint: "xstate run records them first; --keep-file leaves the file as it is; with neither, restore the file",
 		Message: fmt.Sprintf("%s has %s that are not recorded", file, plural(edits, "edit"))}
 	if edits == 1 {
 		e.Message = file + " has an edit that is not recorded"

@@ -204,6 +204,17 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 	if err != nil {
 		return err
 	}
+	d, err := a.execute(ctx, store, session, edits, f)
+	if d != nil && a.ui.json {
+		if bad := a.ui.document(d); bad != nil {
+			return bad
+		}
+	}
+	return err
+}
+
+// execute runs what the edits of a session affect, and prints it, unless that is for a document, which it returns.
+func (a *app) execute(ctx context.Context, store *xstate.Store, session *xstate.Session, edits []xstate.Step, f runFlags) (*runDocument, error) {
 	if len(edits) > 0 {
 		f.origin = f.origin.Further()
 	}
@@ -211,7 +222,7 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 	o := runner.RunOptions{Fresh: f.fresh, Timeout: f.timeout, Memory: int64(f.memory)}
 	if p.live() || p.lines() {
 		if err := p.name(ctx, session); err != nil {
-			return err
+			return nil, err
 		}
 		o.OnEvent = p.event
 	}
@@ -222,7 +233,7 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 		if out != nil && !a.ui.json {
 			a.printRun(out, step, p, f.all) // it ran, but could not be recorded
 		}
-		return a.unrecorded(err, out, len(edits))
+		return nil, a.unrecorded(err, out, len(edits))
 	}
 	if !a.ui.json {
 		a.printRun(out, step, p, f.all)
@@ -230,15 +241,11 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 	var verified *verifyDocument
 	if f.verify && out.Stopped == nil {
 		if verified, err = a.verify(ctx, session, step.Number, out, f); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if a.ui.json {
-		if err := a.ui.document(documentOf(session.Name(), step, edits, out, verified, store.State().Notices())); err != nil {
-			return err
-		}
-	}
-	return answer(out, verified)
+	d := documentOf(session.Name(), step, edits, out, verified, store.State().Notices())
+	return &d, answer(out, verified)
 }
 
 // load records how the file differs from the session.

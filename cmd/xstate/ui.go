@@ -105,6 +105,9 @@ func (u *ui) fail(err error) int {
 	e := show(err)
 	u.say("xstate: " + e.Message + "\n")
 	u.say(conflictText(e.Conflicts))
+	for _, c := range e.Candidates {
+		u.say(candidateText(c))
+	}
 	if e.Hint != "" {
 		u.say("hint: " + e.Hint + "\n")
 	}

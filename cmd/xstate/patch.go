@@ -1,0 +1,292 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/state"
+)
+
+type patchFlags struct {
+	format string
+	block  string
+	expect optionalStep
+	dryRun bool
+	run    bool
+	origin xstate.Origin
+}
+
+func (a *app) patchVerb() *cobra.Command {
+	var f patchFlags
+	cmd := &cobra.Command{
+		Use:   "patch [SESSION|FILE] [PATCHFILE|-]",
+		Short: "apply a patch, in any format that agents write, to the program",
+		Long: `Patch reads a change of the program, from PATCHFILE or from stdin, and applies all of it or nothing: to the session, a
+step for each block, and to the session's file. Nothing is executed, unless --run asks for it.
+
+The format is what the text looks like: a unified or git diff, a diff without line numbers, SEARCH/REPLACE blocks,
+*** Begin Patch, a call of a text editor or of a notebook as JSON, or code, which is a block written again. Prose and
+fences around it are skipped. Where the program is not quite as the patch says, white space, indentation, typographic
+signs and then likeness decide; how exactly it was found is recorded. Text that is not there, or there twice, is refused.`,
+		Example: `  xstate patch analysis.py fix.diff
+  xstate patch --run --agent coder --reason "fix the join" < answer.md
+  xstate patch analysis.py - --block clean --dry-run`,
+		Args: takes(0, 2, "a SESSION or FILE, and a PATCHFILE"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.patch(cmd.Context(), cmd.InOrStdin(), args, f) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.format, "format", "", "the patch is in this `FORMAT`: "+formatNames())
+	flags.StringVar(&f.block, "block", "", "the `BLOCK` that is meant where the patch names none")
+	flags.Var(&f.expect, "expect", "refuse if the session is not at this `STEP`: another has edited or run it")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "tell what would change, and record nothing")
+	flags.BoolVar(&f.run, "run", false, "then run what is affected, as run does")
+	originFlags(cmd, &f.origin)
+	return a.sessionFlag(cmd)
+}
+
+func formatNames() string {
+	var names []string
+	for _, f := range patch.Formats() {
+		names = append(names, string(f))
+	}
+	return strings.Join(names, ", ")
+}
+
+// patchDocument is what patch --json prints.
+type patchDocument struct {
+	Version int                 `json:"version"`
+	Session string              `json:"session"`
+	Step    xstate.StepNumber   `json:"step"` // the last one recorded; of a dry run the one that it is about
+	Base    xstate.StepNumber   `json:"base"` // the step that the patch was applied to
+	Format  patch.Format        `json:"format"`
+	DryRun  bool                `json:"dry_run,omitempty"`
+	Edits   []patchEdit         `json:"edits"`
+	Places  []placementDocument `json:"placements"`
+	Repeats []xstate.Repeat     `json:"repeats,omitempty"`
+	File    string              `json:"file,omitempty"` // that was written
+	Run     *runDocument        `json:"run,omitempty"`
+}
+
+type patchEdit struct {
+	Step  xstate.StepNumber `json:"step,omitempty"`
+	Kind  string            `json:"kind"`
+	Block xstate.BlockID    `json:"block"`
+	Diff  string            `json:"diff,omitempty"`
+}
+
+type placementDocument struct {
+	Block     string           `json:"block,omitempty"` // "": the file
+	Match     patch.Strictness `json:"match"`
+	Lines     []int            `json:"lines,omitempty"`
+	Unchanged bool             `json:"unchanged,omitempty"`
+	*patch.Decision
+}
+
+func (a *app) patch(ctx context.Context, in io.Reader, args []string, f patchFlags) error {
+	name, from := "", "-"
+	switch {
+	case len(args) == 2:
+		name, from = args[0], args[1]
+	case len(args) == 1 && slices.Contains(programKinds, filepath.Ext(args[0])), len(args) == 1 && a.session == "" && notAFile(args[0]):
+		name = args[0]
+	case len(args) == 1:
+		from = args[0]
+	}
+	if name != "" && a.session != "" {
+		return &usageError{err: errors.New("the session is named twice"), hint: "name it as an argument or with --session"}
+	}
+	text, err := readPatch(from, in)
+	if err != nil {
+		return err
+	}
+	p, err := patch.Read(text, patch.Format(f.format))
+	if err != nil {
+		return err
+	}
+	if name != "" {
+		a.session = name
+	}
+	return a.change(ctx, func(o *opened) error { return a.patchIn(ctx, o, p, f) })
+}
+
+func notAFile(name string) bool {
+	_, err := os.Stat(name)
+	return err != nil
+}
+
+// readPatch reads a patch from a file, or from stdin.
+func readPatch(from string, in io.Reader) (string, error) {
+	if from == "-" {
+		data, err := io.ReadAll(in)
+		return string(data), err
+	}
+	src, err := readSource(from)
+	if err != nil {
+		return "", err
+	}
+	return string(src.data), nil
+}
+
+func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFlags) error {
+	release, err := o.session.Hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		o.session.Close()
+		release()
+	}()
+	if f.expect.given { // no step at all is refused when it does not follow the one expected
+		if _, err := o.store.State().Commit(ctx, o.session.Name(), f.expect.n, nil); err != nil {
+			return err
+		}
+	}
+	target := xstate.Target{Block: xstate.BlockID(f.block)}
+	if slices.Contains(programKinds, filepath.Ext(o.file)) {
+		src, err := readSource(fromHere(o.file))
+		if err != nil && state.CodeOf(err) != codeNoFile {
+			return err
+		}
+		target.Name = filepath.ToSlash(fromHere(o.file))
+		if err == nil {
+			target.Data = src.data
+		}
+	}
+	r, err := o.session.Revise(ctx, p, target)
+	if err != nil {
+		return err
+	}
+	d := patchDocumentOf(o.session.Name(), p, r)
+	if f.dryRun {
+		d.DryRun = true
+		return a.printPatch(&d)
+	}
+	steps, err := o.session.Record(ctx, r, f.origin)
+	if err != nil {
+		return err
+	}
+	for i := range steps {
+		d.Step = steps[i].Number
+		if i < len(d.Edits) {
+			d.Edits[i].Step = d.Step
+		}
+	}
+	if target.Data != nil && string(target.Data) != string(r.Text) {
+		if err := writeFile(o.file, r.Text); err != nil {
+			return err
+		}
+		d.File = fromHere(o.file)
+	}
+	if !f.run {
+		return a.printPatch(&d)
+	}
+	if !a.ui.json {
+		if err := a.printPatch(&d); err != nil {
+			return err
+		}
+	}
+	if len(steps) > 0 {
+		f.origin = f.origin.Further()
+	}
+	var bad error
+	d.Run, bad = a.execute(ctx, o.store, o.session, steps[:len(r.Edits)], runFlags{origin: f.origin})
+	if a.ui.json && d.Run != nil {
+		if err := a.printPatch(&d); err != nil {
+			return err
+		}
+	}
+	return bad
+}
+
+func patchDocumentOf(session string, p *patch.Patch, r *xstate.Revision) patchDocument {
+	d := patchDocument{Version: 1, Session: session, Step: r.Base, Base: r.Base, Format: p.Format, Edits: []patchEdit{}, Places: []placementDocument{}, Repeats: r.Repeats}
+	for i, e := range r.Edits {
+		d.Edits = append(d.Edits, patchEdit{Kind: string(e.Op), Block: xstate.BlockID(e.ID), Diff: r.Diff(i)})
+	}
+	for _, x := range r.Placements {
+		d.Places = append(d.Places, placementDocument{Block: x.Block, Match: x.Match, Lines: x.Lines, Unchanged: x.Unchanged, Decision: x.Decision})
+	}
+	return d
+}
+
+func (a *app) printPatch(d *patchDocument) error {
+	if a.ui.json {
+		return a.ui.document(d)
+	}
+	for _, x := range d.Places {
+		a.ui.talk("%s", placementText(x))
+	}
+	for _, e := range d.Edits {
+		a.ui.print("block %s %s\n", a.ui.bold(string(e.Block)), done[e.Kind])
+		a.ui.write(e.Diff)
+	}
+	for _, r := range d.Repeats {
+		a.ui.talk("%s", repeatText(r))
+	}
+	switch {
+	case d.DryRun:
+		a.ui.talk("nothing was recorded: %s would be", plural(len(d.Edits), "edit"))
+	case len(d.Edits) == 0:
+		a.ui.talk("the program is that already: nothing changes")
+	default:
+		a.ui.talk("step %d: %s recorded", d.Step, plural(len(d.Edits), "edit"))
+	}
+	if d.File != "" {
+		a.ui.talk("%s holds it", d.File)
+	}
+	return nil
+}
+
+// placementText says how a part of a patch found its place.
+func placementText(x placementDocument) string {
+	where := "the file"
+	if x.Block != "" {
+		where = "block " + x.Block
+	}
+	if x.Decision == nil {
+		if x.Match == patch.Exact {
+			return where + ": found as it is"
+		}
+		return fmt.Sprintf("%s: found but for differences, at most of: %s", where, x.Match)
+	}
+	text := fmt.Sprintf("%s is written again (by %s, score %.2f", where, x.By, x.Score)
+	if x.By == patch.ByNothing {
+		text = fmt.Sprintf("%s is new (best score %.2f", where, x.Score)
+	}
+	if x.RunnerUp != "" {
+		text += fmt.Sprintf("; next is %s, %.2f", x.RunnerUp, x.RunnerUpScore)
+	}
+	return text + ")"
+}
+
+func repeatText(r xstate.Repeat) string {
+	if r.Failed != "" {
+		return fmt.Sprintf("block %s was submitted with this text %d times, and fails with it: %s", r.Block, r.Times, r.Failed)
+	}
+	return fmt.Sprintf("block %s was submitted with this text %d times", r.Block, r.Times)
+}
+
+// candidateText shows a place that a patch may have meant, with its line numbers.
+func candidateText(c patch.Candidate) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "  line %d, %.0f%% alike:\n", c.Line, 100*c.Score)
+	for k, line := range strings.Split(strings.TrimSuffix(c.Text, "\n"), "\n") {
+		if k == 12 {
+			out.WriteString("        …\n")
+			break
+		}
+		fmt.Fprintf(&out, "  %5d  %s\n", c.Line+k, strings.TrimSuffix(line, "\r"))
+	}
+	return out.String()
+}

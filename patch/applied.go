@@ -1,0 +1,268 @@
+package patch
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Result is what texts become.
+type Result struct {
+	Texts map[string]string
+	Done  *Patch  // what was done, exactly: Done.Invert() undoes it
+	Found []Found // where the hunks were found
+}
+
+// Found tells where a hunk was found.
+type Found struct {
+	Name string     // of the text
+	Hunk int        // of its section, from 1
+	Line int        // from 1, in the text as the hunks of the patch found it
+	How  Strictness // how exactly
+}
+
+// Loosest is the strictness of the match that was least exact.
+func (r *Result) Loosest() Strictness {
+	s := Exact
+	for _, f := range r.Found {
+		s = max(s, f.How)
+	}
+	return s
+}
+
+// Apply does a patch to texts, by name: all of it or nothing. The error is a *Misfit. Sections must name what they change; ActEmit and
+// ActInsert, which are about blocks, are for Revise.
+func (p *Patch) Apply(texts map[string]string) (*Result, error) {
+	r := &Result{Texts: maps.Clone(texts), Done: &Patch{Format: p.Format}}
+	if r.Texts == nil {
+		r.Texts = map[string]string{}
+	}
+	for i := range p.Sections {
+		if bad := r.section(p.Format, &p.Sections[i]); bad != nil {
+			return nil, bad
+		}
+	}
+	return r, nil
+}
+
+func (r *Result) section(f Format, s *Section) *Misfit {
+	was, there := r.Texts[s.Name]
+	switch s.Act {
+	case ActCreate:
+		if there {
+			return &Misfit{Code: CodeExists, Name: s.Name, Message: "it is there already", Hint: "patch what is there, or choose another name"}
+		}
+		r.put(s.Name, s.Text)
+		return nil
+	case ActWrite:
+		if there {
+			r.done(s.Name, was, []spot{{end: len(was), text: s.Text}})
+			r.Texts[s.Name] = s.Text
+		} else {
+			r.put(s.Name, s.Text)
+		}
+		return nil
+	case ActInsert, ActEmit:
+		panic("patch: internal error: " + string(s.Act) + " is for blocks")
+	}
+	if !there && !(s.Act == ActUpdate && s.To == "" && onlyAppends(s.Hunks)) {
+		return r.noText(s.Name)
+	}
+	if s.Act == ActDelete {
+		r.drop(s.Name)
+		return nil
+	}
+	if !there {
+		r.put(s.Name, "")
+	}
+	if bad := r.update(f, s, was); bad != nil {
+		return bad
+	}
+	if s.To != "" && s.To != s.Name {
+		r.move(s.Name, s.To)
+	}
+	return nil
+}
+
+// onlyAppends reports whether hunks make a text out of nothing.
+func onlyAppends(hunks []Hunk) bool {
+	return len(hunks) > 0 && !slices.ContainsFunc(hunks, func(h Hunk) bool { return h.Old != "" || !h.End })
+}
+
+func (r *Result) noText(name string) *Misfit {
+	c := &Misfit{Code: CodeNoText, Name: name, Message: "there is no such block or file", Hint: "there are: " + strings.Join(slices.Sorted(maps.Keys(r.Texts)), ", ")}
+	if name == "" {
+		c.Message = "the patch does not say which block or file it is about"
+	}
+	if len(r.Texts) == 0 || len(r.Texts) > 12 {
+		c.Hint = "xstate show lists the blocks"
+	}
+	return c
+}
+
+func (r *Result) put(name, text string) {
+	r.Texts[name] = text
+	r.Done.Sections = append(r.Done.Sections, Section{Act: ActCreate, Name: name, Text: text})
+}
+
+func (r *Result) drop(name string) {
+	r.Done.Sections = append(r.Done.Sections, Section{Act: ActDelete, Name: name, Text: r.Texts[name]})
+	delete(r.Texts, name)
+}
+
+// move gives a text another name; what had it goes.
+func (r *Result) move(name, to string) {
+	if _, there := r.Texts[to]; there {
+		r.drop(to)
+	}
+	r.Texts[to] = r.Texts[name]
+	delete(r.Texts, name)
+	r.Done.Sections = append(r.Done.Sections, Section{Act: ActUpdate, Name: name, To: to})
+}
+
+// inOrder are the formats whose hunks are all about the text as it was before the patch. Those of the others are about
+// what the ones before left.
+var inOrder = map[Format]bool{FormatUnified: true, FormatGit: true, FormatUdiff: true, FormatV4A: true}
+
+// update finds the hunks in the text as it was, all together, which costs no more than the text and the patch are long.
+// A hunk that is about what earlier ones left is looked for in that.
+func (r *Result) update(f Format, s *Section, was string) *Misfit {
+	l := &locator{lined: newLined(was), name: s.Name}
+	var spots []spot // sorted
+	flush := func() {
+		now := r.done(s.Name, l.text, spots)
+		r.Texts[s.Name] = now
+		l, spots = &locator{lined: newLined(now), name: s.Name}, nil
+	}
+	for k := range s.Hunks {
+		h := &s.Hunks[k]
+		if !inOrder[f] && h.Old == "" && len(spots) > 0 {
+			flush() // its line counts what was inserted before
+		}
+		found, bad := l.locate(k, h)
+		if bad == nil {
+			bad = overlap(spots, found, s.Name, k)
+		}
+		if bad != nil && !inOrder[f] && len(spots) > 0 {
+			flush()
+			found, bad = l.locate(k, h)
+		}
+		if bad != nil {
+			return bad
+		}
+		for _, x := range found {
+			spots = slices.Insert(spots, placeOf(spots, x), x)
+			r.Found = append(r.Found, Found{Name: s.Name, Hunk: k + 1, Line: x.line + 1, How: x.how})
+		}
+		l.reached(h, found)
+	}
+	flush()
+	if f == FormatV4A && l.text != "" && !l.ended() {
+		spots = []spot{{start: len(l.text), end: len(l.text), text: "\n"}} // as its reference has it
+		flush()
+	}
+	return nil
+}
+
+// placeOf is where a spot belongs among sorted ones: behind those that begin where it begins.
+func placeOf(spots []spot, x spot) int {
+	i, _ := slices.BinarySearchFunc(spots, x, func(a, b spot) int { return cmp.Or(cmp.Compare(a.start, b.start), -1) })
+	return i
+}
+
+// overlap tells whether a hunk is about what another one is about.
+func overlap(spots, found []spot, name string, k int) *Misfit {
+	for _, x := range found {
+		i := placeOf(spots, x)
+		other := -1
+		switch {
+		case i > 0 && spots[i-1].end > x.start, i > 0 && spots[i-1].start == x.start && x.end > x.start:
+			other = spots[i-1].hunk
+		case i < len(spots) && spots[i].start < x.end:
+			other = spots[i].hunk
+		}
+		if other >= 0 && other != k {
+			return &Misfit{Code: CodeOverlap, Name: name, Hunk: k + 1,
+				Message: fmt.Sprintf("it is about lines that hunk %d is about, too", other+1), Hint: "make one hunk of the two"}
+		}
+	}
+	return nil
+}
+
+// reached remembers where a hunk was found, for the next one.
+func (l *locator) reached(h *Hunk, found []spot) {
+	last := found[len(found)-1]
+	l.after = last.line + countLines(h.Old)
+	if h.Line > 0 {
+		l.shift = last.line - (h.Line - 1)
+	}
+}
+
+// done returns the text with replacements, which are sorted and apart, and records them as whole lines.
+func (r *Result) done(name, was string, spots []spot) string {
+	if len(spots) == 0 {
+		return was
+	}
+	l := newLined(was)
+	var out strings.Builder
+	at := 0
+	s := Section{Act: ActUpdate, Name: name}
+	for _, x := range spots {
+		out.WriteString(was[at:x.start] + x.text)
+		at = x.end
+	}
+	out.WriteString(was[at:])
+	for i := 0; i < len(spots); {
+		h, next := l.exactly(spots, i)
+		if h.Old != h.New {
+			s.Hunks = append(s.Hunks, h)
+		}
+		i = next
+	}
+	if len(s.Hunks) > 0 {
+		r.Done.Sections = append(r.Done.Sections, s)
+	}
+	return out.String()
+}
+
+// exactly returns a replacement, with those that touch the same lines, as one of whole lines.
+func (l *lined) exactly(spots []spot, i int) (Hunk, int) {
+	first := l.lineOf(spots[i].start)
+	var text strings.Builder
+	at := l.from[first]
+	for {
+		x := spots[i]
+		text.WriteString(l.text[at:x.start] + x.text)
+		at = x.end
+		i++
+		after := l.lineAfter(at, text.String())
+		if i < len(spots) && spots[i].start < l.from[after] {
+			continue
+		}
+		text.WriteString(l.text[at:l.from[after]])
+		return Hunk{Manner: ByText, Old: l.span(first, after), New: text.String(), Line: first + 1}, i
+	}
+}
+
+// lineOf is the line that a place is in; that of the end is the last, unless it has an end.
+func (l *lined) lineOf(at int) int {
+	i, found := slices.BinarySearch(l.from, at)
+	if found && (at < len(l.text) || l.ended()) {
+		return i
+	}
+	return i - 1
+}
+
+// lineAfter is the line from which on all stays, when what is written before place at is so.
+func (l *lined) lineAfter(at int, written string) int {
+	i, found := slices.BinarySearch(l.from, at)
+	if found && (written == "" || strings.HasSuffix(written, "\n") || at == len(l.text)) {
+		return i
+	}
+	if found {
+		return min(i+1, l.len())
+	}
+	return i
+}

@@ -1,0 +1,136 @@
+package patch
+
+import (
+	"regexp"
+	"strings"
+)
+
+// SEARCH/REPLACE blocks, as Aider has them:
+//
+//	path/of/file.py
+//	<<<<<<< SEARCH
+//	lines that are there
+//	=======
+//	lines in their place
+//	>>>>>>> REPLACE
+//
+// The path stands alone within the three lines before, else it is that of the block before. No lines to search for: the others
+// go to the end of the text, which may be new.
+var (
+	searchHead    = regexp.MustCompile(`^<{5,9} SEARCH>?\s*$`)
+	searchDivider = regexp.MustCompile(`^={5,9}\s*$`)
+	searchFoot    = regexp.MustCompile(`^>{5,9} REPLACE\s*$`)
+)
+
+func likeSearch(text string) bool {
+	head := false
+	for line := range strings.Lines(text) {
+		head = head || searchHead.MatchString(line)
+		if head && searchDivider.MatchString(line) {
+			return true
+		}
+	}
+	return false
+}
+
+func readSearch(text string) ([]Section, *ParseError) {
+	lines := splitLines(text)
+	var sections []Section
+	name := ""
+	for i := 0; i < len(lines); i++ {
+		if !searchHead.MatchString(lines[i]) {
+			continue
+		}
+		if said := searchName(lines[max(0, i-3):i]); said != "" {
+			name = said
+		}
+		head := i
+		var old, fresh strings.Builder
+		for i++; i < len(lines) && !searchDivider.MatchString(lines[i]); i++ {
+			old.WriteString(lines[i])
+		}
+		for i++; i < len(lines) && !searchFoot.MatchString(lines[i]) && !searchDivider.MatchString(lines[i]); i++ {
+			fresh.WriteString(lines[i])
+		}
+		if i >= len(lines) {
+			return nil, malformed(head+1, "end the block with ======= and, after the new lines, >>>>>>> REPLACE", "a SEARCH block has no end")
+		}
+		h := Hunk{Old: unix(old.String()), New: unix(fresh.String())}
+		h.End = h.Old == ""
+		sections = addHunk(sections, name, h)
+	}
+	return sections, nil
+}
+
+// addHunk adds a hunk to the last section, if that is of the same text.
+func addHunk(sections []Section, name string, h Hunk) []Section {
+	if n := len(sections); n > 0 && sections[n-1].Act == ActUpdate && sections[n-1].Name == name {
+		sections[n-1].Hunks = append(sections[n-1].Hunks, h)
+		return sections
+	}
+	return append(sections, Section{Act: ActUpdate, Name: name, Hunks: []Hunk{h}})
+}
+
+// searchName finds the name of a file in the lines before a block, the nearest first.
+func searchName(lines []string) string {
+	for k := len(lines) - 1; k >= 0; k-- {
+		line := strings.TrimSpace(lines[k])
+		if _, info, ok := fenceLine(line); ok {
+			if looksNamed(info) {
+				return info
+			}
+			continue
+		}
+		if searchFoot.MatchString(line) {
+			return ""
+		}
+		line = strings.Trim(strings.TrimSuffix(strings.TrimPrefix(line, "#"), ":"), "`* \t")
+		if line == "" {
+			continue
+		}
+		if strings.ContainsAny(line, " \t") && !looksNamed(line) {
+			return ""
+		}
+		return line
+	}
+	return ""
+}
+
+// looksNamed reports whether a text is the name of a file rather than a language or a sentence.
+func looksNamed(s string) bool {
+	i := strings.LastIndexAny(s, "./")
+	return i >= 0 && i < len(s)-1 && !strings.ContainsAny(s[i+1:], " \t") && !strings.HasSuffix(s, ":")
+}
+
+// unix writes line ends as a single character: those of a patch are not those of the text.
+func unix(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
+
+func writeSearch(p *Patch) (string, error) {
+	var out strings.Builder
+	for i, s := range p.Sections {
+		switch {
+		case s.Act == ActCreate:
+			s.Hunks = []Hunk{{New: s.Text, End: true}}
+		case s.Act != ActUpdate || s.To != "":
+			return "", unsaid(FormatSearch, "a text is renamed, deleted or written over")
+		}
+		for k, h := range s.Hunks {
+			if h.Old == "" && !h.End {
+				return "", unsaid(FormatSearch, "something is inserted at a line")
+			}
+			if s.Name != "" && (k == 0 && (i == 0 || p.Sections[i-1].Name != s.Name)) {
+				out.WriteString(s.Name + "\n")
+			}
+			out.WriteString("<<<<<<< SEARCH\n" + endLast(h.Old) + "=======\n" + endLast(h.New) + ">>>>>>> REPLACE\n")
+		}
+	}
+	return out.String(), nil
+}
+
+// endLast ends the last line of a text that has one.
+func endLast(s string) string {
+	if s == "" || strings.HasSuffix(s, "\n") {
+		return s
+	}
+	return s + "\n"
+}

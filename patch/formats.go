@@ -1,0 +1,86 @@
+package patch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// notation is how a format is written and read.
+type notation struct {
+	format Format
+	like   func(text string) bool                     // it looks like this format
+	read   func(text string) ([]Section, *ParseError) // what it says
+	write  func(p *Patch) (string, error)
+}
+
+// notations are the formats, in the order in which a text is tried. What looks like none is a block.
+var notations = []notation{
+	{FormatV4A, likeV4A, readV4A, writeV4A},
+	{FormatSearch, likeSearch, readSearch, writeSearch},
+	{FormatBlock, nil, readBlock, writeBlock},
+}
+
+// Formats lists the names of the formats.
+func Formats() []Format {
+	var out []Format
+	for _, n := range notations {
+		out = append(out, n.format)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Read reads a patch. Format "" is what the text looks like: text that is no patch is a block, written again. Errors are
+// *ParseError.
+func Read(text string, f Format) (*Patch, error) {
+	for _, n := range notations {
+		if n.format != f && (f != "" || n.like != nil && !n.like(text)) {
+			continue
+		}
+		sections, bad := n.read(text)
+		if bad != nil {
+			return nil, bad
+		}
+		if len(sections) == 0 {
+			return nil, malformed(0, "write at least one change", "there is nothing in this patch")
+		}
+		return &Patch{Format: n.format, Sections: sections}, nil
+	}
+	return nil, unknownFormat(f)
+}
+
+// Print writes a patch in a format. The error says that the format cannot say it.
+func (p *Patch) Print(f Format) (string, error) {
+	for _, n := range notations {
+		if n.format == f {
+			return n.write(p)
+		}
+	}
+	return "", unknownFormat(f)
+}
+
+func unknownFormat(f Format) *ParseError {
+	var names []string
+	for _, g := range Formats() {
+		names = append(names, string(g))
+	}
+	return &ParseError{Code: CodeUnsupported, Message: fmt.Sprintf("there is no format %q of patches", f), Hint: "there are: " + strings.Join(names, ", ")}
+}
+
+// unsaid is the error of a format that has no words for something.
+func unsaid(f Format, what string) error {
+	return &ParseError{Code: CodeUnwritable, Message: fmt.Sprintf("the format %s cannot say that %s", f, what), Hint: "choose another --format: git and v4a say the most"}
+}
+
+// fenceLine reports whether a line opens or closes a fence: by which mark, and what it says behind it.
+func fenceLine(line string) (mark, info string, ok bool) {
+	line = strings.TrimSpace(line)
+	for _, sign := range []string{"`", "~"} {
+		rest := strings.TrimLeft(line, sign)
+		if n := len(line) - len(rest); n >= 3 && !strings.Contains(rest, "`") {
+			return line[:n], strings.TrimSpace(rest), true
+		}
+	}
+	return "", "", false
+}

@@ -1,0 +1,303 @@
+package patch
+
+import (
+	"fmt"
+	"strings"
+)
+
+// spot is where a hunk goes: bytes of the text, and what replaces them.
+type spot struct {
+	start, end int
+	text       string
+	how        Strictness
+	line       int // of start, from 0
+	hunk       int // which hunk of the section, from 0
+}
+
+// locator finds the hunks of a section in one text.
+type locator struct {
+	*lined
+	name  string
+	after int // the line after the last hunk that was found: where formats in file order go on
+	shift int // how many lines further down than it said that hunk was
+}
+
+// locate finds a hunk: every place where it goes, which is one unless the hunk is for all.
+func (l *locator) locate(k int, h *Hunk) ([]spot, *Misfit) {
+	spots, bad := l.places(h)
+	if bad != nil {
+		bad.Name, bad.Hunk, bad.Old = l.name, k+1, h.Old
+		return nil, bad
+	}
+	for i := range spots {
+		spots[i].hunk = k
+	}
+	return spots, nil
+}
+
+func (l *locator) places(h *Hunk) ([]spot, *Misfit) {
+	switch {
+	case h.Old == "":
+		s, bad := l.insertion(h)
+		return []spot{s}, bad
+	case h.Manner == ByText:
+		if spots, bad := l.pieces(h); len(spots) > 0 || bad != nil {
+			return spots, bad
+		}
+	}
+	return l.lines(h)
+}
+
+// insertion is the place of a hunk that replaces nothing.
+func (l *locator) insertion(h *Hunk) (spot, *Misfit) {
+	line := l.len()
+	switch {
+	case len(h.Under) > 0:
+		under, how, bad := l.under(h)
+		if bad != nil {
+			return spot{}, bad
+		}
+		line = under
+		if h.End {
+			line = l.len()
+		}
+		s := l.insertAt(line, h)
+		s.how = how
+		return s, nil
+	case h.Line > l.len()+1 && !h.End:
+		return spot{}, &Misfit{Code: CodeAbsent, Message: fmt.Sprintf("there is no line %d to insert after: the text has %d", h.Line-1, l.len()),
+			Hint: "look at the text as it is now (xstate show), and say the line again"}
+	case h.Line > 0:
+		line = h.Line - 1
+	}
+	return l.insertAt(line, h), nil
+}
+
+// insertAt puts new lines before a line. Those behind a last line without an end give it one, and take its place in that.
+func (l *locator) insertAt(line int, h *Hunk) spot {
+	at := l.from[line]
+	text := h.New
+	if h.Manner == ByLines {
+		text = withEnds(text, l.lineEnd(line))
+	} else if line < l.len() && text != "" && !strings.HasSuffix(text, "\n") {
+		text += l.lineEnd(line)
+	}
+	if line == l.len() && !l.ended() {
+		text = l.lineEnd(line) + strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
+	}
+	return spot{start: at, end: at, text: text, line: line}
+}
+
+// pieces finds text byte for byte.
+func (l *locator) pieces(h *Hunk) ([]spot, *Misfit) {
+	if h.Line > 0 && h.Line <= l.len() {
+		if at := l.from[h.Line-1]; strings.HasPrefix(l.text[at:], h.Old) {
+			return []spot{{start: at, end: at + len(h.Old), text: h.New, line: h.Line - 1}}, nil
+		}
+	}
+	var found []spot
+	line := 0
+	for at := 0; ; {
+		i := strings.Index(l.text[at:], h.Old)
+		if i < 0 {
+			break
+		}
+		at += i
+		for line+1 < l.len() && l.from[line+1] <= at {
+			line++
+		}
+		found = append(found, spot{start: at, end: at + len(h.Old), text: h.New, line: line})
+		if len(found) == nearest+1 && !h.All {
+			break
+		}
+		at += len(h.Old)
+	}
+	if len(found) > 1 && !h.All {
+		lines := make([]int, len(found))
+		for i, s := range found {
+			lines[i] = s.line
+		}
+		return nil, l.ambiguous(lines, countLines(h.Old))
+	}
+	return found, nil
+}
+
+// lines finds whole lines, exactly or, step by step, less so.
+func (l *locator) lines(h *Hunk) ([]spot, *Misfit) {
+	old := splitLines(h.Old)
+	from := 0
+	for s := range Fuzzy {
+		want := l.numbers(old, s)
+		if want == nil {
+			continue
+		}
+		if len(h.Under) > 0 {
+			under, _, bad := l.under(h)
+			if bad != nil {
+				return nil, bad
+			}
+			from = under
+		}
+		lines, bad := l.choose(h, want, from, s)
+		if bad != nil {
+			return nil, bad
+		}
+		var spots []spot
+		for _, i := range lines {
+			if one, ok := l.replace(h, old, i, s); ok {
+				spots = append(spots, one)
+			}
+		}
+		if len(spots) > 0 {
+			return spots, nil
+		}
+	}
+	if i, ok := l.fuzzy(h, old, from); ok {
+		if one, ok := l.replace(h, old, i, Fuzzy); ok {
+			return []spot{one}, nil
+		}
+	}
+	return nil, l.absent(old)
+}
+
+// choose returns the place that is meant among those where lines with these numbers stand; none, when there is none.
+func (l *locator) choose(h *Hunk, want []int, from int, s Strictness) ([]int, *Misfit) {
+	last := l.len() - len(want)
+	if (h.End || !strings.HasSuffix(h.Old, "\n") && h.Manner == ByLines) && last >= from && l.stands(want, last, s) {
+		return []int{last}, nil
+	}
+	for _, said := range []int{h.Line - 1 + l.shift, h.Line - 1} {
+		if h.Line > 0 && said >= from && l.stands(want, said, s) {
+			return []int{said}, nil
+		}
+	}
+	most := nearest + 1
+	if h.All {
+		most = l.len()
+	}
+	found := l.find(want, from, most, s)
+	if len(found) < 2 || h.All {
+		return apart(found, len(want)), nil
+	}
+	if len(h.Under) > 0 {
+		return found[:1], nil // the nearest below
+	}
+	if behind := l.find(want, max(from, l.after), 2, s); len(behind) == 1 && l.after > 0 {
+		return behind, nil
+	}
+	return nil, l.ambiguous(found, len(want))
+}
+
+// apart drops places that overlap the one before.
+func apart(found []int, size int) []int {
+	var out []int
+	for _, i := range found {
+		if len(out) == 0 || i >= out[len(out)-1]+size {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// under returns the line below those that a hunk is said to stand under.
+func (l *locator) under(h *Hunk) (int, Strictness, *Misfit) {
+	at, loosest := l.after, Exact
+	for _, u := range h.Under {
+		line, how := l.seek(u, at)
+		if line < 0 && at > 0 {
+			line, how = l.seek(u, 0)
+		}
+		if line < 0 {
+			bad := l.absent([]string{u})
+			bad.Message = fmt.Sprintf("the line that it stands under is not there: %s", strings.TrimSpace(u))
+			return 0, 0, bad
+		}
+		at, loosest = line+1, max(loosest, how)
+	}
+	return at, loosest, nil
+}
+
+// seek returns the first such line from one on, or -1.
+func (l *locator) seek(line string, from int) (int, Strictness) {
+	for s := range Fuzzy {
+		if n := l.number(line, s); n >= 0 {
+			if found := l.find([]int{n}, from, 1, s); len(found) > 0 {
+				return found[0], s
+			}
+		}
+	}
+	return -1, Exact
+}
+
+// replace makes the replacement of the lines from i on. Lines that the hunk keeps stay as the text has them. ok is false
+// when the lines are nested otherwise than the hunk has them.
+func (l *locator) replace(h *Hunk, old []string, i int, s Strictness) (spot, bool) {
+	there := make([]string, len(old))
+	for k := range old {
+		there[k] = l.full(i + k)
+	}
+	put := func(line string) string { return line }
+	if s >= Indentation {
+		m, ok := marginsOf(old, there)
+		if !ok && s < Fuzzy {
+			return spot{}, false
+		}
+		if ok {
+			put = m.indent
+		}
+	}
+	fresh := splitLines(h.New)
+	end := l.lineEnd(i)
+	var out strings.Builder
+	at := 0
+	write := func(lines []string) {
+		for _, line := range lines {
+			out.WriteString(put(bare(line)) + end)
+		}
+	}
+	for _, c := range changesOf(bares(old), bares(fresh)) {
+		for ; at < c.oldStart; at++ {
+			out.WriteString(there[at])
+		}
+		write(fresh[c.newStart:c.newEnd])
+		at = c.oldEnd
+	}
+	for ; at < len(there); at++ {
+		out.WriteString(there[at])
+	}
+	text := out.String()
+	if i+len(old) == l.len() {
+		text = l.lastEnd(h, text, end)
+	}
+	return spot{start: l.from[i], end: l.from[i+len(old)], text: text, how: s, line: i}, true
+}
+
+// lastEnd gives the last line of the text an end or none: as the hunk says, else as it was.
+func (l *locator) lastEnd(h *Hunk, text, end string) string {
+	ended := l.ended()
+	if h.Manner == ByLines && (!strings.HasSuffix(h.Old, "\n") || h.New != "" && !strings.HasSuffix(h.New, "\n")) {
+		ended = strings.HasSuffix(h.New, "\n")
+	}
+	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
+	if ended && text != "" {
+		return text + end
+	}
+	return text
+}
+
+func bares(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		out[i] = bare(line)
+	}
+	return out
+}
+
+// withEnds ends every line alike, the last one included.
+func withEnds(text, end string) string {
+	var out strings.Builder
+	for _, line := range splitLines(text) {
+		out.WriteString(bare(line) + end)
+	}
+	return out.String()
+}

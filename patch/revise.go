@@ -1,0 +1,283 @@
+package patch
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Subject is the program that a patch is about.
+type Subject struct {
+	Name   string   // of its file, as users name it; "" when it has none
+	File   *Program // the file as it is; nil when there is none
+	Blocks []Block  // the program as it was recorded, with ids: what File says
+	Block  string   // the block that is meant where the patch names none
+	Failed []string // the blocks that failed in the last run, which a block that is written again may answer
+}
+
+// Revision is what a patch makes of a program. It changes nothing yet.
+type Revision struct {
+	Blocks     []Block     // the program afterwards, with ids
+	Edits      []Edit      // that make it of what it was
+	Text       []byte      // of the file; nil when there is none
+	Placements []Placement // how the parts of the patch found their places, in its order
+}
+
+// Placement tells how one section of a patch found its place.
+type Placement struct {
+	Block     string     // that it is about; "" for the file
+	Format    Format     // of the patch
+	Match     Strictness // the loosest of its hunks
+	Lines     []int      // where its hunks were found, from 1
+	Decision  *Decision  // for a block that was written again
+	Unchanged bool       // it says what is there already
+}
+
+// Revise does a patch to a program: all of it or nothing. A section that names a block is about that block; one that names the
+// file of the program, or nothing, is about the file, or, where that is a notebook, about its code. The error is a *Misfit or a
+// *ParseError.
+func Revise(p *Patch, on Subject) (*Revision, error) {
+	r := &reviser{patch: p, on: on, blocks: slices.Clone(on.Blocks), taken: map[string]bool{}, file: on.File}
+	r.fileIDs = r.ids()
+	for i := range p.Sections {
+		if err := r.section(p.Sections[i]); err != nil {
+			return nil, err
+		}
+	}
+	return r.finish()
+}
+
+// reviser holds a program while a patch is done to it, section by section.
+type reviser struct {
+	patch   *Patch
+	on      Subject
+	blocks  []Block
+	file    *Program // as it was before blocks changed last
+	fileIDs []string // of its blocks, by place
+	stale   bool     // blocks have changed since
+	taken   map[string]bool
+	places  []Placement
+}
+
+// finish is what has become of the program.
+func (r *reviser) finish() (*Revision, error) {
+	if len(r.blocks) == 0 {
+		return nil, empty("the patch would leave no code")
+	}
+	m := newMatching(r.on.Blocks, r.blocks)
+	m.byID()
+	v := &Revision{Blocks: r.blocks, Edits: m.edits(), Placements: r.places}
+	if r.on.File == nil {
+		return v, nil
+	}
+	if bad := r.write(); bad != nil {
+		return nil, bad
+	}
+	v.Text = r.file.Bytes()
+	return v, nil
+}
+
+// write brings the file up to the blocks.
+func (r *reviser) write() error {
+	if !r.stale {
+		return nil
+	}
+	data, err := r.file.With(r.fileIDs, r.blocks)
+	if err != nil {
+		return err
+	}
+	if r.file, err = Parse(r.on.Name, data); err != nil {
+		return err
+	}
+	r.fileIDs, r.stale = r.ids(), false
+	return nil
+}
+
+func (r *reviser) section(s Section) error {
+	switch s.Act {
+	case ActEmit:
+		return r.emit(s)
+	case ActInsert:
+		return r.insert(s)
+	}
+	if s.Name == "" {
+		s.Name = r.on.Block
+	}
+	if id, ok := r.block(s.Name); ok {
+		return r.inBlock(id, s)
+	}
+	if s.Name == "" || sameFile(s.Name, r.on.Name) {
+		return r.inFile(s)
+	}
+	if (s.Act == ActCreate || s.Act == ActWrite) && path.Ext(s.Name) == "" && !strings.Contains(s.Name, "/") {
+		return r.insertAt(len(r.blocks), s)
+	}
+	return r.noBlock(s.Name)
+}
+
+func (r *reviser) noBlock(name string) error {
+	var names []string
+	for _, b := range r.blocks[:min(len(r.blocks), 12)] {
+		names = append(names, b.ID)
+	}
+	c := &Misfit{Code: CodeNoText, Name: name, Message: "the program has no such block, and its file is not called so", Hint: "its blocks are: " + strings.Join(names, ", ")}
+	if len(r.blocks) > len(names) {
+		c.Hint += ", … (xstate show lists all)"
+	}
+	return c
+}
+
+// block finds the block that is called so: by its id, else by its title, if only one has it.
+func (r *reviser) block(name string) (id string, ok bool) {
+	if name == "" {
+		return "", false
+	}
+	for _, b := range r.blocks {
+		if b.ID == name {
+			return b.ID, true
+		}
+	}
+	for _, b := range r.blocks {
+		if b.Title == name {
+			if ok {
+				return "", false
+			}
+			id, ok = b.ID, true
+		}
+	}
+	return id, ok
+}
+
+func (r *reviser) at(id string) int {
+	return slices.IndexFunc(r.blocks, func(b Block) bool { return b.ID == id })
+}
+
+// sameFile reports whether two paths can be of one file: one ends as the other.
+func sameFile(a, b string) bool {
+	a, b = path.Clean(strings.ReplaceAll(a, `\`, "/")), path.Clean(strings.ReplaceAll(b, `\`, "/"))
+	return b != "." && (a == b || strings.HasSuffix(a, "/"+b) || strings.HasSuffix(b, "/"+a))
+}
+
+// inBlock does a section to the text of one block.
+func (r *reviser) inBlock(id string, s Section) error {
+	i := r.at(id)
+	one := Patch{Format: r.patch.Format, Sections: []Section{s}}
+	one.Sections[0].Name, one.Sections[0].To = id, ""
+	done, err := one.Apply(map[string]string{id: r.blocks[i].Source})
+	if err != nil {
+		return err
+	}
+	place := Placement{Block: id, Format: r.patch.Format}
+	place.found(done)
+	text, there := done.Texts[id]
+	if !there || blankLine(text) {
+		r.blocks, r.stale = slices.Delete(r.blocks, i, i+1), true
+	} else {
+		r.set(i, text)
+		if s.To != "" {
+			r.blocks[i].Title, r.stale = s.To, true
+		}
+	}
+	place.Unchanged = len(done.Done.Sections) == 0 && s.To == ""
+	r.places = append(r.places, place)
+	return nil
+}
+
+func (p *Placement) found(r *Result) {
+	p.Match = r.Loosest()
+	for _, f := range r.Found {
+		p.Lines = append(p.Lines, f.Line)
+	}
+}
+
+// set gives a block another text. What it is called goes along, if that was what it defines.
+func (r *reviser) set(i int, text string) {
+	b := &r.blocks[i]
+	text = strings.TrimRight(text, "\r\n")
+	if b.Source == text {
+		return
+	}
+	was, _ := stmts([]byte(b.Source))
+	now, _ := stmts([]byte(text))
+	if b.Title == onlyDefinition(was) {
+		b.Title = onlyDefinition(now)
+	}
+	b.Source = text
+	r.stale = true
+}
+
+// emit finds out which block is written again.
+func (r *reviser) emit(s Section) error {
+	d := Decision{By: ByName, Score: 1}
+	ok := false
+	if s.Name == "" {
+		s.Name = r.on.Block
+	}
+	d.Block, ok = r.block(s.Name)
+	if !ok && s.Name != "" && s.Name == r.on.Block {
+		return r.noBlock(s.Name)
+	}
+	if !ok && s.Name == "" {
+		failed := map[string]bool{}
+		for _, id := range r.on.Failed {
+			failed[id] = true
+		}
+		d = decide(r.blocks, s, failed, r.taken)
+	} else if !ok {
+		d.By = ByNothing
+	}
+	if d.Block == "" {
+		if err := r.insertAt(len(r.blocks), s); err != nil {
+			return err
+		}
+		r.places[len(r.places)-1].Decision = &d
+		return nil
+	}
+	i := r.at(d.Block)
+	r.taken[d.Block] = true
+	same := r.blocks[i].Source == strings.TrimRight(s.Text, "\r\n")
+	r.set(i, s.Text)
+	r.places = append(r.places, Placement{Block: d.Block, Format: r.patch.Format, Decision: &d, Unchanged: same})
+	return nil
+}
+
+// insert puts a new block behind another.
+func (r *reviser) insert(s Section) error {
+	if s.After == "" {
+		return r.insertAt(0, s)
+	}
+	id, ok := r.block(s.After)
+	if !ok {
+		return r.noBlock(s.After)
+	}
+	return r.insertAt(r.at(id)+1, s)
+}
+
+func (r *reviser) insertAt(i int, s Section) error {
+	text := trimBlankLines(s.Text)
+	if text == "" {
+		return &Misfit{Code: CodeEmpty, Name: s.Name, Message: "a block without code is none", Hint: "give it a statement"}
+	}
+	b := Block{ID: s.Name, Title: s.Name, Dialect: Python, Source: text}
+	list, broken := stmts([]byte(text))
+	if b.Title == "" {
+		b.Title = onlyDefinition(list)
+	}
+	if t := newText([]byte(text)); broken && hasMagic(t, 0, t.lines()-1) {
+		b.Dialect = IPython
+	}
+	b.ID = Names([]Block{b}, r.ids()...)[0]
+	r.taken[b.ID] = true
+	r.blocks = slices.Insert(r.blocks, i, b)
+	r.stale = true
+	r.places = append(r.places, Placement{Block: b.ID, Format: r.patch.Format})
+	return nil
+}
+
+func (r *reviser) ids() []string {
+	ids := make([]string, len(r.blocks))
+	for i, b := range r.blocks {
+		ids[i] = b.ID
+	}
+	return ids
+}

@@ -1,0 +1,167 @@
+package xstate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// CodeUnrecorded is the code of errors about a file with edits that no step holds.
+const CodeUnrecorded state.Code = "unrecorded-edits"
+
+// Target is what a patch is about, beside the session.
+type Target struct {
+	Name  string  // of the program's file; "" when there is none
+	Data  []byte  // what it holds
+	Block BlockID // the block that is meant where the patch names none
+}
+
+// Revision is what a patch would make of the program: nothing is recorded yet.
+type Revision struct {
+	Base StepNumber // the step that it is about
+	patch.Revision
+	Repeats []Repeat // blocks that were submitted with this text before
+	old     []patch.Block
+}
+
+// Repeat says that a block was submitted with a text that it had before.
+type Repeat struct {
+	Block  BlockID `json:"block"`
+	Times  int     `json:"times"`           // this one included
+	Failed string  `json:"error,omitempty"` // how it failed when it was last run with this text
+}
+
+// Revise does a patch to the program, all of it or nothing, and says what comes of it. The file must be as it was recorded.
+// Record keeps it.
+func (s *Session) Revise(ctx context.Context, p *patch.Patch, t Target) (*Revision, error) {
+	program, head, err := s.Program(ctx)
+	if err != nil {
+		return nil, err
+	}
+	on := patch.Subject{Name: t.Name, Blocks: patched(program), Block: string(t.Block)}
+	for _, b := range program {
+		if failed(b.Before) {
+			on.Failed = append(on.Failed, string(b.ID))
+		}
+	}
+	if t.Data != nil {
+		if on.File, err = patch.Parse(t.Name, t.Data); err != nil {
+			return nil, err
+		}
+		if edits := patch.Match(on.Blocks, on.File.Blocks); len(edits) > 0 {
+			return nil, &Error{Code: CodeUnrecorded, Message: fmt.Sprintf("%s has edits that are not recorded", t.Name), Hint: "xstate run records them; then patch again"}
+		}
+	}
+	r := &Revision{Base: head, old: on.Blocks}
+	done, err := patch.Revise(p, on)
+	if err != nil {
+		return nil, err
+	}
+	r.Revision = *done
+	return r, s.countRepeats(ctx, r)
+}
+
+// failed reports whether a block failed when its version was last run.
+func failed(b *state.Block) bool {
+	return b != nil && b.RanAt >= b.Edited && b.Status == state.StatusFailed
+}
+
+// remembered is how many steps back repeats are looked for.
+const remembered = 512
+
+// countRepeats finds the blocks that the patch submits with a text that they had before, or have.
+func (s *Session) countRepeats(ctx context.Context, r *Revision) error {
+	texts := map[BlockID]Digest{}
+	for _, b := range r.Blocks {
+		for _, p := range r.Placements {
+			if p.Block == b.ID {
+				texts[BlockID(b.ID)] = state.DigestOf([]byte(b.Source))
+			}
+		}
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	steps, err := s.stepsBefore(ctx, r.Base+1, remembered)
+	if err != nil {
+		return err
+	}
+	times := map[BlockID]int{}
+	for _, step := range steps {
+		if v, ok := texts[step.Block]; ok && step.Now == v && (step.Was != v || step.Placement != nil) {
+			times[step.Block]++
+		}
+	}
+	for _, b := range r.Blocks {
+		if n := times[BlockID(b.ID)]; n > 0 {
+			r.Repeats = append(r.Repeats, Repeat{Block: BlockID(b.ID), Times: n + 1})
+		}
+	}
+	return nil
+}
+
+// Record keeps a revision: a step for each edit, all or none, and one that says so for each block that was submitted as it is. The
+// file, with Revision.Text, is the caller's to write. If the program was changed meanwhile, nothing is recorded.
+func (s *Session) Record(ctx context.Context, r *Revision, origin Origin) ([]Step, error) {
+	drafts, err := s.drafts(ctx, r.Base, r.old, r.Edits, origin)
+	if err != nil {
+		return nil, err
+	}
+	for i := range drafts {
+		drafts[i].Placement = r.placement(BlockID(r.Edits[i].ID))
+	}
+	for _, p := range r.Placements {
+		if p.Unchanged && p.Block != "" {
+			if len(drafts) > 0 {
+				origin = origin.Further()
+			}
+			drafts = append(drafts, state.Draft{Kind: state.KindDeclare, Origin: origin, Block: BlockID(p.Block), Placement: r.placement(BlockID(p.Block))})
+		}
+	}
+	if len(drafts) == 0 {
+		return nil, nil
+	}
+	return s.store.state.Commit(ctx, s.name, r.Base, drafts)
+}
+
+// placement is how the patch found a block: by a section about it, or about the file that it is in.
+func (r *Revision) placement(id BlockID) *state.Placement {
+	i := slices.IndexFunc(r.Placements, func(p patch.Placement) bool { return p.Block == string(id) })
+	if i < 0 {
+		i = slices.IndexFunc(r.Placements, func(p patch.Placement) bool { return p.Block == "" })
+	}
+	if i < 0 {
+		return nil
+	}
+	p := r.Placements[i]
+	out := &state.Placement{Format: string(p.Format)}
+	if len(p.Lines) > 0 {
+		out.Match = p.Match.String()
+	}
+	if d := p.Decision; d != nil {
+		out.By, out.Score, out.RunnerUp, out.RunnerUpScore = string(d.By), d.Score, BlockID(d.RunnerUp), d.RunnerUpScore
+	}
+	for _, again := range r.Repeats {
+		if again.Block == id {
+			out.Times = again.Times
+		}
+	}
+	return out
+}
+
+// Diff is the unified diff of the block of an edit; "" where its text stays.
+func (r *Revision) Diff(edit int) string {
+	e := r.Edits[edit]
+	was, now := "", ""
+	if e.Op == patch.OpPatch || e.Op == patch.OpDelete {
+		i := slices.IndexFunc(r.old, func(b patch.Block) bool { return b.ID == e.ID })
+		was = r.old[i].Source
+	}
+	if e.Op == patch.OpPatch || e.Op == patch.OpAppend {
+		now = e.Block.Source
+	}
+	return unified(BlockID(e.ID), was, now)
+}
