@@ -16,7 +16,17 @@ func (e *SyntaxError) Error() string {
 
 // Analyze returns the facts of a block. The error is a *SyntaxError where the block does not parse; nothing is ever
 // guessed about such a block.
-func Analyze(src []byte, dialect Dialect) (*Facts, error) {
+func Analyze(src []byte, dialect Dialect) (*Facts, error) { return facts(src, dialect, runs) }
+
+// grain is how statements that are neither imports nor definitions are cut into nodes.
+type grain uint8
+
+const (
+	runs          grain = iota // those that follow one another are one node
+	eachStatement              // each is one
+)
+
+func facts(src []byte, dialect Dialect, g grain) (*Facts, error) {
 	if err := checkText(src); err != nil {
 		return nil, err
 	}
@@ -28,7 +38,7 @@ func Analyze(src []byte, dialect Dialect) (*Facts, error) {
 		}
 		code = []byte(translated)
 	}
-	w, err := analyze(code)
+	w, err := analyze(code, g)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +46,7 @@ func Analyze(src []byte, dialect Dialect) (*Facts, error) {
 }
 
 // analyze walks the Python text of a block.
-func analyze(code []byte) (*walker, error) {
+func analyze(code []byte, g grain) (*walker, error) {
 	tree, err := pytree.Parse(code)
 	if err != nil {
 		return nil, parseError(string(code), err)
@@ -47,7 +57,7 @@ func analyze(code []byte) (*walker, error) {
 	w.open(moduleScope, none, 0)
 	w.scanImports()
 	w.indentation0()
-	w.statements()
+	w.statements(g)
 	w.close()
 	w.checkNonlocals()
 	if w.err != nil {
@@ -114,7 +124,7 @@ func (w *walker) declaresNonlocal(i uint32) bool {
 }
 
 // statements cuts the block into nodes and walks each.
-func (w *walker) statements() {
+func (w *walker) statements(g grain) {
 	run := uint32(0) // first statement of the run under way, or 0
 	last := uint32(0)
 	flush := func() {
@@ -139,6 +149,9 @@ func (w *walker) statements() {
 			}
 			last = c
 			w.stmt(c)
+			if g == eachStatement {
+				flush()
+			}
 			continue
 		}
 		flush()

@@ -96,7 +96,7 @@ func law(t *testing.T, src []byte, d Dialect) {
 		}
 		return
 	}
-	if _, err := analyze(f.Code); err != nil {
+	if _, err := analyze(f.Code, runs); err != nil {
 		t.Fatalf("analyze(%q) = %v, but Analyze accepts it", f.Code, err)
 	}
 	at := 0

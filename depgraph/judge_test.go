@@ -114,7 +114,7 @@ func disagreement(t *testing.T, root string, want judged, inlined bool) string {
 	if want.Source != nil {
 		src = []byte(*want.Source)
 	}
-	w, err := analyze(src)
+	w, err := analyze(src, runs)
 	if err2 := checkText(src); err2 != nil {
 		err = err2
 	}
