@@ -20,6 +20,7 @@ import enum
 import functools
 import gc
 import marshal
+import pickle
 import re
 import sys
 import types
@@ -586,7 +587,8 @@ class _Walk:
     # everything else: as pickle would take it apart
 
     def other(self, o, t):
-        top = (t.__module__ or "").partition(".")[0]
+        module = t.__module__ if type(t.__module__) is str else ""  # of a function of Cython's it may be a descriptor
+        top = module.partition(".")[0]
         if top in _KEEPING and hidden.keeper(o) is not None:
             self.put(b"h%s;" % hidden.keeper(o).encode())
             return
@@ -632,7 +634,9 @@ class _Walk:
         rv = reduce(o) if reduce is not None else o.__reduce_ex__(4)
         self.put(b"O")
         if isinstance(rv, str):
-            self.put(("%s:%s;" % (t.__module__, rv)).encode())
+            module = _module_of(o, rv)
+            self.put(("%s:%s:%s;" % (t.__name__, module, rv)).encode())
+            self.origin_of(module, origin.kind_of(module))
             return
         self.keep.append(rv)
         self.temps.update(_fresh(rv))
@@ -1021,6 +1025,18 @@ class _Reach:
         names, imports = origin.code_facts(code)
         self.fp.deps |= names
         self.fp.imports |= imports
+
+
+_modules = {}  # id of an object that does not tell its module → itself and the module that pickle finds it in
+
+
+def _module_of(o, name):
+    found = getattr(o, "__module__", None)
+    if type(found) is str:
+        return found
+    if id(o) not in _modules:
+        _modules[id(o)] = o, pickle.whichmodule(o, name)
+    return _modules[id(o)][1]
 
 
 def _own_globals(f):

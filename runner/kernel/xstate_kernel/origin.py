@@ -90,6 +90,8 @@ def kind_of(module_name):
         return PROGRAM
     kind = _module_kind.get(module_name)
     if kind is None:
+        if not is_a(module_name, str):
+            return LIBRARY  # of a class of an extension's it may be a descriptor
         module = sys.modules.get(module_name)
         if module is None:
             return PROGRAM
