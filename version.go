@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -136,6 +138,8 @@ type PatchView struct {
 	Diff    string     `json:"diff"` // of the block's source, unified
 	NextRun StepNumber `json:"next_run,omitempty"`
 	Ran     []RanBlock `json:"ran"` // what the next run executed
+	TextEffect
+	After *Aftermath `json:"after,omitempty"` // what became of the program by that run
 }
 
 // RanBlock is a block that a run executed, and why.
@@ -191,7 +195,16 @@ func (s *Session) patchView(ctx context.Context, step Step) (*PatchView, error) 
 	if err != nil {
 		return nil, err
 	}
-	v := &PatchView{Step: snap.Step, Diff: unified(step.Block, was, now), NextRun: snap.NextRun, Ran: []RanBlock{}}
+	dialect := depgraph.Dialect(patch.Python)
+	for _, n := range []StepNumber{step.Number, step.Number - 1} {
+		if b, found, err := s.store.state.BlockAt(ctx, s.name, n, step.Block); err != nil {
+			return nil, err
+		} else if found {
+			dialect = b.Dialect
+			break
+		}
+	}
+	v := &PatchView{Step: snap.Step, TextEffect: TextEffectOf(was, now, dialect), Diff: unified(step.Block, was, now), NextRun: snap.NextRun, Ran: []RanBlock{}}
 	if v.NextRun == 0 {
 		return v, nil
 	}
@@ -209,5 +222,6 @@ func (s *Session) patchView(ctx context.Context, step Step) (*PatchView, error) 
 			v.Ran = append(v.Ran, r)
 		}
 	}
-	return v, nil
+	v.After, err = s.aftermath(ctx, step.Number, after)
+	return v, err
 }

@@ -45,6 +45,11 @@ type PlanNode struct {
 	Action  Action
 	Reason  state.Reason
 	Seconds float64 // recorded cost of the last execution; 0 when there was none
+
+	Code  state.Digest   // names its traces
+	Facts *depgraph.Node // what its text says
+	Trace state.Digest   // of the result that is reused; "" when none is
+	Last  *state.Trace   // the last execution, maybe of other code; nil when none is known
 }
 
 // Plan says what a run would do. It is computed without executing anything.
@@ -200,7 +205,7 @@ func (e *Engine) Plan(ctx context.Context, blocks []Block) (*Plan, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		pn := PlanNode{Block: n.unit.ID, Node: n.at, Line: n.facts.Line}
+		pn := PlanNode{Block: n.unit.ID, Node: n.at, Line: n.facts.Line, Code: n.code, Facts: n.facts}
 		if by, blocked := e.blockedBy(p, n, stopped); blocked {
 			pn.Action, pn.Reason = ActBlock, state.Reason{Code: ReasonBlocked, By: by}
 			p.fail(i, state.BlockID(by), n.facts.Defines)
@@ -211,7 +216,10 @@ func (e *Engine) Plan(ctx context.Context, blocks []Block) (*Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		pn.Reason = c.reason
+		pn.Reason, pn.Last = c.reason, c.last
+		if c.trace != nil {
+			pn.Trace = c.trace.Digest
+		}
 		if c.last != nil {
 			pn.Seconds = c.last.Seconds
 		}

@@ -34,16 +34,22 @@ Nothing is executed and nothing is recorded, not even the edits.`,
 
 // planDocument is what plan --json prints.
 type planDocument struct {
-	Version int            `json:"version"`
-	Session string         `json:"session"`
-	Run     int            `json:"run"`
-	Maybe   int            `json:"maybe"`
-	Reuse   int            `json:"reuse"`
-	Block   int            `json:"block"`
-	Seconds float64        `json:"seconds"` // recorded, of what runs or may run; blocks never run count as 0
-	Saved   float64        `json:"saved_seconds"`
-	Edits   []editDocument `json:"edits"` // how the file differs from the session
-	Blocks  []planBlock    `json:"blocks"`
+	Version int           `json:"version"`
+	Session string        `json:"session"`
+	Run     int           `json:"run"`
+	Maybe   int           `json:"maybe"`
+	Reuse   int           `json:"reuse"`
+	Block   int           `json:"block"`
+	Seconds float64       `json:"seconds"` // recorded, of what runs or may run; blocks never run count as 0
+	Saved   float64       `json:"saved_seconds"`
+	Edits   []plannedEdit `json:"edits"` // how the file differs from the session
+	Blocks  []planBlock   `json:"blocks"`
+	*xstate.Effect
+}
+
+type plannedEdit struct {
+	editDocument
+	xstate.TextEffect
 }
 
 type planBlock struct {
@@ -82,7 +88,7 @@ func (a *app) plan(ctx context.Context, name, python string) error {
 		if err := findPython(python, filepath.Dir(src.path)); err != nil {
 			return err
 		}
-		return a.printPlan(a.runName(dir, src), xstate.PlanNew(blocks), appended(blocks), "there is no store yet")
+		return a.printPlan(planOfNew(a.runName(dir, src), blocks), "there is no store yet")
 	}
 	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait}})
 	if state.CodeOf(err) == state.CodeReadOnly {
@@ -106,30 +112,54 @@ func (a *app) planIn(ctx context.Context, store *xstate.Store, src *source, bloc
 	}
 	session, err := store.Existing(ctx, name, sessionOptions(src, python))
 	if state.CodeOf(err) == state.CodeNoSession {
-		return a.printPlan(name, xstate.PlanNew(blocks), appended(blocks), "this program was never run")
+		return a.printPlan(planOfNew(name, blocks), "this program was never run")
 	}
 	if err != nil {
 		return err
 	}
 	defer session.Close()
-	edits, _, _, err := session.Compare(ctx, blocks)
+	d, err := planOf(ctx, session, blocks)
 	if err != nil {
 		return err
+	}
+	return a.printPlan(d, "")
+}
+
+// planOf plans a session with these blocks in place of its program.
+func planOf(ctx context.Context, session *xstate.Session, blocks []patch.Block) (*planDocument, error) {
+	edits, old, _, err := session.Compare(ctx, blocks)
+	if err != nil {
+		return nil, err
 	}
 	plan, err := session.Plan(ctx, blocks)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return a.printPlan(name, plan, edits, "")
+	effect, err := session.Effect(ctx, plan)
+	if err != nil {
+		return nil, err
+	}
+	return planDocumentOf(session.Name(), plan, old, edits, effect), nil
 }
 
-// appended are the edits that make a program out of nothing.
-func appended(blocks []patch.Block) []patch.Edit { return patch.Match(nil, blocks) }
+// planOfNew plans a program of which nothing is recorded.
+func planOfNew(session string, blocks []patch.Block) *planDocument {
+	return planDocumentOf(session, xstate.PlanNew(blocks), nil, patch.Match(nil, blocks), &xstate.Effect{Lost: []xstate.Lost{}, Fires: []xstate.Firing{}})
+}
 
-func (a *app) printPlan(session string, plan *xstate.Plan, edits []patch.Edit, note string) error {
-	d := planDocumentOf(session, plan, edits)
+func (a *app) printPlan(d *planDocument, note string) error {
 	if a.ui.json {
 		return a.ui.document(d)
+	}
+	a.planText(d, note)
+	return nil
+}
+
+func (a *app) planText(d *planDocument, note string) {
+	if d.Saved > 0 || d.Reuse > 0 { // of a new program everything is new
+		for _, e := range d.Edits {
+			a.ui.print("%s %s: %s\n", e.Kind, a.ui.bold(string(e.Block)), textEffect(e.Kind, e.TextEffect))
+		}
 	}
 	var rows [][]string
 	for _, b := range d.Blocks {
@@ -146,6 +176,7 @@ func (a *app) printPlan(session string, plan *xstate.Plan, edits []patch.Edit, n
 		rows = append(rows, []string{fmt.Sprintf("[%d]", b.Index+1), string(b.ID), string(b.Action), took, reasonText(b.Reason)})
 	}
 	a.ui.write(columns(rows))
+	a.ui.write(effectText(d.Effect))
 	for _, b := range d.Blocks {
 		if b.Error != nil {
 			a.ui.print("\n[%d] %s\n%s", b.Index+1, b.ID, errorText(b.Error))
@@ -168,13 +199,13 @@ func (a *app) printPlan(session string, plan *xstate.Plan, edits []patch.Edit, n
 		text += " (" + seconds(d.Saved) + " saved)"
 	}
 	a.ui.talk("%s", text)
-	return nil
 }
 
-func planDocumentOf(session string, plan *xstate.Plan, edits []patch.Edit) planDocument {
-	d := planDocument{Version: 1, Session: session, Edits: []editDocument{}, Blocks: []planBlock{}}
-	for _, e := range edits {
-		d.Edits = append(d.Edits, editDocument{Kind: string(e.Op), Block: xstate.BlockID(e.ID)})
+func planDocumentOf(session string, plan *xstate.Plan, old []patch.Block, edits []patch.Edit, effect *xstate.Effect) *planDocument {
+	d := &planDocument{Version: 1, Session: session, Edits: []plannedEdit{}, Blocks: []planBlock{}, Effect: effect}
+	texts := xstate.EditEffects(old, edits)
+	for i, e := range edits {
+		d.Edits = append(d.Edits, plannedEdit{editDocument{Kind: string(e.Op), Block: xstate.BlockID(e.ID)}, texts[i]})
 	}
 	for _, b := range plan.Blocks {
 		switch b.Action {

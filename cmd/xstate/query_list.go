@@ -119,6 +119,7 @@ func (a *app) queryPatch(ctx context.Context, o *opened, what string) error {
 	for _, p := range found {
 		a.ui.write(columns([][]string{entryRow(p.Step)}))
 		a.ui.write(p.Diff)
+		a.ui.print("%s\n", textEffect(string(p.Step.Kind), p.TextEffect))
 		if p.NextRun == 0 {
 			a.ui.print("no run followed it\n")
 			continue
@@ -129,6 +130,7 @@ func (a *app) queryPatch(ctx context.Context, o *opened, what string) error {
 			rows = append(rows, []string{"  " + string(r.Block), r.Status, reasonText(r.Reason)})
 		}
 		a.ui.write(columns(rows))
+		a.ui.write(effectText(&p.After.Effect))
 	}
 	return nil
 }

@@ -6,17 +6,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/state"
 )
 
 func (a *app) showVerb() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "show [BLOCK]",
-		Short: "print the program with its last results",
+		Use:   "show [BLOCK|STEP]",
+		Short: "print the program with its last results, or an edit and what it did",
 		Long: `Show prints the blocks of the program as they were last recorded, each with its source and what it put out; with a
-BLOCK, only that one, with what it read and wrote, too. It is query at the last step, for reading.`,
+BLOCK, only that one, with what it read and wrote, too. It is query at the last step, for reading.
+
+With the STEP of an edit it prints what that changed, and what came of it in the run that followed: what ran and why, the
+values and files that were lost, the effects that came again.`,
 		Example: `  xstate show
-  xstate show report`,
-		Args:              takes(0, 1, "one BLOCK"),
+  xstate show report
+  xstate show 12`,
+		Args:              takes(0, 1, "one BLOCK or STEP"),
 		ValidArgsFunction: a.completeBlocks,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.show(cmd.Context(), args) },
 	}
@@ -25,7 +30,11 @@ BLOCK, only that one, with what it read and wrote, too. It is query at the last 
 
 func (a *app) show(ctx context.Context, args []string) error {
 	if len(args) > 0 {
-		return a.query(ctx, queryFlags{block: args[0]})
+		err := a.query(ctx, queryFlags{block: args[0]})
+		if state.CodeOf(err) == xstate.CodeNoBlock && isNumber(args[0]) {
+			return a.query(ctx, queryFlags{patch: args[0]})
+		}
+		return err
 	}
 	return a.lookAt(ctx, moment{}, func(o *opened, head xstate.StepNumber) error {
 		snap, err := o.session.At(ctx, head)

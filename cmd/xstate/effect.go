@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// textEffect says what an edit does to the text of its block.
+func textEffect(kind string, x xstate.TextEffect) string {
+	switch {
+	case x.Form == xstate.FormLayout:
+		return "layout only"
+	case x.Form == xstate.FormComment:
+		return "comments only"
+	case x.Form == xstate.FormNone && state.Kind(kind) == state.KindMove:
+		return "another place"
+	case x.Form == xstate.FormNone:
+		return "no code"
+	}
+	var parts []string
+	for _, p := range []struct {
+		what  string
+		names []string
+	}{{"adds", x.Symbols.Added}, {"changes", x.Symbols.Changed}, {"removes", x.Symbols.Removed}} {
+		if len(p.names) > 0 {
+			parts = append(parts, p.what+" "+strings.Join(p.names, ", "))
+		}
+	}
+	if parts == nil {
+		return "code that binds no name"
+	}
+	return strings.Join(parts, "; ")
+}
+
+// effectText says what a run loses and does again.
+func effectText(e *xstate.Effect) string {
+	var rows [][]string
+	for _, l := range e.Lost {
+		rows = append(rows, []string{"lost", string(l.Key), "made by " + l.By, valueText(l.Value)})
+	}
+	for _, f := range e.Fires {
+		when := "again"
+		if f.Action == runner.ActMaybe {
+			when = "maybe again"
+		}
+		rows = append(rows, []string{when, firedText(f.Effect), fmt.Sprintf("by %s", f.Node), evidenceText[f.Evidence]})
+	}
+	return columns(rows)
+}
+
+var evidenceText = map[string]string{"former": "as what stood there did", "predicted": "by its text"}
+
+func firedText(effect string) string {
+	if name, ok := strings.CutPrefix(effect, "file:"); ok {
+		return "writes " + name
+	}
+	return effect
+}
