@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -29,6 +30,15 @@ func (s *Session) Edit(ctx context.Context, base []patch.Block, edits []patch.Ed
 	if err != nil {
 		return nil, err
 	}
+	rebased, err := onto(base, now, edits, stale)
+	if err != nil {
+		return nil, err
+	}
+	return s.commit(ctx, head, now, rebased, origin)
+}
+
+// onto returns edits that were made on base as edits of now.
+func onto(base, now []patch.Block, edits []patch.Edit, stale Stale) ([]patch.Edit, error) {
 	if stale == Refuse {
 		if found := changedSince(base, now, edits); found != nil {
 			return nil, conflict("the edits were made on a program that has changed since", "look at both sides, then edit the program as it is, or allow a merge with --merge", found)
@@ -41,7 +51,7 @@ func (s *Session) Edit(ctx context.Context, base []patch.Block, edits []patch.Ed
 	if conflicts != nil {
 		return nil, conflict("the edits do not go together with those made since", "look at both sides, then edit the program as it is; nothing was changed", conflicts)
 	}
-	return s.commit(ctx, head, now, rebased, origin)
+	return rebased, nil
 }
 
 // changedSince returns the edits of blocks that are not what they were, with the whole of both sides.
@@ -70,14 +80,13 @@ func changedSince(base, now []patch.Block, edits []patch.Edit) []patch.Conflict 
 
 // Base returns the program as one saw it who knows a block in the version that a digest, or its beginning, names: as it is
 // now, with that version of the block.
-func (s *Session) Base(ctx context.Context, id BlockID, version string) ([]patch.Block, error) {
+func (s *Session) Base(ctx context.Context, version string) ([]patch.Block, error) {
 	blocks, _, err := s.Program(ctx)
 	if err != nil {
 		return nil, err
 	}
 	base := patched(blocks)
-	i := slices.IndexFunc(base, func(b patch.Block) bool { return b.ID == string(id) })
-	if i >= 0 && len(version) >= leastPrefix && strings.HasPrefix(string(blocks[i].Version), version) {
+	if len(version) >= leastPrefix && slices.ContainsFunc(blocks, func(b runner.Block) bool { return strings.HasPrefix(string(b.Version), version) }) {
 		return base, nil
 	}
 	known, err := s.Version(ctx, version)
@@ -85,16 +94,19 @@ func (s *Session) Base(ctx context.Context, id BlockID, version string) ([]patch
 		return nil, err
 	}
 	for _, v := range known {
-		switch {
-		case v.Block != id:
-		case i >= 0:
+		if i := slices.IndexFunc(base, func(b patch.Block) bool { return b.ID == string(v.Block) }); i >= 0 {
 			base[i].Source = v.Source
-			return base, nil
-		default: // it was deleted since
-			return append(base, patch.Block{ID: string(id), Dialect: patch.Python, Source: v.Source}), nil
+		} else { // it was deleted since
+			base = append(base, patch.Block{ID: string(v.Block), Dialect: patch.Python, Source: v.Source})
 		}
 	}
-	return nil, &Error{Code: CodeNoVersion, Message: fmt.Sprintf("block %q never had version %s", id, version), Hint: "xstate query --block " + string(id) + " tells its version"}
+	return base, nil
+}
+
+// ProgramFrom returns the program after step n as edits of it see it.
+func (s *Session) ProgramFrom(ctx context.Context, n StepNumber) ([]patch.Block, error) {
+	blocks, err := s.ProgramAt(ctx, n)
+	return patched(blocks), err
 }
 
 // MergeFile is LoadFile for a file that was made from the program after step from: its edits are merged with those made since.
@@ -104,11 +116,10 @@ func (s *Session) MergeFile(ctx context.Context, from StepNumber, name string, d
 	if err != nil {
 		return nil, nil, err
 	}
-	blocks, err := s.ProgramAt(ctx, from)
+	base, err := s.ProgramFrom(ctx, from)
 	if err != nil {
 		return nil, nil, err
 	}
-	base := patched(blocks)
 	edits := patch.Match(base, file.Blocks)
 	if len(edits) > 0 {
 		if steps, err = s.Edit(ctx, base, edits, Merge, origin); err != nil {
@@ -145,10 +156,7 @@ func whyText(c patch.Conflict) string {
 	case patch.WhyMoved:
 		return fmt.Sprintf("block %s was moved", c.ID)
 	}
-	if c.Op == patch.OpDelete {
-		return fmt.Sprintf("block %s was edited", c.ID)
-	}
-	return fmt.Sprintf("block %s was edited in the same lines", c.ID)
+	return fmt.Sprintf("block %s was edited", c.ID)
 }
 
 func conflict(message, hint string, conflicts []patch.Conflict) error {

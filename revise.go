@@ -14,9 +14,11 @@ const CodeUnrecorded state.Code = "unrecorded-edits"
 
 // Target is what a patch is about, beside the session.
 type Target struct {
-	Name  string  // of the program's file; "" when there is none
-	Data  []byte  // what it holds
-	Block BlockID // the block that is meant where the patch names none
+	Name  string        // of the program's file; "" when there is none
+	Data  []byte        // what it holds
+	Block BlockID       // the block that is meant where the patch names none
+	Base  []patch.Block // the program that the patch was made from (see Session.Base); nil: it is the one there is now
+	Stale Stale         // what is done where that has changed since
 }
 
 // Revision is what a patch would make of the program: nothing is recorded yet.
@@ -56,12 +58,46 @@ func (s *Session) Revise(ctx context.Context, p *patch.Patch, t Target) (*Revisi
 		}
 	}
 	r := &Revision{Base: head, old: on.Blocks}
+	stale := t.Base != nil && !slices.Equal(t.Base, on.Blocks)
+	if stale {
+		on.Blocks = t.Base
+		if on.File != nil {
+			if on.File, err = s.fileOf(ctx, t); err != nil {
+				return nil, err
+			}
+		}
+	}
 	done, err := patch.Revise(p, on)
 	if err != nil {
 		return nil, err
 	}
 	r.Revision = *done
+	if stale {
+		if err := s.bringUp(ctx, r, t); err != nil {
+			return nil, err
+		}
+	}
 	return r, s.countRepeats(ctx, r)
+}
+
+// fileOf is the file as it would be with the program that a patch was made from.
+func (s *Session) fileOf(ctx context.Context, t Target) (*patch.Program, error) {
+	text, err := s.TextOf(ctx, t.Base, t.Name, t.Data)
+	if err != nil {
+		return nil, err
+	}
+	return patch.Parse(t.Name, text)
+}
+
+// bringUp makes a revision of an older program one of the program as it is.
+func (s *Session) bringUp(ctx context.Context, r *Revision, t Target) (err error) {
+	if r.Edits, err = onto(t.Base, r.old, r.Edits, t.Stale); err != nil {
+		return err
+	}
+	if r.Blocks, err = patch.Apply(r.old, r.Edits); err == nil && t.Data != nil {
+		r.Text, err = s.TextOf(ctx, r.Blocks, t.Name, t.Data)
+	}
+	return err
 }
 
 // failed reports whether a block failed when its version was last run.

@@ -20,7 +20,8 @@ import (
 type patchFlags struct {
 	format string
 	block  string
-	expect optionalStep
+	expect string
+	merge  bool
 	dryRun bool
 	run    bool
 	origin xstate.Origin
@@ -48,7 +49,8 @@ signs and then likeness decide; how exactly it was found is recorded. Text that 
 	flags.SortFlags = false
 	flags.StringVar(&f.format, "format", "", "the patch is in this `FORMAT`: "+formatNames())
 	flags.StringVar(&f.block, "block", "", "the `BLOCK` that is meant where the patch names none")
-	flags.Var(&f.expect, "expect", "refuse if the session is not at this `STEP`: another has edited or run it")
+	flags.StringVar(&f.expect, "expect", "", "what the patch was made from: a `STEP`, or the VERSION of a block; refuse if that has changed")
+	flags.BoolVar(&f.merge, "merge", false, "with --expect: if others have edited other lines since, merge")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "tell what would change, and record nothing")
 	flags.BoolVar(&f.run, "run", false, "then run what is affected, as run does")
 	originFlags(cmd, &f.origin)
@@ -76,6 +78,7 @@ type patchDocument struct {
 	Repeats []xstate.Repeat     `json:"repeats,omitempty"`
 	File    string              `json:"file,omitempty"` // that was written
 	Run     *runDocument        `json:"run,omitempty"`
+	Plan    *planDocument       `json:"plan,omitempty"` // of a dry run
 }
 
 type patchEdit struct {
@@ -147,12 +150,13 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 		o.session.Close()
 		release()
 	}()
-	if f.expect.given { // no step at all is refused when it does not follow the one expected
-		if _, err := o.store.State().Commit(ctx, o.session.Name(), f.expect.n, nil); err != nil {
-			return err
-		}
-	}
 	target := xstate.Target{Block: xstate.BlockID(f.block)}
+	if target.Base, err = o.expected(ctx, f); err != nil {
+		return err
+	}
+	if f.merge {
+		target.Stale = xstate.Merge
+	}
 	if slices.Contains(programKinds, filepath.Ext(o.file)) {
 		src, err := readSource(fromHere(o.file))
 		if err != nil && state.CodeOf(err) != codeNoFile {
@@ -170,6 +174,9 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 	d := patchDocumentOf(o.session.Name(), p, r)
 	if f.dryRun {
 		d.DryRun = true
+		if d.Plan, err = planOf(ctx, o.session, r.Blocks); err != nil {
+			return err
+		}
 		return a.printPatch(&d)
 	}
 	steps, err := o.session.Record(ctx, r, f.origin)
@@ -209,6 +216,29 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 	return bad
 }
 
+// expected is the program that a patch was made from; nil where that is not told.
+func (o *opened) expected(ctx context.Context, f patchFlags) ([]patch.Block, error) {
+	if f.expect == "" {
+		if f.merge {
+			return nil, &usageError{err: errors.New("--merge needs --expect, what the patch was made from"), hint: "xstate patch FILE PATCHFILE --expect STEP --merge"}
+		}
+		return nil, nil
+	}
+	head, err := o.head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	n, err := parseStep(f.expect)
+	if err != nil || n > head && len(f.expect) > 3 { // a digest may begin with digits only
+		return o.session.Base(ctx, f.expect)
+	}
+	if !f.merge { // no step at all is refused when it does not follow the one expected
+		_, err := o.store.State().Commit(ctx, o.session.Name(), n, nil)
+		return nil, err
+	}
+	return o.session.ProgramFrom(ctx, n)
+}
+
 func patchDocumentOf(session string, p *patch.Patch, r *xstate.Revision) patchDocument {
 	d := patchDocument{Version: 1, Session: session, Step: r.Base, Base: r.Base, Format: p.Format, Edits: []patchEdit{}, Places: []placementDocument{}, Repeats: r.Repeats}
 	for i, e := range r.Edits {
@@ -236,6 +266,7 @@ func (a *app) printPatch(d *patchDocument) error {
 	}
 	switch {
 	case d.DryRun:
+		a.planText(d.Plan, "")
 		a.ui.talk("nothing was recorded: %s would be", plural(len(d.Edits), "edit"))
 	case len(d.Edits) == 0:
 		a.ui.talk("the program is that already: nothing changes")
