@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate"
+)
+
+func (a *app) creditVerb() *cobra.Command {
+	var at moment
+	var by []string
+	cmd := &cobra.Command{
+		Use:   "credit",
+		Short: "sum up what each agent, model or call did",
+		Long: `Credit sums up the steps of a session by agent and model, or by what --by names: the edits made, the blocks that they broke
+and fixed, the seconds of execution that they caused, those saved because recorded results were reused when they were run,
+tokens and cost. The rows add up to the steps exactly.
+
+A block that ran is charged to the edit that made it run: of its own code, or, along the recorded reasons, of the code behind
+the input that changed. What ran for no edit is charged to who ran it; what cannot be told to nobody.`,
+		Example: `  xstate credit
+  xstate credit --by call --json`,
+		Args: takes(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.credit(cmd.Context(), at, by) },
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringSliceVar(&by, "by", nil, "a row for each `PART`: agent, model, call, or several with commas (default agent,model)")
+	at.flags(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions([]string{"agent", "model", "call"}, cobra.ShellCompDirectiveNoFileComp))
+	return a.sessionFlag(cmd)
+}
+
+// creditDocument is a row of credit --json. Seconds have nine decimals, so that they add up exactly.
+type creditDocument struct {
+	Agent     string  `json:"agent,omitempty"`
+	Model     string  `json:"model,omitempty"`
+	CallID    string  `json:"call_id,omitempty"`
+	Patches   int     `json:"patches"`
+	Broken    int     `json:"broken"`
+	Fixed     int     `json:"fixed"`
+	Caused    float64 `json:"caused_seconds"`
+	Saved     float64 `json:"saved_seconds"`
+	TokensIn  int64   `json:"tokens_in"`
+	TokensOut int64   `json:"tokens_out"`
+	Cost      any     `json:"cost_usd"`
+}
+
+func creditOf(r xstate.CreditRow) creditDocument {
+	return creditDocument{r.Agent, r.Model, r.CallID, r.Patches, r.Broken, r.Fixed, r.Caused.Seconds(), r.Saved.Seconds(), r.TokensIn, r.TokensOut, r.Cost}
+}
+
+func (a *app) credit(ctx context.Context, at moment, parts []string) error {
+	var by xstate.CreditBy
+	for _, p := range parts {
+		switch p {
+		case "agent":
+			by.Agent = true
+		case "model":
+			by.Model = true
+		case "call":
+			by.Call = true
+		default:
+			return &usageError{err: fmt.Errorf("there are no rows by %q", p), hint: "use --by agent, model, call, or several with commas"}
+		}
+	}
+	return a.lookAt(ctx, at, func(o *opened, n xstate.StepNumber) error {
+		c, err := o.session.Credit(ctx, n, by)
+		if err != nil {
+			return err
+		}
+		if a.ui.json {
+			rows := []creditDocument{}
+			for _, r := range c.Rows {
+				rows = append(rows, creditOf(r))
+			}
+			return a.ui.document(struct {
+				answerDocument
+				Rows  []creditDocument `json:"rows"`
+				Total creditDocument   `json:"total"`
+			}{atStep(o.session.Name(), n), rows, creditOf(c.Total)})
+		}
+		rows := [][]string{{"", "edits", "broke", "fixed", "caused", "saved", "tokens", "cost"}}
+		for _, r := range c.Rows {
+			rows = append(rows, creditText(nameText(r), r))
+		}
+		a.ui.write(columns(append(rows, creditText("total", c.Total))))
+		return nil
+	})
+}
+
+func nameText(r xstate.CreditRow) string {
+	if who := whoText(xstate.Origin{Agent: r.Agent, Model: r.Model, CallID: r.CallID}); strings.TrimSpace(who) != "" {
+		return who
+	}
+	return "(nobody named)"
+}
+
+func creditText(name string, r xstate.CreditRow) []string {
+	tokens, cost := "", ""
+	if r.TokensIn+r.TokensOut > 0 {
+		tokens = fmt.Sprintf("%d+%d", r.TokensIn, r.TokensOut)
+	}
+	if r.Cost > 0 {
+		cost = "$" + r.Cost.String()
+	}
+	return []string{name, fmt.Sprint(r.Patches), fmt.Sprint(r.Broken), fmt.Sprint(r.Fixed), seconds(r.Caused.Seconds()), seconds(r.Saved.Seconds()), tokens, cost}
+}
