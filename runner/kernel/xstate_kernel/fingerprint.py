@@ -694,6 +694,8 @@ class _Walk:
             if not self.mark(o):
                 self.own(o)
             return True
+        if t.__module__.startswith("numpy.random") and self.drawing(o, t):
+            return True
         if isinstance(o, np.memmap) and o._mmap is not None:
             raise Opaque("a memory map")
         if t is not np.ndarray:
@@ -708,6 +710,23 @@ class _Walk:
         self.put(("%s%r%d%d;" % (o.dtype.str if not o.dtype.fields else repr(o.dtype), o.shape,
                                  o.flags.writeable, o.flags.f_contiguous and not o.flags.c_contiguous)).encode())
         self.elements(o, np)
+        return True
+
+    def drawing(self, o, t):
+        """Generators: what they tell of their state is made for who asks."""
+        random = sys.modules["numpy.random"]
+        if issubclass(t, random.BitGenerator):
+            parts = _drawn(o.state), getattr(o, "seed_seq", None)
+        elif issubclass(t, random.RandomState):
+            state = o.get_state(legacy=False)
+            parts = (state["has_gauss"], state["gauss"]), o._bit_generator
+        else:
+            return False
+        if not self.mark(o):
+            self.own(o)
+            self.put(b"R")
+            self.keep.append(parts)
+            self.stack.extend((*parts, t))
         return True
 
     def shares(self, o, ordinal):
@@ -821,6 +840,13 @@ class _Walk:
         self.put(sub.h.digest())
         self.keep.append(sub.keep)
         self.absorb(sub.fp)
+
+
+def _drawn(state):
+    """The state of a generator as what cannot be shared."""
+    if type(state) is dict:
+        return tuple((k, _drawn(v)) for k, v in state.items())
+    return (state.dtype.str, state.tobytes()) if hasattr(state, "tobytes") else state
 
 
 def _members(level, attributes=None):

@@ -173,6 +173,7 @@ class Importing:
             np_random.seed(self._hidden.seed & 0xFFFFFFFF)
             _watch_seed(np_random, self._hidden.by_key["rng:numpy"])
             self._begin("rng:numpy")
+            _watch_legacy(sys.modules["numpy.random.mtrand"])
         elif name == "matplotlib":
             self._begin("conf:matplotlib")
             _watch_item(sys.modules[name].RcParams, self._hidden.by_key["conf:matplotlib"])
@@ -220,6 +221,37 @@ def _watch_seed(module, variable):
     wrapper.__module__ = module.__name__
     wrapper.__doc__ = seed.__doc__
     module.seed = wrapper
+
+
+made = []  # generators that RandomState made in the node, as yet without a seed; None: it is making one
+
+
+def _watch_legacy(module):
+    """RandomState(seed) makes a generator that takes its seed from the operating system, and then gives it another."""
+    original = module._MT19937
+
+    class Making(type):
+        def __call__(cls, *args, **kwargs):
+            global made
+            found, made = made, None
+            try:
+                g = original(*args, **kwargs)
+            finally:
+                made = found
+            made.append(g)
+            return g
+
+        def __instancecheck__(cls, o):
+            return isinstance(o, original)
+
+    module._MT19937 = Making("MT19937", (), {})
+
+
+def left_unseeded():
+    """Reports whether RandomState made a generator that did not get a seed. Forgets them."""
+    global made
+    found, made = made, []
+    return any(getattr(g, "_seed_seq", g) is not None for g in found or ())
 
 
 def _watch_item(cls, variable):

@@ -336,6 +336,7 @@ class Kernel:
         placed = self.modules.process.names()
         request["uses"] = sorted(placed.union(request["uses"]))
         held = self.files.held({fp.opaque for fp in self.groups.prints.values() if fp.opaque})
+        hidden.left_unseeded()
         self.names.begin(request["uses"], self.deps)
         observe.watch_main(self.names)
         self.recorder.begin(request["node"])
@@ -350,6 +351,7 @@ class Kernel:
         self.recorder.end()
         seconds = time.perf_counter() - began
         self.files.end()
+        unseeded = hidden.left_unseeded()
         self.modules.stop()
         observe.watch_main(None)
         reads, imports = self.names.end()
@@ -412,7 +414,9 @@ class Kernel:
         reply["environ_reads"] = sorted(self.files.environ)
         if "__annotations__" in request["uses"]:
             self.files.marks.add("unobserved __annotations__")
-        marks = self.files.marks | {"entropy" for v in self.hidden.variables if v.unseeded} | origin.volatile(codes, self.ns)
+        marks = self.files.marks | origin.volatile(codes, self.ns)
+        if unseeded or any(v.unseeded for v in self.hidden.variables):
+            marks.add("entropy")
         if set(sys._current_frames()) - threads:
             marks.add("thread")
         reply["marks"] = sorted(marks)

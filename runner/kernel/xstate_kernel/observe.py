@@ -18,7 +18,7 @@ import time
 import types
 from json import dumps
 
-from . import origin, scan
+from . import hidden, origin, scan
 
 _OPTIMIZED = 0x1  # code flag, see inspect.CO_OPTIMIZED: of functions, not of modules and classes
 _STORES = {"STORE_NAME", "STORE_GLOBAL"}
@@ -537,7 +537,7 @@ class Files:
         urandom = os.urandom
 
         def observed_urandom(size):
-            if self.active and not importing():
+            if self.active and hidden.made is not None and not importing():
                 self.marks.add("entropy")
             return urandom(size)
 

@@ -303,7 +303,8 @@ _PROCESS = frozenset((
     "builtins.id", "posix.getpid", "posix.getppid", "posix.getpgrp", "posix.getsid", "posix.times", "posix.getloadavg", "resource.getrusage",
     "_thread.get_ident", "_thread.get_native_id", "sys.getrefcount", "sys.getsizeof", "sys._current_frames", "gc.get_count", "gc.get_stats",
     "_tracemalloc.get_traced_memory", "_tracemalloc._get_traces"))
-_ENTROPY_UNSEEDED = frozenset(("numpy.random._generator.default_rng", "numpy.random.default_rng", "random.SystemRandom", "random.Random"))
+_ENTROPY_UNSEEDED = frozenset(("numpy.random._generator.default_rng", "numpy.random.default_rng", "random.SystemRandom", "random.Random",
+                               "numpy.random.mtrand.RandomState"))
 
 
 def nested(code):
