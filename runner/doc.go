@@ -45,6 +45,8 @@
 //     lists, and where later ones go. A set that was stored gets its table again; code whose constant sets would not is not
 //     stored, and no bytecode of such modules is kept. Texts hash alike in every run (PYTHONHASHSEED). What hashes by its address lies
 //     in another order each time: whoever reads a set of such objects is marked.
+//   - which object a NaN is, for it is found in a container by identity alone: that of a module goes by its name, others are
+//     shared like what can change.
 //   - the end of an object that does something then (__del__, a file's buffer): it ends when the program ends it, in a node,
 //     and whoever ends it reads it. Where the engine goes back it keeps such objects, so that they end at no other time.
 //   - files: by audit events and wrapped stat calls; directories by their listing; modules of the workspace by the content

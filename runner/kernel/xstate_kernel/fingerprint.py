@@ -20,6 +20,7 @@ import enum
 import functools
 import gc
 import marshal
+import math
 import pickle
 import re
 import sys
@@ -52,6 +53,16 @@ _PIECE = 1 << 16
 _OTHER, _CODES, _FIRST = 1, {list: 2, tuple: 3, dict: 4}, 5  # kinds in graph: atoms have 0, classes from _FIRST on
 
 
+_FLOAT, _NUMBERS = frozenset((float,)), frozenset((float, int, bool))
+
+
+def nan_name(x):
+    """Returns the module that keeps a NaN for all to use, or None."""
+    if x is math.nan:
+        return "math"
+    return "numpy" if x is getattr(sys.modules.get("numpy"), "nan", None) else None
+
+
 class Opaque(Exception):
     """The value cannot be named by content."""
 
@@ -60,7 +71,7 @@ class Fingerprint:
     """What is known of a value: see the module's docstring."""
 
     __slots__ = ("digest", "opaque", "ids", "copied", "soft", "deps", "imports", "size", "files", "partial", "weak", "fragile", "cites", "held", "levels",
-                 "shuffled", "sets")
+                 "shuffled", "sets", "nan")
 
     def __init__(self):
         self.digest = None
@@ -79,6 +90,7 @@ class Fingerprint:
         self.fragile = False  # it may notice that an object goes
         self.shuffled = False  # it holds a set whose order is another each time
         self.sets = False    # it holds another set
+        self.nan = False     # it holds a NaN beside those in arrays
         self.levels = None   # of a large container of containers and immutable values: what they hold, see graph
 
     def reached(self):
@@ -172,6 +184,27 @@ class _Walk:
         for i in range(0, len(items), _PIECE):
             self.put(marshal.dumps(items[i:i + _PIECE], 2))
 
+    def floats(self, items, kinds):
+        """Writes which objects the NaN among the items are: they are found in containers by identity alone. That of a module
+        goes by its name, others are shared like what can change."""
+        if float not in kinds:
+            return
+        try:
+            some = sum(items) if kinds <= _NUMBERS else sum([x for x in items if type(x) is float])
+        except OverflowError:
+            some = math.nan
+        if some == some:
+            return
+        found = [x for x in items if type(x) is float and x != x]
+        if found:
+            self.fp.nan, self.levels = True, None
+            own = {id(x): x for x in found if nan_name(x) is None}
+            for x in own.values():
+                if id(x) not in self.seen:
+                    self.seen[id(x)] = len(self.seen)
+                    self.own(x)
+            self.put(_dump([self.seen[id(x)] if id(x) in own else nan_name(x) for x in found]))
+
     def mark(self, o):
         """Gives o the next ordinal; reports whether it was met before (then a reference is written)."""
         i = id(o)
@@ -196,6 +229,8 @@ class _Walk:
             t = type(o)
             if t in ATOMS:
                 self.put(_dump(o))
+                if t is float and o != o:
+                    self.floats([o], _FLOAT)
                 continue
             method = _DISPATCH.get(t)
             if method is not None:
@@ -230,9 +265,11 @@ class _Walk:
             if self.mark(o):
                 return
             self.own(o)
-        if set(map(type, o)) <= ATOMS:
+        kinds = set(map(type, o))
+        if kinds <= ATOMS:
             self.put(b"%s%d:" % (tag, len(o)))
             self.atoms(list(o))
+            self.floats(o, kinds)
             return
         self.put(tag)
         self.graph(o)
@@ -247,9 +284,12 @@ class _Walk:
         if self.mark(o):
             return
         self.own(o)
-        if set(map(type, o)) <= ATOMS and set(map(type, o.values())) <= ATOMS:
+        kinds = set(map(type, o)).union(map(type, o.values()))
+        if kinds <= ATOMS:
             self.put(b"d%d:" % len(o))
             self.put(marshal.dumps(o, 2))
+            if float in kinds:
+                self.floats([*o, *o.values()], kinds)
             return
         self.put(b"d")
         self.graph(o)
@@ -272,13 +312,16 @@ class _Walk:
             self.put(b"*" + marshal.dumps(lengths, 2))
             if self.levels is not None:
                 self.levels.append((lengths, inner))
-            if ATOMS.issuperset(map(type, inner)):
-                self.atoms(inner)
-                break
             kinds = list(map(type, inner))
+            found = set(kinds)
+            if found <= ATOMS:
+                self.atoms(inner)
+                self.floats(inner, found)
+                break
             codes = {k: 0 if k in ATOMS else _CODES.get(k) or self.plain(k, others) for k in dict.fromkeys(kinds)}
             self.put(marshal.dumps(list(map(codes.__getitem__, kinds)), 2) if max(codes.values()) > 255 else bytes(map(codes.__getitem__, kinds)))
             self.atoms([o for o, k in zip(inner, kinds) if not codes[k]])
+            self.floats(inner, found)
             if self.levels and not all(c == 0 or _OTHER < c < _FIRST or c == _OTHER and _constant(k) for k, c in codes.items()):
                 self.levels = None
             if _OTHER in codes.values():
@@ -358,8 +401,10 @@ class _Walk:
             return
         self.fp.sets = True
         self.put(tag + marshal.dumps(sets.table(o), 2))
-        if ATOMS.issuperset(map(type, items)):
+        kinds = set(map(type, items))
+        if kinds <= ATOMS:
             self.atoms(items)
+            self.floats(items, kinds)
             return
         self.keep.append(items)
         self.graph(items)
@@ -389,6 +434,7 @@ class _Walk:
         self.fp.fragile |= fp.fragile
         self.fp.shuffled |= fp.shuffled
         self.fp.sets |= fp.sets
+        self.fp.nan |= fp.nan
         self.fp.cites |= fp.cites
         self.fp.size += fp.size
 
@@ -752,8 +798,9 @@ class _Walk:
                 self.put(found)
                 return
         if o.dtype.hasobject:
-            items = o.ravel().tolist()
+            items, nan = o.ravel().tolist(), self.fp.nan
             self.seq(tuple(items), b"o", False)
+            self.fp.nan = nan  # see values
             self.keep.append(items)
             return
         flat = o if o.flags.c_contiguous else np.ascontiguousarray(o)

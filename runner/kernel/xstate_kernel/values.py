@@ -34,13 +34,16 @@ class Unstorable(Exception):
 _PART = 256 << 10  # bytes of a buffer that make it, or some of its rows, a part; about
 
 
-class _Pickler(pickle.Pickler):
+class _Reducing:
+    """What is pickled in ways of its own."""
+
     def __init__(self, out, fingerprinter):
         buffers = self.buffers = []
         super().__init__(out, protocol=5, buffer_callback=lambda b: _beside(b, buffers))  # no method: a cycle would outlive the node
         self._fingerprinter = fingerprinter
         self.needs = {}
         self._bases = {}
+        self._nans = {}
 
     def reducer_override(self, o):
         t = type(o)
@@ -58,6 +61,8 @@ class _Pickler(pickle.Pickler):
             return (weakref.ref, (o(), o.__callback__)) if o() is not None else (_dead, ())
         if t is types.CodeType:
             return marshal.loads, (_marshalled(o),)
+        if t is _Nan:
+            return _nan, (fingerprint.nan_name(o.value),)
         if t is _Table:
             return sets.lay, (o.set, *sets.table(o.set), sets.listed(o.set))
         if t.__module__ == "numpy" and t.__name__ == "ndarray":
@@ -120,6 +125,8 @@ class _Pickler(pickle.Pickler):
         base = _root(o)
         if base is o:
             rv = o.__reduce_ex__(5)
+            if o.dtype.hasobject and len(rv) == 3 and type(rv[2]) is tuple and type(rv[2][-1]) is list:
+                return rv[0], rv[1], (*rv[2][:-1], self._stand_ins(rv[2][-1]))
             return (_owned, (o.flags.writeable,) + rv) if len(rv) == 2 and o.flags.owndata else NotImplemented
         if base.base is not None or base.dtype.hasobject or base.nbytes > 2 * o.nbytes + 4096:
             self._copied(base, _COPY)
@@ -129,6 +136,13 @@ class _Pickler(pickle.Pickler):
             raise Unstorable("a view of an array that is not contiguous")
         offset = o.__array_interface__["data"][0] - base.__array_interface__["data"][0]
         return _view, (base, o.dtype, o.shape, offset, o.strides, o.flags.writeable)
+
+    def _stand_ins(self, items):
+        """Items with something for each NaN, of which pickling would make another object every time."""
+        return [self.nan(x) if type(x) is float and x != x else x for x in items]
+
+    def nan(self, x):
+        return self._nans.setdefault(id(x), _Nan(x))
 
     def _copied(self, base, how):
         """Notes how the memory of base is stored; two ways that would tear an alias apart are refused."""
@@ -153,6 +167,37 @@ class _Pickler(pickle.Pickler):
             self._copied(_root(values), _FRAME)
             return (rv[0], (values.copy(order="K"),) + tuple(rv[1][1:])) + tuple(rv[2:])
         return NotImplemented
+
+
+class _Pickler(_Reducing, pickle.Pickler):
+    pass
+
+
+class _SlowPickler(_Reducing, pickle._Pickler):
+    """Sees every float. The other sees no NaN of a list."""
+
+    dispatch = dict(pickle._Pickler.dispatch)
+
+    def _float(self, x):
+        if x == x:
+            self.save_float(x)
+        else:
+            self.save(self.nan(x))
+
+    dispatch[float] = _float
+
+
+class _Nan:
+    """A NaN that is to be one object wherever it is met."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+
+def _nan(module):
+    return float("nan") if module is None else importlib.import_module(module).nan
 
 
 def _marshalled(code):
@@ -280,7 +325,7 @@ class _Loading:
 def dump(values, prints, fingerprinter, out):
     """Pickles a list of values into the file out. prints: their fingerprints. Returns the classes needed, name → digest, and the sizes of the parts
     that the file consists of; no sizes: it is one. Raises Unstorable."""
-    p = _Pickler(out, fingerprinter)
+    p = (_SlowPickler if any(fp.nan for fp in prints) else _Pickler)(out, fingerprinter)
     try:
         if any(fp.sets for fp in prints):
             values = values + [_Table(o) for o in sets.within(values)]
