@@ -29,6 +29,10 @@
 // line has one writer, whom Blame finds by following the block back through its edits; who brings a line back by a rollback or
 // an undo did not write it.
 //
+// Credit sums up what steps did by who made them, exactly; a node that ran is charged to an edit along the recorded reasons.
+// Bisect finds the edit since which a block fails or comes to something else. It is the one question that may execute, of
+// programs that are no more: aside, with nothing recorded in the session and all files put back (runner.Engine.Aside).
+//
 // Questions are answered from what is recorded, at any step, and execute nothing: At, Diff, Dependencies, Version, Patches,
 // Where with a Filter. Value may start an interpreter to unpickle, which runs no statement of the program.
 //

@@ -45,6 +45,7 @@ var exitCodes = map[state.Code]int{
 	xstate.CodeNoBlock:                exitUsage,
 	xstate.CodeNoVersion:              exitUsage,
 	xstate.CodeNothing:                exitUsage,
+	xstate.CodeUnchanged:              exitUsage,
 	xstate.CodeNoValue:                exitUsage,
 	xstate.CodeExpression:             exitUsage,
 	runner.CodeNotKept:                exitUsage,

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate"
+)
+
+type bisectFlags struct {
+	block     string
+	good, bad optionalStep
+	python    string
+	o         xstate.BisectOptions
+}
+
+func (a *app) bisectVerb() *cobra.Command {
+	var f bisectFlags
+	cmd := &cobra.Command{
+		Use:   "bisect --block BLOCK",
+		Short: "find the edit after which a block failed, or came to something else",
+		Long: `Bisect finds the first edit after which a block failed or, where it does not fail in the end, made or printed something
+else than in the beginning. It halves the edits in between and asks first what is recorded. Only what is missing is executed: of
+the program as it was then, the block and what it rests on.
+
+The session stays as it is, and files that are written are put back; results are kept for later runs. Effects outside the
+folder fire. With --recorded nothing is executed, and the edits that it may be are listed.`,
+		Example: `  xstate bisect --block report
+  xstate bisect --block fit --value score --good 12 --bad 80`,
+		Args: takes(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.bisect(cmd.Context(), f) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.block, "block", "", "the `BLOCK`")
+	flags.StringVar(&f.o.Value, "value", "", "what counts is only the variable `NAME` that it makes")
+	flags.Var(&f.good, "good", "the `STEP` to begin with (default: the first run that it did not fail in)")
+	flags.Var(&f.bad, "bad", "the `STEP` to end with (default: the last)")
+	flags.BoolVar(&f.o.Recorded, "recorded", false, "execute nothing")
+	flags.DurationVar(&f.o.Timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`")
+	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, as for run")
+	_ = cmd.RegisterFlagCompletionFunc("block", func(cmd *cobra.Command, _ []string, s string) ([]string, cobra.ShellCompDirective) {
+		return a.completeBlocks(cmd, nil, s)
+	})
+	return a.sessionFlag(cmd)
+}
+
+func (a *app) bisect(ctx context.Context, f bisectFlags) error {
+	if f.block == "" {
+		return &usageError{err: errors.New("xstate bisect needs --block BLOCK"), hint: "xstate show lists the blocks"}
+	}
+	f.o.Good, f.o.Bad = f.good.n, f.bad.n
+	o, err := a.openToPlan(ctx, f.python)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	found, err := o.session.Bisect(ctx, xstate.BlockID(f.block), f.o)
+	if err != nil {
+		return err
+	}
+	if a.ui.json {
+		return a.ui.document(struct {
+			Version int    `json:"version"`
+			Session string `json:"session"`
+			*xstate.Bisection
+		}{1, o.session.Name(), found})
+	}
+	a.printBisection(found)
+	return nil
+}
+
+func (a *app) printBisection(x *xstate.Bisection) {
+	for _, e := range x.Between {
+		a.ui.write(columns([][]string{entryRow(e)}))
+	}
+	if len(x.Between) == 0 {
+		a.ui.write(columns([][]string{entryRow(*x.First)}))
+		a.ui.print("%s", probeText("before", &x.Good, &x.Bad))
+		a.ui.print("%s", probeText("since", &x.Bad, &x.Good))
+	} else {
+		a.ui.talk("it is one of these; without --recorded, what is missing is executed")
+	}
+	text := fmt.Sprintf("block %s %s; looked at %s", x.Block, x.Test, plural(len(x.Probes), "program"))
+	if x.Executed > 0 {
+		text += fmt.Sprintf(", executed %s, %s", plural(x.Executed, "block"), seconds(x.Seconds))
+	} else {
+		text += ", all recorded"
+	}
+	a.ui.talk("%s", text)
+}
+
+// probeText says what a block came to, as far as it is not what it came to elsewhere.
+func probeText(when string, p, other *xstate.Probe) string {
+	text := fmt.Sprintf("%s (step %d): %s\n", when, p.Step, p.Status)
+	if p.Error != "" {
+		text += indent(p.Error, "    ")
+	}
+	var rows [][]string
+	for _, k := range slices.Sorted(maps.Keys(p.Makes)) {
+		if v := p.Makes[k]; v.Digest != other.Makes[k].Digest {
+			rows = append(rows, []string{"    " + string(k), valueText(v.Value)})
+		}
+	}
+	return text + columns(rows)
+}
