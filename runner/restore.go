@@ -392,18 +392,16 @@ func (w *walk) rebuild(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	if t.Digest != recorded.Identity() && !sameWrites(t.Writes, recorded.Writes) {
+	if !slices.Equal(t.Writes, recorded.Writes) || !slices.EqualFunc(t.After, recorded.After, slices.Equal) {
 		if w.looks {
 			return errForeign
 		}
-		debugf("kernel", "rebuild %s: wrote %v, recorded %v", w.nodes[i].id(), t.Writes, recorded.Writes)
+		debugf("kernel", "rebuild %s: wrote %v, recorded %v; shares %v, recorded %v", w.nodes[i].id(), t.Writes, recorded.Writes, t.After, recorded.After)
 		w.ran[i], w.reasons[i], w.spent[i] = t, state.Reason{Code: ReasonLost}, t.Seconds
 		return errRestart
 	}
 	return nil
 }
-
-func sameWrites(a, b []state.Access) bool { return slices.Equal(a, b) }
 
 // positionAt returns the position before node i of this walk.
 func (w *walk) positionAt(i int) *position {

@@ -162,12 +162,12 @@ class Fingerprinter:
 class _Walk:
     """One traversal. An explicit stack, so that depth costs memory and not the interpreter's stack."""
 
-    def __init__(self, owner):
+    def __init__(self, owner, outer=None):
         self.owner = owner
         self.fp = Fingerprint()
         self.h = blake2b(digest_size=20)
-        self.keep = []   # temporaries, kept alive so that their ids stay theirs
-        self.temps = set()  # ids of containers made by a reduction: no part of the value's identity
+        self.keep = [] if outer is None else outer.keep  # temporaries, kept alive so that their ids stay theirs
+        self.temps = set() if outer is None else outer.temps  # ids of containers made on the way: no part of the value
         self.seen = {}   # id → ordinal
         self.memory = {}  # id of an array that owns memory → ordinal, address first met
         self.stack = []
@@ -413,8 +413,7 @@ class _Walk:
         """Elements of which the order is another each time."""
         parts = []
         for item in items:
-            sub = _Walk(self.owner)
-            sub.keep = self.keep
+            sub = _Walk(self.owner, self)
             sub.run(item)
             parts.append(sub.h.digest())
             self.absorb(sub.fp)
@@ -850,12 +849,13 @@ class _Walk:
             if self.mark(o):
                 return True
             self.put(("I%s%s;" % (t.__name__, getattr(o, "dtype", ""))).encode())
+            names = self.temporary(list(o.names))
             if t is pd.RangeIndex:
-                parts = [list(o.names), o.start, o.stop, o.step]
+                parts = [names, o.start, o.stop, o.step]
             elif t is pd.MultiIndex:
-                parts = [list(o.names), list(o.levels), [c for c in o.codes], o.sortorder]
+                parts = [names, self.temporary(list(o.levels)), self.temporary(list(o.codes)), o.sortorder]
             else:
-                parts = [list(o.names), o._data, getattr(o, "freq", None)]
+                parts = [names, o._data, getattr(o, "freq", None)]
             self.own(o)
             self.apart(self.temporary(parts), self.fp.copied)
             return True
@@ -879,13 +879,12 @@ class _Walk:
 
     def apart(self, o, ids):
         """Writes a part of a frame or an index; what it reaches goes to ids."""
-        sub = _Walk(self.owner)
+        sub = _Walk(self.owner, self)
         sub.run(o)
         for i, place in sub.fp.ids.items():
             ids.setdefault(i, "p%s" % place)
         sub.fp.ids = {}
         self.put(sub.h.digest())
-        self.keep.append(sub.keep)
         self.absorb(sub.fp)
 
 
@@ -920,25 +919,26 @@ def _constant(kind):
     return "%s.%s" % (kind.__module__, kind.__qualname__) in _CONSTANTS
 
 
-def _fresh(rv):
-    """Yields the ids of containers that only the reduction rv refers to."""
-    for p in rv[1:3]:
-        if type(p) in _CONTAINERS and sys.getrefcount(p) <= _FRESH:
-            yield id(p)
-        if type(p) is tuple:
-            for q in p:
-                if type(q) in _CONTAINERS and sys.getrefcount(q) <= _FRESH:
-                    yield id(q)
+def _fresh(made):
+    """Yields the ids of containers that only the reduction made refers to, through such containers and tuples."""
+    todo = [made]
+    while todo:
+        holder = todo.pop()
+        for p in holder.values() if type(holder) is dict else holder:
+            if type(p) in _CONTAINERS and sys.getrefcount(p) <= _FRESH:
+                if type(p) is not tuple:
+                    yield id(p)
+                if type(p) is not bytearray:
+                    todo.append(p)
 
 
-_CONTAINERS = frozenset((list, dict, set, bytearray))
+_CONTAINERS = frozenset((list, dict, set, bytearray, tuple))
 _FRESH = sys.maxsize
 
 
 def _calibrate():
     """Finds the reference count that a fresh container shows in _fresh; it differs between interpreters."""
-    rv = (None, [])
-    for p in rv[1:3]:
+    for p in ([],):
         return sys.getrefcount(p)
 
 
