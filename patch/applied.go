@@ -35,7 +35,7 @@ func (r *Result) Loosest() Strictness {
 // Apply does a patch to texts, by name: all of it or nothing. The error is a *Misfit. Sections must name what they change; ActEmit and
 // ActInsert, which are about blocks, are for Revise.
 func (p *Patch) Apply(texts map[string]string) (*Result, error) {
-	r := &Result{Texts: maps.Clone(texts), Done: &Patch{Format: p.Format}}
+	r := &Result{Texts: maps.Clone(texts), Done: &Patch{Format: formatDone}}
 	if r.Texts == nil {
 		r.Texts = map[string]string{}
 	}
@@ -71,6 +71,9 @@ func (r *Result) section(f Format, s *Section) *Misfit {
 		return r.noText(s.Name)
 	}
 	if s.Act == ActDelete {
+		if s.Text != "" && !slices.Equal(bares(splitLines(s.Text)), bares(splitLines(was))) {
+			return &Misfit{Code: CodeAbsent, Name: s.Name, Message: "it says something else by now than what the patch deletes", Hint: "read it as it is now (xstate show), and make the patch again from that"}
+		}
 		r.drop(s.Name)
 		return nil
 	}
@@ -124,7 +127,7 @@ func (r *Result) move(name, to string) {
 
 // inOrder are the formats whose hunks are all about the text as it was before the patch. Those of the others are about
 // what the ones before left.
-var inOrder = map[Format]bool{FormatUnified: true, FormatGit: true, FormatUdiff: true, FormatV4A: true}
+var inOrder = map[Format]bool{formatDone: true, FormatUnified: true, FormatGit: true, FormatUdiff: true, FormatV4A: true}
 
 // update finds the hunks in the text as it was, all together, which costs no more than the text and the patch are long.
 // A hunk that is about what earlier ones left is looked for in that.
@@ -141,6 +144,7 @@ func (r *Result) update(f Format, s *Section, was string) *Misfit {
 		if !inOrder[f] && h.Old == "" && len(spots) > 0 {
 			flush() // its line counts what was inserted before
 		}
+		l.more = !inOrder[f] && len(spots) > 0
 		found, bad := l.locate(k, h)
 		if bad == nil {
 			bad = overlap(spots, found, s.Name, k)

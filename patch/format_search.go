@@ -2,6 +2,7 @@ package patch
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -71,27 +72,26 @@ func addHunk(sections []Section, name string, h Hunk) []Section {
 	return append(sections, Section{Act: ActUpdate, Name: name, Hunks: []Hunk{h}})
 }
 
-// searchName finds the name of a file in the lines before a block, the nearest first.
+// searchName finds the name of a file or block in the lines before a block of edits, the nearest first. What does not look like a
+// path is only a name right above it.
 func searchName(lines []string) string {
-	for k := len(lines) - 1; k >= 0; k-- {
-		line := strings.TrimSpace(lines[k])
+	above := true
+	for _, line := range slices.Backward(lines) {
+		line = strings.TrimSpace(line)
 		if _, info, ok := fenceLine(line); ok {
 			if looksNamed(info) {
 				return info
 			}
 			continue
 		}
-		if searchFoot.MatchString(line) {
+		name := strings.Trim(line, "#:`* \t")
+		switch {
+		case searchFoot.MatchString(line), line != "" && !looksNamed(name) && (!above || strings.ContainsAny(name, " \t")):
 			return ""
+		case name != "":
+			return name
 		}
-		line = strings.Trim(strings.TrimSuffix(strings.TrimPrefix(line, "#"), ":"), "`* \t")
-		if line == "" {
-			continue
-		}
-		if strings.ContainsAny(line, " \t") && !looksNamed(line) {
-			return ""
-		}
-		return line
+		above = false
 	}
 	return ""
 }
@@ -118,6 +118,9 @@ func writeSearch(p *Patch) (string, error) {
 			if h.Old == "" && !h.End {
 				return "", unsaid(FormatSearch, "something is inserted at a line")
 			}
+			if hasMarks(h.Old) || hasMarks(h.New) {
+				return "", unsaid(FormatSearch, "lines like its own marks are text")
+			}
 			if s.Name != "" && (k == 0 && (i == 0 || p.Sections[i-1].Name != s.Name)) {
 				out.WriteString(s.Name + "\n")
 			}
@@ -125,6 +128,15 @@ func writeSearch(p *Patch) (string, error) {
 		}
 	}
 	return out.String(), nil
+}
+
+func hasMarks(text string) bool {
+	for line := range strings.Lines(text) {
+		if searchDivider.MatchString(line) || searchFoot.MatchString(line) {
+			return true
+		}
+	}
+	return false
 }
 
 // endLast ends the last line of a text that has one.

@@ -83,7 +83,8 @@ func (r *v4aReader) section(head string) (Section, *ParseError) {
 	begun := r.at
 	r.at++
 	if r.more() {
-		if s.To, ok = strings.CutPrefix(r.line(), v4aMove); ok {
+		if to, ok := strings.CutPrefix(r.line(), v4aMove); ok {
+			s.To = strings.TrimSpace(to)
 			r.at++
 		}
 	}
@@ -191,21 +192,9 @@ func (h *Hunk) writeV4A(out *strings.Builder) {
 	if len(h.Under) == 0 {
 		out.WriteString("@@\n")
 	}
-	h.writeDiff(out)
+	ended := Hunk{Old: endLast(h.Old), New: endLast(h.New)}
+	ended.writeDiff(out)
 	if h.End && h.Old != "" {
 		out.WriteString(v4aEOF + "\n")
 	}
-}
-
-// writeDiff writes a hunk as lines that stay, go and come.
-func (h *Hunk) writeDiff(out *strings.Builder) {
-	old, fresh := splitLines(endLast(h.Old)), splitLines(endLast(h.New))
-	at := 0
-	for _, c := range changesOf(old, fresh) {
-		writeLines(out, " ", old[at:c.oldStart])
-		writeLines(out, "-", old[c.oldStart:c.oldEnd])
-		writeLines(out, "+", fresh[c.newStart:c.newEnd])
-		at = c.oldEnd
-	}
-	writeLines(out, " ", old[at:])
 }

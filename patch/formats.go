@@ -18,6 +18,12 @@ type notation struct {
 var notations = []notation{
 	{FormatV4A, likeV4A, readV4A, writeV4A},
 	{FormatSearch, likeSearch, readSearch, writeSearch},
+	{FormatCell, likeCell, readCell, writeCell},
+	{FormatEditor, likeEditor, readEditor, writeEditor},
+	{FormatStrings, likeStrings, readStrings, writeStrings},
+	{FormatGit, likeGit, readDiff, writeGit},
+	{FormatUnified, likeUnified, readDiff, writeUnified},
+	{FormatUdiff, likeUdiff, readUdiff, writeUdiff},
 	{FormatBlock, nil, readBlock, writeBlock},
 }
 
@@ -34,6 +40,9 @@ func Formats() []Format {
 // Read reads a patch. Format "" is what the text looks like: text that is no patch is a block, written again. Errors are
 // *ParseError.
 func Read(text string, f Format) (*Patch, error) {
+	if inner, ok := enclosed(text); ok {
+		text = inner
+	}
 	for _, n := range notations {
 		if n.format != f && (f != "" || n.like != nil && !n.like(text)) {
 			continue
@@ -48,6 +57,18 @@ func Read(text string, f Format) (*Patch, error) {
 		return &Patch{Format: n.format, Sections: sections}, nil
 	}
 	return nil, unknownFormat(f)
+}
+
+// enclosed returns the patch that a call of a tool has as its argument: {"input": "*** Begin Patch…"}, ["apply_patch", "…"].
+func enclosed(text string) (string, bool) {
+	calls, _ := jsonCalls(text)
+	for _, c := range calls {
+		inner := c.text("patch", "diff", "input", "patch_text")
+		if inner != "" && (likeV4A(inner) || likeSearch(inner) || likeGit(inner) || likeUdiff(inner)) {
+			return inner, true
+		}
+	}
+	return "", false
 }
 
 // Print writes a patch in a format. The error says that the format cannot say it.

@@ -18,8 +18,9 @@ type spot struct {
 type locator struct {
 	*lined
 	name  string
-	after int // the line after the last hunk that was found: where formats in file order go on
-	shift int // how many lines further down than it said that hunk was
+	more  bool // what is not found as it is can be in what earlier hunks left: likeness is not asked yet
+	after int  // the line after the last hunk that was found: where formats in file order go on
+	shift int  // how many lines further down than it said that hunk was
 }
 
 // locate finds a hunk: every place where it goes, which is one unless the hunk is for all.
@@ -124,19 +125,35 @@ func (l *locator) pieces(h *Hunk) ([]spot, *Misfit) {
 
 // lines finds whole lines, exactly or, step by step, less so.
 func (l *locator) lines(h *Hunk) ([]spot, *Misfit) {
-	old := splitLines(h.Old)
 	from := 0
+	if len(h.Under) > 0 {
+		under, _, bad := l.under(h)
+		if bad != nil {
+			return nil, bad
+		}
+		from = under
+	}
+	for _, try := range []func(*Hunk, int) ([]spot, *Misfit){l.ladder, l.trimmed, l.elided, l.likest} {
+		if spots, bad := try(h, from); len(spots) > 0 || bad != nil {
+			return spots, bad
+		}
+	}
+	if l.more {
+		return nil, &Misfit{Code: CodeAbsent}
+	}
+	return nil, l.absent(splitLines(h.Old))
+}
+
+// ladder finds lines that are the same at some strictness.
+func (l *locator) ladder(h *Hunk, from int) ([]spot, *Misfit) {
+	old := splitLines(h.Old)
+	if l.numbers(old, Punctuation) == nil {
+		return nil, nil // nor at any that is stricter
+	}
 	for s := range Fuzzy {
 		want := l.numbers(old, s)
 		if want == nil {
 			continue
-		}
-		if len(h.Under) > 0 {
-			under, _, bad := l.under(h)
-			if bad != nil {
-				return nil, bad
-			}
-			from = under
 		}
 		lines, bad := l.choose(h, want, from, s)
 		if bad != nil {
@@ -152,12 +169,81 @@ func (l *locator) lines(h *Hunk) ([]spot, *Misfit) {
 			return spots, nil
 		}
 	}
+	return nil, nil
+}
+
+// trimmed finds lines without the blank ones around them, which models add and leave out.
+func (l *locator) trimmed(h *Hunk, from int) ([]spot, *Misfit) {
+	old, fresh := splitLines(h.Old), splitLines(h.New)
+	cut := false
+	for len(old) > 1 && len(fresh) > 0 && blankLine(old[0]) && blankLine(fresh[0]) {
+		old, fresh, cut = old[1:], fresh[1:], true
+	}
+	for len(old) > 1 && len(fresh) > 0 && blankLine(old[len(old)-1]) && blankLine(fresh[len(fresh)-1]) {
+		old, fresh, cut = old[:len(old)-1], fresh[:len(fresh)-1], true
+	}
+	if !cut {
+		return nil, nil
+	}
+	less := *h
+	less.Old, less.New = strings.Join(old, ""), strings.Join(fresh, "")
+	spots, bad := l.ladder(&less, from)
+	for i := range spots {
+		spots[i].how = max(spots[i].how, Trailing)
+	}
+	return spots, bad
+}
+
+// elided finds the parts of a hunk that leaves lines out with "..." on both sides, one below the other.
+func (l *locator) elided(h *Hunk, from int) ([]spot, *Misfit) {
+	old, fresh := atDots(h.Old), atDots(h.New)
+	if len(old) < 2 || len(old) != len(fresh) {
+		return nil, nil
+	}
+	var spots []spot
+	for k := range old {
+		if old[k] == "" && fresh[k] == "" {
+			continue
+		}
+		if old[k] == "" {
+			return nil, nil
+		}
+		part := Hunk{Old: old[k], New: fresh[k]}
+		found, bad := l.ladder(&part, from)
+		if len(found) != 1 || bad != nil {
+			return nil, bad
+		}
+		spots = append(spots, found...)
+		from = found[0].line + countLines(old[k])
+	}
+	return spots, nil
+}
+
+// atDots cuts a text at the lines that are "...".
+func atDots(text string) []string {
+	parts := []string{""}
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) == "..." {
+			parts = append(parts, "")
+			continue
+		}
+		parts[len(parts)-1] += line
+	}
+	return parts
+}
+
+// likest finds what is much like the lines.
+func (l *locator) likest(h *Hunk, from int) ([]spot, *Misfit) {
+	if l.more {
+		return nil, nil
+	}
+	old := splitLines(h.Old)
 	if i, ok := l.fuzzy(h, old, from); ok {
 		if one, ok := l.replace(h, old, i, Fuzzy); ok {
 			return []spot{one}, nil
 		}
 	}
-	return nil, l.absent(old)
+	return nil, nil
 }
 
 // choose returns the place that is meant among those where lines with these numbers stand; none, when there is none.
@@ -251,6 +337,9 @@ func (l *locator) replace(h *Hunk, old []string, i int, s Strictness) (spot, boo
 	var out strings.Builder
 	at := 0
 	write := func(lines []string) {
+		if s := out.String(); len(lines) > 0 && s != "" && s[len(s)-1] != '\n' {
+			out.WriteString(end) // what was the last line no longer is
+		}
 		for _, line := range lines {
 			out.WriteString(put(bare(line)) + end)
 		}

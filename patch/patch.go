@@ -1,5 +1,7 @@
 package patch
 
+import "strings"
+
 // Format is a way to write a patch down.
 type Format string
 
@@ -14,6 +16,8 @@ const (
 	FormatStrings Format = "old-new"        // old_string, new_string, replace_all
 	FormatCell    Format = "cell"           // an edit of a notebook's cell
 	FormatBlock   Format = "block"          // the whole block again
+
+	formatDone Format = "" // of Result.Done, which no one wrote
 )
 
 // Patch is a change as an agent states it: what is to become of some texts. Reading any format gives one.
@@ -111,3 +115,16 @@ func (s Section) invert() Section {
 
 // countLines is the number of lines in a text that ends with a line end, or is the last.
 func countLines(s string) int { return len(splitLines(s)) }
+
+// writeDiff writes a hunk as lines that stay, go and come.
+func (h *Hunk) writeDiff(out *strings.Builder) {
+	old, fresh := splitLines(h.Old), splitLines(h.New)
+	at := 0
+	for _, c := range changesOf(old, fresh) {
+		writeLines(out, " ", old[at:c.oldStart])
+		writeLines(out, "-", old[c.oldStart:c.oldEnd])
+		writeLines(out, "+", fresh[c.newStart:c.newEnd])
+		at = c.oldEnd
+	}
+	writeLines(out, " ", old[at:])
+}

@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -127,7 +128,7 @@ func (r *reviser) noBlock(name string) error {
 	return c
 }
 
-// block finds the block that is called so: by its id, else by its title, if only one has it.
+// block finds the block that is called so: by its id, else by its title, if only one has it, else by its place, as cell-N.
 func (r *reviser) block(name string) (id string, ok bool) {
 	if name == "" {
 		return "", false
@@ -143,6 +144,30 @@ func (r *reviser) block(name string) (id string, ok bool) {
 				return "", false
 			}
 			id, ok = b.ID, true
+		}
+	}
+	if !ok {
+		return r.counted(name, false)
+	}
+	return id, ok
+}
+
+// counted finds a block by its place, from 0: in a notebook that among all cells, also those of text. before is content with the
+// last block before that.
+func (r *reviser) counted(name string, before bool) (id string, ok bool) {
+	var n int
+	if _, err := fmt.Sscanf(name+";", "cell-%d;", &n); err != nil {
+		return "", false
+	}
+	if r.on.File == nil || r.on.File.Kind != KindNotebook {
+		if n < 0 || n >= len(r.blocks) {
+			return "", false
+		}
+		return r.blocks[n].ID, true
+	}
+	for i, cell := range r.on.File.Cells {
+		if cell == n || before && cell < n {
+			id, ok = r.on.Blocks[i].ID, r.at(r.on.Blocks[i].ID) >= 0
 		}
 	}
 	return id, ok
@@ -247,6 +272,9 @@ func (r *reviser) insert(s Section) error {
 		return r.insertAt(0, s)
 	}
 	id, ok := r.block(s.After)
+	if !ok {
+		id, ok = r.counted(s.After, true)
+	}
 	if !ok {
 		return r.noBlock(s.After)
 	}

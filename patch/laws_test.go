@@ -1,0 +1,190 @@
+package patch
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// FuzzRead holds the laws of patches for any text: nothing panics; a patch that is refused changes nothing; what was done is
+// undone by its inverse; a patch that is printed reads as the same.
+func FuzzRead(f *testing.F) {
+	for _, x := range fixtures(f) {
+		for name, text := range x.before {
+			f.Add(x.patch, name, text)
+		}
+	}
+	f.Fuzz(func(t *testing.T, patch, name, text string) {
+		for _, format := range append(Formats(), "") {
+			p, err := Read(patch, format)
+			if err != nil {
+				continue
+			}
+			checkPrintedIfSaid(t, p)
+			before := map[string]string{name: text}
+			if hasBlocks(p) {
+				continue
+			}
+			r, err := p.Apply(before)
+			if d := cmp.Diff(map[string]string{name: text}, before); d != "" {
+				t.Fatalf("the texts given were changed:\n%s", d)
+			}
+			if err == nil {
+				checkUndone(t, r, before)
+			}
+		}
+	})
+}
+
+func hasBlocks(p *Patch) bool {
+	for _, s := range p.Sections {
+		if s.Act == ActEmit || s.Act == ActInsert {
+			return true
+		}
+	}
+	return false
+}
+
+func checkPrintedIfSaid(t *testing.T, p *Patch) {
+	t.Helper()
+	text, err := p.Print(p.Format)
+	if err != nil {
+		return
+	}
+	q, err := Read(text, p.Format)
+	if err != nil {
+		t.Fatalf("%s: what is printed cannot be read: %v\n%s", p.Format, err, text)
+	}
+	if d := cmp.Diff(p, q); d != "" {
+		t.Fatalf("%s: printed and read (-first +second):\n%s\n%s", p.Format, d, text)
+	}
+}
+
+// FuzzCompare: the patch between any two texts, printed in any format that can say it and read, makes the second of the first.
+func FuzzCompare(f *testing.F) {
+	for _, x := range fixtures(f) {
+		for name, text := range x.before {
+			f.Add(text, x.after[name])
+		}
+	}
+	f.Fuzz(func(t *testing.T, old, new string) {
+		for _, format := range Formats() {
+			if format == FormatBlock {
+				continue
+			}
+			checkCompared(t, format, old, new)
+		}
+	})
+}
+
+func checkCompared(t *testing.T, f Format, old, new string) {
+	t.Helper()
+	was, is := map[string]string{"p.py": old}, map[string]string{"p.py": new}
+	text, err := Compare(f, []string{"p.py"}, was, is).Print(f)
+	if err != nil || text == "" {
+		return
+	}
+	q, err := Read(text, f)
+	if codeOf(err) == string(CodePatch) && old == new {
+		return
+	}
+	if err != nil {
+		t.Fatalf("%s: Read: %v\n%s", f, err, text)
+	}
+	r, err := q.Apply(was)
+	if err != nil {
+		t.Fatalf("%s: Apply: %v\n%q", f, err, text)
+	}
+	want, got := is["p.py"], r.Texts["p.py"]
+	if f != FormatEditor && f != FormatStrings && f != FormatCell {
+		want, got = unix(want), unix(got) // by lines, line ends are those of the text
+	}
+	if f == FormatSearch || f == FormatV4A {
+		want, got = endLast(want), endLast(got)
+	}
+	if got != want {
+		t.Fatalf("%s: made %q of %q, want %q; by\n%s", f, got, old, want, text)
+	}
+}
+
+// BenchmarkPatch reads and applies patches that are dear to read or to place. Ten times the hunks are to take ten times as long.
+func BenchmarkPatch(b *testing.B) {
+	for _, name := range slices.Sorted(maps.Keys(heavy)) {
+		for _, n := range []int{1000, 10_000} {
+			patch, text := heavy[name](n)
+			b.Run(fmt.Sprintf("shape=%s/n=%d", strings.ReplaceAll(name, " ", "-"), n), func(b *testing.B) {
+				b.SetBytes(int64(len(patch) + len(text)))
+				for b.Loop() {
+					p, err := Read(patch, "")
+					if err == nil && !hasBlocks(p) {
+						_, _ = p.Apply(map[string]string{"p.py": text})
+					}
+				}
+			})
+		}
+	}
+}
+
+// heavy are patches of n hunks that are dear to read or to place.
+var heavy = map[string]func(n int) (patch, text string){
+	"unified": func(n int) (string, string) {
+		old, new := numbered(n, "old"), numbered(n, "new")
+		text, _ := Compare(FormatUnified, []string{"p.py"}, map[string]string{"p.py": old}, map[string]string{"p.py": new}).Print(FormatUnified)
+		return text, old
+	},
+	"search-replace": func(n int) (string, string) {
+		return searchBlocks(n, "old", "new"), numbered(n, "old")
+	},
+	"each on the one before": func(n int) (string, string) {
+		var out strings.Builder
+		out.WriteString("p.py\n")
+		for i := range n / 10 {
+			fmt.Fprintf(&out, "<<<<<<< SEARCH\nv = %d\n=======\nv = %d\n>>>>>>> REPLACE\n", i, i+1)
+		}
+		return out.String(), "v = 0\n" + numbered(n, "old")
+	},
+	"all lines alike": func(n int) (string, string) {
+		return "--- a/p.py\n+++ b/p.py\n" + strings.Repeat("@@ -1,3 +1,3 @@\n x\n-x\n+y\n x\n", n), strings.Repeat("x\n", 10*n)
+	},
+	"half of all lines alike": func(n int) (string, string) {
+		return "--- a/p.py\n+++ b/p.py\n@@ @@\n" + strings.Repeat(" x\n", 5*n) + "-y\n", strings.Repeat("x\n", 10*n)
+	},
+	"nothing fits": func(n int) (string, string) {
+		return strings.Replace(searchBlocks(n, "old", "new"), "old = 1\n", "odd = 1\n", 1), numbered(n, "old")
+	},
+	"inserts": func(n int) (string, string) {
+		calls := make([]string, n/10)
+		for i := range calls {
+			calls[i] = fmt.Sprintf(`{"command": "insert", "path": "p.py", "insert_line": %d, "insert_text": "x"}`, i)
+		}
+		return "[" + strings.Join(calls, ",") + "]", numbered(n, "old")
+	},
+	"open brackets": func(n int) (string, string) { return strings.Repeat("[\n", 100*n), "" },
+	"open texts":    func(n int) (string, string) { return strings.Repeat("{\"command\": \"\n", 10*n), "" },
+	"10 MB": func(n int) (string, string) {
+		old := strings.Repeat(strings.Repeat("x", 99)+"\n", 10*n)
+		return "--- a/p.py\n+++ b/p.py\n@@ -1 +1 @@\n" + strings.Repeat("+"+strings.Repeat("y", 98)+"\n", 10*n) + " x\n", "x\n" + old
+	},
+}
+
+// numbered is about a hundred bytes for each of n: a line that a patch is about among others.
+func numbered(n int, word string) string {
+	var out strings.Builder
+	for i := range n {
+		fmt.Fprintf(&out, "# the value of number %d, which is not that of the others\nif %d:\n    x = %d\n%s = %d\n\n\n\n\n", i, i, i, word, i)
+	}
+	return out.String()
+}
+
+func searchBlocks(n int, old, new string) string {
+	var out strings.Builder
+	out.WriteString("p.py\n")
+	for i := range n {
+		fmt.Fprintf(&out, "<<<<<<< SEARCH\n    x = %d\n%s = %d\n=======\n    x = %d\n%s = %d\n>>>>>>> REPLACE\n", i, old, i, i, new, i)
+	}
+	return out.String()
+}
