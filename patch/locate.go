@@ -83,8 +83,11 @@ func (l *locator) insertAt(line int, h *Hunk) spot {
 	} else if line < l.len() && text != "" && !strings.HasSuffix(text, "\n") {
 		text += l.lineEnd(line)
 	}
+	if line == l.len() && (!l.ended() || h.New != "" && !strings.HasSuffix(h.New, "\n")) {
+		text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
+	}
 	if line == l.len() && !l.ended() {
-		text = l.lineEnd(line) + strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
+		text = l.lineEnd(line) + text
 	}
 	return spot{start: at, end: at, text: text, line: line}
 }
@@ -367,9 +370,12 @@ func (l *locator) lastEnd(h *Hunk, text, end string) string {
 	if h.Manner == ByLines && (!strings.HasSuffix(h.Old, "\n") || h.New != "" && !strings.HasSuffix(h.New, "\n")) {
 		ended = strings.HasSuffix(h.New, "\n")
 	}
+	if text == "" {
+		return ""
+	}
 	text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
-	if ended && text != "" {
-		return text + end
+	if ended {
+		text += end
 	}
 	return text
 }
