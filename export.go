@@ -24,14 +24,18 @@ const (
 	FormatMarkdown Format = "md"    // fenced code
 	FormatNotebook Format = "ipynb" // nbformat 4.5
 	FormatPROV     Format = "prov"  // PROV-JSON
+
+	FormatAgentTrace Format = "agent-trace" // Agent Trace 0.1: who wrote which lines
 )
 
 // Formats are all of them.
-var Formats = []Format{FormatScript, FormatMarkdown, FormatNotebook, FormatPROV}
+var Formats = []Format{FormatScript, FormatMarkdown, FormatNotebook, FormatPROV, FormatAgentTrace}
 
 // Exported says what of a program is written, beside its code. The zero value is everything.
 type Exported struct {
-	NoOutputs bool // leave out what blocks put out
+	NoOutputs bool   // leave out what blocks put out
+	File      string // of FormatAgentTrace: the program's file, as it is named from the root of the repository; the session's name when empty
+	Data      []byte // of FormatAgentTrace: what the file holds
 }
 
 // Export returns the program after step n, with what its blocks put out when they were run last. Equal histories give equal bytes. A
@@ -39,6 +43,9 @@ type Exported struct {
 func (s *Session) Export(ctx context.Context, n StepNumber, format Format, o Exported) ([]byte, error) {
 	if format == FormatPROV {
 		return s.exportPROV(ctx, n)
+	}
+	if format == FormatAgentTrace {
+		return s.exportAgentTrace(ctx, n, o)
 	}
 	snap, err := s.At(ctx, n)
 	if err != nil {
@@ -57,7 +64,7 @@ func (s *Session) Export(ctx context.Context, n StepNumber, format Format, o Exp
 	case FormatMarkdown:
 		return snap.text(patch.KindMarkdown)
 	}
-	return nil, &Error{Code: state.Code(patch.CodeUnsupported), Message: fmt.Sprintf("there is no format %q", format), Hint: "use py, md, ipynb or prov"}
+	return nil, &Error{Code: state.Code(patch.CodeUnsupported), Message: fmt.Sprintf("there is no format %q", format), Hint: "use py, md, ipynb, prov or agent-trace"}
 }
 
 // text writes the blocks with their outputs behind them: as comments in a script, as fenced text in a document.

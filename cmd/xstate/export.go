@@ -37,12 +37,14 @@ func (a *app) exportVerb() *cobra.Command {
 		Long: `Export writes the program after a step, with what its blocks put out, as a script with "# %%" cells (.py), a document
 (.md) or a notebook (.ipynb, nbformat 4.5): each reads as that program. As .json it writes the provenance of the program in
 PROV-JSON (W3C): versions, values and files as entities, edits, runs and executions as activities, who made them as agents.
+With --format agent-trace it writes who wrote which lines of the program's file, as a record of Agent Trace 0.1.
 
 As .zip it writes the whole session: its history, byte for byte, the texts, outputs, and what executions read and wrote;
 with --values the values of the program as it is now, too, and the content of files. xstate import puts it into another store.`,
 		Example: `  xstate export --at-step 5 --out then.py
   xstate export --format ipynb > now.ipynb
   xstate export --out provenance.json
+  xstate export --format agent-trace --out trace.json
   xstate export --out session.zip --values`,
 		Args: takes(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.export(cmd.Context(), f) },
@@ -51,7 +53,7 @@ with --values the values of the program as it is now, too, and the content of fi
 	flags.SortFlags = false
 	f.at.flags(cmd)
 	flags.StringVarP(&f.out, "out", "o", "", "write into `FILE` (default: stdout)")
-	flags.StringVar(&f.format, "format", "", "py, md, ipynb, prov or archive (default: by the ending of FILE)")
+	flags.StringVar(&f.format, "format", "", "py, md, ipynb, prov, agent-trace or archive (default: by the ending of FILE)")
 	flags.BoolVar(&f.noOutputs, "no-outputs", false, "leave out what blocks put out")
 	flags.BoolVar(&f.values, "values", false, "with an archive: values and the content of files, too")
 	flags.BoolVar(&f.force, "force", false, "write over a FILE that is there")
@@ -133,7 +135,14 @@ func (a *app) export(ctx context.Context, f exportFlags) error {
 }
 
 func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *exportDocument) error {
-	data, err := o.session.Export(ctx, doc.Step, xstate.Format(f.format), xstate.Exported{NoOutputs: f.noOutputs})
+	options := xstate.Exported{NoOutputs: f.noOutputs}
+	if xstate.Format(f.format) == xstate.FormatAgentTrace {
+		options.File = fromRoot(o.file)
+		if src, err := readSource(o.file); err == nil {
+			options.Data = src.data
+		}
+	}
+	data, err := o.session.Export(ctx, doc.Step, xstate.Format(f.format), options)
 	if err != nil {
 		return err
 	}
@@ -145,6 +154,20 @@ func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *
 		return err
 	}
 	return writeFile(doc.File, data)
+}
+
+// fromRoot is a path from the root of the repository that it lies in, else from the working directory.
+func fromRoot(path string) string {
+	for folder := filepath.Dir(path); ; folder = filepath.Dir(folder) {
+		if _, err := os.Stat(filepath.Join(folder, ".git")); err == nil {
+			if rel, err := filepath.Rel(folder, path); err == nil {
+				return filepath.ToSlash(rel)
+			}
+		}
+		if folder == filepath.Dir(folder) {
+			return filepath.ToSlash(fromHere(path))
+		}
+	}
 }
 
 func (a *app) exportArchive(ctx context.Context, o *opened, f exportFlags, doc *exportDocument) error {
