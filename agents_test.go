@@ -169,7 +169,11 @@ func (a *agents) run() int {
 // exact to the line, and the work of one of them is taken back while that of the others stays; then that is taken back, too, which
 // restores every byte and executes nothing.
 func TestThreeAgents(t *testing.T) {
-	for seed := range uint64(3) {
+	seeds := uint64(3)
+	if testing.Short() {
+		seeds = 1
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			a := newAgents(t, seed, "ann", "bob", "cy")
 			seen := [3][][]patch.Block{{a.program()}, {a.program()}, {a.program()}} // since its last edit, which each knows

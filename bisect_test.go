@@ -216,3 +216,71 @@ func TestBisectRecorded(t *testing.T) {
 		t.Errorf("the next run executes %d nodes, want none", n)
 	}
 }
+
+// TestBisectAside: searches in a program that changes what it finds, in place and in files, at any time, leave the folder as it was,
+// and the next run comes to what a fresh interpreter comes to.
+func TestBisectAside(t *testing.T) {
+	seed := rand.Uint64()
+	if text := os.Getenv("XSTATE_TEST_SEED"); text != "" {
+		if _, err := fmt.Sscan(text, &seed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := rand.New(rand.NewPCG(seed, 6))
+	l := &long{t: t, dir: t.TempDir()}
+	writeFiles(t, l.dir, map[string][]byte{"data.csv": []byte("1\n2\n")})
+	l.session = openSession(t, openStore(t, filepath.Join(l.dir, xstate.StoreName)), xstate.SessionOptions{Workspace: l.dir, Seed: 7})
+	searched, executed := 0, 0
+	rounds := 16
+	if testing.Short() {
+		rounds = 4
+	}
+	for round := range rounds {
+		for range 1 + r.IntN(4) {
+			text := ""
+			for i, part := range backParts {
+				if code := part[r.IntN(len(part))]; code != "" {
+					text += fmt.Sprintf("# %%%% part %d\n%s\n", i, code)
+				}
+			}
+			if _, err := l.session.Load(t.Context(), parse(t, text), xstate.Origin{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			before := l.files()
+			id := fmt.Sprintf("part-%d", r.IntN(len(backParts)))
+			found, err := l.session.Bisect(t.Context(), xstate.BlockID(id), xstate.BisectOptions{})
+			switch state.CodeOf(err) {
+			case xstate.CodeUnchanged, xstate.CodeNoBlock, state.CodeNoStep:
+			case "":
+				if err != nil {
+					t.Fatalf("seed %d, round %d: bisect of %s: %v", seed, round, id, err)
+				}
+				searched, executed = searched+1, executed+found.Executed
+			default:
+				t.Fatalf("seed %d, round %d: bisect of %s: %v", seed, round, id, err)
+			}
+			if d := cmp.Diff(before, l.files()); d != "" {
+				t.Fatalf("seed %d, round %d: bisect of %s left other files (-before +after):\n%s", seed, round, id, d)
+			}
+		}
+		out, _, err := l.session.Run(t.Context(), runner.RunOptions{Timeout: time.Minute}, xstate.Origin{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		program, printed := "", ""
+		for _, b := range out.Blocks {
+			program += b.Source + "\n"
+			for _, o := range b.Outputs {
+				printed += o.Text
+			}
+		}
+		if want, got := scratch(t, l.session.Python().Path, program), printed+written(l.dir); got != want {
+			t.Fatalf("seed %d, round %d:\n%s\n--- came to\n%s--- from scratch\n%s", seed, round, program, got, want)
+		}
+	}
+	if rounds > 4 && (searched < 5 || executed < 5) {
+		t.Errorf("seed %d: %d searches that executed %d blocks show too little", seed, searched, executed)
+	}
+}

@@ -1,6 +1,7 @@
 package xstate_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -65,4 +66,38 @@ func TestEditWhileRunning(t *testing.T) {
 	}
 	session.Close()
 	other.Close()
+}
+
+// A block that wrote a file in one session is reused in another one, in another folder. Its file must be there before a block is
+// executed that reads it: it once came only with the end of the run, and the reader failed. What the file held before is kept.
+func TestReusedFile(t *testing.T) {
+	root := t.TempDir()
+	store := openStore(t, filepath.Join(root, xstate.StoreName))
+	const write = "# %% write\nopen('out.txt', 'w').write('hello')\n"
+	for i, c := range []struct{ program, want string }{
+		{write + "# %% print\nprint(1)\n", "1\n"},
+		{write + "# %% read\nprint(open('out.txt').read())\n", "hello\n"},
+		{write + "# %% look\nimport os; print(os.path.exists('out.txt'), os.listdir('.'))\n", "True ['out.txt']\n"},
+	} {
+		dir := filepath.Join(root, "folder", string(rune('a'+i)))
+		writeFiles(t, dir, map[string][]byte{"out.txt": []byte("by hand")})
+		s, err := store.Session(t.Context(), dir, xstate.SessionOptions{Workspace: dir, Seed: 7})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := runText(t, t.Context(), s, c.program, nil)
+		if got := out.Blocks[1].Outputs[0].Text; got != c.want || out.Blocks[0].Status != state.StatusRan && i == 0 || out.Blocks[0].Status != state.StatusReused && i > 0 {
+			t.Errorf("session %d: %s, prints %q, want %q", i, xstate.StatusText(out.Blocks[0].Status), got, c.want)
+		}
+		if _, err := s.Delete(t.Context(), "write", xstate.Origin{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := s.Run(t.Context(), runner.RunOptions{}, xstate.Origin{}); err != nil {
+			t.Fatal(err)
+		}
+		if data, err := os.ReadFile(filepath.Join(dir, "out.txt")); string(data) != "by hand" {
+			t.Errorf("session %d: without the block, the file is %q, %v", i, data, err)
+		}
+		s.Close()
+	}
 }

@@ -3,6 +3,7 @@ package xstate
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/patch"
@@ -63,6 +64,9 @@ func (s *Session) undoable(ctx context.Context, head StepNumber, w Which) ([]Ste
 			return nil, err
 		}
 		n := step.Number
+		if n < w.First {
+			break
+		}
 		if !undone[n] && step.Undoes > 0 {
 			undone[step.Undoes] = true
 		}
@@ -113,8 +117,12 @@ func (s *Session) takeBack(ctx context.Context, u *Undoing, n StepNumber) error 
 	if err != nil {
 		return err
 	}
+	step, err := s.step(ctx, n)
+	if err != nil {
+		return err
+	}
 	base := patched(after)
-	edits, conflicts, err := patch.Rebase(base, u.Blocks, patch.Match(base, patched(before)))
+	edits, conflicts, err := patch.Rebase(base, u.Blocks, inverse(step, patched(before)))
 	if err != nil {
 		return err
 	}
@@ -128,6 +136,29 @@ func (s *Session) takeBack(ctx context.Context, u *Undoing, n StepNumber) error 
 		u.edits, u.undoes = append(u.edits, e), append(u.undoes, n)
 	}
 	return nil
+}
+
+// inverse returns the edits that lead from the program after a step back to that before it.
+func inverse(step Step, before []patch.Block) []patch.Edit {
+	i := slices.IndexFunc(before, func(b patch.Block) bool { return b.ID == string(step.Block) })
+	e := patch.Edit{ID: string(step.Block)}
+	if i >= 0 {
+		e.Block = before[i]
+	}
+	if i > 0 {
+		e.After = before[i-1].ID
+	}
+	switch step.Kind {
+	case state.KindAppend:
+		e.Op = patch.OpDelete
+	case state.KindDelete:
+		e.Op = patch.OpAppend
+	case state.KindPatch:
+		e.Op = patch.OpPatch
+	case state.KindMove:
+		e.Op = patch.OpMove
+	}
+	return []patch.Edit{e}
 }
 
 // Undo records what PlanUndo found, as one step for each block that an edit is taken out of. It fails with

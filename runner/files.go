@@ -67,6 +67,9 @@ func (e *Engine) keepBase(name string, now state.Digest) error {
 
 // putFiles makes the files that the program writes what p has. Files it never wrote are not touched.
 func (w *walk) putFiles(p *position) error {
+	if err := w.adoptReused(p); err != nil {
+		return err
+	}
 	names := slices.Sorted(maps.Keys(w.e.cfg.Files))
 	slices.Reverse(names) // what is in a directory goes before it,
 	for _, gone := range []bool{true, false} {
@@ -293,20 +296,27 @@ func (w *walk) settleFiles(complete bool) error {
 	if !complete {
 		return w.saveFiles()
 	}
-	for k, e := range w.pos.keys {
-		if k.Space() != "file" {
-			continue
-		}
-		if _, known := w.e.cfg.Files[k.Name()]; !known { // written in another session, reused here
-			if err := w.adopt(k.Name(), e); err != nil {
-				return err
-			}
-		}
-	}
 	if err := w.putFiles(w.pos); err != nil {
 		return err
 	}
 	return w.saveFiles()
+}
+
+// adoptReused begins to keep records of the files that reused results wrote, which were recorded elsewhere: in another session, or
+// aside. It must come before a node executes that looks for them.
+func (w *walk) adoptReused(p *position) error {
+	for _, name := range w.written {
+		if _, known := w.e.cfg.Files[name]; !known {
+			if err := w.adopt(name, p.get(depgraph.Key("file:"+name))); err != nil {
+				return err
+			}
+		}
+	}
+	if w.written == nil || w.o.Discard {
+		return nil
+	}
+	w.written = nil
+	return w.e.keepFiles() // before they are written: what they held must not be forgotten
 }
 
 // adopt begins to keep a record of a file that a reused result writes.

@@ -97,7 +97,8 @@ type walk struct {
 	renewed  bool // a new interpreter was tried, when a state could not be restored
 	looks    bool // nothing but imports and definitions may run, and nothing be written: see Value
 
-	hasDynamic bool // some node of the program may read names unobserved
+	written    []string // files that reused results wrote, and no record is kept of yet
+	hasDynamic bool     // some node of the program may read names unobserved
 }
 
 // Run makes the outcome of every block what a fresh run of the whole program would give, executing only what must be.
@@ -255,6 +256,11 @@ func (w *walk) take(i int, t *state.StoredTrace, status state.Status, reason sta
 		w.stopped[n.unit] = true
 		w.pos.fail(i, n.unit.ID, n.facts.Defines)
 		return
+	}
+	for _, x := range t.Writes {
+		if _, known := w.e.cfg.Files[x.Key.Name()]; !known && x.Key.Space() == "file" {
+			w.written = append(w.written, x.Key.Name())
+		}
 	}
 	w.pos.apply(i, &t.Trace)
 	w.pos.mark(&t.Trace, out.Taint)

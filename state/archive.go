@@ -266,7 +266,7 @@ func (r *restorer) steps(i int, l *lineage, head headRecord) error {
 func (r *restorer) step(l *lineage, n StepNumber, raw RawStep, x *index, head *headRecord) (*index, error) {
 	name := l.birth.Name
 	var h stepHeader
-	if err := decode(raw.Header, &h); err != nil || h.Number != n || h.base() >= n {
+	if err := decode(raw.Header, &h); err != nil || h.Number != n || h.base() >= n || h.Undoes >= n {
 		return nil, forged(name, n, "its header cannot be read")
 	}
 	if h.Prev != head.Hash || DigestOf(raw.Body) != h.Body {

@@ -182,7 +182,7 @@ func openStep(key []byte, n StepNumber, value []byte) (h stepHeader, p packedSte
 	if err = decode(p.header, &h); err != nil {
 		return h, p, "", err
 	}
-	if h.Number != n || h.base() >= n {
+	if h.Number != n || h.base() >= n || h.Undoes >= n {
 		return h, p, "", fmt.Errorf("its number is %d", h.Number)
 	}
 	return h, p, DigestOf(p.header), nil
