@@ -80,9 +80,9 @@
 //   - Containers and plain instances are hashed level by level, at some tenths of a microsecond an object. A container of
 //     containers and constants is hashed again only if it, or one inside it, holds another object than it did: to see that
 //     takes a fifth of the time. Nothing cheaper tells that none of a million objects was changed.
-//   - Values are stored while a run is under way for a twentieth of the time spent executing, and when the engine closes for
-//     a quarter of it, the ones first that are dear to compute and cheap to store. What is not stored is computed again by
-//     who needs it. Small values are always stored.
+//   - Small values are always stored, others if that takes a quarter, at most, of the time to compute them again: for a
+//     twentieth of the time spent executing while a run is under way, and for a quarter of it when the engine closes, the
+//     ones first that are dear to compute and cheap to store. What is not stored is computed again by who needs it.
 //   - Earlier versions of values are kept alive for the nodes that need them up to RunOptions.Memory bytes.
 //
 // # What cannot be seen

@@ -73,7 +73,7 @@ func New(cfg Config) (*Engine, error) {
 		world:   newWorld(cfg, workspace, environ, cfg.Files),
 		facts:   map[state.Digest]*depgraph.Facts{},
 		environ: environ,
-		ledger:  ledger{owed: map[joint]debt{}},
+		ledger:  ledger{owed: map[joint]debt{}, again: map[joint]float64{}},
 		saved:   maps.Clone(cfg.Files),
 	}, nil
 }

@@ -7,18 +7,22 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/state"
 )
 
-// What storing may cost. A run must not take longer for values that may never be asked for: while it is under way, little
-// more than a twentieth of the time spent executing goes into storing. What did not fit in is stored when the engine
-// closes, if it is still there, and what is not stored is computed again by who needs it.
+// What storing may cost. A run must not take longer for values that may never be asked for: a large one is stored only if
+// computing it again would take several times as long, with all that would have to be computed for it first. While a run is
+// under way, little more than a twentieth of the time spent executing goes into storing. What did not fit in is stored when
+// the engine closes, if it is still there, and what is not stored is computed again by who needs it.
 const (
 	inlineBytes = 32 << 10 // what travels in a frame, equal to the driver's _INLINE; up to this, values are always stored
-	storeRate   = 200e6    // bytes a second: about what pickling, compressing and writing come to
+	arrayRate   = 200e6    // bytes of arrays and frames a second: about what pickling, compressing and writing come to
+	objectRate  = 40e6     // the same of other objects
+	storeWorth  = 4        // times what storing costs: what a value must have cost
 	storeShare  = 0.05     // of the seconds executed, while a run is under way
 	closeShare  = 0.25     // of the seconds executed, at the end
 )
@@ -28,6 +32,8 @@ type ledger struct {
 	executed float64 // seconds
 	stored   float64 // seconds spent on storing
 	owed     map[joint]debt
+	again    map[joint]float64 // seconds to compute what is not stored, about
+	all      bool              // everything is worth storing: for tests
 }
 
 // debt is a group that is worth storing once there is time.
@@ -78,7 +84,7 @@ func (x *execution) keep(ctx context.Context, after *position, t *state.Trace) e
 
 func (x *execution) keepGroup(ctx context.Context, after *position, t *state.Trace, j joint, names []string) error {
 	e := x.walk.e
-	size := int64(0)
+	size, cost := int64(0), 0.0
 	for _, n := range names {
 		if _, here := e.mirror.bound[n]; !here {
 			return nil // a member was dropped, when a node that had changed it failed
@@ -91,24 +97,49 @@ func (x *execution) keepGroup(ctx context.Context, after *position, t *state.Tra
 			return nil
 		}
 		size += info.Bytes
+		if strings.HasPrefix(info.Type, "numpy.") || strings.HasPrefix(info.Type, "pandas.") {
+			cost += float64(info.Bytes) / arrayRate
+		} else {
+			cost += float64(info.Bytes) / objectRate
+		}
 	}
 	if v, ok, err := e.cfg.Store.Value(state.Digest(j)); err != nil || ok && e.cfg.Store.Whole(v) || x.walk.o.Discard {
 		return err
 	}
-	cost := float64(size) / storeRate
-	if size > inlineBytes && e.ledger.stored+cost > storeShare*e.ledger.executed {
-		if cost < t.Seconds {
-			e.ledger.owed[j] = debt{names, cost, t.Seconds}
-		}
-		return nil
+	if size <= inlineBytes || e.ledger.all {
+		return e.storeGroup(ctx, j, names, t.Seconds)
 	}
-	return e.storeGroup(ctx, j, names, t.Seconds)
+	seconds := t.Seconds + x.pos.unstored(&e.ledger, t)
+	if storeWorth*cost <= seconds && e.ledger.stored+cost <= storeShare*e.ledger.executed {
+		return e.storeGroup(ctx, j, names, seconds)
+	}
+	e.ledger.again[j] = seconds
+	if storeWorth*cost <= seconds {
+		e.ledger.owed[j] = debt{names, cost, seconds}
+	}
+	return nil
+}
+
+// unstored returns how many seconds it takes to compute what t read and is not stored.
+func (p *position) unstored(l *ledger, t *state.Trace) (seconds float64) {
+	seen := map[joint]bool{}
+	for _, a := range t.Reads {
+		if a.Key.Space() == "var" && a.Digest != state.Absent {
+			if j, _ := p.joint(a.Key.Name()); !seen[j] {
+				seen[j] = true
+				seconds += l.again[j]
+			}
+		}
+	}
+	return seconds
 }
 
 // storeGroup stores the values that names are bound to. seconds: what they took to compute.
 func (e *Engine) storeGroup(ctx context.Context, j joint, names []string, seconds float64) error {
 	begin := time.Now()
 	defer func() { e.ledger.stored += time.Since(begin).Seconds() }()
+	delete(e.ledger.owed, j)
+	delete(e.ledger.again, j)
 	var reply storeReply
 	data, err := e.kernel.request(ctx, map[string]any{"op": "store", "names": names}, nil, &reply, nil)
 	if err != nil {
