@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -72,7 +73,7 @@ func (a *agents) program() []patch.Block {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	var out []patch.Block
+	out := []patch.Block{}
 	for _, b := range blocks {
 		out = append(out, patch.Block{ID: string(b.ID), Title: b.Title, Dialect: string(b.Dialect), Source: b.Source})
 	}
@@ -281,5 +282,83 @@ func TestUndoConflict(t *testing.T) {
 		if _, err := s.PlanUndo(ctx, xstate.Which{First: n, Last: n}); state.CodeOf(err) != want {
 			t.Errorf("undo of step %d: %v, want %s", n, err, want)
 		}
+	}
+}
+
+// TestUndoThereAndBack: whatever edits are taken back, taking that back restores the program, blocks in order and to the byte; and an
+// undo that is refused changes nothing.
+func TestUndoThereAndBack(t *testing.T) {
+	seed := rand.Uint64()
+	if text := os.Getenv("XSTATE_TEST_SEED"); text != "" {
+		if _, err := fmt.Sscan(text, &seed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := newAgents(t, seed, "ann", "bob")
+	ctx, s := t.Context(), a.session
+	undone, refused := 0, 0
+	for round := range 120 {
+		program := a.program()
+		who := xstate.Origin{Agent: a.names[a.r.IntN(2)]}
+		b := program[a.r.IntN(len(program))]
+		var err error
+		switch op := a.r.IntN(8); {
+		case op < 3:
+			lines := strings.Split(b.Source, "\n")
+			at := a.r.IntN(len(lines) + 1)
+			lines = slices.Replace(lines, at, min(len(lines), at+a.r.IntN(2)), fmt.Sprintf("line_%d = 1", round))
+			_, err = s.Patch(ctx, xstate.BlockID(b.ID), strings.Join(lines, "\n"), who)
+		case op == 3:
+			_, err = s.Append(ctx, patch.Block{Dialect: patch.Python, Source: fmt.Sprintf("new_%d = 1", round)}, xstate.BlockID(b.ID), who)
+		case op == 4 && len(program) > 3:
+			_, err = s.Delete(ctx, xstate.BlockID(b.ID), who)
+		case op == 5 && b.ID != program[0].ID:
+			_, err = s.Move(ctx, xstate.BlockID(b.ID), "", who)
+		case op == 6:
+			_, err = s.Rollback(ctx, a.head()-xstate.StepNumber(a.r.IntN(3)), who)
+		}
+		if err != nil {
+			t.Fatalf("seed %d, round %d: %v", seed, round, err)
+		}
+		head := a.head()
+		w := xstate.Which{First: head - xstate.StepNumber(a.r.IntN(5)), Last: head}
+		if a.r.IntN(2) == 0 {
+			w.Agent = a.names[a.r.IntN(2)]
+		}
+		before := a.program()
+		u, err := s.PlanUndo(ctx, w)
+		if err != nil {
+			if code := state.CodeOf(err); code != state.CodeConflict && code != xstate.CodeNothing {
+				t.Fatalf("seed %d, round %d: undo %+v: %v", seed, round, w, err)
+			}
+			refused++
+			if d := cmp.Diff(before, a.program()); d != "" {
+				t.Fatalf("seed %d, round %d: a refused undo changed (-before +after):\n%s", seed, round, d)
+			}
+			continue
+		}
+		steps, err := s.Undo(ctx, u, xstate.Origin{Agent: "judge"})
+		if err != nil {
+			t.Fatalf("seed %d, round %d: %v", seed, round, err)
+		}
+		if d := cmp.Diff(u.Blocks, a.program()); d != "" {
+			t.Fatalf("seed %d, round %d: undo is not what was planned (-planned +done):\n%s", seed, round, d)
+		}
+		if a.r.IntN(4) == 0 {
+			continue // and go on from there
+		}
+		undone++
+		if u, err = s.PlanUndo(ctx, xstate.Which{First: steps[0].Number, Last: steps[len(steps)-1].Number}); err == nil {
+			_, err = s.Undo(ctx, u, xstate.Origin{})
+		}
+		if err != nil {
+			t.Fatalf("seed %d, round %d: undo of the undo %+v: %v", seed, round, w, err)
+		}
+		if d := cmp.Diff(before, a.program()); d != "" {
+			t.Fatalf("seed %d, round %d: there and back, %+v (-before +after):\n%s", seed, round, w, d)
+		}
+	}
+	if undone < 10 || refused < 3 {
+		t.Errorf("seed %d: %d undone, %d refused: too few to show anything", seed, undone, refused)
 	}
 }

@@ -84,6 +84,7 @@ type bisecting struct {
 	found   *Bisection
 	edits   []Step // between the ends, in order; the last is the one that the search may end with
 	known   map[StepNumber]*Probe
+	blocks  int // of the program that was looked at last
 }
 
 // ends fills in the steps that were left open, and lists the edits between.
@@ -139,8 +140,13 @@ func (b *bisecting) firstGood(ctx context.Context) (StepNumber, error) {
 	return 0, &Error{Code: CodeNoBlock, Message: fmt.Sprintf("block %q was never run without a failure", id), Hint: "name a step to begin with: --good STEP; xstate log lists them"}
 }
 
-// near is how many edits around the middle are looked at for one whose outcome is recorded.
-const near = 64
+// near is how many edits on either side of the middle are looked at for one whose outcome is recorded; in a large program, where
+// each costs more, fewer: blocks that are planned for it, about.
+const (
+	near        = 64
+	nearBlocks  = 1 << 16
+	nearAtLeast = 4
+)
 
 func (b *bisecting) search(ctx context.Context) error {
 	good, err := b.probe(ctx, b.options.Good, !b.options.Recorded)
@@ -177,7 +183,7 @@ func (b *bisecting) search(ctx context.Context) error {
 // middle as there is, else the middle one; none where nothing may be executed.
 func (b *bisecting) next(ctx context.Context, lo, hi int) (int, *Probe, error) {
 	middle := (lo + hi) / 2
-	for d := range min(hi-lo, near) {
+	for d := range min(hi-lo, near, max(nearAtLeast, nearBlocks/max(1, b.blocks))) {
 		for _, i := range slices.Compact([]int{middle - d, middle + d}) {
 			if i <= lo || i >= hi {
 				continue
@@ -252,6 +258,7 @@ func (b *bisecting) probe(ctx context.Context, n StepNumber, execute bool) (*Pro
 	if err != nil {
 		return nil, err
 	}
+	b.blocks = len(program)
 	p := &Probe{Step: n, How: "recorded", Status: "absent", Makes: map[Key]AccessView{}}
 	at := slices.IndexFunc(program, func(x runner.Block) bool { return x.ID == b.found.Block })
 	if at >= 0 {

@@ -13,6 +13,11 @@
 // [Apply] of [Match] is the new program; a block that is kept, moved or patched keeps its id, nothing that can stay moves,
 // and no edits means no difference. Equal input gives equal output: no clock, no randomness, no goroutine, no file.
 //
+// [Rebase] makes edits of a list that has changed since: it is how a stale edit is merged, and how an edit that others came
+// after is taken back, for that is to make its inverse. [Merge] does so by lines, in three ways: changes of different lines all
+// arrive, those of the same lines are a [Clash], and then there is no result. No edit is lost, and none is made twice. [Carry]
+// follows lines from one text to the next.
+//
 // # Why the simple ways fail
 //
 // Cutting at lines that look like "# %%" cuts strings that hold Markdown or other programs, and suites: "for" on one side,
