@@ -38,7 +38,7 @@ type Placement struct {
 // file of the program, or nothing, is about the file, or, where that is a notebook, about its code. The error is a *Misfit or a
 // *ParseError.
 func Revise(p *Patch, on Subject) (*Revision, error) {
-	r := &reviser{patch: p, on: on, blocks: slices.Clone(on.Blocks), taken: map[string]bool{}, file: on.File}
+	r := &reviser{patch: p, on: on, blocks: slices.Clone(on.Blocks), taken: map[string]bool{}, file: on.File, decider: newDecider()}
 	r.fileIDs = r.ids()
 	for i := range p.Sections {
 		if err := r.section(p.Sections[i]); err != nil {
@@ -53,10 +53,11 @@ type reviser struct {
 	patch   *Patch
 	on      Subject
 	blocks  []Block
-	file    *Program // as it was before blocks changed last
-	fileIDs []string // of its blocks, by place
-	stale   bool     // blocks have changed since
-	taken   map[string]bool
+	file    *Program        // as it was before blocks changed last
+	fileIDs []string        // of its blocks, by place
+	stale   bool            // blocks have changed since
+	taken   map[string]bool // blocks that were written again, or are new
+	decider *decider
 	places  []Placement
 }
 
@@ -247,7 +248,7 @@ func (r *reviser) emit(s Section) error {
 		for _, id := range r.on.Failed {
 			failed[id] = true
 		}
-		d = decide(r.blocks, s, failed, r.taken)
+		d = r.decider.decide(r.blocks, strings.TrimRight(s.Text, "\r\n"), failed, r.taken)
 	} else if !ok {
 		d.By = ByNothing
 	}
