@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -360,5 +361,41 @@ func TestUndoThereAndBack(t *testing.T) {
 	}
 	if undone < 10 || refused < 3 {
 		t.Errorf("seed %d: %d undone, %d refused: too few to show anything", seed, undone, refused)
+	}
+}
+
+// TestEditAtOnce: three edit one block at the same moment, each its own lines, from what it saw when it began. No update is lost.
+func TestEditAtOnce(t *testing.T) {
+	a := newAgents(t, 2, "ann", "bob", "cy")
+	const rounds = 15
+	var all sync.WaitGroup
+	for who, name := range a.names {
+		s, err := a.session.Store().Existing(t.Context(), a.session.Name(), xstate.SessionOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := a.program()
+		all.Go(func() {
+			for i := range rounds {
+				b := seen[0]
+				lines := strings.Split(b.Source, "\n")
+				lines[who] = fmt.Sprintf("%s = %d", name, i)
+				b.Source = strings.Join(lines, "\n")
+				if _, err := s.Edit(t.Context(), seen, []patch.Edit{{Op: patch.OpPatch, ID: b.ID, Block: b}}, xstate.Merge, xstate.Origin{Agent: name}); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				seen[0] = b // it knows of nothing but its own edits
+			}
+		})
+	}
+	all.Wait()
+	lines := strings.Split(a.program()[0].Source, "\n")
+	for who, name := range a.names {
+		if want := fmt.Sprintf("%s = %d", name, rounds-1); lines[who] != want {
+			t.Errorf("line %d = %q, want %q", who+1, lines[who], want)
+		}
+	}
+	if n := a.head(); n != xstate.StepNumber(5+3*rounds) {
+		t.Errorf("%d steps, want one for each edit", n)
 	}
 }

@@ -42,6 +42,7 @@ type Probe struct {
 	Status string             `json:"status"` // done, failed, blocked; absent: the program had no such block; unknown
 	Error  string             `json:"error,omitempty"`
 	Makes  map[Key]AccessView `json:"makes,omitempty"` // variables and files
+	Marks  []string           `json:"marks,omitempty"` // why it may come out otherwise each time
 	output string
 	bad    bool
 }
@@ -418,6 +419,9 @@ func (b *bisecting) add(t *state.Trace, p *Probe) error {
 		if delete(p.Makes, w.Key); w.Digest != state.Absent {
 			p.Makes[w.Key] = AccessView{Key: w.Key, Digest: w.Digest, Value: valueOf(t, w.Key)}
 		}
+	}
+	for _, m := range t.Marks {
+		p.Marks = appendNew(p.Marks, m)
 	}
 	outputs, _, err := runner.Outputs(b.session.store.state, t)
 	p.output += Text(outputs)

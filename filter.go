@@ -113,6 +113,7 @@ type (
 		Seconds float64   `json:"seconds"`
 		Saved   float64   `json:"saved_seconds"`
 		To      int       `json:"to"`
+		Undoes  int       `json:"undoes"`
 		Hash    string    `json:"hash"`
 	}
 )
@@ -250,7 +251,7 @@ func accesses(list []AccessView) []accessRow {
 
 func stepOf(e Entry) stepRow {
 	r := stepRow{Number: int(e.Number), Time: e.Time, Kind: string(e.Kind), Block: string(e.Block), Was: string(e.Was), Now: string(e.Now),
-		Added: e.Added, Removed: e.Removed, To: int(e.To), Hash: string(e.Hash)}
+		Added: e.Added, Removed: e.Removed, To: int(e.To), Undoes: int(e.Undoes), Hash: string(e.Hash)}
 	if e.Run != nil {
 		c := e.Run.Blocks
 		r.Ran, r.Reused, r.Failed, r.Blocked, r.Seconds, r.Saved = c.Ran, c.Reused, c.Failed, c.Blocked, e.Run.Seconds, e.Run.SavedSeconds

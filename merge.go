@@ -25,17 +25,25 @@ const (
 
 // Edit records edits that were made on base, one step each, all or none. Where the blocks that they edit have changed since,
 // stale says what is done; refused edits give an error with state.CodeConflict that wraps *MergeError and shows both sides.
-func (s *Session) Edit(ctx context.Context, base []patch.Block, edits []patch.Edit, stale Stale, origin Origin) ([]Step, error) {
-	now, head, err := s.edited(ctx)
-	if err != nil {
-		return nil, err
+func (s *Session) Edit(ctx context.Context, base []patch.Block, edits []patch.Edit, stale Stale, origin Origin) (steps []Step, err error) {
+	for range editTries {
+		now, head, err := s.edited(ctx)
+		if err != nil {
+			return nil, err
+		}
+		rebased, err := onto(base, now, edits, stale)
+		if err != nil {
+			return nil, err
+		}
+		if steps, err = s.commit(ctx, head, now, rebased, origin); state.CodeOf(err) != state.CodeConflict {
+			return steps, err
+		}
 	}
-	rebased, err := onto(base, now, edits, stale)
-	if err != nil {
-		return nil, err
-	}
-	return s.commit(ctx, head, now, rebased, origin)
+	return nil, &Error{Code: state.CodeConflict, Message: "the program changes faster than it can be edited", Hint: "try again"}
 }
+
+// editTries is how often an edit is made anew because another one, or a run, was recorded at the same moment.
+const editTries = 64
 
 // onto returns edits that were made on base as edits of now.
 func onto(base, now []patch.Block, edits []patch.Edit, stale Stale) ([]patch.Edit, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -85,6 +86,9 @@ func (a *app) printBisection(x *xstate.Bisection) {
 		a.ui.print("%s", probeText("since", &x.Bad, &x.Good))
 	} else {
 		a.ui.talk("it is one of these; without --recorded, what is missing is executed")
+	}
+	if len(x.Bad.Marks) > 0 {
+		a.ui.talk("block %s is volatile (%s): it may come out otherwise without an edit", x.Block, strings.Join(x.Bad.Marks, ", "))
 	}
 	text := fmt.Sprintf("block %s %s; looked at %s", x.Block, x.Test, plural(len(x.Probes), "program"))
 	if x.Executed > 0 {

@@ -118,6 +118,7 @@ func (a *app) queryPatch(ctx context.Context, o *opened, what string) error {
 	}
 	for _, p := range found {
 		a.ui.write(columns([][]string{entryRow(p.Step)}))
+		a.ui.text(originMore(p.Step.Origin))
 		a.ui.write(p.Diff)
 		a.ui.print("%s\n", textEffect(string(p.Step.Kind), p.TextEffect))
 		if p.NextRun == 0 {

@@ -148,6 +148,34 @@ func originText(o xstate.Origin) string {
 	return text
 }
 
+// originMore renders what originText leaves out.
+func originMore(o xstate.Origin) string {
+	var parts []string
+	add := func(what, value string) {
+		if value != "" {
+			parts = append(parts, what+" "+value)
+		}
+	}
+	add("author", string(o.Author))
+	add("answers", o.Answers.String())
+	if o.TokensIn+o.TokensOut > 0 {
+		add("tokens", fmt.Sprintf("%d+%d", o.TokensIn, o.TokensOut))
+	}
+	if o.Cost > 0 {
+		add("cost", "$"+o.Cost.String())
+	}
+	add("client", o.Client)
+	add("prompt", o.Prompt)
+	add("span", o.TraceParent)
+	for _, name := range slices.Sorted(maps.Keys(o.Labels)) {
+		add(name+" =", o.Labels[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Unknown)) {
+		add(name+" =", string(o.Unknown[name]))
+	}
+	return strings.Join(parts, ", ")
+}
+
 // countsText renders what a run came to: ran 2 blocks, reused 9, failed 1.
 func countsText(c state.Counts) string {
 	var parts []string
