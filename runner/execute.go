@@ -533,11 +533,15 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 	return nil
 }
 
-// lineage names a value that cannot be named by content: by what made it from what.
+// lineage names a value that cannot be named by content: by what made it from what. Options and the working directory as
+// they are without the program count as not read: libraries ask for some once, and keep what they heard.
 func lineage(t *state.Trace, k depgraph.Key) state.Digest {
 	var b strings.Builder
 	fmt.Fprintf(&b, "lineage %q\ncode %s\n", k, t.Code)
 	for _, a := range t.Reads {
+		if s := a.Key.Space(); a.Digest == state.Absent && (s == "conf" || s == "cwd") {
+			continue
+		}
 		fmt.Fprintf(&b, "%q %s\n", a.Key, a.Digest)
 	}
 	for _, list := range [][]state.Share{t.Within, t.Around} {

@@ -777,6 +777,8 @@ class _Walk:
     def shares(self, o, ordinal):
         """Notes the memory that an array views. Who views it goes by ~id of the array at its root: to hold the same memory
         is not to be the same array."""
+        if id(o) in self.temps:
+            return
         root, address = memory_of(o)
         place = "%d%r" % (address - root.__array_interface__["data"][0], o.strides)
         self.fp.ids[~id(root)] = "%s+%s" % (ordinal, place)
@@ -920,16 +922,20 @@ def _constant(kind):
 
 
 def _fresh(made):
-    """Yields the ids of containers that only the reduction made refers to, through such containers and tuples."""
+    """Yields the ids of containers and arrays that only the reduction made refers to, through such containers and tuples."""
     todo = [made]
     while todo:
         holder = todo.pop()
         for p in holder.values() if type(holder) is dict else holder:
-            if type(p) in _CONTAINERS and sys.getrefcount(p) <= _FRESH:
+            if sys.getrefcount(p) > _FRESH:
+                continue
+            if type(p) in _CONTAINERS:
                 if type(p) is not tuple:
                     yield id(p)
                 if type(p) is not bytearray:
                     todo.append(p)
+            elif type(p).__name__ == "ndarray" and p.base is None:
+                yield id(p)
 
 
 _CONTAINERS = frozenset((list, dict, set, bytearray, tuple))
@@ -1056,7 +1062,7 @@ class _Reach:
                             fp.files.add(c.__module__)
                         if origin.kind_of(c.__module__) == origin.PROGRAM:
                             fp.soft[id(c)] = c
-                            inner += (dict(vars(c)), c.__bases__)
+                            inner += [*vars(c).values(), c.__bases__]
                 else:
                     for o in group if kind in (types.GeneratorType, types.CoroutineType) else ():
                         frame = getattr(o, "gi_frame", None) or getattr(o, "cr_frame", None)

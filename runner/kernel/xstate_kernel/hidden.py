@@ -238,7 +238,8 @@ def _watch_legacy(module):
                 g = original(*args, **kwargs)
             finally:
                 made = found
-            made.append(g)
+            if made is not None and not origin.importing():
+                made.append(g)
             return g
 
         def __instancecheck__(cls, o):

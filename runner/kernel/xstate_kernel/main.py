@@ -272,7 +272,7 @@ class Kernel:
         if caller is not None and caller.f_globals is not self.ns and origin.is_library_path(caller.f_code.co_filename):
             return  # a library runs code that it made: namedtuple, dataclass
         path = code.co_filename
-        if path.startswith("<") and not path.startswith("<frozen ") or not path.startswith("<") and not origin.is_library_path(path) and not observe.importing():
+        if path.startswith("<") and not path.startswith("<frozen ") or not path.startswith("<") and not origin.is_library_path(path) and not origin.importing():
             self.names.add(code)
 
     def do_sources(self, request, _):

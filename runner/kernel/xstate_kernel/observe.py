@@ -213,6 +213,7 @@ class Files:
         self._spool = spool      # where copies of files go, before they are first written
         self._ignored = os.path.realpath(store) + os.sep
         self._folder = os.path.realpath(folder) + os.sep
+        self.above = origin.above(self._folder)  # libraries look there for the links on the way to their own files
         self._on_code = on_code  # called with each code object that is executed at run time
         self._thread = None
         self._count = 0
@@ -416,7 +417,7 @@ class Files:
                 self.seen(p)
                 self.chmods.setdefault(p, stat.S_IMODE(os.stat(p).st_mode))
         elif event in ("tempfile.mkstemp", "tempfile.mkdtemp"):
-            if not importing():
+            if not origin.importing():
                 self.marks.add("entropy")  # the name
         elif event == "os.rename":
             self.read(args[0], args[2], False)
@@ -527,7 +528,7 @@ class Files:
 
         def observed_getcwd():
             self.cwd_read = True
-            self.folder_read = self.folder_read or not importing()
+            self.folder_read = self.folder_read or not origin.importing()
             return getcwd()
 
         self._getcwd = getcwd
@@ -537,7 +538,7 @@ class Files:
         urandom = os.urandom
 
         def observed_urandom(size):
-            if self.active and hidden.made is not None and not importing():
+            if self.active and hidden.made is not None and not origin.importing() and not _drawn_unseen(sys._getframe(1)):
                 self.marks.add("entropy")
             return urandom(size)
 
@@ -570,25 +571,31 @@ class Files:
 
 
 def watch_imports(names):
-    """importlib.import_module raises no event for a module that is loaded already."""
+    """importlib.import_module raises no event for a module that is loaded already. What a library imports of libraries is
+    its own: it does so once, wherever that is."""
     original = importlib.import_module
 
     def import_module(name, package=None):
-        if isinstance(name, str):
-            names.imports.add(name if not name.startswith(".") or not package else importlib.util.resolve_name(name, package))
-        return original(name, package)
+        by_library = origin.is_library_path(sys._getframe(1).f_code.co_filename)
+        try:
+            return original(name, package)
+        finally:
+            if isinstance(name, str):
+                full = name if not name.startswith(".") or not package else importlib.util.resolve_name(name, package)
+                if not by_library or full.partition(".")[0] not in sys.modules or origin.kind_of(full.partition(".")[0]) != origin.LIBRARY:
+                    names.imports.add(full)
 
     importlib.import_module = named(import_module, original)
 
 
 def _lookup(files, original, follow):
     def lookup(path, *args, **kwargs):
-        if files.active and not isinstance(path, int) and not kwargs.get("dir_fd"):
+        if files.active and not origin.looking and not isinstance(path, int) and not kwargs.get("dir_fd"):
             files.active = False
             try:
                 p = files._path(path, None, follow and kwargs.get("follow_symlinks", True))
-                if p is not None:
-                    how = _question(sys._getframe(1))
+                how = None if p is None else _question(sys._getframe(1))
+                if p is not None and (how == _WHEN or p not in files.above):
                     if how != _IS_THERE:
                         files.modes.add(p)
                         (files.times if how == _WHEN else files.looks).add(p)
@@ -626,16 +633,6 @@ def _question(frame):
                 return _WHEN
         frame = frame.f_back
     return _ALL
-
-
-def importing():
-    """Reports whether a module is being imported: what a library draws then (keys of processes) is not the program's."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
-            return True
-        frame = frame.f_back
-    return False
 
 
 def _library_imports():
@@ -681,7 +678,7 @@ class _Entries:
         self._found.close()
 
 
-_UNTIMED = ("asyncio", "concurrent", "logging", "multiprocessing", "queue", "sched", "selectors", "socket", "ssl", "subprocess", "threading")
+_UNTIMED = ("asyncio", "concurrent", "joblib", "logging", "multiprocessing", "queue", "sched", "selectors", "socket", "ssl", "subprocess", "threading")
 
 
 def _clock(files, original, given):
@@ -697,11 +694,26 @@ def _clock(files, original, given):
     return named(clock, original)
 
 
+_UNSEEN = frozenset(("joblib.parallel", "sklearn.callback._callback_context", "numpy.random._pickle"))
+
+
+def _drawn_unseen(frame):
+    """Reports whether what is drawn shows nowhere: joblib and scikit-learn number what they do, and a generator that is copied, or comes out of a
+    pickle, has a seed before it gets its state."""
+    for _ in range(3):
+        if frame is None:
+            return False
+        if frame.f_globals.get("__name__") in _UNSEEN:
+            return True
+        frame = frame.f_back
+    return False
+
+
 def _shows_time(frame, now):
     """Libraries that wait or keep records take times that the program does not see, until a record is formatted."""
     if frame.f_code.co_name == "formatTime":
         return True
-    return now and str(frame.f_globals.get("__name__")).partition(".")[0] not in _UNTIMED and not importing()
+    return now and str(frame.f_globals.get("__name__")).partition(".")[0] not in _UNTIMED and not origin.importing()
 
 
 def _environ(files):

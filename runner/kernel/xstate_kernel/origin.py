@@ -27,17 +27,42 @@ def is_a(value, kinds):
 
 def is_library_path(path):
     """Reports whether a file belongs to the interpreter, an installed package or this kernel."""
-    folder = os.path.dirname(path)
-    if folder in _library_folders and not os.path.islink(path):
-        return True
-    real = os.path.realpath(path)
-    found = real.startswith(_LIBRARIES) or any(p in real for p in _SITE_PARTS)
-    if found and os.path.isabs(folder) and not os.path.islink(path):
-        _library_folders.add(folder)  # to look at every link on the way takes longer than to load many a module
-    return found
+    global looking
+    before, looking = looking, True
+    try:
+        folder = os.path.dirname(path)
+        if folder in _library_folders and not os.path.islink(path):
+            return True
+        real = os.path.realpath(path)
+        found = real.startswith(_LIBRARIES) or any(p in real for p in _SITE_PARTS)
+        if found and os.path.isabs(folder) and not os.path.islink(path):
+            _library_folders.add(folder)  # to look at every link on the way takes longer than to load many a module
+        return found
+    finally:
+        looking = before
 
 
+def above(workspace):
+    """The folders outside the workspace that the interpreter and its packages lie in: there as long as these are."""
+    found = set()
+    for path in [*_LIBRARIES, *filter(is_library_path, sys.path)]:
+        parts = os.path.abspath(path).split(os.sep)
+        found.update(os.sep.join(parts[:n]) for n in range(2, len(parts)))
+    return {p for p in found if not (p + os.sep).startswith(workspace)}
+
+
+looking = False  # at a path: it is no lookup of the program's
 _library_folders = set()
+
+
+def importing():
+    """Reports whether a module is being imported: what a library draws then (keys of processes) is not the program's."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def keep_bytecode(folder, survives):
