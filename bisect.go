@@ -83,7 +83,8 @@ type bisecting struct {
 	session *Session
 	options BisectOptions
 	found   *Bisection
-	edits   []Step // between the ends, in order; the last is the one that the search may end with
+	edits   []Step       // between the ends, in order; the last is the one that the search may end with
+	runs    []StepNumber // between the ends
 	known   map[StepNumber]*Probe
 	blocks  int // of the program that was looked at last
 }
@@ -110,8 +111,11 @@ func (b *bisecting) ends(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if isEdit(step.Kind) || step.Kind == state.KindRollback {
+		switch {
+		case isEdit(step.Kind) || step.Kind == state.KindRollback:
 			b.edits = append(b.edits, step)
+		case step.Kind == state.KindRun:
+			b.runs = append(b.runs, step.Number)
 		}
 	}
 	if len(b.edits) == 0 {
@@ -158,8 +162,11 @@ func (b *bisecting) search(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.found.Good, b.found.Bad, b.found.Probes = *good, *bad, b.found.Probes[:0]
+	b.found.Good, b.found.Bad = *good, *bad
 	if err := b.test(good, bad); err != nil {
+		return err
+	}
+	if err := b.narrow(ctx, good); err != nil {
 		return err
 	}
 	lo, hi := -1, len(b.edits)-1 // the last edit known to be good, the first known to be bad
@@ -172,12 +179,38 @@ func (b *bisecting) search(ctx context.Context) error {
 			break
 		}
 		if p.bad = b.isBad(good, p); p.bad {
-			hi = i
+			hi, b.found.Bad = i, *p
 		} else {
-			lo = i
+			lo, b.found.Good = i, *p
 		}
 	}
 	return b.answer(ctx, lo, hi)
+}
+
+// narrow leaves the edits from the last run that was good to the first that was bad, as far as they are recorded: of a block that
+// failed, was mended and failed again, the first failure is meant. Runs are asked what they would come to now, not what they came to:
+// a file that somebody has edited since is no edit of the program.
+func (b *bisecting) narrow(ctx context.Context, good *Probe) error {
+	if len(b.runs)*b.blocks > nearBlocks {
+		return nil
+	}
+	from, to := b.options.Good, b.options.Bad
+	for _, n := range b.runs {
+		p, err := b.probe(ctx, n, false)
+		if err != nil {
+			return err
+		}
+		if p.Status == unknownStatus {
+			continue
+		}
+		if p.bad = b.isBad(good, p); p.bad {
+			to, b.found.Bad = n, *p
+			break
+		}
+		from, b.found.Good = n, *p
+	}
+	b.edits = slices.DeleteFunc(b.edits, func(e Step) bool { return e.Number <= from || e.Number > to })
+	return nil
 }
 
 // next returns an edit between two others with what the block came to after it: one for which that is recorded, as near to the
@@ -235,7 +268,6 @@ func (b *bisecting) isBad(good, p *Probe) bool {
 }
 
 func (b *bisecting) answer(ctx context.Context, lo, hi int) error {
-	b.found.Bad.bad = true
 	for i := lo + 1; i <= hi; i++ {
 		e, err := b.session.entry(ctx, b.edits[i])
 		if err != nil {

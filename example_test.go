@@ -208,6 +208,37 @@ func ExampleSession_Rollback() {
 	// step 4 executed 3 blocks
 }
 
+// What one agent did is taken back; what another did in the same block since stays. Every line knows who wrote it.
+func ExampleSession_Undo() {
+	ctx := context.Background()
+	session, done := exampleSession(ctx, "rate = 0.2\nyears = 10")
+	defer done()
+	for _, edit := range [][2]string{{"coder", "rate = 0.3\nyears = 10"}, {"reviewer", "rate = 0.3\nyears = 12\nfee = 1"}} {
+		if _, err := session.Patch(ctx, "b1", edit[1], xstate.Origin{Agent: edit[0]}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	undoing, err := session.PlanUndo(ctx, xstate.Which{Agent: "coder"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	steps, err := session.Undo(ctx, undoing, xstate.Origin{Agent: "judge"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	lines, err := session.Blame(ctx, steps[0].Number, "b1")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, l := range lines {
+		fmt.Printf("step %d %-8s  %s\n", l.Step, l.Origin.Agent, l.Text)
+	}
+	// Output:
+	// step 1           rate = 0.2
+	// step 3 reviewer  years = 12
+	// step 3 reviewer  fee = 1
+}
+
 // An error has a stable code to branch on, a sentence, and a hint with the next thing to do.
 func ExampleError() {
 	ctx := context.Background()

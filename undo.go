@@ -184,7 +184,7 @@ func snapshotOf(blocks []patch.Block) *Snapshot {
 	s := &Snapshot{}
 	for i, b := range blocks {
 		s.Blocks = append(s.Blocks, BlockView{ID: BlockID(b.ID), Index: i, Title: b.Title, Dialect: depgraph.Dialect(b.Dialect),
-			Version: state.DigestOf([]byte(b.Source)), Source: b.Source, Status: StatusText(state.StatusNew)})
+			Version: state.DigestOf([]byte(b.Source)), Source: b.Source})
 	}
 	return s
 }
