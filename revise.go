@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -14,11 +15,12 @@ const CodeUnrecorded state.Code = "unrecorded-edits"
 
 // Target is what a patch is about, beside the session.
 type Target struct {
-	Name  string        // of the program's file; "" when there is none
-	Data  []byte        // what it holds
-	Block BlockID       // the block that is meant where the patch names none
-	Base  []patch.Block // the program that the patch was made from (see Session.Base); nil: it is the one there is now
-	Stale Stale         // what is done where that has changed since
+	Name    string        // of the program's file; "" when there is none
+	Data    []byte        // what it holds
+	Block   BlockID       // the block that is meant where the patch names none
+	Answers *state.Answer // the failure that it answers; nil: what failed in the last run
+	Base    []patch.Block // the program that the patch was made from (see Session.Base); nil: it is the one there is now
+	Stale   Stale         // what is done where that has changed since
 }
 
 // Revision is what a patch would make of the program: nothing is recorded yet.
@@ -44,10 +46,8 @@ func (s *Session) Revise(ctx context.Context, p *patch.Patch, t Target) (*Revisi
 		return nil, err
 	}
 	on := patch.Subject{Name: t.Name, Blocks: patched(program), Block: string(t.Block)}
-	for _, b := range program {
-		if failed(b.Before) {
-			on.Failed = append(on.Failed, string(b.ID))
-		}
+	if on.Failed, err = s.answered(ctx, program, t.Answers); err != nil {
+		return nil, err
 	}
 	if t.Data != nil {
 		if on.File, err = patch.Parse(t.Name, t.Data); err != nil {
@@ -100,9 +100,22 @@ func (s *Session) bringUp(ctx context.Context, r *Revision, t Target) (err error
 	return err
 }
 
-// failed reports whether a block failed when its version was last run.
-func failed(b *state.Block) bool {
-	return b != nil && b.RanAt >= b.Edited && b.Status == state.StatusFailed
+// answered returns the blocks whose failure a patch answers: those that it is said to, else those that failed in the last run.
+func (s *Session) answered(ctx context.Context, program []runner.Block, a *state.Answer) (ids []string, err error) {
+	if a != nil && a.Block != "" {
+		return []string{string(a.Block)}, nil
+	}
+	if a != nil {
+		if program, err = s.ProgramAt(ctx, a.Step); err != nil {
+			return nil, err
+		}
+	}
+	for _, b := range program {
+		if b.Before.Status == state.StatusFailed {
+			ids = append(ids, string(b.ID))
+		}
+	}
+	return ids, nil
 }
 
 // remembered is how many steps back repeats are looked for.
@@ -136,7 +149,26 @@ func (s *Session) countRepeats(ctx context.Context, r *Revision) error {
 			r.Repeats = append(r.Repeats, Repeat{Block: BlockID(b.ID), Times: n + 1})
 		}
 	}
+	if len(r.Repeats) == 0 {
+		return nil
+	}
+	now, err := s.At(ctx, r.Base)
+	if err != nil {
+		return err
+	}
+	for i := range r.Repeats {
+		r.Repeats[i].fails(now, texts[r.Repeats[i].Block])
+	}
 	return nil
+}
+
+// fails tells how the block fails with its text, if that is how it is.
+func (r *Repeat) fails(now *Snapshot, version Digest) {
+	for _, b := range now.Blocks {
+		if b.ID == r.Block && b.Version == version && b.Error != nil {
+			r.Failed = b.Error.Type + ": " + b.Error.Message
+		}
+	}
 }
 
 // Record keeps a revision: a step for each edit, all or none, and one that says so for each block that was submitted as it is. The
@@ -200,4 +232,20 @@ func (r *Revision) Diff(edit int) string {
 		now = e.Block.Source
 	}
 	return unified(BlockID(e.ID), was, now)
+}
+
+// Patch returns the patch that makes the program of a later snapshot of that of this one, block by block, in a format.
+func (s *Snapshot) Patch(now *Snapshot, f patch.Format) (string, error) {
+	old, new := map[string]string{}, map[string]string{}
+	var names []string
+	for _, b := range now.Blocks {
+		names = append(names, string(b.ID))
+		new[string(b.ID)] = lined(b.Source)
+	}
+	for _, b := range s.Blocks {
+		if old[string(b.ID)] = lined(b.Source); new[string(b.ID)] == "" {
+			names = append(names, string(b.ID))
+		}
+	}
+	return patch.Compare(f, names, old, new).Print(f)
 }

@@ -23,6 +23,12 @@ func readBlock(text string) ([]Section, *ParseError) {
 	return sections, nil
 }
 
+// likeBlock reports whether a text that is no patch holds code. Prose does not, nor does a patch that is cut short.
+func likeBlock(text string) bool {
+	t := newText([]byte(text))
+	return fences.MatchString(text) || parses(t.code) || hasMagic(t, 0, t.lines()-1)
+}
+
 var fences = regexp.MustCompile("(?m)^[ \t]*(```|~~~)")
 
 // labelled calls the fences that name no language Python.

@@ -24,10 +24,8 @@ var (
 )
 
 func likeSearch(text string) bool {
-	head := false
 	for line := range strings.Lines(text) {
-		head = head || searchHead.MatchString(line)
-		if head && searchDivider.MatchString(line) {
+		if searchHead.MatchString(line) {
 			return true
 		}
 	}

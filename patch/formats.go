@@ -14,7 +14,7 @@ type notation struct {
 	write  func(p *Patch) (string, error)
 }
 
-// notations are the formats, in the order in which a text is tried. What looks like none is a block.
+// notations are the formats, in the order in which a text is tried.
 var notations = []notation{
 	{FormatV4A, likeV4A, readV4A, writeV4A},
 	{FormatSearch, likeSearch, readSearch, writeSearch},
@@ -24,7 +24,7 @@ var notations = []notation{
 	{FormatGit, likeGit, readDiff, writeGit},
 	{FormatUnified, likeUnified, readDiff, writeUnified},
 	{FormatUdiff, likeUdiff, readUdiff, writeUdiff},
-	{FormatBlock, nil, readBlock, writeBlock},
+	{FormatBlock, likeBlock, readBlock, writeBlock},
 }
 
 // Formats lists the names of the formats.
@@ -44,7 +44,7 @@ func Read(text string, f Format) (*Patch, error) {
 		text = inner
 	}
 	for _, n := range notations {
-		if n.format != f && (f != "" || n.like != nil && !n.like(text)) {
+		if n.format != f && (f != "" || !n.like(text)) {
 			continue
 		}
 		sections, bad := n.read(text)
@@ -55,6 +55,9 @@ func Read(text string, f Format) (*Patch, error) {
 			return nil, malformed(0, "write at least one change", "there is nothing in this patch")
 		}
 		return &Patch{Format: n.format, Sections: sections}, nil
+	}
+	if f == "" {
+		return nil, malformed(0, "put code between ```python and ```; --format block takes any text for a block", "this is no patch in a format that is known, and no Python")
 	}
 	return nil, unknownFormat(f)
 }

@@ -223,13 +223,19 @@ func (r *reviser) set(i int, text string) {
 	if b.Source == text {
 		return
 	}
-	was, _ := stmts([]byte(b.Source))
-	now, _ := stmts([]byte(text))
-	if b.Title == onlyDefinition(was) {
-		b.Title = onlyDefinition(now)
-	}
+	b.Title = b.titled(text)
 	b.Source = text
 	r.stale = true
+}
+
+// titled is the title of a block with another text: one that tells what it defines goes along with that.
+func (b Block) titled(text string) string {
+	was, _ := stmts([]byte(b.Source))
+	if b.Title != onlyDefinition(was) {
+		return b.Title
+	}
+	now, _ := stmts([]byte(text))
+	return onlyDefinition(now)
 }
 
 // emit finds out which block is written again.
@@ -287,13 +293,9 @@ func (r *reviser) insertAt(i int, s Section) error {
 	if text == "" {
 		return &Misfit{Code: CodeEmpty, Name: s.Name, Message: "a block without code is none", Hint: "give it a statement"}
 	}
-	b := Block{ID: s.Name, Title: s.Name, Dialect: Python, Source: text}
-	list, broken := stmts([]byte(text))
-	if b.Title == "" {
+	b := Block{ID: s.Name, Title: s.Name, Dialect: r.dialect(text), Source: text}
+	if list, _ := stmts([]byte(text)); b.Title == "" {
 		b.Title = onlyDefinition(list)
-	}
-	if t := newText([]byte(text)); broken && hasMagic(t, 0, t.lines()-1) {
-		b.Dialect = IPython
 	}
 	b.ID = Names([]Block{b}, r.ids()...)[0]
 	r.taken[b.ID] = true
@@ -301,6 +303,15 @@ func (r *reviser) insertAt(i int, s Section) error {
 	r.stale = true
 	r.places = append(r.places, Placement{Block: b.ID, Format: r.patch.Format})
 	return nil
+}
+
+// dialect is that of a new block.
+func (r *reviser) dialect(text string) string {
+	t := newText([]byte(text))
+	if r.on.File != nil && r.on.File.Kind == KindNotebook || !parses(t.code) && hasMagic(t, 0, t.lines()-1) {
+		return IPython
+	}
+	return Python
 }
 
 func (r *reviser) ids() []string {

@@ -1,19 +1,27 @@
 package patch
 
-// inFile does a section to the text of the program's file. Of a notebook, and where there is no file, that is the code as a
-// script with cells.
+// inFile does a section to the text of the program's file. Of a notebook, and where there is no file, that is a sheet: its code as
+// a script with cells.
 func (r *reviser) inFile(s Section) error {
 	if s.Act == ActDelete || s.To != "" {
 		return &Misfit{Code: CodeNoText, Name: s.Name, Message: "a patch does not delete or rename the file of the program", Hint: "delete blocks by their ids; xstate fork NEW makes a program of another name"}
 	}
-	p, name, err := r.text()
-	if err != nil {
-		return err
+	own := r.on.File != nil && r.on.File.Kind != KindNotebook
+	text, lines := "", []int(nil)
+	var marks []int
+	if own {
+		if err := r.write(); err != nil {
+			return err
+		}
+		text = string(r.file.Bytes())
+		lines = blockOfLine(r.file, text)
+	} else {
+		text, lines, marks = sheet(r.blocks)
 	}
 	const key = "the program"
 	s.Name = key
 	one := Patch{Format: r.patch.Format, Sections: []Section{s}}
-	done, err := one.Apply(map[string]string{key: string(p.Bytes())})
+	done, err := one.Apply(map[string]string{key: text})
 	if err != nil {
 		if c, ok := err.(*Misfit); ok {
 			c.Name = r.on.Name
@@ -23,46 +31,29 @@ func (r *reviser) inFile(s Section) error {
 	place := Placement{Format: r.patch.Format, Unchanged: len(done.Done.Sections) == 0}
 	place.found(done)
 	r.places = append(r.places, place)
-	after, err := Parse(name, []byte(done.Texts[key]))
+	for _, d := range done.Done.Sections {
+		lines, marks = moved(lines, d.Hunks, only), moved(marks, d.Hunks, func([]int) int { return fresh })
+	}
+	if !own {
+		r.stale = true
+		return r.identify(readSheet(done.Texts[key], marks), lines)
+	}
+	after, err := Parse(r.on.Name, []byte(done.Texts[key]))
 	if err != nil {
 		return err
 	}
-	r.identify(p, after, done.Done)
-	if r.ownText() {
-		r.file, r.fileIDs, r.stale = after, r.ids(), false
-	} else {
-		r.stale = true
+	if err := r.identify(after.Blocks, lines); err != nil {
+		return err
 	}
+	r.file, r.fileIDs, r.stale = after, r.ids(), false
 	return nil
 }
 
-// ownText reports whether the file is patched as it is.
-func (r *reviser) ownText() bool { return r.on.File != nil && r.on.File.Kind != KindNotebook }
-
-// text returns the program as the text that is patched, and what that is called.
-func (r *reviser) text() (*Program, string, error) {
-	if r.ownText() {
-		err := r.write()
-		return r.file, r.on.Name, err
-	}
-	const name = "cells.py"
-	data, err := New(KindCells, r.blocks, nil)
-	if err != nil {
-		return nil, "", err
-	}
-	p, err := Parse(name, data)
-	return p, name, err
-}
-
-// identify makes the blocks those of a text that was patched. A block is the one that most of its lines were in before; one whose
-// lines are all new stands where another stood, or is recognised as Match does it.
-func (r *reviser) identify(was, now *Program, done *Patch) {
-	lines := blockOfLine(was)
-	for _, s := range done.Sections {
-		lines = moved(lines, s.Hunks)
-	}
+// identify makes the blocks those that a text has after a patch. lines says of each of its lines in which block it was before. A
+// block is the one that most of its lines were in; one whose lines are all new is recognised as Match does it.
+func (r *reviser) identify(now []Block, lines []int) error {
 	var votes []candidate
-	for j, b := range now.Blocks {
+	for j, b := range now {
 		count := map[int]int{}
 		for k := range countLines(b.Source) {
 			if at := b.Line - 1 + k; at < len(lines) && lines[at] >= 0 {
@@ -73,24 +64,30 @@ func (r *reviser) identify(was, now *Program, done *Patch) {
 			votes = append(votes, candidate{i: i, j: j, score: float64(n)})
 		}
 	}
-	m := newMatching(r.blocks, now.Blocks)
+	m := newMatching(r.blocks, now)
 	m.assign(votes, ByPlace)
 	m.rest()
-	after := make([]Block, len(now.Blocks))
+	after := make([]Block, len(now))
 	for j, id := range m.ids() {
-		b := now.Blocks[j]
-		b.ID = id
-		if i := m.oldOf[j]; i >= 0 && r.blocks[i].Dialect == IPython && !r.ownText() {
-			b.Dialect = IPython
+		after[j] = now[j]
+		after[j].ID = id
+		if i := m.oldOf[j]; i >= 0 && now[j].Dialect == "" { // a sheet does not say
+			after[j].Dialect = r.blocks[i].Dialect
+			if now[j].Title == sheetName(r.blocks[i]) {
+				after[j].Title = r.blocks[i].titled(now[j].Source)
+			}
 		}
-		after[j] = b
+		if after[j].Dialect == "" {
+			after[j].Dialect = r.dialect(now[j].Source)
+		}
 	}
 	r.blocks = after
+	return nil
 }
 
 // blockOfLine tells of every line of a file which block it is in; -1: none.
-func blockOfLine(p *Program) []int {
-	lines := make([]int, countLines(string(p.Bytes())))
+func blockOfLine(p *Program, text string) []int {
+	lines := make([]int, countLines(text))
 	for i := range lines {
 		lines[i] = -1
 	}
@@ -103,9 +100,12 @@ func blockOfLine(p *Program) []int {
 	return lines
 }
 
-// moved carries what is known of lines over to the text after hunks of whole lines. A line that is new, among those that replace
-// lines of one block, is of that block.
-func moved(lines []int, hunks []Hunk) []int {
+// moved carries what is known of lines over to the text after hunks of whole lines. Of a line that is new, what is known is asked
+// for, given that of the lines that it replaces.
+func moved(lines []int, hunks []Hunk, of func(old []int) int) []int {
+	if lines == nil {
+		return nil
+	}
 	var out []int
 	at := 0
 	for _, h := range hunks {
@@ -113,15 +113,12 @@ func moved(lines []int, hunks []Hunk) []int {
 		out = append(out, lines[at:first]...)
 		old, fresh := splitLines(h.Old), splitLines(h.New)
 		part := make([]int, len(fresh))
-		for k := range part {
-			part[k] = -1
-		}
 		for _, p := range sameLines(old, fresh) {
 			part[p.j] = lines[first+p.i]
 		}
 		for _, c := range changesOf(old, fresh) {
-			if c.oldEnd > c.oldStart {
-				fill(part[c.newStart:c.newEnd], lines[first+c.oldStart:first+c.oldEnd])
+			for k := c.newStart; k < c.newEnd; k++ {
+				part[k] = of(lines[first+c.oldStart : first+c.oldEnd])
 			}
 		}
 		out = append(out, part...)
@@ -130,14 +127,15 @@ func moved(lines []int, hunks []Hunk) []int {
 	return append(out, lines[at:]...)
 }
 
-// fill says that new lines are of the one block that the lines before them were of.
-func fill(fresh, old []int) {
-	for _, i := range old {
-		if i != old[0] {
-			return
+// only is the one block that lines are all of; -1: there are several, or none.
+func only(lines []int) int {
+	for _, i := range lines {
+		if i != lines[0] {
+			return -1
 		}
 	}
-	for k := range fresh {
-		fresh[k] = old[0]
+	if len(lines) == 0 {
+		return -1
 	}
+	return lines[0]
 }

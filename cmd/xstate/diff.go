@@ -8,11 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 )
 
 func (a *app) diffVerb() *cobra.Command {
-	withOutputs := false
+	withOutputs, format := false, ""
 	cmd := &cobra.Command{
 		Use:   "diff [STEP|SESSION[@STEP]]...",
 		Short: "show how blocks and outcomes differ between two steps, or two sessions",
@@ -25,9 +26,10 @@ follows it; blocks of two sessions are recognised by their ids, which a fork sha
   xstate diff analysis.py trial.py
   xstate diff trial.py@5 trial.py`,
 		Args: takes(0, 2, "at most two STEPs or SESSIONs"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.diff(cmd.Context(), args, withOutputs) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.diff(cmd.Context(), args, withOutputs, patch.Format(format)) },
 	}
 	cmd.Flags().BoolVar(&withOutputs, "outputs", false, "show how the output of blocks changed, too")
+	cmd.Flags().StringVar(&format, "format", "", "print a patch in this `FORMAT`, for xstate patch or an agent: "+formatNames())
 	return a.sessionFlag(cmd)
 }
 
@@ -37,7 +39,7 @@ type side struct {
 	step    xstate.StepNumber
 }
 
-func (a *app) diff(ctx context.Context, args []string, withOutputs bool) error {
+func (a *app) diff(ctx context.Context, args []string, withOutputs bool, format patch.Format) error {
 	for _, arg := range args { // a session that is named there need not be by --session
 		if name, _, _ := strings.Cut(arg, "@"); a.session == "" && !isNumber(arg) {
 			a.session = name
@@ -55,6 +57,9 @@ func (a *app) diff(ctx context.Context, args []string, withOutputs bool) error {
 		after, err := now.session.At(ctx, now.step)
 		if err != nil {
 			return err
+		}
+		if format != "" {
+			return a.printAsPatch(before, after, format)
 		}
 		return a.printDiff(before, after, before.Diff(after), withOutputs)
 	})
@@ -126,6 +131,27 @@ func (o *opened) before(ctx context.Context, n xstate.StepNumber, meant func(sta
 		}
 	}
 	return 0, nil
+}
+
+// printAsPatch prints the patch that makes the later program of the earlier one.
+func (a *app) printAsPatch(old, now *xstate.Snapshot, f patch.Format) error {
+	text, err := old.Patch(now, f)
+	if err != nil {
+		return err
+	}
+	if a.ui.json {
+		return a.ui.document(struct {
+			Version int               `json:"version"`
+			Session string            `json:"session"`
+			Other   string            `json:"other,omitempty"`
+			From    xstate.StepNumber `json:"from"`
+			To      xstate.StepNumber `json:"to"`
+			Format  patch.Format      `json:"format"`
+			Patch   string            `json:"patch"`
+		}{1, old.Session, other(old, now), old.Step.Number, now.Step.Number, f, text})
+	}
+	a.ui.write(text)
+	return nil
 }
 
 func (a *app) printDiff(old, now *xstate.Snapshot, changes []xstate.BlockChange, withOutputs bool) error {

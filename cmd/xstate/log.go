@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
@@ -126,6 +127,8 @@ func entryText(e xstate.Entry) string {
 		return text
 	case e.Verified != nil:
 		return verifiedText(e.Verified)
+	case e.Kind == state.KindDeclare && e.Placement != nil:
+		return fmt.Sprintf("%s as it was, for the %s time", e.Block, humanize.Ordinal(e.Placement.Times))
 	case e.Kind == state.KindRollback:
 		return fmt.Sprintf("to step %d", e.To)
 	case e.From != nil:

@@ -64,6 +64,7 @@ type app struct {
 	entered bool   // a verb was found, and its flags and arguments are in order
 	store   string // --store
 	session string // --session
+	folder  string // whose store is meant; "": the working directory
 	family  bool   // without --session: any one will do, where all share a past
 	wait    time.Duration
 }

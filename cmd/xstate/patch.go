@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
@@ -119,6 +120,9 @@ func (a *app) patch(ctx context.Context, in io.Reader, args []string, f patchFla
 	}
 	if name != "" {
 		a.session = name
+		if path, err := filepath.Abs(name); err == nil && !notAFile(name) {
+			a.folder = filepath.Dir(path)
+		}
 	}
 	return a.change(ctx, func(o *opened) error { return a.patchIn(ctx, o, p, f) })
 }
@@ -150,7 +154,7 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 		o.session.Close()
 		release()
 	}()
-	target := xstate.Target{Block: xstate.BlockID(f.block)}
+	target := xstate.Target{Block: xstate.BlockID(f.block), Answers: f.origin.Answers}
 	if target.Base, err = o.expected(ctx, f); err != nil {
 		return err
 	}
@@ -196,6 +200,7 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 		d.File = fromHere(o.file)
 	}
 	if !f.run {
+		a.repeats(&d)
 		return a.printPatch(&d)
 	}
 	if !a.ui.json {
@@ -208,6 +213,7 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 	}
 	var bad error
 	d.Run, bad = a.execute(ctx, o.store, o.session, steps[:len(r.Edits)], runFlags{origin: f.origin})
+	a.repeats(&d)
 	if a.ui.json && d.Run != nil {
 		if err := a.printPatch(&d); err != nil {
 			return err
@@ -261,9 +267,6 @@ func (a *app) printPatch(d *patchDocument) error {
 		a.ui.print("block %s %s\n", a.ui.bold(string(e.Block)), done[e.Kind])
 		a.ui.write(e.Diff)
 	}
-	for _, r := range d.Repeats {
-		a.ui.talk("%s", repeatText(r))
-	}
 	switch {
 	case d.DryRun:
 		a.planText(d.Plan, "")
@@ -301,11 +304,34 @@ func placementText(x placementDocument) string {
 	return text + ")"
 }
 
-func repeatText(r xstate.Repeat) string {
-	if r.Failed != "" {
-		return fmt.Sprintf("block %s was submitted with this text %d times, and fails with it: %s", r.Block, r.Times, r.Failed)
+// repeats tells of blocks that were submitted as they were before, and how they fail now, if they do.
+func (a *app) repeats(d *patchDocument) {
+	for i := range d.Repeats {
+		r := &d.Repeats[i]
+		if d.Run != nil {
+			r.Failed = ""
+			for _, b := range d.Run.Blocks {
+				if b.ID == r.Block && b.Error != nil {
+					r.Failed = b.Error.Type + ": " + b.Error.Message
+				}
+			}
+		}
+		if !a.ui.json {
+			a.ui.talk("%s", repeatText(r))
+		}
 	}
-	return fmt.Sprintf("block %s was submitted with this text %d times", r.Block, r.Times)
+}
+
+func repeatText(r *xstate.Repeat) string {
+	text := fmt.Sprintf("block %s was submitted with this very text for the %s time", r.Block, humanize.Ordinal(r.Times))
+	if r.Failed == "" {
+		return text
+	}
+	text += ", and fails as before: " + r.Failed
+	if r.Times > 2 {
+		text += "; the same again will not help"
+	}
+	return text
 }
 
 // candidateText shows a place that a patch may have meant, with its line numbers.

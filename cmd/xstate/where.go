@@ -232,7 +232,10 @@ func (a *app) openToPlan(ctx context.Context, python string) (*opened, error) {
 }
 
 func (a *app) openWith(ctx context.Context, options state.Options, python string) (*opened, error) {
-	folder, err := os.Getwd()
+	folder, err := a.folder, error(nil)
+	if folder == "" {
+		folder, err = os.Getwd()
+	}
 	if err != nil {
 		return nil, err
 	}
