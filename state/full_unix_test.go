@@ -91,3 +91,26 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("Head = %d, %v, want %d", head, err, want)
 	}
 }
+
+// TestReleaseUnlocks: a lock whose file a process that was being started had open, too, outlived its release, and the next
+// run took the folder for another's: what a killed interpreter had written was taken for an edit.
+func TestReleaseUnlocks(t *testing.T) {
+	dir := t.TempDir()
+	l, ok, err := LockFolder(dir)
+	if !ok || err != nil {
+		t.Fatalf("LockFolder = %v, %v", ok, err)
+	}
+	fd, err := syscall.Dup(int(l.files[0].Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(fd)
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	l, ok, err = LockFolder(dir)
+	if !ok || err != nil {
+		t.Fatalf("LockFolder after Release = %v, %v, want true", ok, err)
+	}
+	l.Release()
+}

@@ -90,6 +90,7 @@ type Lock struct{ files []*os.File }
 func (l *Lock) Release() error {
 	var errs []error
 	for _, f := range l.files {
+		unlock(f) // a process that is being started may have it open, too, until it executes
 		errs = append(errs, f.Close())
 	}
 	l.files = nil

@@ -226,6 +226,7 @@ class Files:
         self._wrap_lookups()
         self._wrap_listings()
         self._wrap_clocks()
+        self._wrap_descriptors()
         if sys.version_info < (3, 11):
             import pathlib
             for name in ("stat", "getcwd", "listdir", "scandir"):  # it took its own references
@@ -243,6 +244,7 @@ class Files:
         self.listings = set()
         self.environ = set()
         self.marks = set()
+        self.descriptors = {}  # numbers of files that were opened → whether it is the program that has them
         self.cwd_read = False
         self.folder_read = False  # the path of the workspace was told
         self.names = set()   # of the program, that were asked for by an unpickler
@@ -259,6 +261,8 @@ class Files:
 
     def end(self):
         self.active = False
+        if any(self.descriptors.values()):
+            self.marks.add("unobserved descriptor")
         self.modes -= self.caches
         for path, before in self._scan.changes():
             if path in self.writes:
@@ -568,6 +572,36 @@ class Files:
         """What the program calls by its name is seen in its text; here are the calls that libraries make for it."""
         for name in ("time", "time_ns", "localtime", "gmtime", "strftime", "ctime"):
             setattr(time, name, _clock(self, getattr(time, name), {"strftime": 1}.get(name, 0)))
+
+
+    def _wrap_descriptors(self):
+        """A number that stands for an open file is not seen for what it is: who leaves one open, or uses one of another
+        node's, is marked. What libraries open they put into objects."""
+        def opens(original):
+            def wrapper(*args, **kwargs):
+                found = original(*args, **kwargs)
+                if self.active:
+                    mine = not origin.is_library_path(sys._getframe(1).f_code.co_filename)
+                    self.descriptors.update(dict.fromkeys(found if type(found) is tuple else (found,), mine))
+                return found
+            return named(wrapper, original)
+
+        def uses(original):
+            def wrapper(fd, *args, **kwargs):
+                if self.active and isinstance(fd, int) and fd > 2:
+                    if fd not in self.descriptors and not origin.is_library_path(sys._getframe(1).f_code.co_filename):
+                        self.marks.add("unobserved descriptor")
+                    if original in ends:
+                        self.descriptors.pop(fd, None)
+                return original(fd, *args, **kwargs)
+            return named(wrapper, original)
+
+        ends = (os.close, os.fdopen)
+        for name in ("open", "pipe", "dup", "memfd_create"):
+            if hasattr(os, name):
+                setattr(os, name, opens(getattr(os, name)))
+        for name in ("close", "fdopen", "read", "write", "lseek", "pread", "pwrite", "ftruncate"):
+            setattr(os, name, uses(getattr(os, name)))
 
 
 def watch_imports(names):
