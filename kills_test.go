@@ -227,6 +227,9 @@ func afterKill(t *testing.T, o xstate.SessionOptions, random *rand.Rand, base ma
 		t.Fatal(err)
 	}
 	have := blank(runFile(t, t.Context(), session, o.Workspace, files, time.Minute), o.Workspace)
+	if left, _ := filepath.Glob(filepath.Join(o.Workspace, "*xstate-*")); len(left) > 0 {
+		t.Errorf("a run after a kill left %v", left)
+	}
 	if err := session.Close(); err != nil {
 		t.Error(err)
 	}

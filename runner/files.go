@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -144,8 +145,13 @@ func (w *walk) putFile(p *position, name string, want entry) error {
 // sees it; but not under a handle that only writes, for what is in its buffer may still come.
 func (w *walk) putContent(name string, want entry) error {
 	e := w.e
-	path := e.world.path(name)
-	ok, err := e.cfg.Store.BlobToFile(want.digest, path+".xstate-tmp")
+	if e.spool == "" {
+		if err := e.makeSpool(); err != nil {
+			return err
+		}
+	}
+	path, from := e.world.path(name), filepath.Join(e.spool, "put")
+	ok, err := e.cfg.Store.BlobToFile(want.digest, from)
 	if err != nil {
 		return fmt.Errorf("put back %s: %w", name, err)
 	}
@@ -157,9 +163,11 @@ func (w *walk) putContent(name string, want entry) error {
 		return w.lost(want.writer)
 	}
 	if e.held(path) {
-		err = overwrite(path, path+".xstate-tmp")
-	} else {
-		err = os.Rename(path+".xstate-tmp", path)
+		err = overwrite(path, from)
+	} else if err = os.Rename(from, path); errors.Is(err, syscall.EXDEV) { // the store is in another file system
+		if err = overwrite(path+temporary, from); err == nil {
+			err = os.Rename(path+temporary, path)
+		}
 	}
 	if t := e.cfg.Files[name].Time; err == nil && want.writer < 0 && t != 0 {
 		err = os.Chtimes(path, time.Time{}, time.Unix(0, t))
@@ -170,6 +178,10 @@ func (w *walk) putContent(name string, want entry) error {
 	return nil
 }
 
+// temporary ends the name of a file that is about to take the place of one of the program's; a killed run may leave it, and
+// who reads its journal removes it.
+const temporary = ".xstate-tmp"
+
 // overwrite moves the content of a file into another one. A mapped file must not become empty meanwhile.
 func overwrite(path, from string) error {
 	defer os.Remove(from)
@@ -178,7 +190,7 @@ func overwrite(path, from string) error {
 		return err
 	}
 	defer src.Close()
-	dst, err := os.OpenFile(path, os.O_WRONLY, 0)
+	dst, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
 	if err != nil {
 		return err
 	}

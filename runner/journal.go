@@ -166,6 +166,7 @@ func (e *Engine) readJournal(path string) error {
 		if json.Unmarshal(lines.Bytes(), &line) != nil || line.Path == "" {
 			continue // cut off: the write it was to announce did not happen
 		}
+		_ = os.Remove(line.Path + temporary)
 		name := e.world.short(line.Path)
 		fw, err := e.beforeWrite(line.Path, line.Before)
 		if err != nil {
