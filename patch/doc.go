@@ -1,9 +1,10 @@
 // Package patch turns what people and agents hand over into edits of blocks. It is pure: bytes in, values out.
 //
-// There are five nouns. A [Program] is what a file says: its blocks in order and the text around them. A [Block] is one
+// There are seven nouns. A [Program] is what a file says: its blocks in order and the text around them. A [Block] is one
 // piece of code, verbatim, with an id or a title when it has one. A [ParseError] says why a file is no program: code,
 // sentence, hint. An [Edit] is one change to a list of blocks: append, patch, move or delete. A unified diff ([Unified]) is
-// a change as people read it.
+// a change as people read it. A [Patch] is a change as agents write it, in any [Format]: sections, each about a text, of hunks.
+// A [Misfit] says why one cannot be applied: code, sentence, hint, and the places that come nearest.
 //
 // # The promise
 //
@@ -26,6 +27,12 @@
 // trusted when it is clean. When it is not, a marker inside a string counts as text only if the cell around it parses;
 // statements are trusted up to the first error, and parsing starts again where a new block may start.
 //
+// Line numbers of models are wrong, their counts too, and their context is what they remember. So numbers only choose among
+// places where the text stands, and likeness alone decides nothing about lines that go: "return 3 * x" is 97% like
+// "return 2 * x", and a patch that takes one for the other writes over an edit that its author never saw. Hunks are looked
+// up by their rarest line, in an index made once, so 10,000 of them cost what 10,000 look-ups cost. Formats whose hunks build on each other are
+// looked up the same way; only a hunk about what an earlier one wrote costs a pass over the text.
+//
 // Matching blocks by position makes of one inserted cell a change of all that follow; by id, of a notebook saved by an
 // older editor a new program; by content, of every edit a deletion and an insertion, so that history, blame and the results
 // of the block are lost. Corrections by agents arrive as the whole block again, 83% of them at least half alike by lines.
@@ -45,5 +52,9 @@
 //     lines, its cell marker), goes with it.
 //   - Likeness is of text. Two unrelated one-line cells that share half of their words count as versions of each other, which
 //     costs a misleading history, never a wrong result.
+//   - A file of the workspace beside the program: a patch of one is refused.
+//   - Which block is meant by a text without a name that resembles none, or two: below [Threshold] it is new. A cell that is copied
+//     and changed looks like one that was edited (testdata/decisions.md).
+//   - In a diff without line numbers, lines "--- x" and "+++ y" that are text. Such a hunk is read as another file, and not printed.
 //   - Between texts of more than 8,000 lines a diff is correct but need not be the shortest.
 package patch

@@ -96,6 +96,12 @@ func blockOfLine(p *Program, text string) []int {
 		for k := range lines[at:min(at+countLines(b.Source), len(lines))] {
 			lines[at+k] = i
 		}
+		if p.raw == nil { // the line that begins its cell is of the block, too
+			_, mark := cutMarker(p.gaps[i])
+			for k := range min(countLines(mark), at) {
+				lines[at-1-k] = i
+			}
+		}
 	}
 	return lines
 }
