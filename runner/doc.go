@@ -57,6 +57,7 @@
 //     at after each node that can. A load that does and reads nothing but its source writes no such key: it may happen at
 //     any time, under the options that held there. A module that a position has otherwise, or not yet, is unloaded. Who can
 //     name sys.modules reads every name that is, or rests on, a module; a star import reads none.
+//     A library that printed when it was imported has such a key, too; only a new interpreter imports it again.
 //   - the layout of blocks: text that is asked for through linecache, numbers of lines that code asks for by attribute.
 //   - environment, working directory, random number generators, warnings, locale, time zone, limits, options of numpy,
 //     pandas and matplotlib: as hidden variables. Where a read of one cannot be told, every node counts as its reader.

@@ -23,14 +23,14 @@ func (w *walk) before(ctx context.Context, p *position, at int, wanted []string)
 		if err := w.e.need(ctx, w); err != nil {
 			return err
 		}
-		if !w.behind(p, at, modulesKey, w.e.mirror.modules) { // only a new interpreter has libraries as they were
+		if !w.behind(p, at, modulesKey, w.e.mirror.modules) || w.printsAgain(p, at) { // only a new interpreter has libraries as they were
 			w.e.dropKernel()
 			continue
 		}
 		if err := w.unloadModules(ctx, p, at); err != nil {
 			return err
 		}
-		if i := w.nextState(p, wanted); i >= 0 {
+		if i := w.nextState(p, at, wanted); i >= 0 {
 			if err := w.rebuild(ctx, i); err != nil {
 				return err
 			}

@@ -76,6 +76,7 @@ class Kernel:
         layout.watch(self.text_read)
         self.own = (None, None)  # code objects of the node under way
         self.loop = None
+        self.printed = set()  # libraries that printed when they were imported
         self.old_classes = {}  # digest → the class object that instances may be of
 
     def text_read(self, filename):
@@ -398,12 +399,14 @@ class Kernel:
             self.modules.process.begin()  # so that names below are those of what is planted now
         reply["pristine"] = bool(reply["modules"]) and self.modules.pristine()
         reply["planted"] = sorted(n for n in self.reach(self.modules.process.names()) if n in self.ns)
+        self.printed |= self.recorder.loading
         reply["imports"] = self.imported(imports, reads, reached, [w["name"] for w in reply["writes"]])
         if error is not None or again:
             gone = self.unload(self.workspace.importers(changed | quiet | loud))
             reply["unloaded"], reply["dropped"] = gone["unloaded"], sorted({*reply["dropped"], *gone["dropped"]})
         else:
             reply["held"] = {n: self.modules.state(n) for n in changed | loud}
+            reply["held"].update(dict.fromkeys(self.recorder.loading, "printed"))
             reply["quiet"] = {n: [self.workspace.path(n), self.modules.state(n)] for n in quiet}
         codes = list(self.codes({**request, "uses": reads}, code, tail))
         self.files.times_asked(codes)
@@ -741,7 +744,8 @@ class Kernel:
                     libraries[top] = list(witness)
         for path in self.modules.sought(imports):
             self.files.seen(path)
-        return {"libraries": libraries, "files": sorted(filter(None, map(self.workspace.path, held))), "held": sorted(held)}
+        return {"libraries": libraries, "files": sorted(filter(None, map(self.workspace.path, held))),
+                "held": sorted(held | (self.printed & {n.partition(".")[0] for n in imports}))}
 
     def codes(self, request, code, tail):
         """Yields the code objects that the node runs or may run: its own and those of the functions it can reach."""

@@ -439,7 +439,8 @@ class Files:
             self.written(args[0], args[2])
             self.written(args[1], args[3], False)
         elif event in ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "pty.spawn"):
-            self.marks.add("subprocess")
+            if not _library_imports():
+                self.marks.add("subprocess")
             self._scan.before()
             self._command(args)
             if len(args) < 4 or args[3] is None:

@@ -65,6 +65,16 @@ def importing():
     return False
 
 
+def imported_library():
+    """Returns the package of a library that is being imported for the program, or None."""
+    frame, found = sys._getframe(1), None
+    while frame is not None:
+        if frame.f_code.co_name == "_find_and_load" and frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            found = frame.f_locals["name"].partition(".")[0]
+        frame = frame.f_back
+    return found if found and kind_of(found) == LIBRARY else None
+
+
 def keep_bytecode(folder, survives):
     """Has the bytecode of modules that are no library's kept in folder: a listing of the workspace must not tell what was
     imported before. None is kept that would come back otherwise than it was compiled, which survives tells."""

@@ -13,6 +13,8 @@ import re
 import sys
 import time
 
+from . import origin
+
 LIMIT = 4 << 20  # characters kept of one stream of one node; the rest is cut with a mark
 PLACE = re.compile(r'(<[^<>\n]+>)(?::\d+|", line \d)')  # how warnings and tracebacks cite a line of a block
 _RICH_LIMIT = 64 << 20  # characters of all display data of one node
@@ -62,8 +64,11 @@ class Recorder:
         self._lock = _thread.RLock()
         self.node = None
         self.cited = set()  # names of blocks whose lines an output cites
+        self.loading = set()  # libraries that printed while the node imported them
+        self._modules = 0     # that were loaded when the node began
 
     def begin(self, node):
+        self.loading, self._modules = set(), len(sys.modules)
         self.node, self._left, self.cited = node, {"stdout": LIMIT, "stderr": LIMIT, "rich": _RICH_LIMIT}, set()
         self._active = True
 
@@ -74,6 +79,8 @@ class Recorder:
             return
         if not self._active and _thread.get_ident() == self._thread:
             return  # no node is under way: a __del__ that the engine set off
+        if len(sys.modules) != self._modules:
+            self.loading.update(filter(None, (origin.imported_library(),)))
         with self._lock:
             if self._left.get(stream, LIMIT) <= 0:
                 return
