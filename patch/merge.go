@@ -15,7 +15,8 @@ type Clash struct {
 }
 
 // Merge makes in ours the changes that lead from base to theirs (a three-way merge by lines, diff3). Changes that touch do
-// not clash, for their order is known; those that overlap do, and so do two insertions at one place, unless they are the same.
+// not clash, for their order is known; those that overlap do, and so do two insertions at one place, unless they are the same, or
+// each line that they replace is changed by one side only, or by both in the same way.
 // With a clash there is no text.
 func Merge(base, ours, theirs string) (string, []Clash) {
 	switch {
@@ -96,11 +97,29 @@ func (m *merging) group() {
 		m.out = append(m.out, text[0]...)
 	case !changed[0]:
 		m.out = append(m.out, text[1]...)
+	case len(text[0]) == to-from && len(text[1]) == to-from && m.lineByLine(from, text):
 	default:
 		m.clashes = append(m.clashes, Clash{Line: m.line(from), Base: strings.Join(m.base[from:to], "\n"),
 			Ours: strings.Join(text[0], "\n"), Theirs: strings.Join(text[1], "\n")})
 	}
 	m.at, m.changes = to, m.changes[n:]
+}
+
+// lineByLine takes each line of a stretch that has as many lines on either side from who changed it, unless both did.
+func (m *merging) lineByLine(from int, text [2][]string) bool {
+	var out []string
+	for i, base := range m.base[from : from+len(text[0])] {
+		switch ours, theirs := text[0][i], text[1][i]; {
+		case ours == theirs, theirs == base:
+			out = append(out, ours)
+		case ours == base:
+			out = append(out, theirs)
+		default:
+			return false
+		}
+	}
+	m.out = append(m.out, out...)
+	return true
 }
 
 // side is what one side has for a stretch of base, and whether that is a change.
