@@ -72,6 +72,7 @@ type merging struct {
 	sides   [2][]string
 	changes []sideChange // that are left, by their place in base
 	at      int          // lines of base that are done
+	shift   int          // by how many lines ours is longer there
 	out     []string
 	clashes []Clash
 }
@@ -99,9 +100,10 @@ func (m *merging) group() {
 		m.out = append(m.out, text[1]...)
 	case len(text[0]) == to-from && len(text[1]) == to-from && m.lineByLine(from, text):
 	default:
-		m.clashes = append(m.clashes, Clash{Line: m.line(from), Base: strings.Join(m.base[from:to], "\n"),
+		m.clashes = append(m.clashes, Clash{Line: from + m.shift + 1, Base: strings.Join(m.base[from:to], "\n"),
 			Ours: strings.Join(text[0], "\n"), Theirs: strings.Join(text[1], "\n")})
 	}
+	m.shift += len(text[0]) - (to - from)
 	m.at, m.changes = to, m.changes[n:]
 }
 
@@ -133,15 +135,4 @@ func (m *merging) side(side int, changes []sideChange, from, to int) (text []str
 		at, changed = c.oldEnd, true
 	}
 	return append(text, m.base[at:to]...), changed
-}
-
-// line is the line of ours, from 1, that a line of base is at.
-func (m *merging) line(at int) int {
-	shift := 0
-	for _, c := range changesOf(m.base, m.sides[0]) {
-		if c.oldEnd <= at && (c.oldStart < at || c.oldStart < c.oldEnd) {
-			shift += (c.newEnd - c.newStart) - (c.oldEnd - c.oldStart)
-		}
-	}
-	return at + shift + 1
 }

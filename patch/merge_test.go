@@ -111,3 +111,27 @@ func TestCarry(t *testing.T) {
 		}
 	}
 }
+
+func FuzzMerge(f *testing.F) {
+	f.Add("a\nb\nc", "a\nx\nc", "a\nb\ny")
+	f.Add("", "a", "\n")
+	f.Add("a\r\n\n", "a", "b\x00")
+	f.Fuzz(func(t *testing.T, base, ours, theirs string) {
+		one, clashes := Merge(base, ours, theirs)
+		other, sehsalc := Merge(base, theirs, ours)
+		if one != other || len(clashes) != len(sehsalc) {
+			t.Errorf("Merge(%q, %q, %q) = %q, %v, the other way round %q, %v", base, ours, theirs, one, clashes, other, sehsalc)
+		}
+		if got, _ := Merge(base, ours, base); got != ours {
+			t.Errorf("Merge(%q, %q, the first) = %q", base, ours, got)
+		}
+		if got, _ := Merge(base, ours, ours); got != ours {
+			t.Errorf("Merge(%q, %q, the same) = %q", base, ours, got)
+		}
+		for j, i := range Carry(base, ours) {
+			if i >= 0 && textLines(base)[i] != textLines(ours)[j] {
+				t.Errorf("Carry(%q, %q): line %d is not line %d", base, ours, j, i)
+			}
+		}
+	})
+}
