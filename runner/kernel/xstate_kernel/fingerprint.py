@@ -395,6 +395,8 @@ class _Walk:
                 return
             self.own(o)
         items = sets.listed(o)
+        if not items and mutable:
+            sets.empty(o)
         if sets.addressed(items):
             self.fp.shuffled |= len(items) > 1
             self.unordered(items, tag)
@@ -686,8 +688,6 @@ class _Walk:
         self.keep.append(rv)
         self.temps.update(_fresh(rv))
         rest = list(rv[1:]) + [None] * (6 - len(rv))
-        if t.__module__ in _WEAK and type(rest[1]) is dict:  # who iterated over it, by address, left his place in a set
-            rest[1] = self.temporary({k: v for k, v in rest[1].items() if k != "_iterating"})
         items = [it if it is None else self.temporary(list(it)) for it in rest[2:4]]
         self.stack.extend(reversed([rv[0], rest[0], rest[1]] + items))
 

@@ -42,6 +42,13 @@ def table(o):
     return mask, finger, places
 
 
+def empty(o):
+    """Gives an empty set the table of a new one. Many remember by address who is at work (reprlib.recursive_repr, weakref):
+    what they leave is another table each time."""
+    if table(o) != _NEW:
+        set.clear(o)
+
+
 def _address(o):
     h = id(o)  # which is the address turned by four bits, see the package
     return (h << 4 | h >> 60 & 15) & (1 << 64) - 1
@@ -102,6 +109,7 @@ def _where(places, what):
 
 
 _left_key = _left()
+_NEW = table(set())
 
 
 def addressed(items):
