@@ -103,7 +103,7 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 				continue
 			}
 			name := r.Key.Name()
-			if r.Digest == state.Absent && (later[name] || slices.Contains(n.facts.Uses, name) || !mentioned[name]) {
+			if r.Digest == state.Absent && (later[name] || slices.Contains(n.facts.Uses, name) || !mentioned[name]) || slices.Contains(n.facts.Deletes, name) {
 				continue
 			}
 			if name == "__doc__" {

@@ -254,6 +254,9 @@ func (p *position) mismatch(t *state.Trace) (first state.Access, now entry, ok b
 func (p *position) apply(i int, t *state.Trace) {
 	gone, context := map[string]bool{}, false
 	for _, w := range t.Writes {
+		if _, bad := p.keys[w.Key].poisoned(); bad && w.Digest == state.Absent {
+			continue // where it was seen that a name is deleted, and where it was not, users of it are blocked
+		}
 		e := entry{digest: w.Digest, writer: i, took: t.Seconds}
 		if w.Key.Space() == "var" {
 			gone[w.Key.Name()] = true
