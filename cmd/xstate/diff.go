@@ -26,7 +26,9 @@ follows it; blocks of two sessions are recognised by their ids, which a fork sha
   xstate diff analysis.py trial.py
   xstate diff trial.py@5 trial.py`,
 		Args: takes(0, 2, "at most two STEPs or SESSIONs"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.diff(cmd.Context(), args, withOutputs, patch.Format(format)) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.diff(cmd.Context(), args, withOutputs, patch.Format(format))
+		},
 	}
 	cmd.Flags().BoolVar(&withOutputs, "outputs", false, "show how the output of blocks changed, too")
 	cmd.Flags().StringVar(&format, "format", "", "print a patch in this `FORMAT`, for xstate patch or an agent: "+formatNames())
