@@ -1,8 +1,6 @@
 package patch
 
 import (
-	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -58,7 +56,7 @@ func (r *Result) section(f Format, s *Section) *Misfit {
 		return nil
 	case ActWrite:
 		if there {
-			r.done(s.Name, was, []spot{{end: len(was), text: s.Text}})
+			r.done(s.Name, was, []*spot{{end: len(was), text: s.Text}})
 			r.Texts[s.Name] = s.Text
 		} else {
 			r.put(s.Name, s.Text)
@@ -125,87 +123,30 @@ func (r *Result) move(name, to string) {
 	r.Done.Sections = append(r.Done.Sections, Section{Act: ActUpdate, Name: name, To: to})
 }
 
-// inOrder are the formats whose hunks are all about the text as it was before the patch. Those of the others are about
-// what the ones before left.
+// inOrder are the formats whose hunks are all about the text as it was before the patch, and come in its order. Those of the others
+// are about what the ones before left.
 var inOrder = map[Format]bool{formatDone: true, FormatUnified: true, FormatGit: true, FormatUdiff: true, FormatV4A: true}
 
-// update finds the hunks in the text as it was, all together, which costs no more than the text and the patch are long.
-// A hunk that is about what earlier ones left is looked for in that.
+// update finds the hunks in the text as it was, all together, which costs no more than the text and the patch are long. A hunk
+// that is about what earlier ones left is looked for there.
 func (r *Result) update(f Format, s *Section, was string) *Misfit {
-	l := &locator{lined: newLined(was), name: s.Name}
-	var spots []spot // sorted
-	flush := func() {
-		now := r.done(s.Name, l.text, spots)
-		r.Texts[s.Name] = now
-		l, spots = &locator{lined: newLined(now), name: s.Name}, nil
-	}
+	u := &updating{result: r, name: s.Name, ordered: inOrder[f]}
+	u.read(was)
 	for k := range s.Hunks {
-		h := &s.Hunks[k]
-		if !inOrder[f] && h.Old == "" && len(spots) > 0 {
-			flush() // its line counts what was inserted before
-		}
-		l.more = !inOrder[f] && len(spots) > 0
-		found, bad := l.locate(k, h)
-		if bad == nil {
-			bad = overlap(spots, found, s.Name, k)
-		}
-		if bad != nil && !inOrder[f] && len(spots) > 0 {
-			flush()
-			found, bad = l.locate(k, h)
-		}
-		if bad != nil {
+		if bad := u.hunk(k, &s.Hunks[k]); bad != nil {
 			return bad
 		}
-		for _, x := range found {
-			spots = slices.Insert(spots, placeOf(spots, x), x)
-			r.Found = append(r.Found, Found{Name: s.Name, Hunk: k + 1, Line: x.line + 1, How: x.how})
-		}
-		l.reached(h, found)
 	}
-	flush()
-	if f == FormatV4A && l.text != "" && !l.ended() {
-		spots = []spot{{start: len(l.text), end: len(l.text), text: "\n"}} // as its reference has it
-		flush()
+	u.flush()
+	if f == FormatV4A && u.text != "" && !u.ended() {
+		u.add(spot{start: len(u.text), end: len(u.text), text: "\n"}) // as its reference has it
+		u.flush()
 	}
 	return nil
-}
-
-// placeOf is where a spot belongs among sorted ones: behind those that begin where it begins.
-func placeOf(spots []spot, x spot) int {
-	i, _ := slices.BinarySearchFunc(spots, x, func(a, b spot) int { return cmp.Or(cmp.Compare(a.start, b.start), -1) })
-	return i
-}
-
-// overlap tells whether a hunk is about what another one is about.
-func overlap(spots, found []spot, name string, k int) *Misfit {
-	for _, x := range found {
-		i := placeOf(spots, x)
-		other := -1
-		switch {
-		case i > 0 && spots[i-1].end > x.start, i > 0 && spots[i-1].start == x.start && x.end > x.start:
-			other = spots[i-1].hunk
-		case i < len(spots) && spots[i].start < x.end:
-			other = spots[i].hunk
-		}
-		if other >= 0 && other != k {
-			return &Misfit{Code: CodeOverlap, Name: name, Hunk: k + 1,
-				Message: fmt.Sprintf("it is about lines that hunk %d is about, too", other+1), Hint: "make one hunk of the two"}
-		}
-	}
-	return nil
-}
-
-// reached remembers where a hunk was found, for the next one.
-func (l *locator) reached(h *Hunk, found []spot) {
-	last := found[len(found)-1]
-	l.after = last.line + countLines(h.Old)
-	if h.Line > 0 {
-		l.shift = last.line - (h.Line - 1)
-	}
 }
 
 // done returns the text with replacements, which are sorted and apart, and records them as whole lines.
-func (r *Result) done(name, was string, spots []spot) string {
+func (r *Result) done(name, was string, spots []*spot) string {
 	if len(spots) == 0 {
 		return was
 	}
@@ -232,7 +173,7 @@ func (r *Result) done(name, was string, spots []spot) string {
 }
 
 // exactly returns a replacement, with those that touch the same lines, as one of whole lines.
-func (l *lined) exactly(spots []spot, i int) (Hunk, int) {
+func (l *lined) exactly(spots []*spot, i int) (Hunk, int) {
 	first := l.lineOf(spots[i].start)
 	var text strings.Builder
 	at := l.from[first]
@@ -242,7 +183,7 @@ func (l *lined) exactly(spots []spot, i int) (Hunk, int) {
 		at = x.end
 		i++
 		after := l.lineAfter(at, text.String())
-		if i < len(spots) && spots[i].start < l.from[after] {
+		if i < len(spots) && l.lineOf(spots[i].start) < after {
 			continue
 		}
 		text.WriteString(l.text[at:l.from[after]])

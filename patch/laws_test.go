@@ -195,3 +195,41 @@ func searchBlocks(n int, old, new string) string {
 	}
 	return out.String()
 }
+
+// FuzzInTurn: calls of an editor that go one after the other, each about what the ones before left, come to the same when they are
+// one patch.
+func FuzzInTurn(f *testing.F) {
+	f.Add("a\nb\nc\na\n", "b|x\ny;y|z;1+n;c|;0+a")
+	f.Add("a\nb\n", "a|b\na;a\nb|c;0+q;0+r;3+s")
+	f.Add("x x\ny\n", "x x|x;x|y\ny;2+k")
+	f.Fuzz(func(t *testing.T, text, script string) {
+		if strings.Contains(text+script, "\r") {
+			return // the line end of a new line is that of its neighbours, which may be new as well
+		}
+		var hunks []Hunk
+		for one := range strings.SplitSeq(script, ";") {
+			if old, new, ok := strings.Cut(one, "|"); ok && old != "" {
+				hunks = append(hunks, Hunk{Manner: ByText, Old: old, New: new})
+			} else if at, new, ok := strings.Cut(one, "+"); ok && len(at) == 1 && at[0] >= '0' && at[0] <= '9' {
+				hunks = append(hunks, Hunk{New: endLast(new), Line: int(at[0]-'0') + 1})
+			}
+		}
+		want := map[string]string{"p.py": text}
+		for _, h := range hunks {
+			r, err := (&Patch{Format: FormatEditor, Sections: []Section{{Act: ActUpdate, Name: "p.py", Hunks: []Hunk{h}}}}).Apply(want)
+			if err != nil {
+				return // one by one they do not fit
+			}
+			want = r.Texts
+		}
+		before := map[string]string{"p.py": text}
+		r, err := (&Patch{Format: FormatEditor, Sections: []Section{{Act: ActUpdate, Name: "p.py", Hunks: hunks}}}).Apply(before)
+		if err != nil {
+			t.Fatalf("Apply = %v, one by one it is %q", err, want["p.py"])
+		}
+		if r.Texts["p.py"] != want["p.py"] {
+			t.Fatalf("Apply makes %q of %q, one by one it is %q", r.Texts["p.py"], text, want["p.py"])
+		}
+		checkUndone(t, r, before)
+	})
+}

@@ -10,17 +10,19 @@ type spot struct {
 	start, end int
 	text       string
 	how        Strictness
-	line       int // of start, from 0
-	hunk       int // which hunk of the section, from 0
+	loose      bool // a piece of text was found as lines
+	line       int  // of start, from 0
+	hunk       int  // which hunk of the section, from 0
 }
 
 // locator finds the hunks of a section in one text.
 type locator struct {
 	*lined
-	name  string
-	more  bool // what is not found as it is can be in what earlier hunks left: likeness is not asked yet
-	after int  // the line after the last hunk that was found: where formats in file order go on
-	shift int  // how many lines further down than it said that hunk was
+	name    string
+	ordered bool // hunks come in the order of the text
+	more    bool // what is not found as it is can be in what earlier hunks left: likeness is not asked yet
+	after   int  // the line after the last hunk that was found: where formats in file order go on
+	shift   int  // how many lines further down than it said that hunk was
 }
 
 // locate finds a hunk: every place where it goes, which is one unless the hunk is for all.
@@ -45,6 +47,11 @@ func (l *locator) places(h *Hunk) ([]spot, *Misfit) {
 		if spots, bad := l.pieces(h); len(spots) > 0 || bad != nil {
 			return spots, bad
 		}
+		spots, bad := l.lines(h)
+		for i := range spots {
+			spots[i].loose = true
+		}
+		return spots, bad
 	}
 	return l.lines(h)
 }
@@ -78,6 +85,9 @@ func (l *locator) insertion(h *Hunk) (spot, *Misfit) {
 func (l *locator) insertAt(line int, h *Hunk) spot {
 	at := l.from[line]
 	text := h.New
+	if text == "" {
+		return spot{start: at, end: at, line: line}
+	}
 	if h.Manner == ByLines {
 		text = withEnds(text, l.lineEnd(line))
 	} else if line < l.len() && text != "" && !strings.HasSuffix(text, "\n") {
@@ -92,8 +102,18 @@ func (l *locator) insertAt(line int, h *Hunk) spot {
 	return spot{start: at, end: at, text: text, line: line}
 }
 
-// pieces finds text byte for byte.
+// pieces finds text byte for byte, but for line ends where the text has those of Windows.
 func (l *locator) pieces(h *Hunk) ([]spot, *Misfit) {
+	spots, bad := l.exactPieces(h)
+	if len(spots) == 0 && bad == nil && strings.Contains(h.Old, "\n") && !strings.Contains(h.Old, "\r") && l.lineEnd(0) == "\r\n" {
+		windows := *h
+		windows.Old, windows.New = strings.ReplaceAll(h.Old, "\n", "\r\n"), strings.ReplaceAll(unix(h.New), "\n", "\r\n")
+		return l.exactPieces(&windows)
+	}
+	return spots, bad
+}
+
+func (l *locator) exactPieces(h *Hunk) ([]spot, *Misfit) {
 	if h.Line > 0 && h.Line <= l.len() {
 		if at := l.from[h.Line-1]; strings.HasPrefix(l.text[at:], h.Old) {
 			return []spot{{start: at, end: at + len(h.Old), text: h.New, line: h.Line - 1}}, nil
@@ -224,15 +244,16 @@ func (l *locator) elided(h *Hunk, from int) ([]spot, *Misfit) {
 
 // atDots cuts a text at the lines that are "...".
 func atDots(text string) []string {
-	parts := []string{""}
+	var parts []string
+	from, at := 0, 0
 	for line := range strings.Lines(text) {
 		if strings.TrimSpace(line) == "..." {
-			parts = append(parts, "")
-			continue
+			parts = append(parts, text[from:at])
+			from = at + len(line)
 		}
-		parts[len(parts)-1] += line
+		at += len(line)
 	}
-	return parts
+	return append(parts, text[from:])
 }
 
 // likest finds what is much like the lines.
@@ -271,7 +292,7 @@ func (l *locator) choose(h *Hunk, want []int, from int, s Strictness) ([]int, *M
 	if len(h.Under) > 0 {
 		return found[:1], nil // the nearest below
 	}
-	if behind := l.find(want, max(from, l.after), 2, s); len(behind) == 1 && l.after > 0 {
+	if behind := l.find(want, max(from, l.after), 2, s); len(behind) == 1 && l.after > 0 && l.ordered {
 		return behind, nil
 	}
 	return nil, l.ambiguous(found, len(want))
@@ -395,4 +416,13 @@ func withEnds(text, end string) string {
 		out.WriteString(bare(line) + end)
 	}
 	return out.String()
+}
+
+// reached remembers where a hunk was found, for the next one.
+func (l *locator) reached(h *Hunk, found []spot) {
+	last := found[len(found)-1]
+	l.after = last.line + countLines(h.Old)
+	if h.Line > 0 {
+		l.shift = last.line - (h.Line - 1)
+	}
 }
