@@ -325,7 +325,8 @@ _CLOCKS = frozenset((
     "time.process_time_ns", "time.thread_time", "timeit.timeit", "timeit.repeat", "timeit.Timer",
     "datetime.now", "datetime.utcnow", "datetime.today", "date.today", "Timestamp.now", "Timestamp.today", "Timestamp.utcnow"))
 _ENTROPY = frozenset(("uuid.uuid1", "uuid.uuid4", "posix.urandom", "os.urandom", "secrets.token_hex", "secrets.token_bytes",
-                      "secrets.token_urlsafe", "secrets.randbelow", "secrets.choice", "secrets.randbits"))
+                      "secrets.token_urlsafe", "secrets.randbelow", "secrets.choice", "secrets.randbits",
+                      "numpy.empty", "numpy.empty_like"))  # which hold what was in memory
 _FOLDER = (frozenset(("__file__",)), frozenset(("argv",)), frozenset(("sys", "path")))
 
 
