@@ -149,7 +149,7 @@ var heavy = map[string]func(n int) (patch, text string){
 	"each on the one before": func(n int) (string, string) {
 		var out strings.Builder
 		out.WriteString("p.py\n")
-		for i := range n / 10 {
+		for i := range n {
 			fmt.Fprintf(&out, "<<<<<<< SEARCH\nv = %d\n=======\nv = %d\n>>>>>>> REPLACE\n", i, i+1)
 		}
 		return out.String(), "v = 0\n" + numbered(n, "old")
@@ -164,7 +164,7 @@ var heavy = map[string]func(n int) (patch, text string){
 		return strings.Replace(searchBlocks(n, "old", "new"), "old = 1\n", "odd = 1\n", 1), numbered(n, "old")
 	},
 	"inserts": func(n int) (string, string) {
-		calls := make([]string, n/10)
+		calls := make([]string, n)
 		for i := range calls {
 			calls[i] = fmt.Sprintf(`{"command": "insert", "path": "p.py", "insert_line": %d, "insert_text": "x"}`, i)
 		}
@@ -232,4 +232,33 @@ func FuzzInTurn(f *testing.F) {
 		}
 		checkUndone(t, r, before)
 	})
+}
+
+// BenchmarkRevise does a patch of n hunks to a program of one block of about 100 n bytes, and to one of n blocks.
+func BenchmarkRevise(b *testing.B) {
+	for _, n := range []int{1000, 10_000} {
+		text := numbered(n, "old")
+		one, many := "# %% one\n"+strings.ReplaceAll(text, "\n\n\n\n\n", "\n"), strings.ReplaceAll(text, "\n\n\n\n\n", "\n# %%\n")
+		for shape, text := range map[string]string{"one-block": one, "n-blocks": many} {
+			p, err := Parse("p.py", []byte(text))
+			if err != nil {
+				b.Fatal(err)
+			}
+			on := Subject{Name: "p.py", File: p, Blocks: slices.Clone(p.Blocks)}
+			for i, id := range Names(p.Blocks) {
+				on.Blocks[i].ID = id
+			}
+			change, err := Read(searchBlocks(n, "old", "new"), "")
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Run(fmt.Sprintf("shape=%s/n=%d", shape, n), func(b *testing.B) {
+				for b.Loop() {
+					if _, err := Revise(change, on); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
 }
