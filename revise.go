@@ -16,6 +16,7 @@ const CodeUnrecorded state.Code = "unrecorded-edits"
 // Target is what a patch is about, beside the session.
 type Target struct {
 	Name    string        // of the program's file; "" when there is none
+	Path    string        // of it, from the root
 	Data    []byte        // what it holds
 	Block   BlockID       // the block that is meant where the patch names none
 	Answers *state.Answer // the failure that it answers; nil: what failed in the last run
@@ -45,7 +46,7 @@ func (s *Session) Revise(ctx context.Context, p *patch.Patch, t Target) (*Revisi
 	if err != nil {
 		return nil, err
 	}
-	on := patch.Subject{Name: t.Name, Blocks: patched(program), Block: string(t.Block)}
+	on := patch.Subject{Name: t.Name, Path: t.Path, Blocks: patched(program), Block: string(t.Block)}
 	if on.Failed, err = s.answered(ctx, program, t.Answers); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 // notation is how a format is written and read.
 type notation struct {
 	format Format
+	plain  bool                                       // its marks are lines that a string in code may have, too
 	like   func(text string) bool                     // it looks like this format
 	read   func(text string) ([]Section, *ParseError) // what it says
 	write  func(p *Patch) (string, error)
@@ -16,15 +17,15 @@ type notation struct {
 
 // notations are the formats, in the order in which a text is tried.
 var notations = []notation{
-	{FormatV4A, likeV4A, readV4A, writeV4A},
-	{FormatSearch, likeSearch, readSearch, writeSearch},
-	{FormatCell, likeCell, readCell, writeCell},
-	{FormatEditor, likeEditor, readEditor, writeEditor},
-	{FormatStrings, likeStrings, readStrings, writeStrings},
-	{FormatGit, likeGit, readDiff, writeGit},
-	{FormatUnified, likeUnified, readDiff, writeUnified},
-	{FormatUdiff, likeUdiff, readUdiff, writeUdiff},
-	{FormatBlock, likeBlock, readBlock, writeBlock},
+	{FormatV4A, true, likeV4A, readV4A, writeV4A},
+	{FormatSearch, true, likeSearch, readSearch, writeSearch},
+	{FormatCell, false, likeCell, readCell, writeCell},
+	{FormatEditor, false, likeEditor, readEditor, writeEditor},
+	{FormatStrings, false, likeStrings, readStrings, writeStrings},
+	{FormatGit, true, likeGit, readDiff, writeGit},
+	{FormatUnified, true, likeUnified, readDiff, writeUnified},
+	{FormatUdiff, true, likeUdiff, readUdiff, writeUdiff},
+	{FormatBlock, false, likeBlock, readBlock, writeBlock},
 }
 
 // Formats lists the names of the formats.
@@ -44,7 +45,7 @@ func Read(text string, f Format) (*Patch, error) {
 		text = inner
 	}
 	for _, n := range notations {
-		if n.format != f && (f != "" || !n.like(text)) {
+		if n.format != f && (f != "" || !n.like(text) || n.plain && isCode(text)) {
 			continue
 		}
 		sections, bad := n.read(text)
@@ -61,6 +62,15 @@ func Read(text string, f Format) (*Patch, error) {
 	}
 	return nil, unknownFormat(f)
 }
+
+// isCode reports whether a text is Python, be there lines of a patch in its strings. Lines of plus and minus alone are that, too, and
+// yet a diff.
+func isCode(text string) bool {
+	return len(text) < wholeParse && !strings.HasPrefix(strings.TrimSpace(text), "--- ") && parses(newText([]byte(text)).code)
+}
+
+// wholeParse bounds the text that is parsed only to find out what it is: 50 ms.
+const wholeParse = 256 << 10
 
 // enclosed returns the patch that a call of a tool has as its argument: {"input": "*** Begin Patch…"}, ["apply_patch", "…"].
 func enclosed(text string) (string, bool) {

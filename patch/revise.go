@@ -10,6 +10,7 @@ import (
 // Subject is the program that a patch is about.
 type Subject struct {
 	Name   string   // of its file, as users name it; "" when it has none
+	Path   string   // of its file, from the root; "" when that is not known
 	File   *Program // the file as it is; nil when there is none
 	Blocks []Block  // the program as it was recorded, with ids: what File says
 	Block  string   // the block that is meant where the patch names none
@@ -108,7 +109,7 @@ func (r *reviser) section(s Section) error {
 	if id, ok := r.block(s.Name); ok {
 		return r.inBlock(id, s)
 	}
-	if s.Name == "" || sameFile(s.Name, r.on.Name) {
+	if s.Name == "" || r.on.isFile(s.Name) {
 		return r.inFile(s)
 	}
 	if (s.Act == ActCreate || s.Act == ActWrite) && path.Ext(s.Name) == "" && !strings.Contains(s.Name, "/") {
@@ -178,11 +179,20 @@ func (r *reviser) at(id string) int {
 	return slices.IndexFunc(r.blocks, func(b Block) bool { return b.ID == id })
 }
 
-// sameFile reports whether two paths can be of one file: one ends as the other.
-func sameFile(a, b string) bool {
-	a, b = path.Clean(strings.ReplaceAll(a, `\`, "/")), path.Clean(strings.ReplaceAll(b, `\`, "/"))
-	return b != "." && (a == b || strings.HasSuffix(a, "/"+b) || strings.HasSuffix(b, "/"+a))
+// isFile reports whether a path in a patch is that of the program's file: its end, or, from the root of a file system where the
+// workspace may lie elsewhere, one that ends as users name the file. Another file of that name in another folder is not it.
+func (on *Subject) isFile(said string) bool {
+	said, name, full := slashed(said), slashed(on.Name), slashed(on.Path)
+	switch {
+	case on.Name == "":
+		return false
+	case said == name, said == full, strings.HasSuffix("/"+name, "/"+said), strings.HasSuffix(full, "/"+said):
+		return true
+	}
+	return path.IsAbs(said) && strings.HasSuffix(said, "/"+name)
 }
+
+func slashed(p string) string { return path.Clean(strings.ReplaceAll(p, `\`, "/")) }
 
 // inBlock does a section to the text of one block.
 func (r *reviser) inBlock(id string, s Section) error {

@@ -137,3 +137,29 @@ func TestReviseKeeps(t *testing.T) {
 func search(old, new string) string {
 	return "<<<<<<< SEARCH\n" + old + "=======\n" + new + ">>>>>>> REPLACE\n"
 }
+
+// TestIsFile: a path means the program's file only if it can.
+func TestIsFile(t *testing.T) {
+	on := Subject{Name: "app/p.py", Path: "/home/u/project/app/p.py"}
+	for said, want := range map[string]bool{
+		"app/p.py": true, "./app/p.py": true, "p.py": true, "project/app/p.py": true, "/home/u/project/app/p.py": true, `app\p.py`: true,
+		"/mnt/workspace/app/p.py": true, "tests/p.py": false, "app/tests/p.py": false, "/other/p.py": false, "xp.py": false, "../app/p.py": false, "q.py": false, "": false,
+	} {
+		if got := on.isFile(said); got != want {
+			t.Errorf("isFile(%q) = %v, want %v", said, got, want)
+		}
+	}
+	if (&Subject{}).isFile("") || (&Subject{}).isFile(".") {
+		t.Error("a program without a file has none")
+	}
+}
+
+// TestReadKnowsCode: a block that holds a patch in a string is a block.
+func TestReadKnowsCode(t *testing.T) {
+	for _, inner := range []string{"*** Begin Patch\n*** End Patch", "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE", "diff --git a/x b/x\n@@ -1 +1 @@\n-a\n+b", "@@ @@\n-a\n+b"} {
+		p, err := Read("text = \"\"\"\n"+inner+"\n\"\"\"\nprint(text)\n", "")
+		if err != nil || p.Format != FormatBlock {
+			t.Errorf("Read(code with %q) = %+v, %v, want a block", inner, p, err)
+		}
+	}
+}

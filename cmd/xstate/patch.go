@@ -166,7 +166,7 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 		if err != nil && state.CodeOf(err) != codeNoFile {
 			return err
 		}
-		target.Name = filepath.ToSlash(fromHere(o.file))
+		target.Name, target.Path = filepath.ToSlash(fromHere(o.file)), filepath.ToSlash(o.file)
 		if err == nil {
 			target.Data = src.data
 		}
