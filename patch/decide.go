@@ -60,6 +60,22 @@ func (g *decider) decide(blocks []Block, text string, failed, taken map[string]b
 	return best
 }
 
+// whole tells how like a text is to all of a program, by lines; 0 when it is as like to one of its blocks.
+func (g *decider) whole(blocks []Block, text string) float64 {
+	mine, _ := g.of(text)
+	var lines []int
+	most := 0.0
+	for _, b := range blocks {
+		t, _ := g.of(b.Source)
+		lines = append(lines, t.lines...)
+		most = max(most, ratio(t.lines, mine.lines))
+	}
+	if all := ratio(lines, mine.lines); len(blocks) > 1 && all > most {
+		return all
+	}
+	return 0
+}
+
 // comparison is a text that was submitted, next to the blocks there are.
 type comparison struct {
 	*decider

@@ -26,6 +26,7 @@ const (
 	ByDefinition By = "definition" // both define the same names
 	ByAnswer     By = "answer"     // it failed, and the other came next
 	ByPlace      By = "place"      // it stands where the other stood
+	ByProgram    By = "program"    // it is the whole program, written again
 	ByNothing    By = "new"        // it was not recognised
 )
 

@@ -126,10 +126,26 @@ func (l *locator) absent(old []string) *Misfit {
 	c := &Misfit{Code: CodeAbsent, Message: "the text that it replaces is not there", Hint: "read the text as it is now (xstate show), and make the patch again from that"}
 	c.Candidates = l.similar(old, 0)
 	c.Candidates = c.Candidates[:min(len(c.Candidates), nearest)]
+	for i := range c.Candidates {
+		c.Candidates[i].Text = firstLines(c.Candidates[i].Text)
+	}
 	if len(c.Candidates) > 0 {
 		c.Message += fmt.Sprintf("; nearest is line %d", c.Candidates[0].Line)
 	}
 	return c
+}
+
+// firstLines is the beginning of a text, as far as it is shown.
+func firstLines(text string) string {
+	at := 0
+	for range shownMax {
+		i := strings.IndexByte(text[at:], '\n')
+		if i < 0 {
+			return text
+		}
+		at += i + 1
+	}
+	return text[:at]
 }
 
 // ambiguous is the conflict of a hunk whose text is there several times.
@@ -137,7 +153,7 @@ func (l *locator) ambiguous(lines []int, size int) *Misfit {
 	c := &Misfit{Code: CodeAmbiguous, Hint: "give more of the lines around it, so that one place is left"}
 	var at []string
 	for _, i := range lines[:min(len(lines), nearest)] {
-		c.Candidates = append(c.Candidates, Candidate{Line: i + 1, Score: 1, Text: l.span(i, min(i+size, l.len()))})
+		c.Candidates = append(c.Candidates, Candidate{Line: i + 1, Score: 1, Text: firstLines(l.span(i, min(i+size, l.len())))})
 		at = append(at, fmt.Sprint(i+1))
 	}
 	more := ""

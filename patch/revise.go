@@ -260,6 +260,9 @@ func (r *reviser) emit(s Section) error {
 		return r.noBlock(s.Name)
 	}
 	if !ok && s.Name == "" {
+		if all := r.decider.whole(r.blocks, s.Text); all >= wholeProgram {
+			return r.rewrite(s, all)
+		}
 		failed := map[string]bool{}
 		for _, id := range r.on.Failed {
 			failed[id] = true
@@ -280,6 +283,22 @@ func (r *reviser) emit(s Section) error {
 	same := r.blocks[i].Source == strings.TrimRight(s.Text, "\r\n")
 	r.set(i, s.Text)
 	r.places = append(r.places, Placement{Block: d.Block, Format: r.patch.Format, Decision: &d, Unchanged: same})
+	return nil
+}
+
+// wholeProgram is the likeness from which on a text is the program written again, rather than a block of it.
+const wholeProgram = 0.6
+
+// rewrite makes a script another one. Where the blocks of a program are marked, a text without marks does not say what they are.
+func (r *reviser) rewrite(s Section, like float64) error {
+	if r.on.File == nil || r.on.File.Kind != KindScript {
+		return &Misfit{Code: CodeAmbiguous, Name: r.on.Name, Message: "this is the whole program, written again without saying where its blocks begin",
+			Hint: "put a line # %% NAME before each block, or give the one block that changes"}
+	}
+	if err := r.inFile(Section{Act: ActWrite, Text: endLast(s.Text)}); err != nil {
+		return err
+	}
+	r.places[len(r.places)-1].Decision = &Decision{By: ByProgram, Score: like}
 	return nil
 }
 

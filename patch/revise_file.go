@@ -22,6 +22,9 @@ func (r *reviser) inFile(s Section) error {
 	s.Name = key
 	one := Patch{Format: r.patch.Format, Sections: []Section{s}}
 	done, err := one.Apply(map[string]string{key: text})
+	if err != nil && !own && r.on.File != nil && r.inJSON(s) == nil {
+		return nil
+	}
 	if err != nil {
 		if c, ok := err.(*Misfit); ok {
 			c.Name = r.on.Name
@@ -36,22 +39,43 @@ func (r *reviser) inFile(s Section) error {
 	}
 	if !own {
 		r.stale = true
-		return r.identify(readSheet(done.Texts[key], marks), lines)
+		r.identify(readSheet(done.Texts[key], marks), lines)
+		return nil
 	}
 	after, err := Parse(r.on.Name, []byte(done.Texts[key]))
 	if err != nil {
 		return err
 	}
-	if err := r.identify(after.Blocks, lines); err != nil {
+	r.identify(after.Blocks, lines)
+	r.file, r.fileIDs, r.stale = after, r.ids(), false
+	return nil
+}
+
+// inJSON does a section to a notebook's file itself, as git shows it.
+func (r *reviser) inJSON(s Section) error {
+	if err := r.write(); err != nil {
 		return err
 	}
+	one := Patch{Format: r.patch.Format, Sections: []Section{s}}
+	done, err := one.Apply(map[string]string{s.Name: string(r.file.Bytes())})
+	if err != nil {
+		return err
+	}
+	after, err := Parse(r.on.Name, []byte(done.Texts[s.Name]))
+	if err != nil {
+		return err
+	}
+	place := Placement{Format: r.patch.Format, Unchanged: len(done.Done.Sections) == 0}
+	place.found(done)
+	r.places = append(r.places, place)
+	r.identify(after.Blocks, nil)
 	r.file, r.fileIDs, r.stale = after, r.ids(), false
 	return nil
 }
 
 // identify makes the blocks those that a text has after a patch. lines says of each of its lines in which block it was before. A
 // block is the one that most of its lines were in; one whose lines are all new is recognised as Match does it.
-func (r *reviser) identify(now []Block, lines []int) error {
+func (r *reviser) identify(now []Block, lines []int) {
 	var votes []candidate
 	for j, b := range now {
 		count := map[int]int{}
@@ -65,6 +89,7 @@ func (r *reviser) identify(now []Block, lines []int) error {
 		}
 	}
 	m := newMatching(r.blocks, now)
+	m.byID()
 	m.assign(votes, ByPlace)
 	m.rest()
 	after := make([]Block, len(now))
@@ -82,7 +107,6 @@ func (r *reviser) identify(now []Block, lines []int) error {
 		}
 	}
 	r.blocks = after
-	return nil
 }
 
 // blockOfLine tells of every line of a file which block it is in; -1: none.

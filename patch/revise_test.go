@@ -163,3 +163,50 @@ func TestReadKnowsCode(t *testing.T) {
 		}
 	}
 }
+
+// TestReviseWhole: a script that is written again as a whole is not a block more.
+func TestReviseWhole(t *testing.T) {
+	const script = "import math\n\nrows = [1, 2]\nprint(rows)\n\ndef total(rows):\n    return sum(rows)\n\nprint(total(rows))\n"
+	now := strings.Replace(script, "sum(rows)", "math.fsum(rows)", 1)
+	v, err := revised(t, "p.py", script, "Here it is:\n\n```python\n"+now+"```\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(v.Text) != now || len(v.Edits) != 1 || v.Edits[0].ID != "total" || v.Placements[0].Decision.By != ByProgram {
+		t.Errorf("Text = %q, Edits = %+v, Placements = %+v", v.Text, v.Edits, v.Placements)
+	}
+	cells := "# %% a\nimport math\n# %% b\nrows = [1, 2]\nprint(rows)\n# %% c\nprint(sum(rows))\n"
+	_, err = revised(t, "p.py", cells, "```python\nimport math\nrows = [1, 2]\nprint(rows)\nprint(math.fsum(rows))\n```\n")
+	if codeOf(err) != string(CodeAmbiguous) {
+		t.Errorf("cells written again without marks: %v, want %s", err, CodeAmbiguous)
+	}
+}
+
+// TestReviseJSON: a diff of a notebook's file, as git shows it, is one.
+func TestReviseJSON(t *testing.T) {
+	const file = "{\n \"cells\": [\n  {\n   \"cell_type\": \"code\",\n   \"id\": \"a\",\n   \"metadata\": {},\n   \"outputs\": [],\n   \"source\": [\n    \"x = 1\"\n   ]\n  }\n ],\n \"metadata\": {},\n \"nbformat\": 4,\n \"nbformat_minor\": 5\n}\n"
+	v, err := revised(t, "n.ipynb", file, "--- a/n.ipynb\n+++ b/n.ipynb\n@@ -7,5 +7,5 @@\n    \"outputs\": [],\n    \"source\": [\n-    \"x = 1\"\n+    \"x = 2\"\n    ]\n   }\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(v.Text) != strings.Replace(file, "x = 1", "x = 2", 1) || len(v.Edits) != 1 || v.Edits[0].ID != "a" || v.Edits[0].Op != OpPatch {
+		t.Errorf("Text = %q, Edits = %+v", v.Text, v.Edits)
+	}
+}
+
+func revised(t *testing.T, name, file, patch string) (*Revision, error) {
+	t.Helper()
+	program, err := Parse(name, []byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := Subject{Name: name, File: program, Blocks: append([]Block(nil), program.Blocks...)}
+	for i, id := range Names(program.Blocks) {
+		on.Blocks[i].ID = id
+	}
+	p, err := Read(patch, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Revise(p, on)
+}
