@@ -60,7 +60,7 @@
 //     A library that printed when it was imported has such a key, too; only a new interpreter imports it again.
 //   - the layout of blocks: text that is asked for through linecache, numbers of lines that code asks for by attribute.
 //   - environment, working directory, random number generators, warnings, locale, time zone, limits, options of numpy,
-//     pandas and matplotlib: as hidden variables. Where a read of one cannot be told, every node counts as its reader.
+//     pandas, scikit-learn and matplotlib: as hidden variables. Where a read of one cannot be told, every node counts as its reader.
 //     The objects that keep such state (the generator behind random.random, the decimal context) are named and stored as
 //     references: who holds one means that one.
 //   - attributes assigned to modules and classes of libraries, entries of sys.modules, and objects put into places of the

@@ -688,6 +688,8 @@ class _Walk:
         self.keep.append(rv)
         self.temps.update(_fresh(rv))
         rest = list(rv[1:]) + [None] * (6 - len(rv))
+        if top == "sklearn" and type(rest[1]) is dict and "_stop_words_id" in rest[1]:  # an address
+            rest[1] = self.temporary({k: v for k, v in rest[1].items() if k != "_stop_words_id"})
         items = [it if it is None else self.temporary(list(it)) for it in rest[2:4]]
         self.stack.extend(reversed([rv[0], rest[0], rest[1]] + items))
 

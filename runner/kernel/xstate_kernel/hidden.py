@@ -19,6 +19,7 @@ import sys
 import threading
 import time
 import warnings
+from itertools import islice
 from operator import is_
 
 from . import blake2b, origin
@@ -85,6 +86,8 @@ class Hidden:
             Variable("rng:random", random.getstate, random.setstate),
             Variable("rng:numpy", _numpy_state, _set_numpy_state, lambda: "numpy.random" in sys.modules),
             Settings("conf:matplotlib", _mpl_get, _mpl_put, lambda: "matplotlib" in sys.modules and hasattr(sys.modules["matplotlib"], "rcParams")),
+            Variable("conf:colors", _colors_get, _colors_put, lambda: hasattr(sys.modules.get("matplotlib.colors"), "_colors_full_map")),
+            Variable("conf:sklearn", _sklearn_get, _sklearn_put, lambda: _sklearn is not None),
             Variable("conf:numpy", _numpy_get, _numpy_put, lambda: hasattr(sys.modules.get("numpy"), "set_printoptions")),
             Variable("conf:warnings", _warnings_get, _warnings_put),
             Variable("conf:decimal", _decimal_get, _decimal_put),
@@ -138,7 +141,7 @@ class Hidden:
         if not v.loaded():
             if blob is None:
                 return
-            __import__({"rng:numpy": "numpy.random", "conf:matplotlib": "matplotlib", "conf:numpy": "numpy"}.get(key, "pandas" if "pandas" in key else "sys"))
+            __import__({"rng:numpy": "numpy.random", "conf:matplotlib": "matplotlib", "conf:colors": "matplotlib", "conf:numpy": "numpy", "conf:sklearn": "sklearn"}.get(key, "pandas" if "pandas" in key else "sys"))
         if not v.known:
             self.snapshot()
         v.put(v.pristine[1] if blob is None else pickle.loads(blob))
@@ -155,7 +158,7 @@ class Importing:
         self._busy = set()
 
     def find_spec(self, name, path=None, target=None):
-        if name not in ("numpy.random", "pandas._config.config", "pandas.core.computation.scope", "matplotlib") or name in self._busy:
+        if name not in ("numpy.random", "pandas._config.config", "pandas.core.computation.scope", "matplotlib", "sklearn._config") or name in self._busy:
             return None
         import importlib.util
         self._busy.add(name)
@@ -176,7 +179,11 @@ class Importing:
             _watch_legacy(sys.modules["numpy.random.mtrand"])
         elif name == "matplotlib":
             self._begin("conf:matplotlib")
+            self._begin("conf:colors")
             _watch_item(sys.modules[name].RcParams, self._hidden.by_key["conf:matplotlib"])
+        elif name == "sklearn._config":
+            _watch_sklearn(sys.modules[name], self._hidden.by_key["conf:sklearn"])
+            self._begin("conf:sklearn")
         elif name == "pandas.core.computation.scope":
             _watch_names(sys.modules[name].Scope, self._hidden.names)
         else:
@@ -340,11 +347,57 @@ def _mpl_get():
     return found
 
 
+_known_colors = None  # how many colors have names when matplotlib was just loaded
+
+
+def _colors_get():
+    """The colors that one letter stands for, which seaborn gives others, and those that were added."""
+    global _known_colors
+    named = sys.modules["matplotlib.colors"]._colors_full_map
+    if _known_colors is None:
+        _known_colors = len(named)
+    return [(k, named.get(k)) for k in "bgrcmykw"] + list(islice(named.items(), _known_colors, None))
+
+
+def _colors_put(value):
+    named = sys.modules["matplotlib.colors"]._colors_full_map
+    for k in list(islice(named, _known_colors, None)):
+        del named[k]
+    for k, color in value:
+        named[k] = color
+
+
 _MPL_SESSION = frozenset(("backend", "backend_fallback", "interactive", "toolbar"))
 
 
 def _mpl_put(value):
     dict.update(sys.modules["matplotlib"].rcParams, value)
+
+
+_sklearn = None  # a function that returns the options of scikit-learn
+
+
+def _watch_sklearn(module, variable):
+    global _sklearn
+    _sklearn = original = module._get_threadlocal_config
+
+    def wrapper():
+        variable.touched = True
+        return original()
+
+    wrapper.__name__ = wrapper.__qualname__ = original.__name__
+    wrapper.__module__, wrapper.__doc__ = module.__name__, original.__doc__
+    module._get_threadlocal_config = wrapper
+    variable.precise = True
+
+
+def _sklearn_get():
+    return dict(_sklearn())
+
+
+def _sklearn_put(value):
+    _sklearn().clear()
+    _sklearn().update(value)
 
 
 def _plain(tree):
