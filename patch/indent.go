@@ -15,10 +15,11 @@ func marginOf(line string) string {
 
 func blankLine(line string) bool { return strings.TrimSpace(line) == "" }
 
-// marginsOf compares lines of a patch with those they were found as. ok is false when one margin stands for two: then the
-// lines are not indented otherwise, but nested otherwise.
+// marginsOf compares lines of a patch with those they were found as. ok is false when one margin stands for two, or two for one: then
+// the lines are not indented otherwise, but nested otherwise.
 func marginsOf(patch, text []string) (m margins, ok bool) {
 	m = margins{}
+	back := map[string]string{}
 	for k := range patch {
 		if blankLine(patch[k]) {
 			continue
@@ -27,7 +28,10 @@ func marginsOf(patch, text []string) (m margins, ok bool) {
 		if known, seen := m[was]; seen && known != is {
 			return nil, false
 		}
-		m[was] = is
+		if known, seen := back[is]; seen && known != was {
+			return nil, false
+		}
+		m[was], back[is] = is, was
 	}
 	return m, true
 }

@@ -148,16 +148,20 @@ func (l *locator) exactPieces(h *Hunk) ([]spot, *Misfit) {
 
 // lines finds whole lines, exactly or, step by step, less so.
 func (l *locator) lines(h *Hunk) ([]spot, *Misfit) {
-	from := 0
+	from, loosest := 0, Exact
 	if len(h.Under) > 0 {
-		under, _, bad := l.under(h)
+		under, how, bad := l.under(h)
 		if bad != nil {
 			return nil, bad
 		}
-		from = under
+		from, loosest = under, how
 	}
 	for _, try := range []func(*Hunk, int) ([]spot, *Misfit){l.ladder, l.trimmed, l.elided, l.likest} {
-		if spots, bad := try(h, from); len(spots) > 0 || bad != nil {
+		spots, bad := try(h, from)
+		for i := range spots {
+			spots[i].how = max(spots[i].how, loosest)
+		}
+		if len(spots) > 0 || bad != nil {
 			return spots, bad
 		}
 	}
@@ -276,10 +280,8 @@ func (l *locator) choose(h *Hunk, want []int, from int, s Strictness) ([]int, *M
 	if (h.End || !strings.HasSuffix(h.Old, "\n") && h.Manner == ByLines) && last >= from && l.stands(want, last, s) {
 		return []int{last}, nil
 	}
-	for _, said := range []int{h.Line - 1 + l.shift, h.Line - 1} {
-		if h.Line > 0 && said >= from && l.stands(want, said, s) {
-			return []int{said}, nil
-		}
+	if said := h.Line - 1 + l.shift; h.Line > 0 && said >= from && l.stands(want, said, s) {
+		return []int{said}, nil
 	}
 	most := nearest + 1
 	if h.All {

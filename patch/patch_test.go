@@ -240,3 +240,102 @@ func TestCompare(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryFormat: what can befall any patch does no harm to one in any format.
+func TestEveryFormat(t *testing.T) {
+	const name = "my notes/p é.py"
+	old := "def f(x):\n\treturn 2 * x\n\nprint(f(1), \"→\")\n"
+	new := strings.Replace(old, "2 * x", "3 * x", 1)
+	for _, f := range Formats() {
+		if f == FormatBlock {
+			continue // see TestReadBlock
+		}
+		was := map[string]string{name: old}
+		text, err := Compare(f, []string{name}, was, map[string]string{name: new}).Print(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, patch := range map[string]string{
+			"plain": text, "prose": "I think:\n\n" + text + "\nThat is it.\n", "CRLF": strings.ReplaceAll(text, "\n", "\r\n"),
+			"fence": "```\n" + text + "```\n", "labelled fence": "Now:\n\n```diff\n" + text + "```\n\nDone.\n", "tildes": "~~~\n" + text + "~~~\n",
+			"blank lines": "\n\n" + text + "\n\n", "indented prose": "  - first\n  - second\n\n" + text,
+		} {
+			p, err := Read(patch, "")
+			if err != nil || p.Format != f {
+				t.Errorf("%s, %s: Read = %v, %v", f, what, p, err)
+				continue
+			}
+			r, err := p.Apply(was)
+			if err != nil {
+				t.Errorf("%s, %s: Apply = %v", f, what, err)
+				continue
+			}
+			if got := unix(r.Texts[name]); got != new {
+				t.Errorf("%s, %s: made %q, want %q", f, what, got, new)
+			}
+			if _, err := p.Apply(map[string]string{"other.py": old}); codeOf(err) != string(CodeNoText) && f != FormatCell {
+				t.Errorf("%s, %s: without the text: %v", f, what, err)
+			}
+		}
+		if _, err := Read("", f); codeOf(err) != string(CodePatch) {
+			t.Errorf("%s: an empty patch: %v", f, err)
+		}
+		if testing.Short() {
+			continue
+		}
+		long := strings.Repeat("# a line of a hundred bytes or so, of which there are very many, and none says more than this one\n", 100_000)
+		p := Compare(f, []string{name}, map[string]string{name: long}, map[string]string{name: "x = 1\n" + long + "y = 2\n"})
+		if text, err = p.Print(f); err != nil {
+			t.Fatal(err)
+		}
+		if p, err = Read(text, f); err != nil {
+			t.Fatalf("%s: a patch of %d MB: %v", f, len(text)>>20, err)
+		}
+		if r, err := p.Apply(map[string]string{name: long}); err != nil || r.Texts[name] != "x = 1\n"+long+"y = 2\n" {
+			t.Errorf("%s: a patch of %d MB: %v", f, len(text)>>20, err)
+		}
+	}
+}
+
+// TestReadBlock: code that is written again, however it is sent.
+func TestReadBlock(t *testing.T) {
+	emitted := func(name, text string) Section { return Section{Act: ActEmit, Name: name, Text: text} }
+	for what, x := range map[string]struct {
+		text string
+		want []Section
+	}{
+		"plain":             {"x = 1\ny = 2\n", []Section{emitted("", "x = 1\ny = 2")}},
+		"blank lines":       {"\n\n    \nx = 1\n\n\n", []Section{emitted("", "x = 1")}},
+		"a fence":           {"So:\n\n```python\nx = 1\n```\n\nDone.", []Section{emitted("", "x = 1")}},
+		"no language":       {"```\nx = 1\n```", []Section{emitted("", "x = 1")}},
+		"tildes":            {"~~~py\nx = 1\n~~~\n", []Section{emitted("", "x = 1")}},
+		"CRLF":              {"Look:\r\n```python\r\nx = 1\r\ny = 2\r\n```\r\n", []Section{emitted("", "x = 1\r\ny = 2")}},
+		"cut off":           {"Look:\n```python\nx = 1\n", []Section{emitted("", "x = 1")}},
+		"several":           {"```python\nx = 1\n```\nand\n```python\ny = 2\n```\n", []Section{emitted("", "x = 1"), emitted("", "y = 2")}},
+		"another language":  {"```bash\npip install numpy\n```\n```python\nx = 1\n```\n", []Section{emitted("", "x = 1")}},
+		"a name in it":      {"```python\n# %% load\nx = 1\n```\n", []Section{emitted("load", "x = 1")}},
+		"a name on it":      {"```python name=load\nx = 1\n```\n", []Section{emitted("load", "x = 1")}},
+		"cells":             {"# %% a\nx = 1\n\n# %% b\ny = 2\n", []Section{emitted("a", "x = 1"), emitted("b", "y = 2")}},
+		"in a list":         {"1. Do\n\n   ```python\n   if x:\n       y = 1\n   ```\n", []Section{emitted("", "if x:\n    y = 1")}},
+		"a fence in a text": {"s = '''\n```\nx\n```\n'''\n", []Section{emitted("", "s = '''\n```\nx\n```\n'''")}},
+		"magics":            {"%matplotlib inline\nplt.plot(x)\n", []Section{emitted("", "%matplotlib inline\nplt.plot(x)")}},
+		"a wrong line":      {"```python\nx = (\n```\n", []Section{emitted("", "x = (")}},
+		"Unicode":           {"größe = \"→ 😀\"\n", []Section{emitted("", "größe = \"→ 😀\"")}},
+		"a function":        {"def f():\n\treturn 1\n", []Section{emitted("", "def f():\n\treturn 1")}},
+	} {
+		p, err := Read(x.text, "")
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		if d := cmp.Diff(&Patch{Format: FormatBlock, Sections: x.want}, p); d != "" {
+			t.Errorf("%s (-want +got):\n%s", what, d)
+		}
+		checkPrinted(t, p)
+	}
+	for _, text := range []string{"", " \n", "I would leave it.\n", "```bash\nls\n```\n"} {
+		if _, err := Read(text, ""); codeOf(err) != string(CodePatch) {
+			t.Errorf("Read(%q) = %v, want %s", text, err, CodePatch)
+		}
+	}
+}
