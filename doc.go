@@ -16,6 +16,9 @@
 // object addresses blanked; values by digest. Verify puts it to the test. What was executed is as little as possible:
 // nothing whose code and observed inputs are unchanged.
 //
+// A patch as an agent writes it (patch.Read) becomes edits by Revise, which changes nothing and says what was found where, and Record,
+// which keeps all of them or none.
+//
 // Every edit and every run is on disk when the method returns. An edit is recorded, not executed, so that several can
 // be made before one run. Edits and runs that build on a program that another has changed meanwhile are refused with
 // code "conflict".

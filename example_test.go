@@ -209,6 +209,37 @@ func ExampleSession_Rollback() {
 }
 
 // What one agent did is taken back; what another did in the same block since stays. Every line knows who wrote it.
+// What an agent answers is read in whatever format it is, and done to the block that it is about.
+func ExampleSession_Revise() {
+	ctx := context.Background()
+	session, done := exampleSession(ctx, "rate = 0.2\nyears = 10\nprint(rate * years)")
+	defer done()
+	answers := []string{
+		"Ten years are too few.\n<<<<<<< SEARCH\nyears = 10\n=======\nyears = 12\n>>>>>>> REPLACE\n",
+		"```python\nrate = 0.3\nyears = 12\nprint(rate * years)\n```\n",
+		`{"path": "b1", "command": "str_replace", "old_str": "years = 10", "new_str": "years = 20"}`,
+	}
+	for _, answer := range answers {
+		p, err := patch.Read(answer, "")
+		if err != nil {
+			log.Fatal(err)
+		}
+		r, err := session.Revise(ctx, p, xstate.Target{})
+		if err != nil {
+			fmt.Println(p.Format, "is refused:", err)
+			continue
+		}
+		if _, err := session.Record(ctx, r, xstate.Origin{Agent: "coder"}); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(p.Format, "changes", r.Edits[0].ID)
+	}
+	// Output:
+	// search-replace changes b1
+	// block changes b1
+	// text-editor is refused: b1: hunk 1: the text that it replaces is not there; nearest is line 2
+}
+
 func ExampleSession_Undo() {
 	ctx := context.Background()
 	session, done := exampleSession(ctx, "rate = 0.2\nyears = 10")

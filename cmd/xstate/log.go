@@ -128,7 +128,7 @@ func entryText(e xstate.Entry) string {
 	case e.Verified != nil:
 		return verifiedText(e.Verified)
 	case e.Kind == state.KindDeclare && e.Placement != nil:
-		return fmt.Sprintf("%s as it was, for the %s time", e.Block, humanize.Ordinal(e.Placement.Times))
+		return fmt.Sprintf("%s as it was, for the %s time", e.Block, humanize.Ordinal(max(2, e.Placement.Times)))
 	case e.Kind == state.KindRollback:
 		return fmt.Sprintf("to step %d", e.To)
 	case e.From != nil:
