@@ -214,8 +214,8 @@ func (a *archiver) results(ctx context.Context, o Archived) error {
 			continue
 		}
 		a.blobs[t.Outputs] = true
-		for _, w := range t.Writes { // what a file or a variable of the environment was given
-			if space := w.Key.Space(); o.Values && (space == "file" || space == "env") {
+		for _, w := range slices.Concat(t.Reads, t.Writes) { // what a file, a directory or a variable of the environment held
+			if space := w.Key.Space(); o.Values && (space == "file" || space == "dir" || space == "env") {
 				a.blobs[w.Digest] = true
 			}
 		}

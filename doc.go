@@ -36,6 +36,17 @@
 // Bisect finds the edit since which a block fails or comes to something else. It is the one question that may execute, of
 // programs that are no more: aside, with nothing recorded in the session and all files put back (runner.Engine.Aside).
 //
+// Replay puts the record to the test, for those who were not there. It executes the program of each recorded run in a clean
+// interpreter and a copy of the workspace that is laid out from the record, in a store of its own above the session's
+// (state.Options.Beneath): nothing is written where the session is. A run is the whole program at its step, so that what it reused is
+// tested, too; the store of the replay makes a node execute once for each code and inputs, however many runs have it, which
+// is no less a proof: equal inputs, observed again, name the same execution. Nodes are compared by their traces. The first that
+// differs has its cause in its code, in an input that differs though nothing before it did, in what was observed of it, or else in
+// nothing: then it is executed three times more, and is a race if these differ, and a false record if they agree. It is then served its
+// record (runner.RunOptions.Serve), and the program executed again from there: so a consequence is never taken for a cause.
+// What fires effects that cannot be taken back is served from the start, and everything else runs guarded (runner.Guard).
+// The copy has another name than the workspace: outputs are compared with the name put back, values by their text.
+//
 // Questions are answered from what is recorded, at any step, and execute nothing: At, Diff, Dependencies, Version, Patches,
 // Where with a Filter. Value may start an interpreter to unpickle, which runs no statement of the program.
 //

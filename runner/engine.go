@@ -27,6 +27,15 @@ type Config struct {
 	OnFiles   func(map[string]FileRecord) error       // keeps Files, whenever a node wrote one; may be nil
 	Scratch   string                                  // a folder for values in transit; the store when empty
 	Relatives func() ([]map[string]FileRecord, error) // Files of the sessions in this workspace that are versions of the same program; may be nil
+	Anew      bool                                    // the workspace is made anew for each engine: digests of its files are not remembered
+	Guard     *Guard                                  // nil: the program may do what it likes
+}
+
+// Guard keeps a program from effects that cannot be taken back: processes, the network, and changes of files elsewhere than it
+// may. What it tries fails, and marks the node "refused". Of the folders that a file lies in, the innermost decides.
+type Guard struct {
+	Allow []string `json:"allow"`
+	Deny  []string `json:"deny"`
 }
 
 // Engine plans and runs programs of one session. It is not safe for concurrent use.
@@ -43,6 +52,7 @@ type Engine struct {
 
 	spoolLock *state.Lock
 	saved     map[string]FileRecord // cfg.Files as it is kept
+	kept      map[state.Digest]bool // contents of files that were offered to the store, see keepInput
 }
 
 // New returns an engine. No interpreter is started until one is needed.
@@ -75,6 +85,7 @@ func New(cfg Config) (*Engine, error) {
 		environ: environ,
 		ledger:  ledger{owed: map[joint]debt{}, again: map[joint]float64{}},
 		saved:   maps.Clone(cfg.Files),
+		kept:    map[state.Digest]bool{},
 	}, nil
 }
 
@@ -149,7 +160,7 @@ func (e *Engine) need(ctx context.Context, w *walk) error {
 		return err
 	}
 	e.kernel, err = startKernel(ctx, e.cfg.Python.Path, folder, environ, kernelOptions{
-		File: e.cfg.File, Folder: e.cfg.Workspace, Spool: e.spool, Store: store, Seed: e.cfg.Seed, Observe: e.cfg.Observe, IPython: w.ipython,
+		File: e.cfg.File, Folder: e.cfg.Workspace, Spool: e.spool, Store: store, Seed: e.cfg.Seed, Observe: e.cfg.Observe, IPython: w.ipython, Guard: e.cfg.Guard,
 	})
 	return err
 }

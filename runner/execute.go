@@ -39,7 +39,7 @@ func (w *walk) executeAt(ctx context.Context, i int, p *position, live bool) (*s
 				w.e.dropKernel()
 				return w.died(n, "while its prior state was restored")
 			}
-			return nil, err
+			return nil, w.unserved(i, err)
 		}
 		if err := w.sources(ctx); err != nil { // again, for a kernel that was started meanwhile
 			return nil, err
@@ -358,36 +358,6 @@ func (x *execution) execError() *state.ExecError {
 	return &state.ExecError{Type: e.Type, Message: e.Message, Traceback: e.Traceback, Block: x.node.unit.ID, Line: e.Line}
 }
 
-// abandon ends the kernel in the middle of the node; what it printed until then is kept. See journal.go for its files.
-func (x *execution) abandon() {
-	e := x.walk.e
-	e.kernel.stop()
-	for _, p := range e.kernel.printed {
-		if o, ok := p.unsent(x.outputs); ok {
-			x.output(o)
-		}
-	}
-	e.dropKernel()
-}
-
-// lost is the outcome of a node that took the kernel with it.
-func (x *execution) lost(kind, message string) (*state.StoredTrace, error) {
-	x.abandon()
-	t, err := x.walk.died(x.node, "")
-	if err != nil {
-		return nil, err
-	}
-	t.Seconds = x.result.Seconds
-	t.Err.Type, t.Err.Message = kind, message
-	t.Outputs, err = putOutputs(x.walk.e.cfg.Store, merge(x.outputs))
-	return t, err
-}
-
-func (w *walk) died(n *node, when string) (*state.StoredTrace, error) {
-	e := &state.ExecError{Type: "KernelDied", Message: "the interpreter died " + when, Block: n.unit.ID, Line: n.facts.Line}
-	return &state.StoredTrace{Trace: state.Trace{Code: n.code, At: time.Now().UTC(), Err: e, Marks: []string{"kernel died"}}}, nil
-}
-
 // reads fills in what the node read, with the digests that held before it.
 func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 	p, w := x.pos, x.walk
@@ -428,6 +398,8 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		if how != nil && *how == "presence" {
 			k = depgraph.Key("stat:" + k.Name())
 			d = p.get(k).digest
+		} else {
+			w.e.keepInput(path, d)
 		}
 		found[k] = d
 	}
@@ -442,6 +414,7 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 			x.reply.Marks = appendNew(x.reply.Marks, "clock")
 			delete(found, k)
 		}
+		w.e.keepText(found[k])
 	}
 	if slices.Contains(x.reply.Marks, "subprocess") { // it may have read whatever the program wrote
 		for k, e := range p.keys {
@@ -453,10 +426,12 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 	for _, path := range x.reply.Imports.Files {
 		k := w.e.world.fileKey(path)
 		found[k] = w.fileBefore(p, k, path, writes)
+		w.e.keepInput(path, found[k])
 	}
 	for _, path := range x.reply.Files.Listings {
 		k := depgraph.Key("dir:" + w.e.world.short(path))
 		found[k] = p.get(k).digest
+		w.e.keepText(found[k])
 	}
 	for top, files := range x.reply.Imports.Libraries {
 		k := depgraph.Key("module:" + top)

@@ -66,6 +66,30 @@ func (e *Engine) keepBase(name string, now state.Digest) error {
 	return err
 }
 
+// keptInput is the size up to which a file of the workspace that is read is kept, so that a replay has it when it is another.
+const keptInput = 1 << 20
+
+// keepInput keeps what a node read of a file of the workspace.
+func (e *Engine) keepInput(path string, d state.Digest) {
+	if !stored(d) || e.kept[d] || filepath.IsAbs(e.world.short(path)) {
+		return
+	}
+	e.kept[d] = true
+	if info, err := os.Stat(path); err != nil || info.Size() > keptInput {
+		return
+	}
+	if data, err := os.ReadFile(path); err == nil && state.DigestOf(data) == d {
+		_, _ = e.cfg.Store.PutBlob(data) // only a convenience: without it, a replay needs the file as it was
+	}
+}
+
+// keepText keeps the names that a node saw in a directory, or the time of a file.
+func (e *Engine) keepText(d state.Digest) {
+	if text := e.world.texts[d]; text != nil {
+		_, _ = e.cfg.Store.PutBlob(text)
+	}
+}
+
 // putFiles makes the files that the program writes what p has. Files it never wrote are not touched.
 func (w *walk) putFiles(p *position) error {
 	if err := w.adoptReused(p); err != nil {
@@ -300,12 +324,13 @@ func (w *walk) left(name string, r FileRecord, d state.Digest) {
 	w.e.cfg.Files[name] = r
 }
 
-// settleFiles leaves the workspace as a fresh run would. Of a run that was stopped, files stay as the last node left them.
+// settleFiles leaves the workspace as a fresh run would. Of a run that was stopped, or that was served results, files stay as the
+// last node left them.
 func (w *walk) settleFiles(complete bool) error {
 	if err := w.e.recoverFiles(); err != nil { // of an interpreter that died
 		return err
 	}
-	if !complete {
+	if !complete || w.o.Serve != nil {
 		return w.saveFiles()
 	}
 	if err := w.putFiles(w.pos); err != nil {

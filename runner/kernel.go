@@ -42,6 +42,7 @@ type kernelOptions struct {
 	Seed    uint64 `json:"seed"`
 	Observe string `json:"observe,omitempty"`
 	IPython bool   `json:"ipython,omitempty"`
+	Guard   *Guard `json:"guard,omitempty"`
 }
 
 // bootstrap takes the current directory, which -c puts first, off the path: the kernel's own imports must not find the

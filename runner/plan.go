@@ -23,6 +23,7 @@ const (
 	ReasonLayout  = "line-moved"       // its output cites lines, and they are others now
 	ReasonForced  = "forced"
 	ReasonReused  = "reused"
+	ReasonServed  = "served"  // it was given a result, see RunOptions.Serve
 	ReasonBlocked = "blocked" // it needs what block By would have defined, or follows a failure in its block
 	ReasonSyntax  = "syntax-error"
 )

@@ -384,6 +384,9 @@ func (w *walk) rebuild(ctx context.Context, i int) error {
 	if w.looks && w.nodes[i].facts.Kind == depgraph.KindStatement {
 		return errNotKept
 	}
+	if w.served(i) != nil && w.nodes[i].facts.Kind == depgraph.KindStatement {
+		return errServed
+	}
 	debugf("kernel", "rebuild %s", w.nodes[i].id())
 	if w.nodes[i].facts.Kind == depgraph.KindStatement {
 		w.restored++
@@ -395,6 +398,9 @@ func (w *walk) rebuild(ctx context.Context, i int) error {
 	if !slices.Equal(t.Writes, recorded.Writes) || !slices.EqualFunc(t.After, recorded.After, slices.Equal) {
 		if w.looks {
 			return errForeign
+		}
+		if w.served(i) != nil {
+			return errServed
 		}
 		debugf("kernel", "rebuild %s: wrote %v, recorded %v; shares %v, recorded %v", w.nodes[i].id(), t.Writes, recorded.Writes, t.After, recorded.After)
 		w.ran[i], w.reasons[i], w.spent[i] = t, state.Reason{Code: ReasonLost}, t.Seconds
@@ -471,6 +477,9 @@ func (w *walk) lost(i int) error {
 	}
 	if i < 0 {
 		return fmt.Errorf("runner: internal error: hidden state of no node is lost")
+	}
+	if w.served(i) != nil {
+		return errServed
 	}
 	t, err := w.executeAt(context.Background(), i, w.positionAt(i), false)
 	if err != nil {

@@ -18,6 +18,9 @@ type RunOptions struct {
 	Timeout time.Duration // for one node; 0 means none
 	Memory  int64         // bytes of earlier values that may be kept alive for the blocks that need them; 0: a gigabyte, below: none
 	OnEvent func(Event)   // called in order, from the goroutine of Run
+
+	Force func(state.BlockID, int) bool               // nodes that execute even where a result holds; may be nil
+	Serve func(state.BlockID, int) *state.StoredTrace // results that nodes are given, whatever they read: these never execute; may be nil
 }
 
 const defaultMemory = 1 << 30
@@ -40,6 +43,9 @@ type NodeOutcome struct {
 	Taint []string // marks of the node and of all that its inputs rest on
 	t     *state.Trace
 }
+
+// Result is the execution that the node's outcome rests on; nil when it was blocked or not reached.
+func (n *NodeOutcome) Result() *state.Trace { return n.t }
 
 // BlockOutcome is what became of a block.
 type BlockOutcome struct {
@@ -192,6 +198,10 @@ func (w *walk) node(ctx context.Context, i int) error {
 		w.block(i, by)
 		return nil
 	}
+	if t := w.served(i); t != nil {
+		w.take(i, t, state.StatusReused, state.Reason{Code: ReasonServed})
+		return nil
+	}
 	if t := w.ran[i]; t != nil { // executed before the walk began again
 		if _, _, ok := w.pos.mismatch(&t.Trace); ok && t.Code == n.code {
 			w.take(i, t, state.StatusRan, w.reasons[i])
@@ -200,7 +210,7 @@ func (w *walk) node(ctx context.Context, i int) error {
 		}
 	}
 	var c choice
-	if w.o.Fresh {
+	if w.o.Fresh || w.o.Force != nil && w.o.Force(n.unit.ID, n.at) {
 		c.reason.Code = ReasonForced
 	} else {
 		var err error

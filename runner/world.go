@@ -23,11 +23,13 @@ import (
 // world answers what keys have at the base: before the first node, in the workspace and the environment.
 type world struct {
 	store     *state.Store
+	anew      bool              // see Config
 	workspace string            // absolute, symbolic links resolved
 	file      string            // of the program
 	environ   map[string]string // of the kernel, before any node
 	seed      state.Digest      // of random number generators from which nothing was drawn
 	records   map[string]FileRecord
+	texts     map[state.Digest][]byte // what digests were made of in this run, see told
 	witness   map[depgraph.Key]string // files that tell the version of a package, joined by newlines
 
 	mu    sync.Mutex
@@ -64,12 +66,15 @@ func stored(d state.Digest) bool {
 }
 
 func newWorld(cfg Config, workspace string, environ map[string]string, records map[string]FileRecord) *world {
-	return &world{store: cfg.Store, seed: state.DigestOf(fmt.Appendf(nil, "seed %d", cfg.Seed)), workspace: workspace, file: cfg.File, environ: environ, records: records,
-		witness: map[depgraph.Key]string{}, cache: map[string]fileMemo{}, base: map[depgraph.Key]state.Digest{}}
+	return &world{store: cfg.Store, anew: cfg.Anew, seed: state.DigestOf(fmt.Appendf(nil, "seed %d", cfg.Seed)), workspace: workspace, file: cfg.File, environ: environ, records: records,
+		texts: map[state.Digest][]byte{}, witness: map[depgraph.Key]string{}, cache: map[string]fileMemo{}, base: map[depgraph.Key]state.Digest{}}
 }
 
 // begin forgets the answers of the run before.
-func (w *world) begin() { clear(w.base) }
+func (w *world) begin() {
+	clear(w.base)
+	clear(w.texts)
+}
 
 // fileKey names a file: relative to the workspace if it lies in it.
 func (w *world) fileKey(path string) depgraph.Key { return depgraph.Key("file:" + w.short(path)) }
@@ -118,7 +123,7 @@ func (w *world) lookup(k depgraph.Key) state.Digest {
 		if r.Time == 0 {
 			_, r.Time = w.attributes(k.Name())
 		}
-		return state.DigestOf(fmt.Appendf(nil, "time %d", r.Time))
+		return w.told(fmt.Appendf(nil, "time %d", r.Time))
 	case "dir":
 		return w.listing(k.Name())
 	case "env":
@@ -200,7 +205,7 @@ func (w *world) onDisk(name string) state.Digest {
 	if m, ok := w.cache[path]; ok && same(m) {
 		return m.Digest
 	}
-	settled := time.Since(info.ModTime()) > 2*time.Second // a later write in the same tick of the clock would go unseen
+	settled := !w.anew && time.Since(info.ModTime()) > 2*time.Second // a later write in the same tick of the clock would go unseen
 	if data, ok := w.store.Memo("file", path); ok && settled {
 		var m fileMemo
 		if json.Unmarshal(data, &m) == nil && same(m) {
@@ -266,7 +271,14 @@ func (w *world) listing(name string) state.Digest {
 		}
 	}
 	slices.Sort(names)
-	return state.DigestOf(fmt.Appendf(nil, "listing %q", names))
+	return w.told(fmt.Appendf(nil, "listing %q", names))
+}
+
+// told is the digest of a text that says what a directory lists, or when a file was changed.
+func (w *world) told(text []byte) state.Digest {
+	d := state.DigestOf(text)
+	w.texts[d] = text
+	return d
 }
 
 // fleeting are variables that differ between two shells for no reason of the program's.

@@ -157,7 +157,7 @@ func (c *collector) record(bucket, k, v []byte) {
 		if decode(payload, &t) == nil {
 			i.seconds, i.used = t.Seconds, t.At
 			c.refer(i, t.Outputs)
-			for _, a := range t.Writes {
+			for _, a := range slices.Concat(t.Writes, t.Reads) {
 				c.refer(i, a.Digest) // of files, and what else is kept by its digest
 			}
 		}

@@ -29,6 +29,9 @@ func (s *Store) Value(joint Digest) (Value, bool, error) {
 	what := fmt.Sprintf("value %s", joint)
 	payload := s.results.get(bucketValues, joint.key(), what)
 	if payload == nil {
+		if s.options.Beneath != nil {
+			return s.options.Beneath.Value(joint)
+		}
 		return Value{}, false, nil
 	}
 	var v Value

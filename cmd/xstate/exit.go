@@ -46,6 +46,7 @@ var exitCodes = map[state.Code]int{
 	xstate.CodeNoVersion:              exitUsage,
 	xstate.CodeNothing:                exitUsage,
 	xstate.CodeUnchanged:              exitUsage,
+	xstate.CodeNoRun:                  exitUsage,
 	xstate.CodeNoValue:                exitUsage,
 	xstate.CodeExpression:             exitUsage,
 	runner.CodeNotKept:                exitUsage,

@@ -71,7 +71,7 @@ class Kernel:
         self.spool = options["spool"]
         self.hidden = hidden.Hidden(options["seed"], self.names)
         self.state = self.hidden.snapshot()  # of the hidden variables; None: not known
-        self.files = observe.Files(self.spool, options["store"], options["folder"], self.code_run)
+        self.files = observe.Files(self.spool, options["store"], options["folder"], self.code_run, options.get("guard"))
         self.blocks = set()  # what tracebacks call the blocks
         layout.watch(self.text_read)
         self.own = (None, None)  # code objects of the node under way

@@ -209,7 +209,9 @@ def names(namespace, exact=True):
 class Files:
     """What a node does to files; also the other audit events that leave the namespace."""
 
-    def __init__(self, spool, store, folder, on_code):
+    def __init__(self, spool, store, folder, on_code, guard=None):
+        self._guard = guard and guard_of(guard)
+        self._home = threading.get_ident()
         self._spool = spool      # where copies of files go, before they are first written
         self._ignored = os.path.realpath(store) + os.sep
         self._folder = os.path.realpath(folder) + os.sep
@@ -383,6 +385,8 @@ class Files:
                 dst.write(chunk)
 
     def _audit(self, event, args):
+        if self._guard is not None and event in _GUARDED and (self.active or threading.get_ident() != self._home):
+            self._refuse(event, args)
         if not self.active or (event not in _EVENTS and event[:7] not in _PREFIXES):
             return
         self.active = False  # what this hook does is not the program's doing
@@ -392,6 +396,18 @@ class Files:
             self.marks.add("unobserved " + event)
         finally:
             self.active = True
+
+    def _refuse(self, event, args):
+        """Keeps what is guarded from an effect that cannot be taken back: it fails before it happens."""
+        active, self.active = self.active, False
+        try:
+            what = _effect(event, args, self._guard)
+        finally:
+            self.active = active
+        if what is not None and not (what.startswith("file") and _library_imports()):
+            if ".pyc" not in what:  # which Python does without
+                self.marks.add("refused " + what)
+            raise PermissionError("xstate refused an effect outside the workspace: " + what)
 
     def _event(self, event, args):
         if event == "open":
@@ -412,6 +428,8 @@ class Files:
         elif event in ("os.remove", "os.rmdir", "os.mkdir"):
             self.seen(args[0], args[-1])
             self.written(args[0], args[-1], False)
+        elif event == "os.chdir":
+            self.seen(args[0], follow=True)  # where there is none, it fails
         elif event in ("os.truncate", "os.utime"):
             self.read(args[0])
             self.written(args[0])
@@ -670,6 +688,53 @@ def _question(frame):
     return _ALL
 
 
+_PROCESSES = frozenset(("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "pty.spawn"))
+_SOCKETS = frozenset(("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "socket.sendmsg", "socket.bind"))
+_CHANGES = {  # event → where its arguments have paths that are changed, each with the descriptor that it is relative to
+    "open": ((0, None),), "sqlite3.connect": ((0, None),), "os.remove": ((0, -1),), "os.rmdir": ((0, -1),), "os.mkdir": ((0, -1),), "os.truncate": ((0, None),),
+    "os.utime": ((0, -1),), "os.chmod": ((0, 2),), "os.chown": ((0, 3),), "os.rename": ((0, 2), (1, 3)), "os.link": ((1, 3),), "os.symlink": ((1, 2),)}
+_GUARDED = _PROCESSES | _SOCKETS | _CHANGES.keys()
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+def guard_of(options):
+    """Folders, the longest first, each with whether files in it may be changed. All others may not."""
+    folders = [(os.path.realpath(f), True) for f in options["allow"]] + [(os.path.realpath(f), False) for f in options["deny"]]
+    return sorted(folders, key=lambda f: -len(f[0]))
+
+
+def _effect(event, args, guard):
+    """What an audit event tells of that is not allowed, or None."""
+    if event in _PROCESSES:
+        return "subprocess"
+    if event in _SOCKETS:
+        return "network"
+    if event == "open" and not (args[2] or 0) & _WRITES:
+        return None
+    for at, relative in _CHANGES[event]:
+        path = args[at]
+        if not isinstance(path, (str, bytes, os.PathLike)):
+            continue
+        p = os.fsdecode(path)
+        if event == "sqlite3.connect":
+            p = p[5:].partition("?")[0] if p.startswith("file:") else p
+            if p in (":memory:", ""):
+                continue
+        fd = args[relative] if relative is not None else -1
+        if isinstance(fd, int) and fd >= 0 and not os.path.isabs(p):
+            p = os.path.join(os.readlink("/proc/self/fd/%d" % fd), p)
+        folder, name = os.path.split(os.path.abspath(p))
+        p = os.path.join(os.path.realpath(folder), name)
+        if os.path.islink(p) and event in ("open", "os.truncate", "os.chmod", "os.utime"):
+            p = os.path.realpath(p)
+        if p.startswith("/dev/"):
+            continue
+        allowed = next((ok for f, ok in guard if p == f or p.startswith(f + os.sep)), False)
+        if not allowed:
+            return "file " + p
+    return None
+
+
 def _library_imports():
     """Reports whether what happens now is done by a library that is being imported."""
     frame = sys._getframe(1)
@@ -799,7 +864,7 @@ def _environ(files):
 
 
 _EVENTS = frozenset((
-    "open", "exec", "os.listdir", "os.scandir", "os.remove", "os.truncate", "os.rename", "os.link", "os.symlink", "os.mkdir",
+    "open", "exec", "os.chdir", "os.listdir", "os.scandir", "os.remove", "os.truncate", "os.rename", "os.link", "os.symlink", "os.mkdir",
     "os.rmdir", "os.chmod", "os.utime", "pickle.find_class", "tempfile.mkstemp", "tempfile.mkdtemp", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork",
     "os.forkpty", "pty.spawn", "sqlite3.connect"))
 _PREFIXES = frozenset(("socket.",))

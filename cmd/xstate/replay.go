@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/state"
+)
+
+type replayFlags struct {
+	from, to, step optionalStep
+	block, report  string
+	python         string
+	o              xstate.ReplayOptions
+}
+
+func (a *app) replayVerb() *cobra.Command {
+	var f replayFlags
+	cmd := &cobra.Command{
+		Use:   "replay",
+		Short: "execute recorded runs again, compare, and name what diverges and why",
+		Long: `Replay executes the runs of a session again, each in a clean interpreter and a clean copy of the workspace, and compares
+every part with what was recorded: status, output, error, values, files, and what it read. It tells that they are equal, or
+which came out otherwise first, and the cause: code, input, file, interpreter, package, environment, randomness, clock,
+network, subprocess, process, race or record. What diverged is then given what was recorded, so that the rest is put to the
+test, too. Code that changed between runs is no divergence: each run has the program that it had.
+
+Nothing is recorded, and no file of the workspace is written. What used the network, started processes or changed files
+elsewhere is not executed: it is served what was recorded. Files are those that were recorded, as far as the store keeps
+them (up to 1 MB each, and all that the program writes to), else those that are there now. A part is executed once for each
+code and inputs, however many runs have it.`,
+		Example: `  xstate replay
+  xstate replay --step 14 --report replay.html
+  xstate replay --from 20 --until-divergence --jobs 4
+  xstate replay --block report --json`,
+		Args: takes(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.replay(cmd.Context(), f) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.Var(&f.from, "from", "replay the runs from this `STEP` on")
+	flags.Var(&f.to, "to", "replay the runs up to this `STEP`")
+	flags.Var(&f.step, "step", "replay the run that is this `STEP`")
+	flags.StringVar(&f.block, "block", "", "replay this `BLOCK` with all that it needs, in the last of the runs")
+	flags.BoolVar(&f.o.Cached, "cached", false, "execute nothing: go through what is recorded and verify its digests")
+	flags.BoolVar(&f.o.UntilDivergence, "until-divergence", false, "stop after the first run that diverged")
+	flags.IntVar(&f.o.Jobs, "jobs", 1, "replay this `NUMBER` of runs at once")
+	flags.StringVar(&f.report, "report", "", "write a report to this `FILE`: .html or .md")
+	flags.DurationVar(&f.o.Timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`")
+	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, as for run")
+	_ = cmd.RegisterFlagCompletionFunc("block", func(cmd *cobra.Command, _ []string, s string) ([]string, cobra.ShellCompDirective) {
+		return a.completeBlocks(cmd, nil, s)
+	})
+	return a.sessionFlag(cmd)
+}
+
+func (f *replayFlags) check() error {
+	switch {
+	case f.step.given && (f.from.given || f.to.given):
+		return &usageError{err: errors.New("--step is one run, --from and --to are several"), hint: "xstate replay --step STEP, or xstate replay --from STEP --to STEP"}
+	case f.step.given && f.step.n == 0:
+		return &usageError{err: errors.New("there is no step 0"), hint: "xstate log lists the steps"}
+	case f.o.Jobs < 1:
+		return &usageError{err: errors.New("--jobs must be 1 or more"), hint: "xstate replay --jobs 4"}
+	case f.o.Timeout < 0:
+		return &usageError{err: errors.New("--timeout must not be negative"), hint: "xstate replay --timeout 30s"}
+	case f.report != "" && reportFormat(f.report) == "":
+		return &usageError{err: fmt.Errorf("a report is .html or .md, not %q", f.report), hint: "xstate replay --report replay.html"}
+	}
+	return nil
+}
+
+// reportFormat is how a report is written to a file of that name.
+func reportFormat(name string) string {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".html", ".htm":
+		return "html"
+	case ".md", ".markdown":
+		return "md"
+	}
+	return ""
+}
+
+func (a *app) replay(ctx context.Context, f replayFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	f.o.From, f.o.To, f.o.Step, f.o.Block = f.from.n, f.to.n, f.step.n, xstate.BlockID(f.block)
+	o, err := a.openToPlan(ctx, f.python)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	found, err := o.session.Replay(ctx, f.o)
+	if ctx.Err() != nil {
+		return &state.Error{Code: codeInterrupted, Message: "interrupted; a replay leaves nothing behind", Hint: "with --from and --to it takes less long"}
+	}
+	if err != nil {
+		return err
+	}
+	if f.report != "" {
+		if err := os.WriteFile(f.report, []byte(replayReport(found, reportFormat(f.report))), 0o644); err != nil {
+			return &usageError{err: fmt.Errorf("the report cannot be written: %w", err), hint: "name another file: --report FILE"}
+		}
+	}
+	if a.ui.json {
+		err = a.ui.document(struct {
+			Version int `json:"version"`
+			*xstate.Replay
+		}{1, found})
+	} else {
+		a.printReplay(found)
+	}
+	if err == nil && found.Result == xstate.ReplayDiverged {
+		return outcome(exitDiverged)
+	}
+	return err
+}
+
+func (a *app) printReplay(x *xstate.Replay) {
+	a.ui.write(columns(replayRows(x)))
+	for _, run := range x.Runs {
+		for i := range run.Divergences {
+			d := &run.Divergences[i]
+			a.ui.print("%s", divergenceText(d, i == 0))
+		}
+	}
+	for _, m := range x.Missing {
+		a.ui.talk("%s", missingText(m))
+	}
+	for _, s := range servedTexts(x) {
+		a.ui.talk("%s", s)
+	}
+	a.ui.talk("%s", replayedText(x))
+}
+
+// replayRows are a table of the runs.
+func replayRows(x *xstate.Replay) [][]string {
+	rows := [][]string{{"step", "result", "nodes", "executed", "proved", "served", "first divergence"}}
+	for _, run := range x.Runs {
+		first := ""
+		if len(run.Divergences) > 0 {
+			d := run.Divergences[0]
+			first = fmt.Sprintf("%s: %s (%s)", d.Node, d.What, d.Cause)
+		}
+		rows = append(rows, []string{fmt.Sprint(run.Step), run.Result, fmt.Sprint(run.Nodes), fmt.Sprint(run.Executed), fmt.Sprint(run.Proved), fmt.Sprint(len(run.Served)), first})
+	}
+	return rows
+}
+
+func divergenceText(d *xstate.Divergence, first bool) string {
+	text := fmt.Sprintf("\nstep %d, %s: %s diverges\n    cause: %s: %s\n", d.Step, d.Node, d.What, d.Cause, d.Detail)
+	if !first {
+		text = strings.TrimPrefix(text, "\n")
+	}
+	if d.Recorded != d.Replayed {
+		text += "    recorded: " + oneLine(d.Recorded) + "\n    replayed: " + oneLine(d.Replayed) + "\n"
+	}
+	return text
+}
+
+// oneLine is the beginning of a text, without its ends of lines.
+func oneLine(text string) string {
+	text = strings.ReplaceAll(strings.TrimSpace(text), "\n", "⏎")
+	if r := []rune(text); len(r) > 160 {
+		text = string(r[:160]) + "…"
+	}
+	if text == "" {
+		return "nothing"
+	}
+	return text
+}
+
+func missingText(m xstate.Missing) string {
+	if m.Step != 0 {
+		return fmt.Sprintf("step %d, missing %s: %s", m.Step, m.What, m.Why)
+	}
+	return fmt.Sprintf("missing %s: %s", m.What, m.Why)
+}
+
+// servedTexts tell which parts were not executed, once for all runs.
+func servedTexts(x *xstate.Replay) []string {
+	why := map[string]string{
+		xstate.ServedEffect:     "%s: not executed, for it has effects that cannot be taken back (%s); served what was recorded",
+		xstate.ServedNeeds:      "%s: not executed, for it needs a value that was not kept of what was served",
+		xstate.ServedUnrecorded: "%s: not compared, for its record is gone, or its failure left none",
+	}
+	var texts []string
+	seen := map[string]bool{}
+	for _, run := range x.Runs {
+		for _, s := range run.Served {
+			format, told := why[s.Why]
+			if told && s.Why == xstate.ServedEffect {
+				format = fmt.Sprintf(format, s.Node, strings.Join(s.What, ", "))
+			} else if told {
+				format = fmt.Sprintf(format, s.Node)
+			}
+			if told && !seen[format] {
+				seen[format] = true
+				texts = append(texts, format)
+			}
+		}
+	}
+	return texts
+}
+
+func replayedText(x *xstate.Replay) string {
+	executed, served := 0, 0
+	for _, run := range x.Runs {
+		executed += run.Executed
+		served += len(run.Served)
+	}
+	text := plural(len(x.Runs), "run") + " replayed"
+	if x.Cached {
+		text = plural(len(x.Runs), "run") + " verified, nothing executed"
+	}
+	text += ": " + x.Result
+	if x.First != nil {
+		text += fmt.Sprintf(", first at step %d, %s (%s)", x.First.Step, x.First.Node, x.First.Cause)
+	}
+	if !x.Cached {
+		text += fmt.Sprintf("; %s executed, %s, with %s", plural(executed, "node"), seconds(x.Seconds), x.Interpreter)
+	}
+	return text
+}

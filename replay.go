@@ -1,0 +1,283 @@
+package xstate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// ReplayOptions are the choices of Replay. The zero value replays every run of the session.
+type ReplayOptions struct {
+	From, To        StepNumber    // the runs from one step through another; 0: the first, the last
+	Step            StepNumber    // only the run that this step is
+	Block           BlockID       // only this block with all that it needs, in the last of the runs
+	Cached          bool          // execute nothing: verify what is recorded
+	UntilDivergence bool          // stop after the first run that diverged
+	Jobs            int           // runs at once; 0: one
+	Timeout         time.Duration // for one node; 0 means none
+}
+
+// Replay is what re-executing runs, and comparing them with what was recorded, came to.
+type Replay struct {
+	Session     string        `json:"session"`
+	Cached      bool          `json:"cached"`
+	Interpreter string        `json:"interpreter,omitempty"` // that it was replayed with
+	Result      string        `json:"result"`                // the worst of the runs: equal, partial or diverged
+	Runs        []ReplayedRun `json:"runs"`                  // in order
+	First       *Divergence   `json:"first"`
+	Missing     []Missing     `json:"missing"` // what was recorded and cannot be had any more
+	Seconds     float64       `json:"seconds"`
+}
+
+// The results of a replay. One that is partial has no divergence, but not everything could be put to the test.
+const (
+	ReplayEqual    = "equal"
+	ReplayPartial  = "partial"
+	ReplayDiverged = "diverged"
+)
+
+// ReplayedRun is one run of the session, executed again.
+type ReplayedRun struct {
+	Step        StepNumber   `json:"step"`
+	Time        time.Time    `json:"time,omitzero"`
+	Interpreter string       `json:"interpreter"` // that it was recorded with
+	Result      string       `json:"result"`
+	Nodes       int          `json:"nodes"`    // that have a recorded outcome
+	Executed    int          `json:"executed"` // nodes
+	Proved      int          `json:"proved"`   // nodes that an earlier run of this replay executed, from the same inputs
+	Served      []ServedNode `json:"served"`   // nodes that were given what was recorded, and not executed
+	Divergences []Divergence `json:"divergences"`
+	Seconds     float64      `json:"seconds"` // spent executing
+}
+
+// ServedNode is a node that was given its recorded result.
+type ServedNode struct {
+	Node string   `json:"node"`
+	Why  string   `json:"why"` // effect, needs, unrecorded or diverged
+	What []string `json:"what,omitempty"`
+}
+
+// Why a node was served its recorded result.
+const (
+	ServedEffect     = "effect"     // executing it would fire an effect that cannot be taken back
+	ServedNeeds      = "needs"      // it needs what another served node made, which was not kept
+	ServedUnrecorded = "unrecorded" // there is no record to compare with: it was freed, or the failure left none
+	ServedDiverged   = "diverged"   // after it diverged, so that the rest is replayed from what was recorded
+)
+
+// Missing is something that a replay needs and that is gone.
+type Missing struct {
+	Step StepNumber `json:"step,omitempty"`
+	What string     `json:"what"` // a key such as file:data.csv, or interpreter
+	Why  string     `json:"why"`
+}
+
+// CodeNoRun is the code of errors about steps among which nothing was run.
+const CodeNoRun state.Code = "no-run"
+
+// Replay executes recorded runs again, each in a clean interpreter and a clean copy of the workspace, compares every node with
+// what was recorded, and names what diverges with its cause. What has been proved once is not executed again: a node that has the
+// same code and inputs as in an earlier run of the replay. Nothing is recorded, no file of the workspace is written, and no
+// effect fires that cannot be taken back: see replay in doc.go.
+func (s *Session) Replay(ctx context.Context, o ReplayOptions) (*Replay, error) {
+	steps, err := s.runsOf(ctx, &o)
+	if err != nil {
+		return nil, err
+	}
+	r := &replayer{session: s, options: o, found: &Replay{Session: s.name, Cached: o.Cached, Runs: make([]ReplayedRun, len(steps)), Missing: []Missing{}}}
+	if o.Cached {
+		err = r.walk(ctx, steps)
+	} else {
+		err = r.execute(ctx, steps)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.sum()
+	return r.found, nil
+}
+
+// runsOf returns the runs to replay.
+func (s *Session) runsOf(ctx context.Context, o *ReplayOptions) ([]Step, error) {
+	head, _, err := s.store.state.Head(ctx, s.name)
+	if err != nil {
+		return nil, err
+	}
+	if o.Step != 0 {
+		o.From, o.To = o.Step, o.Step
+	}
+	if o.To == 0 {
+		o.To = head
+	}
+	if o.From > head || o.To > head {
+		return nil, &Error{Code: state.CodeNoStep, Message: fmt.Sprintf("session %q has no step %d", s.name, max(o.From, o.To)), Hint: fmt.Sprintf("its last step is %d; xstate log lists them", head)}
+	}
+	var runs []Step
+	for step, err := range s.store.state.Steps(ctx, s.name, o.From, o.To) {
+		if err != nil {
+			return nil, err
+		}
+		if step.Kind == state.KindRun {
+			runs = append(runs, step)
+		}
+	}
+	if len(runs) == 0 {
+		e := &Error{Code: CodeNoRun, Message: fmt.Sprintf("nothing was run in steps %d to %d", max(o.From, 1), o.To), Hint: "xstate log lists the steps; those of kind run can be replayed"}
+		if o.Step != 0 {
+			e.Message = fmt.Sprintf("step %d is no run", o.Step)
+			if snap := (&Snapshot{}); s.describeStep(ctx, o.Step, snap) == nil && snap.NextRun != 0 {
+				e.Hint = fmt.Sprintf("the run that followed it: xstate replay --step %d", snap.NextRun)
+			}
+		}
+		return nil, e
+	}
+	if o.Block != "" {
+		runs = runs[len(runs)-1:]
+	}
+	return runs, nil
+}
+
+// replayer is one replay under way.
+type replayer struct {
+	session *Session
+	options ReplayOptions
+	found   *Replay
+	folder  string // for copies of the workspace, and for what is proved
+	config  runner.Config
+	files   map[string]runner.FileRecord // as the session has them now
+
+	mu      sync.Mutex
+	stopped atomic.Bool
+}
+
+// execute replays runs in parallel, each goroutine a stretch of them, so that it reuses what it has just proved.
+func (r *replayer) execute(ctx context.Context, steps []Step) (err error) {
+	if err := r.interpreter(ctx); err != nil {
+		return err
+	}
+	if r.files, err = r.session.files(ctx); err != nil {
+		return err
+	}
+	if r.folder, err = os.MkdirTemp("", "xstate-replay-"); err != nil {
+		return fmt.Errorf("make a copy of the workspace: %w", err)
+	}
+	defer func() { removeAll(r.folder) }()
+	if r.folder, err = filepath.EvalSymlinks(r.folder); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	jobs := min(max(r.options.Jobs, 1), len(steps))
+	var wait sync.WaitGroup
+	for j := range jobs {
+		wait.Go(func() {
+			if err := r.stretch(ctx, steps, j, jobs); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	wait.Wait()
+	return context.Cause(ctx)
+}
+
+// stretch replays one of several stretches of runs, with a store of its own: all copies of the workspace that results in a store come
+// from lie at the same place.
+func (r *replayer) stretch(ctx context.Context, steps []Step, j, of int) (err error) {
+	folder := filepath.Join(r.folder, fmt.Sprint(j))
+	store, err := Open(ctx, filepath.Join(folder, "store"), Options{State: state.Options{Beneath: r.session.store.state}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	for i := j * len(steps) / of; i < (j+1)*len(steps)/of && !r.stopped.Load(); i++ {
+		x := &replaying{replayer: r, step: steps[i], store: store, root: folder, served: map[nodeRef]*ServedNode{}, known: map[nodeRef]bool{}}
+		run, err := x.replay(ctx)
+		if err != nil {
+			return fmt.Errorf("replay step %d: %w", steps[i].Number, err)
+		}
+		r.found.Runs[i] = *run
+		if r.options.UntilDivergence && run.Result == ReplayDiverged {
+			r.stopped.Store(true)
+		}
+	}
+	return nil
+}
+
+// interpreter finds one to replay with: the session's, else another.
+func (r *replayer) interpreter(ctx context.Context) (err error) {
+	s := *r.session
+	r.config, err = s.config(ctx)
+	if state.CodeOf(err) == runner.CodeNoPython && s.options.Python == "" {
+		gone := err
+		s.options.Python = AnyPython
+		if r.config, err = s.config(ctx); err == nil {
+			r.miss(Missing{What: "interpreter", Why: message(gone) + "; replayed with " + r.config.Python.Path})
+		}
+	}
+	if e := (*Error)(nil); errors.As(err, &e) && state.CodeOf(err) == runner.CodeNoPython {
+		return &Error{Code: e.Code, Message: e.Message, Hint: e.Hint + "; xstate replay --cached verifies the record without one", Err: err}
+	}
+	r.found.Interpreter = r.config.Python.String()
+	return err
+}
+
+func message(err error) string {
+	if e := (*Error)(nil); errors.As(err, &e) {
+		return e.Message
+	}
+	return err.Error()
+}
+
+func (r *replayer) miss(m Missing) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.ContainsFunc(r.found.Missing, func(x Missing) bool { return x.What == m.What && x.Why == m.Why }) {
+		r.found.Missing = append(r.found.Missing, m)
+	}
+}
+
+// sum draws the results of the runs together.
+func (r *replayer) sum() {
+	f := r.found
+	f.Runs = slices.DeleteFunc(f.Runs, func(run ReplayedRun) bool { return run.Step == 0 })
+	f.Result = ReplayEqual
+	for i := range f.Runs {
+		run := &f.Runs[i]
+		f.Seconds += run.Seconds
+		if len(run.Divergences) > 0 && f.First == nil {
+			f.First = &run.Divergences[0]
+		}
+		switch {
+		case run.Result == ReplayDiverged:
+			f.Result = ReplayDiverged
+		case run.Result == ReplayPartial && f.Result == ReplayEqual:
+			f.Result = ReplayPartial
+		}
+	}
+	slices.SortStableFunc(f.Missing, func(a, b Missing) int { return int(a.Step) - int(b.Step) })
+	if r.options.UntilDivergence {
+		if n := slices.IndexFunc(f.Runs, func(run ReplayedRun) bool { return run.Result == ReplayDiverged }); n >= 0 {
+			f.Runs = f.Runs[:n+1] // others that went on beside it
+		}
+	}
+}
+
+// removeAll removes a folder in which a program may have taken permissions away.
+func removeAll(folder string) {
+	_ = filepath.WalkDir(folder, func(path string, e os.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	_ = os.RemoveAll(folder)
+}

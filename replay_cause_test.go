@@ -1,0 +1,428 @@
+package xstate_test
+
+import (
+	"bytes"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// planted is a session in which something is to be planted between the run and its replay.
+type planted struct {
+	t       *testing.T
+	dir     string
+	options xstate.SessionOptions
+	store   *xstate.Store
+	session *xstate.Session
+}
+
+// plant runs a program of blocks, id and source in turn, in a folder with files.
+func plant(t *testing.T, files map[string]string, python string, blocks ...string) *planted {
+	p := &planted{t: t, dir: t.TempDir()}
+	for name, text := range files {
+		writeFiles(t, p.dir, map[string][]byte{name: []byte(text)})
+	}
+	p.options = xstate.SessionOptions{Workspace: p.dir, Seed: 7, Python: python, Environ: append(os.Environ(), "PLANTED=one")}
+	p.store = openStore(t, filepath.Join(p.dir, xstate.StoreName))
+	p.session = openSession(t, p.store, p.options)
+	for i := 0; i < len(blocks); i += 2 {
+		if _, err := p.session.Append(t.Context(), patch.Block{ID: blocks[i], Dialect: patch.Python, Source: blocks[i+1]}, "", xstate.Origin{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.run()
+	return p
+}
+
+func (p *planted) run() {
+	p.t.Helper()
+	if _, _, err := p.session.Run(p.t.Context(), runner.RunOptions{}, xstate.Origin{}); err != nil {
+		p.t.Fatal(err)
+	}
+	p.session.Close()
+	p.session = openSession(p.t, p.store, p.options)
+}
+
+func (p *planted) replay(o xstate.ReplayOptions) *xstate.Replay {
+	p.t.Helper()
+	before := tree(p.t, p.dir)
+	found, err := p.session.Replay(p.t.Context(), o)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for name, text := range tree(p.t, p.dir) {
+		if before[name] != text {
+			p.t.Errorf("replay changed %s", name)
+		}
+	}
+	return found
+}
+
+// diverges replays, and wants one node to diverge for one cause and nothing else to.
+func (p *planted) diverges(node string, cause xstate.Cause, detail string) *xstate.Replay {
+	p.t.Helper()
+	head, _, err := p.store.State().Head(p.t.Context(), "prog")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	found := p.replay(xstate.ReplayOptions{Step: head})
+	if found.First == nil {
+		p.t.Fatalf("%s, want %s to diverge: %+v", found.Result, node, found)
+	}
+	for _, run := range found.Runs {
+		for i, d := range run.Divergences {
+			if i > 0 || d.Node != node || d.Cause != cause || !strings.Contains(d.Detail, detail) {
+				p.t.Errorf("step %d: %s %s diverges for cause %s: %s; want %s for cause %s: %s", d.Step, d.Node, d.What, d.Cause, d.Detail, node, cause, detail)
+			}
+		}
+	}
+	return found
+}
+
+func (p *planted) equal() *xstate.Replay {
+	p.t.Helper()
+	found := p.replay(xstate.ReplayOptions{})
+	if found.Result != xstate.ReplayEqual {
+		p.t.Fatalf("%s, want equal: %+v", found.Result, found.First)
+	}
+	return found
+}
+
+// write changes a file of the workspace; nil removes it.
+func (p *planted) write(name string, data []byte) {
+	writeFiles(p.t, p.dir, map[string][]byte{name: data})
+}
+
+// large is a text that is too large to be kept as an input.
+func large(text string) string { return text + "\n" + strings.Repeat("# padding\n", 1<<17) }
+
+// TestReplayCauses plants one divergence for each cause.
+func TestReplayCauses(t *testing.T) {
+	t.Run("file", func(t *testing.T) {
+		p := plant(t, map[string]string{"data.txt": large("1"), "small.txt": "small"}, "", "load", "x = open('data.txt').readline()\ny = open('small.txt').read()", "use", "print(x, y)")
+		p.equal()
+		p.write("small.txt", []byte("other")) // which is kept
+		p.equal()
+		p.write("data.txt", []byte(large("2")))
+		found := p.diverges("load", xstate.CauseFile, "data.txt differs")
+		if len(found.Missing) != 1 || found.Missing[0].What != "file:data.txt" {
+			t.Errorf("missing %v, want file:data.txt", found.Missing)
+		}
+		p.write("data.txt", nil)
+		if found = p.diverges("load", xstate.CauseFile, "data.txt is gone"); found.Missing[0].Why != "it is gone, and its content was not kept" {
+			t.Errorf("missing %v", found.Missing)
+		}
+	})
+	t.Run("directory", func(t *testing.T) {
+		p := plant(t, map[string]string{"in/a.txt": "", "in/b.txt": ""}, "", "list", "import os\nnames = sorted(os.listdir('in'))\nprint(names)")
+		p.write("in/a.txt", nil)
+		p.write("in/c.txt", []byte("c"))
+		p.equal() // what it listed is kept
+	})
+	t.Run("module", func(t *testing.T) {
+		p := plant(t, map[string]string{"util.py": large("def f(): return 1")}, "", "use", "import util\nprint(util.f())")
+		p.equal()
+		p.write("util.py", []byte(large("def f(): return 2")))
+		p.diverges("use#1", xstate.CauseCode, "the module util.py differs")
+	})
+	t.Run("code", func(t *testing.T) {
+		p := plant(t, nil, "", "a", "a = 1", "b", "b = 2")
+		p.rewrite("b", func(b *state.Block) { b.Version = state.DigestOf([]byte("b = 3")) }, "b = 3")
+		p.diverges("b", xstate.CauseCode, "of other code")
+	})
+	t.Run("input", func(t *testing.T) {
+		p := plant(t, nil, "", "a", "import time\na = time.time_ns()", "b", "b = a + 1")
+		p.rewrite("a", func(b *state.Block) { b.Nodes[1].Trace = "" })
+		p.diverges("b", xstate.CauseInput, "a, which it reads")
+	})
+	t.Run("record", func(t *testing.T) {
+		p := plant(t, nil, "", "a", "a = 1\nprint(a)", "b", "b = 2")
+		p.rewrite("a", func(b *state.Block) {
+			n := &b.Nodes[len(b.Nodes)-1]
+			told, _, err := p.store.State().Trace(n.Trace)
+			ref, err2 := p.store.State().PutBlob([]byte(`[{"kind":"stdout","text":"another\n"}]`))
+			if err != nil || err2 != nil {
+				t.Fatal(err, err2)
+			}
+			told.Outputs = ref.Digest
+			if n.Trace, err = p.store.State().PutTrace(told); err != nil {
+				t.Fatal(err)
+			}
+		})
+		p.diverges("a", xstate.CauseRecord, "came to the same 4 times")
+	})
+	t.Run("environment", func(t *testing.T) {
+		p := plant(t, nil, "", "a", "import os\na = os.environ['PLANTED']", "b", "print(a)")
+		p.equal()
+		p.options.Environ = append(p.options.Environ, "PLANTED=two")
+		p.session = openSession(t, p.store, p.options)
+		p.diverges("a#2", xstate.CauseEnvironment, "the variable PLANTED of the environment differs")
+	})
+	t.Run("randomness", func(t *testing.T) {
+		p := plant(t, nil, "", "a", "import os, random\na = os.urandom(8)", "b", "b = len(a)", "c", "c = random.random()")
+		p.diverges("a#2", xstate.CauseRandomness, "randomness of the operating system")
+	})
+	t.Run("clock", func(t *testing.T) {
+		p := plant(t, nil, "", "a", "import time\na = time.time_ns()", "b", "b = a + 1")
+		p.diverges("a#2", xstate.CauseClock, "reads the clock")
+	})
+	t.Run("process", func(t *testing.T) {
+		p := plant(t, nil, "", "a", "import os\na = os.getpid()", "b", "b = a + 1")
+		p.diverges("a#2", xstate.CauseProcess, "from process to process")
+	})
+	t.Run("race", func(t *testing.T) { // what runs beside the program: neither an input nor a mark
+		p := plant(t, nil, "", "a", "a = 1")
+		counter := filepath.Join(t.TempDir(), "__pycache__", "n")
+		writeFiles(t, filepath.Dir(counter), map[string][]byte{"n": []byte("1")})
+		p.patch("a", "with open("+quote(counter)+", 'r+') as f:\n    a = int(f.read()) + 1\n    f.seek(0)\n    f.write(str(a))")
+		p.diverges("a", xstate.CauseRace, "something else each time")
+	})
+}
+
+// TestReplayDamage: a record whose bytes have changed is named as damaged, by a replay and without one.
+func TestReplayDamage(t *testing.T) {
+	p := plant(t, nil, "", "a", "a = 'sentinel-4711'", "b", "b = 2")
+	dir := filepath.Join(t.TempDir(), xstate.StoreName)
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(p.dir, xstate.StoreName))); err != nil {
+		t.Fatal(err)
+	}
+	results := filepath.Join(dir, "results.db")
+	data, err := os.ReadFile(results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(data, []byte("'sentinel-4711'")) {
+		t.Fatal("the record of block a is not found")
+	}
+	if err := os.WriteFile(results, bytes.ReplaceAll(data, []byte("'sentinel-4711'"), []byte("'sentinel-4712'")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, cached := range []bool{true, false} {
+		store, err := xstate.Open(t.Context(), dir, xstate.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := openSession(t, store, p.options).Replay(t.Context(), xstate.ReplayOptions{Cached: cached})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := found.First; d == nil || d.Node != "a" || d.Cause != xstate.CauseRecord || d.Detail != "the record of a is damaged" {
+			t.Errorf("cached %v: %s %+v", cached, found.Result, d)
+		}
+		store.Close()
+	}
+}
+
+// TestReplayInterpreter: a run that was recorded in another environment is named so where it comes to something else, and is equal
+// where it does not; where the interpreter is gone another is taken, and told.
+func TestReplayInterpreter(t *testing.T) {
+	python := newVenv(t)
+	p := plant(t, nil, python, "a", "import sys\na = sys.prefix", "b", "b = 2")
+	p.equal()
+	if err := os.RemoveAll(filepath.Dir(filepath.Dir(python))); err != nil {
+		t.Fatal(err)
+	}
+	p.options.Python = ""
+	p.session = openSession(t, p.store, p.options)
+	found := p.diverges("a#2", xstate.CauseInterpreter, "")
+	if len(found.Missing) != 1 || found.Missing[0].What != "interpreter" || !strings.Contains(found.Missing[0].Why, "is gone") {
+		t.Errorf("missing %v, want the interpreter", found.Missing)
+	}
+}
+
+// TestReplayPackage: a package of another version, and one that is gone.
+func TestReplayPackage(t *testing.T) {
+	python := newVenv(t)
+	out, err := exec.Command(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := strings.TrimSpace(string(out))
+	install := func(version string) {
+		writeFiles(t, site, map[string][]byte{"planted_package/__init__.py": []byte("version = '" + version + "'\n"),
+			"planted_package-" + version + ".dist-info/METADATA": []byte("Metadata-Version: 2.1\nName: planted-package\nVersion: " + version + "\n"),
+			"planted_package-" + version + ".dist-info/RECORD":   []byte("planted_package/__init__.py,,\n")})
+	}
+	install("1.0")
+	p := plant(t, nil, python, "a", "import planted_package", "b", "print(planted_package.version)", "c", "c = 1")
+	p.equal()
+	for _, name := range []string{"planted_package", "planted_package-1.0.dist-info"} {
+		if err := os.RemoveAll(filepath.Join(site, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found := p.replay(xstate.ReplayOptions{})
+	if d := found.First; d == nil || d.Node != "a" || d.Cause != xstate.CausePackage || d.Key != "module:planted_package" {
+		t.Errorf("package gone: %+v", d)
+	}
+	if !slices.ContainsFunc(found.Missing, func(m xstate.Missing) bool { return m.What == "module:planted_package" }) {
+		t.Errorf("missing %v, want the package", found.Missing)
+	}
+	install("2.0")
+	found = p.replay(xstate.ReplayOptions{})
+	if d := found.First; d == nil || d.Cause != xstate.CausePackage || d.Key != "module:planted_package" {
+		t.Errorf("other version: %+v", d)
+	}
+}
+
+// newVenv makes an environment without packages.
+func newVenv(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "venv")
+	python := pythons()[0]
+	if python == "" {
+		python = "python3"
+	}
+	if out, err := exec.Command(python, "-m", "venv", "--without-pip", dir).CombinedOutput(); err != nil {
+		t.Skipf("no virtual environments: %v\n%s", err, out)
+	}
+	return filepath.Join(dir, "bin", "python")
+}
+
+// TestReplayEffects: what used the network or started a process is served what was recorded, and does not happen again; what now
+// asks the network, and did not then, is kept from it and named.
+func TestReplayEffects(t *testing.T) {
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	var calls atomic.Int32
+	go func() {
+		for {
+			conn, err := server.Accept()
+			if err != nil {
+				return
+			}
+			calls.Add(1)
+			conn.Write([]byte("answer"))
+			conn.Close()
+		}
+	}()
+	host, port, _ := net.SplitHostPort(server.Addr().String())
+	connect := "socket.create_connection((" + quote(host) + ", " + port + "))"
+	outside := filepath.Join(t.TempDir(), "outside.txt")
+	p := plant(t, map[string]string{"__pycache__/flag": ""}, "", "load", "import os, socket, subprocess",
+		"ask", "with "+connect+" as s:\n    answer = s.recv(10)", "use", "print(answer)",
+		"start", "subprocess.run(['touch', "+quote(outside)+"], check=True)",
+		"hidden", "if os.path.exists('__pycache__/flag'):\n    got = 1\nelse:\n    got = "+connect)
+	if err := os.Remove(outside); err != nil {
+		t.Fatal(err)
+	}
+	found := p.diverges("hidden", xstate.CauseNetwork, "the recording did not")
+	if n := calls.Load(); n != 1 {
+		t.Errorf("%d connections, want that of the run alone", n)
+	}
+	if _, err := os.Stat(outside); err == nil {
+		t.Error("the process was started again")
+	}
+	var served []string
+	for _, s := range found.Runs[0].Served {
+		if s.Why == xstate.ServedEffect {
+			served = append(served, s.Node+" "+s.What[0])
+		}
+	}
+	if want := []string{"ask network", "start subprocess"}; !slices.Equal(served, want) {
+		t.Errorf("served %q, want %q", served, want)
+	}
+}
+
+// TestReplayGuard: a program that changes files of the workspace by their absolute path is kept from it.
+func TestReplayGuard(t *testing.T) {
+	p := plant(t, map[string]string{"out.txt": "before"}, "", "a", "a = 1")
+	p.patch("a", "with open("+quote(filepath.Join(p.dir, "out.txt"))+", 'w') as f:\n    f.write('after')")
+	p.write("out.txt", []byte("mine"))
+	p.diverges("a", xstate.CauseFile, "a replay does not let it")
+	if data, _ := os.ReadFile(filepath.Join(p.dir, "out.txt")); string(data) != "mine" {
+		t.Errorf("the file of the workspace is %q", data)
+	}
+}
+
+// TestReplayParts: one run, one block with what it needs, a stretch that ends with the first divergence, and steps that are no run.
+func TestReplayParts(t *testing.T) {
+	p := plant(t, nil, "", "a", "a = 1", "other", "other = 5", "b", "b = a + 1", "c", "c = b + other")
+	for _, source := range []string{"import time\na = time.time_ns()", "a = 3", "a = 4"} {
+		p.patch("a", source)
+	}
+	runs := func(found *xstate.Replay) (steps []xstate.StepNumber) {
+		for _, run := range found.Runs {
+			steps = append(steps, run.Step)
+		}
+		return steps
+	}
+	all := p.replay(xstate.ReplayOptions{Jobs: 3})
+	if got, want := runs(all), []xstate.StepNumber{5, 7, 9, 11}; !slices.Equal(got, want) {
+		t.Fatalf("runs %v, want %v", got, want)
+	}
+	for i, want := range []string{xstate.ReplayEqual, xstate.ReplayDiverged, xstate.ReplayEqual, xstate.ReplayEqual} {
+		if all.Runs[i].Result != want {
+			t.Errorf("step %d: %s, want %s", all.Runs[i].Step, all.Runs[i].Result, want)
+		}
+	}
+	if one := p.replay(xstate.ReplayOptions{}); one.Runs[3].Executed != 3 || one.Runs[3].Proved != 1 {
+		t.Errorf("last run executed %d and had %d proved, want 3 and 1: %+v", one.Runs[3].Executed, one.Runs[3].Proved, one.Runs[3])
+	}
+	if found := p.replay(xstate.ReplayOptions{UntilDivergence: true}); !slices.Equal(runs(found), []xstate.StepNumber{5, 7}) {
+		t.Errorf("until divergence: runs %v, want 5 and 7", runs(found))
+	}
+	if found := p.replay(xstate.ReplayOptions{Step: 9}); !slices.Equal(runs(found), []xstate.StepNumber{9}) || found.Result != xstate.ReplayEqual {
+		t.Errorf("step 9: %v %s", runs(found), found.Result)
+	}
+	if found := p.replay(xstate.ReplayOptions{Block: "b"}); found.Runs[0].Nodes != 2 || found.Result != xstate.ReplayEqual {
+		t.Errorf("block b: %+v", found.Runs)
+	}
+	for _, o := range []xstate.ReplayOptions{{Step: 6}, {From: 6, To: 6}} {
+		if _, err := p.session.Replay(t.Context(), o); state.CodeOf(err) != xstate.CodeNoRun {
+			t.Errorf("%+v: %v, want no-run", o, err)
+		}
+	}
+	if _, err := p.session.Replay(t.Context(), xstate.ReplayOptions{Step: 99}); state.CodeOf(err) != state.CodeNoStep {
+		t.Errorf("step 99: %v, want no-step", err)
+	}
+	if _, err := p.session.Replay(t.Context(), xstate.ReplayOptions{Block: "none"}); state.CodeOf(err) != xstate.CodeNoBlock {
+		t.Errorf("no such block: %v", err)
+	}
+}
+
+// patch gives a block another source, and runs.
+func (p *planted) patch(block, source string) {
+	p.t.Helper()
+	if _, err := p.session.Patch(p.t.Context(), xstate.BlockID(block), source, xstate.Origin{}); err != nil {
+		p.t.Fatal(err)
+	}
+	p.run()
+}
+
+// rewrite commits a run after which a block is what change makes of it.
+func (p *planted) rewrite(block xstate.BlockID, change func(*state.Block), sources ...string) {
+	p.t.Helper()
+	s := p.store.State()
+	head, _, err := s.Head(p.t.Context(), "prog")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	b, _, err := s.BlockAt(p.t.Context(), "prog", head, block)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	change(&b)
+	d := state.Draft{Kind: state.KindRun, Run: &state.RunSummary{}, Changes: []state.Change{{Op: state.OpUpdate, ID: block, Block: &b}}}
+	for _, source := range sources {
+		d.Sources = append(d.Sources, []byte(source))
+	}
+	if _, err := s.Commit(p.t.Context(), "prog", head, []state.Draft{d}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func quote(text string) string { return "'" + text + "'" }
