@@ -180,6 +180,7 @@ class Importing:
         elif name == "matplotlib":
             self._begin("conf:matplotlib")
             self._begin("conf:colors")
+            _watch_colormaps(type(sys.modules[name].colormaps))
             _watch_item(sys.modules[name].RcParams, self._hidden.by_key["conf:matplotlib"])
         elif name == "sklearn._config":
             _watch_sklearn(sys.modules[name], self._hidden.by_key["conf:sklearn"])
@@ -374,6 +375,27 @@ def _mpl_put(value):
     dict.update(sys.modules["matplotlib"].rcParams, value)
 
 
+_colormaps = {}  # that the program registered, by name
+
+
+def _watch_colormaps(cls):
+    """A library registers its own when it is imported."""
+    register, unregister = cls.register, cls.unregister
+
+    def observed_register(self, cmap, *, name=None, **named):
+        register(self, cmap, name=name, **named)
+        if not origin.importing():
+            _colormaps[name or cmap.name] = cmap
+
+    def observed_unregister(self, name):
+        unregister(self, name)
+        _colormaps.pop(name, None)
+
+    for f, original in ((observed_register, register), (observed_unregister, unregister)):
+        f.__name__, f.__qualname__, f.__module__, f.__doc__ = original.__name__, original.__qualname__, original.__module__, original.__doc__
+        setattr(cls, original.__name__, f)
+
+
 _sklearn = None  # a function that returns the options of scikit-learn
 
 
@@ -441,6 +463,7 @@ def planted():
             tree = dict.get(tree, name) if isinstance(tree, dict) else None
         if tree is not None:
             found[names] = tree
+    found.update((("colormap", name), o) for name, o in _colormaps.items())
     np = sys.modules.get("numpy")
     if hasattr(np, "set_printoptions"):
         options = {"formatter": np.get_printoptions()["formatter"], "errcall": np.geterrcall()}

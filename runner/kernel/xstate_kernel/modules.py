@@ -21,7 +21,8 @@ import types
 from . import held, observe, origin, process
 
 _STORES = frozenset(("STORE_ATTR", "DELETE_ATTR"))
-_SETTERS = frozenset(("setattr", "delattr", "patch", "monkeypatch", "reload", "__dict__", "vars"))
+_ACCESSORS = {"register_dataframe_accessor": "DataFrame", "register_series_accessor": "Series", "register_index_accessor": "Index"}  # of pandas
+_SETTERS = frozenset(("setattr", "delattr", "patch", "monkeypatch", "reload", "__dict__", "vars", *_ACCESSORS))
 _HEAP = 1 << 9  # type flag: made by a class statement
 _GONE = object()
 _asks = {}
@@ -76,6 +77,8 @@ class Modules:
                 if origin.is_a(value, types.ModuleType) and vars(value) is not self._namespace:
                     for name in names & vars(value).keys():
                         self._take(vars(value)[name])
+            for name in names & _ACCESSORS.keys():
+                self._take(getattr(sys.modules.get("pandas"), _ACCESSORS[name], None))
         for name in self._targets.keys() & self._entries.keys():
             self._take_targets(name)
         self.process.begin()
