@@ -41,12 +41,26 @@ type Placement struct {
 func Revise(p *Patch, on Subject) (*Revision, error) {
 	r := &reviser{patch: p, on: on, blocks: slices.Clone(on.Blocks), taken: map[string]bool{}, file: on.File, decider: newDecider()}
 	r.fileIDs = r.ids()
+	if n := unnamed(p); on.Block != "" && n > 1 {
+		return nil, &Misfit{Code: CodeAmbiguous, Name: on.Block, Message: fmt.Sprintf("there are %d blocks in the patch, and it can be one of them only", n),
+			Hint: "put a line # %% NAME before each, or give that one alone"}
+	}
 	for i := range p.Sections {
 		if err := r.section(p.Sections[i]); err != nil {
 			return nil, err
 		}
 	}
 	return r.finish()
+}
+
+// unnamed counts the blocks of a patch that are written again and do not say which they are.
+func unnamed(p *Patch) (n int) {
+	for _, s := range p.Sections {
+		if s.Act == ActEmit && s.Name == "" {
+			n++
+		}
+	}
+	return n
 }
 
 // reviser holds a program while a patch is done to it, section by section.
