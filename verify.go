@@ -110,6 +110,9 @@ func Compare(have, want *Outcome) []Difference {
 				d.Block, d.Marks = b.ID, b.Taint
 			} else {
 				d.Marks = have.Tainted[what]
+				if x == "" { // such as a file under a name drawn by chance
+					d.Marks = want.Tainted[what]
+				}
 			}
 			found = append(found, d)
 		}
