@@ -156,7 +156,7 @@ func (l *locator) lines(h *Hunk) ([]spot, *Misfit) {
 		}
 		from, loosest = under, how
 	}
-	for _, try := range []func(*Hunk, int) ([]spot, *Misfit){l.ladder, l.trimmed, l.elided, l.likest} {
+	for _, try := range []func(*Hunk, int) ([]spot, *Misfit){l.ladder, l.trimmed, l.elided, l.skipped, l.likest} {
 		spots, bad := try(h, from)
 		for i := range spots {
 			spots[i].how = max(spots[i].how, loosest)

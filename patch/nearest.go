@@ -31,6 +31,11 @@ func (l *locator) fuzzy(h *Hunk, old []string, from int) (int, bool) {
 	if i+len(old) > l.len() {
 		return 0, false
 	}
+	for k, line := range old {
+		if squeezed(line) != squeezed(l.full(i+k)) && l.number(line, Punctuation) >= 0 {
+			return 0, false // it is in the text, elsewhere: that is what was meant
+		}
+	}
 	for _, c := range changesOf(bares(old), bares(splitLines(h.New))) {
 		for k := c.oldStart; k < c.oldEnd; k++ {
 			if squeezed(old[k]) != squeezed(l.full(i+k)) {
