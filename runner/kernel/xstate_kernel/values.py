@@ -31,6 +31,7 @@ class Unstorable(Exception):
     """The group cannot be stored; it is rebuilt by running what made it."""
 
 
+_SLOWLY = 4 << 20  # bytes up to which a pickler written in Python is used
 _PART = 256 << 10  # bytes of a buffer that make it, or some of its rows, a part; about
 
 
@@ -126,7 +127,7 @@ class _Reducing:
         if base is o:
             rv = o.__reduce_ex__(5)
             if o.dtype.hasobject and len(rv) == 3 and type(rv[2]) is tuple and type(rv[2][-1]) is list:
-                return rv[0], rv[1], (*rv[2][:-1], self._stand_ins(rv[2][-1]))
+                return rv[0], rv[1], (*rv[2][:-1], self.stand_ins(rv[2][-1]))
             return (_owned, (o.flags.writeable,) + rv) if len(rv) == 2 and o.flags.owndata else NotImplemented
         if base.base is not None or base.dtype.hasobject or base.nbytes > 2 * o.nbytes + 4096:
             self._copied(base, _COPY)
@@ -137,7 +138,7 @@ class _Reducing:
         offset = o.__array_interface__["data"][0] - base.__array_interface__["data"][0]
         return _view, (base, o.dtype, o.shape, offset, o.strides, o.flags.writeable)
 
-    def _stand_ins(self, items):
+    def stand_ins(self, items):
         """Items with something for each NaN, of which pickling would make another object every time."""
         return [self.nan(x) if type(x) is float and x != x else x for x in items]
 
@@ -325,8 +326,14 @@ class _Loading:
 def dump(values, prints, fingerprinter, out):
     """Pickles a list of values into the file out. prints: their fingerprints. Returns the classes needed, name → digest, and the sizes of the parts
     that the file consists of; no sizes: it is one. Raises Unstorable."""
-    p = (_SlowPickler if any(fp.nan for fp in prints) else _Pickler)(out, fingerprinter)
+    nan = any(fp.nan for fp in prints)
+    flat = nan and len(values) == 1 and type(values[0]) is list and fingerprint.ATOMS.issuperset(map(type, values[0]))
+    if nan and not flat and sum(fp.size for fp in prints) > _SLOWLY:
+        raise Unstorable("a NaN in what is large")
+    p = (_SlowPickler if nan and not flat else _Pickler)(out, fingerprinter)
     try:
+        if flat:
+            values = [p.stand_ins(values[0])]
         if any(fp.sets for fp in prints):
             values = values + [_Table(o) for o in sets.within(values)]
         p.dump(values)
