@@ -334,7 +334,7 @@ func (r *diffReader) finished() []Section {
 		if s.Act != ActUpdate {
 			s.Hunks = nil
 		}
-		if s.Act != ActUpdate || len(s.Hunks) > 0 || s.To != "" {
+		if s.Act != ActUpdate && s.Name != "" || len(s.Hunks) > 0 || s.To != "" {
 			out = append(out, s)
 		}
 	}
@@ -367,6 +367,9 @@ func (p *Patch) writeDiff(f Format) (string, error) {
 			gitHeadOf(&out, &s)
 		}
 		text := s.Act == ActUpdate && len(s.Hunks) > 0 || s.Text != ""
+		if !text && f != FormatGit {
+			return "", unsaid(f, "a text without lines comes or goes")
+		}
 		if text && s.Name != "" {
 			fmt.Fprintf(&out, "--- %s\n+++ %s\n", fileName(old), fileName(new))
 		}

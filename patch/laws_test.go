@@ -36,9 +36,37 @@ func FuzzRead(f *testing.F) {
 			}
 			if err == nil {
 				checkUndone(t, r, before)
+				checkTaken(t, p, before[name], r.Texts[name])
 			}
 		}
 	})
+}
+
+// checkTaken: however loosely a hunk by lines was found, a line that goes is one that it says goes, but for white space and signs.
+func checkTaken(t *testing.T, p *Patch, before, after string) {
+	t.Helper()
+	said := map[string]bool{}
+	for _, s := range p.Sections {
+		if s.Act != ActUpdate || s.To != "" {
+			return
+		}
+		for _, h := range s.Hunks {
+			if h.Manner != ByLines {
+				return
+			}
+			for _, line := range splitLines(h.Old) {
+				said[squeezed(line)] = true
+			}
+		}
+	}
+	old := splitLines(before)
+	for _, c := range changesOf(bares(old), bares(splitLines(after))) {
+		for _, line := range old[c.oldStart:c.oldEnd] {
+			if !said[squeezed(line)] {
+				t.Fatalf("the line %q went, which no hunk says: %q became %q", line, before, after)
+			}
+		}
+	}
 }
 
 func hasBlocks(p *Patch) bool {
