@@ -221,7 +221,7 @@ func (x *charging) of(id BlockID, n *state.NodeResult) *CreditRow {
 
 func (x *charging) ofNode(id BlockID, n *state.NodeResult, seen map[BlockID]bool) *CreditRow {
 	switch n.Reason.Code {
-	case runner.ReasonForced, runner.ReasonRetry, runner.ReasonLost, runner.ReasonEngine:
+	case runner.ReasonForced, runner.ReasonPinned, runner.ReasonRetry, runner.ReasonLost, runner.ReasonEngine:
 		return x.row(x.run.Origin)
 	case runner.ReasonInput, runner.ReasonBlocked:
 		switch by := x.blockOf(n.Reason.By); {

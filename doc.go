@@ -47,6 +47,10 @@
 // What fires effects that cannot be taken back is served from the start, and everything else runs guarded (runner.Guard).
 // The copy has another name than the workspace: outputs are compared with the name put back, values by their text.
 //
+// VerifyBlock finds code that varies though nothing was observed that would tell. What is remembered is the code, not the block: an
+// edit makes it another, and a result for other inputs is marked, too. A mark takes nothing back: a volatile result is reused
+// while its inputs hold, for to execute it again would only draw another, but it proves nothing, and who rests on it is told.
+//
 // Questions are answered from what is recorded, at any step, and execute nothing: At, Diff, Dependencies, Version, Patches,
 // Where with a Filter. Value may start an interpreter to unpickle, which runs no statement of the program.
 //

@@ -207,6 +207,9 @@ func (s *Session) view(index int, b *runner.Block, last map[Key]AccessView) (Blo
 		for _, m := range t.Marks {
 			v.Marks = appendNew(v.Marks, m)
 		}
+		if isPinned(&n) {
+			v.Marks = appendNew(v.Marks, runner.MarkPinned)
+		}
 	}
 	return v, nil
 }

@@ -228,12 +228,15 @@ func (x *replaying) serve(ref nodeRef, why string, what []string) {
 	x.served[ref] = &ServedNode{Node: x.recorded[ref].name, Why: why, What: what}
 }
 
-// serveEffects serves what must not execute.
+// serveEffects serves what must not execute, and what was no result of its inputs.
 func (x *replaying) serveEffects() {
 	for _, ref := range x.order {
 		rec := x.recorded[ref]
 		if rec.trace == nil {
 			continue
+		}
+		if isPinned(&rec.NodeResult) {
+			x.serve(ref, ServedPinned, nil)
 		}
 		if effects := x.irreversible(rec.trace); len(effects) > 0 {
 			x.serve(ref, ServedEffect, effects)
@@ -276,7 +279,7 @@ func (x *replaying) count(out *Outcome) {
 		case served == nil && x.recorded[ref].Status != state.StatusBlocked:
 			f.Proved++
 		}
-		if served != nil && (served.Why == ServedNeeds || served.Why == ServedUnrecorded) {
+		if served != nil && served.Why != ServedDiverged && served.Why != ServedEffect {
 			f.Result = ReplayPartial
 		}
 	}

@@ -284,6 +284,11 @@ func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (
 		return nil, Step{}, err
 	}
 	s.engine.SetFiles(files)
+	volatile, err := s.volatile(ctx)
+	if err != nil {
+		return nil, Step{}, err
+	}
+	s.engine.SetVolatile(codesOf(volatile))
 	program, head, err := s.Program(ctx)
 	if err != nil {
 		return nil, Step{}, err
@@ -377,7 +382,8 @@ func sameTraces(before, now *state.Block) bool {
 		return false
 	}
 	for i := range now.Nodes {
-		if before.Nodes[i].Code != now.Nodes[i].Code || before.Nodes[i].Trace != now.Nodes[i].Trace {
+		x, y := &before.Nodes[i], &now.Nodes[i]
+		if x.Code != y.Code || x.Trace != y.Trace || isPinned(x) != isPinned(y) {
 			return false
 		}
 	}

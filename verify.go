@@ -77,10 +77,14 @@ func (s *Session) Confirm(ctx context.Context, n StepNumber, found []Difference,
 			v.Differences++
 		}
 	}
+	volatile, err := s.volatile(ctx)
+	if err != nil {
+		return Step{}, err
+	}
 	draft := state.Draft{Kind: state.KindDeclare, Origin: origin, Verified: v}
 	for i := range blocks {
 		b := &blocks[i]
-		if differs[b.ID] || differs[""] || b.RanAt < b.Edited || b.Status == state.StatusNew {
+		if differs[b.ID] || differs[""] || b.RanAt < b.Edited || b.Status == state.StatusNew || unprovable(b, volatile) {
 			continue
 		}
 		v.Blocks++

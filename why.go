@@ -218,6 +218,8 @@ var sentences = map[string]string{
 	runner.ReasonRetry:   "it failed before in a way that may not happen again",
 	runner.ReasonLayout:  "its output cites lines, and those have moved",
 	runner.ReasonForced:  "it was asked for",
+	runner.ReasonPinned:  "it is pinned",
+	runner.ReasonServed:  "it was given what was recorded",
 	runner.ReasonReused:  "its code and all that it reads are as they were when its result was recorded",
 	runner.ReasonBlocked: "it needs what a failed block would have defined",
 	runner.ReasonSyntax:  "it is not valid Python",

@@ -27,6 +27,7 @@ type Config struct {
 	OnFiles   func(map[string]FileRecord) error       // keeps Files, whenever a node wrote one; may be nil
 	Scratch   string                                  // a folder for values in transit; the store when empty
 	Relatives func() ([]map[string]FileRecord, error) // Files of the sessions in this workspace that are versions of the same program; may be nil
+	Volatile  map[state.Digest]bool                   // code that came to something else from the same state: it is marked
 	Anew      bool                                    // the workspace is made anew for each engine: digests of its files are not remembered
 	Guard     *Guard                                  // nil: the program may do what it likes
 }

@@ -309,6 +309,9 @@ func (x *execution) settle(ctx context.Context) (*state.StoredTrace, error) {
 	if err := x.reads(&t, writes); err != nil {
 		return nil, err
 	}
+	if x.walk.e.cfg.Volatile[x.node.code] {
+		x.reply.Marks = appendNew(x.reply.Marks, MarkVolatile)
+	}
 	t.Marks = slices.Sorted(slices.Values(x.reply.Marks))
 	t.Cites = x.reply.Cites
 	t.Layout = layoutOf(x.walk.units, x.node, t.Cites)

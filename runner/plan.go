@@ -23,6 +23,7 @@ const (
 	ReasonLayout  = "line-moved"       // its output cites lines, and they are others now
 	ReasonForced  = "forced"
 	ReasonReused  = "reused"
+	ReasonPinned  = "pinned"  // it executes always, or keeps a result that does not hold, see Pin
 	ReasonServed  = "served"  // it was given a result, see RunOptions.Serve
 	ReasonBlocked = "blocked" // it needs what block By would have defined, or follows a failure in its block
 	ReasonSyntax  = "syntax-error"
@@ -216,6 +217,14 @@ func (e *Engine) Plan(ctx context.Context, blocks []Block) (*Plan, error) {
 		c, err := e.choose(p, n, units, nodes)
 		if err != nil {
 			return nil, err
+		}
+		switch n.unit.pin() {
+		case PinAlways:
+			c.trace, c.reason = nil, state.Reason{Code: ReasonPinned}
+		case PinNever:
+			if c.trace == nil {
+				c, _ = e.pinned(n, c)
+			}
 		}
 		pn.Reason, pn.Last = c.reason, c.last
 		if c.trace != nil {

@@ -13,11 +13,12 @@ import (
 
 // RunOptions are the choices of a run. The zero value is the usual run.
 type RunOptions struct {
-	Fresh   bool          // use no recorded result: every node executes
-	Discard bool          // record no result
-	Timeout time.Duration // for one node; 0 means none
-	Memory  int64         // bytes of earlier values that may be kept alive for the blocks that need them; 0: a gigabyte, below: none
-	OnEvent func(Event)   // called in order, from the goroutine of Run
+	Fresh   bool                  // use no recorded result: every node executes
+	Discard bool                  // record no result
+	Timeout time.Duration         // for one node; 0 means none
+	Memory  int64                 // bytes of earlier values that may be kept alive for the blocks that need them; 0: a gigabyte, below: none
+	Pins    map[state.BlockID]Pin // instead of those in comments; "" takes one away
+	OnEvent func(Event)           // called in order, from the goroutine of Run
 
 	Force func(state.BlockID, int) bool               // nodes that execute even where a result holds; may be nil
 	Serve func(state.BlockID, int) *state.StoredTrace // results that nodes are given, whatever they read: these never execute; may be nil
@@ -210,18 +211,28 @@ func (w *walk) node(ctx context.Context, i int) error {
 		}
 	}
 	var c choice
+	pin := w.pin(n.unit)
 	if w.o.Fresh || w.o.Force != nil && w.o.Force(n.unit.ID, n.at) {
 		c.reason.Code = ReasonForced
+	} else if pin == PinAlways {
+		c.reason.Code = ReasonPinned
 	} else {
 		var err error
 		if c, err = w.e.choose(w.pos, n, w.units, w.nodes); err != nil {
 			return err
+		}
+		if c.trace == nil && pin == PinNever {
+			c, _ = w.e.pinned(n, c)
 		}
 	}
 	if c.trace != nil {
 		if by := w.blockedByName(c.trace); by != "" {
 			w.block(i, by)
 			return nil
+		}
+		var err error
+		if c.trace, err = w.e.remembered(c.trace, w.o.Discard); err != nil {
+			return err
 		}
 		w.take(i, c.trace, state.StatusReused, c.reason)
 		out.Saved = c.trace.Seconds

@@ -18,6 +18,7 @@ type Draft struct {
 	Undoes StepNumber  // the edit that this one takes back; 0: none
 
 	Verified  *Verification // for KindDeclare
+	Repeated  *Repetition   // for KindDeclare
 	Placement *Placement    // when a patch made it
 
 	Changes []Change       // done in order
@@ -232,7 +233,7 @@ func (w *stepWriter) append(d Draft, v *versions) (Step, error) {
 		return Step{}, noStep(w.line.birth.Name, d.Undoes, n-1)
 	}
 	packed := packBody(n, d.Changes)
-	h := stepHeader{Number: n, Kind: d.Kind, Block: d.Block, Run: d.Run, To: d.To, Undoes: d.Undoes, Verified: d.Verified, Placed: d.Placement, Prev: w.head.Hash, Body: DigestOf(packed)}
+	h := stepHeader{Number: n, Kind: d.Kind, Block: d.Block, Run: d.Run, To: d.To, Undoes: d.Undoes, Verified: d.Verified, Repeated: d.Repeated, Placed: d.Placement, Prev: w.head.Hash, Body: DigestOf(packed)}
 	h.Time = max(w.store.options.Now().UnixNano(), w.head.Time)
 	if !d.Origin.empty() {
 		h.Origin = &d.Origin

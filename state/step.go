@@ -70,6 +70,12 @@ type Verification struct {
 	Explained   int        `cbor:"explained,omitempty" json:"explained"` // differences of what may differ from run to run
 }
 
+// Repetition is what executing a block several times from the same state came to.
+type Repetition struct {
+	Times   int      `cbor:"times" json:"times"`
+	Differs []string `cbor:"differs,omitempty" json:"differs"` // what did not come out the same: output, "value NAME", "file NAME", …
+}
+
 // Placement tells how the patch of a step found the block that it is about.
 type Placement struct {
 	Format        string  `cbor:"format" json:"format"`                        // of the patch
@@ -95,6 +101,7 @@ type Step struct {
 	Undoes StepNumber  // of an edit that takes back another one: that one
 
 	Verified  *Verification // for KindDeclare, when that is what it says
+	Repeated  *Repetition   // likewise, of Block
 	Placement *Placement    // when a patch made it
 
 	Changes []Change // see Store.Steps for when they are left out
@@ -115,6 +122,7 @@ type stepHeader struct {
 	To       StepNumber    `cbor:"to,omitempty"`
 	Undoes   StepNumber    `cbor:"undoes,omitempty"`
 	Verified *Verification `cbor:"verified,omitempty"`
+	Repeated *Repetition   `cbor:"repeated,omitempty"`
 	Placed   *Placement    `cbor:"placed,omitempty"`
 	Prev     Digest        `cbor:"prev"`
 	Body     Digest        `cbor:"body"`
@@ -125,7 +133,7 @@ type stepHeader struct {
 func (h *stepHeader) step(hash Digest) Step {
 	s := Step{
 		Number: h.Number, Time: time.Unix(0, h.Time).UTC(), Kind: h.Kind, Block: h.Block, Was: h.Was, Now: h.Now,
-		Run: h.Run, To: h.To, Undoes: h.Undoes, Verified: h.Verified, Placement: h.Placed, Prev: h.Prev, Hash: hash,
+		Run: h.Run, To: h.To, Undoes: h.Undoes, Verified: h.Verified, Repeated: h.Repeated, Placement: h.Placed, Prev: h.Prev, Hash: hash,
 	}
 	if h.Origin != nil {
 		s.Origin = *h.Origin

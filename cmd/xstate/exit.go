@@ -47,6 +47,7 @@ var exitCodes = map[state.Code]int{
 	xstate.CodeNothing:                exitUsage,
 	xstate.CodeUnchanged:              exitUsage,
 	xstate.CodeNoRun:                  exitUsage,
+	xstate.CodeNotExecuted:            exitUsage,
 	xstate.CodeNoValue:                exitUsage,
 	xstate.CodeExpression:             exitUsage,
 	runner.CodeNotKept:                exitUsage,

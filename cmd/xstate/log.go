@@ -127,6 +127,10 @@ func entryText(e xstate.Entry) string {
 		return text
 	case e.Verified != nil:
 		return verifiedText(e.Verified)
+	case e.Repeated != nil && len(e.Repeated.Differs) > 0:
+		return fmt.Sprintf("%s executed %d times: not the same %s", e.Block, e.Repeated.Times, strings.Join(e.Repeated.Differs, ", "))
+	case e.Repeated != nil:
+		return fmt.Sprintf("%s executed %d times: the same", e.Block, e.Repeated.Times)
 	case e.Kind == state.KindDeclare && e.Placement != nil:
 		return fmt.Sprintf("%s as it was, for the %s time", e.Block, humanize.Ordinal(max(2, e.Placement.Times)))
 	case e.Kind == state.KindRollback:

@@ -190,6 +190,7 @@ func servedTexts(x *xstate.Replay) []string {
 	why := map[string]string{
 		xstate.ServedEffect:     "%s: not executed, for it has effects that cannot be taken back (%s); served what was recorded",
 		xstate.ServedNeeds:      "%s: not executed, for it needs a value that was not kept of what was served",
+		xstate.ServedPinned:     "%s: not executed, for it kept a result that did not hold (never); served what was recorded",
 		xstate.ServedUnrecorded: "%s: not compared, for its record is gone, or its failure left none",
 	}
 	var texts []string

@@ -24,6 +24,7 @@ import (
 type runFlags struct {
 	verify, fresh, all bool
 	merge              bool
+	always, never      []string
 	timeout            time.Duration
 	memory, budget     byteSize
 	python             string
@@ -54,6 +55,8 @@ whole program from top to bottom; --verify does that, too, and compares.`,
 	flags.BoolVar(&f.all, "all", false, "print the output of reused blocks, too")
 	flags.BoolVar(&f.verify, "verify", false, "then run everything from scratch and compare; effects outside the folder fire again")
 	flags.BoolVar(&f.fresh, "fresh", false, "reuse nothing: execute every block")
+	flags.StringSliceVar(&f.always, "always", nil, "execute this `BLOCK` whatever its results, as \"# xstate: always\" in it does")
+	flags.StringSliceVar(&f.never, "never", nil, "keep the result of this `BLOCK` whatever it reads, as \"# xstate: never\" in it does")
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`, such as 30s or 5m")
 	flags.Var(&f.memory, "memory", "keep at most `SIZE` of earlier values in memory for blocks that need them, such as 500MB (default 1GiB)")
 	flags.Var(&f.budget, "max-bytes", "then free results beyond this `SIZE`, as gc does")
@@ -219,7 +222,11 @@ func (a *app) execute(ctx context.Context, store *xstate.Store, session *xstate.
 		f.origin = f.origin.Further()
 	}
 	p := newProgress(a.ui)
-	o := runner.RunOptions{Fresh: f.fresh, Timeout: f.timeout, Memory: int64(f.memory)}
+	pins, err := f.pins(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	o := runner.RunOptions{Fresh: f.fresh, Timeout: f.timeout, Memory: int64(f.memory), Pins: pins}
 	if p.live() || p.lines() {
 		if err := p.name(ctx, session); err != nil {
 			return nil, err
@@ -328,6 +335,10 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 			a.printBlock(i, b, p)
 		}
 		if len(b.Marks) == 0 || b.Status == state.StatusNew {
+			continue
+		}
+		if slices.Contains(b.Marks, runner.MarkPinned) {
+			a.ui.talk("block %s keeps a result that does not hold any more (%s): what rests on it may not equal a fresh run", b.ID, reasonText(b.Reason))
 			continue
 		}
 		if ranAny(b) {

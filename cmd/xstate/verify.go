@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+type verifyFlags struct {
+	times   int
+	timeout time.Duration
+	python  string
+	origin  xstate.Origin
+}
+
+func (a *app) verifyVerb() *cobra.Command {
+	var f verifyFlags
+	cmd := &cobra.Command{
+		Use:   "verify BLOCK",
+		Short: "execute a block several times from the same state, and tell what differs",
+		Long: `Verify executes a block several times from the same state, each time in an interpreter of its own, and tells what did not
+come out the same: output, error, variables, files. Code that varies is remembered as volatile until it is edited: its
+results are marked, and confirm nothing. What is found is recorded as a step.
+
+What the block rests on is brought up to date first. Files that it writes are put back; effects outside the folder fire each
+time. To compare the whole program with a run from scratch: xstate run FILE --verify.`,
+		Example: `  xstate verify fit
+  xstate verify fit --times 10 --timeout 1m`,
+		Args:              takes(1, 1, "a BLOCK"),
+		ValidArgsFunction: a.completeBlocks,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.verifyBlock(cmd.Context(), xstate.BlockID(args[0]), f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.IntVar(&f.times, "times", 3, "execute it this `NUMBER` of times")
+	flags.DurationVar(&f.timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`")
+	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, as for run")
+	originFlags(cmd, &f.origin)
+	return a.sessionFlag(cmd)
+}
+
+func (a *app) verifyBlock(ctx context.Context, id xstate.BlockID, f verifyFlags) error {
+	if f.times < 2 {
+		return &usageError{err: errors.New("--times must be 2 or more: what is executed once cannot differ"), hint: "xstate verify BLOCK --times 3"}
+	}
+	o, err := a.openWith(ctx, state.Options{}, f.python)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	found, err := o.session.VerifyBlock(ctx, id, xstate.VerifyOptions{Times: f.times, Timeout: f.timeout}, f.origin)
+	if err != nil {
+		return err
+	}
+	if a.ui.json {
+		err = a.ui.document(struct {
+			Version int    `json:"version"`
+			Session string `json:"session"`
+			*xstate.Stability
+		}{1, o.session.Name(), found})
+	} else {
+		a.printStability(found)
+	}
+	if err == nil && !found.Stable {
+		return outcome(exitDiverged)
+	}
+	return err
+}
+
+func (a *app) printStability(x *xstate.Stability) {
+	for _, v := range x.Differs {
+		text := fmt.Sprintf("%s, %s: %d different", v.Node, v.What, len(v.Values))
+		if v.Follows {
+			text += ", for what it reads differs"
+		}
+		a.ui.print("%s\n", text)
+		for _, value := range v.Values {
+			a.ui.print("    %s\n", oneLine(value))
+		}
+	}
+	text := fmt.Sprintf("step %d: block %s executed %d times, %s: ", x.Step, x.Block, x.Times, seconds(x.Seconds))
+	switch {
+	case x.Stable && len(x.Marks) > 0:
+		text += "the same each time, though it is marked " + strings.Join(x.Marks, ", ")
+	case x.Stable:
+		text += "the same each time"
+	default:
+		text += "not the same; it counts as volatile until it is edited"
+	}
+	a.ui.talk("%s", text)
+}
+
+// pins are what the flags --always and --never say of the blocks of a session.
+func (f *runFlags) pins(ctx context.Context, s *xstate.Session) (map[xstate.BlockID]runner.Pin, error) {
+	if len(f.always)+len(f.never) == 0 {
+		return nil, nil
+	}
+	blocks, _, err := s.Program(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pins := map[xstate.BlockID]runner.Pin{}
+	for _, id := range slices.Concat(f.always, f.never) {
+		if !slices.ContainsFunc(blocks, func(b runner.Block) bool { return string(b.ID) == id }) {
+			return nil, &state.Error{Code: xstate.CodeNoBlock, Message: fmt.Sprintf("there is no block %q to pin", id), Hint: "xstate show lists the blocks"}
+		}
+	}
+	for _, id := range f.always {
+		pins[xstate.BlockID(id)] = runner.PinAlways
+	}
+	for _, id := range f.never {
+		if pins[xstate.BlockID(id)] != "" {
+			return nil, &usageError{err: fmt.Errorf("block %q is to run always and never", id), hint: "name it with --always or with --never"}
+		}
+		pins[xstate.BlockID(id)] = runner.PinNever
+	}
+	return pins, nil
+}
