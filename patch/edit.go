@@ -25,6 +25,7 @@ const (
 	BySimilarity By = "similarity" // enough of the text is the same
 	ByDefinition By = "definition" // both define the same names
 	ByAnswer     By = "answer"     // it failed, and the other came next
+	ByPart       By = "part"       // it has the definitions that the other consists of, among others
 	ByPlace      By = "place"      // it stands where the other stood
 	ByProgram    By = "program"    // it is the whole program, written again
 	ByNothing    By = "new"        // it was not recognised

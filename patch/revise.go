@@ -285,6 +285,11 @@ func (r *reviser) emit(s Section) error {
 	} else if !ok {
 		d.By = ByNothing
 	}
+	if d.Block == "" && s.Name == "" {
+		if id, text, ok := part(r.blocks, s.Text); ok {
+			d, s.Text = Decision{Block: id, By: ByPart, Score: 1}, text
+		}
+	}
 	if d.Block == "" {
 		if err := r.insertAt(len(r.blocks), s); err != nil {
 			return err
