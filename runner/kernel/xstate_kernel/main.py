@@ -551,7 +551,7 @@ class Kernel:
         deleted = [k for k in start if k not in now]
         reads = reads | {n for n in rebound | set(deleted) if n in old and n in start and old[n].fragile}
         if failed:
-            return self.undo(start, now, rebound, reads)
+            return self.undo(start, now, {k for k in rebound if start.get(k) != id(now[k])}, reads)
         weak = self.weak(rebound | set(deleted), old)
         candidates = ((reads | parts) - rebound) | self.changed_before(reads & (rebound | set(deleted)), old) | weak
         for name in deleted:
@@ -669,6 +669,8 @@ class Kernel:
         """A failed node defines nothing: bindings are put back, values it changed in place are unbound."""
         if not self.held:
             self.kept.extend(now[name] for name in rebound)  # its going would change what other names are bound to
+        old = dict(self.groups.prints)
+        near = set().union(*(self.groups.neighbours(name, soft=True) for name in reads if id(now.get(name, _GONE)) != start.get(name)))
         for name in rebound:
             self.clear(name)
         gone = set()
@@ -677,8 +679,7 @@ class Kernel:
                 self.ns[name] = self.held[name]
             elif id(self.ns.get(name, _GONE)) != i:
                 gone.add(name)
-        old = dict(self.groups.prints)
-        dropped = self.rehash(set(reads), old, self.ns, gone) | gone
+        dropped = self.rehash(reads | near, old, self.ns, gone) | gone
         for name in dropped:
             if name in self.ns:
                 self.keep(self.ns[name], old.get(name))
