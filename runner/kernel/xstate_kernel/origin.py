@@ -3,6 +3,7 @@ from . import original as __builtins__
 import ast
 import builtins
 import dis
+import functools
 import importlib._bootstrap_external as external
 import importlib.machinery
 import os
@@ -25,21 +26,30 @@ def is_a(value, kinds):
     return issubclass(type(value), kinds)
 
 
+def unobserved(function):
+    """Marks a function of the kernel that looks at paths: these are no lookups of the program's."""
+    @functools.wraps(function)
+    def wrapper(*args):
+        global looking
+        before, looking = looking, True
+        try:
+            return function(*args)
+        finally:
+            looking = before
+    return wrapper
+
+
+@unobserved
 def is_library_path(path):
     """Reports whether a file belongs to the interpreter, an installed package or this kernel."""
-    global looking
-    before, looking = looking, True
-    try:
-        folder = os.path.dirname(path)
-        if folder in _library_folders and not os.path.islink(path):
-            return True
-        real = os.path.realpath(path)
-        found = real.startswith(_LIBRARIES) or any(p in real for p in _SITE_PARTS)
-        if found and os.path.isabs(folder) and not os.path.islink(path):
-            _library_folders.add(folder)  # to look at every link on the way takes longer than to load many a module
-        return found
-    finally:
-        looking = before
+    folder = os.path.dirname(path)
+    if folder in _library_folders and not os.path.islink(path):
+        return True
+    real = os.path.realpath(path)
+    found = real.startswith(_LIBRARIES) or any(p in real for p in _SITE_PARTS)
+    if found and os.path.isabs(folder) and not os.path.islink(path):
+        _library_folders.add(folder)  # to look at every link on the way takes longer than to load many a module
+    return found
 
 
 def above(workspace):
@@ -51,7 +61,7 @@ def above(workspace):
     return {p for p in found if not (p + os.sep).startswith(workspace)}
 
 
-looking = False  # at a path: it is no lookup of the program's
+looking = False  # see unobserved
 _library_folders = set()
 
 
@@ -419,6 +429,7 @@ class Workspace:
         self.entries()
         self._note()
 
+    @unobserved
     def _note(self):
         """Remembers the content of modules that were loaded."""
         self.renew()
