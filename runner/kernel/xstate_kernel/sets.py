@@ -1,6 +1,7 @@
 """The tables of sets. What a set lists, and where it puts what is added next, follows from the places of its elements in
 its table, and these from all that was ever added and removed. So the table belongs to the content of a set, and a set
-that was stored gets the same again. It is read and written as CPython 3.10 to 3.14 have it (Objects/setobject.c).
+that was stored gets the same again. It is read and written as CPython 3.10 to 3.14 have it (Objects/setobject.c). In an interpreter
+that has it otherwise only the order of a set is told, and one that does not come back in its order is made again.
 """
 from . import original as __builtins__
 import ctypes
@@ -33,6 +34,8 @@ for _f in (_api.PyMem_Free, _api.Py_IncRef, _api.Py_DecRef):
 
 def table(o):
     """Returns the mask of a set's table, where in it pop begins to look, and what is in each place."""
+    if not _readable:
+        return 0, 0, b""
     fill, used, mask, at, _, finger = _head(o)
     entries = _entries(at, mask)
     if fill == used:
@@ -76,6 +79,10 @@ def _left():
 
 def lay(o, mask, finger, places, items):
     """Gives a set the table it had when it listed the items in this order."""
+    if not _readable:
+        if len(o) != len(items) or not all(a is b or type(a) in _ATOMS and a == b for a, b in zip(listed(o), items)):
+            raise ValueError("the set comes back in another order")
+        return
     _, used, now, at, hashed, _ = _head(o)
     if used != len(items):
         raise ValueError("not the elements that the set had")
@@ -108,7 +115,20 @@ def _where(places, what):
     return compress(range(0, 2 * len(places), 2), map(what.__eq__, places))
 
 
-_left_key = _left()
+def _as_expected():
+    """Reports whether a small set lies in memory as this module has it. Nothing is followed before it is known to be a pointer
+    into the set itself."""
+    s = {5, 6, 14}
+    s.discard(6)
+    fill, used, mask, at, _, _ = _head(s)
+    if (fill, used, mask, at) != (3, 2, 7, _address(s) + _AT + _HEAD.size):
+        return False
+    entries = _entries(at, mask)
+    return [k for k, h in zip(entries[::2], entries[1::2]) if k and h != -1] == [_address(x) for x in s]
+
+
+_readable = _as_expected()
+_left_key = _left() if _readable else 0
 _NEW = table(set())
 
 
