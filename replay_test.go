@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -13,7 +14,7 @@ import (
 
 // TestReplay: every run of the sessions of testdata comes out as it was recorded, but for nodes of which it was told that they may
 // not. Of a session's runs only the last finds the workspace as it was: the others have what the store keeps. By itself the test
-// takes every sixteenth session; XSTATE_TEST_REPLAY=all takes all, XSTATE_TEST_REPLAY=TEXT those that have the text in their names.
+// takes every thirtieth session; XSTATE_TEST_REPLAY=all takes all, XSTATE_TEST_REPLAY=TEXT those that have the text in their names.
 func TestReplay(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -24,7 +25,7 @@ func TestReplay(t *testing.T) {
 	minor := pythonMinor(t, python)
 	for i, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		if chosen == "" && i%16 != 0 || chosen != "" && chosen != "all" && !strings.Contains(name, chosen) {
+		if chosen == "" && i%30 != 0 || chosen != "" && chosen != "all" && !strings.Contains(name, chosen) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -105,4 +106,45 @@ func tree(t *testing.T, dir string) map[string]string {
 		t.Fatal(err)
 	}
 	return found
+}
+
+// TestReplayDemo: the demo's session, with all its edits, is equal when it is replayed, also by several at once.
+func TestReplayDemo(t *testing.T) {
+	o := xstate.SessionOptions{Python: pythons()[0], Seed: 7, Workspace: t.TempDir()}
+	session := openSession(t, openStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
+	edits, err := filepath.Glob("testdata/demo/edits/*.py")
+	if err != nil || len(edits) == 0 {
+		t.Fatalf("no edits in the demo: %v", err)
+	}
+	penguins, err := os.ReadFile("testdata/demo/penguins.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFiles(t, o.Workspace, map[string][]byte{"penguins.csv": penguins})
+	for _, file := range append([]string{"testdata/demo/analysis.py"}, edits...) {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := map[string][]byte{"prog.py": data}
+		writeFiles(t, o.Workspace, files)
+		runFile(t, t.Context(), session, o.Workspace, files, time.Minute)
+	}
+	writeFiles(t, o.Workspace, map[string][]byte{"penguins.csv": nil}) // what it read is kept
+	for _, jobs := range []int{1, 3} {
+		found, err := session.Replay(t.Context(), xstate.ReplayOptions{Jobs: jobs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found.Result != xstate.ReplayEqual || len(found.Runs) != len(edits)+1 || len(found.Missing) > 0 {
+			t.Errorf("%d at once: %s, %d runs, missing %v: %+v", jobs, found.Result, len(found.Runs), found.Missing, found.First)
+		}
+		executed, nodes := 0, 0
+		for _, run := range found.Runs {
+			executed, nodes = executed+run.Executed, nodes+run.Nodes
+		}
+		if jobs == 1 && executed*2 > nodes {
+			t.Errorf("executed %d of %d nodes, want fewer than half: what is proved is not executed again", executed, nodes)
+		}
+	}
 }

@@ -253,9 +253,13 @@ func (a *app) openWith(ctx context.Context, options state.Options, python string
 	}
 	name, err := a.choose(ctx, store)
 	if err == nil {
+		file, so := sessionFile(dir, name), xstate.SessionOptions{Python: python}
+		if filepath.Ext(file) == ".py" {
+			so.File = file // as a run of it has
+		}
 		var session *xstate.Session
-		if session, err = store.Existing(ctx, name, xstate.SessionOptions{Python: python}); err == nil {
-			return &opened{store, session, sessionFile(dir, name)}, nil
+		if session, err = store.Existing(ctx, name, so); err == nil {
+			return &opened{store, session, file}, nil
 		}
 	}
 	return nil, errors.Join(err, store.Close())
