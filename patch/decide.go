@@ -19,10 +19,11 @@ type decider struct {
 	in     interner
 	traits map[string]traits
 	names  map[string]*bindings
+	lists  map[string][]stmt
 }
 
 func newDecider() *decider {
-	return &decider{interner{}, map[string]traits{}, map[string]*bindings{}}
+	return &decider{interner{}, map[string]traits{}, map[string]*bindings{}, map[string][]stmt{}}
 }
 
 // of returns what counts of a text.

@@ -285,9 +285,15 @@ func (r *reviser) emit(s Section) error {
 	} else if !ok {
 		d.By = ByNothing
 	}
-	if d.Block == "" && s.Name == "" {
-		if id, text, ok := part(r.blocks, s.Text); ok {
-			d, s.Text = Decision{Block: id, By: ByPart, Score: 1}, text
+	if s.Name == "" && d.By != ByContent {
+		if shares, more, ok := r.decider.parts(r.blocks, s.Text); ok && (more || d.Block == "" || len(shares) > 1) {
+			for _, x := range shares {
+				r.become(x.block, x.now, Decision{Block: x.block, By: ByPart, Score: 1})
+			}
+			return nil
+		}
+		if err := r.spare(d, s.Text); err != nil {
+			return err
 		}
 	}
 	if d.Block == "" {
@@ -297,12 +303,43 @@ func (r *reviser) emit(s Section) error {
 		r.places[len(r.places)-1].Decision = &d
 		return nil
 	}
-	i := r.at(d.Block)
-	r.taken[d.Block] = true
-	same := r.blocks[i].Source == strings.TrimRight(s.Text, "\r\n")
-	r.set(i, s.Text)
-	r.places = append(r.places, Placement{Block: d.Block, Format: r.patch.Format, Decision: &d, Unchanged: same})
+	r.become(d.Block, s.Text, d)
 	return nil
+}
+
+// become gives a block that was written again its text.
+func (r *reviser) become(id, text string, d Decision) {
+	i := r.at(id)
+	r.taken[id] = true
+	same := r.blocks[i].Source == strings.TrimRight(text, "\r\n")
+	r.set(i, text)
+	r.places = append(r.places, Placement{Block: id, Format: r.patch.Format, Decision: &d, Unchanged: same})
+}
+
+// spare refuses to take a text for a block that defines more than it does, where that is used: by the text or by other blocks.
+func (r *reviser) spare(d Decision, text string) error {
+	if d.By != ByDefinition {
+		return nil
+	}
+	_, now := r.decider.of(text)
+	_, was := r.decider.of(r.blocks[r.at(d.Block)].Source)
+	var lost []string
+	for name := range was.defines {
+		used := now.free[name]
+		for _, b := range r.blocks {
+			_, n := r.decider.of(b.Source)
+			used = used || b.ID != d.Block && n.free[name]
+		}
+		if used && !now.defines[name] {
+			lost = append(lost, name)
+		}
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	slices.Sort(lost)
+	return &Misfit{Code: CodeAmbiguous, Name: d.Block, Message: "this is a part of the block, or all of it: it defines " + strings.Join(lost, ", ") + ", too, which others use",
+		Hint: "give the functions alone, each goes to its place; or say --block " + d.Block + " if it is all of the block"}
 }
 
 // wholeProgram is the likeness from which on a text is the program written again, rather than a block of it.
