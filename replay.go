@@ -62,7 +62,7 @@ type ReplayedRun struct {
 // ServedNode is a node that was given its recorded result.
 type ServedNode struct {
 	Node string   `json:"node"`
-	Why  string   `json:"why"` // effect, needs, pinned, unrecorded or diverged
+	Why  string   `json:"why"` // effect, needs, pinned, folder, unrecorded or diverged
 	What []string `json:"what,omitempty"`
 }
 
@@ -71,6 +71,7 @@ const (
 	ServedEffect     = "effect"     // executing it would fire an effect that cannot be taken back
 	ServedNeeds      = "needs"      // it needs what another served node made, which was not kept
 	ServedPinned     = "pinned"     // it had kept a result that did not hold
+	ServedFolder     = "folder"     // it rests on the name of the workspace, which the copy does not have, and cannot be compared
 	ServedUnrecorded = "unrecorded" // there is no record to compare with: it was freed, or the failure left none
 	ServedDiverged   = "diverged"   // after it diverged, so that the rest is replayed from what was recorded
 )

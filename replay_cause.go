@@ -36,6 +36,10 @@ func (x *replaying) versions() string {
 	return fmt.Sprintf("%s in another environment, or another version of xstate", x.config.Python)
 }
 
+// causeFolder says that a node rests on the name of the folder, which is another in a replay, and that no text tells what else it may
+// have come to: it cannot be compared.
+const causeFolder Cause = "folder"
+
 // causeOf is the cause that a changed input is.
 var causeOf = map[string]Cause{"file": CauseFile, "stat": CauseFile, "dir": CauseFile, "mode": CauseFile, "time": CauseFile, "link": CauseFile,
 	"env": CauseEnvironment, "isset": CauseEnvironment, "conf": CauseEnvironment, "cwd": CauseEnvironment, "rng": CauseRandomness, "module": CausePackage}
@@ -71,6 +75,8 @@ func (c *comparison) explain(ctx context.Context, ref nodeRef, rec *recordedNode
 	case len(reads) > 0:
 		c.byInput(d, reads)
 	case c.byPackage(d, rec.trace, t), byMark(d):
+	case c.restsOnFolder(rec.trace):
+		d.Cause = causeFolder
 	default:
 		return c.again(ctx, ref, d, t)
 	}

@@ -348,6 +348,21 @@ func TestReplayGuard(t *testing.T) {
 	}
 }
 
+// TestReplayFolder: what tells the name of the folder is the same where nothing but the name differs, and not compared where that cannot
+// be told; what rests on neither is compared as ever.
+func TestReplayFolder(t *testing.T) {
+	p := plant(t, nil, "", "import", "import os", "class", "class Place:\n    def __init__(self, at):\n        self.at = at", "path", "path = os.path.join(os.getcwd(), 'x')\nprint(path)",
+		"copy", "again = path + 'y'", "place", "place = Place(os.getcwd())", "use", "n = len(again) - len(path)", "clock", "import time\nnow = time.time_ns()")
+	found := p.diverges("clock#2", xstate.CauseClock, "reads the clock")
+	var served []string
+	for _, s := range found.Runs[0].Served {
+		served = append(served, s.Node+" "+s.Why)
+	}
+	if want := []string{"place folder", "clock#2 diverged"}; !slices.Equal(served, want) {
+		t.Errorf("served %q, want %q", served, want)
+	}
+}
+
 // TestReplayParts: one run, one block with what it needs, a stretch that ends with the first divergence, and steps that are no run.
 func TestReplayParts(t *testing.T) {
 	p := plant(t, nil, "", "a", "a = 1", "other", "other = 5", "b", "b = a + 1", "c", "c = b + other")

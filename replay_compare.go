@@ -46,15 +46,16 @@ type Divergence struct {
 	Marks    []string   `json:"marks,omitempty"`
 }
 
-// compare looks for the first node that diverges for a cause of its own and has not been told yet, and has it served.
-func (x *replaying) compare(ctx context.Context, out *Outcome) (*Divergence, error) {
+// compare looks for the first node that diverges for a cause of its own and has not been told yet, or that cannot be compared, and has
+// it served. It reports whether there was one: the program is to be executed again from there.
+func (x *replaying) compare(ctx context.Context, out *Outcome) (bool, error) {
 	now := map[nodeRef]*runner.NodeOutcome{}
 	for i := range out.Blocks {
 		for j := range out.Blocks[i].Nodes {
 			now[nodeRef{out.Blocks[i].ID, j}] = &out.Blocks[i].Nodes[j]
 		}
 	}
-	c := &comparison{replaying: x, same: map[[2]Digest]bool{}}
+	c := &comparison{replaying: x, same: map[[2]Digest]bool{}, holds: map[Digest]bool{}}
 	for _, ref := range x.order {
 		if x.served[ref] != nil || x.known[ref] {
 			continue
@@ -65,28 +66,33 @@ func (x *replaying) compare(ctx context.Context, out *Outcome) (*Divergence, err
 			continue
 		}
 		d, err := c.node(ctx, ref, rec, n)
-		if err != nil || d == nil {
-			if err != nil {
-				return nil, err
-			}
+		if err != nil {
+			return false, err
+		}
+		if d == nil {
 			continue
 		}
 		x.known[ref] = true
+		if d.Cause == causeFolder {
+			x.serve(ref, ServedFolder, nil)
+			return true, nil
+		}
 		d.Step, d.Node, d.Block = x.step.Number, rec.name, ref.block
 		if n != nil {
 			d.Line = n.Line
 		}
 		x.found.Divergences = append(x.found.Divergences, *d)
 		x.serve(ref, ServedDiverged, nil)
-		return d, nil
+		return true, nil
 	}
-	return nil, nil
+	return false, nil
 }
 
 // comparison compares the nodes of one execution of the program with the record.
 type comparison struct {
 	*replaying
-	same map[[2]Digest]bool // digests of one value under two names, recorded and replayed
+	same  map[[2]Digest]bool // digests of one value, recorded and replayed
+	holds map[Digest]bool    // recorded ones of values that hold the name of the folder
 }
 
 // difference is one place where a node differs.
@@ -192,8 +198,8 @@ func (c *comparison) differences(rec *recordedNode, t *state.Trace) ([]differenc
 			continue
 		}
 		x, y := rec.trace.Info[k], t.Info[k]
-		if k.Space() == "var" && readsFolder(t) && x.Type == y.Type && x.Repr == c.named(y.Repr) {
-			c.same[[2]Digest{a, b}] = true
+		if k.Space() == "var" && x.Type == y.Type && x.Repr != y.Repr && x.Repr == c.named(y.Repr) {
+			c.same[[2]Digest{a, b}], c.holds[a] = true, true
 			continue
 		}
 		if k.Space() == "cwd" && c.sameFolder(a, b) {
@@ -229,9 +235,10 @@ func (c *comparison) sameFolder(rec, now Digest) bool {
 // temporary reports whether a key is a file outside the workspace: which of those remain is not looked at.
 func (c *comparison) temporary(k Key) bool { return k.Space() == "file" && path.IsAbs(k.Name()) }
 
-func readsFolder(t *state.Trace) bool {
-	return slices.ContainsFunc(t.Reads, func(a state.Access) bool {
-		return a.Key == "conf:folder" || a.Key.Space() == "cwd" || a.Key.Space() == "var"
+// restsOnFolder reports whether a node read the name of the folder, or a value that differs by nothing else.
+func (c *comparison) restsOnFolder(rec *state.Trace) bool {
+	return slices.ContainsFunc(rec.Reads, func(a state.Access) bool {
+		return a.Key == "conf:folder" || a.Key.Space() == "cwd" && a.Digest != state.Absent || c.holds[a.Digest]
 	})
 }
 

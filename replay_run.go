@@ -85,11 +85,11 @@ func (x *replaying) replay(ctx context.Context) (*ReplayedRun, error) {
 		if err != nil {
 			return nil, err
 		}
-		root, err := x.compare(ctx, out)
+		again, err := x.compare(ctx, out)
 		if err != nil {
 			return nil, err
 		}
-		if root == nil || len(x.found.Divergences) >= maxRoots {
+		if !again || len(x.found.Divergences) >= maxRoots {
 			x.count(out)
 			return x.found, nil
 		}

@@ -84,6 +84,19 @@ func TestVerifyBlock(t *testing.T) {
 			t.Errorf("block %s has taint %v, want volatile: %v", id, b.Taint, marked)
 		}
 	}
+	head, _, err := p.store.State().Head(t.Context(), "prog")
+	if err == nil {
+		_, err = p.session.Confirm(t.Context(), head, nil, xstate.Origin{})
+	}
+	snap, err2 := p.session.At(t.Context(), head+1)
+	if err != nil || err2 != nil {
+		t.Fatal(err, err2)
+	}
+	for _, b := range snap.Blocks {
+		if confirmed := b.Verified != 0; confirmed != (b.ID != "vary") {
+			t.Errorf("block %s is confirmed: %v", b.ID, confirmed)
+		}
+	}
 	p.session.Close()
 	p.session = openSession(t, p.store, p.options) // another process
 	p.patch("base", "base = 2")

@@ -92,6 +92,19 @@
 // it. Not seen and not marked: state inside native libraries that no pickle shows, files written by native code without
 // an audit event, and what a library's own functions do to module globals of that library.
 //
+// # Served and guarded
+//
+// Who replays a program gives nodes results (RunOptions.Serve) that they never execute for: the position takes them as they are, and
+// values come from a store beneath the engine's (state.Options.Beneath). A value that was not kept is not computed: who needs it
+// is named (NotServedError). What does execute may be guarded (Config.Guard): effects that cannot be taken back fail at their
+// audit event, before they happen, and mark the node. So that a replay finds inputs as they were, what nodes read of the workspace
+// is kept as blobs: files up to a megabyte, the names in directories, times of files.
+//
+// # Pins
+//
+// A block pinned to always executes and is otherwise like any other. One pinned to never keeps its last result where it would not
+// hold: the promise is given up there, by the program's own word, and every node that rests on it is marked.
+//
 // # Failure
 //
 // A failed node defines nothing: its bindings are undone, values it changed are dropped and restored from the store or by

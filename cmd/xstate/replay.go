@@ -191,6 +191,7 @@ func servedTexts(x *xstate.Replay) []string {
 		xstate.ServedEffect:     "%s: not executed, for it has effects that cannot be taken back (%s); served what was recorded",
 		xstate.ServedNeeds:      "%s: not executed, for it needs a value that was not kept of what was served",
 		xstate.ServedPinned:     "%s: not executed, for it kept a result that did not hold (never); served what was recorded",
+		xstate.ServedFolder:     "%s: not compared, for it rests on the name of the folder, which the copy does not have",
 		xstate.ServedUnrecorded: "%s: not compared, for its record is gone, or its failure left none",
 	}
 	var texts []string

@@ -693,7 +693,7 @@ _SOCKETS = frozenset(("socket.connect", "socket.getaddrinfo", "socket.gethostbyn
 _CHANGES = {  # event → where its arguments have paths that are changed, each with the descriptor that it is relative to
     "open": ((0, None),), "sqlite3.connect": ((0, None),), "os.remove": ((0, -1),), "os.rmdir": ((0, -1),), "os.mkdir": ((0, -1),), "os.truncate": ((0, None),),
     "os.utime": ((0, -1),), "os.chmod": ((0, 2),), "os.chown": ((0, 3),), "os.rename": ((0, 2), (1, 3)), "os.link": ((1, 3),), "os.symlink": ((1, 2),)}
-_GUARDED = _PROCESSES | _SOCKETS | _CHANGES.keys()
+_GUARDED = _PROCESSES | _SOCKETS | _CHANGES.keys() | {"os.kill", "os.killpg"}
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -705,8 +705,10 @@ def guard_of(options):
 
 def _effect(event, args, guard):
     """What an audit event tells of that is not allowed, or None."""
-    if event in _PROCESSES:
+    if event in _PROCESSES or event == "os.killpg" or event == "os.kill" and args[0] != os.getpid():
         return "subprocess"
+    if event in ("os.kill", "os.killpg"):
+        return None
     if event in _SOCKETS:
         return "network"
     if event == "open" and not (args[2] or 0) & _WRITES:
