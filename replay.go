@@ -228,8 +228,14 @@ func (r *replayer) interpreter(ctx context.Context) (err error) {
 	if e := (*Error)(nil); errors.As(err, &e) && state.CodeOf(err) == runner.CodeNoPython {
 		return &Error{Code: e.Code, Message: e.Message, Hint: e.Hint + "; xstate replay --cached verifies the record without one", Err: err}
 	}
+	if err != nil {
+		return err
+	}
 	r.found.Interpreter = r.config.Python.String()
-	return err
+	if real, err := filepath.EvalSymlinks(r.config.Workspace); err == nil {
+		r.config.Workspace = real // as a run has it; else it is gone
+	}
+	return nil
 }
 
 func message(err error) string {

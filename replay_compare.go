@@ -202,7 +202,7 @@ func (c *comparison) differences(rec *recordedNode, t *state.Trace) ([]differenc
 			c.same[[2]Digest{a, b}], c.holds[a] = true, true
 			continue
 		}
-		if k.Space() == "cwd" && c.sameFolder(a, b) {
+		if (k.Space() == "cwd" || k.Space() == "conf") && c.sameFolder(a, b) {
 			c.same[[2]Digest{a, b}] = true
 			continue
 		}
@@ -214,22 +214,44 @@ func (c *comparison) differences(rec *recordedNode, t *state.Trace) ([]differenc
 	return found, nil
 }
 
-// sameFolder reports whether two stored paths name the same place in the workspace and in its copy.
+// sameFolder reports whether two stored values of hidden state, such as the search path, differ in the name of the folder alone.
 func (c *comparison) sameFolder(rec, now Digest) bool {
-	after := func(store *state.Store, d Digest, folder string) string {
-		v, ok, err := store.Value(d)
-		if err != nil || !ok {
-			return "not kept"
-		}
-		data, _, err := store.Blob(v.Blob)
-		if err != nil {
-			return "not kept"
-		}
-		_, rest, _ := strings.Cut(string(data), folder)
-		return rest
+	was, ok := unnamed(c.session.store.state, rec, c.config.Workspace)
+	is, ok2 := unnamed(c.store.state, now, c.folder)
+	return ok && ok2 && was == is
+}
+
+// unnamed is a stored value, a pickle, without the name of a folder where a text begins with it, and without the lengths that it
+// makes others.
+func unnamed(store *state.Store, d Digest, folder string) (string, bool) {
+	v, ok, err := store.Value(d)
+	if err != nil || !ok {
+		return "", false
 	}
-	rest := after(c.session.store.state, rec, c.config.Workspace)
-	return rest != "not kept" && rest == after(c.store.state, now, c.folder)
+	data, ok, err := store.Blob(v.Blob)
+	if err != nil || !ok {
+		return "", false
+	}
+	if len(data) > 11 && data[0] == 0x80 && data[2] == 0x95 { // PROTO, FRAME
+		data = data[11:]
+	}
+	var b strings.Builder
+	rest := string(data)
+	for {
+		before, after, found := strings.Cut(rest, folder)
+		n := len(before)
+		switch {
+		case !found:
+			b.WriteString(rest)
+			return b.String(), true
+		case n >= 2 && before[n-2] == 0x8c: // SHORT_BINUNICODE
+			before = before[:n-2]
+		case n >= 5 && before[n-5] == 'X': // BINUNICODE
+			before = before[:n-5]
+		}
+		b.WriteString(before + "\x00")
+		rest = after
+	}
 }
 
 // temporary reports whether a key is a file outside the workspace: which of those remain is not looked at.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -138,6 +139,9 @@ func (a *app) printReplay(x *xstate.Replay) {
 	for _, s := range servedTexts(x) {
 		a.ui.talk("%s", s)
 	}
+	if others := otherInterpreters(x); len(others) > 0 {
+		a.ui.talk("recorded with %s, replayed with %s", strings.Join(others, ", "), x.Interpreter)
+	}
 	a.ui.talk("%s", replayedText(x))
 }
 
@@ -211,6 +215,17 @@ func servedTexts(x *xstate.Replay) []string {
 		}
 	}
 	return texts
+}
+
+// otherInterpreters are those that runs were recorded with, beside the one of the replay.
+func otherInterpreters(x *xstate.Replay) []string {
+	var found []string
+	for _, run := range x.Runs {
+		if name := run.Interpreter; !x.Cached && name != x.Interpreter && !slices.Contains(found, name) {
+			found = append(found, name)
+		}
+	}
+	return found
 }
 
 func replayedText(x *xstate.Replay) string {
