@@ -445,8 +445,10 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		w.e.world.learn(map[depgraph.Key]string{k: t.Paths[k]})
 		found[k] = p.get(k).digest
 	}
-	for _, k := range x.unseenDeletes() {
-		found[k] = p.get(k).digest
+	if x.result.Error == nil {
+		for _, name := range x.reply.Deleted { // whether it did cannot be seen, so this is no proof for where the name is bound
+			found[depgraph.Var(name)] = p.get(depgraph.Var(name)).digest
+		}
 	}
 	for k, d := range found {
 		t.Reads = append(t.Reads, state.Access{Key: k, Digest: d})
@@ -456,20 +458,6 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 	t.Touched = x.reply.Touched
 	t.Around = p.around(t.Touched)
 	return nil
-}
-
-// unseenDeletes returns the names that the node may have bound and deleted again, as "except E as e" does: they were not there
-// before and are not now. Whether it did cannot be seen, so what it did here is no proof for where such a name is bound.
-func (x *execution) unseenDeletes() []depgraph.Key {
-	var keys []depgraph.Key
-	for _, name := range x.node.facts.Deletes {
-		k := depgraph.Var(name)
-		bound := slices.ContainsFunc(x.reply.Writes, func(v runWrite) bool { return v.Name == name && !v.Deleted })
-		if e := x.pos.get(k); (e.digest == state.Absent || e.digest == poison) && !bound && x.result.Error == nil {
-			keys = append(keys, k)
-		}
-	}
-	return keys
 }
 
 // writes fills in what the node wrote.

@@ -261,6 +261,7 @@ type (
 	runReply struct {
 		Reads        []string                `json:"reads"`
 		Absent       []string                `json:"absent"`
+		Deleted      []string                `json:"deleted"` // names that it may have bound and deleted: not there before, nor after
 		Comembers    []string                `json:"comembers"`
 		Writes       []runWrite              `json:"writes"`
 		Again        []string                `json:"again"`      // names of Unbound that the node asked for: it is undone

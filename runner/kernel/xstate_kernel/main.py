@@ -275,6 +275,7 @@ class Kernel:
         path = code.co_filename
         if path.startswith("<") and not path.startswith("<frozen ") or not path.startswith("<") and not origin.is_library_path(path) and not origin.importing():
             self.names.add(code)
+            self.made.append(code)
 
     def do_sources(self, request, _):
         """The text of every block, for tracebacks and inspect."""
@@ -339,6 +340,7 @@ class Kernel:
         held = self.files.held({fp.opaque for fp in self.groups.prints.values() if fp.opaque})
         hidden.left_unseeded()
         self.names.begin(request["uses"], self.deps)
+        self.made = []  # code that the node makes and runs
         observe.watch_main(self.names)
         self.recorder.begin(request["node"])
         self.files.begin(held)
@@ -410,6 +412,8 @@ class Kernel:
             reply["quiet"] = {n: [self.workspace.path(n), self.modules.state(n)] for n in quiet}
         codes = list(self.codes({**request, "uses": reads}, code, tail))
         self.files.times_asked(codes)
+        deleted = set().union(*map(origin.deletes, codes), *(map(origin.deletes, self.made)))
+        reply["deleted"] = sorted(n for n in deleted if n not in start and n not in self.ns)
         if self.files.folder_read or origin.tells_folder(codes):
             reply["hidden_reads"].append("conf:folder")
         reply["files"] = self.file_changes()

@@ -250,7 +250,16 @@ def code_facts(code):
     return found
 
 
-_code_stores = {}
+_code_stores, _code_deletes = {}, {}
+
+
+def deletes(code):
+    """Returns the names of the namespace that a code object (not those nested in it) may delete."""
+    found = _code_deletes.get(code)
+    if found is None:
+        ops = {"DELETE_GLOBAL", "DELETE_NAME"} if code.co_name == "<module>" else {"DELETE_GLOBAL"}
+        found = _code_deletes[code] = frozenset(name for _, op, _, name in instructions(code) if op in ops)
+    return found
 
 
 def stores(code, module=False):
