@@ -92,7 +92,7 @@ func jsonCalls(text string) (calls []call, ok bool) {
 }
 
 // envelopes are what the arguments of a call are in.
-var envelopes = []string{"input", "arguments", "args", "parameters", "function", "params", "tool_input"}
+var envelopes = []string{"input", "arguments", "args", "parameters", "function", "params", "tool_input", "functionCall", "function_call", "tool_calls", "message", "content"}
 
 const deepest = 6 // envelopes in envelopes
 
@@ -125,7 +125,7 @@ func unwrap(tool string, raw json.RawMessage, depth int) []call {
 		c.Tool = c.text("name", "tool_name", "tool")
 	}
 	for _, e := range envelopes {
-		if inner, ok := args[e]; ok && (e != "input" && e != "args" || !c.has("command")) {
+		if inner, ok := args[e]; ok && (e != "content" || inner[0] == '[') && (e != "input" && e != "args" || !c.has("command")) {
 			if calls := unwrap(c.Tool, inner, depth+1); len(calls) > 0 {
 				return calls
 			}

@@ -2,6 +2,7 @@ package patch
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -25,30 +26,66 @@ func readBlock(text string) ([]Section, *ParseError) {
 
 // likeBlock reports whether a text that is no patch holds code. Prose does not, nor does a patch that is cut short.
 func likeBlock(text string) bool {
+	if isObject(text) {
+		return false
+	}
 	t := newText([]byte(text))
 	return fences.MatchString(text) || parses(t.code) || hasMagic(t, 0, t.lines()-1)
 }
 
+// isObject reports whether a text is an object in JSON, or several: that parses as Python, and is a call that nobody knows.
+func isObject(text string) bool {
+	_, ok := jsonCalls(text)
+	return ok && strings.TrimSpace(text)[0] == '{'
+}
+
 var fences = regexp.MustCompile("(?m)^[ \t]*(```|~~~)")
 
-// labelled calls the fences that name no language Python.
+// labelled calls the fences that name no language Python, but for those that show what a program prints: beside fences that say that
+// they are Python, those that bind nothing; else, beside others that are Python, those that are not.
 func labelled(text string) string {
-	var out strings.Builder
-	open := ""
+	type place struct{ line, from, to int }
+	var lines []string
+	var bare []place
+	open, at, named, first := "", 0, false, place{}
 	for line := range strings.Lines(text) {
 		mark, info, ok := fenceLine(line)
 		switch {
 		case ok && open == "":
-			open = mark
-			if info == "" {
-				line = strings.Replace(line, mark, mark+"python", 1)
+			open, first = mark, place{len(lines), at + len(line), 0}
+			if i := languages.FindStringSubmatch(info); info != "" {
+				named, first.line = named || fenceDialect(i[1], false) != "", -1
 			}
 		case ok && info == "" && strings.HasPrefix(mark, open):
+			if first.to = at; first.line >= 0 {
+				bare = append(bare, first)
+			}
 			open = ""
 		}
-		out.WriteString(line)
+		lines, at = append(lines, line), at+len(line)
 	}
-	return out.String()
+	if open != "" && first.line >= 0 {
+		first.to = at
+		bare = append(bare, first)
+	}
+	code := func(p place) bool { return isProgram(text[p.from:p.to], named) }
+	all := !named && !slices.ContainsFunc(bare, code)
+	for _, p := range bare {
+		if mark, _, _ := fenceLine(lines[p.line]); all || code(p) {
+			lines[p.line] = strings.Replace(lines[p.line], mark, mark+"python", 1)
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// isProgram reports whether a text is Python; does says that it has to do something, too: [1, 2] may be what was printed.
+func isProgram(text string, does bool) bool {
+	t := newText([]byte(text))
+	if !parses(t.code) {
+		return t.lines() > 0 && hasMagic(t, 0, t.lines()-1)
+	}
+	b := bindingsOf(text)
+	return !does || len(b.defines)+len(b.assigns)+len(b.imports) > 0 || b.free["print"]
 }
 
 // trimBlankLines drops the blank lines at both ends, and the last line end.

@@ -57,6 +57,9 @@ func Read(text string, f Format) (*Patch, error) {
 		}
 		return &Patch{Format: n.format, Sections: sections}, nil
 	}
+	if calls, ok := jsonCalls(text); f == "" && ok && len(calls) > 0 {
+		return nil, malformed(0, "give the arguments of the call alone: old_string and new_string, or command, or cell_id", "this is JSON, and no call that is known")
+	}
 	if f == "" {
 		return nil, malformed(0, "put code between ```python and ```; --format block takes any text for a block", "this is no patch in a format that is known, and no Python")
 	}

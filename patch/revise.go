@@ -111,6 +111,11 @@ func (r *reviser) write() error {
 }
 
 func (r *reviser) section(s Section) error {
+	if s.Act == ActEmit || s.Act == ActWrite {
+		if err := r.complete(s.Text); err != nil {
+			return err
+		}
+	}
 	switch s.Act {
 	case ActEmit:
 		return r.emit(s)
