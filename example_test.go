@@ -313,3 +313,32 @@ func exampleSession(ctx context.Context, sources ...string) (session *xstate.Ses
 		os.RemoveAll(folder)
 	}
 }
+
+// What was recorded is put to the test: each run again, elsewhere. One that read the clock does not come out the same, and it is told why.
+func ExampleSession_Replay() {
+	ctx := context.Background()
+	session, done := exampleSession(ctx, "rate = 0.2", "import time\nstarted = time.time_ns()", "print(rate * 10)")
+	defer done()
+	run := func() {
+		if _, _, err := session.Run(ctx, runner.RunOptions{}, xstate.Origin{}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	run()
+	if _, err := session.Patch(ctx, "b2", "started = 0", xstate.Origin{}); err != nil {
+		log.Fatal(err)
+	}
+	run()
+	found, err := session.Replay(ctx, xstate.ReplayOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, r := range found.Runs {
+		fmt.Printf("step %d: %s, executed %d, proved before %d\n", r.Step, r.Result, r.Executed, r.Proved)
+	}
+	fmt.Println(found.First.Node, "diverges:", found.First.Cause)
+	// Output:
+	// step 4: diverged, executed 4, proved before 0
+	// step 6: equal, executed 1, proved before 2
+	// b2#2 diverges: clock
+}

@@ -200,8 +200,10 @@ func (r *replayer) stretch(ctx context.Context, steps []Step, j, of int) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	session := *r.session // each has texts of its own
+	session.texts = nil
 	for i := j * len(steps) / of; i < (j+1)*len(steps)/of && !r.stopped.Load(); i++ {
-		x := &replaying{replayer: r, step: steps[i], store: store, root: folder, served: map[nodeRef]*ServedNode{}, known: map[nodeRef]bool{}}
+		x := &replaying{replayer: r, session: &session, step: steps[i], store: store, root: folder, served: map[nodeRef]*ServedNode{}, known: map[nodeRef]bool{}}
 		run, err := x.replay(ctx)
 		if err != nil {
 			return fmt.Errorf("replay step %d: %w", steps[i].Number, err)

@@ -14,7 +14,7 @@ func (r *replayer) walk(ctx context.Context, steps []Step) error {
 		return err
 	}
 	for i, step := range steps {
-		x := &replaying{replayer: r, step: step, found: &ReplayedRun{Step: step.Number, Time: step.Time, Result: ReplayEqual, Served: []ServedNode{}, Divergences: []Divergence{}}}
+		x := &replaying{replayer: r, session: r.session, step: step, found: &ReplayedRun{Step: step.Number, Time: step.Time, Result: ReplayEqual, Served: []ServedNode{}, Divergences: []Divergence{}}}
 		if step.Run != nil {
 			x.found.Interpreter = step.Run.Interpreter
 		}

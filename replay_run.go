@@ -31,6 +31,7 @@ type recordedNode struct {
 // replaying is one run that is replayed.
 type replaying struct {
 	*replayer
+	session  *Session
 	step     Step
 	store    *Store // of what is proved
 	root     string // the folder that the store and the copy of the workspace lie in

@@ -52,6 +52,7 @@ func replayReport(x *xstate.Replay, format string) string {
 			r.divergence(&run.Divergences[i])
 		}
 	}
+	r.either("</body></html>\n", "")
 	return r.String()
 }
 
