@@ -39,3 +39,32 @@ func TestFunctionsAlone(t *testing.T) {
 		}
 	}
 }
+
+// TestLineEndsOfWrittenAgain: a block written again with \n in a file with \r\n was all new lines, and its file had both.
+func TestLineEndsOfWrittenAgain(t *testing.T) {
+	for _, end := range []string{"\r\n", "\n"} {
+		file := strings.ReplaceAll("# %% a\nx = 1\ny = 2\n\n# %% b\ndef f():\n    return 1\n\nz = f()\n", "\n", end)
+		program, err := Parse("p.py", []byte(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		on := Subject{Name: "p.py", File: program, Blocks: program.Blocks}
+		for i, id := range Names(on.Blocks) {
+			on.Blocks[i].ID = id
+		}
+		for _, s := range []Section{
+			{Act: ActEmit, Name: "a", Text: "x = 1\ny = 3"}, {Act: ActEmit, Text: "import os\ndef f():\r\n    return 2"}, {Act: ActEmit, Text: "import os\nprint(os)"},
+			{Act: ActInsert, After: "a", Text: "n = 1\nm = 2"}, {Act: ActWrite, Name: "p.py", Text: "# %%\nx = 2\n"}, {Act: ActCreate, Name: "c", Text: "q = 1\nr = 2"},
+		} {
+			v, err := Revise(&Patch{Format: FormatBlock, Sections: []Section{s}}, on)
+			if err != nil {
+				t.Errorf("%+v: %v", s, err)
+				continue
+			}
+			text := string(v.Text)
+			if strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", end) != text {
+				t.Errorf("%+v: %q, want all lines to end with %q", s, text, end)
+			}
+		}
+	}
+}

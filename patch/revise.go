@@ -39,7 +39,7 @@ type Placement struct {
 // file of the program, or nothing, is about the file, or, where that is a notebook, about its code. The error is a *Misfit or a
 // *ParseError.
 func Revise(p *Patch, on Subject) (*Revision, error) {
-	r := &reviser{patch: p, on: on, blocks: slices.Clone(on.Blocks), taken: map[string]bool{}, file: on.File, decider: newDecider()}
+	r := &reviser{patch: p, on: on, blocks: slices.Clone(on.Blocks), taken: map[string]bool{}, file: on.File, decider: newDecider(), end: on.lineEnd()}
 	r.fileIDs = r.ids()
 	if n := unnamed(p); on.Block != "" && n > 1 {
 		return nil, &Misfit{Code: CodeAmbiguous, Name: on.Block, Message: fmt.Sprintf("there are %d blocks in the patch, and it can be one of them only", n),
@@ -72,6 +72,7 @@ type reviser struct {
 	fileIDs []string        // of its blocks, by place
 	stale   bool            // blocks have changed since
 	taken   map[string]bool // blocks that were written again, or are new
+	end     string          // of the program's lines
 	decider *decider
 	places  []Placement
 }
@@ -111,6 +112,7 @@ func (r *reviser) write() error {
 }
 
 func (r *reviser) section(s Section) error {
+	s.Text = r.ended(s.Text)
 	if s.Act == ActEmit || s.Act == ActWrite {
 		if err := r.complete(s.Text); err != nil {
 			return err
@@ -135,6 +137,33 @@ func (r *reviser) section(s Section) error {
 		return r.insertAt(len(r.blocks), s)
 	}
 	return r.noBlock(s.Name)
+}
+
+// lineEnd is what the program's lines end with; "" when it has but one.
+func (on *Subject) lineEnd() string {
+	texts := make([]string, 0, len(on.Blocks)+1)
+	if on.File != nil && on.File.Kind != KindNotebook {
+		texts = append(texts, string(on.File.Bytes()))
+	}
+	for _, b := range on.Blocks {
+		texts = append(texts, b.Source)
+	}
+	for _, t := range texts {
+		if i := strings.IndexByte(t, '\n'); i > 0 && t[i-1] == '\r' {
+			return "\r\n"
+		} else if i >= 0 {
+			return "\n"
+		}
+	}
+	return ""
+}
+
+// ended gives a text the line ends that the program has.
+func (r *reviser) ended(text string) string {
+	if r.end == "" {
+		return text
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", r.end)
 }
 
 func (r *reviser) noBlock(name string) error {
@@ -316,6 +345,7 @@ func (r *reviser) emit(s Section) error {
 func (r *reviser) become(id, text string, d Decision) {
 	i := r.at(id)
 	r.taken[id] = true
+	text = r.ended(text) // parts joins with \n
 	same := r.blocks[i].Source == strings.TrimRight(text, "\r\n")
 	r.set(i, text)
 	r.places = append(r.places, Placement{Block: id, Format: r.patch.Format, Decision: &d, Unchanged: same})

@@ -110,7 +110,19 @@ func fromHere(path string) string {
 }
 
 // writeFile makes a file hold data, at once or not at all. A symbolic link stays one.
-func writeFile(path string, data []byte) (err error) {
+func writeFile(path string, data []byte) error {
+	w, err := stageFile(path, data)
+	if err != nil {
+		return err
+	}
+	return w.put()
+}
+
+// staged is what a file is to hold, written beside it: what can fail of writing it has not failed when a step says that it holds it.
+// nil is of no file.
+type staged struct{ temp, path string }
+
+func stageFile(path string, data []byte) (*staged, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
@@ -120,17 +132,35 @@ func writeFile(path string, data []byte) (err error) {
 	}
 	f, err := os.OpenFile(path+".xstate-tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
 	if err != nil {
-		return unwritten(path, err)
+		return nil, unwritten(path, err)
 	}
 	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return nil, unwritten(path, errors.Join(err, os.Remove(f.Name())))
 	}
-	if err != nil {
-		return unwritten(path, errors.Join(err, os.Remove(f.Name())))
+	return &staged{f.Name(), path}, nil
+}
+
+// put makes the file hold it.
+func (w *staged) put() error {
+	if w == nil {
+		return nil
+	}
+	if err := os.Rename(w.temp, w.path); err != nil {
+		return w.drop(unwritten(w.path, err))
 	}
 	return nil
+}
+
+// drop leaves the file as it is, because of an error.
+func (w *staged) drop(why error) error {
+	if w == nil {
+		return why
+	}
+	if err := os.Remove(w.temp); err != nil {
+		return errors.Join(why, err)
+	}
+	return why
 }
 
 func unwritten(path string, err error) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -183,9 +184,18 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 		}
 		return a.printPatch(&d)
 	}
+	var file *staged
+	if target.Data != nil && string(target.Data) != string(r.Text) {
+		if file, err = stageFile(o.file, r.Text); err != nil {
+			return err
+		}
+		if err := unedited(o.file, target.Data); err != nil {
+			return file.drop(err)
+		}
+	}
 	steps, err := o.session.Record(ctx, r, f.origin)
 	if err != nil {
-		return err
+		return file.drop(err)
 	}
 	for i := range steps {
 		d.Step = steps[i].Number
@@ -193,8 +203,8 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 			d.Edits[i].Step = d.Step
 		}
 	}
-	if target.Data != nil && string(target.Data) != string(r.Text) {
-		if err := writeFile(o.file, r.Text); err != nil {
+	if file != nil {
+		if err := file.put(); err != nil {
 			return err
 		}
 		d.File = fromHere(o.file)
@@ -220,6 +230,14 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 		}
 	}
 	return bad
+}
+
+// unedited refuses to write over a file that is no longer what was read.
+func unedited(path string, was []byte) error {
+	if now, err := os.ReadFile(path); err == nil && bytes.Equal(now, was) {
+		return nil
+	}
+	return &xstate.Error{Code: xstate.CodeUnrecorded, Message: fromHere(path) + " was changed meanwhile", Hint: "xstate run records its edits; then patch again"}
 }
 
 // expected is the program that a patch was made from; nil where that is not told.

@@ -59,14 +59,18 @@ func (a *app) rollback(ctx context.Context, f rollbackFlags) error {
 		if err != nil {
 			return err
 		}
-		step, err := o.session.Rollback(ctx, f.to.n, f.origin)
-		if err != nil {
-			return err
-		}
+		var file *staged
 		if path != "" {
-			if err := writeFile(path, text); err != nil {
+			if file, err = stageFile(path, text); err != nil {
 				return err
 			}
+		}
+		step, err := o.session.Rollback(ctx, f.to.n, f.origin)
+		if err != nil {
+			return file.drop(err)
+		}
+		if err := file.put(); err != nil {
+			return err
 		}
 		if a.ui.json {
 			return a.ui.document(struct {

@@ -133,17 +133,21 @@ func (a *app) undoIn(ctx context.Context, o *opened, u *xstate.Undoing, f undoFl
 			return err
 		}
 	}
+	var file *staged
+	if d.File != "" {
+		var err error
+		if file, err = stageFile(d.File, text); err != nil {
+			return err
+		}
+	}
 	steps, err := o.session.Undo(ctx, u, f.origin)
 	if err != nil {
-		return err
+		return file.drop(err)
 	}
 	for _, s := range steps {
 		d.Steps = append(d.Steps, undoStep{s.Number, string(s.Kind), s.Block, s.Undoes})
 	}
-	if d.File != "" {
-		return writeFile(d.File, text)
-	}
-	return nil
+	return file.put()
 }
 
 func (a *app) told(d undoDocument) {
