@@ -24,6 +24,8 @@ type ReplayOptions struct {
 	UntilDivergence bool          // stop after the first run that diverged
 	Jobs            int           // runs at once; 0: one
 	Timeout         time.Duration // for one node; 0 means none
+
+	OnRun func(done *ReplayedRun, of int) // called when a run is done, one at a time; may be nil
 }
 
 // Replay is what re-executing runs, and comparing them with what was recorded, came to.
@@ -209,6 +211,11 @@ func (r *replayer) stretch(ctx context.Context, steps []Step, j, of int) (err er
 			return fmt.Errorf("replay step %d: %w", steps[i].Number, err)
 		}
 		r.found.Runs[i] = *run
+		if r.options.OnRun != nil {
+			r.mu.Lock()
+			r.options.OnRun(run, len(steps))
+			r.mu.Unlock()
+		}
 		if r.options.UntilDivergence && run.Result == ReplayDiverged {
 			r.stopped.Store(true)
 		}

@@ -375,7 +375,11 @@ func TestReplayParts(t *testing.T) {
 		}
 		return steps
 	}
-	all := p.replay(xstate.ReplayOptions{Jobs: 3})
+	told := 0
+	all := p.replay(xstate.ReplayOptions{Jobs: 3, OnRun: func(_ *xstate.ReplayedRun, of int) { told += of }})
+	if told != 4*4 {
+		t.Errorf("told of %d runs, want each of 4, of 4", told)
+	}
 	if got, want := runs(all), []xstate.StepNumber{5, 7, 9, 11}; !slices.Equal(got, want) {
 		t.Fatalf("runs %v, want %v", got, want)
 	}

@@ -99,6 +99,13 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 		return err
 	}
 	defer o.Close()
+	if a.ui.errTerminal && !a.ui.quiet && !a.ui.json {
+		n := 0
+		f.o.OnRun = func(run *xstate.ReplayedRun, of int) {
+			n++
+			a.ui.progress(fmt.Sprintf("xstate: replayed %d of %s: step %d %s", n, plural(of, "run"), run.Step, run.Result))
+		}
+	}
 	found, err := o.session.Replay(ctx, f.o)
 	if ctx.Err() != nil {
 		return &state.Error{Code: codeInterrupted, Message: "interrupted; a replay leaves nothing behind", Hint: "with --from and --to it takes less long"}
