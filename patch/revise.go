@@ -133,7 +133,7 @@ func (r *reviser) section(s Section) error {
 	if s.Name == "" || r.on.isFile(s.Name) {
 		return r.inFile(s)
 	}
-	if (s.Act == ActCreate || s.Act == ActWrite) && path.Ext(s.Name) == "" && !strings.Contains(s.Name, "/") {
+	if r.patch.Format != FormatCell && (s.Act == ActCreate || s.Act == ActWrite) && path.Ext(s.Name) == "" && !strings.Contains(s.Name, "/") {
 		return r.insertAt(len(r.blocks), s)
 	}
 	return r.noBlock(s.Name)

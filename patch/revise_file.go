@@ -7,6 +7,9 @@ func (r *reviser) inFile(s Section) error {
 		return &Misfit{Code: CodeNoText, Name: s.Name, Message: "a patch does not delete or rename the file of the program", Hint: "delete blocks by their ids; xstate fork NEW makes a program of another name"}
 	}
 	own := r.on.File != nil && r.on.File.Kind != KindNotebook
+	if r.on.File != nil && !own && s.Act == ActWrite && isObject(s.Text) {
+		return r.inJSON(s)
+	}
 	text, lines := "", []int(nil)
 	var marks []int
 	if own {

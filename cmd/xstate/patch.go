@@ -289,6 +289,8 @@ func (a *app) printPatch(d *patchDocument) error {
 	case d.DryRun:
 		a.planText(d.Plan, "")
 		a.ui.talk("nothing was recorded: %s would be", plural(len(d.Edits), "edit"))
+	case len(d.Edits) == 0 && d.File != "":
+		a.ui.talk("no code changes")
 	case len(d.Edits) == 0:
 		a.ui.talk("the program is that already: nothing changes")
 	default:
