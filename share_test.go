@@ -3,6 +3,7 @@ package xstate_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -99,5 +100,31 @@ func TestReusedFile(t *testing.T) {
 			t.Errorf("session %d: without the block, the file is %q, %v", i, data, err)
 		}
 		s.Close()
+	}
+}
+
+// TestShareAfterDeath: what an interpreter that died had written is no part of the workspace as it was, also where nothing is
+// executed after it: the result of another session would not hold there, and the block after would see the file.
+func TestShareAfterDeath(t *testing.T) {
+	store := openStore(t, filepath.Join(t.TempDir(), xstate.StoreName))
+	for _, name := range []string{"first", "second"} {
+		o := xstate.SessionOptions{Workspace: t.TempDir(), Seed: 7, Python: pythons()[0]}
+		session, err := store.Session(t.Context(), name, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer session.Close()
+		for _, b := range [][2]string{{"work", "import os\nopen('out.txt', 'w').close()\nos._exit(1)"}, {"after", "import os\nprint(os.path.exists('out.txt'))"}} {
+			if _, err := session.Append(t.Context(), patch.Block{ID: b[0], Dialect: patch.Python, Source: b[1]}, "", xstate.Origin{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out, _, err := session.Run(t.Context(), runner.RunOptions{}, xstate.Origin{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := xstate.Text(out.Blocks[1].Outputs); !strings.Contains(text, "False") {
+			t.Errorf("session %s: after the death it put out %q, want False", name, text)
+		}
 	}
 }

@@ -21,6 +21,9 @@ func (x *execution) abandon() {
 // lost is the outcome of a node that took the kernel with it.
 func (x *execution) lost(kind, message string) (*state.StoredTrace, error) {
 	x.abandon()
+	if err := x.walk.e.recoverFiles(); err != nil { // before anybody asks what was there before the program
+		return nil, err
+	}
 	t, err := x.walk.died(x.node, "")
 	if err != nil {
 		return nil, err
