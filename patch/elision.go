@@ -25,7 +25,7 @@ func (r *reviser) complete(text string) error {
 		start := at
 		at += len(l)
 		l = strings.TrimSpace(l)
-		if len(l) > wide || !elision.MatchString(l) {
+		if len(l) > 200 || !elision.MatchString(l) {
 			continue
 		}
 		if in.to(start); in.quote != "" {
