@@ -111,18 +111,6 @@ func fromHere(path string) string {
 
 // writeFile makes a file hold data, at once or not at all. A symbolic link stays one.
 func writeFile(path string, data []byte) error {
-	w, err := stageFile(path, data)
-	if err != nil {
-		return err
-	}
-	return w.put()
-}
-
-// staged is what a file is to hold, written beside it: what can fail of writing it has not failed when a step says that it holds it.
-// nil is of no file.
-type staged struct{ temp, path string }
-
-func stageFile(path string, data []byte) (*staged, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
@@ -132,35 +120,40 @@ func stageFile(path string, data []byte) (*staged, error) {
 	}
 	f, err := os.OpenFile(path+".xstate-tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
 	if err != nil {
-		return nil, unwritten(path, err)
+		return unwritten(path, err)
 	}
 	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return nil, unwritten(path, errors.Join(err, os.Remove(f.Name())))
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
 	}
-	return &staged{f.Name(), path}, nil
-}
-
-// put makes the file hold it.
-func (w *staged) put() error {
-	if w == nil {
-		return nil
-	}
-	if err := os.Rename(w.temp, w.path); err != nil {
-		return w.drop(unwritten(w.path, err))
+	if err != nil {
+		return unwritten(path, errors.Join(err, os.Remove(f.Name())))
 	}
 	return nil
 }
 
-// drop leaves the file as it is, because of an error.
-func (w *staged) drop(why error) error {
-	if w == nil {
-		return why
+// recordWith writes a file and then records the steps that say what it holds; when they cannot be recorded the file is put back. A
+// process that dies in between leaves an edit that is not recorded yet, and the next run records it. The other way round the next
+// run would take the old file for an edit that takes the steps back. path "" is of no file.
+func recordWith[T any](path string, data []byte, record func() (T, error)) (made T, err error) {
+	if path == "" {
+		return record()
 	}
-	if err := os.Remove(w.temp); err != nil {
-		return errors.Join(why, err)
+	was, bad := os.ReadFile(path)
+	if err := writeFile(path, data); err != nil {
+		return made, err
 	}
-	return why
+	if made, err = record(); err == nil {
+		return made, nil
+	}
+	if bad != nil {
+		return made, errors.Join(err, os.Remove(path))
+	}
+	if bad := writeFile(path, was); bad != nil {
+		return made, errors.Join(err, bad)
+	}
+	return made, err
 }
 
 func unwritten(path string, err error) error {

@@ -184,18 +184,16 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 		}
 		return a.printPatch(&d)
 	}
-	var file *staged
+	path := ""
 	if target.Data != nil && string(target.Data) != string(r.Text) {
-		if file, err = stageFile(o.file, r.Text); err != nil {
+		path = o.file
+		if err := unedited(path, target.Data); err != nil {
 			return err
 		}
-		if err := unedited(o.file, target.Data); err != nil {
-			return file.drop(err)
-		}
 	}
-	steps, err := o.session.Record(ctx, r, f.origin)
+	steps, err := recordWith(path, r.Text, func() ([]xstate.Step, error) { return o.session.Record(ctx, r, f.origin) })
 	if err != nil {
-		return file.drop(err)
+		return err
 	}
 	for i := range steps {
 		d.Step = steps[i].Number
@@ -203,11 +201,8 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 			d.Edits[i].Step = d.Step
 		}
 	}
-	if file != nil {
-		if err := file.put(); err != nil {
-			return err
-		}
-		d.File = fromHere(o.file)
+	if path != "" {
+		d.File = fromHere(path)
 	}
 	if !f.run {
 		a.repeats(&d)

@@ -59,17 +59,8 @@ func (a *app) rollback(ctx context.Context, f rollbackFlags) error {
 		if err != nil {
 			return err
 		}
-		var file *staged
-		if path != "" {
-			if file, err = stageFile(path, text); err != nil {
-				return err
-			}
-		}
-		step, err := o.session.Rollback(ctx, f.to.n, f.origin)
+		step, err := recordWith(path, text, func() (xstate.Step, error) { return o.session.Rollback(ctx, f.to.n, f.origin) })
 		if err != nil {
-			return file.drop(err)
-		}
-		if err := file.put(); err != nil {
 			return err
 		}
 		if a.ui.json {

@@ -133,21 +133,14 @@ func (a *app) undoIn(ctx context.Context, o *opened, u *xstate.Undoing, f undoFl
 			return err
 		}
 	}
-	var file *staged
-	if d.File != "" {
-		var err error
-		if file, err = stageFile(d.File, text); err != nil {
-			return err
-		}
-	}
-	steps, err := o.session.Undo(ctx, u, f.origin)
+	steps, err := recordWith(d.File, text, func() ([]xstate.Step, error) { return o.session.Undo(ctx, u, f.origin) })
 	if err != nil {
-		return file.drop(err)
+		return err
 	}
 	for _, s := range steps {
 		d.Steps = append(d.Steps, undoStep{s.Number, string(s.Kind), s.Block, s.Undoes})
 	}
-	return file.put()
+	return nil
 }
 
 func (a *app) told(d undoDocument) {
