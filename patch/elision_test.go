@@ -74,3 +74,16 @@ func TestCallsInEnvelopes(t *testing.T) {
 		}
 	}
 }
+
+// TestFencesInCode: the code of a fence held fences in a string, and was cut at the first of them.
+func TestFencesInCode(t *testing.T) {
+	code := "x = 1\ntext = \"\"\"\n```json\n{}\n```\n\"\"\"\nprint(text)"
+	p, err := Read("Use this:\n\n```python\n"+code+"\n```\n\nThat is all.\n", "")
+	if err != nil || len(p.Sections) != 1 || p.Sections[0].Text != code {
+		t.Errorf("%+v, %v; want all of the code", p, err)
+	}
+	p, err = Read("```python\nx = 1\n```\n\n```python\ny = 2\n```\n", "")
+	if err != nil || len(p.Sections) != 2 {
+		t.Errorf("%+v, %v; want two blocks", p, err)
+	}
+}

@@ -11,6 +11,9 @@ import (
 func readBlock(text string) ([]Section, *ParseError) {
 	blocks := []Block{{Source: trimBlankLines(text)}}
 	if fences.MatchString(text) && !parses([]byte(text)) {
+		if inner, ok := outermost(text); ok {
+			return cells(Block{Source: inner}), nil
+		}
 		p, bad := readMarkdown([]byte(labelled(text)))
 		if bad != nil {
 			return nil, malformed(0, "put the code between ```python and ```", "there is no Python in this answer")
@@ -22,6 +25,32 @@ func readBlock(text string) ([]Section, *ParseError) {
 		sections = append(sections, cells(b)...)
 	}
 	return sections, nil
+}
+
+// outermost returns the text between the first fence and the last where that, fences in it and all, is Python, and what the first
+// fence says does not close it: code may hold fences in its strings.
+func outermost(text string) (string, bool) {
+	if len(text) > wholeParse {
+		return "", false
+	}
+	from, to, marks, at := -1, -1, 0, 0
+	for line := range strings.Lines(text) {
+		if _, info, ok := fenceLine(line); ok {
+			if marks++; from < 0 {
+				if from = at + len(line); info != "" && fenceDialect(languages.FindStringSubmatch(info)[1], false) == "" {
+					return "", false
+				}
+			} else if info == "" {
+				to = at
+			}
+		}
+		at += len(line)
+	}
+	if marks < 3 || to < from {
+		return "", false
+	}
+	inner := trimBlankLines(text[from:to])
+	return inner, inner != "" && parses([]byte(inner))
 }
 
 // likeBlock reports whether a text that is no patch holds code. Prose does not, nor does a patch that is cut short.
