@@ -127,10 +127,12 @@ func (b *bisecting) ends(ctx context.Context) error {
 // firstGood is the first run in which the block did not fail.
 func (b *bisecting) firstGood(ctx context.Context) (StepNumber, error) {
 	s, id := b.session, b.found.Block
+	ever := false
 	for step, err := range s.store.state.Steps(ctx, s.name, 1, b.options.Bad) {
 		if err != nil {
 			return 0, err
 		}
+		ever = ever || step.Block == id
 		if step.Kind != state.KindRun {
 			continue
 		}
@@ -141,6 +143,9 @@ func (b *bisecting) firstGood(ctx context.Context) (StepNumber, error) {
 		if found && (block.Status == state.StatusRan || block.Status == state.StatusReused) {
 			return step.Number, nil
 		}
+	}
+	if !ever {
+		return 0, &Error{Code: CodeNoBlock, Message: fmt.Sprintf("session %q never had a block %q", s.name, id), Hint: "xstate show lists its blocks"}
 	}
 	return 0, &Error{Code: CodeNoBlock, Message: fmt.Sprintf("block %q was never run without a failure", id), Hint: "name a step to begin with: --good STEP; xstate log lists them"}
 }

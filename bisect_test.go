@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -224,7 +225,7 @@ func TestBisectRecorded(t *testing.T) {
 	if _, err := l.session.Bisect(t.Context(), "y", xstate.BisectOptions{Bad: steps[2]}); state.CodeOf(err) != xstate.CodeUnchanged {
 		t.Errorf("bisect where nothing changed: %v, want %s", err, xstate.CodeUnchanged)
 	}
-	if _, err := l.session.Bisect(t.Context(), "z", xstate.BisectOptions{}); state.CodeOf(err) != xstate.CodeNoBlock {
+	if _, err := l.session.Bisect(t.Context(), "z", xstate.BisectOptions{}); state.CodeOf(err) != xstate.CodeNoBlock || !strings.Contains(err.Error(), "never had") {
 		t.Errorf("bisect of no block: %v, want %s", err, xstate.CodeNoBlock)
 	}
 	if n := l.run().Nodes.Ran; n != 0 {

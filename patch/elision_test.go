@@ -63,6 +63,7 @@ func TestCallsInEnvelopes(t *testing.T) {
 		`{"choices":[{"message":{"tool_calls":[{"function":{"name":"x","arguments":"{\"command\":\"create\",\"path\":\"p.py\",\"file_text\":\"x\"}"}}]}}]}`:                       "",
 		`{"role":"assistant","content":[{"type":"text","text":"so"},{"type":"tool_use","name":"e","input":{"command":"str_replace","path":"p.py","old_str":"a","new_str":"b"}}]}`: FormatEditor,
 		`{"name":"run_shell_command","args":{"command":"ls"}}`:                                                                                                                    "",
+		"[]":                                 "",
 		"```json\n{\"name\": \"ls\"}\n```\n": "",
 	} {
 		p, err := Read(text, "")
@@ -85,5 +86,14 @@ func TestFencesInCode(t *testing.T) {
 	p, err = Read("```python\nx = 1\n```\n\n```python\ny = 2\n```\n", "")
 	if err != nil || len(p.Sections) != 2 {
 		t.Errorf("%+v, %v; want two blocks", p, err)
+	}
+}
+
+// TestIndented: lines of a suite, given alone, became a block that no interpreter takes.
+func TestIndented(t *testing.T) {
+	on := Subject{Blocks: []Block{{ID: "a", Source: "x = 1"}}}
+	_, err := Revise(&Patch{Format: FormatBlock, Sections: []Section{{Act: ActEmit, Text: "\n    return 1\n"}}}, on)
+	if m, ok := err.(*Misfit); !ok || m.Code != CodeNoText {
+		t.Errorf("%v, want it refused", err)
 	}
 }

@@ -55,8 +55,8 @@ func outermost(text string) (string, bool) {
 
 // likeBlock reports whether a text that is no patch holds code. Prose does not, nor does a patch that is cut short.
 func likeBlock(text string) bool {
-	if isObject(text) {
-		return false
+	if isObject(text) || !blankLine(text) && strings.Trim(text, "[]{}, \t\r\n") == "" {
+		return false // a list of no calls is none, either
 	}
 	t := newText([]byte(text))
 	return fences.MatchString(text) || parses(t.code) || hasMagic(t, 0, t.lines()-1)

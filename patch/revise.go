@@ -331,6 +331,10 @@ func (r *reviser) emit(s Section) error {
 		}
 	}
 	if d.Block == "" {
+		if text := trimBlankLines(s.Text); s.Name == "" && text != "" && strings.ContainsRune(" \t", rune(text[0])) {
+			return &Misfit{Code: CodeNoText, Name: r.on.Name, Message: "these lines are indented: a part of a block, and it is not said which",
+				Hint: "give all of the function, or what changes as a diff or SEARCH/REPLACE"}
+		}
 		if err := r.insertAt(len(r.blocks), s); err != nil {
 			return err
 		}
