@@ -61,18 +61,12 @@ const CodeUnchanged state.Code = "unchanged"
 // Nothing is recorded in the session, and files that these executions write are put back; what they come to is kept as results
 // are. Effects outside the workspace fire.
 func (s *Session) Bisect(ctx context.Context, id BlockID, o BisectOptions) (*Bisection, error) {
-	release, err := s.Hold(ctx)
+	own, release, err := s.beside(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	own := *s
-	own.engine = nil
-	if err := own.start(ctx); err != nil {
-		return nil, err
-	}
-	defer own.Close()
-	b := &bisecting{session: &own, options: o, known: map[StepNumber]*Probe{}, found: &Bisection{Block: id, Probes: []Probe{}}}
+	b := &bisecting{session: own, options: o, known: map[StepNumber]*Probe{}, found: &Bisection{Block: id, Probes: []Probe{}}}
 	if err := b.ends(ctx); err != nil {
 		return nil, err
 	}

@@ -74,17 +74,11 @@ func (s *Session) VerifyBlock(ctx context.Context, id BlockID, o VerifyOptions, 
 	if o.Times < 2 {
 		return nil, &Error{Code: state.CodeInvalid, Message: "what is executed once cannot differ", Hint: "execute it twice or more: --times 3"}
 	}
-	release, err := s.Hold(ctx)
+	own, release, err := s.beside(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	own := *s
-	own.engine = nil
-	if err := own.start(ctx); err != nil {
-		return nil, err
-	}
-	defer own.Close()
 	program, head, err := s.Program(ctx)
 	if err != nil {
 		return nil, err

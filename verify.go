@@ -33,17 +33,11 @@ func (d Difference) String() string {
 // program, and tells where the outcome of the incremental run have differs from it. Nothing is recorded. Effects outside
 // the workspace fire again.
 func (s *Session) Verify(ctx context.Context, have *Outcome, o runner.RunOptions) ([]Difference, error) {
-	release, err := s.Hold(ctx)
+	fresh, release, err := s.beside(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	fresh := *s
-	fresh.engine = nil
-	if err := fresh.start(ctx); err != nil {
-		return nil, err
-	}
-	defer fresh.Close()
 	blocks, _, err := s.Program(ctx)
 	if err != nil {
 		return nil, err

@@ -156,6 +156,25 @@ func (s *Session) Hold(ctx context.Context) (release func(), err error) {
 	}, nil
 }
 
+// beside gives the caller the session alone, as Hold does, and the session once more with an engine of its own, until it calls
+// release.
+func (s *Session) beside(ctx context.Context) (own *Session, release func(), err error) {
+	unlock, err := s.Hold(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	again := *s
+	again.engine = nil
+	if err := again.start(ctx); err != nil {
+		unlock()
+		return nil, nil, err
+	}
+	return &again, func() {
+		_ = again.Close()
+		unlock()
+	}, nil
+}
+
 // recordFiles is the session record that holds runner.FileRecord by name.
 const recordFiles = "files"
 

@@ -45,9 +45,7 @@ folder fire. With --recorded nothing is executed, and the edits that it may be a
 	flags.BoolVar(&f.o.Recorded, "recorded", false, "execute nothing")
 	flags.DurationVar(&f.o.Timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`")
 	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, as for run")
-	_ = cmd.RegisterFlagCompletionFunc("block", func(cmd *cobra.Command, _ []string, s string) ([]string, cobra.ShellCompDirective) {
-		return a.completeBlocks(cmd, nil, s)
-	})
+	a.completeBlockFlag(cmd)
 	return a.sessionFlag(cmd)
 }
 

@@ -88,9 +88,7 @@ It lists executions (traces) if it names trace, else blocks if it names block, e
 	flags.Lookup("limit").DefValue = "0" // of which help says nothing
 	flags.StringVar(&f.after, "after", "", "with --where: go on after `NEXT`, which the page before ended with")
 	flags.StringVar(&f.python, "python", "", "with --value: the interpreter's `PATH`, as for run")
-	_ = cmd.RegisterFlagCompletionFunc("block", func(cmd *cobra.Command, _ []string, s string) ([]string, cobra.ShellCompDirective) {
-		return a.completeBlocks(cmd, nil, s)
-	})
+	a.completeBlockFlag(cmd)
 	return a.sessionFlag(cmd)
 }
 

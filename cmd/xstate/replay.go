@@ -56,9 +56,7 @@ code and inputs, however many runs have it.`,
 	flags.StringVar(&f.report, "report", "", "write a report to this `FILE`: .html or .md")
 	flags.DurationVar(&f.o.Timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`")
 	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, as for run")
-	_ = cmd.RegisterFlagCompletionFunc("block", func(cmd *cobra.Command, _ []string, s string) ([]string, cobra.ShellCompDirective) {
-		return a.completeBlocks(cmd, nil, s)
-	})
+	a.completeBlockFlag(cmd)
 	return a.sessionFlag(cmd)
 }
 

@@ -50,6 +50,13 @@ func (a *app) completeBlocks(cmd *cobra.Command, args []string, _ string) ([]str
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
+// completeBlockFlag completes --block.
+func (a *app) completeBlockFlag(cmd *cobra.Command) {
+	_ = cmd.RegisterFlagCompletionFunc("block", func(cmd *cobra.Command, _ []string, s string) ([]string, cobra.ShellCompDirective) {
+		return a.completeBlocks(cmd, nil, s)
+	})
+}
+
 func (a *app) why(ctx context.Context, block, python string) error {
 	o, err := a.openToPlan(ctx, python)
 	if err != nil {
