@@ -143,7 +143,7 @@ func (n *judged) changedThroughAlias(k depgraph.Key, held bool) bool {
 	if !slices.ContainsFunc(n.trace.Writes, func(w state.Access) bool { return w.Key == k }) {
 		return false
 	}
-	return held || n.trace.Info[k].Type == "module" || n.trace.Info[k].Soft || n.trace.Info[k].Held || slices.ContainsFunc(n.trace.Around, func(s state.Share) bool { return s[0] == k.Name() || s[1] == k.Name() })
+	return held || n.trace.Info[k].Type == "module" || len(n.trace.Info[k].Code) > 0 || n.trace.Info[k].Held || slices.ContainsFunc(n.trace.Around, func(s state.Share) bool { return s[0] == k.Name() || s[1] == k.Name() })
 }
 
 // inputs describes, for each node of a run from scratch, its code and everything that it may depend on: the values of the
@@ -158,7 +158,7 @@ func (p *player) inputs(files map[string][]byte) (map[depgraph.NodeID]string, er
 	files = maps.Clone(files)
 	delete(files, "prog.py")
 	found := map[depgraph.NodeID]string{}
-	now := place{keys: map[depgraph.Key]state.Digest{}, shares: map[[2]string]string{}}
+	now := place{keys: map[depgraph.Key]state.Digest{}, info: map[depgraph.Key]state.ValueInfo{}, shares: map[[2]string]string{}}
 	for _, n := range nodes {
 		if text, ok := now.describe(&n); ok {
 			found[n.id] = string(state.DigestOf([]byte(key(files) + text)))
@@ -171,6 +171,7 @@ func (p *player) inputs(files map[string][]byte) (map[depgraph.NodeID]string, er
 // place is the state of everything before a node.
 type place struct {
 	keys   map[depgraph.Key]state.Digest
+	info   map[depgraph.Key]state.ValueInfo
 	shares map[[2]string]string
 }
 
@@ -186,7 +187,7 @@ func (p *place) pass(n *judged) {
 		gone[name] = true
 	}
 	for _, w := range n.trace.Writes {
-		p.keys[w.Key] = w.Digest
+		p.keys[w.Key], p.info[w.Key] = w.Digest, n.trace.Info[w.Key]
 		if w.Key.Space() == "var" {
 			gone[w.Key.Name()] = true
 		}
@@ -194,6 +195,18 @@ func (p *place) pass(n *judged) {
 	maps.DeleteFunc(p.shares, func(pair [2]string, _ string) bool { return gone[pair[0]] || gone[pair[1]] })
 	for _, s := range n.trace.After {
 		p.shares[[2]string{s[0], s[1]}] = s[2]
+	}
+}
+
+// grow adds the names that share objects with one of near.
+func (p *place) grow(near map[string]bool) {
+	for grown := true; grown; {
+		grown = false
+		for pair := range p.shares {
+			if near[pair[0]] != near[pair[1]] {
+				near[pair[0]], near[pair[1]], grown = true, true, true
+			}
+		}
 	}
 }
 
@@ -205,12 +218,21 @@ func (p *place) describe(n *judged) (string, bool) {
 	for k := range n.predicted {
 		near[k.Name()] = true
 	}
+	p.grow(near)
+	for _, name := range slices.Concat(n.facts.Defines, n.facts.Deletes) { // what may notice that an object goes
+		group := map[string]bool{name: true}
+		p.grow(group)
+		for other := range group {
+			if p.info[depgraph.Var(other)].Fragile {
+				maps.Copy(near, group)
+			}
+		}
+	}
 	lines := []string{}
-	for grown := true; grown; {
-		grown = false
-		for pair := range p.shares {
-			if near[pair[0]] != near[pair[1]] {
-				near[pair[0]], near[pair[1]], grown = true, true, true
+	if len(n.facts.Mutates)+len(n.facts.MutatesLater) > 0 { // maybe a class, and with it what reaches it
+		for k, info := range p.info {
+			if len(info.Code) > 0 {
+				lines = append(lines, fmt.Sprint("reach ", k, info.Code))
 			}
 		}
 	}

@@ -139,7 +139,7 @@ func (p *position) fragile(n *node) []string {
 func (w *walk) softly(p *position, names []string) []string {
 	soft := func(name string) bool {
 		info := p.keys[depgraph.Var(name)].info
-		return info != nil && info.Soft
+		return info != nil && len(info.Code) > 0
 	}
 	if !slices.ContainsFunc(w.closure(p, names), soft) {
 		return nil
@@ -395,6 +395,10 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 	if x.reply.HadFigures {
 		found[figuresKey] = p.get(figuresKey).digest
 	}
+	for _, name := range x.reply.Altered {
+		k := depgraph.Key("reach:" + name)
+		found[k] = p.get(k).digest
+	}
 	for path, how := range x.reply.Files.Reads {
 		k := w.e.world.fileKey(path)
 		d := w.fileBefore(p, k, path, writes)
@@ -472,7 +476,7 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 			d = lineage(t, k)
 		}
 		if !v.Deleted {
-			v.Info.Bytes, v.Info.Deps, v.Info.Opaque, v.Info.Soft, v.Info.Fragile = v.Size, v.Deps, v.Opaque, v.Soft, v.Fragile
+			v.Info.Bytes, v.Info.Deps, v.Info.Opaque, v.Info.Code, v.Info.Fragile = v.Size, v.Deps, v.Opaque, v.Code, v.Fragile
 			v.Info.Rests, v.Info.Held = v.Rests, v.Held
 			t.Info[k] = v.Info
 		}

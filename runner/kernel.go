@@ -263,6 +263,7 @@ type (
 		Absent       []string                `json:"absent"`
 		Deleted      []string                `json:"deleted"` // names that it may have bound and deleted: not there before, nor after
 		Comembers    []string                `json:"comembers"`
+		Altered      []string                `json:"altered"` // qualified names of classes and functions that it changed in place
 		Writes       []runWrite              `json:"writes"`
 		Again        []string                `json:"again"`      // names of Unbound that the node asked for: it is undone
 		Everything   bool                    `json:"everything"` // the namespace was handed out as a whole
@@ -299,7 +300,7 @@ type (
 		Opaque  string          `json:"opaque"`
 		Size    int64           `json:"size"`
 		Deps    []string        `json:"deps"`
-		Soft    bool            `json:"soft"`
+		Code    []string        `json:"code"`
 		Fragile bool            `json:"fragile"`
 		Rests   bool            `json:"rests"`
 		Held    bool            `json:"held"`

@@ -59,6 +59,9 @@ func (p *position) get(k depgraph.Key) entry {
 		return entry{writer: -1}
 	case "names":
 		return entry{digest: state.DigestOf(fmt.Appendf(nil, "names %q", p.names())), writer: -1}
+	case "reach":
+		names, last := p.reaching(k.Name())
+		return entry{digest: state.DigestOf(fmt.Appendf(nil, "reach %q", names)), writer: last}
 	case "stat":
 		return p.presence(k.Name())
 	case "time":
@@ -82,6 +85,20 @@ func (p *position) get(k depgraph.Key) entry {
 		}
 	}
 	return entry{digest: p.base(k), writer: -1}
+}
+
+// reaching returns the names whose values reach a class or function of the program, given its qualified name: no group, for
+// who uses one seldom changes it. Who does, changes them all.
+// The node that wrote one of them last comes with them.
+func (p *position) reaching(code string) (names []string, last int) {
+	last = -1
+	for k, e := range p.keys {
+		if k.Space() == "var" && e.info != nil && (slices.Contains(e.info.Code, code) || slices.Contains(e.info.Code, "*")) {
+			names, last = append(names, k.Name()), max(last, e.writer)
+		}
+	}
+	slices.Sort(names)
+	return names, last
 }
 
 // digestWritten is the time of a file that the program wrote: not the same in any two runs.
@@ -115,13 +132,20 @@ func (p *position) listing(dir depgraph.Key) state.Digest {
 			changed[name] = changed[name] || e.digest != state.Absent || nested && e.digest != state.Absent
 		}
 	}
-	if len(changed) == 0 {
+	itself, written := p.keys[depgraph.Key("file:"+dir.Name())]
+	if written && itself.digest == state.Absent {
+		return state.Absent
+	}
+	if len(changed) == 0 && !written {
 		return p.base(dir)
 	}
 	var b strings.Builder
 	b.WriteString(string(dir))
 	for _, name := range slices.Sorted(maps.Keys(changed)) {
 		fmt.Fprintf(&b, "\x00%s=%v", name, changed[name])
+	}
+	if len(changed) == 0 {
+		b.WriteString("\x00") // it was made, and is empty
 	}
 	return p.base(depgraph.Key(b.String()))
 }

@@ -245,7 +245,7 @@ func (w *walk) closure(p *position, wanted []string) []string {
 				continue
 			}
 			todo = append(todo, info.Deps...)
-			if info.Soft && info.Type != "function" { // it may hold any function that is bound to its name
+			if len(info.Code) > 0 && info.Type != "function" { // it may hold any function that is bound to its name
 				for k, e := range p.keys {
 					if e.writer >= 0 && w.definition(p, k.Name()) != nil && k.Space() == "var" {
 						todo = append(todo, k.Name())

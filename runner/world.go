@@ -270,6 +270,9 @@ func (w *world) listing(name string) state.Digest {
 			names = append(names, n)
 		}
 	}
+	if r, ok := w.records[dir]; ok && r.Base == state.Absent && len(parts) == 1 && len(names) == 0 {
+		return state.Absent // the program made it
+	}
 	slices.Sort(names)
 	return w.told(fmt.Appendf(nil, "listing %q", names))
 }

@@ -24,7 +24,7 @@ type ValueInfo struct {
 	Bytes int64  `cbor:"bytes,omitempty" json:"bytes,omitempty"`
 
 	Deps   []string `cbor:"deps,omitempty" json:"-"`   // names that code reachable from the value may load, sorted
-	Soft   bool     `cbor:"soft,omitempty" json:"-"`   // it reaches a class or function of the program
+	Code   []string `cbor:"code,omitempty" json:"-"`   // qualified names of the program's classes and functions that it reaches, sorted; ["*"]: of many
 	Rests  bool     `cbor:"rests,omitempty" json:"-"`  // it reaches a function, class or object of a workspace module
 	Held   bool     `cbor:"held,omitempty" json:"-"`   // a workspace module holds a part of it
 	Opaque string   `cbor:"opaque,omitempty" json:"-"` // why its digest is by lineage and not by content; "" when it is by content

@@ -1,8 +1,14 @@
 """Which names of the namespace share mutable objects: the co-variables."""
 from . import original as __builtins__
+import abc
+import types
+from _abc import _get_dump as _abc_dump
+
 from . import blake2b
+from .fingerprint import SKIP_MEMBERS
 
 _NOBODY = frozenset()
+_MANY = 100  # classes and functions that a value reaches, of which the names are told
 
 
 class Groups:
@@ -18,6 +24,7 @@ class Groups:
         self._lookers = {}  # the same for what a name reaches but copies before it writes to it
         self._near = {}    # name → names that share a mutable object with it, names that share any
         self._places = {}  # (a, b) → digest of where they share, "" if they do not
+        self._bodies = {}  # id of a class or function → what it holds, see _body
 
     def put(self, name, fp):
         was = self.prints.get(name)
@@ -28,6 +35,9 @@ class Groups:
             return
         self.drop(name)
         self.prints[name] = fp
+        for i, o in fp.soft.items():
+            if i not in self._owners:
+                self._bodies[i] = _body(o)
         for owners, ids in self._indexes(fp):
             if ids:
                 _move(owners, ids, lambda who: who | {name})
@@ -42,6 +52,23 @@ class Groups:
         for owners, ids in self._indexes(fp):
             if ids:
                 _move(owners, ids, lambda who: who - {name})
+        for i in fp.soft:
+            if i not in self._owners:
+                del self._bodies[i]
+
+    def code(self, fp):
+        """The qualified names of the program's classes and functions that a value reaches."""
+        return sorted({_qualified(o) for o in fp.soft.values()}) if len(fp.soft) <= _MANY else ["*"]
+
+    def altered(self, fp):
+        """Returns the names of the classes and functions among them that were changed since this was asked last."""
+        found = set()
+        for i, o in fp.soft.items():
+            body = _body(o)
+            if self._bodies.get(i) != body:
+                self._bodies[i] = body
+                found.add(_qualified(o))
+        return found
 
     def _indexes(self, fp):
         return (self._owners, fp.ids), (self._owners, fp.soft), (self._lookers, fp.copied)
@@ -94,6 +121,18 @@ def _move(owners, ids, change):
     if _NOBODY in then.values():
         for i in [i for i in ids if not owners[i]]:
             del owners[i]
+
+
+def _qualified(o):
+    return o.__qualname__ if isinstance(o, types.FunctionType) else type.__dict__["__qualname__"].__get__(o)
+
+
+def _body(o):
+    """What an assignment to a class or function changes of it, by identity."""
+    members = [(k, id(v)) for k, v in vars(o).items() if k not in SKIP_MEMBERS]
+    if isinstance(o, types.FunctionType):
+        return members, id(o.__code__), id(o.__defaults__), id(o.__kwdefaults__)
+    return members, tuple(map(id, o.__bases__)), len(_abc_dump(o)[0]) if isinstance(o, abc.ABCMeta) else 0
 
 
 def _ways(x, y):

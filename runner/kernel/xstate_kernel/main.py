@@ -77,6 +77,7 @@ class Kernel:
         self.own = (None, None)  # code objects of the node under way
         self.loop = None
         self.printed = set()  # libraries that printed when they were imported
+        self.altered = set()  # names of classes and functions that the node changed in place
         self.old_classes = {}  # digest → the class object that instances may be of
 
     def text_read(self, filename):
@@ -550,6 +551,7 @@ class Kernel:
     def settle(self, start, reads, certain, failed, parts):
         """Fingerprints what the node bound or may have changed; returns the writes and the sharing. See the engine."""
         old = dict(self.groups.prints)
+        self.altered = set()
         now = self.names_bound()
         rebound = {k for k, v in now.items() if start.get(k) != id(v) or k in certain}
         deleted = [k for k in start if k not in now]
@@ -577,6 +579,7 @@ class Kernel:
         return {
             "reads": sorted(reads),
             "comembers": sorted((mutated | weak) - reads),
+            "altered": sorted(self.altered),
             "writes": [self.write(n, now) for n in sorted(written)],
             "touched": sorted(touched),
             "after": [[a, b, d] for (a, b), d in sorted(after.items())],
@@ -611,6 +614,7 @@ class Kernel:
                     continue
                 fp = self.printer.of(self.held[name]) if name in self.held else None
                 if fp is None or fp.opaque or fp.digest != was.digest:
+                    self.altered |= self.groups.altered(was)
                     found |= self.groups.neighbours(name, soft=True)
         return found
 
@@ -639,6 +643,7 @@ class Kernel:
                 continue
             near = self.groups.neighbours(name, soft=True)
             fp = self.printer.of(now[name])
+            self.altered |= self.groups.altered(was)
             self.groups.put(name, fp)
             if fp.opaque or fp.digest != was.digest:
                 mutated.add(name)
@@ -667,7 +672,7 @@ class Kernel:
         return {"name": name, "digest": "" if fp.opaque else fp.digest, "opaque": fp.opaque, "size": fp.size,
                 "deps": sorted(d for d in fp.deps if not hasattr(builtins, d)), "imports": sorted(fp.imports),
                 "info": display.describe(now[name]), "class": origin.is_a(now[name], (type, types.FunctionType, types.ModuleType)),
-                "soft": bool(fp.soft), "fragile": fp.fragile, "rests": bool(fp.files), "held": bool(fp.held)}
+                "code": self.groups.code(fp), "fragile": fp.fragile, "rests": bool(fp.files), "held": bool(fp.held)}
 
     def undo(self, start, now, rebound, reads):
         """A failed node defines nothing: bindings are put back, values it changed in place are unbound."""
