@@ -221,6 +221,8 @@ type walker struct {
 	time  int64              // of the step before
 	index *index             // program after the step before; nil when it is not known
 	facts map[BlockID]Digest // version of each block in it
+
+	artifacts StepNumber // the step that says which artifacts there are after the step before
 }
 
 func (w *walker) from(p *ForkPoint) {
@@ -231,7 +233,7 @@ func (w *walker) from(p *ForkPoint) {
 			w.bad(2, 0, "the step it was forked from cannot be read: %v", err)
 			return
 		}
-		hash, w.time = at, h.Time
+		hash, w.time, w.artifacts = at, h.Time, h.Artifacts
 	}
 	if hash != p.Hash {
 		w.bad(2, 0, "step %d of session %q is not the one it was forked from", p.Step, p.Session)
@@ -281,6 +283,7 @@ func (w *walker) step(n StepNumber) {
 	if h.Kind == KindRollback {
 		w.restore(h.To)
 	}
+	w.declaration(&h)
 	if DigestOf(p.body) != h.Body {
 		w.bad(5, n, "its changes are not those that were committed")
 		w.index = nil
@@ -293,6 +296,31 @@ func (w *walker) step(n StepNumber) {
 		return
 	}
 	w.replay(&h, changes)
+}
+
+// declaration looks at what a step says of artifacts.
+func (w *walker) declaration(h *stepHeader) {
+	n := h.Number
+	if h.Kind == KindRollback {
+		w.artifacts = 0
+		if h.To > 0 {
+			to, _, _, err := w.store.readStep(w.tx, w.line, h.To)
+			if err != nil {
+				return // reported at that step
+			}
+			w.artifacts = to.Artifacts
+		}
+	}
+	if h.Declared != nil {
+		w.artifacts = n
+		if err := h.Declared.check(n); err != nil {
+			w.bad(13, n, "what it declares cannot be: %v", err)
+		}
+	}
+	if h.Artifacts != w.artifacts {
+		w.bad(13, n, "it says that step %d declares what artifacts there are, not step %d", h.Artifacts, w.artifacts)
+		w.artifacts = h.Artifacts
+	}
 }
 
 func (w *walker) replay(h *stepHeader, changes []Change) {

@@ -21,6 +21,9 @@ type Draft struct {
 	Repeated  *Repetition   // for KindDeclare
 	Placement *Placement    // when a patch made it
 
+	Artifact *Artifact // for KindDeclare: declare it, in place of one of the same name
+	Drop     string    // for KindDeclare: the name of an artifact that is one no more
+
 	Changes []Change       // done in order
 	Sources [][]byte       // new texts that blocks in Changes have as their versions; known ones may be repeated
 	Records map[string]any // session records put with the step, see PutSessionRecord
@@ -88,6 +91,9 @@ type stepWriter struct {
 	line  *lineage
 	head  headRecord
 	index *index // of the program at head; nil when no changes will be made
+
+	declared  *Declaration // what holds at head, once it was looked for
+	artifacts *StepNumber  // the step that says so
 }
 
 // draft checks a draft against the program and appends it.
@@ -232,9 +238,16 @@ func (w *stepWriter) append(d Draft, v *versions) (Step, error) {
 	if d.Undoes >= n {
 		return Step{}, noStep(w.line.birth.Name, d.Undoes, n-1)
 	}
+	if err := w.declare(n, d); err != nil {
+		return Step{}, err
+	}
 	packed := packBody(n, d.Changes)
 	h := stepHeader{Number: n, Kind: d.Kind, Block: d.Block, Run: d.Run, To: d.To, Undoes: d.Undoes, Verified: d.Verified, Repeated: d.Repeated, Placed: d.Placement, Prev: w.head.Hash, Body: DigestOf(packed)}
 	h.Time = max(w.store.options.Now().UnixNano(), w.head.Time)
+	h.Artifacts = *w.artifacts
+	if h.Artifacts == n {
+		h.Declared = w.declared
+	}
 	if !d.Origin.empty() {
 		h.Origin = &d.Origin
 	}
@@ -270,6 +283,40 @@ func (w *stepWriter) append(d Draft, v *versions) (Step, error) {
 	step := h.step(w.head.Hash)
 	step.Changes = d.Changes
 	return step, nil
+}
+
+// declare makes declared and artifacts what they are after step n.
+func (w *stepWriter) declare(n StepNumber, d Draft) error {
+	if w.artifacts == nil || d.Kind == KindRollback {
+		base := n - 1
+		if d.Kind == KindRollback {
+			base = d.To
+		}
+		declared, at, err := w.store.declaredAt(w.tx, w.line, base)
+		if err != nil {
+			return err
+		}
+		w.declared, w.artifacts = declared, &at
+	}
+	name := d.Drop
+	switch {
+	case d.Artifact == nil && d.Drop == "":
+		return nil
+	case d.Kind != KindDeclare || d.Artifact != nil && d.Drop != "":
+		return invalid("a declaration, and nothing else, declares an artifact or drops one")
+	case d.Artifact != nil:
+		name = d.Artifact.Name
+	case w.declared.Artifact(name) == nil:
+		return invalid(fmt.Sprintf("there is no artifact %q to drop", name))
+	}
+	next := w.declared.with(name, d.Artifact, n)
+	if err := next.check(n); CodeOf(err) != "" {
+		return err
+	} else if err != nil {
+		return invalid(err.Error())
+	}
+	w.declared, w.artifacts = next, &n
+	return nil
 }
 
 // finish writes where the session is now.

@@ -3,9 +3,10 @@
 //
 // # Nouns
 //
-// There are nine. A Store is a directory. It holds Sessions; a session is a program and its history, a chain of Steps. A
+// There are ten. A Store is a directory. It holds Sessions; a session is a program and its history, a chain of Steps. A
 // step holds Changes to the program, which is a list of Blocks in order; a block's text is a Source. Beside history lie
-// the results: Traces of executions, Values, and Blobs, the bytes that both refer to.
+// the results: Traces of executions, Values, and Blobs, the bytes that both refer to. An Artifact is a named group of blocks,
+// files and other artifacts, which a step declared.
 //
 // # Promise
 //
@@ -43,6 +44,9 @@
 // at most one index, as many bytes of steps again, and the blocks asked for; forking and going back copy nothing. Measured over
 // a million steps and ten thousand blocks (bench): 880 bytes a step, sources and indexes included; an append, most of it
 // the fsync, takes as long late as early; a fork is 400 bytes.
+//
+// Which artifacts there are is said whole by each step that declares or drops one, for they are few; every other step names
+// the step that said so last. So they are known after any step by reading two, go back with a rollback, and come along with a fork.
 //
 // # Freeing
 //
@@ -88,6 +92,8 @@
 //  10. In results.db every record is as written and under its own name. A code lists at most 32 traces, all there.
 //  11. A file in blobs/ has the content it is named by.
 //  12. So has a file in bases/.
+//  13. A step names the step that says which artifacts there are after it: the last of its line that declared one. What
+//     that says is well made: names once and in order, kinds that there are, nothing that rests on what is not declared or on itself.
 //
 // That a trace, value or blob is missing breaks no invariant.
 //

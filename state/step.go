@@ -103,6 +103,9 @@ type Step struct {
 	Verified  *Verification // for KindDeclare, when that is what it says
 	Repeated  *Repetition   // likewise, of Block
 	Placement *Placement    // when a patch made it
+	Declared  *Declaration  // for KindDeclare, when it says which artifacts there are
+
+	Artifacts StepNumber // the step that says which artifacts there are after this one: Declared is its; 0: there are none
 
 	Changes []Change // see Store.Steps for when they are left out
 	Prev    Digest   // hash of the step before; of the session's birth for its first own step
@@ -111,29 +114,32 @@ type Step struct {
 
 // stepHeader is the part of a step that is hashed. It vouches for the changes by their digest.
 type stepHeader struct {
-	Number   StepNumber    `cbor:"n"`
-	Time     int64         `cbor:"t"` // nanoseconds since 1970
-	Kind     Kind          `cbor:"kind"`
-	Origin   *Origin       `cbor:"origin,omitempty"`
-	Block    BlockID       `cbor:"block,omitempty"`
-	Was      Digest        `cbor:"was,omitempty"`
-	Now      Digest        `cbor:"now,omitempty"`
-	Run      *RunSummary   `cbor:"run,omitempty"`
-	To       StepNumber    `cbor:"to,omitempty"`
-	Undoes   StepNumber    `cbor:"undoes,omitempty"`
-	Verified *Verification `cbor:"verified,omitempty"`
-	Repeated *Repetition   `cbor:"repeated,omitempty"`
-	Placed   *Placement    `cbor:"placed,omitempty"`
-	Prev     Digest        `cbor:"prev"`
-	Body     Digest        `cbor:"body"`
-	Index    bool          `cbor:"index,omitempty"`  // an index of the program is kept for this step
-	Replay   uint64        `cbor:"replay,omitempty"` // bytes of steps since the last such step, this one included
+	Number    StepNumber    `cbor:"n"`
+	Time      int64         `cbor:"t"` // nanoseconds since 1970
+	Kind      Kind          `cbor:"kind"`
+	Origin    *Origin       `cbor:"origin,omitempty"`
+	Block     BlockID       `cbor:"block,omitempty"`
+	Was       Digest        `cbor:"was,omitempty"`
+	Now       Digest        `cbor:"now,omitempty"`
+	Run       *RunSummary   `cbor:"run,omitempty"`
+	To        StepNumber    `cbor:"to,omitempty"`
+	Undoes    StepNumber    `cbor:"undoes,omitempty"`
+	Verified  *Verification `cbor:"verified,omitempty"`
+	Repeated  *Repetition   `cbor:"repeated,omitempty"`
+	Placed    *Placement    `cbor:"placed,omitempty"`
+	Declared  *Declaration  `cbor:"declared,omitempty"`
+	Artifacts StepNumber    `cbor:"artifacts,omitempty"`
+	Prev      Digest        `cbor:"prev"`
+	Body      Digest        `cbor:"body"`
+	Index     bool          `cbor:"index,omitempty"`  // an index of the program is kept for this step
+	Replay    uint64        `cbor:"replay,omitempty"` // bytes of steps since the last such step, this one included
 }
 
 func (h *stepHeader) step(hash Digest) Step {
 	s := Step{
 		Number: h.Number, Time: time.Unix(0, h.Time).UTC(), Kind: h.Kind, Block: h.Block, Was: h.Was, Now: h.Now,
-		Run: h.Run, To: h.To, Undoes: h.Undoes, Verified: h.Verified, Repeated: h.Repeated, Placement: h.Placed, Prev: h.Prev, Hash: hash,
+		Run: h.Run, To: h.To, Undoes: h.Undoes, Verified: h.Verified, Repeated: h.Repeated, Placement: h.Placed, Declared: h.Declared, Artifacts: h.Artifacts,
+		Prev: h.Prev, Hash: hash,
 	}
 	if h.Origin != nil {
 		s.Origin = *h.Origin
@@ -192,6 +198,9 @@ func openStep(key []byte, n StepNumber, value []byte) (h stepHeader, p packedSte
 	}
 	if h.Number != n || h.base() >= n || h.Undoes >= n {
 		return h, p, "", fmt.Errorf("its number is %d", h.Number)
+	}
+	if h.Artifacts > n || (h.Artifacts == n) != (h.Declared != nil) {
+		return h, p, "", fmt.Errorf("it says that step %d declares what artifacts there are", h.Artifacts)
 	}
 	return h, p, DigestOf(p.header), nil
 }
