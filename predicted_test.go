@@ -79,7 +79,7 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 	for i, n := range nodes {
 		if i > 0 && nodes[i-1].trace != nil {
 			for _, w := range nodes[i-1].trace.Writes {
-				fragile[w.Key], held[w.Key] = nodes[i-1].trace.Info[w.Key].Fragile, nodes[i-1].trace.Info[w.Key].Held
+				fragile[w.Key], held[w.Key] = nodes[i-1].trace.Info[w.Key].Fragile, len(nodes[i-1].trace.Info[w.Key].Held) > 0
 				if w.Key == "conf:modules" {
 					planted = nodes[i-1].trace.Info[w.Key].Deps
 				}
@@ -143,7 +143,7 @@ func (n *judged) changedThroughAlias(k depgraph.Key, held bool) bool {
 	if !slices.ContainsFunc(n.trace.Writes, func(w state.Access) bool { return w.Key == k }) {
 		return false
 	}
-	return held || n.trace.Info[k].Type == "module" || len(n.trace.Info[k].Code) > 0 || n.trace.Info[k].Held || slices.ContainsFunc(n.trace.Around, func(s state.Share) bool { return s[0] == k.Name() || s[1] == k.Name() })
+	return held || n.trace.Info[k].Type == "module" || len(n.trace.Info[k].Code) > 0 || len(n.trace.Info[k].Held) > 0 || slices.ContainsFunc(n.trace.Around, func(s state.Share) bool { return s[0] == k.Name() || s[1] == k.Name() })
 }
 
 // inputs describes, for each node of a run from scratch, its code and everything that it may depend on: the values of the
@@ -229,11 +229,9 @@ func (p *place) describe(n *judged) (string, bool) {
 		}
 	}
 	lines := []string{}
-	if len(n.facts.Mutates)+len(n.facts.MutatesLater) > 0 { // maybe a class, and with it what reaches it
-		for k, info := range p.info {
-			if len(info.Code) > 0 {
-				lines = append(lines, fmt.Sprint("reach ", k, info.Code))
-			}
+	for k, info := range p.info { // with what it changes in place, maybe a class or a module, changes what reaches that
+		if len(info.Held) > 0 || len(n.facts.Mutates)+len(n.facts.MutatesLater) > 0 && len(info.Code) > 0 {
+			lines = append(lines, fmt.Sprint("reach ", k, info.Code, info.Held))
 		}
 	}
 	for pair, d := range p.shares {

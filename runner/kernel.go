@@ -263,7 +263,7 @@ type (
 		Absent       []string                `json:"absent"`
 		Deleted      []string                `json:"deleted"` // names that it may have bound and deleted: not there before, nor after
 		Comembers    []string                `json:"comembers"`
-		Altered      []string                `json:"altered"` // qualified names of classes and functions that it changed in place
+		Altered      []string                `json:"altered"` // qualified names of classes, functions and what workspace modules hold, that it changed in place
 		Writes       []runWrite              `json:"writes"`
 		Again        []string                `json:"again"`      // names of Unbound that the node asked for: it is undone
 		Everything   bool                    `json:"everything"` // the namespace was handed out as a whole
@@ -303,7 +303,7 @@ type (
 		Code    []string        `json:"code"`
 		Fragile bool            `json:"fragile"`
 		Rests   bool            `json:"rests"`
-		Held    bool            `json:"held"`
+		Held    []string        `json:"held"`
 		Info    state.ValueInfo `json:"info"`
 	}
 	runImports struct {

@@ -87,13 +87,13 @@ func (p *position) get(k depgraph.Key) entry {
 	return entry{digest: p.base(k), writer: -1}
 }
 
-// reaching returns the names whose values reach a class or function of the program, given its qualified name: no group, for
-// who uses one seldom changes it. Who does, changes them all.
-// The node that wrote one of them last comes with them.
-func (p *position) reaching(code string) (names []string, last int) {
+// reaching returns the names whose values reach a class or function of the program, given its qualified name, or a part of
+// what a workspace module holds: no group, for who uses one seldom changes it. Who does, changes them all. With them comes
+// the node that wrote one of them last.
+func (p *position) reaching(what string) (names []string, last int) {
 	last = -1
 	for k, e := range p.keys {
-		if k.Space() == "var" && e.info != nil && (slices.Contains(e.info.Code, code) || slices.Contains(e.info.Code, "*")) {
+		if k.Space() == "var" && e.info != nil && (slices.Contains(e.info.Code, what) || slices.Contains(e.info.Code, "*") || slices.Contains(e.info.Held, what)) {
 			names, last = append(names, k.Name()), max(last, e.writer)
 		}
 	}
@@ -289,7 +289,7 @@ func (p *position) apply(i int, t *state.Trace) {
 			e.info = &info
 		}
 		p.keys[w.Key] = e
-		if w.Key.Space() == "held" || e.info != nil && e.info.Held {
+		if w.Key.Space() == "held" || e.info != nil && len(e.info.Held) > 0 {
 			p.held[w.Key] = true
 		} else {
 			delete(p.held, w.Key)

@@ -26,7 +26,7 @@ type ValueInfo struct {
 	Deps   []string `cbor:"deps,omitempty" json:"-"`   // names that code reachable from the value may load, sorted
 	Code   []string `cbor:"code,omitempty" json:"-"`   // qualified names of the program's classes and functions that it reaches, sorted; ["*"]: of many
 	Rests  bool     `cbor:"rests,omitempty" json:"-"`  // it reaches a function, class or object of a workspace module
-	Held   bool     `cbor:"held,omitempty" json:"-"`   // a workspace module holds a part of it
+	Held   []string `cbor:"held,omitempty" json:"-"`   // what workspace modules hold a part of it by, "MODULE.NAME", sorted
 	Opaque string   `cbor:"opaque,omitempty" json:"-"` // why its digest is by lineage and not by content; "" when it is by content
 
 	Fragile bool `cbor:"fragile,omitempty" json:"-"` // it may notice that an object goes

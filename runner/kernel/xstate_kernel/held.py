@@ -17,6 +17,7 @@ class Held:
     def __init__(self, printer, workspace):
         self._printer, self._workspace = printer, workspace
         self._known = {}  # name → _Content
+        self.altered = set()  # "MODULE.NAME": what was seen to be another, or changed in place, since this was cleared
 
     def look(self, name):
         """Looks at a loaded module. Reports whether it holds something else than before: equal things bound anew count, for
@@ -27,9 +28,13 @@ class Held:
         now = was
         if was is None or not was.current():
             now = self._known[name] = _Content(name, module)
-        digest = now.digest
-        now.digest = self._digest(name, now)
-        return was is not None and (digest if now is was else was.digest, was.bound) != (now.digest, now.bound)
+        before = was and (was.digest, was.parts, was.bound)
+        now.digest, now.parts = self._digest(name, now)
+        if was is None or (before[0], before[2]) == (now.digest, now.bound):
+            return False
+        different = {*before[1].items(), *before[2]} ^ {*now.parts.items(), *now.bound}
+        self.altered.update("%s.%s" % (name, k) for k, _ in different)
+        return True
 
     def digest(self, name):
         if name not in self._known:
@@ -42,15 +47,16 @@ class Held:
             self._printer.shared.pop(name, None)
 
     def _digest(self, name, content):
-        """Names data by content, and by type where it has no name."""
+        """Names data by content, and by type where it has no name; returns the whole, and each living part."""
         shared, self._printer.shared = self._printer.shared, {}
-        lines, places = [], {}
+        lines, places, parts = [], {}, {}
         for k in content.living:
             v, made = vars(content.module)[k], None
             if origin.is_a(v, (types.FunctionType, type)) and v.__module__ == name:
                 made = v = _members(v)
             fp = self._printer.of(v)
-            lines.append((k, type(v).__name__ if fp.opaque else fp.digest))
+            parts[k] = type(v).__name__ if fp.opaque else fp.digest
+            lines.append((k, parts[k]))
             if fp.opaque:  # what it reaches may be anybody's: all loggers, all that a thread holds
                 inner = v.values() if type(v) is dict else v if type(v) in (list, tuple) else ()
                 found = dict.fromkeys(map(id, fingerprint.mutable([v, *inner])))
@@ -61,7 +67,7 @@ class Held:
             places = {**found, **places}
         self._printer.shared = shared
         shared[name] = places
-        return blake2b(content.lines + marshal.dumps(lines, 2), digest_size=16).hexdigest()
+        return blake2b(content.lines + marshal.dumps(lines, 2), digest_size=16).hexdigest(), parts
 
 
 class _Content:
@@ -69,7 +75,7 @@ class _Content:
 
     def __init__(self, name, module):
         space = vars(module)
-        self.module, self.digest = module, None
+        self.module, self.digest, self.parts = module, None, {}
         self.keys, self.ids = list(space), list(map(id, space.values()))
         self.plain = []   # functions that hold nothing, and their defaults
         self.living = []  # names of the rest. The values are not kept: somebody may notice that they go

@@ -394,6 +394,7 @@ class Kernel:
         finally:
             self.printer.reached = None
         self.held = {}
+        reply["altered"] = sorted({*reply.get("altered", ()), *self.modules.held.altered})
         reply["again"], reply["everything"] = sorted(again), self.names.everything
         reply["absent"] = sorted(n for n in reads if n not in start and n not in _SPECIAL)
         reply["hidden"], reply["hidden_reads"] = self.hidden_changes(before, reads, figures)
@@ -672,7 +673,7 @@ class Kernel:
         return {"name": name, "digest": "" if fp.opaque else fp.digest, "opaque": fp.opaque, "size": fp.size,
                 "deps": sorted(d for d in fp.deps if not hasattr(builtins, d)), "imports": sorted(fp.imports),
                 "info": display.describe(now[name]), "class": origin.is_a(now[name], (type, types.FunctionType, types.ModuleType)),
-                "code": self.groups.code(fp), "fragile": fp.fragile, "rests": bool(fp.files), "held": bool(fp.held)}
+                "code": self.groups.code(fp), "fragile": fp.fragile, "rests": bool(fp.files), "held": sorted("%s.%s" % (m, k) for m, names in fp.held.items() for k in names)}
 
     def undo(self, start, now, rebound, reads):
         """A failed node defines nothing: bindings are put back, values it changed in place are unbound."""

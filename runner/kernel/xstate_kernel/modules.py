@@ -67,6 +67,7 @@ class Modules:
         self._final = set()  # changes that no one can take back
 
     def begin(self, codes):
+        self.held.altered = set()
         codes = list(codes)
         self._start(codes)
         if self.assigns:
