@@ -67,7 +67,7 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 		return nil, err
 	}
 	var found []string
-	static := o.Observe == "static" || session.Python().Minor < 12
+	static := isStatic(o, session)
 	later, rebound, mentioned := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	fragile, held := map[depgraph.Key]bool{}, map[depgraph.Key]bool{}
 	for _, n := range nodes {
@@ -130,6 +130,11 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 	return found, nil
 }
 
+// isStatic reports whether reads are those that texts show: it cannot be told then whether a name was bound anew to what it had.
+func isStatic(o xstate.SessionOptions, session *xstate.Session) bool {
+	return o.Observe == "static" || session.Python().Minor < 12
+}
+
 // dynamic reports whether the node may read names that its text does not show, as analysis or the engine sees it.
 func (n *judged) dynamic() bool {
 	return len(n.facts.Dynamic) > 0 || n.predicted["var:*"] ||
@@ -158,7 +163,7 @@ func (p *player) inputs(files map[string][]byte) (map[depgraph.NodeID]string, er
 	files = maps.Clone(files)
 	delete(files, "prog.py")
 	found := map[depgraph.NodeID]string{}
-	now := place{keys: map[depgraph.Key]state.Digest{}, info: map[depgraph.Key]state.ValueInfo{}, shares: map[[2]string]string{}}
+	now := place{static: isStatic(p.o, p.session), keys: map[depgraph.Key]state.Digest{}, info: map[depgraph.Key]state.ValueInfo{}, shares: map[[2]string]string{}}
 	for _, n := range nodes {
 		if text, ok := now.describe(&n); ok {
 			found[n.id] = string(state.DigestOf([]byte(key(files) + text)))
@@ -170,6 +175,7 @@ func (p *player) inputs(files map[string][]byte) (map[depgraph.NodeID]string, er
 
 // place is the state of everything before a node.
 type place struct {
+	static bool
 	keys   map[depgraph.Key]state.Digest
 	info   map[depgraph.Key]state.ValueInfo
 	shares map[[2]string]string
@@ -217,6 +223,11 @@ func (p *place) describe(n *judged) (string, bool) {
 	near := map[string]bool{}
 	for k := range n.predicted {
 		near[k.Name()] = true
+	}
+	for _, name := range n.facts.Defines {
+		if p.static && !slices.Contains(n.facts.Certain, name) {
+			near[name] = true
+		}
 	}
 	p.grow(near)
 	for _, name := range slices.Concat(n.facts.Defines, n.facts.Deletes) { // what may notice that an object goes
