@@ -18,7 +18,14 @@ def some(rng, most):
     return {i: rng.choice([1, 2, "x"]) for i in rng.sample(range(20), rng.randrange(most))}
 
 
+def named(name):
+    f = (lambda: 0) if rng.random() < 0.5 else type(name, (), {})
+    f.__qualname__ = name
+    return f
+
+
 rng = random.Random(int(sys.argv[1]))
+codes, changed = {i: named("code %d" % i) for i in range(100, 105)}, set()
 groups, prints, told = Groups(), {}, {}
 for turn in range(3000):
     name = rng.choice("abcdef")
@@ -26,8 +33,18 @@ for turn in range(3000):
         groups.drop(name)
         prints.pop(name, None)
     else:
-        prints[name] = Print(some(rng, 5), some(rng, 3), dict.fromkeys(rng.sample(range(100, 105), rng.randrange(3))))
+        prints[name] = Print(some(rng, 5), some(rng, 3), {i: codes[i] for i in rng.sample(range(100, 105), rng.randrange(3))})
+        changed -= prints[name].soft.keys() - {i for p in prints.values() if p is not prints[name] for i in p.soft}
         groups.put(name, prints[name])
+    if rng.random() < 0.3:
+        i = rng.choice(list(codes))
+        codes[i].said = rng.random()
+        changed.add(i)
+    if name in prints and rng.random() < 0.5:
+        soft = prints[name].soft
+        if groups.altered(prints[name]) != {"code %d" % i for i in changed & soft.keys()}:
+            sys.exit("%d: %s: what changed: %s of %s" % (turn, name, changed, list(soft)))
+        changed -= soft.keys()
     asked = set(rng.sample("abcdef", 2))
     want = {}
     for a in prints:

@@ -29,9 +29,9 @@ import warnings
 import weakref
 from _abc import _get_dump as _abc_dump
 from itertools import chain, count
-from operator import is_
+from operator import invert, is_
 
-from . import blake2b, hidden, instances, memory, origin, sets
+from . import attributes, blake2b, hidden, instances, memory, origin, sets
 
 ATOMS = frozenset((int, str, float, bool, type(None), bytes, complex))
 SKIP_MEMBERS = frozenset((
@@ -174,6 +174,7 @@ class _Walk:
         self.codes = {}  # class → its code, see graph
         self.levels = None  # to be noted for unchanged; None: not, or no longer
         self.tuples = {}  # id → digest, see immutable
+        self.dicts = {}   # id of the __dict__ of an instance → its place, the same whether it was made yet or not: that of the instance, inverted
 
     def put(self, data):
         self.h.update(data)
@@ -241,6 +242,7 @@ class _Walk:
                 self.module(o)
             else:
                 self.other(o, t)
+        self.fp.ids.update(self.dicts)
 
     def held(self):
         """Names the places at which the value is what a workspace module holds: an equal list of its own is another value."""
@@ -373,11 +375,19 @@ class _Walk:
         return found
 
     def attributes(self, group):
-        """The dicts of plain instances."""
+        """How many attributes plain instances of a class have, their values and their names."""
         if any(map(weakref.getweakrefcount, group)):
             for o in group:
                 self.watched(o)
-        return self.fresh([o.__dict__ for o in group])
+        found = attributes.many(group, type(group[0])) if len(group) <= attributes.MANY else None
+        places = list(map(invert, map(self.seen.__getitem__, map(id, group))))
+        self.fp.ids.update(zip(map(invert, map(id, group)), places))
+        if found is not None:
+            self.seen.update(zip(map(invert, map(id, group)), count(len(self.seen))))
+            return found
+        dicts = [object.__getattribute__(o, "__dict__") for o in group]
+        self.dicts.update(zip(map(id, dicts), places))
+        return _of_dicts(self.fresh(dicts))
 
     def plain(self, kind, others):
         """Returns the code of a class of the program whose instances are their attributes and no more, or _OTHER."""
@@ -668,11 +678,15 @@ class _Walk:
                     self.shares(o._mask, "%dm" % self.seen[id(o)])
         if instances.simple(t):
             self.put(b"T")
-            parts = instances.parts(o, t)
+            *parts, own = instances.parts(o, t)
             if issubclass(t, (set, frozenset)):
                 self.set(o, b"S", False)
-                parts = (None, *parts[1:])
-            self.temps.update(map(id, (parts[0], parts[2])))
+                parts[0] = None
+            self.temps.update(map(id, (parts[0], parts[2], parts[1] if not own else None)))
+            if instances.bare(t):
+                self.fp.ids[~id(o)] = ~self.seen[id(o)]
+                if own:
+                    self.dicts[id(parts[1])] = ~self.seen[id(o)]
             self.keep.append(parts)
             self.stack.extend((*reversed(parts), t))
             return
@@ -901,19 +915,24 @@ def _drawn(state):
 
 
 def _members(level, attributes=None):
-    """Returns how many members the containers of a level have, and the members, kind by kind. attributes gives the dicts
-    of instances."""
+    """Returns how many members the containers of a level have, and the members, kind by kind. attributes gives those of
+    instances."""
     lengths, inner = [], []
     kinds = dict.fromkeys(map(type, level))
     for kind in kinds:
         group = level if len(kinds) == 1 else [o for o in level if type(o) is kind]
-        if kind is not list and kind is not tuple:
-            if kind is not dict:
-                group = attributes(group)
-            inner.append(chain.from_iterable(map(dict.values, group)))
-        inner.append(chain.from_iterable(group))
-        lengths.append(list(map(len, group)))
+        if kind is list or kind is tuple:
+            inner.append(chain.from_iterable(group))
+            lengths.append(list(map(len, group)))
+            continue
+        sizes, *parts = _of_dicts(group) if kind is dict else attributes(group)
+        inner += parts
+        lengths.append(sizes)
     return lengths, list(chain.from_iterable(inner))
+
+
+def _of_dicts(group):
+    return list(map(len, group)), chain.from_iterable(map(dict.values, group)), chain.from_iterable(group)
 
 
 _CONSTANTS = frozenset(("datetime.date", "datetime.datetime", "datetime.timedelta", "datetime.time", "decimal.Decimal", "fractions.Fraction"))

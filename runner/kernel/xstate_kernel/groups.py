@@ -5,7 +5,7 @@ import types
 from _abc import _get_dump as _abc_dump
 
 from . import blake2b
-from .fingerprint import SKIP_MEMBERS
+from .fingerprint import ATOMS, SKIP_MEMBERS
 
 _NOBODY = frozenset()
 _MANY = 100  # classes and functions that a value reaches, of which the names are told
@@ -128,11 +128,21 @@ def _qualified(o):
 
 
 def _body(o):
-    """What an assignment to a class or function changes of it, by identity."""
-    members = [(k, id(v)) for k, v in vars(o).items() if k not in SKIP_MEMBERS]
+    """What an assignment to a class or function changes of it: constants, kept so that no other gets their ids, and ids."""
+    members = [(k, _Constant(v) if type(v) in ATOMS else id(v)) for k, v in vars(o).items() if k not in SKIP_MEMBERS]
     if isinstance(o, types.FunctionType):
         return members, id(o.__code__), id(o.__defaults__), id(o.__kwdefaults__)
     return members, tuple(map(id, o.__bases__)), len(_abc_dump(o)[0]) if isinstance(o, abc.ABCMeta) else 0
+
+
+class _Constant:
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        return type(other) is _Constant and self.value is other.value
 
 
 def _ways(x, y):

@@ -4,14 +4,14 @@ from . import original as __builtins__
 import copyreg
 import types
 
-from . import origin
+from . import attributes, origin
 
 _BASES = (list, dict, tuple, set, frozenset, int, float, str, bytes, complex)
 _PICKLING = frozenset(("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__"))
 _LOADING = frozenset(("__class__", "__setstate__", "__new__", "__getattr__", "__getattribute__", "__setattr__", "__setitem__", "append", "extend"))
 _PYTHON = 1 << 9, 1 << 8  # type flags: made by a class statement are those with the first (heap) and without the second (immutable)
 
-_simple, _custom = {}, {}
+_simple, _custom, _bares = {}, {}, {}
 
 
 def _users(c):
@@ -38,6 +38,13 @@ class _Bare:
 
 def bare(t):
     """Reports whether instances of t are what their __dict__ holds, and o.__dict__ gives that."""
+    found = _bares.get(t)
+    if found is None:
+        found = _bares[t] = _is_bare(t)
+    return found
+
+
+def _is_bare(t):
     return bool(simple(t) and base(t) is object and t.__dictoffset__ and t.__basicsize__ <= _Bare.__basicsize__ and t.__getattribute__ is object.__getattribute__
                 and not any("__dict__" in vars(c) and type(vars(c)["__dict__"]) is not types.GetSetDescriptorType for c in t.__mro__))
 
@@ -57,7 +64,11 @@ def base(t):
 
 
 def parts(o, t):
-    """Returns what the built-in base holds (None for object), the __dict__ or None, and the slots as (place, name, value)."""
+    """Returns what the built-in base holds (None for object), the attributes as a dict or None, the slots as (place, name,
+    value), and whether that dict is o's own."""
+    if bare(t):
+        members, own = attributes.of(o, t)
+        return None, members, [], own
     b = base(t)
     if b in (list, tuple, set, frozenset):
         content = list(b.__iter__(o))
@@ -79,12 +90,12 @@ def parts(o, t):
                     slots.append((i, name, member.__get__(o)))
                 except AttributeError:
                     pass  # not set
-    return content, object.__getattribute__(o, "__dict__") if t.__dictoffset__ else None, slots
+    return content, object.__getattribute__(o, "__dict__") if t.__dictoffset__ else None, slots, True
 
 
 def reduce(o, t):
     """What a pickler needs of o."""
-    content, members, slots = parts(o, t)
+    content, members, slots, _ = parts(o, t)
     b = base(t)
     if b in (list, dict, set, object):
         return make, (t, b, None), (content, members, slots), None, None, fill
@@ -103,6 +114,15 @@ def fill(o, state):
         for k, v in content.items():
             dict.__setitem__(o, k, v)
     if members:
-        object.__getattribute__(o, "__dict__").update(members)
+        _set(o, type(o), members)
     for i, name, value in slots:
         vars(type(o).__mro__[i])[name].__set__(o, value)
+
+
+def _set(o, t, members):
+    """Gives o attributes, without its __dict__ where that will do."""
+    if type(t) is type and bare(t) and not any(hasattr(type(getattr(t, k, None)), "__set__") for k in members):
+        for k, v in members.items():
+            object.__setattr__(o, k, v)
+    else:
+        object.__getattribute__(o, "__dict__").update(members)

@@ -573,7 +573,7 @@ class Kernel:
         mutated = self.rehash(candidates, old, now, rebound, parts)
         written = rebound | mutated | set(deleted)
         after = self.groups.pairs(written)
-        touched = mutated | weak | {n for n in rebound & start.keys() if start[n] == id(now[n])}
+        touched = mutated | weak | {n for n in rebound & start.keys() if start[n] == id(now[n]) and n in old and old[n].reached()}
         touched |= self.sources(after, written, touched, reads, old)
         touched = {n for n in touched if n in start and n in old}
         after.update(self.groups.pairs(touched))

@@ -16,7 +16,7 @@ import sys
 import types
 import weakref
 
-from . import fingerprint, hidden, instances, origin, sets
+from . import attributes, fingerprint, hidden, instances, origin, sets
 
 
 class NeedClass(Exception):
@@ -43,6 +43,7 @@ class _Reducing:
         super().__init__(out, protocol=5, buffer_callback=lambda b: _beside(b, buffers))  # no method: a cycle would outlive the node
         self._fingerprinter = fingerprinter
         self.needs = {}
+        self._instances = 0
         self._bases = {}
         self._nans = {}
 
@@ -72,11 +73,15 @@ class _Reducing:
             raise Unstorable("an exception that was raised")
         if hidden.keeper(o) is not None:
             return hidden.kept_by, (hidden.keeper(o),)
-        if instances.simple(t) and instances.custom(t):
+        if instances.simple(t) and (instances.custom(t) or self._without_dict(t)):
             return instances.reduce(o, t)
         if t.__name__.endswith("Block") and t.__module__.startswith("pandas.") and fingerprint.copy_on_write():
             return self._block(o)
         return NotImplemented
+
+    def _without_dict(self, t):
+        self._instances += 1
+        return self._instances <= attributes.MANY and instances.bare(t)
 
     def _submodules(self, module):
         """The submodules that are attributes of a module because the program imported them."""
