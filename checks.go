@@ -12,10 +12,12 @@ type Check struct {
 	Outcome   CheckOutcome `json:"outcome"`
 	Message   string       `json:"message,omitempty"` // of one that failed: the last line of its report
 	At        time.Time    `json:"at"`                // when it was executed
-	Step      StepNumber   `json:"step"`              // that recorded the execution
+	Step      StepNumber   `json:"step,omitempty"`    // that recorded the execution, as far as that is known
 	Seconds   float64      `json:"seconds"`
 	Marks     []string     `json:"marks,omitempty"` // why its result may be another each time: "clock", "network", …
 	Exercised []Exercised  `json:"exercised"`
+
+	Trace Digest `json:"trace,omitempty"` // names the execution
 }
 
 // CheckKind is what a test was written as.
@@ -73,7 +75,7 @@ type checksRecord struct {
 }
 
 type checkRecord struct {
-	Check
+	Check Check `json:"check"`
 	Parts []int `json:"parts"` // Exercised, as places in checksRecord.Parts
 }
 

@@ -28,6 +28,7 @@ type Entry struct {
 	Hash    Digest            `json:"hash,omitempty"`
 
 	Verified  *state.Verification `json:"verified,omitempty"`  // of a step that says what run --verify found
+	Tested    *state.Testing      `json:"tested,omitempty"`    // of a step that says what tests came to
 	Repeated  *state.Repetition   `json:"repeated,omitempty"`  // of a step that says what verify found of a block
 	Placement *state.Placement    `json:"placement,omitempty"` // of a step that a patch made: how it found the block
 }
@@ -79,7 +80,7 @@ func (s *Session) stepsBefore(ctx context.Context, before StepNumber, limit int)
 // entryOf is the part of an entry that the step itself tells.
 func entryOf(step Step) Entry {
 	return Entry{Number: step.Number, Time: step.Time, Kind: step.Kind, Block: step.Block, Was: step.Was, Now: step.Now,
-		Origin: step.Origin, Run: step.Run, To: step.To, Undoes: step.Undoes, Hash: step.Hash, Verified: step.Verified, Repeated: step.Repeated, Placement: step.Placement}
+		Origin: step.Origin, Run: step.Run, To: step.To, Undoes: step.Undoes, Hash: step.Hash, Verified: step.Verified, Repeated: step.Repeated, Tested: step.Tested, Placement: step.Placement}
 }
 
 func (s *Session) entry(ctx context.Context, step Step) (Entry, error) {

@@ -47,11 +47,16 @@ type kernelOptions struct {
 
 // bootstrap takes the current directory, which -c puts first, off the path: the kernel's own imports must not find the
 // program's files.
-const bootstrap = `import sys; sys.path[0] = sys.argv[1]; import xstate_kernel.main as m; del sys.path[0]; m.start()`
+const bootstrap = `import sys; sys.path[0] = sys.argv[1]; import xstate_kernel.%s as m; del sys.path[0]; m.start()`
 
 // startKernel starts an interpreter and waits until it says hello.
 func startKernel(ctx context.Context, python, driverFolder string, environ []string, o kernelOptions) (*kernel, error) {
-	printed, err := newPrinted(o.Spool)
+	return startDriver(ctx, python, "main", driverFolder, environ, o.Folder, o.Spool, o)
+}
+
+// startDriver starts an interpreter in folder with a module of the driver, gives it options, and waits until it says hello.
+func startDriver(ctx context.Context, python, module, driverFolder string, environ []string, folder, spool string, options any) (*kernel, error) {
+	printed, err := newPrinted(spool)
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +71,8 @@ func startKernel(ctx context.Context, python, driverFolder string, environ []str
 		return nil, fmt.Errorf("start kernel: %w", err)
 	}
 	k := &kernel{in: reqW, out: bufio.NewReaderSize(evR, 1<<16), close: []io.Closer{reqW, evR}, stderr: &tail{}, printed: printed, waited: make(chan struct{}), bound: 2 * time.Second}
-	k.cmd = exec.Command(python, "-c", bootstrap, driverFolder)
-	k.cmd.Dir = o.Folder
+	k.cmd = exec.Command(python, "-c", fmt.Sprintf(bootstrap, module), driverFolder)
+	k.cmd.Dir = folder
 	k.cmd.Env = append(environ, "XSTATE_KERNEL_FDS=3,4,5,6")
 	k.cmd.ExtraFiles = []*os.File{reqR, evW}
 	for _, p := range printed {
@@ -91,7 +96,7 @@ func startKernel(ctx context.Context, python, driverFolder string, environ []str
 	}()
 	stop := context.AfterFunc(ctx, func() { k.kill() })
 	defer stop()
-	err = writeFrame(k.in, o, nil)
+	err = writeFrame(k.in, options, nil)
 	if err == nil {
 		_, _, err = readFrame(k.out)
 	}

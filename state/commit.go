@@ -19,6 +19,7 @@ type Draft struct {
 
 	Verified  *Verification // for KindDeclare
 	Repeated  *Repetition   // for KindDeclare
+	Tested    *Testing      // for KindDeclare
 	Placement *Placement    // when a patch made it
 
 	Artifact *Artifact // for KindDeclare: declare it, in place of one of the same name
@@ -242,7 +243,7 @@ func (w *stepWriter) append(d Draft, v *versions) (Step, error) {
 		return Step{}, err
 	}
 	packed := packBody(n, d.Changes)
-	h := stepHeader{Number: n, Kind: d.Kind, Block: d.Block, Run: d.Run, To: d.To, Undoes: d.Undoes, Verified: d.Verified, Repeated: d.Repeated, Placed: d.Placement, Prev: w.head.Hash, Body: DigestOf(packed)}
+	h := stepHeader{Number: n, Kind: d.Kind, Block: d.Block, Run: d.Run, To: d.To, Undoes: d.Undoes, Verified: d.Verified, Repeated: d.Repeated, Tested: d.Tested, Placed: d.Placement, Prev: w.head.Hash, Body: DigestOf(packed)}
 	h.Time = max(w.store.options.Now().UnixNano(), w.head.Time)
 	h.Artifacts = *w.artifacts
 	if h.Artifacts == n {

@@ -121,7 +121,7 @@ func dump(t *testing.T, s *Store) string {
 }
 
 // laterFields are those of a step, without a value, that came after format 1.
-var laterFields = regexp.MustCompile(` (Verified:<nil>|Repeated:<nil>|Placement:<nil>|Declared:<nil>|Artifacts:0|Undoes:0|Author:|Client:|Prompt:|Answers:|TraceParent:|TokensIn:0|TokensOut:0|Cost:0|Unknown:map\[\])`)
+var laterFields = regexp.MustCompile(` (Verified:<nil>|Repeated:<nil>|Tested:<nil>|Placement:<nil>|Declared:<nil>|Artifacts:0|Undoes:0|Author:|Client:|Prompt:|Answers:|TraceParent:|TokensIn:0|TokensOut:0|Cost:0|Unknown:map\[\])`)
 
 func dumpStep(t *testing.T, w io.Writer, s *Store, session string, n StepNumber) {
 	t.Helper()

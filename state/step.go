@@ -76,6 +76,15 @@ type Repetition struct {
 	Differs []string `cbor:"differs,omitempty" json:"differs"` // what did not come out the same: output, "value NAME", "file NAME", …
 }
 
+// Testing is what a run of tests came to.
+type Testing struct {
+	Ran          int     `cbor:"ran,omitempty" json:"ran"`
+	Reused       int     `cbor:"reused,omitempty" json:"reused"`
+	Failed       int     `cbor:"failed,omitempty" json:"failed"` // of those that ran
+	Seconds      float64 `cbor:"seconds" json:"seconds"`
+	SavedSeconds float64 `cbor:"saved" json:"saved_seconds"` // recorded cost of what was reused
+}
+
 // Placement tells how the patch of a step found the block that it is about.
 type Placement struct {
 	Format        string  `cbor:"format" json:"format"`                        // of the patch
@@ -102,6 +111,7 @@ type Step struct {
 
 	Verified  *Verification // for KindDeclare, when that is what it says
 	Repeated  *Repetition   // likewise, of Block
+	Tested    *Testing      // likewise
 	Placement *Placement    // when a patch made it
 	Declared  *Declaration  // for KindDeclare, when it says which artifacts there are
 
@@ -126,6 +136,7 @@ type stepHeader struct {
 	Undoes    StepNumber    `cbor:"undoes,omitempty"`
 	Verified  *Verification `cbor:"verified,omitempty"`
 	Repeated  *Repetition   `cbor:"repeated,omitempty"`
+	Tested    *Testing      `cbor:"tested,omitempty"`
 	Placed    *Placement    `cbor:"placed,omitempty"`
 	Declared  *Declaration  `cbor:"declared,omitempty"`
 	Artifacts StepNumber    `cbor:"artifacts,omitempty"`
@@ -138,7 +149,7 @@ type stepHeader struct {
 func (h *stepHeader) step(hash Digest) Step {
 	s := Step{
 		Number: h.Number, Time: time.Unix(0, h.Time).UTC(), Kind: h.Kind, Block: h.Block, Was: h.Was, Now: h.Now,
-		Run: h.Run, To: h.To, Undoes: h.Undoes, Verified: h.Verified, Repeated: h.Repeated, Placement: h.Placed, Declared: h.Declared, Artifacts: h.Artifacts,
+		Run: h.Run, To: h.To, Undoes: h.Undoes, Verified: h.Verified, Repeated: h.Repeated, Tested: h.Tested, Placement: h.Placed, Declared: h.Declared, Artifacts: h.Artifacts,
 		Prev: h.Prev, Hash: hash,
 	}
 	if h.Origin != nil {

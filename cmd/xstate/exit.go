@@ -50,6 +50,7 @@ var exitCodes = map[state.Code]int{
 	xstate.CodeNotExecuted:            exitUsage,
 	xstate.CodeNoValue:                exitUsage,
 	xstate.CodeExpression:             exitUsage,
+	runner.CodeNoTests:                exitUsage,
 	runner.CodeNotKept:                exitUsage,
 	runner.CodeNoPython:               exitUsage,
 	runner.CodePythonOld:              exitUsage,

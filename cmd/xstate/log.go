@@ -127,6 +127,8 @@ func entryText(e xstate.Entry) string {
 		return text
 	case e.Verified != nil:
 		return verifiedText(e.Verified)
+	case e.Tested != nil:
+		return testedText(e.Tested)
 	case e.Repeated != nil && len(e.Repeated.Differs) > 0:
 		return fmt.Sprintf("%s executed %d times: not the same %s", e.Block, e.Repeated.Times, strings.Join(e.Repeated.Differs, ", "))
 	case e.Repeated != nil:

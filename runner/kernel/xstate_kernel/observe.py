@@ -221,8 +221,7 @@ class Files:
         self._count = 0
         self._known = set()      # every path that the program read or wrote
         self._wrote = set()      # and those that it wrote
-        self._scan = scan.Scan(os.path.realpath(folder), os.path.realpath(store), self._copy)
-        self._journal = os.open(os.path.join(spool, "writing"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self._prepare(os.path.realpath(store))
         self.active = False
         self.reset()
         self._wrap_lookups()
@@ -234,6 +233,10 @@ class Files:
             for name in ("stat", "getcwd", "listdir", "scandir"):  # it took its own references
                 setattr(pathlib._NormalAccessor, name, staticmethod(getattr(os, name)))
         sys.addaudithook(self._audit)
+
+    def _prepare(self, store):
+        self._scan = scan.Scan(self._folder.rstrip(os.sep), store, self._copy)
+        self._journal = os.open(os.path.join(self._spool, "writing"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
     def reset(self):
         self.reads = {}      # absolute path → None, or "presence" where only that was asked
@@ -780,7 +783,7 @@ class _Entries:
         self._found.close()
 
 
-_UNTIMED = ("asyncio", "concurrent", "joblib", "logging", "multiprocessing", "queue", "sched", "selectors", "socket", "ssl", "subprocess", "threading")
+_UNTIMED = ("_pytest", "asyncio", "concurrent", "joblib", "logging", "multiprocessing", "queue", "sched", "selectors", "socket", "ssl", "subprocess", "threading")
 
 
 def _clock(files, original, given):

@@ -506,27 +506,11 @@ class Workspace:
         package = name if hasattr(sys.modules[name], "__path__") else name.rpartition(".")[0]
         if (digest, package) in self._parsed:
             return self._parsed[digest, package]
-        found = set()
         try:
             with open(path, "rb") as f:
-                tree = ast.parse(f.read())
+                found = imported(ast.parse(f.read()), package)
         except (OSError, SyntaxError, ValueError, TypeError):
-            return found
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                found.update(a.name for a in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                base = node.module or ""
-                if node.level:
-                    parts = package.split(".")
-                    parts = parts[:len(parts) - node.level + 1]
-                    base = ".".join(parts + ([base] if base else []))
-                found.add(base)
-                found.update("%s.%s" % (base, a.name) for a in node.names)
-        for n in list(found):
-            while "." in n:
-                n = n.rpartition(".")[0]
-                found.add(n)
+            return set()
         self._parsed[digest, package] = found
         return found
 
@@ -591,6 +575,27 @@ class Workspace:
                         (name != entry or os.path.exists(os.path.join(folder, entry, "__init__.py"))):
                     return True
         return False
+
+
+def imported(tree, package):
+    """Names of the modules that a source in package imports, wherever in it, with the packages that they lie in."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found.update(a.name for a in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parts = package.split(".")
+                parts = parts[:len(parts) - node.level + 1]
+                base = ".".join(parts + ([base] if base else []))
+            found.add(base)
+            found.update("%s.%s" % (base, a.name) for a in node.names)
+    for n in list(found):
+        while "." in n:
+            n = n.rpartition(".")[0]
+            found.add(n)
+    return found
 
 
 def _findable(name):

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+type testFlags struct {
+	all, plan, verbose bool
+	keyword, mark      string
+	timeout            time.Duration
+	python             string
+	origin             xstate.Origin
+}
+
+func (a *app) testVerb() *cobra.Command {
+	var f testFlags
+	cmd := &cobra.Command{
+		Use:   "test [PATH…|BLOCK…] [-- PYTEST ARGUMENT…]",
+		Short: "run the tests that a change affects",
+		Long: `Test runs the tests of the folder, and those in the program's blocks. Each has its own trace: the functions that it
+executed, the modules it rests on, the files and variables it read. Only the tests run of which something is not what it was;
+all others keep their results. Results are found by content: a change that is undone runs nothing.
+
+Tests are run by pytest where the interpreter has it, with its fixtures, marks, plugins and configuration, else by unittest.
+A test that failed, or that read the clock, the network or another process, runs every time. What follows -- goes to
+pytest as it is; results are reused only under the same arguments. -k and -m only choose among the tests.
+
+Printed are the tests that ran, why, and the reports of those that failed. Exit code 1 says that a test failed.`,
+		Example: `  xstate test
+  xstate test tests/test_api.py -k login
+  xstate test --plan
+  xstate test -- -p no:randomly --strict-markers`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var more []string
+			if n := cmd.ArgsLenAtDash(); n >= 0 {
+				args, more = args[:n], args[n:]
+			}
+			return a.test(cmd.Context(), args, more, f)
+		},
+		ValidArgsFunction: a.completeBlocks,
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&f.all, "all", false, "run every test")
+	flags.BoolVar(&f.plan, "plan", false, "tell what would run, and why; test files are imported to find the tests")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the tests that were reused, too")
+	flags.StringVarP(&f.keyword, "keyword", "k", "", "only tests whose names match `EXPRESSION`, as for pytest")
+	flags.StringVarP(&f.mark, "mark", "m", "", "only tests whose marks match `EXPRESSION`, as for pytest")
+	flags.DurationVar(&f.timeout, "timeout", 0, "stop a test that runs longer than this `DURATION`")
+	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, as for run")
+	originFlags(cmd, &f.origin)
+	return a.sessionFlag(cmd)
+}
+
+// testSession is the name of the session that a test makes in a store that has none.
+const testSession = "tests"
+
+func (a *app) test(ctx context.Context, args, more []string, f testFlags) error {
+	if f.timeout < 0 {
+		return &usageError{err: errors.New("--timeout must not be negative"), hint: "xstate test --timeout 30s"}
+	}
+	o, err := a.openToTest(ctx, f.python)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	to := xstate.TestOptions{Args: more, All: f.all, Plan: f.plan, Timeout: f.timeout, OnTalk: func(text string) { a.ui.talk("%s", text) }}
+	if f.keyword != "" {
+		to.Choose = append(to.Choose, "-k", f.keyword)
+	}
+	if f.mark != "" {
+		to.Choose = append(to.Choose, "-m", f.mark)
+	}
+	if to.Paths, to.Blocks, err = o.whichTests(ctx, args); err != nil {
+		return err
+	}
+	count := 0
+	to.OnTest = func(t *xstate.TestResult) {
+		count++
+		if a.ui.errTerminal && !a.ui.json && !a.ui.quiet {
+			a.ui.progress(fmt.Sprintf("%d  %s  %s", count, t.Outcome, t.ID))
+		}
+	}
+	found, err := o.session.Test(ctx, to, f.origin)
+	if err != nil {
+		return err
+	}
+	a.ui.progress("")
+	if a.ui.json {
+		err = a.ui.document(struct {
+			Version int    `json:"version"`
+			Session string `json:"session"`
+			Plan    bool   `json:"plan"`
+			*xstate.TestReport
+		}{1, o.session.Name(), f.plan, found})
+	} else {
+		a.printTests(found, f)
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(found.Tests) == 0:
+		return &state.Error{Code: runner.CodeNoTests, Message: "no tests were found", Hint: "name a file or folder: xstate test PATH"}
+	case found.Failed > 0 || found.Stopped != nil:
+		return outcome(exitFailed)
+	}
+	return nil
+}
+
+// openToTest opens the session of the folder, and makes a store and a session where there are none.
+func (a *app) openToTest(ctx context.Context, python string) (*opened, error) {
+	o, err := a.openWith(ctx, state.Options{}, python)
+	if code := state.CodeOf(err); code != state.CodeNoStore && (code != state.CodeNoSession || a.session != "") {
+		return o, err
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	if err := findPython(python, folder); err != nil {
+		return nil, err
+	}
+	dir, _, err := a.storeDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait}})
+	if err != nil {
+		return nil, err
+	}
+	name := testSession
+	if a.session != "" {
+		name = a.session
+	}
+	session, err := store.Session(ctx, name, xstate.SessionOptions{Workspace: folder, Python: python})
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return &opened{store: store, session: session}, nil
+}
+
+// whichTests sorts arguments into blocks of the program, and paths relative to the workspace.
+func (o *opened) whichTests(ctx context.Context, args []string) (paths []string, blocks []xstate.BlockID, err error) {
+	program, _, err := o.session.Program(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	meta, err := o.store.State().Session(ctx, o.session.Name())
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, arg := range args {
+		file, test, _ := strings.Cut(arg, "::")
+		is := func(b runner.Block) bool { return string(b.ID) == file }
+		if _, err := os.Stat(file); err != nil && slices.ContainsFunc(program, is) {
+			blocks = append(blocks, xstate.BlockID(file))
+			continue
+		} else if err != nil {
+			return nil, nil, &state.Error{Code: codeNoFile, Message: fmt.Sprintf("there is no file, folder or block %q", file), Hint: "xstate show lists the blocks"}
+		}
+		path, err := filepath.Abs(file)
+		if err == nil {
+			path, err = filepath.Rel(meta.Workspace, path)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if test != "" {
+			path += "::" + test
+		}
+		paths = append(paths, path)
+	}
+	return paths, blocks, nil
+}
+
+func (a *app) printTests(found *xstate.TestReport, f testFlags) {
+	for _, t := range found.Tests {
+		if t.Text != "" {
+			a.ui.print("%s\n%s", a.ui.bold(a.ui.red(t.ID)), indent(t.Text, "    "))
+		}
+	}
+	var rows [][]string
+	for _, t := range found.Tests {
+		if t.Status != runner.TestReused || f.verbose {
+			what := string(t.Outcome)
+			if t.Status == runner.TestWould {
+				what = "run"
+			}
+			if t.Outcome.Bad() {
+				what = a.ui.red(what)
+			}
+			rows = append(rows, []string{what, t.ID, seconds(t.Seconds), reasonText(t.Reason)})
+		}
+	}
+	a.ui.print("%s", columns(rows))
+	text := ""
+	if found.Step > 0 {
+		text = fmt.Sprintf("step %d: ", found.Step)
+	}
+	if f.plan {
+		a.ui.talk("would run %s, reuse %d (%s saved)", plural(found.Ran, "test"), found.Reused, seconds(found.Saved))
+		return
+	}
+	a.ui.talk("%s%s", text, testedText(&state.Testing{Ran: found.Ran, Reused: found.Reused, Failed: found.Failed, Seconds: found.Seconds, SavedSeconds: found.Saved}))
+	if found.Stopped != nil {
+		a.ui.talk("interrupted; what ended is kept")
+	}
+}
+
+func testedText(t *state.Testing) string {
+	text := "ran " + plural(t.Ran, "test")
+	if t.Failed > 0 {
+		text += fmt.Sprintf(", %d failed", t.Failed)
+	}
+	if t.Ran > 0 {
+		text += ", " + seconds(t.Seconds)
+	}
+	if t.Reused > 0 {
+		text += fmt.Sprintf("; reused %d (%s saved)", t.Reused, seconds(t.SavedSeconds))
+	}
+	return text
+}

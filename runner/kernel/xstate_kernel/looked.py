@@ -1,0 +1,114 @@
+"""What a test looks at outside its code: observe.Files without putting anything back."""
+from . import original as __builtins__
+import os
+import sys
+import tempfile
+
+from . import observe, origin
+
+_RUNNERS = (os.sep + "_pytest" + os.sep, os.sep + "pluggy" + os.sep, os.sep + "unittest" + os.sep)
+_LIBRARY = os.path.dirname(os.path.realpath(os.__file__)) + os.sep
+_OWN = os.path.dirname(os.path.realpath(__file__)) + os.sep
+_IMPORT = "<frozen importlib._bootstrap_external>"
+_UNTOLD = frozenset(("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "=PYTEST_CURRENT_TEST", "=PYTEST_VERSION"))
+
+
+class _NoScan:
+    def before(self):
+        pass
+
+
+class Looked(observe.Files):
+    """Files of this process. What it reads is sorted by phase: take returns what was seen since the last time. Files below a
+    path that this process made are told by who made them."""
+
+    def __init__(self, spool, store, folder, on_code, owner):
+        self.made = {}       # path → the test that made it, None for what is not one
+        self._owner = owner  # returns the test under way
+        self._temporary = os.path.join(os.path.realpath(tempfile.gettempdir()), "pytest-of-")
+        super().__init__(spool, store, folder, on_code)
+
+    def _prepare(self, store):
+        self._scan = _NoScan()
+
+    def _announce(self, p, before):
+        self.made.setdefault(p, self._owner())
+
+    def _before(self, p):
+        """The digest of what is at a path that is about to be written, where it was read before."""
+        try:
+            return _digest(p) if p in self.reads else None
+        except OSError:
+            return None
+
+    def _path(self, path, dir_fd=None, follow=True):
+        """The runner's own looks are none of the test's: what they come to is told apart (see suite_pytest)."""
+        return None if _by_runner() else super()._path(path, dir_fd, follow)
+
+    def _event(self, event, args):
+        if event.startswith("tempfile."):
+            return  # a name that nobody else uses
+        if event in ("os.listdir", "os.scandir") and sys._getframe(2).f_code.co_filename == _IMPORT:
+            return
+        super()._event(event, args)
+
+    def take(self):
+        """Returns what was observed, and the tests whose files were read."""
+        after = set()
+        files = {}
+        for p, how in self.reads.items():
+            owner, found = self._maker(p)
+            if found:
+                after.add(owner)
+            else:
+                files[p] = self.writes.get(p) or how
+        listings = []
+        for p in self.listings:
+            owner, found = self._maker(p)
+            if found:
+                after.add(owner)
+            else:
+                listings.append(p)
+            after.update(o for made, o in self.made.items() if os.path.dirname(made) == p)
+        if any(not self._maker(p)[1] for p in self.times):
+            self.marks.add("clock")
+        modes = [p for p in self.modes if not self._maker(p)[1]]
+        env = sorted(self.environ - _UNTOLD)
+        found = {"files": files, "dirs": sorted(listings), "env": env, "modes": modes, "marks": set(self.marks), "cwd": self.cwd_read}
+        self.reset()
+        after.discard(None)
+        return found, after
+
+    def _maker(self, p):
+        """Returns who made a path, or a folder that it lies in, and whether somebody did."""
+        if p.startswith(self._temporary):
+            return None, True
+        while True:
+            if p in self.made:
+                return self.made[p], True
+            up = os.path.dirname(p)
+            if up == p:
+                return None, False
+            p = up
+
+
+def _digest(path):
+    import hashlib
+    with open(path, "rb") as f:
+        return hashlib.sha256(f.read()).hexdigest()
+
+
+def _by_runner():
+    """Reports whether what happens is the doing of what runs tests, or imports modules: the innermost code that is not the standard
+    library's."""
+    frame = sys._getframe(2)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if name == _IMPORT and frame.f_back is not None and frame.f_back.f_code.co_filename == _IMPORT:
+            return True  # unless a program asks a loader for data
+        if any(part in name for part in _RUNNERS) and origin.is_library_path(name):
+            return True
+        if not name.startswith((_OWN, _LIBRARY, "<frozen ")) or "site-packages" in name:
+            return False
+        frame = frame.f_back
+    return False

@@ -1,0 +1,483 @@
+"""What tests execute and read, test by test.
+
+Nouns: a *unit* is a function, or the level of a module (see units); a *phase* is a stretch of execution that is observed by
+itself: the import of a module, the set-up of a fixture, the collection of a file, a test. Phases nest. What is seen in one counts
+for those around it, too. A *group* is what a phase saw that several tests rest on. Of a module: its level, the functions that ran
+while it was imported, and the files and variables read then. Of a fixture: from its set-up to its end.
+
+A test rests on what its own phase saw; on the groups of its file, of the fixtures it uses, and of what modules these import, however
+indirectly; and on the modules that are not quiet, for these may have set up something in others. Functions are seen by local events
+of sys.monitoring on code of the workspace alone, each disabled at its first hit and armed again, at a microsecond, for the next
+phase. To restart all events instead would have every function of the interpreter instrumented anew for each test; before 3.12 a
+profile function hears of every call.
+"""
+from . import original as __builtins__
+import hashlib
+import importlib._bootstrap_external as external
+import os
+import random
+import sys
+import threading
+import types
+
+from . import layout, looked, observe, origin, state, units
+
+_NEW = getattr(sys, "monitoring", None)
+_TOOL = 4
+_LINES = layout._NUMBERS | {"lineno"}  # who names one of these may read where its code stands
+ALWAYS = frozenset(("clock", "entropy", "network", "subprocess", "thread"))  # marks of tests that nothing is reused of
+
+
+class Phase:
+    def __init__(self):
+        self.codes = {}       # id → code
+        self.modules = set()  # paths of modules that were executed
+        self.groups = set()
+        self.files, self.dirs, self.env, self.modes = {}, set(), set(), set()
+        self.marks, self.after, self.texts = set(), set(), set()
+        self.cwd = False
+        self.inner = []       # phases that ended in it
+
+    def whole(self):
+        """With what was seen in the phases within."""
+        for other in self.inner:
+            other.whole()
+            self.codes.update(other.codes)
+            for name in ("modules", "groups", "dirs", "env", "modes", "marks", "after", "texts"):
+                getattr(self, name).update(getattr(other, name))
+            for p, how in other.files.items():
+                self.look(p, how)
+            self.cwd = self.cwd or other.cwd
+        self.inner = []
+        return self
+
+    def look(self, p, how):
+        """how: what was there before it was written, "presence", or None. The earlier look stands, unless it asked for less."""
+        if self.files.setdefault(p, how) == "presence":
+            self.files[p] = how
+
+
+class Module:
+    """A source file that was executed."""
+
+    def __init__(self, path, name, source, code, namespace):
+        self.path, self.name, self.source, self.code, self.namespace = path, name, source, code, namespace
+        self.loads = set()   # paths of modules whose execution it caused
+        self.group = None    # of its import
+        self.loud = not source.quiet
+
+
+class Suite:
+    def __init__(self, channel, options):
+        self.channel = channel
+        self.folder = os.path.realpath(options["folder"])
+        self.stack = [Phase()]
+        self.live = []       # codes hit since the last phase began or ended
+        self.unarmed = []    # codes that were hit, and not armed since
+        self.units = {}      # id of code → number of its unit
+        self.watched = {}    # id of code → (code, module)
+        self.lined = set()   # ids of codes that may read where they stand
+        self.levels = set()  # numbers of units that are levels of modules
+        self.modules = {}    # path → Module
+        self.count = 0       # of units told
+        self.first = {}      # path → {unit: number}
+        self.groups = 0
+        self._needs = {}     # paths → group of them and all that they import
+        self._volatile = {}  # id of code → marks
+        self.leaks = {}      # test → names it left changed
+        self.current = None
+        self.loading = []    # modules that are being executed
+        self.files = looked.Looked(options["spool"], options["store"], self.folder, self.executed, lambda: self.current)
+        layout.watch(self.text_read)
+        self._started = {n.partition(".")[0] for n in sys.modules}  # these are not looked for any more
+        self._watch()
+        self.wrap_loader(external._LoaderBasics)
+
+    # observation
+
+    def _watch(self):
+        if _NEW is None:
+            sys.setprofile(self._called)
+            threading.setprofile(self._called)
+            return
+        _NEW.use_tool_id(_TOOL, "xstate")
+        live, off = self.live, _NEW.DISABLE
+
+        def hit(code, _):
+            live.append(code)
+            return off
+
+        self._events = _NEW.events.PY_START | _NEW.events.PY_RESUME
+        _NEW.register_callback(_TOOL, _NEW.events.PY_START, hit)
+        _NEW.register_callback(_TOOL, _NEW.events.PY_RESUME, hit)
+
+    def _called(self, frame, event, _):
+        if event == "call" and id(frame.f_code) in self.watched:
+            self.stack[-1].codes[id(frame.f_code)] = frame.f_code
+
+    def watching(self):
+        """Reports whether functions are still seen."""
+        return _NEW is not None or sys.getprofile() == self._called
+
+    def _switch(self):
+        """What was seen since the last switch belongs to the innermost phase."""
+        phase = self.stack[-1]
+        live, self.live[:] = self.live[:], ()
+        for code in live:
+            phase.codes[id(code)] = code
+        self.unarmed += live
+        active, self.files.active = self.files.active, False
+        if active:
+            found, after = self.files.take()
+            for p, how in found["files"].items():
+                phase.look(p, how)
+            phase.dirs.update(found["dirs"])
+            phase.env.update(found["env"])
+            phase.modes.update(found["modes"])
+            phase.marks.update(found["marks"])
+            phase.after.update(after)
+            phase.cwd = phase.cwd or found["cwd"]
+
+    def _arm(self):
+        if _NEW is not None:
+            arm, events = _NEW.set_local_events, self._events
+            for code in {id(c): c for c in self.unarmed}.values():
+                arm(_TOOL, code, 0)
+                arm(_TOOL, code, events)
+        self.unarmed = []
+
+    def begin(self):
+        self._switch()
+        self._arm()
+        self.stack.append(Phase())
+        self.files.active = True
+
+    def end(self, merge=True):
+        self._switch()
+        phase = self.stack.pop()
+        if merge:
+            self.stack[-1].inner.append(phase)
+        self.files.active = len(self.stack) > 1
+        return phase
+
+    def text_read(self, filename):
+        if self.files.active and isinstance(filename, str) and not looked._by_runner():
+            self.stack[-1].texts.add(os.path.realpath(filename))
+
+    # modules
+
+    def executed(self, code):
+        """Code is about to be executed: of a module, or made at run time, which then rests on what made it."""
+        path = code.co_filename
+        if code.co_name != "<module>" or not os.path.isabs(path) or origin.is_library_path(path) or path.startswith("<"):
+            return
+        active, self.files.active = self.files.active, False
+        try:
+            self._execute(os.path.realpath(path), code)
+        finally:
+            self.files.active = active
+
+    def _execute(self, path, code):
+        try:
+            with open(path, "rb") as f:
+                data = f.read()
+        except OSError:
+            return
+        frame = sys._getframe(2)
+        while frame is not None and not (frame.f_code.co_name == "exec_module" and "module" in frame.f_locals):
+            frame = frame.f_back
+        module = frame.f_locals["module"] if frame is not None else None
+        if _real(getattr(getattr(module, "__spec__", None), "origin", None) or "") != path:
+            module = None  # a script that is run
+        name = getattr(module, "__name__", None) or os.path.basename(path)[:-3]
+        package = name if hasattr(module, "__path__") else name.rpartition(".")[0]
+        record = Module(path, name, self.source(path, data, package), code, vars(module) if module is not None else {})
+        record.loud = record.loud or module is None
+        self.modules[path] = record
+        self._needs.clear()
+        self.stack[-1].modules.add(path)
+        for outer in self.loading:
+            if outer is not None:
+                outer.loads.add(path)
+        if self.loading and self.loading[-1] is None and module is not None:
+            self.loading[-1] = record
+        self._register(code, record, "")
+
+    def _register(self, code, module, around):
+        numbers = self.first[module.path]
+        for c in code.co_consts:
+            if isinstance(c, types.CodeType):
+                name = module.source.unit_of(c, around)
+                self.units[id(c)] = numbers[name]
+                self.watched[id(c)] = (c, module)
+                if not _LINES.isdisjoint(c.co_names):
+                    self.lined.add(id(c))
+                if _NEW is not None:
+                    _NEW.set_local_events(_TOOL, c, self._events)
+                self._register(c, module, name)
+
+    def source(self, path, data, package):
+        """Cuts a file into units, and tells the engine of them."""
+        digest = hashlib.sha256(data).hexdigest()
+        self.channel.send({"ev": "cut", "path": path, "digest": digest, "package": package, "first": self.count})
+        known, _ = self.channel.receive()
+        if known["units"]:
+            source = units.Source(known["units"], known["imports"], known["quiet"])
+        else:
+            source = units.cut(data, package)
+            self.channel.send({"ev": "source", "units": source.units, "imports": source.imports, "quiet": source.quiet})
+        names = sorted(source.units)
+        self.first[path] = {n: self.count + i for i, n in enumerate(names)}
+        self.levels.add(self.first[path][""])
+        self.count += len(names)
+        return source
+
+    def wrap_loader(self, loader):
+        suite, original = self, loader.exec_module
+
+        def exec_module(self, module):
+            __tracebackhide__ = True
+            path = getattr(module.__spec__, "origin", None)
+            if not path or origin.is_library_path(path):
+                original(self, module)
+                if module.__name__ == "numpy.random":
+                    module.seed(0)
+                return None
+            _drop_stale(path, module.__spec__)
+            return suite._load(original, self, module)
+
+        loader.exec_module = observe.named(exec_module, original)
+
+    def _load(self, execute, loader, module):
+        __tracebackhide__ = True
+        self.begin()
+        self.loading.append(None)
+        try:
+            return execute(loader, module)
+        finally:
+            record = self.loading.pop()
+            phase = self.end()
+            self._arm()
+            if record is not None:
+                record.loud = record.loud or any(self.units[i] not in self.levels for i in phase.codes)
+                record.group = self.tell(phase.whole(), self.number(), record)
+
+    # groups
+
+    def number(self):
+        self.groups += 1
+        return self.groups - 1
+
+    def tell(self, phase, n, level=None, fixture=False):
+        """Tells the engine what a group consists of, perhaps anew."""
+        active, self.files.active = self.files.active, False
+        self.channel.send({"ev": "group", "n": n, "fixture": fixture, **self.content(phase, level)})
+        self.files.active = active
+        return n
+
+    def content(self, phase, level=None):
+        """level: the module whose import it is."""
+        numbers, marks, texts = set(), set(phase.marks), set(phase.texts)
+        for i, code in phase.codes.items():
+            numbers.add(self.units[i])
+            marks |= self.volatile(i, code)
+            if i in self.lined:
+                texts.add(self.watched[i][1].path)
+        numbers.update(self.first[p][""] for p in phase.modules)
+        absent = ()
+        if level is not None:
+            absent = self._sought(level)
+            marks |= origin.volatile([level.code], level.namespace)
+        return {"units": sorted(numbers), "groups": sorted(phase.groups), "files": phase.files, "texts": sorted(texts), "dirs": sorted(phase.dirs),
+                "env": sorted(phase.env), "modes": sorted(phase.modes), "absent": absent,
+                "marks": sorted(m for m in marks if m in ALWAYS or m.startswith("unobserved"))}
+
+    def volatile(self, i, code):
+        found = self._volatile.get(i)
+        if found is None:
+            found = self._volatile[i] = origin.volatile([code], self.watched[i][1].namespace)
+        return found
+
+    def _sought(self, module):
+        """The files that would be found instead of what the imports of a module came to."""
+        found = set()
+        folders = [p or self.folder for p in sys.path if isinstance(p, str) and not origin.is_library_path(os.path.join(os.path.abspath(p or "."), "x"))]
+        for top in {name.partition(".")[0] for name in module.source.imports} - self._started:
+            have = getattr(sys.modules.get(top), "__file__", None)
+            have = os.path.realpath(have) if have else None
+            for folder in folders:
+                stem = os.path.join(os.path.realpath(folder), top)
+                for file in (os.path.join(stem, "__init__.py"), stem + ".py"):
+                    if file == have:
+                        break
+                    found.add(file)
+                else:
+                    continue
+                break
+        return sorted(f for f in found if not os.path.exists(f))
+
+    def needs(self, paths):
+        """The group of some modules and all that they import."""
+        key = frozenset(paths)
+        found = self._needs.get(key)
+        if found is None:
+            members = self.closure(key)
+            phase = Phase()
+            phase.modules = members
+            phase.groups = {self.modules[p].group for p in members if self.modules[p].group is not None}
+            found = self._needs[key] = self.tell(phase, self.number())
+        return found
+
+    def closure(self, paths):
+        """The modules that some, and those that are loud, import, however indirectly."""
+        todo = list(paths) + [p for p, m in self.modules.items() if m.loud]
+        seen = set()
+        while todo:
+            p = todo.pop()
+            if p in seen or p not in self.modules:
+                continue
+            seen.add(p)
+            module = self.modules[p]
+            todo.extend(module.loads)
+            names = set(module.source.imports)
+            names.add(module.name.rpartition(".")[0])
+            for value in list(module.namespace.values()):
+                if type(value) is types.ModuleType:
+                    if not value.__name__.startswith(module.name + "."):  # unless it imports it, that is there because somebody else did
+                        names.add(value.__name__)
+                else:
+                    names.add(getattr(value, "__module__", None) if isinstance(value, (types.FunctionType, type)) else type(value).__module__)
+            for name in names:
+                file = getattr(sys.modules.get(name), "__file__", None) if isinstance(name, str) else None
+                if file:
+                    todo.append(_real(file))
+        return seen
+
+    # tests
+
+    def settle(self, files):
+        """Everything is collected: what modules hold now, and the state of random generators, each test is to begin with. files are
+        those that hold the tests."""
+        self.generators = random.getstate()
+        numpy = sys.modules.get("numpy.random")
+        self.numpy = numpy and numpy.get_state()
+        self.tests = files
+        for m in self.modules.values():
+            self._hold(m)
+        self._around = state.around(self.files)
+
+    def _hold(self, module):
+        module.held, module.boxes = state.of(module), {}
+        state.inside(module)
+
+    def choose(self, runner, items, errors, configuration):
+        """Asks the engine which of the tests are to run."""
+        self.channel.send({"ev": "collected", "runner": runner, "items": items, "errors": errors, "configuration": configuration})
+        while True:
+            reply, _ = self.channel.receive()
+            if reply is None:
+                os._exit(1)
+            if "run" in reply:
+                return reply["run"]
+            for path, package in reply["cut"]:
+                try:
+                    with open(path, "rb") as f:
+                        source = units.cut(f.read(), package)
+                except OSError:
+                    source = None
+                self.channel.send({"ev": "source", "units": source and source.units, "imports": source and source.imports, "quiet": source and source.quiet})
+
+    def begin_test(self, n):
+        self.channel.send({"ev": "begin", "n": n})
+        self.current = n
+        self._reset()
+        self._threads = threading.active_count()
+        self._children = state.children()
+        self.begin()
+
+    def _reset(self):
+        if random.getstate() != self.generators:
+            random.setstate(self.generators)
+        numpy = sys.modules.get("numpy.random")
+        if numpy is not None:
+            if self.numpy is None:
+                numpy.seed(0)
+                self.numpy = numpy.get_state()
+            numpy.set_state(self.numpy)
+
+    def end_test(self, n, starts, absent, outcome):
+        phase = self.end(merge=False).whole()
+        self.current = None
+        if threading.active_count() > self._threads:
+            phase.marks.add("thread")
+        if state.children() != self._children:
+            phase.marks.add("subprocess")
+        if not self.watching():
+            phase.marks.add("unobserved functions")
+            sys.setprofile(self._called)
+        executed = {self.watched[i][1].path for i in phase.codes}
+        phase.groups.add(self.needs(executed | phase.modules | set(starts)))
+        self._follow(phase)
+        leaves = self._left(n, executed)
+        found = self.content(phase)
+        found["absent"] = sorted(absent)
+        after = sorted(phase.after - {n})
+        self.channel.send({"ev": "end", "n": n, **found, **outcome, "after": after, "leaves": leaves})
+
+    def _follow(self, phase):
+        """A test that may read what an earlier one left changed comes after it."""
+        if not self.leaks:
+            return
+        names = {name for c in phase.codes.values() for name in c.co_names} | {"env:" + e.lstrip("=") for e in phase.env}
+        if phase.cwd:
+            names.add("cwd")
+        if phase.modules:
+            names.add("sys.path")
+        for test, left in self.leaks.items():
+            if not names.isdisjoint(left) or "env:*" in names and any(x.startswith("env:") for x in left):
+                phase.after.add(test)
+
+    def _left(self, n, executed):
+        """Tells what a test leaves otherwise than it found it, in modules of the workspace and in the process."""
+        left = set()
+        for m in self.modules.values():
+            if not hasattr(m, "held"):  # the test imported it
+                self._hold(m)
+            changed = state.differs(m.held, m.namespace)
+            if changed:
+                m.held = state.of(m)
+            if m.path in executed and m.path not in self.tests:
+                changed |= state.inside(m)
+            left |= changed
+        now = state.around(self.files)
+        if now != self._around:
+            left |= state.moved(self._around, now)
+            self._around = now
+        if left:
+            self.leaks.setdefault(n, set()).update(left)
+        return sorted(left)
+
+
+_reals = {}
+
+
+def _real(path):
+    found = _reals.get(path)
+    if found is None:
+        found = _reals[path] = os.path.realpath(path)
+    return found
+
+
+def _drop_stale(path, spec):
+    """Removes compiled forms that may be of an earlier text: Python and pytest tell by size and second, which two edits can share."""
+    places = [getattr(spec, "cached", None)]
+    rewrite = sys.modules.get("_pytest.assertion.rewrite")
+    if rewrite is not None:
+        name = os.path.basename(path)
+        places.append(os.path.join(str(rewrite.get_cache_dir(rewrite.Path(path))), name[:-3] + rewrite.PYC_TAIL))
+    for place in places:
+        try:
+            if place and os.stat(place).st_mtime_ns <= os.stat(path).st_ctime_ns:
+                os.unlink(place)
+        except OSError:
+            pass

@@ -1,0 +1,207 @@
+"""Runs tests with pytest, as a plugin of it: everything that pytest does, it does; some tests are taken out of what it collected."""
+from . import original as __builtins__
+import hashlib
+import json
+import os
+import sys
+
+import pytest
+from _pytest import fixtures
+from _pytest.assertion import rewrite
+
+
+class Plugin:
+    def __init__(self, suite, options):
+        self.suite, self.options = suite, options
+        self.items, self.reports, self.index = [], [], {}
+        self.errors = []
+        self.blind = ""
+        self.collected = False
+
+    # configuration
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_cmdline_main(self, config):
+        """One process: what workers of xdist do is not seen here."""
+        option = config.option
+        if getattr(option, "numprocesses", None) or getattr(option, "tx", None):
+            option.numprocesses, option.dist, option.tx, option.distload = None, "no", [], False
+            self.suite.channel.send({"ev": "talk", "text": "the tests run in one process, not with xdist: what its workers do is not seen"})
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self, config):
+        base = getattr(config.option, "basetemp", None)
+        if base:
+            self.suite.files.made[os.path.realpath(base)] = None
+
+    def configuration(self, config):
+        """A digest of what pytest was told, and by whom."""
+        plugins = sorted("%s %s" % (d.project_name, d.version) for _, d in config.pluginmanager.list_plugin_distinfo())
+        told = {"pytest": pytest.__version__, "plugins": plugins, "ini": sorted((k, str(getattr(v, "value", v))) for k, v in config.inicfg.items()),
+                "packages": self.options["packages"], "root": os.path.relpath(str(config.rootpath), self.suite.folder)}
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+    # collection
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_make_collect_report(self, collector):
+        suite = self.suite
+        suite.begin()
+        try:
+            result = yield
+        finally:
+            phase = suite.end(merge=False).whole()
+            if phase.codes or phase.files or phase.dirs or phase.env or phase.marks or phase.texts or phase.after:
+                collector._xstate = suite.tell(phase, suite.number())
+        report = result.get_result()
+        if report.failed:
+            self.errors.append({"id": report.nodeid, "text": str(report.longrepr)})
+
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_collection_modifyitems(self, session, config, items):
+        yield
+        suite = self.suite
+        self.items = list(items)
+        self.index = {item: i for i, item in enumerate(items)}
+        suite.settle(self._files(items))
+        self.plugins = {m for m in (_file(p) for p in config.pluginmanager.get_plugins()) if m in suite.modules and os.path.basename(m) != "conftest.py"}
+        self.collected = True
+        run = suite.choose("pytest " + pytest.__version__, [{"id": item.nodeid, "kind": _kind(item)} for item in items], self.errors, self.configuration(config))
+        chosen = set(run)
+        left = [item for i, item in enumerate(self.items) if i not in chosen]
+        items[:] = [item for i, item in enumerate(self.items) if i in chosen]
+        if left:
+            config.hook.pytest_deselected(items=left)
+
+    def _files(self, items):
+        return {os.path.realpath(str(item.path)) for item in items}
+
+    # execution
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item, nextitem):
+        n = self.index.get(item)
+        if n is None:
+            yield
+            return
+        self.reports = []
+        self.suite.begin_test(n)
+        for part in item.listchain():
+            group = getattr(part, "_xstate", None)
+            if group is not None:
+                self.suite.stack[-1].groups.add(group)
+        if self.blind:
+            self.suite.stack[-1].marks.add(self.blind)
+        yield
+        self.suite.end_test(n, self._starts(item), self._absent(item), _outcome(self.reports))
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_fixture_setup(self, fixturedef, request):
+        if fixturedef.scope == "function":
+            yield
+            return
+        suite = self.suite
+        suite.begin()
+        for name in fixturedef.argnames:
+            group = getattr(request._get_active_fixturedef(name), "_xstate", None)
+            if group is not None:
+                suite.stack[-1].groups.add(group[0])
+        yield
+        phase = suite.end()
+        fixturedef._xstate = [suite.number(), phase]
+        suite.tell(phase.whole(), fixturedef._xstate[0], fixture=True)
+        suite.stack[-1].groups.add(fixturedef._xstate[0])
+
+    def pytest_runtest_logreport(self, report):
+        self.reports.append(report)
+
+    def _starts(self, item):
+        """The modules that an item rests on whatever it executes: its own, and the plugins of its folders."""
+        path = os.path.realpath(str(item.path))
+        folder = os.path.dirname(path) + os.sep
+        return self.plugins | {path} | {p for p in self.suite.modules if os.path.basename(p) == "conftest.py" and folder.startswith(os.path.dirname(p) + os.sep)}
+
+    def _absent(self, item):
+        """Files that would say more of a test, if they were there; and the one it comes from, if that is no Python."""
+        path, root = os.path.realpath(str(item.path)), os.path.realpath(str(item.config.rootpath))
+        found, at = [], os.path.dirname(path)
+        while True:
+            found += [os.path.join(at, name) for name in ("conftest.py", "__init__.py")]
+            if at == root or not at.startswith(root):
+                break
+            at = os.path.dirname(at)
+        return [f for f in found if f not in self.suite.modules] + ([] if path.endswith(".py") else [path])
+
+
+def _kind(item):
+    names = {c.__name__ for c in type(item).__mro__}
+    return "unittest" if "TestCaseFunction" in names else "doctest" if "DoctestItem" in names else "pytest"
+
+
+def _file(plugin):
+    module = plugin if isinstance(plugin, type(sys)) else sys.modules.get(type(plugin).__module__)
+    path = getattr(module, "__file__", None)
+    return os.path.realpath(path) if path else ""
+
+
+def _outcome(reports):
+    """What became of a test, with the text of its report where it failed."""
+    outcome, seconds, texts, message = "passed", 0.0, [], ""
+    for r in reports:
+        seconds += getattr(r, "duration", 0.0)
+        if r.failed:
+            now = "failed" if r.when == "call" else "error"
+            outcome = "failed" if "failed" in (now, outcome) else "error"
+            texts.append(r.longreprtext)
+            texts += ["%s\n%s" % (title.center(60, "-"), text) for title, text in r.sections if text.strip()]
+            crash = getattr(r.longrepr, "reprcrash", None)
+            message = message or (crash.message if crash else r.longreprtext.strip().rpartition("\n")[2])
+        elif outcome in ("failed", "error"):
+            pass
+        elif r.skipped:
+            outcome = "xfailed" if hasattr(r, "wasxfail") else "skipped"
+            if isinstance(r.longrepr, tuple):
+                message = r.longrepr[2]
+        elif hasattr(r, "wasxfail") and r.when == "call":
+            outcome = "xpassed"
+    return {"outcome": outcome, "seconds": seconds, "text": "\n".join(texts), "message": message.partition("\n")[0]}
+
+
+def _follow_fixtures(suite):
+    """Has those who use a fixture rest on all that it executed, when it was set up and when it is finished. Reports whether that
+    can be followed in this pytest."""
+    finish = fixtures.FixtureDef.finish
+    active = getattr(fixtures.FixtureRequest, "_get_active_fixturedef", None)
+
+    def observed_active(request, name):
+        __tracebackhide__ = True
+        found = active(request, name)
+        group = getattr(found, "_xstate", None)
+        if group is not None:
+            suite.stack[-1].groups.add(group[0])
+        return found
+
+    def observed_finish(fixture, request):
+        __tracebackhide__ = True
+        group = getattr(fixture, "_xstate", None)
+        if group is None or fixture.cached_result is None:
+            return finish(fixture, request)
+        suite.begin()
+        try:
+            return finish(fixture, request)
+        finally:
+            group[1].inner.append(suite.end(merge=False))
+            suite.tell(group[1].whole(), group[0], fixture=True)
+            fixture._xstate = None
+
+    if active is not None:
+        fixtures.FixtureRequest._get_active_fixturedef = observed_active
+    fixtures.FixtureDef.finish = observed_finish
+    return active is not None
+
+
+def run(suite, options):
+    plugin = Plugin(suite, options)
+    suite.wrap_loader(rewrite.AssertionRewritingHook)
+    plugin.blind = "" if _follow_fixtures(suite) else "unobserved fixtures"
+    return int(pytest.main(options["args"], plugins=[plugin]))

@@ -1,0 +1,423 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Suite runs the tests of a workspace, those alone whose traces do not hold. It is not safe for concurrent use.
+type Suite struct {
+	cfg     SuiteConfig
+	world   *world
+	environ map[string]string
+	sources map[string]*source // by path, as they are now
+	reads   map[state.Digest]*heldReads
+	done    map[string]*TestOutcome // by id
+	order   []string                // ids, as they were collected last
+	conf    state.Digest            // of what pytest was told
+	forced  map[string]state.Reason // tests to run whatever their traces say
+}
+
+// SuiteConfig is what a Suite works with.
+type SuiteConfig struct {
+	Store     *state.Store
+	Session   string
+	Workspace string // absolute
+	Python    Interpreter
+	Environ   []string
+}
+
+// SuiteOptions are the choices of a run of tests. The zero value is the usual one.
+type SuiteOptions struct {
+	Paths   []string      // where to look for tests, as pytest takes them; none: where pytest looks by itself
+	Choose  []string      // arguments of pytest that only choose among the tests: -k EXPR, -m EXPR
+	Args    []string      // other arguments of pytest. Results are reused under the same alone
+	All     bool          // run every test
+	Plan    bool          // run none
+	Timeout time.Duration // for one test; 0 means none
+	OnTest  func(*TestOutcome)
+	OnTalk  func(string)
+}
+
+// TestStatus is what a run did about a test.
+type TestStatus string
+
+const (
+	TestReused TestStatus = "reused"
+	TestRan    TestStatus = "ran"
+	TestWould  TestStatus = "would-run" // of a plan
+)
+
+// TestOutcome is what became of a test.
+type TestOutcome struct {
+	ID      string
+	Kind    string // pytest, unittest or doctest
+	Status  TestStatus
+	Reason  state.Reason
+	Outcome string // passed, failed, error, skipped, xfailed, xpassed, crashed or time-out; "" of one that would run
+	Message string // the last line of the report of one that failed, why one was skipped
+	Text    string // the report of one that failed and ran
+	Seconds float64
+	At      time.Time
+	Marks   []string
+	Parts   []CodePart
+	Trace   state.Digest
+
+	before []string // what it left changed when it ran last
+}
+
+// CodePart is a function, or the level of a module where Name is "", in the version that a test executed.
+type CodePart struct {
+	File     string // relative to the workspace
+	Name     string
+	Version  state.Digest
+	From, To int // lines now; 0 where that version is no more
+}
+
+// SuiteOutcome is what became of a run of tests.
+type SuiteOutcome struct {
+	Tests   []*TestOutcome // in the order in which they were collected
+	Runner  string         // "pytest 8.3.4", "unittest" where there is no pytest
+	Seconds float64        // spent in tests
+	Saved   float64        // recorded cost of the reused
+	Stopped error          // why it ended early; nil when it did not
+}
+
+// CodeNoTests is the code of errors about tests that cannot be collected.
+const CodeNoTests state.Code = "no-tests"
+
+// NewSuite returns a suite. No interpreter is started until it runs.
+func NewSuite(cfg SuiteConfig) (*Suite, error) {
+	workspace, err := filepath.EvalSymlinks(cfg.Workspace)
+	if err != nil {
+		return nil, fmt.Errorf("workspace: %w", err)
+	}
+	cfg.Workspace = workspace
+	environ := map[string]string{"PYTHONHASHSEED": "0"}
+	for _, line := range cfg.Environ {
+		if name, value, ok := strings.Cut(line, "="); ok && name != "" && !strings.HasPrefix(name, "XSTATE_") {
+			environ[name] = value
+		}
+	}
+	w := newWorld(Config{Store: cfg.Store}, workspace, environ, nil)
+	return &Suite{cfg: cfg, world: w, environ: environ, sources: map[string]*source{}, reads: map[state.Digest]*heldReads{},
+		done: map[string]*TestOutcome{}, forced: map[string]state.Reason{}}, nil
+}
+
+// maxCrashes bounds how many tests may take their interpreter with them.
+const maxCrashes = 100
+
+// Run collects the tests, and runs those whose results do not hold.
+func (s *Suite) Run(ctx context.Context, o SuiteOptions) (*SuiteOutcome, error) {
+	out := &SuiteOutcome{}
+	for crashes, again := 0, true; again; crashes++ {
+		s.world.begin()
+		clear(s.sources) // the files are read anew by each process
+		clear(s.reads)
+		p := &suiteProcess{s: s, o: o, out: out, groups: map[int]*report{}}
+		died, err := p.run(ctx)
+		switch {
+		case ctx.Err() != nil:
+			out.Stopped = ctx.Err()
+			again = false
+		case err != nil:
+			return nil, err
+		default:
+			again = died && crashes < maxCrashes || !died && p.follow()
+		}
+	}
+	for _, id := range s.order {
+		if t := s.done[id]; t != nil {
+			out.Tests = append(out.Tests, t)
+			if t.Status == TestReused {
+				out.Saved += t.Seconds
+			} else if t.Status == TestRan {
+				out.Seconds += t.Seconds
+			}
+		}
+	}
+	return out, nil
+}
+
+// suiteProcess is one interpreter that runs tests.
+type suiteProcess struct {
+	s   *Suite
+	o   SuiteOptions
+	out *SuiteOutcome
+	k   *kernel
+
+	units   []CodePart // by number
+	groups  map[int]*report
+	items   []item
+	errors  []collectError
+	started bool // what was collected is known
+	ended   map[int]*report
+	began   int // the test under way, -1: none
+	timer   *time.Timer
+	slow    bool // it was stopped at the time-out
+	done    bool
+}
+
+type item struct {
+	ID   string `json:"id"`
+	Kind string `json:"kind"`
+}
+
+type collectError struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+}
+
+// suiteEvent is any frame of the driver's.
+type suiteEvent struct {
+	Ev            string         `json:"ev"`
+	Runner        string         `json:"runner"`
+	Path          string         `json:"path"`
+	Digest        state.Digest   `json:"digest"`
+	Package       string         `json:"package"`
+	N             int            `json:"n"`
+	Items         []item         `json:"items"`
+	Errors        []collectError `json:"errors"`
+	Configuration state.Digest   `json:"configuration"`
+	Code          int            `json:"code"`
+	Text          string         `json:"text"`
+}
+
+// run starts the process and serves it until it ends. It reports whether a test took the process with it.
+func (p *suiteProcess) run(ctx context.Context) (died bool, err error) {
+	s := p.s
+	folder, err := installDriver(s.cfg.Store.Dir())
+	if err != nil {
+		return false, err
+	}
+	store, err := filepath.Abs(s.cfg.Store.Dir())
+	if err != nil {
+		return false, err
+	}
+	spool, err := os.MkdirTemp(store, "spool-tests-")
+	if err != nil {
+		return false, fmt.Errorf("make a folder for what the tests print: %w", err)
+	}
+	defer os.RemoveAll(spool)
+	var environ []string
+	for _, name := range slices.Sorted(maps.Keys(s.environ)) {
+		environ = append(environ, name+"="+s.environ[name])
+	}
+	p.began, p.ended = -1, map[int]*report{}
+	p.k, err = startDriver(ctx, s.cfg.Python.Path, "suite_main", folder, environ, s.cfg.Workspace, spool, map[string]any{
+		"folder": s.cfg.Workspace, "store": store, "spool": spool, "paths": p.o.Paths, "args": slices.Concat(p.o.Args, p.o.Choose, p.o.Paths)})
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		p.k.stop()
+		p.k.release()
+	}()
+	stop := context.AfterFunc(ctx, p.k.kill)
+	defer stop()
+	stopped := make(chan struct{})
+	defer close(stopped)
+	go p.k.watch(stopped)
+	err = p.serve()
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	if !p.started || err != nil && !errors.Is(err, errKernelDied) {
+		if err == nil || errors.Is(err, errKernelDied) {
+			err = p.notCollected()
+		}
+		return false, err
+	}
+	if p.began >= 0 {
+		p.lost()
+		died = true
+	}
+	return died, p.record()
+}
+
+// serve answers the process until it is done, or gone.
+func (p *suiteProcess) serve() error {
+	for !p.done {
+		text, _, err := readFrame(p.k.out)
+		if err != nil {
+			return fmt.Errorf("%w: %w", errKernelDied, err)
+		}
+		if err := p.event(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *suiteProcess) event(text json.RawMessage) error {
+	var e suiteEvent
+	if err := json.Unmarshal(text, &e); err != nil {
+		return fmt.Errorf("what the tests tell: %w", err)
+	}
+	switch e.Ev {
+	case "cut":
+		return p.cut(&e)
+	case "group":
+		r, err := p.report(text)
+		p.groups[e.N] = r
+		return err
+	case "collected":
+		p.items, p.errors, p.started = e.Items, e.Errors, true
+		p.s.conf, p.out.Runner = e.Configuration, e.Runner
+		run, err := p.choose()
+		if err != nil {
+			return err
+		}
+		return writeFrame(p.k.in, map[string]any{"run": run}, nil)
+	case "begin":
+		p.began = e.N
+		if p.o.Timeout > 0 {
+			p.timer = time.AfterFunc(p.o.Timeout, func() { p.slow = true; p.k.kill() })
+		}
+	case "end":
+		if p.timer != nil && !p.timer.Stop() {
+			return nil // it is being stopped
+		}
+		p.began = -1
+		r, err := p.report(text)
+		p.ended[e.N] = r
+		if err == nil {
+			p.tell(e.N)
+		}
+		return err
+	case "talk":
+		if p.o.OnTalk != nil {
+			p.o.OnTalk(e.Text)
+		}
+	case "done":
+		p.done = true
+	}
+	return nil
+}
+
+// tell tells of a test that ended, as it ends.
+func (p *suiteProcess) tell(n int) {
+	t, r := p.s.done[p.items[n].ID], p.ended[n]
+	t.Status, t.Outcome, t.Message, t.Text, t.Seconds, t.Marks, t.At = TestRan, r.Outcome, r.Message, r.Text, r.Seconds, r.Marks, time.Now().UTC()
+	if p.o.OnTest != nil {
+		p.o.OnTest(t)
+	}
+}
+
+// lost is what became of a test that took the process with it.
+func (p *suiteProcess) lost() {
+	t := p.s.done[p.items[p.began].ID]
+	t.Status, t.Outcome, t.At = TestRan, "crashed", time.Now().UTC()
+	t.Message = "the interpreter died: " + p.k.how()
+	if p.slow {
+		t.Outcome, t.Message, t.Seconds = "time-out", fmt.Sprintf("stopped after %s", p.o.Timeout), p.o.Timeout.Seconds()
+	}
+	t.Text = p.printed()
+	if p.o.OnTest != nil {
+		p.o.OnTest(t)
+	}
+}
+
+// printed is the end of what the process printed.
+func (p *suiteProcess) printed() string {
+	var b strings.Builder
+	for _, stream := range p.k.printed {
+		if o, ok := stream.unsent(nil); ok {
+			b.WriteString(o.Text[max(0, len(o.Text)-4000):])
+		}
+	}
+	return b.String()
+}
+
+func (p *suiteProcess) notCollected() error {
+	said := lastLine(p.printed())
+	for line := range strings.SplitSeq(p.printed(), "\n") {
+		if strings.HasPrefix(line, "ERROR: ") {
+			said = strings.TrimPrefix(line, "ERROR: ")
+			break
+		}
+	}
+	return &state.Error{Code: CodeNoTests, Message: "the tests could not be collected: " + said, Hint: "try it by hand: python -m pytest --collect-only"}
+}
+
+// cut answers the process, which is about to execute a source file, with what is known of it, or learns that from it.
+func (p *suiteProcess) cut(e *suiteEvent) error {
+	src, err := p.cutWith(e.Digest, e.Package, func(known *source) error { return writeFrame(p.k.in, known, nil) })
+	if err != nil {
+		return err
+	}
+	name := p.s.world.short(e.Path)
+	p.s.sources[name] = src
+	for _, unit := range slices.Sorted(maps.Keys(src.Units)) {
+		p.units = append(p.units, src.part(name, unit))
+	}
+	return nil
+}
+
+func (p *suiteProcess) cutWith(digest state.Digest, pkg string, ask func(*source) error) (*source, error) {
+	key := fmt.Sprintf("%s %d.%d %s %q", driverDigest[:16], p.s.cfg.Python.Major, p.s.cfg.Python.Minor, digest, pkg)
+	src := &source{}
+	if data, ok := p.s.cfg.Store.Memo("units", key); ok && json.Unmarshal(data, src) == nil && src.Units != nil {
+		return src, ask(src)
+	}
+	if err := ask(&source{}); err != nil {
+		return nil, err
+	}
+	text, _, err := readFrame(p.k.out)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errKernelDied, err)
+	}
+	if err := json.Unmarshal(text, src); err != nil {
+		return nil, fmt.Errorf("units of a source: %w", err)
+	}
+	var kept bytes.Buffer
+	if err := json.NewEncoder(&kept).Encode(src); err != nil {
+		return nil, err
+	}
+	_ = p.s.cfg.Store.PutMemo("units", key, kept.Bytes()) // only a cache
+	return src, nil
+}
+
+// source is a file cut into units, see kernel/xstate_kernel/units.py.
+type source struct {
+	Units   map[string]unitOf `json:"units"`
+	Imports []string          `json:"imports"`
+	Quiet   bool              `json:"quiet"`
+}
+
+func (s *source) part(file, unit string) CodePart {
+	u := s.Units[unit]
+	return CodePart{File: file, Name: unit, Version: u.Digest, From: u.From, To: u.To}
+}
+
+// unitOf is written as a list: digest, first line, last line.
+type unitOf struct {
+	Digest   state.Digest
+	From, To int
+}
+
+func (u *unitOf) UnmarshalJSON(data []byte) error {
+	return json.Unmarshal(data, &[]any{&u.Digest, &u.From, &u.To})
+}
+
+func (u unitOf) MarshalJSON() ([]byte, error) { return json.Marshal([]any{u.Digest, u.From, u.To}) }
+
+// key names the part of the code.
+func (c CodePart) key() depgraph.Key {
+	if c.Name == "" {
+		return depgraph.Key("code:" + c.File)
+	}
+	return depgraph.Key("code:" + c.File + "::" + c.Name)
+}

@@ -1,0 +1,283 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/xstate-engine/xstate/state"
+)
+
+// choose decides which of the collected tests run, and returns their numbers. A test is reused if a trace of it holds: every part of
+// the code, file and variable that it read is what it was, and what it read of the tests before it is what these would leave.
+func (p *suiteProcess) choose() ([]int, error) {
+	s := p.s
+	s.order = s.order[:0]
+	at := map[string]int{}
+	for i, x := range p.items {
+		if _, twice := at[x.ID]; !twice {
+			s.order = append(s.order, x.ID)
+			at[x.ID] = i
+		}
+	}
+	c := &choosing{p: p, at: at, chosen: map[string]*verdict{}}
+	for _, x := range p.items {
+		if err := c.judge(x.ID); err != nil {
+			return nil, err
+		}
+	}
+	c.needed()
+	var run []int
+	for i, x := range p.items {
+		if s.finished(x.ID) {
+			continue
+		}
+		v := c.chosen[x.ID]
+		t := v.outcome(x)
+		if v.trace != nil {
+			t.Parts = s.parts(v.trace.Reads)
+		} else if at[x.ID] == i && !p.o.Plan {
+			run = append(run, i)
+		}
+		s.done[x.ID] = t
+	}
+	for _, e := range p.errors {
+		s.order = append(s.order, e.ID)
+		s.done[e.ID] = &TestOutcome{ID: e.ID, Kind: "pytest", Status: TestRan, Reason: state.Reason{Code: ReasonRetry}, Outcome: "error", At: time.Now().UTC(),
+			Message: "it cannot be collected: " + lastLine(e.Text), Text: e.Text}
+	}
+	return run, nil
+}
+
+// finished reports whether a test ended in an earlier process of this run, and is not asked for again.
+func (s *Suite) finished(id string) bool {
+	_, again := s.forced[id]
+	t := s.done[id]
+	return t != nil && t.Status == TestRan && !again
+}
+
+// verdict is what is known of a test before it may run.
+type verdict struct {
+	trace  *state.StoredTrace // that holds; nil: it runs
+	newest *state.StoredTrace
+	reason state.Reason // why it runs
+}
+
+func (v *verdict) outcome(x item) *TestOutcome {
+	t := &TestOutcome{ID: x.ID, Kind: x.Kind, Status: TestWould, Reason: v.reason}
+	if v.newest != nil {
+		t.before, t.Seconds = v.newest.Touched, v.newest.Seconds
+	}
+	if v.trace != nil {
+		t.Status, t.Outcome, t.Message = TestReused, outcomeOf(v.trace), v.trace.Info[keyOutcome].Repr
+		t.Seconds, t.At, t.Trace, t.Marks = v.trace.Seconds, v.trace.At, v.trace.Digest, v.trace.Marks
+	}
+	return t
+}
+
+// outcomeOf returns what a trace says became of its test.
+func outcomeOf(t *state.StoredTrace) string {
+	for _, o := range []string{"passed", "skipped", "xfailed", "xpassed"} {
+		for _, a := range t.Writes {
+			if a.Key == keyOutcome && a.Digest == state.DigestOf([]byte(o)) {
+				return o
+			}
+		}
+	}
+	return "failed"
+}
+
+// choosing is under way while it is decided which tests run.
+type choosing struct {
+	p      *suiteProcess
+	at     map[string]int
+	chosen map[string]*verdict
+}
+
+// judge looks for a trace of a test that holds. A failure is never reused: its report cites lines, whoever asks for it wants to see
+// it, and what failed once may have failed by chance. It is kept all the same, so that an older success under the same reads
+// does not count any more.
+func (c *choosing) judge(id string) error {
+	if c.chosen[id] != nil {
+		return nil
+	}
+	v := &verdict{}
+	c.chosen[id] = v
+	traces, err := c.p.s.cfg.Store.Traces(c.p.code(id))
+	if err != nil {
+		return err
+	}
+	if len(traces) == 0 {
+		v.reason = state.Reason{Code: ReasonNew}
+	}
+	for i := range traces {
+		t := &traces[i]
+		if i == 0 {
+			v.newest = t
+		}
+		failed, err := c.fails(id, t.Reads)
+		if err != nil {
+			return err
+		}
+		if failed != nil {
+			if i == 0 {
+				v.reason = *failed
+			}
+			continue
+		}
+		switch marks := strings.Join(t.Marks, ", "); {
+		case marks != "":
+			v.reason = state.Reason{Code: ReasonMarked, By: marks}
+		case outcomeOf(t) == "failed":
+			v.reason = state.Reason{Code: ReasonRetry}
+		default:
+			v.trace, v.reason = t, state.Reason{Code: ReasonReused}
+		}
+		break
+	}
+	if why, ok := c.p.s.forced[id]; ok {
+		v.trace, v.reason = nil, why
+	} else if c.p.o.All && v.trace != nil {
+		v.trace, v.reason = nil, state.Reason{Code: ReasonForced}
+	}
+	return nil
+}
+
+// fails returns why reads do not hold; nil: they do.
+func (c *choosing) fails(id string, reads []state.Access) (*state.Reason, error) {
+	var failed *state.Reason
+	for _, a := range reads {
+		why, err := c.failsOne(id, a)
+		if err != nil {
+			return nil, err
+		}
+		if why != nil && (failed == nil || weight(why) < weight(failed)) {
+			failed = why
+		}
+	}
+	return failed, nil
+}
+
+// weight puts the reason first that tells most.
+func weight(r *state.Reason) int {
+	switch {
+	case r.Code == ReasonCode && strings.Contains(string(r.Key), "::"):
+		return 0
+	case r.Code == ReasonCode:
+		return 1
+	case r.Key.Space() == "test":
+		return 3
+	}
+	return 2
+}
+
+func (c *choosing) failsOne(id string, a state.Access) (*state.Reason, error) {
+	s := c.p.s
+	if g := s.held(a); g != nil {
+		if !g.known {
+			failed, err := c.fails(id, g.reads)
+			if err != nil {
+				return nil, err
+			}
+			g.failed, g.known = failed, true
+		}
+		return g.failed, nil
+	}
+	now := state.Absent
+	switch a.Key.Space() {
+	case "test": // one before this: what it would leave is what it left
+		before := a.Key.Name()
+		i, there := c.at[before]
+		if there && i < c.at[id] {
+			if err := c.judge(before); err != nil {
+				return nil, err
+			}
+			if t := c.chosen[before].trace; t != nil {
+				now = t.Digest
+			}
+		}
+	case "code":
+		file, _ := splitCode(a.Key)
+		if err := c.p.need(file); err != nil {
+			return nil, err
+		}
+		if now = s.now(a.Key); now != a.Digest {
+			return &state.Reason{Code: ReasonCode, Key: a.Key, Was: a.Digest, Now: now}, nil
+		}
+	default:
+		now = s.now(a.Key)
+	}
+	if now != a.Digest {
+		return &state.Reason{Code: ReasonInput, Key: a.Key, Was: a.Digest, Now: now}, nil
+	}
+	return nil, nil
+}
+
+// need has a source file cut that the process did not execute.
+func (p *suiteProcess) need(file string) error {
+	s := p.s
+	if s.sources[file] != nil {
+		return nil
+	}
+	s.sources[file] = &source{}
+	d := s.world.onDisk(file)
+	if !stored(d) {
+		return nil
+	}
+	src, err := p.cutWith(d, "", func(known *source) error {
+		if known.Units != nil {
+			return nil
+		}
+		return writeFrame(p.k.in, map[string]any{"cut": [][]string{{s.world.path(file), ""}}}, nil)
+	})
+	if err == nil {
+		s.sources[file] = src
+	}
+	return err
+}
+
+// needed adds the tests whose leavings those that run are to find.
+func (c *choosing) needed() {
+	s := c.p.s
+	for again := true; again; {
+		again = false
+		for _, x := range c.p.items {
+			id, v := x.ID, c.chosen[x.ID]
+			if v.trace != nil || v.newest == nil || s.finished(id) {
+				continue
+			}
+			for _, a := range v.newest.Reads {
+				if a.Key.Space() != "test" {
+					continue
+				}
+				if before := c.chosen[a.Key.Name()]; before != nil && before.trace != nil {
+					before.trace, before.reason = nil, state.Reason{Code: ReasonNeeded, By: id}
+					again = true
+				}
+			}
+		}
+	}
+}
+
+// follow looks for tests that were reused, though one before them leaves something changed that it did not leave before: whether
+// they read it is found by running them. It reports whether there are any.
+func (p *suiteProcess) follow() bool {
+	s, by := p.s, ""
+	first := len(s.forced) == 0
+	for i, x := range p.items {
+		t := s.done[x.ID]
+		if r := p.ended[i]; r != nil && first && slices.ContainsFunc(r.Leaves, func(n string) bool { return !slices.Contains(t.before, n) }) && by == "" {
+			by = x.ID
+			continue
+		}
+		if by != "" && t.Status == TestReused {
+			s.forced[x.ID] = state.Reason{Code: ReasonFollow, By: by}
+		}
+	}
+	if first && len(s.forced) > 0 {
+		s.forced[by] = state.Reason{Code: ReasonNeeded, By: fmt.Sprintf("%d tests", len(s.forced))}
+		return true
+	}
+	return false
+}

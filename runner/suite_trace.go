@@ -1,0 +1,273 @@
+package runner
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Reasons why a test runs, beside those of nodes.
+const (
+	ReasonMarked = "marked"    // By: what it read cannot be compared, so that no result of it is reused
+	ReasonNeeded = "needed-by" // By: a test that reads what this one leaves
+	ReasonFollow = "follows"   // By: a test that leaves something changed that it did not leave before
+)
+
+// Spaces of keys that name reads which many traces share, by their digest.
+const (
+	spaceGroup   = "group"
+	spaceFixture = "fixture"
+)
+
+// report is what the driver tells of a test or a group.
+type report struct {
+	Units  []int              `json:"units"`
+	Groups []int              `json:"groups"`
+	Files  map[string]*string `json:"files"` // what was there before it was written, "presence", or nil: what is there
+	Texts  []string           `json:"texts"`
+	Dirs   []string           `json:"dirs"`
+	Env    []string           `json:"env"`
+	Modes  []string           `json:"modes"`
+	Absent []string           `json:"absent"`
+	Marks  []string           `json:"marks"`
+
+	Fixture bool `json:"fixture"` // of a group: a test that has it executed it
+
+	Outcome string   `json:"outcome"`
+	Seconds float64  `json:"seconds"`
+	Message string   `json:"message"`
+	Text    string   `json:"text"`
+	After   []int    `json:"after"` // tests that left something that this one read
+	Leaves  []string `json:"leaves"`
+
+	reads []state.Access // but for groups and tests before
+}
+
+// report reads what is told, and looks at once at what files hold: a later test may write to them.
+func (p *suiteProcess) report(text json.RawMessage) (*report, error) {
+	r := &report{}
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("what a test read: %w", err)
+	}
+	w, found := p.s.world, map[depgraph.Key]state.Digest{}
+	for _, n := range r.Units {
+		found[p.units[n].key()] = p.units[n].Version
+	}
+	for path, how := range r.Files {
+		k := w.fileKey(path)
+		switch {
+		case how == nil:
+			found[k] = w.get(k)
+		case *how == "presence":
+			k = depgraph.Key("there:" + k.Name())
+			found[k] = p.s.now(k)
+		default:
+			found[k] = state.Digest(*how)
+		}
+	}
+	for _, path := range slices.Concat(r.Texts, r.Absent) {
+		found[w.fileKey(path)] = w.get(w.fileKey(path))
+	}
+	for _, path := range r.Dirs {
+		k := depgraph.Key("dir:" + w.short(path))
+		found[k] = w.get(k)
+	}
+	for _, path := range r.Modes {
+		k := depgraph.Key("mode:" + w.short(path))
+		found[k] = w.get(k)
+	}
+	for _, name := range r.Env {
+		name = strings.TrimPrefix(name, "=")
+		if name == "+" {
+			name = "*"
+		}
+		k := depgraph.Key("env:" + name)
+		found[k] = w.get(k)
+	}
+	for k, d := range found {
+		r.reads = append(r.reads, state.Access{Key: k, Digest: d})
+	}
+	sortReads(r.reads)
+	return r, nil
+}
+
+func sortReads(reads []state.Access) {
+	slices.SortFunc(reads, func(a, b state.Access) int { return strings.Compare(string(a.Key), string(b.Key)) })
+}
+
+// heldReads are the reads of a group, which many traces share.
+type heldReads struct {
+	reads  []state.Access
+	failed *state.Reason // nil: they hold
+	known  bool
+}
+
+// group keeps the reads of a group, and returns the digest that names them.
+func (p *suiteProcess) group(n int, seen map[int]state.Digest) (state.Digest, error) {
+	if d, ok := seen[n]; ok {
+		return d, nil
+	}
+	seen[n] = "" // one in itself adds nothing
+	reads, err := p.withGroups(p.groups[n], seen)
+	if err != nil {
+		return "", err
+	}
+	data, err := json.Marshal(reads)
+	if err != nil {
+		return "", err
+	}
+	d := state.DigestOf(data)
+	seen[n] = d
+	return d, p.s.cfg.Store.PutMemo("reads", string(d), data)
+}
+
+// withGroups are the reads of a test or group, and the groups that it rests on.
+func (p *suiteProcess) withGroups(r *report, seen map[int]state.Digest) ([]state.Access, error) {
+	if r == nil {
+		return nil, nil
+	}
+	reads := slices.Clone(r.reads)
+	for _, g := range r.Groups {
+		d, err := p.group(g, seen)
+		if err != nil {
+			return nil, err
+		}
+		space := spaceGroup
+		if g := p.groups[g]; g != nil && g.Fixture {
+			space = spaceFixture
+		}
+		if d != "" {
+			reads = append(reads, state.Access{Key: depgraph.Key(space + ":" + string(d)), Digest: d})
+		}
+	}
+	sortReads(reads)
+	return slices.CompactFunc(reads, func(a, b state.Access) bool { return a.Key == b.Key }), nil
+}
+
+// marks are those of a test and of all groups that it rests on.
+func (p *suiteProcess) marks(r *report, seen map[int]bool) []string {
+	if r == nil {
+		return nil
+	}
+	all := slices.Clone(r.Marks)
+	for _, g := range r.Groups {
+		if !seen[g] {
+			seen[g] = true
+			all = append(all, p.marks(p.groups[g], seen)...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+const keyOutcome depgraph.Key = "check:outcome"
+
+// record keeps the traces of the tests that ended.
+func (p *suiteProcess) record() error {
+	seen := map[int]state.Digest{}
+	for i, x := range p.items {
+		t, r := p.s.done[x.ID], p.ended[i]
+		if r == nil {
+			continue
+		}
+		reads, err := p.withGroups(r, seen)
+		if err != nil {
+			return err
+		}
+		reads = append(reads, state.Access{Key: "conf:tests", Digest: p.s.conf})
+		for _, n := range r.After {
+			reads = append(reads, state.Access{Key: depgraph.Key("test:" + p.items[n].ID), Digest: p.s.done[p.items[n].ID].Trace})
+		}
+		sortReads(reads)
+		t.Marks = p.marks(r, map[int]bool{})
+		trace := state.Trace{Code: p.code(x.ID), Reads: reads, Writes: []state.Access{{Key: keyOutcome, Digest: state.DigestOf([]byte(t.Outcome))}},
+			Touched: r.Leaves, Marks: t.Marks, Seconds: t.Seconds, At: t.At, Info: map[depgraph.Key]state.ValueInfo{keyOutcome: {Type: t.Outcome, Repr: t.Message}}}
+		if t.Trace, err = p.s.cfg.Store.PutTrace(trace); err != nil {
+			return err
+		}
+		t.Parts = p.s.parts(reads)
+	}
+	return nil
+}
+
+// code names the traces of a test.
+func (p *suiteProcess) code(id string) state.Digest {
+	s := p.s
+	return state.DigestOf(fmt.Appendf(nil, "test 1\nengine %s\ninterpreter %s\nfolder %q\nargs %q\nrunner %q\nid %q\n", driverDigest, s.cfg.Python.identity(), s.cfg.Workspace,
+		p.o.Args, p.out.Runner, id))
+}
+
+// parts are the functions that a test executed, those of its fixtures among them, and the levels of the modules these are in.
+func (s *Suite) parts(reads []state.Access) []CodePart {
+	found := map[depgraph.Key]CodePart{}
+	add := func(file, unit string, version state.Digest) {
+		part := CodePart{File: file, Name: unit, Version: version}
+		if src := s.sources[file]; src != nil && src.Units[unit].Digest == version {
+			part = src.part(file, unit)
+		}
+		found[part.key()] = part
+	}
+	for _, a := range reads {
+		executed := []state.Access{a}
+		if a.Key.Space() == spaceFixture {
+			executed = s.held(a).reads
+		}
+		for _, a := range executed {
+			if file, unit := splitCode(a.Key); a.Key.Space() == "code" {
+				add(file, unit, a.Digest)
+				add(file, "", s.now(depgraph.Key("code:"+file)))
+			}
+		}
+	}
+	parts := slices.Collect(maps.Values(found))
+	slices.SortFunc(parts, func(a, b CodePart) int { return strings.Compare(string(a.key()), string(b.key())) })
+	return parts
+}
+
+func splitCode(k depgraph.Key) (file, unit string) {
+	file, unit, _ = strings.Cut(k.Name(), "::")
+	return file, unit
+}
+
+// held returns the reads of a group.
+func (s *Suite) held(a state.Access) *heldReads {
+	if space := a.Key.Space(); space != spaceGroup && space != spaceFixture {
+		return nil
+	}
+	g := s.reads[a.Digest]
+	if g == nil {
+		data, ok := s.cfg.Store.Memo("reads", string(a.Digest))
+		g = &heldReads{}
+		if !ok || json.Unmarshal(data, &g.reads) != nil || state.DigestOf(data) != a.Digest {
+			g.failed, g.known = &state.Reason{Code: ReasonLost}, true
+		}
+		s.reads[a.Digest] = g
+	}
+	return g
+}
+
+// now returns what a key has at present.
+func (s *Suite) now(k depgraph.Key) state.Digest {
+	switch k.Space() {
+	case "there":
+		d := s.world.onDisk(k.Name())
+		if stored(d) {
+			d = "file"
+		}
+		return d
+	case "conf":
+		return s.conf
+	case "code":
+		file, unit := splitCode(k)
+		if src := s.sources[file]; src != nil {
+			return src.Units[unit].Digest
+		}
+		return state.Absent
+	}
+	return s.world.get(k)
+}

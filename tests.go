@@ -1,0 +1,200 @@
+package xstate
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// TestOptions are the choices of Test. The zero value runs what must run of all tests that are found.
+type TestOptions struct {
+	Paths   []string  // files, folders and ids of tests, as pytest takes them, relative to the workspace
+	Blocks  []BlockID // whose tests to run. With neither paths nor blocks: all there are
+	Choose  []string  // arguments of pytest that only choose among the tests: -k EXPR, -m EXPR
+	Args    []string  // other arguments of pytest. Results are reused under the same alone
+	All     bool      // run every test
+	Plan    bool      // run none, and record nothing
+	Timeout time.Duration
+	OnTest  func(*TestResult)
+	OnTalk  func(string)
+}
+
+// TestResult is what became of a test.
+type TestResult struct {
+	Check
+	Status runner.TestStatus `json:"status"`
+	Reason state.Reason      `json:"reason"`
+	Text   string            `json:"text,omitempty"` // the report of one that failed
+}
+
+// TestReport is what became of the tests.
+type TestReport struct {
+	Step    StepNumber   `json:"step,omitempty"`   // that records it; 0 where there is nothing new to record
+	Runner  string       `json:"runner,omitempty"` // "pytest 8.3.4", "unittest"
+	Ran     int          `json:"ran"`              // of a plan: that would run
+	Reused  int          `json:"reused"`
+	Failed  int          `json:"failed"`
+	Seconds float64      `json:"seconds"`
+	Saved   float64      `json:"saved_seconds"` // recorded cost of what was reused
+	Tests   []TestResult `json:"tests"`         // in the order in which they were collected
+	Stopped error        `json:"-"`
+}
+
+// Test runs the tests of the workspace and of the program's blocks, those alone that executed or read something that is not what it
+// was. See package runner for what a test rests on, and how its tests are told apart from a block's nodes.
+func (s *Session) Test(ctx context.Context, o TestOptions, origin Origin) (*TestReport, error) {
+	release, err := s.Hold(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	found := &TestReport{Tests: []TestResult{}}
+	if len(o.Paths) > 0 || len(o.Blocks) == 0 {
+		if err := s.testFiles(ctx, o, found); err != nil {
+			return nil, err
+		}
+	}
+	if found.Stopped == nil && (len(o.Blocks) > 0 || len(o.Paths) == 0) {
+		if err := s.testBlocks(ctx, o, found); err != nil {
+			return nil, err
+		}
+	}
+	for _, t := range found.Tests {
+		if t.Status == runner.TestReused {
+			found.Reused++
+			found.Saved += t.Seconds
+		} else {
+			found.Ran++
+		}
+		if t.Status == runner.TestRan {
+			found.Seconds += t.Seconds
+		}
+		if t.Outcome.Bad() {
+			found.Failed++
+		}
+	}
+	if o.Plan {
+		return found, nil
+	}
+	whole := len(o.Paths)+len(o.Blocks)+len(o.Choose) == 0 && found.Stopped == nil
+	return found, s.recordTests(context.WithoutCancel(ctx), found, whole, origin)
+}
+
+func (s *Session) testFiles(ctx context.Context, o TestOptions, found *TestReport) error {
+	cfg, err := s.config(ctx)
+	if err != nil {
+		return err
+	}
+	suite, err := runner.NewSuite(runner.SuiteConfig{Store: cfg.Store, Workspace: cfg.Workspace, Python: cfg.Python, Environ: cfg.Environ})
+	if err != nil {
+		return err
+	}
+	so := runner.SuiteOptions{Paths: o.Paths, Choose: o.Choose, Args: o.Args, All: o.All, Plan: o.Plan, Timeout: o.Timeout, OnTalk: o.OnTalk}
+	if o.OnTest != nil {
+		so.OnTest = func(t *runner.TestOutcome) {
+			x := resultOf(t)
+			o.OnTest(&x)
+		}
+	}
+	out, err := suite.Run(ctx, so)
+	if err != nil {
+		return err
+	}
+	found.Runner, found.Stopped = out.Runner, out.Stopped
+	for _, t := range out.Tests {
+		found.Tests = append(found.Tests, resultOf(t))
+	}
+	return nil
+}
+
+func resultOf(t *runner.TestOutcome) TestResult {
+	x := TestResult{Status: t.Status, Reason: t.Reason, Text: t.Text}
+	x.Check = Check{ID: t.ID, Kind: CheckKind(t.Kind), Outcome: CheckOutcome(t.Outcome), Message: t.Message, At: t.At, Seconds: t.Seconds, Marks: t.Marks, Trace: t.Trace,
+		Exercised: []Exercised{}}
+	for _, p := range t.Parts {
+		x.Exercised = append(x.Exercised, Exercised{File: p.File, Function: p.Name, Version: p.Version, From: p.From, To: p.To})
+	}
+	return x
+}
+
+// recordTests keeps what is known of the tests now. whole says that tests which were not found are no more.
+func (s *Session) recordTests(ctx context.Context, found *TestReport, whole bool, origin Origin) error {
+	head, _, err := s.store.state.Head(ctx, s.name)
+	if err != nil {
+		return err
+	}
+	before, err := s.Checks(ctx)
+	if err != nil {
+		return err
+	}
+	known := map[string]Check{}
+	for _, c := range before {
+		known[c.ID] = c
+	}
+	var now []Check
+	fresh := map[string]bool{}
+	for _, t := range found.Tests {
+		if t.Outcome == "" {
+			continue // it was not reached
+		}
+		c := t.Check
+		fresh[c.ID] = true
+		if was := known[c.ID]; t.Status == runner.TestRan {
+			c.Step = head + 1
+		} else if was.Trace == c.Trace {
+			c.Step = was.Step
+		}
+		now = append(now, c)
+	}
+	if !whole {
+		kept := []Check{}
+		for _, c := range before {
+			if !fresh[c.ID] {
+				kept = append(kept, c)
+			}
+		}
+		now = append(kept, now...)
+	}
+	if found.Ran == 0 && reflect.DeepEqual(packed(before), packed(now)) {
+		return nil
+	}
+	d := state.Draft{Kind: state.KindDeclare, Origin: origin, Records: map[string]any{recordChecks: packed(now)},
+		Tested: &state.Testing{Ran: found.Ran, Reused: found.Reused, Failed: found.Failed, Seconds: found.Seconds, SavedSeconds: found.Saved}}
+	steps, err := s.store.state.Commit(ctx, s.name, head, []state.Draft{d})
+	if err != nil {
+		return err
+	}
+	found.Step = steps[0].Number
+	for i := range found.Tests {
+		if found.Tests[i].Status == runner.TestRan {
+			found.Tests[i].Step = found.Step
+		} else {
+			found.Tests[i].Step = known[found.Tests[i].ID].Step
+		}
+	}
+	return nil
+}
+
+// packed is how checks are kept.
+func packed(checks []Check) checksRecord {
+	kept := checksRecord{Parts: []Exercised{}, Checks: []checkRecord{}}
+	at := map[Exercised]int{}
+	for _, c := range checks {
+		r := checkRecord{Check: c, Parts: []int{}}
+		r.Check.Exercised = nil
+		for _, e := range c.Exercised {
+			n, ok := at[e]
+			if !ok {
+				n = len(kept.Parts)
+				at[e] = n
+				kept.Parts = append(kept.Parts, e)
+			}
+			r.Parts = append(r.Parts, n)
+		}
+		kept.Checks = append(kept.Checks, r)
+	}
+	return kept
+}
