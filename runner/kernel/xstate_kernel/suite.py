@@ -9,7 +9,7 @@ A test rests on what its own phase saw; on the groups of its file, of the fixtur
 indirectly; and on the modules that are not quiet, for these may have set up something in others. Functions are seen by local events
 of sys.monitoring on code of the workspace alone, each disabled at its first hit and armed again, at a microsecond, for the next
 phase. To restart all events instead would have every function of the interpreter instrumented anew for each test; before 3.12 a
-profile function hears of every call.
+trace function hears of every call.
 """
 from . import original as __builtins__
 import hashlib
@@ -74,6 +74,7 @@ class Suite:
         self.stack = [Phase()]
         self.live = []       # codes hit since the last phase began or ended
         self.unarmed = []    # codes that were hit, and not armed since
+        self.armed = set()   # before 3.12: ids of the others
         self.units = {}      # id of code → number of its unit
         self.watched = {}    # id of code → (code, module)
         self.lined = set()   # ids of codes that may read where they stand
@@ -97,8 +98,8 @@ class Suite:
 
     def _watch(self):
         if _NEW is None:
-            sys.setprofile(self._called)
-            threading.setprofile(self._called)
+            sys.settrace(self._called)
+            threading.settrace(self._called)
             return
         _NEW.use_tool_id(_TOOL, "xstate")
         live, off = self.live, _NEW.DISABLE
@@ -111,13 +112,16 @@ class Suite:
         _NEW.register_callback(_TOOL, _NEW.events.PY_START, hit)
         _NEW.register_callback(_TOOL, _NEW.events.PY_RESUME, hit)
 
-    def _called(self, frame, event, _):
-        if event == "call" and id(frame.f_code) in self.watched:
-            self.stack[-1].codes[id(frame.f_code)] = frame.f_code
+    def _called(self, frame, _, __):
+        """A function begins, or goes on. Lines are not traced."""
+        code = frame.f_code
+        if id(code) in self.armed:
+            self.armed.discard(id(code))
+            self.live.append(code)
 
     def watching(self):
         """Reports whether functions are still seen."""
-        return _NEW is not None or sys.getprofile() == self._called
+        return _NEW is not None or sys.gettrace() == self._called
 
     def _switch(self):
         """What was seen since the last switch belongs to the innermost phase."""
@@ -139,12 +143,14 @@ class Suite:
             phase.cwd = phase.cwd or found["cwd"]
 
     def _arm(self):
-        if _NEW is not None:
-            arm, events = _NEW.set_local_events, self._events
-            for code in {id(c): c for c in self.unarmed}.values():
-                arm(_TOOL, code, 0)
-                arm(_TOOL, code, events)
-        self.unarmed = []
+        codes, self.unarmed = {id(c): c for c in self.unarmed}, []
+        if _NEW is None:
+            self.armed.update(codes)
+            return
+        arm, events = _NEW.set_local_events, self._events
+        for code in codes.values():
+            arm(_TOOL, code, 0)
+            arm(_TOOL, code, events)
 
     def begin(self):
         self._switch()
@@ -214,6 +220,8 @@ class Suite:
                     self.lined.add(id(c))
                 if _NEW is not None:
                     _NEW.set_local_events(_TOOL, c, self._events)
+                else:
+                    self.armed.add(id(c))
                 self._register(c, module, name)
 
     def source(self, path, data, package):
@@ -414,7 +422,7 @@ class Suite:
             phase.marks.add("subprocess")
         if not self.watching():
             phase.marks.add("unobserved functions")
-            sys.setprofile(self._called)
+            sys.settrace(self._called)
         executed = {self.watched[i][1].path for i in phase.codes}
         phase.groups.add(self.needs(executed | phase.modules | set(starts)))
         self._follow(phase)
