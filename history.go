@@ -31,6 +31,14 @@ type Entry struct {
 	Tested    *state.Testing      `json:"tested,omitempty"`    // of a step that says what tests came to
 	Repeated  *state.Repetition   `json:"repeated,omitempty"`  // of a step that says what verify found of a block
 	Placement *state.Placement    `json:"placement,omitempty"` // of a step that a patch made: how it found the block
+	Artifact  *ArtifactChange     `json:"artifact,omitempty"`  // of a step that declared or dropped one
+}
+
+// ArtifactChange is what a step said of an artifact.
+type ArtifactChange struct {
+	Name    string             `json:"name"`
+	Kind    state.ArtifactKind `json:"kind,omitempty"`
+	Dropped bool               `json:"dropped,omitempty"`
 }
 
 // Log returns steps of the session, newest first: those before step before, 0 meaning all, and at most limit, 0 meaning all.
@@ -79,8 +87,15 @@ func (s *Session) stepsBefore(ctx context.Context, before StepNumber, limit int)
 
 // entryOf is the part of an entry that the step itself tells.
 func entryOf(step Step) Entry {
-	return Entry{Number: step.Number, Time: step.Time, Kind: step.Kind, Block: step.Block, Was: step.Was, Now: step.Now,
+	e := Entry{Number: step.Number, Time: step.Time, Kind: step.Kind, Block: step.Block, Was: step.Was, Now: step.Now,
 		Origin: step.Origin, Run: step.Run, To: step.To, Undoes: step.Undoes, Hash: step.Hash, Verified: step.Verified, Repeated: step.Repeated, Tested: step.Tested, Placement: step.Placement}
+	if d := step.Declared; d != nil {
+		e.Artifact = &ArtifactChange{Name: d.Name, Dropped: true}
+		if a := d.Artifact(d.Name); a != nil {
+			e.Artifact.Kind, e.Artifact.Dropped = a.Kind, false
+		}
+	}
+	return e
 }
 
 func (s *Session) entry(ctx context.Context, step Step) (Entry, error) {

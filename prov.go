@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/xstate-engine/xstate/state"
@@ -14,11 +15,11 @@ import (
 // 24 April 2013):
 //
 //	entity      a version of a block; a value or a file: a key with its digest; an environment's fact that was read
-//	activity    a step that edited a block; a run; the execution of a node
+//	activity    a step that edited a block; a run; the execution of a node; a check
 //	agent       who made a step; a model, which acted on behalf of who used it
 //
 //	wasGeneratedBy      version by edit, value by execution
-//	used                execution of versions and values
+//	used                execution of versions and values, check of versions
 //	wasDerivedFrom      version from the version before it
 //	wasInformedBy       execution by the edit of its block; run by its executions
 //	wasAttributedTo     version to agent
@@ -59,11 +60,25 @@ func (s *Session) exportPROV(ctx context.Context, n StepNumber) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
+	return s.provOf(ctx, snap, func(string) bool { return true }, nil)
+}
+
+// PROV is the evidence in PROV-JSON: the executions that it holds with their code and values, and its checks.
+func (s *Session) PROV(ctx context.Context, e *Evidence) ([]byte, error) {
+	return s.provOf(ctx, e.snap, e.keeps, e.Checks)
+}
+
+// provOf describes the nodes of a program that keep holds for, blocks without nodes likewise, and checks of them.
+func (s *Session) provOf(ctx context.Context, snap *Snapshot, keep func(name string) bool, checks []CheckView) ([]byte, error) {
 	p := &prov{doc: provDoc{Prefix: map[string]string{"prov": "http://www.w3.org/ns/prov#", "xsd": "http://www.w3.org/2001/XMLSchema#", "xs": provNamespace},
 		Entity: map[string]provRow{}, Activity: map[string]provRow{}, Agent: map[string]provRow{}, Generated: map[string]provRow{}, Used: map[string]provRow{},
 		Informed: map[string]provRow{}, Derived: map[string]provRow{}, Attributed: map[string]provRow{}, Associated: map[string]provRow{}, Behalf: map[string]provRow{}}}
 	for i := range snap.Blocks {
 		b := &snap.Blocks[i]
+		nodes := slices.DeleteFunc(slices.Clone(b.Nodes), func(n NodeView) bool { return !keep(n.Name) })
+		if len(nodes) == 0 && (len(b.Nodes) > 0 || !keep(string(b.ID))) {
+			continue
+		}
 		if err := s.provEdit(ctx, p, b); err != nil {
 			return nil, err
 		}
@@ -74,9 +89,12 @@ func (s *Session) exportPROV(ctx context.Context, n StepNumber) ([]byte, error) 
 			}
 			p.run(step)
 		}
-		for j := range b.Nodes {
-			p.execution(b, &b.Nodes[j])
+		for j := range nodes {
+			p.execution(b, &nodes[j])
 		}
+	}
+	for i := range checks {
+		p.check(&checks[i])
 	}
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -178,6 +196,18 @@ func (p *prov) execution(b *BlockView, n *NodeView) {
 		if w.Digest != "" {
 			value := p.value(w)
 			p.doc.Generated[relation("gen", value, id)] = provRow{"prov:entity": value, "prov:activity": id}
+		}
+	}
+}
+
+// check adds a check with the versions that it executed.
+func (p *prov) check(c *CheckView) {
+	id := "xs:check-" + string(state.DigestOf(fmt.Appendf(nil, "%q %d", c.ID, c.Step)))
+	p.doc.Activity[id] = provRow{"prov:type": provName("xs:Check"), "prov:label": c.ID, "xs:kind": string(c.Kind), "xs:outcome": string(c.Outcome), "prov:endTime": provTime(c.At), "xs:step": int(c.Step)}
+	for _, x := range c.Exercised {
+		version := versionID(x.Block, x.Version)
+		if p.doc.Entity[version] != nil {
+			p.doc.Used[relation("use", id, version)] = provRow{"prov:activity": id, "prov:entity": version, "prov:role": provName("xs:code")}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package xstate
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
@@ -260,11 +261,9 @@ func nodeName(id BlockID, at, of int) string {
 	return fmt.Sprintf("%s#%d", id, at+1)
 }
 
-func appendNew(list []string, x string) []string {
-	for _, y := range list {
-		if y == x {
-			return list
-		}
+func appendNew[T comparable](list []T, x T) []T {
+	if slices.Contains(list, x) {
+		return list
 	}
 	return append(list, x)
 }

@@ -26,6 +26,8 @@ type Undoing struct {
 	old    []patch.Block
 	edits  []patch.Edit
 	undoes []StepNumber // by edit
+
+	artifacts []state.Draft // that take back declarations
 }
 
 // CodeNothing is the code of errors about an undo that has nothing to take back.
@@ -49,7 +51,7 @@ func (s *Session) PlanUndo(ctx context.Context, w Which) (*Undoing, error) {
 			return nil, err
 		}
 	}
-	if len(u.edits) == 0 {
+	if len(u.edits)+len(u.artifacts) == 0 {
 		return nil, &Error{Code: CodeNothing, Message: "what these edits did is gone already", Hint: "xstate blame BLOCK tells which edits wrote what is there"}
 	}
 	return u, nil
@@ -71,7 +73,7 @@ func (s *Session) undoable(ctx context.Context, head StepNumber, w Which) ([]Ste
 			undone[step.Undoes] = true
 		}
 		meant := (w.First == 0 && w.Last == 0 || w.First <= n && n <= w.Last) && (w.Agent == "" || w.Agent == step.Origin.Agent)
-		if meant && isEdit(step.Kind) && !undone[n] {
+		if meant && (isEdit(step.Kind) || step.Declared != nil) && !undone[n] {
 			found = append(found, n)
 		}
 	}
@@ -99,7 +101,7 @@ func (s *Session) nothing(ctx context.Context, head StepNumber, w Which) error {
 		return err
 	case step.Kind == state.KindRollback:
 		e.Message, e.Hint = fmt.Sprintf("step %d is a rollback", w.First), fmt.Sprintf("xstate rollback --to-step %d takes it back", w.First-1)
-	case !isEdit(step.Kind):
+	case !isEdit(step.Kind) && step.Declared == nil:
 		e.Message = fmt.Sprintf("step %d is no edit, but a %s", w.First, step.Kind)
 	default:
 		e.Message = fmt.Sprintf("step %d is not in effect: it was undone, or lies behind a rollback", w.First)
@@ -121,6 +123,9 @@ func (s *Session) takeBack(ctx context.Context, u *Undoing, n StepNumber) error 
 	if err != nil {
 		return err
 	}
+	if step.Declared != nil {
+		return s.takeBackArtifact(ctx, u, step)
+	}
 	base := patched(after)
 	edits, conflicts, err := patch.Rebase(base, u.Blocks, inverse(step, patched(before)))
 	if err != nil {
@@ -135,6 +140,32 @@ func (s *Session) takeBack(ctx context.Context, u *Undoing, n StepNumber) error 
 	for _, e := range edits {
 		u.edits, u.undoes = append(u.edits, e), append(u.undoes, n)
 	}
+	return nil
+}
+
+// takeBackArtifact makes an artifact again what it was before a step, unless it has been declared or dropped since.
+func (s *Session) takeBackArtifact(ctx context.Context, u *Undoing, step Step) error {
+	name := step.Declared.Name
+	now, err := s.store.state.Artifacts(ctx, s.name, u.head)
+	if err != nil {
+		return err
+	}
+	for _, d := range u.artifacts { // what is taken back before this
+		now = d.After(now)
+	}
+	if !now.Artifact(name).Same(step.Declared.Artifact(name)) {
+		return &Error{Code: state.CodeConflict, Message: fmt.Sprintf("step %d cannot be taken back: the artifact %q was declared or dropped again since", step.Number, name),
+			Hint: "undo that step, too, or declare the artifact as it is to be; nothing was changed"}
+	}
+	before, err := s.store.state.Artifacts(ctx, s.name, step.Number-1)
+	if err != nil {
+		return err
+	}
+	d := state.Draft{Kind: state.KindDeclare, Undoes: step.Number, Artifact: before.Artifact(name)}
+	if d.Artifact == nil {
+		d.Drop = name
+	}
+	u.artifacts = append(u.artifacts, d)
 	return nil
 }
 
@@ -170,6 +201,13 @@ func (s *Session) Undo(ctx context.Context, u *Undoing, origin Origin) ([]Step, 
 	}
 	for i := range drafts {
 		drafts[i].Undoes = u.undoes[i]
+	}
+	for _, d := range u.artifacts {
+		d.Origin = origin
+		if len(drafts) > 0 {
+			d.Origin = origin.Further()
+		}
+		drafts = append(drafts, d)
 	}
 	return s.store.state.Commit(ctx, s.name, u.head, drafts)
 }

@@ -128,6 +128,9 @@ func (s *Session) Store() *Store { return s.store }
 // Name returns the session's name.
 func (s *Session) Name() string { return s.name }
 
+// Folder returns the workspace, the folder that the session's program runs in.
+func (s *Session) Folder() string { return s.options.Workspace }
+
 // Python returns the interpreter of the session, once Plan or Run have found it.
 func (s *Session) Python() runner.Interpreter { return s.python }
 

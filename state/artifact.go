@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -84,6 +85,27 @@ func (d *Declaration) with(name string, a *Artifact, n StepNumber) *Declaration 
 		slices.SortFunc(next.All, func(a, b Artifact) int { return strings.Compare(a.Name, b.Name) })
 	}
 	return next
+}
+
+// After returns what is declared after a draft that is committed on d.
+func (x Draft) After(d *Declaration) *Declaration {
+	switch {
+	case x.Artifact != nil:
+		return d.with(x.Artifact.Name, x.Artifact, 0)
+	case x.Drop != "":
+		return d.with(x.Drop, nil, 0)
+	}
+	return d
+}
+
+// Same reports whether two artifacts, or none, were declared alike, in whichever step.
+func (a *Artifact) Same(b *Artifact) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	x, y := *a, *b
+	x.Declared, y.Declared = 0, 0
+	return bytes.Equal(encode(x), encode(y))
 }
 
 // CodeArtifactCycle is the code of errors about an artifact that would depend on itself.

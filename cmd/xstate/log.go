@@ -133,6 +133,8 @@ func entryText(e xstate.Entry) string {
 		return fmt.Sprintf("%s executed %d times: not the same %s", e.Block, e.Repeated.Times, strings.Join(e.Repeated.Differs, ", "))
 	case e.Repeated != nil:
 		return fmt.Sprintf("%s executed %d times: the same", e.Block, e.Repeated.Times)
+	case e.Artifact != nil:
+		return artifactText(e)
 	case e.Kind == state.KindDeclare && e.Placement != nil:
 		return fmt.Sprintf("%s as it was, for the %s time", e.Block, humanize.Ordinal(max(2, e.Placement.Times)))
 	case e.Kind == state.KindRollback:
@@ -148,6 +150,17 @@ func entryText(e xstate.Entry) string {
 		text += fmt.Sprintf(", undoes step %d", e.Undoes)
 	}
 	return strings.TrimSpace(text)
+}
+
+func artifactText(e xstate.Entry) string {
+	text := fmt.Sprintf("artifact %s: %s", e.Artifact.Name, e.Artifact.Kind)
+	if e.Artifact.Dropped {
+		text = "artifact " + e.Artifact.Name + " dropped"
+	}
+	if e.Undoes > 0 {
+		text += fmt.Sprintf(", undoes step %d", e.Undoes)
+	}
+	return text
 }
 
 func verifiedText(v *state.Verification) string {

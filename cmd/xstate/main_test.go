@@ -45,7 +45,8 @@ func TestScripts(t *testing.T) {
 			e.Setenv("XSTATE", filepath.Join(bin, "xstate"))
 			folder, err := filepath.Abs("testdata")
 			e.Setenv("TESTDATA", folder)
-			return err
+			e.Setenv("KEYS", filepath.Join(e.WorkDir, ".keys"))
+			return errors.Join(err, writeKeys(filepath.Join(e.WorkDir, ".keys")))
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "root" {
@@ -68,6 +69,7 @@ func TestScripts(t *testing.T) {
 //	cutfile FILE N       cuts a file after N bytes
 //	garble FILE          overwrites the middle of a file
 //	hex FILE TEXT        writes a file from hex digits
+//	substitute FILE OLD NEW   replaces a text in a file, which must be there
 var scriptVerbs = map[string]func(*testscript.TestScript, bool, []string){
 	"exit":     verbExit,
 	"ran":      blockVerb(func(b scriptBlock) bool { return b.Nodes.Ran > 0 }),
@@ -79,6 +81,8 @@ var scriptVerbs = map[string]func(*testscript.TestScript, bool, []string){
 	"cutfile":  verbCutFile,
 	"garble":   verbGarble,
 	"hex":      verbHex,
+
+	"substitute": verbSubstitute,
 }
 
 func verbExit(ts *testscript.TestScript, neg bool, args []string) {

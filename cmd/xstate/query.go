@@ -45,7 +45,8 @@ interpreter that runs nothing of the program but the imports, functions and clas
 compute than to store is not kept.
 
 --unverified lists the blocks whose present result no run from scratch (run --verify) has confirmed: not since they came
-to it, or with a difference, or they were never run. --volatile lists those whose recorded result is one of several possible
+to it, or with a difference, or they were never run; and those that no check exercised in their present version, or in part only.
+--volatile lists those whose recorded result is one of several possible
 ones, because they, or what they rest on, read the clock, the network and so on.
 
 --where takes an expression in the Common Expression Language (cel.dev) over
@@ -81,7 +82,7 @@ It lists executions (traces) if it names trace, else blocks if it names block, e
 	flags.StringVar(&f.version, "version", "", "a `VERSION` of a block by its digest: its text, and from which step to which it was there")
 	flags.StringVar(&f.patch, "patch", "", "an `EDIT`, by its step or the id of the call that made it, and what ran because of it")
 	flags.BoolVar(&f.failed, "failed", false, "the blocks that failed, or were blocked")
-	flags.BoolVar(&f.unverified, "unverified", false, "the blocks whose result no run from scratch has confirmed")
+	flags.BoolVar(&f.unverified, "unverified", false, "the blocks whose result no run from scratch has confirmed, and those that no check exercised")
 	flags.BoolVar(&f.volatile, "volatile", false, "the blocks whose result may differ from run to run")
 	flags.StringVar(&f.where, "where", "", "the blocks, traces or steps that an `EXPRESSION` holds for")
 	flags.IntVar(&f.limit, "limit", noLimit, fmt.Sprintf("at most `N` of the blocks listed, or of what --where finds; 0 for all (default: the first %d blocks, with --json all)", listed))
@@ -138,7 +139,7 @@ func (a *app) questions(f queryFlags) []question {
 		}},
 		{"--patch", f.patch != "", func(ctx context.Context, o *opened, _ xstate.StepNumber) error { return a.queryPatch(ctx, o, f.patch) }},
 		{"--failed", f.failed, a.ofBlocks("failed or were blocked", (*xstate.BlockView).Failed)},
-		{"--unverified", f.unverified, a.ofBlocks("were not confirmed by a run from scratch", (*xstate.BlockView).Unverified)},
+		{"--unverified", f.unverified, a.queryUnverified},
 		{"--volatile", f.volatile, a.ofGraph(a.queryVolatile)},
 		{"--where", f.where != "", func(ctx context.Context, o *opened, n xstate.StepNumber) error { return a.queryWhere(ctx, o, n, f) }},
 	}

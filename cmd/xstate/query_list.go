@@ -28,6 +28,34 @@ func (a *app) ofBlocks(told string, keep func(*xstate.BlockView) bool) func(cont
 	}
 }
 
+// queryUnverified lists what no run from scratch has confirmed, and what no check exercised.
+func (a *app) queryUnverified(ctx context.Context, o *opened, n xstate.StepNumber) error {
+	snap, err := o.session.At(ctx, n)
+	if err != nil {
+		return err
+	}
+	unchecked, err := o.session.Unchecked(ctx, n)
+	if err != nil {
+		return err
+	}
+	found := snap.Select((*xstate.BlockView).Unverified)
+	if a.ui.json {
+		return a.ui.document(struct {
+			answerDocument
+			Blocks    []xstate.BlockView `json:"blocks"`
+			Unchecked []xstate.Coverage  `json:"unchecked"`
+		}{atStep(snap.Session, n), found, unchecked})
+	}
+	a.printBlocks(found)
+	a.evidenceList("covered by checks that passed", func(add func(...string)) {
+		for i := range unchecked {
+			add(coverageRow(&unchecked[i])...)
+		}
+	})
+	a.ui.talk("%s of %d were not confirmed by a run from scratch", plural(len(found), "block"), len(snap.Blocks))
+	return nil
+}
+
 func (a *app) queryWhere(ctx context.Context, o *opened, n xstate.StepNumber, f queryFlags) error {
 	filter, err := xstate.NewFilter(f.where)
 	if err != nil {

@@ -1,0 +1,333 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/state"
+)
+
+type evidenceFlags struct {
+	at               moment
+	format, key, out string
+	force            bool
+}
+
+// The formats of evidence.
+const (
+	evidenceTree   = "tree"
+	evidencePROV   = "prov"
+	evidenceInToto = "in-toto"
+)
+
+func (a *app) evidenceVerb() *cobra.Command {
+	var f evidenceFlags
+	cmd := &cobra.Command{
+		Use:   "evidence ARTIFACT|BLOCK|NAME|FILE",
+		Short: "what a result rests on: data, code, patches, agents, runs, checks",
+		Long: `Evidence goes back from a result to all that it rests on: the executions, the versions of their code with the edits and agents
+that wrote them, the files and the environment that were read, and the checks that exercised the code. Nothing is executed.
+A name that means several things is told apart by artifact:, block: or file: before it.
+
+--format prov writes it in PROV-JSON (W3C), --format in-toto as an in-toto Statement v1 with SLSA Provenance v1. With --key, an
+Ed25519 key in PEM (of openssl, PKCS #8, or of ssh-keygen), the statement is signed, in a DSSE envelope; xstate evidence verify
+verifies it, offline and without the store.`,
+		Example: `  xstate evidence report
+  xstate evidence out/summary.csv --at-step 19 --json
+  xstate evidence report --format in-toto --key key.pem --out report.intoto.json
+  xstate evidence verify report.intoto.json --key pub.pem`,
+		Args:              takes(1, 1, "an ARTIFACT, BLOCK, NAME or FILE"),
+		ValidArgsFunction: a.completeBlocks,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.evidence(cmd.Context(), args[0], f) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	f.at.flags(cmd)
+	flags.StringVar(&f.format, "format", "", "tree, prov or in-toto (default: tree; with --key in-toto)")
+	flags.StringVar(&f.key, "key", "", "sign with the private key in `FILE`")
+	flags.StringVar(&f.out, "out", "", "write it to `FILE`, rather than to stdout")
+	flags.BoolVar(&f.force, "force", false, "write over a file that is there")
+	cmd.AddCommand(a.evidenceVerifyVerb())
+	return a.sessionFlag(cmd)
+}
+
+// check completes the flags, and refuses those that do not go together.
+func (f *evidenceFlags) check(json bool) error {
+	hint := "use --format tree, prov or in-toto"
+	if f.format == "" {
+		if f.format = evidenceTree; f.key != "" {
+			f.format = evidenceInToto
+		}
+	}
+	switch {
+	case f.format != evidenceTree && f.format != evidencePROV && f.format != evidenceInToto:
+		return &usageError{err: fmt.Errorf("there is no format %q of evidence", f.format), hint: hint}
+	case f.key != "" && f.format != evidenceInToto:
+		return &usageError{err: errors.New("only in-toto statements are signed"), hint: "leave out --key, or use --format in-toto"}
+	case f.out != "" && f.format == evidenceTree:
+		return &usageError{err: errors.New("--out is of --format prov and in-toto"), hint: "send the tree to a file with >"}
+	case json && f.format != evidenceTree && f.out == "":
+		return &usageError{err: errors.New("--json needs --out FILE, for the document goes to stdout"), hint: "xstate evidence OF --format " + f.format + " --out FILE --json"}
+	}
+	return nil
+}
+
+func (a *app) evidence(ctx context.Context, of string, f evidenceFlags) error {
+	if err := f.check(a.ui.json); err != nil {
+		return err
+	}
+	return a.lookAt(ctx, f.at, func(o *opened, n xstate.StepNumber) error {
+		e, err := o.session.Evidence(ctx, n, fileOrName(o, of))
+		if err != nil {
+			return err
+		}
+		if f.format != evidenceTree {
+			return a.exportEvidence(ctx, o, e, f)
+		}
+		if a.ui.json {
+			return a.ui.document(struct {
+				Version int `json:"version"`
+				*xstate.Evidence
+			}{1, e})
+		}
+		a.printEvidence(e)
+		return nil
+	})
+}
+
+// fileOrName makes of a file that is named from the working directory one that is named from the workspace.
+func fileOrName(o *opened, of string) string {
+	if info, err := os.Stat(of); err != nil || !info.Mode().IsRegular() {
+		return of
+	}
+	path, err := filepath.Abs(of)
+	if err != nil {
+		return of
+	}
+	rel, err := filepath.Rel(o.session.Folder(), path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return of
+	}
+	return filepath.ToSlash(rel)
+}
+
+func (a *app) exportEvidence(ctx context.Context, o *opened, e *xstate.Evidence, f evidenceFlags) error {
+	data, err := evidenceBytes(ctx, o, e, f)
+	if err != nil {
+		return err
+	}
+	if f.out == "" {
+		a.ui.write(string(data))
+		return nil
+	}
+	path, err := filepath.Abs(f.out)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(path); err == nil && !f.force {
+		return &state.Error{Code: codeFileExists, Message: fmt.Sprintf("the file %s is there already", f.out), Hint: "choose another name, or write over it with --force"}
+	}
+	if err := writeFile(path, data); err != nil {
+		return err
+	}
+	if a.ui.json {
+		return a.ui.document(exportDocument{Version: 1, Session: e.Session, Step: e.Step, Hash: e.Hash, Format: f.format, File: path, Bytes: int64(len(data))})
+	}
+	a.ui.talk("wrote %s, %s, about %s after step %d", f.out, size(int64(len(data))), e.Of, e.Step)
+	return nil
+}
+
+func evidenceBytes(ctx context.Context, o *opened, e *xstate.Evidence, f evidenceFlags) ([]byte, error) {
+	if f.format == evidencePROV {
+		return o.session.PROV(ctx, e)
+	}
+	statement, err := e.Statement(buildVersion())
+	if err != nil {
+		return nil, err
+	}
+	if f.key == "" {
+		return statement.Bytes()
+	}
+	text, err := readKey(f.key)
+	if err != nil {
+		return nil, err
+	}
+	key, err := xstate.PrivateKey(text)
+	if err != nil {
+		return nil, err
+	}
+	return statement.Sign(ctx, key)
+}
+
+func readKey(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &state.Error{Code: codeUnreadable, Message: fmt.Sprintf("the key %s cannot be read: %v", path, errors.Unwrap(err)), Hint: "check the name after --key"}
+	}
+	return text, nil
+}
+
+// printEvidence draws the slice as a tree, then lists what it ends in.
+func (a *app) printEvidence(e *xstate.Evidence) {
+	u := a.ui
+	u.print("%s  %s  %s: %s\n", u.bold(e.Of), e.Sort, e.Status, e.Reason)
+	tree := &evidenceTreeView{e: e, nodes: map[string]*xstate.EvidenceNode{}, patches: map[xstate.BlockID]*xstate.EvidencePatch{}, shown: map[string]bool{}}
+	for i := range e.Nodes {
+		tree.nodes[e.Nodes[i].Name] = &e.Nodes[i]
+	}
+	for i := range e.Patches {
+		tree.patches[e.Patches[i].Block] = &e.Patches[i]
+	}
+	for i, root := range e.Roots {
+		tree.draw(root, "", "", i == len(e.Roots)-1)
+	}
+	u.write(columns(tree.rows))
+	a.evidenceList("results", func(add func(...string)) {
+		for _, r := range e.Results {
+			add(string(r.Key), valueOr(r.Value, r.Digest), "by "+r.By)
+		}
+	})
+	a.evidenceList("inputs", func(add func(...string)) {
+		for _, x := range e.Inputs {
+			switch {
+			case x.Key.Space() == "conf": // as the interpreter begins
+			case x.Text != "":
+				add(x.Text, "", "")
+			default:
+				add(string(x.Key), short(string(x.Digest)), "read by "+strings.Join(x.By, ", "))
+			}
+		}
+	})
+	a.evidenceList("edits", func(add func(...string)) {
+		for _, p := range e.Patches {
+			add(append([]string{fmt.Sprintf("step %d", p.Step.Number), string(p.Block), "version " + short(string(p.Version)), p.Step.Time.Local().Format(timeFormat)}, originText(p.Step.Origin))...)
+		}
+	})
+	a.evidenceList("runs", func(add func(...string)) {
+		for _, r := range e.Runs {
+			add(entryRow(r)...)
+		}
+	})
+	a.evidenceList("checks", func(add func(...string)) {
+		for _, c := range e.Checks {
+			add(c.ID, string(c.Outcome), fmt.Sprintf("step %d", c.Step), exercisedText(&c))
+		}
+	})
+	a.evidenceList("covered", func(add func(...string)) {
+		for _, c := range e.Coverage {
+			add(coverageRow(&c)...)
+		}
+	})
+	if len(e.Marks) > 0 {
+		u.talk("one of several possible results: %s", strings.Join(e.Marks, ", "))
+	}
+	u.talk("%s after step %d, hash %s", plural(len(e.Nodes), "execution"), e.Step, e.Hash)
+}
+
+// evidenceList prints a list under its title, if there is anything in it.
+func (a *app) evidenceList(title string, fill func(add func(...string))) {
+	var rows [][]string
+	fill(func(row ...string) { rows = append(rows, append([]string{" "}, row...)) })
+	if len(rows) > 0 {
+		a.ui.print("%s\n%s", title, columns(rows))
+	}
+}
+
+func exercisedText(c *xstate.CheckView) string {
+	if !c.Current {
+		return "of code that is another by now"
+	}
+	var parts []string
+	for _, x := range c.Exercised {
+		what := string(x.Block) + x.File
+		if x.Function != "" {
+			what = x.Function + " in " + what
+		}
+		if !slices.Contains(parts, what) {
+			parts = append(parts, what)
+		}
+	}
+	return "of " + strings.Join(parts, ", ")
+}
+
+// coverageRow tells how much of a block was exercised, by what, and what was not.
+func coverageRow(c *xstate.Coverage) []string {
+	row := []string{string(c.Block) + c.File, fmt.Sprintf("%d of %s", c.Covered, plural(c.Lines, "line"))}
+	if len(c.Checks) == 0 {
+		return append(row, "by no check")
+	}
+	text := "by " + strings.Join(c.Checks, ", ")
+	missed := slices.Clone(c.Missed)
+	for i, name := range missed {
+		if name == "" {
+			missed[i] = "what is outside of functions"
+		}
+	}
+	if len(missed) > 0 {
+		text += "; not " + strings.Join(missed, ", ")
+	}
+	return append(row, text)
+}
+
+// evidenceTreeView lays out what rests on what. A node is drawn once with what it rests on, then only named.
+type evidenceTreeView struct {
+	e       *xstate.Evidence
+	nodes   map[string]*xstate.EvidenceNode
+	patches map[xstate.BlockID]*xstate.EvidencePatch
+	shown   map[string]bool
+	rows    [][]string
+}
+
+func (t *evidenceTreeView) draw(node, through, margin string, last bool) {
+	n := t.nodes[node]
+	if n == nil {
+		return
+	}
+	branch, inner := "├─ ", margin+"│  "
+	if last {
+		branch, inner = "└─ ", margin+"   "
+	}
+	row := []string{margin + branch + strings.TrimSpace(node+"  "+through)}
+	if t.shown[node] {
+		t.rows = append(t.rows, append(row, "as above"))
+		return
+	}
+	t.shown[node] = true
+	text := n.Status
+	if p := t.patches[n.Block]; p != nil {
+		text += fmt.Sprintf(", version %s of step %d", short(string(p.Version)), p.Step.Number)
+		if by := whoText(p.Step.Origin); by != "" {
+			text += " by " + by
+		}
+	}
+	t.rows = append(t.rows, append(row, text))
+	children, keys := t.below(n)
+	for i, child := range children {
+		t.draw(child, strings.Join(keys[child], ", "), inner, i == len(children)-1)
+	}
+}
+
+// below are the nodes and files that a node read from, in program order, and what it read.
+func (t *evidenceTreeView) below(n *xstate.EvidenceNode) ([]string, map[string][]string) {
+	keys := map[string][]string{}
+	for _, r := range n.Reads {
+		if t.nodes[r.By] != nil {
+			keys[r.By] = append(keys[r.By], string(r.Key))
+		}
+	}
+	var children []string
+	for _, other := range t.e.Nodes {
+		if keys[other.Name] != nil {
+			children = append(children, other.Name)
+		}
+	}
+	return children, keys
+}

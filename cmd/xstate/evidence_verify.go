@@ -1,0 +1,151 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/state"
+)
+
+type evidenceVerifyFlags struct{ key, folder string }
+
+func (a *app) evidenceVerifyVerb() *cobra.Command {
+	var f evidenceVerifyFlags
+	cmd := &cobra.Command{
+		Use:   "verify FILE --key KEY",
+		Short: "verify a signed statement, offline",
+		Long: `Verify reads a statement that xstate evidence --key signed, verifies its signature with the public key, and tells what it states. It
+needs no store and no network. With --folder it also compares the files that the statement names, results and inputs, with those
+in a folder.
+
+A signature that does not verify, and a file that is another, end with exit code 4.`,
+		Example: `  xstate evidence verify report.intoto.json --key pub.pem
+  xstate evidence verify report.intoto.json --key pub.pem --folder .`,
+		Args: takes(1, 1, "the FILE of a statement"),
+		RunE: func(_ *cobra.Command, args []string) error { return a.verifyEvidence(args[0], f) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.key, "key", "", "the public key in `FILE`: PEM, or a line of OpenSSH")
+	flags.StringVar(&f.folder, "folder", "", "compare the files that it names with those in `DIR`")
+	return cmd
+}
+
+// verifiedFile is a file that a statement names, as it is here.
+type verifiedFile struct {
+	Name   string `json:"name"`
+	Status string `json:"status"` // equal, differs, missing
+}
+
+func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
+	if f.key == "" {
+		return &usageError{err: errors.New("xstate evidence verify needs --key KEY, the public key of who signed it"), hint: "xstate evidence verify FILE --key pub.pem"}
+	}
+	text, err := readKey(f.key)
+	if err != nil {
+		return err
+	}
+	key, err := xstate.PublicKey(text)
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &state.Error{Code: codeNoFile, Message: fmt.Sprintf("there is no file %s", path), Hint: "check the name of the statement"}
+	} else if err != nil {
+		return &state.Error{Code: codeUnreadable, Message: err.Error(), Hint: "check the name of the statement"}
+	}
+	st, err := xstate.VerifyStatement(data, key)
+	if err != nil {
+		return err
+	}
+	files, differs := []verifiedFile{}, false
+	if f.folder != "" {
+		files, differs = compareFiles(st, f.folder)
+	}
+	if a.ui.json {
+		err = a.ui.document(struct {
+			Version   int               `json:"version"`
+			Verified  bool              `json:"verified"`
+			KeyID     string            `json:"key_id"`
+			Statement *xstate.Statement `json:"statement"`
+			Files     []verifiedFile    `json:"files"`
+		}{1, true, xstate.KeyID(key), st, files})
+	} else {
+		a.printStatement(st, files)
+		a.ui.talk("the signature verifies, by key %s", short(xstate.KeyID(key)))
+	}
+	if err == nil && differs {
+		a.ui.talk("not all files are those of the statement")
+		return outcome(exitDiverged)
+	}
+	return err
+}
+
+func (a *app) printStatement(st *xstate.Statement, files []verifiedFile) {
+	status := map[string]string{}
+	for _, x := range files {
+		status[x.Name] = x.Status
+	}
+	p := &st.Predicate
+	list := func(title string, resources []xstate.Resource) {
+		a.evidenceList(title, func(add func(...string)) {
+			for _, r := range resources {
+				digest := ""
+				for _, d := range r.Digest {
+					digest = d
+				}
+				add(r.Name, short(digest), status[r.Name])
+			}
+		})
+	}
+	a.ui.print("%v %v after step %v of session %v\n", p.BuildDefinition.ExternalParameters["sort"], p.BuildDefinition.ExternalParameters["of"],
+		p.BuildDefinition.ExternalParameters["step"], p.BuildDefinition.ExternalParameters["session"])
+	list("subject", st.Subject)
+	list("rests on", p.BuildDefinition.ResolvedDependencies)
+	a.evidenceList("told", func(add func(...string)) {
+		for _, r := range p.RunDetails.Byproducts {
+			add(r.Name, fmt.Sprint(firstOf(r.Annotations, "outcome", "status")), fmt.Sprint(firstOf(r.Annotations, "reason", "kind")))
+		}
+	})
+	a.ui.print("invocation %s\n", p.RunDetails.Metadata.InvocationID)
+}
+
+func firstOf(notes map[string]any, names ...string) any {
+	for _, name := range names {
+		if v, ok := notes[name]; ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// compareFiles compares files that a statement names by the SHA-256 of their content with those in a folder.
+func compareFiles(st *xstate.Statement, folder string) (files []verifiedFile, differs bool) {
+	files = []verifiedFile{}
+	for _, r := range append(st.Subject[:len(st.Subject):len(st.Subject)], st.Predicate.BuildDefinition.ResolvedDependencies...) {
+		want := r.Digest["sha256"]
+		name := filepath.FromSlash(r.Name)
+		if want == "" || !xstate.NamesFile(r) || !filepath.IsLocal(name) {
+			continue
+		}
+		x := verifiedFile{r.Name, "equal"}
+		data, err := os.ReadFile(filepath.Join(folder, name))
+		if sum := sha256.Sum256(data); err != nil {
+			x.Status = "missing"
+		} else if hex.EncodeToString(sum[:]) != want {
+			x.Status = "differs"
+		}
+		differs = differs || x.Status != "equal"
+		files = append(files, x)
+	}
+	return files, differs
+}

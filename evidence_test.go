@@ -1,0 +1,131 @@
+package xstate_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/state"
+)
+
+func (a *asked) evidence(t *testing.T, of string) *xstate.Evidence {
+	t.Helper()
+	e, err := a.session.Evidence(t.Context(), a.head(t), of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// TestEvidence: the slice of a result holds what it rests on and nothing else.
+func TestEvidence(t *testing.T) {
+	a := newArtifacts(t)
+	a.run(t, strings.Replace(artifactProgram, "by * x", "x * by", 1)) // version 2
+	a.declare(t, "show", state.ArtifactExample, "report")
+	a.declare(t, "input", state.ArtifactData, "data.csv")
+	a.declare(t, "guide", state.ArtifactDocs, "guide.md")
+	for _, test := range []struct{ of, sort, nodes, results, inputs, edits string }{
+		{"report", "block", "load helpers#2 scaled middle report", "", "file:data.csv", "load:1 scaled:1 middle:1 report:1 helpers:2"},
+		{"artifact:show", "artifact", "load helpers#2 scaled middle report", "", "file:data.csv", "load:1 scaled:1 middle:1 report:1 helpers:2"},
+		{"doubled", "name", "load helpers#2 scaled middle", "var:doubled", "file:data.csv", "load:1 scaled:1 middle:1 helpers:2"},
+		{"file:out.csv", "file", "load helpers#2 scaled", "file:out.csv", "file:data.csv", "load:1 scaled:1 helpers:2"},
+		{"check", "block", "helpers#2 check", "", "", "check:1 helpers:2"},
+		{"scaled", "block", "load helpers#2 scaled", "var:scaled file:out.csv", "file:data.csv", "load:1 scaled:1 helpers:2"},
+		{"helpers#1", "block", "helpers#1", "var:utils", "file:utils.py", "helpers:2"},
+		{"input", "artifact", "", "", "file:data.csv", ""},
+		{"guide", "artifact", "load helpers#2 helpers#3", "var:rows var:scale var:Table", "file:data.csv file:guide.md", "load:1 helpers:2"},
+	} {
+		e := a.evidence(t, test.of)
+		var nodes, results, inputs, edits []string
+		for _, n := range e.Nodes {
+			nodes = append(nodes, n.Name)
+		}
+		for _, r := range e.Results {
+			results = append(results, string(r.Key))
+		}
+		for _, x := range e.Inputs {
+			if x.Key.Space() == "file" && strings.Contains(x.Key.Name(), ".") {
+				inputs = append(inputs, string(x.Key))
+			}
+		}
+		for _, p := range e.Patches {
+			edits = append(edits, string(p.Block)+":"+strings.TrimPrefix(p.Step.Origin.Reason, "version "))
+		}
+		slices.Sort(results)
+		want := strings.Fields(test.results)
+		slices.Sort(want)
+		got := fmt.Sprint(e.Sort, nodes, results, inputs, edits)
+		if d := cmp.Diff(fmt.Sprint(test.sort, strings.Fields(test.nodes), want, strings.Fields(test.inputs), strings.Fields(test.edits)), got); d != "" {
+			t.Errorf("Evidence(%s): (-want +got)\n%s", test.of, d)
+		}
+		if _, hash, _ := a.store.State().Head(t.Context(), a.session.Name()); e.Hash != hash {
+			t.Errorf("Evidence(%s) has hash %s, want %s", test.of, e.Hash, hash)
+		}
+	}
+	for of, code := range map[string]state.Code{"nothing": xstate.CodeNoBlock, "artifact:report": xstate.CodeNoArtifact, "data.csv": xstate.CodeNoBlock} {
+		if _, err := a.session.Evidence(t.Context(), a.head(t), of); state.CodeOf(err) != code {
+			t.Errorf("Evidence(%s) = %v, want code %s", of, err, code)
+		}
+	}
+}
+
+// TestEvidenceChecks: a check counts for the version that it executed, function by function, and for no other.
+func TestEvidenceChecks(t *testing.T) {
+	a := newArtifacts(t)
+	e := a.evidence(t, "report")
+	if len(e.Checks) != 1 || e.Checks[0].ID != "check" || !e.Checks[0].Proves() || e.Checks[0].Exercised[0].Function != "scale" {
+		t.Fatalf("checks of report: %+v", e.Checks)
+	}
+	covered := func() string {
+		var b strings.Builder
+		for _, c := range a.evidence(t, "report").Coverage {
+			fmt.Fprintf(&b, "%s %d/%d %q %q\n", c.Block, c.Covered, c.Lines, c.Checks, c.Missed)
+		}
+		return b.String()
+	}
+	const rest = `scaled 0/2 [] [""]
+middle 0/1 [] [""]
+report 0/1 [] [""]
+`
+	if d := cmp.Diff("load 0/1 [] [\"\"]\nhelpers 2/5 [\"check\"] [\"\" \"Table\"]\n"+rest, covered()); d != "" {
+		t.Errorf("coverage: (-want +got)\n%s", d)
+	}
+	unchecked, err := a.session.Unchecked(t.Context(), a.head(t))
+	if err != nil || len(unchecked) != 5 {
+		t.Errorf("Unchecked = %d blocks, %v, want all but check", len(unchecked), err)
+	}
+	a.edit(t, strings.Replace(artifactProgram, "by * x", "x * by", 1)) // not run: the check was of another version
+	if e := a.evidence(t, "report"); e.Checks[0].Proves() || e.Status != xstate.ArtifactStale {
+		t.Errorf("after an edit without a run: %+v, %s", e.Checks, e.Status)
+	}
+	if got := covered(); !strings.Contains(got, "helpers 0/5 []") {
+		t.Errorf("after an edit without a run, covered is\n%s", got)
+	}
+	a.run(t, strings.Replace(artifactProgram, "by * x", "3 * x", 1)) // the check fails
+	if got := covered(); !strings.Contains(got, "helpers 0/5 []") {
+		t.Errorf("after the check failed, covered is\n%s", got)
+	}
+	if e := a.evidence(t, "report"); len(e.Checks) != 1 || e.Checks[0].Outcome != xstate.CheckFailed || !strings.HasPrefix(e.Checks[0].Message, "AssertionError") {
+		t.Errorf("after the check failed: %+v", e.Checks)
+	}
+}
+
+// TestEvidencePROV: the slice is valid PROV-JSON, and holds the check but nothing that is not part of it.
+func TestEvidencePROV(t *testing.T) {
+	a := newArtifacts(t)
+	data, err := a.session.PROV(t.Context(), a.evidence(t, "scaled"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	valid(t, "prov.json", data)
+	keep(t, "evidence.prov.json", data)
+	for text, want := range map[string]bool{`"prov:label": "scaled"`: true, `"prov:label": "check"`: true, `"prov:label": "middle"`: false, `"prov:label": "report"`: false} {
+		if got := strings.Contains(string(data), text); got != want {
+			t.Errorf("the document holds %s: %v, want %v", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package xstate
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// moment is all that is known of a session after a step, to judge its artifacts by. It does not change.
+type moment struct {
+	snap     *Snapshot
+	deps     *Dependencies
+	declared *state.Declaration // nil: no artifacts
+	now      bool               // it is the last step: the workspace is as it was after it, or has been changed since
+	checks   []CheckView
+	pending  map[BlockID]string // why a block's result does not hold: "was edited in step 3 and has not run since"
+	lastRun  StepNumber
+
+	outlines map[Digest]*depgraph.Outline // by version
+	files    map[string]Digest            // what files of the workspace hold; absent: there is none
+}
+
+// momentAt collects it. Nothing is executed.
+func (s *Session) momentAt(ctx context.Context, n StepNumber) (*moment, error) {
+	head, _, err := s.store.state.Head(ctx, s.name)
+	if err != nil {
+		return nil, err
+	}
+	m := &moment{now: n == head, pending: map[BlockID]string{}, outlines: map[Digest]*depgraph.Outline{}, files: map[string]Digest{}}
+	if m.deps, err = s.Dependencies(ctx, n); err != nil {
+		return nil, err
+	}
+	m.snap = m.deps.Snapshot
+	if m.declared, err = s.store.state.Artifacts(ctx, s.name, n); err != nil {
+		return nil, err
+	}
+	if m.checks, err = s.checksAt(ctx, m); err != nil {
+		return nil, err
+	}
+	for step, err := range s.lineage(ctx, n) {
+		if err != nil {
+			return nil, err
+		}
+		if step.Kind == state.KindRun {
+			m.lastRun = step.Number
+			break
+		}
+	}
+	return m, m.findPending(s)
+}
+
+// outline is that of a block; empty where it does not parse.
+func (m *moment) outline(b *BlockView) *depgraph.Outline {
+	o, known := m.outlines[b.Version]
+	if !known {
+		var err error
+		if o, err = depgraph.OutlineOf([]byte(b.Source), b.Dialect); err != nil {
+			o = &depgraph.Outline{}
+		}
+		m.outlines[b.Version] = o
+	}
+	return o
+}
+
+// writer is the block of a node; nil where that is none of the program.
+func (m *moment) writer(node string) *BlockView {
+	id, _, _ := strings.Cut(node, "#")
+	b, err := m.snap.Block(BlockID(id))
+	if node == "" || err != nil {
+		return nil
+	}
+	return b
+}
+
+// file is the digest of a file of the workspace as it is; state.Absent where there is none.
+func (m *moment) file(s *Session, path string) Digest {
+	d, known := m.files[path]
+	if !known {
+		d, _ = digestFile(filepath.Join(s.options.Workspace, filepath.FromSlash(path))) // what cannot be read is not there
+		m.files[path] = d
+	}
+	return d
+}
+
+// findPending finds the blocks whose results do not hold any more, as far as the record and the files tell, and those that
+// rest on them. A block that reads what nobody gives is told of so only where no edit before it explains that.
+func (m *moment) findPending(s *Session) error {
+	for _, why := range []func(*BlockView) (node, text string){func(b *BlockView) (string, string) { return m.outdated(s, b) }, orphaned} {
+		var roots []string // nodes, or blocks where all of one is meant
+		for i := range m.snap.Blocks {
+			b := &m.snap.Blocks[i]
+			if node, text := why(b); text != "" && m.pending[b.ID] == "" {
+				roots, m.pending[b.ID] = append(roots, node), text
+			}
+		}
+		for _, root := range roots {
+			reached, err := m.deps.Affected(root)
+			if err != nil {
+				return err
+			}
+			id := m.writer(root).ID
+			for _, r := range reached {
+				if m.pending[r.Block] == "" {
+					m.pending[r.Block] = fmt.Sprintf("rests on %s, which %s", id, m.pending[id])
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// outdated tells why the result of a block does not hold, for its version and the files that it reads, and which part of it that is
+// about; "" where it holds.
+func (m *moment) outdated(s *Session, b *BlockView) (node, text string) {
+	switch {
+	case b.RanAt == 0 && m.lastRun < b.Edited && m.lastRun > 0:
+		return string(b.ID), fmt.Sprintf("was edited in step %d and has not run since", b.Edited)
+	case b.RanAt == 0:
+		return string(b.ID), "was never run"
+	case !m.now:
+		return "", ""
+	}
+	for i := range b.Nodes {
+		for _, r := range b.Nodes[i].Reads {
+			name := r.Key.Name()
+			if r.Key.Space() != "file" || r.By != "" || len(r.Digest) != 64 || filepath.IsAbs(name) || m.writes(r.Key) {
+				continue
+			}
+			switch m.file(s, name) {
+			case r.Digest:
+			case state.Absent:
+				return b.Nodes[i].Name, fmt.Sprintf("reads %s, which is gone", name)
+			default:
+				return b.Nodes[i].Name, fmt.Sprintf("reads %s, which has changed since it ran in step %d", name, b.RanAt)
+			}
+		}
+	}
+	return "", ""
+}
+
+// orphaned tells that a block reads a value that no block gives.
+func orphaned(b *BlockView) (node, text string) {
+	for i := range b.Nodes {
+		for _, r := range b.Nodes[i].Reads {
+			if r.Key.Space() == "var" && r.By == "" && r.Digest != state.Absent {
+				return b.Nodes[i].Name, fmt.Sprintf("reads %s, which no block gives as it was", r.Key.Name())
+			}
+		}
+	}
+	return "", ""
+}
+
+// writes reports whether a block of the program wrote a key when it last ran.
+func (m *moment) writes(k Key) bool {
+	return slices.ContainsFunc(m.snap.Blocks, func(b BlockView) bool { _, ok := b.writes()[k]; return ok })
+}

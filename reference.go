@@ -1,0 +1,311 @@
+package xstate
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// ReferenceView is a place in a text of docs that speaks of something, and whether that is still so.
+type ReferenceView struct {
+	state.Reference
+	Status ReferenceStatus `json:"status"`
+	Now    string          `json:"now,omitempty"`   // the signature, where it is another
+	Since  StepNumber      `json:"since,omitempty"` // the edit that made it stale; 0 where that was no edit of a block
+}
+
+// ReferenceStatus tells whether what a text speaks of is as it was when the text was declared.
+type ReferenceStatus string
+
+const (
+	ReferenceFresh     ReferenceStatus = "fresh"
+	ReferenceSignature ReferenceStatus = "signature" // it is called in another way
+	ReferenceVanished  ReferenceStatus = "vanished"
+)
+
+// spoken is inline code that may mean something that a program defines: a dotted name, perhaps called.
+var spoken = regexp.MustCompile(`^([\pL_][\pL\pN_]*(?:\.[\pL_][\pL\pN_]*)*)(\(.*\))?$`)
+
+// references are what the texts of docs speak of, as it is now.
+func (s *Session) references(ctx context.Context, a *state.Artifact, snap *Snapshot, declared *state.Declaration) ([]state.Reference, error) {
+	if a.Kind != state.ArtifactDocs {
+		return nil, nil
+	}
+	views, err := s.referencesAt(ctx, a, &moment{snap: snap, declared: declared, now: true})
+	if err != nil {
+		return nil, err
+	}
+	var refs []state.Reference
+	for _, v := range views {
+		refs = append(refs, v.Reference)
+	}
+	return refs, nil
+}
+
+// referencesAt tells of the references of docs what became of what they speak of. Texts of files are those on disk where the
+// moment is the present one, else those that were declared; of a reference that was not declared, the present is the measure.
+func (s *Session) referencesAt(ctx context.Context, a *state.Artifact, m *moment) ([]ReferenceView, error) {
+	l := newLexicon(s.options.Workspace, m)
+	then := map[string]state.Reference{}
+	for _, r := range a.References {
+		then[r.Name] = r
+	}
+	found := []ReferenceView{}
+	for _, text := range s.docTexts(a, m) {
+		for _, span := range patch.CodeSpans(text.markdown) {
+			parts := spoken.FindStringSubmatch(span.Text)
+			if parts == nil {
+				continue
+			}
+			r := state.Reference{File: text.name, Line: span.Line, Text: span.Text, Name: parts[1]}
+			was, known := then[r.Name]
+			where, signature, defined := l.find(r.Name)
+			if !known && (!defined || signature == "" && parts[2] == "") {
+				continue // a word, an option, the name of a file, something of a library
+			}
+			r.Where, r.Signature = where, signature
+			if known {
+				r.Where, r.Signature = was.Where, was.Signature
+			}
+			found = append(found, referenceView(r, signature))
+		}
+	}
+	if !m.now {
+		for _, r := range a.References {
+			if !isBlockText(r.File) {
+				_, signature, _ := l.find(r.Name)
+				if inFile(r.Where) {
+					signature = r.Signature // what files held between steps is not recorded
+				}
+				found = append(found, referenceView(r, signature))
+			}
+		}
+	}
+	for i := range found {
+		if err := s.since(ctx, &found[i], a, m); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+func referenceView(r state.Reference, now string) ReferenceView {
+	v := ReferenceView{Reference: r, Status: ReferenceFresh}
+	switch {
+	case now == "":
+		v.Status = ReferenceVanished
+	case now != r.Signature:
+		v.Status, v.Now = ReferenceSignature, now
+	}
+	return v
+}
+
+// docText is a text of docs, as Markdown.
+type docText struct {
+	name     string // the path of a file, or "block:" and a block
+	markdown []byte
+}
+
+const blockText = "block:"
+
+func isBlockText(name string) bool { return strings.HasPrefix(name, blockText) }
+
+// inFile reports whether something is defined in a file, rather than in a block, whose id has no such end.
+func inFile(where string) bool { return strings.HasSuffix(where, ".py") }
+
+// docTexts are those of the docs' blocks and, of the present, of its files.
+func (s *Session) docTexts(a *state.Artifact, m *moment) []docText {
+	var all []docText
+	for _, id := range a.Blocks {
+		if b, err := m.snap.Block(id); err == nil {
+			all = append(all, docText{blockText + string(id), patch.Prose([]byte(b.Source))})
+		}
+	}
+	for _, f := range a.Files {
+		data, err := os.ReadFile(filepath.Join(s.options.Workspace, filepath.FromSlash(f.Path)))
+		if !m.now || err != nil {
+			continue // one that is gone makes its artifact fail
+		}
+		switch filepath.Ext(f.Path) {
+		case ".md", ".markdown", ".rmd", ".Rmd", ".qmd", ".txt", "":
+			all = append(all, docText{f.Path, data})
+		case ".py":
+			all = append(all, docText{f.Path, patch.Prose(data)})
+		}
+	}
+	return all
+}
+
+// since finds the edit that made a reference stale: the last that changed how its name is defined.
+func (s *Session) since(ctx context.Context, v *ReferenceView, a *state.Artifact, m *moment) error {
+	if v.Status == ReferenceFresh || inFile(v.Where) {
+		return nil
+	}
+	for step, err := range s.lineage(ctx, m.snap.Step.Number) {
+		if err != nil {
+			return err
+		}
+		if step.Number <= a.Declared {
+			return nil
+		}
+		if !isEdit(step.Kind) || step.Was == step.Now {
+			continue
+		}
+		was, err := s.defined(ctx, step.Was, v.Name)
+		if err != nil {
+			return err
+		}
+		now, err := s.defined(ctx, step.Now, v.Name)
+		if err != nil {
+			return err
+		}
+		if was != now {
+			v.Since = step.Number
+			return nil
+		}
+	}
+	return nil
+}
+
+// defined returns the signature of what a version of a block calls by a name, or "".
+func (s *Session) defined(ctx context.Context, version Digest, name string) (string, error) {
+	text, err := s.source(ctx, version)
+	if err != nil {
+		return "", err
+	}
+	outline, err := depgraph.OutlineOf([]byte(text), depgraph.IPython)
+	if err != nil {
+		return "", nil // it does not parse, and defines nothing
+	}
+	signatures := signaturesOf(outline)
+	if signature := signatures[name]; signature != "" {
+		return signature, nil
+	}
+	first, _, _ := strings.Cut(name, ".")
+	return signatures[first], nil
+}
+
+func signaturesOf(o *depgraph.Outline) map[string]string {
+	found := map[string]string{}
+	for _, d := range o.Definitions {
+		found[d.Name] = d.Signature
+	}
+	return found
+}
+
+// lexicon tells what names mean in a program and in the modules of its workspace.
+type lexicon struct {
+	folder   string
+	blocks   map[string]lexeme
+	imported map[string]string            // name → the module that the program takes it from
+	modules  map[string]map[string]string // path → name → signature; nil where there is no such file
+	files    []string                     // whose definitions are meant without the name of a module
+}
+
+type lexeme struct{ where, signature string }
+
+func newLexicon(folder string, m *moment) *lexicon {
+	l := &lexicon{folder: folder, blocks: map[string]lexeme{}, imported: map[string]string{}, modules: map[string]map[string]string{}}
+	for i := range m.snap.Blocks {
+		b := &m.snap.Blocks[i]
+		outline, err := depgraph.OutlineOf([]byte(b.Source), b.Dialect)
+		if err != nil {
+			continue
+		}
+		for _, d := range outline.Definitions {
+			l.blocks[d.Name] = lexeme{string(b.ID), d.Signature}
+			delete(l.imported, d.Name)
+		}
+		facts, err := depgraph.Analyze([]byte(b.Source), b.Dialect)
+		if err != nil {
+			continue
+		}
+		for _, n := range facts.Nodes {
+			for _, imp := range n.Imports {
+				for _, name := range imp.Names {
+					if imp.Level == 0 && !imp.Later {
+						l.imported[name] = imp.Module
+					}
+				}
+			}
+		}
+	}
+	if m.declared != nil {
+		for _, a := range m.declared.All {
+			for _, f := range a.Files {
+				if a.Kind == state.ArtifactCode && inFile(f.Path) {
+					l.files = appendNew(l.files, f.Path)
+				}
+			}
+		}
+	}
+	return l
+}
+
+// find returns what a dotted name means. What a module of the workspace is said to have and has not is defined, and has
+// no signature.
+func (l *lexicon) find(name string) (where, signature string, defined bool) {
+	first, rest, dotted := strings.Cut(name, ".")
+	if module := l.imported[first]; module != "" {
+		if path, names := l.module(module); names != nil {
+			return path, names[name], true
+		}
+	}
+	if x, ok := l.blocks[name]; ok {
+		return x.where, x.signature, true
+	}
+	for at := len(name); dotted && at > 0; {
+		if at = strings.LastIndexByte(name[:at], '.'); at > 0 {
+			if path, names := l.module(name[:at]); names != nil {
+				return path, names[name[at+1:]], true
+			}
+		}
+	}
+	for _, path := range l.files {
+		if signature := l.file(path)[name]; signature != "" {
+			return path, signature, true
+		}
+	}
+	if x, ok := l.blocks[first]; ok && rest != "" && x.signature == first {
+		return x.where, x.signature, true // something of a variable's value
+	}
+	return "", "", false
+}
+
+// module returns what a module of the workspace defines; nil where it has none of that name.
+func (l *lexicon) module(name string) (path string, names map[string]string) {
+	base := strings.ReplaceAll(name, ".", "/")
+	for _, path := range []string{base + ".py", base + "/__init__.py", "src/" + base + ".py", "src/" + base + "/__init__.py"} {
+		if names := l.file(path); names != nil {
+			return path, names
+		}
+	}
+	return "", nil
+}
+
+func (l *lexicon) file(path string) map[string]string {
+	names, known := l.modules[path]
+	if known {
+		return names
+	}
+	if data, err := os.ReadFile(filepath.Join(l.folder, filepath.FromSlash(path))); err == nil {
+		names = map[string]string{}
+		if outline, err := depgraph.OutlineOf(data, depgraph.Python); err == nil {
+			names = signaturesOf(outline)
+		}
+	}
+	l.modules[path] = names
+	return names
+}
+
+// staleReferences are those that are no more as they were.
+func staleReferences(views []ReferenceView) []ReferenceView {
+	return slices.DeleteFunc(slices.Clone(views), func(v ReferenceView) bool { return v.Status == ReferenceFresh })
+}
