@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
@@ -303,9 +302,4 @@ func (l *lexicon) file(path string) map[string]string {
 	}
 	l.modules[path] = names
 	return names
-}
-
-// staleReferences are those that are no more as they were.
-func staleReferences(views []ReferenceView) []ReferenceView {
-	return slices.DeleteFunc(slices.Clone(views), func(v ReferenceView) bool { return v.Status == ReferenceFresh })
 }
