@@ -84,7 +84,7 @@ class Fingerprint:
         self.size = 0        # bytes hashed, about
         self.cites = set()   # files of the code where exceptions in it were raised
         self.files = set()   # workspace modules it depends on
-        self.held = {}       # workspace module that holds a part of it → what that is bound to there
+        self.held = {}       # workspace module that holds a part of it → what that is bound to there, in the one that others have it from
         self.partial = False  # more can be reached than ids tell
         self.weak = False    # it holds weak references: it changes when a target goes
         self.fragile = False  # it may notice that an object goes
@@ -252,9 +252,10 @@ class _Walk:
                 found.setdefault(i, []).append(module)
         lines = []
         for i, modules in found.items():
-            for module in modules:
-                self.fp.held.setdefault(module, set()).add((self.owner.shared[module][i] or "").partition(" ")[0])
             module = self.owner.workspace.holder(modules)
+            for m in modules:
+                self.fp.held.setdefault(m, set())
+            self.fp.held[module].add((self.owner.shared[module][i] or "").partition(" ")[0])
             self.fp.files.add(module)
             if self.owner.shared[module][i] is None:
                 raise Opaque("a part of what module %s holds" % module)
