@@ -55,11 +55,8 @@ func (s *Session) Artifacts(ctx context.Context, n StepNumber) ([]ArtifactView, 
 	}
 	j := &judge{session: s, moment: m, views: map[string]*ArtifactView{}}
 	found := []ArtifactView{}
-	if m.declared == nil {
-		return found, nil
-	}
-	for i := range m.declared.All {
-		v, err := j.view(ctx, &m.declared.All[i])
+	for _, a := range m.artifacts() {
+		v, err := j.view(ctx, &a)
 		if err != nil {
 			return nil, err
 		}
@@ -162,7 +159,7 @@ func (j *judge) members(ctx context.Context, a *state.Artifact, v *ArtifactView)
 		if !j.now {
 			continue
 		}
-		have := j.file(j.session, f.Path)
+		have := j.content(f.Path)
 		written, by := j.wrote(f.Path)
 		switch {
 		case have == state.Absent:
@@ -426,7 +423,7 @@ func (j *judge) within(a *state.Artifact) map[string]bool {
 func (j *judge) holders(node string, key Key) []string {
 	id, _, _ := strings.Cut(node, "#")
 	var names []string
-	for _, a := range j.declared.All {
+	for _, a := range j.artifacts() {
 		holds := node != "" && slices.Contains(a.Blocks, BlockID(id))
 		if key.Space() == "file" {
 			holds = holds || slices.ContainsFunc(a.Files, func(f state.ArtifactFile) bool { return f.Path == key.Name() })

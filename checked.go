@@ -2,6 +2,8 @@ package xstate
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,7 +24,8 @@ type CheckView struct {
 func (c *CheckView) Proves() bool { return c.Current && c.Outcome == CheckPassed }
 
 // Coverage is what checks that passed exercised of the present version of a block or file. Lines are counted by functions: all
-// of one that was executed.
+// of one that was executed. Of a class that a block's assertion read, the lines outside of its methods count, for it is not
+// seen which of these ran.
 type Coverage struct {
 	Block   BlockID  `json:"block,omitempty"`
 	File    string   `json:"file,omitempty"`
@@ -32,7 +35,7 @@ type Coverage struct {
 	Missed  []string `json:"missed"`  // functions that no check executed; "" stands for what is outside of functions
 }
 
-// Unchecked returns the coverage of the blocks, after step n, that checks which passed exercised in part only, or not at all.
+// Unchecked returns the coverage of the blocks, and of the files of code that artifacts hold, after step n, that checks which passed exercised in part only, or not at all.
 func (s *Session) Unchecked(ctx context.Context, n StepNumber) ([]Coverage, error) {
 	m, err := s.momentAt(ctx, n)
 	if err != nil {
@@ -42,6 +45,13 @@ func (s *Session) Unchecked(ctx context.Context, n StepNumber) ([]Coverage, erro
 	for i := range m.snap.Blocks {
 		if c := m.coverage(&m.snap.Blocks[i]); c.Covered < c.Lines {
 			found = append(found, c)
+		}
+	}
+	for _, a := range m.artifacts() {
+		for _, f := range a.Files {
+			if c, ok := m.fileCoverage(f.Path); ok && a.Kind == state.ArtifactCode && c.Covered < c.Lines {
+				found = append(found, c)
+			}
 		}
 	}
 	return found, nil
@@ -63,8 +73,12 @@ func (s *Session) checksAt(ctx context.Context, m *moment) ([]CheckView, error) 
 	return append(found, asserts...), err
 }
 
-// present reports whether a part of the code is as a check found it.
+// present reports whether a part of the code is as a check found it. A function of a file counts as another as soon as anything in
+// the file is: the next xstate test tells whether it is.
 func (m *moment) present(x Exercised) bool {
+	if x.File != "" {
+		return !m.now || x.Content != "" && m.content(x.File) == x.Content
+	}
 	b, err := m.snap.Block(x.Block)
 	return err == nil && b.Version == x.Version
 }
@@ -138,27 +152,51 @@ func (s *Session) exercisedThen(ctx context.Context, m *moment, b *BlockView, no
 
 // coverage tells what of a block was exercised.
 func (m *moment) coverage(b *BlockView) Coverage {
-	c := Coverage{Block: b.ID, Checks: []string{}, Missed: []string{}}
-	outline := m.outline(b)
-	lines := strings.Split(b.Source, "\n")
-	owner := make([]string, len(lines)+1) // of each line, from 1: the outermost definition that it is in
-	executed := map[string]bool{}
-	for _, d := range outline.Definitions {
+	return m.covered(Coverage{Block: b.ID}, b.Source, m.outline(b), func(x Exercised) bool { return x.Block == b.ID })
+}
+
+// fileCoverage tells what of a Python file of the workspace was exercised, as it is now; ok is false where that is none, or not known.
+func (m *moment) fileCoverage(path string) (c Coverage, ok bool) {
+	data, err := os.ReadFile(filepath.Join(m.folder, filepath.FromSlash(path)))
+	if err != nil || !m.now || !inFile(path) {
+		return c, false
+	}
+	outline, err := depgraph.OutlineOf(data, depgraph.Python)
+	if err != nil {
+		outline = &depgraph.Outline{}
+	}
+	return m.covered(Coverage{File: path}, string(data), outline, func(x Exercised) bool { return x.File == path }), true
+}
+
+func (m *moment) covered(c Coverage, source string, outline *depgraph.Outline, of func(Exercised) bool) Coverage {
+	c.Checks, c.Missed = []string{}, []string{}
+	lines := strings.Split(source, "\n")
+	owner := make([]string, len(lines)+1)   // of each line, from 1: the innermost definition that it is in
+	for _, d := range outline.Definitions { // a class comes before what it holds
 		for line := max(d.Line, 1); line <= d.End && line < len(owner); line++ {
-			if owner[line] == "" {
-				owner[line] = d.Name
-			}
+			owner[line] = d.Name
 		}
 	}
+	executed := map[string]bool{}
 	for i := range m.checks {
 		check := &m.checks[i]
 		if !check.Proves() {
 			continue
 		}
 		for _, x := range check.Exercised {
-			if x.Block == b.ID && m.present(x) {
-				c.Checks = appendNew(c.Checks, check.ID)
-				executed[outermost(owner, x)] = true
+			if !of(x) {
+				continue
+			}
+			c.Checks = appendNew(c.Checks, check.ID)
+			if x.Function != "" && 0 < x.From && x.From < len(owner) {
+				executed[owner[x.From]] = true
+				continue
+			}
+			executed[""] = true
+			for _, d := range outline.Definitions {
+				if c.File != "" && d.IsClass() {
+					executed[d.Name] = true // its statements are executed with the file
+				}
 			}
 		}
 	}
@@ -174,12 +212,4 @@ func (m *moment) coverage(b *BlockView) Coverage {
 		}
 	}
 	return c
-}
-
-// outermost is the definition at the top of a block that something exercised lies in.
-func outermost(owner []string, x Exercised) string {
-	if x.Function != "" && 0 < x.From && x.From < len(owner) {
-		return owner[x.From]
-	}
-	return x.Function
 }

@@ -62,6 +62,7 @@ type Exercised struct {
 	Version  Digest  `json:"version"`            // of the function's source wherever it stands in its file; of the block
 	From     int     `json:"from,omitempty"`     // the lines that it had then, counted from 1
 	To       int     `json:"to,omitempty"`
+	Content  Digest  `json:"content,omitempty"` // of the whole file then: as long as it holds that, its functions are those
 }
 
 // recordChecks is the session record that holds the checks: durable, for it is evidence. The traces that results are reused by are

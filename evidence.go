@@ -362,6 +362,14 @@ func (j *judge) collectChecks(e *Evidence) {
 			e.Coverage = append(e.Coverage, j.coverage(b))
 		}
 	}
+	for _, x := range e.Inputs {
+		if x.Key.Space() != "file" || j.content(x.Key.Name()) != x.Digest {
+			continue // no file of the workspace, or another by now
+		}
+		if c, ok := j.fileCoverage(x.Key.Name()); ok {
+			e.Coverage = append(e.Coverage, c)
+		}
+	}
 }
 
 // reads reports whether a file of the workspace is among the inputs: its content, or as a module.

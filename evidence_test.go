@@ -91,7 +91,7 @@ func TestEvidenceChecks(t *testing.T) {
 middle 0/1 [] [""]
 report 0/1 [] [""]
 `
-	if d := cmp.Diff("load 0/1 [] [\"\"]\nhelpers 2/5 [\"check\"] [\"\" \"Table\"]\n"+rest, covered()); d != "" {
+	if d := cmp.Diff("load 0/1 [] [\"\"]\nhelpers 2/5 [\"check\"] [\"\" \"Table\" \"Table.total\"]\n"+rest, covered()); d != "" {
 		t.Errorf("coverage: (-want +got)\n%s", d)
 	}
 	unchecked, err := a.session.Unchecked(t.Context(), a.head(t))
@@ -111,6 +111,40 @@ report 0/1 [] [""]
 	}
 	if e := a.evidence(t, "report"); len(e.Checks) != 1 || e.Checks[0].Outcome != xstate.CheckFailed || !strings.HasPrefix(e.Checks[0].Message, "AssertionError") {
 		t.Errorf("after the check failed: %+v", e.Checks)
+	}
+}
+
+// TestFileChecks: tests of files count as long as the files hold what they held, and cover the functions that they executed.
+func TestFileChecks(t *testing.T) {
+	a := newArtifacts(t)
+	const source = "import os\n\ndef used(x):\n    return x\n\ndef unused(x):\n    return x\n\nclass Table:\n    rows = 1\n    def total(self):\n        return used(1)\n    def other(self):\n        pass\n"
+	writeFiles(t, a.dir, map[string][]byte{"lib.py": []byte(source), "test_lib.py": []byte("def test(): pass\n")})
+	content := state.DigestOf([]byte(source))
+	part := func(function string, from, to int) xstate.Exercised {
+		return xstate.Exercised{File: "lib.py", Function: function, Version: "v", From: from, To: to, Content: content}
+	}
+	record := map[string]any{"parts": []xstate.Exercised{part("", 1, 14), part("used", 3, 4), part("Table.total", 11, 12)},
+		"checks": []map[string]any{{"check": xstate.Check{ID: "test_lib.py::test", Kind: xstate.CheckPytest, Outcome: xstate.CheckPassed, Step: 1}, "parts": []int{0, 1, 2}}}}
+	if err := a.store.State().PutSessionRecord(t.Context(), a.session.Name(), "checks", record); err != nil {
+		t.Fatal(err)
+	}
+	a.declare(t, "lib", state.ArtifactCode, "lib.py")
+	a.declare(t, "tests", state.ArtifactTests, "test_lib.py")
+	e := a.evidence(t, "lib")
+	want := []xstate.Coverage{{File: "lib.py", Checks: []string{"test_lib.py::test"}, Lines: 11, Covered: 7, Missed: []string{"unused", "Table.other"}}}
+	if d := cmp.Diff(want, e.Coverage); d != "" || len(e.Checks) != 1 || e.Status != xstate.ArtifactFresh {
+		t.Errorf("evidence of lib is %s by %d checks, coverage (-want +got)\n%s", e.Status, len(e.Checks), d)
+	}
+	if got := a.statuses(t, a.head(t)); !strings.Contains(got, "tests fresh") {
+		t.Errorf("statuses: %s", got)
+	}
+	unchecked, err := a.session.Unchecked(t.Context(), a.head(t))
+	if err != nil || !slices.ContainsFunc(unchecked, func(c xstate.Coverage) bool { return c.File == "lib.py" && c.Covered == 7 }) {
+		t.Errorf("Unchecked = %+v, %v", unchecked, err)
+	}
+	writeFiles(t, a.dir, map[string][]byte{"lib.py": []byte(strings.Replace(source, "pass", "...", 1))})
+	if got := a.statuses(t, a.head(t)); !strings.Contains(got, "tests stale: what test_lib.py::test exercised has changed since it ran in step 1") || !strings.Contains(got, "lib unverified: no check exercised lib.py as it is") {
+		t.Errorf("statuses after an edit: %s", got)
 	}
 }
 

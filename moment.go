@@ -13,6 +13,7 @@ import (
 
 // moment is all that is known of a session after a step, to judge its artifacts by. It does not change.
 type moment struct {
+	folder   string // the workspace
 	snap     *Snapshot
 	deps     *Dependencies
 	declared *state.Declaration // nil: no artifacts
@@ -31,7 +32,7 @@ func (s *Session) momentAt(ctx context.Context, n StepNumber) (*moment, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &moment{now: n == head, pending: map[BlockID]string{}, outlines: map[Digest]*depgraph.Outline{}, files: map[string]Digest{}}
+	m := &moment{folder: s.options.Workspace, now: n == head, pending: map[BlockID]string{}, outlines: map[Digest]*depgraph.Outline{}, files: map[string]Digest{}}
 	if m.deps, err = s.Dependencies(ctx, n); err != nil {
 		return nil, err
 	}
@@ -51,7 +52,15 @@ func (s *Session) momentAt(ctx context.Context, n StepNumber) (*moment, error) {
 			break
 		}
 	}
-	return m, m.findPending(s)
+	return m, m.findPending()
+}
+
+// artifacts are those that are declared.
+func (m *moment) artifacts() []state.Artifact {
+	if m.declared == nil {
+		return nil
+	}
+	return m.declared.All
 }
 
 // outline is that of a block; empty where it does not parse.
@@ -77,11 +86,11 @@ func (m *moment) writer(node string) *BlockView {
 	return b
 }
 
-// file is the digest of a file of the workspace as it is; state.Absent where there is none.
-func (m *moment) file(s *Session, path string) Digest {
+// content is the digest of what a file of the workspace holds now; state.Absent where there is none.
+func (m *moment) content(path string) Digest {
 	d, known := m.files[path]
 	if !known {
-		d, _ = digestFile(filepath.Join(s.options.Workspace, filepath.FromSlash(path))) // what cannot be read is not there
+		d, _ = digestFile(filepath.Join(m.folder, filepath.FromSlash(path))) // what cannot be read is not there
 		m.files[path] = d
 	}
 	return d
@@ -89,8 +98,8 @@ func (m *moment) file(s *Session, path string) Digest {
 
 // findPending finds the blocks whose results do not hold any more, as far as the record and the files tell, and those that
 // rest on them. A block that reads what nobody gives is told of so only where no edit before it explains that.
-func (m *moment) findPending(s *Session) error {
-	for _, why := range []func(*BlockView) (node, text string){func(b *BlockView) (string, string) { return m.outdated(s, b) }, orphaned} {
+func (m *moment) findPending() error {
+	for _, why := range []func(*BlockView) (node, text string){m.outdated, orphaned} {
 		var roots []string // nodes, or blocks where all of one is meant
 		for i := range m.snap.Blocks {
 			b := &m.snap.Blocks[i]
@@ -116,7 +125,7 @@ func (m *moment) findPending(s *Session) error {
 
 // outdated tells why the result of a block does not hold, for its version and the files that it reads, and which part of it that is
 // about; "" where it holds.
-func (m *moment) outdated(s *Session, b *BlockView) (node, text string) {
+func (m *moment) outdated(b *BlockView) (node, text string) {
 	switch {
 	case b.RanAt == 0 && m.lastRun < b.Edited && m.lastRun > 0:
 		return string(b.ID), fmt.Sprintf("was edited in step %d and has not run since", b.Edited)
@@ -131,7 +140,7 @@ func (m *moment) outdated(s *Session, b *BlockView) (node, text string) {
 			if r.Key.Space() != "file" || r.By != "" || len(r.Digest) != 64 || filepath.IsAbs(name) || m.writes(r.Key) {
 				continue
 			}
-			switch m.file(s, name) {
+			switch m.content(name) {
 			case r.Digest:
 			case state.Absent:
 				return b.Nodes[i].Name, fmt.Sprintf("reads %s, which is gone", name)

@@ -37,7 +37,7 @@ func (s *Session) references(ctx context.Context, a *state.Artifact, snap *Snaps
 	if a.Kind != state.ArtifactDocs {
 		return nil, nil
 	}
-	views, err := s.referencesAt(ctx, a, &moment{snap: snap, declared: declared, now: true})
+	views, err := s.referencesAt(ctx, a, &moment{folder: s.options.Workspace, snap: snap, declared: declared, now: true})
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (s *Session) references(ctx context.Context, a *state.Artifact, snap *Snaps
 // referencesAt tells of the references of docs what became of what they speak of. Texts of files are those on disk where the
 // moment is the present one, else those that were declared; of a reference that was not declared, the present is the measure.
 func (s *Session) referencesAt(ctx context.Context, a *state.Artifact, m *moment) ([]ReferenceView, error) {
-	l := newLexicon(s.options.Workspace, m)
+	l := newLexicon(m)
 	then := map[string]state.Reference{}
 	for _, r := range a.References {
 		then[r.Name] = r
@@ -210,8 +210,8 @@ type lexicon struct {
 
 type lexeme struct{ where, signature string }
 
-func newLexicon(folder string, m *moment) *lexicon {
-	l := &lexicon{folder: folder, blocks: map[string]lexeme{}, imported: map[string]string{}, modules: map[string]map[string]string{}}
+func newLexicon(m *moment) *lexicon {
+	l := &lexicon{folder: m.folder, blocks: map[string]lexeme{}, imported: map[string]string{}, modules: map[string]map[string]string{}}
 	for i := range m.snap.Blocks {
 		b := &m.snap.Blocks[i]
 		outline, err := depgraph.OutlineOf([]byte(b.Source), b.Dialect)
@@ -236,12 +236,10 @@ func newLexicon(folder string, m *moment) *lexicon {
 			}
 		}
 	}
-	if m.declared != nil {
-		for _, a := range m.declared.All {
-			for _, f := range a.Files {
-				if a.Kind == state.ArtifactCode && inFile(f.Path) {
-					l.files = appendNew(l.files, f.Path)
-				}
+	for _, a := range m.artifacts() {
+		for _, f := range a.Files {
+			if a.Kind == state.ArtifactCode && inFile(f.Path) {
+				l.files = appendNew(l.files, f.Path)
 			}
 		}
 	}

@@ -115,7 +115,7 @@ func resultOf(t *runner.TestOutcome) TestResult {
 	x.Check = Check{ID: t.ID, Kind: CheckKind(t.Kind), Outcome: CheckOutcome(t.Outcome), Message: t.Message, At: t.At, Seconds: t.Seconds, Marks: t.Marks, Trace: t.Trace,
 		Exercised: []Exercised{}}
 	for _, p := range t.Parts {
-		x.Exercised = append(x.Exercised, Exercised{File: p.File, Function: p.Name, Version: p.Version, From: p.From, To: p.To})
+		x.Exercised = append(x.Exercised, Exercised{File: p.File, Function: p.Name, Version: p.Version, From: p.From, To: p.To, Content: p.Content})
 	}
 	return x
 }

@@ -19,6 +19,9 @@ type Definition struct {
 	Line, End int    // from 1; 0 of a variable
 }
 
+// IsClass reports whether it is a class.
+func (d *Definition) IsClass() bool { return strings.HasPrefix(d.Signature, "class ") }
+
 // OutlineOf returns the outline of a block or file. The error is a *SyntaxError where it does not parse.
 func OutlineOf(src []byte, dialect Dialect) (*Outline, error) {
 	f, err := facts(src, dialect, eachStatement)

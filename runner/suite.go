@@ -84,6 +84,8 @@ type CodePart struct {
 	Name     string
 	Version  state.Digest
 	From, To int // lines now; 0 where that version is no more
+
+	Content state.Digest // of the whole file then; "" where that version is no more
 }
 
 // SuiteOutcome is what became of a run of tests.
@@ -366,9 +368,14 @@ func (p *suiteProcess) cut(e *suiteEvent) error {
 	return nil
 }
 
-func (p *suiteProcess) cutWith(digest state.Digest, pkg string, ask func(*source) error) (*source, error) {
+func (p *suiteProcess) cutWith(digest state.Digest, pkg string, ask func(*source) error) (src *source, err error) {
+	defer func() {
+		if err == nil {
+			src.content = digest
+		}
+	}()
 	key := fmt.Sprintf("%s %d.%d %s %q", driverDigest[:16], p.s.cfg.Python.Major, p.s.cfg.Python.Minor, digest, pkg)
-	src := &source{}
+	src = &source{}
 	if data, ok := p.s.cfg.Store.Memo("units", key); ok && json.Unmarshal(data, src) == nil && src.Units != nil {
 		return src, ask(src)
 	}
@@ -395,11 +402,13 @@ type source struct {
 	Units   map[string]unitOf `json:"units"`
 	Imports []string          `json:"imports"`
 	Quiet   bool              `json:"quiet"`
+
+	content state.Digest // of the file
 }
 
 func (s *source) part(file, unit string) CodePart {
 	u := s.Units[unit]
-	return CodePart{File: file, Name: unit, Version: u.Digest, From: u.From, To: u.To}
+	return CodePart{File: file, Name: unit, Version: u.Digest, From: u.From, To: u.To, Content: s.content}
 }
 
 // unitOf is written as a list: digest, first line, last line.

@@ -202,7 +202,11 @@ func (a *app) printEvidence(e *xstate.Evidence) {
 			case x.Text != "":
 				add(x.Text, "", "")
 			default:
-				add(string(x.Key), short(string(x.Digest)), "read by "+strings.Join(x.By, ", "))
+				by := ""
+				if len(x.By) > 0 {
+					by = "read by " + strings.Join(x.By, ", ")
+				}
+				add(string(x.Key), short(string(x.Digest)), by)
 			}
 		}
 	})
