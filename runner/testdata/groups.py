@@ -6,6 +6,8 @@ from xstate_kernel.groups import Groups
 
 
 class Print:
+    opaque = fragile = weak = False
+
     def __init__(self, ids, copied, soft):
         self.ids, self.copied, self.soft = ids, copied, soft
 

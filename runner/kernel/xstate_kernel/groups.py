@@ -20,6 +20,7 @@ class Groups:
 
     def __init__(self):
         self.prints = {}   # name → Fingerprint
+        self.noted = {}    # those of the prints that are opaque, fragile or weak: few
         self._owners = {}  # id of a mutable object, class or function → frozenset of the names that reach it
         self._lookers = {}  # the same for what a name reaches but copies before it writes to it
         self._near = {}    # name → names that share a mutable object with it, names that share any
@@ -28,12 +29,16 @@ class Groups:
 
     def put(self, name, fp):
         was = self.prints.get(name)
+        if fp.opaque or fp.fragile or fp.weak:
+            self.noted[name] = fp
+        else:
+            self.noted.pop(name, None)
         if was is not None and all(a.keys() == b.keys() for (_, a), (_, b) in zip(self._indexes(was), self._indexes(fp))):
             self.prints[name] = fp
             if fp.ids != was.ids or fp.copied != was.copied:
                 self._forget(name)  # the places are others
             return
-        self.drop(name)
+        self._drop(name)
         self.prints[name] = fp
         for i, o in fp.soft.items():
             if i not in self._owners:
@@ -44,6 +49,10 @@ class Groups:
         self._forget(name)
 
     def drop(self, name):
+        self.noted.pop(name, None)
+        self._drop(name)
+
+    def _drop(self, name):
         fp = self.prints.get(name)
         if fp is None:
             return

@@ -4,7 +4,9 @@ import ast
 import builtins
 import importlib
 import io
+import itertools
 import linecache
+import operator
 import os
 import re
 import signal
@@ -172,7 +174,13 @@ class Kernel:
 
     def names_bound(self):
         """What the program has bound."""
-        return {k: v for k, v in self.ns.items() if k not in _SPECIAL and v is not self.preset.get(k, _GONE)}
+        bound = dict(self.ns)  # and not name by name: every node asks
+        for k in _SPECIAL & bound.keys():
+            del bound[k]
+        for k, v in self.preset.items():
+            if bound.get(k, _GONE) is v:
+                del bound[k]
+        return bound
 
     def unbind(self, name):
         self.clear(name)
@@ -318,7 +326,7 @@ class Kernel:
         """Runs one node. Sends output events and a result event, then observes; the reply holds what was observed."""
         source = body.decode()
         name = request["filename"]
-        start = {k: id(v) for k, v in self.names_bound().items()}
+        start = _ids(self.names_bound())
         self.held = {} if self.fragile() else dict(self.ns)
         before, self.state = self.state or self.hidden.snapshot(), None
         for v in self.hidden.variables:
@@ -338,9 +346,9 @@ class Kernel:
         self.modules.begin(self.codes(request, code, tail))
         placed = self.modules.process.names()
         request["uses"] = sorted(placed.union(request["uses"]))
-        held = self.files.held({fp.opaque for fp in self.groups.prints.values() if fp.opaque})
+        held = self.files.held({fp.opaque for fp in self.groups.noted.values() if fp.opaque})
         hidden.left_unseeded()
-        self.names.begin(request["uses"], self.deps)
+        self.names.begin(request["uses"], self.deps, {**start, **{k: id(self.ns[k]) for k in (*_SPECIAL, *_PRESET) if k in self.ns}})
         self.made = []  # code that the node makes and runs
         observe.watch_main(self.names)
         self.recorder.begin(request["node"])
@@ -377,7 +385,7 @@ class Kernel:
             self.files.marks.add("process")
         if opaque:
             self.files.hold(held | self.files.held(opaque))
-        planted = self.modules.process.changed({n for n, i in start.items() if id(self.ns.get(n, _GONE)) != i})
+        planted = self.modules.process.changed(lambda: {n for n, i in start.items() if id(self.ns.get(n, _GONE)) != i})
         if planted:
             reads |= self.modules.process.sharing()
         if self.modules.process.traced:  # what a trace function does raises no event
@@ -551,15 +559,16 @@ class Kernel:
 
     def settle(self, start, reads, certain, failed, parts):
         """Fingerprints what the node bound or may have changed; returns the writes and the sharing. See the engine."""
-        old = dict(self.groups.prints)
+        old, noted = dict(self.groups.prints), dict(self.groups.noted)
         self.altered = set()
         now = self.names_bound()
-        rebound = {k for k, v in now.items() if start.get(k) != id(v) or k in certain}
-        deleted = [k for k in start if k not in now]
+        ids = _ids(now)
+        rebound = {*itertools.compress(ids, map(operator.ne, ids.values(), map(start.get, ids))), *(certain & now.keys())}
+        deleted = sorted(start.keys() - now.keys())
         reads = reads | {n for n in rebound | set(deleted) if n in old and n in start and old[n].fragile}
         if failed:
             return self.undo(start, now, {k for k in rebound if start.get(k) != id(now[k])}, reads)
-        weak = self.weak(rebound | set(deleted), old)
+        weak = self.weak(rebound | set(deleted), old, noted)
         candidates = ((reads | parts) - rebound) | self.changed_before(reads & (rebound | set(deleted)), old) | weak
         for name in deleted:
             self.groups.drop(name)
@@ -619,15 +628,15 @@ class Kernel:
                     found |= self.groups.neighbours(name, soft=True)
         return found
 
-    def weak(self, names, old):
+    def weak(self, names, old, noted):
         """Returns who refers weakly to what the names were bound to, which may be gone now."""
-        if not any(fp.weak for fp in old.values()):
+        if not any(fp.weak for fp in noted.values()):
             return set()
         return {n for name in names for n in self.groups.neighbours(name) if old[n].weak}
 
     def fragile(self):
         """Reports whether something bound may notice that an object goes. Then nothing may be held while a node runs."""
-        return any(fp.fragile or fp.opaque for fp in self.groups.prints.values())
+        return any(fp.fragile or fp.opaque for fp in self.groups.noted.values())
 
     def rehash(self, candidates, old, now, rebound, parts=()):
         """Fingerprints again what the node read and, from what turns out changed, everything that overlaps with it."""
@@ -822,6 +831,10 @@ class _Spill(io.RawIOBase):
         if self._file is not None:
             self._file.close()
             os.unlink(self._path)
+
+
+def _ids(bound):
+    return dict(zip(bound, map(id, bound.values())))
 
 
 def _environ_changes(before, after):

@@ -45,7 +45,7 @@ class StaticNames:
             self.stars.update(module for _, module in origin.stars(code))
             self._close(names)
 
-    def begin(self, uses, deps_of):
+    def begin(self, uses, deps_of, bound):
         self.reads, self.imports, self.stored, self.stars = set(), set(), set(), set()
         self.everything = False
         self._deps_of = deps_of
@@ -150,10 +150,10 @@ class MonitoredNames:
         """Reports whether a class body reads what it bound itself."""
         return scope is not self.namespace and name in scope
 
-    def begin(self, uses, deps_of):
+    def begin(self, uses, deps_of, bound):
         self.reads, self.imports, self.stored = set(), set(), set()
         self.everything = False
-        self._start = {k: id(v) for k, v in self.namespace.items()}  # not the values: it may matter that they go
+        self._start = bound  # name → id: not the values, for it may matter that they go
         self._mon.restart_events()
 
     def end(self):

@@ -85,11 +85,11 @@ class Process:
         return {name for name, fp in self._groups.prints.items() if not ids.isdisjoint(fp.ids)} if ids else set()
 
     def changed(self, bound):
-        """Reports whether something else is planted now, or what is planted has changed. bound: names that the node bound."""
+        """Reports whether something else is planted now, or what is planted has changed. bound gives names that the node bound."""
         before, was, now = self._planted, self._print, self.planted()
         if not now and not before:
             return False
-        lost = not self.sharing().isdisjoint(bound)
+        lost = not self.sharing().isdisjoint(bound())
         self._planted, self._print = now, self._of(now)
         return (now.keys() != before.keys() or any(before[k] is not v and not (type(v) is tuple and before[k] == v) for k, v in now.items())
                 or self._print.opaque or self._print.digests != was.digests or lost)
