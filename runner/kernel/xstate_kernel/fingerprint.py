@@ -1008,10 +1008,14 @@ def _of_map(a):
 
 def memory_of(a):
     """Returns the array at the root of a view, and the address of the view's first element."""
-    address, array = a.__array_interface__["data"][0], sys.modules["numpy"].ndarray
+    return root_of(a), a.__array_interface__["data"][0]
+
+
+def root_of(a):
+    array = sys.modules["numpy"].ndarray
     while isinstance(a.base, array):
         a = a.base
-    return a, address
+    return a
 
 
 def copy_on_write():
@@ -1063,7 +1067,7 @@ class _Reach:
                 kinds.setdefault(type(o), []).append(o)
             inner = []
             for kind, group in kinds.items():
-                if kind in ATOMS or issubclass(kind, types.ModuleType):
+                if issubclass(kind, types.ModuleType):
                     continue
                 if level[0] is root or not issubclass(kind, _NO_ALIAS) and kind is not object:
                     fp.ids.update(dict.fromkeys(map(id, group), "x"))
@@ -1095,12 +1099,13 @@ class _Reach:
                     inner.append(kind)
                     if kind.__module__ == "numpy" and kind.__name__ == "ndarray":  # these do not tell
                         for a in group:
-                            fp.ids[~id(memory_of(a)[0])] = "x"
+                            fp.ids[~id(root_of(a))] = "x"
                             inner += a.ravel().tolist() if a.dtype.hasobject else ()
                             inner.append(a.base)
                     if issubclass(kind, weakref.ref):
                         fp.weak = fp.fragile = True
                         inner += [r() for r in group]
+            inner = [o for o in inner if type(o) not in ATOMS]
             keep.append(inner)
             found = dict(zip(map(id, inner), inner))
             for i in known.keys() & found.keys():
