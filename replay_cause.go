@@ -68,6 +68,7 @@ var causeOfMark = []struct {
 func (c *comparison) explain(ctx context.Context, ref nodeRef, rec *recordedNode, n *runner.NodeOutcome, d *Divergence, reads []otherInput) error {
 	t := n.Result()
 	switch {
+	case rec.Code != n.Code && c.otherEngine() && rec.trace != nil && c.byPackage(d, rec.trace, t):
 	case rec.Code != n.Code && c.otherEngine():
 		d.Cause, d.Detail = CauseInterpreter, c.versions()
 	case rec.Code != n.Code:

@@ -268,6 +268,11 @@ func TestReplayPackage(t *testing.T) {
 	if !slices.ContainsFunc(found.Missing, func(m xstate.Missing) bool { return m.What == "module:planted_package" }) {
 		t.Errorf("missing %v, want the package", found.Missing)
 	}
+	other := p.options // another interpreter, which never had the package: it is named, rather than the interpreter
+	other.Python = newVenv(t)
+	if found, err := openSession(t, p.store, other).Replay(t.Context(), xstate.ReplayOptions{}); err != nil || len(found.Missing) != 1 || found.Missing[0].What != "module:planted_package" {
+		t.Errorf("with another interpreter: missing %+v, %v, want the package", found, err)
+	}
 	install("2.0")
 	found = p.replay(xstate.ReplayOptions{})
 	if d := found.First; d == nil || d.Cause != xstate.CausePackage || d.Key != "module:planted_package" {
