@@ -117,14 +117,14 @@ func (s *Session) asserts(ctx context.Context, m *moment) ([]CheckView, error) {
 // exercised are the parts of the program that an execution of a node executed, and those whose values it read; current is false
 // where some of that is another by now, or gone.
 func (m *moment) exercised(b *BlockView, n *NodeView) (parts []Exercised, current bool) {
-	parts, current = []Exercised{{Block: b.ID, Version: b.Version}}, true
+	parts, current = []Exercised{m.level(b, n.Name)}, true
 	for _, r := range n.Reads {
 		from := m.writer(r.By)
 		if from == nil {
 			current = current && (r.Digest == state.Absent || r.Key.Space() != "var")
 			continue
 		}
-		x := Exercised{Block: from.ID, Version: from.Version}
+		x := m.level(from, r.By)
 		for _, d := range m.outline(from).Definitions {
 			if d.Line > 0 && r.Key == depgraph.Var(d.Name) {
 				x.Function, x.From, x.To = d.Name, d.Line, d.End
@@ -133,6 +133,15 @@ func (m *moment) exercised(b *BlockView, n *NodeView) (parts []Exercised, curren
 		parts = appendNew(parts, x)
 	}
 	return parts, current
+}
+
+// level is what a node of a block executed itself, rather than a function.
+func (m *moment) level(b *BlockView, node string) Exercised {
+	x := Exercised{Block: b.ID, Version: b.Version}
+	if p := m.places[node]; p != nil {
+		x.From, x.To = p.facts.Line, p.facts.EndLine
+	}
+	return x
 }
 
 // exercisedThen is exercised after the run that executed a node of a block.
@@ -178,34 +187,36 @@ func (m *moment) covered(c Coverage, source string, outline *depgraph.Outline, o
 		}
 	}
 	executed := map[string]bool{}
+	level := make([]bool, len(owner)) // lines outside of functions that were executed
 	for i := range m.checks {
 		check := &m.checks[i]
 		if !check.Proves() {
 			continue
 		}
 		for _, x := range check.Exercised {
-			if !of(x) {
+			switch {
+			case !of(x):
 				continue
-			}
-			c.Checks = appendNew(c.Checks, check.ID)
-			if x.Function != "" && 0 < x.From && x.From < len(owner) {
+			case x.Function != "" && 0 < x.From && x.From < len(owner):
 				executed[owner[x.From]] = true
-				continue
-			}
-			executed[""] = true
-			for _, d := range outline.Definitions {
-				if c.File != "" && d.IsClass() {
-					executed[d.Name] = true // its statements are executed with the file
+			case x.Function == "":
+				for line := max(x.From, 1); line <= x.To && line < len(level); line++ {
+					level[line] = true
 				}
 			}
+			c.Checks = appendNew(c.Checks, check.ID)
 		}
+	}
+	outside := map[string]bool{"": true} // names of lines that are executed with the text: its level and, in a file, those of classes
+	for _, d := range outline.Definitions {
+		outside[d.Name] = c.File != "" && d.IsClass()
 	}
 	for i, line := range lines {
 		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
 			continue
 		}
 		c.Lines++
-		if executed[owner[i+1]] {
+		if name := owner[i+1]; executed[name] || outside[name] && level[i+1] {
 			c.Covered++
 		} else {
 			c.Missed = appendNew(c.Missed, owner[i+1])

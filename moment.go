@@ -16,8 +16,9 @@ type moment struct {
 	folder   string // the workspace
 	snap     *Snapshot
 	deps     *Dependencies
-	declared *state.Declaration // nil: no artifacts
-	now      bool               // it is the last step: the workspace is as it was after it, or has been changed since
+	places   map[string]*nodePlace // by name
+	declared *state.Declaration    // nil: no artifacts
+	now      bool                  // it is the last step: the workspace is as it was after it, or has been changed since
 	checks   []CheckView
 	pending  map[BlockID]string // why a block's result does not hold: "was edited in step 3 and has not run since"
 	lastRun  StepNumber
@@ -36,7 +37,10 @@ func (s *Session) momentAt(ctx context.Context, n StepNumber) (*moment, error) {
 	if m.deps, err = s.Dependencies(ctx, n); err != nil {
 		return nil, err
 	}
-	m.snap = m.deps.Snapshot
+	m.snap, m.places = m.deps.Snapshot, map[string]*nodePlace{}
+	for _, p := range m.deps.nodes {
+		m.places[p.name] = p
+	}
 	if m.declared, err = s.store.state.Artifacts(ctx, s.name, n); err != nil {
 		return nil, err
 	}

@@ -272,7 +272,7 @@ func coverageRow(c *xstate.Coverage) []string {
 	missed := slices.Clone(c.Missed)
 	for i, name := range missed {
 		if name == "" {
-			missed[i] = "what is outside of functions"
+			missed[i] = "all outside of functions"
 		}
 	}
 	if len(missed) > 0 {
