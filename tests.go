@@ -163,6 +163,11 @@ func (s *Session) recordTests(ctx context.Context, found *TestReport, whole bool
 	}
 	d := state.Draft{Kind: state.KindDeclare, Origin: origin, Records: map[string]any{recordChecks: packed(now)},
 		Tested: &state.Testing{Ran: found.Ran, Reused: found.Reused, Failed: found.Failed, Seconds: found.Seconds, SavedSeconds: found.Saved}}
+	if asked := s.options.Python; asked == AnyPython {
+		d.Records[recordPython] = ""
+	} else if asked != "" {
+		d.Records[recordPython] = s.python.Path
+	}
 	steps, err := s.store.state.Commit(ctx, s.name, head, []state.Draft{d})
 	if err != nil {
 		return err

@@ -399,9 +399,9 @@ func (p *suiteProcess) cutWith(digest state.Digest, pkg string, ask func(*source
 
 // source is a file cut into units, see kernel/xstate_kernel/units.py.
 type source struct {
-	Units   map[string]unitOf `json:"units"`
-	Imports []string          `json:"imports"`
-	Quiet   bool              `json:"quiet"`
+	Units   map[string]unitOf   `json:"units"`
+	Imports map[string][]string `json:"imports"`
+	Quiet   bool                `json:"quiet"`
 
 	content state.Digest // of the file
 }

@@ -24,7 +24,7 @@ from . import layout, looked, observe, origin, state, units
 
 _NEW = getattr(sys, "monitoring", None)
 _TOOL = 4
-_LINES = layout._NUMBERS | {"lineno"}  # who names one of these may read where its code stands
+_LINES = layout._NUMBERS | {"lineno"}  # who names one of these may read where code stands
 ALWAYS = frozenset(("clock", "entropy", "network", "subprocess", "thread"))  # marks of tests that nothing is reused of
 
 
@@ -77,7 +77,8 @@ class Suite:
         self.armed = set()   # before 3.12: ids of the others
         self.units = {}      # id of code → number of its unit
         self.watched = {}    # id of code → (code, module)
-        self.lined = set()   # ids of codes that may read where they stand
+        self.importing = {}  # id of code → modules that its unit imports
+        self.lined = set()   # ids of codes that may read where code stands
         self.levels = set()  # numbers of units that are levels of modules
         self.modules = {}    # path → Module
         self.count = 0       # of units told
@@ -211,10 +212,13 @@ class Suite:
 
     def _register(self, code, module, around):
         numbers = self.first[module.path]
+        imports = module.source.imports
         for c in code.co_consts:
             if isinstance(c, types.CodeType):
                 name = module.source.unit_of(c, around)
                 self.units[id(c)] = numbers[name]
+                if name and name in imports:
+                    self.importing[id(c)] = imports[name]
                 self.watched[id(c)] = (c, module)
                 if not _LINES.isdisjoint(c.co_names):
                     self.lined.add(id(c))
@@ -268,6 +272,7 @@ class Suite:
             self._arm()
             if record is not None:
                 record.loud = record.loud or any(self.units[i] not in self.levels for i in phase.codes)
+                record.loads |= self._used(phase)
                 record.group = self.tell(phase.whole(), self.number(), record)
 
     # groups
@@ -289,15 +294,15 @@ class Suite:
         for i, code in phase.codes.items():
             numbers.add(self.units[i])
             marks |= self.volatile(i, code)
-            if i in self.lined:
-                texts.add(self.watched[i][1].path)
+        if not self.lined.isdisjoint(phase.codes):  # of any function that it can reach
+            texts.update(self.closure({self.watched[i][1].path for i in phase.codes} | phase.modules))
         numbers.update(self.first[p][""] for p in phase.modules)
-        absent = ()
+        absent = {f for i in phase.codes if i in self.importing for f in self._sought(self.importing[i])}
         if level is not None:
-            absent = self._sought(level)
+            absent |= self._sought(level.source.imports.get("", ()))
             marks |= origin.volatile([level.code], level.namespace)
         return {"units": sorted(numbers), "groups": sorted(phase.groups), "files": phase.files, "texts": sorted(texts), "dirs": sorted(phase.dirs),
-                "env": sorted(phase.env), "modes": sorted(phase.modes), "absent": absent,
+                "env": sorted(phase.env), "modes": sorted(phase.modes), "absent": sorted(absent),
                 "marks": sorted(m for m in marks if m in ALWAYS or m.startswith("unobserved"))}
 
     def volatile(self, i, code):
@@ -306,11 +311,11 @@ class Suite:
             found = self._volatile[i] = origin.volatile([code], self.watched[i][1].namespace)
         return found
 
-    def _sought(self, module):
-        """The files that would be found instead of what the imports of a module came to."""
+    def _sought(self, names):
+        """The files that would be found instead of what imports came to."""
         found = set()
         folders = [p or self.folder for p in sys.path if isinstance(p, str) and not origin.is_library_path(os.path.join(os.path.abspath(p or "."), "x"))]
-        for top in {name.partition(".")[0] for name in module.source.imports} - self._started:
+        for top in {name.partition(".")[0] for name in names} - self._started:
             have = getattr(sys.modules.get(top), "__file__", None)
             have = os.path.realpath(have) if have else None
             for folder in folders:
@@ -322,18 +327,23 @@ class Suite:
                 else:
                     continue
                 break
-        return sorted(f for f in found if not os.path.exists(f))
+        return {f for f in found if not os.path.exists(f)}
 
-    def needs(self, paths):
-        """The group of some modules and all that they import."""
-        key = frozenset(paths)
+    def _used(self, phase):
+        """The modules whose functions were executed, or which these import."""
+        paths = {self.watched[i][1].path for i in phase.codes} | phase.modules
+        names = {name for i in phase.codes if i in self.importing for name in self.importing[i]}
+        return paths | {p for p in map(_file, names) if p in self.modules}
+
+    def needs(self, phase, starts=()):
+        """The group of the modules that a phase used and all that they import."""
+        key = frozenset(self._used(phase).union(starts))
         found = self._needs.get(key)
         if found is None:
-            members = self.closure(key)
-            phase = Phase()
-            phase.modules = members
-            phase.groups = {self.modules[p].group for p in members if self.modules[p].group is not None}
-            found = self._needs[key] = self.tell(phase, self.number())
+            whole = Phase()
+            whole.modules = self.closure(key)
+            whole.groups = {self.modules[p].group for p in whole.modules if self.modules[p].group is not None}
+            found = self._needs[key] = self.tell(whole, self.number())
         return found
 
     def closure(self, paths):
@@ -347,7 +357,7 @@ class Suite:
             seen.add(p)
             module = self.modules[p]
             todo.extend(module.loads)
-            names = set(module.source.imports)
+            names = set(module.source.imports.get("", ()))
             names.add(module.name.rpartition(".")[0])
             for value in list(module.namespace.values()):
                 if type(value) is types.ModuleType:
@@ -355,10 +365,7 @@ class Suite:
                         names.add(value.__name__)
                 else:
                     names.add(getattr(value, "__module__", None) if isinstance(value, (types.FunctionType, type)) else type(value).__module__)
-            for name in names:
-                file = getattr(sys.modules.get(name), "__file__", None) if isinstance(name, str) else None
-                if file:
-                    todo.append(_real(file))
+            todo.extend(map(_file, names))
         return seen
 
     # tests
@@ -424,11 +431,11 @@ class Suite:
             phase.marks.add("unobserved functions")
             sys.settrace(self._called)
         executed = {self.watched[i][1].path for i in phase.codes}
-        phase.groups.add(self.needs(executed | phase.modules | set(starts)))
+        phase.groups.add(self.needs(phase, starts))
         self._follow(phase)
         leaves = self._left(n, executed)
         found = self.content(phase)
-        found["absent"] = sorted(absent)
+        found["absent"] = sorted({*found["absent"], *absent})
         after = sorted(phase.after - {n})
         self.channel.send({"ev": "end", "n": n, **found, **outcome, "after": after, "leaves": leaves})
 
@@ -464,6 +471,12 @@ class Suite:
         if left:
             self.leaks.setdefault(n, set()).update(left)
         return sorted(left)
+
+
+def _file(name):
+    """The file that a module was loaded from, or ""."""
+    file = getattr(sys.modules.get(name), "__file__", None) if isinstance(name, str) else None
+    return _real(file) if file else ""
 
 
 _reals = {}

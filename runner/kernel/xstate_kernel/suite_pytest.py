@@ -107,9 +107,10 @@ class Plugin:
             if group is not None:
                 suite.stack[-1].groups.add(group[0])
         yield
-        phase = suite.end()
+        phase = suite.end().whole()
+        phase.groups.add(suite.needs(phase))
         fixturedef._xstate = [suite.number(), phase]
-        suite.tell(phase.whole(), fixturedef._xstate[0], fixture=True)
+        suite.tell(phase, fixturedef._xstate[0], fixture=True)
         suite.stack[-1].groups.add(fixturedef._xstate[0])
 
     def pytest_runtest_logreport(self, report):
@@ -170,7 +171,7 @@ def _outcome(reports):
 def _follow_fixtures(suite):
     """Has those who use a fixture rest on all that it executed, when it was set up and when it is finished. Reports whether that
     can be followed in this pytest."""
-    finish = fixtures.FixtureDef.finish
+    finish, execute = fixtures.FixtureDef.finish, fixtures.FixtureDef.execute
     active = getattr(fixtures.FixtureRequest, "_get_active_fixturedef", None)
 
     def observed_active(request, name):
@@ -180,6 +181,14 @@ def _follow_fixtures(suite):
         if group is not None:
             suite.stack[-1].groups.add(group[0])
         return found
+
+    def observed_execute(fixture, request):
+        """Also of one whose set-up failed, which raises again what it raised."""
+        __tracebackhide__ = True
+        group = getattr(fixture, "_xstate", None)
+        if group is not None:
+            suite.stack[-1].groups.add(group[0])
+        return execute(fixture, request)
 
     def observed_finish(fixture, request):
         __tracebackhide__ = True
@@ -191,12 +200,14 @@ def _follow_fixtures(suite):
             return finish(fixture, request)
         finally:
             group[1].inner.append(suite.end(merge=False))
-            suite.tell(group[1].whole(), group[0], fixture=True)
+            phase = group[1].whole()
+            phase.groups.add(suite.needs(phase))
+            suite.tell(phase, group[0], fixture=True)
             fixture._xstate = None
 
     if active is not None:
         fixtures.FixtureRequest._get_active_fixturedef = observed_active
-    fixtures.FixtureDef.finish = observed_finish
+    fixtures.FixtureDef.finish, fixtures.FixtureDef.execute = observed_finish, observed_execute
     return active is not None
 
 

@@ -21,7 +21,7 @@ class Source:
 
     def __init__(self, units, imports, quiet):
         self.units = units      # name → [digest, first line, last line]
-        self.imports = imports  # modules that it names, see origin.imported
+        self.imports = imports  # name → modules that the unit imports, see origin.imported; where it imports any
         self.quiet = quiet      # whether executing it does nothing to other modules, as far as the text shows
         self._by_line = {(unit[1], name.rpartition(".")[2].rstrip("'")): name for name, unit in units.items() if name}
 
@@ -36,14 +36,14 @@ def cut(data, package):
     try:
         compile(data, "<cut>", "exec", dont_inherit=True)  # finds more than the parser does
         tree = ast.parse(data)
-        found = _Cut(tree, lines)
-        return Source(found.units, sorted(origin.imported(tree, package)), quiet(tree))
+        found = _Cut(tree, lines, package)
+        return Source(found.units, found.imports, quiet(tree))
     except (SyntaxError, ValueError, RecursionError):
-        return Source({"": [digest, 1, lines]}, [], False)  # what does not compile is one thing
+        return Source({"": [digest, 1, lines]}, {}, False)  # what does not compile is one thing
 
 
 class _Cut:
-    def __init__(self, tree, lines):
+    def __init__(self, tree, lines, package):
         self.units, bodies = {}, []
         self._walk(tree, "", bodies)
         docs = [ast.get_docstring(f, False) for f, _ in bodies]
@@ -52,10 +52,13 @@ class _Cut:
         for (f, _), generator in zip(bodies, lazy):
             f.body = [ast.Expr(ast.Yield())] if generator else []  # who makes a generator, and does not begin it, executes nothing
         self.units = {"": [_digest(ast.dump(tree) + repr(docs)), 1, lines]}
+        imports = {"": origin.imported(tree, package)}
         for f, name, body in kept:
             stub, f.body = f.body, body
             self.units[name] = [_digest(ast.dump(f)), _first(f), f.end_lineno]
+            imports[name] = origin.imported(f, package)
             f.body = stub
+        self.imports = {name: sorted(found) for name, found in imports.items() if found}
 
     def _walk(self, node, within, bodies):
         """Lists functions with their names."""
