@@ -107,7 +107,7 @@ func (j *judge) view(ctx context.Context, a *state.Artifact) (*ArtifactView, err
 		}
 	}
 	v.Needs = j.needs(a, v.References)
-	for _, judged := range []func(context.Context, *state.Artifact, *ArtifactView) error{j.members, j.texts, j.rests, j.proofs} {
+	for _, judged := range []func(context.Context, *state.Artifact, *ArtifactView) error{j.members, j.texts, j.fences, j.rests, j.proofs} {
 		if err := judged(ctx, a, v); err != nil {
 			return nil, err
 		}

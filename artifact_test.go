@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -302,4 +304,51 @@ func TestArtifactsRefused(t *testing.T) {
 	if _, err := a.session.Artifact(t.Context(), a.head(t), "al"); state.CodeOf(err) != xstate.CodeNoArtifact {
 		t.Errorf("Artifact(al) = %v", err)
 	}
+}
+
+// TestDocCode: the code in a document runs as a program of its own; docs are what that is.
+func TestDocCode(t *testing.T) {
+	a := newArtifacts(t)
+	text := "# Guide\n\n`scale` is what\n\n```python\nx = 2\n```\n\ndoubles.\n"
+	write := func(text string) {
+		writeFiles(t, a.dir, map[string][]byte{"guide.md": []byte(text)})
+	}
+	write(text)
+	a.declare(t, "guide", state.ArtifactDocs, "guide.md")
+	want := func(status string) {
+		t.Helper()
+		if got := a.statuses(t, a.head(t)); got != "guide "+status+"\n" {
+			t.Errorf("guide is %q, want %q", got, status)
+		}
+	}
+	want("unverified: the code in guide.md was never run")
+	run := func(text string) {
+		t.Helper()
+		s, err := a.store.Session(t.Context(), "guide.md", xstate.SessionOptions{Workspace: a.dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		p, bad := patch.Parse("guide.md", []byte(text))
+		if bad != nil {
+			t.Fatal(bad)
+		}
+		if _, err := s.Load(t.Context(), p.Blocks, xstate.Origin{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := s.Run(t.Context(), runner.RunOptions{}, xstate.Origin{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(text)
+	want("fresh: what it speaks of is as it was when it was declared")
+	edited := strings.Replace(text, "x = 2", "x = 1 / 0", 1)
+	write(edited)
+	want("stale: the code in guide.md was edited and has not run since")
+	run(edited)
+	if got := a.statuses(t, a.head(t)); !strings.HasPrefix(got, "guide failing: block ") || !strings.Contains(got, "of guide.md failed in step 5 of its session: ZeroDivisionError: division by zero") {
+		t.Errorf("after its code failed: %s", got)
+	}
+	write("No code, and no `scale` any more.\n")
+	want("fresh: what it speaks of is as it was when it was declared")
 }

@@ -51,6 +51,19 @@
 // edit makes it another, and a result for other inputs is marked, too. A mark takes nothing back: a volatile result is reused
 // while its inputs hold, for to execute it again would only draw another, but it proves nothing, and who rests on it is told.
 //
+// An artifact is a name for blocks, files and other artifacts. A step declares it, with what could not be known later: what its
+// files held, and what the names meant that its texts speak of. All else is found when it is asked: no status is kept, so none is out of
+// date, and it can be asked of any step. A status is the worst that can be shown (judge): by the members, the texts, what is
+// contained and needed, and the checks. Fresh means that nothing speaks against it, not that it is right. What an artifact contains or
+// needs is declared, and never leads back to it; what is inferred may, for two artifacts may read from one another by turns, so it is
+// told and passes nothing on. A text of docs rests on signatures, not on code: to compare times or digests, as make would, calls a
+// guide stale for every comment, and to search the code for its words finds them in strings.
+//
+// Evidence is the slice back from a result: of a node that ran, what it was seen to read; of one that did not, and of what was edited
+// since it was read, what the text says, so that an edit hides nothing. A check proves something of the version that it
+// executed alone, and only if it passed. A Statement says all that to others, and is signed over its bytes in an envelope: it
+// vouches that who has the key had this record, and Replay that the record is true. Nothing is stated of what was not run.
+//
 // Questions are answered from what is recorded, at any step, and execute nothing: At, Diff, Dependencies, Version, Patches,
 // Where with a Filter. Value may start an interpreter to unpickle, which runs no statement of the program.
 //
@@ -69,4 +82,9 @@
 // A node that reads the clock, the network or the randomness of the operating system is marked (BlockOutcome.Marks): its
 // recorded result is one of several possible ones. State that native code hides, and assignments to the attributes of
 // library modules, are neither observed nor restored. README.md lists the limits.
+//
+// Of an artifact: what files held between steps, packages and the environment, which Plan asks; references by another name than the
+// program's (an alias of an import), in notebooks, and in code that is indented. Of a check in a block: which methods of a class it
+// executed; of one in a file, whether a function is the same once its file is another (the next Test tells). A signature does not tell
+// when it was made, nor whether the key was stolen since.
 package xstate

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
@@ -106,6 +107,8 @@ func referenceView(r state.Reference, now string) ReferenceView {
 	return v
 }
 
+var markdownEndings = []string{".md", ".markdown"}
+
 // docText is a text of docs, as Markdown.
 type docText struct {
 	name     string // the path of a file, or "block:" and a block
@@ -132,10 +135,10 @@ func (s *Session) docTexts(a *state.Artifact, m *moment) []docText {
 		if !m.now || err != nil {
 			continue // one that is gone makes its artifact fail
 		}
-		switch filepath.Ext(f.Path) {
-		case ".md", ".markdown", ".rmd", ".Rmd", ".qmd", ".txt", "":
+		switch ending := filepath.Ext(f.Path); {
+		case slices.Contains(markdownEndings, ending):
 			all = append(all, docText{f.Path, data})
-		case ".py":
+		case ending == ".py":
 			all = append(all, docText{f.Path, patch.Prose(data)})
 		}
 	}
@@ -300,4 +303,64 @@ func (l *lexicon) file(path string) map[string]string {
 	}
 	l.modules[path] = names
 	return names
+}
+
+// fences looks at the code in Markdown files of docs and examples, which runs as a program of its own, in the session that is named
+// after the file; where that is this session, its blocks are meant.
+func (j *judge) fences(ctx context.Context, a *state.Artifact, v *ArtifactView) error {
+	if !j.now || a.Kind != state.ArtifactDocs && a.Kind != state.ArtifactExample {
+		return nil
+	}
+	for _, f := range a.Files {
+		if !slices.Contains(markdownEndings, filepath.Ext(f.Path)) {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(j.folder, filepath.FromSlash(f.Path)))
+		if err != nil {
+			continue // that it is gone is told
+		}
+		program, bad := patch.Parse(f.Path, data)
+		if bad != nil {
+			continue // it holds no code
+		}
+		if err := j.fencesOf(ctx, v, f.Path, program); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *judge) fencesOf(ctx context.Context, v *ArtifactView, path string, program *patch.Program) error {
+	s := j.session
+	name, err := filepath.Rel(filepath.Dir(s.store.state.Dir()), filepath.Join(j.folder, filepath.FromSlash(path)))
+	if err != nil {
+		return nil // it lies elsewhere: no session is named after it
+	}
+	other, err := s.store.Existing(ctx, filepath.ToSlash(name), SessionOptions{})
+	if state.CodeOf(err) == state.CodeNoSession {
+		v.worse(ArtifactUnverified, "the code in %s was never run", path)
+		return nil
+	} else if err != nil {
+		return err
+	}
+	edits, _, head, err := other.Compare(ctx, program.Blocks)
+	if err != nil {
+		return err
+	}
+	snap, err := other.At(ctx, head)
+	if err != nil {
+		return err
+	}
+	for _, b := range snap.Blocks {
+		switch {
+		case b.Failed():
+			v.worse(ArtifactFailing, "block %s of %s failed in step %d of its session%s", b.ID, path, b.RanAt, colon(brief(b.Error)))
+		case b.RanAt == 0:
+			v.worse(ArtifactStale, "block %s of %s has not run as it is", b.ID, path)
+		}
+	}
+	if len(edits) > 0 {
+		v.worse(ArtifactStale, "the code in %s was edited and has not run since", path)
+	}
+	return nil
 }

@@ -122,11 +122,16 @@ func (a *app) listArtifacts(ctx context.Context, o *opened, n xstate.StepNumber)
 	if err != nil {
 		return err
 	}
+	unrecorded, err := o.unrecorded(ctx, n)
+	if err != nil {
+		return err
+	}
 	if a.ui.json {
 		return a.ui.document(struct {
 			answerDocument
-			Artifacts []xstate.ArtifactView `json:"artifacts"`
-		}{atStep(o.session.Name(), n), found})
+			Artifacts  []xstate.ArtifactView `json:"artifacts"`
+			Unrecorded []string              `json:"unrecorded"`
+		}{atStep(o.session.Name(), n), found, unrecorded})
 	}
 	var rows [][]string
 	for _, v := range found {
@@ -134,7 +139,27 @@ func (a *app) listArtifacts(ctx context.Context, o *opened, n xstate.StepNumber)
 	}
 	a.ui.write(columns(rows))
 	a.ui.talk("%s after step %d", plural(len(found), "artifact"), n)
+	if len(unrecorded) > 0 {
+		a.ui.talk("%s holds edits that no step has, and that do not count here: %s", fromHere(o.file), strings.Join(unrecorded, ", "))
+	}
 	return nil
+}
+
+// unrecorded are the blocks of the session's file that differ from the program after its last step; none at other steps.
+func (o *opened) unrecorded(ctx context.Context, n xstate.StepNumber) ([]string, error) {
+	ids := []string{}
+	blocks := o.blocks()
+	if blocks == nil {
+		return ids, nil
+	}
+	edits, _, head, err := o.session.Compare(ctx, blocks)
+	if err != nil || n != head {
+		return ids, err
+	}
+	for _, e := range edits {
+		ids = appendNew(ids, e.ID)
+	}
+	return ids, nil
 }
 
 func (a *app) artifactShowVerb() *cobra.Command {

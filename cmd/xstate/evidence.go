@@ -186,8 +186,9 @@ func (a *app) printEvidence(e *xstate.Evidence) {
 	for i := range e.Patches {
 		tree.patches[e.Patches[i].Block] = &e.Patches[i]
 	}
-	for i, root := range e.Roots {
-		tree.draw(root, "", "", i == len(e.Roots)-1)
+	tops := tree.tops()
+	for i, root := range tops {
+		tree.draw(root, "", "", i == len(tops)-1)
 	}
 	u.write(columns(tree.rows))
 	a.evidenceList("results", func(add func(...string)) {
@@ -288,6 +289,29 @@ type evidenceTreeView struct {
 	patches map[xstate.BlockID]*xstate.EvidencePatch
 	shown   map[string]bool
 	rows    [][]string
+}
+
+// tops are the roots that no other root rests on, the last of the program first.
+func (t *evidenceTreeView) tops() []string {
+	seen := map[string]bool{}
+	var reach func(node string)
+	reach = func(node string) {
+		if n := t.nodes[node]; n != nil && !seen[node] {
+			seen[node] = true
+			children, _ := t.below(n)
+			for _, child := range children {
+				reach(child)
+			}
+		}
+	}
+	var tops []string
+	for _, n := range slices.Backward(t.e.Nodes) {
+		if slices.Contains(t.e.Roots, n.Name) && !seen[n.Name] {
+			tops = append(tops, n.Name)
+			reach(n.Name)
+		}
+	}
+	return tops
 }
 
 func (t *evidenceTreeView) draw(node, through, margin string, last bool) {
