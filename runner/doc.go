@@ -46,6 +46,9 @@
 //     again; code whose constant sets would not is not stored, and no bytecode of such modules is kept. Texts hash alike in every
 //     run (PYTHONHASHSEED). What hashes by its address lies in another order each time: whoever reads a set of such objects is
 //     marked.
+//   - who sees a change in place of what many reach and few change: a class or function of the program, or what a module of the
+//     workspace holds. Those who reach it are no group. The node that changes it reads which names they are (reach:NAME), and
+//     changes them all along.
 //   - which object a NaN is, for it is found in a container by identity alone: that of a module goes by its name, others are
 //     shared like what can change.
 //   - the end of an object that does something then (__del__, a file's buffer): it ends when the program ends it, in a node,
@@ -82,6 +85,8 @@
 //   - Containers and plain instances are hashed level by level, at some tenths of a microsecond an object. A container of
 //     containers and constants is hashed again only if it, or one inside it, holds another object than it did: to see that
 //     takes a fifth of the time. Nothing cheaper tells that none of a million objects was changed.
+//   - Instances of the program's classes are read without asking for their __dict__, which CPython 3.11 to 3.13 make only then:
+//     loops over objects that have one take up to twice the time.
 //   - Small values are always stored, others if that takes a quarter, at most, of the time to compute them again: for a
 //     twentieth of the time spent executing while a run is under way, and for a quarter of it when the engine closes, the
 //     ones first that are dear to compute and cheap to store. What is not stored is computed again by who needs it.

@@ -60,14 +60,15 @@ for turn in range(300):
     assert instances.bare(t)
     found = [attributes.of(o, t) for o in group]
     many = attributes.many(group, t)
-    assert all(own for _, own in found) == (many is None)
-    if lazy and t is not Dying:
-        assert many is not None and not any(map(asked, group)), t
-        read += len(group)
+    assert any(own for _, own in found) == (many is None)
+    had = sum(map(asked, group))  # the interpreter makes some when it has no room for names
+    read += len(group) - had
     both = [group[0], group], {"k": group}
     before = [printer.of(v) for v in (*both, *group)]
-    if lazy and t is not Dying:
-        assert not any(map(asked, group))
+    assert sum(map(asked, group)) == had
+    group[draw.randrange(len(group))].__dict__  # a part of them has one
+    some = [printer.of(v) for v in (*both, *group)]
+    assert [fp.digest for fp in some] == [fp.digest for fp in before] and sum(map(asked, group)) <= had + 1
     want = [list(o.__dict__.items()) for o in group]
     assert [list(d.items()) for d, _ in found] == want, (found, want)
     if many is not None:
@@ -80,7 +81,7 @@ for turn in range(300):
         assert all(b.ids[i] == place for i, place in a.ids.items())
         assert set(b.ids.values()) == set(a.ids.values())  # what is new are the dicts, in the places of the instances
 if lazy:
-    assert read > 500
+    assert read > 400
 
 # one that was stored
 

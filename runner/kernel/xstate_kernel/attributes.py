@@ -18,7 +18,7 @@ _WORD = struct.Struct("=Q")
 MANY = 10_000  # beyond, the dicts: to read an attribute takes most of a microsecond for each instance
 
 _memory = None
-_supported, _names = {}, {}  # by class: whether it is, see _supports; names in its order, as far as they were needed
+_supported, _names = {}, {}  # by class: see lazy; names in its order, as far as they were needed
 
 
 def of(o, t):
@@ -31,12 +31,7 @@ def of(o, t):
 
 def many(group, t):
     """Returns how many attributes the instances of t have, and all values and all names; None if one of them has a dict."""
-    if _memory is None:
-        begin()
-    supported = _supported.get(t)
-    if supported is None:
-        supported = _supported[t] = _supports(t)
-    orders = supported and _orders([id(o) << 4 for o in group], t)  # id is a hash here, see original
+    orders = lazy(t) and _orders([id(o) << 4 for o in group], t)  # id is a hash here, see original
     if not orders:
         return None
     shapes = {order: _shape(order, t) for order in set(orders)}
@@ -58,8 +53,17 @@ def many(group, t):
     return (lengths, found, all_names) if at == len(values) else None
 
 
-def _supports(t):
-    """Reports whether instances of t may be without a dict, and can be read then. Making one must run no code of the user's."""
+def lazy(t):
+    """Reports whether instances of t may be without a dict, and can be read then."""
+    if _memory is None:
+        begin()
+    found = _supported.get(t)
+    if found is None:
+        found = _supported[t] = _supports(t)
+    return found
+
+
+def _supports(t):  # to make one must run no code of the user's
     return _orders is not None and bool(t.__flags__ & _MANAGED and not t.__flags__ & _ABSTRACT) and (_orders is not _orders_13 or bool(t.__flags__ & _INLINE)) \
         and not any("__del__" in vars(c) for c in t.__mro__)
 
@@ -127,6 +131,8 @@ def _names_of(t, count):
 
 
 _orders = {(3, 11): _orders_11, (3, 12): _orders_12, (3, 13): _orders_13}.get(sys.version_info[:2])
+if sys.implementation.name != "cpython" or sys.abiflags or struct.calcsize("P") != 8:  # debug and free-threaded ones have another layout
+    _orders = None
 
 
 def begin():
@@ -148,8 +154,6 @@ def begin():
 
     try:
         import ctypes
-        if struct.calcsize("P") != 8 or getattr(sys, "_is_gil_enabled", bool)() is False and hasattr(sys, "_is_gil_enabled"):
-            raise NotImplementedError
         _memory = memoryview((ctypes.c_ubyte * sys.maxsize).from_address(0)).cast("B")
         made = [trial("abc"), trial("cab"), trial("b"), trial(""), trial("abcd", "b"), trial("dcba", "da"), trial("abc"), trial("abc")]
         alone, same, mixed = [of(o, Trial) for o in made], many(made[-2:], Trial), many(made, Trial)

@@ -380,14 +380,21 @@ class _Walk:
         if any(map(weakref.getweakrefcount, group)):
             for o in group:
                 self.watched(o)
-        found = attributes.many(group, type(group[0])) if len(group) <= attributes.MANY else None
+        t, few = type(group[0]), len(group) <= attributes.MANY
+        found = attributes.many(group, t) if few else None
         places = list(map(invert, map(self.seen.__getitem__, map(id, group))))
         self.fp.ids.update(zip(map(invert, map(id, group)), places))
         if found is not None:
             self.seen.update(zip(map(invert, map(id, group)), count(len(self.seen))))
             return found
-        dicts = [object.__getattribute__(o, "__dict__") for o in group]
-        self.dicts.update(zip(map(id, dicts), places))
+        if few and attributes.lazy(t):
+            found = [attributes.of(o, t) for o in group]
+            self.keep.append(found)
+            self.temps.update(id(d) for d, own in found if not own)
+            dicts = [d for d, _ in found]
+        else:
+            dicts = [object.__getattribute__(o, "__dict__") for o in group]
+        self.dicts.update((id(d), place) for d, place in zip(dicts, places) if id(d) not in self.temps)
         return _of_dicts(self.fresh(dicts))
 
     def plain(self, kind, others):
