@@ -1,0 +1,122 @@
+package xstate_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner"
+)
+
+// TestEvidenceSlices: what the evidence of a block holds is enough. The program of nothing but the nodes in it, from scratch in a
+// fresh folder, comes to the same results of the block. By itself the test takes every thirtieth session of testdata, and the last two
+// blocks of each; XSTATE_TEST_EVIDENCE=all takes all, XSTATE_TEST_EVIDENCE=TEXT all blocks of those that have the text in their names.
+func TestEvidenceSlices(t *testing.T) {
+	files, err := filepath.Glob("testdata/*/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no programs in testdata: %v", err)
+	}
+	chosen := os.Getenv("XSTATE_TEST_EVIDENCE")
+	python := pythons()[0]
+	minor := pythonMinor(t, python)
+	for i, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		if chosen == "" && i%30 != 1 || chosen != "" && chosen != "all" && !strings.Contains(name, chosen) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			steps := readSteps(t, file)
+			if minor < steps[0].since {
+				t.Skipf("since Python 3.%d", steps[0].since)
+			}
+			o := xstate.SessionOptions{Python: python, Seed: 7, Observe: os.Getenv("XSTATE_TEST_OBSERVE"), Workspace: t.TempDir()}
+			session := openSession(t, openStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
+			files := map[string][]byte{}
+			var whole *xstate.Outcome
+			for _, s := range steps {
+				writeFiles(t, o.Workspace, s.files)
+				s.addTo(files)
+				whole = blank(runFile(t, t.Context(), session, o.Workspace, files, steps[0].timeout), o.Workspace)
+			}
+			least := max(0, len(whole.Blocks)-2)
+			if chosen != "" {
+				least = 0
+			}
+			for i := least; i < len(whole.Blocks); i++ {
+				if b := &whole.Blocks[i]; len(b.Taint) == 0 && b.Err == nil && len(b.Nodes) > 0 {
+					slicedRun(t, session, b, files, o)
+				}
+			}
+		})
+	}
+}
+
+// slicedRun compares what a block came to with what it comes to in the program of its evidence.
+func slicedRun(t *testing.T, session *xstate.Session, b *runner.BlockOutcome, files map[string][]byte, o xstate.SessionOptions) {
+	t.Helper()
+	head, _, err := session.Store().State().Head(t.Context(), session.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := session.Evidence(t.Context(), head, "block:"+string(b.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := session.ProgramAt(t.Context(), head)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sliced := maps.Clone(files)
+	maps.DeleteFunc(sliced, func(name string, _ []byte) bool { return strings.HasPrefix(name, "prog.") })
+	source := slicedSource(t, program, e)
+	sliced["prog.py"] = []byte(source)
+	have := fromScratch(t, t.Context(), sliced, o, 0)
+	at := slices.IndexFunc(have.Blocks, func(x runner.BlockOutcome) bool { return x.Title == "the block" })
+	if at < 0 {
+		t.Fatalf("block %s is not in the program of its evidence:\n%s", b.ID, source)
+	}
+	if x := &have.Blocks[at]; xstate.Text(x.Outputs) != xstate.Text(b.Outputs) || x.Err != nil {
+		t.Errorf("block %s prints %q (%v) in the program of its evidence, %q in all of it\n%s", b.ID, xstate.Text(x.Outputs), x.Err, xstate.Text(b.Outputs), source)
+	}
+	for _, r := range e.Results {
+		if name := r.Key.Name(); r.Key.Space() == "var" && len(r.Digest) == 40 && have.Values[name] != r.Digest {
+			t.Errorf("%s of block %s is %s in the program of its evidence, %s in all of it\n%s", name, b.ID, have.Values[name], r.Digest, source)
+		}
+	}
+}
+
+// slicedSource is the text of the nodes that evidence holds, a cell for each block.
+func slicedSource(t *testing.T, program []runner.Block, e *xstate.Evidence) string {
+	t.Helper()
+	var b strings.Builder
+	for _, block := range program {
+		facts, err := depgraph.Analyze([]byte(block.Source), block.Dialect)
+		if err != nil {
+			continue
+		}
+		text := ""
+		for j, n := range facts.Nodes {
+			name := string(block.ID)
+			if len(facts.Nodes) > 1 {
+				name = fmt.Sprintf("%s#%d", block.ID, j+1)
+			}
+			if slices.ContainsFunc(e.Nodes, func(kept xstate.EvidenceNode) bool { return kept.Name == name }) {
+				text += string(facts.Code[n.Start:n.End]) + "\n"
+			}
+		}
+		if title := "needed"; text != "" {
+			if string(block.ID) == e.Of {
+				title = "the block"
+			}
+			fmt.Fprintf(&b, "# %%%% %s\n%s", title, text)
+		}
+	}
+	return b.String()
+}
