@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -29,8 +30,10 @@ type model struct {
 
 type modelSession struct {
 	programs [][]Block // after each step; programs[0] is empty
-	steps    []Step    // steps[0] is unused
-	records  map[string]int
+
+	artifacts []map[string]Artifact // after each step
+	steps     []Step                // steps[0] is unused
+	records   map[string]int
 }
 
 func (m *modelSession) head() StepNumber { return StepNumber(len(m.programs) - 1) }
@@ -88,7 +91,7 @@ func (r *modelRun) reopen() {
 
 func (r *modelRun) create(name string) {
 	create(r.T, r.store, name)
-	r.model.sessions[name] = &modelSession{programs: [][]Block{nil}, steps: []Step{{}}, records: make(map[string]int)}
+	r.model.sessions[name] = &modelSession{programs: [][]Block{nil}, artifacts: []map[string]Artifact{nil}, steps: []Step{{}}, records: make(map[string]int)}
 }
 
 func (r *modelRun) pick() (string, *modelSession) {
@@ -133,10 +136,16 @@ func (r *modelRun) commit() {
 	base := m.head()
 	var drafts []Draft
 	var programs [][]Block
-	program := m.programs[base]
+	var declared []map[string]Artifact
+	program, artifacts := m.programs[base], m.artifacts[base]
 	for i := range 1 + r.IntN(3) {
-		d, after := r.draft(base+1+StepNumber(i), m, program)
-		drafts, programs, program = append(drafts, d), append(programs, after), after
+		n := base + 1 + StepNumber(i)
+		d, after := r.draft(n, m, program)
+		if r.IntN(5) == 0 {
+			d, after = r.declaration(artifacts), program
+		}
+		artifacts = artifactsAfter(artifacts, d, n, m)
+		drafts, programs, program, declared = append(drafts, d), append(programs, after), after, append(declared, artifacts)
 	}
 	steps, err := r.store.Commit(ctx, name, base, drafts)
 	if err != nil {
@@ -155,7 +164,46 @@ func (r *modelRun) commit() {
 		}
 		m.steps = append(m.steps, step)
 		m.programs = append(m.programs, programs[i])
+		m.artifacts = append(m.artifacts, declared[i])
 	}
+}
+
+// declaration declares one of four artifacts, which may rest on those that come before it by name, or drops one on which none rests.
+func (r *modelRun) declaration(artifacts map[string]Artifact) Draft {
+	name := string(rune('a' + r.IntN(4)))
+	needed := false
+	for _, a := range artifacts {
+		needed = needed || slices.Contains(a.Needs, name)
+	}
+	if _, ok := artifacts[name]; ok && !needed && r.IntN(2) == 0 {
+		return Draft{Kind: KindDeclare, Drop: name}
+	}
+	a := &Artifact{Name: name, Kind: ArtifactKinds[r.IntN(len(ArtifactKinds))], Blocks: []BlockID{BlockID(itoa(r.IntN(9)))}}
+	for other := range artifacts {
+		if other < name && r.IntN(2) == 0 {
+			a.Needs = append(a.Needs, other)
+		}
+	}
+	slices.Sort(a.Needs)
+	return Draft{Kind: KindDeclare, Artifact: a}
+}
+
+// artifactsAfter are those there are after a draft has become step n.
+func artifactsAfter(artifacts map[string]Artifact, d Draft, n StepNumber, m *modelSession) map[string]Artifact {
+	if d.Kind == KindRollback {
+		return m.artifacts[d.To]
+	}
+	after := maps.Clone(artifacts)
+	delete(after, d.Drop)
+	if d.Artifact != nil {
+		if after == nil {
+			after = map[string]Artifact{}
+		}
+		a := *d.Artifact
+		a.Declared = n
+		after[a.Name] = a
+	}
+	return after
 }
 
 // draft returns a random draft for step n and the program after it.
@@ -255,6 +303,7 @@ func (r *modelRun) fork() {
 	}
 	child.programs = append(child.programs, child.programs[at])
 	child.steps = append(child.steps, step)
+	child.artifacts = append(slices.Clone(m.artifacts[:at+1]), m.artifacts[at])
 	r.model.sessions[name] = child
 }
 
@@ -319,6 +368,19 @@ func (r *modelRun) lookAt(name string, m *modelSession, n StepNumber) {
 	}
 	if diff := cmp.Diff(m.programs[n], got, cmpopts.EquateEmpty()); diff != "" {
 		r.Fatalf("ProgramAt(%s, %d): (-want +got)\n%s", name, n, diff)
+	}
+	d, err := r.store.Artifacts(ctx, name, n)
+	if err != nil {
+		r.Fatalf("Artifacts(%s, %d): %v", name, n, err)
+	}
+	declared := map[string]Artifact{}
+	if d != nil {
+		for _, a := range d.All {
+			declared[a.Name] = a
+		}
+	}
+	if diff := cmp.Diff(m.artifacts[n], declared, cmpopts.EquateEmpty()); diff != "" {
+		r.Fatalf("Artifacts(%s, %d): (-want +got)\n%s", name, n, diff)
 	}
 	if len(got) > 0 {
 		want := got[r.IntN(len(got))]
