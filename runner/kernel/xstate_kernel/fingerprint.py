@@ -40,7 +40,7 @@ SKIP_MEMBERS = frozenset((
 _WEAK = frozenset(("weakref", "_weakref", "_weakrefset"))
 _OPAQUE_PACKAGES = frozenset(("matplotlib", "mpl_toolkits", "_asyncio", "asyncio", "threading", "_thread", "socket", "ssl", "sqlite3"))
 _KEEPING = frozenset(("random", "decimal", "numpy", "matplotlib"))  # libraries with objects that keep hidden state
-_IMMUTABLE_MODULES = frozenset(("datetime", "decimal", "fractions", "re", "uuid", "pathlib", "zoneinfo", "ipaddress", "operator"))
+_IMMUTABLE_MODULES = frozenset(("datetime", "decimal", "fractions", "re", "uuid", "pathlib", "zoneinfo", "ipaddress", "operator", "typing"))
 _IMMUTABLE_TYPES = {range, slice, type(Ellipsis), type(NotImplemented), types.BuiltinFunctionType, types.MethodType,
                     types.GenericAlias, types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType,
                     types.MemberDescriptorType, types.ClassMethodDescriptorType, types.MethodWrapperType}
@@ -674,9 +674,11 @@ class _Walk:
             return
         if top == "pandas" and self.pandas(o, t):
             return
-        if self.mark(o):
+        # Which of equal constants it is does not count, as with numbers.
+        constant, named = t in _IMMUTABLE_TYPES or top in _IMMUTABLE_MODULES and t is not decimal.Context, issubclass(t, enum.Enum)
+        if not constant and self.mark(o):
             return
-        if not (t in _IMMUTABLE_TYPES or top in _IMMUTABLE_MODULES and t is not decimal.Context or issubclass(t, enum.Enum)):
+        if not constant and not named:
             self.own(o)
             if weakref.getweakrefcount(o):
                 self.watched(o)
@@ -691,7 +693,7 @@ class _Walk:
                 self.set(o, b"S", False)
                 parts[0] = None
             self.temps.update(map(id, (parts[0], parts[2], parts[1] if not own else None)))
-            if instances.bare(t):
+            if instances.bare(t) and not constant and not named:
                 self.fp.ids[~id(o)] = ~self.seen[id(o)]
                 if own:
                     self.dicts[id(parts[1])] = ~self.seen[id(o)]
