@@ -569,7 +569,8 @@ class Kernel:
         if failed:
             return self.undo(start, now, {k for k in rebound if start.get(k) != id(now[k])}, reads)
         weak = self.weak(rebound | set(deleted), old, noted)
-        candidates = ((reads | parts) - rebound) | self.changed_before(reads & (rebound | set(deleted)), old) | weak
+        changed, near = self.changed_before(reads & (rebound | set(deleted)), old)
+        candidates = ((reads | parts) - rebound) | near | weak
         for name in deleted:
             self.groups.drop(name)
         for name in rebound:
@@ -582,7 +583,7 @@ class Kernel:
         mutated = self.rehash(candidates, old, now, rebound, parts)
         written = rebound | mutated | set(deleted)
         after = self.groups.pairs(written)
-        touched = mutated | weak | {n for n in rebound & start.keys() if start[n] == id(now[n]) and n in old and old[n].reached()}
+        touched = mutated | changed | weak | {n for n in rebound & start.keys() if start[n] == id(now[n]) and n in old and old[n].reached()}
         touched |= self.sources(after, written, touched, reads, old)
         touched = {n for n in touched if n in start and n in old}
         after.update(self.groups.pairs(touched))
@@ -614,9 +615,9 @@ class Kernel:
         return found
 
     def changed_before(self, names, old):
-        """Returns who overlaps with a value that the node read, may have changed, and then bound its name anew:
+        """Returns the names of values that the node read, may have changed, and then bound anew, and who overlaps with one:
         "f(); f = None", where f appends to a list that others hold, too."""
-        found = set()
+        changed, near = set(), set()
         for name in names & old.keys():
             was = old[name]
             if was.ids or was.soft or was.opaque:
@@ -625,8 +626,9 @@ class Kernel:
                 fp = self.printer.of(self.held[name]) if name in self.held else None
                 if fp is None or fp.opaque or fp.digest != was.digest:
                     self.altered |= self.groups.altered(was)
-                    found |= self.groups.neighbours(name, soft=True)
-        return found
+                    changed.add(name)
+                    near |= self.groups.neighbours(name, soft=True)
+        return changed, near
 
     def weak(self, names, old, noted):
         """Returns who refers weakly to what the names were bound to, which may be gone now."""

@@ -138,7 +138,7 @@ class MonitoredNames:
 
     def note(self, name):
         """A name is read, by the program's own code or by other means (see StaticNames)."""
-        if id(self.namespace.get(name, self)) == self._start.get(name, id(self)):
+        if name not in self.stored and id(self.namespace.get(name, self)) == self._start.get(name, id(self)):
             self.reads.add(name)  # as it was when the node began: an input
 
     def store(self, name):
