@@ -297,13 +297,13 @@ func (j *judge) proofs(_ context.Context, a *state.Artifact, v *ArtifactView) er
 
 // suite looks at the checks of one block or file of tests.
 func (j *judge) suite(v *ArtifactView, what string, of func(*CheckView) bool) {
-	ran := false
+	ran, proved := false, false
 	for i := range j.checks {
 		c := &j.checks[i]
 		if !of(c) {
 			continue
 		}
-		ran = true
+		ran, proved = true, proved || c.Proves()
 		switch {
 		case c.Outcome.Bad():
 			v.worse(ArtifactFailing, "%s %s in step %d%s", c.ID, c.Outcome, c.Step, colon(c.Message))
@@ -311,8 +311,11 @@ func (j *judge) suite(v *ArtifactView, what string, of func(*CheckView) bool) {
 			v.worse(ArtifactStale, "what %s exercised has changed since it ran in step %d", c.ID, c.Step)
 		}
 	}
-	if !ran {
+	switch {
+	case !ran:
 		v.worse(ArtifactUnverified, "no check of %s was run", what)
+	case !proved:
+		v.worse(ArtifactUnverified, "no check of %s passed that proves anything", what)
 	}
 }
 
@@ -356,11 +359,14 @@ func (j *judge) freshText(a *state.Artifact) string {
 		return "what it speaks of is as it was when it was declared"
 	case a.Kind == state.ArtifactTests:
 		return "its checks passed on the present code"
-	case a.Kind == state.ArtifactCode && len(a.Blocks)+len(a.Files) > 0:
+	case a.Kind == state.ArtifactCode && (len(a.Blocks) > 0 || slices.ContainsFunc(a.Files, func(f state.ArtifactFile) bool { return inFile(f.Path) })):
 		return "checks that passed exercised every block and file that it holds, as it is"
 	case len(a.Blocks) > 0:
 		return "the results of its blocks hold"
 	case len(a.Files) > 0:
+		if a.Kind != state.ArtifactData {
+			return "its files are there"
+		}
 		return "its files are as they were declared or written"
 	}
 	return "so is all that it contains"

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -20,8 +21,11 @@ type CheckView struct {
 	Current bool `json:"current"` // all that it exercised is as it was then, so that it would come to the same
 }
 
-// Proves reports whether the check passed on the present code.
-func (c *CheckView) Proves() bool { return c.Current && c.Outcome == CheckPassed }
+// Proves reports whether the check passed on the present code. One that comes to something else each time, or keeps a result that
+// does not hold, proves nothing.
+func (c *CheckView) Proves() bool {
+	return c.Current && c.Outcome == CheckPassed && !slices.Contains(c.Marks, runner.MarkVolatile) && !slices.Contains(c.Marks, runner.MarkPinned)
+}
 
 // Coverage is what checks that passed exercised of the present version of a block or file. Lines are counted by functions: all
 // of one that was executed. Of a class that a block's assertion read, the lines outside of its methods count, for it is not
@@ -85,6 +89,10 @@ func (m *moment) present(x Exercised) bool {
 
 // asserts are the parts of blocks that assert something, as they last ran.
 func (s *Session) asserts(ctx context.Context, m *moment) ([]CheckView, error) {
+	volatile, err := s.volatile(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var found []CheckView
 	for i := range m.snap.Blocks {
 		b := &m.snap.Blocks[i]
@@ -100,6 +108,9 @@ func (s *Session) asserts(ctx context.Context, m *moment) ([]CheckView, error) {
 				return nil, err
 			}
 			c := CheckView{Check: Check{ID: n.Name, Kind: CheckAssert, Outcome: CheckPassed, At: run.Time, Step: run.Number, Seconds: n.Seconds, Marks: b.Marks}, Current: true}
+			if volatile[n.Code] != nil {
+				c.Marks = appendNew(slices.Clone(c.Marks), runner.MarkVolatile)
+			}
 			if n.Status == "failed" || b.Status == "failed" && j == len(b.Nodes)-1 {
 				c.Outcome, c.Message = CheckFailed, brief(b.Error)
 			}

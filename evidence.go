@@ -173,9 +173,13 @@ func (j *judge) beginArtifact(ctx context.Context, e *Evidence, a *state.Artifac
 		for _, f := range part.Files {
 			if by := j.lastWriter(Key("file:" + f.Path)); by != "" {
 				e.Roots = append(e.Roots, by)
-			} else {
-				e.input(EvidenceInput{Key: Key("file:" + f.Path), Digest: f.Digest}, "")
+				continue
 			}
+			x := EvidenceInput{Key: Key("file:" + f.Path), Digest: f.Digest}
+			if now := j.content(f.Path); j.now && part.Kind != state.ArtifactData && now != state.Absent {
+				x.Digest = now // of data, what it was declared to hold counts
+			}
+			e.input(x, "")
 		}
 		for _, r := range part.References {
 			if !inFile(r.Where) {

@@ -114,6 +114,20 @@ report 0/1 [] [""]
 	}
 }
 
+// TestVolatileCheck: a check that was found to come to something else each time proves nothing.
+func TestVolatileCheck(t *testing.T) {
+	a := newAsked(t, "# %% f\ndef f(x): return x\n# %% check\ndraw = __import__(\"os\").urandom(8)\nassert f(1) == 1\n")
+	a.declare(t, "code", state.ArtifactCode, "f")
+	a.declare(t, "tests", state.ArtifactTests, "check")
+	if got := a.statuses(t, a.head(t)); strings.Count(got, " fresh: ") != 2 {
+		t.Fatalf("statuses: %s", got)
+	}
+	if found, err := a.session.VerifyBlock(t.Context(), "check", xstate.VerifyOptions{Times: 2}, xstate.Origin{}); err != nil || found.Stable {
+		t.Fatalf("VerifyBlock = %+v, %v", found, err)
+	}
+	a.wantStatuses(t, a.head(t), "code unverified: no check exercised the present version of block f\ntests unverified: no check of block check passed that proves anything\n")
+}
+
 // TestFileChecks: tests of files count as long as the files hold what they held, and cover the functions that they executed.
 func TestFileChecks(t *testing.T) {
 	a := newArtifacts(t)

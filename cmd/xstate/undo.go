@@ -28,7 +28,7 @@ func (a *app) undoVerb() *cobra.Command {
 		Short: "take back edits, and keep those that came after them",
 		Long: `Undo takes back one edit, all edits of a range of steps, or all by one agent (--by), and keeps what others did since: the
 inverse of each edit, the newest first, is merged into what became of its block (three ways, by lines). Where a later edit
-is of the same lines, nothing is changed, and both sides are shown.
+is of the same lines, nothing is changed, and both sides are shown. Declarations of artifacts are taken back likewise.
 
 Each edit that is taken back is a step more, and can itself be undone. Nothing is executed: the next run finds by content the
 results of code that is there again. The session's file is written as well, as with rollback.`,
@@ -89,6 +89,8 @@ type undoStep struct {
 	Kind   string            `json:"kind"`
 	Block  xstate.BlockID    `json:"block"`
 	Undoes xstate.StepNumber `json:"undoes"`
+
+	Artifact string `json:"artifact,omitempty"` // where a declaration was taken back
 }
 
 func (a *app) undo(ctx context.Context, f undoFlags) error {
@@ -119,6 +121,11 @@ func (a *app) undo(ctx context.Context, f undoFlags) error {
 			a.ui.print("%s %s\n", c.Op, a.ui.bold(string(c.ID)))
 			a.ui.write(c.Diff)
 		}
+		for _, s := range d.Steps {
+			if s.Artifact != "" {
+				a.ui.print("artifact %s as before step %d\n", a.ui.bold(s.Artifact), s.Undoes)
+			}
+		}
 		a.told(d)
 		return nil
 	})
@@ -138,7 +145,11 @@ func (a *app) undoIn(ctx context.Context, o *opened, u *xstate.Undoing, f undoFl
 		return err
 	}
 	for _, s := range steps {
-		d.Steps = append(d.Steps, undoStep{s.Number, string(s.Kind), s.Block, s.Undoes})
+		step := undoStep{s.Number, string(s.Kind), s.Block, s.Undoes, ""}
+		if s.Declared != nil {
+			step.Artifact = s.Declared.Name
+		}
+		d.Steps = append(d.Steps, step)
 	}
 	return nil
 }
