@@ -155,6 +155,13 @@ func (a *archiver) writeSteps(ctx context.Context, w io.Writer, p state.Past) er
 				return err
 			}
 		}
+		checks, err := raw.Checks()
+		if err != nil {
+			return fmt.Errorf("read a step: %w", err)
+		}
+		if checks != "" {
+			a.versions[checks] = true
+		}
 		changes, err := raw.Changes()
 		if err != nil {
 			return fmt.Errorf("read the changes of a step: %w", err)

@@ -61,17 +61,15 @@ func (s *Session) Unchecked(ctx context.Context, n StepNumber) ([]Coverage, erro
 	return found, nil
 }
 
-// checksAt returns the checks that were executed at or before the moment.
+// checksAt returns the checks that were known at the moment.
 func (s *Session) checksAt(ctx context.Context, m *moment) ([]CheckView, error) {
-	kept, err := s.Checks(ctx)
+	kept, err := s.ChecksAt(ctx, m.snap.Step.Number)
 	if err != nil {
 		return nil, err
 	}
 	found := []CheckView{}
 	for _, c := range kept {
-		if c.Step <= m.snap.Step.Number {
-			found = append(found, CheckView{c, !slices.ContainsFunc(c.Exercised, func(x Exercised) bool { return !m.present(x) })})
-		}
+		found = append(found, CheckView{c, !slices.ContainsFunc(c.Exercised, func(x Exercised) bool { return !m.present(x) })})
 	}
 	asserts, err := s.asserts(ctx, m)
 	return append(found, asserts...), err

@@ -2,6 +2,8 @@ package xstate
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -65,9 +67,9 @@ type Exercised struct {
 	Content  Digest  `json:"content,omitempty"` // of the whole file then: as long as it holds that, its functions are those
 }
 
-// recordChecks is the session record that holds the checks: durable, for it is evidence. The traces that results are reused by are
-// results like others.
-const recordChecks = "checks"
+// recordTested is the session record that names the last step that told of tests, so that it need not be searched for. What it told
+// is in history, as a source: it is evidence. The traces that results are reused by are results like others.
+const recordTested = "tested"
 
 // checksRecord names each part of the code once: thousands of tests exercise the same.
 type checksRecord struct {
@@ -82,18 +84,59 @@ type checkRecord struct {
 
 // Checks returns the tests that the session knows, in the order in which they were last collected, and what of the code each
 // exercised when it was executed. A check proves something of the present code as far as the versions are the present ones: of a
-// block, Block.Version; of a function, what Functions tells.
+// block, Block.Version; of a function, as long as its file holds Exercised.Content, or until the next Test says so.
 func (s *Session) Checks(ctx context.Context) ([]Check, error) {
-	var kept checksRecord
-	if _, err := s.store.state.SessionRecord(ctx, s.name, recordChecks, &kept); err != nil {
+	head, _, err := s.store.state.Head(ctx, s.name)
+	if err != nil {
 		return nil, err
+	}
+	return s.ChecksAt(ctx, head)
+}
+
+// ChecksAt returns the tests that the session knew after step n.
+func (s *Session) ChecksAt(ctx context.Context, n StepNumber) ([]Check, error) {
+	at, err := s.tested(ctx, n)
+	if err != nil || at == "" {
+		return nil, err
+	}
+	text, err := s.store.state.Source(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	var kept checksRecord
+	if err := json.Unmarshal(text, &kept); err != nil {
+		return nil, fmt.Errorf("decode what is known of tests: %w", err)
 	}
 	found := make([]Check, len(kept.Checks))
 	for i, c := range kept.Checks {
 		found[i] = c.Check
 		for _, p := range c.Parts {
+			if p < 0 || p >= len(kept.Parts) {
+				return nil, fmt.Errorf("decode what is known of tests: there is no part %d", p)
+			}
 			found[i].Exercised = append(found[i].Exercised, kept.Parts[p])
 		}
 	}
 	return found, nil
+}
+
+// tested returns what the last step up to n that told of tests told.
+func (s *Session) tested(ctx context.Context, n StepNumber) (Digest, error) {
+	var last StepNumber // of this session or, where it was forked later, of the one it was forked from
+	if known, err := s.store.state.SessionRecord(ctx, s.name, recordTested, &last); err != nil || !known {
+		return "", err
+	}
+	for before, size := min(n, last)+1, 1; before > 1; size = min(2*size, pageOfSteps) {
+		page, err := s.stepsBefore(ctx, before, size)
+		if err != nil || len(page) == 0 {
+			return "", err
+		}
+		for _, step := range page {
+			if step.Tested != nil && step.Tested.Checks != "" {
+				return step.Tested.Checks, nil
+			}
+			before = step.Number
+		}
+	}
+	return "", nil
 }

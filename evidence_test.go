@@ -1,6 +1,7 @@
 package xstate_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -138,10 +139,16 @@ func TestFileChecks(t *testing.T) {
 		return xstate.Exercised{File: "lib.py", Function: function, Version: "v", From: from, To: to, Content: content}
 	}
 	record := map[string]any{"parts": []xstate.Exercised{part("", 1, 14), part("used", 3, 4), part("Table.total", 11, 12)},
-		"checks": []map[string]any{{"check": xstate.Check{ID: "test_lib.py::test", Kind: xstate.CheckPytest, Outcome: xstate.CheckPassed, Step: 1}, "parts": []int{0, 1, 2}}}}
-	if err := a.store.State().PutSessionRecord(t.Context(), a.session.Name(), "checks", record); err != nil {
+		"checks": []map[string]any{{"check": xstate.Check{ID: "test_lib.py::test", Kind: xstate.CheckPytest, Outcome: xstate.CheckPassed, Step: 8}, "parts": []int{0, 1, 2}}}}
+	text, err := json.Marshal(record)
+	if err != nil {
 		t.Fatal(err)
 	}
+	draft := state.Draft{Kind: state.KindDeclare, Sources: [][]byte{text}, Tested: &state.Testing{Ran: 1, Checks: state.DigestOf(text)}, Records: map[string]any{"tested": a.head(t) + 1}}
+	if _, err := a.store.State().Commit(t.Context(), a.session.Name(), a.head(t), []state.Draft{draft}); err != nil {
+		t.Fatal(err)
+	}
+	tested := a.head(t)
 	a.declare(t, "lib", state.ArtifactCode, "lib.py")
 	a.declare(t, "tests", state.ArtifactTests, "test_lib.py")
 	e := a.evidence(t, "lib")
@@ -157,8 +164,23 @@ func TestFileChecks(t *testing.T) {
 		t.Errorf("Unchecked = %+v, %v", unchecked, err)
 	}
 	writeFiles(t, a.dir, map[string][]byte{"lib.py": []byte(strings.Replace(source, "pass", "...", 1))})
-	if got := a.statuses(t, a.head(t)); !strings.Contains(got, "tests stale: what test_lib.py::test exercised has changed since it ran in step 1") || !strings.Contains(got, "lib unverified: no check exercised lib.py as it is") {
+	if got := a.statuses(t, a.head(t)); !strings.Contains(got, "tests stale: what test_lib.py::test exercised has changed since it ran in step 8") || !strings.Contains(got, "lib unverified: no check exercised lib.py as it is") {
 		t.Errorf("statuses after an edit: %s", got)
+	}
+	for n, want := range map[xstate.StepNumber]int{tested - 1: 0, tested: 1, tested + 1: 1} {
+		if checks, err := a.session.ChecksAt(t.Context(), n); err != nil || len(checks) != want {
+			t.Errorf("ChecksAt(%d) = %d, %v, want %d", n, len(checks), err, want)
+		}
+	}
+	if _, err := a.session.Fork(t.Context(), "fork", tested-1, xstate.Origin{}); err != nil { // its record names a step that is another's
+		t.Fatal(err)
+	}
+	fork, err := a.store.Existing(t.Context(), "fork", xstate.SessionOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if checks, err := fork.Checks(t.Context()); err != nil || len(checks) != 0 {
+		t.Errorf("Checks of a fork from before the tests = %d, %v", len(checks), err)
 	}
 }
 

@@ -2,7 +2,8 @@ package xstate
 
 import (
 	"context"
-	"reflect"
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/xstate-engine/xstate/runner"
@@ -141,6 +142,7 @@ func (s *Session) recordTests(ctx context.Context, found *TestReport, whole bool
 			continue // it was not reached
 		}
 		c := t.Check
+		c.At = c.At.UTC()
 		fresh[c.ID] = true
 		if was := known[c.ID]; t.Status == runner.TestRan {
 			c.Step = head + 1
@@ -158,11 +160,15 @@ func (s *Session) recordTests(ctx context.Context, found *TestReport, whole bool
 		}
 		now = append(kept, now...)
 	}
-	if found.Ran == 0 && reflect.DeepEqual(packed(before), packed(now)) {
-		return nil
+	text, err := json.Marshal(packed(now))
+	if err != nil {
+		return fmt.Errorf("encode what is known of tests: %w", err)
 	}
-	d := state.Draft{Kind: state.KindDeclare, Origin: origin, Records: map[string]any{recordChecks: packed(now)},
-		Tested: &state.Testing{Ran: found.Ran, Reused: found.Reused, Failed: found.Failed, Seconds: found.Seconds, SavedSeconds: found.Saved}}
+	if told, err := s.tested(ctx, head); err != nil || found.Ran == 0 && told == state.DigestOf(text) {
+		return err
+	}
+	d := state.Draft{Kind: state.KindDeclare, Origin: origin, Sources: [][]byte{text}, Records: map[string]any{recordTested: head + 1},
+		Tested: &state.Testing{Ran: found.Ran, Reused: found.Reused, Failed: found.Failed, Seconds: found.Seconds, SavedSeconds: found.Saved, Checks: state.DigestOf(text)}}
 	if asked := s.options.Python; asked == AnyPython {
 		d.Records[recordPython] = ""
 	} else if asked != "" {

@@ -99,6 +99,15 @@ func (r RawStep) Changes() ([]Change, error) {
 	return body(r.Body).changes(h.Number)
 }
 
+// Checks returns the digest of the source that tells what is known of tests since the step; "" for most steps.
+func (r RawStep) Checks() (Digest, error) {
+	var h stepHeader
+	if err := decode(r.Header, &h); err != nil || h.Tested == nil {
+		return "", err
+	}
+	return h.Tested.Checks, nil
+}
+
 // CodeForged is the code of errors about an archive whose parts do not fit one another.
 const CodeForged Code = "archive-damaged"
 
@@ -282,6 +291,11 @@ func (r *restorer) step(l *lineage, n StepNumber, raw RawStep, x *index, head *h
 	}
 	if h.Kind == KindRollback {
 		if x, err = r.store.indexAt(r.tx, l, h.To); err != nil {
+			return nil, err
+		}
+	}
+	if h.Tested != nil && h.Tested.Checks != "" {
+		if err := r.source(name, n, h.Tested.Checks); err != nil {
 			return nil, err
 		}
 	}

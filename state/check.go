@@ -284,6 +284,9 @@ func (w *walker) step(n StepNumber) {
 		w.restore(h.To)
 	}
 	w.declaration(&h)
+	if h.Tested != nil && h.Tested.Checks != "" && !w.source(h.Tested.Checks) {
+		w.bad(6, n, "what it tells of tests, source %s, is missing or damaged", h.Tested.Checks)
+	}
 	if DigestOf(p.body) != h.Body {
 		w.bad(5, n, "its changes are not those that were committed")
 		w.index = nil

@@ -236,6 +236,9 @@ func (w *stepWriter) append(d Draft, v *versions) (Step, error) {
 	if err := d.Origin.Check(); err != nil {
 		return Step{}, invalid(err.Error())
 	}
+	if d.Tested != nil && d.Tested.Checks != "" && !hasSource(w.tx, d.Tested.Checks) {
+		return Step{}, invalid("what is known of the tests is not in the store")
+	}
 	if d.Undoes >= n {
 		return Step{}, noStep(w.line.birth.Name, d.Undoes, n-1)
 	}

@@ -85,7 +85,7 @@
 //  3. The steps kept for a session are those after its fork point up to its head, without gaps; nothing is kept for others.
 //  4. A step holds the hash of the one before, the head that of the last step; time does not go back.
 //  5. The changes of a step are those its header vouches for, and fit the program they apply to.
-//  6. The source of every version is there and has the digest it is named by.
+//  6. The source of every version is there and has the digest it is named by. So has what a step tells of tests.
 //  7. An index equals the steps replayed; there is one exactly for the steps that say so.
 //  8. A step's Was and Now, and its blocks' Edited, RanAt and Verified, are true.
 //  9. Session records are as written.

@@ -83,6 +83,8 @@ type Testing struct {
 	Failed       int     `cbor:"failed,omitempty" json:"failed"` // of those that ran
 	Seconds      float64 `cbor:"seconds" json:"seconds"`
 	SavedSeconds float64 `cbor:"saved" json:"saved_seconds"` // recorded cost of what was reused
+
+	Checks Digest `cbor:"checks,omitempty" json:"checks,omitempty"` // of the source that tells what is known of each test since
 }
 
 // Placement tells how the patch of a step found the block that it is about.
