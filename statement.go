@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -193,8 +194,13 @@ func readStatement(data []byte) (*Statement, error) {
 		return &Error{Code: CodeStatement, Message: "this is no statement that xstate makes: " + fmt.Sprintf(format, args...), Hint: "xstate evidence OF --format in-toto makes one"}
 	}
 	st := &Statement{}
-	if err := json.Unmarshal(data, st); err != nil {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber() // steps are shown as they are
+	if err := dec.Decode(st); err != nil {
 		return nil, bad("%v", err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, bad("there is something behind it")
 	}
 	switch {
 	case st.Type != statementType:
