@@ -49,6 +49,9 @@ var owners = map[string][]string{
 	"github.com/smacker/go-tree-sitter": {"patch", "internal/pytree"},
 	"github.com/spf13/cobra":            {"cmd/xstate"},
 	"github.com/google/cel-go":          {"."},
+	"github.com/secure-systems-lab":     {"."},
+	"golang.org/x/crypto":               {"."},
+	"github.com/yuin/goldmark":          {"patch"},
 }
 
 // impure are the packages, with those below them, that a pure one must not import.

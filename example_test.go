@@ -12,6 +12,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
 )
 
 // Example is what a harness does: it appends blocks, runs them, patches one, and runs what that affects.
@@ -341,4 +342,57 @@ func ExampleSession_Replay() {
 	// step 4: diverged, executed 4, proved before 0
 	// step 6: equal, executed 1, proved before 2
 	// b2#2 diverges: clock
+}
+
+// A function and a check of it, as an artifact. Then the function is edited, and nothing has run since.
+func ExampleSession_Artifacts() {
+	ctx := context.Background()
+	session, done := exampleSession(ctx, "def double(x):\n    return 2 * x", "assert double(2) == 4")
+	defer done()
+	if _, _, err := session.Run(ctx, runner.RunOptions{}, xstate.Origin{}); err != nil {
+		log.Fatal(err)
+	}
+	step, err := session.Declare(ctx, xstate.Declaring{Name: "doubling", Kind: state.ArtifactCode, Members: []string{"b1"}}, xstate.Origin{Agent: "writer"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	edit, err := session.Patch(ctx, "b1", "def double(x):\n    return x + x", xstate.Origin{Agent: "writer"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, n := range []xstate.StepNumber{step.Number, edit.Number} {
+		found, err := session.Artifacts(ctx, n)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s is %s: %s\n", found[0].Name, found[0].Status, found[0].Reason)
+	}
+	// Output:
+	// doubling is fresh: checks that passed exercised every block and file that it holds, as it is
+	// doubling is stale: block b1 was edited in step 5 and has not run since
+}
+
+// What a value rests on.
+func ExampleSession_Evidence() {
+	ctx := context.Background()
+	session, done := exampleSession(ctx, "prices = [3, 4, 5]", "unused = 1", "total = sum(prices)", "assert total == 12")
+	defer done()
+	_, step, err := session.Run(ctx, runner.RunOptions{}, xstate.Origin{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	e, err := session.Evidence(ctx, step.Number, "total")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, n := range e.Nodes {
+		fmt.Println(n.Name, n.Status)
+	}
+	for _, c := range e.Checks {
+		fmt.Println(c.ID, c.Kind, c.Outcome)
+	}
+	// Output:
+	// b1 ran
+	// b3 ran
+	// b4 assert passed
 }
