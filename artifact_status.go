@@ -444,49 +444,29 @@ func (j *judge) holders(node string, key Key) []string {
 // backward follows flow back from the blocks that an artifact holds itself. found is told each node that is reached, or "" for the
 // workspace, and the key; where it returns true the way ends.
 func (j *judge) backward(a *state.Artifact, found func(node string, key Key, evidence string) bool) {
-	seen := map[depgraph.NodeID]bool{}
-	var visit func(id depgraph.NodeID)
-	visit = func(id depgraph.NodeID) {
-		if seen[id] {
+	seen := map[string]bool{}
+	var visit func(node string)
+	visit = func(node string) {
+		p := j.places[node]
+		if seen[node] || p == nil {
 			return
 		}
-		seen[id] = true
-		p := j.deps.nodes[id]
-		if p == nil {
-			return
-		}
+		seen[node] = true
 		for _, k := range p.access.Reads {
 			if k.Space() == "file" {
 				found("", k, depgraph.Observed.String())
 			}
 		}
-		for _, e := range j.deps.Graph.Preds(id) {
-			from := j.deps.nodes[e.From]
-			if !j.counts(e) {
-				continue
-			}
-			evidence := depgraph.Predicted.String()
-			if e.Evidence&depgraph.Observed != 0 {
-				evidence = depgraph.Observed.String()
-			}
-			if slices.Contains(a.Blocks, from.block.ID) || !found(from.name, e.Key, evidence) {
-				visit(e.From)
+		for _, r := range j.links()[node] {
+			from := j.places[r.From]
+			if from != nil && (slices.Contains(a.Blocks, from.block.ID) || !found(r.From, r.Key, r.evidence)) {
+				visit(r.From)
 			}
 		}
 	}
-	for _, id := range j.deps.Graph.NodeIDs() {
-		if p := j.deps.nodes[id]; p != nil && slices.Contains(a.Blocks, p.block.ID) {
-			visit(id)
+	for _, id := range a.Blocks {
+		for _, node := range j.nodesOf(id) {
+			visit(node)
 		}
 	}
-}
-
-// counts reports whether one node rests on another. Of a node that ran, what it was seen to read counts; of another, and where who wrote
-// it has not run since, what the text says.
-func (m *moment) counts(e depgraph.Edge) bool {
-	from, to := m.deps.nodes[e.From], m.deps.nodes[e.To]
-	if e.Hazard != depgraph.Flow || from == nil || to == nil {
-		return false
-	}
-	return to.access.Reads == nil || e.Evidence&depgraph.Observed != 0 || from.access.Writes == nil && slices.Contains(to.access.Reads, e.Key)
 }

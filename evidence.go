@@ -42,6 +42,7 @@ type EvidenceNode struct {
 	Block   BlockID    `json:"block"`
 	Version Digest     `json:"version"`
 	RanAt   StepNumber `json:"ran_at,omitempty"` // the run that it is of
+	Rests   []Via      `json:"rests_on"`         // the nodes that it rests on, and through what
 	NodeView
 }
 
@@ -226,23 +227,18 @@ func (m *moment) lastWriter(key Key) (node string) {
 
 // slice finds the nodes that the roots rest on.
 func (j *judge) slice(e *Evidence) {
-	var visit func(id depgraph.NodeID)
-	visit = func(id depgraph.NodeID) {
-		p := j.deps.nodes[id]
-		if p == nil || e.kept[p.name] {
+	var visit func(node string)
+	visit = func(node string) {
+		if e.kept[node] || j.places[node] == nil {
 			return
 		}
-		e.kept[p.name] = true
-		for _, edge := range j.deps.Graph.Preds(id) {
-			if j.counts(edge) {
-				visit(edge.From)
-			}
+		e.kept[node] = true
+		for _, r := range j.links()[node] {
+			visit(r.From)
 		}
 	}
-	for id, p := range j.deps.nodes {
-		if slices.Contains(e.Roots, p.name) {
-			visit(id)
-		}
+	for _, root := range e.Roots {
+		visit(root)
 	}
 }
 
@@ -260,6 +256,11 @@ func (j *judge) collectNodes(ctx context.Context, e *Evidence) error {
 					node.NodeView = n
 				}
 			}
+			node.Rests = []Via{}
+			for _, r := range j.links()[name] {
+				node.Rests = append(node.Rests, r.Via)
+			}
+			slices.SortFunc(node.Rests, func(a, b Via) int { return strings.Compare(a.From+" "+string(a.Key), b.From+" "+string(b.Key)) })
 			e.Nodes = append(e.Nodes, node)
 			for _, mark := range b.Marks {
 				e.Marks = appendNew(e.Marks, mark)

@@ -78,7 +78,7 @@ func slicedRun(t *testing.T, session *xstate.Session, b *runner.BlockOutcome, fi
 	source := slicedSource(t, program, e)
 	sliced["prog.py"] = []byte(source)
 	have := fromScratch(t, t.Context(), sliced, o, 0)
-	at := slices.IndexFunc(have.Blocks, func(x runner.BlockOutcome) bool { return x.Title == "the block" })
+	at := slices.IndexFunc(have.Blocks, func(x runner.BlockOutcome) bool { return x.Title == string(b.ID) })
 	if at < 0 {
 		t.Fatalf("block %s is not in the program of its evidence:\n%s", b.ID, source)
 	}
@@ -92,7 +92,7 @@ func slicedRun(t *testing.T, session *xstate.Session, b *runner.BlockOutcome, fi
 	}
 }
 
-// slicedSource is the text of the nodes that evidence holds, a cell for each block.
+// slicedSource is the text of the nodes that evidence holds, in the lines where they stand, a cell for each block.
 func slicedSource(t *testing.T, program []runner.Block, e *xstate.Evidence) string {
 	t.Helper()
 	var b strings.Builder
@@ -101,21 +101,30 @@ func slicedSource(t *testing.T, program []runner.Block, e *xstate.Evidence) stri
 		if err != nil {
 			continue
 		}
-		text := ""
+		lines := strings.SplitAfter(string(facts.Code)+"\n", "\n")
+		keep := make([]bool, len(lines)+1)
+		kept := false
 		for j, n := range facts.Nodes {
 			name := string(block.ID)
 			if len(facts.Nodes) > 1 {
 				name = fmt.Sprintf("%s#%d", block.ID, j+1)
 			}
 			if slices.ContainsFunc(e.Nodes, func(kept xstate.EvidenceNode) bool { return kept.Name == name }) {
-				text += string(facts.Code[n.Start:n.End]) + "\n"
+				kept = true
+				for line := n.Line; line <= n.EndLine; line++ {
+					keep[line] = true
+				}
 			}
 		}
-		if title := "needed"; text != "" {
-			if string(block.ID) == e.Of {
-				title = "the block"
+		if !kept {
+			continue
+		}
+		fmt.Fprintf(&b, "# %%%% %s\n", block.ID)
+		for i, line := range lines {
+			if !keep[i+1] {
+				line = "# \n"
 			}
-			fmt.Fprintf(&b, "# %%%% %s\n%s", title, text)
+			b.WriteString(line)
 		}
 	}
 	return b.String()

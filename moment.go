@@ -24,6 +24,7 @@ type moment struct {
 	lastRun  StepNumber
 
 	outlines map[Digest]*depgraph.Outline // by version
+	linked   map[string][]link            // by node; see links
 	files    map[string]Digest            // what files of the workspace hold; absent: there is none
 }
 

@@ -343,12 +343,12 @@ func (t *evidenceTreeView) draw(node, through, margin string, last bool) {
 	}
 }
 
-// below are the nodes and files that a node read from, in program order, and what it read.
+// below are the nodes that a node rests on, in program order, and through what.
 func (t *evidenceTreeView) below(n *xstate.EvidenceNode) ([]string, map[string][]string) {
 	keys := map[string][]string{}
-	for _, r := range n.Reads {
-		if t.nodes[r.By] != nil {
-			keys[r.By] = append(keys[r.By], string(r.Key))
+	for _, via := range n.Rests {
+		if t.nodes[via.From] != nil {
+			keys[via.From] = append(keys[via.From], string(via.Key))
 		}
 	}
 	var children []string

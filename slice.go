@@ -1,0 +1,132 @@
+package xstate
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// What a node rests on. The simple way, the last writers of the keys that it read, misses what a key says of another: whether a file
+// is there, or what a directory lists, is made by who wrote the file; who writes a file rests on who made its directory, and who deletes
+// something on who made it. TestEvidenceSlices finds such gaps: it runs what a slice holds, and nothing else.
+
+// link is one way in which a node rests on another.
+type link struct {
+	Via
+	evidence string // observed or predicted
+}
+
+// links returns what the nodes rest on, by their names: of one that ran, what was seen; of one that did not, and where who wrote
+// something has not run since, what the text says.
+func (m *moment) links() map[string][]link {
+	if m.linked != nil {
+		return m.linked
+	}
+	m.linked = map[string][]link{}
+	t := &trail{writers: map[Key]string{}, files: map[string]string{}}
+	for i := range m.snap.Blocks {
+		for j := range m.snap.Blocks[i].Nodes {
+			n := &m.snap.Blocks[i].Nodes[j]
+			for _, via := range t.follow(n) {
+				m.linked[n.Name] = append(m.linked[n.Name], link{via, depgraph.Observed.String()})
+			}
+		}
+	}
+	for id, p := range m.deps.nodes {
+		for _, e := range m.deps.Graph.Preds(id) {
+			if !m.counts(e) {
+				continue
+			}
+			r := link{Via{From: m.deps.NodeName(e.From), Key: e.Key}, depgraph.Predicted.String()}
+			if e.Evidence&depgraph.Observed != 0 {
+				r.evidence = depgraph.Observed.String()
+			}
+			if !slices.ContainsFunc(m.linked[p.name], func(x link) bool { return x.Via == r.Via }) {
+				m.linked[p.name] = append(m.linked[p.name], r)
+			}
+		}
+	}
+	return m.linked
+}
+
+// counts reports whether an edge of the graph is one that a node rests on.
+func (m *moment) counts(e depgraph.Edge) bool {
+	from, to := m.deps.nodes[e.From], m.deps.nodes[e.To]
+	if e.Hazard != depgraph.Flow || from == nil || to == nil {
+		return false
+	}
+	return to.access.Reads == nil || e.Evidence&depgraph.Observed != 0 || from.access.Writes == nil && slices.Contains(to.access.Reads, e.Key)
+}
+
+// trail is who wrote what, up to a place in the program.
+type trail struct {
+	writers map[Key]string
+	files   map[string]string // path → who last wrote, made, changed or removed it
+}
+
+// follow returns what a node rests on, and notes what it wrote.
+func (t *trail) follow(n *NodeView) []Via {
+	var found []Via
+	add := func(by string, k Key) {
+		if v := (Via{From: by, Key: k}); by != "" && by != n.Name && !slices.Contains(found, v) {
+			found = append(found, v)
+		}
+	}
+	for _, r := range n.Reads {
+		add(t.writers[r.Key], r.Key)
+		switch space, name := r.Key.Space(), r.Key.Name(); space {
+		case "file", "stat", "dir", "mode", "time", "link":
+			t.above(name, add)
+			if space == "dir" || space == "stat" {
+				t.below(name, add)
+			}
+		case "isset":
+			add(t.writers[Key("env:"+name)], Key("env:"+name))
+		case "env":
+			add(t.writers[Key("isset:"+name)], Key("isset:"+name))
+		}
+	}
+	for _, w := range n.Writes {
+		if inFiles(w.Key) {
+			t.above(path.Dir(w.Key.Name()), add)
+		}
+		if w.Digest == state.Absent || inFiles(w.Key) && w.Key.Space() != "file" {
+			add(t.writers[w.Key], w.Key)
+			add(t.files[w.Key.Name()], Key("file:"+w.Key.Name()))
+		}
+	}
+	for _, w := range n.Writes {
+		t.writers[w.Key] = n.Name
+		if inFiles(w.Key) {
+			t.files[w.Key.Name()] = n.Name
+		}
+	}
+	return found
+}
+
+func inFiles(k Key) bool {
+	switch k.Space() {
+	case "file", "dir", "mode", "time", "link":
+		return true
+	}
+	return false
+}
+
+// above adds who made a path and the directories that it lies in.
+func (t *trail) above(name string, add func(by string, k Key)) {
+	for last := ""; name != last && name != "."; last, name = name, path.Dir(name) {
+		add(t.files[name], Key("file:"+name))
+	}
+}
+
+// below adds who made or removed what lies in a directory.
+func (t *trail) below(name string, add func(by string, k Key)) {
+	for file, by := range t.files {
+		if name == "." && !path.IsAbs(file) || strings.HasPrefix(file, name+"/") {
+			add(by, Key("file:"+file))
+		}
+	}
+}
