@@ -126,7 +126,7 @@ func (c *choosing) judge(id string) error {
 			}
 			continue
 		}
-		switch marks := strings.Join(t.Marks, ", "); {
+		switch marks := unseen(t.Marks); {
 		case marks != "":
 			v.reason = state.Reason{Code: ReasonMarked, By: marks}
 		case outcomeOf(t) == "failed":
@@ -142,6 +142,12 @@ func (c *choosing) judge(id string) error {
 		v.trace, v.reason = nil, state.Reason{Code: ReasonForced}
 	}
 	return nil
+}
+
+// unseen are the marks for which no result is reused: what the test read cannot be compared. How long something took is no such
+// thing, for it is no input; that tests of it may fail on a slow machine is so with any way to run them.
+func unseen(marks []string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(marks), func(m string) bool { return m == "timing" }), ", ")
 }
 
 // fails returns why reads do not hold; nil: they do.

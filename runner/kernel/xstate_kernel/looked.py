@@ -98,6 +98,16 @@ def _digest(path):
         return hashlib.sha256(f.read()).hexdigest()
 
 
+_PASSED = object()
+_kinds = {}  # name of a file of code → whether it is of what runs tests, or _PASSED: of the standard library
+
+
+def _kind(name):
+    if any(part in name for part in _RUNNERS) and origin.is_library_path(name):
+        return True
+    return _PASSED if name.startswith((_OWN, _LIBRARY, "<frozen ")) and "site-packages" not in name else False
+
+
 def _by_runner():
     """Reports whether what happens is the doing of what runs tests, or imports modules: the innermost code that is not the standard
     library's."""
@@ -106,9 +116,10 @@ def _by_runner():
         name = frame.f_code.co_filename
         if name == _IMPORT and frame.f_back is not None and frame.f_back.f_code.co_filename == _IMPORT:
             return True  # unless a program asks a loader for data
-        if any(part in name for part in _RUNNERS) and origin.is_library_path(name):
-            return True
-        if not name.startswith((_OWN, _LIBRARY, "<frozen ")) or "site-packages" in name:
-            return False
+        kind = _kinds.get(name)
+        if kind is None:
+            kind = _kinds[name] = _kind(name)
+        if kind is not _PASSED:
+            return kind
         frame = frame.f_back
     return False

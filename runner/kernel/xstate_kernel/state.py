@@ -9,14 +9,14 @@ _BOXES = (list, dict, set)
 
 
 def of(module):
-    """What a module binds, but for modules: a submodule that is imported later binds its name."""
-    return dict(module.namespace)
+    """What a module binds, and its values once more in order: lists are compared in a quarter of the time."""
+    return dict(module.namespace), list(module.namespace.values())
 
 
-def differs(held, namespace):
-    """Returns the names that are bound to something else."""
+def differs(held, values, namespace):
+    """Returns the names that are bound to something else, but for modules: a submodule that is imported later binds its name."""
     try:
-        if held == namespace:
+        if values == list(namespace.values()):
             return set()
     except Exception:
         pass  # arrays, whose comparison is no answer
@@ -25,30 +25,38 @@ def differs(held, namespace):
     return {k for k in names if not (isinstance(k, str) and k.startswith("__") and k.endswith("__")) and not isinstance(namespace.get(k), types.ModuleType)}
 
 
-def inside(module):
-    """Returns the names of containers and of attributes of classes that are not what they were when this was last asked. What they
-    were first is what they are at the first time: see Suite.settle."""
-    before, now, changed = module.boxes, {}, set()
+def boxes(module):
+    """Returns the containers and classes that a module binds, and the containers in these, with what they hold: [name, value, copy]."""
+    found = []
     for name, value in list(module.namespace.items()):
+        if name.startswith("__"):
+            continue
         if type(value) in _BOXES:
-            now[name] = value, _copy(value)
+            found.append([name, value, _copy(value)])
         elif isinstance(value, type) and value.__dict__.get("__module__") == module.name:
-            now[name] = value, dict(value.__dict__)
-            for k, v in now[name][1].items():
-                if type(v) in _BOXES:
-                    now[name + "." + k] = v, _copy(v)
-    for name, (value, copy) in now.items():
-        was = before.get(name)
-        if was is not None and was[0] is value and not _same(was[1], copy):
-            changed.add(name.rpartition(".")[2])
-            if isinstance(value, type):
-                changed |= {k for k in was[1].keys() | copy.keys() if was[1].get(k) is not copy.get(k)}
-    module.boxes = now
+            found.append([name, value, dict(value.__dict__)])
+            found += [[k, v, _copy(v)] for k, v in found[-1][2].items() if type(v) in _BOXES and not k.startswith("__")]
+    return found
+
+
+def inside(module):
+    """Returns the names of containers and of attributes of classes that are not what they were when this was last asked."""
+    changed = set()
+    for box in module.boxes:
+        name, value, was = box
+        now = dict(value.__dict__) if isinstance(value, type) else value
+        if was is None or _same(was, now):
+            continue
+        changed.add(name)
+        if isinstance(value, type):
+            changed |= {k for k in was.keys() | now.keys() if was.get(k) is not now.get(k)}
+    if changed:
+        module.boxes = boxes(module)
     return {k for k in changed if not k.startswith("__") and k != "_abc_impl"}
 
 
 def _copy(value):
-    return value.copy() if len(value) < 10000 else len(value)
+    return value.copy() if len(value) < 10000 else None  # too large to be looked at after each test
 
 
 def _same(was, now):

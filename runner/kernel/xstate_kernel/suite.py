@@ -25,7 +25,8 @@ from . import layout, looked, observe, origin, state, units
 _NEW = getattr(sys, "monitoring", None)
 _TOOL = 4
 _LINES = layout._NUMBERS | {"lineno"}  # who names one of these may read where code stands
-ALWAYS = frozenset(("clock", "entropy", "network", "subprocess", "thread"))  # marks of tests that nothing is reused of
+_DURATION = "timing"  # a test that tells how long something took: its results are reused, as those of others, which take their time, too
+_MARKS = frozenset(("clock", "entropy", "network", "subprocess", "thread", _DURATION))
 
 
 class Phase:
@@ -64,6 +65,7 @@ class Module:
         self.path, self.name, self.source, self.code, self.namespace = path, name, source, code, namespace
         self.loads = set()   # paths of modules whose execution it caused
         self.group = None    # of its import
+        self.telling = None  # names it binds through which code may come to a clock, or randomness
         self.loud = not source.quiet
 
 
@@ -194,7 +196,7 @@ class Suite:
         while frame is not None and not (frame.f_code.co_name == "exec_module" and "module" in frame.f_locals):
             frame = frame.f_back
         module = frame.f_locals["module"] if frame is not None else None
-        if _real(getattr(getattr(module, "__spec__", None), "origin", None) or "") != path:
+        if real(getattr(getattr(module, "__spec__", None), "origin", None) or "") != path:
             module = None  # a script that is run
         name = getattr(module, "__name__", None) or os.path.basename(path)[:-3]
         package = name if hasattr(module, "__path__") else name.rpartition(".")[0]
@@ -293,22 +295,27 @@ class Suite:
         numbers, marks, texts = set(), set(phase.marks), set(phase.texts)
         for i, code in phase.codes.items():
             numbers.add(self.units[i])
-            marks |= self.volatile(i, code)
+            marks.update(self.volatile(i, code))
         if not self.lined.isdisjoint(phase.codes):  # of any function that it can reach
             texts.update(self.closure({self.watched[i][1].path for i in phase.codes} | phase.modules))
         numbers.update(self.first[p][""] for p in phase.modules)
         absent = {f for i in phase.codes if i in self.importing for f in self._sought(self.importing[i])}
         if level is not None:
             absent |= self._sought(level.source.imports.get("", ()))
-            marks |= origin.volatile([level.code], level.namespace)
+            marks |= origin.volatile([level.code], level.namespace, _DURATION)
         return {"units": sorted(numbers), "groups": sorted(phase.groups), "files": phase.files, "texts": sorted(texts), "dirs": sorted(phase.dirs),
                 "env": sorted(phase.env), "modes": sorted(phase.modes), "absent": sorted(absent),
-                "marks": sorted(m for m in marks if m in ALWAYS or m.startswith("unobserved"))}
+                "marks": sorted(m for m in marks if m in _MARKS or m.startswith("unobserved"))}
 
     def volatile(self, i, code):
         found = self._volatile.get(i)
         if found is None:
-            found = self._volatile[i] = origin.volatile([code], self.watched[i][1].namespace)
+            module = self.watched[i][1]
+            telling = module.telling
+            if telling is None:
+                telling = module.telling = {"id"}.union(name for name, value in list(module.namespace.items()) if _tells(value))
+            found = () if telling.isdisjoint(code.co_names) and origin.TELLING.isdisjoint(code.co_names) else origin.volatile([code], module.namespace, _DURATION)
+            self._volatile[i] = found
         return found
 
     def _sought(self, names):
@@ -382,8 +389,7 @@ class Suite:
         self._around = state.around(self.files)
 
     def _hold(self, module):
-        module.held, module.boxes = state.of(module), {}
-        state.inside(module)
+        module.held, module.boxes = state.of(module), state.boxes(module)
 
     def choose(self, runner, items, errors, configuration):
         """Asks the engine which of the tests are to run."""
@@ -458,9 +464,9 @@ class Suite:
         for m in self.modules.values():
             if not hasattr(m, "held"):  # the test imported it
                 self._hold(m)
-            changed = state.differs(m.held, m.namespace)
+            changed = state.differs(*m.held, m.namespace)
             if changed:
-                m.held = state.of(m)
+                self._hold(m)
             if m.path in executed and m.path not in self.tests:
                 changed |= state.inside(m)
             left |= changed
@@ -473,16 +479,30 @@ class Suite:
         return sorted(left)
 
 
+_TELLING = frozenset(("time", "datetime", "uuid", "os", "posix", "secrets", "random", "numpy", "timeit", "resource", "gc", "tracemalloc", "pandas", "sys",
+                      "_thread", "threading"))
+
+
+def _tells(value):
+    """Reports whether origin.volatile may have something to tell of code that uses a value: to decode all code takes longer."""
+    if type(value) is types.ModuleType:
+        return value.__name__.partition(".")[0] in _TELLING
+    if type(value) is types.BuiltinFunctionType and isinstance(value.__self__, type):
+        return True  # now = datetime.now
+    return isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)) and str(value.__module__).partition(".")[0] in _TELLING
+
+
 def _file(name):
     """The file that a module was loaded from, or ""."""
     file = getattr(sys.modules.get(name), "__file__", None) if isinstance(name, str) else None
-    return _real(file) if file else ""
+    return real(file) if file else ""
 
 
 _reals = {}
 
 
-def _real(path):
+def real(path):
+    """os.path.realpath, which asks the system for every folder on the way."""
     found = _reals.get(path)
     if found is None:
         found = _reals[path] = os.path.realpath(path)

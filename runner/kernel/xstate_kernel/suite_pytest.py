@@ -9,12 +9,14 @@ import pytest
 from _pytest import fixtures
 from _pytest.assertion import rewrite
 
+from . import suite
+
 
 class Plugin:
-    def __init__(self, suite, options):
-        self.suite, self.options = suite, options
+    def __init__(self, watched, options):
+        self.suite, self.options = watched, options
         self.items, self.reports, self.index = [], [], {}
-        self.errors = []
+        self.errors, self.around, self.known = [], {}, 0
         self.blind = ""
         self.collected = False
 
@@ -45,14 +47,14 @@ class Plugin:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_make_collect_report(self, collector):
-        suite = self.suite
-        suite.begin()
+        watched = self.suite
+        watched.begin()
         try:
             result = yield
         finally:
-            phase = suite.end(merge=False).whole()
+            phase = watched.end(merge=False).whole()
             if phase.codes or phase.files or phase.dirs or phase.env or phase.marks or phase.texts or phase.after:
-                collector._xstate = suite.tell(phase, suite.number())
+                collector._xstate = watched.tell(phase, watched.number())
         report = result.get_result()
         if report.failed:
             self.errors.append({"id": report.nodeid, "text": str(report.longrepr)})
@@ -60,21 +62,18 @@ class Plugin:
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_collection_modifyitems(self, session, config, items):
         yield
-        suite = self.suite
+        watched = self.suite
         self.items = list(items)
         self.index = {item: i for i, item in enumerate(items)}
-        suite.settle(self._files(items))
-        self.plugins = {m for m in (_file(p) for p in config.pluginmanager.get_plugins()) if m in suite.modules and os.path.basename(m) != "conftest.py"}
+        watched.settle({suite.real(str(item.path)) for item in items})
+        self.plugins = {m for m in (_file(p) for p in config.pluginmanager.get_plugins()) if m in watched.modules and os.path.basename(m) != "conftest.py"}
         self.collected = True
-        run = suite.choose("pytest " + pytest.__version__, [{"id": item.nodeid, "kind": _kind(item)} for item in items], self.errors, self.configuration(config))
+        run = watched.choose("pytest " + pytest.__version__, [{"id": item.nodeid, "kind": _kind(item)} for item in items], self.errors, self.configuration(config))
         chosen = set(run)
         left = [item for i, item in enumerate(self.items) if i not in chosen]
         items[:] = [item for i, item in enumerate(self.items) if i in chosen]
         if left:
             config.hook.pytest_deselected(items=left)
-
-    def _files(self, items):
-        return {os.path.realpath(str(item.path)) for item in items}
 
     # execution
 
@@ -93,45 +92,47 @@ class Plugin:
         if self.blind:
             self.suite.stack[-1].marks.add(self.blind)
         yield
-        self.suite.end_test(n, self._starts(item), self._absent(item), _outcome(self.reports))
+        self.suite.end_test(n, *self._around(item), _outcome(self.reports))
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_fixture_setup(self, fixturedef, request):
         if fixturedef.scope == "function":
             yield
             return
-        suite = self.suite
-        suite.begin()
+        watched = self.suite
+        watched.begin()
         for name in fixturedef.argnames:
             group = getattr(request._get_active_fixturedef(name), "_xstate", None)
             if group is not None:
-                suite.stack[-1].groups.add(group[0])
+                watched.stack[-1].groups.add(group[0])
         yield
-        phase = suite.end().whole()
-        phase.groups.add(suite.needs(phase))
-        fixturedef._xstate = [suite.number(), phase]
-        suite.tell(phase, fixturedef._xstate[0], fixture=True)
-        suite.stack[-1].groups.add(fixturedef._xstate[0])
+        phase = watched.end().whole()
+        phase.groups.add(watched.needs(phase))
+        fixturedef._xstate = [watched.number(), phase]
+        watched.tell(phase, fixturedef._xstate[0], fixture=True)
+        watched.stack[-1].groups.add(fixturedef._xstate[0])
 
     def pytest_runtest_logreport(self, report):
         self.reports.append(report)
 
-    def _starts(self, item):
-        """The modules that an item rests on whatever it executes: its own, and the plugins of its folders."""
-        path = os.path.realpath(str(item.path))
-        folder = os.path.dirname(path) + os.sep
-        return self.plugins | {path} | {p for p in self.suite.modules if os.path.basename(p) == "conftest.py" and folder.startswith(os.path.dirname(p) + os.sep)}
-
-    def _absent(self, item):
-        """Files that would say more of a test, if they were there; and the one it comes from, if that is no Python."""
-        path, root = os.path.realpath(str(item.path)), os.path.realpath(str(item.config.rootpath))
-        found, at = [], os.path.dirname(path)
-        while True:
-            found += [os.path.join(at, name) for name in ("conftest.py", "__init__.py")]
-            if at == root or not at.startswith(root):
-                break
-            at = os.path.dirname(at)
-        return [f for f in found if f not in self.suite.modules] + ([] if path.endswith(".py") else [path])
+    def _around(self, item):
+        """The modules that an item rests on whatever it executes: its own, and the plugins of its folders. And the files that would
+        say more of it, if they were there; the one it comes from, if that is no Python."""
+        path = suite.real(str(item.path))
+        if len(self.suite.modules) != self.known:
+            self.known, self.around = len(self.suite.modules), {}
+        found = self.around.get(path)
+        if found is None:
+            root, at, absent = suite.real(str(item.config.rootpath)), os.path.dirname(path), []
+            starts = self.plugins | {path} | {p for p in self.suite.modules if os.path.basename(p) == "conftest.py" and path.startswith(os.path.dirname(p) + os.sep)}
+            while True:
+                absent += [os.path.join(at, name) for name in ("conftest.py", "__init__.py")]
+                if at == root or not at.startswith(root):
+                    break
+                at = os.path.dirname(at)
+            absent = [f for f in absent if f not in self.suite.modules] + ([] if path.endswith(".py") else [path])
+            found = self.around[path] = starts, absent
+        return found
 
 
 def _kind(item):
@@ -168,7 +169,7 @@ def _outcome(reports):
     return {"outcome": outcome, "seconds": seconds, "text": "\n".join(texts), "message": message.partition("\n")[0]}
 
 
-def _follow_fixtures(suite):
+def _follow_fixtures(watched):
     """Has those who use a fixture rest on all that it executed, when it was set up and when it is finished. Reports whether that
     can be followed in this pytest."""
     finish, execute = fixtures.FixtureDef.finish, fixtures.FixtureDef.execute
@@ -179,7 +180,7 @@ def _follow_fixtures(suite):
         found = active(request, name)
         group = getattr(found, "_xstate", None)
         if group is not None:
-            suite.stack[-1].groups.add(group[0])
+            watched.stack[-1].groups.add(group[0])
         return found
 
     def observed_execute(fixture, request):
@@ -187,7 +188,7 @@ def _follow_fixtures(suite):
         __tracebackhide__ = True
         group = getattr(fixture, "_xstate", None)
         if group is not None:
-            suite.stack[-1].groups.add(group[0])
+            watched.stack[-1].groups.add(group[0])
         return execute(fixture, request)
 
     def observed_finish(fixture, request):
@@ -195,14 +196,14 @@ def _follow_fixtures(suite):
         group = getattr(fixture, "_xstate", None)
         if group is None or fixture.cached_result is None:
             return finish(fixture, request)
-        suite.begin()
+        watched.begin()
         try:
             return finish(fixture, request)
         finally:
-            group[1].inner.append(suite.end(merge=False))
+            group[1].inner.append(watched.end(merge=False))
             phase = group[1].whole()
-            phase.groups.add(suite.needs(phase))
-            suite.tell(phase, group[0], fixture=True)
+            phase.groups.add(watched.needs(phase))
+            watched.tell(phase, group[0], fixture=True)
             fixture._xstate = None
 
     if active is not None:
@@ -211,8 +212,8 @@ def _follow_fixtures(suite):
     return active is not None
 
 
-def run(suite, options):
-    plugin = Plugin(suite, options)
-    suite.wrap_loader(rewrite.AssertionRewritingHook)
-    plugin.blind = "" if _follow_fixtures(suite) else "unobserved fixtures"
+def run(watched, options):
+    plugin = Plugin(watched, options)
+    watched.wrap_loader(rewrite.AssertionRewritingHook)
+    plugin.blind = "" if _follow_fixtures(watched) else "unobserved fixtures"
     return int(pytest.main(options["args"], plugins=[plugin]))
