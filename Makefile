@@ -3,6 +3,7 @@
 # make demo     the main job on real data; needs Go, a C compiler and python3, nothing else
 # make test     sets up what the tests need, then runs them all
 # make fuzz     random programs for FUZZTIME, a thousand kills, then every fuzz target for as long
+# make selection tests that an edit affects, against running all of them and against pytest-testmon (half an hour)
 # make readme   the session in README.md anew
 # make bench    times, as ratios to something measured in the same run
 
@@ -43,7 +44,10 @@ bench:
 	go test -run '^$$' -bench . -benchtime 5x -timeout 1h ./bench
 	go test -run '^$$' -bench 'Analyze$$|BareParse$$' ./depgraph | awk -f .ci/ratio.awk
 
+selection:
+	.ci/selection build/selection $(PYTHON)
+
 clean:
 	rm -rf bin build
 
-.PHONY: check format vet lint build demo test fuzz readme bench clean
+.PHONY: check format vet lint build demo test fuzz readme bench selection clean

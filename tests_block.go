@@ -1,7 +1,164 @@
 package xstate
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// A test in a block is run as a block more, which calls it, behind the block that defines it: so it finds the state that the program
+// has there, its reads and writes are observed like those of any block, its result is reused as long as they hold, and what
+// it does to the state is undone. What of the program it rests on is brought up to date first. The program is as it was after.
+
+// blockTest is a test in a block.
+type blockTest struct {
+	block int // its place in the program
+	id    string
+	call  string // the source that runs it
+}
 
 func (s *Session) testBlocks(ctx context.Context, o TestOptions, found *TestReport) error {
-	return nil
+	program, _, err := s.Program(ctx)
+	if err != nil {
+		return err
+	}
+	var tests []blockTest
+	outlines := make([]*depgraph.Outline, len(program))
+	for i, b := range program {
+		if outlines[i], err = depgraph.OutlineOf([]byte(b.Source), b.Dialect); err != nil {
+			outlines[i] = &depgraph.Outline{} // it does not parse: a run tells
+		}
+		if len(o.Blocks) == 0 || slices.Contains(o.Blocks, b.ID) {
+			tests = append(tests, testsIn(&b, i, outlines[i])...)
+		}
+	}
+	if len(tests) == 0 || len(o.Choose) > 0 { // an expression of pytest's says nothing of them
+		return nil
+	}
+	own, release, err := s.beside(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return own.engine.Aside(func() error {
+		for _, t := range tests {
+			x, err := own.testBlock(ctx, program, outlines, t, o)
+			if err != nil || x == nil {
+				found.Stopped = ctx.Err()
+				return err
+			}
+			found.Tests = append(found.Tests, *x)
+			if o.OnTest != nil {
+				o.OnTest(x)
+			}
+		}
+		return nil
+	})
+}
+
+// testsIn lists the tests that a block defines at its top level: functions, methods of classes, examples in docstrings.
+func testsIn(b *runner.Block, at int, outline *depgraph.Outline) []blockTest {
+	var tests []blockTest
+	add := func(name, call string) { tests = append(tests, blockTest{at, string(b.ID) + "::" + name, call}) }
+	lines := strings.Split(b.Source, "\n")
+	cases := map[string]bool{} // classes of unittest
+	for _, d := range outline.Definitions {
+		class, method, isMethod := strings.Cut(d.Name, ".")
+		switch {
+		case d.IsClass():
+			cases[d.Name] = strings.Contains(d.Signature, "TestCase")
+		case d.Line == 0 || isMethod && !strings.HasPrefix(method, "test"):
+		case isMethod && cases[class]:
+			add(class+"::"+method, fmt.Sprintf("%[1]s.setUpClass()\ntry:\n    %[1]s(%[2]q).debug()\nfinally:\n    %[1]s.tearDownClass()\n", class, method))
+		case isMethod && strings.HasPrefix(class, "Test"):
+			add(class+"::"+method, fmt.Sprintf("%s().%s()\n", class, method))
+		case !isMethod && strings.HasPrefix(d.Name, "test"):
+			add(d.Name, d.Name+"()\n")
+		}
+		if !isMethod && d.Line > 0 && slices.ContainsFunc(lines[d.Line-1:min(d.End, len(lines))], func(l string) bool { return strings.HasPrefix(strings.TrimSpace(l), ">>> ") }) {
+			add(d.Name+" (doctest)", fmt.Sprintf("import doctest\nfor _examples in doctest.DocTestFinder().find(%[1]s, %[1]q, globs=globals()):\n    doctest.DebugRunner().run(_examples)\n", d.Name))
+		}
+	}
+	return tests
+}
+
+// testBlock runs one test, or says what would be done about it. The result is nil where ctx ended.
+func (s *Session) testBlock(ctx context.Context, program []runner.Block, outlines []*depgraph.Outline, t blockTest, o TestOptions) (*TestResult, error) {
+	probe := runner.Block{ID: BlockID(t.id), Dialect: depgraph.Python, Version: state.DigestOf([]byte(t.call)), Source: t.call}
+	before := program[:t.block+1]
+	x := &TestResult{Check: Check{ID: t.id, Kind: CheckBlock, Exercised: []Exercised{}}}
+	blocks := append(slices.Clone(before), probe)
+	if o.Plan {
+		plan, err := s.engine.Plan(ctx, blocks)
+		if err != nil {
+			return nil, err
+		}
+		last := plan.Blocks[len(plan.Blocks)-1]
+		x.Status, x.Reason, x.Seconds = runner.TestWould, last.Reason, last.Seconds+last.Saved
+		if last.Action == runner.ActReuse {
+			x.Status = runner.TestReused
+		}
+		return x, nil
+	}
+	ro := runner.RunOptions{Timeout: o.Timeout}
+	if o.All {
+		ro.Force = func(id BlockID, _ int) bool { return id == probe.ID }
+	}
+	out, err := s.engine.Run(ctx, blocks, ro)
+	if err != nil || out.Stopped != nil {
+		return nil, err
+	}
+	last := &out.Blocks[len(out.Blocks)-1]
+	x.Status, x.Reason, x.Outcome, x.Marks = runner.TestReused, last.Reason, CheckPassed, last.Marks
+	if last.Seconds > 0 {
+		x.Status = runner.TestRan
+	}
+	reads := map[string]bool{}
+	for i := range last.Nodes {
+		n := &last.Nodes[i]
+		if r := n.Result(); r != nil {
+			x.Seconds += r.Seconds
+			x.At, x.Trace = r.At.UTC(), n.Trace
+			for _, a := range r.Reads {
+				if a.Key.Space() == "var" {
+					reads[a.Key.Name()] = true
+				}
+			}
+		}
+	}
+	x.Exercised = exercisedBy(reads, before, outlines)
+	switch e := last.Err; {
+	case last.Status == state.StatusBlocked:
+		x.Outcome, x.Message = CheckError, "it cannot run: "+Sentence(last.Reason)
+	case e == nil:
+	case e.Type == "SkipTest" || e.Type == "Skipped":
+		x.Outcome, x.Message = CheckSkipped, e.Message
+	case e.Type == "Timeout":
+		x.Outcome, x.Message = CheckTimeout, e.Message
+	case e.Type == "KernelDied":
+		x.Outcome, x.Message = CheckCrashed, e.Message
+	default:
+		x.Outcome, x.Message, x.Text = CheckFailed, errorLine(e), strings.Join(e.Traceback, "\n")
+	}
+	return x, nil
+}
+
+// exercisedBy are the functions and classes among names that were read, each as the last block defines it.
+func exercisedBy(names map[string]bool, program []runner.Block, outlines []*depgraph.Outline) []Exercised {
+	found := []Exercised{}
+	for i, b := range slices.Backward(program) {
+		for _, d := range outlines[i].Definitions {
+			if names[d.Name] && d.Line > 0 {
+				found = append(found, Exercised{Block: b.ID, Function: d.Name, Version: b.Version, From: d.Line, To: d.End})
+				delete(names, d.Name)
+			}
+		}
+	}
+	slices.Reverse(found)
+	return found
 }

@@ -211,6 +211,12 @@ func (c *choosing) failsOne(id string, a state.Access) (*state.Reason, error) {
 		if now = s.now(a.Key); now != a.Digest {
 			return &state.Reason{Code: ReasonCode, Key: a.Key, Was: a.Digest, Now: now}, nil
 		}
+	case "at":
+		file, _ := splitCode(a.Key)
+		if err := c.p.need(file); err != nil {
+			return nil, err
+		}
+		now = s.now(a.Key)
 	default:
 		now = s.now(a.Key)
 	}

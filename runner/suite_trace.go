@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -30,6 +31,7 @@ type report struct {
 	Groups []int              `json:"groups"`
 	Files  map[string]*string `json:"files"` // what was there before it was written, "presence", or nil: what is there
 	Texts  []string           `json:"texts"`
+	Lines  []lineRead         `json:"lines"`
 	Dirs   []string           `json:"dirs"`
 	Env    []string           `json:"env"`
 	Modes  []string           `json:"modes"`
@@ -73,6 +75,10 @@ func (p *suiteProcess) report(text json.RawMessage) (*report, error) {
 	for _, path := range slices.Concat(r.Texts, r.Absent) {
 		found[w.fileKey(path)] = w.get(w.fileKey(path))
 	}
+	for _, l := range r.Lines {
+		k := depgraph.Key("at:" + p.s.unitAt(w.short(l.Path), l.Line))
+		found[k] = p.s.now(k)
+	}
 	for _, path := range r.Dirs {
 		k := depgraph.Key("dir:" + w.short(path))
 		found[k] = w.get(k)
@@ -94,6 +100,44 @@ func (p *suiteProcess) report(text json.RawMessage) (*report, error) {
 	}
 	sortReads(r.reads)
 	return r, nil
+}
+
+// lineRead is written as a list: path, number.
+type lineRead struct {
+	Path string
+	Line int
+}
+
+func (l *lineRead) UnmarshalJSON(data []byte) error {
+	return json.Unmarshal(data, &[]any{&l.Path, &l.Line})
+}
+
+// unitAt returns the name of the innermost unit around a line, behind that of its file.
+func (s *Suite) unitAt(file string, line int) string {
+	name, from := file, 0
+	if src := s.sources[file]; src != nil {
+		for unit, u := range src.Units {
+			if unit != "" && u.From <= line && line <= u.To && u.From >= from {
+				name, from = file+"::"+unit, u.From
+			}
+		}
+	}
+	return name
+}
+
+// textAt is the digest of the text of a unit and of where it stands, which a traceback shows.
+func (s *Suite) textAt(k depgraph.Key) state.Digest {
+	file, unit := splitCode(k)
+	src := s.sources[file]
+	if unit == "" || src == nil || src.Units[unit].From == 0 {
+		return s.world.onDisk(file)
+	}
+	data, err := os.ReadFile(s.world.path(file))
+	if err != nil {
+		return state.Absent
+	}
+	lines, u := strings.Split(string(data), "\n"), src.Units[unit]
+	return state.DigestOf(fmt.Appendf(nil, "at %d %q", u.From, lines[u.From-1:min(u.To, len(lines))]))
 }
 
 func sortReads(reads []state.Access) {
@@ -262,6 +306,8 @@ func (s *Suite) now(k depgraph.Key) state.Digest {
 		return d
 	case "conf":
 		return s.conf
+	case "at":
+		return s.textAt(k)
 	case "code":
 		file, unit := splitCode(k)
 		if src := s.sources[file]; src != nil {

@@ -194,7 +194,7 @@ func (a *app) printTests(found *xstate.TestReport, f testFlags) {
 	}
 	var rows [][]string
 	for _, t := range found.Tests {
-		if t.Status != runner.TestReused || f.verbose {
+		if t.Status != runner.TestReused || t.Outcome.Bad() || f.verbose {
 			what := string(t.Outcome)
 			if t.Status == runner.TestWould {
 				what = "run"

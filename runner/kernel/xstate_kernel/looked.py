@@ -1,5 +1,6 @@
 """What a test looks at outside its code: observe.Files without putting anything back."""
 from . import original as __builtins__
+import linecache
 import os
 import sys
 import tempfile
@@ -42,8 +43,9 @@ class Looked(observe.Files):
             return None
 
     def _path(self, path, dir_fd=None, follow=True):
-        """The runner's own looks are none of the test's: what they come to is told apart (see suite_pytest)."""
-        return None if _by_runner() else super()._path(path, dir_fd, follow)
+        """The runner's own looks are none of the test's: what they come to is told apart (see suite_pytest); so are lines of sources
+        (see Suite.text_read)."""
+        return None if by_runner(linecache.__file__) else super()._path(path, dir_fd, follow)
 
     def _event(self, event, args):
         if event.startswith("tempfile."):
@@ -108,12 +110,14 @@ def _kind(name):
     return _PASSED if name.startswith((_OWN, _LIBRARY, "<frozen ")) and "site-packages" not in name else False
 
 
-def _by_runner():
+def by_runner(also=None):
     """Reports whether what happens is the doing of what runs tests, or imports modules: the innermost code that is not the standard
     library's."""
     frame = sys._getframe(2)
     while frame is not None:
         name = frame.f_code.co_filename
+        if name == also:
+            return True
         if name == _IMPORT and frame.f_back is not None and frame.f_back.f_code.co_filename == _IMPORT:
             return True  # unless a program asks a loader for data
         kind = _kinds.get(name)

@@ -14,6 +14,7 @@ trace function hears of every call.
 from . import original as __builtins__
 import hashlib
 import importlib._bootstrap_external as external
+import linecache
 import os
 import random
 import sys
@@ -36,6 +37,8 @@ class Phase:
         self.groups = set()
         self.files, self.dirs, self.env, self.modes = {}, set(), set(), set()
         self.marks, self.after, self.texts = set(), set(), set()
+        self.lines = set()    # (path, number) of lines whose text was read
+        self.asked = set()    # paths of texts whose lines may be told
         self.cwd = False
         self.inner = []       # phases that ended in it
 
@@ -44,7 +47,7 @@ class Phase:
         for other in self.inner:
             other.whole()
             self.codes.update(other.codes)
-            for name in ("modules", "groups", "dirs", "env", "modes", "marks", "after", "texts"):
+            for name in ("modules", "groups", "dirs", "env", "modes", "marks", "after", "texts", "lines", "asked"):
                 getattr(self, name).update(getattr(other, name))
             for p, how in other.files.items():
                 self.look(p, how)
@@ -170,8 +173,18 @@ class Suite:
         return phase
 
     def text_read(self, filename):
-        if self.files.active and isinstance(filename, str) and not looked._by_runner():
-            self.stack[-1].texts.add(os.path.realpath(filename))
+        """Lines of a file are asked for: one of them by who formats a traceback, all of them by inspect. Whether the file is still as
+        it was is asked before one."""
+        if not self.files.active or not isinstance(filename, str) or looked.by_runner():
+            return
+        phase, frame = self.stack[-1], sys._getframe(2)
+        function = sys._getframe(1).f_locals["function"].__name__
+        if frame.f_code.co_name == "getline" and frame.f_code.co_filename == linecache.__file__:
+            phase.lines.add((real(filename), frame.f_locals["lineno"]))
+        elif function == "getlines":
+            phase.texts.add(real(filename))
+        else:
+            phase.asked.add(real(filename))
 
     # modules
 
@@ -292,7 +305,8 @@ class Suite:
 
     def content(self, phase, level=None):
         """level: the module whose import it is."""
-        numbers, marks, texts = set(), set(phase.marks), set(phase.texts)
+        numbers, marks = set(), set(phase.marks)
+        texts = phase.texts | phase.asked - {p for p, _ in phase.lines}
         for i, code in phase.codes.items():
             numbers.add(self.units[i])
             marks.update(self.volatile(i, code))
@@ -303,7 +317,7 @@ class Suite:
         if level is not None:
             absent |= self._sought(level.source.imports.get("", ()))
             marks |= origin.volatile([level.code], level.namespace, _DURATION)
-        return {"units": sorted(numbers), "groups": sorted(phase.groups), "files": phase.files, "texts": sorted(texts), "dirs": sorted(phase.dirs),
+        return {"units": sorted(numbers), "groups": sorted(phase.groups), "files": phase.files, "texts": sorted(texts), "lines": sorted(phase.lines), "dirs": sorted(phase.dirs),
                 "env": sorted(phase.env), "modes": sorted(phase.modes), "absent": sorted(absent),
                 "marks": sorted(m for m in marks if m in _MARKS or m.startswith("unobserved"))}
 
@@ -377,13 +391,13 @@ class Suite:
 
     # tests
 
-    def settle(self, files):
+    def settle(self, files, plugins=()):
         """Everything is collected: what modules hold now, and the state of random generators, each test is to begin with. files are
-        those that hold the tests."""
+        those that hold the tests, plugins those of what runs them."""
         self.generators = random.getstate()
         numpy = sys.modules.get("numpy.random")
         self.numpy = numpy and numpy.get_state()
-        self.tests = files
+        self.tests, self.plugins = files, plugins
         for m in self.modules.values():
             self._hold(m)
         self._around = state.around(self.files)
@@ -439,7 +453,7 @@ class Suite:
         executed = {self.watched[i][1].path for i in phase.codes}
         phase.groups.add(self.needs(phase, starts))
         self._follow(phase)
-        leaves = self._left(n, executed)
+        leaves = self._left(n, phase, executed)
         found = self.content(phase)
         found["absent"] = sorted({*found["absent"], *absent})
         after = sorted(phase.after - {n})
@@ -449,7 +463,7 @@ class Suite:
         """A test that may read what an earlier one left changed comes after it."""
         if not self.leaks:
             return
-        names = {name for c in phase.codes.values() for name in c.co_names} | {"env:" + e.lstrip("=") for e in phase.env}
+        names = _names(phase) | {"env:" + e.lstrip("=") for e in phase.env}
         if phase.cwd:
             names.add("cwd")
         if phase.modules:
@@ -458,7 +472,7 @@ class Suite:
             if not names.isdisjoint(left) or "env:*" in names and any(x.startswith("env:") for x in left):
                 phase.after.add(test)
 
-    def _left(self, n, executed):
+    def _left(self, n, phase, executed):
         """Tells what a test leaves otherwise than it found it, in modules of the workspace and in the process."""
         left = set()
         for m in self.modules.values():
@@ -469,6 +483,8 @@ class Suite:
                 self._hold(m)
             if m.path in executed and m.path not in self.tests:
                 changed |= state.inside(m)
+            if changed and m.path in self.plugins:
+                changed &= _names(phase)  # what only its reports change is no doing of the test
             left |= changed
         now = state.around(self.files)
         if now != self._around:
@@ -490,6 +506,15 @@ def _tells(value):
     if type(value) is types.BuiltinFunctionType and isinstance(value.__self__, type):
         return True  # now = datetime.now
     return isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)) and str(value.__module__).partition(".")[0] in _TELLING
+
+
+_REPORTS = frozenset(("pytest_runtest_logreport", "pytest_runtest_logstart", "pytest_runtest_logfinish", "pytest_runtest_makereport",
+                      "pytest_report_teststatus", "pytest_exception_interact", "pytest_warning_recorded"))
+
+
+def _names(phase):
+    """The names that the code of a phase speaks of, but for that which only reports."""
+    return {name for c in phase.codes.values() if c.co_name not in _REPORTS for name in c.co_names}
 
 
 def _file(name):

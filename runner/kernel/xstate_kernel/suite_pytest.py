@@ -65,8 +65,9 @@ class Plugin:
         watched = self.suite
         self.items = list(items)
         self.index = {item: i for i, item in enumerate(items)}
-        watched.settle({suite.real(str(item.path)) for item in items})
-        self.plugins = {m for m in (_file(p) for p in config.pluginmanager.get_plugins()) if m in watched.modules and os.path.basename(m) != "conftest.py"}
+        plugins = {m for m in (_file(p) for p in config.pluginmanager.get_plugins()) if m in watched.modules}
+        self.plugins = {p for p in plugins if os.path.basename(p) != "conftest.py"}
+        watched.settle({suite.real(str(item.path)) for item in items}, plugins)
         self.collected = True
         run = watched.choose("pytest " + pytest.__version__, [{"id": item.nodeid, "kind": _kind(item)} for item in items], self.errors, self.configuration(config))
         chosen = set(run)
