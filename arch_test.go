@@ -37,8 +37,8 @@ var layers = []layer{
 	{folder: "state/statetest", imports: []string{"state"}},
 	{folder: "runner", imports: []string{"depgraph", "state"}},
 	{folder: ".", imports: []string{"patch", "depgraph", "state", "runner"}},
-	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", "."}},
-	{folder: "bench", imports: []string{"patch", "depgraph", "state", "runner", "."}},
+	{folder: "bench", imports: []string{"internal/pytree", "patch", "depgraph", "state", "runner", "."}},
+	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", ".", "bench"}},
 }
 
 // owners are the packages that alone know a foreign module: another one would be bound to it, too.

@@ -230,7 +230,7 @@ func (s *session) run(text string) (wall, inside float64) {
 
 // python returns the interpreter to measure with: the last to test with, for it has the packages, else python3; not what
 // the PATH names, which may be a launcher that takes longer than the interpreter.
-func python(b *testing.B) string {
+func python(b testing.TB) string {
 	b.Helper()
 	list := filepath.SplitList(os.Getenv("XSTATE_TEST_PYTHONS"))
 	name := "python3"

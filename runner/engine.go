@@ -63,18 +63,7 @@ func New(cfg Config) (*Engine, error) {
 		return nil, fmt.Errorf("workspace: %w", err)
 	}
 	cfg.Workspace = workspace
-	environ := map[string]string{}
-	for _, line := range cfg.Environ {
-		if name, value, ok := strings.Cut(line, "="); ok && name != "" && !strings.HasPrefix(name, "XSTATE_") {
-			environ[name] = value
-		}
-	}
-	environ["PYTHONHASHSEED"] = "0"
-	delete(environ, "PYTHONSAFEPATH")
-	delete(environ, "PYTHONSTARTUP")
-	if environ["MPLBACKEND"] == "" {
-		environ["MPLBACKEND"] = "Agg"
-	}
+	environ := environOfProgram(cfg.Environ)
 	if cfg.Files == nil {
 		cfg.Files = map[string]FileRecord{}
 	}
@@ -88,6 +77,31 @@ func New(cfg Config) (*Engine, error) {
 		saved:   maps.Clone(cfg.Files),
 		kept:    map[state.Digest]bool{},
 	}, nil
+}
+
+// environOfProgram returns the environment of a program, from one as NAME=value.
+func environOfProgram(lines []string) map[string]string {
+	environ := map[string]string{}
+	for _, line := range lines {
+		if name, value, ok := strings.Cut(line, "="); ok && name != "" && !strings.HasPrefix(name, "XSTATE_") {
+			environ[name] = value
+		}
+	}
+	environ["PYTHONHASHSEED"] = "0"
+	delete(environ, "PYTHONSAFEPATH")
+	delete(environ, "PYTHONSTARTUP")
+	if environ["MPLBACKEND"] == "" {
+		environ["MPLBACKEND"] = "Agg"
+	}
+	return environ
+}
+
+func environList(environ map[string]string) []string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(environ)) {
+		lines = append(lines, name+"="+environ[name])
+	}
+	return lines
 }
 
 // Files returns what the engine knows of the files that the program writes; it goes with the session.
@@ -150,17 +164,13 @@ func (e *Engine) need(ctx context.Context, w *walk) error {
 			return fmt.Errorf("make a folder for values in transit: %w", err)
 		}
 	}
-	var environ []string
-	for _, name := range slices.Sorted(maps.Keys(e.environ)) {
-		environ = append(environ, name+"="+e.environ[name])
-	}
 	e.mirror = newMirror()
 	w.cited = false
 	store, err := filepath.Abs(e.cfg.Store.Dir())
 	if err != nil {
 		return err
 	}
-	e.kernel, err = startKernel(ctx, e.cfg.Python.Path, folder, environ, kernelOptions{
+	e.kernel, err = startKernel(ctx, e.cfg.Python.Path, folder, environList(e.environ), kernelOptions{
 		File: e.cfg.File, Folder: e.cfg.Workspace, Spool: e.spool, Store: store, Seed: e.cfg.Seed, Observe: e.cfg.Observe, IPython: w.ipython, Guard: e.cfg.Guard,
 	})
 	return err

@@ -125,7 +125,7 @@ Every step is kept: what code was running then, what it read, wrote and printed,
 	root.PersistentFlags().StringVar(&a.store, "store", "", "use the store `DIR` (default: the nearest .xstate/ at or above the file)")
 	root.PersistentFlags().Var((*patience)(&a.wait), "wait", "wait at most this `DURATION` for another process (default 5s)")
 	root.AddCommand(a.runVerb(), a.planVerb(), a.whyVerb(), a.queryVerb(), a.logVerb(), a.showVerb(), a.diffVerb(), a.graphVerb(),
-		a.patchVerb(), a.forkVerb(), a.rollbackVerb(), a.undoVerb(), a.blameVerb(), a.creditVerb(), a.bisectVerb(), a.replayVerb(), a.verifyVerb(), a.testVerb(), a.artifactVerb(), a.evidenceVerb(), a.exportVerb(), a.importVerb(), a.initVerb(), a.checkVerb(), a.gcVerb(), a.versionVerb())
+		a.patchVerb(), a.forkVerb(), a.rollbackVerb(), a.undoVerb(), a.blameVerb(), a.creditVerb(), a.bisectVerb(), a.replayVerb(), a.verifyVerb(), a.testVerb(), a.benchVerb(), a.artifactVerb(), a.evidenceVerb(), a.exportVerb(), a.importVerb(), a.initVerb(), a.checkVerb(), a.gcVerb(), a.versionVerb())
 	return root
 }
 

@@ -1183,12 +1183,16 @@ def flatten(code, source, flags):
     """
     if not any(isinstance(k, types.CodeType) for k in code.co_consts):
         return
-    tree = compile(source, "", "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+    flatten_tree(code, compile(source, "", "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True), "exec", flags)
+
+
+def flatten_tree(code, tree, mode, flags):
+    """The same for code that was compiled from a tree, which is of no use then."""
     for node in ast.walk(tree):
         if hasattr(node, "lineno"):
             node.lineno = node.end_lineno = 1
             node.col_offset = node.end_col_offset = 0
-    _pair(code, compile(tree, "", "exec", flags, dont_inherit=True))
+    _pair(code, compile(tree, "", mode, flags, dont_inherit=True))
 
 
 def _pair(code, flat):

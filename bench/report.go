@@ -1,0 +1,184 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Report is a bench as a document.
+type Report struct {
+	Version     int      `json:"version"`
+	Time        string   `json:"time"`
+	Interpreter string   `json:"interpreter"`
+	Seed        uint64   `json:"seed"`
+	Programs    int      `json:"programs"` // that were asked for
+	Done        int      `json:"done"`     // of these
+	Summary     *Summary `json:"summary"`
+	Results     []Result `json:"results"`
+}
+
+// NewReport makes the report of results.
+func NewReport(results []Result, interpreter string, seed uint64, programs int, now time.Time) *Report {
+	return &Report{Version: 1, Time: now.UTC().Format(time.RFC3339), Interpreter: interpreter, Seed: seed, Programs: programs, Done: len(results),
+		Summary: Summarize(results), Results: results}
+}
+
+// Write writes the report into a folder: report.json, runs.csv, table.md, savings.svg and report.html, which is whole by itself. It returns
+// the path of the last.
+func (r *Report) Write(dir string) (string, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	document, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return "", fmt.Errorf("encode report: %w", err)
+	}
+	page := filepath.Join(dir, "report.html")
+	for name, data := range map[string][]byte{
+		"report.json": append(document, '\n'), "runs.csv": r.csv(), "table.md": []byte(r.Markdown()),
+		"savings.svg": []byte(r.byPosition().svg()), "report.html": []byte(r.html()),
+	} {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), data, 0o644))
+	}
+	return page, err
+}
+
+// csv has a line for each run.
+func (r *Report) csv() []byte {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	row := func(cells ...string) { _ = w.Write(cells) } // to memory
+	row("program", "workload", "version", "edit", "at", "blocks", "strategy", "ran", "nodes", "again", "seconds", "saved_seconds", "equal", "differs", "volatile", "unstable", "failed", "bytes")
+	number := func(x float64) string { return strconv.FormatFloat(x, 'f', 6, 64) }
+	for _, p := range r.Results {
+		for _, x := range p.Runs {
+			row(p.Program, p.Workload, strconv.Itoa(x.Version), string(x.Edit), number(x.At), strconv.Itoa(x.Blocks), string(x.Strategy), strconv.Itoa(x.Ran), strconv.Itoa(x.Nodes), strconv.Itoa(x.Again),
+				number(x.Seconds), number(x.Saved), strconv.FormatBool(x.Equal), strings.Join(x.Differs, "; "), strconv.Itoa(x.Volatile), strconv.Itoa(x.Unstable), strconv.FormatBool(x.Failed), strconv.FormatInt(x.Bytes, 10))
+		}
+	}
+	w.Flush()
+	return b.Bytes()
+}
+
+// Header names the columns of Table.
+var Header = []string{"workload", "strategy", "equal", "blocks run", "saved vs scratch", "saved vs down", "first run", "pays after", "kept"}
+
+// Table has a row for each of the summary: medians, with quartiles in parentheses.
+func (r *Report) Table() [][]string {
+	rows := [][]string{}
+	for _, x := range r.Summary.Rows {
+		equal := fmt.Sprintf("%d of %d", x.Equal, x.Edits)
+		even := "-"
+		if x.BreakEven != nil {
+			even = fmt.Sprintf("%.0f edits", x.BreakEven.Median)
+		}
+		if x.Never > 0 {
+			even += fmt.Sprintf(", never: %d", x.Never)
+		}
+		if x.Strategy == Scratch {
+			even = "-"
+		}
+		kept := "-"
+		if x.Bytes != nil && x.Bytes.Median > 0 {
+			kept = fmt.Sprintf("%.1f MB", x.Bytes.Median/1e6)
+		}
+		first := "-"
+		if x.First != nil {
+			first = fmt.Sprintf("%.1fx", x.First.Median)
+		}
+		rows = append(rows, []string{x.Workload, string(x.Strategy), equal, percent(x.Blocks), percent(x.Saved), percent(x.SavedDown), first, even, kept})
+	}
+	return rows
+}
+
+func percent(q *Quartiles) string {
+	if q == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f%% (%.0f to %.0f)", q.Median*100, q.Q1*100, q.Q3*100)
+}
+
+// Markdown is the table for a README.
+func (r *Report) Markdown() string {
+	var b strings.Builder
+	b.WriteString("| " + strings.Join(Header, " | ") + " |\n|" + strings.Repeat("---|", len(Header)) + "\n")
+	for _, row := range r.Table() {
+		b.WriteString("| " + strings.Join(row, " | ") + " |\n")
+	}
+	return b.String()
+}
+
+const style = `body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:1100px;padding:0 1em;color:#222}
+table{border-collapse:collapse;font-size:13px}td,th{padding:3px 10px;border-bottom:1px solid #ddd;text-align:left}
+tr.first td{border-top:2px solid #888}.bad{color:#b00020}h2{margin-top:2em}svg{max-width:100%}`
+
+// html is the page. It refers to nothing outside of it.
+func (r *Report) html() string {
+	var b strings.Builder
+	b.WriteString("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>xstate bench</title><style>" + style + "</style></head><body>\n<h1>xstate bench</h1>\n")
+	fmt.Fprintf(&b, "<p>%s. %s, seed %d. %d of %d programs.</p>\n", r.Time, html.EscapeString(r.Interpreter), r.Seed, r.Done, r.Programs)
+	b.WriteString("<p>scratch: everything in a fresh interpreter. down: from the edit down in the live interpreter. names: what was edited and what names connect to it, in the live interpreter. " +
+		"snapshot: from the edit down, after the variables before it were loaded from a pickle. Equal: what blocks show, values and files are those of scratch. " +
+		"Shares are medians, with quartiles in parentheses.</p>\n")
+	b.WriteString("<table><tr><th>" + strings.Join(Header, "</th><th>") + "</th></tr>\n")
+	last := ""
+	for i, row := range r.Table() {
+		class := ""
+		if row[0] != last {
+			class, last = ` class="first"`, row[0]
+		}
+		b.WriteString("<tr" + class + ">")
+		for j, cell := range row {
+			mark := ""
+			if x := r.Summary.Rows[i]; j == 2 && x.Equal < x.Edits {
+				mark = ` class="bad"`
+			}
+			b.WriteString("<td" + mark + ">" + html.EscapeString(cell) + "</td>")
+		}
+		b.WriteString("</tr>\n")
+	}
+	b.WriteString("</table>\n")
+	for _, p := range []plot{r.byPosition(), r.bySize(), r.correctness()} {
+		b.WriteString("<h2>" + html.EscapeString(p.title) + "</h2>\n" + p.svg())
+	}
+	r.lists(&b)
+	b.WriteString("</body></html>\n")
+	return b.String()
+}
+
+// lists tells where strategies were wrong, xstate first, and what could not be measured.
+func (r *Report) lists(b *strings.Builder) {
+	fmt.Fprintf(b, "<h2>xstate</h2>\n<p>Wrong after %d edits. After %d edits it executed more blocks than a strategy that was right on the whole program.</p>\n", len(r.Summary.Wrong), len(r.Summary.Fewer))
+	for _, w := range r.Summary.Wrong {
+		fmt.Fprintf(b, "<p class=\"bad\">%s, edit %d: %s</p>\n", html.EscapeString(w.Program), w.Version, html.EscapeString(strings.Join(w.Differs, ", ")))
+	}
+	for _, f := range r.Summary.Fewer {
+		fmt.Fprintf(b, "<p>%s, edit %d: %s %d, xstate %d</p>\n", html.EscapeString(f.Program), f.Version, f.Strategy, f.Ran, f.Xstate)
+	}
+	b.WriteString("<h2>Where the others are wrong</h2>\n<table><tr><th>program</th><th>edit</th><th>strategy</th><th>differs in</th></tr>\n")
+	for _, p := range r.Results {
+		for _, x := range p.Runs {
+			if !x.Equal && x.Strategy != Xstate {
+				fmt.Fprintf(b, "<tr><td>%s</td><td>%d: %s</td><td>%s</td><td>%s</td></tr>\n", html.EscapeString(p.Program), x.Version, x.Edit, x.Strategy, html.EscapeString(strings.Join(x.Differs, ", ")))
+			}
+		}
+	}
+	b.WriteString("</table>\n<h2>Not measured to the end</h2>\n")
+	for _, p := range r.Results {
+		if p.Error != "" {
+			fmt.Fprintf(b, "<p>%s: %s</p>\n", html.EscapeString(p.Program), html.EscapeString(p.Error))
+		}
+	}
+	if n := r.Programs - r.Done; n > 0 {
+		fmt.Fprintf(b, "<p>%d programs: the time was up.</p>\n", n)
+	}
+}

@@ -1,0 +1,194 @@
+package bench
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
+)
+
+// seed is that of the random number generators, for programs that do not seed them: the same for all strategies.
+const seed = 7
+
+// maxFolder bounds what is copied for each strategy and each run from scratch.
+const maxFolder = 1 << 30
+
+// site is where the strategies run one program: each in a copy of its folder. The copy that is in use has the same path for all,
+// because programs print paths, and keep them in values.
+type site struct {
+	program *Program
+	python  runner.Interpreter
+	environ []string
+	timeout time.Duration
+	root    string
+	ipython bool
+	before  map[string]fs.FileInfo // what the folder holds
+	editor  *editor
+	names   map[string]blockNames
+}
+
+func newSite(p *Program, root string, python runner.Interpreter, timeout time.Duration) (*site, error) {
+	b := &site{program: p, python: python, environ: os.Environ(), timeout: timeout, root: root, before: map[string]fs.FileInfo{},
+		editor: &editor{facts: map[string]*depgraph.Facts{}}, names: map[string]blockNames{}}
+	for _, v := range p.Versions {
+		b.ipython = b.ipython || slices.ContainsFunc(v.Blocks, func(x patch.Block) bool { return dialect(x) == depgraph.IPython })
+	}
+	if p.Folder == "" {
+		return b, nil
+	}
+	var size int64
+	err := walkFiles(p.Folder, func(name string, info fs.FileInfo) error {
+		b.before[name] = info
+		if size += info.Size(); size > maxFolder {
+			return fmt.Errorf("its folder holds more than %d MB, and is copied for each run", maxFolder>>20)
+		}
+		return nil
+	})
+	return b, err
+}
+
+func dialect(b patch.Block) depgraph.Dialect {
+	if b.Dialect == "" {
+		return depgraph.Python
+	}
+	return depgraph.Dialect(b.Dialect)
+}
+
+// place is the copy of the folder that a strategy works in.
+type place struct {
+	strategy Strategy
+	dir      string // where it waits; made when it is first used
+}
+
+func (b *site) place(s Strategy) *place { return &place{strategy: s} }
+
+// work is the path of the copy in use.
+func (b *site) work() string { return filepath.Join(b.root, "work") }
+
+func (b *site) path(name string) string { return filepath.Join(b.work(), filepath.FromSlash(name)) }
+
+// enter puts a copy in use.
+func (b *site) enter(p *place) error {
+	if p.dir != "" {
+		return os.Rename(p.dir, b.work())
+	}
+	dir, err := b.folder("place-")
+	if err != nil {
+		return err
+	}
+	p.dir = dir
+	if err := os.Rename(dir, b.work()); err != nil {
+		return err
+	}
+	for name, info := range b.before {
+		if err := copyFile(filepath.Join(b.program.Folder, filepath.FromSlash(name)), b.path(name), info); err != nil {
+			return fmt.Errorf("copy the folder of the program: %w", err)
+		}
+	}
+	return nil
+}
+
+// leave puts it aside; what a fresh run worked in is removed.
+func (b *site) leave(p *place) {
+	if p.strategy == Scratch {
+		_ = os.RemoveAll(b.work()) // it is in a temporary folder
+		return
+	}
+	_ = os.Rename(b.work(), p.dir)
+}
+
+func (b *site) folder(prefix string) (string, error) { return os.MkdirTemp(b.root, prefix) }
+
+func (b *site) remove(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	return os.RemoveAll(dir)
+}
+
+// changedFiles returns the digests of the files in the copy in use that are not as they were before the program; "" of those
+// that are gone.
+func (b *site) changedFiles() (map[string]string, error) {
+	found, seen := map[string]string{}, map[string]bool{}
+	err := walkFiles(b.work(), func(name string, info fs.FileInfo) error {
+		seen[name] = true
+		if was := b.before[name]; was != nil && was.Size() == info.Size() && was.ModTime().Equal(info.ModTime()) {
+			return nil
+		}
+		digest, err := digestOf(b.path(name))
+		if was := b.before[name]; err == nil && was != nil {
+			var old string
+			if old, err = digestOf(filepath.Join(b.program.Folder, filepath.FromSlash(name))); old == digest {
+				return err // written again as it was
+			}
+		}
+		found[name] = digest
+		return err
+	})
+	for name := range b.before {
+		if !seen[name] {
+			found[name] = ""
+		}
+	}
+	return found, err
+}
+
+// walkFiles visits the regular files below a folder that may be part of a program.
+func walkFiles(folder string, visit func(name string, info fs.FileInfo) error) error {
+	return filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != folder && ignored(d.Name()):
+			return fs.SkipDir
+		case !d.Type().IsRegular():
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(folder, path)
+		if err != nil {
+			return err
+		}
+		return visit(filepath.ToSlash(name), info)
+	})
+}
+
+func copyFile(from, to string, info fs.FileInfo) error {
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm()|0o200)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close(), os.Chtimes(to, info.ModTime(), info.ModTime()))
+}
+
+func digestOf(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return fmt.Sprintf("%x", h.Sum(nil)), err
+}

@@ -1,0 +1,189 @@
+package bench
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Quartiles are a median with the quartiles around it.
+type Quartiles struct {
+	Q1     float64 `json:"q1"`
+	Median float64 `json:"median"`
+	Q3     float64 `json:"q3"`
+}
+
+// quartilesOf interpolates between neighbours. Of nothing it is nil.
+func quartilesOf(all []float64) *Quartiles {
+	if len(all) == 0 {
+		return nil
+	}
+	all = slices.Sorted(slices.Values(all))
+	at := func(p float64) float64 {
+		x := p * float64(len(all)-1)
+		i := int(x)
+		if i+1 == len(all) {
+			return all[i]
+		}
+		return all[i] + (x-float64(i))*(all[i+1]-all[i])
+	}
+	return &Quartiles{at(0.25), at(0.5), at(0.75)}
+}
+
+// Row is one strategy on one workload. Shares are of 1, and over the runs after edits; the first run is told apart.
+type Row struct {
+	Workload string   `json:"workload"`
+	Strategy Strategy `json:"strategy"`
+	Programs int      `json:"programs"`
+	Edits    int      `json:"edits"`
+	Equal    int      `json:"equal"`       // edits after which all was as from scratch
+	Shown    int      `json:"wrong_shown"` // edits after which a block showed something else; of other wrong ones, a value or file was
+	Volatile int      `json:"volatile"`
+	Unstable int      `json:"unstable"`
+
+	Blocks    *Quartiles `json:"blocks"`     // share of the blocks that ran
+	Saved     *Quartiles `json:"saved"`      // share of the time of scratch
+	SavedDown *Quartiles `json:"saved_down"` // share of the time of down; nil if that was not measured
+	First     *Quartiles `json:"first"`      // time of the first run, and of closing, against that of scratch
+	BreakEven *Quartiles `json:"break_even"` // edits until that is paid; nil if it never is
+	Never     int        `json:"never"`      // programs on which it never is
+	Bytes     *Quartiles `json:"bytes"`      // kept at the end
+}
+
+// Summary is what the results come to.
+type Summary struct {
+	Rows []Row `json:"rows"`
+	// Fewer are the edits after which a strategy that is right on all of its program executed fewer blocks than xstate.
+	Fewer []Fewer `json:"fewer"`
+	Wrong []Wrong `json:"wrong"` // edits after which xstate was not equal to scratch
+}
+
+// Fewer is an edit for which xstate executed more than needed.
+type Fewer struct {
+	Program  string   `json:"program"`
+	Version  int      `json:"version"`
+	Strategy Strategy `json:"strategy"`
+	Ran      int      `json:"ran"`
+	Xstate   int      `json:"xstate"`
+}
+
+// Wrong is an edit after which xstate was wrong.
+type Wrong struct {
+	Program string   `json:"program"`
+	Version int      `json:"version"`
+	Differs []string `json:"differs"`
+}
+
+// Summarize sums results up, by workload and strategy, with a row for all workloads in front.
+func Summarize(results []Result) *Summary {
+	s := &Summary{Rows: []Row{}, Fewer: []Fewer{}, Wrong: []Wrong{}}
+	groups := map[string][]Result{}
+	for _, r := range results {
+		groups[r.Workload] = append(groups[r.Workload], r)
+		s.xstate(&r)
+	}
+	names := slices.SortedFunc(maps.Keys(groups), func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	if len(names) > 1 {
+		groups["all"], names = results, append([]string{"all"}, names...)
+	}
+	for _, name := range names {
+		for _, strategy := range Strategies {
+			if row := rowOf(name, strategy, groups[name]); row.Programs > 0 {
+				s.Rows = append(s.Rows, row)
+			}
+		}
+	}
+	return s
+}
+
+// rank puts files first, then generated workloads in their order.
+func rank(workload string) int {
+	if at := slices.Index(Workloads, workload); at >= 0 {
+		return at + 1
+	}
+	return 0
+}
+
+// xstate notes where xstate was wrong or executed more than a strategy that was always right.
+func (s *Summary) xstate(r *Result) {
+	wrong := map[Strategy]bool{}
+	own := map[int]*Run{}
+	for i := range r.Runs {
+		x := &r.Runs[i]
+		wrong[x.Strategy] = wrong[x.Strategy] || !x.Equal
+		if x.Strategy == Xstate {
+			own[x.Version] = x
+			if !x.Equal {
+				s.Wrong = append(s.Wrong, Wrong{r.Program, x.Version, x.Differs})
+			}
+		}
+	}
+	for i := range r.Runs {
+		x := &r.Runs[i]
+		if o := own[x.Version]; o != nil && x.Version > 0 && !wrong[x.Strategy] && x.Ran < o.Ran {
+			s.Fewer = append(s.Fewer, Fewer{r.Program, x.Version, x.Strategy, x.Ran, o.Ran})
+		}
+	}
+}
+
+func rowOf(workload string, strategy Strategy, results []Result) Row {
+	row := Row{Workload: workload, Strategy: strategy}
+	var blocks, saved, down, first, even, bytes []float64
+	for i := range results {
+		r := &results[i]
+		by := byVersion(r)
+		own := by[strategy]
+		if len(own) == 0 {
+			continue
+		}
+		row.Programs++
+		paid := 0.0
+		for v, x := range own {
+			reference := by[Scratch][v]
+			row.Volatile += x.Volatile
+			row.Unstable += x.Unstable
+			if v == 0 {
+				continue
+			}
+			row.Edits++
+			if x.Equal {
+				row.Equal++
+			} else if slices.ContainsFunc(x.Differs, func(d string) bool { return strings.HasPrefix(d, "block") }) {
+				row.Shown++
+			}
+			blocks = append(blocks, float64(x.Ran)/float64(max(x.Blocks, 1)))
+			saved = append(saved, 1-x.Seconds/reference.Seconds)
+			paid += reference.Seconds - x.Seconds
+			if d := by[Down]; v < len(d) {
+				down = append(down, 1-x.Seconds/d[v].Seconds)
+			}
+		}
+		cost := own[0].Seconds + own[len(own)-1].Close
+		first = append(first, cost/by[Scratch][0].Seconds)
+		if n := len(own) - 1; n > 0 && strategy != Scratch {
+			switch each := paid / float64(n); {
+			case cost <= by[Scratch][0].Seconds:
+				even = append(even, 0)
+			case each > 0:
+				even = append(even, math.Ceil((cost-by[Scratch][0].Seconds)/each))
+			default:
+				row.Never++
+			}
+		}
+		bytes = append(bytes, float64(own[len(own)-1].Bytes))
+	}
+	row.Blocks, row.Saved, row.SavedDown = quartilesOf(blocks), quartilesOf(saved), quartilesOf(down)
+	row.First, row.BreakEven, row.Bytes = quartilesOf(first), quartilesOf(even), quartilesOf(bytes)
+	return row
+}
+
+// byVersion returns the runs of each strategy, in order.
+func byVersion(r *Result) map[Strategy][]*Run {
+	by := map[Strategy][]*Run{}
+	for i := range r.Runs {
+		by[r.Runs[i].Strategy] = append(by[r.Runs[i].Strategy], &r.Runs[i])
+	}
+	return by
+}
