@@ -5,7 +5,8 @@
 # make fuzz     random programs for FUZZTIME, a thousand kills, then every fuzz target for as long
 # make selection tests that an edit affects, against running all of them and against pytest-testmon (half an hour)
 # make readme   the session in README.md anew
-# make bench    times, as ratios to something measured in the same run
+# make bench    what re-execution saves, and whether it is right, against simpler ways: at most a quarter of an hour
+# make bench-full  the same on more and larger programs, and what the engine costs, as ratios to something measured in the same run
 
 # Interpreters to test with; none: see .ci/venv.
 PYTHONS  =
@@ -39,9 +40,13 @@ fuzz:
 readme: build
 	.ci/readme bin/xstate
 
-bench:
+bench: build
+	.ci/bench bin/xstate build/bench --size 10,40 --edits 8 --budget 13m
+
+bench-full: build
+	.ci/bench bin/xstate build/bench-full --size 10,40,160,640 --edits 20
 	XSTATE_TEST_PYTHONS=$$(.ci/venv build/venv $(PYTHONS)) && export XSTATE_TEST_PYTHONS && \
-	go test -run '^$$' -bench . -benchtime 5x -timeout 1h ./bench
+	go test -run '^$$' -bench . -benchtime 5x -timeout 6h ./bench
 	go test -run '^$$' -bench 'Analyze$$|BareParse$$' ./depgraph | awk -f .ci/ratio.awk
 
 selection:
@@ -50,4 +55,4 @@ selection:
 clean:
 	rm -rf bin build
 
-.PHONY: check format vet lint build demo test fuzz readme bench selection clean
+.PHONY: check format vet lint build demo test fuzz readme bench bench-full selection clean

@@ -53,7 +53,7 @@ func edited(first []patch.Block, edits ...struct {
 	return p
 }
 
-type edit = struct {
+type rewritten = struct {
 	at     int
 	source string
 }
@@ -70,31 +70,31 @@ func TestPlanted(t *testing.T) {
 		ran     map[Strategy]int
 	}{
 		{"a change in place is made twice",
-			edited(blocksOf("xs = []", "xs.append(1)\nn = 1", "print(xs)"), edit{1, "xs.append(2)\nn = 1"}),
+			edited(blocksOf("xs = []", "xs.append(1)\nn = 1", "print(xs)"), rewritten{1, "xs.append(2)\nn = 1"}),
 			[]Strategy{Down, Names}, "block 2: output", map[Strategy]int{Scratch: 3, Down: 2, Names: 1, Snapshot: 2, Xstate: 2}},
 		{"an alias is changed",
-			edited(blocksOf("a = [0]", "b = a", "b.append(1)\nk = 5", "print(a)"), edit{2, "b.append(1)\nk = 6"}),
+			edited(blocksOf("a = [0]", "b = a", "b.append(1)\nk = 5", "print(a)"), rewritten{2, "b.append(1)\nk = 6"}),
 			[]Strategy{Down, Names}, "block 3: output", map[Strategy]int{Names: 1, Xstate: 1}},
 		{"a deleted name stays",
-			edited(blocksOf("x = 1", "y = 2", "print('y' in globals())"), edit{1, ""}),
+			edited(blocksOf("x = 1", "y = 2", "print('y' in globals())"), rewritten{1, ""}),
 			[]Strategy{Down, Names}, "block 1: output", map[Strategy]int{Down: 1, Names: 0, Xstate: 1}},
 		{"a file is read",
-			edited(blocksOf("n = 1", "open('f', 'w').write(str(n))\nm = n", "print(open('f').read())"), edit{0, "n = 2"}),
+			edited(blocksOf("n = 1", "open('f', 'w').write(str(n))\nm = n", "print(open('f').read())"), rewritten{0, "n = 2"}),
 			[]Strategy{Names}, "block 2: output", map[Strategy]int{Names: 2, Xstate: 3}},
 		{"a generator of random numbers goes on",
-			edited(blocksOf("import random", "x = random.random()", "print(x)"), edit{1, "x = random.random()\ny = 1"}),
+			edited(blocksOf("import random", "x = random.random()", "print(x)"), rewritten{1, "x = random.random()\ny = 1"}),
 			[]Strategy{Down, Names, Snapshot}, "block 2: output", map[Strategy]int{Xstate: 1}},
 		{"what does not pickle is not gone back to",
-			edited(blocksOf("g = iter([1, 2, 3])\nh = (x for x in [1, 2, 3])", "v = next(h)", "print(v)"), edit{1, "v = next(h)\nw = 1"}),
+			edited(blocksOf("g = iter([1, 2, 3])\nh = (x for x in [1, 2, 3])", "v = next(h)", "print(v)"), rewritten{1, "v = next(h)\nw = 1"}),
 			[]Strategy{Down, Names, Snapshot}, "block 2: output", nil},
 		{"nothing is wrong",
-			edited(blocksOf("x = 1", "y = x + 1", "print(y)", "z = 5"), edit{0, "x = 2"}),
+			edited(blocksOf("x = 1", "y = x + 1", "print(y)", "z = 5"), rewritten{0, "x = 2"}),
 			nil, "", map[Strategy]int{Scratch: 4, Down: 4, Names: 3, Snapshot: 4, Xstate: 3}},
 		{"an equal value ends it",
-			edited(blocksOf("x = 1", "y = x * 0", "print(y)"), edit{0, "x = 2"}),
+			edited(blocksOf("x = 1", "y = x * 0", "print(y)"), rewritten{0, "x = 2"}),
 			nil, "", map[Strategy]int{Names: 3, Xstate: 2}},
 		{"a block fails, and is mended",
-			edited(blocksOf("x = 1", "y = x", "print(y)"), edit{1, "y = nothing"}, edit{1, "y = x + 1"}),
+			edited(blocksOf("x = 1", "y = x", "print(y)"), rewritten{1, "y = nothing"}, rewritten{1, "y = x + 1"}),
 			nil, "", map[Strategy]int{Down: 2, Names: 2, Xstate: 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

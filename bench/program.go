@@ -33,9 +33,9 @@ type Version struct {
 
 // Codes of errors about what is to be measured.
 const (
-	CodeNothing    state.Code = "nothing-to-run" // no program was found
-	CodeNoWorkload state.Code = "no-workload"    // there is no workload of that name
-	CodeNoStrategy state.Code = "no-strategy"    // there is no strategy of that name
+	CodeNothing    state.Code = "nothing-to-measure" // no program was found
+	CodeNoWorkload state.Code = "no-workload"        // there is no workload of that name
+	CodeNoStrategy state.Code = "no-strategy"        // there is no strategy of that name
 )
 
 // Find returns the programs at paths: scripts, notebooks and Markdown files, which get a series of edits each, drawn by seed;
@@ -84,7 +84,7 @@ const archiveExt = ".zip"
 
 // ignored reports whether what lies in a folder of that name is no part of a program.
 func ignored(name string) bool {
-	return strings.HasPrefix(name, ".") || slices.Contains([]string{"__pycache__", "node_modules", "venv", "build"}, name)
+	return strings.HasPrefix(name, ".") || slices.Contains([]string{"__pycache__", "node_modules", "venv", "build", "xstate-bench"}, name)
 }
 
 func load(ctx context.Context, file string, seed uint64, edits int) ([]Program, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/bench"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
@@ -42,6 +43,9 @@ var exitCodes = map[state.Code]int{
 	codeUnreadable:                    exitUsage,
 	codeWhich:                         exitUsage,
 	codeFileExists:                    exitUsage,
+	bench.CodeNothing:                 exitUsage,
+	bench.CodeNoWorkload:              exitUsage,
+	bench.CodeNoStrategy:              exitUsage,
 	xstate.CodeNoBlock:                exitUsage,
 	xstate.CodeNoArtifact:             exitUsage,
 	state.CodeArtifactCycle:           exitUsage,
