@@ -41,7 +41,7 @@ func (x *replaying) versions() string {
 const causeFolder Cause = "folder"
 
 // causeOf is the cause that a changed input is.
-var causeOf = map[string]Cause{"file": CauseFile, "stat": CauseFile, "dir": CauseFile, "mode": CauseFile, "time": CauseFile, "link": CauseFile,
+var causeOf = map[string]Cause{"file": CauseFile, "stat": CauseFile, "dir": CauseFile, "mode": CauseFile, "time": CauseFile, "link": CauseFile, "files": CauseFile,
 	"env": CauseEnvironment, "isset": CauseEnvironment, "conf": CauseEnvironment, "cwd": CauseEnvironment, "rng": CauseRandomness, "module": CausePackage}
 
 // causeOfMark is the cause that a mark tells, the most telling first.

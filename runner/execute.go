@@ -423,7 +423,8 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		}
 		w.e.keepText(found[k])
 	}
-	if slices.Contains(x.reply.Marks, "subprocess") { // it may have read whatever the program wrote
+	if slices.Contains(x.reply.Marks, "subprocess") { // it may have read whatever the program wrote, and nothing else
+		found[filesWritten] = p.get(filesWritten).digest
 		for k, e := range p.keys {
 			if k.Space() == "file" {
 				found[k] = e.digest

@@ -62,6 +62,8 @@ func (p *position) get(k depgraph.Key) entry {
 	case "reach":
 		names, last := p.reaching(k.Name())
 		return entry{digest: state.DigestOf(fmt.Appendf(nil, "reach %q", names)), writer: last}
+	case "files":
+		return entry{digest: p.files(), writer: -1}
 	case "stat":
 		return p.presence(k.Name())
 	case "time":
@@ -150,6 +152,18 @@ func (p *position) listing(dir depgraph.Key) state.Digest {
 	return p.base(depgraph.Key(b.String()))
 }
 
+// files digests which files the program wrote or deleted so far.
+func (p *position) files() state.Digest {
+	var names []string
+	for k := range p.keys {
+		if k.Space() == "file" {
+			names = append(names, k.Name())
+		}
+	}
+	slices.Sort(names)
+	return state.DigestOf(fmt.Appendf(nil, "files %q", names))
+}
+
 // environment digests the changes that the program made to the environment; base covers the rest.
 func (p *position) environment(base state.Digest) state.Digest {
 	lines := []string{string(base)}
@@ -170,6 +184,9 @@ const (
 	envAll     depgraph.Key = "env:*"
 	envChanged depgraph.Key = "env:+"
 )
+
+// filesWritten is read by child processes.
+const filesWritten depgraph.Key = "files:+"
 
 // names returns the names that have a value here, sorted.
 func (p *position) names() []string {

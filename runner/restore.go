@@ -354,6 +354,13 @@ func (w *walk) load(ctx context.Context, p *position, j joint, names []string, v
 			return writer, w.unload(ctx, j, names, v)
 		}
 	}
+	for pr := range shares {
+		if _, share := p.shares[pr]; !share { // it holds a class that is equal to another's, and is found as that
+			debugf("kernel", "load %v: %s and %s share", names, pr[0], pr[1])
+			_, err := w.e.kernel.request(ctx, bindRequest{Op: "bind", Unbind: names}, nil, nil, nil)
+			return writer, err
+		}
+	}
 	m.bind(p, j, names)
 	return -1, nil
 }

@@ -217,7 +217,7 @@ class Kernel:
         prints = {n: self.groups.prints[n] for n in request["names"]}
         pairs = self.groups.pairs(prints)
         return {"digests": {n: fp.digest for n, fp in prints.items() if not fp.opaque}, "unparked": self.unpark(classes),
-                "shares": [[a, b, d] for (a, b), d in pairs.items() if a in prints and b in prints]}, b""
+                "shares": [[a, b, d] for (a, b), d in pairs.items()]}, b""
 
     def unpark(self, classes):
         """Drops the parked groups that hold what hangs on one of the classes: that is bound now."""
