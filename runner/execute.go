@@ -231,6 +231,7 @@ func (x *execution) request() runRequest {
 		}
 	}
 	req.Unbound = x.missing
+	req.Reach = x.pos.reach(n)
 	for _, im := range n.facts.Imports {
 		if im.Level == 0 && im.Module != "" && !im.Later {
 			req.Imports = append(req.Imports, im.Module)

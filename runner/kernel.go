@@ -247,21 +247,22 @@ func (t *tail) String() string {
 // The requests and replies of the driver's operations.
 type (
 	runRequest struct {
-		Op       string   `json:"op"`
-		Node     string   `json:"node"`
-		Filename string   `json:"filename"`
-		Line     int      `json:"line"`
-		Future   []string `json:"future,omitempty"`
-		Expr     bool     `json:"expr,omitempty"`
-		Quiet    bool     `json:"quiet,omitempty"`
-		Last     bool     `json:"last,omitempty"`
-		First    bool     `json:"first,omitempty"`          // of the program: a string at its beginning is __doc__
-		Def      bool     `json:"definition,omitempty"`     // the node only defines: the code nested in it does not run
-		Import   bool     `json:"library_import,omitempty"` // an import and no more: what it adds to the warning filters is the package's
-		Uses     []string `json:"uses"`
-		Imports  []string `json:"imports,omitempty"`
-		Certain  []string `json:"certain,omitempty"` // names bound on every path
-		Unbound  []string `json:"unbound,omitempty"` // names that have a value and that the namespace was not given
+		Op       string              `json:"op"`
+		Node     string              `json:"node"`
+		Filename string              `json:"filename"`
+		Line     int                 `json:"line"`
+		Future   []string            `json:"future,omitempty"`
+		Expr     bool                `json:"expr,omitempty"`
+		Quiet    bool                `json:"quiet,omitempty"`
+		Last     bool                `json:"last,omitempty"`
+		First    bool                `json:"first,omitempty"`          // of the program: a string at its beginning is __doc__
+		Def      bool                `json:"definition,omitempty"`     // the node only defines: the code nested in it does not run
+		Import   bool                `json:"library_import,omitempty"` // an import and no more: what it adds to the warning filters is the package's
+		Uses     []string            `json:"uses"`
+		Imports  []string            `json:"imports,omitempty"`
+		Certain  []string            `json:"certain,omitempty"` // names bound on every path
+		Unbound  []string            `json:"unbound,omitempty"` // names that have a value and that the namespace was not given
+		Reach    map[string][]string `json:"reach,omitempty"`   // class → names whose values reach it
 	}
 	runReply struct {
 		Reads        []string                `json:"reads"`

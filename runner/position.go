@@ -94,13 +94,31 @@ func (p *position) get(k depgraph.Key) entry {
 // the node that wrote one of them last.
 func (p *position) reaching(what string) (names []string, last int) {
 	last = -1
+	is := func(code string) bool { return code == what || code == "*" || strings.HasPrefix(code, what+"#") }
 	for k, e := range p.keys {
-		if k.Space() == "var" && e.info != nil && (slices.Contains(e.info.Code, what) || slices.Contains(e.info.Code, "*") || slices.Contains(e.info.Held, what)) {
+		if k.Space() == "var" && e.info != nil && (slices.ContainsFunc(e.info.Code, is) || slices.Contains(e.info.Held, what)) {
 			names, last = append(names, k.Name()), max(last, e.writer)
 		}
 	}
 	slices.Sort(names)
 	return names, last
+}
+
+// reach returns the names that reach a class as n may define, by qualified name: it is another than theirs, be it equal.
+func (p *position) reach(n *node) map[string][]string {
+	found := map[string][]string{}
+	for k, e := range p.keys {
+		if k.Space() != "var" || e.info == nil {
+			continue
+		}
+		for _, code := range e.info.Code {
+			name, _, _ := strings.Cut(code, "#")
+			if n.facts.Kind == depgraph.KindClass && name == n.facts.Defines[0] || strings.Contains(name, ".<locals>.") {
+				found[code] = append(found[code], k.Name())
+			}
+		}
+	}
+	return found
 }
 
 // digestWritten is the time of a file that the program wrote: not the same in any two runs.

@@ -106,6 +106,7 @@ class Fingerprinter:
         self.namespace = namespace
         self.workspace = workspace
         self.classes = {}  # digest → class of the program
+        self.twins = {}    # id of a class that was defined while another of its name was in use → itself, how many others
         self.dotted = set()  # dotted names of modules that the program imported
         self.shared = {}   # workspace module → id of a mutable object that it holds → place, see held.py
         self.arrays = memory.Arrays()
@@ -143,6 +144,11 @@ class Fingerprinter:
         elif walk.levels and not fp.soft:
             fp.levels = walk.levels
         return fp
+
+    def called(self, c):
+        """The qualified name of a class, and where others of that name are in use, which of them it is."""
+        name, twin = type.__dict__["__qualname__"].__get__(c), self.twins.get(id(c))
+        return name if twin is None else "%s#%d" % (name, twin[1])
 
     def unchanged(self, value, fp):
         """Reports that a value still is what fp says, where that can be told from its containers holding the same objects.
@@ -612,7 +618,7 @@ class _Walk:
             return
         self.fp.soft[id(c)] = c
         self.fp.fragile |= "__del__" in vars(c)
-        self.put(("K%s;" % c.__qualname__).encode())
+        self.put(("K%s;" % self.owner.called(c)).encode())
         members = [(k, v) for k, v in vars(c).items() if k not in SKIP_MEMBERS]
         self.put(b"%d;" % len(members))
         for k, v in reversed(members):

@@ -18,7 +18,8 @@ class Groups:
     objects that the same names reach, loops are those of C, and answers are kept until a name they speak of changes.
     """
 
-    def __init__(self):
+    def __init__(self, called=lambda c: c.__qualname__):
+        self._class = called
         self.prints = {}   # name → Fingerprint
         self.noted = {}    # those of the prints that are opaque, fragile or weak: few
         self._owners = {}  # id of a mutable object, class or function → frozenset of the names that reach it
@@ -67,7 +68,14 @@ class Groups:
 
     def code(self, fp):
         """The qualified names of the program's classes and functions that a value reaches."""
-        return sorted({_qualified(o) for o in fp.soft.values()}) if len(fp.soft) <= _MANY else ["*"]
+        return sorted({self._called(o) for o in fp.soft.values()}) if len(fp.soft) <= _MANY else ["*"]
+
+    def reached(self, o):
+        """Reports whether a name reaches a class or function."""
+        return id(o) in self._owners
+
+    def _called(self, o):
+        return o.__qualname__ if isinstance(o, types.FunctionType) else self._class(o)
 
     def altered(self, fp):
         """Returns the names of the classes and functions among them that were changed since this was asked last."""
@@ -76,7 +84,7 @@ class Groups:
             body = _body(o)
             if self._bodies.get(i) != body:
                 self._bodies[i] = body
-                found.add(_qualified(o))
+                found.add(self._called(o))
         return found
 
     def _indexes(self, fp):
@@ -130,10 +138,6 @@ def _move(owners, ids, change):
     if _NOBODY in then.values():
         for i in [i for i in ids if not owners[i]]:
             del owners[i]
-
-
-def _qualified(o):
-    return o.__qualname__ if isinstance(o, types.FunctionType) else type.__dict__["__qualname__"].__get__(o)
 
 
 def _body(o):

@@ -64,7 +64,7 @@ class Kernel:
         observe.watch_imports(self.names)
         end.watch()
         self.printer = fingerprint.Fingerprinter(self.ns, self.workspace)
-        self.groups = groups.Groups()
+        self.groups = groups.Groups(self.printer.called)
         self.lines = lines.Lines()
         self.modules = modules.Modules(self.ns, self.printer, self.workspace, self.groups, self.effects)
         self.held = {}    # name → value when the node began, unless it may matter to the node that a value goes
@@ -79,6 +79,7 @@ class Kernel:
         self.own = (None, None)  # code objects of the node under way
         self.loop = None
         self.printed = set()  # libraries that printed when they were imported
+        self.reach_of = {}  # class → names that reach it where the node is
         self.altered = set()  # names of classes and functions that the node changed in place
         self.old_classes = {}  # digest → the class object that instances may be of
 
@@ -326,6 +327,7 @@ class Kernel:
         """Runs one node. Sends output events and a result event, then observes; the reply holds what was observed."""
         source = body.decode()
         name = request["filename"]
+        self.reach_of = request.get("reach") or {}
         start = _ids(self.names_bound())
         self.held = {} if self.fragile() else dict(self.ns)
         before, self.state = self.state or self.hidden.snapshot(), None
@@ -574,6 +576,7 @@ class Kernel:
         for name in deleted:
             self.groups.drop(name)
         for name in rebound:
+            self.made_class(now[name], rebound.union(deleted))
             fp = self.printer.of(now[name])
             if origin.is_a(now[name], type) and not fp.opaque and origin.kind_of(now[name].__module__) == origin.PROGRAM:
                 kept = self.same_class(name, now[name], fp)
@@ -663,6 +666,19 @@ class Kernel:
                 prints = self.groups.prints
                 todo.extend(prints if fp.partial else [n for n in prints if prints[n].partial])
         return mutated
+
+    def made_class(self, value, names):
+        """Tells a class that the node has made from others of its name that are in use, by names that the node did not bind:
+        equal classes are two."""
+        if not origin.is_a(value, type) or origin.kind_of(value.__module__) != origin.PROGRAM or self.groups.reached(value) or id(value) in self.printer.twins:
+            return
+        name = self.printer.called(value)
+        self.altered.add(name)
+        used, n = {k for k, who in self.reach_of.items() if not names.issuperset(who)}, 0
+        while "%s#%d" % (name, n) in used or n == 0 and name in used:
+            n += 1
+        if n:
+            self.printer.twins[id(value)] = value, n
 
     def same_class(self, name, value, fp):
         """A class defined again to the same effect stays the old object, so that isinstance holds for old instances. One
