@@ -141,6 +141,7 @@ type verdict struct {
 	*xstate.Outcome
 	opaque      map[string]bool            // names whose values are not named by content
 	unpredicted []string                   // see unpredicted
+	unlike      string                     // see unlikePlain
 	inputs      map[depgraph.NodeID]string // see inputs
 }
 
@@ -148,6 +149,7 @@ type verdict struct {
 const (
 	lawSettles   = "a run ends without an internal error"
 	lawEqual     = "a run equals one from scratch"
+	lawPlain     = "a run from scratch prints what the interpreter does"
 	lawAgain     = "a second run executes nothing"
 	lawBack      = "what ran for the same files does not run again"
 	lawInputs    = "what ran with the same code, and the same values of all that it may read, does not run again"
@@ -230,6 +232,9 @@ func (g *game) move(v version) (ran []string, law, what string) {
 	}
 	if what := differences(have, want); what != "" {
 		return ran, lawEqual, what
+	}
+	if want.unlike != "" {
+		return ran, lawPlain, want.unlike
 	}
 	if len(want.unpredicted) > 0 || len(have.unpredicted) > 0 {
 		return ran, lawPredicted, fmt.Sprint("from scratch: ", want.unpredicted, ", incrementally: ", have.unpredicted)
@@ -328,12 +333,14 @@ func (c *referee) scratch(files map[string][]byte, blocks []runner.BlockOutcome)
 	dir, remove := c.folder()
 	defer remove()
 	writeFiles(c.t, dir, files)
-	p := player{o: c.options}
+	o := c.options
+	p := player{o: o}
 	p.o.Workspace = dir
 	defer p.close()
 	out, err := p.runText(context.Background(), files["prog.py"], ids, nil)
 	if err == nil {
 		out.inputs, err = p.inputs(files)
+		out.unlike = unlikePlain(c.t, o.Python, files, out.Outcome)
 	}
 	if err == nil {
 		c.known[name] = out

@@ -42,7 +42,8 @@
 //     closures of functions, and the members of classes. Instances of the user's classes are taken apart, stored and put
 //     together without their own pickling, which may have effects, leave things out, or lie.
 //   - the order of a set: with its table, in which elements and what was removed have their places, for these decide what it
-//     lists, and where later ones go. An empty one is given a new table when it is looked at. A set that was stored gets its table
+//     lists, and where later ones go. An empty one is given a new table when it is looked at, so that one that was
+//     emptied and filled again may list in another order than in a program run by itself. A set that was stored gets its table
 //     again; code whose constant sets would not is not stored, and no bytecode of such modules is kept. Texts hash alike in every
 //     run (PYTHONHASHSEED). What hashes by its address lies in another order each time: whoever reads a set of such objects is
 //     marked.
