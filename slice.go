@@ -27,11 +27,15 @@ func (m *moment) links() map[string][]link {
 	}
 	m.linked = map[string][]link{}
 	t := &trail{writers: map[Key]string{}, files: map[string]string{}}
+	var future []Via // imports from __future__, which count for how all that comes after is compiled
 	for i := range m.snap.Blocks {
 		for j := range m.snap.Blocks[i].Nodes {
 			n := &m.snap.Blocks[i].Nodes[j]
-			for _, via := range t.follow(n) {
+			for _, via := range append(t.follow(n), future...) {
 				m.linked[n.Name] = append(m.linked[n.Name], link{via, depgraph.Observed.String()})
+			}
+			if p := m.places[n.Name]; p != nil && slices.ContainsFunc(p.facts.Imports, func(x depgraph.Import) bool { return x.Module == "__future__" }) {
+				future = append(future, Via{From: n.Name, Key: "module:__future__"})
 			}
 		}
 	}
@@ -82,6 +86,12 @@ func (t *trail) follow(n *NodeView) []Via {
 			t.above(name, add)
 			if space == "dir" || space == "stat" {
 				t.below(name, add)
+			}
+		case "names": // a list of what is bound
+			for k, by := range t.writers {
+				if k.Space() == "var" {
+					add(by, r.Key)
+				}
 			}
 		case "isset":
 			add(t.writers[Key("env:"+name)], Key("env:"+name))
