@@ -41,6 +41,10 @@ class Held:
             self.look(name)
         return self._known[name].digest
 
+    def names(self, modules):
+        """The names of the program that what modules hold may use: functions of the program that were put there."""
+        return set().union(*(self._known[m].deps for m in modules if m in self._known))
+
     def forget(self, names):
         for name in names:
             self._known.pop(name, None)
@@ -50,12 +54,14 @@ class Held:
         """Names data by content, and by type where it has no name; returns the whole, and each living part."""
         shared, self._printer.shared = self._printer.shared, {}
         lines, places, parts = [], {}, {}
+        content.deps = set()
         for k in content.living:
             v, made = vars(content.module)[k], None
             if origin.is_a(v, (types.FunctionType, type)) and v.__module__ == name:
                 made = v = _members(v)
             fp = self._printer.of(v)
             parts[k] = type(v).__name__ if fp.opaque else fp.digest
+            content.deps |= fp.deps
             lines.append((k, parts[k]))
             if fp.opaque:  # what it reaches may be anybody's: all loggers, all that a thread holds
                 inner = v.values() if type(v) is dict else v if type(v) in (list, tuple) else ()
@@ -75,7 +81,7 @@ class _Content:
 
     def __init__(self, name, module):
         space = vars(module)
-        self.module, self.digest, self.parts = module, None, {}
+        self.module, self.digest, self.parts, self.deps = module, None, {}, set()
         self.keys, self.ids = list(space), list(map(id, space.values()))
         self.plain = []   # functions that hold nothing, and their defaults
         self.living = []  # names of the rest. The values are not kept: somebody may notice that they go

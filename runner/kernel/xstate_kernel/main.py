@@ -395,6 +395,12 @@ class Kernel:
         if self.modules.all:  # whether a module is there depends on who imported it
             reads |= {n for n in start if n in self.groups.prints and self.groups.prints[n].files or origin.is_a(self.ns.get(n), types.ModuleType)}
         reached = self.modules_of(imports, reads)
+        while not self.names.exact:  # what the program put into modules may be called by what they hold
+            more = {n for n in self.reach(self.modules.held.names(reached)) if n in start} - reads
+            if not more:
+                break
+            reads |= more
+            reached = self.modules_of(imports, reads)
         changed, quiet, loud = self.modules.end(reached)
         unbound = set(request.get("unbound") or ())  # names that have a value, which the namespace was not given
         again = unbound if self.names.everything else unbound & reads
