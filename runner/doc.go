@@ -112,6 +112,30 @@
 // A block pinned to always executes and is otherwise like any other. One pinned to never keeps its last result where it would not
 // hold: the promise is given up there, by the program's own word, and every node that rests on it is marked.
 //
+// # Tests
+//
+// A test of a file is a node of another kind. Nouns: a unit is a function, or the level of a module (all but the bodies of functions);
+// a phase is a stretch of execution that is observed by itself (the import of a module, the set-up of a fixture, the collection of a
+// file, a test); a group is what a phase read that several tests rest on, kept once and named by its content. A trace of a test names
+// the units it executed, what it read, and groups: those of its file, its fixtures, and the modules that it used and what these import.
+//
+// The invariant: a test whose trace holds would, executed now after those before it, execute the same code on the same inputs. By
+// induction over what it executes: the first thing that differs would be the text of a function that it enters (its unit), the
+// function that a name leads to (what binds names stands at the level of a module, or in a unit that was executed), a value made
+// by an import (the group of that module) or by a fixture (its group), or an input (a read). State that an earlier test left is an input:
+// what a test leaves changed is found by comparison, who speaks of it comes after that test and holds as long as its trace is the same.
+// A function that is called and not entered is a generator, so whether a function is one belongs to where it is defined.
+//
+// Why the simple ways fail. Lines that were executed, by file: an edit above moves them. Functions by name: the body of another may be
+// found under it. Modules that the test's file imports: a registry is filled by a module that it does not import, so modules
+// that are not quiet belong to all. Fixtures of wider scope execute during the first test that asks, and end after the last: a trace
+// by time alone blames these two. sys.monitoring with its events restarted for each test instruments the whole interpreter anew.
+//
+// Failures: a test that takes its interpreter along is crashed, one past its time is stopped, and the rest goes on in a new process; a file
+// that cannot be collected is an error in its place; a test that fails is kept, so that no older success counts, and never reused, for
+// its report cites lines and may be by chance; a group that was lost is a miss. What cannot be compared (clock, network,
+// other processes) marks the test, and it runs every time. See kernel/xstate_kernel/suite.py for what is observed, and how.
+//
 // # Failure
 //
 // A failed node defines nothing: its bindings are undone, values it changed are dropped and restored from the store or by
