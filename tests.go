@@ -137,19 +137,19 @@ func (s *Session) recordTests(ctx context.Context, found *TestReport, whole bool
 	}
 	var now []Check
 	fresh := map[string]bool{}
-	for _, t := range found.Tests {
-		if t.Outcome == "" {
+	for i := range found.Tests {
+		c := &found.Tests[i].Check
+		if c.Outcome == "" {
 			continue // it was not reached
 		}
-		c := t.Check
 		c.At = c.At.UTC()
 		fresh[c.ID] = true
-		if was := known[c.ID]; t.Status == runner.TestRan {
+		if was := known[c.ID]; found.Tests[i].Status == runner.TestRan {
 			c.Step = head + 1
 		} else if was.Trace == c.Trace {
 			c.Step = was.Step
 		}
-		now = append(now, c)
+		now = append(now, *c)
 	}
 	if !whole {
 		kept := []Check{}
@@ -179,13 +179,6 @@ func (s *Session) recordTests(ctx context.Context, found *TestReport, whole bool
 		return err
 	}
 	found.Step = steps[0].Number
-	for i := range found.Tests {
-		if found.Tests[i].Status == runner.TestRan {
-			found.Tests[i].Step = found.Step
-		} else {
-			found.Tests[i].Step = known[found.Tests[i].ID].Step
-		}
-	}
 	return nil
 }
 

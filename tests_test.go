@@ -1,12 +1,15 @@
 package xstate_test
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -108,4 +111,88 @@ func outcomes(r *xstate.TestReport) map[string]string {
 		found[x.ID] = string(x.Kind) + " " + string(x.Outcome) + " " + temporary.ReplaceAllString(x.Message, "FOLDER")
 	}
 	return found
+}
+
+// TestTestsThatDie: a test that takes its interpreter along, and one that does not end, lose nobody else's results.
+func TestTestsThatDie(t *testing.T) {
+	for _, python := range pythons() {
+		o := xstate.SessionOptions{Python: python, Workspace: t.TempDir(), Seed: 1}
+		session := openSession(t, openStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
+		writeFiles(t, o.Workspace, map[string][]byte{"test_a.py": []byte(`import os, time
+def test_1(): pass
+def test_2(): os._exit(1)
+def test_3(): pass
+def test_4(): time.sleep(600)
+def test_5(): os.abort()
+def test_6(): pass
+`)})
+		want := map[string]string{"test_1": "passed", "test_2": "crashed", "test_3": "passed", "test_4": "time-out", "test_5": "crashed", "test_6": "passed"}
+		for _, ran := range []int{6, 3} { // what died runs again
+			found := runTests(t, session, xstate.TestOptions{Timeout: 3 * time.Second})
+			got := map[string]string{}
+			for _, x := range found.Tests {
+				got[strings.TrimPrefix(x.ID, "test_a.py::")] = string(x.Outcome)
+			}
+			if d := gocmp.Diff(want, got); d != "" || found.Ran != ran {
+				t.Errorf("%s: ran %d, want %d; outcomes (-want +got):\n%s", python, found.Ran, ran, d)
+			}
+		}
+	}
+}
+
+// TestTestsByEnvironment: a variable that a test reads, and arguments of pytest.
+func TestTestsByEnvironment(t *testing.T) {
+	python := testers(t)[0]
+	o := xstate.SessionOptions{Python: python, Workspace: t.TempDir(), Seed: 1}
+	store := openStore(t, filepath.Join(o.Workspace, xstate.StoreName))
+	writeFiles(t, o.Workspace, map[string][]byte{"test_a.py": []byte("import os\ndef test_read(): assert os.environ.get('READ') is None\ndef test_not(): pass\n")})
+	for _, c := range []struct {
+		environ []string
+		args    []string
+		ran     []string
+	}{
+		{nil, nil, []string{"test_a.py::test_not", "test_a.py::test_read"}},
+		{[]string{"READ=1", "OTHER=1"}, nil, []string{"test_a.py::test_read"}},
+		{[]string{"OTHER=2"}, nil, []string{}},
+		{nil, []string{"-p", "no:warnings"}, []string{"test_a.py::test_not", "test_a.py::test_read"}},
+		{nil, nil, []string{}},
+	} {
+		o.Environ = append(os.Environ(), c.environ...)
+		session := openSession(t, store, o)
+		if d := gocmp.Diff(c.ran, ranTests(runTests(t, session, xstate.TestOptions{Args: c.args}))); d != "" {
+			t.Errorf("%v %v: tests that ran (-want +got):\n%s", c.environ, c.args, d)
+		}
+	}
+}
+
+// TestFlakyTests: a success does not count any more when the same test fails on the same code.
+func TestFlakyTests(t *testing.T) {
+	o := xstate.SessionOptions{Python: pythons()[0], Workspace: t.TempDir(), Seed: 1}
+	session := openSession(t, openStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
+	mark := filepath.Join(t.TempDir(), "fail")
+	// the mark is looked for in a way that raises no event
+	writeFiles(t, o.Workspace, map[string][]byte{"test_a.py": []byte(`import posix
+def test_a():
+    try:
+        posix.stat(` + strconv.Quote(mark) + `)
+    except OSError:
+        return
+    assert 0
+`)})
+	for i, c := range []struct {
+		all, fail bool
+		ran       int
+		failed    int
+	}{{ran: 1}, {}, {fail: true}, {fail: true, all: true, ran: 1, failed: 1}, {fail: true, ran: 1, failed: 1}, {ran: 1}, {}} {
+		if err := os.RemoveAll(mark); err != nil {
+			t.Fatal(err)
+		}
+		if c.fail {
+			writeFiles(t, filepath.Dir(mark), map[string][]byte{"fail": []byte("x")})
+		}
+		found := runTests(t, session, xstate.TestOptions{All: c.all})
+		if found.Ran != c.ran || found.Failed != c.failed {
+			t.Errorf("run %d: ran %d, failed %d, want %d, %d", i, found.Ran, found.Failed, c.ran, c.failed)
+		}
+	}
 }

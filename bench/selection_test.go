@@ -150,8 +150,10 @@ func newSelection(t *testing.T, folder string) *selection {
 	if ours, ran := s.xstate(); len(ran) != len(s.base) || !maps.Equal(ours, s.base) {
 		t.Fatalf("the first run under xstate ran %d tests, want %d with the same outcomes", len(ran), len(s.base))
 	}
-	if theirs := s.testmon(); len(theirs) != len(s.base) {
-		t.Fatalf("the first run of testmon ran %d tests, want %d", len(theirs), len(s.base))
+	for tries := 0; !maps.Equal(s.testmon(), s.base); tries++ { // it runs again what failed, and a test of the clock does so under load
+		if err := os.Remove(filepath.Join(s.work, ".testmondata")); err != nil || tries == 3 {
+			t.Fatalf("the first run of testmon has other outcomes: %v", err)
+		}
 	}
 	for _, name := range []string{".xstate", ".testmondata"} {
 		s.copy(filepath.Join(s.work, name), filepath.Join(s.kept, name))
@@ -227,7 +229,17 @@ func (s *selection) command(args []string, outcomes string) *exec.Cmd {
 func (s *selection) pytest(more ...string) map[string]string {
 	s.t.Helper()
 	outcomes := filepath.Join(s.t.TempDir(), "outcomes.json")
-	out, err := s.command(slices.Concat([]string{s.python, "-m", "pytest", "-q"}, s.args, more), outcomes).CombinedOutput()
+	var out []byte
+	var err error
+	for range 3 { // where a test waits for a thread for ever, pytest-timeout does, too
+		var late bool
+		cmd := s.command(slices.Concat([]string{s.python, "-m", "pytest", "-q"}, s.args, more), outcomes)
+		timer := time.AfterFunc(4*time.Minute, func() { late = true; _ = cmd.Process.Kill() })
+		out, err = cmd.CombinedOutput()
+		if timer.Stop(); !late {
+			break
+		}
+	}
 	found := map[string]string{}
 	data, bad := os.ReadFile(outcomes)
 	if bad == nil {

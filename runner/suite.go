@@ -33,7 +33,6 @@ type Suite struct {
 // SuiteConfig is what a Suite works with.
 type SuiteConfig struct {
 	Store     *state.Store
-	Session   string
 	Workspace string // absolute
 	Python    Interpreter
 	Environ   []string
@@ -75,7 +74,8 @@ type TestOutcome struct {
 	Parts   []CodePart
 	Trace   state.Digest
 
-	before []string // what it left changed when it ran last
+	before []string           // what it left changed when it ran last
+	held   *state.StoredTrace // that it ran in spite of
 }
 
 // CodePart is a function, or the level of a module where Name is "", in the version that a test executed.
@@ -243,7 +243,9 @@ func (p *suiteProcess) run(ctx context.Context) (died bool, err error) {
 		return false, err
 	}
 	if p.began >= 0 {
-		p.lost()
+		if err := p.lost(); err != nil {
+			return false, err
+		}
 		died = true
 	}
 	return died, p.record()
@@ -319,7 +321,7 @@ func (p *suiteProcess) tell(n int) {
 }
 
 // lost is what became of a test that took the process with it.
-func (p *suiteProcess) lost() {
+func (p *suiteProcess) lost() error {
 	t := p.s.done[p.items[p.began].ID]
 	t.Status, t.Outcome, t.At = TestRan, "crashed", time.Now().UTC()
 	t.Message = "the interpreter died: " + p.k.how()
@@ -327,9 +329,18 @@ func (p *suiteProcess) lost() {
 		t.Outcome, t.Message, t.Seconds = "time-out", fmt.Sprintf("stopped after %s", p.o.Timeout), p.o.Timeout.Seconds()
 	}
 	t.Text = p.printed()
+	if t.held != nil { // an older success counts no more
+		bad := t.held.Trace
+		bad.At, bad.Writes = t.At, []state.Access{{Key: keyOutcome, Digest: state.DigestOf([]byte(t.Outcome))}}
+		_, err := p.s.cfg.Store.PutTrace(bad)
+		if err != nil {
+			return err
+		}
+	}
 	if p.o.OnTest != nil {
 		p.o.OnTest(t)
 	}
+	return nil
 }
 
 // printed is the end of what the process printed.
@@ -346,9 +357,10 @@ func (p *suiteProcess) printed() string {
 func (p *suiteProcess) notCollected() error {
 	said := lastLine(p.printed())
 	for line := range strings.SplitSeq(p.printed(), "\n") {
-		if strings.HasPrefix(line, "ERROR: ") {
-			said = strings.TrimPrefix(line, "ERROR: ")
-			break
+		if _, told, ok := strings.Cut(line, "rror: "); ok { // "pytest: error: unrecognized arguments"
+			said = told
+		} else if told, ok := strings.CutPrefix(line, "ERROR: "); ok && !strings.HasPrefix(told, "usage: ") {
+			said = told
 		}
 	}
 	return &state.Error{Code: CodeNoTests, Message: "the tests could not be collected: " + said, Hint: "try it by hand: python -m pytest --collect-only"}

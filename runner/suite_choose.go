@@ -60,12 +60,13 @@ func (s *Suite) finished(id string) bool {
 // verdict is what is known of a test before it may run.
 type verdict struct {
 	trace  *state.StoredTrace // that holds; nil: it runs
+	held   *state.StoredTrace // that would
 	newest *state.StoredTrace
 	reason state.Reason // why it runs
 }
 
 func (v *verdict) outcome(x item) *TestOutcome {
-	t := &TestOutcome{ID: x.ID, Kind: x.Kind, Status: TestWould, Reason: v.reason}
+	t := &TestOutcome{ID: x.ID, Kind: x.Kind, Status: TestWould, Reason: v.reason, held: v.held}
 	if v.newest != nil {
 		t.before, t.Seconds = v.newest.Touched, v.newest.Seconds
 	}
@@ -136,6 +137,7 @@ func (c *choosing) judge(id string) error {
 		}
 		break
 	}
+	v.held = v.trace
 	if why, ok := c.p.s.forced[id]; ok {
 		v.trace, v.reason = nil, why
 	} else if c.p.o.All && v.trace != nil {

@@ -99,6 +99,9 @@ func (a *app) test(ctx context.Context, args, more []string, f testFlags) error 
 		return err
 	}
 	a.ui.progress("")
+	if len(found.Tests) == 0 && found.Stopped == nil {
+		return &state.Error{Code: runner.CodeNoTests, Message: "no tests were found", Hint: "name a file or folder: xstate test PATH"}
+	}
 	if a.ui.json {
 		err = a.ui.document(struct {
 			Version int    `json:"version"`
@@ -112,8 +115,6 @@ func (a *app) test(ctx context.Context, args, more []string, f testFlags) error 
 	switch {
 	case err != nil:
 		return err
-	case len(found.Tests) == 0:
-		return &state.Error{Code: runner.CodeNoTests, Message: "no tests were found", Hint: "name a file or folder: xstate test PATH"}
 	case found.Failed > 0 || found.Stopped != nil:
 		return outcome(exitFailed)
 	}

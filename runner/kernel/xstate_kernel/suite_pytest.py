@@ -217,4 +217,4 @@ def run(watched, options):
     plugin = Plugin(watched, options)
     watched.wrap_loader(rewrite.AssertionRewritingHook)
     plugin.blind = "" if _follow_fixtures(watched) else "unobserved fixtures"
-    return int(pytest.main(options["args"], plugins=[plugin]))
+    return int(pytest.main(["--continue-on-collection-errors", *options["args"]], plugins=[plugin]))
