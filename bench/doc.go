@@ -17,27 +17,6 @@
 //	          pickle are kept as they are; files, generators of random numbers and other state of the process are not gone back to.
 //	          That is what kernels with checkpoints do. Saving counts as time of the run
 //	xstate    a session whose interpreter lives on
-//   - Null run: how long does a run take in which nothing changed, against starting an interpreter that does nothing?
-//
-//   - Programs: how much slower is the first run of a program than the same program without xstate, and how much more
-//     memory does its interpreter take? The programs of testdata/programs are such as people write: text, records, objects,
-//     search, a database, frames, arrays, plots.
-//
-//   - Demo: what share of that time does a run take after one function was edited?
-//
-//   - Globals, Node, Head: what does xstate add to a loop over globals, a node that does nothing, a look at a gigabyte?
-//
-//   - Restart: of a gigabyte in thirty variables a new process needs one. How long until it has it, against loading that much?
-//
-//   - History: a million steps over ten thousand blocks. How long does a query at a random step take, against a command that
-//     looks at nothing; an append, early and late; opening; a fork? What does a step take on the disk?
-//
-//   - Selection (make selection): of a package from the index, 50 edits of functions. Which tests does xstate run, against those whose
-//     outcome changes, and against those that pytest-testmon runs? What does observing all tests cost, against plain pytest?
-//
-// The promise is that a machine's speed and load cancel out: the two sides are measured in turn, whole processes both, and
-// compared by their medians. Why the simple way fails: two loops one after the other see different load, and a mean is
-// that of the slowest. Head and Node have no other side, and are times.
 //
 // All but xstate use runner.Plain, which observes nothing and stops at the first block that fails.
 //
@@ -106,6 +85,8 @@
 //   - Globals, Node, Head: what xstate adds to a loop over globals, a node that does nothing, a look at a gigabyte.
 //   - Restart: of a gigabyte in thirty variables a new process needs one: how long until it has it, against loading that much.
 //   - History: a million steps over ten thousand blocks: queries, appends, opening, forks, bytes a step.
+//   - Selection (make selection): 50 edits of functions of a package from the index: the tests that xstate runs, against those whose outcome
+//     changes, which running all tells, and those that pytest-testmon runs. All tests observed, against plain pytest.
 //
 // Analysis against the bare parse is measured where the parser is at hand: BenchmarkAnalyze in depgraph. Times gate nothing.
 package bench
