@@ -3,6 +3,7 @@ package xstate
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -57,7 +58,7 @@ func (s *Session) momentAt(ctx context.Context, n StepNumber) (*moment, error) {
 			break
 		}
 	}
-	return m, m.findPending()
+	return m, m.findPending(ctx, s)
 }
 
 // artifacts are those that are declared.
@@ -102,30 +103,98 @@ func (m *moment) content(path string) Digest {
 }
 
 // findPending finds the blocks whose results do not hold any more, as far as the record and the files tell, and those that
-// rest on them. A block that reads what nobody gives is told of so only where no edit before it explains that.
-func (m *moment) findPending() error {
-	for _, why := range []func(*BlockView) (node, text string){m.outdated, orphaned} {
-		var roots []string // nodes, or blocks where all of one is meant
-		for i := range m.snap.Blocks {
-			b := &m.snap.Blocks[i]
-			if node, text := why(b); text != "" && m.pending[b.ID] == "" {
-				roots, m.pending[b.ID] = append(roots, node), text
+// rest on them: what they were seen to rest on in the last run, and what the text says of what came since.
+func (m *moment) findPending(ctx context.Context, s *Session) error {
+	var roots []string // nodes, or blocks where all of one is meant
+	stale := map[string]bool{}
+	for i := range m.snap.Blocks {
+		b := &m.snap.Blocks[i]
+		if node, text := m.outdated(b); text != "" {
+			roots, m.pending[b.ID], stale[node] = append(roots, node), text, true
+		}
+	}
+	for _, root := range roots {
+		reached, err := m.deps.Affected(root)
+		if err != nil {
+			return err
+		}
+		for _, r := range reached {
+			m.restsOnPending(r.Block, m.writer(root).ID)
+			for _, node := range r.Nodes {
+				stale[node] = true
 			}
 		}
-		for _, root := range roots {
-			reached, err := m.deps.Affected(root)
-			if err != nil {
-				return err
-			}
-			id := m.writer(root).ID
-			for _, r := range reached {
-				if m.pending[r.Block] == "" {
-					m.pending[r.Block] = fmt.Sprintf("rests on %s, which %s", id, m.pending[id])
+	}
+	if m.lastRun == 0 {
+		return nil
+	}
+	then, err := s.At(ctx, m.lastRun)
+	if err != nil {
+		return err
+	}
+	links, now := trailOf(then), trailOf(m.snap)
+	for again := true; again; {
+		again = false
+		for i := range m.snap.Blocks {
+			b := &m.snap.Blocks[i]
+			for _, n := range b.Nodes {
+				if stale[n.Name] {
+					continue
+				}
+				is := m.followPending(b, links[n.Name], stale)
+				if other := otherThan(links[n.Name], now[n.Name]); !is && other != "" {
+					is = true
+					if m.pending[b.ID] == "" {
+						m.pending[b.ID] = fmt.Sprintf("had %s from another block when it ran in step %d", other, b.RanAt)
+					}
+				}
+				if is {
+					stale[n.Name], again = true, true
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// otherThan returns a key that two lists have from different nodes, for blocks were moved, or one came in between.
+func otherThan(then, now []Via) Key {
+	for _, v := range now {
+		if !slices.Contains(then, v) && slices.ContainsFunc(then, func(x Via) bool { return x.Key == v.Key }) {
+			return v.Key
+		}
+	}
+	return ""
+}
+
+// followPending looks whether a node of a block rested, in the last run, on one whose result does not hold, or that is gone.
+func (m *moment) followPending(b *BlockView, links []Via, stale map[string]bool) bool {
+	for _, via := range links {
+		id, _, _ := strings.Cut(via.From, "#")
+		from := BlockID(id)
+		if _, err := m.snap.Block(from); err != nil {
+			if m.pending[b.ID] == "" {
+				m.pending[b.ID] = fmt.Sprintf("rests on %s, which is gone", id)
+			}
+			return true
+		}
+		if stale[via.From] || stale[id] {
+			m.restsOnPending(b.ID, from)
+			return true
+		}
+	}
+	return false
+}
+
+// restsOnPending notes that a block rests on another whose result does not hold, by what that goes back to.
+func (m *moment) restsOnPending(id, on BlockID) {
+	why := m.pending[on]
+	if m.pending[id] == "" && id != on {
+		if !strings.HasPrefix(why, "rests on ") {
+			why = fmt.Sprintf("rests on %s, which %s", on, why)
+		}
+		m.pending[id] = why
+	}
 }
 
 // outdated tells why the result of a block does not hold, for its version and the files that it reads, and which part of it that is
@@ -142,7 +211,15 @@ func (m *moment) outdated(b *BlockView) (node, text string) {
 	for i := range b.Nodes {
 		for _, r := range b.Nodes[i].Reads {
 			name := r.Key.Name()
-			if r.Key.Space() != "file" || r.By != "" || len(r.Digest) != 64 || filepath.IsAbs(name) || m.writes(r.Key) {
+			if r.By != "" || filepath.IsAbs(name) || m.writes(Key("file:"+name)) {
+				continue
+			}
+			if r.Key.Space() == "stat" {
+				if _, err := os.Lstat(filepath.Join(m.folder, filepath.FromSlash(name))); (err == nil) != (r.Digest != state.Absent) {
+					return b.Nodes[i].Name, fmt.Sprintf("looked for %s, which is %s", name, map[bool]string{true: "there now", false: "gone"}[err == nil])
+				}
+			}
+			if r.Key.Space() != "file" || len(r.Digest) != 64 {
 				continue
 			}
 			switch m.content(name) {
@@ -151,18 +228,6 @@ func (m *moment) outdated(b *BlockView) (node, text string) {
 				return b.Nodes[i].Name, fmt.Sprintf("reads %s, which is gone", name)
 			default:
 				return b.Nodes[i].Name, fmt.Sprintf("reads %s, which has changed since it ran in step %d", name, b.RanAt)
-			}
-		}
-	}
-	return "", ""
-}
-
-// orphaned tells that a block reads a value that no block gives.
-func orphaned(b *BlockView) (node, text string) {
-	for i := range b.Nodes {
-		for _, r := range b.Nodes[i].Reads {
-			if r.Key.Space() == "var" && r.By == "" && r.Digest != state.Absent {
-				return b.Nodes[i].Name, fmt.Sprintf("reads %s, which no block gives as it was", r.Key.Name())
 			}
 		}
 	}

@@ -26,12 +26,12 @@ func (m *moment) links() map[string][]link {
 		return m.linked
 	}
 	m.linked = map[string][]link{}
-	t := &trail{writers: map[Key]string{}, files: map[string]string{}}
+	seen := trailOf(m.snap)
 	var future []Via // imports from __future__, which count for how all that comes after is compiled
 	for i := range m.snap.Blocks {
 		for j := range m.snap.Blocks[i].Nodes {
 			n := &m.snap.Blocks[i].Nodes[j]
-			for _, via := range append(t.follow(n), future...) {
+			for _, via := range append(seen[n.Name], future...) {
 				m.linked[n.Name] = append(m.linked[n.Name], link{via, depgraph.Observed.String()})
 			}
 			if p := m.places[n.Name]; p != nil && slices.ContainsFunc(p.facts.Imports, func(x depgraph.Import) bool { return x.Module == "__future__" }) {
@@ -65,10 +65,24 @@ func (m *moment) counts(e depgraph.Edge) bool {
 	return to.access.Reads == nil || e.Evidence&depgraph.Observed != 0 || from.access.Writes == nil && slices.Contains(to.access.Reads, e.Key)
 }
 
+// trailOf returns what the nodes of a program that ran were seen to rest on.
+func trailOf(snap *Snapshot) map[string][]Via {
+	found := map[string][]Via{}
+	t := &trail{writers: map[Key]string{}, files: map[string]string{}, loaded: map[string]string{}}
+	for i := range snap.Blocks {
+		for j := range snap.Blocks[i].Nodes {
+			n := &snap.Blocks[i].Nodes[j]
+			found[n.Name] = t.follow(n)
+		}
+	}
+	return found
+}
+
 // trail is who wrote what, up to a place in the program.
 type trail struct {
 	writers map[Key]string
 	files   map[string]string // path → who last wrote, made, changed or removed it
+	loaded  map[string]string // module of the workspace → who first read its file
 }
 
 // follow returns what a node rests on, and notes what it wrote.
@@ -93,10 +107,20 @@ func (t *trail) follow(n *NodeView) []Via {
 					add(by, r.Key)
 				}
 			}
+		case "held":
+			add(t.loaded[name], r.Key)
 		case "isset":
 			add(t.writers[Key("env:"+name)], Key("env:"+name))
 		case "env":
 			add(t.writers[Key("isset:"+name)], Key("isset:"+name))
+		}
+	}
+	for _, r := range n.Reads {
+		if module, ok := strings.CutSuffix(r.Key.Name(), ".py"); ok && r.Key.Space() == "file" {
+			module = strings.ReplaceAll(strings.TrimSuffix(module, "/__init__"), "/", ".")
+			if t.loaded[module] == "" {
+				t.loaded[module] = n.Name
+			}
 		}
 	}
 	for _, w := range n.Writes {
