@@ -160,7 +160,7 @@ func (j *judge) members(ctx context.Context, a *state.Artifact, v *ArtifactView)
 			continue
 		}
 		have := j.content(f.Path)
-		written, by := j.wrote(f.Path)
+		written, by := wrote(j.snap, f.Path)
 		switch {
 		case have == state.Absent:
 			v.worse(ArtifactFailing, "holds %s, which is gone", f.Path)
@@ -174,9 +174,9 @@ func (j *judge) members(ctx context.Context, a *state.Artifact, v *ArtifactView)
 	return nil
 }
 
-// wrote is what the program last wrote to a file of the workspace, and which node did.
-func (m *moment) wrote(path string) (d Digest, by string) {
-	for _, b := range m.snap.Blocks {
+// wrote is what a program last wrote to a file of the workspace, and which node did.
+func wrote(snap *Snapshot, path string) (d Digest, by string) {
+	for _, b := range snap.Blocks {
 		for _, n := range b.Nodes {
 			for _, w := range n.Writes {
 				if w.Key == Key("file:"+path) {

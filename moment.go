@@ -23,6 +23,7 @@ type moment struct {
 	checks   []CheckView
 	pending  map[BlockID]string // why a block's result does not hold: "was edited in step 3 and has not run since"
 	lastRun  StepNumber
+	then     *Snapshot // the program after that run; nil where there was none
 
 	outlines map[Digest]*depgraph.Outline // by version
 	linked   map[string][]link            // by node; see links
@@ -58,7 +59,12 @@ func (s *Session) momentAt(ctx context.Context, n StepNumber) (*moment, error) {
 			break
 		}
 	}
-	return m, m.findPending(ctx, s)
+	if m.lastRun > 0 {
+		if m.then, err = s.At(ctx, m.lastRun); err != nil {
+			return nil, err
+		}
+	}
+	return m, m.findPending()
 }
 
 // artifacts are those that are declared.
@@ -104,7 +110,7 @@ func (m *moment) content(path string) Digest {
 
 // findPending finds the blocks whose results do not hold any more, as far as the record and the files tell, and those that
 // rest on them: what they were seen to rest on in the last run, and what the text says of what came since.
-func (m *moment) findPending(ctx context.Context, s *Session) error {
+func (m *moment) findPending() error {
 	var roots []string // nodes, or blocks where all of one is meant
 	stale := map[string]bool{}
 	for i := range m.snap.Blocks {
@@ -128,11 +134,7 @@ func (m *moment) findPending(ctx context.Context, s *Session) error {
 	if m.lastRun == 0 {
 		return nil
 	}
-	then, err := s.At(ctx, m.lastRun)
-	if err != nil {
-		return err
-	}
-	links, now := trailOf(then), trailOf(m.snap)
+	links, now := trailOf(m.then), trailOf(m.snap)
 	for again := true; again; {
 		again = false
 		for i := range m.snap.Blocks {
@@ -211,27 +213,39 @@ func (m *moment) outdated(b *BlockView) (node, text string) {
 	for i := range b.Nodes {
 		for _, r := range b.Nodes[i].Reads {
 			name := r.Key.Name()
-			if r.By != "" || filepath.IsAbs(name) || m.writes(Key("file:"+name)) {
+			if r.By != "" || filepath.IsAbs(name) {
 				continue
 			}
-			if r.Key.Space() == "stat" {
+			if r.Key.Space() == "stat" && !m.writes(Key("file:"+name)) {
 				if _, err := os.Lstat(filepath.Join(m.folder, filepath.FromSlash(name))); (err == nil) != (r.Digest != state.Absent) {
 					return b.Nodes[i].Name, fmt.Sprintf("looked for %s, which is %s", name, map[bool]string{true: "there now", false: "gone"}[err == nil])
 				}
 			}
-			if r.Key.Space() != "file" || len(r.Digest) != 64 {
+			if r.Key.Space() != "file" || len(r.Digest) != 64 && r.Digest != state.Absent {
 				continue
 			}
-			switch m.content(name) {
-			case r.Digest:
-			case state.Absent:
+			now, left := m.content(name), m.left(name)
+			switch {
+			case now == r.Digest, now == left && left != state.Absent: // before a run, what the program wrote over is put back
+			case now == state.Absent:
 				return b.Nodes[i].Name, fmt.Sprintf("reads %s, which is gone", name)
+			case r.Digest == state.Absent:
+				return b.Nodes[i].Name, fmt.Sprintf("looked for %s, which is there now", name)
 			default:
 				return b.Nodes[i].Name, fmt.Sprintf("reads %s, which has changed since it ran in step %d", name, b.RanAt)
 			}
 		}
 	}
 	return "", ""
+}
+
+// left is what the last run left in a file; state.Absent where it wrote none.
+func (m *moment) left(path string) Digest {
+	if m.then == nil {
+		return state.Absent
+	}
+	d, _ := wrote(m.then, path)
+	return d
 }
 
 // writes reports whether a block of the program wrote a key when it last ran.

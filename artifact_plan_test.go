@@ -1,0 +1,116 @@
+package xstate_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// TestFreshIsReused: what is called fresh, the engine would reuse. Between the edits and the run of each step of the sessions of testdata,
+// each block is an artifact, and the plan of the run the judge. By itself the test takes every thirtieth session;
+// XSTATE_TEST_ARTIFACTS=all takes all, XSTATE_TEST_ARTIFACTS=TEXT those that have the text in their names.
+func TestFreshIsReused(t *testing.T) {
+	files, err := filepath.Glob("testdata/*/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no programs in testdata: %v", err)
+	}
+	chosen := os.Getenv("XSTATE_TEST_ARTIFACTS")
+	python := pythons()[0]
+	minor := pythonMinor(t, python)
+	for i, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		if chosen == "" && i%30 != 2 || chosen != "" && chosen != "all" && !strings.Contains(name, chosen) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			steps := readSteps(t, file)
+			if minor < steps[0].since {
+				t.Skipf("since Python 3.%d", steps[0].since)
+			}
+			a := &asked{dir: t.TempDir()}
+			a.store = openStore(t, filepath.Join(a.dir, xstate.StoreName))
+			a.session = openSession(t, a.store, xstate.SessionOptions{Python: python, Seed: 7, Observe: os.Getenv("XSTATE_TEST_OBSERVE"), Workspace: a.dir})
+			files := map[string][]byte{}
+			for n, s := range steps {
+				writeFiles(t, a.dir, s.files)
+				s.addTo(files)
+				if n > 0 {
+					freshIsReused(t, a, files)
+				}
+				runFile(t, t.Context(), a.session, a.dir, files, steps[0].timeout)
+			}
+		})
+	}
+}
+
+func freshIsReused(t *testing.T, a *asked, files map[string][]byte) {
+	t.Helper()
+	for name, data := range files {
+		if !strings.HasPrefix(name, "prog.") {
+			continue
+		}
+		p, err := patch.Parse(name, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.session.Load(t.Context(), p.Blocks, xstate.Origin{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	blocks, _, err := a.session.Program(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := map[xstate.BlockID]xstate.ArtifactView{}
+	for _, b := range blocks {
+		a.declare(t, "x", state.ArtifactExample, "block:"+string(b.ID))
+		v, err := a.session.Artifact(t.Context(), a.head(t), "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		status[b.ID] = *v
+	}
+	plan, err := a.session.Plan(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	excused := map[string]bool{} // blocks that would run for what a status does not look at, and those that rest on them
+	for _, b := range plan.Blocks {
+		if status[b.ID].Status != xstate.ArtifactFresh {
+			continue
+		}
+		for _, n := range b.Nodes {
+			by, _, _ := strings.Cut(n.Reason.By, "#")
+			switch {
+			case n.Action == runner.ActReuse:
+			case unlooked(n.Reason) || excused[by]:
+				excused[string(b.ID)] = true
+			default:
+				t.Errorf("block %s is fresh (%s), but would %s: %+v", b.ID, status[b.ID].Reason, n.Action, n.Reason)
+			}
+		}
+	}
+}
+
+// unlooked reports whether a status does not look at what a block would run for.
+func unlooked(r state.Reason) bool {
+	switch r.Code {
+	case runner.ReasonRetry, runner.ReasonSharing, runner.ReasonLayout, runner.ReasonEngine:
+		return true
+	}
+	if r.Was == "!failed" { // what would be tried again may not fail
+		return true
+	}
+	switch r.Key.Space() {
+	case "dir", "stat", "time", "mode", "link", "env", "isset", "module", "held", "conf", "names":
+		return true
+	}
+	return false
+}
