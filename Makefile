@@ -6,6 +6,7 @@
 # make selection tests that an edit affects, against running all of them and against pytest-testmon (half an hour)
 # make readme   the session in README.md anew
 # make bench    what re-execution saves, and whether it is right, against simpler ways: at most a quarter of an hour
+# make bench-readme  table and plot of make bench into README.md
 # make bench-full  the same on more and larger programs, and what the engine costs, as ratios to something measured in the same run
 
 # Interpreters to test with; none: see .ci/venv.
@@ -43,6 +44,9 @@ readme: build
 bench: build
 	.ci/bench bin/xstate build/bench --size 10,40 --edits 8 --budget 13m
 
+bench-readme:
+	.ci/bench-readme build/bench
+
 bench-full: build
 	.ci/bench bin/xstate build/bench-full --size 10,40,160,640 --edits 20
 	XSTATE_TEST_PYTHONS=$$(.ci/venv build/venv $(PYTHONS)) && export XSTATE_TEST_PYTHONS && \
@@ -55,4 +59,4 @@ selection:
 clean:
 	rm -rf bin build
 
-.PHONY: check format vet lint build demo test fuzz readme bench bench-full selection clean
+.PHONY: check format vet lint build demo test fuzz readme bench bench-readme bench-full selection clean

@@ -40,7 +40,8 @@
 //
 // Strategies take turns after each edit, and which is first changes, so that a machine's load falls on all. Times are of whole runs:
 // scratch with the start of its interpreter, xstate with recording and storing; what it stores when the session ends counts as
-// part of its first run. Saved is a share of scratch's time after the same edit. An edit pays for the first run by
+// part of its first run. Before all, scratch runs once for nothing. Saved is a share of scratch's time after the same edit, also against
+// down, whose own time is often none. An edit pays for the first run by
 // what it saves on average (break-even). What the copy of the folder and the judgement take is no part of it.
 //
 // # Workloads

@@ -70,7 +70,7 @@ func (r *Report) csv() []byte {
 }
 
 // Header names the columns of Table.
-var Header = []string{"workload", "strategy", "equal", "blocks run", "saved vs scratch", "saved vs down", "first run", "pays after", "kept"}
+var Header = []string{"workload", "strategy", "equal", "blocks run", "saved vs scratch", "saved vs down", "first run", "pays after edits", "kept"}
 
 // Table has a row for each of the summary: medians, with quartiles in parentheses.
 func (r *Report) Table() [][]string {
@@ -79,10 +79,10 @@ func (r *Report) Table() [][]string {
 		equal := fmt.Sprintf("%d of %d", x.Equal, x.Edits)
 		even := "-"
 		if x.BreakEven != nil {
-			even = fmt.Sprintf("%.0f edits", x.BreakEven.Median)
+			even = fmt.Sprintf("%.0f", x.BreakEven.Median)
 		}
 		if x.Never > 0 {
-			even += fmt.Sprintf(", never: %d", x.Never)
+			even += fmt.Sprintf(" (never: %d)", x.Never)
 		}
 		if x.Strategy == Scratch {
 			even = "-"
@@ -107,12 +107,30 @@ func percent(q *Quartiles) string {
 	return fmt.Sprintf("%.0f%% (%.0f to %.0f)", q.Median*100, q.Q1*100, q.Q3*100)
 }
 
-// Markdown is the table for a README.
+// Markdown is a short table: a row for each workload, what xstate saves, and how often each strategy is right.
 func (r *Report) Markdown() string {
 	var b strings.Builder
-	b.WriteString("| " + strings.Join(Header, " | ") + " |\n|" + strings.Repeat("---|", len(Header)) + "\n")
-	for _, row := range r.Table() {
-		b.WriteString("| " + strings.Join(row, " | ") + " |\n")
+	b.WriteString("| workload | programs | edits |")
+	for _, s := range Strategies[1:] {
+		b.WriteString(" " + string(s) + " equal |")
+	}
+	b.WriteString(" blocks run | saved vs scratch | saved vs down | first run | pays after edits |\n|" + strings.Repeat("---|", len(Strategies)+7) + "\n")
+	rows, table := r.Summary.Rows, r.Table()
+	for i, x := range rows {
+		if x.Strategy != Xstate {
+			continue
+		}
+		fmt.Fprintf(&b, "| %s | %d | %d |", x.Workload, x.Programs, x.Edits)
+		for _, s := range Strategies[1:] {
+			cell := " - |"
+			for _, y := range rows {
+				if y.Workload == x.Workload && y.Strategy == s {
+					cell = fmt.Sprintf(" %d |", y.Equal)
+				}
+			}
+			b.WriteString(cell)
+		}
+		b.WriteString(" " + strings.Join(table[i][3:8], " | ") + " |\n")
 	}
 	return b.String()
 }
@@ -128,7 +146,7 @@ func (r *Report) html() string {
 	fmt.Fprintf(&b, "<p>%s. %s, seed %d. %d of %d programs.</p>\n", r.Time, html.EscapeString(r.Interpreter), r.Seed, r.Done, r.Programs)
 	b.WriteString("<p>scratch: everything in a fresh interpreter. down: from the edit down in the live interpreter. names: what was edited and what names connect to it, in the live interpreter. " +
 		"snapshot: from the edit down, after the variables before it were loaded from a pickle. Equal: what blocks show, values and files are those of scratch. " +
-		"Shares are medians, with quartiles in parentheses.</p>\n")
+		"Shares are of scratch, medians with quartiles in parentheses; saved vs down is what down took longer, as a share of the time of scratch.</p>\n")
 	b.WriteString("<table><tr><th>" + strings.Join(Header, "</th><th>") + "</th></tr>\n")
 	last := ""
 	for i, row := range r.Table() {

@@ -51,7 +51,7 @@ func TestSummarize(t *testing.T) {
 	if d := cmp.Diff(&Quartiles{0.375, 0.5, 0.625}, x.Saved); d != "" {
 		t.Errorf("saved (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff(&Quartiles{-1.375, -0.75, -0.125}, x.SavedDown); d != "" { // 0.25 for 0.5, 0.75 for 0.25
+	if d := cmp.Diff(&Quartiles{-0.3125, -0.125, 0.0625}, x.SavedDown); d != "" { // 0.25 for 0.5, 0.75 for 0.25
 		t.Errorf("saved against down (-want +got):\n%s", d)
 	}
 	if x.First.Median != 2 || x.BreakEven.Median != 2 { // one second more, half a second saved by each edit

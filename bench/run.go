@@ -159,13 +159,16 @@ func (s *site) measure(ctx context.Context, r *Result, o *Options) (err error) {
 			}
 		}
 	}()
+	if _, err := (scratch{s}).run(ctx, 0); err != nil { // so that none pays for what is read from disk first
+		return fmt.Errorf("from scratch: %w", err)
+	}
 	for v := range s.program.Versions {
 		if o.OnVersion != nil {
 			o.OnVersion(s.program.Name, v, len(s.program.Versions))
 		}
 		found := make([]*outcome, len(ways))
 		for i := range ways {
-			at := (i + v) % len(ways) // so that none is always measured right after the same other one
+			at := (i + v + len(s.program.Name)) % len(ways) // so that none is always measured first
 			if found[at], err = ways[at].run(ctx, v); err != nil {
 				return fmt.Errorf("version %d, %s: %w", v, o.Strategies[at], err)
 			}

@@ -45,7 +45,7 @@ type Row struct {
 
 	Blocks    *Quartiles `json:"blocks"`     // share of the blocks that ran
 	Saved     *Quartiles `json:"saved"`      // share of the time of scratch
-	SavedDown *Quartiles `json:"saved_down"` // share of the time of down; nil if that was not measured
+	SavedDown *Quartiles `json:"saved_down"` // against down, as a share of the time of scratch; nil if down was not measured
 	First     *Quartiles `json:"first"`      // time of the first run, and of closing, against that of scratch
 	BreakEven *Quartiles `json:"break_even"` // edits until that is paid; nil if it never is
 	Never     int        `json:"never"`      // programs on which it never is
@@ -55,7 +55,7 @@ type Row struct {
 // Summary is what the results come to.
 type Summary struct {
 	Rows []Row `json:"rows"`
-	// Fewer are the edits after which a strategy that is right on all of its program executed fewer blocks than xstate.
+	// Fewer are the edits after which no block failed and a strategy that is right on all of its program executed fewer blocks than xstate.
 	Fewer []Fewer `json:"fewer"`
 	Wrong []Wrong `json:"wrong"` // edits after which xstate was not equal to scratch
 }
@@ -122,7 +122,7 @@ func (s *Summary) xstate(r *Result) {
 	}
 	for i := range r.Runs {
 		x := &r.Runs[i]
-		if o := own[x.Version]; o != nil && x.Version > 0 && !wrong[x.Strategy] && x.Ran < o.Ran {
+		if o := own[x.Version]; o != nil && x.Version > 0 && !x.Failed && !wrong[x.Strategy] && x.Ran < o.Ran {
 			s.Fewer = append(s.Fewer, Fewer{r.Program, x.Version, x.Strategy, x.Ran, o.Ran})
 		}
 	}
@@ -157,7 +157,7 @@ func rowOf(workload string, strategy Strategy, results []Result) Row {
 			saved = append(saved, 1-x.Seconds/reference.Seconds)
 			paid += reference.Seconds - x.Seconds
 			if d := by[Down]; v < len(d) {
-				down = append(down, 1-x.Seconds/d[v].Seconds)
+				down = append(down, (d[v].Seconds-x.Seconds)/reference.Seconds)
 			}
 		}
 		cost := own[0].Seconds + own[len(own)-1].Close

@@ -7,6 +7,7 @@ from . import original as __builtins__
 import __future__
 import ast
 import builtins
+import importlib.util
 import json
 import os
 import pickle
@@ -27,7 +28,7 @@ _SPECIAL = frozenset((
 
 class Plain:
     def __init__(self, channel, options, outputs):
-        self.channel, self.spool, self.seed = channel, options["spool"], options["seed"]
+        self.channel, self.spool = channel, options["spool"]
         main = sys.modules["__main__"] = types.ModuleType("__main__")
         self.ns = main.__dict__
         self.ns["__builtins__"] = builtins
@@ -45,8 +46,8 @@ class Plain:
         sys.argv = [options.get("file") or ""]
         sys.path.insert(0, options["folder"])
         os.chdir(options["folder"])
-        random.seed(self.seed)
-        self.seeded = False  # numpy.random, once it is loaded
+        random.seed(options["seed"])
+        sys.meta_path.insert(0, _Seeding(options["seed"]))
         self.executing = False
         self.saved = {}  # number of a snapshot → ({name: value} of what does not pickle, objects that pickles refer to)
         signal.signal(signal.SIGINT, self.interrupted)
@@ -115,9 +116,6 @@ class Plain:
             if code.co_flags & 0x80:  # inspect.CO_COROUTINE
                 import asyncio
                 value = asyncio.get_event_loop_policy().get_event_loop().run_until_complete(value)
-            if not self.seeded and "numpy.random" in sys.modules:
-                sys.modules["numpy.random"].seed(self.seed & 0xFFFFFFFF)
-                self.seeded = True
             if shown and value is not None and not request.get("quiet"):
                 self.recorder.rich("result", display.bundle(value))
 
@@ -185,6 +183,29 @@ class Plain:
         self.ns.update(bound)
         self.ns.update(held)
         return {}
+
+
+class _Seeding:
+    """Seeds numpy.random when it is loaded, which may be in the statement that seeds it."""
+
+    def __init__(self, seed):
+        self.seed, self.busy = seed, False
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "numpy.random" or self.busy:
+            return None
+        self.busy = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.busy = False
+        load = spec.loader.exec_module
+
+        def exec_module(module):
+            load(module)
+            module.seed(self.seed & 0xFFFFFFFF)
+        spec.loader.exec_module = exec_module
+        return spec
 
 
 class _Pickler(pickle.Pickler):

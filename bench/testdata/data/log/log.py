@@ -69,7 +69,7 @@ print(steps.most_common(3))
 
 # %% rank
 rank = dict.fromkeys(pages, 1 / len(pages))
-for _ in range(3000):
+for _ in range(1200):
     now = dict.fromkeys(pages, 0.15 / len(pages))
     for (a, b), n in steps.items():
         now[b] += 0.85 * rank[a] * n / sum(m for (c, _), m in steps.items() if c == a)

@@ -25,7 +25,7 @@ x = ((train[columns] - mean) / std).to_numpy()
 y = train["y"].to_numpy()
 
 # %% fit
-def fit(x, y, rate=0.05, rounds=6000):
+def fit(x, y, rate=0.05, rounds=1500):
     weights, level, errors = np.zeros(x.shape[1]), 0.0, []
     for _ in range(rounds):
         error = x @ weights + level - y
@@ -61,7 +61,7 @@ folds = np.array_split(np.arange(len(x)), 5)
 errors_by_fold = []
 for fold in folds:
     rest_of = np.setdiff1d(np.arange(len(x)), fold)
-    w, b, _ = fit(x[rest_of], y[rest_of], rounds=2500)
+    w, b, _ = fit(x[rest_of], y[rest_of], rounds=600)
     errors_by_fold.append(round(float(np.mean((x[fold] @ w + b - y[fold]) ** 2)), 4))
 errors_by_fold
 

@@ -45,7 +45,7 @@ print(best.to_dict())
 # %% interval
 rng = np.random.default_rng(11)
 daily = joined.groupby("day")["revenue"].sum().to_numpy()
-means = np.array([rng.choice(daily, daily.size).mean() for _ in range(8000)])
+means = np.array([rng.choice(daily, daily.size).mean() for _ in range(3000)])
 low, high = np.quantile(means, [0.025, 0.975])
 print(f"a day brings {daily.mean():.1f} ({low:.1f} to {high:.1f})")
 

@@ -65,7 +65,7 @@ print("periods", periods)
 np.random.seed(3)
 observed = abs(matrix[0, 1])
 shuffled = []
-for _ in range(6000):
+for _ in range(2500):
     shuffled.append(abs(np.corrcoef(np.random.permutation(smoothed[:, 0]), smoothed[:, 1])[0, 1]))
 print("p =", round(float(np.mean(np.array(shuffled) >= observed)), 4))
 
