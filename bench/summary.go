@@ -84,7 +84,7 @@ func Summarize(results []Result) *Summary {
 		groups[r.Workload] = append(groups[r.Workload], r)
 		s.xstate(&r)
 	}
-	names := slices.SortedFunc(maps.Keys(groups), func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	names := slices.SortedFunc(maps.Keys(groups), func(a, b string) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b)) })
 	if len(names) > 1 {
 		groups["all"], names = results, append([]string{"all"}, names...)
 	}
