@@ -87,7 +87,7 @@
 // recorded result is one of several possible ones. State that native code hides, and assignments to the attributes of
 // library modules, are neither observed nor restored. README.md lists the limits.
 //
-// Of an artifact: what files held between steps, packages and the environment, which Plan asks; references by another name than the
+// Of an artifact: what files held between steps, and what Plan alone asks (packages, the environment, listings); references by another name than the
 // program's (an alias of an import), in notebooks, and in code that is indented. Of a check in a block: which methods of a class it
 // executed; of one in a file, whether a function is the same once its file is another (the next Test tells). A signature does not tell
 // when it was made, nor whether the key was stolen since.

@@ -134,7 +134,7 @@ func (m *moment) findPending() error {
 	if m.lastRun == 0 {
 		return nil
 	}
-	links, now := trailOf(m.then), trailOf(m.snap)
+	links, now, anew := trailOf(m.then), trailOf(m.snap), m.boundAnew(stale)
 	for again := true; again; {
 		again = false
 		for i := range m.snap.Blocks {
@@ -143,7 +143,7 @@ func (m *moment) findPending() error {
 				if stale[n.Name] {
 					continue
 				}
-				is := m.followPending(b, links[n.Name], stale)
+				is := m.followPending(b, append(m.between(b, &n, links[n.Name], anew), links[n.Name]...), stale)
 				if other := otherThan(links[n.Name], now[n.Name]); !is && other != "" {
 					is = true
 					if m.pending[b.ID] == "" {
@@ -157,6 +157,39 @@ func (m *moment) findPending() error {
 		}
 	}
 	return nil
+}
+
+// boundAnew are the blocks that were edited, or are new, by the names that their text may bind or change.
+func (m *moment) boundAnew(stale map[string]bool) map[Key][]*BlockView {
+	found := map[Key][]*BlockView{}
+	for _, id := range m.deps.Graph.NodeIDs() {
+		p := m.deps.nodes[id]
+		if p == nil || p.block.RanAt > 0 || !stale[string(p.block.ID)] {
+			continue
+		}
+		for _, name := range slices.Concat(p.facts.Defines, p.facts.Mutates, p.facts.Deletes) {
+			found[depgraph.Var(name)] = appendNew(found[depgraph.Var(name)], p.block)
+		}
+	}
+	return found
+}
+
+// between are those of them that stand between a node and who gave it what it read, though its text need not name that: names that
+// share objects are read together.
+func (m *moment) between(b *BlockView, n *NodeView, links []Via, anew map[Key][]*BlockView) []Via {
+	var found []Via
+	for _, r := range n.Reads {
+		for _, x := range anew[r.Key] {
+			later := slices.ContainsFunc(links, func(v Via) bool {
+				from := m.writer(v.From)
+				return v.Key == r.Key && from != nil && from.Index > x.Index
+			})
+			if x.Index < b.Index && !later {
+				found = append(found, Via{From: string(x.ID), Key: r.Key})
+			}
+		}
+	}
+	return found
 }
 
 // otherThan returns a key that two lists have from different nodes, for blocks were moved, or one came in between.
