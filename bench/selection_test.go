@@ -233,17 +233,11 @@ func (s *selection) command(args []string, outcomes string) *exec.Cmd {
 func (s *selection) pytest(more ...string) map[string]string {
 	s.t.Helper()
 	outcomes := filepath.Join(s.t.TempDir(), "outcomes.json")
-	var out []byte
-	var err error
-	for range 3 { // where a test waits for a thread for ever, pytest-timeout does, too
-		var late bool
-		cmd := s.command(slices.Concat([]string{s.python, "-m", "pytest", "-q"}, s.args, more), outcomes)
-		timer := time.AfterFunc(4*time.Minute, func() { late = true; _ = cmd.Process.Kill() })
-		out, err = cmd.CombinedOutput()
-		if timer.Stop(); !late {
-			break
-		}
-	}
+	cmd := s.command(slices.Concat([]string{s.python, "-m", "pytest", "-q"}, s.args, more), outcomes)
+	// a thread that an edit leaves waiting keeps the process from its end, after the outcomes are written
+	timer := time.AfterFunc(4*time.Minute, func() { _ = cmd.Process.Kill() })
+	out, err := cmd.CombinedOutput()
+	timer.Stop()
 	found := map[string]string{}
 	data, bad := os.ReadFile(outcomes)
 	if bad == nil {

@@ -26,6 +26,8 @@ from . import layout, looked, observe, origin, state, units
 _NEW = getattr(sys, "monitoring", None)
 _TOOL = 4
 _LINES = layout._NUMBERS | {"lineno"}  # who names one of these may read where code stands
+_OF_CLASSES = frozenset(("__firstlineno__",))  # from 3.13 on the body of every class sets it
+_OPTIMIZED = 0x1  # code flag, see inspect.CO_OPTIMIZED: of functions, not of classes
 _DURATION = "timing"  # a test that tells how long something took: its results are reused, as those of others, which take their time, too
 _MARKS = frozenset(("clock", "entropy", "network", "subprocess", "thread", _DURATION))
 
@@ -235,7 +237,7 @@ class Suite:
                 if name and name in imports:
                     self.importing[id(c)] = imports[name]
                 self.watched[id(c)] = (c, module)
-                if not _LINES.isdisjoint(c.co_names):
+                if not _LINES.isdisjoint(c.co_names) and (c.co_flags & _OPTIMIZED or not _LINES.isdisjoint({*c.co_names} - _OF_CLASSES)):
                     self.lined.add(id(c))
                 if _NEW is not None:
                     _NEW.set_local_events(_TOOL, c, self._events)
