@@ -43,9 +43,13 @@ func TestTests(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no packages in testdata/tests: %v", err)
 	}
+	if testing.Short() {
+		files = slices.DeleteFunc(files, func(f string) bool { return !strings.HasPrefix(filepath.Base(f), "fi") })
+	}
 	for _, python := range testers(t) {
 		for _, file := range files {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txt")+"/"+filepath.Base(filepath.Dir(filepath.Dir(python))), func(t *testing.T) {
+				t.Parallel()
 				o := xstate.SessionOptions{Python: python, Workspace: t.TempDir(), Seed: 1}
 				store := openStore(t, filepath.Join(o.Workspace, xstate.StoreName))
 				session := openSession(t, store, o)
