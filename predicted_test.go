@@ -242,7 +242,7 @@ func (p *place) describe(n *judged) (string, bool) {
 	lines := []string{}
 	for k, info := range p.info { // with what it changes in place, maybe a class or a module, changes what reaches that
 		if len(info.Held) > 0 || (n.facts.Kind == depgraph.KindClass || len(n.facts.Mutates)+len(n.facts.MutatesLater) > 0) && len(info.Code) > 0 {
-			lines = append(lines, fmt.Sprint("reach ", k, info.Code, info.Held))
+			lines = append(lines, fmt.Sprint("reach ", k, p.keys[k], info.Code, info.Held))
 		}
 	}
 	for pair, d := range p.shares {

@@ -13,6 +13,7 @@ lineage, and assumes that whoever reads it changes it.
 from . import original as __builtins__
 import abc
 import ast
+import builtins
 import copyreg
 import decimal
 import dis
@@ -1075,7 +1076,7 @@ class _Reach:
 
     def run(self, root):
         fp, known = self.fp, self.owner.reached if self.owner.reached is not None else {}
-        seen, level, keep = {id(root), id(None), id(self.owner.namespace)}, [root], []
+        seen, level, keep = {id(root), id(None), id(self.owner.namespace), id(vars(builtins))}, [root], []  # frames have the builtins
         while level and len(seen) < self.LIMIT:
             kinds = {}
             for o in level:
