@@ -49,6 +49,7 @@ if hasattr(types, "UnionType"):
     _IMMUTABLE_TYPES.add(types.UnionType)
 
 
+_UNSAID = {"sklearn": "_stop_words_id", "pandas": "_cache"}  # attributes that are no part of a value: an address; what was computed before
 _DEEP = 16  # levels
 _PIECE = 1 << 16
 _OTHER, _CODES, _FIRST = 1, {list: 2, tuple: 3, dict: 4}, 5  # kinds in graph: atoms have 0, classes from _FIRST on
@@ -720,8 +721,9 @@ class _Walk:
         self.keep.append(rv)
         self.temps.update(_fresh(rv))
         rest = list(rv[1:]) + [None] * (6 - len(rv))
-        if top == "sklearn" and type(rest[1]) is dict and "_stop_words_id" in rest[1]:  # an address
-            rest[1] = self.temporary({k: v for k, v in rest[1].items() if k != "_stop_words_id"})
+        unsaid = _UNSAID.get(top)
+        if unsaid and type(rest[1]) is dict and unsaid in rest[1]:
+            rest[1] = self.temporary({k: v for k, v in rest[1].items() if k != unsaid}) or None
         items = [it if it is None else self.temporary(list(it)) for it in rest[2:4]]
         self.stack.extend(reversed([rv[0], rest[0], rest[1]] + items))
 
