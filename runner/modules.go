@@ -221,11 +221,14 @@ func (w *walk) nextState(p *position, at int, wanted []string) int {
 		return -1
 	}
 	for _, name := range w.closure(p, wanted) {
-		writer := p.keys[depgraph.Var(name)].writer
-		if _, live := m.bound[name]; live || writer >= first || w.definition(p, name) != nil {
+		if _, live := m.bound[name]; live || w.definition(p, name) != nil {
 			continue
 		}
 		j, names := p.joint(name)
+		writer := p.writer(names)
+		if writer >= first {
+			continue
+		}
 		if parked, ok := m.parked[j]; ok && slices.Equal(parked.names, names) {
 			continue
 		}

@@ -263,6 +263,15 @@ func (p *position) joint(name string) (joint, []string) {
 	return joint(state.DigestOf([]byte(b.String()))), names
 }
 
+// writer returns the last node that wrote one of the names: what they share is so since then.
+func (p *position) writer(names []string) int {
+	last := -1
+	for _, n := range names {
+		last = max(last, p.keys[depgraph.Var(n)].writer)
+	}
+	return last
+}
+
 func sortedShares(shares map[pair]state.Digest, keep func(pair) bool) []state.Share {
 	var found []state.Share
 	for pr, d := range shares {

@@ -266,10 +266,7 @@ func (w *walk) bindGroup(ctx context.Context, p *position, at int, j joint, name
 		_, err := w.e.kernel.request(ctx, bindRequest{Op: "bind", Unpark: []joint{j}}, nil, nil, nil)
 		return -1, err
 	}
-	writer := -1
-	for _, n := range names {
-		writer = max(writer, p.keys[depgraph.Var(n)].writer)
-	}
+	writer := p.writer(names)
 	if len(names) == 1 && w.definition(p, names[0]) != nil {
 		return writer, nil
 	}
