@@ -708,6 +708,10 @@ class _Walk:
             self.keep.append(parts)
             self.stack.extend((*reversed(parts), t))
             return
+        if module == "unittest.mock" and issubclass(t, tuple):  # a call, which has all attributes: also those that tell how to pickle it
+            self.put(b"c")
+            self.stack.extend((tuple.__getitem__(o, slice(None)), object.__getattribute__(o, "__dict__")))
+            return
         if issubclass(t, BaseException):
             self.raised(o)
         reduce = copyreg.dispatch_table.get(t)
