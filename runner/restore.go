@@ -124,10 +124,14 @@ func (w *walk) makeWay(ctx context.Context, p *position) error {
 	return err
 }
 
-// project returns the names of a bound group that are, with all that p has them share with, as p has them.
+// project returns the names of a bound group that are, with all that p has them share with, as p has them. Of those of which
+// only some can stay, because they share no longer, those stay that were not written since: another may have come to an
+// equal value, and to make that again will not make this.
 func (w *walk) project(p *position, set []string) map[string]bool {
 	m := &w.e.mirror
 	kept, done := map[string]bool{}, map[string]bool{}
+	set = slices.Clone(set)
+	slices.SortStableFunc(set, func(a, b string) int { return cmp.Compare(p.writer(p.group(a)), p.writer(p.group(b))) })
 	for _, name := range set {
 		if done[name] {
 			continue
