@@ -16,38 +16,20 @@ import (
 // each block is an artifact, and the plan of the run the judge. By itself the test takes every thirtieth session;
 // XSTATE_TEST_ARTIFACTS=all takes all, XSTATE_TEST_ARTIFACTS=TEXT those that have the text in their names.
 func TestFreshIsReused(t *testing.T) {
-	files, err := filepath.Glob("testdata/*/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no programs in testdata: %v", err)
-	}
-	chosen := os.Getenv("XSTATE_TEST_ARTIFACTS")
-	python := pythons()[0]
-	minor := pythonMinor(t, python)
-	for i, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		if chosen == "" && i%30 != 2 || chosen != "" && chosen != "all" && !strings.Contains(name, chosen) {
-			continue
+	sample(t, "XSTATE_TEST_ARTIFACTS", 2, func(t *testing.T, python string, steps []step) {
+		a := &asked{dir: t.TempDir()}
+		a.store = openStore(t, filepath.Join(a.dir, xstate.StoreName))
+		a.session = openSession(t, a.store, xstate.SessionOptions{Python: python, Seed: 7, Observe: os.Getenv("XSTATE_TEST_OBSERVE"), Workspace: a.dir})
+		files := map[string][]byte{}
+		for n, s := range steps {
+			writeFiles(t, a.dir, s.files)
+			s.addTo(files)
+			if n > 0 {
+				freshIsReused(t, a, files)
+			}
+			runFile(t, t.Context(), a.session, a.dir, files, steps[0].timeout)
 		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			steps := readSteps(t, file)
-			if minor < steps[0].since {
-				t.Skipf("since Python 3.%d", steps[0].since)
-			}
-			a := &asked{dir: t.TempDir()}
-			a.store = openStore(t, filepath.Join(a.dir, xstate.StoreName))
-			a.session = openSession(t, a.store, xstate.SessionOptions{Python: python, Seed: 7, Observe: os.Getenv("XSTATE_TEST_OBSERVE"), Workspace: a.dir})
-			files := map[string][]byte{}
-			for n, s := range steps {
-				writeFiles(t, a.dir, s.files)
-				s.addTo(files)
-				if n > 0 {
-					freshIsReused(t, a, files)
-				}
-				runFile(t, t.Context(), a.session, a.dir, files, steps[0].timeout)
-			}
-		})
-	}
+	})
 }
 
 func freshIsReused(t *testing.T, a *asked, files map[string][]byte) {

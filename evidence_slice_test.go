@@ -18,44 +18,26 @@ import (
 // fresh folder, comes to the same results of the block. By itself the test takes every thirtieth session of testdata, and the last two
 // blocks of each; XSTATE_TEST_EVIDENCE=all takes all, XSTATE_TEST_EVIDENCE=TEXT all blocks of those that have the text in their names.
 func TestEvidenceSlices(t *testing.T) {
-	files, err := filepath.Glob("testdata/*/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no programs in testdata: %v", err)
-	}
-	chosen := os.Getenv("XSTATE_TEST_EVIDENCE")
-	python := pythons()[0]
-	minor := pythonMinor(t, python)
-	for i, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		if chosen == "" && i%30 != 1 || chosen != "" && chosen != "all" && !strings.Contains(name, chosen) {
-			continue
+	sample(t, "XSTATE_TEST_EVIDENCE", 1, func(t *testing.T, python string, steps []step) {
+		o := xstate.SessionOptions{Python: python, Seed: 7, Observe: os.Getenv("XSTATE_TEST_OBSERVE"), Workspace: t.TempDir()}
+		session := openSession(t, openStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
+		files := map[string][]byte{}
+		var whole *xstate.Outcome
+		for _, s := range steps {
+			writeFiles(t, o.Workspace, s.files)
+			s.addTo(files)
+			whole = blank(runFile(t, t.Context(), session, o.Workspace, files, steps[0].timeout), o.Workspace)
 		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			steps := readSteps(t, file)
-			if minor < steps[0].since {
-				t.Skipf("since Python 3.%d", steps[0].since)
+		least := max(0, len(whole.Blocks)-2)
+		if os.Getenv("XSTATE_TEST_EVIDENCE") != "" {
+			least = 0
+		}
+		for i := least; i < len(whole.Blocks); i++ {
+			if b := &whole.Blocks[i]; len(b.Taint) == 0 && b.Err == nil && len(b.Nodes) > 0 {
+				slicedRun(t, session, b, files, o)
 			}
-			o := xstate.SessionOptions{Python: python, Seed: 7, Observe: os.Getenv("XSTATE_TEST_OBSERVE"), Workspace: t.TempDir()}
-			session := openSession(t, openStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
-			files := map[string][]byte{}
-			var whole *xstate.Outcome
-			for _, s := range steps {
-				writeFiles(t, o.Workspace, s.files)
-				s.addTo(files)
-				whole = blank(runFile(t, t.Context(), session, o.Workspace, files, steps[0].timeout), o.Workspace)
-			}
-			least := max(0, len(whole.Blocks)-2)
-			if chosen != "" {
-				least = 0
-			}
-			for i := least; i < len(whole.Blocks); i++ {
-				if b := &whole.Blocks[i]; len(b.Taint) == 0 && b.Err == nil && len(b.Nodes) > 0 {
-					slicedRun(t, session, b, files, o)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // slicedRun compares what a block came to with what it comes to in the program of its evidence.

@@ -76,6 +76,31 @@ func TestLarge(t *testing.T) {
 	}
 }
 
+// sample judges every thirtieth session of testdata, or those that a variable of the environment chooses: "all", or those that have
+// its text in their names.
+func sample(t *testing.T, variable string, offset int, judge func(t *testing.T, python string, steps []step)) {
+	files, err := filepath.Glob("testdata/*/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no programs in testdata: %v", err)
+	}
+	chosen, python := os.Getenv(variable), pythons()[0]
+	minor := pythonMinor(t, python)
+	for i, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		if chosen == "" && i%30 != offset || chosen != "" && chosen != "all" && !strings.Contains(name, chosen) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			steps := readSteps(t, file)
+			if minor < steps[0].since {
+				t.Skipf("for 3.%d and later", steps[0].since)
+			}
+			judge(t, python, steps)
+		})
+	}
+}
+
 // pythons returns the interpreters to test with: those of XSTATE_TEST_PYTHONS, separated by colons, else the usual one.
 func pythons() []string {
 	if list := os.Getenv("XSTATE_TEST_PYTHONS"); list != "" {

@@ -3,7 +3,6 @@ package xstate_test
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,64 +15,46 @@ import (
 // not. Of a session's runs only the last finds the workspace as it was: the others have what the store keeps. By itself the test
 // takes every thirtieth session; XSTATE_TEST_REPLAY=all takes all, XSTATE_TEST_REPLAY=TEXT those that have the text in their names.
 func TestReplay(t *testing.T) {
-	files, err := filepath.Glob("testdata/*/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no programs in testdata: %v", err)
-	}
-	chosen := os.Getenv("XSTATE_TEST_REPLAY")
-	python := pythons()[0]
-	minor := pythonMinor(t, python)
-	for i, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		if chosen == "" && i%30 != 0 || chosen != "" && chosen != "all" && !strings.Contains(name, chosen) {
-			continue
+	sample(t, "XSTATE_TEST_REPLAY", 0, func(t *testing.T, python string, steps []step) {
+		o := xstate.SessionOptions{Python: python, Seed: 7, Observe: os.Getenv("XSTATE_TEST_OBSERVE"), Workspace: t.TempDir()}
+		session := openSession(t, openStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
+		marked := map[xstate.BlockID]bool{}
+		files := map[string][]byte{}
+		for _, s := range steps {
+			writeFiles(t, o.Workspace, s.files)
+			s.addTo(files)
+			for _, b := range runFile(t, t.Context(), session, o.Workspace, files, steps[0].timeout).Blocks {
+				marked[b.ID] = marked[b.ID] || len(b.Taint) > 0
+			}
 		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			steps := readSteps(t, file)
-			if minor < steps[0].since {
-				t.Skipf("since Python 3.%d", steps[0].since)
-			}
-			o := xstate.SessionOptions{Python: python, Seed: 7, Observe: os.Getenv("XSTATE_TEST_OBSERVE"), Workspace: t.TempDir()}
-			session := openSession(t, openStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
-			marked := map[xstate.BlockID]bool{}
-			files := map[string][]byte{}
-			for _, s := range steps {
-				writeFiles(t, o.Workspace, s.files)
-				s.addTo(files)
-				for _, b := range runFile(t, t.Context(), session, o.Workspace, files, steps[0].timeout).Blocks {
-					marked[b.ID] = marked[b.ID] || len(b.Taint) > 0
+		before := tree(t, o.Workspace)
+		found, err := session.Replay(t.Context(), xstate.ReplayOptions{Timeout: steps[0].timeout, Jobs: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(before, tree(t, o.Workspace)); d != "" {
+			t.Errorf("replay changed the workspace (-before +after):\n%s", d)
+		}
+		for _, run := range found.Runs {
+			for _, d := range run.Divergences {
+				if !marked[d.Block] {
+					t.Errorf("step %d, %s: %s, because of %s (%s)\nrecorded %s\nreplayed %s", d.Step, d.Node, d.What, d.Cause, d.Detail, d.Recorded, d.Replayed)
 				}
 			}
-			before := tree(t, o.Workspace)
-			found, err := session.Replay(t.Context(), xstate.ReplayOptions{Timeout: steps[0].timeout, Jobs: 2})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(before, tree(t, o.Workspace)); d != "" {
-				t.Errorf("replay changed the workspace (-before +after):\n%s", d)
-			}
-			for _, run := range found.Runs {
-				for _, d := range run.Divergences {
-					if !marked[d.Block] {
-						t.Errorf("step %d, %s: %s, because of %s (%s)\nrecorded %s\nreplayed %s", d.Step, d.Node, d.What, d.Cause, d.Detail, d.Recorded, d.Replayed)
-					}
-				}
-				for _, s := range run.Served {
-					if s.Why != xstate.ServedDiverged {
-						t.Logf("step %d: %s served: %s %v", run.Step, s.Node, s.Why, s.What)
-					}
+			for _, s := range run.Served {
+				if s.Why != xstate.ServedDiverged {
+					t.Logf("step %d: %s served: %s %v", run.Step, s.Node, s.Why, s.What)
 				}
 			}
-			for _, m := range found.Missing {
-				t.Logf("step %d: %s: %s", m.Step, m.What, m.Why)
-			}
-			cached, err := session.Replay(t.Context(), xstate.ReplayOptions{Cached: true})
-			if err != nil || cached.Result != xstate.ReplayEqual && found.Result == xstate.ReplayEqual {
-				t.Errorf("cached: %+v, %v", cached, err)
-			}
-		})
-	}
+		}
+		for _, m := range found.Missing {
+			t.Logf("step %d: %s: %s", m.Step, m.What, m.Why)
+		}
+		cached, err := session.Replay(t.Context(), xstate.ReplayOptions{Cached: true})
+		if err != nil || cached.Result != xstate.ReplayEqual && found.Result == xstate.ReplayEqual {
+			t.Errorf("cached: %+v, %v", cached, err)
+		}
+	})
 }
 
 // tree is what is in the workspace but for the store.
