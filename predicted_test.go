@@ -229,6 +229,13 @@ func (p *place) describe(n *judged) (string, bool) {
 			near[name] = true
 		}
 	}
+	lines := []string{}
+	for k, info := range p.info { // with what it changes in place, maybe a class or a module, changes what reaches that
+		if len(info.Held) > 0 || (n.facts.Kind == depgraph.KindClass || len(n.facts.Mutates)+len(n.facts.MutatesLater) > 0) && len(info.Code) > 0 {
+			near[k.Name()] = true
+			lines = append(lines, fmt.Sprint("reach ", k, info.Code, info.Held))
+		}
+	}
 	p.grow(near)
 	for _, name := range slices.Concat(n.facts.Defines, n.facts.Deletes) { // what may notice that an object goes
 		group := map[string]bool{name: true}
@@ -237,12 +244,6 @@ func (p *place) describe(n *judged) (string, bool) {
 			if p.info[depgraph.Var(other)].Fragile {
 				maps.Copy(near, group)
 			}
-		}
-	}
-	lines := []string{}
-	for k, info := range p.info { // with what it changes in place, maybe a class or a module, changes what reaches that
-		if len(info.Held) > 0 || (n.facts.Kind == depgraph.KindClass || len(n.facts.Mutates)+len(n.facts.MutatesLater) > 0) && len(info.Code) > 0 {
-			lines = append(lines, fmt.Sprint("reach ", k, p.keys[k], info.Code, info.Held))
 		}
 	}
 	for pair, d := range p.shares {
