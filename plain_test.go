@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -29,41 +28,22 @@ var unlike = map[string]string{
 	"sets-after-restart":  "a set that was emptied has the table of a new one, see runner's doc.go",
 }
 
-// TestPlain judges runs from scratch, by which all others are judged, by the interpreter alone: what "python prog.py" prints
-// for the first and the last version of every session, up to the first block that fails.
-func TestPlain(t *testing.T) {
-	files, err := filepath.Glob("testdata/*/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no sessions: %v", err)
+// judgePlain judges the runs from scratch, by which all others are judged, by the interpreter alone: what "python prog.py" prints
+// for the first and the last version of a session, up to the first block that fails.
+func judgePlain(t *testing.T, name, python string, steps []step, found []*xstate.Outcome) {
+	t.Helper()
+	if unlike[name] != "" {
+		return
 	}
-	python := pythons()[0]
-	minor := pythonMinor(t, python)
-	for i, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		t.Run(name, func(t *testing.T) {
-			if why, ok := unlike[name]; ok {
-				t.Skip(why)
-			}
-			if testing.Short() && i%20 != 0 {
-				t.Skip("not in short mode")
-			}
-			t.Parallel()
-			steps := readSteps(t, file)
-			if minor < steps[0].since {
-				t.Skipf("for 3.%d and later", steps[0].since)
-			}
-			now := map[string][]byte{}
-			for n, s := range steps {
-				s.addTo(now)
-				if n > 0 && n < len(steps)-1 {
-					continue
-				}
-				out := fromScratch(t, t.Context(), now, xstate.SessionOptions{Python: python, Seed: 7}, steps[0].timeout)
-				if what := unlikePlain(t, python, now, out); what != "" {
-					t.Errorf("step %d: %s", n, what)
-				}
-			}
-		})
+	files := map[string][]byte{}
+	for i, s := range steps {
+		s.addTo(files)
+		if i > 0 && i < len(steps)-1 {
+			continue
+		}
+		if what := unlikePlain(t, python, files, found[i]); what != "" {
+			t.Errorf("step %d: %s", i, what)
+		}
 	}
 }
 

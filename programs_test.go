@@ -23,7 +23,8 @@ import (
 )
 
 // TestPrograms gives every session of testdata/programs and testdata/hazards to two judges after each of its steps: the incremental run must
-// equal a run from scratch in a fresh folder, store and interpreter, and exactly the blocks listed must have run.
+// equal a run from scratch in a fresh folder, store and interpreter, and exactly the blocks listed must have run. The
+// interpreter alone judges what the runs from scratch print.
 // Kept: one interpreter lives through all steps. Restarted: each step has an interpreter of its own.
 func TestPrograms(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.txtar")
@@ -38,7 +39,8 @@ func TestPrograms(t *testing.T) {
 	for _, python := range pythons() {
 		minor := pythonMinor(t, python)
 		for _, file := range files {
-			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+filepath.Base(filepath.Dir(filepath.Dir(python))), func(t *testing.T) {
+			name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+			t.Run(name+"/"+filepath.Base(filepath.Dir(filepath.Dir(python))), func(t *testing.T) {
 				t.Parallel()
 				steps := readSteps(t, file)
 				if minor < steps[0].since {
@@ -46,6 +48,7 @@ func TestPrograms(t *testing.T) {
 				}
 				options := xstate.SessionOptions{Python: python, Seed: 7, Observe: os.Getenv("XSTATE_TEST_OBSERVE")}
 				want := judge(t, steps, options)
+				judgePlain(t, name, python, steps, want)
 				for _, mode := range []string{"kept", "restarted"} {
 					t.Run(mode, func(t *testing.T) { runProgram(t, steps, want, options, mode) })
 				}
