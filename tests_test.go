@@ -107,7 +107,7 @@ func reasonsOf(r *xstate.TestReport) map[string]string {
 	return why
 }
 
-var temporary = regexp.MustCompile(`/\S*/TestTests\w*/\d+`)
+var temporary = regexp.MustCompile(`/\S*/TestTests[^/\s]*/\d+`)
 
 func outcomes(r *xstate.TestReport) map[string]string {
 	found := map[string]string{}
