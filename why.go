@@ -249,6 +249,10 @@ func keyText(k Key) string {
 		return "the file " + k.Name()
 	case "dir":
 		return "the list of files in " + k.Name()
+	case "files":
+		return "the list of files that the program wrote"
+	case "reach":
+		return "the list of names that reach " + k.Name()
 	case "mode":
 		return "the permissions of " + k.Name()
 	case "time":
