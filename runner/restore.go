@@ -130,8 +130,11 @@ func (w *walk) makeWay(ctx context.Context, p *position) error {
 func (w *walk) project(p *position, set []string) map[string]bool {
 	m := &w.e.mirror
 	kept, done := map[string]bool{}, map[string]bool{}
-	set = slices.Clone(set)
-	slices.SortStableFunc(set, func(a, b string) int { return cmp.Compare(p.writer(p.group(a)), p.writer(p.group(b))) })
+	set, writers := slices.Clone(set), map[string]int{}
+	for _, name := range set {
+		writers[name] = p.writer(p.group(name))
+	}
+	slices.SortStableFunc(set, func(a, b string) int { return cmp.Compare(writers[a], writers[b]) })
 	for _, name := range set {
 		if done[name] {
 			continue
