@@ -6,7 +6,8 @@
 # make selection tests that an edit affects, against running all of them and against pytest-testmon (half an hour)
 # make readme   the session in README.md anew
 # make bench    what re-execution saves, and whether it is right, against simpler ways: at most a quarter of an hour
-# make bench-readme  table and plot of make bench into README.md
+# make bench-peers  the same for marimo, ipyflow, joblib.Memory and nbclient beside xstate, in an environment that it makes
+# make bench-readme  tables and plot of make bench and make bench-peers into README.md
 # make bench-full  the same on more and larger programs, and what the engine costs, as ratios to something measured in the same run
 
 # Interpreters to test with; none: see .ci/venv.
@@ -45,7 +46,10 @@ bench: build
 	.ci/bench bin/xstate build/bench --size 10,40 --edits 8 --budget 13m
 
 bench-readme:
-	.ci/bench-readme build/bench
+	.ci/bench-readme build/bench build/bench-peers
+
+bench-peers: build
+	.ci/bench bin/xstate build/bench-peers --peers --strategy xstate --size 20 --edits 8
 
 bench-full: build
 	.ci/bench bin/xstate build/bench-full --size 10,40,160,640 --edits 20
@@ -59,4 +63,4 @@ selection:
 clean:
 	rm -rf bin build
 
-.PHONY: check format vet lint build demo test fuzz readme bench bench-readme bench-full selection clean
+.PHONY: check format vet lint build demo test fuzz readme bench bench-peers bench-readme bench-full selection clean

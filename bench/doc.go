@@ -20,6 +20,30 @@
 //
 // All but xstate use runner.Plain, which observes nothing and stops at the first block that fails.
 //
+// # The peers
+//
+// Tools that people use instead, each as its documentation says, at the versions of peers/requirements.txt (Peers, only on request: the interpreter
+// must have them, so that all run with the same packages). An adapter in the folder peers drives one; it is given version after version,
+// and answers with what each block showed, and with digests of values that are made as for the other strategies:
+//
+//	marimo    the kernel of its editor, told of cells that are new, another or gone, with on_cell_change at "autorun"
+//	ipyflow   its kernel in reactive mode, and what its JupyterLab extension does: with a cell, those that the kernel's graph
+//	          connects to it are executed, and then those that it calls out of date
+//	joblib    Memory: the program as a script, run again in a fresh process, with memory.cache on functions that return something, take
+//	          arguments, and neither print, open nor declare globals
+//	nbclient  run all in a fresh kernel, in the same folder
+//
+// A program that a peer refuses is no wrong result: marimo wants each name bound in one cell, joblib needs a function. Such edits
+// are counted by themselves (Refused), and xstate's time is given after the same edits as the peer's (Row.Xstate).
+//
+// Less can be compared than of the other strategies: of what blocks show, what is printed to standard output and the text of the last expression
+// (marimo makes tables of it, Jupyter prints it in its own way: the repr is taken; warnings and figures are left out); no names that begin with an
+// underscore; of values that hold functions or classes of the program, that they are there: a tool may compile or wrap these.
+// Files that stay from the run before are a difference, as with down: only scratch has a fresh folder. Row.Files counts what
+// differs in nothing else. What a program must ask for in its text (mo.persistent_cache, ipyflow's %%memoize) is not
+// measured. Time is that of the tool alone, with the start of its process in the first run, and, of
+// joblib and nbclient, of a process or kernel in every run.
+//
 // # What is compared
 //
 // After each edit, with scratch: what each block shows, as text with object addresses blanked; the type and message of the error of the
@@ -61,7 +85,7 @@
 //
 // # Failure
 //
-// A program that does not parse is told and left out. A block that runs longer than the time-out, or an interpreter that dies, ends the
+// A program that does not parse is told and left out. A peer that dies refuses what comes after, and the rest is measured on. A block that runs longer than the time-out, or an interpreter that dies, ends the
 // program: its Result has an Error, and the runs before count. A bench that is stopped keeps whole results (Records).
 //
 // # Why the simple ways fail

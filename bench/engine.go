@@ -72,7 +72,7 @@ func (e *engine) run(ctx context.Context, v int) (*outcome, error) {
 	if out.files, err = e.changedFiles(); err != nil {
 		return nil, err
 	}
-	out.bytes, err = e.size()
+	out.bytes, err = sizeOf(e.dir)
 	return out, err
 }
 
@@ -92,9 +92,9 @@ func (e *engine) open(ctx context.Context) error {
 	return err
 }
 
-// size is what the store takes.
-func (e *engine) size() (total int64, err error) {
-	err = filepath.WalkDir(e.dir, func(_ string, d fs.DirEntry, err error) error {
+// sizeOf is what the files of a folder take.
+func sizeOf(dir string) (total int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}

@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/xstate-engine/xstate/state"
 )
 
 // judge tells where an outcome differs from the run from scratch, and how many differences it left out because they are of what is
 // marked as volatile. After a block that failed nothing is compared: what is done then is not the same for all. Files and values
-// are compared only where no block failed.
+// are compared only where no block failed. Of a peer the text is compared that all tools show alike, and no names that begin
+// with an underscore: marimo keeps these to a cell, IPython binds its own.
 func judge(have, want *outcome, m *marks) (found []string, volatile int) {
 	add := func(marked bool, format string, args ...any) {
 		if marked {
@@ -28,7 +30,7 @@ func judge(have, want *outcome, m *marks) (found []string, volatile int) {
 		case (i == have.stopped) != (i == want.stopped):
 			add(marked, "block %d: status", i)
 			return found, volatile // the rest follows from it
-		case x.output != y.output:
+		case !have.peer && x.output != y.output || have.peer && x.text != y.text:
 			add(marked, "block %d: output", i)
 		case x.err != y.err:
 			add(marked, "block %d: error", i)
@@ -38,6 +40,9 @@ func judge(have, want *outcome, m *marks) (found []string, volatile int) {
 		return found, volatile
 	}
 	for _, name := range keysOf(have.values, want.values) {
+		if have.peer && strings.HasPrefix(name, "_") {
+			continue
+		}
 		x, y := have.values[name], want.values[name]
 		_, has := have.values[name]
 		_, should := want.values[name]

@@ -21,7 +21,8 @@ type line struct {
 	points []*Quartiles
 }
 
-var colours = map[Strategy]string{Scratch: "#777777", Down: "#e07b39", Names: "#b5489b", Snapshot: "#3b7dd8", Xstate: "#1a9850"}
+var colours = map[Strategy]string{Scratch: "#777777", Down: "#e07b39", Names: "#b5489b", Snapshot: "#3b7dd8", Xstate: "#1a9850",
+	Marimo: "#c8a415", Ipyflow: "#8c564b", Joblib: "#17a2b8", Nbclient: "#444444"}
 
 const (
 	plotWidth, plotHeight = 720, 320
@@ -64,12 +65,12 @@ func (r *Report) bySize() plot {
 }
 
 func (r *Report) savings(p *plot, places int, place func(*Result, *Run) int) {
-	for _, s := range Strategies[1:] {
+	for _, s := range r.Summary.strategies() {
 		groups := make([][]float64, places)
 		for i := range r.Results {
 			by := byVersion(&r.Results[i])
 			for v, x := range by[s] {
-				if v > 0 {
+				if v > 0 && x.Refused == "" {
 					at := place(&r.Results[i], x)
 					groups[at] = append(groups[at], 1-x.Seconds/by[Scratch][v].Seconds)
 				}
@@ -93,7 +94,7 @@ func (r *Report) correctness() plot {
 			p.ticks = append(p.ticks, row.Workload)
 		}
 	}
-	for _, s := range Strategies[1:] {
+	for _, s := range r.Summary.strategies() {
 		l := line{name: s, points: make([]*Quartiles, len(p.ticks))}
 		for _, row := range r.Summary.Rows {
 			if row.Strategy == s && row.Edits > 0 {

@@ -36,6 +36,7 @@ const (
 	CodeNothing    state.Code = "nothing-to-measure" // no program was found
 	CodeNoWorkload state.Code = "no-workload"        // there is no workload of that name
 	CodeNoStrategy state.Code = "no-strategy"        // there is no strategy of that name
+	CodeNoPeer     state.Code = "no-peer"            // the interpreter has not got the peer
 )
 
 // Find returns the programs at paths: scripts, notebooks and Markdown files, which get a series of edits each, drawn by seed;

@@ -69,6 +69,9 @@ func (r *Records) Add(one Result) error {
 func key(p *Program, o *Options) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "bench 1\n%q %q\n%s\n%v\n", p.Name, p.File, o.Python, o.Strategies)
+	for _, version := range o.Peers {
+		fmt.Fprintf(h, "peer %s\n", version)
+	}
 	for _, v := range p.Versions {
 		fmt.Fprintf(h, "version %s %d\n", v.Edit, len(v.Blocks))
 		for _, b := range v.Blocks {

@@ -9,6 +9,7 @@ import (
 	"html"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ type Report struct {
 	Version     int      `json:"version"`
 	Time        string   `json:"time"`
 	Interpreter string   `json:"interpreter"`
+	Peers       []string `json:"peers"` // name and version of each that was measured
 	Seed        uint64   `json:"seed"`
 	Programs    int      `json:"programs"` // that were asked for
 	Done        int      `json:"done"`     // of these
@@ -27,8 +29,8 @@ type Report struct {
 }
 
 // NewReport makes the report of results.
-func NewReport(results []Result, interpreter string, seed uint64, programs int, now time.Time) *Report {
-	return &Report{Version: 1, Time: now.UTC().Format(time.RFC3339), Interpreter: interpreter, Seed: seed, Programs: programs, Done: len(results),
+func NewReport(results []Result, o Options, seed uint64, programs int, now time.Time) *Report {
+	return &Report{Version: 1, Time: now.UTC().Format(time.RFC3339), Interpreter: o.Python.String(), Peers: append([]string{}, o.Peers...), Seed: seed, Programs: programs, Done: len(results),
 		Summary: Summarize(results), Results: results}
 }
 
@@ -43,10 +45,14 @@ func (r *Report) Write(dir string) (string, error) {
 		return "", fmt.Errorf("encode report: %w", err)
 	}
 	page := filepath.Join(dir, "report.html")
-	for name, data := range map[string][]byte{
+	files := map[string][]byte{
 		"report.json": append(document, '\n'), "runs.csv": r.csv(), "table.md": []byte(r.Markdown()),
 		"savings.svg": []byte(r.byPosition().svg()), "report.html": []byte(r.html()),
-	} {
+	}
+	if len(r.Peers) > 0 {
+		files["peers.md"] = []byte(r.peersMarkdown())
+	}
+	for name, data := range files {
 		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), data, 0o644))
 	}
 	return page, err
@@ -57,12 +63,12 @@ func (r *Report) csv() []byte {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	row := func(cells ...string) { _ = w.Write(cells) } // to memory
-	row("program", "workload", "version", "edit", "at", "blocks", "strategy", "ran", "nodes", "again", "seconds", "saved_seconds", "equal", "differs", "volatile", "unstable", "failed", "bytes")
+	row("program", "workload", "version", "edit", "at", "blocks", "strategy", "ran", "nodes", "again", "seconds", "saved_seconds", "equal", "refused", "differs", "volatile", "unstable", "failed", "bytes")
 	number := func(x float64) string { return strconv.FormatFloat(x, 'f', 6, 64) }
 	for _, p := range r.Results {
 		for _, x := range p.Runs {
 			row(p.Program, p.Workload, strconv.Itoa(x.Version), string(x.Edit), number(x.At), strconv.Itoa(x.Blocks), string(x.Strategy), strconv.Itoa(x.Ran), strconv.Itoa(x.Nodes), strconv.Itoa(x.Again),
-				number(x.Seconds), number(x.Saved), strconv.FormatBool(x.Equal), strings.Join(x.Differs, "; "), strconv.Itoa(x.Volatile), strconv.Itoa(x.Unstable), strconv.FormatBool(x.Failed), strconv.FormatInt(x.Bytes, 10))
+				number(x.Seconds), number(x.Saved), strconv.FormatBool(x.Equal), x.Refused, strings.Join(x.Differs, "; "), strconv.Itoa(x.Volatile), strconv.Itoa(x.Unstable), strconv.FormatBool(x.Failed), strconv.FormatInt(x.Bytes, 10))
 		}
 	}
 	w.Flush()
@@ -70,13 +76,16 @@ func (r *Report) csv() []byte {
 }
 
 // Header names the columns of Table.
-var Header = []string{"workload", "strategy", "equal", "blocks run", "saved vs scratch", "saved vs down", "first run", "pays after edits", "kept"}
+var Header = []string{"workload", "strategy", "equal", "blocks run", "time per edit", "saved vs scratch", "saved vs down", "first run", "pays after edits", "kept"}
 
 // Table has a row for each of the summary: medians, with quartiles in parentheses.
 func (r *Report) Table() [][]string {
 	rows := [][]string{}
 	for _, x := range r.Summary.Rows {
 		equal := fmt.Sprintf("%d of %d", x.Equal, x.Edits)
+		if x.Refused > 0 {
+			equal += fmt.Sprintf(", %d refused", x.Refused)
+		}
 		even := "-"
 		if x.BreakEven != nil {
 			even = fmt.Sprintf("%.0f", x.BreakEven.Median)
@@ -95,9 +104,19 @@ func (r *Report) Table() [][]string {
 		if x.First != nil {
 			first = fmt.Sprintf("%.1fx", x.First.Median)
 		}
-		rows = append(rows, []string{x.Workload, string(x.Strategy), equal, percent(x.Blocks), percent(x.Saved), percent(x.SavedDown), first, even, kept})
+		rows = append(rows, []string{x.Workload, string(x.Strategy), equal, percent(x.Blocks), seconds(x.Seconds), percent(x.Saved), percent(x.SavedDown), first, even, kept})
 	}
 	return rows
+}
+
+func seconds(q *Quartiles) string {
+	switch {
+	case q == nil:
+		return "-"
+	case q.Median < 1:
+		return fmt.Sprintf("%.0f ms (%.0f to %.0f)", q.Median*1000, q.Q1*1000, q.Q3*1000)
+	}
+	return fmt.Sprintf("%.1f s (%.1f to %.1f)", q.Median, q.Q1, q.Q3)
 }
 
 func percent(q *Quartiles) string {
@@ -130,7 +149,7 @@ func (r *Report) Markdown() string {
 			}
 			b.WriteString(cell)
 		}
-		b.WriteString(" " + strings.Join(table[i][3:8], " | ") + " |\n")
+		b.WriteString(" " + strings.Join(slices.Concat(table[i][3:4], table[i][5:9]), " | ") + " |\n")
 	}
 	return b.String()
 }
@@ -185,12 +204,14 @@ func (r *Report) lists(b *strings.Builder) {
 	b.WriteString("<h2>Where the others are wrong</h2>\n<table><tr><th>program</th><th>edit</th><th>strategy</th><th>differs in</th></tr>\n")
 	for _, p := range r.Results {
 		for _, x := range p.Runs {
-			if !x.Equal && x.Strategy != Xstate {
+			if !x.Equal && x.Strategy != Xstate && x.Refused == "" {
 				fmt.Fprintf(b, "<tr><td>%s</td><td>%d: %s</td><td>%s</td><td>%s</td></tr>\n", html.EscapeString(p.Program), x.Version, x.Edit, x.Strategy, html.EscapeString(strings.Join(x.Differs, ", ")))
 			}
 		}
 	}
-	b.WriteString("</table>\n<h2>Not measured to the end</h2>\n")
+	b.WriteString("</table>\n")
+	r.refused(b)
+	b.WriteString("<h2>Not measured to the end</h2>\n")
 	for _, p := range r.Results {
 		if p.Error != "" {
 			fmt.Fprintf(b, "<p>%s: %s</p>\n", html.EscapeString(p.Program), html.EscapeString(p.Error))

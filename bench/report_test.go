@@ -75,7 +75,7 @@ func TestSummarize(t *testing.T) {
 // TestReport: the page is whole by itself, names of programs cannot break it, and the documents have every run.
 func TestReport(t *testing.T) {
 	dir := t.TempDir()
-	page, err := NewReport(results(), "cpython 3.13", 1, 2, time.Unix(0, 0)).Write(dir)
+	page, err := NewReport(results(), Options{}, 1, 2, time.Unix(0, 0)).Write(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +88,9 @@ func TestReport(t *testing.T) {
 	}
 	if strings.Contains(string(text), "<a>") || strings.Count(string(text), "<svg") != 3 {
 		t.Error("the page has a name unescaped, or not three plots")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "peers.md")); err == nil {
+		t.Error("there is a table of peers, though none was measured")
 	}
 	f, err := os.Open(filepath.Join(dir, "runs.csv"))
 	if err != nil {
@@ -104,6 +107,30 @@ func TestReport(t *testing.T) {
 	var back Report
 	if err := json.Unmarshal(data, &back); err != nil || !cmp.Equal(back.Results, results()) {
 		t.Errorf("report.json has other results: %v", err)
+	}
+}
+
+// TestPeersReport: what a peer refused is told, and counts nowhere else.
+func TestPeersReport(t *testing.T) {
+	all, dir := results(), t.TempDir()
+	for version := range 3 {
+		x := runOf(version, Marimo, 4, 0.5, version != 1)
+		if version == 2 {
+			x = Run{Version: version, Strategy: Marimo, Blocks: 4, Refused: "Multiple<Definition>", Differs: []string{}}
+		}
+		all[0].Runs = append(all[0].Runs, x)
+	}
+	all[0].Runs[len(all[0].Runs)-2].Differs = []string{"file f"}
+	if _, err := NewReport(all, Options{Peers: []string{"marimo 1.0"}}, 1, 1, time.Unix(0, 0)).Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	table, err := os.ReadFile(filepath.Join(dir, "peers.md"))
+	if want := "| files | marimo | 1 | 0 of 1 | 1 | 100% (100 to 100) | 500 ms (500 to 500) | 250 ms (250 to 250) | 0.5x |\n"; err != nil || !strings.HasSuffix(string(table), want) {
+		t.Errorf("peers.md = %s (%v), want it to end in %s", table, err, want)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
+	if err != nil || !strings.Contains(string(page), "<td>1</td><td>Multiple&lt;Definition&gt;</td>") || strings.Contains(string(page), "<td>2: </td><td>marimo</td>") {
+		t.Errorf("the page does not tell what marimo refused, or calls it wrong (%v)", err)
 	}
 }
 

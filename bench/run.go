@@ -19,7 +19,8 @@ import (
 // Options are the choices of Run. The zero value is the usual bench.
 type Options struct {
 	Python     runner.Interpreter
-	Strategies []Strategy    // Scratch is always one; nil: all
+	Strategies []Strategy    // Scratch is always one; nil: Strategies
+	Peers      []string      // versions of the peers among them, see CheckPeers
 	Jobs       int           // programs at once; 0: one
 	Budget     time.Duration // no run begins later than this; 0: no end
 	Timeout    time.Duration // for one block; 0: none
@@ -51,14 +52,15 @@ type Run struct {
 	Nodes    int      `json:"nodes"` // executed
 	Again    int      `json:"again"` // of these, for values that had not been kept
 	Seconds  float64  `json:"seconds"`
-	Saved    float64  `json:"saved_seconds"` // against scratch
-	Equal    bool     `json:"equal"`         // to scratch
-	Differs  []string `json:"differs"`       // where not; at most maxDiffers
-	Volatile int      `json:"volatile"`      // differences left out because of a mark
-	Unstable int      `json:"unstable"`      // differences left out because two runs from scratch differ there, too
-	Failed   bool     `json:"failed"`        // a block failed, from scratch
-	Bytes    int64    `json:"bytes"`         // kept on disk
-	Close    float64  `json:"close_seconds"` // of the last run: what is stored at the end
+	Saved    float64  `json:"saved_seconds"`     // against scratch
+	Equal    bool     `json:"equal"`             // to scratch
+	Differs  []string `json:"differs"`           // where not; at most maxDiffers
+	Refused  string   `json:"refused,omitempty"` // why a peer did not run the program: nothing was compared
+	Volatile int      `json:"volatile"`          // differences left out because of a mark
+	Unstable int      `json:"unstable"`          // differences left out because two runs from scratch differ there, too
+	Failed   bool     `json:"failed"`            // a block failed, from scratch
+	Bytes    int64    `json:"bytes"`             // kept on disk
+	Close    float64  `json:"close_seconds"`     // of the last run: what is stored at the end
 }
 
 const maxDiffers = 5
@@ -190,6 +192,8 @@ func (s *site) way(name Strategy) way {
 		return scratch{s}
 	case Xstate:
 		return &engine{site: s, place: s.place(name)}
+	case Marimo, Ipyflow, Joblib, Nbclient:
+		return &peer{site: s, place: s.place(name)}
 	case Names:
 		p.choose = s.byNames
 	case Snapshot:
@@ -212,7 +216,11 @@ func (s *site) runs(ctx context.Context, v int, found []*outcome, o *Options) ([
 	asked := false
 	var runs []Run
 	for i, out := range found {
-		differs, volatile := judge(out, want, m)
+		var differs []string
+		volatile := 0
+		if out.refused == "" {
+			differs, volatile = judge(out, want, m)
+		}
 		if len(differs) > 0 && !asked {
 			again, err := scratch{s}.run(ctx, v)
 			if err != nil {
@@ -224,7 +232,7 @@ func (s *site) runs(ctx context.Context, v int, found []*outcome, o *Options) ([
 		all := len(differs)
 		differs = slices.DeleteFunc(differs, func(d string) bool { return slices.Contains(unstable, d) })
 		r := Run{Version: v, Edit: version.Edit, Blocks: len(version.Blocks), Strategy: o.Strategies[i], Nodes: out.nodes, Again: out.again, Seconds: out.seconds,
-			Saved: want.seconds - out.seconds, Equal: len(differs) == 0, Differs: []string{}, Volatile: volatile, Unstable: all - len(differs), Failed: want.stopped < len(want.blocks), Bytes: out.bytes}
+			Saved: want.seconds - out.seconds, Equal: len(differs) == 0 && out.refused == "", Refused: out.refused, Differs: []string{}, Volatile: volatile, Unstable: all - len(differs), Failed: want.stopped < len(want.blocks), Bytes: out.bytes}
 		r.Differs = append(r.Differs, differs[:min(len(differs), maxDiffers)]...)
 		if n := len(version.Blocks); n > 1 {
 			r.At = float64(min(version.At, n-1)) / float64(n-1)
@@ -255,16 +263,18 @@ func (s *site) rebinds(blocks []patch.Block) bool {
 	return false
 }
 
-// ParseStrategies returns the strategies of these names, with Scratch, in the usual order.
-func ParseStrategies(names []string) ([]Strategy, error) {
+// ParseStrategies returns the strategies of these names, without names the usual ones, with Scratch and on request all peers, in the usual
+// order.
+func ParseStrategies(names []string, peers bool) ([]Strategy, error) {
+	known := slices.Concat(Strategies, Peers)
 	for _, name := range names {
-		if !slices.Contains(Strategies, Strategy(name)) {
-			return nil, &xstate.Error{Code: CodeNoStrategy, Message: fmt.Sprintf("there is no strategy %q", name), Hint: fmt.Sprintf("they are: %v", Strategies)}
+		if !slices.Contains(known, Strategy(name)) {
+			return nil, &xstate.Error{Code: CodeNoStrategy, Message: fmt.Sprintf("there is no strategy %q", name), Hint: fmt.Sprintf("they are: %v", known)}
 		}
 	}
 	var found []Strategy
-	for _, s := range Strategies {
-		if s == Scratch || len(names) == 0 || slices.Contains(names, string(s)) {
+	for _, s := range known {
+		if s == Scratch || len(names) == 0 && slices.Contains(Strategies, s) || slices.Contains(names, string(s)) || peers && slices.Contains(Peers, s) {
 			found = append(found, s)
 		}
 	}

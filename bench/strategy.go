@@ -24,7 +24,7 @@ const (
 	Xstate   Strategy = "xstate"
 )
 
-// Strategies are all of them. The first judges the others.
+// Strategies are those of the usual bench. The first judges the others.
 var Strategies = []Strategy{Scratch, Down, Names, Snapshot, Xstate}
 
 // outcome is what a strategy came to after an edit.
@@ -37,13 +37,16 @@ type outcome struct {
 	values  map[string]state.Digest // "" or a lineage: cannot be compared
 	files   map[string]string       // path → digest, of those that are not as they were before the program
 	seconds float64
-	bytes   int64 // that the strategy keeps, on disk
+	bytes   int64  // that the strategy keeps, on disk
+	peer    bool   // of a peer: less of it can be compared
+	refused string // why a peer did not run the program
 	marks   *marks
 }
 
 // shown is what a block shows.
 type shown struct {
 	output string
+	text   string // of that, what peers show alike; not of xstate
 	err    string // type and message; "": it did not fail
 }
 
@@ -126,7 +129,8 @@ func (p *plain) run(ctx context.Context, v int) (*outcome, error) {
 		if err != nil {
 			return nil, err
 		}
-		next[i].output, next[i].err, next[i].ran = xstate.Text(found.Outputs), failure(found.Err), found.Err == nil
+		next[i].shown = shown{xstate.Text(found.Outputs), plainText(found.Outputs), failure(found.Err)}
+		next[i].ran = found.Err == nil
 		if found.Err != nil {
 			break
 		}

@@ -37,19 +37,23 @@ type Row struct {
 	Workload string   `json:"workload"`
 	Strategy Strategy `json:"strategy"`
 	Programs int      `json:"programs"`
-	Edits    int      `json:"edits"`
+	Edits    int      `json:"edits"`       // that were judged
+	Refused  int      `json:"refused"`     // edits after which a peer did not run the program: they count nowhere else
 	Equal    int      `json:"equal"`       // edits after which all was as from scratch
 	Shown    int      `json:"wrong_shown"` // edits after which a block showed something else; of other wrong ones, a value or file was
+	Files    int      `json:"wrong_files"` // of the wrong ones, those in which only files differ
 	Volatile int      `json:"volatile"`
 	Unstable int      `json:"unstable"`
 
-	Blocks    *Quartiles `json:"blocks"`     // share of the blocks that ran
-	Saved     *Quartiles `json:"saved"`      // share of the time of scratch
-	SavedDown *Quartiles `json:"saved_down"` // against down, as a share of the time of scratch; nil if down was not measured
-	First     *Quartiles `json:"first"`      // time of the first run, and of closing, against that of scratch
-	BreakEven *Quartiles `json:"break_even"` // edits until that is paid; nil if it never is
-	Never     int        `json:"never"`      // programs on which it never is
-	Bytes     *Quartiles `json:"bytes"`      // kept at the end
+	Blocks    *Quartiles `json:"blocks"` // share of the blocks that ran
+	Seconds   *Quartiles `json:"seconds"`
+	Xstate    *Quartiles `json:"xstate_seconds"` // of xstate after the same edits
+	Saved     *Quartiles `json:"saved"`          // share of the time of scratch
+	SavedDown *Quartiles `json:"saved_down"`     // against down, as a share of the time of scratch; nil if down was not measured
+	First     *Quartiles `json:"first"`          // time of the first run, and of closing, against that of scratch
+	BreakEven *Quartiles `json:"break_even"`     // edits until that is paid; nil if it never is
+	Never     int        `json:"never"`          // programs on which it never is
+	Bytes     *Quartiles `json:"bytes"`          // kept at the end
 }
 
 // Summary is what the results come to.
@@ -89,13 +93,20 @@ func Summarize(results []Result) *Summary {
 		groups["all"], names = results, append([]string{"all"}, names...)
 	}
 	for _, name := range names {
-		for _, strategy := range Strategies {
+		for _, strategy := range slices.Concat(Strategies, Peers) {
 			if row := rowOf(name, strategy, groups[name]); row.Programs > 0 {
 				s.Rows = append(s.Rows, row)
 			}
 		}
 	}
 	return s
+}
+
+// strategies are those that there are rows of, without Scratch.
+func (s *Summary) strategies() []Strategy {
+	return slices.DeleteFunc(slices.Concat(Strategies, Peers), func(x Strategy) bool {
+		return x == Scratch || !slices.ContainsFunc(s.Rows, func(r Row) bool { return r.Strategy == x })
+	})
 }
 
 // rank puts files first, then generated workloads in their order.
@@ -130,7 +141,7 @@ func (s *Summary) xstate(r *Result) {
 
 func rowOf(workload string, strategy Strategy, results []Result) Row {
 	row := Row{Workload: workload, Strategy: strategy}
-	var blocks, saved, down, first, even, bytes []float64
+	var blocks, seconds, xstate, saved, down, first, even, bytes []float64
 	for i := range results {
 		r := &results[i]
 		by := byVersion(r)
@@ -139,31 +150,47 @@ func rowOf(workload string, strategy Strategy, results []Result) Row {
 			continue
 		}
 		row.Programs++
-		paid := 0.0
+		paid, edits := 0.0, 0
 		for v, x := range own {
 			reference := by[Scratch][v]
+			if x.Refused != "" {
+				if v > 0 {
+					row.Refused++
+				}
+				continue
+			}
 			row.Volatile += x.Volatile
 			row.Unstable += x.Unstable
 			if v == 0 {
 				continue
 			}
-			row.Edits++
+			edits++
 			if x.Equal {
 				row.Equal++
 			} else if slices.ContainsFunc(x.Differs, func(d string) bool { return strings.HasPrefix(d, "block") }) {
 				row.Shown++
+			} else if !slices.ContainsFunc(x.Differs, func(d string) bool { return !strings.HasPrefix(d, "file ") }) {
+				row.Files++
 			}
 			blocks = append(blocks, float64(x.Ran)/float64(max(x.Blocks, 1)))
+			seconds = append(seconds, x.Seconds)
 			saved = append(saved, 1-x.Seconds/reference.Seconds)
+			if own := by[Xstate]; v < len(own) {
+				xstate = append(xstate, own[v].Seconds)
+			}
 			paid += reference.Seconds - x.Seconds
 			if d := by[Down]; v < len(d) {
 				down = append(down, (d[v].Seconds-x.Seconds)/reference.Seconds)
 			}
 		}
+		row.Edits += edits
+		if own[0].Refused != "" {
+			continue // there was no first run
+		}
 		cost := own[0].Seconds + own[len(own)-1].Close
 		first = append(first, cost/by[Scratch][0].Seconds)
-		if n := len(own) - 1; n > 0 && strategy != Scratch {
-			switch each := paid / float64(n); {
+		if edits > 0 && strategy != Scratch {
+			switch each := paid / float64(edits); {
 			case cost <= by[Scratch][0].Seconds:
 				even = append(even, 0)
 			case each > 0:
@@ -175,6 +202,7 @@ func rowOf(workload string, strategy Strategy, results []Result) Row {
 		bytes = append(bytes, float64(own[len(own)-1].Bytes))
 	}
 	row.Blocks, row.Saved, row.SavedDown = quartilesOf(blocks), quartilesOf(saved), quartilesOf(down)
+	row.Seconds, row.Xstate = quartilesOf(seconds), quartilesOf(xstate)
 	row.First, row.BreakEven, row.Bytes = quartilesOf(first), quartilesOf(even), quartilesOf(bytes)
 	return row
 }

@@ -19,7 +19,7 @@ type benchFlags struct {
 	sizes                 []int
 	edits                 int
 	seed                  uint64
-	fresh                 bool
+	fresh, peers          bool
 	out, python           string
 	o                     bench.Options
 }
@@ -33,17 +33,19 @@ func (a *app) benchVerb() *cobra.Command {
 scratch (everything in a fresh interpreter), down (from the edit down in the live interpreter), names (what was edited, and what
 names connect to it, in the live interpreter, as reactive notebooks do), snapshot (from the edit down, after the variables
 before it were loaded from a pickle) and xstate. It tells what each executed and saved, and where what blocks show, values or
-files are not those of scratch.
+files are not those of scratch. --peers adds tools that people use instead, each as its documentation says: marimo, ipyflow,
+joblib (Memory, on functions), nbclient (run all).
 
 A PATH is a script, a notebook, a session that "export --out FILE.zip" wrote, which has edits of its own, or a folder of these. The
 folder of a program is copied for each run; the programs execute many times, with all effects that they have elsewhere.
 --workload generates programs: chain, fan-out, diamond, layered, notebook, agent, tree, tests, or all.
 
 Results are added to --out as they come, and a bench that was stopped goes on there. The report is written there, too: report.html,
-report.json, runs.csv, table.md, savings.svg.`,
+report.json, runs.csv, table.md, savings.svg, and with peers peers.md.`,
 		Example: `  xstate bench notebooks/
   xstate bench analysis.py --edits 20 --seed 7
-  xstate bench --workload all --size 10,40 --jobs 2 --budget 10m`,
+  xstate bench --workload all --size 10,40 --jobs 2 --budget 10m
+  xstate bench notebooks/ --python venv/bin/python --peers`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.bench(cmd.Context(), args, f) },
 	}
 	flags := cmd.Flags()
@@ -52,7 +54,8 @@ report.json, runs.csv, table.md, savings.svg.`,
 	flags.IntSliceVar(&f.sizes, "size", []int{10, 40}, "generate programs of this many `BLOCKS`")
 	flags.IntVar(&f.edits, "edits", 8, "make this `NUMBER` of edits to each program")
 	flags.Uint64Var(&f.seed, "seed", 1, "draw edits and programs with this `SEED`")
-	flags.StringSliceVar(&f.strategies, "strategy", nil, "measure these strategies (`NAMES`; default: all); scratch is always one")
+	flags.StringSliceVar(&f.strategies, "strategy", nil, "measure these strategies (`NAMES`; default: all but peers); scratch is always one")
+	flags.BoolVar(&f.peers, "peers", false, "measure other tools, too: marimo, ipyflow, joblib, nbclient; the interpreter must have them")
 	flags.IntVar(&f.o.Jobs, "jobs", 1, "measure this `NUMBER` of programs at once; times are then less exact")
 	flags.DurationVar(&f.o.Budget, "budget", 0, "stop after this `DURATION`; the next bench goes on")
 	flags.DurationVar(&f.o.Timeout, "timeout", time.Minute, "give up a program of which a block runs longer than this `DURATION`")
@@ -84,7 +87,7 @@ func (a *app) bench(ctx context.Context, paths []string, f benchFlags) error {
 		return err
 	}
 	var err error
-	if f.o.Strategies, err = bench.ParseStrategies(f.strategies); err != nil {
+	if f.o.Strategies, err = bench.ParseStrategies(f.strategies, f.peers); err != nil {
 		return err
 	}
 	programs, err := a.benchPrograms(ctx, paths, f)
@@ -92,6 +95,9 @@ func (a *app) bench(ctx context.Context, paths []string, f benchFlags) error {
 		return err
 	}
 	if f.o.Python, err = bench.FindInterpreter(ctx, f.python); err != nil {
+		return err
+	}
+	if f.o.Peers, err = bench.CheckPeers(ctx, f.o.Python, f.o.Strategies); err != nil {
 		return err
 	}
 	records, err := bench.OpenRecords(f.out)
@@ -111,7 +117,7 @@ func (a *app) bench(ctx context.Context, paths []string, f benchFlags) error {
 	if err != nil {
 		return err
 	}
-	report := bench.NewReport(results, f.o.Python.String(), f.seed, len(programs), time.Now())
+	report := bench.NewReport(results, f.o, f.seed, len(programs), time.Now())
 	page, err := report.Write(f.out)
 	if err != nil {
 		return &usageError{err: fmt.Errorf("the report cannot be written: %w", err), hint: "name another folder: --out FOLDER"}

@@ -46,8 +46,7 @@ class Plain:
         sys.argv = [options.get("file") or ""]
         sys.path.insert(0, options["folder"])
         os.chdir(options["folder"])
-        random.seed(options["seed"])
-        sys.meta_path.insert(0, _Seeding(options["seed"]))
+        seed(options["seed"])
         self.executing = False
         self.saved = {}  # number of a snapshot → ({name: value} of what does not pickle, objects that pickles refer to)
         signal.signal(signal.SIGINT, self.interrupted)
@@ -120,31 +119,15 @@ class Plain:
                 self.recorder.rich("result", display.bundle(value))
 
     def bound(self):
-        return {k: v for k, v in self.ns.items() if k not in _SPECIAL and self.preset.get(k, self) is not v}
+        return bound(self.ns, self.preset)
 
     def do_values(self, request, body):
-        """Returns name → digest, "" for what cannot be named by content. In a child process, for to look at a value may change it."""
-        read, write = os.pipe()
-        child = os.fork()
-        if child == 0:
-            try:
-                from . import fingerprint, origin
-                for code, tree, mode, flags in self.nested:
-                    fingerprint.flatten_tree(code, tree, mode, flags)
-                printer = fingerprint.Fingerprinter(self.ns, origin.Workspace())
-                found = {}
-                for name, value in self.bound().items():
-                    fp = printer.of(value)
-                    found[name] = "" if fp.opaque else fp.digest
-                with os.fdopen(write, "w") as out:
-                    json.dump(found, out)
-            finally:
-                os._exit(0)
-        os.close(write)
-        with os.fdopen(read) as source:
-            text = source.read()
-        os.waitpid(child, 0)
-        return {"values": json.loads(text)}
+        def look():
+            from . import fingerprint
+            for code, tree, mode, flags in self.nested:
+                fingerprint.flatten_tree(code, tree, mode, flags)
+            return digests(self.ns, self.bound())
+        return {"values": in_child(look)}
 
     def do_unbind(self, request, body):
         for name in request["names"]:
@@ -183,6 +166,45 @@ class Plain:
         self.ns.update(bound)
         self.ns.update(held)
         return {}
+
+
+def bound(ns, preset):
+    """Returns what a program has bound in the namespace ns, which began with preset."""
+    return {k: v for k, v in ns.items() if k not in _SPECIAL and preset.get(k, ns) is not v}
+
+
+def in_child(look):
+    """Returns what look() returns in a child process, for to look at a value may change it."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            found = look()
+            with os.fdopen(write, "w") as out:
+                json.dump(found, out)
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as source:
+        text = source.read()
+    os.waitpid(child, 0)
+    return json.loads(text)
+
+
+def digests(ns, bound):
+    """Returns name → digest for values of the namespace ns, "" for what cannot be named by content."""
+    from . import fingerprint, origin
+    printer, found = fingerprint.Fingerprinter(ns, origin.Workspace()), {}
+    for name, value in bound.items():
+        fp = printer.of(value)
+        found[name] = "" if fp.opaque else fp.digest
+    return found
+
+
+def seed(number):
+    """Seeds the generators of random numbers of random and, when it is loaded, numpy."""
+    random.seed(number)
+    sys.meta_path.insert(0, _Seeding(number))
 
 
 class _Seeding:
