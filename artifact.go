@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sergi/go-diff/diffmatchpatch"
 
@@ -30,7 +31,7 @@ type Declaring struct {
 const CodeNoArtifact state.Code = "no-artifact"
 
 // artifactName is what may be the name of an artifact: what flags, lists and prefixes leave.
-var artifactName = regexp.MustCompile(`^[\pL\pN_][\pL\pN_. +-]{0,99}$`)
+var artifactName = regexp.MustCompile(`^[\pL\pN_][\pL\pN_. +-]*$`)
 
 // Declare records that there is an artifact, in place of the one of that name. What its files hold and its texts speak of is
 // recorded with it: what has changed since makes it stale, and to declare it again says that it holds for what is there now.
@@ -40,7 +41,7 @@ func (s *Session) Declare(ctx context.Context, d Declaring, origin Origin) (Step
 		return Step{}, err
 	}
 	switch {
-	case !artifactName.MatchString(d.Name):
+	case !artifactName.MatchString(d.Name) || utf8.RuneCountInString(d.Name) > 100: // a bound in the expression makes it large
 		return Step{}, &Error{Code: state.CodeInvalid, Message: fmt.Sprintf("%q cannot be the name of an artifact", d.Name), Hint: "use letters, digits, and _ . + - within it, at most 100"}
 	case !slices.Contains(state.ArtifactKinds, d.Kind):
 		kinds := kindNames()

@@ -208,7 +208,7 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 	if err != nil {
 		return runner.Config{}, err
 	}
-	if s.python, err = runner.Identify(ctx, s.store.state, path, environ); err != nil {
+	if s.python, err = runner.Identify(ctx, s.store.state.Dir(), path, environ); err != nil {
 		return runner.Config{}, err
 	}
 	return runner.Config{Store: s.store.state, Session: s.name, Workspace: s.options.Workspace, File: s.options.File, Python: s.python,

@@ -7,18 +7,12 @@ import (
 
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
-	"github.com/xstate-engine/xstate/state"
 )
 
 // interpreter is that of the tests.
 func interpreter(t testing.TB) runner.Interpreter {
 	t.Helper()
-	store, err := state.Open(t.Context(), t.TempDir(), state.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	found, err := runner.Identify(t.Context(), store, python(t), func(string) string { return "" })
+	found, err := runner.Identify(t.Context(), t.TempDir(), python(t), func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}

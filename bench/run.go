@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
-	"github.com/xstate-engine/xstate/state"
 )
 
 // Options are the choices of Run. The zero value is the usual bench.
@@ -291,15 +289,5 @@ func FindInterpreter(ctx context.Context, asked string) (runner.Interpreter, err
 	if err != nil {
 		return runner.Interpreter{}, err
 	}
-	dir, err := os.MkdirTemp("", "xstate-bench-")
-	if err != nil {
-		return runner.Interpreter{}, err
-	}
-	defer os.RemoveAll(dir)
-	store, err := state.Open(ctx, filepath.Join(dir, xstate.StoreName), state.Options{})
-	if err != nil {
-		return runner.Interpreter{}, err
-	}
-	defer store.Close()
-	return runner.Identify(ctx, store, path, os.Getenv)
+	return runner.Identify(ctx, os.TempDir(), path, os.Getenv)
 }

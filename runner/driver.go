@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/xstate-engine/xstate/state"
 )
@@ -16,7 +17,7 @@ var driver embed.FS
 const driverRoot = "kernel/xstate_kernel"
 
 // driverDigest names the driver by content; it is part of every key, for what a trace records depends on it.
-var driverDigest = func() state.Digest {
+var driverDigest = sync.OnceValue(func() state.Digest {
 	var text []byte
 	entries, err := driver.ReadDir(driverRoot)
 	if err != nil {
@@ -31,22 +32,31 @@ var driverDigest = func() state.Digest {
 		text = append(text, data...)
 	}
 	return state.DigestOf(text)
-}()
+})
 
 // installDriver writes the driver to disk, once for each version of it, and returns the folder to import it from: in the
 // user's cache, so that its compiled form serves every store, else in the store. On disk, unlike in a pipe, its frames
 // can be told from the program's.
 func installDriver(storeDir string) (string, error) {
-	if cache, err := os.UserCacheDir(); err == nil {
-		if folder, err := installDriverIn(filepath.Join(cache, "xstate")); err == nil {
+	if cache := userCache(); cache != "" {
+		if folder, err := installDriverIn(cache); err == nil {
 			return folder, nil
 		}
 	}
 	return installDriverIn(storeDir)
 }
 
+// userCache is the folder for what serves every store of a user; "" when there is none.
+func userCache() string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(cache, "xstate")
+}
+
 func installDriverIn(dir string) (string, error) {
-	final := filepath.Join(dir, "kernel-"+string(driverDigest[:16]))
+	final := filepath.Join(dir, "kernel-"+string(driverDigest()[:16]))
 	if _, err := os.Stat(final); err == nil {
 		return final, nil
 	}

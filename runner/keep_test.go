@@ -33,7 +33,7 @@ func textBlock(id, source string) Block {
 func storing(t testing.TB, dir string) *Engine {
 	t.Helper()
 	store := statetest.CheckedOpen(t, filepath.Join(dir, ".xstate"), state.Options{})
-	python, err := Identify(t.Context(), store, withPandas(t), os.Getenv)
+	python, err := Identify(t.Context(), store.Dir(), withPandas(t), os.Getenv)
 	if err != nil {
 		t.Fatal(err)
 	}

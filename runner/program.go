@@ -147,7 +147,7 @@ func (n *node) quiet() bool { return n.unit.Dialect == depgraph.IPython && n.uni
 // codeDigest names what would be executed: one fact a line, so that two keys can be compared by eye (XSTATE_DEBUG=key).
 func (o keyOptions) codeDigest(n *node) state.Digest {
 	var b strings.Builder
-	fmt.Fprintf(&b, "xstate trace 1\ndriver %s\ninterpreter %s\nobserve %q\n", driverDigest, o.interpreter, o.observe)
+	fmt.Fprintf(&b, "xstate trace 1\ndriver %s\ninterpreter %s\nobserve %q\n", driverDigest(), o.interpreter, o.observe)
 	fmt.Fprintf(&b, "future %q\n", n.future)
 	fmt.Fprintf(&b, "shown %v\nlast %v\n", n.facts.Expr && n.last && !n.quiet(), n.last)
 	if text := bytes.TrimLeft(n.text(), "rRuU"); n.index == 0 && len(text) > 0 && (text[0] == '"' || text[0] == '\'') {

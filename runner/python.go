@@ -75,11 +75,14 @@ func FindPython(asked, folder string, environ func(string) string) (string, erro
 const probe = `import os, sys
 print(sys.implementation.name, sys.version.split()[0], os.uname().machine, *sys.version_info[:2], sys.prefix, sep="\n")`
 
-// Identify tells which interpreter path is. The answer is remembered in the store for as long as the file at path
-// (and, where that is only a launcher, what it goes by) stays the same, so that it need not be started to be known.
-func Identify(ctx context.Context, store *state.Store, path string, environ func(string) string) (Interpreter, error) {
-	key := interpreterKey(path, environ)
-	if data, ok := store.Memo("interpreter", key); ok {
+// Identify tells which interpreter path is. The answer is remembered, in the user's cache or else in folder, for as long as
+// the file at path (and, where that is only a launcher, what it goes by) stays the same, so that it need not be started to be known.
+func Identify(ctx context.Context, folder, path string, environ func(string) string) (Interpreter, error) {
+	if cache := userCache(); cache != "" && os.MkdirAll(cache, 0o755) == nil {
+		folder = cache
+	}
+	memo := filepath.Join(folder, "python-"+string(state.DigestOf([]byte(interpreterKey(path, environ)))[:16]))
+	if data, err := os.ReadFile(memo); err == nil {
 		found := Interpreter{}
 		if json.Unmarshal(data, &found) == nil && found.Major > 0 {
 			found.Path = path
@@ -108,7 +111,7 @@ func Identify(ctx context.Context, store *state.Store, path string, environ func
 		return found, err
 	}
 	if data, err := json.Marshal(found); err == nil {
-		_ = store.PutMemo("interpreter", key, data) // only a cache: without it, it is asked again
+		_ = os.WriteFile(memo, data, 0o644) // only a cache: without it, or torn, it is asked again
 	}
 	return found, nil
 }

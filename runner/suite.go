@@ -386,7 +386,7 @@ func (p *suiteProcess) cutWith(digest state.Digest, pkg string, ask func(*source
 			src.content = digest
 		}
 	}()
-	key := fmt.Sprintf("%s %d.%d %s %q", driverDigest[:16], p.s.cfg.Python.Major, p.s.cfg.Python.Minor, digest, pkg)
+	key := fmt.Sprintf("%s %d.%d %s %q", driverDigest()[:16], p.s.cfg.Python.Major, p.s.cfg.Python.Minor, digest, pkg)
 	src = &source{}
 	if data, ok := p.s.cfg.Store.Memo("units", key); ok && json.Unmarshal(data, src) == nil && src.Units != nil {
 		return src, ask(src)
