@@ -221,7 +221,7 @@ func (w *walk) nextState(p *position, at int, wanted []string) int {
 		return -1
 	}
 	for _, name := range w.closure(p, wanted) {
-		if _, live := m.bound[name]; live || w.definition(p, name) != nil {
+		if _, live := m.bound[name]; live {
 			continue
 		}
 		j, names := p.joint(name)
@@ -232,7 +232,7 @@ func (w *walk) nextState(p *position, at int, wanted []string) int {
 		if parked, ok := m.parked[j]; ok && slices.Equal(parked.names, names) {
 			continue
 		}
-		if v, ok, err := w.e.cfg.Store.Value(state.Digest(j)); err != nil || !ok || v.Blob == "" {
+		if v, ok, err := w.e.cfg.Store.Value(state.Digest(j)); err != nil || !ok || v.Blob == "" || w.definition(p, name) != nil {
 			consider(writer)
 		}
 	}

@@ -30,9 +30,9 @@ import warnings
 import weakref
 from _abc import _get_dump as _abc_dump
 from itertools import chain, count
-from operator import invert, is_
+from operator import invert
 
-from . import attributes, blake2b, hidden, instances, memory, origin, sets
+from . import attributes, blake2b, hidden, identity, instances, memory, origin, sets
 
 ATOMS = frozenset((int, str, float, bool, type(None), bytes, complex))
 SKIP_MEMBERS = frozenset((
@@ -158,12 +158,11 @@ class Fingerprinter:
         if fp.levels is None or self.shared:  # of those who share a module's data more is told, see _Walk.held
             return False
         level = [value]
-        for lengths, inner in fp.levels:
+        for lengths, inner, below in fp.levels:
             now = _members(level)
-            if now[0] != lengths or not all(map(is_, now[1], inner)):
+            if now[0] != lengths or not identity.same(now[1], inner):
                 return False
-            if inner is not fp.levels[-1][1]:
-                level = [o for o in inner if type(o) in _CODES]
+            level = below
         return True
 
 
@@ -323,7 +322,7 @@ class _Walk:
             lengths, inner = _members(level, self.attributes)
             self.put(b"*" + marshal.dumps(lengths, 2))
             if self.levels is not None:
-                self.levels.append((lengths, inner))
+                self.levels.append([lengths, inner, None])
             kinds = list(map(type, inner))
             found = set(kinds)
             if found <= ATOMS:
@@ -339,6 +338,8 @@ class _Walk:
             if _OTHER in codes.values():
                 others.extend(o for o, k in zip(inner, kinds) if codes[k] == _OTHER)
             level = self.fresh([o for o, k in zip(inner, kinds) if codes[k] > _OTHER])
+            if self.levels:
+                self.levels[-1][2] = level
         self.stack.extend(reversed(others))
 
     def deep(self, d):

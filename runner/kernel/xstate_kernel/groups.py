@@ -3,6 +3,8 @@ from . import original as __builtins__
 import abc
 import types
 from _abc import _get_dump as _abc_dump
+from collections import deque
+from itertools import repeat
 
 from . import blake2b
 from .fingerprint import ATOMS, SKIP_MEMBERS
@@ -132,8 +134,16 @@ class Groups:
 
 
 def _move(owners, ids, change):
-    now = [owners.get(i, _NOBODY) for i in ids]
+    """Changes who owns the ids: the loops are those of C."""
+    now = list(map(owners.get, ids, repeat(_NOBODY)))
     then = {who: change(who) for who in set(now)}
+    if len(then) == 1:
+        who, = then.values()
+        if who:
+            owners.update(dict.fromkeys(ids, who))
+        else:
+            deque(map(owners.__delitem__, ids), 0)
+        return
     owners.update(zip(ids, map(then.__getitem__, now)))
     if _NOBODY in then.values():
         for i in [i for i in ids if not owners[i]]:
