@@ -2,17 +2,23 @@ package bench
 
 import (
 	"fmt"
-	"html"
 	"math"
-	"strings"
+	"slices"
 )
 
-// plot is lines over a common axis, or bars where there is one place a strategy.
+// plot is lines over a common axis, or points where the ticks have no order.
 type plot struct {
 	title, x, y string
 	ticks       []string // of the x axis
+	ordered     bool     // they have an order: points are joined
 	lines       []line
-	low, high   float64 // of the y axis
+	scale       []mark // of the y axis, from its lower to its upper end
+}
+
+// mark is a place on the y axis.
+type mark struct {
+	at   float64
+	text string
 }
 
 // line is a strategy's medians with quartiles, one for each tick; nil where there is nothing.
@@ -21,19 +27,20 @@ type line struct {
 	points []*Quartiles
 }
 
-var colours = map[Strategy]string{Scratch: "#777777", Down: "#e07b39", Names: "#b5489b", Snapshot: "#3b7dd8", Xstate: "#1a9850",
-	Marimo: "#c8a415", Ipyflow: "#8c564b", Joblib: "#17a2b8", Nbclient: "#444444"}
+// shares are marks at quarters.
+func shares(low, high float64) []mark {
+	var found []mark
+	for v := low; v <= high+1e-9; v += 0.25 {
+		found = append(found, mark{v, fmt.Sprintf("%.0f%%", v*100)})
+	}
+	return found
+}
 
-const (
-	plotWidth, plotHeight = 720, 320
-	plotLeft, plotRight   = 60, 110
-	plotTop, plotBottom   = 20, 50
-	positions             = 5
-)
+const positions = 5
 
 // byPosition is the share of scratch's time that is saved, by where the edit is.
 func (r *Report) byPosition() plot {
-	p := plot{title: "Time saved against from scratch, by position of the edit", x: "position of the edit in the program", y: "saved", low: -0.25, high: 1}
+	p := plot{title: "Time saved against from scratch, by position of the edit", x: "position of the edit in the program", y: "time saved", ordered: true, scale: shares(-0.25, 1)}
 	for i := range positions {
 		p.ticks = append(p.ticks, fmt.Sprintf("%d-%d%%", i*100/positions, (i+1)*100/positions))
 	}
@@ -46,7 +53,7 @@ var sizes = []int{8, 16, 32, 64, 128, 256, math.MaxInt}
 
 // bySize is the same by the number of blocks.
 func (r *Report) bySize() plot {
-	p := plot{title: "Time saved against from scratch, by size of the program", x: "blocks of the program, at most", y: "saved", low: -0.25, high: 1}
+	p := plot{title: "Time saved against from scratch, by size of the program", x: "blocks of the program, at most", y: "time saved", ordered: true, scale: shares(-0.25, 1)}
 	for _, n := range sizes {
 		tick := fmt.Sprint(n)
 		if n == math.MaxInt {
@@ -61,7 +68,26 @@ func (r *Report) bySize() plot {
 		}
 		return i
 	})
+	p.trim()
 	return p
+}
+
+// trim takes away the ticks at both ends at which no line has a point.
+func (p *plot) trim() {
+	empty := func(i int) bool {
+		return !slices.ContainsFunc(p.lines, func(l line) bool { return l.points[i] != nil })
+	}
+	first, last := 0, len(p.ticks)
+	for first < last && empty(first) {
+		first++
+	}
+	for last > first && empty(last-1) {
+		last--
+	}
+	p.ticks = p.ticks[first:last]
+	for i := range p.lines {
+		p.lines[i].points = p.lines[i].points[first:last]
+	}
 }
 
 func (r *Report) savings(p *plot, places int, place func(*Result, *Run) int) {
@@ -86,7 +112,31 @@ func (r *Report) savings(p *plot, places int, place func(*Result, *Run) int) {
 
 // correctness is the share of edits after which a strategy is equal to scratch, by workload.
 func (r *Report) correctness() plot {
-	p := plot{title: "Equal to from scratch, share of edits", y: "equal", low: 0, high: 1}
+	p := plot{title: "Equal to from scratch, share of edits", y: "equal", scale: shares(0, 1)}
+	r.byWorkload(&p, func(row *Row) *Quartiles {
+		if row.Edits == 0 || row.Strategy == Scratch {
+			return nil
+		}
+		share := float64(row.Equal) / float64(row.Edits)
+		return &Quartiles{share, share, share}
+	})
+	return p
+}
+
+// times are those of an edit, by workload. The axis is logarithmic.
+func (r *Report) times() plot {
+	p := plot{title: "Time of an edit", y: "time of an edit", scale: []mark{{-3, "1 ms"}, {-2, "10 ms"}, {-1, "100 ms"}, {0, "1 s"}, {1, "10 s"}}}
+	r.byWorkload(&p, func(row *Row) *Quartiles {
+		if row.Seconds == nil {
+			return nil
+		}
+		return &Quartiles{math.Log10(row.Seconds.Q1), math.Log10(row.Seconds.Median), math.Log10(row.Seconds.Q3)}
+	})
+	return p
+}
+
+// byWorkload has a line for each strategy of which there are points.
+func (r *Report) byWorkload(p *plot, point func(*Row) *Quartiles) {
 	place := map[string]int{}
 	for _, row := range r.Summary.Rows {
 		if _, ok := place[row.Workload]; !ok {
@@ -94,55 +144,15 @@ func (r *Report) correctness() plot {
 			p.ticks = append(p.ticks, row.Workload)
 		}
 	}
-	for _, s := range r.Summary.strategies() {
+	for _, s := range append([]Strategy{Scratch}, r.Summary.strategies()...) {
 		l := line{name: s, points: make([]*Quartiles, len(p.ticks))}
-		for _, row := range r.Summary.Rows {
-			if row.Strategy == s && row.Edits > 0 {
-				share := float64(row.Equal) / float64(row.Edits)
-				l.points[place[row.Workload]] = &Quartiles{share, share, share}
+		for i := range r.Summary.Rows {
+			if row := &r.Summary.Rows[i]; row.Strategy == s {
+				l.points[place[row.Workload]] = point(row)
 			}
 		}
-		p.lines = append(p.lines, l)
-	}
-	return p
-}
-
-// svg draws medians as dots on lines, quartiles as bars through them.
-func (p plot) svg() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="sans-serif" font-size="12" role="img">`+"\n", plotWidth, plotHeight, plotWidth, plotHeight)
-	fmt.Fprintf(&b, `<title>%s</title><rect width="100%%" height="100%%" fill="white"/>`+"\n", html.EscapeString(p.title))
-	width, height := float64(plotWidth-plotLeft-plotRight), float64(plotHeight-plotTop-plotBottom)
-	y := func(v float64) float64 {
-		return plotTop + height*(p.high-min(max(v, p.low), p.high))/(p.high-p.low)
-	}
-	x := func(i, of int) float64 {
-		step := width / float64(len(p.ticks))
-		return plotLeft + step*(float64(i)+0.5) + (float64(of)-float64(len(p.lines)-1)/2)*min(9, step/6)
-	}
-	for v := p.low; v <= p.high+1e-9; v += 0.25 {
-		fmt.Fprintf(&b, `<line x1="%d" x2="%d" y1="%.1f" y2="%.1f" stroke="#ddd"/><text x="%d" y="%.1f" text-anchor="end">%.0f%%</text>`+"\n",
-			plotLeft, plotWidth-plotRight, y(v), y(v), plotLeft-6, y(v)+4, v*100)
-	}
-	for i, tick := range p.ticks {
-		fmt.Fprintf(&b, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`+"\n", plotLeft+width/float64(len(p.ticks))*(float64(i)+0.5), plotHeight-plotBottom+18, html.EscapeString(tick))
-	}
-	fmt.Fprintf(&b, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`+"\n", plotLeft+width/2, plotHeight-10, html.EscapeString(p.x))
-	for n, l := range p.lines {
-		colour := colours[l.name]
-		var path []string
-		for i, q := range l.points {
-			if q == nil {
-				continue
-			}
-			at := x(i, n)
-			path = append(path, fmt.Sprintf("%.1f,%.1f", at, y(q.Median)))
-			fmt.Fprintf(&b, `<line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f" stroke="%s" stroke-width="3" stroke-opacity="0.35"/><circle cx="%.1f" cy="%.1f" r="4" fill="%s"/>`+"\n",
-				at, at, y(q.Q1), y(q.Q3), colour, at, y(q.Median), colour)
+		if slices.ContainsFunc(l.points, func(q *Quartiles) bool { return q != nil }) {
+			p.lines = append(p.lines, l)
 		}
-		fmt.Fprintf(&b, `<polyline points="%s" fill="none" stroke="%s" stroke-opacity="0.7"/>`+"\n", strings.Join(path, " "), colour)
-		fmt.Fprintf(&b, `<circle cx="%d" cy="%d" r="4" fill="%s"/><text x="%d" y="%d">%s</text>`+"\n", plotWidth-plotRight+18, plotTop+12+18*n, colour, plotWidth-plotRight+28, plotTop+16+18*n, l.name)
 	}
-	b.WriteString("</svg>\n")
-	return b.String()
 }

@@ -99,6 +99,9 @@ func (r *Report) Table() [][]string {
 		kept := "-"
 		if x.Bytes != nil && x.Bytes.Median > 0 {
 			kept = fmt.Sprintf("%.1f MB", x.Bytes.Median/1e6)
+			if x.Bytes.Median < 1e5 {
+				kept = fmt.Sprintf("%.0f kB", x.Bytes.Median/1e3)
+			}
 		}
 		first := "-"
 		if x.First != nil {
@@ -154,8 +157,9 @@ func (r *Report) Markdown() string {
 	return b.String()
 }
 
-const style = `body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:1100px;padding:0 1em;color:#222}
+const style = `body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:1200px;padding:0 1em;color:#222}
 table{border-collapse:collapse;font-size:13px}td,th{padding:3px 10px;border-bottom:1px solid #ddd;text-align:left}
+.rows td:not(:last-child){white-space:nowrap}
 tr.first td{border-top:2px solid #888}.bad{color:#b00020}h2{margin-top:2em}svg{max-width:100%}`
 
 // html is the page. It refers to nothing outside of it.
@@ -164,9 +168,12 @@ func (r *Report) html() string {
 	b.WriteString("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>xstate bench</title><style>" + style + "</style></head><body>\n<h1>xstate bench</h1>\n")
 	fmt.Fprintf(&b, "<p>%s. %s, seed %d. %d of %d programs.</p>\n", r.Time, html.EscapeString(r.Interpreter), r.Seed, r.Done, r.Programs)
 	b.WriteString("<p>scratch: everything in a fresh interpreter. down: from the edit down in the live interpreter. names: what was edited and what names connect to it, in the live interpreter. " +
-		"snapshot: from the edit down, after the variables before it were loaded from a pickle. Equal: what blocks show, values and files are those of scratch. " +
-		"Shares are of scratch, medians with quartiles in parentheses; saved vs down is what down took longer, as a share of the time of scratch.</p>\n")
-	b.WriteString("<table><tr><th>" + strings.Join(Header, "</th><th>") + "</th></tr>\n")
+		"snapshot: from the edit down, after the variables before it were loaded from a pickle. All edits are made one on the other. Equal: what blocks show, values and files are those of scratch. " +
+		"Shares are of scratch, medians with quartiles in parentheses; saved vs down is what down took longer, as a share of the time of scratch. Bars in plots are quartiles; a ring is a median beyond the axis.</p>\n")
+	if len(r.Peers) > 0 {
+		fmt.Fprintf(&b, "<p>Peers: %s. Each as its documentation says. Of what they show, what is printed and the text of the last expression is compared; what they refuse counts nowhere else.</p>\n", html.EscapeString(strings.Join(r.Peers, ", ")))
+	}
+	b.WriteString("<table class=\"rows\"><tr><th>" + strings.Join(Header, "</th><th>") + "</th></tr>\n")
 	last := ""
 	for i, row := range r.Table() {
 		class := ""
@@ -184,7 +191,7 @@ func (r *Report) html() string {
 		b.WriteString("</tr>\n")
 	}
 	b.WriteString("</table>\n")
-	for _, p := range []plot{r.byPosition(), r.bySize(), r.correctness()} {
+	for _, p := range []plot{r.correctness(), r.times(), r.byPosition(), r.bySize()} {
 		b.WriteString("<h2>" + html.EscapeString(p.title) + "</h2>\n" + p.svg())
 	}
 	r.lists(&b)
@@ -194,14 +201,14 @@ func (r *Report) html() string {
 
 // lists tells where strategies were wrong, xstate first, and what could not be measured.
 func (r *Report) lists(b *strings.Builder) {
-	fmt.Fprintf(b, "<h2>xstate</h2>\n<p>Wrong after %d edits. After %d edits it executed more blocks than a strategy that was right on the whole program.</p>\n", len(r.Summary.Wrong), len(r.Summary.Fewer))
+	fmt.Fprintf(b, "<h2>xstate</h2>\n<p>Edits after which it was wrong: %d. Edits after which it executed more blocks than a strategy that was right on the whole program: %d.</p>\n", len(r.Summary.Wrong), len(r.Summary.Fewer))
 	for _, w := range r.Summary.Wrong {
 		fmt.Fprintf(b, "<p class=\"bad\">%s, edit %d: %s</p>\n", html.EscapeString(w.Program), w.Version, html.EscapeString(strings.Join(w.Differs, ", ")))
 	}
 	for _, f := range r.Summary.Fewer {
 		fmt.Fprintf(b, "<p>%s, edit %d: %s %d, xstate %d</p>\n", html.EscapeString(f.Program), f.Version, f.Strategy, f.Ran, f.Xstate)
 	}
-	b.WriteString("<h2>Where the others are wrong</h2>\n<table><tr><th>program</th><th>edit</th><th>strategy</th><th>differs in</th></tr>\n")
+	b.WriteString("<h2>Where the others are wrong</h2>\n<table class=\"rows\"><tr><th>program</th><th>edit</th><th>strategy</th><th>differs in</th></tr>\n")
 	for _, p := range r.Results {
 		for _, x := range p.Runs {
 			if !x.Equal && x.Strategy != Xstate && x.Refused == "" {

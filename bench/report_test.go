@@ -86,8 +86,8 @@ func TestReport(t *testing.T) {
 	if m := regexp.MustCompile(`(src|href|url\()\s*=?`).FindString(strings.ReplaceAll(string(text), "http://www.w3.org/2000/svg", "")); m != "" || strings.Contains(string(text), "<script") {
 		t.Errorf("the page refers to something: %q", m)
 	}
-	if strings.Contains(string(text), "<a>") || strings.Count(string(text), "<svg") != 3 {
-		t.Error("the page has a name unescaped, or not three plots")
+	if strings.Contains(string(text), "<a>") || strings.Count(string(text), "<svg") != 4 {
+		t.Error("the page has a name unescaped, or not four plots")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "peers.md")); err == nil {
 		t.Error("there is a table of peers, though none was measured")
