@@ -230,9 +230,10 @@ func (p *place) describe(n *judged) (string, bool) {
 		}
 	}
 	lines := []string{}
-	class := n.facts.Kind == depgraph.KindClass || strings.Contains(string(n.facts.Tokens), "class")
+	all := len(n.facts.Mutates)+len(n.facts.MutatesLater) > 0 || strings.Contains(n.facts.Tokens, "class") ||
+		slices.ContainsFunc(n.trace.Reads, func(a state.Access) bool { return a.Key.Space() == "reach" })
 	for k, info := range p.info { // with what it changes in place, maybe a class or a module, changes what reaches that
-		if len(info.Held) > 0 || (class || len(n.facts.Mutates)+len(n.facts.MutatesLater) > 0) && len(info.Code) > 0 {
+		if len(info.Held) > 0 || all && len(info.Code) > 0 {
 			near[k.Name()] = true
 			lines = append(lines, fmt.Sprint("reach ", k, info.Code, info.Held))
 		}
