@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -110,6 +111,12 @@ func pythons() []string {
 		return filepath.SplitList(list)
 	}
 	return []string{""}
+}
+
+// jobs is how many interpreters sessions may use at once: XSTATE_TEST_JOBS.
+func jobs() int {
+	n, _ := strconv.Atoi(os.Getenv("XSTATE_TEST_JOBS"))
+	return n
 }
 
 // step is one state of the workspace and the blocks that must run to get there.
@@ -327,6 +334,11 @@ func writeFiles(t *testing.T, dir string, files map[string][]byte) {
 
 func runFile(t *testing.T, ctx context.Context, session *xstate.Session, dir string, files map[string][]byte, timeout time.Duration) *xstate.Outcome {
 	t.Helper()
+	return runWith(t, ctx, session, dir, files, runner.RunOptions{Timeout: timeout, Jobs: jobs()})
+}
+
+func runWith(t *testing.T, ctx context.Context, session *xstate.Session, dir string, files map[string][]byte, o runner.RunOptions) *xstate.Outcome {
+	t.Helper()
 	name := ""
 	for n := range files {
 		if strings.HasPrefix(n, "prog.") {
@@ -344,7 +356,7 @@ func runFile(t *testing.T, ctx context.Context, session *xstate.Session, dir str
 	if _, err := session.Load(ctx, program.Blocks, xstate.Origin{}); err != nil {
 		t.Fatal(err)
 	}
-	outcome, _, err := session.Run(ctx, runner.RunOptions{Timeout: timeout}, xstate.Origin{})
+	outcome, _, err := session.Run(ctx, o, xstate.Origin{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -357,7 +369,7 @@ func fromScratch(t *testing.T, ctx context.Context, files map[string][]byte, o x
 	writeFiles(t, dir, files)
 	o.Workspace = dir
 	session := openSession(t, openStore(t, filepath.Join(dir, xstate.StoreName)), o)
-	return blank(runFile(t, ctx, session, dir, files, timeout), dir)
+	return blank(runWith(t, ctx, session, dir, files, runner.RunOptions{Timeout: timeout}), dir)
 }
 
 // blank takes the folder's name out of what was printed.

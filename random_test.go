@@ -99,14 +99,17 @@ func testRandom(t *testing.T, seed uint64) {
 	if o.Observe == "" && seed/uint64(len(list))%3 == 2 {
 		o.Observe = "static"
 	}
-	c := &referee{t: t, options: o, known: map[string]*verdict{}}
+	c := &referee{t: t, options: o, jobs: jobs(), known: map[string]*verdict{}}
+	if c.jobs == 0 && seed/uint64(len(list))%4 == 3 {
+		c.jobs = 2
+	}
 	session := randomSession(seed, randomEdits, hasPackages(o.Python))
 	broken := c.play(session)
 	if broken == nil {
 		return
 	}
 	small, broken := c.shrink(session, broken)
-	t.Errorf("seed %d, python %q, observe %q: step %d: %s: %s\n%s", seed, o.Python, o.Observe, broken.at, broken.law, broken.what,
+	t.Errorf("seed %d, python %q, observe %q, jobs %d: step %d: %s: %s\n%s", seed, o.Python, o.Observe, c.jobs, broken.at, broken.law, broken.what,
 		txtar.Format(archive(small, broken)))
 }
 
@@ -133,6 +136,7 @@ type broken struct {
 type referee struct {
 	t       *testing.T
 	options xstate.SessionOptions
+	jobs    int // of the runs that are judged
 	known   map[string]*verdict
 }
 
@@ -172,7 +176,7 @@ func (c *referee) play(versions []version) (found *broken) {
 	dir, remove := c.folder()
 	defer remove()
 	o.Workspace = dir
-	g := &game{referee: c, player: player{o: o}, base: map[string][]byte{}, states: map[string]bool{}, seen: map[string]bool{}}
+	g := &game{referee: c, player: player{o: o, jobs: c.jobs}, base: map[string][]byte{}, states: map[string]bool{}, seen: map[string]bool{}}
 	defer g.close()
 	for i, v := range versions {
 		found.at = i
@@ -351,6 +355,7 @@ func (c *referee) scratch(files map[string][]byte, blocks []runner.BlockOutcome)
 // player holds one session, opened when it is needed.
 type player struct {
 	o       xstate.SessionOptions
+	jobs    int
 	store   *xstate.Store
 	session *xstate.Session
 	step    xstate.StepNumber // of the last run
@@ -403,7 +408,7 @@ func (p *player) runText(ctx context.Context, text []byte, ids []string, onEvent
 	if _, err := p.session.Load(context.Background(), program.Blocks, xstate.Origin{}); err != nil {
 		return nil, err
 	}
-	out, step, err := p.session.Run(ctx, runner.RunOptions{Timeout: 2 * time.Minute, OnEvent: onEvent}, xstate.Origin{})
+	out, step, err := p.session.Run(ctx, runner.RunOptions{Timeout: 2 * time.Minute, Jobs: p.jobs, OnEvent: onEvent}, xstate.Origin{})
 	if err != nil {
 		return nil, err
 	}

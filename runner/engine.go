@@ -49,7 +49,9 @@ type Engine struct {
 	kernel  *kernel
 	mirror  mirror
 	ledger  ledger
-	spool   string // see journal.go
+	spool   string    // see journal.go
+	others  []*Engine // that execute nodes ahead of their turn
+	stale   bool      // of one of these: a run has begun since it executed last
 
 	spoolLock *state.Lock
 	saved     map[string]FileRecord // cfg.Files as it is kept
@@ -134,6 +136,10 @@ func (e *Engine) traces(code state.Digest) ([]state.StoredTrace, error) {
 func (e *Engine) Close() error {
 	err := e.settleDebts(context.Background())
 	e.dropKernel()
+	for _, other := range e.others {
+		other.dropKernel()
+	}
+	e.others = nil
 	return err
 }
 

@@ -329,11 +329,10 @@ func (x *execution) settle(ctx context.Context) (*state.StoredTrace, error) {
 	if err := x.writes(&t, writes); err != nil {
 		return nil, err
 	}
-	after := *x.pos
-	after.keys, after.shares, after.held = maps.Clone(x.pos.keys), maps.Clone(x.pos.shares), maps.Clone(x.pos.held)
+	after := x.pos.clone()
 	after.apply(x.node.index, &t)
-	x.follow(&after, &t)
-	if err := x.keep(ctx, &after, &t); err != nil {
+	x.follow(after, &t)
+	if err := x.keep(ctx, after, &t); err != nil {
 		return nil, err
 	}
 	return x.record(t, false)
@@ -341,7 +340,7 @@ func (x *execution) settle(ctx context.Context) (*state.StoredTrace, error) {
 
 // record stores a trace, unless it may come out otherwise next time.
 func (x *execution) record(t state.Trace, transient bool) (*state.StoredTrace, error) {
-	if transient || x.walk.o.Discard {
+	if transient || x.walk.o.Discard || x.walk.early {
 		return &state.StoredTrace{Digest: "", Trace: t}, nil
 	}
 	d, err := x.walk.e.cfg.Store.PutTrace(t)

@@ -50,6 +50,12 @@ func newPosition(base func(depgraph.Key) state.Digest) *position {
 	return &position{base: base, keys: map[depgraph.Key]entry{}, shares: map[pair]state.Digest{}, held: map[depgraph.Key]bool{}}
 }
 
+func (p *position) clone() *position {
+	q := *p
+	q.keys, q.shares, q.held = maps.Clone(p.keys), maps.Clone(p.shares), maps.Clone(p.held)
+	return &q
+}
+
 func (p *position) get(k depgraph.Key) entry {
 	if e, ok := p.keys[k]; ok {
 		return e

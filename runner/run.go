@@ -18,6 +18,7 @@ type RunOptions struct {
 	Timeout time.Duration         // for one node; 0 means none
 	Memory  int64                 // bytes of earlier values that may be kept alive for the blocks that need them; 0: a gigabyte, below: none
 	Pins    map[state.BlockID]Pin // instead of those in comments; "" takes one away
+	Jobs    int                   // interpreters: with two or more, nodes that do not depend on one another execute at the same time
 	OnEvent func(Event)           // called in order, from the goroutine of Run
 
 	Force func(state.BlockID, int) bool               // nodes that execute even where a result holds; may be nil
@@ -103,6 +104,8 @@ type walk struct {
 	cited    bool // the kernel has the sources
 	renewed  bool // a new interpreter was tried, when a state could not be restored
 	looks    bool // nothing but imports and definitions may run, and nothing be written: see Value
+	early    bool // one node executes before its turn: see ahead
+	ahead    *ahead
 
 	written    []string // files that reused results wrote, and no record is kept of yet
 	hasDynamic bool     // some node of the program may read names unobserved
@@ -125,18 +128,11 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (*Outcom
 	if err := e.adoptEdits(); err != nil {
 		return nil, err
 	}
-	if e.kernel != nil {
-		var reply unloadReply
-		_, err := e.kernel.request(ctx, map[string]string{"op": "forget"}, nil, &reply, nil)
-		if err != nil && ctx.Err() == nil && !errors.Is(err, errKernelDied) {
-			return nil, err
-		}
-		if err != nil || reply.Stale {
-			e.dropKernel()
-		}
-		e.mirror.unload(reply)
-		e.mirror.parked = map[joint]parked{}
+	if err := e.refresh(ctx); err != nil {
+		return nil, err
 	}
+	w.ahead = w.newAhead(ctx, blocks)
+	defer w.ahead.finish()
 	var stop error
 	deaths := 0
 	for attempt := 0; ; attempt++ {
@@ -169,15 +165,27 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (*Outcom
 	return out, nil
 }
 
+// refresh has a kernel that lives forget what may be others now: modules whose files were edited, and values put aside.
+func (e *Engine) refresh(ctx context.Context) error {
+	if e.kernel == nil {
+		return nil
+	}
+	var reply unloadReply
+	_, err := e.kernel.request(ctx, map[string]string{"op": "forget"}, nil, &reply, nil)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, errKernelDied) {
+		return err
+	}
+	if err != nil || reply.Stale {
+		e.dropKernel()
+	}
+	e.mirror.unload(reply)
+	e.mirror.parked = map[joint]parked{}
+	return nil
+}
+
 // pass walks all nodes once.
 func (w *walk) pass(ctx context.Context, blocks []Block) error {
-	w.units, w.nodes = w.e.analyse(blocks)
-	w.pos = newPosition(w.e.world.get)
-	w.outcomes = make([]NodeOutcome, len(w.nodes))
-	w.stopped = map[*unit]bool{}
-	w.contexts, w.firsts = make([]state.Digest, len(w.nodes)), nil
-	w.asked, w.cited = false, false
-	w.hasDynamic = slices.ContainsFunc(w.nodes, func(n *node) bool { return len(n.facts.Dynamic) > 0 })
+	w.start(blocks)
 	for i := range w.nodes {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -187,6 +195,17 @@ func (w *walk) pass(ctx context.Context, blocks []Block) error {
 		}
 	}
 	return nil
+}
+
+// start puts the walk before the first node.
+func (w *walk) start(blocks []Block) {
+	w.units, w.nodes = w.e.analyse(blocks)
+	w.pos = newPosition(w.e.world.get)
+	w.outcomes = make([]NodeOutcome, len(w.nodes))
+	w.stopped = map[*unit]bool{}
+	w.contexts, w.firsts = make([]state.Digest, len(w.nodes)), nil
+	w.asked, w.cited = false, false
+	w.hasDynamic = slices.ContainsFunc(w.nodes, func(n *node) bool { return len(n.facts.Dynamic) > 0 })
 }
 
 // node brings the walk past node i.
@@ -243,7 +262,11 @@ func (w *walk) node(ctx context.Context, i int) error {
 		expected = c.last.Seconds
 	}
 	w.event(Event{Block: n.unit.ID, Node: n.at, Kind: "begin", Expected: expected})
-	t, err := w.execute(ctx, i)
+	w.ahead.look(i)
+	t, err := w.ahead.take(ctx, i)
+	if t == nil && err == nil {
+		t, err = w.execute(ctx, i)
+	}
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ type runFlags struct {
 	merge              bool
 	always, never      []string
 	timeout            time.Duration
+	jobs               int
 	memory, budget     byteSize
 	python             string
 	expect             optionalStep
@@ -57,6 +58,7 @@ whole program from top to bottom; --verify does that, too, and compares.`,
 	flags.BoolVar(&f.fresh, "fresh", false, "reuse nothing: execute every block")
 	flags.StringSliceVar(&f.always, "always", nil, "execute this `BLOCK` whatever its results, as \"# xstate: always\" in it does")
 	flags.StringSliceVar(&f.never, "never", nil, "keep the result of this `BLOCK` whatever it reads, as \"# xstate: never\" in it does")
+	flags.IntVar(&f.jobs, "jobs", 1, "execute blocks that do not rest on one another in this `NUMBER` of interpreters at once")
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`, such as 30s or 5m")
 	flags.Var(&f.memory, "memory", "keep at most `SIZE` of earlier values in memory for blocks that need them, such as 500MB (default 1GiB)")
 	flags.Var(&f.budget, "max-bytes", "then free results beyond this `SIZE`, as gc does")
@@ -104,6 +106,9 @@ func completePrograms(_ *cobra.Command, args []string, _ string) ([]string, cobr
 func (a *app) run(ctx context.Context, name string, f runFlags) error {
 	if f.merge && !f.expect.given {
 		return &usageError{err: errors.New("--merge needs --expect STEP, the step that the file was made from"), hint: "xstate run FILE --expect STEP --merge"}
+	}
+	if f.jobs < 1 {
+		return &usageError{err: errors.New("--jobs must be 1 or more"), hint: "xstate run FILE --jobs 2"}
 	}
 	if f.timeout < 0 {
 		return &usageError{err: errors.New("--timeout must not be negative"), hint: "xstate run FILE --timeout 30s"}
@@ -226,7 +231,7 @@ func (a *app) execute(ctx context.Context, store *xstate.Store, session *xstate.
 	if err != nil {
 		return nil, err
 	}
-	o := runner.RunOptions{Fresh: f.fresh, Timeout: f.timeout, Memory: int64(f.memory), Pins: pins}
+	o := runner.RunOptions{Fresh: f.fresh, Jobs: f.jobs, Timeout: f.timeout, Memory: int64(f.memory), Pins: pins}
 	if p.live() || p.lines() {
 		if err := p.name(ctx, session); err != nil {
 			return nil, err

@@ -98,6 +98,10 @@ class Fingerprint:
     def reached(self):
         return self.ids.keys() | self.copied.keys()
 
+    def differs(self, was):
+        """Reports whether the value was changed since, or holds equal objects in place of those that it held."""
+        return self.opaque or self.digest != was.digest or self.ids != was.ids or self.copied != was.copied or self.soft.keys() != was.soft.keys()
+
 
 def _dump(atom):
     return marshal.dumps(atom, 2)  # version 2: no references, no interning marks

@@ -28,12 +28,14 @@ class Held:
         now = was
         if was is None or not was.current():
             now = self._known[name] = _Content(name, module)
-        before = was and (was.digest, was.parts, was.bound)
+        before = was and (was.digest, was.parts, was.bound, self._printer.shared.get(name))
         now.digest, now.parts = self._digest(name, now)
-        if was is None or (before[0], before[2]) == (now.digest, now.bound):
+        places = self._printer.shared[name]
+        if was is None or before == (now.digest, now.parts, now.bound, places):
             return False
         different = {*before[1].items(), *before[2]} ^ {*now.parts.items(), *now.bound}
         self.altered.update("%s.%s" % (name, k) for k, _ in different)
+        self.altered.update("%s.%s" % (name, (place or "").partition(" ")[0]) for _, place in (before[3] or {}).items() ^ places.items())
         return True
 
     def digest(self, name):

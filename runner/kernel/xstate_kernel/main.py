@@ -633,7 +633,7 @@ class Kernel:
                 if name in self.held and self.printer.unchanged(self.held[name], was):
                     continue
                 fp = self.printer.of(self.held[name]) if name in self.held else None
-                if fp is None or fp.opaque or fp.digest != was.digest:
+                if fp is None or fp.differs(was):
                     self.altered |= self.groups.altered(was)
                     changed.add(name)
                     near |= self.groups.neighbours(name, soft=True)
@@ -666,7 +666,7 @@ class Kernel:
             fp = self.printer.of(now[name])
             self.altered |= self.groups.altered(was)
             self.groups.put(name, fp)
-            if fp.opaque or fp.digest != was.digest:
+            if fp.differs(was):
                 mutated.add(name)
                 todo.extend(near | self.groups.neighbours(name, soft=True))
                 prints = self.groups.prints
