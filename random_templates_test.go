@@ -44,6 +44,11 @@ var templates = map[string]struct {
 		"{D}[\"{S}\"].append({i})", "{D}.setdefault(\"{S}\", []).append({i})", "{D}.update(k={i})", "{D}.update({D})", "{D}.pop(\"{S}\", None)", "del {D}[\"{S}\"]",
 		"{D} = {v: [v] for v in range({i})}", "{D} |= {\"q\": {L}}",
 	}},
+	"equal": {8, []string{ // objects that are equal and not the same
+		"{L} = [[1], [1]]", "{L} = [[1], 2]", "{L} = [1]", "{L} = list({L})", "{L}[0] = {L}[:]", "{L}[0] = list({L}[0])", "{L}[0] = [1]", "{L}[-1] = {L}[0]", "{L}[0], {L}[-1] = {L}[-1], {L}[0]",
+		"{D} = {\"k\": [1], \"q\": [1]}", "{D}[\"{S}\"] = list({D}[\"{S}\"])", "{D}[\"{S}\"] = {D}[\"{S}\"]", "{D}[\"{S}\"] = {L}[:]", "{O}.v = list({O}.v)", "{O}.v = {L}[:]", "{O}.v = [1]", "K.items = list(K.items)", "K.items = [1]",
+		"helper.seen = list(helper.seen)", "helper.seen[0] = [1]", "helper.seen = [[1]]", "{T} = ([1], [1])", "hooks[0] = {F}", "{F}.kept = [1]", "{F}.kept = {L}", "{F}.kept.append({i})", "{L} = {F}.kept", "{A} = np.array([[1], [1]], dtype=object)", "{A}[0] = [1]", "{A}[0] = {L}",
+	}},
 	"tuple": {3, []string{"{T} = ({L}, {i})", "{T} = ({L}, {D})", "{L} = {T}[0]", "{L}, {N} = {T}", "{T} = {T} + ({N},)"}},
 	"def": {9, []string{
 		"def {F}(x={N}):\n    return x + {i}", "def {F}(x={i}):\n    return x + {N}", "def {F}(x=1, acc=[]):\n    acc.append(x)\n    return acc", "def {F}(x=1, acc={L}):\n    acc.append(x)\n    return acc",
