@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -166,7 +167,6 @@ type suiteProcess struct {
 	errors  []collectError
 	started bool // what was collected is known
 	ended   map[int]*report
-	began   int // the test under way, -1: none
 	timer   *time.Timer
 	slow    bool // it was stopped at the time-out
 	done    bool
@@ -195,6 +195,7 @@ type suiteEvent struct {
 	Configuration state.Digest   `json:"configuration"`
 	Code          int            `json:"code"`
 	Text          string         `json:"text"`
+	Sync          bool           `json:"sync"` // it waits until what it told of was looked at
 }
 
 // run starts the process and serves it until it ends. It reports whether a test took the process with it.
@@ -217,9 +218,9 @@ func (p *suiteProcess) run(ctx context.Context) (died bool, err error) {
 	for _, name := range slices.Sorted(maps.Keys(s.environ)) {
 		environ = append(environ, name+"="+s.environ[name])
 	}
-	p.began, p.ended = -1, map[int]*report{}
+	p.ended = map[int]*report{}
 	p.k, err = startDriver(ctx, s.cfg.Python.Path, "suite_main", folder, environ, s.cfg.Workspace, spool, map[string]any{
-		"folder": s.cfg.Workspace, "store": store, "spool": spool, "paths": p.o.Paths, "args": slices.Concat(p.o.Args, p.o.Choose, p.o.Paths)})
+		"folder": s.cfg.Workspace, "store": store, "spool": spool, "paths": p.o.Paths, "args": slices.Concat(p.o.Args, p.o.Choose, p.o.Paths), "timed": p.o.Timeout > 0})
 	if err != nil {
 		return false, err
 	}
@@ -242,11 +243,10 @@ func (p *suiteProcess) run(ctx context.Context) (died bool, err error) {
 		}
 		return false, err
 	}
-	if p.began >= 0 {
-		if err := p.lost(); err != nil {
+	if err != nil {
+		if died, err = p.lost(filepath.Join(spool, "now")); err != nil {
 			return false, err
 		}
-		died = true
 	}
 	return died, p.record()
 }
@@ -276,7 +276,7 @@ func (p *suiteProcess) event(text json.RawMessage) error {
 	case "group":
 		r, err := p.report(text)
 		p.groups[e.N] = r
-		return err
+		return p.looked(&e, err)
 	case "collected":
 		p.items, p.errors, p.started = e.Items, e.Errors, true
 		p.s.conf, p.out.Runner = e.Configuration, e.Runner
@@ -286,21 +286,17 @@ func (p *suiteProcess) event(text json.RawMessage) error {
 		}
 		return writeFrame(p.k.in, map[string]any{"run": run}, nil)
 	case "begin":
-		p.began = e.N
-		if p.o.Timeout > 0 {
-			p.timer = time.AfterFunc(p.o.Timeout, func() { p.slow = true; p.k.kill() })
-		}
+		p.timer = time.AfterFunc(p.o.Timeout, func() { p.slow = true; p.k.kill() })
 	case "end":
 		if p.timer != nil && !p.timer.Stop() {
 			return nil // it is being stopped
 		}
-		p.began = -1
 		r, err := p.report(text)
 		p.ended[e.N] = r
 		if err == nil {
 			p.tell(e.N)
 		}
-		return err
+		return p.looked(&e, err)
 	case "talk":
 		if p.o.OnTalk != nil {
 			p.o.OnTalk(e.Text)
@@ -309,6 +305,14 @@ func (p *suiteProcess) event(text json.RawMessage) error {
 		p.done = true
 	}
 	return nil
+}
+
+// looked says so, where the process waits for it.
+func (p *suiteProcess) looked(e *suiteEvent, err error) error {
+	if err == nil && e.Sync {
+		return writeFrame(p.k.in, struct{}{}, nil)
+	}
+	return err
 }
 
 // tell tells of a test that ended, as it ends.
@@ -320,9 +324,18 @@ func (p *suiteProcess) tell(n int) {
 	}
 }
 
-// lost is what became of a test that took the process with it.
-func (p *suiteProcess) lost() error {
-	t := p.s.done[p.items[p.began].ID]
+// lost finds the test that took the process with it, and reports whether there is one, or others that ended untold. note is where the
+// process left the number of the one that it began last.
+func (p *suiteProcess) lost(note string) (bool, error) {
+	text, err := os.ReadFile(note)
+	n, bad := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || bad != nil || n >= len(p.items) {
+		return false, nil
+	}
+	if p.ended[n] != nil {
+		return false, nil
+	}
+	t := p.s.done[p.items[n].ID]
 	t.Status, t.Outcome, t.At = TestRan, "crashed", time.Now().UTC()
 	t.Message = "the interpreter died: " + p.k.how()
 	if p.slow {
@@ -332,15 +345,14 @@ func (p *suiteProcess) lost() error {
 	if t.held != nil { // an older success counts no more
 		bad := t.held.Trace
 		bad.At, bad.Writes = t.At, []state.Access{{Key: keyOutcome, Digest: state.DigestOf([]byte(t.Outcome))}}
-		_, err := p.s.cfg.Store.PutTrace(bad)
-		if err != nil {
-			return err
+		if _, err := p.s.cfg.Store.PutTrace(bad); err != nil {
+			return false, err
 		}
 	}
 	if p.o.OnTest != nil {
 		p.o.OnTest(t)
 	}
-	return nil
+	return true, nil
 }
 
 // printed is the end of what the process printed.

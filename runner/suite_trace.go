@@ -172,17 +172,17 @@ func (p *suiteProcess) group(n int, seen map[int]state.Digest) (state.Digest, er
 
 // withGroups are the reads of a test or group, and the groups that it rests on.
 func (p *suiteProcess) withGroups(r *report, seen map[int]state.Digest) ([]state.Access, error) {
-	if r == nil {
-		return nil, nil
-	}
 	reads := slices.Clone(r.reads)
 	for _, g := range r.Groups {
+		if p.groups[g] == nil { // a fixture that saw nothing
+			continue
+		}
 		d, err := p.group(g, seen)
 		if err != nil {
 			return nil, err
 		}
 		space := spaceGroup
-		if g := p.groups[g]; g != nil && g.Fixture {
+		if p.groups[g].Fixture {
 			space = spaceFixture
 		}
 		if d != "" {

@@ -54,6 +54,13 @@ class Looked(observe.Files):
             return
         super()._event(event, args)
 
+    def saw(self):
+        """Reports whether there is anything to take."""
+        if self.environ and self.environ <= _UNTOLD:
+            self.environ.clear()
+        return (self.reads or self.writes or self.listings or self.environ or self.marks or self.modes or self.times or self.looks or self.caches or self.descriptors
+                or self.chmods or self.cwd_read)
+
     def take(self):
         """Returns what was observed, and the tests whose files were read."""
         after = set()

@@ -8,18 +8,50 @@ from operator import is_
 _BOXES = (list, dict, set)
 
 
-def of(module):
-    """What a module binds, and its values once more in order: lists are compared in a quarter of the time."""
-    return dict(module.namespace), list(module.namespace.values())
+class Held:
+    """What modules bind."""
+
+    def __init__(self):
+        self._modules = {}  # Module → [what it binds, see boxes]
+        self._all = None    # values of all, in one list: these are compared in a quarter of the time
+
+    def __len__(self):
+        return len(self._modules)
+
+    def hold(self, modules):
+        """Takes modules as they are now, but for those that it has."""
+        for m in modules:
+            if m not in self._modules:
+                self._modules[m] = [dict(m.namespace), boxes(m)]
+        self._all = None
+
+    def _bound(self):
+        found = []
+        for m in self._modules:
+            found += m.namespace.values()
+            found.append(next(reversed(m.namespace), None))  # a name that came for another is the last
+        return found
+
+    def changes(self, executed):
+        """Yields each module with the names that are bound to something else than when this was last asked. In those whose code was
+        executed, containers and classes are looked at, too: a set of paths."""
+        try:
+            same = self._bound() == self._all
+        except Exception:
+            same = False  # arrays, whose comparison is no answer
+        for m, held in self._modules.items():
+            changed = set() if same else _differs(held[0], m.namespace)
+            if m.path in executed:
+                changed |= _inside(m, held[1])
+            if changed:
+                held[:] = dict(m.namespace), boxes(m)
+                yield m, changed
+        if not same:
+            self._all = self._bound()
 
 
-def differs(held, values, namespace):
+def _differs(held, namespace):
     """Returns the names that are bound to something else, but for modules: a submodule that is imported later binds its name."""
-    try:
-        if values == list(namespace.values()):
-            return set()
-    except Exception:
-        pass  # arrays, whose comparison is no answer
     gone = object()
     names = {k for k in held.keys() | namespace.keys() if held.get(k, gone) is not namespace.get(k, gone)}
     return {k for k in names if not (isinstance(k, str) and k.startswith("__") and k.endswith("__")) and not isinstance(namespace.get(k), types.ModuleType)}
@@ -29,29 +61,25 @@ def boxes(module):
     """Returns the containers and classes that a module binds, and the containers in these, with what they hold: [name, value, copy]."""
     found = []
     for name, value in list(module.namespace.items()):
-        if name.startswith("__"):
+        if not isinstance(name, str) or name.startswith("__"):
             continue
         if type(value) in _BOXES:
             found.append([name, value, _copy(value)])
         elif isinstance(value, type) and value.__dict__.get("__module__") == module.name:
-            found.append([name, value, dict(value.__dict__)])
+            found.append([name, value.__dict__, dict(value.__dict__)])
             found += [[k, v, _copy(v)] for k, v in found[-1][2].items() if type(v) in _BOXES and not k.startswith("__")]
     return found
 
 
-def inside(module):
-    """Returns the names of containers and of attributes of classes that are not what they were when this was last asked."""
+def _inside(module, boxes):
+    """Returns the names of containers and of attributes of classes that are not what they were."""
     changed = set()
-    for box in module.boxes:
-        name, value, was = box
-        now = dict(value.__dict__) if isinstance(value, type) else value
+    for name, now, was in boxes:
         if was is None or _same(was, now):
             continue
         changed.add(name)
-        if isinstance(value, type):
+        if isinstance(now, types.MappingProxyType):
             changed |= {k for k in was.keys() | now.keys() if was.get(k) is not now.get(k)}
-    if changed:
-        module.boxes = boxes(module)
     return {k for k in changed if not k.startswith("__") and k != "_abc_impl"}
 
 
@@ -63,7 +91,7 @@ def _same(was, now):
     try:
         return was == now
     except Exception:  # arrays, whose comparison is no answer
-        return type(was) is type(now) and len(was) == len(now) and all(map(is_, was.values(), now.values()) if type(was) is dict else map(is_, was, now))
+        return len(was) == len(now) and all(map(is_, was.values(), now.values()) if type(was) is dict else map(is_, was, now))
 
 
 def around(files):

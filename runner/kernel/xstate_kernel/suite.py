@@ -20,15 +20,18 @@ import random
 import sys
 import threading
 import types
+from time import monotonic as _clock, time
 
 from . import layout, looked, observe, origin, state, units
 
+_pwrite = os.pwrite
 _NEW = getattr(sys, "monitoring", None)
 _TOOL = 4
 _LINES = layout._NUMBERS | {"lineno"}  # who names one of these may read where code stands
 _OF_CLASSES = frozenset(("__firstlineno__",))  # from 3.13 on the body of every class sets it
 _OPTIMIZED = 0x1  # code flag, see inspect.CO_OPTIMIZED: of functions, not of classes
 _DURATION = "timing"  # a test that tells how long something took: its results are reused, as those of others, which take their time, too
+_BUNCH = 0.1  # seconds of tests that are told of at once
 _MARKS = frozenset(("clock", "entropy", "network", "subprocess", "thread", _DURATION))
 
 
@@ -38,7 +41,7 @@ class Phase:
         self.modules = set()  # paths of modules that were executed
         self.groups = set()
         self.files, self.dirs, self.env, self.modes = {}, set(), set(), set()
-        self.marks, self.after, self.texts = set(), set(), set()
+        self.marks, self.after, self.texts, self.absent = set(), set(), set(), set()
         self.lines = set()    # (path, number) of lines whose text was read
         self.asked = set()    # paths of texts whose lines may be told
         self.cwd = False
@@ -49,13 +52,21 @@ class Phase:
         for other in self.inner:
             other.whole()
             self.codes.update(other.codes)
-            for name in ("modules", "groups", "dirs", "env", "modes", "marks", "after", "texts", "lines", "asked"):
+            for name in ("modules", "groups", "dirs", "env", "modes", "marks", "after", "texts", "absent", "lines", "asked"):
                 getattr(self, name).update(getattr(other, name))
             for p, how in other.files.items():
                 self.look(p, how)
             self.cwd = self.cwd or other.cwd
         self.inner = []
         return self
+
+    def looked(self):
+        """Reports whether something was seen that is to be looked at before it changes."""
+        return self.files or self.dirs or self.modes or self.texts or self.lines or self.asked
+
+    def blank(self):
+        """Reports whether nothing was seen that a test may rest on."""
+        return not (self.codes or self.modules or self.groups or self.env or self.marks or self.after or self.absent or self.cwd or self.looked())
 
     def look(self, p, how):
         """how: what was there before it was written, "presence", or None. The earlier look stands, unless it asked for less."""
@@ -77,6 +88,7 @@ class Module:
 class Suite:
     def __init__(self, channel, options):
         self.channel = channel
+        self.timed = options["timed"]  # the engine wants to know when a test begins
         self.folder = os.path.realpath(options["folder"])
         self.stack = [Phase()]
         self.live = []       # codes hit since the last phase began or ended
@@ -92,10 +104,13 @@ class Suite:
         self.first = {}      # path → {unit: number}
         self.groups = 0
         self._needs = {}     # paths → group of them and all that they import
-        self._volatile = {}  # id of code → marks
+        self._facts = {}     # id of code → see facts
         self.leaks = {}      # test → names it left changed
         self.current = None
         self.loading = []    # modules that are being executed
+        self.held = state.Held()
+        self._now = os.open(os.path.join(options["spool"], "now"), os.O_WRONLY | os.O_CREAT, 0o600)
+        self._sent = _clock()
         self.files = looked.Looked(options["spool"], options["store"], self.folder, self.executed, lambda: self.current)
         layout.watch(self.text_read)
         self._started = {n.partition(".")[0] for n in sys.modules}  # these are not looked for any more
@@ -134,12 +149,13 @@ class Suite:
     def _switch(self):
         """What was seen since the last switch belongs to the innermost phase."""
         phase = self.stack[-1]
-        live, self.live[:] = self.live[:], ()
-        for code in live:
-            phase.codes[id(code)] = code
-        self.unarmed += live
+        if self.live:
+            live, self.live[:] = self.live[:], ()
+            for code in live:
+                phase.codes[id(code)] = code
+            self.unarmed += live
         active, self.files.active = self.files.active, False
-        if active:
+        if active and self.files.saw():
             found, after = self.files.take()
             for p, how in found["files"].items():
                 phase.look(p, how)
@@ -151,6 +167,8 @@ class Suite:
             phase.cwd = phase.cwd or found["cwd"]
 
     def _arm(self):
+        if not self.unarmed:
+            return
         codes, self.unarmed = {id(c): c for c in self.unarmed}, []
         if _NEW is None:
             self.armed.update(codes)
@@ -301,37 +319,51 @@ class Suite:
     def tell(self, phase, n, level=None, fixture=False):
         """Tells the engine what a group consists of, perhaps anew."""
         active, self.files.active = self.files.active, False
-        self.channel.send({"ev": "group", "n": n, "fixture": fixture, **self.content(phase, level)})
+        self._report({"ev": "group", "n": n, "fixture": fixture, **self.content(phase, level)}, phase)
         self.files.active = active
         return n
 
+    def _report(self, event, phase):
+        """Reports are sent in bunches, unless they tell of files: these are looked at before anybody may write to them."""
+        if phase.looked():
+            self.channel.send({**event, "sync": True})
+            if self.channel.receive()[0] is None:
+                os._exit(1)
+        else:
+            self.channel.post(event)
+
     def content(self, phase, level=None):
         """level: the module whose import it is."""
-        numbers, marks = set(), set(phase.marks)
+        numbers, marks, absent = {self.first[p][""] for p in phase.modules}, set(phase.marks), set(phase.absent)
         texts = phase.texts | phase.asked - {p for p, _ in phase.lines}
-        for i, code in phase.codes.items():
-            numbers.add(self.units[i])
-            marks.update(self.volatile(i, code))
+        for i in phase.codes:
+            number, _, told, imports = self._facts.get(i) or self.facts(i)
+            numbers.add(number)
+            if told:
+                marks.update(told)
+            if imports:
+                absent |= self._sought(imports)
         if not self.lined.isdisjoint(phase.codes):  # of any function that it can reach
             texts.update(self.closure({self.watched[i][1].path for i in phase.codes} | phase.modules))
-        numbers.update(self.first[p][""] for p in phase.modules)
-        absent = {f for i in phase.codes if i in self.importing for f in self._sought(self.importing[i])}
         if level is not None:
             absent |= self._sought(level.source.imports.get("", ()))
             marks |= origin.volatile([level.code], level.namespace, _DURATION)
-        return {"units": sorted(numbers), "groups": sorted(phase.groups), "files": phase.files, "texts": sorted(texts), "lines": sorted(phase.lines), "dirs": sorted(phase.dirs),
-                "env": sorted(phase.env), "modes": sorted(phase.modes), "absent": sorted(absent),
-                "marks": sorted(m for m in marks if m in _MARKS or m.startswith("unobserved"))}
+        found = {"units": numbers, "groups": phase.groups, "texts": texts, "lines": phase.lines, "dirs": phase.dirs, "env": phase.env, "modes": phase.modes, "absent": absent,
+                 "marks": [m for m in marks if m in _MARKS or m.startswith("unobserved")]}
+        found = {name: sorted(seen) for name, seen in found.items() if seen}
+        if phase.files:
+            found["files"] = phase.files
+        return found
 
-    def volatile(self, i, code):
-        found = self._volatile.get(i)
-        if found is None:
-            module = self.watched[i][1]
-            telling = module.telling
-            if telling is None:
-                telling = module.telling = {"id"}.union(name for name, value in list(module.namespace.items()) if _tells(value))
-            found = () if telling.isdisjoint(code.co_names) and origin.TELLING.isdisjoint(code.co_names) else origin.volatile([code], module.namespace, _DURATION)
-            self._volatile[i] = found
+    def facts(self, i):
+        """What is known of a code object: the number of its unit, its file, marks, and what its unit imports."""
+        code, module = self.watched[i]
+        telling = module.telling
+        if telling is None:
+            telling = module.telling = {"id"}.union(name for name, value in list(module.namespace.items()) if _tells(value))
+        quiet = telling.isdisjoint(code.co_names) and origin.TELLING.isdisjoint(code.co_names)
+        marks = () if quiet else tuple(origin.volatile([code], module.namespace, _DURATION))
+        found = self._facts[i] = self.units[i], module.path, marks, self.importing.get(i, ())
         return found
 
     def _sought(self, names):
@@ -354,20 +386,33 @@ class Suite:
 
     def _used(self, phase):
         """The modules whose functions were executed, or which these import."""
-        paths = {self.watched[i][1].path for i in phase.codes} | phase.modules
-        names = {name for i in phase.codes if i in self.importing for name in self.importing[i]}
-        return paths | {p for p in map(_file, names) if p in self.modules}
+        paths = set(phase.modules)
+        for i in phase.codes:
+            _, path, _, imports = self._facts.get(i) or self.facts(i)
+            paths.add(path)
+            for name in imports:
+                path = _file(name)
+                if path in self.modules:
+                    paths.add(path)
+        return paths
 
-    def needs(self, phase, starts=()):
-        """The group of the modules that a phase used and all that they import."""
-        key = frozenset(self._used(phase).union(starts))
+    def needs(self, used, starts=(), absent=()):
+        """The group of the modules that a phase used and all that they import, and of files that are not there."""
+        key = frozenset(used.union(starts)), absent
         found = self._needs.get(key)
         if found is None:
             whole = Phase()
-            whole.modules = self.closure(key)
+            whole.absent.update(absent)
+            whole.modules = self.closure(key[0])
             whole.groups = {self.modules[p].group for p in whole.modules if self.modules[p].group is not None}
             found = self._needs[key] = self.tell(whole, self.number())
         return found
+
+    def fixture(self, phase, n):
+        """Tells of a fixture, perhaps anew, if it saw anything."""
+        if not phase.blank():
+            phase.groups.add(self.needs(self._used(phase)))
+            self.tell(phase, n, fixture=True)
 
     def closure(self, paths):
         """The modules that some, and those that are loud, import, however indirectly."""
@@ -397,15 +442,12 @@ class Suite:
         """Everything is collected: what modules hold now, and the state of random generators, each test is to begin with. files are
         those that hold the tests, plugins those of what runs them."""
         self.generators = random.getstate()
+        self._drawn = _drawn()
         numpy = sys.modules.get("numpy.random")
         self.numpy = numpy and numpy.get_state()
         self.tests, self.plugins = files, plugins
-        for m in self.modules.values():
-            self._hold(m)
+        self.held.hold(self.modules.values())
         self._around = state.around(self.files)
-
-    def _hold(self, module):
-        module.held, module.boxes = state.of(module), state.boxes(module)
 
     def choose(self, runner, items, errors, configuration):
         """Asks the engine which of the tests are to run."""
@@ -425,15 +467,21 @@ class Suite:
                 self.channel.send({"ev": "source", "units": source and source.units, "imports": source and source.imports, "quiet": source and source.quiet})
 
     def begin_test(self, n):
-        self.channel.send({"ev": "begin", "n": n})
+        if self.timed:
+            self.channel.send({"ev": "begin", "n": n})
+        self._mark(n)
         self.current = n
         self._reset()
         self._threads = threading.active_count()
         self._children = state.children()
         self.begin()
 
+    def _mark(self, n):
+        """Leaves a note of which test is under way, for whoever finds the process dead. What it posted is lost then."""
+        _pwrite(self._now, b"%-9d" % n, 0)
+
     def _reset(self):
-        if random.getstate() != self.generators:
+        if _drawn() != self._drawn or random._inst.gauss_next != self.generators[2]:
             random.setstate(self.generators)
         numpy = sys.modules.get("numpy.random")
         if numpy is not None:
@@ -452,19 +500,26 @@ class Suite:
         if not self.watching():
             phase.marks.add("unobserved functions")
             sys.settrace(self._called)
-        executed = {self.watched[i][1].path for i in phase.codes}
-        phase.groups.add(self.needs(phase, starts))
-        self._follow(phase)
-        leaves = self._left(n, phase, executed)
-        found = self.content(phase)
-        found["absent"] = sorted({*found["absent"], *absent})
-        after = sorted(phase.after - {n})
-        self.channel.send({"ev": "end", "n": n, **found, **outcome, "after": after, "leaves": leaves})
+        used = self._used(phase)
+        phase.groups.add(self.needs(used, starts, absent))
+        event = {"ev": "end", "n": n, **outcome}
+        if self.leaks:
+            self._follow(phase)
+        left = self._left(n, phase, used)
+        if left:
+            event["leaves"] = sorted(left)
+        phase.after.discard(n)
+        if phase.after:
+            event["after"] = sorted(phase.after)
+        event.update(self.content(phase))
+        self._report(event, phase)
+        now = _clock()
+        if self.timed or now - self._sent > _BUNCH:
+            self._sent = now
+            self.channel.flush()
 
     def _follow(self, phase):
         """A test that may read what an earlier one left changed comes after it."""
-        if not self.leaks:
-            return
         names = _names(phase) | {"env:" + e.lstrip("=") for e in phase.env}
         if phase.cwd:
             names.add("cwd")
@@ -474,18 +529,13 @@ class Suite:
             if not names.isdisjoint(left) or "env:*" in names and any(x.startswith("env:") for x in left):
                 phase.after.add(test)
 
-    def _left(self, n, phase, executed):
+    def _left(self, n, phase, used):
         """Tells what a test leaves otherwise than it found it, in modules of the workspace and in the process."""
         left = set()
-        for m in self.modules.values():
-            if not hasattr(m, "held"):  # the test imported it
-                self._hold(m)
-            changed = state.differs(*m.held, m.namespace)
-            if changed:
-                self._hold(m)
-            if m.path in executed and m.path not in self.tests:
-                changed |= state.inside(m)
-            if changed and m.path in self.plugins:
+        if len(self.held) != len(self.modules):  # the test imported some
+            self.held.hold(self.modules.values())
+        for m, changed in self.held.changes(used - self.tests):
+            if m.path in self.plugins:
                 changed &= _names(phase)  # what only its reports change is no doing of the test
             left |= changed
         now = state.around(self.files)
@@ -494,7 +544,7 @@ class Suite:
             self._around = now
         if left:
             self.leaks.setdefault(n, set()).update(left)
-        return sorted(left)
+        return left
 
 
 _TELLING = frozenset(("time", "datetime", "uuid", "os", "posix", "secrets", "random", "numpy", "timeit", "resource", "gc", "tracemalloc", "pandas", "sys",
@@ -508,6 +558,15 @@ def _tells(value):
     if type(value) is types.BuiltinFunctionType and isinstance(value.__self__, type):
         return True  # now = datetime.now
     return isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)) and str(value.__module__).partition(".")[0] in _TELLING
+
+
+_words = super(random.Random, random._inst).getstate
+
+
+def _drawn():
+    """Changes with whatever is drawn from random's generator: five of its words, and how many of them are used up."""
+    words = _words()
+    return words[:5], words[-1]
 
 
 _REPORTS = frozenset(("pytest_runtest_logreport", "pytest_runtest_logstart", "pytest_runtest_logfinish", "pytest_runtest_makereport",

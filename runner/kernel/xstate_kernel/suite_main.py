@@ -1,9 +1,11 @@
 """The process that runs tests: collects them, asks which are to run, runs these, and tells what each executed and read."""
 from . import original as __builtins__
+import atexit
 import importlib.util
 import os
 import random
 import sys
+import threading
 
 from . import frames, origin, suite
 
@@ -29,8 +31,18 @@ def start():
         from . import suite_plain as runner
     code = runner.run(watched, options)
     channel.send({"ev": "done", "code": code})
-    sys.stdout.flush()
-    sys.stderr.flush()
+    _leave(code)
+
+
+def _leave(code):
+    """Ends the process as Python does, but for taking everything apart."""
+    try:
+        threading._shutdown()
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(code)
 
 
 def _packages():

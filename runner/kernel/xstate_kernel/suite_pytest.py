@@ -6,7 +6,7 @@ import os
 import sys
 
 import pytest
-from _pytest import fixtures
+from _pytest import fixtures, timing
 from _pytest.assertion import rewrite
 
 from . import suite
@@ -53,7 +53,7 @@ class Plugin:
             result = yield
         finally:
             phase = watched.end(merge=False).whole()
-            if phase.codes or phase.files or phase.dirs or phase.env or phase.marks or phase.texts or phase.after:
+            if not phase.blank():
                 collector._xstate = watched.tell(phase, watched.number())
         report = result.get_result()
         if report.failed:
@@ -107,11 +107,10 @@ class Plugin:
             if group is not None:
                 watched.stack[-1].groups.add(group[0])
         yield
-        phase = watched.end().whole()
-        phase.groups.add(watched.needs(phase))
-        fixturedef._xstate = [watched.number(), phase]
-        watched.tell(phase, fixturedef._xstate[0], fixture=True)
-        watched.stack[-1].groups.add(fixturedef._xstate[0])
+        phase, number = watched.end().whole(), watched.number()
+        fixturedef._xstate = number, phase
+        watched.fixture(phase, number)
+        watched.stack[-1].groups.add(number)
 
     def pytest_runtest_logreport(self, report):
         self.reports.append(report)
@@ -132,7 +131,7 @@ class Plugin:
                     break
                 at = os.path.dirname(at)
             absent = [f for f in absent if f not in self.suite.modules] + ([] if path.endswith(".py") else [path])
-            found = self.around[path] = starts, absent
+            found = self.around[path] = starts, tuple(absent)
         return found
 
 
@@ -202,9 +201,7 @@ def _follow_fixtures(watched):
             return finish(fixture, request)
         finally:
             group[1].inner.append(watched.end(merge=False))
-            phase = group[1].whole()
-            phase.groups.add(watched.needs(phase))
-            watched.tell(phase, group[0], fixture=True)
+            watched.fixture(group[1].whole(), group[0])
             fixture._xstate = None
 
     if active is not None:
@@ -216,5 +213,7 @@ def _follow_fixtures(watched):
 def run(watched, options):
     plugin = Plugin(watched, options)
     watched.wrap_loader(rewrite.AssertionRewritingHook)
+    if hasattr(timing, "time"):
+        timing.time = suite.time  # what pytest asks for the time shows in no test
     plugin.blind = "" if _follow_fixtures(watched) else "unobserved fixtures"
     return int(pytest.main(["--continue-on-collection-errors", *options["args"]], plugins=[plugin]))
