@@ -1,0 +1,144 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// synthetic is a session of a program that was never executed: its traces were written into the store, as executions would have
+// left them, so that a program of a million nodes takes a minute and not days. It is a row of chains: block i reads what block
+// i-1 binds, unless it begins a chain; so an edit of the first of a chain affects as many nodes as a chain is long.
+type synthetic struct {
+	testing.TB
+	dir     string
+	options xstate.SessionOptions
+	store   *xstate.Store
+	session *xstate.Session
+	nodes   int
+	chain   int
+	edits   int
+}
+
+// nodeCounts are the numbers of nodes to measure with: those of XSTATE_BENCH_NODES, separated by commas.
+func nodeCounts(b testing.TB) []int {
+	b.Helper()
+	list := os.Getenv("XSTATE_BENCH_NODES")
+	if list == "" {
+		list = "100,1000,10000"
+	}
+	var found []int
+	for _, text := range strings.Split(list, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 100 {
+			b.Fatalf("XSTATE_BENCH_NODES=%q, want numbers from 100 up, separated by commas", list)
+		}
+		found = append(found, n)
+	}
+	return found
+}
+
+func newSynthetic(b testing.TB, nodes, chain int) *synthetic {
+	b.Helper()
+	ctx := context.Background()
+	s := &synthetic{TB: b, dir: filepath.Join(b.TempDir(), xstate.StoreName), nodes: nodes, chain: chain}
+	s.options = xstate.SessionOptions{Workspace: filepath.Dir(s.dir), Python: python(b), Seed: 1}
+	s.open()
+	b.Cleanup(func() { s.close() })
+	run := state.Draft{Kind: state.KindRun, Run: &state.RunSummary{}}
+	load := state.Draft{Kind: state.KindAppend}
+	for i := range nodes {
+		text := s.text(i, 1)
+		block := &state.Block{ID: s.id(i), Dialect: depgraph.Python, Version: state.DigestOf([]byte(text))}
+		c := state.Change{Op: state.OpInsert, Block: block}
+		if i > 0 {
+			c.After = s.id(i - 1)
+		}
+		load.Changes, load.Sources = append(load.Changes, c), append(load.Sources, []byte(text))
+	}
+	steps, err := s.store.State().Commit(ctx, "s", 0, []state.Draft{load})
+	if err != nil {
+		b.Fatal(err)
+	}
+	plan, err := s.session.Plan(ctx, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i, block := range plan.Blocks {
+		code := block.Nodes[0].Code
+		trace, err := s.store.State().PutTrace(s.trace(i, code))
+		if err != nil {
+			b.Fatal(err)
+		}
+		done := *load.Changes[i].Block
+		done.Status, done.Nodes = state.StatusRan, []state.NodeResult{{Code: code, Trace: trace, Status: state.StatusRan, Seconds: 0.01, Reason: state.Reason{Code: "new"}}}
+		run.Changes = append(run.Changes, state.Change{Op: state.OpUpdate, Block: &done})
+	}
+	if _, err := s.store.State().Commit(ctx, "s", steps[0].Number, []state.Draft{run}); err != nil {
+		b.Fatal(err)
+	}
+	s.close()
+	s.open()
+	return s
+}
+
+func (s *synthetic) id(i int) state.BlockID { return state.BlockID(fmt.Sprintf("b%d", i)) }
+
+// text is a block of the program, or another one that binds the same.
+func (s *synthetic) text(i, k int) string {
+	if i%s.chain == 0 {
+		return fmt.Sprintf("v%d = %d\n", i, k)
+	}
+	return fmt.Sprintf("v%d = v%d + %d\n", i, i-1, k)
+}
+
+// trace is what an execution of block i would have left.
+func (s *synthetic) trace(i int, code state.Digest) state.Trace {
+	value := func(i int) state.Digest { return state.DigestOf(fmt.Appendf(nil, "value %d", i)) }
+	name := func(i int) depgraph.Key { return depgraph.Var(fmt.Sprintf("v%d", i)) }
+	t := state.Trace{Code: code, Seconds: 0.01, Writes: []state.Access{{Key: name(i), Digest: value(i)}},
+		Info: map[depgraph.Key]state.ValueInfo{name(i): {Type: "int", Repr: "1", Bytes: 28}}}
+	if i%s.chain > 0 {
+		t.Reads = []state.Access{{Key: name(i - 1), Digest: value(i - 1)}}
+	}
+	return t
+}
+
+func (s *synthetic) open() {
+	s.Helper()
+	var err error
+	if s.store, err = xstate.Open(context.Background(), s.dir, xstate.Options{}); err != nil {
+		s.Fatal(err)
+	}
+	if s.session, err = s.store.Session(context.Background(), "s", s.options); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *synthetic) close() {
+	s.Helper()
+	if err := s.session.Close(); err != nil {
+		s.Fatal(err)
+	}
+	if err := s.store.Close(); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// edit gives the first block of some chain a text that it never had.
+func (s *synthetic) edit() {
+	s.Helper()
+	s.edits++
+	i := s.edits * 7919 % (s.nodes / s.chain) * s.chain
+	if _, err := s.session.Patch(context.Background(), s.id(i), s.text(i, s.edits+1), xstate.Origin{}); err != nil {
+		s.Fatal(err)
+	}
+}
