@@ -3,7 +3,6 @@ package xstate
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/xstate-engine/xstate/patch"
@@ -16,12 +15,14 @@ const loadFormat = 1
 // LoadFile makes the program that of a file: patch.Parse, then Load. Parsing is what costs most in a run that finds
 // nothing to do (22 of 63 ms for 4,400 lines), so a file is not parsed when these bytes gave this very program before.
 func (s *Session) LoadFile(ctx context.Context, name string, data []byte, origin Origin) ([]Step, error) {
-	key := fmt.Sprintf("%d %q %q %s", loadFormat, s.name, filepath.Ext(name), state.DigestOf(data))
+	key := s.loadKey(name, data)
 	program, err := s.programDigest(ctx)
 	if err != nil {
 		return nil, err
 	}
+	s.loaded = ""
 	if known, ok := s.store.state.Memo("loaded", key); ok && string(known) == program {
+		s.loaded = key
 		return nil, nil
 	}
 	parsed, err := patch.Parse(name, data)
@@ -35,6 +36,7 @@ func (s *Session) LoadFile(ctx context.Context, name string, data []byte, origin
 	if program, err = s.programDigest(ctx); err != nil {
 		return nil, err
 	}
+	s.loaded = key
 	return steps, s.store.state.PutMemo("loaded", key, []byte(program))
 }
 

@@ -356,10 +356,12 @@ func runWith(t *testing.T, ctx context.Context, session *xstate.Session, dir str
 	if _, err := session.Load(ctx, program.Blocks, xstate.Origin{}); err != nil {
 		t.Fatal(err)
 	}
+	judgeAffected(t, ctx, session)
 	outcome, _, err := session.Run(ctx, o, xstate.Origin{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	judgeAffected(t, ctx, session)
 	return outcome
 }
 

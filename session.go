@@ -52,53 +52,71 @@ func (s *Session) programStart(ctx context.Context, n StepNumber, limit int) ([]
 
 // Append adds a block after the block after, or at the end when after is empty. An empty id is filled in.
 func (s *Session) Append(ctx context.Context, b patch.Block, after BlockID, origin Origin) (Step, error) {
-	old, head, err := s.edited(ctx)
+	head, _, err := s.store.state.Head(ctx, s.name)
 	if err != nil {
 		return Step{}, err
 	}
 	if b.ID == "" {
-		b.ID = patch.Names([]patch.Block{b}, ids(old)...)[0]
+		order, err := s.store.state.Order(ctx, s.name, head)
+		if err != nil {
+			return Step{}, err
+		}
+		taken := make([]string, len(order))
+		for i, id := range order {
+			taken[i] = string(id)
+		}
+		b.ID = patch.Names([]patch.Block{b}, taken...)[0]
 	}
-	if after == "" && len(old) > 0 {
-		after = BlockID(old[len(old)-1].ID)
+	if after == "" {
+		if after, err = s.store.state.LastBlock(ctx, s.name, head); err != nil {
+			return Step{}, err
+		}
 	}
-	return s.one(ctx, head, old, patch.Edit{Op: patch.OpAppend, ID: b.ID, After: string(after), Block: b}, origin)
+	return s.one(ctx, head, patch.Edit{Op: patch.OpAppend, ID: b.ID, After: string(after), Block: b}, origin)
 }
 
 // Patch gives a block a new source.
 func (s *Session) Patch(ctx context.Context, id BlockID, source string, origin Origin) (Step, error) {
-	old, head, err := s.edited(ctx)
+	head, b, err := s.block(ctx, id)
 	if err != nil {
 		return Step{}, err
 	}
-	for _, b := range old {
-		if b.ID == string(id) {
-			b.Source = source
-			return s.one(ctx, head, old, patch.Edit{Op: patch.OpPatch, ID: b.ID, Block: b, By: patch.ByID}, origin)
-		}
-	}
-	return Step{}, s.noBlock(id, old)
+	next := patch.Block{ID: string(id), Title: b.Title, Dialect: string(b.Dialect), Source: source}
+	return s.one(ctx, head, patch.Edit{Op: patch.OpPatch, ID: string(id), Block: next, By: patch.ByID}, origin)
 }
 
 // Move puts a block after another one, or first when after is empty.
 func (s *Session) Move(ctx context.Context, id, after BlockID, origin Origin) (Step, error) {
-	return s.simple(ctx, patch.Edit{Op: patch.OpMove, ID: string(id), After: string(after)}, origin)
+	head, _, err := s.block(ctx, id)
+	if err != nil {
+		return Step{}, err
+	}
+	return s.one(ctx, head, patch.Edit{Op: patch.OpMove, ID: string(id), After: string(after)}, origin)
 }
 
 // Delete removes a block.
 func (s *Session) Delete(ctx context.Context, id BlockID, origin Origin) (Step, error) {
-	return s.simple(ctx, patch.Edit{Op: patch.OpDelete, ID: string(id)}, origin)
-}
-
-func (s *Session) simple(ctx context.Context, e patch.Edit, origin Origin) (Step, error) {
-	old, head, err := s.edited(ctx)
+	head, _, err := s.block(ctx, id)
 	if err != nil {
 		return Step{}, err
 	}
-	if !slices.Contains(ids(old), e.ID) {
-		return Step{}, s.noBlock(BlockID(e.ID), old)
+	return s.one(ctx, head, patch.Edit{Op: patch.OpDelete, ID: string(id)}, origin)
+}
+
+// block returns a block of the program as it is now.
+func (s *Session) block(ctx context.Context, id BlockID) (StepNumber, *state.Block, error) {
+	head, _, err := s.store.state.Head(ctx, s.name)
+	if err != nil {
+		return 0, nil, err
 	}
-	return s.one(ctx, head, old, e, origin)
+	b, found, err := s.store.state.BlockAt(ctx, s.name, head, id)
+	if err == nil && !found {
+		var all []patch.Block
+		if all, _, err = s.edited(ctx); err == nil {
+			err = s.noBlock(id, all)
+		}
+	}
+	return head, &b, err
 }
 
 // CodeNoBlock is the code of errors about a block that is not in the program.
@@ -168,8 +186,19 @@ func ids(blocks []patch.Block) []string {
 	return list
 }
 
-func (s *Session) one(ctx context.Context, head StepNumber, old []patch.Block, e patch.Edit, origin Origin) (Step, error) {
-	steps, err := s.commit(ctx, head, old, []patch.Edit{e}, origin)
+// one records an edit of the program after step head. It looks at the blocks that are concerned, and no others.
+func (s *Session) one(ctx context.Context, head StepNumber, e patch.Edit, origin Origin) (Step, error) {
+	var near []patch.Block
+	for _, id := range []string{e.ID, e.After} {
+		b, found, err := s.store.state.BlockAt(ctx, s.name, head, BlockID(id))
+		if err != nil {
+			return Step{}, err
+		}
+		if found && !slices.Contains(ids(near), id) {
+			near = append(near, patch.Block{ID: id, Title: b.Title, Dialect: string(b.Dialect)})
+		}
+	}
+	steps, err := s.commit(ctx, head, near, []patch.Edit{e}, origin)
 	if err != nil {
 		return Step{}, err
 	}
@@ -185,22 +214,22 @@ func (s *Session) commit(ctx context.Context, head StepNumber, old []patch.Block
 	return s.store.state.Commit(ctx, s.name, head, drafts)
 }
 
-// drafts are the steps that edits of the program after step head become.
+// drafts are the steps that edits of the program after step head become. old are its blocks, or those that the edits concern.
 func (s *Session) drafts(ctx context.Context, head StepNumber, old []patch.Block, edits []patch.Edit, origin Origin) ([]state.Draft, error) {
 	if _, err := patch.Apply(old, edits); err != nil {
 		return nil, &Error{Code: state.CodeInvalid, Message: "the edits do not fit the program", Err: err}
 	}
-	kept, err := s.store.state.ProgramAt(ctx, s.name, head)
-	if err != nil {
-		return nil, err
-	}
-	before := map[BlockID]*state.Block{}
-	for i := range kept {
-		before[kept[i].ID] = &kept[i]
-	}
 	drafts := make([]state.Draft, 0, len(edits))
 	for _, e := range edits {
-		drafts = append(drafts, draft(e, origin, before[BlockID(e.ID)]))
+		before, found, err := s.store.state.BlockAt(ctx, s.name, head, BlockID(e.ID))
+		if err != nil {
+			return nil, err
+		}
+		d := draft(e, origin, nil)
+		if found {
+			d = draft(e, origin, &before)
+		}
+		drafts = append(drafts, d)
 		origin = origin.Further()
 	}
 	return drafts, nil
@@ -298,6 +327,9 @@ func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (
 		return nil, Step{}, err
 	}
 	step, err := s.record(context.WithoutCancel(ctx), head, outcome, origin)
+	if err == nil && step.Number == head+1 {
+		err = s.settle(ctx, outcome, o, step)
+	}
 	return outcome, step, err
 }
 
@@ -357,6 +389,12 @@ func (s *Session) runDraft(o *Outcome, origin Origin) state.Draft {
 		}
 		d.Changes = append(d.Changes, state.Change{Op: state.OpUpdate, ID: b.ID, Block: next})
 	}
+	s.addRecords(&d)
+	return d
+}
+
+// addRecords adds what a run keeps of the session.
+func (s *Session) addRecords(d *state.Draft) {
 	d.Records = map[string]any{recordFiles: s.engine.Files()}
 	switch s.options.Python {
 	case "":
@@ -365,7 +403,6 @@ func (s *Session) runDraft(o *Outcome, origin Origin) state.Draft {
 	default:
 		d.Records[recordPython] = s.python.Path
 	}
-	return d
 }
 
 // sameResult reports whether a run left a block as the one before did: then the step need not repeat it. A block that

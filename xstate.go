@@ -25,6 +25,7 @@ type (
 	Plan       = runner.Plan
 	Event      = runner.Event
 	Outcome    = runner.Outcome
+	Affected   = runner.Affected
 )
 
 // StoreName is the name of a store's directory.
@@ -89,7 +90,10 @@ type Session struct {
 	engine  *runner.Engine
 	python  runner.Interpreter
 	texts   map[Digest]string // sources of the program asked for last
-	held    *state.Lock       // between Hold and its end
+	flow    *runner.Flow      // of the program after step flowAt; nil until it is asked for
+	flowAt  StepNumber
+	loaded  string      // the file whose program this was when it was loaded, see loadKey; "" when none was
+	held    *state.Lock // between Hold and its end
 }
 
 // Session opens a session by name, making it if there is none. Close it.
@@ -167,7 +171,7 @@ func (s *Session) beside(ctx context.Context) (own *Session, release func(), err
 		return nil, nil, err
 	}
 	again := *s
-	again.engine = nil
+	again.engine, again.flow = nil, nil
 	if err := again.start(ctx); err != nil {
 		unlock()
 		return nil, nil, err

@@ -43,6 +43,20 @@ func BenchmarkCost(b *testing.B) {
 					}
 				}
 			})
+			b.Run("plan", func(b *testing.B) {
+				s.affected()
+				for b.Loop() {
+					b.StopTimer()
+					s.edit()
+					b.StartTimer()
+					s.affected()
+				}
+			})
+			b.Run("null", func(b *testing.B) {
+				for b.Loop() {
+					s.affected()
+				}
+			})
 			b.Run("lookup", func(b *testing.B) {
 				code := state.DigestOf([]byte("none"))
 				for b.Loop() {

@@ -102,7 +102,7 @@ func (s *synthetic) text(i, k int) string {
 
 // trace is what an execution of block i would have left.
 func (s *synthetic) trace(i int, code state.Digest) state.Trace {
-	value := func(i int) state.Digest { return state.DigestOf(fmt.Appendf(nil, "value %d", i)) }
+	value := func(i int) state.Digest { return state.DigestOf(fmt.Appendf(nil, "value %d", i))[:40] }
 	name := func(i int) depgraph.Key { return depgraph.Var(fmt.Sprintf("v%d", i)) }
 	t := state.Trace{Code: code, Seconds: 0.01, Writes: []state.Access{{Key: name(i), Digest: value(i)}},
 		Info: map[depgraph.Key]state.ValueInfo{name(i): {Type: "int", Repr: "1", Bytes: 28}}}
@@ -133,12 +133,27 @@ func (s *synthetic) close() {
 	}
 }
 
-// edit gives the first block of some chain a text that it never had.
+// edit gives the first block of some chain a text that it never had, or, each second time, the one that it had before: both affect
+// as many nodes as a chain is long.
 func (s *synthetic) edit() {
 	s.Helper()
 	s.edits++
-	i := s.edits * 7919 % (s.nodes / s.chain) * s.chain
-	if _, err := s.session.Patch(context.Background(), s.id(i), s.text(i, s.edits+1), xstate.Origin{}); err != nil {
+	at, text := s.edits, 1
+	if at%2 == 1 {
+		at, text = at+1, at+1
+	}
+	i := at * 7919 % (s.nodes / s.chain) * s.chain
+	if _, err := s.session.Patch(context.Background(), s.id(i), s.text(i, text), xstate.Origin{}); err != nil {
 		s.Fatal(err)
 	}
+}
+
+// affected plans what the edits affect.
+func (s *synthetic) affected() *xstate.Affected {
+	s.Helper()
+	a, err := s.session.Affected(context.Background())
+	if err != nil {
+		s.Fatal(err)
+	}
+	return a
 }

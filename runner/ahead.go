@@ -96,10 +96,10 @@ func (a *ahead) worth(p *position, k int, stopped map[*unit]bool) bool {
 	if n.facts.Kind != depgraph.KindStatement || w.ran[k] != nil || w.dynamic(p, n) || w.pin(n.unit) != "" {
 		return false
 	}
-	if _, blocked := w.e.blockedBy(p, n, stopped); blocked {
+	if _, blocked := blockedBy(p, n, stopped[n.unit]); blocked {
 		return false
 	}
-	c, err := w.e.choose(p, n, w.units, w.nodes)
+	c, err := w.e.choose(here{p, w.units, w.nodes}, n)
 	if err != nil || c.trace != nil || c.last != nil && !repeatable(c.last) {
 		return false
 	}
@@ -211,12 +211,12 @@ func repeatable(t *state.Trace) bool {
 // foresee moves p past node i: a result that holds for it is returned and taken as done, otherwise it is pending.
 func (w *walk) foresee(p *position, i int, stopped map[*unit]bool) *state.Trace {
 	n, t := w.nodes[i], w.ran[i]
-	if by, blocked := w.e.blockedBy(p, n, stopped); blocked {
+	if by, blocked := blockedBy(p, n, stopped[n.unit]); blocked {
 		p.fail(i, state.BlockID(by), n.facts.Defines)
 		return nil
 	}
 	if t == nil {
-		c, err := w.e.choose(p, n, w.units, w.nodes)
+		c, err := w.e.choose(here{p, w.units, w.nodes}, n)
 		if err != nil || c.trace == nil {
 			w.pend(p, i, c.last)
 			return nil

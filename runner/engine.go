@@ -55,6 +55,7 @@ type Engine struct {
 
 	spoolLock *state.Lock
 	saved     map[string]FileRecord // cfg.Files as it is kept
+	compared  int                   // traces, see Work
 	kept      map[state.Digest]bool // contents of files that were offered to the store, see keepInput
 }
 

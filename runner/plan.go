@@ -3,8 +3,6 @@ package runner
 import (
 	"context"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/state"
@@ -79,8 +77,27 @@ type choice struct {
 	last   *state.Trace // the best known earlier execution, for its cost and writes; may be nil
 }
 
+// place is what the choice of a trace asks of a position and of the program.
+type place interface {
+	get(depgraph.Key) entry
+	within([]state.Access) []state.Share
+	around([]string) []state.Share
+	layout(n *node, cited []string) state.Digest // see layoutOf
+	nameOf(writer int) string                    // of an entry
+}
+
+// here is a place in a walk.
+type here struct {
+	*position
+	units []*unit
+	nodes []*node
+}
+
+func (h here) layout(n *node, cited []string) state.Digest { return layoutOf(h.units, n, cited) }
+func (h here) nameOf(writer int) string                    { return h.nodes[writer].id() }
+
 // choose looks for a trace of n that holds at p.
-func (e *Engine) choose(p *position, n *node, units []*unit, nodes []*node) (choice, error) {
+func (e *Engine) choose(p place, n *node) (choice, error) {
 	traces, err := e.traces(n.code)
 	if err != nil {
 		return choice{}, err
@@ -89,10 +106,11 @@ func (e *Engine) choose(p *position, n *node, units []*unit, nodes []*node) (cho
 	for i := range traces {
 		t := &traces[i]
 		e.world.learn(t.Paths)
-		if _, _, ok := p.mismatch(&t.Trace); !ok {
+		e.compared++
+		if _, _, ok := mismatch(p, &t.Trace); !ok {
 			continue
 		}
-		if t.Layout != layoutOf(units, n, t.Cites) {
+		if t.Layout != p.layout(n, t.Cites) {
 			moved = true
 			continue
 		}
@@ -101,7 +119,7 @@ func (e *Engine) choose(p *position, n *node, units []*unit, nodes []*node) (cho
 		}
 		return choice{trace: t, reason: state.Reason{Code: ReasonReused}, last: &t.Trace}, nil
 	}
-	return e.explain(p, n, nodes, traces, moved), nil
+	return e.explain(p, n, traces, moved), nil
 }
 
 // usable reports whether everything a trace refers to is still there.
@@ -115,7 +133,7 @@ func (e *Engine) usable(t *state.Trace) bool {
 }
 
 // explain says why n has no trace that holds at p.
-func (e *Engine) explain(p *position, n *node, nodes []*node, traces []state.StoredTrace, moved bool) choice {
+func (e *Engine) explain(p place, n *node, traces []state.StoredTrace, moved bool) choice {
 	before, edited := previous(n)
 	c := choice{reason: state.Reason{Code: ReasonNew}}
 	if b := n.unit.Before; edited && b.Edited < b.RanAt && b.Version == n.unit.Version && len(b.Nodes) == len(n.unit.nodes) {
@@ -153,7 +171,7 @@ func (e *Engine) explain(p *position, n *node, nodes []*node, traces []state.Sto
 		c.reason.Code = ReasonLayout
 		return c
 	}
-	access, now, ok := p.mismatch(c.last)
+	access, now, ok := mismatch(p, c.last)
 	switch {
 	case ok:
 		c.reason.Code = ReasonLost
@@ -162,13 +180,10 @@ func (e *Engine) explain(p *position, n *node, nodes []*node, traces []state.Sto
 	default:
 		c.reason = state.Reason{Code: ReasonInput, Key: access.Key, Was: access.Digest, Now: now.digest}
 		if now.writer >= 0 {
-			c.reason.By = nodes[now.writer].id()
+			c.reason.By = p.nameOf(now.writer)
 		}
-		if i, found := strings.CutPrefix(string(now.digest), unknown); found {
+		if now.digest == unknown {
 			c.reason.Code, c.reason.Now = ReasonMaybe, ""
-			if i, err := strconv.Atoi(i); err == nil {
-				c.reason.By = nodes[i].id()
-			}
 		}
 	}
 	return c
@@ -207,55 +222,70 @@ func (e *Engine) Plan(ctx context.Context, blocks []Block) (*Plan, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		pn := PlanNode{Block: n.unit.ID, Node: n.at, Line: n.facts.Line, Code: n.code, Facts: n.facts}
-		if by, blocked := e.blockedBy(p, n, stopped); blocked {
-			pn.Action, pn.Reason = ActBlock, state.Reason{Code: ReasonBlocked, By: by}
-			p.fail(i, state.BlockID(by), n.facts.Defines)
-			acts[i] = pn
-			continue
-		}
-		c, err := e.choose(p, n, units, nodes)
+		d, err := e.decide(here{p, units, nodes}, n, stopped[n.unit])
 		if err != nil {
 			return nil, err
 		}
-		switch n.unit.pin() {
-		case PinAlways:
-			c.trace, c.reason = nil, state.Reason{Code: ReasonPinned}
-		case PinNever:
-			if c.trace == nil {
-				c, _ = e.pinned(n, c)
-			}
-		}
-		pn.Reason, pn.Last = c.reason, c.last
-		if c.trace != nil {
-			pn.Trace = c.trace.Digest
-		}
-		if c.last != nil {
-			pn.Seconds = c.last.Seconds
-		}
+		acts[i] = d.PlanNode
 		switch {
-		case c.trace != nil && c.trace.Err != nil:
-			pn.Action = ActReuse
-			stopped[n.unit] = true
-			p.fail(i, n.unit.ID, n.facts.Defines)
-		case c.trace != nil:
-			pn.Action = ActReuse
-			p.apply(i, &c.trace.Trace)
+		case d.poisons != "":
+			stopped[n.unit] = stopped[n.unit] || d.trace != nil
+			p.fail(i, d.poisons, n.facts.Defines)
+		case d.trace != nil:
+			p.apply(i, &d.trace.Trace)
 		default:
-			pn.Action = ActRun
-			if c.reason.Code == ReasonMaybe {
-				pn.Action = ActMaybe
-			}
-			p.suppose(i, n, c.last)
+			p.suppose(i, n, d.Last)
 		}
-		acts[i] = pn
 	}
 	return newPlan(units, acts), nil
 }
 
-// suppose makes this the position after node i, which has not run: what it may write is unknown.
-func (p *position) suppose(i int, n *node, last *state.Trace) {
-	mark := state.Digest(unknown + strconv.Itoa(i))
+// decision is what is planned for a node, and what that makes of the position after it.
+type decision struct {
+	PlanNode
+	trace   *state.StoredTrace // that is reused; nil when none is
+	poisons state.BlockID      // the block whose failure takes away what the node defines; "" when it is there
+}
+
+// decide tells what is planned for n at p. stopped says that a node before it in its block failed.
+func (e *Engine) decide(p place, n *node, stopped bool) (decision, error) {
+	d := decision{PlanNode: PlanNode{Block: n.unit.ID, Node: n.at, Line: n.facts.Line, Code: n.code, Facts: n.facts}}
+	if by, blocked := blockedBy(p, n, stopped); blocked {
+		d.Action, d.Reason, d.poisons = ActBlock, state.Reason{Code: ReasonBlocked, By: by}, state.BlockID(by)
+		return d, nil
+	}
+	c, err := e.choose(p, n)
+	if err != nil {
+		return d, err
+	}
+	switch n.unit.pin() {
+	case PinAlways:
+		c.trace, c.reason = nil, state.Reason{Code: ReasonPinned}
+	case PinNever:
+		if c.trace == nil {
+			c, _ = e.pinned(n, c)
+		}
+	}
+	d.trace, d.Reason, d.Last = c.trace, c.reason, c.last
+	if c.last != nil {
+		d.Seconds = c.last.Seconds
+	}
+	switch {
+	case c.trace != nil:
+		d.Action, d.Trace = ActReuse, c.trace.Digest
+		if c.trace.Err != nil {
+			d.poisons = n.unit.ID
+		}
+	case c.reason.Code == ReasonMaybe:
+		d.Action = ActMaybe
+	default:
+		d.Action = ActRun
+	}
+	return d, nil
+}
+
+// supposed returns the keys that a node may write that has not run.
+func supposed(n *node, last *state.Trace) map[depgraph.Key]bool {
 	keys := map[depgraph.Key]bool{}
 	for _, names := range [][]string{n.facts.Defines, n.facts.Deletes} {
 		for _, name := range names {
@@ -267,18 +297,23 @@ func (p *position) suppose(i int, n *node, last *state.Trace) {
 			keys[w.Key] = true
 		}
 	}
-	for k := range keys {
-		p.keys[k] = entry{digest: mark, writer: i}
+	return keys
+}
+
+// suppose makes this the position after node i, which has not run: what it may write is unknown.
+func (p *position) suppose(i int, n *node, last *state.Trace) {
+	for k := range supposed(n, last) {
+		p.keys[k] = entry{digest: unknown, writer: i}
 	}
 }
 
-// blockedBy names the failed block that n depends on, if it does.
-func (e *Engine) blockedBy(p *position, n *node, stopped map[*unit]bool) (string, bool) {
-	if stopped[n.unit] {
+// blockedBy names the failed block that n depends on, if it does. stopped says that a node before it in its block failed.
+func blockedBy(p interface{ get(depgraph.Key) entry }, n *node, stopped bool) (string, bool) {
+	if stopped {
 		return string(n.unit.ID), true
 	}
 	for _, name := range n.facts.Uses {
-		if by, bad := p.keys[depgraph.Var(name)].poisoned(); bad {
+		if by, bad := p.get(depgraph.Var(name)).poisoned(); bad {
 			return by, true
 		}
 	}

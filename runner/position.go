@@ -31,8 +31,8 @@ type entry struct {
 // poison is the digest of a key that a failed node would have written.
 const poison state.Digest = "!failed"
 
-// unknown marks, in a plan, the digest of a key whose writer must run first; what follows is the index of that node.
-const unknown = "!unknown "
+// unknown is, in a plan, the digest of a key whose writer must run first.
+const unknown state.Digest = "!unknown"
 
 func (e entry) poisoned() (block string, ok bool) { return string(e.failed), e.digest == poison }
 
@@ -313,6 +313,11 @@ func (p *position) around(names []string) []state.Share {
 
 // mismatch returns the first read of t that does not hold here; ok says that all hold, sharing included.
 func (p *position) mismatch(t *state.Trace) (first state.Access, now entry, ok bool) {
+	return mismatch(here{position: p}, t)
+}
+
+// mismatch is the same of any place.
+func mismatch(p place, t *state.Trace) (first state.Access, now entry, ok bool) {
 	for _, a := range t.Reads {
 		if e := p.get(a.Key); e.digest != a.Digest {
 			return a, e, false

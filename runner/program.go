@@ -69,35 +69,52 @@ func analyse(blocks []Block, o keyOptions, cache map[state.Digest]*depgraph.Fact
 	var future []string
 	for _, b := range blocks {
 		u := &unit{Block: b}
-		units = append(units, u)
-		facts, err := factsOf(b, cache)
-		if err != nil {
-			u.err = syntaxError(b, err)
-			continue
+		u.read(cache, refused)
+		if u.err == nil {
+			future = withFeatures(future, u.facts.Future)
+			u.cut(o, future, len(nodes))
 		}
-		u.facts = facts
-		if u.err = refused(u); u.err != nil {
-			continue
-		}
-		for _, f := range facts.Future {
-			if !slices.Contains(future, f) {
-				future = append(slices.Clone(future), f)
-				slices.Sort(future)
-			}
-		}
-		for i := range facts.Nodes {
-			n := &node{index: len(nodes), unit: u, at: i, facts: &facts.Nodes[i], last: i == len(facts.Nodes)-1, future: future}
-			n.code = o.codeDigest(n)
-			n.layout = state.DigestOf(fmt.Appendf(nil, "layout %q %d\n%s", u.filename(), n.facts.Line, n.text()))
-			u.nodes = append(u.nodes, n)
-			nodes = append(nodes, n)
-		}
+		units, nodes = append(units, u), append(nodes, u.nodes...)
 	}
 	return units, nodes
 }
 
+// read analyses the block.
+func (u *unit) read(cache map[state.Digest]*depgraph.Facts, refused func(*unit) *state.ExecError) {
+	facts, err := factsOf(u.Block, cache)
+	if err != nil {
+		u.err = syntaxError(u.Block, err)
+		return
+	}
+	u.facts = facts
+	u.err = refused(u)
+}
+
+// cut makes the nodes of a block, of which the first has the index first in the program. future are the features in force.
+func (u *unit) cut(o keyOptions, future []string, first int) {
+	for i := range u.facts.Nodes {
+		n := &node{index: first + i, unit: u, at: i, facts: &u.facts.Nodes[i], last: i == len(u.facts.Nodes)-1, future: future}
+		n.code = o.codeDigest(n)
+		n.layout = state.DigestOf(fmt.Appendf(nil, "layout %q %d\n%s", u.filename(), n.facts.Line, n.text()))
+		u.nodes = append(u.nodes, n)
+	}
+}
+
+// withFeatures adds features of __future__ to those in force.
+func withFeatures(future, more []string) []string {
+	for _, f := range more {
+		if !slices.Contains(future, f) {
+			future = append(slices.Clone(future), f)
+			slices.Sort(future)
+		}
+	}
+	return future
+}
+
+func factsKey(b Block) state.Digest { return state.Digest(b.Dialect) + b.Version }
+
 func factsOf(b Block, cache map[state.Digest]*depgraph.Facts) (*depgraph.Facts, error) {
-	key := state.Digest(b.Dialect) + state.Digest(b.Version)
+	key := factsKey(b)
 	if f := cache[key]; f != nil {
 		return f, nil
 	}

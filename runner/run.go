@@ -25,6 +25,11 @@ type RunOptions struct {
 	Serve func(state.BlockID, int) *state.StoredTrace // results that nodes are given, whatever they read: these never execute; may be nil
 }
 
+// Usual reports whether a run may reuse what holds, and only that.
+func (o *RunOptions) Usual() bool {
+	return !o.Fresh && !o.Discard && len(o.Pins) == 0 && o.Force == nil && o.Serve == nil
+}
+
 const defaultMemory = 1 << 30
 
 // Event tells of progress while a run is under way.
@@ -214,7 +219,7 @@ func (w *walk) node(ctx context.Context, i int) error {
 	out := &w.outcomes[i]
 	out.Code, out.Line = n.code, n.facts.Line
 	w.contexts[i] = w.pos.context
-	if by, blocked := w.e.blockedBy(w.pos, n, w.stopped); blocked {
+	if by, blocked := blockedBy(w.pos, n, w.stopped[n.unit]); blocked {
 		w.block(i, by)
 		return nil
 	}
@@ -237,7 +242,7 @@ func (w *walk) node(ctx context.Context, i int) error {
 		c.reason.Code = ReasonPinned
 	} else {
 		var err error
-		if c, err = w.e.choose(w.pos, n, w.units, w.nodes); err != nil {
+		if c, err = w.e.choose(here{w.pos, w.units, w.nodes}, n); err != nil {
 			return err
 		}
 		if c.trace == nil && pin == PinNever {

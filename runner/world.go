@@ -31,6 +31,7 @@ type world struct {
 	records   map[string]FileRecord
 	texts     map[state.Digest][]byte // what digests were made of in this run, see told
 	witness   map[depgraph.Key]string // files that tell the version of a package, joined by newlines
+	moved     int                     // how often one was found elsewhere than before
 
 	mu    sync.Mutex
 	cache map[string]fileMemo
@@ -343,7 +344,10 @@ func (w *world) version(k depgraph.Key) state.Digest {
 // learn takes from a trace where the versions of packages can be read.
 func (w *world) learn(paths map[depgraph.Key]string) {
 	for k, p := range paths {
-		if w.witness[k] != p {
+		if was := w.witness[k]; was != p {
+			if was != "" {
+				w.moved++
+			}
 			w.witness[k] = p
 			delete(w.base, k)
 		}

@@ -248,7 +248,7 @@ func (w *walker) restore(n StepNumber) {
 	if err != nil {
 		return // reported at the step that is damaged
 	}
-	r := blockReader{tx: w.tx, line: w.line}
+	r := blockReader{tx: w.tx, line: w.line, marks: &landmarks{}}
 	for id, p := range x.places {
 		var b Block
 		if err := r.read(id, p, &b); err != nil {

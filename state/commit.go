@@ -223,7 +223,7 @@ func (w *stepWriter) version(id BlockID, n StepNumber, done []Change) (Digest, e
 		return done[p.Change].Block.Version, nil
 	}
 	var b Block
-	r := blockReader{tx: w.tx, line: w.line}
+	r := blockReader{tx: w.tx, line: w.line, marks: &w.store.landmarks}
 	if err := r.read(id, p, &b); err != nil {
 		return Absent, err
 	}

@@ -70,6 +70,9 @@ type database struct {
 	leased bool         // open is locked for reading
 	lease  *time.Timer  // ends that
 	closed bool
+
+	seen metas // when this process last looked or wrote
+	turn int   // how often they were others when it looked
 }
 
 // handle is the file opened by bbolt.
@@ -130,6 +133,9 @@ func (d *database) openBolt(f *os.File, write bool) error {
 			return errors.Join(err, f.Close())
 		}
 		d.remember(info, m)
+	}
+	if m != d.seen {
+		d.seen, d.turn = m, d.turn+1
 	}
 	h := &handle{file: f, info: info, metas: m, writable: write}
 	err = d.guard("open", func() (err error) {
@@ -365,6 +371,13 @@ func (d *database) info() os.FileInfo {
 		return nil
 	}
 	return d.open.info
+}
+
+// turnOf tells how often another process had written when this one looked.
+func (d *database) turnOf() int {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.turn
 }
 
 // close releases the file.

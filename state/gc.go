@@ -60,6 +60,7 @@ func (s *Store) Collect(ctx context.Context, o CollectOptions) (Collected, error
 		return Collected{}, errReadOnly
 	}
 	s.results.flush()
+	defer s.results.take()
 	c := &collector{store: s, ctx: ctx, now: s.options.Now(), options: o, blobs: make(map[Digest]*item)}
 	err := c.look()
 	if err == nil {
@@ -303,6 +304,9 @@ const freeBatch = 1000
 func (c *collector) free() error {
 	if c.options.DryRun {
 		return nil
+	}
+	if len(c.gone) > 0 {
+		c.store.renewGeneration()
 	}
 	r := c.store.results
 	var records []*item

@@ -99,14 +99,6 @@ func (x *index) find(id BlockID) int {
 	panic("state: internal error: block " + string(id) + " has a place but no position")
 }
 
-func (x *index) clone() *index {
-	c := &index{order: slices.Clone(x.order), places: make(map[BlockID]place, len(x.places)), bytes: x.bytes}
-	for id, p := range x.places {
-		c.places[id] = p
-	}
-	return c
-}
-
 // headCache keeps the index at the head of each session that was written or read, as long as its hash is the head's.
 type headCache struct {
 	mu   sync.Mutex
@@ -139,12 +131,12 @@ func (c *headCache) put(id sessionID, hash Digest, x *index) {
 	c.byID[id] = headIndex{hash, x}
 }
 
-// copy returns a copy of a cached index, or nil.
-func (c *headCache) copy(id sessionID, hash Digest) *index {
+// read returns a cached index, or nil. It is for the transaction that reads it: the next writer changes it.
+func (c *headCache) read(id sessionID, hash Digest) *index {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if h, ok := c.byID[id]; ok && h.hash == hash {
-		return h.index.clone()
+		return h.index
 	}
 	return nil
 }
@@ -235,7 +227,7 @@ func (s *Store) ProgramStart(ctx context.Context, session string, n StepNumber, 
 			limit = total
 		}
 		program = make([]Block, limit)
-		r := blockReader{tx: tx, line: l}
+		r := blockReader{tx: tx, line: l, marks: &s.landmarks}
 		for i, id := range x.order[:limit] {
 			if err := r.read(id, x.places[id], &program[i]); err != nil {
 				return err
@@ -249,6 +241,30 @@ func (s *Store) ProgramStart(ctx context.Context, session string, n StepNumber, 
 	return program, total, nil
 }
 
+// Order returns the ids of the blocks of the program after step n, in order.
+func (s *Store) Order(ctx context.Context, session string, n StepNumber) (order []BlockID, err error) {
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
+		_, x, err := s.programIndex(tx, session, n)
+		if err == nil {
+			order = slices.Clone(x.order)
+		}
+		return err
+	})
+	return order, err
+}
+
+// LastBlock returns the last block of the program after step n, "" when it has none.
+func (s *Store) LastBlock(ctx context.Context, session string, n StepNumber) (last BlockID, err error) {
+	err = s.view(ctx, func(tx *bbolt.Tx) error {
+		_, x, err := s.programIndex(tx, session, n)
+		if err == nil && len(x.order) > 0 {
+			last = x.order[len(x.order)-1]
+		}
+		return err
+	})
+	return last, err
+}
+
 // BlockAt returns one block of the program after step n, without reading the others.
 func (s *Store) BlockAt(ctx context.Context, session string, n StepNumber, id BlockID) (block Block, found bool, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
@@ -260,12 +276,13 @@ func (s *Store) BlockAt(ctx context.Context, session string, n StepNumber, id Bl
 		if p, found = x.places[id]; !found {
 			return nil
 		}
-		r := blockReader{tx: tx, line: l}
+		r := blockReader{tx: tx, line: l, marks: &s.landmarks}
 		return r.read(id, p, &block)
 	})
 	return block, found && err == nil, err
 }
 
+// programIndex returns the index of the program after step n, for a transaction that reads.
 func (s *Store) programIndex(tx *bbolt.Tx, session string, n StepNumber) (*lineage, *index, error) {
 	l, head, err := s.find(tx, session)
 	if err != nil {
@@ -274,12 +291,17 @@ func (s *Store) programIndex(tx *bbolt.Tx, session string, n StepNumber) (*linea
 	if n > head.Step {
 		return nil, nil, noStep(session, n, head.Step)
 	}
-	if n == head.Step {
-		if x := s.heads.copy(l.id, head.Hash); x != nil {
-			return l, x, nil
-		}
+	if n != head.Step {
+		x, err := s.indexAt(tx, l, n)
+		return l, x, err
+	}
+	if x := s.heads.read(l.id, head.Hash); x != nil {
+		return l, x, nil
 	}
 	x, err := s.indexAt(tx, l, n)
+	if err == nil {
+		s.heads.put(l.id, head.Hash, x)
+	}
 	return l, x, err
 }
 
@@ -287,12 +309,13 @@ func (s *Store) programIndex(tx *bbolt.Tx, session string, n StepNumber) (*linea
 type blockReader struct {
 	tx    *bbolt.Tx
 	line  *lineage
+	marks *landmarks
 	steps map[StepNumber]openBody
 }
 
 type openBody struct {
-	body body
-	ends []int
+	body  body
+	marks []int
 }
 
 func (r *blockReader) read(id BlockID, p place, into *Block) error {
@@ -324,18 +347,18 @@ func (r *blockReader) record(p place) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if o.ends, err = packed.body.offsets(); err != nil {
+		o.body = packed.body
+		if o.marks, err = r.marks.of(r.line.owner(p.Step), p.Step, o.body); err != nil {
 			return nil, err
 		}
-		o.body = packed.body
 		if r.steps == nil {
 			r.steps = make(map[StepNumber]openBody)
 		}
 		r.steps[p.Step] = o
 	}
-	if int(p.Change) >= len(o.ends)-1 {
-		return nil, fmt.Errorf("it has no change %d", p.Change)
+	data, err := o.body.change(o.marks, int(p.Change))
+	if err != nil {
+		return nil, err
 	}
-	data := o.body[o.ends[p.Change]:o.ends[p.Change+1]]
 	return data, o.body.verify(p.Step, int(p.Change), data)
 }

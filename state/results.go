@@ -28,6 +28,10 @@ type results struct {
 	pending map[string]map[string][]byte
 	added   map[Digest][]Digest // code → its traces that wait, newest first
 	size    int
+
+	recorded []Digest // codes of which a trace was put, see Recorded; after so many as were dropped
+	dropped  int
+	taken    int // how often results were taken away; at first 1, so that no mark is the zero value
 }
 
 // flushSize is how many bytes may wait in memory.
@@ -36,7 +40,7 @@ const flushSize = 1 << 20
 // openResults opens results.db. One that is damaged is set aside and replaced by an empty one.
 func openResults(ctx context.Context, dir string, o databaseOptions, note func(string, ...any)) (*results, error) {
 	o.noSync, o.buckets = true, resultsBuckets
-	r := &results{note: note, path: filepath.Join(dir, resultsFile), options: o}
+	r := &results{note: note, path: filepath.Join(dir, resultsFile), options: o, taken: 1}
 	was, err := os.Lstat(r.path)
 	if errors.Is(err, fs.ErrNotExist) && o.readOnly {
 		return r, nil
@@ -51,6 +55,7 @@ func openResults(ctx context.Context, dir string, o databaseOptions, note func(s
 // renew replaces the file, which is damaged. Where that is not allowed, there is none from now on.
 func (r *results) renew(ctx context.Context, bad os.FileInfo, why error) error {
 	r.db = nil
+	r.taken++
 	if r.options.readOnly {
 		r.note("%v; recorded results are not available", why)
 		return nil

@@ -301,23 +301,6 @@ func (b body) verify(n StepNumber, i int, data []byte) error {
 	return nil
 }
 
-// offsets returns where each change ends, for reading single ones.
-func (b body) offsets() ([]int, error) {
-	count, err := b.count()
-	if err != nil {
-		return nil, err
-	}
-	ends := make([]int, count+1)
-	ends[0] = 4 + bodyEntry*count
-	for i := range count {
-		ends[i+1] = ends[i] + int(binary.BigEndian.Uint32(b[4+bodyEntry*i:]))
-	}
-	if ends[count] != len(b) {
-		return nil, errors.New("its table of changes does not fit them")
-	}
-	return ends, nil
-}
-
 func (r *changeRecord) change() (Change, error) {
 	c := Change{Op: r.Op, ID: r.ID, After: r.After}
 	if len(r.Block) > 0 {

@@ -38,6 +38,8 @@ type Store struct {
 	births births
 	heads  headCache
 
+	landmarks landmarks
+
 	closeOnce sync.Once
 	closeErr  error
 }

@@ -84,6 +84,7 @@ func (s *Store) PutTrace(t Trace) (Digest, error) {
 		r.added = make(map[Digest][]Digest)
 	}
 	r.added[t.Code] = ahead(r.added[t.Code], id)
+	r.record(t.Code)
 	r.set(bucketTraces, id.key(), seal(bucketTraces, id.key(), encode(t)))
 	return id, nil
 }

@@ -191,6 +191,7 @@ func (d *database) update(ctx context.Context, fn func(*bbolt.Tx) error) error {
 		return errors.Join(fileError("write "+d.name, err), d.undo(h))
 	}
 	if h.metas, err = readMetas(h.file); err == nil {
+		d.seen = h.metas
 		if info, err := h.file.Stat(); err == nil {
 			d.remember(info, h.metas)
 		}

@@ -208,6 +208,14 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 		session.Close() // while nobody else runs here: the interpreter may have files open
 		release()
 	}()
+	if f.usual() && !a.ui.json {
+		if done, ok, err := session.RunSettled(ctx, src.name, src.data, f.origin); ok || err != nil {
+			if err == nil {
+				a.printSettled(done)
+			}
+			return err
+		}
+	}
 	edits, err := a.load(ctx, session, src, f)
 	if err != nil {
 		return err
@@ -219,6 +227,11 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 		}
 	}
 	return err
+}
+
+// usual reports whether a run that has nothing to do needs to tell no more than that.
+func (f *runFlags) usual() bool {
+	return !f.verify && !f.fresh && !f.all && !f.merge && !f.expect.given && len(f.always)+len(f.never) == 0
 }
 
 // execute runs what the edits of a session affect, and prints it, unless that is for a document, which it returns.
@@ -352,9 +365,7 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 			stale = append(stale, string(b.ID))
 		}
 	}
-	if len(stale) > 0 {
-		a.ui.talk("reused from before, though volatile: %s; --fresh runs everything again", strings.Join(stale, ", "))
-	}
+	a.printStale(stale)
 	if step.Run == nil {
 		return
 	}
@@ -365,14 +376,36 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 		a.ui.talk("interrupted: what was finished is kept as step %d; run it again to go on", step.Number)
 		return
 	}
+	a.printCounts(step, out.Seconds, out.Saved)
+}
+
+// printStale names blocks whose results were reused, though another run may give others.
+func (a *app) printStale(blocks []string) {
+	if len(blocks) > 0 {
+		a.ui.talk("reused from before, though volatile: %s; --fresh runs everything again", strings.Join(blocks, ", "))
+	}
+}
+
+// printCounts sums a run up.
+func (a *app) printCounts(step xstate.Step, took, saved float64) {
 	text := countsText(step.Run.Blocks)
 	if step.Run.Blocks.Ran+step.Run.Blocks.Failed > 0 {
-		text += ", " + seconds(out.Seconds)
+		text += ", " + seconds(took)
 	}
-	if out.Saved >= 0.0005 {
-		text += " (" + seconds(out.Saved) + " saved)"
+	if saved >= 0.0005 {
+		text += " (" + seconds(saved) + " saved)"
 	}
 	a.ui.talk("step %d: %s", step.Number, text)
+}
+
+// printSettled is printRun of a run that had nothing to do.
+func (a *app) printSettled(done xstate.Settled) {
+	var stale []string
+	for _, id := range done.Volatile {
+		stale = append(stale, string(id))
+	}
+	a.printStale(stale)
+	a.printCounts(done.Step, done.Step.Run.Seconds, done.Step.Run.SavedSeconds)
 }
 
 // isNews reports whether a block is to be shown: it ran, or its outcome is not what the last run left.
