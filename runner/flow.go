@@ -145,6 +145,9 @@ func (f *Flow) Change(op state.Op, id, after state.BlockID) error {
 		f.unlink(x)
 		f.link(x, at)
 		f.stale[x] = true
+		if f.features[x] != nil {
+			f.staleAll()
+		}
 	case state.OpDelete:
 		f.resize(x, 0)
 		f.textChanged(x)
@@ -405,12 +408,7 @@ func (f *Flow) Plan(ctx context.Context) (*Affected, error) {
 	for n := range f.open {
 		ids = append(ids, n)
 	}
-	slices.SortFunc(ids, func(x, y uint32) int {
-		if f.before(x, y) {
-			return -1
-		}
-		return 1
-	})
+	f.sort(ids)
 	for _, n := range ids {
 		a.Nodes = append(a.Nodes, *f.open[n])
 	}

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"math"
+	"slices"
 
 	"github.com/xstate-engine/xstate/state"
 )
@@ -167,4 +168,17 @@ func (f *Flow) pop() uint32 {
 	f.down(0)
 	f.nodes[x].flags &^= flagWaits
 	return x
+}
+
+// sort puts nodes in program order.
+func (f *Flow) sort(nodes []uint32) {
+	slices.SortFunc(nodes, func(x, y uint32) int {
+		switch {
+		case x == y:
+			return 0
+		case f.before(x, y):
+			return -1
+		}
+		return 1
+	})
 }

@@ -106,6 +106,7 @@ func (p *flowPlace) get(name depgraph.Key) entry {
 		p.ask(askReach)
 		p.all(around, "var")
 		p.informed(around)
+		return p.ranked(around, name)
 	case "files", "dir":
 		p.ask(askFile)
 		p.all(around, "file")
@@ -158,6 +159,24 @@ func (p *flowPlace) all(to *position, space string) {
 			add(uint32(k))
 		}
 	}
+}
+
+// ranked asks a position for a key of which the last writer is told, that with the highest number: they get numbers in order.
+func (p *flowPlace) ranked(around *position, name depgraph.Key) entry {
+	var writers []uint32
+	for _, e := range around.keys {
+		writers = append(writers, uint32(e.writer))
+	}
+	p.f.sort(writers)
+	for k, e := range around.keys {
+		e.writer = p.f.search(writers, uint32(e.writer))
+		around.keys[k] = e
+	}
+	e := around.get(name)
+	if e.writer >= 0 {
+		e.writer = int(writers[e.writer])
+	}
+	return e
 }
 
 // informed adds what is known of values.

@@ -197,11 +197,21 @@ func writes(list []uint32, k uint32) bool {
 	return false
 }
 
+// unasked is what a key has before the first node, as long as nobody asked.
+const unasked state.Digest = "!unasked"
+
 // entryOrBase is what k has where n was the last to write it.
 func (f *Flow) entryOrBase(k, n uint32) entry {
 	e := f.entry(k, n)
 	if n == 0 {
-		e.digest = f.base[k]
+		switch f.keys[k].name.Space() {
+		case "var", "display", "link", "held":
+		default:
+			var asked bool
+			if e.digest, asked = f.base[k]; !asked {
+				e.digest = unasked
+			}
+		}
 	}
 	return e
 }
