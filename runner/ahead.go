@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/xstate-engine/xstate/depgraph"
@@ -93,7 +94,7 @@ func (a *ahead) free() bool {
 // worth reports whether node k must execute at p, can, and leaves nothing but what can be taken over, as far as can be foreseen.
 func (a *ahead) worth(p *position, k int, stopped map[*unit]bool) bool {
 	w, n := a.w, a.w.nodes[k]
-	if n.facts.Kind != depgraph.KindStatement || w.ran[k] != nil || w.dynamic(p, n) || w.pin(n.unit) != "" {
+	if n.facts.Kind != depgraph.KindStatement || w.ran[k] != nil || w.dynamic(p, n) || w.pin(n.unit) != "" || slices.ContainsFunc(n.facts.Effects, inTurn) {
 		return false
 	}
 	if _, blocked := blockedBy(p, n, stopped[n.unit]); blocked {
@@ -115,6 +116,12 @@ func (a *ahead) worth(p *position, k int, stopped map[*unit]bool) bool {
 		}
 	}
 	return true
+}
+
+// inTurn reports whether an effect that the text shows has to wait for its turn: what reads files may not.
+func inTurn(f depgraph.Effect) bool {
+	what := f.What[strings.LastIndex(f.What, ".")+1:]
+	return f.Kind != depgraph.EffectFile || !strings.HasPrefix(what, "read") && !strings.HasPrefix(what, "load")
 }
 
 func (a *ahead) start(j *job, k int) {

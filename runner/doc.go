@@ -99,6 +99,18 @@
 // it. Not seen and not marked: state inside native libraries that no pickle shows, files written by native code without
 // an audit event, and what a library's own functions do to module globals of that library.
 //
+// # Ahead of their turn
+//
+// With RunOptions.Jobs of two and more, nodes execute before the walk comes to them, in other interpreters: those that must execute, by
+// what is foreseen, and read nothing that a node before them, which is not done, may write. Their state is made of what the nodes
+// before them that are done left, as the store has it. When the walk comes to such a node it takes the trace if it holds: the same
+// test that any other trace has to pass. So what was foreseen wrongly costs time and no more.
+//
+// What a trace does not show must be the same by other means. Files: a node that executes ahead may not write any (it is guarded), and is
+// executed again where the program has written one, for it may have read that while it was written. Effects that cannot be taken
+// back fail before they happen, and the node is executed in its turn. Values: all that the node left must have been
+// stored, or it is executed again. Output is kept, and told in the node's turn.
+//
 // # Served and guarded
 //
 // Who replays a program gives nodes results (RunOptions.Serve) that they never execute for: the position takes them as they are, and
