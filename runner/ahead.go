@@ -110,8 +110,11 @@ func (a *ahead) worth(p *position, k int, stopped map[*unit]bool) bool {
 		return false
 	}
 	for _, name := range w.closure(p, wanted) {
-		info := p.keys[depgraph.Var(name)].info
-		if info == nil || info.Opaque != "" || slices.ContainsFunc(info.Deps, pending) {
+		e := p.keys[depgraph.Var(name)]
+		if e.info == nil || e.info.Opaque != "" || slices.ContainsFunc(e.info.Deps, pending) {
+			return false
+		}
+		if e.writer >= 0 && slices.ContainsFunc(w.nodes[e.writer].facts.Effects, func(f depgraph.Effect) bool { return f.Later && inTurn(f) }) {
 			return false
 		}
 	}
