@@ -49,6 +49,7 @@ bench-readme:
 	.ci/bench-readme build/bench build/bench-peers
 
 bench-peers: build
+	XSTATE_TEST_PYTHONS=$$(MORE=bench/peers/requirements.txt .ci/venv build/peers python3) && export XSTATE_TEST_PYTHONS && go test -run '^TestPeer' ./bench
 	.ci/bench bin/xstate build/bench-peers --peers --strategy xstate --size 20 --edits 8
 
 bench-full: build

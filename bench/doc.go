@@ -39,8 +39,8 @@
 // Less can be compared than of the other strategies: of what blocks show, what is printed to standard output and the text of the last expression
 // (marimo makes tables of it, Jupyter prints it in its own way: the repr is taken; warnings and figures are left out); no names that begin with an
 // underscore; of values that hold functions or classes of the program, that they are there: a tool may compile or wrap these.
-// Files that stay from the run before are a difference, as with down: only scratch has a fresh folder. Row.Files counts what
-// differs in nothing else. What a program must ask for in its text (mo.persistent_cache, ipyflow's %%memoize) is not
+// Names and files that stay from the run before, when what made them was deleted, are a difference, as with down: only scratch has a fresh
+// folder and interpreter. Row.Left counts the edits after which nothing else differs. What a program must ask for in its text (mo.persistent_cache, ipyflow's %%memoize) is not
 // measured. Time is that of the tool alone, with the start of its process in the first run, and, of
 // joblib and nbclient, of a process or kernel in every run.
 //

@@ -9,6 +9,9 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
+// left ends what is told of a value or file that stays from before, though the program makes it no more.
+const left = " is left"
+
 // judge tells where an outcome differs from the run from scratch, and how many differences it left out because they are of what is
 // marked as volatile. After a block that failed nothing is compared: what is done then is not the same for all. Files and values
 // are compared only where no block failed. Of a peer the text is compared that all tools show alike, and no names that begin
@@ -46,13 +49,21 @@ func judge(have, want *outcome, m *marks) (found []string, volatile int) {
 		x, y := have.values[name], want.values[name]
 		_, has := have.values[name]
 		_, should := want.values[name]
-		if has != should || x != y && byContent(x) && byContent(y) {
-			add(m != nil && m.values["value "+name], "value %s", name)
+		marked := m != nil && m.values["value "+name]
+		switch {
+		case !should:
+			add(marked, "value %s"+left, name)
+		case !has || x != y && byContent(x) && byContent(y):
+			add(marked, "value %s", name)
 		}
 	}
 	for _, name := range keysOf(have.files, want.files) {
-		if have.files[name] != want.files[name] {
-			add(m != nil && m.values["file "+name], "file %s", name)
+		marked, x := m != nil && m.values["file "+name], have.files[name]
+		switch y, should := want.files[name]; {
+		case !should && x != "":
+			add(marked, "file %s"+left, name)
+		case x != y:
+			add(marked, "file %s", name)
 		}
 	}
 	return found, volatile

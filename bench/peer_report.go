@@ -13,14 +13,14 @@ import (
 // programs, its time is of other edits than that of the rest, so xstate's after the same edits stands beside it. Generated workloads are in their sum.
 func (r *Report) peersMarkdown() string {
 	var b strings.Builder
-	b.WriteString("| workload | | edits refused | equal | only files differ | blocks run | time per edit | xstate, same edits | first run |\n|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| workload | | edits refused | equal | too much is left | blocks run | time per edit | xstate, same edits | first run |\n|---|---|---|---|---|---|---|---|---|\n")
 	for i, x := range r.Summary.Rows {
 		compared := x.Strategy == Scratch || x.Strategy == Xstate || slices.Contains(Peers, x.Strategy)
 		if !compared || rank(x.Workload) > 0 && x.Workload != r.Summary.Rows[0].Workload {
 			continue
 		}
 		cells := r.Table()[i]
-		fmt.Fprintf(&b, "| %s | %s | %d | %d of %d | %d | %s | %s | %s | %s |\n", x.Workload, x.Strategy, x.Refused, x.Equal, x.Edits, x.Files, cells[3], cells[4], seconds(x.Xstate), cells[7])
+		fmt.Fprintf(&b, "| %s | %s | %d | %d of %d | %d | %s | %s | %s | %s |\n", x.Workload, x.Strategy, x.Refused, x.Equal, x.Edits, x.Left, cells[3], cells[4], seconds(x.Xstate), cells[7])
 	}
 	return b.String()
 }

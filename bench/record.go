@@ -68,7 +68,7 @@ func (r *Records) Add(one Result) error {
 // key names what a result is of.
 func key(p *Program, o *Options) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "bench 1\n%q %q\n%s\n%v\n", p.Name, p.File, o.Python, o.Strategies)
+	fmt.Fprintf(h, "bench 2\n%q %q\n%s\n%v\n", p.Name, p.File, o.Python, o.Strategies)
 	for _, version := range o.Peers {
 		fmt.Fprintf(h, "peer %s\n", version)
 	}

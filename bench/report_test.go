@@ -120,7 +120,7 @@ func TestPeersReport(t *testing.T) {
 		}
 		all[0].Runs = append(all[0].Runs, x)
 	}
-	all[0].Runs[len(all[0].Runs)-2].Differs = []string{"file f"}
+	all[0].Runs[len(all[0].Runs)-2].Differs = []string{"file f" + left}
 	if _, err := NewReport(all, Options{Peers: []string{"marimo 1.0"}}, 1, 1, time.Unix(0, 0)).Write(dir); err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,13 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -228,6 +230,9 @@ func (s *site) runs(ctx context.Context, v int, found []*outcome, o *Options) ([
 			asked = true
 		}
 		all := len(differs)
+		slices.SortStableFunc(differs, func(a, b string) int { // what is only left comes last
+			return cmp.Compare(strings.Count(a, left), strings.Count(b, left))
+		})
 		differs = slices.DeleteFunc(differs, func(d string) bool { return slices.Contains(unstable, d) })
 		r := Run{Version: v, Edit: version.Edit, Blocks: len(version.Blocks), Strategy: o.Strategies[i], Nodes: out.nodes, Again: out.again, Seconds: out.seconds,
 			Saved: want.seconds - out.seconds, Equal: len(differs) == 0 && out.refused == "", Refused: out.refused, Differs: []string{}, Volatile: volatile, Unstable: all - len(differs), Failed: want.stopped < len(want.blocks), Bytes: out.bytes}

@@ -41,7 +41,7 @@ type Row struct {
 	Refused  int      `json:"refused"`     // edits after which a peer did not run the program: they count nowhere else
 	Equal    int      `json:"equal"`       // edits after which all was as from scratch
 	Shown    int      `json:"wrong_shown"` // edits after which a block showed something else; of other wrong ones, a value or file was
-	Files    int      `json:"wrong_files"` // of the wrong ones, those in which only files differ
+	Left     int      `json:"wrong_left"`  // of the wrong ones, those in which there is only too much: values and files that the program makes no more
 	Volatile int      `json:"volatile"`
 	Unstable int      `json:"unstable"`
 
@@ -169,8 +169,8 @@ func rowOf(workload string, strategy Strategy, results []Result) Row {
 				row.Equal++
 			} else if slices.ContainsFunc(x.Differs, func(d string) bool { return strings.HasPrefix(d, "block") }) {
 				row.Shown++
-			} else if !slices.ContainsFunc(x.Differs, func(d string) bool { return !strings.HasPrefix(d, "file ") }) {
-				row.Files++
+			} else if !slices.ContainsFunc(x.Differs, func(d string) bool { return !strings.HasSuffix(d, left) }) {
+				row.Left++
 			}
 			blocks = append(blocks, float64(x.Ran)/float64(max(x.Blocks, 1)))
 			seconds = append(seconds, x.Seconds)
