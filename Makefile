@@ -8,11 +8,17 @@
 # make bench    what re-execution saves, and whether it is right, against simpler ways: at most a quarter of an hour
 # make bench-peers  the same for marimo, ipyflow, joblib.Memory and nbclient beside xstate, in an environment that it makes
 # make bench-readme  tables and plot of make bench and make bench-peers into README.md
+# make compare  OLD and NEW (commits) in turn, judged by benchstat; BENCH names benchmarks of the engine
+# make baseline the times of the engine into bench/baselines/DATE.txt, beside those kept before
 # make bench-full  the same on more and larger programs, and what the engine costs, as ratios to something measured in the same run
 
 # Interpreters to test with; none: see .ci/venv.
 PYTHONS  =
 FUZZTIME = 1m
+# Commits that make compare times, and which benchmarks it and make baseline run.
+OLD      = HEAD~1
+NEW      = HEAD
+BENCH    = .
 
 # The programs np-* and pd-* need packages, which make test installs.
 check: format vet lint
@@ -58,10 +64,16 @@ bench-full: build
 	go test -run '^$$' -bench . -benchtime 5x -timeout 6h ./bench
 	go test -run '^$$' -bench 'Analyze$$|BareParse$$' ./depgraph | awk -f .ci/ratio.awk
 
+compare:
+	.ci/compare $(OLD) $(NEW) '$(BENCH)'
+
+baseline:
+	.ci/baseline '$(BENCH)'
+
 selection:
 	.ci/selection build/selection $(PYTHON)
 
 clean:
 	rm -rf bin build
 
-.PHONY: check format vet lint build demo test fuzz readme bench bench-peers bench-readme bench-full selection clean
+.PHONY: check format vet lint build demo test fuzz readme bench bench-peers bench-readme bench-full compare baseline selection clean

@@ -113,5 +113,8 @@
 //   - Selection (make selection): 50 edits of functions of a package from the index: the tests that xstate runs, against those whose outcome
 //     changes, which running all tells, and those that pytest-testmon runs. All tests observed, against plain pytest.
 //
+// The other benchmarks, here and in the packages below, time parts of the engine: .ci/compare times those of two commits in turn and has benchstat
+// judge, .ci/baseline keeps them by date.
+//
 // Analysis against the bare parse is measured where the parser is at hand: BenchmarkAnalyze in depgraph. Times gate nothing.
 package bench

@@ -63,12 +63,12 @@ func (r *Report) csv() []byte {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	row := func(cells ...string) { _ = w.Write(cells) } // to memory
-	row("program", "workload", "version", "edit", "at", "blocks", "strategy", "ran", "nodes", "again", "seconds", "saved_seconds", "equal", "refused", "differs", "volatile", "unstable", "failed", "bytes")
+	row("program", "workload", "version", "edit", "at", "blocks", "strategy", "ran", "nodes", "again", "seconds", "saved_seconds", "equal", "refused", "differs", "volatile", "unstable", "failed", "bytes", "close_seconds")
 	number := func(x float64) string { return strconv.FormatFloat(x, 'f', 6, 64) }
 	for _, p := range r.Results {
 		for _, x := range p.Runs {
 			row(p.Program, p.Workload, strconv.Itoa(x.Version), string(x.Edit), number(x.At), strconv.Itoa(x.Blocks), string(x.Strategy), strconv.Itoa(x.Ran), strconv.Itoa(x.Nodes), strconv.Itoa(x.Again),
-				number(x.Seconds), number(x.Saved), strconv.FormatBool(x.Equal), x.Refused, strings.Join(x.Differs, "; "), strconv.Itoa(x.Volatile), strconv.Itoa(x.Unstable), strconv.FormatBool(x.Failed), strconv.FormatInt(x.Bytes, 10))
+				number(x.Seconds), number(x.Saved), strconv.FormatBool(x.Equal), x.Refused, strings.Join(x.Differs, "; "), strconv.Itoa(x.Volatile), strconv.Itoa(x.Unstable), strconv.FormatBool(x.Failed), strconv.FormatInt(x.Bytes, 10), number(x.Close))
 		}
 	}
 	w.Flush()
@@ -88,10 +88,10 @@ func (r *Report) Table() [][]string {
 		}
 		even := "-"
 		if x.BreakEven != nil {
-			even = fmt.Sprintf("%.0f", x.BreakEven.Median)
+			even = fmt.Sprintf("%.0f (%.0f to %.0f)", x.BreakEven.Median, x.BreakEven.Q1, x.BreakEven.Q3)
 		}
 		if x.Never > 0 {
-			even += fmt.Sprintf(" (never: %d)", x.Never)
+			even += fmt.Sprintf(", never: %d", x.Never)
 		}
 		if x.Strategy == Scratch {
 			even = "-"
@@ -105,7 +105,7 @@ func (r *Report) Table() [][]string {
 		}
 		first := "-"
 		if x.First != nil {
-			first = fmt.Sprintf("%.1fx", x.First.Median)
+			first = fmt.Sprintf("%.1fx (%.1f to %.1f)", x.First.Median, x.First.Q1, x.First.Q3)
 		}
 		rows = append(rows, []string{x.Workload, string(x.Strategy), equal, percent(x.Blocks), seconds(x.Seconds), percent(x.Saved), percent(x.SavedDown), first, even, kept})
 	}
