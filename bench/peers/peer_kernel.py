@@ -13,6 +13,7 @@ _settings = """
 c.InteractiveShellApp.extensions = ["peer_kernel"]
 c.PlainTextFormatter.pprint = False  # values are shown as repr has them, as with the other strategies
 """
+_patience = 300  # seconds that a kernel may take to tell values
 
 
 def settings():
@@ -21,7 +22,7 @@ def settings():
     os.makedirs(profile, exist_ok=True)
     with open(os.path.join(profile, "ipython_kernel_config.py"), "w") as config:
         config.write(_settings)
-    os.environ.update(IPYTHONDIR=os.path.dirname(profile), PYTHONPATH=peer.here, XSTATE_PEER=json.dumps(peer.options))
+    os.environ.update(JUPYTER_PREFER_ENV_PATH="1", IPYTHONDIR=os.path.dirname(profile), PYTHONPATH=peer.here, XSTATE_PEER=json.dumps(peer.options))
 
 
 def load_ipython_extension(ipython):
@@ -51,7 +52,10 @@ def values(client):
     if os.path.exists(path):
         os.remove(path)
     client.execute("__import__('peer_kernel').tell(%r)" % path, silent=True, store_history=False)
+    end = time.monotonic() + _patience
     while not os.path.exists(path):
+        if time.monotonic() > end:
+            raise TimeoutError("the kernel does not answer")
         time.sleep(0.005)
     with open(path) as source:
         return json.load(source)

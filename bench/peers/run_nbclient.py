@@ -11,8 +11,7 @@ last = None  # the client, whose kernel waits to be asked for values
 
 def run(blocks):
     global last
-    if last is not None:
-        last._cleanup_kernel()
+    stop()
     cells = [nbformat.v4.new_code_cell(b["source"]) for b in blocks]
     last = NotebookClient(nbformat.v4.new_notebook(cells=cells), timeout=None, kernel_name="python3", resources={"metadata": {"path": peer.options["folder"]}})
     peer_kernel.settings()
@@ -31,6 +30,19 @@ def run(blocks):
     return None, found
 
 
-peer.serve(run, lambda: peer_kernel.values(last.kc))
-if last is not None:
-    last._cleanup_kernel()
+def values():
+    try:
+        return peer_kernel.values(last.kc)
+    finally:
+        stop()
+
+
+def stop():
+    global last
+    if last is not None:
+        last._cleanup_kernel()
+    last = None
+
+
+peer.serve(run, values)
+stop()
