@@ -71,7 +71,8 @@ class Notebook:
     def related(self, cells):
         """What is executed with cells, in the order of the notebook."""
         found, old = set(cells), set(self.old())
-        children, parents = self.graph.get("cell_children", {}), self.graph.get("cell_parents", {})
+        children = self.graph.get("cell_children", {})
+        parents = {i: set(above) for i, above in self.graph.get("cell_parents", {}).items()}
         while True:
             size = len(found)
             for i in list(found):
@@ -96,7 +97,7 @@ class Notebook:
             if i in found:
                 stale = set(self.graph.get("stale_parents", {}).get(i, ()))
                 for executed, some in self.graph.get("stale_parents_by_executed_cell_by_child", {}).get(i, {}).items():
-                    stale.update(some if executed in found else ())
+                    stale.update(parents.get(i, set()) & set(some) if executed in found else ())
                 found.update(stale)
                 todo.extend(stale)
 
