@@ -125,7 +125,7 @@ func TestPeersReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	table, err := os.ReadFile(filepath.Join(dir, "peers.md"))
-	if want := "| files | marimo | 1 | 0 of 1 | 1 | 100% (100 to 100) | 500 ms (500 to 500) | 250 ms (250 to 250) | 0.5x (0.5 to 0.5) |\n"; err != nil || !strings.HasSuffix(string(table), want) {
+	if want := "| files | marimo | 1 | 0 of 1 | 1 | 100% (100 to 100) | 500 ms (500 to 500) | 250 ms (250 to 250) | 0.5x (0.5 to 0.5) |\n\nmarimo 1.0; 1 of 1 programs.\n"; err != nil || !strings.HasSuffix(string(table), want) {
 		t.Errorf("peers.md = %s (%v), want it to end in %s", table, err, want)
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
