@@ -52,7 +52,7 @@ func (s *Store) Commit(ctx context.Context, session string, base StepNumber, dra
 			return s.conflict(tx, l, base, head.Step)
 		}
 		w = stepWriter{store: s, tx: tx, line: l, head: head}
-		if w.index = s.heads.take(l.id, head.Hash); w.index == nil {
+		if w.index = s.heads.take(l.id, head.Hash); w.index == nil && (head.Replay >= max(indexMinGap, head.Index) || slices.ContainsFunc(drafts, Draft.looks)) {
 			if w.index, err = s.indexAt(tx, l, head.Step); err != nil {
 				return err
 			}
@@ -69,9 +69,14 @@ func (s *Store) Commit(ctx context.Context, session string, base StepNumber, dra
 	if err != nil {
 		return nil, err
 	}
-	s.heads.put(w.line.id, w.head.Hash, w.index)
+	if w.index != nil {
+		s.heads.put(w.line.id, w.head.Hash, w.index)
+	}
 	return steps, nil
 }
+
+// looks reports whether a draft is to be compared with the program.
+func (d Draft) looks() bool { return len(d.Changes) > 0 || d.Block != "" || d.Kind == KindRollback }
 
 func (s *Store) conflict(tx *bbolt.Tx, l *lineage, base, head StepNumber) error {
 	c := &Conflict{Session: l.birth.Name, Base: base, Head: head}
@@ -283,7 +288,10 @@ func (w *stepWriter) append(d Draft, v *versions) (Step, error) {
 	if err := b.Put(key, packStep(key, header, packed)); err != nil {
 		return Step{}, err
 	}
-	w.head = headRecord{Step: n, Hash: DigestOf(header), Time: h.Time, Replay: h.Replay}
+	w.head = headRecord{Step: n, Hash: DigestOf(header), Time: h.Time, Replay: h.Replay, Index: w.head.Index}
+	if w.index != nil {
+		w.head.Index = w.index.bytes
+	}
 	step := h.step(w.head.Hash)
 	step.Changes = d.Changes
 	return step, nil

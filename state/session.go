@@ -62,7 +62,8 @@ type headRecord struct {
 	Step   StepNumber `cbor:"n"`
 	Hash   Digest     `cbor:"hash"`
 	Time   int64      `cbor:"t"`
-	Replay uint64     `cbor:"replay"` // as in stepHeader
+	Replay uint64     `cbor:"replay"`          // as in stepHeader
+	Index  uint64     `cbor:"index,omitempty"` // about how large an index would be; 0: not known
 }
 
 // lineage is a session with those it was forked from: the steps up to the fork point are the parent's.
