@@ -3,14 +3,67 @@ package bench
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/runner"
 )
 
 // chainLength is how many nodes an edit affects, where that does not vary.
 const chainLength = 10
+
+// TestCost counts what an edit costs, in programs of several sizes. The counts are exact, and the same for each size.
+func TestCost(t *testing.T) {
+	for _, n := range []int{100, 1000} {
+		for _, chain := range []int{10, 50} {
+			t.Run(fmt.Sprintf("n=%d/affected=%d", n, chain), func(t *testing.T) {
+				s := newSynthetic(t, n, chain)
+				if a := s.affected(); a.Total != n || len(a.Nodes) > 0 || a.Work.Visited != n || a.Work.Compared != n {
+					t.Fatalf("Affected of the program = %d of %d nodes, %+v, want none of %d, each visited and compared once", len(a.Nodes), a.Total, a.Work, n)
+				}
+				if a := s.affected(); len(a.Nodes) > 0 || a.Work != (runner.Work{}) {
+					t.Errorf("Affected again = %d nodes, %+v, want no work", len(a.Nodes), a.Work)
+				}
+				s.edit() // the first of a chain has no trace now; of the others, one each does not hold
+				if a := s.affected(); len(a.Nodes) != chain || a.Work != (runner.Work{Enqueued: chain, Visited: chain, Compared: chain - 1}) {
+					t.Errorf("Affected after an edit = %d nodes, %+v, want %d", len(a.Nodes), a.Work, chain)
+				}
+				s.edit() // which takes it back
+				if a := s.affected(); len(a.Nodes) != 0 || a.Work != (runner.Work{Enqueued: chain, Visited: chain, Compared: chain}) {
+					t.Errorf("Affected after it was taken back = %d nodes, %+v, want none", len(a.Nodes), a.Work)
+				}
+				if bytes := s.lastStep(); bytes != 464 {
+					t.Errorf("the step of an edit takes %d bytes, want 464", bytes)
+				}
+			})
+		}
+	}
+}
+
+// lastStep returns how many bytes the last step takes.
+func (s *synthetic) lastStep() (bytes int) {
+	s.Helper()
+	pasts, err := s.store.State().Pasts(context.Background(), "s")
+	if err != nil {
+		s.Fatal(err)
+	}
+	p := pasts[len(pasts)-1]
+	p.First = p.Last
+	for raw, err := range s.store.State().RawSteps(context.Background(), p) {
+		if err != nil {
+			s.Fatal(err)
+		}
+		bytes = len(raw.Header) + len(raw.Body)
+	}
+	return bytes
+}
 
 // BenchmarkFacts times the analysis of one block.
 func BenchmarkFacts(b *testing.B) {
@@ -22,49 +75,159 @@ func BenchmarkFacts(b *testing.B) {
 	}
 }
 
-// BenchmarkCost times what the engine does after an edit, in programs of several sizes.
+// BenchmarkCost times what the engine does after an edit that affects ten nodes, in programs of several sizes (XSTATE_BENCH_NODES),
+// and after edits that affect more, in the smallest. See "The benchmarks of this package".
 func BenchmarkCost(b *testing.B) {
-	for _, n := range nodeCounts(b) {
+	counts := nodeCounts(b)
+	for _, n := range counts {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			s := newSynthetic(b, n, chainLength)
-			ctx := context.Background()
-			b.Run("commit", func(b *testing.B) {
+			b.Run("build", func(b *testing.B) {
 				for b.Loop() {
-					s.edit()
-				}
-			})
-			b.Run("walk", func(b *testing.B) {
-				for b.Loop() {
-					b.StopTimer()
-					s.edit()
-					b.StartTimer()
-					if _, err := s.session.Plan(ctx, nil); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-			b.Run("plan", func(b *testing.B) {
-				s.affected()
-				for b.Loop() {
-					b.StopTimer()
-					s.edit()
-					b.StartTimer()
+					s.reopen()
+					before := heap()
+					start := time.Now()
 					s.affected()
+					b.ReportMetric(float64(time.Since(start).Nanoseconds())/float64(n), "ns/node")
+					b.ReportMetric((heap()-before)/float64(n), "B/node")
+					runtime.KeepAlive(s.session)
 				}
 			})
-			b.Run("null", func(b *testing.B) {
-				for b.Loop() {
-					s.affected()
-				}
-			})
+			s.affected()
+			b.Run("commit", func(b *testing.B) { p50(b, func() {}, s.edit) })
+			s.affected()
+			b.Run("plan", func(b *testing.B) { p50(b, s.edit, func() { s.affected() }) })
+			b.Run("null", func(b *testing.B) { p50(b, func() {}, func() { s.affected() }) })
 			b.Run("lookup", func(b *testing.B) {
-				code := state.DigestOf([]byte("none"))
-				for b.Loop() {
-					if _, err := s.store.State().Traces(code); err != nil {
+				i := 0
+				p50(b, func() { i = (i + 7919) % n }, func() {
+					if traces, err := s.store.State().Traces(s.codes[i]); err != nil || len(traces) != 1 {
 						b.Fatal(err)
 					}
-				}
+				})
 			})
+			b.Run("restart", func(b *testing.B) { s.settle(b) })
+			if n <= 10_000 {
+				b.Run("graph", func(b *testing.B) { s.graph(b) })
+				b.Run("walk", func(b *testing.B) {
+					p50(b, s.edit, func() {
+						if _, err := s.session.Plan(context.Background(), nil); err != nil {
+							b.Fatal(err)
+						}
+					})
+				})
+			}
 		})
 	}
+	for _, affected := range []int{10, 100, 1000} {
+		if affected > counts[len(counts)-1]/2 {
+			continue
+		}
+		b.Run(fmt.Sprintf("affected=%d", affected), func(b *testing.B) {
+			s := newSynthetic(b, counts[min(len(counts)-1, 2)], affected)
+			s.affected()
+			p50(b, s.edit, func() { s.affected() })
+		})
+	}
+}
+
+// p50 times do after prepare, and reports the median.
+func p50(b *testing.B, prepare, do func()) {
+	var times []float64
+	for b.Loop() {
+		b.StopTimer()
+		prepare()
+		b.StartTimer()
+		start := time.Now()
+		do()
+		times = append(times, milliseconds(start))
+	}
+	b.ReportMetric(median(times), "p50-ms")
+}
+
+// heap returns the bytes that are in use.
+func heap() float64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
+}
+
+// settle times a run that has nothing to do, of a file, in a process that has just begun: opening the store is part of it.
+func (s *synthetic) settle(b *testing.B) {
+	if s.edits%2 == 1 {
+		s.edit()
+	}
+	var text strings.Builder
+	for i := range s.nodes {
+		fmt.Fprintf(&text, "# %%%% b%07d\n%s\n", i, s.text(i, 1))
+	}
+	data, ctx := []byte(text.String()), context.Background()
+	for range 2 {
+		if _, err := s.session.LoadFile(ctx, "program.py", data, xstate.Origin{}); err != nil {
+			b.Fatal(err)
+		}
+		out, _, err := s.session.Run(ctx, runner.RunOptions{}, xstate.Origin{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if len(out.Blocks) != s.nodes || out.Seconds > 0 {
+			b.Fatalf("%d blocks of %d, %g s executed", len(out.Blocks), s.nodes, out.Seconds)
+		}
+	}
+	var warm []float64
+	p50(b, s.close, func() {
+		s.open()
+		if _, ok, err := s.session.RunSettled(ctx, "program.py", data, xstate.Origin{}); err != nil || !ok {
+			b.Fatalf("the program is not settled: %v", err)
+		}
+		start := time.Now()
+		if _, ok, err := s.session.RunSettled(ctx, "program.py", data, xstate.Origin{}); err != nil || !ok {
+			b.Fatalf("the program is not settled: %v", err)
+		}
+		warm = append(warm, milliseconds(start))
+	})
+	b.ReportMetric(median(warm), "again-ms")
+}
+
+// graph times the graph of the whole program, facts and all.
+func (s *synthetic) graph(b *testing.B) {
+	var blocks []depgraph.BlockFacts
+	for i := range s.nodes {
+		facts, err := depgraph.Analyze([]byte(s.text(i, 1)), depgraph.Python)
+		if err != nil {
+			b.Fatal(err)
+		}
+		blocks = append(blocks, depgraph.BlockFacts{ID: strconv.Itoa(i), Facts: facts})
+	}
+	p50(b, func() {}, func() { depgraph.Build(blocks) })
+}
+
+// BenchmarkNullProcess times whole processes: a run that has nothing to do of a program of 1,000 blocks, against "xstate version".
+func BenchmarkNullProcess(b *testing.B) {
+	bed := newBed(b)
+	var text strings.Builder
+	s := &synthetic{chain: chainLength}
+	for i := range 1000 {
+		fmt.Fprintf(&text, "# %%%% b%07d\n%s\n", i, s.text(i, 1))
+	}
+	bed.write("program.py", []byte(text.String()))
+	for range 2 {
+		bed.run(bed.xstate, "run", "program.py")
+	}
+	started := bed.started()
+	times := map[string][]time.Duration{}
+	for b.Loop() {
+		for _, args := range [][]string{{"version"}, {"run", "program.py"}} {
+			_, took := bed.run(bed.xstate, args...)
+			times[args[0]] = append(times[args[0]], took)
+		}
+	}
+	if n := bed.started() - started; n > 0 {
+		b.Errorf("the interpreter was started %d times", n)
+	}
+	if _, err := os.Stat(filepath.Join(bed.folder, xstate.StoreName)); err != nil {
+		b.Fatal(err)
+	}
+	bed.report([]string{"version", "run"}, times)
 }

@@ -26,6 +26,7 @@ type synthetic struct {
 	nodes   int
 	chain   int
 	edits   int
+	codes   []state.Digest // of the nodes
 }
 
 // nodeCounts are the numbers of nodes to measure with: those of XSTATE_BENCH_NODES, separated by commas.
@@ -74,6 +75,7 @@ func newSynthetic(b testing.TB, nodes, chain int) *synthetic {
 	}
 	for i, block := range plan.Blocks {
 		code := block.Nodes[0].Code
+		s.codes = append(s.codes, code)
 		trace, err := s.store.State().PutTrace(s.trace(i, code))
 		if err != nil {
 			b.Fatal(err)
@@ -85,25 +87,24 @@ func newSynthetic(b testing.TB, nodes, chain int) *synthetic {
 	if _, err := s.store.State().Commit(ctx, "s", steps[0].Number, []state.Draft{run}); err != nil {
 		b.Fatal(err)
 	}
-	s.close()
-	s.open()
+	s.reopen()
 	return s
 }
 
-func (s *synthetic) id(i int) state.BlockID { return state.BlockID(fmt.Sprintf("b%d", i)) }
+func (s *synthetic) id(i int) state.BlockID { return state.BlockID(fmt.Sprintf("b%07d", i)) }
 
 // text is a block of the program, or another one that binds the same.
 func (s *synthetic) text(i, k int) string {
 	if i%s.chain == 0 {
-		return fmt.Sprintf("v%d = %d\n", i, k)
+		return fmt.Sprintf("v%07d = %d\n", i, k)
 	}
-	return fmt.Sprintf("v%d = v%d + %d\n", i, i-1, k)
+	return fmt.Sprintf("v%07d = v%07d + %d\n", i, i-1, k)
 }
 
 // trace is what an execution of block i would have left.
 func (s *synthetic) trace(i int, code state.Digest) state.Trace {
 	value := func(i int) state.Digest { return state.DigestOf(fmt.Appendf(nil, "value %d", i))[:40] }
-	name := func(i int) depgraph.Key { return depgraph.Var(fmt.Sprintf("v%d", i)) }
+	name := func(i int) depgraph.Key { return depgraph.Var(fmt.Sprintf("v%07d", i)) }
 	t := state.Trace{Code: code, Seconds: 0.01, Writes: []state.Access{{Key: name(i), Digest: value(i)}},
 		Info: map[depgraph.Key]state.ValueInfo{name(i): {Type: "int", Repr: "1", Bytes: 28}}}
 	if i%s.chain > 0 {
@@ -131,6 +132,12 @@ func (s *synthetic) close() {
 	if err := s.store.Close(); err != nil {
 		s.Fatal(err)
 	}
+}
+
+func (s *synthetic) reopen() {
+	s.Helper()
+	s.close()
+	s.open()
 }
 
 // edit gives the first block of some chain a text that it never had, or, each second time, the one that it had before: both affect
