@@ -66,7 +66,18 @@ func (d *database) known(info os.FileInfo, m metas) bool {
 
 // remember notes that the file is sound. Where the note cannot be kept, the file is inspected again.
 func (d *database) remember(info os.FileInfo, m metas) {
-	if !d.options.readOnly {
-		_ = os.WriteFile(d.soundPath(), seal([]byte(d.name), nil, soundOf(info, m)), 0o666)
+	if d.options.readOnly {
+		return
+	}
+	f, err := os.OpenFile(d.soundPath(), os.O_WRONLY|os.O_CREATE, 0o666)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	note := seal([]byte(d.name), nil, soundOf(info, m))
+	if _, err := f.WriteAt(note, 0); err == nil { // over the one before: to cut a file off and write it anew takes ten times as long
+		if old, err := f.Stat(); err == nil && old.Size() != int64(len(note)) {
+			_ = f.Truncate(int64(len(note)))
+		}
 	}
 }
