@@ -328,7 +328,7 @@ func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (
 	}
 	step, err := s.record(context.WithoutCancel(ctx), head, outcome, origin)
 	if err == nil && step.Number == head+1 {
-		err = s.settle(ctx, outcome, o, step)
+		err = s.settle(context.WithoutCancel(ctx), outcome, o, step)
 	}
 	return outcome, step, err
 }

@@ -31,10 +31,15 @@ type Settled struct {
 
 // RunSettled is LoadFile and Run where the file is the one that was run last, that run executed nothing, and nothing that it rested
 // on is another since: then it records the run as they do, and costs what looking at that costs, however large the program is. ok is
-// false where that is not so; nothing was done then. The caller holds the session.
+// false where that is not so; nothing was done then.
 func (s *Session) RunSettled(ctx context.Context, name string, data []byte, origin Origin) (done Settled, ok bool, err error) {
-	s.loaded = s.loadKey(name, data)
-	text, ok := s.store.state.Memo("settled", s.loaded)
+	release, err := s.Hold(ctx)
+	if err != nil {
+		return done, false, err
+	}
+	defer release()
+	key := s.loadKey(name, data)
+	text, ok := s.store.state.Memo("settled", key)
 	if !ok {
 		return done, false, nil
 	}
@@ -49,6 +54,11 @@ func (s *Session) RunSettled(ctx context.Context, name string, data []byte, orig
 	if err := s.start(ctx); err != nil {
 		return done, false, err
 	}
+	files, err := s.files(ctx)
+	if err != nil {
+		return done, false, err
+	}
+	s.engine.SetFiles(files)
 	codes, err := s.volatile(ctx)
 	if err != nil || !sameCodes(codes, r.Codes) {
 		return done, false, err
@@ -65,13 +75,18 @@ func (s *Session) RunSettled(ctx context.Context, name string, data []byte, orig
 		}
 		return done, false, err
 	}
-	r.Head = steps[0].Hash
+	r.Head, s.loaded = steps[0].Hash, loadedFile{key, steps[0].Number}
 	return Settled{steps[0], r.Volatile}, true, s.putSettled(&r)
 }
 
-// settle keeps a record of a run that executed nothing, for RunSettled.
+// settle keeps a record of a run that executed nothing, for RunSettled, where the program was that of a file: nobody edited it
+// between LoadFile and the run.
 func (s *Session) settle(ctx context.Context, o *Outcome, options runner.RunOptions, step Step) error {
-	if s.loaded == "" || !options.Usual() || o.Stopped != nil || step.Run == nil || len(step.Changes) > 0 || o.Restored > 0 {
+	if s.loaded.key == "" || s.loaded.at != step.Number-1 {
+		return nil
+	}
+	s.loaded.at = step.Number
+	if !options.Usual() || o.Stopped != nil || step.Run == nil || len(step.Changes) > 0 || o.Restored > 0 {
 		return nil
 	}
 	r := settledRecord{Head: step.Hash, Results: s.store.state.Generation(), Options: s.settledOptions(), Summary: *step.Run}
@@ -104,7 +119,7 @@ func (s *Session) putSettled(r *settledRecord) error {
 	if err != nil {
 		return err
 	}
-	return s.store.state.PutMemo("settled", s.loaded, text)
+	return s.store.state.PutMemo("settled", s.loaded.key, text)
 }
 
 // settledOptions tells the choices of the session that a run records.

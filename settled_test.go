@@ -173,6 +173,28 @@ func TestRunSettled(t *testing.T) {
 	}
 }
 
+// TestSettledIsOfTheFile edits a program after its file was loaded: runs of that program say nothing of the file.
+func TestSettledIsOfTheFile(t *testing.T) {
+	s := newSettling(t)
+	s.run()
+	if _, err := s.session.Patch(t.Context(), "look", "print(1)", xstate.Origin{}); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, _, err := s.session.Run(t.Context(), runner.RunOptions{}, xstate.Origin{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if settled, _ := s.run(); settled {
+		t.Error("the file is settled, though its program was edited")
+	}
+	for i, want := range []bool{false, true} { // that run took the edit back, which is a change of the block
+		if settled, _ := s.run(); settled != want {
+			t.Errorf("run %d: settled = %v, want %v", i, settled, want)
+		}
+	}
+}
+
 // TestNeverSettled has programs of which each run has something to do or to say.
 func TestNeverSettled(t *testing.T) {
 	for name, text := range map[string]string{

@@ -92,7 +92,7 @@ type Session struct {
 	texts   map[Digest]string // sources of the program asked for last
 	flow    *runner.Flow      // of the program after step flowAt; nil until it is asked for
 	flowAt  StepNumber
-	loaded  string      // the file whose program this was when it was loaded, see loadKey; "" when none was
+	loaded  loadedFile  // last
 	held    *state.Lock // between Hold and its end
 }
 

@@ -148,6 +148,45 @@
 // its report cites lines and may be by chance; a group that was lost is a miss. What cannot be compared (clock, network,
 // other processes) marks the test, and it runs every time. See kernel/xstate_kernel/suite.py for what is observed, and how.
 //
+// # The flow
+//
+// A walk visits every node. A Flow keeps what a plan found, so that the next visits what an edit affects. Nouns: a finding is what was
+// decided about a node (the trace that is reused, or why none is, and what that writes); a node has asked for a key when its decision
+// looked at what the key has there; to wake a node is to let it wait for a decision.
+//
+// A decision (Engine.decide, the same that a walk makes) sees the program through an interface of five questions, place, and its
+// questions are noted, as reads of a node are when it executes: whatever it asked is what it rests on, also where a trace did not hold, or
+// a reason was looked for. For each key there are the nodes that write it and those that asked for it, in program order; what a key has
+// at a node is what the last writer before it wrote, found by binary search. Blocks have labels that tell their order and
+// survive insertions and moves.
+//
+// The invariant: between two plans, the finding of each node that does not wait is the one that a decision at its place would come to.
+// An edit takes back or makes findings, and lets the nodes of the block wait. Nodes that wait are decided in program order, so that all
+// before is settled. Where what a node writes comes out otherwise, those wake that asked for the key, after it and up to the next that
+// writes it; where only who wrote it is another, those of them whose reason may name it. To wake too many costs time; to wake too few is
+// the fault, so that what no one key tells has keys of its own, which every change wakes that might matter: which names have values,
+// which files and variables of the environment were written, what values reach, the text of a block that a result cites. Names that share
+// objects wake all who asked for one of them, when who says so, writes or touches one changes. What the world has before the first
+// node is asked again for each plan; so costs a plan of nothing what files and packages the program looks at cost, and no more.
+//
+// Traces come from elsewhere, too. The store tells of which codes it got some (state.Store.Recorded), and their nodes wait; where it
+// cannot tell, because another process wrote or results were freed, all nodes do. Where a package is found in another place than when
+// the flow was made, or a block reads otherwise than it did, the flow gives up (ErrWalk), begins anew, and the program is walked.
+//
+// A flow plans; nothing executes by it. Runs walk: the argument for soundness above is about walks, and a flow that were wrong would tell a
+// wrong plan and no wrong result. That the two say the same of every node is tested with programs, traces and edits drawn at random
+// (TestFlowEqualsWalk), and before and after each run of the sessions in testdata (XSTATE_VERIFY=plan compares in use).
+//
+// Why the simple ways fail. To keep only the reads of the trace that holds: an older or newer trace that did not hold, for a key that the one
+// in use does not read, may hold next time, and is first. To keep digests by position: an insertion moves them all. To compare all
+// nodes' keys with what they were: that is the walk.
+//
+// Memory is flat: a node takes 96 bytes, a key 32, a digest 32, and lists of numbers lie in one array; a Go slice or a string of hex for each
+// would be three times as much. Facts of blocks are not kept: those of a block that is visited are read again, 20 µs each.
+//
+// A Standing is the same idea for a whole program across processes: what a walk that executed nothing rested on. While the
+// program, the results and all that stand, another walk would come to the same, and is left out (xstate.Session.RunSettled).
+//
 // # Failure
 //
 // A failed node defines nothing: its bindings are undone, values it changed are dropped and restored from the store or by

@@ -1,11 +1,13 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -160,6 +162,9 @@ func (f *Flow) Change(op state.Op, id, after state.BlockID) error {
 			delete(f.features, x)
 			f.staleAll()
 		}
+		if f.first == x {
+			f.first = 0
+		}
 		f.freeBlocks = append(f.freeBlocks, x)
 	}
 	return nil
@@ -237,11 +242,11 @@ func (f *Flow) refresh(ctx context.Context) error {
 		}
 		return true
 	}
-	all := false
 	for x := range f.stale {
 		delete(f.units, x)
 	}
-	for x := range f.stale {
+	all := false
+	for _, x := range f.staleOrder() { // in order: blocks that were committed together lie together
 		u, err := f.unit(ctx, x)
 		if err != nil {
 			return err
@@ -261,38 +266,45 @@ func (f *Flow) refresh(ctx context.Context) error {
 			f.bad[x] = u.err
 		}
 		f.textChanged(x)
+		f.cutAll(x, u)
 	}
+	clear(f.stale)
 	if all {
 		f.staleAll()
-		clear(f.units)
 	}
 	first := f.blocks[0].next
 	for first != 0 && f.blocks[first].nodes.n == 0 {
 		first = f.blocks[first].next
 	}
 	if first != f.first {
-		if old := f.first; old != 0 && f.blocks[old].nodes.n > 0 {
-			f.stale[old] = true
-			delete(f.units, old)
-		}
-		if f.first = first; first != 0 {
-			f.stale[first] = true
-			delete(f.units, first)
-		}
+		f.stale[f.first], f.stale[first] = true, true
+		f.first = first
+		delete(f.stale, 0)
 	}
-	for x := range f.stale {
+	for _, x := range f.staleOrder() { // whose codes rest on other blocks
+		delete(f.units, x)
 		u, err := f.unit(ctx, x)
 		if err != nil {
 			return err
 		}
-		f.cutUnit(x, u)
-		for i, n := range f.lists.of(f.blocks[x].nodes) {
-			f.recode(n, u.nodes[i].code)
-			f.push(n)
-		}
+		f.cutAll(x, u)
 	}
 	clear(f.stale)
 	return nil
+}
+
+// staleOrder returns the blocks that are stale, in program order.
+func (f *Flow) staleOrder() []uint32 {
+	return slices.SortedFunc(maps.Keys(f.stale), func(x, y uint32) int { return cmp.Compare(f.blocks[x].label, f.blocks[y].label) })
+}
+
+// cutAll gives the nodes of a block their codes, and lets them wait.
+func (f *Flow) cutAll(x uint32, u *unit) {
+	f.cutUnit(x, u)
+	for i, n := range f.lists.of(f.blocks[x].nodes) {
+		f.recode(n, u.nodes[i].code)
+		f.push(n)
+	}
 }
 
 // resize makes nodes at the end of a block, or takes them away.
