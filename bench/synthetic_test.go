@@ -11,6 +11,8 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -65,17 +67,12 @@ func newSynthetic(b testing.TB, nodes, chain int) *synthetic {
 		}
 		load.Changes, load.Sources = append(load.Changes, c), append(load.Sources, []byte(text))
 	}
+	s.plan(load.Changes)
 	steps, err := s.store.State().Commit(ctx, "s", 0, []state.Draft{load})
 	if err != nil {
 		b.Fatal(err)
 	}
-	plan, err := s.session.Plan(ctx, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for i, block := range plan.Blocks {
-		code := block.Nodes[0].Code
-		s.codes = append(s.codes, code)
+	for i, code := range s.codes {
 		trace, err := s.store.State().PutTrace(s.trace(i, code))
 		if err != nil {
 			b.Fatal(err)
@@ -89,6 +86,31 @@ func newSynthetic(b testing.TB, nodes, chain int) *synthetic {
 	}
 	s.reopen()
 	return s
+}
+
+// plan asks for the codes of the nodes, of so many at a time that memory suffices.
+func (s *synthetic) plan(inserts []state.Change) {
+	s.Helper()
+	if _, err := s.session.Plan(context.Background(), []patch.Block{}); err != nil { // which finds the interpreter
+		s.Fatal(err)
+	}
+	for at := 0; at < len(inserts); at += 10_000 {
+		engine, err := runner.New(runner.Config{Store: s.store.State(), Session: "s", Workspace: s.options.Workspace, Python: s.session.Python(), Seed: 1})
+		if err != nil {
+			s.Fatal(err)
+		}
+		var blocks []runner.Block
+		for i, c := range inserts[at:min(at+10_000, len(inserts))] {
+			blocks = append(blocks, runner.Block{ID: c.Block.ID, Dialect: c.Block.Dialect, Version: c.Block.Version, Source: s.text(at+i, 1)})
+		}
+		plan, err := engine.Plan(context.Background(), blocks)
+		if err != nil {
+			s.Fatal(err)
+		}
+		for _, block := range plan.Blocks {
+			s.codes = append(s.codes, block.Nodes[0].Code)
+		}
+	}
 }
 
 func (s *synthetic) id(i int) state.BlockID { return state.BlockID(fmt.Sprintf("b%07d", i)) }

@@ -23,7 +23,7 @@ type Flow struct {
 	fetch func(context.Context, state.BlockID) (Block, error) // as the program is now
 
 	blocks     []flowBlock
-	byID       map[state.BlockID]uint32
+	byID       table
 	freeBlocks []uint32
 	stale      map[uint32]bool             // blocks that are to be fetched
 	bad        map[uint32]*state.ExecError // blocks that cannot be analysed
@@ -33,14 +33,14 @@ type Flow struct {
 
 	nodes     []flowNode
 	freeNodes []uint32
-	goneNodes []uint32          // to be free once nobody waits
-	codes     map[uint64]uint32 // the start of a code → the first node that has it
+	goneNodes []uint32 // to be free once nobody waits
+	codes     table    // by code, the first node that has it
 	open      map[uint32]*PlanNode
 	failed    map[uint32]state.BlockID // the block whose failure poisons what a node writes
 	shared    map[uint32]saying
 
 	keys     []flowKey
-	byKey    map[depgraph.Key]uint32
+	byKey    table
 	bySpace  map[string][]uint32     // files and variables of the environment
 	base     map[uint32]state.Digest // what the world said
 	partners map[string]map[pair]int // name → pairs that some node says it is in, and how many do
@@ -62,7 +62,7 @@ type Flow struct {
 // flowNode is what is known of a node.
 type flowNode struct {
 	block, at uint32
-	code      [32]byte
+	code      [16]byte // of its digest: enough to tell codes apart
 	trace     [32]byte // that is reused, if flagTrace
 	writes    list     // pairs: the key, the digest
 	asked     list     // keys, ascending
@@ -118,19 +118,21 @@ func (e *Engine) NewFlow(fetch func(context.Context, state.BlockID) (Block, erro
 }
 
 func (f *Flow) clear() {
-	*f = Flow{e: f.e, fetch: f.fetch, blocks: make([]flowBlock, 1), byID: map[state.BlockID]uint32{}, stale: map[uint32]bool{},
+	*f = Flow{e: f.e, fetch: f.fetch, blocks: make([]flowBlock, 1), stale: map[uint32]bool{},
 		bad: map[uint32]*state.ExecError{}, features: map[uint32][]string{}, units: map[uint32]*unit{}, nodes: make([]flowNode, 1),
-		codes: map[uint64]uint32{}, open: map[uint32]*PlanNode{}, failed: map[uint32]state.BlockID{}, shared: map[uint32]saying{},
-		keys: make([]flowKey, 1), byKey: map[depgraph.Key]uint32{}, bySpace: map[string][]uint32{}, base: map[uint32]state.Digest{},
+		open: map[uint32]*PlanNode{}, failed: map[uint32]state.BlockID{}, shared: map[uint32]saying{},
+		keys: make([]flowKey, 1), bySpace: map[string][]uint32{}, base: map[uint32]state.Digest{},
 		partners: map[string]map[pair]int{}, byText: map[string]uint32{}, digests: make([][32]byte, digFirst), moved: f.e.world.moved}
+	f.byID.hash = func(x uint32) uint64 { return hashText(f.blocks[x].id) }
+	f.byKey.hash = func(k uint32) uint64 { return hashText(f.keys[k].name) }
+	f.codes.hash = func(n uint32) uint64 { return binary.LittleEndian.Uint64(f.nodes[n].code[:]) }
 	_, f.mark, _ = f.e.cfg.Store.Recorded(state.Mark{})
 }
 
 // Change takes notice of a change of the program. Blocks are fetched when the next plan is made.
 func (f *Flow) Change(op state.Op, id, after state.BlockID) error {
-	x, known := f.byID[id]
-	at, ok := f.byID[after]
-	if known == (op == state.OpInsert) || after != "" && !ok || after == id {
+	x, at := f.block(id), f.block(after)
+	if (x != 0) == (op == state.OpInsert) || after != "" && at == 0 || after == id {
 		return fmt.Errorf("block %q of the flow cannot be changed so", id)
 	}
 	switch op {
@@ -154,7 +156,7 @@ func (f *Flow) Change(op state.Op, id, after state.BlockID) error {
 		f.resize(x, 0)
 		f.textChanged(x)
 		f.unlink(x)
-		delete(f.byID, id)
+		f.byID.remove(x)
 		delete(f.stale, x)
 		delete(f.bad, x)
 		delete(f.units, x)
@@ -178,8 +180,13 @@ func (f *Flow) newBlock(id state.BlockID) uint32 {
 	} else {
 		f.blocks = append(f.blocks, flowBlock{id: id})
 	}
-	f.byID[id] = x
+	f.byID.add(x)
 	return x
+}
+
+// block returns the block with an id; 0: there is none.
+func (f *Flow) block(id state.BlockID) uint32 {
+	return f.byID.find(hashText(id), func(x uint32) bool { return f.blocks[x].id == id })
 }
 
 func (f *Flow) staleAll() {
@@ -342,7 +349,7 @@ func (f *Flow) renamed(x uint32) {
 
 // textChanged lets those wait whose results cite block x.
 func (f *Flow) textChanged(x uint32) {
-	if k, ok := f.byKey[depgraph.Key(askText+string(f.blocks[x].id))]; ok {
+	if k := f.known(depgraph.Key(askText + string(f.blocks[x].id))); k != 0 {
 		for _, n := range f.lists.of(f.keys[k].readers) {
 			f.push(n)
 		}
@@ -351,32 +358,44 @@ func (f *Flow) textChanged(x uint32) {
 
 // recode gives a node a code.
 func (f *Flow) recode(n uint32, code state.Digest) {
-	raw := rawDigest(code)
+	raw := shortCode(code)
 	if f.nodes[n].code == raw {
 		return
 	}
 	f.uncode(n)
-	f.nodes[n].code = raw
-	h := binary.LittleEndian.Uint64(raw[:])
-	f.nodes[n].same, f.codes[h] = f.codes[h], n
+	first := f.coded(raw)
+	if f.nodes[n].code = raw; first == 0 {
+		f.codes.add(n)
+		return
+	}
+	f.nodes[n].same, f.nodes[first].same = f.nodes[first].same, n
 }
 
+// coded returns the first node that has a code; 0: none has.
+func (f *Flow) coded(code [16]byte) uint32 {
+	return f.codes.find(binary.LittleEndian.Uint64(code[:]), func(n uint32) bool { return f.nodes[n].code == code })
+}
+
+// uncode takes the code of a node away, if it has one.
 func (f *Flow) uncode(n uint32) {
-	h := binary.LittleEndian.Uint64(f.nodes[n].code[:])
-	at, ok := f.codes[h]
-	if !ok || f.nodes[n].code == [32]byte{} {
-		return
-	}
+	node := &f.nodes[n]
+	at := f.coded(node.code)
 	if at == n {
-		if f.codes[h] = f.nodes[n].same; f.nodes[n].same == 0 {
-			delete(f.codes, h)
+		if f.codes.remove(n); node.same != 0 {
+			f.codes.add(node.same)
 		}
-		return
+	} else if at != 0 {
+		for f.nodes[at].same != n {
+			at = f.nodes[at].same
+		}
+		f.nodes[at].same = node.same
 	}
-	for f.nodes[at].same != n {
-		at = f.nodes[at].same
-	}
-	f.nodes[at].same = f.nodes[n].same
+	node.code, node.same = [16]byte{}, 0
+}
+
+func shortCode(code state.Digest) [16]byte {
+	raw := rawDigest(code)
+	return [16]byte(raw[:16])
 }
 
 // recorded lets those wait whose code has got a trace since the last plan; all, when nobody knows which these are.
@@ -392,11 +411,8 @@ func (f *Flow) recorded() {
 		return
 	}
 	for _, code := range codes {
-		raw := rawDigest(code)
-		for n := f.codes[binary.LittleEndian.Uint64(raw[:])]; n != 0; n = f.nodes[n].same {
-			if f.nodes[n].code == raw {
-				f.push(n)
-			}
+		for n := f.coded(shortCode(code)); n != 0; n = f.nodes[n].same {
+			f.push(n)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func (f *Flow) Differs(p *Plan) string {
 			} else if want.Reason.Code == ReasonPinned {
 				have.Reason = want.Reason // which a flow does not keep
 			}
-			if have.Action != want.Action || have.Reason != want.Reason || have.Trace != want.Trace || have.Line != want.Line || have.Seconds != want.Seconds || hexDigest(&n.code) != want.Code {
+			if have.Action != want.Action || have.Reason != want.Reason || have.Trace != want.Trace || have.Line != want.Line || have.Seconds != want.Seconds || n.code != shortCode(want.Code) {
 				return fmt.Sprintf("node %d of block %s is to %s (%+v, trace %.8s, line %d, %g s), want %s (%+v, trace %.8s, line %d, %g s)", i+1, b.ID,
 					have.Action, have.Reason, have.Trace, have.Line, have.Seconds, want.Action, want.Reason, want.Trace, want.Line, want.Seconds)
 			}

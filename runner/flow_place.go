@@ -28,13 +28,19 @@ const (
 	digText  uint32 = 1 << 31
 )
 
+// known returns the number of a key; 0: nobody wrote it or asked for it.
+func (f *Flow) known(name depgraph.Key) uint32 {
+	return f.byKey.find(hashText(name), func(k uint32) bool { return f.keys[k].name == name })
+}
+
+// key returns the number of a key, giving it one.
 func (f *Flow) key(name depgraph.Key) uint32 {
-	if k, ok := f.byKey[name]; ok {
+	if k := f.known(name); k != 0 {
 		return k
 	}
 	k := uint32(len(f.keys))
 	f.keys = append(f.keys, flowKey{name: name})
-	f.byKey[name] = k
+	f.byKey.add(k)
 	if s := name.Space(); s == "file" || s == "env" {
 		f.bySpace[s] = append(f.bySpace[s], k)
 	}
@@ -212,7 +218,7 @@ func (p *flowPlace) layout(n *node, cited []string) state.Digest {
 	for _, name := range cited {
 		id := strings.TrimSuffix(strings.TrimPrefix(name, "<"), ">")
 		p.ask(depgraph.Key(askText + id))
-		if x, ok := p.f.byID[state.BlockID(id)]; ok {
+		if x := p.f.block(state.BlockID(id)); x != 0 {
 			blocks = append(blocks, x)
 		}
 	}

@@ -30,7 +30,7 @@ func (f *Flow) visit(ctx context.Context, n uint32) error {
 		return err
 	}
 	f.cutUnit(x, u)
-	if len(u.nodes) <= int(at) || rawDigest(u.nodes[at].code) != f.nodes[n].code {
+	if len(u.nodes) <= int(at) || shortCode(u.nodes[at].code) != f.nodes[n].code {
 		return fmt.Errorf("%w: a block is another one than it was", ErrWalk)
 	}
 	p := &flowPlace{f: f, node: n}
@@ -266,8 +266,8 @@ func (f *Flow) wake(k, n uint32, differs bool) {
 
 // wakeAll lets all wait who asked for a key of the flow's own after node n.
 func (f *Flow) wakeAll(name depgraph.Key, n uint32) {
-	k, ok := f.byKey[name]
-	if !ok {
+	k := f.known(name)
+	if k == 0 {
 		return
 	}
 	readers := f.lists.of(f.keys[k].readers)

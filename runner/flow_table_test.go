@@ -1,0 +1,96 @@
+package runner
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// TestTable adds and removes numbers at random, with few hashes, and compares with a map.
+func TestTable(t *testing.T) {
+	for seed := range uint64(20) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		hash := func(x uint32) uint64 { return uint64(x%37) * 0x9E3779B97F4A7C15 >> 56 }
+		table, want := table{hash: hash}, map[uint32]bool{}
+		for range 2000 {
+			x := 1 + random.Uint32N(300)
+			switch found := table.find(hash(x), func(y uint32) bool { return y == x }) != 0; {
+			case found != want[x]:
+				t.Fatalf("seed %d: find(%d) = %v, want %v", seed, x, found, want[x])
+			case found:
+				table.remove(x)
+				delete(want, x)
+			default:
+				table.add(x)
+				want[x] = true
+			}
+			if table.count != len(want) {
+				t.Fatalf("seed %d: %d numbers, want %d", seed, table.count, len(want))
+			}
+		}
+	}
+}
+
+// TestLists grows and shrinks lists that lie in one array, and compares them with slices.
+func TestLists(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	var l lists
+	have, want := make([]list, 20), make([][]uint32, 20)
+	for range 20_000 {
+		i := random.IntN(len(have))
+		if n := len(want[i]); n > 0 && random.IntN(2) == 0 {
+			at := random.IntN(n)
+			have[i], want[i] = l.remove(have[i], at), append(want[i][:at:at], want[i][at+1:]...)
+		} else {
+			at, v := random.IntN(n+1), random.Uint32()
+			have[i], want[i] = l.insert(have[i], at, v), append(want[i][:at:at], append([]uint32{v}, want[i][at:]...)...)
+		}
+		for j := range have {
+			if got := l.of(have[j]); string(bytesOf(got)) != string(bytesOf(want[j])) {
+				t.Fatalf("list %d = %v, want %v", j, got, want[j])
+			}
+		}
+	}
+}
+
+func bytesOf(all []uint32) (b []byte) {
+	for _, v := range all {
+		b = append(b, byte(v), byte(v>>8), byte(v>>16), byte(v>>24))
+	}
+	return b
+}
+
+// TestOrder puts blocks behind others at random, often behind the same, and moves them: labels must tell the order.
+func TestOrder(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	f := newMade(t, 1).flow
+	var order []uint32
+	put := func(x uint32, at int) {
+		after := uint32(0)
+		if at > 0 {
+			after = order[at-1]
+		}
+		f.link(x, after)
+		order = append(order[:at:at], append([]uint32{x}, order[at:]...)...)
+	}
+	for i := range 3000 {
+		at := random.IntN(len(order) + 1)
+		if i%3 > 0 {
+			at = min(len(order), 5) // where there will be no labels left soon
+		}
+		if i%7 == 0 && len(order) > 0 {
+			from := random.IntN(len(order))
+			x := order[from]
+			f.unlink(x)
+			order = append(order[:from:from], order[from+1:]...)
+			put(x, min(at, len(order)))
+		} else {
+			f.blocks = append(f.blocks, flowBlock{})
+			put(uint32(len(f.blocks)-1), at)
+		}
+		for j := 1; j < len(order); j++ {
+			if f.blocks[order[j-1]].label >= f.blocks[order[j]].label {
+				t.Fatalf("after %d: labels %d and %d of neighbours", i, f.blocks[order[j-1]].label, f.blocks[order[j]].label)
+			}
+		}
+	}
+}
