@@ -196,6 +196,8 @@ type suiteEvent struct {
 	Code          int            `json:"code"`
 	Text          string         `json:"text"`
 	Sync          bool           `json:"sync"` // it waits until what it told of was looked at
+
+	Events []json.RawMessage `json:"events"` // of a bunch
 }
 
 // run starts the process and serves it until it ends. It reports whether a test took the process with it.
@@ -271,6 +273,12 @@ func (p *suiteProcess) event(text json.RawMessage) error {
 		return fmt.Errorf("what the tests tell: %w", err)
 	}
 	switch e.Ev {
+	case "bunch":
+		for _, text := range e.Events {
+			if err := p.event(text); err != nil {
+				return err
+			}
+		}
 	case "cut":
 		return p.cut(&e)
 	case "group":

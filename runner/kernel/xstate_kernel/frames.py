@@ -19,7 +19,7 @@ class Channel:
         os.set_inheritable(write_fd, False)
         self._pid = os.getpid()
         self._lock = _thread.RLock()  # threads of the program print
-        self._posted = []    # frames that are sent with the next
+        self._posted = []    # events
         self._write, self._getpid = os.write, os.getpid
         os.register_at_fork(after_in_child=self._forked)
 
@@ -41,21 +41,17 @@ class Channel:
         if self._getpid() != self._pid:  # a forked child must not speak for the kernel
             return
         with self._lock:
-            self._posted += _frame(header, body)
             self.flush()
-
-    def post(self, header):
-        """Has a frame sent with the next one, or by flush."""
-        self._posted += _frame(header, b"")
-
-    def flush(self):
-        if self._getpid() == self._pid:
-            posted, self._posted = self._posted, []
-            view = memoryview(b"".join(posted))
+            text = _dumps(header).encode()
+            view = memoryview(_PREFIX.pack(len(text), len(body)) + text + bytes(body))
             while view:
                 view = view[self._write(self._out, view):]
 
+    def post(self, header):
+        """Has an event sent with others, before the next frame or by flush."""
+        self._posted.append(header)
 
-def _frame(header, body):
-    text = _dumps(header).encode()
-    return _PREFIX.pack(len(text), len(body)), text, body
+    def flush(self):
+        if self._posted and self._getpid() == self._pid:
+            posted, self._posted = self._posted, []
+            self.send({"ev": "bunch", "events": posted})

@@ -13,6 +13,7 @@ class Held:
 
     def __init__(self):
         self._modules = {}  # Module → [what it binds, see boxes]
+        self._spaces = []
         self._all = None    # values of all, in one list: these are compared in a quarter of the time
 
     def __len__(self):
@@ -23,31 +24,36 @@ class Held:
         for m in modules:
             if m not in self._modules:
                 self._modules[m] = [dict(m.namespace), boxes(m)]
+        self._spaces = [m.namespace for m in self._modules]
         self._all = None
 
     def _bound(self):
         found = []
-        for m in self._modules:
-            found += m.namespace.values()
-            found.append(next(reversed(m.namespace), None))  # a name that came for another is the last
+        for space in self._spaces:
+            found += space.values()
+            found.append(next(reversed(space), None))  # a name that came for another is the last
         return found
 
     def changes(self, executed):
-        """Yields each module with the names that are bound to something else than when this was last asked. In those whose code was
+        """Lists modules with the names that are bound to something else than when this was last asked. In those whose code was
         executed, containers and classes are looked at, too: a set of paths."""
+        found = []
         try:
             same = self._bound() == self._all
         except Exception:
             same = False  # arrays, whose comparison is no answer
         for m, held in self._modules.items():
+            if same and m.path not in executed:
+                continue
             changed = set() if same else _differs(held[0], m.namespace)
             if m.path in executed:
-                changed |= _inside(m, held[1])
+                changed |= _inside(held[1])
             if changed:
                 held[:] = dict(m.namespace), boxes(m)
-                yield m, changed
+                found.append((m, changed))
         if not same:
             self._all = self._bound()
+        return found
 
 
 def _differs(held, namespace):
@@ -71,7 +77,7 @@ def boxes(module):
     return found
 
 
-def _inside(module, boxes):
+def _inside(boxes):
     """Returns the names of containers and of attributes of classes that are not what they were."""
     changed = set()
     for name, now, was in boxes:
@@ -96,7 +102,11 @@ def _same(was, now):
 
 def around(files):
     """The environment, the working directory and sys.path."""
-    return dict(os.environ._data), files._getcwd(), tuple(sys.path)
+    return dict(os.environ._data), files._getcwd(), sys.path[:]
+
+
+def stayed(was, files):
+    return was[0] == os.environ._data and was[2] == sys.path and was[1] == files._getcwd()
 
 
 def moved(was, now):

@@ -15,6 +15,7 @@ from . import original as __builtins__
 import hashlib
 import importlib._bootstrap_external as external
 import linecache
+import mmap
 import os
 import random
 import sys
@@ -24,7 +25,6 @@ from time import monotonic as _clock, time
 
 from . import layout, looked, observe, origin, state, units
 
-_pwrite = os.pwrite
 _NEW = getattr(sys, "monitoring", None)
 _TOOL = 4
 _LINES = layout._NUMBERS | {"lineno"}  # who names one of these may read where code stands
@@ -109,7 +109,7 @@ class Suite:
         self.current = None
         self.loading = []    # modules that are being executed
         self.held = state.Held()
-        self._now = os.open(os.path.join(options["spool"], "now"), os.O_WRONLY | os.O_CREAT, 0o600)
+        self._now = _note(os.path.join(options["spool"], "now"))
         self._sent = _clock()
         self.files = looked.Looked(options["spool"], options["store"], self.folder, self.executed, lambda: self.current)
         layout.watch(self.text_read)
@@ -469,16 +469,12 @@ class Suite:
     def begin_test(self, n):
         if self.timed:
             self.channel.send({"ev": "begin", "n": n})
-        self._mark(n)
+        self._now[:] = b"%-9d" % n  # who finds the process dead knows which test was under way; what was posted is lost then
         self.current = n
         self._reset()
         self._threads = threading.active_count()
         self._children = state.children()
         self.begin()
-
-    def _mark(self, n):
-        """Leaves a note of which test is under way, for whoever finds the process dead. What it posted is lost then."""
-        _pwrite(self._now, b"%-9d" % n, 0)
 
     def _reset(self):
         if _drawn() != self._drawn or random._inst.gauss_next != self.generators[2]:
@@ -538,8 +534,8 @@ class Suite:
             if m.path in self.plugins:
                 changed &= _names(phase)  # what only its reports change is no doing of the test
             left |= changed
-        now = state.around(self.files)
-        if now != self._around:
+        if not state.stayed(self._around, self.files):
+            now = state.around(self.files)
             left |= state.moved(self._around, now)
             self._around = now
         if left:
@@ -560,13 +556,19 @@ def _tells(value):
     return isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)) and str(value.__module__).partition(".")[0] in _TELLING
 
 
+def _note(path):
+    with open(path, "w+b") as f:
+        f.truncate(9)
+        return mmap.mmap(f.fileno(), 9)
+
+
 _words = super(random.Random, random._inst).getstate
 
 
 def _drawn():
-    """Changes with whatever is drawn from random's generator: five of its words, and how many of them are used up."""
+    """Changes with whatever is drawn from random's generator: three of its words, and how many of them are used up."""
     words = _words()
-    return words[:5], words[-1]
+    return words[1], words[2], words[3], words[624]
 
 
 _REPORTS = frozenset(("pytest_runtest_logreport", "pytest_runtest_logstart", "pytest_runtest_logfinish", "pytest_runtest_makereport",
