@@ -173,7 +173,7 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 	began := time.Now()
 	e.kernel.begin()
 	done := make(chan struct{})
-	go e.kernel.watch(done)
+	go e.kernel.watch(50*time.Millisecond, done)
 	_, err = e.kernel.request(nodeCtx, x.request(), n.text(), &x.reply, x.event)
 	close(done)
 	if ctx.Err() != nil {

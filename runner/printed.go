@@ -36,9 +36,9 @@ func newPrinted(folder string) (both [2]*printed, err error) {
 	return both, nil
 }
 
-// watch keeps the files within bounds until done is closed.
-func (k *kernel) watch(done <-chan struct{}) {
-	tick := time.NewTicker(50 * time.Millisecond)
+// watch keeps the files within bounds until done is closed: it looks after them at an interval, which costs the more the shorter it is.
+func (k *kernel) watch(every time.Duration, done <-chan struct{}) {
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		select {

@@ -234,7 +234,7 @@ func (p *suiteProcess) run(ctx context.Context) (died bool, err error) {
 	defer stop()
 	stopped := make(chan struct{})
 	defer close(stopped)
-	go p.k.watch(stopped)
+	go p.k.watch(200*time.Millisecond, stopped)
 	err = p.serve()
 	if p.timer != nil {
 		p.timer.Stop()

@@ -5,7 +5,7 @@ import os
 import sys
 import tempfile
 
-from . import observe, origin
+from . import observe, origin, sha256
 
 _RUNNERS = (os.sep + "_pytest" + os.sep, os.sep + "pluggy" + os.sep, os.sep + "unittest" + os.sep)
 _LIBRARY = os.path.dirname(os.path.realpath(os.__file__)) + os.sep
@@ -102,9 +102,8 @@ class Looked(observe.Files):
 
 
 def _digest(path):
-    import hashlib
     with open(path, "rb") as f:
-        return hashlib.sha256(f.read()).hexdigest()
+        return sha256(f.read()).hexdigest()
 
 
 _PASSED = object()

@@ -232,7 +232,13 @@ class Files:
             import pathlib
             for name in ("stat", "getcwd", "listdir", "scandir"):  # it took its own references
                 setattr(pathlib._NormalAccessor, name, staticmethod(getattr(os, name)))
-        sys.addaudithook(self._audit)
+        passed = self._passed = set()  # events that are of no interest, of which there are thousands
+
+        def hook(event, args):
+            if event not in passed:
+                self._audit(event, args)
+
+        sys.addaudithook(hook)
 
     def _prepare(self, store):
         self._scan = scan.Scan(self._folder.rstrip(os.sep), store, self._copy)
@@ -388,9 +394,13 @@ class Files:
                 dst.write(chunk)
 
     def _audit(self, event, args):
+        seen = event in _EVENTS or event[:7] in _PREFIXES
+        if not seen and event not in _GUARDED:
+            self._passed.add(event)
+            return
         if self._guard is not None and event in _GUARDED and (self.active or threading.get_ident() != self._home):
             self._refuse(event, args)
-        if not self.active or (event not in _EVENTS and event[:7] not in _PREFIXES):
+        if not self.active or not seen:
             return
         self.active = False  # what this hook does is not the program's doing
         try:

@@ -12,7 +12,6 @@ phase. To restart all events instead would have every function of the interprete
 trace function hears of every call.
 """
 from . import original as __builtins__
-import hashlib
 import importlib._bootstrap_external as external
 import linecache
 import mmap
@@ -23,7 +22,7 @@ import threading
 import types
 from time import monotonic as _clock, time
 
-from . import layout, looked, observe, origin, state, units
+from . import layout, looked, observe, origin, sha256, state, units
 
 _NEW = getattr(sys, "monitoring", None)
 _TOOL = 4
@@ -31,7 +30,7 @@ _LINES = layout._NUMBERS | {"lineno"}  # who names one of these may read where c
 _OF_CLASSES = frozenset(("__firstlineno__",))  # from 3.13 on the body of every class sets it
 _OPTIMIZED = 0x1  # code flag, see inspect.CO_OPTIMIZED: of functions, not of classes
 _DURATION = "timing"  # a test that tells how long something took: its results are reused, as those of others, which take their time, too
-_BUNCH = 0.1  # seconds of tests that are told of at once
+_BUNCH = 0.2  # seconds of tests that are told of at once
 _MARKS = frozenset(("clock", "entropy", "network", "subprocess", "thread", _DURATION))
 
 
@@ -265,7 +264,7 @@ class Suite:
 
     def source(self, path, data, package):
         """Cuts a file into units, and tells the engine of them."""
-        digest = hashlib.sha256(data).hexdigest()
+        digest = sha256(data).hexdigest()
         self.channel.send({"ev": "cut", "path": path, "digest": digest, "package": package, "first": self.count})
         known, _ = self.channel.receive()
         if known["units"]:

@@ -2,7 +2,6 @@
 modules that are named. It has no fixtures: a function that wants arguments is told to need pytest."""
 from . import original as __builtins__
 import doctest
-import hashlib
 import importlib.util
 import io
 import json
@@ -13,6 +12,8 @@ import traceback
 import types
 import unittest
 from contextlib import redirect_stderr, redirect_stdout
+
+from . import sha256
 
 _SKIPPED_FOLDERS = ("__pycache__", "node_modules", "build", "dist", "venv")
 
@@ -29,7 +30,7 @@ def run(suite, options):
             suite.end(merge=False)
     suite.settle({os.path.realpath(i["path"]) for i in items})
     told = json.dumps({"packages": options["packages"]}, sort_keys=True)
-    chosen = set(suite.choose("unittest", [{"id": i["id"], "kind": i["kind"]} for i in items], errors, hashlib.sha256(told.encode()).hexdigest()))
+    chosen = set(suite.choose("unittest", [{"id": i["id"], "kind": i["kind"]} for i in items], errors, sha256(told.encode()).hexdigest()))
     for n, item in enumerate(items):
         if n in chosen:
             suite.begin_test(n)

@@ -1,6 +1,5 @@
 """Runs tests with pytest, as a plugin of it: everything that pytest does, it does; some tests are taken out of what it collected."""
 from . import original as __builtins__
-import hashlib
 import json
 import os
 import sys
@@ -9,7 +8,7 @@ import pytest
 from _pytest import fixtures, timing
 from _pytest.assertion import rewrite
 
-from . import suite
+from . import sha256, suite
 
 
 class Plugin:
@@ -41,7 +40,7 @@ class Plugin:
         plugins = sorted("%s %s" % (d.project_name, d.version) for _, d in config.pluginmanager.list_plugin_distinfo())
         told = {"pytest": pytest.__version__, "plugins": plugins, "ini": sorted((k, str(getattr(v, "value", v))) for k, v in config.inicfg.items()),
                 "packages": self.options["packages"], "root": os.path.relpath(str(config.rootpath), self.suite.folder)}
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        return sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
     # collection
 

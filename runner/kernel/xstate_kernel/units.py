@@ -9,9 +9,8 @@ neither layout, nor comments, nor the place in the file count.
 """
 from . import original as __builtins__
 import ast
-import hashlib
 
-from . import origin
+from . import origin, sha256
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -32,7 +31,7 @@ class Source:
 
 def cut(data, package):
     """Cuts the source of a module of package."""
-    digest, lines = hashlib.sha256(data).hexdigest(), data.count(b"\n") + 1
+    digest, lines = sha256(data).hexdigest(), data.count(b"\n") + 1
     try:
         compile(data, "<cut>", "exec", dont_inherit=True)  # finds more than the parser does
         tree = ast.parse(data)
@@ -99,7 +98,7 @@ def _first(f):
 
 
 def _digest(text):
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 # Calls at the level of a module that do nothing to others. Those that come to execute a function of the workspace count as loud
