@@ -59,6 +59,7 @@ func newBed(b *testing.B) *bed {
 		b.Fatal(err)
 	}
 	b.Setenv("XSTATE_PYTHON", wrapper)
+	b.Setenv("PYTHONHASHSEED", "0") // as in xstate: where names collide is no difference between the two
 	return t
 }
 
