@@ -869,7 +869,7 @@ class _Walk:
             except AttributeError:
                 return False
             self.put(b"D" if t is pd.DataFrame else b"S")
-            later = [o.attrs, o.index]
+            later = [o.attrs, o.flags.allows_duplicate_labels, o.index]
             if t is pd.DataFrame:
                 later.append(o.columns)
                 nos, locs = mgr.blknos, mgr.blklocs
