@@ -227,6 +227,7 @@ except ImportError:
     pass
 else:
     pairs += [
+        ('np.arange(6)[::2]', 'np.arange(6)[::2].copy()', 'x.strides'),
    
             ('np.arange(6.).reshape(2,3)', 'np.asfortranarray(np.arange(6.).reshape(2,3))', "(x.flags['C_CONTIGUOUS'], x.ravel(order='K').tolist(), x.strides)"),
         ('np.arange(3)', 'ro(np.arange(3))', 'x.flags.writeable'), ("np.arange(3, dtype='<i4')", "np.arange(3, dtype='>i4')", 'x.dtype.str'),

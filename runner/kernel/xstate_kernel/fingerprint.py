@@ -797,8 +797,9 @@ class _Walk:
         self.own(o)
         self.put(b"A")
         self.shares(o, self.seen[id(o)])
-        self.put(("%s%r%d%d;" % (o.dtype.str if not o.dtype.fields else repr(o.dtype), o.shape,
-                                 o.flags.writeable, o.flags.f_contiguous and not o.flags.c_contiguous)).encode())
+        flags = o.flags
+        order = "c" if flags.c_contiguous else "f" if flags.f_contiguous else o.strides
+        self.put(("%s%r%d%s;" % (o.dtype.str if not o.dtype.fields else repr(o.dtype), o.shape, flags.writeable, order)).encode())
         self.elements(o, np)
         return True
 
