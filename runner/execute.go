@@ -119,15 +119,11 @@ func (w *walk) wanted(p *position, n *node) []string {
 	return names
 }
 
-// fragile returns the names that n binds anew or deletes and whose values somebody may notice go: they have a finalizer, or
-// are referred to weakly.
+// fragile returns the names that n binds anew or deletes and whose values somebody may notice go.
 func (p *position) fragile(n *node) []string {
 	var names []string
 	for _, name := range slices.Concat(n.facts.Defines, n.facts.Deletes) {
-		if slices.ContainsFunc(p.group(name), func(m string) bool {
-			info := p.keys[depgraph.Var(m)].info
-			return info != nil && info.Fragile
-		}) {
+		if p.noticed(name) {
 			names = append(names, name)
 		}
 	}
@@ -269,12 +265,19 @@ func (x *execution) output(o Output) {
 	}
 }
 
-// unbound returns the names that the node asked for and that were absent from the namespace, though they have a value here.
+// unbound returns the names that the node asked for and that were absent from the namespace, though they have a value here,
+// and those that it bound anew, where somebody would have noticed that the value goes.
 func (x *execution) unbound() []string {
+	again := x.reply.Again
 	if e := x.result.Error; e != nil && slices.Contains(x.missing, e.Name) {
-		return append(x.reply.Again, e.Name)
+		again = append(again, e.Name)
 	}
-	return x.reply.Again
+	for _, v := range x.reply.Writes {
+		if slices.Contains(x.missing, v.Name) && x.pos.noticed(v.Name) {
+			again = append(again, v.Name)
+		}
+	}
+	return again
 }
 
 // undo makes the mirror say what a failed node left: values it changed in place are gone, files are as it left them.
@@ -370,6 +373,11 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 			if !strings.HasPrefix(name, "__xstate") {
 				found[depgraph.Var(name)] = p.get(depgraph.Var(name)).digest
 			}
+		}
+	}
+	for _, v := range x.reply.Writes { // see mismatch
+		if p.noticed(v.Name) {
+			found[depgraph.Var(v.Name)] = p.get(depgraph.Var(v.Name)).digest
 		}
 	}
 	if x.dynamic {

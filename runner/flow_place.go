@@ -210,6 +210,9 @@ func (p *flowPlace) informed(to *position) {
 	}
 }
 
+// noticed is false: a flow does not take frail values, see found.
+func (p *flowPlace) noticed(string) bool { return false }
+
 func (p *flowPlace) layout(n *node, cited []string) state.Digest {
 	if len(cited) == 0 {
 		return state.Absent

@@ -78,6 +78,9 @@ func (f *Flow) found(p *flowPlace, n *node, d *decision) finding {
 				}
 			}
 			found.writes[w.Key] = w.Digest
+			if d.trace.Info[w.Key].Fragile {
+				p.err = fmt.Errorf("%w: somebody may notice that a value goes", ErrWalk)
+			}
 		}
 		found.shares = saying{d.trace.Touched, d.trace.After}
 	default:

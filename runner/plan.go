@@ -82,6 +82,7 @@ type place interface {
 	get(depgraph.Key) entry
 	within([]state.Access) []state.Share
 	around([]string) []state.Share
+	noticed(name string) bool                    // somebody may notice that what a name is bound to goes
 	layout(n *node, cited []string) state.Digest // see layoutOf
 	nameOf(writer int) string                    // of an entry
 }

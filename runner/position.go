@@ -44,15 +44,16 @@ type position struct {
 
 	context state.Digest          // see modules.go
 	held    map[depgraph.Key]bool // what modules hold, and names that they hold a part of
+	frail   map[string]bool       // names whose values somebody may notice go: they have a finalizer, or refer weakly to others
 }
 
 func newPosition(base func(depgraph.Key) state.Digest) *position {
-	return &position{base: base, keys: map[depgraph.Key]entry{}, shares: map[pair]state.Digest{}, held: map[depgraph.Key]bool{}}
+	return &position{base: base, keys: map[depgraph.Key]entry{}, shares: map[pair]state.Digest{}, held: map[depgraph.Key]bool{}, frail: map[string]bool{}}
 }
 
 func (p *position) clone() *position {
 	q := *p
-	q.keys, q.shares, q.held = maps.Clone(p.keys), maps.Clone(p.shares), maps.Clone(p.held)
+	q.keys, q.shares, q.held, q.frail = maps.Clone(p.keys), maps.Clone(p.shares), maps.Clone(p.held), maps.Clone(p.frail)
 	return &q
 }
 
@@ -323,6 +324,19 @@ func mismatch(p place, t *state.Trace) (first state.Access, now entry, ok bool) 
 			return a, e, false
 		}
 	}
+	// What an execution reads only where it is there: who notices that a value goes, and figures that were begun.
+	reads := func(k depgraph.Key) bool {
+		_, found := slices.BinarySearchFunc(t.Reads, state.Access{Key: k}, byKey)
+		return found
+	}
+	for _, w := range t.Writes {
+		if w.Key.Space() == "var" && p.noticed(w.Key.Name()) && !reads(w.Key) {
+			return state.Access{Key: w.Key}, p.get(w.Key), false
+		}
+	}
+	if e := p.get(figuresKey); e.digest != state.Absent && !reads(figuresKey) {
+		return state.Access{Key: figuresKey}, e, false
+	}
 	if !slices.EqualFunc(p.within(t.Reads), t.Within, slices.Equal) || !slices.EqualFunc(p.around(t.Touched), t.Around, slices.Equal) {
 		return state.Access{}, entry{}, false
 	}
@@ -337,11 +351,14 @@ func (p *position) apply(i int, t *state.Trace) {
 			continue // where it was seen that a name is deleted, and where it was not, users of it are blocked
 		}
 		e := entry{digest: w.Digest, writer: i, took: t.Seconds}
-		if w.Key.Space() == "var" {
-			gone[w.Key.Name()] = true
-		}
 		if info, ok := t.Info[w.Key]; ok {
 			e.info = &info
+		}
+		if name := w.Key.Name(); w.Key.Space() == "var" {
+			gone[name] = true
+			if delete(p.frail, name); e.info != nil && e.info.Fragile {
+				p.frail[name] = true
+			}
 		}
 		p.keys[w.Key] = e
 		if w.Key.Space() == "held" || e.info != nil && len(e.info.Held) > 0 {
@@ -362,6 +379,14 @@ func (p *position) apply(i int, t *state.Trace) {
 	for _, s := range t.After {
 		p.shares[pair{s[0], s[1]}] = state.Digest(s[2])
 	}
+}
+
+// noticed reports whether the value of name, or one that shares with it, is frail.
+func (p *position) noticed(name string) bool {
+	if len(p.frail) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(p.group(name), func(n string) bool { return p.frail[n] })
 }
 
 // taint returns the marks of a trace and of everything it read.
@@ -390,6 +415,7 @@ func (p *position) fail(i int, block state.BlockID, defines []string) {
 	for _, name := range defines {
 		p.keys[depgraph.Var(name)] = entry{digest: poison, writer: i, failed: block}
 		delete(p.held, depgraph.Var(name))
+		delete(p.frail, name)
 		maps.DeleteFunc(p.shares, func(pr pair, _ state.Digest) bool { return pr[0] == name || pr[1] == name })
 	}
 }
