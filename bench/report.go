@@ -91,7 +91,7 @@ func (r *Report) Table() [][]string {
 			even = fmt.Sprintf("%.0f (%.0f to %.0f)", x.BreakEven.Median, x.BreakEven.Q1, x.BreakEven.Q3)
 		}
 		if x.Never > 0 {
-			even += fmt.Sprintf(", never: %d", x.Never)
+			even = strings.TrimPrefix(fmt.Sprintf("%s, never: %d", even, x.Never), "-, ")
 		}
 		if x.Strategy == Scratch {
 			even = "-"
@@ -157,9 +157,9 @@ func (r *Report) Markdown() string {
 	return b.String()
 }
 
-const style = `body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:1200px;padding:0 1em;color:#222}
+const style = `body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:1300px;padding:0 1em;color:#222}
 table{border-collapse:collapse;font-size:13px}td,th{padding:3px 10px;border-bottom:1px solid #ddd;text-align:left}
-.rows td:not(:last-child){white-space:nowrap}
+.rows td,.wrong td:not(:last-child){white-space:nowrap}
 tr.first td{border-top:2px solid #888}.bad{color:#b00020}h2{margin-top:2em}svg{max-width:100%}`
 
 // html is the page. It refers to nothing outside of it.
@@ -208,7 +208,7 @@ func (r *Report) lists(b *strings.Builder) {
 	for _, f := range r.Summary.Fewer {
 		fmt.Fprintf(b, "<p>%s, edit %d: %s %d, xstate %d</p>\n", html.EscapeString(f.Program), f.Version, f.Strategy, f.Ran, f.Xstate)
 	}
-	b.WriteString("<h2>Where the others are wrong</h2>\n<table class=\"rows\"><tr><th>program</th><th>edit</th><th>strategy</th><th>differs in</th></tr>\n")
+	b.WriteString("<h2>Where the others are wrong</h2>\n<table class=\"wrong\"><tr><th>program</th><th>edit</th><th>strategy</th><th>differs in</th></tr>\n")
 	for _, p := range r.Results {
 		for _, x := range p.Runs {
 			if !x.Equal && x.Strategy != Xstate && x.Refused == "" {
