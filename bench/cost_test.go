@@ -76,74 +76,72 @@ func BenchmarkFacts(b *testing.B) {
 }
 
 // BenchmarkCost times what the engine does after an edit that affects ten nodes, in programs of several sizes (XSTATE_BENCH_NODES),
-// and after edits that affect more, in the smallest. See "The benchmarks of this package".
+// and after edits that affect more, in one of 10,000. XSTATE_BENCH_GROWTH names a folder for plots of that.
 func BenchmarkCost(b *testing.B) {
-	counts := nodeCounts(b)
-	for _, n := range counts {
-		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			s := newSynthetic(b, n, chainLength)
-			empty := heap()
-			if _, err := s.store.State().LastBlock(context.Background(), "s", 2); err != nil { // which reads where the blocks are
-				b.Fatal(err)
-			}
-			before, start := heap(), time.Now()
-			s.affected()
-			took, after := time.Since(start), heap()
-			b.Run("build", func(b *testing.B) { // once, however often the others are
-				b.ReportMetric(0, "ns/op")
-				b.ReportMetric(float64(took.Nanoseconds())/float64(n), "ns/node")
-				b.ReportMetric((after-before)/float64(n), "B/node")
-				b.ReportMetric((before-empty)/float64(n), "index-B/block")
-			})
-			b.Run("commit", func(b *testing.B) { p50(b, func() {}, s.edit) })
-			s.affected()
-			b.Run("plan", func(b *testing.B) { p50(b, s.edit, func() { s.affected() }) })
-			b.Run("null", func(b *testing.B) { p50(b, func() {}, func() { s.affected() }) })
-			b.Run("lookup", func(b *testing.B) {
-				i := 0
-				p50(b, func() { i = (i + 7919) % n }, func() {
-					if traces, err := s.store.State().Traces(s.codes[i]); err != nil || len(traces) != 1 {
-						b.Fatal(err)
-					}
-				})
-			})
-			b.Run("restart", func(b *testing.B) { s.settle(b) })
-			if n <= 10_000 {
-				b.Run("graph", func(b *testing.B) { s.graph(b) })
-				b.Run("walk", func(b *testing.B) {
-					p50(b, s.edit, func() {
-						if _, err := s.session.Plan(context.Background(), nil); err != nil {
-							b.Fatal(err)
-						}
-					})
-				})
-			}
-		})
+	g := newGrowth()
+	for _, n := range nodeCounts(b) {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) { g.size(b, n) })
 	}
 	for _, affected := range []int{10, 100, 1000} {
-		if affected > counts[len(counts)-1]/2 {
-			continue
-		}
 		b.Run(fmt.Sprintf("affected=%d", affected), func(b *testing.B) {
-			s := newSynthetic(b, counts[min(len(counts)-1, 2)], affected)
+			s := newSynthetic(b, 10_000, affected)
 			s.affected()
-			p50(b, s.edit, func() { s.affected() })
+			g.byAffected.add("plan", fmt.Sprint(affected), timed(b, s.edit, func() { s.affected() }))
 		})
 	}
+	g.draw(b)
 }
 
-// p50 times do after prepare, and reports the median.
-func p50(b *testing.B, prepare, do func()) {
-	var times []float64
-	for b.Loop() {
-		b.StopTimer()
-		prepare()
-		b.StartTimer()
-		start := time.Now()
-		do()
-		times = append(times, milliseconds(start))
+// size times a program of n nodes.
+func (g *growth) size(b *testing.B, n int) {
+	s := newSynthetic(b, n, chainLength)
+	ctx := context.Background()
+	each := func(name string, prepare, do func()) {
+		b.Run(name, func(b *testing.B) {
+			times := timed(b, prepare, do)
+			if name != "lookup" && name != "graph" {
+				g.bySize.add(name, fmt.Sprint(n), times)
+			}
+		})
 	}
-	b.ReportMetric(median(times), "p50-ms")
+	nothing := func() {}
+	s.build(b)
+	each("null", nothing, func() { s.affected() })
+	each("plan", s.edit, func() { s.affected() })
+	each("commit", nothing, s.edit)
+	i := 0
+	each("lookup", func() { i = (i + 7919) % n }, func() {
+		if traces, err := s.store.State().Traces(s.codes[i]); err != nil || len(traces) != 1 {
+			b.Fatalf("%d traces, %v", len(traces), err)
+		}
+	})
+	if n <= 100_000 {
+		each("walk", s.edit, func() {
+			if _, err := s.session.Plan(ctx, nil); err != nil {
+				b.Fatal(err)
+			}
+		})
+		blocks := s.facts()
+		each("graph", nothing, func() { depgraph.Build(blocks) })
+	}
+	b.Run("restart", func(b *testing.B) { g.bySize.add("restart", fmt.Sprint(n), s.settle(b)) })
+}
+
+// build times the first plan of what is affected, and tells what it keeps; once, however often the others are timed.
+func (s *synthetic) build(b *testing.B) {
+	empty := heap()
+	if _, err := s.store.State().LastBlock(context.Background(), "s", 2); err != nil { // which reads where the blocks are
+		b.Fatal(err)
+	}
+	before, start := heap(), time.Now()
+	s.affected()
+	took, after := time.Since(start), heap()
+	b.Run("build", func(b *testing.B) {
+		b.ReportMetric(0, "ns/op")
+		b.ReportMetric(float64(took.Nanoseconds())/float64(s.nodes), "ns/node")
+		b.ReportMetric((after-before)/float64(s.nodes), "B/node")
+		b.ReportMetric((before-empty)/float64(s.nodes), "index-B/block")
+	})
 }
 
 // heap returns the bytes that are in use.
@@ -155,7 +153,7 @@ func heap() float64 {
 }
 
 // settle times a run that has nothing to do, of a file, in a process that has just begun: opening the store is part of it.
-func (s *synthetic) settle(b *testing.B) {
+func (s *synthetic) settle(b *testing.B) (times []float64) {
 	if s.edits%2 == 1 {
 		s.edit()
 	}
@@ -176,32 +174,26 @@ func (s *synthetic) settle(b *testing.B) {
 			b.Fatalf("%d blocks of %d, %g s executed", len(out.Blocks), s.nodes, out.Seconds)
 		}
 	}
-	var warm []float64
-	p50(b, s.close, func() {
+	times = timed(b, s.close, func() {
 		s.open()
 		if _, ok, err := s.session.RunSettled(ctx, "program.py", data, xstate.Origin{}); err != nil || !ok {
 			b.Fatalf("the program is not settled: %v", err)
 		}
-		start := time.Now()
-		if _, ok, err := s.session.RunSettled(ctx, "program.py", data, xstate.Origin{}); err != nil || !ok {
-			b.Fatalf("the program is not settled: %v", err)
-		}
-		warm = append(warm, milliseconds(start))
 	})
-	b.ReportMetric(median(warm), "again-ms")
+	return times
 }
 
-// graph times the graph of the whole program, facts and all.
-func (s *synthetic) graph(b *testing.B) {
-	var blocks []depgraph.BlockFacts
+// facts are what the text of the program says.
+func (s *synthetic) facts() (blocks []depgraph.BlockFacts) {
+	s.Helper()
 	for i := range s.nodes {
 		facts, err := depgraph.Analyze([]byte(s.text(i, 1)), depgraph.Python)
 		if err != nil {
-			b.Fatal(err)
+			s.Fatal(err)
 		}
 		blocks = append(blocks, depgraph.BlockFacts{ID: strconv.Itoa(i), Facts: facts})
 	}
-	p50(b, func() {}, func() { depgraph.Build(blocks) })
+	return blocks
 }
 
 // BenchmarkNullProcess times whole processes: a run that has nothing to do of a program of 1,000 blocks, against "xstate version".
