@@ -10,11 +10,13 @@
 # make bench-readme  tables and plot of make bench and make bench-peers into README.md
 # make compare  OLD and NEW (commits) in turn, judged by benchstat; BENCH names benchmarks of the engine
 # make baseline the times of the engine into bench/baselines/DATE.txt, beside those kept before
+# make growth   what an edit costs the engine in programs of NODES nodes, and plots of it: up to 100,000 ten minutes, 1,000,000 an hour
 # make bench-full  the same on more and larger programs, and what the engine costs, as ratios to something measured in the same run
 
 # Interpreters to test with; none: see .ci/venv.
 PYTHONS  =
 FUZZTIME = 1m
+NODES    = 100,1000,10000,100000
 # Commits that make compare times, and which benchmarks it and make baseline run.
 OLD      = HEAD~1
 NEW      = HEAD
@@ -64,6 +66,11 @@ bench-full: build
 	go test -run '^$$' -bench . -benchtime 5x -timeout 6h ./bench
 	go test -run '^$$' -bench 'Analyze$$|BareParse$$' ./depgraph | awk -f .ci/ratio.awk
 
+growth:
+	mkdir -p build/growth && XSTATE_BENCH_GROWTH=$$PWD/build/growth XSTATE_BENCH_NODES=$(NODES) go test -run '^$$' -bench 'Cost|NullProcess' -benchtime 40x -timeout 6h ./bench
+	go test -run '^$$' -bench Invalidate ./runner
+	@echo plots: build/growth/growth-size.svg build/growth/growth-affected.svg
+
 compare:
 	.ci/compare $(OLD) $(NEW) '$(BENCH)'
 
@@ -76,4 +83,4 @@ selection:
 clean:
 	rm -rf bin build
 
-.PHONY: check format vet lint build demo test fuzz readme bench bench-peers bench-readme bench-full compare baseline selection clean
+.PHONY: check format vet lint build demo test fuzz readme bench bench-peers bench-readme bench-full growth compare baseline selection clean

@@ -113,6 +113,18 @@
 //   - Selection (make selection): 50 edits of functions of a package from the index: the tests that xstate runs, against those whose outcome
 //     changes, which running all tells, and those that pytest-testmon runs. All tests observed, against plain pytest.
 //
+// BenchmarkCost (make growth) is of programs of 10^2 to 10^6 nodes that were never executed: their traces are written into a store as
+// executions would have left them, chains of nodes, each in a block, so that an edit of the first affects as many as a chain is long
+// (XSTATE_BENCH_NODES chooses sizes). It times:
+//
+//   - build: the first plan of what is affected in a new process, for each node; and the bytes that it keeps.
+//   - null: a plan where nothing changed. plan: one after an edit, its blocks read and parsed again. commit: an edit, durably.
+//   - restart: a new process that opens the store and runs a file that has nothing to do. walk: a plan of the whole program, for comparison.
+//   - lookup: the traces of a code. graph: the public graph of the program (depgraph.Build).
+//
+// NullProcess is the same as whole processes, against "xstate version". TestCost has the counts: nodes woken, nodes visited, traces compared, bytes
+// committed. Invalidate, in package runner, times how affected nodes are found.
+//
 // The other benchmarks, here and in the packages below, time parts of the engine: .ci/compare times those of two commits in turn and has benchstat
 // judge, .ci/baseline keeps them by date.
 //

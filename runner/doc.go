@@ -181,7 +181,7 @@
 // in use does not read, may hold next time, and is first. To keep digests by position: an insertion moves them all. To compare all
 // nodes' keys with what they were: that is the walk.
 //
-// Memory is flat: a node takes 96 bytes, a key 32, a digest 32, and lists of numbers lie in one array; a Go slice or a string of hex for each
+// Memory is flat: a node takes 80 bytes, a key 32, a digest 32, what finds one of them 7, and lists of numbers lie in one array; a Go slice or a string of hex for each
 // would be three times as much. Facts of blocks are not kept: those of a block that is visited are read again, 20 µs each.
 //
 // A Standing is the same idea for a whole program across processes: what a walk that executed nothing rested on. While the

@@ -48,6 +48,10 @@
 // Which artifacts there are is said whole by each step that declares or drops one, for they are few; every other step names
 // the step that said so last. So they are known after any step by reading two, go back with a rollback, and come along with a fork.
 //
+// A step that changes no block, as a run that had nothing to do is, is written without a look at the index, as long as none is due: the head
+// tells about how large one would be. Where single changes of a large step lie is remembered (landmarks), so that to read one block
+// costs the same in a step of a million changes. The index at the head is kept in memory while nobody else writes, and is not copied.
+//
 // # Freeing
 //
 // Collect frees results by what they are worth: the seconds to compute them again for each byte that they have to
