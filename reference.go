@@ -140,6 +140,8 @@ func (s *Session) docTexts(a *state.Artifact, m *moment) []docText {
 			all = append(all, docText{f.Path, data})
 		case ending == ".py":
 			all = append(all, docText{f.Path, patch.Prose(data)})
+		case ending == ".ipynb":
+			all = append(all, docText{f.Path, patch.NotebookProse(data)})
 		}
 	}
 	return all
@@ -207,6 +209,7 @@ type lexicon struct {
 	folder   string
 	blocks   map[string]lexeme
 	imported map[string]string            // name → the module that the program takes it from
+	renamed  map[string]string            // name → what the program imports under it
 	modules  map[string]map[string]string // path → name → signature; nil where there is no such file
 	files    []string                     // whose definitions are meant without the name of a module
 }
@@ -214,7 +217,7 @@ type lexicon struct {
 type lexeme struct{ where, signature string }
 
 func newLexicon(m *moment) *lexicon {
-	l := &lexicon{folder: m.folder, blocks: map[string]lexeme{}, imported: map[string]string{}, modules: map[string]map[string]string{}}
+	l := &lexicon{folder: m.folder, blocks: map[string]lexeme{}, imported: map[string]string{}, renamed: map[string]string{}, modules: map[string]map[string]string{}}
 	for i := range m.snap.Blocks {
 		b := &m.snap.Blocks[i]
 		outline, err := depgraph.OutlineOf([]byte(b.Source), b.Dialect)
@@ -224,12 +227,17 @@ func newLexicon(m *moment) *lexicon {
 		for _, d := range outline.Definitions {
 			l.blocks[d.Name] = lexeme{string(b.ID), d.Signature}
 			delete(l.imported, d.Name)
+			delete(l.renamed, d.Name)
 		}
 		facts, err := depgraph.Analyze([]byte(b.Source), b.Dialect)
 		if err != nil {
 			continue
 		}
 		for _, n := range facts.Nodes {
+			if name, meant := renames(&n); name != "" {
+				l.renamed[name] = meant
+				continue
+			}
 			for _, imp := range n.Imports {
 				for _, name := range imp.Names {
 					if imp.Level == 0 && !imp.Later {
@@ -249,9 +257,42 @@ func newLexicon(m *moment) *lexicon {
 	return l
 }
 
+// renames returns the name under which a node imports something else, and what that is: import numpy as np, from utils import clean as c.
+func renames(n *depgraph.Node) (name, meant string) {
+	if len(n.Imports) != 1 || len(n.Defines) != 1 {
+		return "", ""
+	}
+	imp := n.Imports[0]
+	switch {
+	case imp.Level > 0 || imp.Later || len(imp.Names) > 1:
+		return "", ""
+	case len(imp.Names) == 1:
+		meant = imp.Module + "." + imp.Names[0]
+		if imp.Names[0] == n.Defines[0] || imp.Names[0] == "*" {
+			return "", ""
+		}
+	default:
+		meant = imp.Module
+		if first, _, _ := strings.Cut(meant, "."); first == n.Defines[0] {
+			return "", ""
+		}
+	}
+	return n.Defines[0], meant
+}
+
 // find returns what a dotted name means. What a module of the workspace is said to have and has not is defined, and has
 // no signature.
 func (l *lexicon) find(name string) (where, signature string, defined bool) {
+	first, _, _ := strings.Cut(name, ".")
+	if meant := l.renamed[first]; meant != "" {
+		if where, signature, defined := l.findAs(meant + name[len(first):]); defined {
+			return where, signature, defined
+		}
+	}
+	return l.findAs(name)
+}
+
+func (l *lexicon) findAs(name string) (where, signature string, defined bool) {
 	first, rest, dotted := strings.Cut(name, ".")
 	if module := l.imported[first]; module != "" {
 		if path, names := l.module(module); names != nil {

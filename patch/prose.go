@@ -2,6 +2,7 @@ package patch
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -59,4 +60,47 @@ func Prose(python []byte) []byte {
 		}
 	}
 	return bytes.Join(lines, nil)
+}
+
+// NotebookProse returns the cells of Markdown of a notebook, and the comments in its code, each line where it stands in the file: a
+// notebook that is saved the usual way has a line for each. Of what cannot be read nothing is returned.
+func NotebookProse(data []byte) []byte {
+	body := strings.TrimPrefix(string(data), bom)
+	n := &notebook{line: lineCounter{data: data}}
+	top, ok := value{at: len(data) - len(body), raw: json.RawMessage(body)}.object()
+	if !ok {
+		return nil
+	}
+	if n.major = 4; top["worksheets"].raw != nil {
+		n.major = 3
+	}
+	cells, bad := n.cells(top)
+	if bad != nil {
+		return nil
+	}
+	var out bytes.Buffer
+	lines := 1
+	for _, c := range cells {
+		cell, _ := c.object()
+		source := cell["source"]
+		if source.raw == nil {
+			source = cell["input"]
+		}
+		text, at, _ := source.multiline()
+		prose := []byte(text)
+		switch cell["cell_type"].text() {
+		case "markdown":
+		case "code":
+			prose = Prose(prose)
+		default:
+			continue
+		}
+		for ; lines < n.line.at(at); lines++ {
+			out.WriteByte('\n')
+		}
+		out.Write(prose)
+		out.WriteByte('\n')
+		lines += bytes.Count(prose, []byte("\n")) + 1
+	}
+	return out.Bytes()
 }

@@ -12,6 +12,7 @@ import traceback
 import types
 import unittest
 from contextlib import redirect_stderr, redirect_stdout
+from itertools import dropwhile
 
 from . import sha256
 
@@ -24,8 +25,8 @@ def run(suite, options):
         suite.begin()
         try:
             items += _collect(path, test, _load(path))
-        except (Exception, SystemExit):
-            errors.append({"id": os.path.relpath(path), "text": traceback.format_exc()})
+        except (Exception, SystemExit) as e:
+            errors.append({"id": os.path.relpath(path), "text": _told(e)})
         finally:
             suite.end(merge=False)
     suite.settle({os.path.realpath(i["path"]) for i in items})
@@ -112,6 +113,16 @@ def _doctest(test):
     return call
 
 
+_AROUND = (os.path.dirname(__file__) + os.sep, os.path.dirname(importlib.__file__) + os.sep, "<frozen importlib")
+
+
+def _told(error):
+    """The traceback, from where the tests' own code begins."""
+    told = traceback.TracebackException.from_exception(error)
+    told.stack[:] = dropwhile(lambda f: f.filename.startswith(_AROUND), told.stack)
+    return "".join(told.format())
+
+
 class _Failed(Exception):
     def __init__(self, text, failed):
         super().__init__(text)
@@ -130,8 +141,8 @@ def _run(call):
         return {"outcome": "skipped", "seconds": time.perf_counter() - began, "text": "", "message": str(e)}
     except _Failed as e:
         outcome, text = "failed" if e.failed else "error", str(e)
-    except BaseException:
-        outcome, text = "failed", traceback.format_exc()
+    except BaseException as e:
+        outcome, text = "failed", _told(e)
     if text and out.getvalue():
         text += "\n--- output ---\n" + out.getvalue()
     lines = [line for line in text.partition("\n--- output ---")[0].strip().split("\n") if line.strip()]
