@@ -228,6 +228,9 @@ func (x *execution) request() runRequest {
 	}
 	req.Unbound = x.missing
 	req.Reach = x.pos.reach(n)
+	if x.walk.hasDynamic {
+		req.Order = x.pos.ordered()
+	}
 	for _, im := range n.facts.Imports {
 		if im.Level == 0 && im.Module != "" && !im.Later {
 			req.Imports = append(req.Imports, im.Module)
@@ -523,6 +526,7 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 		t.Writes = append(t.Writes, state.Access{Key: figuresKey})
 	}
 	slices.SortFunc(t.Writes, byKey)
+	t.Born = x.reply.Born
 	for _, s := range x.reply.After {
 		t.After = append(t.After, state.Share{s[0], s[1], s[2]})
 	}

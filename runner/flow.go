@@ -86,7 +86,6 @@ type flowKey struct {
 
 // Keys of a flow's own. They stand for what no one key tells.
 const (
-	askNames depgraph.Key = "\x00names"  // which names have values
 	askReach depgraph.Key = "\x00reach"  // what values reach
 	askFile  depgraph.Key = "\x00file"   // which files were written
 	askEnv   depgraph.Key = "\x00env"    // which variables of the environment were written

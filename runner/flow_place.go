@@ -106,8 +106,7 @@ func (p *flowPlace) get(name depgraph.Key) entry {
 	case "var", "display", "link", "held":
 		return entry{writer: -1}
 	case "names":
-		p.ask(askNames)
-		p.all(around, "var")
+		p.err = fmt.Errorf("%w: a block asks in which order names were bound", ErrWalk)
 	case "reach":
 		p.ask(askReach)
 		p.all(around, "var")

@@ -234,10 +234,6 @@ func (f *Flow) changed(k, n uint32, was, now entry) {
 	f.wake(k, n, !is(was, now))
 	switch f.keys[k].name.Space() {
 	case "var":
-		there := func(e entry) bool { return e.digest != state.Absent && e.digest != poison }
-		if there(was) != there(now) {
-			f.wakeAll(askNames, n)
-		}
 		f.wakeAll(askReach, n)
 	case "file":
 		f.wakeAll(askFile, n)

@@ -263,6 +263,7 @@ type (
 		Certain  []string            `json:"certain,omitempty"` // names bound on every path
 		Unbound  []string            `json:"unbound,omitempty"` // names that have a value and that the namespace was not given
 		Reach    map[string][]string `json:"reach,omitempty"`   // class → names whose values reach it
+		Order    []string            `json:"order,omitempty"`   // in which the program has bound its names, where a node may ask
 	}
 	runReply struct {
 		Reads        []string                `json:"reads"`
@@ -275,6 +276,7 @@ type (
 		Everything   bool                    `json:"everything"` // the namespace was handed out as a whole
 		Touched      []string                `json:"touched"`
 		After        [][3]string             `json:"after"`
+		Born         []string                `json:"born"`
 		Dropped      []string                `json:"dropped"`
 		Hidden       map[string]state.Digest `json:"hidden"`
 		HiddenReads  []string                `json:"hidden_reads"`

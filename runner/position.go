@@ -44,16 +44,19 @@ type position struct {
 
 	context state.Digest          // see modules.go
 	held    map[depgraph.Key]bool // what modules hold, and names that they hold a part of
-	frail   map[string]bool       // names whose values somebody may notice go: they have a finalizer, or refer weakly to others
+	born    map[string]int        // names that are bound → which came first
+	births  int
+	frail   map[string]bool // names whose values somebody may notice go: they have a finalizer, or refer weakly to others
 }
 
 func newPosition(base func(depgraph.Key) state.Digest) *position {
-	return &position{base: base, keys: map[depgraph.Key]entry{}, shares: map[pair]state.Digest{}, held: map[depgraph.Key]bool{}, frail: map[string]bool{}}
+	return &position{base: base, keys: map[depgraph.Key]entry{}, shares: map[pair]state.Digest{}, held: map[depgraph.Key]bool{}, frail: map[string]bool{}, born: map[string]int{}}
 }
 
 func (p *position) clone() *position {
 	q := *p
-	q.keys, q.shares, q.held, q.frail = maps.Clone(p.keys), maps.Clone(p.shares), maps.Clone(p.held), maps.Clone(p.frail)
+	q.keys, q.shares, q.held = maps.Clone(p.keys), maps.Clone(p.shares), maps.Clone(p.held)
+	q.frail, q.born = maps.Clone(p.frail), maps.Clone(p.born)
 	return &q
 }
 
@@ -65,7 +68,7 @@ func (p *position) get(k depgraph.Key) entry {
 	case "var", "display", "link", "held":
 		return entry{writer: -1}
 	case "names":
-		return entry{digest: state.DigestOf(fmt.Appendf(nil, "names %q", p.names())), writer: -1}
+		return entry{digest: state.DigestOf(fmt.Appendf(nil, "names %q", p.ordered())), writer: -1}
 	case "reach":
 		names, last := p.reaching(k.Name())
 		return entry{digest: state.DigestOf(fmt.Appendf(nil, "reach %q", names)), writer: last}
@@ -227,6 +230,37 @@ func (p *position) names() []string {
 	return names
 }
 
+// ordered returns the names in the order in which they were bound, as a namespace lists them.
+func (p *position) ordered() []string {
+	names := p.names()
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(p.born[a], p.born[b]) })
+	return names
+}
+
+// bear notes which names t binds for the first time, or again after they were deleted.
+func (p *position) bear(t *state.Trace) {
+	bear := func(name string) {
+		if _, there := p.born[name]; !there {
+			p.births++
+			p.born[name] = p.births
+		}
+	}
+	for _, name := range t.Born {
+		if was, moved := strings.CutPrefix(name, "-"); moved {
+			delete(p.born, was)
+			name = was
+		}
+		bear(name)
+	}
+	for _, w := range t.Writes {
+		if w.Key.Space() == "var" && w.Digest != state.Absent {
+			bear(w.Key.Name())
+		} else if w.Key.Space() == "var" {
+			delete(p.born, w.Key.Name())
+		}
+	}
+}
+
 // group returns the names whose values are, with name's, one object graph; sorted, name included.
 func (p *position) group(name string) []string {
 	if len(p.shares) == 0 {
@@ -368,6 +402,7 @@ func (p *position) apply(i int, t *state.Trace) {
 		}
 		context = context || w.Key.Space() == "conf" || w.Key.Space() == "cwd"
 	}
+	p.bear(t)
 	if context {
 		p.context = p.contextOf()
 	}
@@ -416,6 +451,7 @@ func (p *position) fail(i int, block state.BlockID, defines []string) {
 		p.keys[depgraph.Var(name)] = entry{digest: poison, writer: i, failed: block}
 		delete(p.held, depgraph.Var(name))
 		delete(p.frail, name)
+		delete(p.born, name)
 		maps.DeleteFunc(p.shares, func(pr pair, _ state.Digest) bool { return pr[0] == name || pr[1] == name })
 	}
 }

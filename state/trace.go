@@ -45,6 +45,7 @@ type Trace struct {
 	Touched []string                   `cbor:"touched,omitempty"` // names read whose sharing with any other name matters, sorted
 	Around  []Share                    `cbor:"around,omitempty"`  // all sharing that involves Touched, before
 	After   []Share                    `cbor:"after,omitempty"`   // all sharing that involves what was touched or written, after
+	Born    []string                   `cbor:"born,omitempty"`    // names that were not bound before, in order, where that is not sorted; "-NAME" was, and was deleted meanwhile
 	Outputs Digest                     `cbor:"outputs,omitempty"` // blob of the output events, see runner
 	Err     *ExecError                 `cbor:"err,omitempty"`
 	Marks   []string                   `cbor:"marks,omitempty"`  // why the node is volatile or its reads inexact: "clock", "network", …

@@ -183,6 +183,13 @@ class Kernel:
                 del bound[k]
         return bound
 
+    def order(self, names):
+        """Puts names in the order in which the program has bound them."""
+        names = [n for n in names if n in self.ns and n not in self.preset and n not in _SPECIAL]
+        if names != list(filter(set(names).__contains__, self.ns)):
+            for n in names:
+                self.ns[n] = self.ns.pop(n)
+
     def unbind(self, name):
         self.clear(name)
         self.groups.drop(name)
@@ -328,6 +335,7 @@ class Kernel:
         source = body.decode()
         name = request["filename"]
         self.reach_of = request.get("reach") or {}
+        self.order(request.get("order") or ())
         start = _ids(self.names_bound())
         self.held = {} if self.fragile() else dict(self.ns)
         before, self.state = self.state or self.hidden.snapshot(), None
@@ -603,6 +611,7 @@ class Kernel:
             "writes": [self.write(n, now) for n in sorted(written)],
             "touched": sorted(touched),
             "after": [[a, b, d] for (a, b), d in sorted(after.items())],
+            "born": _born(list(start), list(now)),
         }
 
     def sources(self, after, written, touched, reads, old):
@@ -859,6 +868,20 @@ class _Spill(io.RawIOBase):
 
 def _ids(bound):
     return dict(zip(bound, map(id, bound.values())))
+
+
+def _born(before, after):
+    """Returns the names that stand behind those that were there before, in order: "-" tells one that was there, and was
+    deleted meanwhile. Nothing where they are new, and sorted."""
+    new = after[len(before):]
+    if after[:len(before)] != before:
+        rest, new = iter(before), []
+        for at, name in enumerate(after):
+            if name not in rest:  # which takes from it what comes before
+                new = after[at:]
+                break
+    was = set(before)
+    return [] if was.isdisjoint(new) and sorted(new) == new else ["-" + n if n in was else n for n in new]
 
 
 def _environ_changes(before, after):
