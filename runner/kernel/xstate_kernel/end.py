@@ -4,6 +4,7 @@ from . import original as __builtins__
 import atexit
 import gc
 import io
+import itertools
 import os
 import sys
 import weakref
@@ -33,10 +34,11 @@ def run(code=0):
         if origin.kind_of(getattr(info.func, "__module__", None)) != origin.LIBRARY:
             reference.detach()
     atexit._run_exitfuncs()
-    for o in gc.get_objects():
-        if issubclass(type(o), (io.TextIOWrapper, io.BufferedWriter)):
-            try:
-                o.flush()
-            except Exception:
-                pass
+    objects = gc.get_objects()  # maybe a million
+    files = {t for t in set(map(type, objects)) if issubclass(t, (io.TextIOWrapper, io.BufferedWriter))}
+    for o in itertools.compress(objects, map(files.__contains__, map(type, objects))):
+        try:
+            o.flush()
+        except Exception:
+            pass
     os._exit(code)
