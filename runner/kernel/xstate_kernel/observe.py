@@ -436,7 +436,7 @@ class Files:
                 self.unpickled.add(args[0])
         elif event in ("os.listdir", "os.scandir"):
             p = self._path(args[0] if args[0] is not None else ".")
-            if p is not None and sys._getframe(2).f_code.co_filename != "<frozen importlib._bootstrap_external>":
+            if p is not None and sys._getframe(3).f_code.co_filename != "<frozen importlib._bootstrap_external>":  # above the hook
                 self.listings.add(p)
         elif event in ("os.remove", "os.rmdir", "os.mkdir"):
             self.seen(args[0], args[-1])
