@@ -143,6 +143,10 @@
 // that are not quiet belong to all. Fixtures of wider scope execute during the first test that asks, and end after the last: a trace
 // by time alone blames these two. sys.monitoring with its events restarted for each test instruments the whole interpreter anew.
 //
+// What it costs: reports of tests are sent in bunches. One that read files is sent at once, and the next test waits until these were looked
+// at, for it may write to them. A note in memory that both share tells which test is under way. Where the process dies, what it had not sent is lost, and
+// those tests run again. Functions are armed again one by one, those alone that were hit; fixtures that execute nothing are not told of.
+//
 // Failures: a test that takes its interpreter along is crashed, one past its time is stopped, and the rest goes on in a new process; a file
 // that cannot be collected is an error in its place; a test that fails is kept, so that no older success counts, and never reused, for
 // its report cites lines and may be by chance; a group that was lost is a miss. What cannot be compared (clock, network,

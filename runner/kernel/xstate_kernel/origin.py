@@ -585,8 +585,13 @@ class Workspace:
 
 def imported(tree, package):
     """Names of the modules that a source in package imports, wherever in it, with the packages that they lie in."""
+    return imported_by(ast.walk(tree), package)
+
+
+def imported_by(nodes, package):
+    """The same of nodes alone."""
     found = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             found.update(a.name for a in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -270,7 +270,7 @@ class Suite:
         if known["units"]:
             source = units.Source(known["units"], known["imports"], known["quiet"])
         else:
-            source = units.cut(data, package)
+            source = units.cut(data, package, True)
             self.channel.send({"ev": "source", "units": source.units, "imports": source.imports, "quiet": source.quiet})
         names = sorted(source.units)
         self.first[path] = {n: self.count + i for i, n in enumerate(names)}

@@ -13,6 +13,8 @@ import ast
 from . import origin, sha256
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_IMPORTS = (ast.Import, ast.ImportFrom)
+_SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Assert, ast.Raise, ast.Pass)  # with no statements in them
 
 
 class Source:
@@ -29,49 +31,53 @@ class Source:
         return self._by_line.get((code.co_firstlineno, code.co_name), around)
 
 
-def cut(data, package):
-    """Cuts the source of a module of package."""
+def cut(data, package, compiled=False):
+    """Cuts the source of a module of package; compiled: it is known to compile."""
     digest, lines = sha256(data).hexdigest(), data.count(b"\n") + 1
     try:
-        compile(data, "<cut>", "exec", dont_inherit=True)  # finds more than the parser does
+        if not compiled:
+            compile(data, "<cut>", "exec", dont_inherit=True)  # finds more than the parser does
         tree = ast.parse(data)
-        found = _Cut(tree, lines, package)
+        found = _Cut(tree, data.splitlines(), lines, package)
         return Source(found.units, found.imports, quiet(tree))
     except (SyntaxError, ValueError, RecursionError):
         return Source({"": [digest, 1, lines]}, {}, False)  # what does not compile is one thing
 
 
 class _Cut:
-    def __init__(self, tree, lines, package):
-        self.units, bodies = {}, []
-        self._walk(tree, "", bodies)
+    def __init__(self, tree, text, lines, package):
+        self.units, bodies, imports = {}, [], {"": []}
+        self._walk(tree, bodies, imports)
         docs = [ast.get_docstring(f, False) for f, _ in bodies]
         kept = [(f, name, f.body) for f, name in bodies]
-        lazy = [_generates(f) for f, _ in bodies]
+        lazy = [any(b"yield" in line for line in text[f.lineno - 1:f.end_lineno]) and _generates(f) for f, _ in bodies]
         for (f, _), generator in zip(bodies, lazy):
             f.body = [ast.Expr(ast.Yield())] if generator else []  # who makes a generator, and does not begin it, executes nothing
         self.units = {"": [_digest(ast.dump(tree) + repr(docs)), 1, lines]}
-        imports = {"": origin.imported(tree, package)}
         for f, name, body in kept:
             stub, f.body = f.body, body
             self.units[name] = [_digest(ast.dump(f)), _first(f), f.end_lineno]
-            imports[name] = origin.imported(f, package)
             f.body = stub
-        self.imports = {name: sorted(found) for name, found in imports.items() if found}
+        self.imports = {name: sorted(origin.imported_by(nodes, package)) for name, nodes in imports.items() if nodes}
 
-    def _walk(self, node, within, bodies):
-        """Lists functions with their names."""
-        todo = [(child, within) for child in ast.iter_child_nodes(node)]
+    def _walk(self, tree, bodies, imports):
+        """Lists functions with their names, and imports by the unit that they stand in. Both are statements: expressions are passed over."""
+        todo = [(tree, "", "")]
         while todo:
-            child, within = todo.pop()
-            if isinstance(child, _FUNCTIONS):
-                name = self._name(within + child.name)
-                bodies.append((child, name))
-                todo.extend((c, name + ".<locals>.") for c in ast.iter_child_nodes(child))
-            elif isinstance(child, ast.ClassDef):
-                todo.extend((c, within + child.name + ".") for c in ast.iter_child_nodes(child))
-            else:
-                todo.extend((c, within) for c in ast.iter_child_nodes(child))
+            node, within, unit = todo.pop()
+            for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+                for child in getattr(node, field, ()):
+                    if isinstance(child, _FUNCTIONS):
+                        name = self._name(within + child.name)
+                        bodies.append((child, name))
+                        imports[name] = []
+                        todo.append((child, name + ".<locals>.", name))
+                    elif isinstance(child, ast.ClassDef):
+                        todo.append((child, within + child.name + ".", unit))
+                    elif isinstance(child, _IMPORTS):
+                        imports[unit].append(child)
+                    elif not isinstance(child, _SIMPLE):
+                        todo.append((child, within, unit))
 
     def _name(self, name):
         """Of several of a name (a property and its setter), each is a unit."""
