@@ -243,7 +243,11 @@ func (g *game) move(v version) (ran []string, law, what string) {
 	if len(want.unpredicted) > 0 || len(have.unpredicted) > 0 {
 		return ran, lawPredicted, fmt.Sprint("from scratch: ", want.unpredicted, ", incrementally: ", have.unpredicted)
 	}
-	if g.states[key(g.base)] {
+	state := key(g.base) // and what blocks are called: results may cite that
+	for _, b := range have.Blocks {
+		state += " " + string(b.ID)
+	}
+	if g.states[state] {
 		if what := needless(have.Outcome); what != "" {
 			return ran, lawBack, what
 		}
@@ -261,7 +265,7 @@ func (g *game) move(v version) (ran []string, law, what string) {
 	if what := differences(again, want); what != "" {
 		return ran, lawEqual, "second run: " + what
 	}
-	g.states[key(g.base)] = true
+	g.states[state] = true
 	for _, s := range want.inputs {
 		g.seen[s] = true
 	}
