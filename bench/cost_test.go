@@ -130,7 +130,7 @@ func (g *growth) size(b *testing.B, n int) {
 // build times the first plan of what is affected, and tells what it keeps; once, however often the others are timed.
 func (s *synthetic) build(b *testing.B) {
 	empty := heap()
-	if _, err := s.store.State().LastBlock(context.Background(), "s", 2); err != nil { // which reads where the blocks are
+	if _, err := s.store.State().LastBlock(context.Background(), "s", s.head); err != nil { // which reads where the blocks are
 		b.Fatal(err)
 	}
 	before, start := heap(), time.Now()

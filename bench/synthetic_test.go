@@ -29,7 +29,11 @@ type synthetic struct {
 	chain   int
 	edits   int
 	codes   []state.Digest // of the nodes
+	head    state.StepNumber
 }
+
+// atOnce is how many blocks are planned, and committed, at once: in one transaction a million would take hours.
+const atOnce = 10_000
 
 // nodeCounts are the numbers of nodes to measure with: those of XSTATE_BENCH_NODES, separated by commas.
 func nodeCounts(b testing.TB) []int {
@@ -56,51 +60,51 @@ func newSynthetic(b testing.TB, nodes, chain int) *synthetic {
 	s.options = xstate.SessionOptions{Workspace: filepath.Dir(s.dir), Python: python(b), Seed: 1}
 	s.open()
 	b.Cleanup(func() { s.close() })
-	run := state.Draft{Kind: state.KindRun, Run: &state.RunSummary{}}
-	load := state.Draft{Kind: state.KindAppend}
+	var inserts []state.Change
 	for i := range nodes {
-		text := s.text(i, 1)
-		block := &state.Block{ID: s.id(i), Dialect: depgraph.Python, Version: state.DigestOf([]byte(text))}
+		block := &state.Block{ID: s.id(i), Dialect: depgraph.Python, Version: state.DigestOf([]byte(s.text(i, 1)))}
 		c := state.Change{Op: state.OpInsert, Block: block}
 		if i > 0 {
 			c.After = s.id(i - 1)
 		}
-		load.Changes, load.Sources = append(load.Changes, c), append(load.Sources, []byte(text))
+		inserts = append(inserts, c)
 	}
-	s.plan(load.Changes)
-	steps, err := s.store.State().Commit(ctx, "s", 0, []state.Draft{load})
-	if err != nil {
-		b.Fatal(err)
-	}
-	for i, code := range s.codes {
-		trace, err := s.store.State().PutTrace(s.trace(i, code))
+	s.plan(inserts)
+	for at := 0; at < nodes; at += atOnce {
+		load, run := state.Draft{Kind: state.KindAppend}, state.Draft{Kind: state.KindRun, Run: &state.RunSummary{}}
+		for i := at; i < min(at+atOnce, nodes); i++ {
+			trace, err := s.store.State().PutTrace(s.trace(i, s.codes[i]))
+			if err != nil {
+				b.Fatal(err)
+			}
+			done := *inserts[i].Block
+			done.Status, done.Nodes = state.StatusRan, []state.NodeResult{{Code: s.codes[i], Trace: trace, Status: state.StatusRan, Seconds: 0.01, Reason: state.Reason{Code: "new"}}}
+			load.Changes, load.Sources = append(load.Changes, inserts[i]), append(load.Sources, []byte(s.text(i, 1)))
+			run.Changes = append(run.Changes, state.Change{Op: state.OpUpdate, Block: &done})
+		}
+		steps, err := s.store.State().Commit(ctx, "s", s.head, []state.Draft{load, run})
 		if err != nil {
 			b.Fatal(err)
 		}
-		done := *load.Changes[i].Block
-		done.Status, done.Nodes = state.StatusRan, []state.NodeResult{{Code: code, Trace: trace, Status: state.StatusRan, Seconds: 0.01, Reason: state.Reason{Code: "new"}}}
-		run.Changes = append(run.Changes, state.Change{Op: state.OpUpdate, Block: &done})
-	}
-	if _, err := s.store.State().Commit(ctx, "s", steps[0].Number, []state.Draft{run}); err != nil {
-		b.Fatal(err)
+		s.head = steps[1].Number
 	}
 	s.reopen()
 	return s
 }
 
-// plan asks for the codes of the nodes, of so many at a time that memory suffices.
+// plan asks for the codes of the nodes, so many at a time that memory suffices.
 func (s *synthetic) plan(inserts []state.Change) {
 	s.Helper()
 	if _, err := s.session.Plan(context.Background(), []patch.Block{}); err != nil { // which finds the interpreter
 		s.Fatal(err)
 	}
-	for at := 0; at < len(inserts); at += 10_000 {
+	for at := 0; at < len(inserts); at += atOnce {
 		engine, err := runner.New(runner.Config{Store: s.store.State(), Session: "s", Workspace: s.options.Workspace, Python: s.session.Python(), Seed: 1})
 		if err != nil {
 			s.Fatal(err)
 		}
 		var blocks []runner.Block
-		for i, c := range inserts[at:min(at+10_000, len(inserts))] {
+		for i, c := range inserts[at:min(at+atOnce, len(inserts))] {
 			blocks = append(blocks, runner.Block{ID: c.Block.ID, Dialect: c.Block.Dialect, Version: c.Block.Version, Source: s.text(at+i, 1)})
 		}
 		plan, err := engine.Plan(context.Background(), blocks)
