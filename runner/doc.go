@@ -174,7 +174,8 @@
 // node is asked again for each plan; so costs a plan of nothing what files and packages the program looks at cost, and no more.
 //
 // Traces come from elsewhere, too. The store tells of which codes it got some (state.Store.Recorded), and their nodes wait; where it
-// cannot tell, because another process wrote or results were freed, all nodes do. Where a package is found in another place than when
+// cannot tell, because another process wrote or results were freed, all nodes do. A result that somebody takes out of the store by hand is
+// missed by the next walk, not by a flow. Where a package is found in another place than when
 // the flow was made, or a block reads otherwise than it did, the flow gives up (ErrWalk), begins anew, and the program is walked.
 //
 // A flow plans; nothing executes by it. Runs walk: the argument for soundness above is about walks, and a flow that were wrong would tell a

@@ -36,6 +36,7 @@ type Flow struct {
 	goneNodes []uint32 // to be free once nobody waits
 	codes     table    // by code, the first node that has it
 	open      map[uint32]*PlanNode
+	openMost  int                      // that there were: a map that was large is slow to go through
 	failed    map[uint32]state.BlockID // the block whose failure poisons what a node writes
 	shared    map[uint32]saying
 
@@ -274,7 +275,7 @@ func (f *Flow) refresh(ctx context.Context) error {
 		f.textChanged(x)
 		f.cutAll(x, u)
 	}
-	clear(f.stale)
+	f.stale = map[uint32]bool{} // one that was emptied would cost what it held
 	if all {
 		f.staleAll()
 	}
@@ -295,7 +296,7 @@ func (f *Flow) refresh(ctx context.Context) error {
 		}
 		f.cutAll(x, u)
 	}
-	clear(f.stale)
+	f.stale = map[uint32]bool{}
 	return nil
 }
 
@@ -431,6 +432,11 @@ func (f *Flow) Plan(ctx context.Context) (*Affected, error) {
 	}
 	a := &Affected{Total: len(f.nodes) - 1 - len(f.freeNodes) - len(f.goneNodes), Work: f.work}
 	f.work = Work{}
+	if f.openMost = max(f.openMost, len(f.open)); f.openMost > 8*len(f.open)+1024 {
+		open := make(map[uint32]*PlanNode, len(f.open))
+		maps.Copy(open, f.open)
+		f.open, f.openMost = open, len(open)
+	}
 	ids := make([]uint32, 0, len(f.open))
 	for n := range f.open {
 		ids = append(ids, n)

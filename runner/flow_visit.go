@@ -131,17 +131,16 @@ func (f *Flow) put(n uint32, found finding) {
 
 // putAsked makes the keys that a node asks for those given, ascending.
 func (f *Flow) putAsked(n uint32, asked []uint32) {
-	old := f.lists.of(f.nodes[n].asked)
-	if slices.Equal(old, asked) {
+	if slices.Equal(f.lists.of(f.nodes[n].asked), asked) {
 		return
 	}
-	for _, k := range slices.Clone(old) {
+	old := slices.Clone(f.lists.of(f.nodes[n].asked)) // the array may move
+	for _, k := range old {
 		if _, stays := slices.BinarySearch(asked, k); !stays {
 			r := &f.keys[k].readers
 			*r = f.lists.remove(*r, f.search(f.lists.of(*r), n))
 		}
 	}
-	old = slices.Clone(f.lists.of(f.nodes[n].asked))
 	for _, k := range asked {
 		if _, was := slices.BinarySearch(old, k); !was {
 			r := &f.keys[k].readers

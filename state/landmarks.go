@@ -14,6 +14,7 @@ const landmarkGap = 256
 type landmarks struct {
 	mu   sync.Mutex
 	kept map[landmarkKey][]int
+	size int
 }
 
 type landmarkKey struct {
@@ -22,8 +23,8 @@ type landmarkKey struct {
 	bytes   int
 }
 
-// maxLandmarks is how many steps are remembered: few are large.
-const maxLandmarks = 64
+// maxLandmarks is how many of them are remembered: 8 MB, enough for steps of 270 million changes together.
+const maxLandmarks = 1 << 20
 
 // of returns where each 256th change of a body begins, and where the last ends.
 func (l *landmarks) of(session sessionID, n StepNumber, b body) ([]int, error) {
@@ -51,8 +52,8 @@ func (l *landmarks) of(session sessionID, n StepNumber, b body) ([]int, error) {
 		return nil, errors.New("its table of changes does not fit them")
 	}
 	if count > landmarkGap {
-		if len(l.kept) >= maxLandmarks || l.kept == nil {
-			l.kept = make(map[landmarkKey][]int)
+		if l.size += len(marks); l.size > maxLandmarks || l.kept == nil {
+			l.kept, l.size = make(map[landmarkKey][]int), len(marks)
 		}
 		l.kept[key] = marks
 	}
