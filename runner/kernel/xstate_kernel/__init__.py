@@ -12,9 +12,12 @@ except ImportError:
     from hashlib import blake2b
 
 try:
-    from _sha2 import sha256  # likewise; before 3.12 it has a module of its own
+    from _sha2 import sha256
 except ImportError:
-    from hashlib import sha256
+    try:
+        from _sha256 import sha256  # before 3.12
+    except ImportError:
+        from hashlib import sha256
 
 original = dict(vars(builtins))  # each file of the kernel takes these for its builtins: the program may replace some
 original["id"] = object.__hash__  # tells objects apart as well, and raises no audit event, which costs ten times as much
