@@ -72,7 +72,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	return &Engine{
 		cfg:     cfg,
-		options: keyOptions{interpreter: cfg.Python.identity(), observe: cfg.Observe},
+		options: keyOptions{interpreter: cfg.Python.identity(environ), observe: cfg.Observe},
 		world:   newWorld(cfg, workspace, environ, cfg.Files),
 		facts:   map[state.Digest]*depgraph.Facts{},
 		environ: environ,

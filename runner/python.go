@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,8 +38,16 @@ type Interpreter struct {
 // String is what people see: "cpython 3.12.1".
 func (i Interpreter) String() string { return strings.ToLower(i.Implementation) + " " + i.Version }
 
-// identity is what goes into keys.
-func (i Interpreter) identity() string { return fmt.Sprintf("%s %s %q", i, i.Machine, i.Prefix) }
+// identity is what goes into keys: the interpreter, and the variables that it reads when it starts, before anybody looks.
+func (i Interpreter) identity(environ map[string]string) string {
+	text := fmt.Sprintf("%s %s %q", i, i.Machine, i.Prefix)
+	for _, name := range slices.Sorted(maps.Keys(environ)) {
+		if strings.HasPrefix(name, "PYTHON") {
+			text += fmt.Sprintf(" %s=%q", name, environ[name])
+		}
+	}
+	return text
+}
 
 // FindPython returns the path of the interpreter to use for a program in folder: the one asked for, XSTATE_PYTHON,
 // $VIRTUAL_ENV, .venv beside the program, python3 on the path, in that order.
