@@ -29,6 +29,7 @@ import types
 import warnings
 import weakref
 from _abc import _get_dump as _abc_dump
+from collections import OrderedDict, deque
 from itertools import chain, count
 from operator import invert
 
@@ -484,7 +485,7 @@ class _Walk:
         if self.mark(m):
             return
         self.own(m)
-        offset = offset_of(m)
+        offset = offset_of(m) if type(m.obj).__name__ != "_BytesIOBuffer" else None
         if offset is None:
             raise Opaque("a memoryview that is not contiguous, or read-only")
         if not m.readonly:
@@ -658,6 +659,9 @@ class _Walk:
     def match(self, o):
         self.put(b"X")
         self.stack.extend((o.re, o.string, o.pos, o.endpos, o.regs))
+
+    def iterator(self, o):
+        raise Opaque("an iterator over what may change meanwhile")
 
     def generator(self, o):
         self.fp.fragile = True  # what it has still to do when it goes
@@ -1041,9 +1045,13 @@ def memory_of(a):
 
 def root_of(a):
     array = sys.modules["numpy"].ndarray
-    while isinstance(a.base, array):
-        a = a.base
-    return a
+    while True:
+        base = a.base
+        if not isinstance(base, array):
+            base = getattr(base, "base", None)  # of what as_strided puts between
+            if not isinstance(base, array):
+                return a
+        a = base
 
 
 def copy_on_write():
@@ -1070,6 +1078,8 @@ _DISPATCH = {
     type({}.keys()): _Walk.view, type({}.values()): _Walk.view, type({}.items()): _Walk.view, _Column: _Walk.column,
     types.MappingProxyType: _Walk.proxy, _Deep: _Walk.deep, functools.cached_property: _Walk.cached,
     type(functools.lru_cache(len)): _Walk.lru, re.Match: _Walk.match,
+    **{type(i(c)): _Walk.iterator for c in ({}, {}.values(), {}.items(), OrderedDict(), deque()) for i in (iter, reversed)},
+    type(iter(set())): _Walk.iterator,
 }
 
 
@@ -1125,6 +1135,8 @@ class _Reach:
                             self.code(frame.f_code)
                     inner += gc.get_referents(*group)
                     inner.append(kind)
+                    if kind.__module__ == "numpy" and kind.__name__ == "nditer":
+                        inner += chain.from_iterable(o.operands for o in group)
                     if kind.__module__ == "numpy" and kind.__name__ == "ndarray":  # these do not tell
                         for a in group:
                             fp.ids[~id(root_of(a))] = "x"

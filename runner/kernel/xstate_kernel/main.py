@@ -796,7 +796,10 @@ class Kernel:
                 if witness:
                     libraries[top] = list(witness)
         for path in self.modules.sought(imports):
-            self.files.seen(path)
+            if origin.is_library_path(path):
+                self.files.reads.setdefault(path, "presence")
+            else:
+                self.files.seen(path)
         return {"libraries": libraries, "files": sorted(filter(None, map(self.workspace.path, held))),
                 "held": sorted(held | (self.printed & {n.partition(".")[0] for n in imports}))}
 

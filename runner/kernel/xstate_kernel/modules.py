@@ -236,6 +236,9 @@ class Modules:
                 if not _of_workspace(folder):
                     if found and os.path.dirname(found).startswith(folder):
                         break
+                    if "." not in name and name not in sys.modules and origin.is_site(folder):
+                        yield os.path.join(folder, name)
+                        yield os.path.join(folder, name + ".py")
                     continue
                 stem = os.path.join(folder, name.rpartition(".")[2])
                 for file in (os.path.join(stem, "__init__.py"), stem + ".py"):

@@ -21,6 +21,11 @@ _LIBRARIES = (
 PROGRAM, WORKSPACE, LIBRARY = "program", "workspace", "library"
 
 
+def is_site(folder):
+    """Reports whether packages are installed in a folder."""
+    return any(p in folder + os.sep for p in _SITE_PARTS)
+
+
 def is_a(value, kinds):
     """isinstance without running code of the value's: __class__ may be a property, or lie."""
     return issubclass(type(value), kinds)
