@@ -109,6 +109,9 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 			if name == "__doc__" {
 				continue // a string at the beginning of the program binds it
 			}
+			if slices.Contains(n.facts.Defines, name) && slices.Contains(slices.Collect(maps.Values(fragile)), true) {
+				continue // what it was bound to shares with what may see that go
+			}
 			if drops || fragile[r.Key] && len(n.facts.Rebinds)+len(n.facts.Defines)+len(n.facts.Deletes) > 0 {
 				continue // it may see what was bound to a name go, or be run when it goes
 			}
