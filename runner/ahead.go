@@ -272,9 +272,6 @@ func (e *Engine) early(ctx context.Context, blocks []Block, at int, o RunOptions
 		}
 	}
 	w := &walk{e: e, o: o, early: true, looks: true, ran: map[int]*state.StoredTrace{}}
-	for _, b := range blocks {
-		w.ipython = w.ipython || b.Dialect == depgraph.IPython
-	}
 	e.world.begin()
 	w.start(blocks)
 	stopped := map[*unit]bool{}

@@ -402,11 +402,12 @@ func (w *walk) rebuild(ctx context.Context, i int) error {
 	if w.nodes[i].facts.Kind == depgraph.KindStatement {
 		w.restored++
 	}
-	t, err := w.executeAt(ctx, i, w.positionAt(i), false)
+	want := w.positionAt(i)
+	t, err := w.executeAt(ctx, i, want, false)
 	if err != nil {
 		return err
 	}
-	got, want := w.positionAt(i), w.positionAt(i) // sharing may be told by another of the names: by what else is bound
+	got := want.clone() // sharing may be told by another of the names: by what else is bound
 	got.apply(i, &t.Trace)
 	want.apply(i, recorded)
 	if !slices.Equal(t.Writes, recorded.Writes) || !maps.Equal(got.shares, want.shares) {

@@ -120,9 +120,6 @@ type walk struct {
 // An interrupted run returns an Outcome with Stopped set: what was finished is kept.
 func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (*Outcome, error) {
 	w := &walk{e: e, o: o, ran: map[int]*state.StoredTrace{}, reasons: map[int]state.Reason{}, spent: map[int]float64{}}
-	for _, b := range blocks {
-		w.ipython = w.ipython || b.Dialect == depgraph.IPython
-	}
 	e.world.begin()
 	if err := e.recoverFiles(); err != nil {
 		return nil, err
@@ -204,6 +201,7 @@ func (w *walk) pass(ctx context.Context, blocks []Block) error {
 
 // start puts the walk before the first node.
 func (w *walk) start(blocks []Block) {
+	w.ipython = slices.ContainsFunc(blocks, func(b Block) bool { return b.Dialect == depgraph.IPython })
 	w.units, w.nodes = w.e.analyse(blocks)
 	w.pos = newPosition(w.e.world.get)
 	w.outcomes = make([]NodeOutcome, len(w.nodes))
