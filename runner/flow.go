@@ -47,6 +47,7 @@ type Flow struct {
 	partners map[string]map[pair]int // name → pairs that some node says it is in, and how many do
 
 	lists   lists
+	pieces  pieces
 	digests [][32]byte
 	freeDig []uint32
 	texts   []string // digests that are none of content
@@ -82,7 +83,7 @@ const (
 // flowKey is a key with the nodes that write it and those that asked for it, in program order.
 type flowKey struct {
 	name             depgraph.Key
-	writers, readers list
+	writers, readers row
 }
 
 // Keys of a flow's own. They stand for what no one key tells.
@@ -350,7 +351,7 @@ func (f *Flow) renamed(x uint32) {
 // textChanged lets those wait whose results cite block x.
 func (f *Flow) textChanged(x uint32) {
 	if k := f.known(depgraph.Key(askText + string(f.blocks[x].id))); k != 0 {
-		for _, n := range f.lists.of(f.keys[k].readers) {
+		for n := range f.from(f.keys[k].readers, 0) {
 			f.push(n)
 		}
 	}

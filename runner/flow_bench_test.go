@@ -22,11 +22,9 @@ func BenchmarkInvalidate(b *testing.B) {
 	for _, affected := range []int{10, 100, 1000, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("affected=%d", affected), func(b *testing.B) {
 			k := f.key(depgraph.Var(fmt.Sprint("v", affected)))
-			var asked []uint32
 			for i := range affected {
-				asked = append(asked, uint32(1+i*(program/affected)))
+				f.enter(&f.keys[k].readers, uint32(1+i*(program/affected)))
 			}
-			f.keys[k].readers = f.lists.set(f.keys[k].readers, asked)
 			for b.Loop() {
 				f.wake(k, 0, true)
 				f.heap()

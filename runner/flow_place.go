@@ -56,11 +56,7 @@ func (p *flowPlace) ask(name depgraph.Key) uint32 {
 
 // writer returns the last of the writers of k before node n; 0: none.
 func (f *Flow) writer(k, n uint32) uint32 {
-	writers := f.lists.of(f.keys[k].writers)
-	if i := f.search(writers, n); i > 0 {
-		return writers[i-1]
-	}
-	return 0
+	return f.last(f.keys[k].writers, n)
 }
 
 // written returns what node n wrote to k.
@@ -325,13 +321,11 @@ func shareKey(pr pair) depgraph.Key { return depgraph.Key(askShare + pr[0] + "\x
 
 // remover returns the last node before n that is known to have written a name.
 func (f *Flow) remover(name string, n uint32) uint32 {
-	writers := f.lists.of(f.keys[f.key(depgraph.Var(name))].writers)
-	for i := f.search(writers, n) - 1; i >= 0; i-- {
-		if f.nodes[writers[i]].flags&flagSupposed == 0 {
-			return writers[i]
-		}
+	writers := f.keys[f.key(depgraph.Var(name))].writers
+	for n = f.last(writers, n); n != 0 && f.nodes[n].flags&flagSupposed != 0; {
+		n = f.last(writers, n)
 	}
-	return 0
+	return n
 }
 
 // digest keeps the digest that a node wrote.

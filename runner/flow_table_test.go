@@ -1,8 +1,12 @@
 package runner
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
+
+	"github.com/xstate-engine/xstate/state"
 )
 
 // TestTable adds and removes numbers at random, with few hashes, and compares with a map.
@@ -48,6 +52,75 @@ func TestLists(t *testing.T) {
 			if got := l.of(have[j]); string(bytesOf(got)) != string(bytesOf(want[j])) {
 				t.Fatalf("list %d = %v, want %v", j, got, want[j])
 			}
+		}
+	}
+}
+
+// TestRows puts nodes into rows that become long, takes them out again, and compares them with slices.
+func TestRows(t *testing.T) {
+	const most = 5 * pieceMax
+	random := rand.New(rand.NewPCG(1, 1))
+	f := newMade(t, 1).flow
+	for i := range most {
+		x := f.newBlock(state.BlockID(fmt.Sprint(i)))
+		f.link(x, f.blocks[0].prev)
+		f.resize(x, 1)
+	}
+	rows, want := make([]row, 3), make([][]uint32, 3)
+	toggle := func(i int, x uint32, enter bool) {
+		switch at, there := slices.BinarySearch(want[i], x); {
+		case there && !enter:
+			f.leave(&rows[i], x)
+			want[i] = slices.Delete(want[i], at, at+1)
+		case !there && enter:
+			f.enter(&rows[i], x)
+			want[i] = slices.Insert(want[i], at, x)
+		}
+	}
+	for range 200 {
+		i, enter := random.IntN(len(rows)), random.IntN(2) == 0
+		first, count := random.Uint32N(most), random.Uint32N(most)/uint32(1+random.IntN(10))
+		if !enter && random.IntN(3) == 0 {
+			first, count = 0, most
+		}
+		if random.IntN(2) == 0 {
+			for x := first; x < min(first+count, most); x++ { // one behind the other
+				toggle(i, 1+x, enter)
+			}
+		} else {
+			for range count {
+				toggle(i, 1+random.Uint32N(most), enter)
+			}
+		}
+		for i := range rows {
+			if got := slices.Collect(f.from(rows[i], 0)); !slices.Equal(got, want[i]) || int(rows[i].n) != len(got) {
+				t.Fatalf("row %d has %d nodes, which are not the %d that it should have", i, rows[i].n, len(want[i]))
+			}
+			for range 100 {
+				x := 1 + random.Uint32N(most)
+				at, there := slices.BinarySearch(want[i], x)
+				last, after := uint32(0), uint32(0)
+				if at > 0 {
+					last = want[i][at-1]
+				}
+				if there {
+					at++
+				}
+				if at < len(want[i]) {
+					after = want[i][at]
+				}
+				if f.last(rows[i], x) != last || f.after(rows[i], x) != after {
+					t.Fatalf("row %d: before %d comes %d and after it %d, want %d and %d", i, x, f.last(rows[i], x), f.after(rows[i], x), last, after)
+				}
+			}
+		}
+	}
+	for i := range rows {
+		for len(want[i]) > 0 {
+			toggle(i, want[i][0], false)
+		}
+		if rows[i] != (row{}) {
+			t.Errorf("row %d of no nodes is %+v", i, rows[i])
 		}
 	}
 }

@@ -137,14 +137,12 @@ func (f *Flow) putAsked(n uint32, asked []uint32) {
 	old := slices.Clone(f.lists.of(f.nodes[n].asked)) // the array may move
 	for _, k := range old {
 		if _, stays := slices.BinarySearch(asked, k); !stays {
-			r := &f.keys[k].readers
-			*r = f.lists.remove(*r, f.search(f.lists.of(*r), n))
+			f.leave(&f.keys[k].readers, n)
 		}
 	}
 	for _, k := range asked {
 		if _, was := slices.BinarySearch(old, k); !was {
-			r := &f.keys[k].readers
-			*r = f.lists.insert(*r, f.search(f.lists.of(*r), n), n)
+			f.enter(&f.keys[k].readers, n)
 		}
 	}
 	f.nodes[n].asked = f.lists.set(f.nodes[n].asked, asked)
@@ -166,8 +164,7 @@ func (f *Flow) putWrites(n uint32, found finding, sameTrace bool) {
 				f.changed(k, n, was, next)
 			}
 		} else {
-			ws := &f.keys[k].writers
-			*ws = f.lists.remove(*ws, f.search(f.lists.of(*ws), n))
+			f.leave(&f.keys[k].writers, n)
 			f.changed(k, n, was, f.entryOrBase(k, f.writer(k, n)))
 		}
 		f.drop(w[1])
@@ -180,8 +177,7 @@ func (f *Flow) putWrites(n uint32, found finding, sameTrace bool) {
 			continue
 		}
 		was := f.entryOrBase(k, f.writer(k, n))
-		ws := &f.keys[k].writers
-		*ws = f.lists.insert(*ws, f.search(f.lists.of(*ws), n), n)
+		f.enter(&f.keys[k].writers, n)
 		f.changed(k, n, was, entry{digest: now, failed: found.failed})
 	}
 	f.nodes[n].writes = f.lists.set(f.nodes[n].writes, fresh)
@@ -244,16 +240,9 @@ func (f *Flow) changed(k, n uint32, was, now entry) {
 // wake lets those wait who asked for k after node n, up to and with the next that writes it; where its digest is the same, only
 // those whose reason may name who wrote it. n is 0 for the beginning.
 func (f *Flow) wake(k, n uint32, differs bool) {
-	readers, writers := f.lists.of(f.keys[k].readers), f.lists.of(f.keys[k].writers)
-	from, next := 0, 0
-	if n != 0 {
-		from, next = f.search(readers, n), f.search(writers, n)
-		if next < len(writers) && writers[next] == n {
-			next++
-		}
-	}
-	for _, r := range readers[from:] {
-		if next < len(writers) && f.before(writers[next], r) {
+	next := f.after(f.keys[k].writers, n)
+	for r := range f.from(f.keys[k].readers, n) {
+		if next != 0 && f.before(next, r) {
 			return
 		}
 		if r != n && (differs || f.open[r] != nil) {
@@ -268,8 +257,7 @@ func (f *Flow) wakeAll(name depgraph.Key, n uint32) {
 	if k == 0 {
 		return
 	}
-	readers := f.lists.of(f.keys[k].readers)
-	for _, r := range readers[f.search(readers, n):] {
+	for r := range f.from(f.keys[k].readers, n) {
 		if r != n {
 			f.push(r)
 		}
@@ -282,10 +270,7 @@ func (f *Flow) unshare(n uint32) {
 	if !ok {
 		return
 	}
-	remove := func(name depgraph.Key) {
-		ws := &f.keys[f.key(name)].writers
-		*ws = f.lists.remove(*ws, f.search(f.lists.of(*ws), n))
-	}
+	remove := func(name depgraph.Key) { f.leave(&f.keys[f.key(name)].writers, n) }
 	for _, name := range old.touched {
 		remove(depgraph.Key(askTouch + name))
 	}
@@ -311,10 +296,7 @@ func (f *Flow) share(n uint32, now saying) {
 		return
 	}
 	f.shared[n] = now
-	add := func(name depgraph.Key) {
-		ws := &f.keys[f.key(name)].writers
-		*ws = f.lists.insert(*ws, f.search(f.lists.of(*ws), n), n)
-	}
+	add := func(name depgraph.Key) { f.enter(&f.keys[f.key(name)].writers, n) }
 	for _, name := range now.touched {
 		add(depgraph.Key(askTouch + name))
 	}

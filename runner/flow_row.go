@@ -1,0 +1,154 @@
+package runner
+
+import (
+	"iter"
+	"slices"
+	"sort"
+)
+
+// row is the nodes that write a key, or that asked for it, in program order. A short one is one of the lists. A long one is kept in
+// pieces, so that an insertion moves a thousand numbers and not a million: there are keys that every node of a program asks for.
+type row list
+
+const (
+	rowPieces = 1 << 31 // in at: it is kept in pieces, and the rest of at tells which
+	pieceMax  = 1 << 10 // nodes of a piece; with more, a row is kept in pieces
+)
+
+// pieces are those of all long rows.
+type pieces struct {
+	rows [][][]uint32
+	free []uint32
+}
+
+// seek returns the nodes of a row that do not come before x: those of a piece, and the pieces behind it. before is the node before
+// them; 0: there is none.
+func (f *Flow) seek(r row, x uint32) (before uint32, first []uint32, more [][]uint32) {
+	if r.at&rowPieces == 0 {
+		first = f.lists.of(list(r))
+	} else {
+		all := f.pieces.rows[r.at&^rowPieces]
+		p := f.piece(all, x)
+		if p > 0 {
+			before = all[p-1][len(all[p-1])-1]
+		}
+		if p == len(all) {
+			return before, nil, nil
+		}
+		first, more = all[p], all[p+1:]
+	}
+	i := f.search(first, x)
+	if i > 0 {
+		before = first[i-1]
+	}
+	return before, first[i:], more
+}
+
+// piece returns which is the first that does not end before x; if none, how many there are.
+func (f *Flow) piece(all [][]uint32, x uint32) int {
+	return sort.Search(len(all), func(p int) bool { return !f.before(all[p][len(all[p])-1], x) })
+}
+
+// last returns the last node of a row that comes before x; 0: none does.
+func (f *Flow) last(r row, x uint32) uint32 {
+	before, _, _ := f.seek(r, x)
+	return before
+}
+
+// from returns the nodes of a row that do not come before x; all, where x is 0.
+func (f *Flow) from(r row, x uint32) iter.Seq[uint32] {
+	_, first, more := f.seek(r, x)
+	return func(yield func(uint32) bool) {
+		for _, n := range first {
+			if !yield(n) {
+				return
+			}
+		}
+		for _, piece := range more {
+			for _, n := range piece {
+				if !yield(n) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// after returns the first node of a row that comes after x; 0: none does.
+func (f *Flow) after(r row, x uint32) uint32 {
+	for n := range f.from(r, x) {
+		if n != x {
+			return n
+		}
+	}
+	return 0
+}
+
+// enter puts x, which is not there, in its place in a row.
+func (f *Flow) enter(r *row, x uint32) {
+	if r.n < pieceMax && r.at&rowPieces == 0 {
+		l := list(*r)
+		*r = row(f.lists.insert(l, f.search(f.lists.of(l), x), x))
+		return
+	}
+	if r.at&rowPieces == 0 {
+		f.lengthen(r)
+	}
+	all := f.pieces.rows[r.at&^rowPieces]
+	p := min(f.piece(all, x), len(all)-1)
+	i := f.search(all[p], x)
+	if len(all[p]) == pieceMax {
+		keep := pieceMax / 2
+		if i == pieceMax {
+			keep = pieceMax // rows grow at their ends, mostly
+		}
+		next := append(make([]uint32, 0, pieceMax), all[p][keep:]...)
+		all = slices.Insert(all, p+1, next)
+		all[p] = all[p][:keep]
+		if i >= keep {
+			p, i = p+1, i-keep
+		}
+	}
+	all[p] = slices.Insert(all[p], i, x)
+	f.pieces.rows[r.at&^rowPieces] = all
+	r.n++
+}
+
+// lengthen makes a short row one of a piece.
+func (f *Flow) lengthen(r *row) {
+	at := uint32(len(f.pieces.rows))
+	if n := len(f.pieces.free); n > 0 {
+		at, f.pieces.free = f.pieces.free[n-1], f.pieces.free[:n-1]
+	} else {
+		f.pieces.rows = append(f.pieces.rows, nil)
+	}
+	l := list(*r)
+	f.pieces.rows[at] = [][]uint32{append(make([]uint32, 0, pieceMax), f.lists.of(l)...)}
+	f.lists.sized(l, 0)
+	r.at = at | rowPieces
+}
+
+// leave takes x, which is there, out of a row.
+func (f *Flow) leave(r *row, x uint32) {
+	if r.at&rowPieces == 0 {
+		l := list(*r)
+		*r = row(f.lists.remove(l, f.search(f.lists.of(l), x)))
+		return
+	}
+	at := r.at &^ rowPieces
+	all := f.pieces.rows[at]
+	p := f.piece(all, x)
+	i := f.search(all[p], x)
+	all[p] = slices.Delete(all[p], i, i+1)
+	if len(all[p]) == 0 {
+		all = slices.Delete(all, p, p+1)
+	} else if p+1 < len(all) && len(all[p])+len(all[p+1]) <= pieceMax/2 {
+		all[p] = append(all[p], all[p+1]...)
+		all = slices.Delete(all, p+1, p+2)
+	}
+	f.pieces.rows[at] = all
+	if r.n--; r.n == 0 {
+		f.pieces.rows[at], f.pieces.free = nil, append(f.pieces.free, at)
+		*r = row{}
+	}
+}
