@@ -359,7 +359,7 @@ func (j *judge) freshText(a *state.Artifact) string {
 	case a.Kind == state.ArtifactTests:
 		return "its checks passed on the present code"
 	case a.Kind == state.ArtifactCode && (len(a.Blocks) > 0 || slices.ContainsFunc(a.Files, func(f state.ArtifactFile) bool { return inFile(f.Path) })):
-		return "checks that passed exercised every block and file that it holds, as it is"
+		return "checks that passed exercised every block and file that it holds, as it is" + j.missedText(a)
 	case len(a.Blocks) > 0:
 		return "the results of its blocks hold"
 	case len(a.Files) > 0:
@@ -369,4 +369,15 @@ func (j *judge) freshText(a *state.Artifact) string {
 		return "its files are as they were declared or written"
 	}
 	return "so is all that it contains"
+}
+
+// missedText names the lines of files that no check executed.
+func (j *judge) missedText(a *state.Artifact) string {
+	text := ""
+	for _, f := range a.Files {
+		if c, ok := j.fileCoverage(f.Path); ok && c.MissedLines != "" {
+			text += fmt.Sprintf("; of %s not lines %s", f.Path, strings.ReplaceAll(c.MissedLines, ",", ", "))
+		}
+	}
+	return text
 }

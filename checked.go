@@ -2,6 +2,8 @@ package xstate
 
 import (
 	"context"
+	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,9 +29,9 @@ func (c *CheckView) Proves() bool {
 	return c.Current && c.Outcome == CheckPassed && !slices.Contains(c.Marks, runner.MarkVolatile) && !slices.Contains(c.Marks, runner.MarkPinned)
 }
 
-// Coverage is what checks that passed exercised of the present version of a block or file. Lines are counted by functions: all
-// of one that was executed. Of a class that a block's assertion read, the lines outside of its methods count, for it is not
-// seen which of these ran.
+// Coverage is what checks that passed exercised of the present version of a block or file. Lines are those that were executed where
+// that was observed (TestOptions.Lines), else all of a function that was. Of a class that a block's assertion read, the lines
+// outside of its methods count, for it is not seen which of these ran.
 type Coverage struct {
 	Block   BlockID  `json:"block,omitempty"`
 	File    string   `json:"file,omitempty"`
@@ -37,6 +39,9 @@ type Coverage struct {
 	Lines   int      `json:"lines"`   // that hold code
 	Covered int      `json:"covered"` // of them
 	Missed  []string `json:"missed"`  // functions that no check executed; "" stands for what is outside of functions
+
+	MissedLines string   `json:"missed_lines"` // that no check executed, of other functions, as ranges counted from 1: "7-8,12"
+	Whole       []string `json:"whole"`        // functions that count as a whole, because some check executed them whose lines were not observed
 }
 
 // Unchecked returns the coverage of the blocks, and of the files of code that artifacts hold, after step n, that checks which passed exercised in part only, or not at all.
@@ -187,7 +192,7 @@ func (m *moment) fileCoverage(path string) (c Coverage, ok bool) {
 }
 
 func (m *moment) covered(c Coverage, source string, outline *depgraph.Outline, of func(Exercised) bool) Coverage {
-	c.Checks, c.Missed = []string{}, []string{}
+	c.Checks, c.Missed, c.Whole = []string{}, []string{}, []string{}
 	lines := strings.Split(source, "\n")
 	owner := make([]string, len(lines)+1)   // of each line, from 1: the innermost definition that it is in
 	for _, d := range outline.Definitions { // a class comes before what it holds
@@ -195,8 +200,9 @@ func (m *moment) covered(c Coverage, source string, outline *depgraph.Outline, o
 			owner[line] = d.Name
 		}
 	}
-	executed := map[string]bool{}
-	level := make([]bool, len(owner)) // lines outside of functions that were executed
+	const whole, byLine = 1, 2
+	executed, outer := map[string]int{}, 0
+	hit, level := make([]bool, len(owner)), make([]bool, len(owner)) // lines that were executed, of functions and outside of them
 	for i := range m.checks {
 		check := &m.checks[i]
 		if !check.Proves() {
@@ -207,11 +213,16 @@ func (m *moment) covered(c Coverage, source string, outline *depgraph.Outline, o
 			case !of(x):
 				continue
 			case x.Function != "" && 0 < x.From && x.From < len(owner):
-				executed[owner[x.From]] = true
+				name := owner[x.From]
+				for line := range x.lines(len(owner)) {
+					hit[line] = hit[line] || owner[line] == name
+				}
+				executed[name] |= x.counted(whole, byLine)
 			case x.Function == "":
-				for line := max(x.From, 1); line <= x.To && line < len(level); line++ {
+				for line := range x.lines(len(owner)) {
 					level[line] = true
 				}
+				outer |= x.counted(whole, byLine)
 			}
 			c.Checks = appendNew(c.Checks, check.ID)
 		}
@@ -220,16 +231,63 @@ func (m *moment) covered(c Coverage, source string, outline *depgraph.Outline, o
 	for _, d := range outline.Definitions {
 		outside[d.Name] = c.File != "" && d.IsClass()
 	}
-	for i, line := range lines {
-		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+	var missed [][2]int
+	last := 0 // line that holds code
+	for i, text := range lines {
+		if text = strings.TrimSpace(text); text == "" || text[0] == '#' {
 			continue
 		}
+		line, name := i+1, owner[i+1]
 		c.Lines++
-		if name := owner[i+1]; executed[name] || outside[name] && level[i+1] {
+		switch {
+		case executed[name]&whole != 0 || hit[line], outside[name] && level[line]:
 			c.Covered++
-		} else {
-			c.Missed = appendNew(c.Missed, owner[i+1])
+		case executed[name] == 0 && (!outside[name] || outer != byLine):
+			c.Missed = appendNew(c.Missed, name)
+		case len(missed) > 0 && missed[len(missed)-1][1] == last:
+			missed[len(missed)-1][1] = line
+		default:
+			missed = append(missed, [2]int{line, line})
+		}
+		last = line
+	}
+	for _, r := range missed {
+		c.MissedLines += fmt.Sprintf(",%d-%d", r[0], r[1])
+		if r[0] == r[1] {
+			c.MissedLines = strings.TrimSuffix(c.MissedLines, fmt.Sprintf("-%d", r[1]))
+		}
+	}
+	c.MissedLines = strings.TrimPrefix(c.MissedLines, ",")
+	if outer&whole != 0 && c.File != "" {
+		c.Whole = append(c.Whole, "")
+	}
+	for _, d := range outline.Definitions {
+		if executed[d.Name]&whole != 0 {
+			c.Whole = append(c.Whole, d.Name)
 		}
 	}
 	return c
+}
+
+// counted tells how the lines of a part are.
+func (x *Exercised) counted(whole, byLine int) int {
+	if x.Lines == "" {
+		return whole
+	}
+	return byLine
+}
+
+// lines yields the lines of a part that were executed, all of them where that was not observed, below end.
+func (x *Exercised) lines(end int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		ranges := x.Lines
+		if ranges == "" {
+			ranges = fmt.Sprintf("0-%d", x.To-x.From)
+		}
+		for n := range runner.InRanges(ranges) {
+			if line := x.From + n; 0 < line && line < end && !yield(line) {
+				return
+			}
+		}
+	}
 }

@@ -64,6 +64,7 @@ type Exercised struct {
 	Version  Digest  `json:"version"`            // of the function's source wherever it stands in its file; of the block
 	From     int     `json:"from,omitempty"`     // the lines that it had then, counted from 1
 	To       int     `json:"to,omitempty"`
+	Lines    string  `json:"lines,omitempty"`   // that were executed, as ranges counted from From: "0-3,5"; "" where that was not observed
 	Content  Digest  `json:"content,omitempty"` // of the whole file then: as long as it holds that, its functions are those
 }
 

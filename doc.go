@@ -69,7 +69,7 @@
 // vouches that who has the key had this record, and Replay that the record is true. Nothing is stated of what was not run.
 //
 // Test runs tests as nodes (package runner has the argument). What they came to, and which functions and blocks each exercised, is kept
-// with a step, durably, as evidence (Checks); the traces that results are reused by are results like others. A test in a block is run as a block more,
+// with a step, durably, as evidence (Checks), and with TestOptions.Lines which lines; the traces that results are reused by are results like others. A test in a block is run as a block more,
 // behind the one that defines it, aside: it finds the state that the program has there, and changes nothing.
 //
 // Questions are answered from what is recorded, at any step, and execute nothing: At, Diff, Dependencies, Version, Patches,

@@ -17,6 +17,7 @@ type TestOptions struct {
 	Choose  []string  // arguments of pytest that only choose among the tests: -k EXPR, -m EXPR
 	Args    []string  // other arguments of pytest. Results are reused under the same alone
 	All     bool      // run every test
+	Lines   bool      // observe which lines of files they execute, too: those of which that is not known run
 	Plan    bool      // run none, and record nothing
 	Timeout time.Duration
 	OnTest  func(*TestResult)
@@ -93,7 +94,7 @@ func (s *Session) testFiles(ctx context.Context, o TestOptions, found *TestRepor
 	if err != nil {
 		return err
 	}
-	so := runner.SuiteOptions{Paths: o.Paths, Choose: o.Choose, Args: o.Args, All: o.All, Plan: o.Plan, Timeout: o.Timeout, OnTalk: o.OnTalk}
+	so := runner.SuiteOptions{Paths: o.Paths, Choose: o.Choose, Args: o.Args, All: o.All, Lines: o.Lines, Plan: o.Plan, Timeout: o.Timeout, OnTalk: o.OnTalk}
 	if o.OnTest != nil {
 		so.OnTest = func(t *runner.TestOutcome) {
 			x := resultOf(t)
@@ -116,7 +117,7 @@ func resultOf(t *runner.TestOutcome) TestResult {
 	x.Check = Check{ID: t.ID, Kind: CheckKind(t.Kind), Outcome: CheckOutcome(t.Outcome), Message: t.Message, At: t.At, Seconds: t.Seconds, Marks: t.Marks, Trace: t.Trace,
 		Exercised: []Exercised{}}
 	for _, p := range t.Parts {
-		x.Exercised = append(x.Exercised, Exercised{File: p.File, Function: p.Name, Version: p.Version, From: p.From, To: p.To, Content: p.Content})
+		x.Exercised = append(x.Exercised, Exercised{File: p.File, Function: p.Name, Version: p.Version, From: p.From, To: p.To, Lines: p.Lines, Content: p.Content})
 	}
 	return x
 }
@@ -127,9 +128,11 @@ func (s *Session) recordTests(ctx context.Context, found *TestReport, whole bool
 	if err != nil {
 		return err
 	}
-	before, err := s.Checks(ctx)
-	if err != nil {
-		return err
+	var before []Check // what was known: of tests that did not run now
+	if !whole || found.Reused > 0 {
+		if before, err = s.Checks(ctx); err != nil {
+			return err
+		}
 	}
 	known := map[string]Check{}
 	for _, c := range before {

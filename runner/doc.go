@@ -143,6 +143,11 @@
 // that are not quiet belong to all. Fixtures of wider scope execute during the first test that asks, and end after the last: a trace
 // by time alone blames these two. sys.monitoring with its events restarted for each test instruments the whole interpreter anew.
 //
+// Lines are observed on demand (SuiteOptions.Lines), for they cost more than all else: each line of a function is an event of its own, armed anew
+// for each test. They follow from what a trace has, and are no part of it. They are kept beside it as numbers of statements in their
+// unit, whose digest covers what statements it has and in which order, so that they hold wherever the text moves to, and whatever becomes of its
+// layout; numbers of lines, even counted from the beginning of the function, would not. A statement of several lines is one.
+//
 // What it costs: reports of tests are sent in bunches. One that read files is sent at once, and the next test waits until these were looked
 // at, for it may write to them. A note in memory that both share tells which test is under way. Where the process dies, what it had not sent is lost, and
 // those tests run again. Functions are armed again one by one, those alone that were hit; fixtures that execute nothing are not told of.

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,6 +29,7 @@ type Suite struct {
 	done    map[string]*TestOutcome // by id
 	order   []string                // ids, as they were collected last
 	conf    state.Digest            // of what pytest was told
+	python  string                  // the interpreter, as it is part of keys
 	forced  map[string]state.Reason // tests to run whatever their traces say
 }
 
@@ -45,6 +47,7 @@ type SuiteOptions struct {
 	Choose  []string      // arguments of pytest that only choose among the tests: -k EXPR, -m EXPR
 	Args    []string      // other arguments of pytest. Results are reused under the same alone
 	All     bool          // run every test
+	Lines   bool          // observe which lines they execute, too
 	Plan    bool          // run none
 	Timeout time.Duration // for one test; 0 means none
 	OnTest  func(*TestOutcome)
@@ -84,7 +87,8 @@ type CodePart struct {
 	File     string // relative to the workspace
 	Name     string
 	Version  state.Digest
-	From, To int // lines now; 0 where that version is no more
+	From, To int    // lines now; 0 where that version is no more
+	Lines    string // that were executed, as ranges counted from From: "0-3,5"; "" where they were not observed, or that version is no more
 
 	Content state.Digest // of the whole file then; "" where that version is no more
 }
@@ -115,8 +119,8 @@ func NewSuite(cfg SuiteConfig) (*Suite, error) {
 		}
 	}
 	w := newWorld(Config{Store: cfg.Store}, workspace, environ, nil)
-	return &Suite{cfg: cfg, world: w, environ: environ, sources: map[string]*source{}, reads: map[state.Digest]*heldReads{},
-		done: map[string]*TestOutcome{}, forced: map[string]state.Reason{}}, nil
+	return &Suite{cfg: cfg, world: w, environ: environ, python: cfg.Python.identity(environ),
+		sources: map[string]*source{}, reads: map[state.Digest]*heldReads{}, done: map[string]*TestOutcome{}, forced: map[string]state.Reason{}}, nil
 }
 
 // maxCrashes bounds how many tests may take their interpreter with them.
@@ -129,7 +133,7 @@ func (s *Suite) Run(ctx context.Context, o SuiteOptions) (*SuiteOutcome, error) 
 		s.world.begin()
 		clear(s.sources) // the files are read anew by each process
 		clear(s.reads)
-		p := &suiteProcess{s: s, o: o, out: out, groups: map[int]*report{}}
+		p := &suiteProcess{s: s, o: o, out: out, groups: map[int]*report{}, levels: map[int]statements{}, begins: map[int][]int{}}
 		died, err := p.run(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -161,15 +165,19 @@ type suiteProcess struct {
 	out *SuiteOutcome
 	k   *kernel
 
-	units   []CodePart // by number
-	groups  map[int]*report
-	items   []item
-	errors  []collectError
-	started bool // what was collected is known
-	ended   map[int]*report
-	timer   *time.Timer
-	slow    bool // it was stopped at the time-out
-	done    bool
+	units  []CodePart         // by number
+	levels map[int]statements // of modules, by number: what of them was executed when they were imported
+	begins map[int][]int      // of units, by number: where their statements do
+
+	imported map[depgraph.Key]string // levels, as they are kept
+	groups   map[int]*report
+	items    []item
+	errors   []collectError
+	started  bool // what was collected is known
+	ended    map[int]*report
+	timer    *time.Timer
+	slow     bool // it was stopped at the time-out
+	done     bool
 }
 
 type item struct {
@@ -222,7 +230,7 @@ func (p *suiteProcess) run(ctx context.Context) (died bool, err error) {
 	}
 	p.ended = map[int]*report{}
 	p.k, err = startDriver(ctx, s.cfg.Python.Path, "suite_main", folder, environ, s.cfg.Workspace, spool, map[string]any{
-		"folder": s.cfg.Workspace, "store": store, "spool": spool, "paths": p.o.Paths, "args": slices.Concat(p.o.Args, p.o.Choose, p.o.Paths), "timed": p.o.Timeout > 0})
+		"folder": s.cfg.Workspace, "store": store, "spool": spool, "paths": p.o.Paths, "args": slices.Concat(p.o.Args, p.o.Choose, p.o.Paths), "timed": p.o.Timeout > 0, "lines": p.o.Lines})
 	if err != nil {
 		return false, err
 	}
@@ -375,14 +383,18 @@ func (p *suiteProcess) printed() string {
 }
 
 func (p *suiteProcess) notCollected() error {
-	said := lastLine(p.printed())
+	said, last := "", ""
 	for line := range strings.SplitSeq(p.printed(), "\n") {
+		if text := strings.TrimSpace(line); text != "" && !strings.HasPrefix(text, "===") {
+			last = text
+		}
 		if _, told, ok := strings.Cut(line, "rror: "); ok { // "pytest: error: unrecognized arguments"
 			said = told
 		} else if told, ok := strings.CutPrefix(line, "ERROR: "); ok && !strings.HasPrefix(told, "usage: ") {
 			said = told
 		}
 	}
+	said = cmp.Or(said, last)
 	return &state.Error{Code: CodeNoTests, Message: "the tests could not be collected: " + said, Hint: "try it by hand: python -m pytest --collect-only"}
 }
 
@@ -443,17 +455,20 @@ func (s *source) part(file, unit string) CodePart {
 	return CodePart{File: file, Name: unit, Version: u.Digest, From: u.From, To: u.To, Content: s.content}
 }
 
-// unitOf is written as a list: digest, first line, last line.
+// unitOf is written as a list: digest, first line, last line, lines of its statements.
 type unitOf struct {
 	Digest   state.Digest
 	From, To int
+	Starts   string // numbers in order, counted from From
 }
 
 func (u *unitOf) UnmarshalJSON(data []byte) error {
-	return json.Unmarshal(data, &[]any{&u.Digest, &u.From, &u.To})
+	return json.Unmarshal(data, &[]any{&u.Digest, &u.From, &u.To, &u.Starts})
 }
 
-func (u unitOf) MarshalJSON() ([]byte, error) { return json.Marshal([]any{u.Digest, u.From, u.To}) }
+func (u unitOf) MarshalJSON() ([]byte, error) {
+	return json.Marshal([]any{u.Digest, u.From, u.To, u.Starts})
+}
 
 // key names the part of the code.
 func (c CodePart) key() depgraph.Key {

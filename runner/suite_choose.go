@@ -36,7 +36,7 @@ func (p *suiteProcess) choose() ([]int, error) {
 		v := c.chosen[x.ID]
 		t := v.outcome(x)
 		if v.trace != nil {
-			t.Parts = s.parts(v.trace.Reads)
+			t.Parts = s.parts(v.trace.Reads, s.lines(v.trace.Digest))
 		} else if at[x.ID] == i && !p.o.Plan {
 			run = append(run, i)
 		}
@@ -142,6 +142,8 @@ func (c *choosing) judge(id string) error {
 		v.trace, v.reason = nil, why
 	} else if c.p.o.All && v.trace != nil {
 		v.trace, v.reason = nil, state.Reason{Code: ReasonForced}
+	} else if c.p.o.Lines && v.trace != nil && c.p.s.lines(v.trace.Digest) == nil {
+		v.trace, v.reason = nil, state.Reason{Code: ReasonLines}
 	}
 	return nil
 }

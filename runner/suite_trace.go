@@ -17,6 +17,7 @@ const (
 	ReasonMarked = "marked"    // By: what it read cannot be compared, so that no result of it is reused
 	ReasonNeeded = "needed-by" // By: a test that reads what this one leaves
 	ReasonFollow = "follows"   // By: a test that leaves something changed that it did not leave before
+	ReasonLines  = "no-lines"  // it is asked which lines it executes, and that was not observed when it ran
 )
 
 // Spaces of keys that name reads which many traces share, by their digest.
@@ -40,6 +41,8 @@ type report struct {
 
 	Fixture bool `json:"fixture"` // of a group: a test that has it executed it
 
+	Hit []hitLines `json:"hit"`
+
 	Outcome string   `json:"outcome"`
 	Seconds float64  `json:"seconds"`
 	Message string   `json:"message"`
@@ -59,6 +62,11 @@ func (p *suiteProcess) report(text json.RawMessage) (*report, error) {
 	w, found := p.s.world, map[depgraph.Key]state.Digest{}
 	for _, n := range r.Units {
 		found[p.units[n].key()] = p.units[n].Version
+	}
+	for _, h := range r.Hit {
+		if p.units[h.Unit].Name == "" {
+			p.add(p.levels, h)
+		}
 	}
 	for path, how := range r.Files {
 		k := w.fileKey(path)
@@ -234,7 +242,13 @@ func (p *suiteProcess) record() error {
 		if t.Trace, err = p.s.cfg.Store.PutTrace(trace); err != nil {
 			return err
 		}
-		t.Parts = p.s.parts(reads)
+		var lines executedLines
+		if p.o.Lines {
+			if lines, err = p.keepLines(t.Trace, r); err != nil {
+				return err
+			}
+		}
+		t.Parts = p.s.parts(reads, lines)
 	}
 	return nil
 }
@@ -242,17 +256,21 @@ func (p *suiteProcess) record() error {
 // code names the traces of a test.
 func (p *suiteProcess) code(id string) state.Digest {
 	s := p.s
-	return state.DigestOf(fmt.Appendf(nil, "test 1\nengine %s\ninterpreter %s\nfolder %q\nargs %q\nrunner %q\nid %q\n", driverDigest(), s.cfg.Python.identity(s.environ), s.cfg.Workspace,
+	return state.DigestOf(fmt.Appendf(nil, "test 1\nengine %s\ninterpreter %s\nfolder %q\nargs %q\nrunner %q\nid %q\n", driverDigest(), s.python, s.cfg.Workspace,
 		p.o.Args, p.out.Runner, id))
 }
 
-// parts are the functions that a test executed, those of its fixtures among them, and the levels of the modules these are in.
-func (s *Suite) parts(reads []state.Access) []CodePart {
+// parts are the functions that a test executed, those of its fixtures among them, and the levels of the modules these are in, with
+// what is known of lines.
+func (s *Suite) parts(reads []state.Access, lines executedLines) []CodePart {
 	found := map[depgraph.Key]CodePart{}
 	add := func(file, unit string, version state.Digest) {
 		part := CodePart{File: file, Name: unit, Version: version}
 		if src := s.sources[file]; src != nil && src.Units[unit].Digest == version {
 			part = src.part(file, unit)
+			if lines != nil {
+				part.Lines = src.lines(unit, lines.of(part.key()))
+			}
 		}
 		found[part.key()] = part
 	}

@@ -270,16 +270,29 @@ func coverageRow(c *xstate.Coverage) []string {
 		return append(row, "by no check")
 	}
 	text := "by " + strings.Join(c.Checks, ", ")
-	missed := slices.Clone(c.Missed)
-	for i, name := range missed {
-		if name == "" {
-			missed[i] = "all outside of functions"
-		}
+	if len(c.Missed) > 0 {
+		text += "; not " + functionsText(c.Missed)
 	}
-	if len(missed) > 0 {
-		text += "; not " + strings.Join(missed, ", ")
+	if c.MissedLines != "" {
+		text += "; not lines " + strings.ReplaceAll(c.MissedLines, ",", ", ")
+	}
+	switch {
+	case len(c.Whole) > 3:
+		text += fmt.Sprintf("; lines not observed of %d functions", len(c.Whole))
+	case len(c.Whole) > 0:
+		text += "; lines not observed of " + functionsText(c.Whole)
 	}
 	return append(row, text)
+}
+
+func functionsText(names []string) string {
+	names = slices.Clone(names)
+	for i, name := range names {
+		if name == "" {
+			names[i] = "all outside of functions"
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // evidenceTreeView lays out what rests on what. A node is drawn once with what it rests on, then only named.

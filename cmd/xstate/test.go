@@ -18,11 +18,12 @@ import (
 )
 
 type testFlags struct {
-	all, plan, verbose bool
-	keyword, mark      string
-	timeout            time.Duration
-	python             string
-	origin             xstate.Origin
+	all, plan, lines bool
+	verbose          bool
+	keyword, mark    string
+	timeout          time.Duration
+	python           string
+	origin           xstate.Origin
 }
 
 func (a *app) testVerb() *cobra.Command {
@@ -36,7 +37,8 @@ all others keep their results. Results are found by content: a change that is un
 
 Tests are run by pytest where the interpreter has it, with its fixtures, marks, plugins and configuration, else by unittest.
 A test that failed, or that read the clock, the network or another process, runs every time. What follows -- goes to
-pytest as it is; results are reused only under the same arguments. -k and -m only choose among the tests.
+pytest as it is; results are reused only under the same arguments. -k and -m only choose among the tests. With --lines it is
+observed, too, which lines of files each test executes: xstate evidence, query --unverified and artifact status tell them.
 
 Printed are the tests that ran, why, and the reports of those that failed. Exit code 1 says that a test failed.`,
 		Example: `  xstate test
@@ -56,6 +58,7 @@ Printed are the tests that ran, why, and the reports of those that failed. Exit 
 	flags.SortFlags = false
 	flags.BoolVar(&f.all, "all", false, "run every test")
 	flags.BoolVar(&f.plan, "plan", false, "tell what would run, and why; test files are imported to find the tests")
+	flags.BoolVar(&f.lines, "lines", false, "observe the lines that tests execute, too, for evidence; those of which that is not known run")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the tests that were reused, too")
 	flags.StringVarP(&f.keyword, "keyword", "k", "", "only tests whose names match `EXPRESSION`, as for pytest")
 	flags.StringVarP(&f.mark, "mark", "m", "", "only tests whose marks match `EXPRESSION`, as for pytest")
@@ -77,7 +80,7 @@ func (a *app) test(ctx context.Context, args, more []string, f testFlags) error 
 		return err
 	}
 	defer o.Close()
-	to := xstate.TestOptions{Args: more, All: f.all, Plan: f.plan, Timeout: f.timeout, OnTalk: func(text string) { a.ui.talk("%s", text) }}
+	to := xstate.TestOptions{Args: more, All: f.all, Lines: f.lines, Plan: f.plan, Timeout: f.timeout, OnTalk: func(text string) { a.ui.talk("%s", text) }}
 	if f.keyword != "" {
 		to.Choose = append(to.Choose, "-k", f.keyword)
 	}

@@ -8,10 +8,11 @@ while it was imported, and the files and variables read then. Of a fixture: from
 A test rests on what its own phase saw; on the groups of its file, of the fixtures it uses, and of what modules these import, however
 indirectly; and on the modules that are not quiet, for these may have set up something in others. Functions are seen by local events
 of sys.monitoring on code of the workspace alone, each disabled at its first hit and armed again, at a microsecond, for the next
-phase. To restart all events instead would have every function of the interpreter instrumented anew for each test; before 3.12 a
+phase; lines, where these are asked for, likewise. To restart all events instead would have every function of the interpreter instrumented anew for each test; before 3.12 a
 trace function hears of every call.
 """
 from . import original as __builtins__
+import builtins
 import importlib._bootstrap_external as external
 import linecache
 import mmap
@@ -42,6 +43,7 @@ class Phase:
         self.files, self.dirs, self.env, self.modes = {}, set(), set(), set()
         self.marks, self.after, self.texts, self.absent = set(), set(), set(), set()
         self.lines = set()    # (path, number) of lines whose text was read
+        self.hits = []        # (code, number) of lines that were executed
         self.asked = set()    # paths of texts whose lines may be told
         self.cwd = False
         self.inner = []       # phases that ended in it
@@ -51,6 +53,7 @@ class Phase:
         for other in self.inner:
             other.whole()
             self.codes.update(other.codes)
+            self.hits += other.hits
             for name in ("modules", "groups", "dirs", "env", "modes", "marks", "after", "texts", "absent", "lines", "asked"):
                 getattr(self, name).update(getattr(other, name))
             for p, how in other.files.items():
@@ -91,9 +94,12 @@ class Suite:
         self.folder = os.path.realpath(options["folder"])
         self.stack = [Phase()]
         self.live = []       # codes hit since the last phase began or ended
+        self.hits = []       # lines that were, where these are observed
+        self.by_line = options["lines"]
         self.unarmed = []    # codes that were hit, and not armed since
         self.armed = set()   # before 3.12: ids of the others
         self.units = {}      # id of code → number of its unit
+        self.paths = {}      # id of code → path of its module
         self.watched = {}    # id of code → (code, module)
         self.importing = {}  # id of code → modules that its unit imports
         self.lined = set()   # ids of codes that may read where code stands
@@ -103,7 +109,8 @@ class Suite:
         self.first = {}      # path → {unit: number}
         self.groups = 0
         self._needs = {}     # paths → group of them and all that they import
-        self._facts = {}     # id of code → see facts
+        self._facts = {}     # id of code → see _look
+        self._plain = set()  # ids of codes of which there are none
         self.leaks = {}      # test → names it left changed
         self.current = None
         self.loading = []    # modules that are being executed
@@ -124,7 +131,7 @@ class Suite:
             threading.settrace(self._called)
             return
         _NEW.use_tool_id(_TOOL, "xstate")
-        live, off = self.live, _NEW.DISABLE
+        live, hits, off = self.live, self.hits, _NEW.DISABLE
 
         def hit(code, _):
             live.append(code)
@@ -133,13 +140,26 @@ class Suite:
         self._events = _NEW.events.PY_START | _NEW.events.PY_RESUME
         _NEW.register_callback(_TOOL, _NEW.events.PY_START, hit)
         _NEW.register_callback(_TOOL, _NEW.events.PY_RESUME, hit)
+        if self.by_line:
+            def hit_line(code, number):
+                hits.append((code, number))
+                return off
+
+            self._events |= _NEW.events.LINE
+            _NEW.register_callback(_TOOL, _NEW.events.LINE, hit_line)
 
     def _called(self, frame, _, __):
-        """A function begins, or goes on. Lines are not traced."""
+        """A function begins, or goes on."""
         code = frame.f_code
         if id(code) in self.armed:
             self.armed.discard(id(code))
             self.live.append(code)
+        return self._line if self.by_line and id(code) in self.units else None
+
+    def _line(self, frame, event, _):
+        if event == "line":
+            self.hits.append((frame.f_code, frame.f_lineno))
+        return self._line
 
     def watching(self):
         """Reports whether functions are still seen."""
@@ -153,6 +173,10 @@ class Suite:
             for code in live:
                 phase.codes[id(code)] = code
             self.unarmed += live
+        if self.hits:
+            hits, self.hits[:] = self.hits[:], ()
+            phase.hits += dict.fromkeys(hits)
+            self.unarmed += {code for code, _ in hits}
         active, self.files.active = self.files.active, False
         if active and self.files.saw():
             found, after = self.files.take()
@@ -168,7 +192,7 @@ class Suite:
     def _arm(self):
         if not self.unarmed:
             return
-        codes, self.unarmed = {id(c): c for c in self.unarmed}, []
+        codes, self.unarmed = {id(c): c for c in self.unarmed if id(c) in self.watched}, []
         if _NEW is None:
             self.armed.update(codes)
             return
@@ -242,6 +266,10 @@ class Suite:
                 outer.loads.add(path)
         if self.loading and self.loading[-1] is None and module is not None:
             self.loading[-1] = record
+        if self.by_line:
+            self.units[id(code)] = self.first[path][""]
+            if _NEW is not None:
+                _NEW.set_local_events(_TOOL, code, _NEW.events.LINE)
         self._register(code, record, "")
 
     def _register(self, code, module, around):
@@ -251,6 +279,7 @@ class Suite:
             if isinstance(c, types.CodeType):
                 name = module.source.unit_of(c, around)
                 self.units[id(c)] = numbers[name]
+                self.paths[id(c)] = module.path
                 if name and name in imports:
                     self.importing[id(c)] = imports[name]
                 self.watched[id(c)] = (c, module)
@@ -333,17 +362,15 @@ class Suite:
 
     def content(self, phase, level=None):
         """level: the module whose import it is."""
-        numbers, marks, absent = {self.first[p][""] for p in phase.modules}, set(phase.marks), set(phase.absent)
+        marks, absent = set(phase.marks), set(phase.absent)
+        numbers = {self.first[p][""] for p in phase.modules}.union(map(self.units.__getitem__, phase.codes))
         texts = phase.texts | phase.asked - {p for p, _ in phase.lines}
-        for i in phase.codes:
-            number, _, told, imports = self._facts.get(i) or self.facts(i)
-            numbers.add(number)
-            if told:
-                marks.update(told)
+        for told, imports in self._told(phase):
+            marks.update(told)
             if imports:
                 absent |= self._sought(imports)
         if not self.lined.isdisjoint(phase.codes):  # of any function that it can reach
-            texts.update(self.closure({self.watched[i][1].path for i in phase.codes} | phase.modules))
+            texts.update(self.closure(phase.modules.union(map(self.paths.__getitem__, phase.codes))))
         if level is not None:
             absent |= self._sought(level.source.imports.get("", ()))
             marks |= origin.volatile([level.code], level.namespace, _DURATION)
@@ -352,17 +379,33 @@ class Suite:
         found = {name: sorted(seen) for name, seen in found.items() if seen}
         if phase.files:
             found["files"] = phase.files
+        if phase.hits:
+            executed = {}
+            for code, number in phase.hits:
+                executed.setdefault(self.units[id(code)], set()).add(number)
+            found["hit"] = [[unit, sorted(numbers)] for unit, numbers in executed.items()]
         return found
 
-    def facts(self, i):
-        """What is known of a code object: the number of its unit, its file, marks, and what its unit imports."""
+    def _told(self, phase):
+        """Lists what is known of the code of a phase, where there is anything: few functions ask a clock, or import."""
+        found = []
+        for i in set(phase.codes) - self._plain:
+            facts = self._facts.get(i) or self._look(i)
+            if any(facts):
+                found.append(facts)
+            else:
+                self._plain.add(i)
+        return found
+
+    def _look(self, i):
+        """What is known of a code object: marks, and what its unit imports."""
         code, module = self.watched[i]
         telling = module.telling
         if telling is None:
             telling = module.telling = {"id"}.union(name for name, value in list(module.namespace.items()) if _tells(value))
         quiet = telling.isdisjoint(code.co_names) and origin.TELLING.isdisjoint(code.co_names)
         marks = () if quiet else tuple(origin.volatile([code], module.namespace, _DURATION))
-        found = self._facts[i] = self.units[i], module.path, marks, self.importing.get(i, ())
+        found = self._facts[i] = marks, self.importing.get(i, ())
         return found
 
     def _sought(self, names):
@@ -385,10 +428,8 @@ class Suite:
 
     def _used(self, phase):
         """The modules whose functions were executed, or which these import."""
-        paths = set(phase.modules)
-        for i in phase.codes:
-            _, path, _, imports = self._facts.get(i) or self.facts(i)
-            paths.add(path)
+        paths = phase.modules.union(map(self.paths.__getitem__, phase.codes))
+        for _, imports in self._told(phase):
             for name in imports:
                 path = _file(name)
                 if path in self.modules:
@@ -441,7 +482,8 @@ class Suite:
         """Everything is collected: what modules hold now, and the state of random generators, each test is to begin with. files are
         those that hold the tests, plugins those of what runs them."""
         self.generators = random.getstate()
-        self._drawn = _drawn()
+        self._draws = _drawn()
+        self._drawn = self._draws()
         numpy = sys.modules.get("numpy.random")
         self.numpy = numpy and numpy.get_state()
         self.tests, self.plugins = files, plugins
@@ -476,7 +518,7 @@ class Suite:
         self.begin()
 
     def _reset(self):
-        if _drawn() != self._drawn or random._inst.gauss_next != self.generators[2]:
+        if self._draws() != self._drawn or random._inst.gauss_next != self.generators[2]:
             random.setstate(self.generators)
         numpy = sys.modules.get("numpy.random")
         if numpy is not None:
@@ -561,13 +603,26 @@ def _note(path):
         return mmap.mmap(f.fileno(), 9)
 
 
-_words = super(random.Random, random._inst).getstate
-
-
 def _drawn():
-    """Changes with whatever is drawn from random's generator: three of its words, and how many of them are used up."""
-    words = _words()
-    return words[1], words[2], words[3], words[624]
+    """Changes with whatever is drawn from random's generator: how many of its words are used up, and three of them. Read where they
+    lie, if they are found there: to have all 624 told takes as long as all else that is done about a short test."""
+    state = super(random.Random, random._inst).getstate
+    words = state()
+    try:
+        import _ctypes
+
+        class Word(_ctypes._SimpleCData):
+            _type_ = "I"
+
+        if random.Random.__basicsize__ >= object.__basicsize__ + 4 * len(words):
+            start = builtins.id(random._inst) + object.__basicsize__
+            lie = [Word.from_address(start + 4 * i) for i in range(len(words))]
+            if words == (*[w.value for w in lie[1:]], lie[0].value):
+                few = lie[:4]
+                return lambda: [w.value for w in few]
+    except ImportError:
+        pass
+    return lambda: [state()[i] for i in (624, 0, 1, 2)]
 
 
 _REPORTS = frozenset(("pytest_runtest_logreport", "pytest_runtest_logstart", "pytest_runtest_logfinish", "pytest_runtest_makereport",

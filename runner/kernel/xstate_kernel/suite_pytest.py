@@ -38,7 +38,8 @@ class Plugin:
     def configuration(self, config):
         """A digest of what pytest was told, and by whom."""
         plugins = sorted("%s %s" % (d.project_name, d.version) for _, d in config.pluginmanager.list_plugin_distinfo())
-        told = {"pytest": pytest.__version__, "plugins": plugins, "ini": sorted((k, str(getattr(v, "value", v))) for k, v in config.inicfg.items()),
+        inicfg = config._inicfg if hasattr(config, "_inicfg") else config.inicfg  # the latter warns from pytest 9 on, and warnings may be errors
+        told = {"pytest": pytest.__version__, "plugins": plugins, "ini": sorted((k, str(getattr(v, "value", v))) for k, v in inicfg.items()),
                 "packages": self.options["packages"], "root": os.path.relpath(str(config.rootpath), self.suite.folder)}
         return sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
@@ -165,7 +166,10 @@ def _outcome(reports):
                 message = r.longrepr[2]
         elif hasattr(r, "wasxfail") and r.when == "call":
             outcome = "xpassed"
-    return {"outcome": outcome, "seconds": seconds, "text": "\n".join(texts), "message": message.partition("\n")[0]}
+    found = {"outcome": outcome, "seconds": seconds}
+    if texts or message:
+        found.update(text="\n".join(texts), message=message.partition("\n")[0])
+    return found
 
 
 def _follow_fixtures(watched):

@@ -6,6 +6,9 @@ comprehensions belong to what they stand in. The digest of the level covers ever
 class bodies, decorators, defaults, annotations, docstrings, the names that are bound and their order. So whoever may find another
 function under a name (a method that comes to override one, a __getattr__) sees another level. Digests are of the syntax tree:
 neither layout, nor comments, nor the place in the file count.
+
+Lines are told of by the statements that they belong to, and these by their number in the unit, in the order of the text: as long as the
+digest is the same, so are the numbers, wherever the text has moved to.
 """
 from . import original as __builtins__
 import ast
@@ -21,7 +24,7 @@ class Source:
     """A file cut into units."""
 
     def __init__(self, units, imports, quiet):
-        self.units = units      # name → [digest, first line, last line]
+        self.units = units      # name → [digest, first line, last line, lines of its statements from the first on, as a text]
         self.imports = imports  # name → modules that the unit imports, see origin.imported; where it imports any
         self.quiet = quiet      # whether executing it does nothing to other modules, as far as the text shows
         self._by_line = {(unit[1], name.rpartition(".")[2].rstrip("'")): name for name, unit in units.items() if name}
@@ -41,22 +44,22 @@ def cut(data, package, compiled=False):
         found = _Cut(tree, data.splitlines(), lines, package)
         return Source(found.units, found.imports, quiet(tree))
     except (SyntaxError, ValueError, RecursionError):
-        return Source({"": [digest, 1, lines]}, {}, False)  # what does not compile is one thing
+        return Source({"": [digest, 1, lines, ""]}, {}, False)  # what does not compile is one thing
 
 
 class _Cut:
     def __init__(self, tree, text, lines, package):
-        self.units, bodies, imports = {}, [], {"": []}
+        self.units, self.statements, bodies, imports = {}, {"": []}, [], {"": []}
         self._walk(tree, bodies, imports)
         docs = [ast.get_docstring(f, False) for f, _ in bodies]
         kept = [(f, name, f.body) for f, name in bodies]
         lazy = [any(b"yield" in line for line in text[f.lineno - 1:f.end_lineno]) and _generates(f) for f, _ in bodies]
         for (f, _), generator in zip(bodies, lazy):
             f.body = [ast.Expr(ast.Yield())] if generator else []  # who makes a generator, and does not begin it, executes nothing
-        self.units = {"": [_digest(ast.dump(tree) + repr(docs)), 1, lines]}
+        self.units = {"": [_digest(ast.dump(tree) + repr(docs)), 1, lines, self._starts("", 1)]}
         for f, name, body in kept:
             stub, f.body = f.body, body
-            self.units[name] = [_digest(ast.dump(f)), _first(f), f.end_lineno]
+            self.units[name] = [_digest(ast.dump(f)), _first(f), f.end_lineno, self._starts(name, _first(f))]
             f.body = stub
         self.imports = {name: sorted(origin.imported_by(nodes, package)) for name, nodes in imports.items() if nodes}
 
@@ -67,10 +70,12 @@ class _Cut:
             node, within, unit = todo.pop()
             for field in ("body", "orelse", "finalbody", "handlers", "cases"):
                 for child in getattr(node, field, ()):
+                    if not isinstance(child, _UNTOLD) and not _is_docstring(child, node):
+                        self.statements[unit].append(_first(child))
                     if isinstance(child, _FUNCTIONS):
                         name = self._name(within + child.name)
                         bodies.append((child, name))
-                        imports[name] = []
+                        imports[name], self.statements[name] = [], []
                         todo.append((child, name + ".<locals>.", name))
                     elif isinstance(child, ast.ClassDef):
                         todo.append((child, within + child.name + ".", unit))
@@ -78,6 +83,10 @@ class _Cut:
                         imports[unit].append(child)
                     elif not isinstance(child, _SIMPLE):
                         todo.append((child, within, unit))
+
+    def _starts(self, unit, first):
+        """The lines on which the statements of a unit begin. Of several on one, each counts: another layout may part them."""
+        return " ".join([str(line - first) for line in sorted(self.statements[unit])])
 
     def _name(self, name):
         """Of several of a name (a property and its setter), each is a unit."""
@@ -99,8 +108,17 @@ def _generates(f):
     return False
 
 
-def _first(f):
-    return min([f.lineno] + [d.lineno for d in f.decorator_list])
+_UNTOLD = (ast.Global, ast.Nonlocal)  # nothing is executed for these
+
+
+def _is_docstring(statement, within):
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str) and \
+        isinstance(within, _FUNCTIONS + (ast.ClassDef, ast.Module)) and statement is within.body[0]
+
+
+def _first(node):
+    """The line on which a statement begins: with its decorators. Of a case, that of its pattern."""
+    return min([getattr(node, "pattern", node).lineno] + [d.lineno for d in getattr(node, "decorator_list", ())])
 
 
 def _digest(text):

@@ -1,0 +1,220 @@
+package runner
+
+import (
+	"encoding/json"
+	"errors"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Lines that a test executed are kept by the statements they belong to, and these by their number in the unit: the digest of the unit, which
+// the trace has, covers which statements there are and in what order, and nothing of where they stand. They are no part of
+// a trace, for they follow from what is: a trace that holds executed them. They are kept beside it, and may be lost like any result.
+
+// statements are the numbers of statements of a unit.
+type statements map[int]bool
+
+// executedLines are the statements that imports executed, and those that a test did, by unit, as ranges.
+type executedLines []map[depgraph.Key]string
+
+// spaceLines is where they are kept.
+const spaceLines = "lines"
+
+// hitLines is written as a list: the number of a unit, lines of it.
+type hitLines struct {
+	Unit  int
+	Lines []int
+}
+
+func (h *hitLines) UnmarshalJSON(data []byte) error {
+	return json.Unmarshal(data, &[]any{&h.Unit, &h.Lines})
+}
+
+// add notes the statements that lines belong to: the last that begins there or before, with all that do so on one line. Lines
+// before the first are those of a docstring.
+func (p *suiteProcess) add(to map[int]statements, h hitLines) {
+	part := p.units[h.Unit]
+	starts := p.starts(h.Unit)
+	if to[h.Unit] == nil {
+		to[h.Unit] = statements{}
+	}
+	for _, line := range h.Lines {
+		after, _ := slices.BinarySearch(starts, line-part.From+1)
+		for i := after - 1; i >= 0 && starts[i] == starts[after-1]; i-- {
+			to[h.Unit][i] = true
+		}
+	}
+}
+
+// starts are the lines on which statements of a unit begin, counted from its first.
+func (p *suiteProcess) starts(unit int) []int {
+	found, ok := p.begins[unit]
+	if !ok {
+		part := p.units[unit]
+		found = p.s.sources[part.File].Units[part.Name].starts()
+		p.begins[unit] = found
+	}
+	return found
+}
+
+// hits notes what a test executed itself and in its fixtures.
+func (p *suiteProcess) hits(r *report, to map[int]statements, seen map[int]bool) {
+	for _, h := range r.Hit {
+		p.add(to, h)
+	}
+	for _, n := range r.Groups {
+		if g := p.groups[n]; g != nil && g.Fixture && !seen[n] {
+			seen[n] = true
+			p.hits(g, to, seen)
+		}
+	}
+}
+
+// keptLines is what is kept beside the trace of a test. What imports executed is the same for all tests of a process, and kept once.
+type keptLines struct {
+	Units  map[depgraph.Key]string `json:"units"`
+	Levels state.Digest            `json:"levels"`
+}
+
+// keepLines keeps the lines that a test executed beside its trace. Of a module, those that its import did.
+func (p *suiteProcess) keepLines(trace state.Digest, r *report) (executedLines, error) {
+	if p.imported == nil {
+		p.imported = p.written(p.levels)
+	}
+	levels, err := json.Marshal(p.imported)
+	if err != nil {
+		return nil, err
+	}
+	own := map[int]statements{}
+	p.hits(r, own, map[int]bool{})
+	kept := keptLines{p.written(own), state.DigestOf(levels)}
+	data, err := json.Marshal(kept)
+	if err == nil {
+		err = errors.Join(p.s.cfg.Store.PutMemo(spaceLines, string(kept.Levels), levels), p.s.cfg.Store.PutMemo(spaceLines, string(trace), data))
+	}
+	return executedLines{p.imported, kept.Units}, err
+}
+
+// written are statements by the names of their units.
+func (p *suiteProcess) written(units map[int]statements) map[depgraph.Key]string {
+	found := map[depgraph.Key]string{}
+	for n, list := range units {
+		found[p.units[n].key()] = ranges(slices.Sorted(maps.Keys(list)))
+	}
+	return found
+}
+
+// lines returns what was kept beside a trace, nil where nothing was.
+func (s *Suite) lines(trace state.Digest) executedLines {
+	var kept keptLines
+	levels := map[depgraph.Key]string{}
+	data, ok := s.cfg.Store.Memo(spaceLines, string(trace))
+	if !ok || json.Unmarshal(data, &kept) != nil {
+		return nil
+	}
+	if data, ok = s.cfg.Store.Memo(spaceLines, string(kept.Levels)); !ok || json.Unmarshal(data, &levels) != nil {
+		return nil
+	}
+	return executedLines{levels, kept.Units}
+}
+
+// of are the statements of a unit that were executed.
+func (e executedLines) of(unit depgraph.Key) map[int]bool {
+	found := map[int]bool{}
+	for _, units := range e {
+		for n := range InRanges(units[unit]) {
+			found[n] = true
+		}
+	}
+	return found
+}
+
+func (u unitOf) starts() []int {
+	var found []int
+	for text := range strings.FieldsSeq(u.Starts) {
+		if n, err := strconv.Atoi(text); err == nil {
+			found = append(found, n)
+		}
+	}
+	return found
+}
+
+// lines are the lines of executed statements of a unit as the source has them now, counted from the first of the unit. A statement has
+// the lines up to the next that begins, in the unit or in a function within; before the first lies what is executed by calling it. At
+// the level of a module the functions are not told apart, for their lines are not its own.
+func (s *source) lines(unit string, executed map[int]bool) string {
+	u := s.Units[unit]
+	starts := u.starts()
+	bounds := starts
+	if unit != "" {
+		bounds = nil
+		for _, other := range s.Units {
+			if u.From <= other.From && other.To <= u.To {
+				for _, start := range other.starts() {
+					bounds = append(bounds, other.From+start-u.From)
+				}
+			}
+		}
+		slices.Sort(bounds)
+	}
+	found := map[int]bool{}
+	fill := func(start int) {
+		end, at := u.To-u.From, 0
+		if at, _ = slices.BinarySearch(bounds, start+1); at < len(bounds) {
+			end = min(end, bounds[at]-1)
+		}
+		for line := start; line <= max(start, end); line++ {
+			found[line] = true
+		}
+	}
+	fill(0)
+	for n := range executed {
+		if n < len(starts) {
+			fill(starts[n])
+		}
+	}
+	return ranges(slices.Sorted(maps.Keys(found)))
+}
+
+// ranges writes numbers in order: "0-3,5".
+func ranges(sorted []int) string {
+	var parts []string
+	for i := 0; i < len(sorted); {
+		j := i
+		for j+1 < len(sorted) && sorted[j+1] == sorted[j]+1 {
+			j++
+		}
+		text := strconv.Itoa(sorted[i])
+		if j > i {
+			text += "-" + strconv.Itoa(sorted[j])
+		}
+		parts = append(parts, text)
+		i = j + 1
+	}
+	return strings.Join(parts, ",")
+}
+
+// InRanges yields the numbers of ranges such as CodePart.Lines.
+func InRanges(text string) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for part := range strings.SplitSeq(text, ",") {
+			first, last, more := strings.Cut(part, "-")
+			from, err := strconv.Atoi(first)
+			to := from
+			if more && err == nil {
+				to, err = strconv.Atoi(last)
+			}
+			for n := from; err == nil && n <= to; n++ {
+				if !yield(n) {
+					return
+				}
+			}
+		}
+	}
+}
