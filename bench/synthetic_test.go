@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -62,7 +63,7 @@ func newSynthetic(b testing.TB, nodes, chain int) *synthetic {
 	b.Cleanup(func() { s.close() })
 	var inserts []state.Change
 	for i := range nodes {
-		block := &state.Block{ID: s.id(i), Dialect: depgraph.Python, Version: state.DigestOf([]byte(s.text(i, 1)))}
+		block := &state.Block{ID: s.id(i), Title: string(s.id(i)), Dialect: depgraph.Python, Version: state.DigestOf([]byte(s.text(i, 1)))}
 		c := state.Change{Op: state.OpInsert, Block: block}
 		if i > 0 {
 			c.After = s.id(i - 1)
@@ -105,7 +106,7 @@ func (s *synthetic) plan(inserts []state.Change) {
 		}
 		var blocks []runner.Block
 		for i, c := range inserts[at:min(at+atOnce, len(inserts))] {
-			blocks = append(blocks, runner.Block{ID: c.Block.ID, Dialect: c.Block.Dialect, Version: c.Block.Version, Source: s.text(at+i, 1)})
+			blocks = append(blocks, runner.Block{ID: c.Block.ID, Title: c.Block.Title, Dialect: c.Block.Dialect, Version: c.Block.Version, Source: s.text(at+i, 1)})
 		}
 		plan, err := engine.Plan(context.Background(), blocks)
 		if err != nil {
@@ -122,9 +123,18 @@ func (s *synthetic) id(i int) state.BlockID { return state.BlockID(fmt.Sprintf("
 // text is a block of the program, or another one that binds the same.
 func (s *synthetic) text(i, k int) string {
 	if i%s.chain == 0 {
-		return fmt.Sprintf("v%07d = %d\n", i, k)
+		return fmt.Sprintf("v%07d = %d", i, k)
 	}
-	return fmt.Sprintf("v%07d = v%07d + %d\n", i, i-1, k)
+	return fmt.Sprintf("v%07d = v%07d + %d", i, i-1, k)
+}
+
+// file is the program as a file, which reads as the blocks that there are.
+func (s *synthetic) file() []byte {
+	var text bytes.Buffer
+	for i := range s.nodes {
+		fmt.Fprintf(&text, "# %%%% %s\n%s\n\n", s.id(i), s.text(i, 1))
+	}
+	return text.Bytes()
 }
 
 // trace is what an execution of block i would have left.
