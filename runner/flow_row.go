@@ -76,10 +76,15 @@ func (f *Flow) from(r row, x uint32) iter.Seq[uint32] {
 
 // after returns the first node of a row that comes after x; 0: none does.
 func (f *Flow) after(r row, x uint32) uint32 {
-	for n := range f.from(r, x) {
-		if n != x {
-			return n
-		}
+	_, first, more := f.seek(r, x)
+	if len(first) > 0 && first[0] == x {
+		first = first[1:]
+	}
+	switch {
+	case len(first) > 0:
+		return first[0]
+	case len(more) > 0:
+		return more[0][0]
 	}
 	return 0
 }

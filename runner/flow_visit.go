@@ -241,13 +241,20 @@ func (f *Flow) changed(k, n uint32, was, now entry) {
 // those whose reason may name who wrote it. n is 0 for the beginning.
 func (f *Flow) wake(k, n uint32, differs bool) {
 	next := f.after(f.keys[k].writers, n)
-	for r := range f.from(f.keys[k].readers, n) {
-		if next != 0 && f.before(next, r) {
+	_, piece, more := f.seek(f.keys[k].readers, n) // no iterator: this is what invalidation costs
+	for {
+		for _, r := range piece {
+			if next != 0 && f.before(next, r) {
+				return
+			}
+			if r != n && (differs || f.open[r] != nil) {
+				f.push(r)
+			}
+		}
+		if len(more) == 0 {
 			return
 		}
-		if r != n && (differs || f.open[r] != nil) {
-			f.push(r)
-		}
+		piece, more = more[0], more[1:]
 	}
 }
 
