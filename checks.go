@@ -26,7 +26,8 @@ type Check struct {
 type CheckKind string
 
 const (
-	CheckPytest   CheckKind = "pytest"   // a function
+	CheckPytest   CheckKind = "pytest"   // a function, run by pytest
+	CheckFunction CheckKind = "function" // a function, run without it
 	CheckUnittest CheckKind = "unittest" // a method of a unittest.TestCase
 	CheckDoctest  CheckKind = "doctest"
 	CheckBlock    CheckKind = "block" // of any of these forms, in a block of the program

@@ -143,6 +143,11 @@
 // that are not quiet belong to all. Fixtures of wider scope execute during the first test that asks, and end after the last: a trace
 // by time alone blames these two. sys.monitoring with its events restarted for each test instruments the whole interpreter anew.
 //
+// Which tests there are is a result, too (collection): of what was executed and read until they were collected, by hooks as well, of what the
+// runner looked at and listed, of the packages, the environment, and the arguments. While that holds, the decision which tests run needs no
+// interpreter, and a run of none starts none. To watch the test files alone would miss a conftest that appears, a plug-in, and a test that is there only if
+// a file is.
+//
 // Lines are observed on demand (SuiteOptions.Lines), for they cost more than all else: each line of a function is an event of its own, armed anew
 // for each test. They follow from what a trace has, and are no part of it. They are kept beside it as numbers of statements in their
 // unit, whose digest covers what statements it has and in which order, so that they hold wherever the text moves to, and whatever becomes of its

@@ -66,7 +66,7 @@ const (
 // TestOutcome is what became of a test.
 type TestOutcome struct {
 	ID      string
-	Kind    string // pytest, unittest or doctest
+	Kind    string // pytest, function (run without it), unittest or doctest
 	Status  TestStatus
 	Reason  state.Reason
 	Outcome string // passed, failed, error, skipped, xfailed, xpassed, crashed or time-out; "" of one that would run
@@ -129,11 +129,15 @@ const maxCrashes = 100
 // Run collects the tests, and runs those whose results do not hold.
 func (s *Suite) Run(ctx context.Context, o SuiteOptions) (*SuiteOutcome, error) {
 	out := &SuiteOutcome{}
-	for crashes, again := 0, true; again; crashes++ {
+	again, err := s.changed(o, out)
+	if err != nil {
+		return nil, err
+	}
+	for crashes := 0; again; crashes++ {
 		s.world.begin()
 		clear(s.sources) // the files are read anew by each process
 		clear(s.reads)
-		p := &suiteProcess{s: s, o: o, out: out, groups: map[int]*report{}, levels: map[int]statements{}, begins: map[int][]int{}}
+		p := newSuiteProcess(s, o, out)
 		died, err := p.run(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -170,6 +174,7 @@ type suiteProcess struct {
 	begins map[int][]int      // of units, by number: where their statements do
 
 	imported map[depgraph.Key]string // levels, as they are kept
+	packages map[string]string       // of source files that it executed, by path
 	groups   map[int]*report
 	items    []item
 	errors   []collectError
@@ -205,7 +210,17 @@ type suiteEvent struct {
 	Text          string         `json:"text"`
 	Sync          bool           `json:"sync"` // it waits until what it told of was looked at
 
+	// Of what is collected: what it rests on beside groups, see collection.
+	Repeatable bool     `json:"repeatable"`
+	Looked     []string `json:"looked"`
+	Listed     []string `json:"listed"`
+	Folders    []string `json:"folders"`
+
 	Events []json.RawMessage `json:"events"` // of a bunch
+}
+
+func newSuiteProcess(s *Suite, o SuiteOptions, out *SuiteOutcome) *suiteProcess {
+	return &suiteProcess{s: s, o: o, out: out, groups: map[int]*report{}, levels: map[int]statements{}, begins: map[int][]int{}, packages: map[string]string{}}
 }
 
 // run starts the process and serves it until it ends. It reports whether a test took the process with it.
@@ -296,6 +311,9 @@ func (p *suiteProcess) event(text json.RawMessage) error {
 	case "collected":
 		p.items, p.errors, p.started = e.Items, e.Errors, true
 		p.s.conf, p.out.Runner = e.Configuration, e.Runner
+		if err := p.keepCollection(&e); err != nil {
+			return err
+		}
 		run, err := p.choose()
 		if err != nil {
 			return err
@@ -405,7 +423,7 @@ func (p *suiteProcess) cut(e *suiteEvent) error {
 		return err
 	}
 	name := p.s.world.short(e.Path)
-	p.s.sources[name] = src
+	p.s.sources[name], p.packages[name] = src, e.Package
 	for _, unit := range slices.Sorted(maps.Keys(src.Units)) {
 		p.units = append(p.units, src.part(name, unit))
 	}
@@ -418,11 +436,10 @@ func (p *suiteProcess) cutWith(digest state.Digest, pkg string, ask func(*source
 			src.content = digest
 		}
 	}()
-	key := fmt.Sprintf("%s %d.%d %s %q", driverDigest()[:16], p.s.cfg.Python.Major, p.s.cfg.Python.Minor, digest, pkg)
-	src = &source{}
-	if data, ok := p.s.cfg.Store.Memo("units", key); ok && json.Unmarshal(data, src) == nil && src.Units != nil {
+	if src = p.s.units(digest, pkg); src != nil {
 		return src, ask(src)
 	}
+	src = &source{}
 	if err := ask(&source{}); err != nil {
 		return nil, err
 	}
@@ -437,8 +454,21 @@ func (p *suiteProcess) cutWith(digest state.Digest, pkg string, ask func(*source
 	if err := json.NewEncoder(&kept).Encode(src); err != nil {
 		return nil, err
 	}
-	_ = p.s.cfg.Store.PutMemo("units", key, kept.Bytes()) // only a cache
+	_ = p.s.cfg.Store.PutMemo("units", p.s.unitsKey(digest, pkg), kept.Bytes()) // only a cache
 	return src, nil
+}
+
+func (s *Suite) unitsKey(digest state.Digest, pkg string) string {
+	return fmt.Sprintf("%s %d.%d %s %q", driverDigest()[:16], s.cfg.Python.Major, s.cfg.Python.Minor, digest, pkg)
+}
+
+// units returns how a text of a module in pkg is cut, nil where that is not known.
+func (s *Suite) units(digest state.Digest, pkg string) *source {
+	src := &source{content: digest}
+	if data, ok := s.cfg.Store.Memo("units", s.unitsKey(digest, pkg)); ok && json.Unmarshal(data, src) == nil && src.Units != nil {
+		return src
+	}
+	return nil
 }
 
 // source is a file cut into units, see kernel/xstate_kernel/units.py.

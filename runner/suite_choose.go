@@ -43,11 +43,32 @@ func (p *suiteProcess) choose() ([]int, error) {
 		s.done[x.ID] = t
 	}
 	for _, e := range p.errors {
-		s.order = append(s.order, e.ID)
-		s.done[e.ID] = &TestOutcome{ID: e.ID, Kind: "pytest", Status: TestRan, Reason: state.Reason{Code: ReasonRetry}, Outcome: "error", At: time.Now().UTC(),
-			Message: "it cannot be collected: " + lastLine(e.Text), Text: e.Text}
+		if err := p.uncollected(e); err != nil {
+			return nil, err
+		}
 	}
 	return run, nil
+}
+
+// uncollected tells of a file that cannot be collected. A trace remembers it, so that the next time is told from the first.
+func (p *suiteProcess) uncollected(e collectError) error {
+	s := p.s
+	t := &TestOutcome{ID: e.ID, Kind: "function", Status: TestRan, Reason: state.Reason{Code: ReasonRetry}, Outcome: "error", At: time.Now().UTC(),
+		Message: "it cannot be collected: " + lastLine(e.Text), Text: e.Text}
+	if strings.HasPrefix(p.out.Runner, "pytest") {
+		t.Kind = "pytest"
+	}
+	s.order = append(s.order, e.ID)
+	s.done[e.ID] = t
+	before, err := s.cfg.Store.Traces(p.code(e.ID))
+	if err != nil || len(before) > 0 {
+		return err
+	}
+	t.Reason.Code = ReasonNew
+	if !p.o.Plan {
+		_, err = s.cfg.Store.PutTrace(state.Trace{Code: p.code(e.ID), Writes: []state.Access{{Key: keyOutcome, Digest: state.DigestOf([]byte(t.Outcome))}}, At: t.At})
+	}
+	return err
 }
 
 // finished reports whether a test ended in an earlier process of this run, and is not asked for again.
@@ -244,6 +265,9 @@ func (p *suiteProcess) need(file string) error {
 	src, err := p.cutWith(d, "", func(known *source) error {
 		if known.Units != nil {
 			return nil
+		}
+		if p.k == nil {
+			return errNoProcess
 		}
 		return writeFrame(p.k.in, map[string]any{"cut": [][]string{{s.world.path(file), ""}}}, nil)
 	})

@@ -324,6 +324,8 @@ func (s *Suite) now(k depgraph.Key) state.Digest {
 		return d
 	case "conf":
 		return s.conf
+	case spaceFolder:
+		return s.entries(k.Name())
 	case "at":
 		return s.textAt(k)
 	case "code":

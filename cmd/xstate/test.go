@@ -57,7 +57,7 @@ Printed are the tests that ran, why, and the reports of those that failed. Exit 
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.BoolVar(&f.all, "all", false, "run every test")
-	flags.BoolVar(&f.plan, "plan", false, "tell what would run, and why; test files are imported to find the tests")
+	flags.BoolVar(&f.plan, "plan", false, "tell what would run, and why; test files are imported only where it is not known which tests they hold")
 	flags.BoolVar(&f.lines, "lines", false, "observe the lines that tests execute, too, for evidence; those of which that is not known run")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the tests that were reused, too")
 	flags.StringVarP(&f.keyword, "keyword", "k", "", "only tests whose names match `EXPRESSION`, as for pytest")

@@ -25,6 +25,10 @@ class Looked(observe.Files):
 
     def __init__(self, spool, store, folder, on_code, owner):
         self.made = {}       # path → the test that made it, None for what is not one
+        self.runner = set()  # paths that the runner itself looked at, until everything is collected
+        self.listed = set()  # and directories that it listed
+        self.loose = False   # nothing is being imported, nor collected, nor tested: what is made by hooks is not known to be made again
+        self.effects = False  # something was
         self._owner = owner  # returns the test under way
         self._temporary = os.path.join(os.path.realpath(tempfile.gettempdir()), "pytest-of-")
         super().__init__(spool, store, folder, on_code)
@@ -33,6 +37,9 @@ class Looked(observe.Files):
         self._scan = _NoScan()
 
     def _announce(self, p, before):
+        if self.loose:
+            self.effects = True
+            return
         self.made.setdefault(p, self._owner())
 
     def _before(self, p):
@@ -44,14 +51,29 @@ class Looked(observe.Files):
 
     def _path(self, path, dir_fd=None, follow=True):
         """The runner's own looks are none of the test's: what they come to is told apart (see suite_pytest); so are lines of sources
-        (see Suite.text_read)."""
-        return None if by_runner(linecache.__file__) else super()._path(path, dir_fd, follow)
+        (see Suite.text_read). What it collects rests on them, see Suite.choose."""
+        if not by_runner(linecache.__file__):
+            return super()._path(path, dir_fd, follow)
+        if self.runner is not None:
+            self.runner |= self._places(path)
+        return None
+
+    def _places(self, path):
+        """Where a path leads to, with and without links, as far as that is of interest."""
+        try:
+            p = os.path.normpath(os.path.join(self._getcwd(), os.fsdecode(path)))
+        except TypeError:
+            return set()
+        return {p for p in (p, os.path.realpath(p)) if not self._other(p) and ".pytest_cache" not in p}
 
     def _event(self, event, args):
         if event.startswith("tempfile."):
             return  # a name that nobody else uses
-        if event in ("os.listdir", "os.scandir") and sys._getframe(2).f_code.co_filename == _IMPORT:
-            return
+        if event in ("os.listdir", "os.scandir"):
+            if sys._getframe(2).f_code.co_filename == _IMPORT:
+                return
+            if self.runner is not None and by_runner():
+                self.listed |= self._places(args[0] if args[0] is not None else ".")
         super()._event(event, args)
 
     def saw(self):

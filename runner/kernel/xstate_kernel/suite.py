@@ -122,6 +122,8 @@ class Suite:
         self._started = {n.partition(".")[0] for n in sys.modules}  # these are not looked for any more
         self._watch()
         self.wrap_loader(external._LoaderBasics)
+        self.collecting = True
+        self.begin()         # what hooks read, on which it may rest what is collected
 
     # observation
 
@@ -205,15 +207,19 @@ class Suite:
         self._switch()
         self._arm()
         self.stack.append(Phase())
-        self.files.active = True
+        self._watch_files()
 
     def end(self, merge=True):
         self._switch()
         phase = self.stack.pop()
         if merge:
             self.stack[-1].inner.append(phase)
-        self.files.active = len(self.stack) > 1
+        self._watch_files()
         return phase
+
+    def _watch_files(self):
+        self.files.loose = self.collecting and len(self.stack) == 2
+        self.files.active = len(self.stack) > 1
 
     def text_read(self, filename):
         """Lines of a file are asked for: one of them by who formats a traceback, all of them by inspect. Whether the file is still as
@@ -490,9 +496,17 @@ class Suite:
         self.held.hold(self.modules.values())
         self._around = state.around(self.files)
 
-    def choose(self, runner, items, errors, configuration):
-        """Asks the engine which of the tests are to run."""
-        self.channel.send({"ev": "collected", "runner": runner, "items": items, "errors": errors, "configuration": configuration})
+    def choose(self, runner, items, errors, configuration, repeatable=True):
+        """Asks the engine which of the tests are to run. It is told what the collection rests on beside the groups: what hooks executed and
+        read, and what the runner looked at and listed; not repeatable: on something else, too."""
+        hooks = self.end(merge=False).whole()
+        self.collecting = False
+        self.tell(hooks, self.number())
+        looked, self.files.runner = self.files.runner, None
+        folders = sorted({os.path.realpath(p) for p in sys.path if isinstance(p, str) and os.path.isdir(p)})
+        listed = self.files.listed.union(p for p in folders if not origin.is_library_path(os.path.join(p, "x")))  # where modules may come to be found
+        self.channel.send({"ev": "collected", "runner": runner, "items": items, "errors": errors, "configuration": configuration, "repeatable": repeatable and not self.files.effects,
+                           "looked": sorted(looked), "listed": sorted(listed), "folders": folders})
         while True:
             reply, _ = self.channel.receive()
             if reply is None:

@@ -77,13 +77,13 @@ def _collect(path, wanted, module):
 
     for name, value in list(vars(module).items()):
         if name.startswith("test") and isinstance(value, types.FunctionType):
-            add(name, "pytest", value)
+            add(name, "function", value)
         elif isinstance(value, type) and issubclass(value, unittest.TestCase) and value.__module__ == module.__name__:
             for method in unittest.TestLoader().getTestCaseNames(value):
                 add("%s::%s" % (name, method), "unittest", _case(value, method))
         elif name.startswith("Test") and isinstance(value, type):
             for method in [m for m in dir(value) if m.startswith("test")]:
-                add("%s::%s" % (name, method), "pytest", lambda value=value, method=method: getattr(value(), method)())
+                add("%s::%s" % (name, method), "function", lambda value=value, method=method: getattr(value(), method)())
     for test in doctest.DocTestFinder(exclude_empty=True).find(module):
         if test.examples:
             add(test.name, "doctest", _doctest(test))

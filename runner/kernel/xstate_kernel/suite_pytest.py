@@ -11,6 +11,9 @@ from _pytest.assertion import rewrite
 from . import sha256, suite
 
 
+_REMEMBERING = ("lf", "failedfirst", "newfirst", "stepwise", "stepwise_skip")  # options by which earlier runs decide what is collected
+
+
 class Plugin:
     def __init__(self, watched, options):
         self.suite, self.options = watched, options
@@ -69,7 +72,8 @@ class Plugin:
         self.plugins = {p for p in plugins if os.path.basename(p) != "conftest.py"}
         watched.settle({suite.real(str(item.path)) for item in items}, plugins)
         self.collected = True
-        run = watched.choose("pytest " + pytest.__version__, [{"id": item.nodeid, "kind": _kind(item)} for item in items], self.errors, self.configuration(config))
+        repeatable = not any(getattr(config.option, name, False) for name in _REMEMBERING)
+        run = watched.choose("pytest " + pytest.__version__, [{"id": item.nodeid, "kind": _kind(item)} for item in items], self.errors, self.configuration(config), repeatable)
         chosen = set(run)
         left = [item for i, item in enumerate(self.items) if i not in chosen]
         items[:] = [item for i, item in enumerate(self.items) if i in chosen]
