@@ -3,6 +3,7 @@ package xstate
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -122,11 +123,22 @@ func (c *comparison) byPackage(d *Divergence, rec, t *state.Trace) bool {
 	d.Cause, d.Detail = CausePackage, t.Err.Message
 	for _, a := range rec.Reads {
 		if a.Key.Space() == "module" && strings.Contains(t.Err.Message, "'"+a.Key.Name()) {
-			d.Key, d.Detail = a.Key, fmt.Sprintf("package %s is gone: %s", a.Key.Name(), t.Err.Message)
-			c.miss(Missing{Step: c.step.Number, What: string(a.Key), Why: t.Err.Message})
+			why := t.Err.Message + installedThen(rec.Paths[a.Key])
+			d.Key, d.Detail = a.Key, fmt.Sprintf("package %s is gone: %s", a.Key.Name(), why)
+			c.miss(Missing{Step: c.step.Number, What: string(a.Key), Why: why})
 		}
 	}
 	return true
+}
+
+// installedThen tells which distribution a package was of, by the file that witnessed its version: NAME-VERSION.dist-info/RECORD.
+func installedThen(witness string) string {
+	folder := filepath.Base(filepath.Dir(witness))
+	if ext := filepath.Ext(folder); ext == ".dist-info" || ext == ".egg-info" {
+		name, version, _ := strings.Cut(strings.TrimSuffix(folder, ext), "-")
+		return fmt.Sprintf("; it ran with %s %s", name, version)
+	}
+	return ""
 }
 
 // byMark explains a divergence by what was observed of the node.

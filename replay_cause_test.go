@@ -265,7 +265,9 @@ func TestReplayPackage(t *testing.T) {
 	if d := found.First; d == nil || d.Node != "a" || d.Cause != xstate.CausePackage || d.Key != "module:planted_package" {
 		t.Errorf("package gone: %+v", d)
 	}
-	if !slices.ContainsFunc(found.Missing, func(m xstate.Missing) bool { return m.What == "module:planted_package" }) {
+	if !slices.ContainsFunc(found.Missing, func(m xstate.Missing) bool {
+		return m.What == "module:planted_package" && strings.HasSuffix(m.Why, "it ran with planted_package 1.0")
+	}) {
 		t.Errorf("missing %v, want the package", found.Missing)
 	}
 	other := p.options // another interpreter, which never had the package: it is named, rather than the interpreter

@@ -188,6 +188,9 @@ func oneLine(text string) string {
 }
 
 func missingText(m xstate.Missing) string {
+	if name, is := strings.CutPrefix(m.What, "module:"); is {
+		m.What = "package " + name
+	}
 	if m.Step != 0 {
 		return fmt.Sprintf("step %d, missing %s: %s", m.Step, m.What, m.Why)
 	}
@@ -198,7 +201,7 @@ func missingText(m xstate.Missing) string {
 func servedTexts(x *xstate.Replay) []string {
 	why := map[string]string{
 		xstate.ServedEffect:     "%s: not executed, for it has effects that cannot be taken back (%s); served what was recorded",
-		xstate.ServedNeeds:      "%s: not executed, for it needs a value that was not kept of what was served",
+		xstate.ServedNeeds:      "%s: not executed, for it needs what a part that was served would have made, and the value was not kept",
 		xstate.ServedPinned:     "%s: not executed, for it kept a result that did not hold (never); served what was recorded",
 		xstate.ServedFolder:     "%s: not compared, for it rests on the name of the folder, which the copy does not have",
 		xstate.ServedUnrecorded: "%s: not compared, for its record is gone, or its failure left none",
