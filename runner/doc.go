@@ -189,7 +189,9 @@
 // the flow was made, or a block reads otherwise than it did, the flow gives up (ErrWalk), begins anew, and the program is walked.
 //
 // A flow plans; nothing executes by it. Runs walk: the argument for soundness above is about walks, and a flow that were wrong would tell a
-// wrong plan and no wrong result. That the two say the same of every node is tested with programs, traces and edits drawn at random
+// wrong plan and no wrong result. Plan does not ask a flow either: it tells
+// of every node what its text says, its last execution and what that cost, and to read these is what a walk takes its time for (of its
+// processor time results are 36%, texts 25%, the program as recorded 15%). That the two say the same of every node is tested with programs, traces and edits drawn at random
 // (TestFlowEqualsWalk), and before and after each run of the sessions in testdata (XSTATE_VERIFY=plan compares in use).
 //
 // Why the simple ways fail. To keep only the reads of the trace that holds: an older or newer trace that did not hold, for a key that the one

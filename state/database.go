@@ -27,7 +27,8 @@ const (
 	boltWait      = time.Second // for a foreign program that has the file open; ours are kept out before
 
 	// freeList is how bbolt keeps free pages in memory; the file is the same. Each commit writes the list: where large transactions have
-	// left 54,000 pages free, a map takes 1.9 ms to sort for that, an array 0.1 ms to copy.
+	// left 54,000 pages free, a commit takes 2.7 ms with a map, most of it to sort that, and 0.9 ms with an array. Not to write the list
+	// (NoFreelistSync) would save another 0.1 ms, and make each opening read every page: for a million blocks, 780 MB, 3 s in place of 3 ms.
 	freeList = bbolt.FreelistArrayType
 )
 
