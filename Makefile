@@ -10,7 +10,7 @@
 # make bench-readme  tables and plot of make bench and make bench-peers into README.md
 # make compare  OLD and NEW (commits) in turn, judged by benchstat; BENCH names benchmarks of the engine
 # make baseline the times of the engine into bench/baselines/DATE.txt, beside those kept before
-# make growth   what an edit costs the engine in programs of NODES nodes, and plots of it: up to 100,000 ten minutes, 1,000,000 an hour
+# make growth   what an edit costs the engine in programs of NODES nodes, and plots of it: up to 100,000 a few minutes, 1,000,000 a quarter of an hour
 # make bench-full  the same on more and larger programs, and what the engine costs, as ratios to something measured in the same run
 
 # Interpreters to test with; none: see .ci/venv.

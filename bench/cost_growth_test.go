@@ -51,7 +51,7 @@ func (g *growth) draw(b *testing.B) {
 	}
 	for name, p := range map[string]plot{"growth-size.svg": g.bySize, "growth-affected.svg": g.byAffected} {
 		for i, l := range p.lines {
-			colours[l.name] = []string{"#1a9850", "#3b7dd8", "#e07b39", "#b5489b", "#777777"}[i]
+			colours[l.name] = []string{"#1a9850", "#3b7dd8", "#e07b39", "#b5489b", "#777777", "#8c6d31"}[i]
 		}
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(p.svg()), 0o644); err != nil {
 			b.Fatal(err)

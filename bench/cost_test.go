@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -114,7 +115,7 @@ func (g *growth) size(b *testing.B, n int) {
 			b.Fatalf("%d traces, %v", len(traces), err)
 		}
 	})
-	if n <= 100_000 {
+	if n <= 10_000 { // to walk 100,000 takes 3 s, each time
 		each("walk", s.edit, func() {
 			if _, err := s.session.Plan(ctx, nil); err != nil {
 				b.Fatal(err)
@@ -123,7 +124,9 @@ func (g *growth) size(b *testing.B, n int) {
 		blocks := s.facts()
 		each("graph", nothing, func() { depgraph.Build(blocks) })
 	}
-	b.Run("restart", func(b *testing.B) { g.bySize.add("restart", fmt.Sprint(n), s.settle(b)) })
+	null := s.settle()
+	each("restart", s.close, null)
+	each("cold", func() { s.close(); s.forget() }, null)
 }
 
 // build times the first plan of what is affected, and tells what it keeps; once, however often the others are timed.
@@ -151,31 +154,49 @@ func heap() float64 {
 	return float64(m.HeapAlloc)
 }
 
-// settle times a run that has nothing to do, of a file, in a process that has just begun: opening the store is part of it.
-func (s *synthetic) settle(b *testing.B) (times []float64) {
+// settle returns a run that has nothing to do, of a file, in a process that has just begun: opening the store is part of it.
+func (s *synthetic) settle() func() {
+	s.Helper()
 	if s.edits%2 == 1 {
 		s.edit()
 	}
 	data, ctx := s.file(), context.Background()
 	for range 2 { // the first records that blocks which were edited are as they were
 		if edits, err := s.session.LoadFile(ctx, "program.py", data, xstate.Origin{}); err != nil || len(edits) > 0 {
-			b.Fatalf("the file is another program: %d edits, %v", len(edits), err)
+			s.Fatalf("the file is another program: %d edits, %v", len(edits), err)
 		}
 		out, _, err := s.session.Run(ctx, runner.RunOptions{}, xstate.Origin{})
 		if err != nil {
-			b.Fatal(err)
+			s.Fatal(err)
 		}
 		if len(out.Blocks) != s.nodes || out.Seconds > 0 {
-			b.Fatalf("%d blocks of %d, %g s executed", len(out.Blocks), s.nodes, out.Seconds)
+			s.Fatalf("%d blocks of %d, %g s executed", len(out.Blocks), s.nodes, out.Seconds)
 		}
 	}
-	times = timed(b, s.close, func() {
+	return func() {
 		s.open()
 		if _, ok, err := s.session.RunSettled(ctx, "program.py", data, xstate.Origin{}); err != nil || !ok {
-			b.Fatalf("the program is not settled: %v", err)
+			s.Fatalf("the program is not settled: %v", err)
 		}
-	})
-	return times
+	}
+}
+
+// dropCache takes a file out of the memory of the system, where that is known how.
+var dropCache = func(*os.File) error { return nil }
+
+// forget makes a store that is closed one that nobody has looked at since the machine was started.
+func (s *synthetic) forget() {
+	s.Helper()
+	for _, name := range []string{"history", "results"} {
+		f, err := os.OpenFile(filepath.Join(s.dir, name+".db"), os.O_RDWR, 0)
+		if err != nil {
+			s.Fatal(err)
+		}
+		err = errors.Join(f.Sync(), dropCache(f), f.Close(), os.Remove(filepath.Join(s.dir, name+".sound")))
+		if err != nil {
+			s.Fatal(err)
+		}
+	}
 }
 
 // facts are what the text of the program says.

@@ -119,7 +119,8 @@
 //
 //   - build: the first plan of what is affected in a new process, for each node; and the bytes that it keeps.
 //   - null: a plan where nothing changed. plan: one after an edit, its blocks read and parsed again. commit: an edit, durably.
-//   - restart: a new process that opens the store and runs a file that has nothing to do. walk: a plan of the whole program, for comparison.
+//   - restart: a new process that opens the store and runs a file that has nothing to do. cold: the same, of a store that nobody has
+//     looked at since the machine was started, and that is in no cache (Linux). walk: a plan of the whole program, for comparison.
 //   - lookup: the traces of a code. graph: the public graph of the program (depgraph.Build).
 //
 // NullProcess is the same as whole processes, against "xstate version". TestCost has the counts: nodes woken, nodes visited, traces compared, bytes
