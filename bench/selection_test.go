@@ -68,7 +68,8 @@ func TestSelection(t *testing.T) {
 	t.Logf("tests run: testmon   %6d, misses %d", total.testmon, total.missedTestmon)
 }
 
-// TestObservation times all tests of the package under xstate against plain pytest, in turn, and prints medians.
+// TestObservation times all tests of the package under xstate against plain pytest, in turn, and prints medians, and the least of CPU
+// time, which other load adds to and takes nothing from.
 func TestObservation(t *testing.T) {
 	folder := os.Getenv("XSTATE_SELECTION")
 	if folder == "" {
@@ -81,6 +82,7 @@ func TestObservation(t *testing.T) {
 		args []string
 	}{{"plain pytest", append([]string{s.python, "-m", "pytest", "-q"}, s.args...)},
 		{"xstate test --all", append([]string{s.binary, "test", "--all", "--python", s.python, "--"}, s.args...)},
+		{"xstate test --all --lines", append([]string{s.binary, "test", "--all", "--lines", "--python", s.python, "--"}, s.args...)},
 		{"pytest --testmon-noselect", append([]string{s.python, "-m", "pytest", "-q", "--testmon-noselect"}, s.args...)}}
 	wall, cpu := map[string][]float64{}, map[string][]float64{}
 	for range setting("XSTATE_SELECTION_ROUNDS", 7) {
@@ -96,8 +98,8 @@ func TestObservation(t *testing.T) {
 	}
 	plain := sides[0].name
 	for _, side := range sides {
-		t.Logf("%-26s %.2f s, %.2f s of CPU; %+.0f%%, %+.0f%% of CPU", side.name, middle(wall[side.name]), middle(cpu[side.name]),
-			100*(middle(wall[side.name])/middle(wall[plain])-1), 100*(middle(cpu[side.name])/middle(cpu[plain])-1))
+		t.Logf("%-26s %.2f s, %.2f s of CPU, least %.2f; %+.0f%%, %+.0f%% of CPU, %+.1f%% of the least", side.name, middle(wall[side.name]), middle(cpu[side.name]), slices.Min(cpu[side.name]),
+			100*(middle(wall[side.name])/middle(wall[plain])-1), 100*(middle(cpu[side.name])/middle(cpu[plain])-1), 100*(slices.Min(cpu[side.name])/slices.Min(cpu[plain])-1))
 	}
 }
 
