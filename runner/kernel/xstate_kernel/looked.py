@@ -27,6 +27,7 @@ class Looked(observe.Files):
         self.made = {}       # path → the test that made it, None for what is not one
         self.runner = set()  # paths that the runner itself looked at, until everything is collected
         self.listed = set()  # and directories that it listed
+        self._heads = {}     # directory → where it leads to
         self.loose = False   # nothing is being imported, nor collected, nor tested: what is made by hooks is not known to be made again
         self.effects = False  # something was
         self._owner = owner  # returns the test under way
@@ -55,16 +56,24 @@ class Looked(observe.Files):
         if not by_runner(linecache.__file__):
             return super()._path(path, dir_fd, follow)
         if self.runner is not None:
-            self.runner |= self._places(path)
+            self.runner.update(self._places(path))
         return None
 
     def _places(self, path):
         """Where a path leads to, with and without links, as far as that is of interest."""
         try:
-            p = os.path.normpath(os.path.join(self._getcwd(), os.fsdecode(path)))
+            p = os.fsdecode(path)
         except TypeError:
-            return set()
-        return {p for p in (p, os.path.realpath(p)) if not self._other(p) and ".pytest_cache" not in p}
+            return ()
+        p = os.path.normpath(p if os.path.isabs(p) else os.path.join(self._getcwd(), p))
+        if self._other(p) or ".pytest_cache" in p:
+            return ()
+        head, tail = os.path.split(p)
+        real = self._heads.get(head)
+        if real is None:
+            real = self._heads[head] = os.path.realpath(head)
+        at = os.path.join(real, tail)
+        return p, at, os.path.realpath(at) if os.path.islink(at) else at
 
     def _event(self, event, args):
         if event.startswith("tempfile."):
@@ -73,7 +82,7 @@ class Looked(observe.Files):
             if sys._getframe(2).f_code.co_filename == _IMPORT:
                 return
             if self.runner is not None and by_runner():
-                self.listed |= self._places(args[0] if args[0] is not None else ".")
+                self.listed.update(self._places(args[0] if args[0] is not None else "."))
         super()._event(event, args)
 
     def saw(self):
