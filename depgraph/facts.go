@@ -3,7 +3,7 @@ package depgraph
 import "strings"
 
 // A Key names something a node reads or writes: a space, a colon, a name.
-// Spaces: var, file, dir, env, module, held, rng, conf, cwd, display.
+// Spaces: var, file, dir, env, module, load, held, rng, conf, cwd, display.
 type Key string
 
 // Var returns the key of a name in the program's namespace.

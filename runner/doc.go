@@ -62,7 +62,9 @@
 //     at after each node that can. A load that does and reads nothing but its source writes no such key: it may happen at
 //     any time, under the options that held there. A module that a position has otherwise, or not yet, is unloaded. Who can
 //     name sys.modules reads every name that is, or rests on, a module; a star import reads none.
-//     A library that printed when it was imported has such a key, too; only a new interpreter imports it again.
+//   - what an installed library looks at while it is imported: read by the node that imports it first. What it saw stays in it, so a library that
+//     looked at something, or printed, has a key (load:NAME), read by those that import it again and, where it saw what is not the same
+//     everywhere, by all who use it or hold something of it. Only a new interpreter imports it again, in the environment of the first.
 //   - the layout of blocks: text that is asked for through linecache, numbers of lines that code asks for by attribute.
 //   - environment, working directory, random number generators, warnings, locale, time zone, limits, options of numpy,
 //     pandas, scikit-learn and matplotlib: as hidden variables. Where a read of one cannot be told, every node counts as its reader.

@@ -46,6 +46,10 @@ func (w *walk) executeAt(ctx context.Context, i int, p *position, live bool) (*s
 		}
 		x := &execution{walk: w, node: n, pos: p, live: live}
 		t, again, err := x.run(ctx)
+		if errors.Is(err, errStale) {
+			w.e.dropKernel()
+			continue
+		}
 		if err != nil || len(again) == 0 {
 			return t, err
 		}
@@ -194,6 +198,12 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 		x.result.Error.Type, x.result.Error.Message = "Timeout", fmt.Sprintf("stopped after %s", w.o.Timeout)
 		x.reply.Marks = append(x.reply.Marks, "time-out")
 	}
+	if x.reply.Stale {
+		return nil, nil, errStale
+	}
+	for _, gone := range x.reply.Unparked {
+		delete(e.mirror.parked, gone)
+	}
 	e.ledger.executed += x.result.Seconds
 	if again := x.unbound(); len(again) > 0 {
 		return nil, again, x.undo()
@@ -203,7 +213,10 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 	return t, nil, err
 }
 
-var errTimeout = errors.New("time-out")
+var (
+	errTimeout = errors.New("time-out")
+	errStale   = errors.New("a library that the interpreter has would see something else now")
+)
 
 func (x *execution) request() runRequest {
 	n := x.node
@@ -227,6 +240,7 @@ func (x *execution) request() runRequest {
 		}
 	}
 	req.Unbound = x.missing
+	req.Loads = x.firstImports()
 	req.Reach = x.pos.reach(n)
 	if x.walk.hasDynamic {
 		req.Order = x.pos.ordered()
@@ -327,6 +341,7 @@ func (x *execution) settle(ctx context.Context) (*state.StoredTrace, error) {
 	}
 	if x.result.Error != nil {
 		t.Err = x.execError()
+		x.followLoads(x.pos)
 		if err := x.undo(); err != nil {
 			return nil, err
 		}
@@ -403,6 +418,7 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		found[k] = p.get(k).digest
 	}
 	x.heldReads(found)
+	x.loadReads(found)
 	if x.reply.HadFigures {
 		found[figuresKey] = p.get(figuresKey).digest
 	}
@@ -514,6 +530,7 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 	}
 	t.Writes = append(t.Writes, x.fileAttributes(files)...)
 	t.Writes = append(t.Writes, x.heldWrites()...)
+	t.Writes = append(t.Writes, x.loadWrites()...)
 	if x.reply.Pristine {
 		t.Writes = append(t.Writes, state.Access{Key: modulesKey})
 	} else if len(x.reply.Modules) > 0 {
@@ -567,6 +584,7 @@ func (x *execution) follow(after *position, t *state.Trace) {
 		}
 	}
 	x.followModules(t)
+	x.followLoads(after)
 	m.shares = map[pair]state.Digest{}
 	for name := range names {
 		delete(m.bound, name)

@@ -99,7 +99,7 @@ func (p *flowPlace) get(name depgraph.Key) entry {
 	}
 	around := newPosition(p.base)
 	switch name.Space() {
-	case "var", "display", "link", "held":
+	case "var", "display", "link", "held", "load":
 		return entry{writer: -1}
 	case "names":
 		p.err = fmt.Errorf("%w: a block asks in which order names were bound", ErrWalk)

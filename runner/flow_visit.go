@@ -203,7 +203,7 @@ func (f *Flow) entryOrBase(k, n uint32) entry {
 	e := f.entry(k, n)
 	if n == 0 {
 		switch f.keys[k].name.Space() {
-		case "var", "display", "link", "held":
+		case "var", "display", "link", "held", "load":
 		default:
 			var asked bool
 			if e.digest, asked = f.base[k]; !asked {

@@ -260,6 +260,7 @@ type (
 		Import   bool                `json:"library_import,omitempty"` // an import and no more: what it adds to the warning filters is the package's
 		Uses     []string            `json:"uses"`
 		Imports  []string            `json:"imports,omitempty"`
+		Loads    []string            `json:"loads,omitempty"`   // packages that its text imports, and no node before it
 		Certain  []string            `json:"certain,omitempty"` // names bound on every path
 		Unbound  []string            `json:"unbound,omitempty"` // names that have a value and that the namespace was not given
 		Reach    map[string][]string `json:"reach,omitempty"`   // class → names whose values reach it
@@ -272,12 +273,15 @@ type (
 		Comembers    []string                `json:"comembers"`
 		Altered      []string                `json:"altered"` // qualified names of classes, functions and what workspace modules hold, that it changed in place
 		Writes       []runWrite              `json:"writes"`
+		Stale        bool                    `json:"stale"`      // nothing was executed: one of Loads would see something else in a new interpreter
+		Restored     []string                `json:"restored"`   // libraries that were imported since the node before
 		Again        []string                `json:"again"`      // names of Unbound that the node asked for: it is undone
 		Everything   bool                    `json:"everything"` // the namespace was handed out as a whole
 		Touched      []string                `json:"touched"`
 		After        [][3]string             `json:"after"`
 		Born         []string                `json:"born"`
 		Dropped      []string                `json:"dropped"`
+		Unparked     []joint                 `json:"unparked"` // groups that are parked no more: they reach a class or function that was changed
 		Hidden       map[string]state.Digest `json:"hidden"`
 		HiddenReads  []string                `json:"hidden_reads"`
 		Imports      runImports              `json:"imports"`
@@ -315,9 +319,10 @@ type (
 		Info    state.ValueInfo `json:"info"`
 	}
 	runImports struct {
-		Libraries map[string][]string `json:"libraries"`
-		Files     []string            `json:"files"`
-		Held      []string            `json:"held"` // workspace modules that the node or what it read may run
+		Libraries map[string][]string     `json:"libraries"`
+		Loads     map[string]state.Digest `json:"loads"` // libraries that it imported and that look at something when they are: what they saw
+		Files     []string                `json:"files"`
+		Held      []string                `json:"held"` // workspace modules that the node or what it read may run
 	}
 	runFiles struct {
 		Reads    map[string]*string     `json:"reads"`

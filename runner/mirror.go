@@ -37,6 +37,7 @@ type mirror struct {
 	figures state.Digest                  // display:figures
 	modules state.Digest                  // conf:modules
 	held    map[depgraph.Key]state.Digest // held: keys, see modules.go
+	loads   map[depgraph.Key]state.Digest // load: keys, see libraries.go
 	quiet   map[string]quietLoad          // workspace modules that may be loaded anywhere
 	layouts map[string]state.Digest       // function → layout of the definition that the bound object was made from
 	classes map[state.Digest]bool         // classes of the program that the kernel can name
@@ -44,7 +45,7 @@ type mirror struct {
 
 func newMirror() mirror {
 	return mirror{bound: map[string]bound{}, shares: map[pair]state.Digest{}, parked: map[joint]parked{}, hidden: map[depgraph.Key]entry{},
-		environ: map[depgraph.Key]*string{}, held: map[depgraph.Key]state.Digest{}, quiet: map[string]quietLoad{}, classes: map[state.Digest]bool{},
+		environ: map[depgraph.Key]*string{}, held: map[depgraph.Key]state.Digest{}, loads: map[depgraph.Key]state.Digest{}, quiet: map[string]quietLoad{}, classes: map[state.Digest]bool{},
 		layouts: map[string]state.Digest{}}
 }
 

@@ -17,27 +17,6 @@ import (
 // heldKey names what a workspace module holds; absent while it is not loaded, or as a quiet load leaves it.
 func heldKey(module string) depgraph.Key { return depgraph.Key("held:" + module) }
 
-// printedDigest is what the key of a library has that printed when it was imported. It prints once, and only a new interpreter
-// imports it again.
-const printedDigest state.Digest = "printed"
-
-// printsAgain reports whether node at imports a library that prints, which the kernel has imported and p has not.
-func (w *walk) printsAgain(p *position, at int) bool {
-	for k, have := range w.e.mirror.held {
-		if have == printedDigest && p.get(k).digest == state.Absent && w.nodes[at].imports(k.Name()) {
-			return true
-		}
-	}
-	return false
-}
-
-// imports reports whether the text of a node imports a module or what lies in it.
-func (n *node) imports(module string) bool {
-	return slices.ContainsFunc(n.facts.Imports, func(im depgraph.Import) bool {
-		return im.Level == 0 && (im.Module == module || strings.HasPrefix(im.Module, module+"."))
-	})
-}
-
 // quietLoad tells where a workspace module was loaded: by which code, with which options.
 type quietLoad struct {
 	code    state.Digest
@@ -78,7 +57,7 @@ func (w *walk) unloadModules(ctx context.Context, p *position, at int) error {
 	m := &w.e.mirror
 	var names []string
 	for k, have := range m.held {
-		if have != printedDigest && !w.behind(p, at, k, have) {
+		if !w.behind(p, at, k, have) {
 			names = append(names, k.Name())
 		}
 	}
@@ -213,10 +192,11 @@ func (w *walk) nextState(p *position, at int, wanted []string) int {
 		consider(e.writer)
 	}
 	for k := range p.held {
-		if e := p.keys[k]; k.Space() == "held" && e.digest != m.held[k] && (e.digest != printedDigest || w.nodes[at].imports(k.Name())) {
+		if e := p.keys[k]; k.Space() == "held" && e.digest != m.held[k] {
 			consider(e.writer)
 		}
 	}
+	consider(w.nextLoad(p, at))
 	if first < 0 {
 		return -1
 	}

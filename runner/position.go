@@ -43,7 +43,7 @@ type position struct {
 	shares map[pair]state.Digest
 
 	context state.Digest          // see modules.go
-	held    map[depgraph.Key]bool // what modules hold, and names that they hold a part of
+	held    map[depgraph.Key]bool // what modules hold, libraries that were imported, and names that modules hold a part of
 	born    map[string]int        // names that are bound → which came first
 	births  int
 	frail   map[string]bool // names whose values somebody may notice go: they have a finalizer, or refer weakly to others
@@ -65,7 +65,7 @@ func (p *position) get(k depgraph.Key) entry {
 		return e
 	}
 	switch k.Space() {
-	case "var", "display", "link", "held":
+	case "var", "display", "link", "held", "load":
 		return entry{writer: -1}
 	case "names":
 		return entry{digest: state.DigestOf(fmt.Appendf(nil, "names %q", p.ordered())), writer: -1}
@@ -358,7 +358,7 @@ func mismatch(p place, t *state.Trace) (first state.Access, now entry, ok bool) 
 			return a, e, false
 		}
 	}
-	// What an execution reads only where it is there: who notices that a value goes, and figures that were begun.
+	// What an execution reads only where it is there: who notices that a value goes, figures that were begun, what libraries saw.
 	reads := func(k depgraph.Key) bool {
 		_, found := slices.BinarySearchFunc(t.Reads, state.Access{Key: k}, byKey)
 		return found
@@ -370,6 +370,15 @@ func mismatch(p place, t *state.Trace) (first state.Access, now entry, ok bool) 
 	}
 	if e := p.get(figuresKey); e.digest != state.Absent && !reads(figuresKey) {
 		return state.Access{Key: figuresKey}, e, false
+	}
+	for _, a := range t.Reads {
+		if a.Key.Space() != "module" {
+			continue
+		}
+		k := loadKey(a.Key.Name())
+		if e := p.get(k); saw(e.digest) != "" && !reads(k) {
+			return state.Access{Key: k}, e, false
+		}
 	}
 	if !slices.EqualFunc(p.within(t.Reads), t.Within, slices.Equal) || !slices.EqualFunc(p.around(t.Touched), t.Around, slices.Equal) {
 		return state.Access{}, entry{}, false
@@ -395,7 +404,7 @@ func (p *position) apply(i int, t *state.Trace) {
 			}
 		}
 		p.keys[w.Key] = e
-		if w.Key.Space() == "held" || e.info != nil && len(e.info.Held) > 0 {
+		if w.Key.Space() == "held" || w.Key.Space() == "load" || e.info != nil && len(e.info.Held) > 0 {
 			p.held[w.Key] = true
 		} else {
 			delete(p.held, w.Key)

@@ -23,7 +23,7 @@ func (w *walk) before(ctx context.Context, p *position, at int, wanted []string)
 		if err := w.e.need(ctx, w); err != nil {
 			return err
 		}
-		if !w.behind(p, at, modulesKey, w.e.mirror.modules) || w.printsAgain(p, at) { // only a new interpreter has libraries as they were
+		if !w.behind(p, at, modulesKey, w.e.mirror.modules) || w.misloaded(p, at) { // only a new interpreter has libraries as they were
 			w.e.dropKernel()
 			continue
 		}
@@ -37,6 +37,9 @@ func (w *walk) before(ctx context.Context, p *position, at int, wanted []string)
 			continue
 		}
 		if err := w.makeWay(ctx, p); err != nil {
+			return err
+		}
+		if err := w.environment(ctx, p); err != nil { // before libraries are imported that look at it
 			return err
 		}
 		missing, err := w.bindAll(ctx, p, at, wanted)
@@ -439,7 +442,7 @@ func (w *walk) positionAt(i int) *position {
 	return p
 }
 
-// hidden makes random number generators, configuration, working directory and environment what p has.
+// hidden makes random number generators, configuration and working directory what p has.
 // It returns the index of a node that must be run again first, or -1.
 func (w *walk) hidden(ctx context.Context, p *position) (int, error) {
 	m := &w.e.mirror
@@ -482,7 +485,7 @@ func (w *walk) hidden(ctx context.Context, p *position) (int, error) {
 		}
 		m.hidden[k] = entry{digest: want}
 	}
-	return -1, w.environment(ctx, p)
+	return -1, nil
 }
 
 // lost forgets that node i has a result, because a part of it is gone.

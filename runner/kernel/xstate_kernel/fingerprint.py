@@ -74,7 +74,7 @@ class Fingerprint:
     """What is known of a value: see the module's docstring."""
 
     __slots__ = ("digest", "opaque", "ids", "copied", "soft", "deps", "imports", "size", "files", "partial", "weak", "fragile", "cites", "held", "levels",
-                 "shuffled", "sets", "nan")
+                 "libraries", "shuffled", "sets", "nan")
 
     def __init__(self):
         self.digest = None
@@ -87,6 +87,7 @@ class Fingerprint:
         self.size = 0        # bytes hashed, about
         self.cites = set()   # files of the code where exceptions in it were raised
         self.files = set()   # workspace modules it depends on
+        self.libraries = set()  # packages of which it has a function, a class, or what keeps their state
         self.held = {}       # workspace module that holds a part of it → what that is bound to there, in the one that others have it from
         self.partial = False  # more can be reached than ids tell
         self.weak = False    # it holds weak references: it changes when a target goes
@@ -463,6 +464,7 @@ class _Walk:
         self.fp.soft.update(fp.soft)
         self.fp.deps |= fp.deps
         self.fp.imports |= fp.imports
+        self.fp.libraries |= fp.libraries
         self.fp.files |= fp.files
         self.fp.weak |= fp.weak
         self.fp.fragile |= fp.fragile
@@ -585,6 +587,7 @@ class _Walk:
             self.fp.files.add(module)
             self.put(self.owner.workspace.digest(module).encode())
         elif module:
+            self.fp.libraries.add(module.partition(".")[0])
             self.put(origin.version(module.partition(".")[0]).encode())
 
     def builtin(self, o):
@@ -673,6 +676,7 @@ class _Walk:
         module = t.__module__ if type(t.__module__) is str else ""  # of a function of Cython's it may be a descriptor
         top = module.partition(".")[0]
         if top in _KEEPING and hidden.keeper(o) is not None:
+            self.fp.libraries.add(top)
             self.put(b"h%s;" % hidden.keeper(o).encode())
             return
         if issubclass(t, weakref.ref):
@@ -1165,6 +1169,7 @@ class _Reach:
         fp.soft.update(other.soft)
         fp.deps |= other.deps
         fp.imports |= other.imports
+        fp.libraries |= other.libraries
         fp.weak |= other.weak
         fp.fragile |= other.fragile
 

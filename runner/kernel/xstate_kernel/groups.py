@@ -29,6 +29,7 @@ class Groups:
         self._near = {}    # name → names that share a mutable object with it, names that share any
         self._places = {}  # (a, b) → digest of where they share, "" if they do not
         self._bodies = {}  # id of a class or function → what it holds, see _body
+        self.changed = set()  # ids of classes and functions that were seen to hold something else
 
     def put(self, name, fp):
         was = self.prints.get(name)
@@ -86,6 +87,7 @@ class Groups:
             body = _body(o)
             if self._bodies.get(i) != body:
                 self._bodies[i] = body
+                self.changed.add(i)
                 found.add(self._called(o))
         return found
 

@@ -57,6 +57,7 @@ class Kernel:
         sys.argv = [options.get("file") or ""]  # before hidden state is first looked at
         sys.path.insert(0, options["folder"])
         origin.keep_bytecode(os.path.join(options["store"], "pycache"), sets.survives)
+        origin.workspace = os.path.realpath(options["folder"]) + os.sep
         os.chdir(options["folder"])
         signal.signal(signal.SIGINT, self.interrupted)
         self.workspace = origin.Workspace()
@@ -78,7 +79,6 @@ class Kernel:
         layout.watch(self.text_read)
         self.own = (None, None)  # code objects of the node under way
         self.loop = None
-        self.printed = set()  # libraries that printed when they were imported
         self.reach_of = {}  # class → names that reach it where the node is
         self.altered = set()  # names of classes and functions that the node changed in place
         self.old_classes = {}  # digest → the class object that instances may be of
@@ -215,11 +215,15 @@ class Kernel:
 
     def do_load(self, request, body):
         """Binds a stored group."""
-        if request.get("path"):
-            with open(request["path"], "rb") as f:
-                found, classes = values.load(f, request.get("first"), self.printer, self.loaded_code)
-        else:
-            found, classes = values.load(body, None, self.printer, self.loaded_code)
+        self.files.restoring = True
+        try:
+            if request.get("path"):
+                with open(request["path"], "rb") as f:
+                    found, classes = values.load(f, request.get("first"), self.printer, self.loaded_code)
+            else:
+                found, classes = values.load(body, None, self.printer, self.loaded_code)
+        finally:
+            self.files.restoring = False
         for name, value in zip(request["names"], found):
             self.bind(name, value)
         prints = {n: self.groups.prints[n] for n in request["names"]}
@@ -230,7 +234,11 @@ class Kernel:
     def unpark(self, classes):
         """Drops the parked groups that hold what hangs on one of the classes: that is bound now."""
         ids = {i for c in classes for i in self.printer.of(c).ids}
-        gone = [j for j, (_, prints) in self.parked.items() if any(fp is not None and not ids.isdisjoint(fp.ids) for fp in prints.values())]
+        return self.forget_those(lambda fp: not ids.isdisjoint(fp.ids))
+
+    def forget_those(self, which):
+        """Forgets the parked groups of which a value's fingerprint is one of those."""
+        gone = [j for j, (_, prints) in self.parked.items() if any(fp is not None and which(fp) for fp in prints.values())]
         for joint in gone:
             self.forget(joint)
         return gone
@@ -263,7 +271,11 @@ class Kernel:
             return {}, b""
 
     def do_hidden_put(self, request, body):
-        self.hidden.restore(request["key"], None if request.get("pristine") else body)
+        self.files.restoring = True
+        try:
+            self.hidden.restore(request["key"], None if request.get("pristine") else body)
+        finally:
+            self.files.restoring = False
         return {}, b""
 
     def do_close_figures(self, _, __):
@@ -334,6 +346,9 @@ class Kernel:
         """Runs one node. Sends output events and a result event, then observes; the reply holds what was observed."""
         source = body.decode()
         name = request["filename"]
+        if any(map(origin.outdated, request.get("loads") or ())):
+            return {"stale": True}, b""
+        restored = origin.newly_loaded()
         self.reach_of = request.get("reach") or {}
         self.order(request.get("order") or ())
         start = _ids(self.names_bound())
@@ -418,6 +433,8 @@ class Kernel:
         finally:
             self.printer.reached = None
         self.held = {}
+        changed_code, self.groups.changed = self.groups.changed, set()
+        reply["unparked"] = self.forget_those(lambda fp: not changed_code.isdisjoint(fp.soft)) if changed_code else []
         reply["altered"] = sorted({*reply.get("altered", ()), *self.modules.held.altered})
         reply["again"], reply["everything"] = sorted(again), self.names.everything
         reply["absent"] = sorted(n for n in reads if n not in start and n not in _SPECIAL)
@@ -427,15 +444,16 @@ class Kernel:
             self.modules.process.begin()  # so that names below are those of what is planted now
         reply["pristine"] = bool(reply["modules"]) and self.modules.pristine()
         reply["planted"] = sorted(n for n in self.reach(self.modules.process.names()) if n in self.ns)
-        self.printed |= self.recorder.loading
-        reply["imports"] = self.imported(imports, reads, reached, [w["name"] for w in reply["writes"]])
+        for top in self.recorder.loading:
+            origin.printed(top)
+        reply["imports"] = self.imported(imports, reads, reached, [w["name"] for w in reply["writes"]], request.get("loads") or ())
         if error is not None or again:
             gone = self.unload(self.workspace.importers(changed | quiet | loud))
             reply["unloaded"], reply["dropped"] = gone["unloaded"], sorted({*reply["dropped"], *gone["dropped"]})
         else:
             reply["held"] = {n: self.modules.state(n) for n in changed | loud}
-            reply["held"].update(dict.fromkeys(self.recorder.loading, "printed"))
             reply["quiet"] = {n: [self.workspace.path(n), self.modules.state(n)] for n in quiet}
+        reply["restored"] = sorted(restored)
         codes = list(self.codes({**request, "uses": reads}, code, tail))
         self.files.times_asked(codes)
         deleted = set().union(*map(origin.deletes, codes), *(map(origin.deletes, self.made)))
@@ -781,14 +799,17 @@ class Kernel:
         prints = self.groups.prints
         return {m for n in names if n in prints for m in prints[n].files}
 
-    def imported(self, imports, reads, reached, made):
-        """Returns what the node's imports rest on: library packages with their witness, workspace modules and their files."""
+    def imported(self, imports, reads, reached, made, first):
+        """Returns what the node's imports rest on: library packages with their witness, those that looked at something with what
+        they saw, workspace modules and their files."""
         libraries, held = {}, reached.union(self.modules.others, *map(self.workspace.closure, self.rest_on(made)))  # from an import that no text shows
         todo = set(imports)
         for n in reads:
             value = self.ns.get(n)
             if origin.is_a(value, types.ModuleType) and origin.kind_of(value.__name__) == origin.LIBRARY:
                 todo.add(value.__name__)
+            elif n in self.groups.prints:
+                todo |= self.groups.prints[n].libraries
         for n in todo:
             top = n.partition(".")[0]
             if top in sys.modules and top != "__main__" and origin.kind_of(top) == origin.LIBRARY:
@@ -800,8 +821,14 @@ class Kernel:
                 self.files.reads.setdefault(path, "presence")
             else:
                 self.files.seen(path)
-        return {"libraries": libraries, "files": sorted(filter(None, map(self.workspace.path, held))),
-                "held": sorted(held | (self.printed & {n.partition(".")[0] for n in imports}))}
+        loads = origin.newly_loaded()
+        for top in {n.partition(".")[0] for n in imports}:
+            for t in origin.nested_in(top):
+                loads[top], loads[t] = origin.loaded(top), origin.loaded(t)
+                if top in first:
+                    self.files.look_again(origin.looks_of(t))
+        return {"libraries": libraries, "loads": loads, "files": sorted(filter(None, map(self.workspace.path, held))),
+                "held": sorted(held)}
 
     def codes(self, request, code, tail):
         """Yields the code objects that the node runs or may run: its own and those of the functions it can reach."""

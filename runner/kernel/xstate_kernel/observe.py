@@ -223,6 +223,7 @@ class Files:
         self._wrote = set()      # and those that it wrote
         self._prepare(os.path.realpath(store))
         self.active = False
+        self.restoring = False  # no node is under way, but libraries may be imported
         self.reset()
         self._wrap_lookups()
         self._wrap_listings()
@@ -341,14 +342,40 @@ class Files:
 
     def read(self, path, dir_fd=None, follow=True):
         p = self._path(path, dir_fd, follow)
-        if p is not None and p not in self.writes and p not in self.caches:
-            self.reads[p] = None
+        if p is not None and p not in self.caches:
+            origin.looked("file", p)
+            if p not in self.writes:
+                self.reads[p] = None
 
     def seen(self, path, dir_fd=None, follow=False):
         """A file matters as far as whether it is there."""
         p = self._path(path, dir_fd, follow)
-        if p is not None and p not in self.writes and p not in self.caches:
-            self.reads.setdefault(p, "presence")
+        if p is not None and p not in self.caches:
+            origin.looked("stat", p)
+            if p not in self.writes:
+                self.reads.setdefault(p, "presence")
+
+    def look_again(self, looks):
+        """Counts what a library looked at when it was imported as read by the node: see origin.looked."""
+        for kind, name in looks:
+            if kind == "env":
+                self.environ.add(name)
+            elif name in self.writes:
+                pass
+            elif kind == "file":
+                self.reads[name] = None
+            else:
+                self.reads.setdefault(name, "presence")
+
+    def look_aside(self, kind, path):
+        """Notes what a library looks at that is imported while something is restored."""
+        self.restoring = False
+        try:
+            p = self._path(path)
+            if p is not None:
+                origin.looked(kind, p)
+        finally:
+            self.restoring = True
 
     def written(self, path, dir_fd=None, follow=True):
         p = self._path(path, dir_fd, follow)
@@ -400,6 +427,8 @@ class Files:
             return
         if self._guard is not None and event in _GUARDED and (self.active or threading.get_ident() != self._home):
             self._refuse(event, args)
+        if self.restoring and event == "open" and not isinstance(args[0], int) and not origin.looking:
+            self.look_aside("file", args[0])
         if not self.active or not seen:
             return
         self.active = False  # what this hook does is not the program's doing
@@ -656,6 +685,8 @@ def watch_imports(names):
 
 def _lookup(files, original, follow):
     def lookup(path, *args, **kwargs):
+        if files.restoring and not origin.looking and not isinstance(path, int):
+            files.look_aside("stat", path)
         if files.active and not origin.looking and not isinstance(path, int) and not kwargs.get("dir_fd"):
             files.active = False
             try:
@@ -665,6 +696,8 @@ def _lookup(files, original, follow):
                     if how != _IS_THERE:
                         files.modes.add(p)
                         (files.times if how == _WHEN else files.looks).add(p)
+                    if how != _WHEN:
+                        origin.looked("stat" if how == _IS_THERE else "file", p)
                     if p in files.writes or p in files.caches:
                         pass
                     elif how == _IS_THERE:
@@ -838,6 +871,8 @@ def _environ(files):
         def __getitem__(self, key):
             if files.active and isinstance(key, str):
                 files.environ.add(key)
+            if (files.active or files.restoring) and isinstance(key, str):
+                origin.looked("env", key)
             return base.__getitem__(self, key)
 
         def __contains__(self, key):
@@ -856,6 +891,8 @@ def _environ(files):
             """Notes that the program asks whether a variable is there."""
             if files.active and isinstance(key, str):
                 files.environ.add("=" + key)
+            if (files.active or files.restoring) and isinstance(key, str):
+                origin.looked("env", key)
 
         def __iter__(self):
             self._list()

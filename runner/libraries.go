@@ -1,0 +1,129 @@
+package runner
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// A library is imported once, and what it saw of files and environment then stays in it. So that it was imported is state of the
+// program, where it looked at something or printed: a key load:NAME, written by the node that imports it first and read by those that
+// import it again, and, where it saw what is not on every machine, by all who use it. What it looked at is read by the first alone, also
+// where the interpreter has it from elsewhere. Only a new interpreter imports it anew. See looked in origin.py.
+
+// loadKey names how a library was imported: absent, "loaded" or "printed", with a digest of what it saw that is not on every machine.
+func loadKey(top string) depgraph.Key { return depgraph.Key("load:" + top) }
+
+// saw returns the digest at the end of what a load: key has; "" where all was as usual.
+func saw(d state.Digest) string {
+	_, digest, _ := strings.Cut(string(d), " ")
+	return digest
+}
+
+// imports reports whether the text of a node imports a module or what lies in it.
+func (n *node) imports(module string) bool {
+	return slices.ContainsFunc(n.facts.Imports, func(im depgraph.Import) bool {
+		return im.Level == 0 && (im.Module == module || strings.HasPrefix(im.Module, module+"."))
+	})
+}
+
+// misloaded reports whether the kernel has a library as it can not be at p: it saw something else, or node at imports it, for the first
+// time, and it has printed.
+func (w *walk) misloaded(p *position, at int) bool {
+	for k, have := range w.e.mirror.loads {
+		if p.get(k).digest != state.Absent {
+			if !w.behind(p, at, k, have) {
+				return true
+			}
+		} else if strings.HasPrefix(string(have), "printed") && w.nodes[at].imports(k.Name()) {
+			return true
+		}
+	}
+	return false
+}
+
+// nextLoad returns a node to run again before the kernel imports a library by itself, or -1: what that looks at is not what it was where the
+// program imports it, or it prints and node at imports it.
+func (w *walk) nextLoad(p *position, at int) int {
+	for _, k := range p.loads() {
+		e := p.keys[k]
+		if _, there := w.e.mirror.loads[k]; there || w.outcomes[e.writer].t == nil {
+			continue
+		}
+		if strings.HasPrefix(string(e.digest), "printed") && w.nodes[at].imports(k.Name()) {
+			return e.writer
+		}
+		for _, a := range w.outcomes[e.writer].t.Reads {
+			switch a.Key.Space() {
+			case "env", "isset", "file", "stat":
+				if p.get(a.Key).digest != a.Digest {
+					return e.writer
+				}
+			}
+		}
+	}
+	return -1
+}
+
+// loads returns the keys of the libraries that were imported before p, sorted.
+func (p *position) loads() []depgraph.Key {
+	var found []depgraph.Key
+	for k := range p.held {
+		if k.Space() == "load" {
+			found = append(found, k)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// firstImports returns the packages that the text of the node imports and that no node before it did.
+func (x *execution) firstImports() []string {
+	var tops []string
+	for _, im := range x.node.facts.Imports {
+		if top, _, _ := strings.Cut(im.Module, "."); im.Level == 0 && top != "" && x.pos.get(loadKey(top)).digest == state.Absent {
+			tops = appendNew(tops, top)
+		}
+	}
+	return tops
+}
+
+// loadReads notes the libraries that the node imported, and what those saw that it uses.
+func (x *execution) loadReads(found map[depgraph.Key]state.Digest) {
+	for top := range x.reply.Imports.Loads {
+		found[loadKey(top)] = x.pos.get(loadKey(top)).digest
+	}
+	for top := range x.reply.Imports.Libraries {
+		if d := x.pos.get(loadKey(top)).digest; saw(d) != "" {
+			found[loadKey(top)] = d
+		}
+	}
+}
+
+// loadWrites returns the libraries that the node imported first, or of which it imported a part that saw more.
+func (x *execution) loadWrites() []state.Access {
+	var writes []state.Access
+	for top, d := range x.reply.Imports.Loads {
+		if was := x.pos.get(loadKey(top)).digest; was == state.Absent || saw(d) != saw(was) {
+			writes = append(writes, state.Access{Key: loadKey(top), Digest: d})
+		}
+	}
+	return writes
+}
+
+// followLoads moves the mirror past a node after which the position is after.
+func (x *execution) followLoads(after *position) {
+	for _, top := range x.reply.Restored { // the environment was that of this position
+		if d := x.pos.get(loadKey(top)).digest; d != state.Absent {
+			x.walk.e.mirror.loads[loadKey(top)] = d
+		}
+	}
+	for top, d := range x.reply.Imports.Loads {
+		if now := after.get(loadKey(top)).digest; now != state.Absent {
+			d = now
+		}
+		x.walk.e.mirror.loads[loadKey(top)] = d
+	}
+}
