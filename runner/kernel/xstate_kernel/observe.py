@@ -317,7 +317,7 @@ class Files:
     def _other(self, p):
         """Reports whether a path is none of the program's."""
         return (p.startswith(("/proc/", "/dev/", "/sys/")) and not p.startswith("/dev/shm/") or p.startswith((self._ignored, self._spool))
-                or "__pycache__" in p or p.endswith(".pyc") or self._library(p))
+                or "__pycache__" in p or p.endswith(".pyc") or self._library(p) and (".dist-info/" not in p or _library_imports()))
 
     def _links(self, p, depth):
         """Notes the symbolic links on the way to a path as read."""
@@ -690,6 +690,8 @@ def _lookup(files, original, follow):
         if files.active and not origin.looking and not isinstance(path, int) and not kwargs.get("dir_fd"):
             files.active = False
             try:
+                if sys._getframe(1).f_globals.get("__name__") == "importlib.metadata" and not _library_imports():
+                    files.listings.add(os.path.realpath(path))  # it lists what lies there, if that was changed
                 p = files._path(path, None, follow and kwargs.get("follow_symlinks", True))
                 how = None if p is None else _question(sys._getframe(1))
                 if p is not None and (how == _WHEN or p not in files.above):
