@@ -418,7 +418,6 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		found[k] = p.get(k).digest
 	}
 	x.heldReads(found)
-	x.loadReads(found)
 	if x.reply.HadFigures {
 		found[figuresKey] = p.get(figuresKey).digest
 	}
@@ -530,7 +529,6 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 	}
 	t.Writes = append(t.Writes, x.fileAttributes(files)...)
 	t.Writes = append(t.Writes, x.heldWrites()...)
-	t.Writes = append(t.Writes, x.loadWrites()...)
 	if x.reply.Pristine {
 		t.Writes = append(t.Writes, state.Access{Key: modulesKey})
 	} else if len(x.reply.Modules) > 0 {
@@ -583,8 +581,7 @@ func (x *execution) follow(after *position, t *state.Trace) {
 			m.hidden[a.Key] = entry{digest: a.Digest}
 		}
 	}
-	x.followModules(t)
-	x.followLoads(after)
+	x.followModules(after, t)
 	m.shares = map[pair]state.Digest{}
 	for name := range names {
 		delete(m.bound, name)

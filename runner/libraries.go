@@ -11,7 +11,7 @@ import (
 // A library is imported once, and what it saw of files and environment then stays in it. So that it was imported is state of the
 // program, where it looked at something or printed: a key load:NAME, written by the node that imports it first and read by those that
 // import it again, and, where it saw what is not on every machine, by all who use it. What it looked at is read by the first alone, also
-// where the interpreter has it from elsewhere. Only a new interpreter imports it anew. See looked in origin.py.
+// where the interpreter has it from elsewhere. Only a new interpreter imports it anew. See libraries.py.
 
 // loadKey names how a library was imported: absent, "loaded" or "printed", with a digest of what it saw that is not on every machine.
 func loadKey(top string) depgraph.Key { return depgraph.Key("load:" + top) }

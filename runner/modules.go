@@ -92,14 +92,15 @@ func (w *walk) first(code state.Digest) (int, bool) {
 	return i, ok
 }
 
-// heldReads notes the modules that the node can have come to.
+// heldReads notes the modules and libraries that the node can have come to.
 func (x *execution) heldReads(found map[depgraph.Key]state.Digest) {
 	for _, name := range x.reply.Imports.Held {
 		found[heldKey(name)] = x.pos.get(heldKey(name)).digest
 	}
+	x.loadReads(found)
 }
 
-// heldWrites returns the modules that the node changed, or loaded otherwise than quietly. A module whose file the program
+// heldWrites returns the modules that the node changed, or loaded otherwise than quietly, and libraries that it imported first. A module whose file the program
 // writes is another one at another place.
 func (x *execution) heldWrites() []state.Access {
 	var writes []state.Access
@@ -112,12 +113,13 @@ func (x *execution) heldWrites() []state.Access {
 	for name, d := range x.reply.Held {
 		writes = append(writes, state.Access{Key: heldKey(name), Digest: d})
 	}
-	return writes
+	return append(writes, x.loadWrites()...)
 }
 
-// followModules moves the mirror past a node that wrote t.
-func (x *execution) followModules(t *state.Trace) {
+// followModules moves the mirror past a node that wrote t and left after.
+func (x *execution) followModules(after *position, t *state.Trace) {
 	m := &x.walk.e.mirror
+	x.followLoads(after)
 	for _, a := range t.Writes {
 		if a.Key.Space() == "held" {
 			m.held[a.Key] = a.Digest

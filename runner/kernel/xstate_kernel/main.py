@@ -17,7 +17,7 @@ import types
 import warnings
 import weakref
 
-from . import display, end, fingerprint, frames, groups, hidden, layout, lines, magic, modules, observe, origin, sets, streams, values
+from . import display, end, fingerprint, frames, groups, hidden, layout, libraries, lines, magic, modules, observe, origin, sets, streams, values
 
 _PRESET = ("__name__", "__doc__", "__file__")  # names like others, that have a value before the program
 _SPECIAL = frozenset((
@@ -57,7 +57,7 @@ class Kernel:
         sys.argv = [options.get("file") or ""]  # before hidden state is first looked at
         sys.path.insert(0, options["folder"])
         origin.keep_bytecode(os.path.join(options["store"], "pycache"), sets.survives)
-        origin.workspace = os.path.realpath(options["folder"]) + os.sep
+        libraries.workspace = os.path.realpath(options["folder"]) + os.sep
         os.chdir(options["folder"])
         signal.signal(signal.SIGINT, self.interrupted)
         self.workspace = origin.Workspace()
@@ -346,9 +346,9 @@ class Kernel:
         """Runs one node. Sends output events and a result event, then observes; the reply holds what was observed."""
         source = body.decode()
         name = request["filename"]
-        if any(map(origin.outdated, request.get("loads") or ())):
+        if any(map(libraries.outdated, request.get("loads") or ())):
             return {"stale": True}, b""
-        restored = origin.newly_loaded()
+        restored = libraries.newly_loaded()
         self.reach_of = request.get("reach") or {}
         self.order(request.get("order") or ())
         start = _ids(self.names_bound())
@@ -445,7 +445,7 @@ class Kernel:
         reply["pristine"] = bool(reply["modules"]) and self.modules.pristine()
         reply["planted"] = sorted(n for n in self.reach(self.modules.process.names()) if n in self.ns)
         for top in self.recorder.loading:
-            origin.printed(top)
+            libraries.printed(top)
         reply["imports"] = self.imported(imports, reads, reached, [w["name"] for w in reply["writes"]], request.get("loads") or ())
         if error is not None or again:
             gone = self.unload(self.workspace.importers(changed | quiet | loud))
@@ -802,7 +802,7 @@ class Kernel:
     def imported(self, imports, reads, reached, made, first):
         """Returns what the node's imports rest on: library packages with their witness, those that looked at something with what
         they saw, workspace modules and their files."""
-        libraries, held = {}, reached.union(self.modules.others, *map(self.workspace.closure, self.rest_on(made)))  # from an import that no text shows
+        packages, held = {}, reached.union(self.modules.others, *map(self.workspace.closure, self.rest_on(made)))  # from an import that no text shows
         todo = set(imports)
         for n in reads:
             value = self.ns.get(n)
@@ -815,19 +815,19 @@ class Kernel:
             if top in sys.modules and top != "__main__" and origin.kind_of(top) == origin.LIBRARY:
                 witness = origin.witness(top)
                 if witness:
-                    libraries[top] = list(witness)
+                    packages[top] = list(witness)
         for path in self.modules.sought(imports):
             if origin.is_library_path(path):
                 self.files.reads.setdefault(path, "presence")
             else:
                 self.files.seen(path)
-        loads = origin.newly_loaded()
+        loads = libraries.newly_loaded()
         for top in {n.partition(".")[0] for n in imports}:
-            for t in origin.nested_in(top):
-                loads[top], loads[t] = origin.loaded(top), origin.loaded(t)
+            for t in libraries.nested_in(top):
+                loads[top], loads[t] = libraries.loaded(top), libraries.loaded(t)
                 if top in first:
-                    self.files.look_again(origin.looks_of(t))
-        return {"libraries": libraries, "loads": loads, "files": sorted(filter(None, map(self.workspace.path, held))),
+                    self.files.look_again(libraries.looks_of(t))
+        return {"libraries": packages, "loads": loads, "files": sorted(filter(None, map(self.workspace.path, held))),
                 "held": sorted(held)}
 
     def codes(self, request, code, tail):

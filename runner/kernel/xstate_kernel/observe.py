@@ -18,7 +18,7 @@ import time
 import types
 from json import dumps
 
-from . import hidden, origin, scan
+from . import hidden, libraries, origin, scan
 
 _OPTIMIZED = 0x1  # code flag, see inspect.CO_OPTIMIZED: of functions, not of modules and classes
 _STORES = {"STORE_NAME", "STORE_GLOBAL"}
@@ -343,7 +343,7 @@ class Files:
     def read(self, path, dir_fd=None, follow=True):
         p = self._path(path, dir_fd, follow)
         if p is not None and p not in self.caches:
-            origin.looked("file", p)
+            libraries.looked("file", p)
             if p not in self.writes:
                 self.reads[p] = None
 
@@ -351,12 +351,12 @@ class Files:
         """A file matters as far as whether it is there."""
         p = self._path(path, dir_fd, follow)
         if p is not None and p not in self.caches:
-            origin.looked("stat", p)
+            libraries.looked("stat", p)
             if p not in self.writes:
                 self.reads.setdefault(p, "presence")
 
     def look_again(self, looks):
-        """Counts what a library looked at when it was imported as read by the node: see origin.looked."""
+        """Counts what a library looked at when it was imported as read by the node: see libraries.looked."""
         for kind, name in looks:
             if kind == "env":
                 self.environ.add(name)
@@ -373,7 +373,7 @@ class Files:
         try:
             p = self._path(path)
             if p is not None:
-                origin.looked(kind, p)
+                libraries.looked(kind, p)
         finally:
             self.restoring = True
 
@@ -699,7 +699,7 @@ def _lookup(files, original, follow):
                         files.modes.add(p)
                         (files.times if how == _WHEN else files.looks).add(p)
                     if how != _WHEN:
-                        origin.looked("stat" if how == _IS_THERE else "file", p)
+                        libraries.looked("stat" if how == _IS_THERE else "file", p)
                     if p in files.writes or p in files.caches:
                         pass
                     elif how == _IS_THERE:
@@ -874,7 +874,7 @@ def _environ(files):
             if files.active and isinstance(key, str):
                 files.environ.add(key)
             if (files.active or files.restoring) and isinstance(key, str):
-                origin.looked("env", key)
+                libraries.looked("env", key)
             return base.__getitem__(self, key)
 
         def __contains__(self, key):
@@ -894,7 +894,7 @@ def _environ(files):
             if files.active and isinstance(key, str):
                 files.environ.add("=" + key)
             if (files.active or files.restoring) and isinstance(key, str):
-                origin.looked("env", key)
+                libraries.looked("env", key)
 
         def __iter__(self):
             self._list()
