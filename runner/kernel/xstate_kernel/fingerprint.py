@@ -553,7 +553,7 @@ class _Walk:
         defaults, kw = f.__defaults__, f.__kwdefaults__
         if extra is not None:
             self.temporary(extra)
-        for x in (extra, wrapped, f.__closure__, kw, defaults, _annotations(f), f.__doc__, f.__name__):
+        for x in (extra, wrapped, f.__closure__, kw, defaults, _annotations(f), f.__doc__, f.__name__, f.__qualname__, f.__module__):
             self.stack.append(x)
 
     def own_globals(self, f):
@@ -733,7 +733,10 @@ class _Walk:
         if isinstance(rv, str):
             module = _module_of(o, rv)
             self.put(("%s:%s:%s;" % (t.__name__, module, rv)).encode())
-            self.origin_of(module, origin.kind_of(module))
+            if origin.kind_of(module) == origin.PROGRAM:
+                self.named(o, t)
+            else:
+                self.origin_of(module, origin.kind_of(module))
             return
         self.keep.append(rv)
         self.temps.update(_fresh(rv))
@@ -743,6 +746,14 @@ class _Walk:
             rest[1] = self.temporary({k: v for k, v in rest[1].items() if k != unsaid}) or None
         items = [it if it is None else self.temporary(list(it)) for it in rest[2:4]]
         self.stack.extend(reversed([rv[0], rest[0], rest[1]] + items))
+
+    def named(self, o, t):
+        """What pickling names by a name of the program, which says nothing of its content: type variables and aliases, functions of NumPy.
+        What they are made of; where that is a function, they keep what it came to, once somebody asked."""
+        parts = [x for x in gc.get_referents(o) if x is not t]
+        functions = [x for x in parts if type(x) is types.FunctionType]
+        variance = [getattr(o, k, None) for k in ("__covariant__", "__contravariant__", "__infer_variance__")] if t.__module__ == "typing" else None
+        self.stack.append(self.temporary([functions or parts, variance]))
 
     def watched(self, o):
         if any(type(r.__callback__) is weakref.finalize for r in weakref.getweakrefs(o)):
@@ -777,12 +788,23 @@ class _Walk:
 
     def numpy(self, o, t):
         np = sys.modules["numpy"]
+        if isinstance(o, np.void) and o.dtype.names is not None:  # may be a view of an array
+            if not self.mark(o):
+                self.own(o)
+                self.put(b"V")
+                self.shares(o, self.seen[id(o)])
+                self.stack.extend((o.dtype, o.item()))
+            return True
         if isinstance(o, np.generic) and t.__module__ == "numpy":
             self.put(b"n")
             self.put(("%s;" % o.dtype.str).encode())
             self.put(o.tobytes())
             return True
         if isinstance(o, np.dtype):
+            if o.names is not None:  # which can be assigned to
+                if self.mark(o):
+                    return True
+                self.own(o)
             self.put(b"y")
             self.put(repr(o).encode() + (b"" if o.metadata is None else repr(o.metadata).encode()))
             return True
@@ -808,6 +830,8 @@ class _Walk:
         flags = o.flags
         order = "c" if flags.c_contiguous else "f" if flags.f_contiguous else o.strides
         self.put(("%s%r%d%s;" % (o.dtype.str if not o.dtype.fields else repr(o.dtype), o.shape, flags.writeable, order)).encode())
+        if o.dtype.names is not None:
+            self.stack.append(o.dtype)
         self.elements(o, np)
         return True
 

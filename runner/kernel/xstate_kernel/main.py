@@ -810,11 +810,13 @@ class Kernel:
                 todo.add(value.__name__)
             elif n in self.groups.prints:
                 todo |= self.groups.prints[n].libraries
+        for m in held:
+            todo |= self.workspace.imports(m)
         for n in todo:
             top = n.partition(".")[0]
             if top in sys.modules and top != "__main__" and origin.kind_of(top) == origin.LIBRARY:
                 witness = origin.witness(top)
-                if witness:
+                if witness or libraries.nested_in(top):
                     packages[top] = list(witness)
         for path in self.modules.sought(imports):
             if origin.is_library_path(path):

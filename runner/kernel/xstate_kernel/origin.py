@@ -143,8 +143,8 @@ def kind_of(module_name):
         if not is_a(module_name, str):
             return LIBRARY  # of a class of an extension's it may be a descriptor
         module = sys.modules.get(module_name)
-        if module is None:
-            return PROGRAM
+        if module is None:  # some types of the interpreter say they are of modules that nobody has imported
+            return LIBRARY if module_name.partition(".")[0] in sys.stdlib_module_names else PROGRAM
         kind = _module_kind[module_name] = module_class(module)
     return kind
 
@@ -461,7 +461,7 @@ class Workspace:
                     self._seen[name] = (path, _stat_key(path), file_digest(path))
                 except OSError:
                     self._seen[name] = (path, None, "gone")
-                self._missed[name] = {n for n in self._imports(name) if n not in sys.modules and not _findable(n)}
+                self._missed[name] = {n for n in self.imports(name) if n not in sys.modules and not _findable(n)}
 
     def closure(self, name):
         """Names of the workspace modules that module name consists of: itself, its packages, what it imports."""
@@ -475,7 +475,7 @@ class Workspace:
             seen.add(n)
             if "." in n:
                 todo.append(n.rpartition(".")[0])
-            todo.extend(self._imports(n))
+            todo.extend(self.imports(n))
             for value in list(vars(sys.modules[n]).values()):
                 if isinstance(value, types.ModuleType):
                     if not value.__name__.startswith(n + "."):  # unless it imports it, that is there because somebody else did
@@ -497,7 +497,7 @@ class Workspace:
         while todo:
             gone |= todo
             todo = {n for n, _ in self.loaded() if n not in gone and
-                    (n.rpartition(".")[0] in gone or self._imports(n) & gone)}
+                    (n.rpartition(".")[0] in gone or self.imports(n) & gone)}
         return gone
 
     def unload(self, names):
@@ -511,7 +511,7 @@ class Workspace:
             _module_kind.pop(n, None)
         self.renew()
 
-    def _imports(self, name):
+    def imports(self, name):
         """Names of the modules that the source of module name imports, wherever in it."""
         path, _, digest = self._seen.get(name, (None, None, None))
         package = name if hasattr(sys.modules[name], "__path__") else name.rpartition(".")[0]

@@ -95,10 +95,10 @@ class _Reducing:
         if not mine:
             return NotImplemented
         if f.__kwdefaults__ is None and not f.__dict__ and f.__defaults__ is None and f.__closure__ is None and not _annotations(f):
-            return _function, (_marshalled(f.__code__), f.__name__, f.__qualname__, f.__doc__, 0, fingerprint.known_digest(f.__code__), self._bound(f))
+            return _function, (_marshalled(f.__code__), f.__name__, f.__qualname__, f.__doc__, 0, fingerprint.known_digest(f.__code__), self._bound(f), f.__module__)
         state = (f.__defaults__, f.__kwdefaults__, f.__dict__ or None, f.__closure__, _annotations(f))
         cells = len(f.__closure__ or ())
-        return (_function, (_marshalled(f.__code__), f.__name__, f.__qualname__, f.__doc__, cells, fingerprint.known_digest(f.__code__), self._bound(f)), state, None, None, _fill_function)
+        return (_function, (_marshalled(f.__code__), f.__name__, f.__qualname__, f.__doc__, cells, fingerprint.known_digest(f.__code__), self._bound(f), f.__module__), state, None, None, _fill_function)
 
     def _bound(self, f):
         """The digest of a function that is bound to its own name: when it is so at loading, too, it is the one meant."""
@@ -278,7 +278,7 @@ def _dead():
 _loading = None
 
 
-def _function(code, name, qualname, doc, cells, digest, whole):
+def _function(code, name, qualname, doc, cells, digest, whole, module):
     bound = _loading.printer.namespace.get(name)
     if whole is not None and type(bound) is types.FunctionType and _loading.printer.of(bound).digest == whole:
         _loading.kept.append(bound)
@@ -288,7 +288,7 @@ def _function(code, name, qualname, doc, cells, digest, whole):
     code = _loading.code(code)
     closure = tuple(types.CellType() for _ in range(cells)) if cells else None
     f = types.FunctionType(code, _loading.printer.namespace, name, None, closure)
-    f.__qualname__, f.__doc__, f.__module__ = qualname, doc, "__main__"
+    f.__qualname__, f.__doc__, f.__module__ = qualname, doc, module
     return f
 
 
