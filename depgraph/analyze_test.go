@@ -189,6 +189,7 @@ func TestEffects(t *testing.T) {
 		{"df.query('a > @b')", "uses: df; mutates: df; dynamic: query @"},
 		{"df.query('a > 1')", "uses: df; mutates: df"},
 		{"sys.modules['a']", "uses: sys; dynamic: sys.modules"},
+		{"K.__subclasses__()", "uses: K; mutates: K; dynamic: __subclasses__"},
 		{"größe = 1; 数 = 2", "defines: größe 数"},
 		{"µ = 1", "defines: µ; dynamic: unnormalised name"},
 		{"re.compile('a')", "uses: re; mutates: re"},

@@ -25,8 +25,8 @@ var dynamicValues = map[string]string{
 	"sys.modules": "sys.modules", "__main__": "__main__", "__builtins__": "__builtins__",
 }
 
-// dynamicTails are attributes that give access to a namespace, whatever they hang on.
-var dynamicTails = map[string]string{"f_globals": "f_globals", "f_locals": "f_locals", "__globals__": "__globals__"}
+// dynamicTails are attributes that give access to a namespace, or to what others defined, whatever they hang on.
+var dynamicTails = map[string]string{"f_globals": "f_globals", "f_locals": "f_locals", "__globals__": "__globals__", "__subclasses__": "__subclasses__"}
 
 func dynamicNames() []string {
 	names := []string{"magic", "timeit", "getattr", "setattr", "delattr", "query", "eval"}

@@ -33,7 +33,12 @@ func (w *walk) constructs(p *position, n *node, kinds func(what string) bool) bo
 	return false
 }
 
+// listsSubclasses reports whether n may ask which subclasses a class has.
+func (w *walk) listsSubclasses(p *position, n *node) bool {
+	return w.hasDynamic && w.constructs(p, n, func(what string) bool { return what == "__subclasses__" })
+}
+
 // observedDynamic are constructs whose reads are seen all the same: the code they run is announced to the driver, the
 // program's module and pandas tell which names they are asked for.
-var observedDynamic = map[string]bool{"eval": true, "exec": true, "compile": true, "query @": true, "__main__": true, "sys.modules": true,
+var observedDynamic = map[string]bool{"eval": true, "exec": true, "compile": true, "query @": true, "__main__": true, "sys.modules": true, "__subclasses__": true,
 	"import *": true, "getattr": true, "setattr": true, "delattr": true, "__import__": true}

@@ -32,7 +32,7 @@ func (w *walk) executeAt(ctx context.Context, i int, p *position, live bool) (*s
 	if err := w.sources(ctx); err != nil {
 		return nil, err
 	}
-	wanted := w.wanted(p, n)
+	wanted, fresh := w.wanted(p, n), false
 	for range 8 {
 		if err := w.before(ctx, p, i, wanted); err != nil {
 			if errors.Is(err, errKernelDied) && ctx.Err() == nil {
@@ -44,10 +44,11 @@ func (w *walk) executeAt(ctx context.Context, i int, p *position, live bool) (*s
 		if err := w.sources(ctx); err != nil { // again, for a kernel that was started meanwhile
 			return nil, err
 		}
-		x := &execution{walk: w, node: n, pos: p, live: live}
+		x := &execution{walk: w, node: n, pos: p, live: live, fresh: fresh}
 		t, again, err := x.run(ctx)
 		if errors.Is(err, errStale) {
 			w.e.dropKernel()
+			fresh = true
 			continue
 		}
 		if err != nil || len(again) == 0 {
@@ -153,6 +154,7 @@ type execution struct {
 	node    *node
 	pos     *position
 	live    bool // its outputs are shown
+	fresh   bool // the kernel was started for it
 	outputs []Output
 	result  runResult
 	reply   runReply
@@ -239,8 +241,10 @@ func (x *execution) request() runRequest {
 			x.missing = append(x.missing, k.Name())
 		}
 	}
-	req.Unbound = x.missing
-	req.Loads = x.firstImports()
+	req.Unbound, req.Fresh = x.missing, x.fresh
+	for _, k := range x.pos.loads() {
+		req.Imported = append(req.Imported, k.Name())
+	}
 	req.Reach = x.pos.reach(n)
 	if x.walk.hasDynamic {
 		req.Order = x.pos.ordered()

@@ -260,11 +260,12 @@ type (
 		Import   bool                `json:"library_import,omitempty"` // an import and no more: what it adds to the warning filters is the package's
 		Uses     []string            `json:"uses"`
 		Imports  []string            `json:"imports,omitempty"`
-		Loads    []string            `json:"loads,omitempty"`   // packages that its text imports, and no node before it
-		Certain  []string            `json:"certain,omitempty"` // names bound on every path
-		Unbound  []string            `json:"unbound,omitempty"` // names that have a value and that the namespace was not given
-		Reach    map[string][]string `json:"reach,omitempty"`   // class → names whose values reach it
-		Order    []string            `json:"order,omitempty"`   // in which the program has bound its names, where a node may ask
+		Fresh    bool                `json:"fresh,omitempty"`    // the interpreter was started for this node
+		Imported []string            `json:"imported,omitempty"` // libraries with a load: key
+		Certain  []string            `json:"certain,omitempty"`  // names bound on every path
+		Unbound  []string            `json:"unbound,omitempty"`  // names that have a value and that the namespace was not given
+		Reach    map[string][]string `json:"reach,omitempty"`    // class → names whose values reach it
+		Order    []string            `json:"order,omitempty"`    // in which the program has bound its names, where a node may ask
 	}
 	runReply struct {
 		Reads        []string                `json:"reads"`
@@ -273,7 +274,7 @@ type (
 		Comembers    []string                `json:"comembers"`
 		Altered      []string                `json:"altered"` // qualified names of classes, functions and what workspace modules hold, that it changed in place
 		Writes       []runWrite              `json:"writes"`
-		Stale        bool                    `json:"stale"`      // nothing was executed: one of Loads would see something else in a new interpreter
+		Stale        bool                    `json:"stale"`      // a library that it imports, and that is none of Imported, would come out otherwise in a new interpreter, or it lists classes of earlier versions: it was undone
 		Restored     []string                `json:"restored"`   // libraries that were imported since the node before
 		Again        []string                `json:"again"`      // names of Unbound that the node asked for: it is undone
 		Everything   bool                    `json:"everything"` // the namespace was handed out as a whole

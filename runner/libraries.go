@@ -29,15 +29,20 @@ func (n *node) imports(module string) bool {
 	})
 }
 
-// misloaded reports whether the kernel has a library as it can not be at p: it saw something else, or node at imports it, for the first
-// time, and it has printed.
+// mayImport reports whether node at, or a function that it may call, imports a module by its text.
+func (w *walk) mayImport(p *position, at int, module string) bool {
+	n := w.nodes[at]
+	return n.imports(module) || n.facts.Kind == depgraph.KindStatement && slices.ContainsFunc(w.closure(p, slices.Concat(n.facts.Uses, n.facts.Later)), func(name string) bool {
+		e := p.keys[depgraph.Var(name)]
+		return e.writer >= 0 && w.nodes[e.writer].imports(module)
+	})
+}
+
+// misloaded reports whether the kernel has a library that saw something else than at p. Whether it can have one that was not imported
+// yet is for it to say, see outdated in libraries.py.
 func (w *walk) misloaded(p *position, at int) bool {
 	for k, have := range w.e.mirror.loads {
-		if p.get(k).digest != state.Absent {
-			if !w.behind(p, at, k, have) {
-				return true
-			}
-		} else if strings.HasPrefix(string(have), "printed") && w.nodes[at].imports(k.Name()) {
+		if p.get(k).digest != state.Absent && !w.behind(p, at, k, have) {
 			return true
 		}
 	}
@@ -45,14 +50,14 @@ func (w *walk) misloaded(p *position, at int) bool {
 }
 
 // nextLoad returns a node to run again before the kernel imports a library by itself, or -1: what that looks at is not what it was where the
-// program imports it, or it prints and node at imports it.
+// program imports it, or it prints and node at may import it.
 func (w *walk) nextLoad(p *position, at int) int {
 	for _, k := range p.loads() {
 		e := p.keys[k]
 		if _, there := w.e.mirror.loads[k]; there || w.outcomes[e.writer].t == nil {
 			continue
 		}
-		if strings.HasPrefix(string(e.digest), "printed") && w.nodes[at].imports(k.Name()) {
+		if strings.HasPrefix(string(e.digest), "printed") && w.mayImport(p, at, k.Name()) {
 			return e.writer
 		}
 		for _, a := range w.outcomes[e.writer].t.Reads {
@@ -77,17 +82,6 @@ func (p *position) loads() []depgraph.Key {
 	}
 	slices.Sort(found)
 	return found
-}
-
-// firstImports returns the packages that the text of the node imports and that no node before it did.
-func (x *execution) firstImports() []string {
-	var tops []string
-	for _, im := range x.node.facts.Imports {
-		if top, _, _ := strings.Cut(im.Module, "."); im.Level == 0 && top != "" && x.pos.get(loadKey(top)).digest == state.Absent {
-			tops = appendNew(tops, top)
-		}
-	}
-	return tops
 }
 
 // loadReads notes the libraries that the node imported, and what those saw that it uses.

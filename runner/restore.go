@@ -19,6 +19,19 @@ import (
 // What is not live is loaded; what was not stored is rebuilt by running the node that wrote it, from its own prior
 // state, recursively: each rebuild is of an earlier node, so that it ends.
 func (w *walk) before(ctx context.Context, p *position, at int, wanted []string) error {
+	if !w.listsSubclasses(p, w.nodes[at]) {
+		return w.bring(ctx, p, at, wanted)
+	}
+	classes := p.reachingCode() // in the order in which a class lists its subclasses
+	for i := range classes {
+		if err := w.bring(ctx, p, at, classes[:i+1]); err != nil {
+			return err
+		}
+	}
+	return w.bring(ctx, p, at, append(classes, wanted...))
+}
+
+func (w *walk) bring(ctx context.Context, p *position, at int, wanted []string) error {
 	for range 2*len(w.nodes) + 8 {
 		if err := w.e.need(ctx, w); err != nil {
 			return err

@@ -629,7 +629,7 @@ class _Walk:
             return
         self.fp.soft[id(c)] = c
         self.fp.fragile |= "__del__" in vars(c)
-        self.put(("K%s;" % self.owner.called(c)).encode())
+        self.put(("K%s;%s;%s;" % (self.owner.called(c), _NAME(c), c.__module__)).encode())
         members = [(k, v) for k, v in vars(c).items() if k not in SKIP_MEMBERS]
         self.put(b"%d;" % len(members))
         for k, v in reversed(members):
@@ -699,6 +699,11 @@ class _Walk:
         constant, named = t in _IMMUTABLE_TYPES or top in _IMMUTABLE_MODULES and t is not decimal.Context, issubclass(t, enum.Enum)
         if not constant and self.mark(o):
             return
+        if named:
+            more = {k: v for k, v in vars(o).items() if not (k.startswith("_") and k.endswith("_"))}
+            if more:  # which the program gave to a member
+                self.own(o)
+                self.stack.append(self.temporary(more))
         if not constant and not named:
             self.own(o)
             if weakref.getweakrefcount(o):
@@ -1181,7 +1186,7 @@ class _Reach:
                 seen |= known[i].ids.keys()
             level = [o for i, o in found.items() if i not in seen]
             seen.update(map(id, level))
-        fp.partial = bool(level)
+        fp.partial = bool(level) or _hides(type(root))
         if not fp.partial and not issubclass(type(root), _NO_ALIAS):
             known[id(root)] = fp
 
@@ -1203,6 +1208,7 @@ class _Reach:
         self.fp.imports |= imports
 
 
+_NAME = type.__dict__["__name__"].__get__
 _modules = {}  # id of an object that does not tell its module → itself and the module that pickle finds it in
 
 
@@ -1218,6 +1224,17 @@ def _module_of(o, name):
 def _own_globals(f):
     """Reports whether the globals of a function are a dict of their own and no module's."""
     return f.__globals__ is not getattr(sys.modules.get(f.__globals__.get("__name__")), "__dict__", None)
+
+
+def _hides(t):
+    """Reports whether instances of a type may hold what nobody is told of: one of a package's native code, which takes no part in the
+    collection of garbage, and says at most that it is built in. The standard library has some that hold nothing of others' (hashes)."""
+    if t.__flags__ & _COLLECTED or type(t.__module__) is not str:
+        return False
+    return bool(origin.witness(t.__module__.partition(".")[0])) or t.__module__ == "builtins" and getattr(builtins, t.__name__, None) is not t
+
+
+_COLLECTED = 1 << 14  # type flag: it tells what its instances refer to
 
 
 def _has_handlers(o):

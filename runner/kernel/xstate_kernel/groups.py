@@ -157,7 +157,7 @@ def _body(o):
     members = [(k, _Constant(v) if type(v) in ATOMS else id(v)) for k, v in vars(o).items() if k not in SKIP_MEMBERS]
     if isinstance(o, types.FunctionType):
         return members, id(o.__code__), id(o.__defaults__), id(o.__kwdefaults__)
-    return members, tuple(map(id, o.__bases__)), len(_abc_dump(o)[0]) if isinstance(o, abc.ABCMeta) else 0
+    return members, o.__module__, tuple(map(id, o.__bases__)), len(_abc_dump(o)[0]) if isinstance(o, abc.ABCMeta) else 0
 
 
 class _Constant:

@@ -64,9 +64,11 @@ def looks_of(top):
 
 
 @origin.unobserved
-def outdated(top):
-    """Reports whether a library that is loaded would see something else if it were imported now."""
-    return any(_unusual(kind, name) != was for t in nested_in(top) for (kind, name), was in _looks.get(t, {}).items())
+def outdated(modules, imported):
+    """Reports whether, of the libraries of some modules, one was loaded that the program has not imported yet, and would do or
+    see something else if it were imported now."""
+    tops = {t for name in modules for t in nested_in(name.partition(".")[0])} - set(imported) - _fresh
+    return any(t in _printed or any(_unusual(kind, name) != was for (kind, name), was in _looks.get(t, {}).items()) for t in tops)
 
 
 def printed(top):

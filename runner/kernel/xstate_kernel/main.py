@@ -346,8 +346,6 @@ class Kernel:
         """Runs one node. Sends output events and a result event, then observes; the reply holds what was observed."""
         source = body.decode()
         name = request["filename"]
-        if any(map(libraries.outdated, request.get("loads") or ())):
-            return {"stale": True}, b""
         restored = libraries.newly_loaded()
         self.reach_of = request.get("reach") or {}
         self.order(request.get("order") or ())
@@ -368,7 +366,13 @@ class Kernel:
             code, tail, error = None, None, self.error(e, name)
         else:
             error = None
-        self.modules.begin(self.codes(request, code, tail))
+        codes, imported = list(self.codes(request, code, tail)), request.get("imported") or ()
+        if libraries.outdated((n for c in codes for n in origin.code_facts(c)[1]), imported):
+            return {"stale": True}, b""
+        self.modules.begin(codes)
+        lingering = self.modules.lists and self.lingering(request.get("order") or ())
+        if lingering and not request.get("fresh"):
+            return {"stale": True}, b""
         placed = self.modules.process.names()
         request["uses"] = sorted(placed.union(request["uses"]))
         held = self.files.held({fp.opaque for fp in self.groups.noted.values() if fp.opaque})
@@ -415,6 +419,10 @@ class Kernel:
             reads |= self.modules.process.sharing()
         if self.modules.process.traced:  # what a trace function does raises no event
             reads |= {n for n in self.reach(placed | self.modules.process.names()) if n in start}
+        if self.modules.lists:
+            reads |= {n for n in start if n in self.groups.prints and self.groups.prints[n].soft}
+            if lingering:
+                self.files.marks.add("unobserved __subclasses__")
         if self.modules.all:  # whether a module is there depends on who imported it
             reads |= {n for n in start if n in self.groups.prints and self.groups.prints[n].files or origin.is_a(self.ns.get(n), types.ModuleType)}
         reached = self.modules_of(imports, reads)
@@ -427,16 +435,17 @@ class Kernel:
         changed, quiet, loud = self.modules.end(reached)
         unbound = set(request.get("unbound") or ())  # names that have a value, which the namespace was not given
         again = unbound if self.names.everything else unbound & reads
+        stale = libraries.outdated(imports, imported)
         self.printer.reached = {}
         try:
-            reply = self.settle(start, reads & start.keys(), certain, error is not None or again, self.parts(changed, self.modules.others))
+            reply = self.settle(start, reads & start.keys(), certain, error is not None or again or stale, self.parts(changed, self.modules.others))
         finally:
             self.printer.reached = None
         self.held = {}
         changed_code, self.groups.changed = self.groups.changed, set()
         reply["unparked"] = self.forget_those(lambda fp: not changed_code.isdisjoint(fp.soft)) if changed_code else []
-        reply["altered"] = sorted({*reply.get("altered", ()), *self.modules.held.altered})
-        reply["again"], reply["everything"] = sorted(again), self.names.everything
+        reply["altered"] = sorted({*reply.get("altered", ()), *self.modules.held.altered, *map(self.printer.called, self.classes() if self.modules.lists else ())})
+        reply["again"], reply["everything"], reply["stale"] = sorted(again), self.names.everything, stale
         reply["absent"] = sorted(n for n in reads if n not in start and n not in _SPECIAL)
         reply["hidden"], reply["hidden_reads"] = self.hidden_changes(before, reads, figures)
         reply["modules"] = self.modules.changed() + ["process"] * planted
@@ -446,8 +455,8 @@ class Kernel:
         reply["planted"] = sorted(n for n in self.reach(self.modules.process.names()) if n in self.ns)
         for top in self.recorder.loading:
             libraries.printed(top)
-        reply["imports"] = self.imported(imports, reads, reached, [w["name"] for w in reply["writes"]], request.get("loads") or ())
-        if error is not None or again:
+        reply["imports"] = self.imported(imports, reads, reached, [w["name"] for w in reply["writes"]], imported)
+        if error is not None or again or stale:
             gone = self.unload(self.workspace.importers(changed | quiet | loud))
             reply["unloaded"], reply["dropped"] = gone["unloaded"], sorted({*reply["dropped"], *gone["dropped"]})
         else:
@@ -672,6 +681,21 @@ class Kernel:
             return set()
         return {n for name in names for n in self.groups.neighbours(name) if old[n].weak}
 
+    def classes(self):
+        """The classes of the program that names reach."""
+        return {i: c for fp in self.groups.prints.values() for i, c in fp.soft.items() if origin.is_a(c, type)}.values()
+
+    def lingering(self, order):
+        """Reports whether a class of the program has subclasses that no name reaches, as earlier versions are, or has them in another
+        order than the program bound them in."""
+        at = {name: i for i, name in enumerate(order)}
+        for c in self.classes():
+            inner = [s for s in type.__subclasses__(c) if origin.kind_of(s.__module__) == origin.PROGRAM]
+            places = [at[s.__name__] for s in inner if s.__name__ in at]
+            if places != sorted(places) or not all(map(self.groups.reached, inner)):
+                return True
+        return False
+
     def fragile(self):
         """Reports whether something bound may notice that an object goes. Then nothing may be held while a node runs."""
         return any(fp.fragile or fp.opaque for fp in self.groups.noted.values())
@@ -799,7 +823,7 @@ class Kernel:
         prints = self.groups.prints
         return {m for n in names if n in prints for m in prints[n].files}
 
-    def imported(self, imports, reads, reached, made, first):
+    def imported(self, imports, reads, reached, made, before):
         """Returns what the node's imports rest on: library packages with their witness, those that looked at something with what
         they saw, workspace modules and their files."""
         packages, held = {}, reached.union(self.modules.others, *map(self.workspace.closure, self.rest_on(made)))  # from an import that no text shows
@@ -810,7 +834,7 @@ class Kernel:
                 todo.add(value.__name__)
             elif n in self.groups.prints:
                 todo |= self.groups.prints[n].libraries
-        for m in held:
+        for m in held & sys.modules.keys():
             todo |= self.workspace.imports(m)
         for n in todo:
             top = n.partition(".")[0]
@@ -827,7 +851,7 @@ class Kernel:
         for top in {n.partition(".")[0] for n in imports}:
             for t in libraries.nested_in(top):
                 loads[top], loads[t] = libraries.loaded(top), libraries.loaded(t)
-                if top in first:
+                if t not in before:
                     self.files.look_again(libraries.looks_of(t))
         return {"libraries": packages, "loads": loads, "files": sorted(filter(None, map(self.workspace.path, held))),
                 "held": sorted(held)}

@@ -255,6 +255,7 @@ class Files:
         self.looks = set()   # paths of which all was asked, the times among it
         self.listings = set()
         self.environ = set()
+        self.put = {}        # variable → value that was put into the process's environment, perhaps not by os.environ
         self.marks = set()
         self.descriptors = {}  # numbers of files that were opened → whether it is the program that has them
         self.cwd_read = False
@@ -275,6 +276,8 @@ class Files:
         self.active = False
         if any(self.descriptors.values()):
             self.marks.add("unobserved descriptor")
+        if any(os.environ._data.get(k) != v for k, v in self.put.items()):
+            self.marks.add("unobserved os.putenv")
         self.modes -= self.caches
         for path, before in self._scan.changes():
             if path in self.writes:
@@ -472,6 +475,8 @@ class Files:
             self.written(args[0], args[-1], False)
         elif event == "os.chdir":
             self.seen(args[0], follow=True)  # where there is none, it fails
+        elif event in ("os.putenv", "os.unsetenv"):
+            self.put[args[0]] = args[1] if len(args) > 1 else None
         elif event in ("os.truncate", "os.utime"):
             self.read(args[0])
             self.written(args[0])
@@ -919,6 +924,6 @@ def _environ(files):
 
 _EVENTS = frozenset((
     "open", "exec", "os.chdir", "os.listdir", "os.scandir", "os.remove", "os.truncate", "os.rename", "os.link", "os.symlink", "os.mkdir",
-    "os.rmdir", "os.chmod", "os.utime", "pickle.find_class", "tempfile.mkstemp", "tempfile.mkdtemp", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork",
+    "os.rmdir", "os.chmod", "os.utime", "os.putenv", "os.unsetenv", "pickle.find_class", "tempfile.mkstemp", "tempfile.mkdtemp", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork",
     "os.forkpty", "pty.spawn", "sqlite3.connect"))
 _PREFIXES = frozenset(("socket.",))
