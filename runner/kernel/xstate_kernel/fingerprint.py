@@ -743,6 +743,8 @@ class _Walk:
             else:
                 self.origin_of(module, origin.kind_of(module))
             return
+        if leaves_out(o, t, rv):
+            self.stack.append(self.temporary(dict(vars(o))))
         self.keep.append(rv)
         self.temps.update(_fresh(rv))
         rest = list(rv[1:]) + [None] * (6 - len(rv))
@@ -1085,6 +1087,14 @@ def root_of(a):
             if not isinstance(base, array):
                 return a
         a = base
+
+
+def leaves_out(o, t, rv):
+    """Reports whether an instance of a class of the program's has attributes that pickling it leaves out, as it does of arrays, dates and
+    numbers."""
+    if origin.kind_of(t.__module__) == origin.LIBRARY or instances.simple(t) or not getattr(o, "__dict__", None):
+        return False
+    return len(rv) < 3 or rv[2] is None or "numpy" in sys.modules and issubclass(t, sys.modules["numpy"].ndarray)
 
 
 def copy_on_write():

@@ -67,6 +67,8 @@ def looks_of(top):
 def outdated(modules, imported):
     """Reports whether, of the libraries of some modules, one was loaded that the program has not imported yet, and would do or
     see something else if it were imported now."""
+    if not _looks and not _printed:
+        return False
     tops = {t for name in modules for t in nested_in(name.partition(".")[0])} - set(imported) - _fresh
     return any(t in _printed or any(_unusual(kind, name) != was for (kind, name), was in _looks.get(t, {}).items()) for t in tops)
 

@@ -511,6 +511,10 @@ class Workspace:
             _module_kind.pop(n, None)
         self.renew()
 
+    def imported(self):
+        """Names of the modules that those of the workspace which are loaded import, wherever in their source."""
+        return set().union(*(self.imports(n) for n, _ in self.loaded()))
+
     def imports(self, name):
         """Names of the modules that the source of module name imports, wherever in it."""
         path, _, digest = self._seen.get(name, (None, None, None))

@@ -46,6 +46,7 @@ class _Reducing:
         self._instances = 0
         self._bases = {}
         self._nans = {}
+        self._counted = {}  # what pandas counts references to memory in → (what refers to it, which of its blocks or None)
 
     def reducer_override(self, o):
         t = type(o)
@@ -75,9 +76,27 @@ class _Reducing:
             return hidden.kept_by, (hidden.keeper(o),)
         if instances.simple(t) and (instances.custom(t) or self._without_dict(t)):
             return instances.reduce(o, t)
+        if t is _Counted:
+            return _count, ([who for who in self._counted.values() if len(who) > 1],)
+        if getattr(o, "__dict__", None) and origin.kind_of(t.__module__) == origin.PROGRAM and not instances.simple(t):
+            rv = o.__reduce_ex__(5)
+            if type(rv) is tuple and fingerprint.leaves_out(o, t, rv):
+                raise Unstorable("attributes that pickling leaves out")
+            return rv
+        if type(t.__module__) is str and t.__module__.startswith("pandas."):
+            self._note_counted(o)
         if t.__name__.endswith("Block") and t.__module__.startswith("pandas.") and fingerprint.copy_on_write():
             return self._block(o)
         return NotImplemented
+
+    def _note_counted(self, o):
+        """pandas copies memory before it writes to it where it knows of others that refer to it, which pickling does not tell."""
+        index = getattr(o, "_references", None)
+        if index is not None:
+            self._counted.setdefault(id(index), []).append((o, None))
+        elif type(o).__name__.endswith("BlockManager"):
+            for i, b in enumerate(o.blocks):
+                self._counted.setdefault(id(getattr(b, "refs", b)), []).append((o, i))
 
     def _without_dict(self, t):
         self._instances += 1
@@ -221,6 +240,25 @@ class _Table:
         self.set = o
 
 
+class _Counted:
+    """What is stored of frames that share memory beside them."""
+
+
+def _count(groups):
+    for group in groups:
+        refs = None
+        for o, i in group:
+            block = None if i is None else o.blocks[i]
+            if refs is None:
+                refs = o._references if block is None else block.refs
+            elif block is None:
+                o._references = refs
+                refs.add_index_reference(o)
+            else:
+                block.refs = refs
+                refs.add_reference(block)
+
+
 def _beside(b, buffers):
     """Puts a large buffer aside; reports whether it is to be pickled with the rest."""
     if b.raw().nbytes < _PART:
@@ -341,6 +379,8 @@ def dump(values, prints, fingerprinter, out):
             values = [p.stand_ins(values[0])]
         if any(fp.sets for fp in prints):
             values = values + [_Table(o) for o in sets.within(values)]
+        if "pandas" in sys.modules and fingerprint.copy_on_write():
+            values = values + [_Counted()]
         p.dump(values)
         if not p.buffers:
             return p.needs, []
