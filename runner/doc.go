@@ -65,6 +65,8 @@
 //   - what an installed library looks at while it is imported: read by the node that imports it first. What it saw stays in it, so a library that
 //     looked at something, or printed, has a key (load:NAME), read by those that import it again and, where it saw what is not the same
 //     everywhere, by all who use it or hold something of it. Only a new interpreter imports it again, in the environment of the first.
+//   - which subclasses a class has: who lists them reads all names that reach a class of the program, is given these in the order of
+//     their definition, and runs in a new interpreter where an earlier version of one is left.
 //   - the layout of blocks: text that is asked for through linecache, numbers of lines that code asks for by attribute.
 //   - environment, working directory, random number generators, warnings, locale, time zone, limits, options of numpy,
 //     pandas, scikit-learn and matplotlib: as hidden variables. Where a read of one cannot be told, every node counts as its reader.
