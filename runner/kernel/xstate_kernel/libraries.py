@@ -66,10 +66,11 @@ def looks_of(top):
 @origin.unobserved
 def outdated(modules, imported):
     """Reports whether, of the libraries of some modules, one was loaded that the program has not imported yet, and would do or
-    see something else if it were imported now."""
-    if not _looks and not _printed:
+    see something else if it were imported now. modules: a function that returns their names."""
+    early = (_looks.keys() | _printed).difference(imported, _fresh)
+    if not early:
         return False
-    tops = {t for name in modules for t in nested_in(name.partition(".")[0])} - set(imported) - _fresh
+    tops = {t for name in modules() for t in nested_in(name.partition(".")[0])} & early
     return any(t in _printed or any(_unusual(kind, name) != was for (kind, name), was in _looks.get(t, {}).items()) for t in tops)
 
 

@@ -367,7 +367,7 @@ class Kernel:
         else:
             error = None
         codes, imported = list(self.codes(request, code, tail)), request.get("imported") or ()
-        if libraries.outdated((n for names in (self.workspace.imported(), *(origin.code_facts(c)[1] for c in codes)) for n in names), imported):
+        if libraries.outdated(lambda: self.workspace.imported().union(*(origin.code_facts(c)[1] for c in codes)), imported):
             return {"stale": True}, b""
         self.modules.begin(codes)
         lingering = self.modules.lists and self.lingering(request.get("order") or ())
@@ -435,7 +435,7 @@ class Kernel:
         changed, quiet, loud = self.modules.end(reached)
         unbound = set(request.get("unbound") or ())  # names that have a value, which the namespace was not given
         again = unbound if self.names.everything else unbound & reads
-        stale = libraries.outdated(imports | self.workspace.imported(), imported)
+        stale = libraries.outdated(lambda: imports | self.workspace.imported(), imported)
         self.printer.reached = {}
         try:
             reply = self.settle(start, reads & start.keys(), certain, error is not None or again or stale, self.parts(changed, self.modules.others))
