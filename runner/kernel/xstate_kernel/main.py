@@ -417,6 +417,8 @@ class Kernel:
         planted = self.modules.process.changed(lambda: {n for n, i in start.items() if id(self.ns.get(n, _GONE)) != i})
         if planted:
             reads |= self.modules.process.sharing()
+        if self.files.forked:
+            reads |= {n for n in self.reach(reads | set(request["uses"])) if n in start}
         if self.modules.process.traced:  # what a trace function does raises no event
             reads |= {n for n in self.reach(placed | self.modules.process.names()) if n in start}
         if self.modules.lists:

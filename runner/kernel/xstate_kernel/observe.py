@@ -255,6 +255,7 @@ class Files:
         self.looks = set()   # paths of which all was asked, the times among it
         self.listings = set()
         self.environ = set()
+        self.forked = False  # a copy of this process was made: what that reads is not seen
         self.put = {}        # variable → value that was put into the process's environment, perhaps not by os.environ
         self.marks = set()
         self.descriptors = {}  # numbers of files that were opened → whether it is the program that has them
@@ -507,6 +508,7 @@ class Files:
             if not _library_imports():
                 self.marks.add("subprocess")
             self._scan.before()
+            self.forked = self.forked or event in ("os.fork", "os.forkpty")
             self._command(args)
             if len(args) < 4 or args[3] is None:
                 self.environ.add("+")
