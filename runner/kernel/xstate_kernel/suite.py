@@ -120,10 +120,9 @@ class Suite:
         self.files = looked.Looked(options["spool"], options["store"], self.folder, self.executed, lambda: self.current)
         layout.watch(self.text_read)
         self._started = {n.partition(".")[0] for n in sys.modules}  # these are not looked for any more
+        self.collecting = False
         self._watch()
         self.wrap_loader(external._LoaderBasics)
-        self.collecting = True
-        self.begin()         # what hooks read, on which it may rest what is collected
 
     # observation
 
@@ -495,6 +494,11 @@ class Suite:
         self.tests, self.plugins = files, plugins
         self.held.hold(self.modules.values())
         self._around = state.around(self.files)
+
+    def collect(self):
+        """Begins to collect: what is collected may rest on what hooks read."""
+        self.collecting = True
+        self.begin()
 
     def choose(self, runner, items, errors, configuration, repeatable=True):
         """Asks the engine which of the tests are to run. It is told what the collection rests on beside the groups: what hooks executed and

@@ -29,6 +29,7 @@ def start():
         from . import suite_pytest as runner
     else:
         from . import suite_plain as runner
+    watched.collect()  # not before: what runs tests is large
     code = runner.run(watched, options)
     channel.send({"ev": "done", "code": code})
     _leave(code)
