@@ -152,6 +152,9 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 	for _, gone := range x.reply.Unparked {
 		delete(e.mirror.parked, gone)
 	}
+	for _, gone := range x.reply.Classes {
+		delete(e.mirror.classes, gone)
+	}
 	e.ledger.executed += x.result.Seconds
 	if again := x.unbound(); len(again) > 0 {
 		return nil, again, x.undo()

@@ -104,6 +104,10 @@ func (p *flowPlace) get(name depgraph.Key) entry {
 	case "names":
 		p.err = fmt.Errorf("%w: a block asks in which order names were bound", ErrWalk)
 	case "reach":
+		if name == reachAll {
+			p.err = fmt.Errorf("%w: a block asks in which order classes were bound", ErrWalk)
+			break
+		}
 		p.ask(askReach)
 		p.all(around, "var")
 		p.informed(around)

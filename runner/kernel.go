@@ -282,7 +282,8 @@ type (
 		After        [][3]string             `json:"after"`
 		Born         []string                `json:"born"`
 		Dropped      []string                `json:"dropped"`
-		Unparked     []joint                 `json:"unparked"` // groups that are parked no more: they reach a class or function that was changed
+		Unparked     []joint                 `json:"unparked"` // groups that are parked no more: they reach a class or function that was changed or made anew
+		Classes      []state.Digest          `json:"classes"`  // classes that are there no more, for the same reason
 		Hidden       map[string]state.Digest `json:"hidden"`
 		HiddenReads  []string                `json:"hidden_reads"`
 		Imports      runImports              `json:"imports"`

@@ -70,6 +70,9 @@ func (p *position) get(k depgraph.Key) entry {
 	case "names":
 		return entry{digest: state.DigestOf(fmt.Appendf(nil, "names %q", p.ordered())), writer: -1}
 	case "reach":
+		if k == reachAll {
+			return entry{digest: state.DigestOf(fmt.Appendf(nil, "reach %q", p.reachingCode())), writer: -1}
+		}
 		names, last := p.reaching(k.Name())
 		return entry{digest: state.DigestOf(fmt.Appendf(nil, "reach %q", names)), writer: last}
 	case "files":
@@ -113,6 +116,9 @@ func (p *position) reaching(what string) (names []string, last int) {
 	slices.Sort(names)
 	return names, last
 }
+
+// reachAll is read by whoever lists subclasses.
+const reachAll depgraph.Key = "reach:*"
 
 // reachingCode returns the names that reach a class or function of the program, in the order in which they were bound.
 func (p *position) reachingCode() []string {

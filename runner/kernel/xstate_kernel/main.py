@@ -80,6 +80,7 @@ class Kernel:
         self.own = (None, None)  # code objects of the node under way
         self.loop = None
         self.reach_of = {}  # class → names that reach it where the node is
+        self.made_anew = {}  # class → itself, that the node made
         self.altered = set()  # names of classes and functions that the node changed in place
         self.old_classes = {}  # digest → the class object that instances may be of
 
@@ -235,6 +236,25 @@ class Kernel:
         """Drops the parked groups that hold what hangs on one of the classes: that is bound now."""
         ids = {i for c in classes for i in self.printer.of(c).ids}
         return self.forget_those(lambda fp: not ids.isdisjoint(fp.ids))
+
+    def obsolete(self):
+        """Drops what rests on a class or function that the node changed, or on a class that it made anew: parked groups, and other classes that
+        are kept for what is loaded or defined again. Returns the names of the groups, and the digests of the classes."""
+        changed, self.groups.changed = self.groups.changed, set()
+        made = self.made_anew
+
+        def rests(fp):
+            return not changed.isdisjoint(fp.soft) or any(
+                origin.is_a(c, type) and made.get(self.printer.called(c), c) is not c for c in fp.soft.values())
+
+        if not (changed or made):
+            return [], []
+        gone = [d for d, c in self.printer.classes.items() if made and rests(self.printer.of(c))]
+        for d in gone:
+            del self.printer.classes[d]
+        for d in [d for d, c in self.old_classes.items() if made and rests(self.printer.of(c))]:
+            del self.old_classes[d]
+        return self.forget_those(rests), gone
 
     def forget_those(self, which):
         """Forgets the parked groups of which a value's fingerprint is one of those."""
@@ -444,9 +464,8 @@ class Kernel:
         finally:
             self.printer.reached = None
         self.held = {}
-        changed_code, self.groups.changed = self.groups.changed, set()
-        reply["unparked"] = self.forget_those(lambda fp: not changed_code.isdisjoint(fp.soft)) if changed_code else []
-        reply["altered"] = sorted({*reply.get("altered", ()), *self.modules.held.altered, *map(self.printer.called, self.classes() if self.modules.lists else ())})
+        reply["unparked"], reply["classes"] = self.obsolete()
+        reply["altered"] = sorted({*reply.get("altered", ()), *self.modules.held.altered, *(("*",) if self.modules.lists else ())})
         reply["again"], reply["everything"], reply["stale"] = sorted(again), self.names.everything, stale
         reply["absent"] = sorted(n for n in reads if n not in start and n not in _SPECIAL)
         reply["hidden"], reply["hidden_reads"] = self.hidden_changes(before, reads, figures)
@@ -605,7 +624,7 @@ class Kernel:
     def settle(self, start, reads, certain, failed, parts):
         """Fingerprints what the node bound or may have changed; returns the writes and the sharing. See the engine."""
         old, noted = dict(self.groups.prints), dict(self.groups.noted)
-        self.altered = set()
+        self.altered, self.made_anew = set(), {}
         now = self.names_bound()
         ids = _ids(now)
         rebound = {*itertools.compress(ids, map(operator.ne, ids.values(), map(start.get, ids))), *(certain & now.keys())}
@@ -625,6 +644,8 @@ class Kernel:
                 kept = self.same_class(name, now[name], fp)
                 if kept is not now[name]:
                     now[name], fp = kept, self.printer.of(kept)
+                else:
+                    self.made_anew[self.printer.called(kept)] = kept
             self.groups.put(name, fp)
         mutated = self.rehash(candidates, old, now, rebound, parts)
         written = rebound | mutated | set(deleted)
