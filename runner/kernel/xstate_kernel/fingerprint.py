@@ -551,9 +551,10 @@ class _Walk:
         extra = {k: v for k, v in f.__dict__.items() if k != "__wrapped__"} if f.__dict__ else None
         wrapped = f.__dict__.get("__wrapped__") if f.__dict__ else None
         defaults, kw = f.__defaults__, f.__kwdefaults__
+        module = f.__module__ if f.__module__ not in ("__main__", self.owner.namespace.get("__name__")) else None
         if extra is not None:
             self.temporary(extra)
-        for x in (extra, wrapped, f.__closure__, kw, defaults, _annotations(f), f.__doc__, f.__name__, f.__qualname__, f.__module__):
+        for x in (extra, wrapped, f.__closure__, kw, defaults, _annotations(f), f.__doc__, f.__name__, f.__qualname__, module):
             self.stack.append(x)
 
     def own_globals(self, f):
@@ -757,10 +758,10 @@ class _Walk:
     def named(self, o, t):
         """What pickling names by a name of the program, which says nothing of its content: type variables and aliases, functions of NumPy.
         What they are made of; where that is a function, they keep what it came to, once somebody asked."""
-        parts = [x for x in gc.get_referents(o) if x is not t]
-        functions = [x for x in parts if type(x) is types.FunctionType]
-        variance = [getattr(o, k, None) for k in ("__covariant__", "__contravariant__", "__infer_variance__")] if t.__module__ == "typing" else None
-        self.stack.append(self.temporary([functions or parts, variance]))
+        parts = tuple(self.temporary(dict(x)) if type(x) is dict else x for x in gc.get_referents(o) if x is not t)
+        functions = tuple(x for x in parts if type(x) is types.FunctionType)
+        variance = tuple(getattr(o, k, None) for k in ("__covariant__", "__contravariant__", "__infer_variance__")) if t.__module__ == "typing" else None
+        self.stack.append(self.temporary((functions or parts, variance)))
 
     def watched(self, o):
         if any(type(r.__callback__) is weakref.finalize for r in weakref.getweakrefs(o)):
