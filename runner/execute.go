@@ -166,7 +166,7 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 
 var (
 	errTimeout = errors.New("time-out")
-	errStale   = errors.New("a library that the interpreter has would see something else now")
+	errStale   = errors.New("the interpreter holds what a new one would not")
 )
 
 func (x *execution) request() runRequest {
