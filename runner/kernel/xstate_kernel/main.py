@@ -387,11 +387,12 @@ class Kernel:
         else:
             error = None
         codes, imported = list(self.codes(request, code, tail)), request.get("imported") or ()
-        if libraries.outdated(lambda: self.workspace.imported().union(*(origin.code_facts(c)[1] for c in codes)), imported):
+        fresh = request.get("fresh")
+        if not fresh and libraries.outdated(lambda: self.workspace.imported().union(*(origin.code_facts(c)[1] for c in codes)), imported):
             return {"stale": True}, b""
         self.modules.begin(codes)
         lingering = self.modules.lists and self.lingering(request.get("order") or ())
-        if lingering and not request.get("fresh"):
+        if lingering and not fresh:
             return {"stale": True}, b""
         placed = self.modules.process.names()
         request["uses"] = sorted(placed.union(request["uses"]))
@@ -457,7 +458,7 @@ class Kernel:
         changed, quiet, loud = self.modules.end(reached)
         unbound = set(request.get("unbound") or ())  # names that have a value, which the namespace was not given
         again = unbound if self.names.everything else unbound & reads
-        stale = libraries.outdated(lambda: imports | self.workspace.imported(), imported)
+        stale = not fresh and libraries.outdated(lambda: imports | self.workspace.imported(), imported)
         self.printer.reached = {}
         try:
             reply = self.settle(start, reads & start.keys(), certain, error is not None or again or stale, self.parts(changed, self.modules.others))
