@@ -152,7 +152,7 @@ func TestFileChecks(t *testing.T) {
 	a.declare(t, "lib", state.ArtifactCode, "lib.py")
 	a.declare(t, "tests", state.ArtifactTests, "test_lib.py")
 	e := a.evidence(t, "lib")
-	want := []xstate.Coverage{{File: "lib.py", Checks: []string{"test_lib.py::test"}, Lines: 11, Covered: 7, Missed: []string{"unused", "Table.other"}}}
+	want := []xstate.Coverage{{File: "lib.py", Checks: []string{"test_lib.py::test"}, Lines: 11, Covered: 7, Missed: []string{"unused", "Table.other"}, Whole: []string{"", "used", "Table.total"}}}
 	if d := cmp.Diff(want, e.Coverage); d != "" || len(e.Checks) != 1 || e.Status != xstate.ArtifactFresh {
 		t.Errorf("evidence of lib is %s by %d checks, coverage (-want +got)\n%s", e.Status, len(e.Checks), d)
 	}

@@ -78,7 +78,7 @@ class _Reducing:
             return instances.reduce(o, t)
         if t is _Counted:
             return _count, ([who for who in self._counted.values() if len(who) > 1],)
-        if getattr(o, "__dict__", None) and origin.kind_of(t.__module__) == origin.PROGRAM and not instances.simple(t):
+        if origin.kind_of(t.__module__) == origin.PROGRAM and not instances.simple(t) and getattr(o, "__dict__", None):  # to ask for it makes one
             rv = o.__reduce_ex__(5)
             if type(rv) is tuple and fingerprint.leaves_out(o, t, rv):
                 raise Unstorable("attributes that pickling leaves out")
