@@ -59,6 +59,10 @@ class Looked(observe.Files):
             self.runner.update(self._places(path))
         return None
 
+    def packages_listed(self, path):
+        if not by_runner():
+            super().packages_listed(path)
+
     def _places(self, path):
         """Where a path leads to, with and without links, as far as that is of interest."""
         try:

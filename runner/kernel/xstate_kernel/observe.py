@@ -359,6 +359,11 @@ class Files:
             if p not in self.writes:
                 self.reads.setdefault(p, "presence")
 
+    def packages_listed(self, path):
+        """importlib.metadata lists a folder again only if that was changed since."""
+        if not _library_imports():
+            self.listings.add(os.path.realpath(path))
+
     def look_again(self, looks):
         """Counts what a library looked at when it was imported as read by the node: see libraries.looked."""
         for kind, name in looks:
@@ -697,8 +702,8 @@ def _lookup(files, original, follow):
         if files.active and not origin.looking and not isinstance(path, int) and not kwargs.get("dir_fd"):
             files.active = False
             try:
-                if sys._getframe(1).f_globals.get("__name__") == "importlib.metadata" and not _library_imports():
-                    files.listings.add(os.path.realpath(path))  # it lists what lies there, if that was changed
+                if sys._getframe(1).f_globals.get("__name__") == "importlib.metadata":
+                    files.packages_listed(path)
                 p = files._path(path, None, follow and kwargs.get("follow_symlinks", True))
                 how = None if p is None else _question(sys._getframe(1))
                 if p is not None and (how == _WHEN or p not in files.above):
