@@ -83,7 +83,7 @@ class _Reducing:
             if type(rv) is tuple and fingerprint.leaves_out(o, t, rv):
                 raise Unstorable("attributes that pickling leaves out")
             return rv
-        if type(t.__module__) is str and t.__module__.startswith("pandas."):
+        if type(t.__module__) is str and (t.__module__ == "pandas" or t.__module__.startswith("pandas.")):
             self._note_counted(o)
         if t.__name__.endswith("Block") and t.__module__.startswith("pandas.") and fingerprint.copy_on_write():
             return self._block(o)
@@ -91,9 +91,8 @@ class _Reducing:
 
     def _note_counted(self, o):
         """pandas copies memory before it writes to it where it knows of others that refer to it, which pickling does not tell."""
-        index = getattr(o, "_references", None)
-        if index is not None:
-            self._counted.setdefault(id(index), []).append((o, None))
+        if hasattr(type(o), "_references"):  # an index; a frame would look for a column
+            self._counted.setdefault(id(o._references), []).append((o, None))
         elif type(o).__name__.endswith("BlockManager"):
             for i, b in enumerate(o.blocks):
                 self._counted.setdefault(id(getattr(b, "refs", b)), []).append((o, i))
