@@ -83,7 +83,7 @@ class _Reducing:
             if type(rv) is tuple and fingerprint.leaves_out(o, t, rv):
                 raise Unstorable("attributes that pickling leaves out")
             return rv
-        if type(t.__module__) is str and (t.__module__ == "pandas" or t.__module__.startswith("pandas.")):
+        if type(t.__module__) is str and (t.__module__ == "pandas" or t.__module__.startswith("pandas.")) and "pandas" in sys.modules:
             self._note_counted(o)
         if t.__name__.endswith("Block") and t.__module__.startswith("pandas.") and fingerprint.copy_on_write():
             return self._block(o)
@@ -91,7 +91,7 @@ class _Reducing:
 
     def _note_counted(self, o):
         """pandas copies memory before it writes to it where it knows of others that refer to it, which pickling does not tell."""
-        if hasattr(type(o), "_references"):  # an index; a frame would look for a column
+        if issubclass(type(o), sys.modules["pandas"].Index) and vars(o).get("_references") is not None:
             self._counted.setdefault(id(o._references), []).append((o, None))
         elif type(o).__name__.endswith("BlockManager"):
             for i, b in enumerate(o.blocks):
