@@ -35,6 +35,9 @@ func (w *walk) executeAt(ctx context.Context, i int, p *position, live bool) (*s
 	wanted, fresh := w.wanted(p, n), false
 	for range 8 {
 		if err := w.before(ctx, p, i, wanted); err != nil {
+			if ctx.Err() != nil { // in between, the mirror may be ahead of it
+				w.e.dropKernel()
+			}
 			if errors.Is(err, errKernelDied) && ctx.Err() == nil {
 				w.e.dropKernel()
 				return w.died(n, "while its prior state was restored")
