@@ -122,10 +122,12 @@ const reachAll depgraph.Key = "reach:*"
 
 // reachingCode returns the names that reach a class or function of the program, in the order in which they were bound.
 func (p *position) reachingCode() []string {
-	return slices.DeleteFunc(p.ordered(), func(name string) bool {
-		info := p.keys[depgraph.Var(name)].info
-		return info == nil || len(info.Code) == 0
-	})
+	return slices.DeleteFunc(p.ordered(), func(name string) bool { return !p.reachesCode(name) })
+}
+
+func (p *position) reachesCode(name string) bool {
+	info := p.keys[depgraph.Var(name)].info
+	return info != nil && len(info.Code) > 0
 }
 
 // reach returns the names that reach a class as n may define, by qualified name: it is another than theirs, be it equal.

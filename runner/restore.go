@@ -31,6 +31,7 @@ func (w *walk) before(ctx context.Context, p *position, at int, wanted []string)
 	return w.bring(ctx, p, at, append(classes, wanted...))
 }
 
+// bring does so for names in any order.
 func (w *walk) bring(ctx context.Context, p *position, at int, wanted []string) error {
 	for range 2*len(w.nodes) + 8 {
 		if err := w.e.need(ctx, w); err != nil {

@@ -50,12 +50,8 @@ func (p *position) fragile(n *node) []string {
 // softly returns every name that reaches a class or function of the program, if one of names does: what is assigned to a
 // class is seen by its subclasses and by all their instances, and they are no group.
 func (w *walk) softly(p *position, names []string) []string {
-	soft := func(name string) bool {
-		info := p.keys[depgraph.Var(name)].info
-		return info != nil && len(info.Code) > 0
-	}
-	if !slices.ContainsFunc(w.closure(p, names), soft) {
+	if !slices.ContainsFunc(w.closure(p, names), p.reachesCode) {
 		return nil
 	}
-	return slices.DeleteFunc(p.names(), func(name string) bool { return !soft(name) })
+	return slices.DeleteFunc(p.names(), func(name string) bool { return !p.reachesCode(name) })
 }

@@ -28,6 +28,7 @@ _INLINE = 32 << 10  # bytes of a stored group that travel in the frame; more goe
 _COROUTINE = 0x80  # code flag, see inspect.CO_COROUTINE
 _NESTS = re.compile(r"\b(def|lambda|class|for)\b")  # what may hold a code object of its own
 _NEUTRAL = frozenset(("run", "store", "compile", "sources"))  # requests that leave hidden state as the last node did
+_RESTORING = frozenset(("load", "hidden_put"))  # requests that may import libraries
 _UNINTERRUPTED = frozenset(("streams.py", "frames.py", "observe.py", "hidden.py"))
 _THROUGH = frozenset(("import_module", "exec_module"))  # these run a module's code
 _UNPICKLED = re.compile(r"Can't get attribute '(\w+)' on <module '__main__'")
@@ -109,6 +110,7 @@ class Kernel:
                 return
             if request["op"] not in _NEUTRAL:
                 self.state = None
+            self.files.restoring = request["op"] in _RESTORING
             try:
                 reply, data = getattr(self, "do_" + request["op"])(request, body)
             except values.NeedClass as e:
@@ -216,15 +218,11 @@ class Kernel:
 
     def do_load(self, request, body):
         """Binds a stored group."""
-        self.files.restoring = True
-        try:
-            if request.get("path"):
-                with open(request["path"], "rb") as f:
-                    found, classes = values.load(f, request.get("first"), self.printer, self.loaded_code)
-            else:
-                found, classes = values.load(body, None, self.printer, self.loaded_code)
-        finally:
-            self.files.restoring = False
+        if request.get("path"):
+            with open(request["path"], "rb") as f:
+                found, classes = values.load(f, request.get("first"), self.printer, self.loaded_code)
+        else:
+            found, classes = values.load(body, None, self.printer, self.loaded_code)
         for name, value in zip(request["names"], found):
             self.bind(name, value)
         prints = {n: self.groups.prints[n] for n in request["names"]}
@@ -291,11 +289,7 @@ class Kernel:
             return {}, b""
 
     def do_hidden_put(self, request, body):
-        self.files.restoring = True
-        try:
-            self.hidden.restore(request["key"], None if request.get("pristine") else body)
-        finally:
-            self.files.restoring = False
+        self.hidden.restore(request["key"], None if request.get("pristine") else body)
         return {}, b""
 
     def do_close_figures(self, _, __):

@@ -883,10 +883,7 @@ def _environ(files):
 
     class _Environ(base):
         def __getitem__(self, key):
-            if files.active and isinstance(key, str):
-                files.environ.add(key)
-            if (files.active or files.restoring) and isinstance(key, str):
-                libraries.looked("env", key)
+            self._ask(key, "")
             return base.__getitem__(self, key)
 
         def __contains__(self, key):
@@ -901,12 +898,13 @@ def _environ(files):
             self._ask(key)  # deleting what is not there fails
             base.__delitem__(self, key)
 
-        def _ask(self, key):
-            """Notes that the program asks whether a variable is there."""
-            if files.active and isinstance(key, str):
-                files.environ.add("=" + key)
-            if (files.active or files.restoring) and isinstance(key, str):
-                libraries.looked("env", key)
+        def _ask(self, key, what="="):
+            """Notes that the program asks for a variable, or whether it is there."""
+            if isinstance(key, str):
+                if files.active:
+                    files.environ.add(what + key)
+                if files.active or files.restoring:
+                    libraries.looked("env", key)
 
         def __iter__(self):
             self._list()
