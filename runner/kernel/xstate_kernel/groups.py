@@ -131,7 +131,11 @@ class Groups:
 
     def _place(self, a, b):
         x, y = self.prints[a], self.prints[b]
-        places = {"%s %s" % (p[i], q[i]) for p, q in _ways(x, y) for i in p.keys() & q.keys()}
+        found = set()
+        for p, q in _ways(x, y):
+            both = p.keys() & q.keys()
+            found.update(zip(map(p.__getitem__, both), map(q.__getitem__, both)))
+        places = {"%s %s" % pair for pair in found}
         return blake2b("\n".join(sorted(places)).encode(), digest_size=10).hexdigest() if places else ""
 
 

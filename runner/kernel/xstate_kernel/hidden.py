@@ -78,10 +78,38 @@ class Settings(Variable):
         return super().digest((self._plain, self._lists, list(map(repr, self._others))))
 
 
+class Collector:
+    """The collection of garbage. It works while the program does: what the kernel makes goes by itself, and going through all
+    of the program's objects takes longer than looking at what a node changed."""
+
+    def __init__(self):
+        self.paused = True
+        self._enabled = gc.isenabled()
+        gc.disable()
+
+    def get(self):
+        return self._enabled if self.paused else gc.isenabled(), gc.get_threshold()
+
+    def put(self, value):
+        self._enabled, threshold = value
+        if not self.paused:
+            self.resume()
+        gc.set_threshold(*threshold)
+
+    def resume(self):
+        self.paused = False
+        (gc.enable if self._enabled else gc.disable)()
+
+    def pause(self):
+        self.paused, self._enabled = True, gc.isenabled()
+        gc.disable()
+
+
 class Hidden:
     def __init__(self, seed, names):
         self.seed = seed
         self.names = names
+        self.collector = Collector()
         self.variables = [
             Variable("rng:random", random.getstate, random.setstate),
             Variable("rng:numpy", _numpy_state, _set_numpy_state, lambda: "numpy.random" in sys.modules),
@@ -95,7 +123,7 @@ class Hidden:
             Variable("conf:recursion", sys.getrecursionlimit, sys.setrecursionlimit),
             Variable("conf:sys.path", lambda: list(sys.path), _set_sys_path),
             Variable("conf:argv", lambda: list(sys.argv), _set_argv),
-            Variable("conf:gc", lambda: (gc.isenabled(), gc.get_threshold()), _set_gc),
+            Variable("conf:gc", self.collector.get, self.collector.put),
             Variable("conf:umask", _umask, os.umask),
             Variable("conf:time-zone", _zone, _set_zone),
             Variable("conf:rlimits", lambda: [resource.getrlimit(r) for r in _RLIMITS], _set_rlimits),
@@ -565,11 +593,6 @@ def kept_by(key):
 
 def _set_argv(value):
     sys.argv[:] = value
-
-
-def _set_gc(value):
-    (gc.enable if value[0] else gc.disable)()
-    gc.set_threshold(*value[1])
 
 
 class _Threads:

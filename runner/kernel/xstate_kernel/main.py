@@ -105,7 +105,12 @@ class Kernel:
 
     def serve(self):
         while True:
+            going_on = len(sys._current_frames()) > 1  # threads of the program
+            if going_on:
+                self.hidden.collector.resume()
             request, body = self.channel.receive()
+            if going_on:
+                self.hidden.collector.pause()
             if request is None:
                 return
             if request["op"] not in _NEUTRAL:
@@ -533,6 +538,7 @@ class Kernel:
         self.executing = True
         try:
             try:
+                self.hidden.collector.resume()
                 self.modules.process.resume()
                 self.evaluate(code)
                 value = self.evaluate(tail) if tail is not None else None
@@ -542,6 +548,7 @@ class Kernel:
                     display.flush_figures(self.recorder)
             finally:
                 self.modules.process.suspend()
+                self.hidden.collector.pause()
                 self.executing = False
         except SystemExit as e:
             if os.getpid() != self.pid:
