@@ -106,8 +106,8 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 			if r.Digest == state.Absent && (later[name] || slices.Contains(n.facts.Uses, name) || !mentioned[name]) || slices.Contains(n.facts.Deletes, name) {
 				continue
 			}
-			if name == "__doc__" {
-				continue // a string at the beginning of the program binds it
+			if name == "__doc__" || name == "__name__" {
+				continue // a string at the beginning of the program binds it; every class statement loads it
 			}
 			if slices.Contains(n.facts.Defines, name) && slices.Contains(slices.Collect(maps.Values(fragile)), true) {
 				continue // what it was bound to shares with what may see that go

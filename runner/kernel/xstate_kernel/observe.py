@@ -178,6 +178,11 @@ class Main(types.ModuleType):
                 names.note(name)
         return types.ModuleType.__getattribute__(self, name)
 
+    def __dir__(self):
+        if _names is not None:
+            _names.everything = True
+        return types.ModuleType.__dir__(self)
+
     def __setattr__(self, name, value):
         types.ModuleType.__setattr__(self, name, value)
         if _names is not None:
