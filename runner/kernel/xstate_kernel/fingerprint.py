@@ -1364,4 +1364,4 @@ def _importable(o):
         module = getattr(module, part, None)
         if module is None:
             return False
-    return module is o
+    return module is o or getattr(module, "__func__", None) is o  # that of a class method

@@ -7,6 +7,7 @@ import tempfile
 
 from . import observe, origin, sha256
 
+DURATION = "timing"  # a test that tells how long something took: its results are reused, as those of others, which take their time, too
 _RUNNERS = (os.sep + "_pytest" + os.sep, os.sep + "pluggy" + os.sep, os.sep + "unittest" + os.sep)
 _LIBRARY = os.path.dirname(os.path.realpath(os.__file__)) + os.sep
 _OWN = os.path.dirname(os.path.realpath(__file__)) + os.sep
@@ -22,6 +23,8 @@ class _NoScan:
 class Looked(observe.Files):
     """Files of this process. What it reads is sorted by phase: take returns what was seen since the last time. Files below a
     path that this process made are told by who made them."""
+
+    duration = DURATION
 
     def __init__(self, spool, store, folder, on_code, owner):
         self.made = {}       # path → the test that made it, None for what is not one

@@ -8,6 +8,8 @@ Files and directories: audit events, and wrappers round os.stat and its kin, whi
 read too: of a file that is absent.
 """
 from . import original as __builtins__
+import _datetime
+import gc
 import importlib.util
 import os
 import random
@@ -213,6 +215,8 @@ def names(namespace, exact=True):
 
 class Files:
     """What a node does to files; also the other audit events that leave the namespace."""
+
+    duration = "clock"  # what who measures how long something takes is marked with
 
     def __init__(self, spool, store, folder, on_code, guard=None):
         self._guard = guard and guard_of(guard)
@@ -647,10 +651,14 @@ class Files:
         os.listdir, os.scandir = named(observed_listdir, listdir), named(observed_scandir, scandir)
 
     def _wrap_clocks(self):
-        """What the program calls by its name is seen in its text; here are the calls that libraries make for it."""
+        """A clock is seen when it is read, by whatever name or value it was come to."""
         for name in ("time", "time_ns", "localtime", "gmtime", "strftime", "ctime"):
             setattr(time, name, _clock(self, getattr(time, name), {"strftime": 1}.get(name, 0)))
-
+        for name in _DURATIONS:
+            setattr(time, name, _stopwatch(self, getattr(time, name)))
+        for cls, name in ((_datetime.date, "today"), (_datetime.datetime, "now"), (_datetime.datetime, "utcnow")):
+            members, = gc.get_referents(vars(cls))  # for attributes of these classes cannot be set
+            members[name] = _clock_of_class(self, members[name])
 
     def _wrap_descriptors(self):
         """A number that stands for an open file is not seen for what it is: who leaves one open, or uses one of another
@@ -845,7 +853,11 @@ class _Entries:
         self._found.close()
 
 
-_UNTIMED = ("_pytest", "asyncio", "concurrent", "joblib", "logging", "multiprocessing", "queue", "sched", "selectors", "socket", "ssl", "subprocess", "threading")
+_UNTIMED = ("_pytest", "asyncio", "concurrent", "joblib", "logging", "multiprocessing", "queue", "sched", "selectors", "socket", "ssl", "subprocess", "threading", "xstate_kernel")
+
+
+_DURATIONS = ("perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time", "process_time_ns", "thread_time", "thread_time_ns",
+              "clock_gettime", "clock_gettime_ns")
 
 
 def _clock(files, original, given):
@@ -856,6 +868,28 @@ def _clock(files, original, given):
             now = len(args) <= given or args[given] is None
             if (now or given) and _shows_time(sys._getframe(1), now):
                 files.marks.add("clock")
+        return original(*args)
+
+    return named(clock, original)
+
+
+def _clock_of_class(files, original):
+    def clock(cls, *args, **kwargs):
+        if files.active and _shows_time(sys._getframe(1), True):
+            files.marks.add("clock")
+        return original.__get__(None, cls)(*args, **kwargs)
+
+    clock.__name__, clock.__qualname__, clock.__module__, clock.__doc__ = original.__name__, original.__qualname__, "datetime", original.__doc__
+    return classmethod(clock)
+
+
+def _stopwatch(files, original):
+    """What tells how long something takes: libraries ask it for themselves, but for timeit."""
+    def clock(*args):
+        if files.active:
+            name = sys._getframe(1).f_globals.get("__name__")
+            if name == "timeit" or origin.kind_of(name) != origin.LIBRARY:
+                files.marks.add(files.duration)
         return original(*args)
 
     return named(clock, original)

@@ -344,11 +344,6 @@ def targets(code):
     return found.union(*(targets(k) for k in code.co_consts if isinstance(k, types.CodeType)))
 
 
-_DURATIONS = frozenset((
-    "time.perf_counter", "time.perf_counter_ns", "time.monotonic", "time.monotonic_ns", "time.process_time",
-    "time.process_time_ns", "time.thread_time", "timeit.timeit", "timeit.repeat", "timeit.Timer"))
-_CLOCKS = frozenset((
-    "datetime.now", "datetime.utcnow", "datetime.today", "date.today", "Timestamp.now", "Timestamp.today", "Timestamp.utcnow"))
 _ENTROPY = frozenset(("uuid.uuid1", "uuid.uuid4", "posix.urandom", "os.urandom", "secrets.token_hex", "secrets.token_bytes",
                       "secrets.token_urlsafe", "secrets.randbelow", "secrets.choice", "secrets.randbits",
                       "numpy.empty", "numpy.empty_like"))  # which hold what was in memory
@@ -367,7 +362,7 @@ _PROCESS = frozenset((
 _ENTROPY_UNSEEDED = frozenset(("numpy.random._generator.default_rng", "numpy.random.default_rng", "random.SystemRandom", "random.Random",
                                "numpy.random.mtrand.RandomState"))
 
-TELLING = frozenset(n.rpartition(".")[2] for n in _CLOCKS | _DURATIONS | _ENTROPY | _PROCESS | _ENTROPY_UNSEEDED)  # last names of these
+TELLING = frozenset(n.rpartition(".")[2] for n in _ENTROPY | _PROCESS | _ENTROPY_UNSEEDED)  # last names of these
 
 
 def nested(code):
@@ -379,9 +374,8 @@ def nested(code):
         todo.extend(k for k in c.co_consts if isinstance(k, types.CodeType))
 
 
-def volatile(codes, namespace, duration="clock"):
-    """Tells why code may come out otherwise each time: it names a clock, a source of entropy, or what tells of the process. duration
-    is what to call a clock that tells no more than how long something takes."""
+def volatile(codes, namespace):
+    """Tells why code may come out otherwise each time: it names a source of entropy, or what tells of the process."""
     marks = set()
     for code in codes:
         if os.path.isabs(code.co_filename) and is_library_path(code.co_filename):
@@ -397,13 +391,8 @@ def volatile(codes, namespace, duration="clock"):
                     value = None
             if not callable(value) or is_a(value, types.ModuleType):
                 continue
-            title = getattr(value, "__qualname__", "")
-            full = "%s.%s" % (getattr(value, "__module__", None) or "", title)
-            if full in _CLOCKS or title in _CLOCKS and isinstance(getattr(value, "__self__", None), type):
-                marks.add("clock")
-            elif full in _DURATIONS:
-                marks.add(duration)
-            elif full in _ENTROPY or full in _ENTROPY_UNSEEDED and arguments == 0:
+            full = "%s.%s" % (getattr(value, "__module__", None) or "", getattr(value, "__qualname__", ""))
+            if full in _ENTROPY or full in _ENTROPY_UNSEEDED and arguments == 0:
                 marks.add("entropy")
             elif full in _PROCESS:
                 marks.add("process")

@@ -30,9 +30,8 @@ _TOOL = 4
 _LINES = layout._NUMBERS | {"lineno"}  # who names one of these may read where code stands
 _OF_CLASSES = frozenset(("__firstlineno__",))  # from 3.13 on the body of every class sets it
 _OPTIMIZED = 0x1  # code flag, see inspect.CO_OPTIMIZED: of functions, not of classes
-_DURATION = "timing"  # a test that tells how long something took: its results are reused, as those of others, which take their time, too
 _BUNCH = 0.2  # seconds of tests that are told of at once
-_MARKS = frozenset(("clock", "entropy", "network", "subprocess", "thread", _DURATION))
+_MARKS = frozenset(("clock", "entropy", "network", "subprocess", "thread", looked.DURATION))
 
 
 class Phase:
@@ -378,7 +377,7 @@ class Suite:
             texts.update(self.closure(phase.modules.union(map(self.paths.__getitem__, phase.codes))))
         if level is not None:
             absent |= self._sought(level.source.imports.get("", ()))
-            marks |= origin.volatile([level.code], level.namespace, _DURATION)
+            marks |= origin.volatile([level.code], level.namespace)
         found = {"units": numbers, "groups": phase.groups, "texts": texts, "lines": phase.lines, "dirs": phase.dirs, "env": phase.env, "modes": phase.modes, "absent": absent,
                  "marks": [m for m in marks if m in _MARKS or m.startswith("unobserved")]}
         found = {name: sorted(seen) for name, seen in found.items() if seen}
@@ -409,7 +408,7 @@ class Suite:
         if telling is None:
             telling = module.telling = {"id"}.union(name for name, value in list(module.namespace.items()) if _tells(value))
         quiet = telling.isdisjoint(code.co_names) and origin.TELLING.isdisjoint(code.co_names)
-        marks = () if quiet else tuple(origin.volatile([code], module.namespace, _DURATION))
+        marks = () if quiet else tuple(origin.volatile([code], module.namespace))
         found = self._facts[i] = marks, self.importing.get(i, ())
         return found
 
@@ -602,16 +601,13 @@ class Suite:
         return left
 
 
-_TELLING = frozenset(("time", "datetime", "uuid", "os", "posix", "secrets", "random", "numpy", "timeit", "resource", "gc", "tracemalloc", "pandas", "sys",
-                      "_thread", "threading"))
+_TELLING = frozenset(("uuid", "os", "posix", "secrets", "random", "numpy", "resource", "gc", "tracemalloc", "sys", "_thread", "threading"))
 
 
 def _tells(value):
     """Reports whether origin.volatile may have something to tell of code that uses a value: to decode all code takes longer."""
     if type(value) is types.ModuleType:
         return value.__name__.partition(".")[0] in _TELLING
-    if type(value) is types.BuiltinFunctionType and isinstance(value.__self__, type):
-        return True  # now = datetime.now
     return isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)) and str(value.__module__).partition(".")[0] in _TELLING
 
 
