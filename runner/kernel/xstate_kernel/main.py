@@ -401,7 +401,7 @@ class Kernel:
         self.made = []  # code that the node makes and runs
         observe.watch_main(self.names)
         self.recorder.begin(request["node"])
-        self.files.begin(held)
+        self.files.begin(held | self.modules.process.files())
         began, cpu = time.perf_counter(), time.process_time()
         if error is None:
             error = self.execute(code, tail, request, name)

@@ -3,11 +3,18 @@
 Such an object may be called, and changed, by any node, without a name of the program being read. It is part of what the
 engine knows as the changes to modules: named by lineage, taken back only in a new interpreter. It is pristine again when
 every place holds what it held at first.
+
+A file that is planted has a state of its own, where it stands in what is on disk. Of logging's own handlers, which leave
+nothing in a buffer, that is the end; so they are opened anew where the engine has put another content in place. Of others
+it is not known: every node is taken to write to them.
 """
 from . import original as __builtins__
 import _signal
 import codecs
+import fcntl
 import io
+import os
+import stat
 import sys
 import threading
 
@@ -15,6 +22,7 @@ from . import hidden, origin
 
 _HOOKS = ("stdin", "stdout", "stderr", "displayhook", "excepthook", "unraisablehook", "breakpointhook", "__stdout__", "__stderr__")
 _SIGNALS = range(1, _signal.NSIG)
+_OF_FILE = frozenset(("lock", "stream", "dev", "ino"))  # attributes of a handler that tell how its file was opened
 
 
 class Process:
@@ -27,6 +35,7 @@ class Process:
         self._watch_codecs()
         self._start = self._places()
         self._planted, self._print = {}, _Print()
+        self._adrift = {}  # id of a handler of which the program itself put away the file → the handler
 
     def _watch_codecs(self):
         register, unregister = codecs.register, codecs.unregister
@@ -69,8 +78,15 @@ class Process:
         for search in self._searchers:
             self._forget(search)  # what was found through it is kept in a cache
         self._planted = self.planted()
+        for handler in map(_file_handler, self._planted.values()):
+            if handler is not None and id(handler) not in self._adrift and not _at_end(handler):
+                _open_anew(handler)
         self._print = self._of(self._planted)
         self.traced = self._tracing != (None, None)
+
+    def files(self):
+        """The files that handlers of loggers write to."""
+        return {os.path.realpath(h.baseFilename) for h in map(_file_handler, self._planted.values()) if h is not None}
 
     def names(self):
         """The names that what is planted may use, and those that share objects with it."""
@@ -91,6 +107,9 @@ class Process:
             return False
         lost = not self.sharing().isdisjoint(bound())
         self._planted, self._print = now, self._of(now)
+        adrift = {id(h): h for h in map(_file_handler, now.values()) if h is not None and not _at_end(h)}
+        lost = lost or adrift.keys() != self._adrift.keys()
+        self._adrift = adrift
         return (now.keys() != before.keys() or any(before[k] is not v and not (type(v) is tuple and before[k] == v) for k, v in now.items())
                 or self._print.opaque or self._print.digests != was.digests or lost)
 
@@ -98,7 +117,7 @@ class Process:
         found = _Print()
         for place, o in planted.items():
             fp = self._printer.of(_visible(o))
-            if fp.opaque and isinstance(place, tuple) and origin.kind_of(type(o).__module__) != origin.PROGRAM:
+            if fp.opaque and isinstance(place, tuple) and origin.kind_of(type(o).__module__) != origin.PROGRAM and not _writes(o):
                 continue  # of a library's handler it is enough to know that it is there
             found.opaque = found.opaque or bool(fp.opaque)
             found.digests.append(fp.digest)
@@ -145,11 +164,55 @@ def _loggers():
     return found
 
 
+def _file_handler(o):
+    """Returns the handler of logging's own that writes a file by its name, if o is one or hands on to one."""
+    logging = sys.modules.get("logging")
+    if logging is None or not isinstance(o, logging.Handler):
+        return None
+    if isinstance(o, logging.FileHandler):
+        return o if type(o).__module__.partition(".")[0] == "logging" else None
+    return _file_handler(getattr(o, "target", None))
+
+
+def _at_end(handler):
+    """Reports whether what a handler writes goes to the end of the file of its name."""
+    stream = handler.stream
+    if stream is None:
+        return True
+    try:
+        st, fd = os.stat(handler.baseFilename), stream.fileno()
+        return os.path.samestat(st, os.fstat(fd)) and (bool(fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_APPEND) or os.lseek(fd, 0, os.SEEK_CUR) == st.st_size)
+    except (OSError, ValueError):
+        return False
+
+
+def _open_anew(handler):
+    handler.stream.close()
+    handler.stream = None  # it opens one when it writes
+    if os.path.exists(handler.baseFilename):
+        mode = "a" if "a" in handler.mode else "r+"
+        handler.stream = open(handler.baseFilename, mode, encoding=handler.encoding, errors=getattr(handler, "errors", None))
+        handler.stream.seek(0, os.SEEK_END)
+
+
+def _writes(o):
+    """Reports whether an object is a file of the program's, or a handler that writes to one."""
+    o = getattr(o, "stream", o) if _file_handler(o) is None else None
+    if not isinstance(o, io.IOBase):
+        return False
+    try:
+        return o.fileno() > 2 and stat.S_ISREG(os.fstat(o.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
 def _visible(o):
-    """What an object is to those who look at whether it changed. A file is what is on disk, which is looked at by itself."""
+    """What an object is to those who look at whether it changed. A file is what is on disk, which is looked at by itself, unless
+    something of it may be in a buffer."""
     if isinstance(o, io.IOBase) and not isinstance(o, (io.StringIO, io.BytesIO)):
-        return type(o).__name__
+        return o if _writes(o) else type(o).__name__
     logging = sys.modules.get("logging")
     if logging is not None and isinstance(o, logging.Handler):
-        return [type(o)] + [(k, _visible(v)) for k, v in vars(o).items() if k != "lock"]
+        own = _OF_FILE if _file_handler(o) is o else ("lock",)
+        return [type(o)] + [(k, _visible(v)) for k, v in vars(o).items() if k not in own]
     return o
