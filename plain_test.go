@@ -18,14 +18,15 @@ import (
 
 // unlike names the sessions that print something else than the interpreter, and why that is right.
 var unlike = map[string]string{
-	"line-numbers-read":   "lines are those of the block",
-	"logged-line-numbers": "lines are those of the block",
-	"hostile-methods":     "the value of a block's last expression is shown, as in notebooks",
-	"exit-hooks":          "what hooks print when the interpreter ends belongs to no block",
-	"async":               "a block may await",
-	"notebook-cells":      "no script",
-	"markdown":            "no script",
-	"sets-after-restart":  "a set that was emptied has the table of a new one, see runner's doc.go",
+	"line-number-by-module": "lines are those of the block",
+	"line-numbers-read":     "lines are those of the block",
+	"logged-line-numbers":   "lines are those of the block",
+	"hostile-methods":       "the value of a block's last expression is shown, as in notebooks",
+	"exit-hooks":            "what hooks print when the interpreter ends belongs to no block",
+	"async":                 "a block may await",
+	"notebook-cells":        "no script",
+	"markdown":              "no script",
+	"sets-after-restart":    "a set that was emptied has the table of a new one, see runner's doc.go",
 }
 
 // judgePlain judges the runs from scratch, by which all others are judged, by the interpreter alone: what "python prog.py" prints

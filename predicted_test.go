@@ -98,6 +98,7 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 			continue
 		}
 		drops := slices.ContainsFunc(slices.Concat(n.facts.Defines, n.facts.Deletes), func(name string) bool { return fragile[depgraph.Var(name)] })
+		lists := slices.ContainsFunc(n.trace.Reads, func(r state.Access) bool { return r.Key == "reach:*" })
 		for _, r := range n.trace.Reads {
 			if r.Key.Space() != "var" || n.predicted[r.Key] || n.changedThroughAlias(r.Key, held[r.Key]) {
 				continue
@@ -120,6 +121,9 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 			}
 			if slices.Contains(planted, name) || defined[name] && slices.Contains(n.facts.Uses, "pickle") {
 				continue
+			}
+			if lists {
+				continue // whoever lists subclasses reads all names that reach a class
 			}
 			if static && later[name] {
 				continue // counted as read because a function that a value reaches may read it

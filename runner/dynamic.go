@@ -33,9 +33,9 @@ func (w *walk) constructs(p *position, n *node, kinds func(what string) bool) bo
 	return false
 }
 
-// listsSubclasses reports whether n may ask which subclasses a class has.
+// listsSubclasses reports whether n may ask which subclasses a class has, by its text or as the kernel has told of what it comes to.
 func (w *walk) listsSubclasses(p *position, n *node) bool {
-	return w.hasDynamic && w.constructs(p, n, func(what string) bool { return what == "__subclasses__" })
+	return w.lists[n.index] || w.hasDynamic && w.constructs(p, n, func(what string) bool { return what == "__subclasses__" })
 }
 
 // observedDynamic are constructs whose reads are seen all the same: the code they run is announced to the driver, the

@@ -54,6 +54,10 @@ func (w *walk) executeAt(ctx context.Context, i int, p *position, live bool) (*s
 			fresh = true
 			continue
 		}
+		if errors.Is(err, errLists) {
+			w.lists[i] = true
+			continue
+		}
 		if err != nil || len(again) == 0 {
 			return t, err
 		}
@@ -152,6 +156,9 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 	if x.reply.Stale {
 		return nil, nil, errStale
 	}
+	if x.reply.Lists {
+		return nil, nil, errLists
+	}
 	for _, gone := range x.reply.Unparked {
 		delete(e.mirror.parked, gone)
 	}
@@ -170,6 +177,7 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 var (
 	errTimeout = errors.New("time-out")
 	errStale   = errors.New("the interpreter holds what a new one would not")
+	errLists   = errors.New("it lists subclasses")
 )
 
 func (x *execution) request() runRequest {
@@ -198,7 +206,8 @@ func (x *execution) request() runRequest {
 		req.Imported = append(req.Imported, k.Name())
 	}
 	req.Reach = x.pos.reach(n)
-	if x.walk.hasDynamic {
+	req.Lists = x.walk.listsSubclasses(x.pos, n)
+	if x.walk.hasDynamic || req.Lists {
 		req.Order = x.pos.ordered()
 	}
 	for _, im := range n.facts.Imports {

@@ -266,6 +266,7 @@ type (
 		Unbound  []string            `json:"unbound,omitempty"`  // names that have a value and that the namespace was not given
 		Reach    map[string][]string `json:"reach,omitempty"`    // class → names whose values reach it
 		Order    []string            `json:"order,omitempty"`    // in which the program has bound its names, where a node may ask
+		Lists    bool                `json:"lists,omitempty"`    // it may list subclasses, and is given all that there are
 	}
 	runReply struct {
 		Reads        []string                `json:"reads"`
@@ -274,6 +275,7 @@ type (
 		Comembers    []string                `json:"comembers"`
 		Altered      []string                `json:"altered"` // qualified names of classes, functions and what workspace modules hold, that it changed in place
 		Writes       []runWrite              `json:"writes"`
+		Lists        bool                    `json:"lists"`      // it was not run: it may list subclasses, as code of a module does
 		Stale        bool                    `json:"stale"`      // a library that it imports, and that is none of Imported, would come out otherwise in a new interpreter, or it lists classes of earlier versions: it was undone
 		Restored     []string                `json:"restored"`   // libraries that were imported since the node before
 		Again        []string                `json:"again"`      // names of Unbound that the node asked for: it is undone

@@ -552,6 +552,9 @@ class _Walk:
         wrapped = f.__dict__.get("__wrapped__") if f.__dict__ else None
         defaults, kw = f.__defaults__, f.__kwdefaults__
         module = f.__module__ if f.__module__ not in ("__main__", self.owner.namespace.get("__name__")) else None
+        parameters = getattr(f, "__type_params__", None)
+        if parameters:
+            self.stack.append(parameters)
         if extra is not None:
             self.temporary(extra)
         for x in (extra, wrapped, f.__closure__, kw, defaults, _annotations(f), f.__doc__, f.__name__, f.__qualname__, module):
@@ -739,13 +742,14 @@ class _Walk:
         if isinstance(rv, str):
             module = _module_of(o, rv)
             self.put(("%s:%s:%s;" % (t.__name__, module, rv)).encode())
-            if origin.kind_of(module) == origin.PROGRAM:
-                self.named(o, t)
-            else:
+            if origin.kind_of(module) != origin.PROGRAM:
                 self.origin_of(module, origin.kind_of(module))
+            if origin.kind_of(module) == origin.PROGRAM or t.__module__ == "typing":  # where all type parameters say they are from
+                self.named(o, t)
             return
-        if leaves_out(o, t, rv):
-            self.stack.append(self.temporary(dict(vars(o))))
+        more = left_out(o, t, rv)
+        if more:
+            self.stack.append(self.temporary(more))
         self.keep.append(rv)
         self.temps.update(_fresh(rv))
         rest = list(rv[1:]) + [None] * (6 - len(rv))
@@ -1090,12 +1094,20 @@ def root_of(a):
         a = base
 
 
-def leaves_out(o, t, rv):
-    """Reports whether an instance of a class of the program's has attributes that pickling it leaves out, as it does of arrays, dates and
-    numbers."""
+def left_out(o, t, rv):
+    """Returns the attributes of an instance of a class of the program's that what a library pickles of it has not, or has as something else:
+    nothing has them of arrays, dates and numbers, and a class may leave out what it can compute again."""
     if origin.kind_of(t.__module__) == origin.LIBRARY or instances.simple(t) or not getattr(o, "__dict__", None):
-        return False
-    return len(rv) < 3 or rv[2] is None or "numpy" in sys.modules and issubclass(t, sys.modules["numpy"].ndarray)
+        return {}
+    state = rv[2] if len(rv) > 2 else None
+    if type(state) is tuple and len(state) == 2 and (state[0] is None or type(state[0]) is dict):
+        state = state[0]  # beside that of slots
+    if type(state) is not dict or "numpy" in sys.modules and issubclass(t, sys.modules["numpy"].ndarray):
+        return dict(vars(o))
+    return {k: v for k, v in vars(o).items() if k not in _COMPUTED and state.get(k, _COMPUTED) is not v}
+
+
+_COMPUTED = frozenset(("_item_cache", "_attrs", "_cacher"))  # attributes that pandas gives to frames and pickles otherwise, or not
 
 
 def copy_on_write():

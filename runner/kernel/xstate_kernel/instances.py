@@ -2,6 +2,7 @@
 side effects, leave things out, or lie."""
 from . import original as __builtins__
 import copyreg
+import enum
 import types
 
 from . import attributes, origin
@@ -9,6 +10,7 @@ from . import attributes, origin
 _BASES = (list, dict, tuple, set, frozenset, int, float, str, bytes, complex)
 _PICKLING = frozenset(("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__"))
 _LOADING = frozenset(("__class__", "__setstate__", "__new__", "__getattr__", "__getattribute__", "__setattr__", "__setitem__", "append", "extend"))
+_CALLED = _LOADING | {"__init__", "update", "add"}  # by a class that is called
 _PYTHON = 1 << 9, 1 << 8  # type flags: made by a class statement are those with the first (heap) and without the second (immutable)
 
 _simple, _custom, _bares = {}, {}, {}
@@ -56,6 +58,19 @@ def custom(t):
         found = t in copyreg.dispatch_table
         found = _custom[t] = found or any(not (_PICKLING | _LOADING).isdisjoint(vars(c)) for c in t.__mro__ if c is not object and _users(c))
     return found
+
+
+def loaded_by_user(t, rv):
+    """Reports whether putting an instance together from what a library pickles of it would run code of the user's."""
+    if issubclass(t, enum.Enum):
+        return False  # is there already
+    called = {"__new__"}
+    if rv[0] not in (copyreg.__newobj__, copyreg.__newobj_ex__):
+        called |= _CALLED
+    for part, names in zip(rv[2:5], (("__setstate__",), ("append", "extend"), ("__setitem__",))):
+        if part is not None:
+            called.update(names)
+    return any(not called.isdisjoint(vars(c)) for c in t.__mro__ if c is not object and _users(c))
 
 
 def base(t):

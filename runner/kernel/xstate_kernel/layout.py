@@ -23,11 +23,10 @@ def _noting(function, note):
     return observe.named(wrapper, function)
 
 
-def numbered(codes):
-    """Returns the files whose line numbers the code objects may ask for: their own, if one of them names such an attribute, or
-    if a handler of logging writes the line of who calls it."""
-    codes = list(codes)
-    if _logged() or any(not _NUMBERS.isdisjoint(c.co_names) for c in codes):
+def numbered(codes, theirs):
+    """Returns the files whose line numbers the code objects may ask for: their own, if one of them names such an attribute, or one of a
+    module of the workspace that they come to, or if a handler of logging writes the line of who calls it."""
+    if _logged() or any(not _NUMBERS.isdisjoint(c.co_names) for c in (*codes, *theirs)):
         return {c.co_filename for c in codes if c.co_filename.startswith("<")}
     return set()
 

@@ -389,7 +389,9 @@ class Kernel:
         fresh = request.get("fresh")
         if not fresh and libraries.outdated(lambda: self.workspace.imported().union(*(origin.code_facts(c)[1] for c in codes)), imported):
             return {"stale": True}, b""
-        self.modules.begin(codes)
+        self.modules.begin(codes, self.module_codes(codes, request["uses"]))
+        if self.modules.lists and not request.get("lists"):
+            return {"lists": True}, b""
         lingering = self.modules.lists and self.lingering(request.get("order") or ())
         if lingering and not fresh:
             return {"stale": True}, b""
@@ -485,7 +487,8 @@ class Kernel:
             reply["quiet"] = {n: [self.workspace.path(n), self.modules.state(n)] for n in quiet}
         reply["restored"] = sorted(restored)
         codes = list(self.codes({**request, "uses": reads}, code, tail))
-        self.files.times_asked(codes)
+        theirs = self.module_codes(codes, reads)
+        self.files.times_asked(codes + theirs)
         deleted = set().union(*map(origin.deletes, codes), *(map(origin.deletes, self.made)))
         reply["deleted"] = sorted(n for n in deleted if n not in start and n not in self.ns)
         if self.files.folder_read or origin.tells_folder(codes):
@@ -506,7 +509,7 @@ class Kernel:
         reply["had_figures"] = bool(figures)
         cited = {f for w in reply["writes"] if w["name"] in self.groups.prints for f in self.groups.prints[w["name"]].cites}
         if not request.get("definition"):
-            cited |= layout.numbered(codes)
+            cited |= layout.numbered(codes, theirs)
         reply["cites"] = sorted(self.recorder.cited | set((error or {}).get("frames", ())) | cited)
         return reply, b""
 
@@ -706,18 +709,18 @@ class Kernel:
             return set()
         return {n for name in names for n in self.groups.neighbours(name) if old[n].weak}
 
-    def classes(self):
-        """The classes of the program that names reach."""
-        return {i: c for fp in self.groups.prints.values() for i, c in fp.soft.items() if origin.is_a(c, type)}.values()
-
     def lingering(self, order):
-        """Reports whether a class of the program has subclasses that no name reaches, as earlier versions are, or has them in another
+        """Reports whether a class has subclasses of the program's that no name reaches, as earlier versions are, or has them in another
         order than the program bound them in."""
         at = {name: i for i, name in enumerate(order)}
-        for c in self.classes():
-            inner = [s for s in type.__subclasses__(c) if origin.kind_of(s.__module__) == origin.PROGRAM]
-            places = [at[s.__name__] for s in inner if s.__name__ in at]
-            if places != sorted(places) or not all(map(self.groups.reached, inner)):
+        todo, seen = [object], set()
+        for c in todo:
+            inner = type.__subclasses__(c)
+            todo += [s for s in inner if s not in seen]
+            seen.update(inner)
+            ours = [s for s in inner if vars(s).get("__module__") == "__main__"]
+            places = [at[s.__name__] for s in ours if s.__name__ in at]
+            if places != sorted(places) or not all(map(self.groups.reached, ours)):
                 return True
         return False
 
@@ -890,6 +893,13 @@ class Kernel:
             for f in self.groups.prints[name].soft.values():
                 if isinstance(f, types.FunctionType):
                     yield from origin.nested(f.__code__)
+
+    def module_codes(self, codes, names):
+        """The code objects of modules of the workspace that the code objects, which use names, may come to."""
+        if not self.workspace.loaded():
+            return []
+        modules = self.modules_of(set().union(*(origin.code_facts(c)[1] for c in codes)), self.reach(names))
+        return self.workspace.codes(modules, codes)
 
     def reach(self, names):
         """The bound names among names and those that the code of their values loads, closed."""

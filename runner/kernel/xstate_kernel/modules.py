@@ -67,10 +67,11 @@ class Modules:
         self.others = set()  # modules that were taken out of sys.modules, and packages that have one more module
         self._final = set()  # changes that no one can take back
 
-    def begin(self, codes):
+    def begin(self, codes, theirs):
+        """codes: what the node may run; theirs: of that, what is the workspace's."""
         self.held.altered = set()
-        codes = list(codes)
         self._start(codes)
+        self.lists = self.lists or any(_of_code(c)[2] for c in theirs)
         if self.assigns:
             names = {n for c in codes for inner in origin.nested(c) for n in inner.co_names}
             for value in list(self._namespace.values()):

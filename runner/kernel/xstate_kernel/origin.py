@@ -232,6 +232,7 @@ def instructions(code):
     return found
 
 
+_FUNCTION = 1  # code flag, see inspect.CO_OPTIMIZED: neither that of a module nor of a class
 _LOADS = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"}
 _code_names = {}
 
@@ -409,6 +410,7 @@ class Workspace:
         self._entries, self._loaded = {}, []  # what it held, and of that the modules of the workspace
         self._first = frozenset(sys.modules)  # of the interpreter and the kernel
         self._parsed = {}  # (digest of a source, package) → names of modules it imports
+        self._functions = {}  # digest of a source → names that it mentions when it is loaded, its functions and methods
         self.renew()
 
     def renew(self):
@@ -516,6 +518,40 @@ class Workspace:
         except (OSError, SyntaxError, ValueError, TypeError):
             return set()
         self._parsed[digest, package] = found
+        return found
+
+    def codes(self, names, codes):
+        """Returns the code objects of the functions of modules that codes may come to. Whose name nobody mentions is called by nobody,
+        unless the interpreter does it."""
+        mentioned, rest = {n for c in codes for n in c.co_names}, []
+        for name in names:
+            loaded, functions = self._functions_of(name)
+            mentioned |= loaded
+            rest += functions
+        found, more = [], True
+        while more:
+            more = [c for c in rest if c.co_name in mentioned or c.co_name.startswith(("__", "<"))]
+            rest = [c for c in rest if c not in more]
+            inner = [k for c in more for k in nested(c)]
+            found += inner
+            mentioned.update(n for k in inner for n in k.co_names)
+        return found
+
+    def _functions_of(self, name):
+        path, _, digest = self._seen.get(name, (None, None, None))
+        found = self._functions.get(digest)
+        if found is None:
+            try:
+                with open(path, "rb") as f:
+                    bodies = [compile(f.read(), path, "exec", dont_inherit=True)]
+            except (OSError, SyntaxError, ValueError, TypeError):
+                return set(), []
+            functions = []
+            for body in bodies:
+                for k in body.co_consts:
+                    if isinstance(k, types.CodeType):
+                        (functions if k.co_flags & _FUNCTION else bodies).append(k)
+            found = self._functions[digest] = {n for c in bodies for _, op, _, n in instructions(c) if n and not op.startswith("STORE_")}, functions
         return found
 
     def path(self, name):

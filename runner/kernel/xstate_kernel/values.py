@@ -78,10 +78,12 @@ class _Reducing:
             return instances.reduce(o, t)
         if t is _Counted:
             return _count, ([who for who in self._counted.values() if len(who) > 1],)
-        if origin.kind_of(t.__module__) == origin.PROGRAM and not instances.simple(t) and getattr(o, "__dict__", None):  # to ask for it makes one
+        if origin.kind_of(t.__module__) == origin.PROGRAM and not instances.simple(t):
             rv = o.__reduce_ex__(5)
-            if type(rv) is tuple and fingerprint.leaves_out(o, t, rv):
+            if type(rv) is tuple and fingerprint.left_out(o, t, rv):
                 raise Unstorable("attributes that pickling leaves out")
+            if type(rv) is tuple and instances.loaded_by_user(t, rv):
+                raise Unstorable("an instance that the program's code would put together")
             return rv
         if type(t.__module__) is str and (t.__module__ == "pandas" or t.__module__.startswith("pandas.")) and "pandas" in sys.modules:
             self._note_counted(o)
@@ -112,6 +114,8 @@ class _Reducing:
         mine = f.__globals__ is self._fingerprinter.namespace
         if not mine:
             return NotImplemented
+        if getattr(f, "__type_params__", None):
+            raise Unstorable("a function with type parameters")
         if f.__kwdefaults__ is None and not f.__dict__ and f.__defaults__ is None and f.__closure__ is None and not _annotations(f):
             return _function, (_marshalled(f.__code__), f.__name__, f.__qualname__, f.__doc__, 0, fingerprint.known_digest(f.__code__), self._bound(f), f.__module__)
         state = (f.__defaults__, f.__kwdefaults__, f.__dict__ or None, f.__closure__, _annotations(f))
