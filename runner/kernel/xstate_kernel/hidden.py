@@ -545,6 +545,12 @@ def renew_warnings():
             pass
 
 
+def renew_types():
+    """Makes typing forget the types that it has put together: in a part of one that was text is kept what it came to."""
+    for forget in getattr(sys.modules.get("typing"), "_cleanups", ()):
+        forget()
+
+
 _CONTEXT = decimal.getcontext()
 
 

@@ -319,11 +319,22 @@ class Kernel:
         while caller is not None and caller.f_code.co_filename.startswith(_FOLDER):
             caller = caller.f_back
         if caller is not None and caller.f_globals is not self.ns and origin.is_library_path(caller.f_code.co_filename):
-            return  # a library runs code that it made: namedtuple, dataclass
+            if self.given(caller):  # an annotation that is text, as typing and inspect look at it
+                for name in origin.loads(code):
+                    self.names.note(name)
+            return  # code that it made: namedtuple, dataclass
         path = code.co_filename
         if path.startswith("<") and not path.startswith("<frozen ") or not path.startswith("<") and not origin.is_library_path(path) and not origin.importing():
             self.names.add(code)
             self.made.append(code)
+
+    def given(self, frame):
+        """Reports whether a library, of which a frame is, was given the program's namespace, or took it from a function."""
+        while frame is not None and frame.f_globals is not self.ns and origin.is_library_path(frame.f_code.co_filename):
+            if any(v is self.ns for v in list(frame.f_locals.values())):
+                return True
+            frame = frame.f_back
+        return False
 
     def do_sources(self, request, _):
         """The text of every block, for tracebacks and inspect."""
@@ -377,6 +388,7 @@ class Kernel:
         environ = dict(os.environ._data)
         threads = set(sys._current_frames())
         hidden.renew_warnings()
+        hidden.renew_types()
         self.ns.pop("__warningregistry__", None)
         figures = display.open_figures()
         try:

@@ -256,6 +256,11 @@ def code_facts(code):
     return found
 
 
+def loads(code):
+    """Returns the names that a code object (not those nested in it) loads from the namespace."""
+    return {name for _, op, _, name in instructions(code) if op in _LOADS}
+
+
 _code_stores, _code_deletes = {}, {}
 
 
