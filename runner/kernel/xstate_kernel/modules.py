@@ -29,13 +29,13 @@ _asks = {}
 
 
 def _of_code(code):
-    """Returns whether a code object, or one nested in it, can assign to an attribute, name sys.modules, list subclasses."""
+    """Returns whether a code object, or one nested in it, can assign to an attribute, name sys.modules, list subclasses, ask for hashes."""
     found = _asks.get(code)
     if found is None:
         names = set(code.co_names)
         stores = not _SETTERS.isdisjoint(names) or any(op in _STORES for _, op, _, _ in origin.instructions(code))
         inner = [_of_code(k) for k in code.co_consts if origin.is_a(k, types.CodeType)]
-        own = stores, "modules" in names, "__subclasses__" in names
+        own = stores, "modules" in names, "__subclasses__" in names, "hash" in names and code.co_name != "__hash__"
         found = _asks[code] = tuple(map(any, zip(own, *inner)))
     return found
 
@@ -58,7 +58,9 @@ class Modules:
 
     def _start(self, codes):
         asked = [_of_code(c) for c in codes]
-        self.assigns, self.all, self.lists = map(any, zip((False,) * 3, *asked))  # all: the node can name sys.modules; lists: list subclasses
+        # all: the node can name sys.modules; lists: list subclasses
+        self.assigns, self.all, self.lists, hashes = map(any, zip((False,) * 4, *asked))
+        observe.watch_hash(hashes)
         self._entries = self._workspace.entries()
         self._before = {}    # id of a library module or class → itself, its name, its attributes
         self.tried = set()   # (name, folders) of modules that code of the program and the workspace looked for

@@ -9,6 +9,7 @@ read too: of a file that is absent.
 """
 from . import original as __builtins__
 import _datetime
+import builtins
 import gc
 import importlib.util
 import os
@@ -20,7 +21,7 @@ import time
 import types
 from json import dumps
 
-from . import hidden, libraries, origin, scan
+from . import hidden, libraries, origin, scan, sets
 
 _OPTIMIZED = 0x1  # code flag, see inspect.CO_OPTIMIZED: of functions, not of modules and classes
 _STORES = {"STORE_NAME", "STORE_GLOBAL"}
@@ -207,6 +208,23 @@ def watch_main(names):
     _names = names
 
 
+def hash(o, /):
+    """Stands for the builtin in nodes whose code names it, but for what __hash__ calls: a hash that is an address is another in each process."""
+    if _files.active and sets.addressed((o,)):
+        _files.marks.add("process")
+    return _hash(o)
+
+
+_hash = __builtins__["hash"]
+_files = None
+
+
+def watch_hash(on):
+    """Puts hash in place of the builtin, or takes it out."""
+    if builtins.hash is (_hash if on else hash):  # and not something of the program's
+        builtins.hash = hash if on else _hash
+
+
 def names(namespace, exact=True):
     if exact and hasattr(sys, "monitoring"):
         return MonitoredNames(namespace)
@@ -234,6 +252,8 @@ class Files:
         self.active = False
         self.restoring = False  # no node is under way, but libraries may be imported
         self.reset()
+        global _files
+        _files = self
         self._wrap_lookups()
         self._wrap_listings()
         self._wrap_clocks()
