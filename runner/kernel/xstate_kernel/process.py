@@ -29,7 +29,7 @@ class Process:
     def __init__(self, printer, groups):
         self._printer, self._groups = printer, groups
         self.attributes = {}  # what the program put into modules, by module and name
-        self._searchers = []
+        self._searchers, self._handlers = [], {}  # of codecs, and of errors in text, by name
         self._tracing = (None, None)
         self.traced = False  # a trace function was at work in the node
         self._watch_codecs()
@@ -38,7 +38,7 @@ class Process:
         self._adrift = {}  # id of a handler of which the program itself put away the file → the handler
 
     def _watch_codecs(self):
-        register, unregister = codecs.register, codecs.unregister
+        register, unregister, register_error = codecs.register, codecs.unregister, codecs.register_error
 
         def observed_register(search):
             register(search)
@@ -49,8 +49,13 @@ class Process:
             if search in self._searchers:
                 self._searchers.remove(search)
 
+        def observed_register_error(name, handler):
+            register_error(name, handler)
+            if not origin.imported_library():
+                self._handlers[name] = handler
+
         self._forget = lambda search: (unregister(search), register(search))
-        for f, name in ((observed_register, "register"), (observed_unregister, "unregister")):
+        for f, name in ((observed_register, "register"), (observed_unregister, "unregister"), (observed_register_error, "register_error")):
             f.__name__ = f.__qualname__ = name
             f.__module__ = "codecs"
             setattr(codecs, name, f)
@@ -63,6 +68,8 @@ class Process:
             found[n] = _signal.getsignal(n)
         for i, search in enumerate(self._searchers):
             found["codec", i] = search
+        for name, handler in self._handlers.items():
+            found["codec errors", name] = handler
         return found
 
     def planted(self):
