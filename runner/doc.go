@@ -73,7 +73,7 @@
 //     The objects that keep such state (the generator behind random.random, the decimal context) are named and stored as
 //     references: who holds one means that one.
 //   - attributes assigned to modules and classes of libraries, entries of sys.modules, and objects put into places of the
-//     interpreter (a signal handler, sys.stdout, a codec, a logger's handler, an option that is a function): as one hidden variable
+//     interpreter (a signal handler, sys.stdout, a codec, a finder of modules, a logger's handler, an option that is a function): as one hidden variable
 //     that a new interpreter alone can take back. It is named by lineage, and whoever changes an object that is reached from
 //     there writes it.
 //

@@ -162,7 +162,7 @@ class Modules:
         entries = self._workspace.entries()
         if entries is not self._entries:
             if any(entries.get(name) is not module and not name.startswith("__") for name, module in self._entries.items()) or \
-                    self.all and any(_put(entries[name]) for name in entries.keys() - self._entries.keys()):
+                    any(self.all and _put(entries[name]) or _hooked(entries[name]) for name in entries.keys() - self._entries.keys()):
                 found.add("sys.modules")
         found |= self._final
         self._edited = self._edited or "sys.modules" in found or bool(self._final)
@@ -308,3 +308,8 @@ def _internal(name):
 def _put(entry):
     """Reports whether an entry of sys.modules was put there by hand."""
     return not origin.is_a(entry, types.ModuleType) or getattr(entry, "__spec__", None) is None
+
+
+def _hooked(entry):
+    """Reports whether a loader of the program or the workspace made a module."""
+    return origin.made_by_user(getattr(getattr(entry, "__spec__", None), "loader", None))

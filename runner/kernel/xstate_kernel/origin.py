@@ -149,6 +149,11 @@ def kind_of(module_name):
     return kind
 
 
+def made_by_user(o):
+    """Reports whether a class, a function or the class of an instance is of the program or the workspace."""
+    return kind_of((o if is_a(o, (type, types.FunctionType)) else type(o)).__module__) != LIBRARY
+
+
 _witness = {}
 
 

@@ -1,4 +1,4 @@
-"""What the program puts into places of the interpreter: streams, hooks, signal handlers, codecs, handlers of loggers.
+"""What the program puts into places of the interpreter: streams, hooks, signal handlers, codecs, finders of modules, handlers of loggers.
 
 Such an object may be called, and changed, by any node, without a name of the program being read. It is part of what the
 engine knows as the changes to modules: named by lineage, taken back only in a new interpreter. It is pristine again when
@@ -70,6 +70,9 @@ class Process:
             found["codec", i] = search
         for name, handler in self._handlers.items():
             found["codec errors", name] = handler
+        for name in ("meta_path", "path_hooks"):
+            for i, finder in enumerate(filter(origin.made_by_user, getattr(sys, name))):
+                found[name, i] = finder
         return found
 
     def planted(self):
