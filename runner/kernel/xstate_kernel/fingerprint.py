@@ -29,6 +29,7 @@ import types
 import warnings
 import weakref
 from _abc import _get_dump as _abc_dump
+from _contextvars import ContextVar as _Variable
 from collections import OrderedDict, deque
 from itertools import chain, count
 from operator import invert
@@ -1201,6 +1202,8 @@ class _Reach:
                     if issubclass(kind, weakref.ref):
                         fp.weak = fp.fragile = True
                         inner += [r() for r in group]
+                    if kind is _Variable:
+                        inner += [o.get(None) for o in group]  # what it has in this context
             inner = [o for o in inner if type(o) not in ATOMS]
             keep.append(inner)
             found = dict(zip(map(id, inner), inner))
@@ -1252,7 +1255,7 @@ def _own_globals(f):
 def _hides(t):
     """Reports whether instances of a type may hold what nobody is told of: one of a package's native code, which takes no part in the
     collection of garbage, and says at most that it is built in. The standard library has some that hold nothing of others' (hashes)."""
-    if t.__flags__ & _COLLECTED or type(t.__module__) is not str:
+    if t.__flags__ & _COLLECTED or type(t.__module__) is not str or t.__module__ == "numpy" and t.__name__ == "ndarray":
         return False
     return bool(origin.witness(t.__module__.partition(".")[0])) or t.__module__ == "builtins" and getattr(builtins, t.__name__, None) is not t
 
