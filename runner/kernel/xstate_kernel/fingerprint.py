@@ -516,6 +516,8 @@ class _Walk:
 
     def proxy(self, o):
         self.put(b"x")
+        if o is getattr(sys.modules.get("dataclasses"), "_EMPTY_METADATA", None):
+            return  # of all fields that have none
         for owner in gc.get_referents(o):
             self.fp.ids.setdefault(id(owner), "v")
         self.stack.append(self.temporary(dict(o)))
@@ -699,6 +701,11 @@ class _Walk:
         if top == "numpy" and self.numpy(o, t):
             return
         if top == "pandas" and self.pandas(o, t):
+            return
+        name = _sentinel(o, t)
+        if name is not None:
+            self.put(("N%s.%s;" % (module, name)).encode())
+            self.origin_of(module, origin.LIBRARY)
             return
         # Which of equal constants it is does not count, as with numbers.
         constant, named = t in _IMMUTABLE_TYPES or top in _IMMUTABLE_MODULES and t is not decimal.Context, issubclass(t, enum.Enum)
@@ -1109,6 +1116,22 @@ def left_out(o, t, rv):
 
 
 _COMPUTED = frozenset(("_item_cache", "_attrs", "_cacher"))  # attributes that pandas gives to frames and pickles otherwise, or not
+
+
+_sentinels = {}  # class of the standard library → id of an instance that its module has a name for → name, instance
+
+
+def _sentinel(o, t):
+    """Returns the name of an object that the standard library has to tell it from all others (dataclasses.MISSING): one of a class of its own,
+    that many hold and none changes. None of anything else."""
+    found = _sentinels.get(t)
+    if found is None:
+        found = _sentinels[t] = {}
+        if t.__name__.startswith("_") and t.__base__ is object and instances.python(t) and t.__module__ in sys.stdlib_module_names:
+            found.update((id(v), (k, v)) for k, v in vars(sys.modules[t.__module__]).items() if type(v) is t)
+    if id(o) not in found or not ATOMS.issuperset(map(type, getattr(o, "__dict__", {}).values())):
+        return None
+    return found[id(o)][0]
 
 
 def copy_on_write():

@@ -20,6 +20,11 @@ def _users(c):
     return origin.kind_of(c.__module__) != origin.LIBRARY
 
 
+def python(c):
+    """Reports whether a class was made by a class statement."""
+    return bool(c.__flags__ & _PYTHON[0] and not c.__flags__ & _PYTHON[1])
+
+
 def simple(t):
     """Reports whether t is a class of the user's whose instances are what their __dict__, slots and built-in base hold."""
     found = _simple.get(t)
@@ -28,8 +33,7 @@ def simple(t):
         for c in t.__mro__:
             if c is object or c in _BASES or _users(c):
                 continue
-            python = c.__flags__ & _PYTHON[0] and not c.__flags__ & _PYTHON[1]
-            found = found and bool(python) and _PICKLING.isdisjoint(vars(c))
+            found = found and python(c) and _PICKLING.isdisjoint(vars(c))
         _simple[t] = found
     return found
 
