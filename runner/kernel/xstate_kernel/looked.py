@@ -31,6 +31,7 @@ class Looked(observe.Files):
         self.runner = set()  # paths that the runner itself looked at, until everything is collected
         self.listed = set()  # and directories that it listed
         self._heads = {}     # directory → where it leads to
+        self._found = {}     # path → see _places
         self.loose = False   # nothing is being imported, nor collected, nor tested: what is made by hooks is not known to be made again
         self.effects = False  # something was
         self._owner = owner  # returns the test under way
@@ -67,12 +68,18 @@ class Looked(observe.Files):
             super().packages_listed(path)
 
     def _places(self, path):
-        """Where a path leads to, with and without links, as far as that is of interest."""
-        try:
-            p = os.fsdecode(path)
-        except TypeError:
+        """Where a path leads to, with and without links, as far as that is of interest. Most are looked at several times."""
+        if not isinstance(path, (str, bytes, os.PathLike)):
             return ()
-        p = os.path.normpath(p if os.path.isabs(p) else os.path.join(self._getcwd(), p))
+        p = os.fsdecode(path)
+        if not os.path.isabs(p):
+            p = os.path.join(self._getcwd(), p)
+        found = self._found.get(p)
+        if found is None:
+            found = self._found[p] = self._places_of(os.path.normpath(p))
+        return found
+
+    def _places_of(self, p):
         if self._other(p) or ".pytest_cache" in p:
             return ()
         head, tail = os.path.split(p)
