@@ -459,6 +459,11 @@ class Files:
                 dst.write(chunk)
 
     def _audit(self, event, args):
+        if event == "object.__getattr__":
+            f, name = args
+            if self.active and name == "__code__" and type(f) is types.FunctionType and _names is not None and f.__globals__ is _names.namespace:
+                self._code_asked(f, sys._getframe(2))
+            return
         seen = event in _EVENTS or event[:7] in _PREFIXES
         if not seen and event not in _GUARDED:
             self._passed.add(event)
@@ -476,6 +481,16 @@ class Files:
             self.marks.add("unobserved " + event)
         finally:
             self.active = True
+
+    def _code_asked(self, f, frame):
+        """A library that looks at the code of a function may look up for it what it names: to pickle it, to compile it."""
+        name = frame.f_globals.get("__name__")
+        if origin.kind_of(name) != origin.LIBRARY or name.partition(".")[0] in _DEFINERS and frame.f_code.co_name != "getclosurevars":
+            return
+        self.active = False
+        for name in origin.code_facts(f.__code__)[0]:
+            _names.note(name)
+        self.active = True
 
     def _refuse(self, event, args):
         """Keeps what is guarded from an effect that cannot be taken back: it fails before it happens."""
