@@ -35,8 +35,10 @@
 //   - names: from CPython 3.12 on by an event for each load executed by the program's own code; before that by the names
 //     the text uses, closed over the functions and classes that the values bound to them reach: a superset. Names read by
 //     code compiled at run time: its code object is announced by an audit event. The program's module tells who looks at its
-//     attributes (pickle finds classes there), and pandas is asked which names a text given to query or eval has. A node
-//     with other dynamic access to the namespace (globals(), frames) counts as reading all names. Where a node asks for a
+//     attributes (pickle finds classes there), and pandas is asked which names a text given to query or eval has. A library that
+//     reads the code of a function may look up the names in it (to pickle it by value), and one that evaluates a text with the program's
+//     namespace those in the text (an annotation). A node with other dynamic access to the namespace (globals(), frames, by the
+//     program or by a module of the workspace) counts as reading all names. Where a node asks for a
 //     name that the namespace was not given, even if it goes on without, it is undone and run again with that name.
 //   - the object graph behind a name: by its digest, which covers all that pickling would, and the code, defaults and
 //     closures of functions, and the members of classes. Instances of the user's classes are taken apart, stored and put

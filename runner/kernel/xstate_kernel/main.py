@@ -312,7 +312,7 @@ class Kernel:
         return {}, b""
 
     def code_run(self, code):
-        """Code is about to be executed: if it is neither the node's own nor a module's, it was made at run time."""
+        """Code is about to be executed: that of a module, or if it is not the node's own, one that was made at run time."""
         if code is self.own[0] or code is self.own[1]:
             return
         caller = sys._getframe(1)
@@ -324,7 +324,11 @@ class Kernel:
                     self.names.note(name)
             return  # code that it made: namedtuple, dataclass
         path = code.co_filename
-        if path.startswith("<") and not path.startswith("<frozen ") or not path.startswith("<") and not origin.is_library_path(path) and not origin.importing():
+        if path.startswith("<frozen ") or not path.startswith("<") and origin.is_library_path(path):
+            return
+        if not path.startswith("<") and origin.importing():
+            self.names.add_module(code)
+        elif self.executing:
             self.names.add(code)
             self.made.append(code)
 
@@ -441,6 +445,8 @@ class Kernel:
         certain, maybe = self.stored(request, code, tail)
         if error is None:
             reads |= {n for n in maybe - certain if n in start and id(self.ns.get(n, _GONE)) == start[n]}
+        if not self.names.exact and any(getattr(sys.modules.get(m), "__file__", None) in self.names.spaces for m in self.modules_of(imports, reads)):
+            self.names.everything = True
         if self.names.everything:
             reads |= start.keys()
         opaque = {self.groups.prints[n].opaque for n in reads if n in self.groups.prints and self.groups.prints[n].opaque}

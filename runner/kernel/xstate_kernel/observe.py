@@ -26,6 +26,7 @@ from . import hidden, libraries, origin, scan, sets
 _OPTIMIZED = 0x1  # code flag, see inspect.CO_OPTIMIZED: of functions, not of modules and classes
 _STORES = {"STORE_NAME", "STORE_GLOBAL"}
 _LOADS = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS", "DELETE_NAME", "DELETE_GLOBAL"}
+_SPACES = frozenset(("f_globals", "f_locals", "__globals__"))  # attributes that are whole namespaces
 
 
 class StaticNames:
@@ -37,6 +38,7 @@ class StaticNames:
         self.namespace = namespace
         self.reads, self.imports, self.stored, self.stars = set(), set(), set(), set()
         self.everything = False  # the namespace was handed out as a whole
+        self.spaces = set()  # files of modules whose code names an attribute of _SPACES
         self._deps_of = None
 
     def add(self, code):
@@ -47,6 +49,12 @@ class StaticNames:
             self.stored |= origin.stores(code, True)
             self.stars.update(module for _, module in origin.stars(code))
             self._close(names)
+
+    def add_module(self, code):
+        """Begins to observe the code of a module of the workspace: it may look at the namespace of who calls it."""
+        self.spaces.discard(code.co_filename)
+        if any(not _SPACES.isdisjoint(c.co_names) for c in origin.nested(code)):
+            self.spaces.add(code.co_filename)
 
     def begin(self, uses, deps_of, bound):
         self.reads, self.imports, self.stored, self.stars = set(), set(), set(), set()
@@ -116,12 +124,23 @@ class MonitoredNames:
             self._mon.set_local_events(self.TOOL, c, self._mon.events.INSTRUCTION)
             todo.extend(k for k in c.co_consts if isinstance(k, types.CodeType))
 
+    def add_module(self, code):
+        """See StaticNames."""
+        for c in origin.nested(code):
+            plan = {offset: ("space", name) for offset, _, _, name in origin.instructions(c) if name in _SPACES}
+            if plan:
+                self._plans[id(c)] = (plan, c)
+                self._mon.set_local_events(self.TOOL, c, self._mon.events.INSTRUCTION)
+
     def _hit(self, code, offset):
         entry = self._plans.get(id(code))
         if entry is not None:
             what = entry[0].get(offset)
             if what is not None:
                 kind, name = what
+                if kind == "space":
+                    self.everything = True
+                    return self._mon.DISABLE
                 if sys._getframe(1).f_globals is not self.namespace:  # code run for a namespace of its own
                     if kind == "load":
                         self.note(name)  # it may yet be run for this one, and is not seen again
@@ -472,6 +491,8 @@ class Files:
             self._refuse(event, args)
         if self.restoring and event == "open" and not isinstance(args[0], int) and not origin.looking:
             self.look_aside("file", args[0])
+        if self.restoring and event == "exec":
+            self._on_code(args[0])
         if not self.active or not seen:
             return
         self.active = False  # what this hook does is not the program's doing
