@@ -1,6 +1,6 @@
 """What a value looks like: media bundles for results and display(), bounded descriptions for queries, figures."""
 from . import original as __builtins__
-import base64
+import binascii
 import io
 import reprlib
 import sys
@@ -24,7 +24,7 @@ def bundle(value):
         if isinstance(data, tuple):
             data = data[0]
         if isinstance(data, bytes):
-            found[media] = base64.b64encode(data).decode()
+            found[media] = binascii.b2a_base64(data, newline=False).decode()
         elif isinstance(data, str):
             found[media] = _cut(data)
     return found
@@ -42,7 +42,7 @@ def _is_figure(value):
 def _png(figure):
     out = io.BytesIO()
     figure.savefig(out, format="png", bbox_inches="tight", metadata={"Software": None})
-    return base64.b64encode(out.getvalue()).decode()
+    return binascii.b2a_base64(out.getvalue(), newline=False).decode()
 
 
 def open_figures():

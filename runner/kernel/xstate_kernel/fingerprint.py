@@ -15,7 +15,6 @@ import abc
 import ast
 import builtins
 import copyreg
-import decimal
 import dis
 import enum
 import functools
@@ -708,7 +707,7 @@ class _Walk:
             self.origin_of(module, origin.LIBRARY)
             return
         # Which of equal constants it is does not count, as with numbers.
-        constant, named = t in _IMMUTABLE_TYPES or top in _IMMUTABLE_MODULES and t is not decimal.Context, issubclass(t, enum.Enum)
+        constant, named = t in _IMMUTABLE_TYPES or top in _IMMUTABLE_MODULES and t.__name__ != "Context", issubclass(t, enum.Enum)
         if not constant and self.mark(o):
             return
         if named:

@@ -6,9 +6,6 @@ for the others every node counts as a reader, which is sound and only matters wh
 """
 from . import original as __builtins__
 import _locale
-import _socket
-import csv
-import decimal
 import gc
 import marshal
 import os
@@ -118,7 +115,7 @@ class Hidden:
             Variable("conf:sklearn", _sklearn_get, _sklearn_put, lambda: _sklearn is not None),
             Variable("conf:numpy", _numpy_get, _numpy_put, lambda: hasattr(sys.modules.get("numpy"), "set_printoptions")),
             Variable("conf:warnings", _warnings_get, _warnings_put),
-            Variable("conf:decimal", _decimal_get, _decimal_put),
+            Variable("conf:decimal", _decimal_get, _decimal_put, lambda: _context is not None),
             Variable("conf:locale", lambda: _locale.setlocale(_locale.LC_ALL), lambda v: _locale.setlocale(_locale.LC_ALL, v)),
             Variable("conf:recursion", sys.getrecursionlimit, sys.setrecursionlimit),
             Variable("conf:sys.path", lambda: list(sys.path), _set_sys_path),
@@ -127,8 +124,8 @@ class Hidden:
             Variable("conf:umask", _umask, os.umask),
             Variable("conf:time-zone", _zone, _set_zone),
             Variable("conf:rlimits", lambda: [resource.getrlimit(r) for r in _RLIMITS], _set_rlimits),
-            Variable("conf:socket", _socket.getdefaulttimeout, _socket.setdefaulttimeout),
-            Variable("conf:csv", _csv_get, _csv_put),
+            Variable("conf:socket", lambda: sys.modules["socket"].getdefaulttimeout(), lambda v: sys.modules["socket"].setdefaulttimeout(v), lambda: hasattr(sys.modules.get("socket"), "getdefaulttimeout")),
+            Variable("conf:csv", _csv_get, _csv_put, lambda: hasattr(sys.modules.get("csv"), "list_dialects")),
             Variable("conf:mimetypes", _mimetypes_get, _mimetypes_put, lambda: "mimetypes" in sys.modules),
             Variable("conf:threads", lambda: threading._counter.__self__.next, _set_threads),
             Variable("cwd", os.getcwd, os.chdir),
@@ -169,7 +166,7 @@ class Hidden:
         if not v.loaded():
             if blob is None:
                 return
-            __import__({"rng:numpy": "numpy.random", "conf:matplotlib": "matplotlib", "conf:colors": "matplotlib", "conf:numpy": "numpy", "conf:sklearn": "sklearn"}.get(key, "pandas" if "pandas" in key else "sys"))
+            __import__({"rng:numpy": "numpy.random", "conf:colors": "matplotlib"}.get(key, key.partition(":")[2].partition(".")[0]))
         if not v.known:
             self.snapshot()
         v.put(v.pristine[1] if blob is None else pickle.loads(blob))
@@ -186,7 +183,7 @@ class Importing:
         self._busy = set()
 
     def find_spec(self, name, path=None, target=None):
-        if name not in ("numpy.random", "pandas._config.config", "pandas.core.computation.scope", "matplotlib", "sklearn._config") or name in self._busy:
+        if name not in _NOTED or name in self._busy:
             return None
         import importlib.util
         self._busy.add(name)
@@ -205,6 +202,10 @@ class Importing:
             _watch_seed(np_random, self._hidden.by_key["rng:numpy"])
             self._begin("rng:numpy")
             _watch_legacy(sys.modules["numpy.random.mtrand"])
+        elif name in ("csv", "decimal", "socket"):
+            if name == "decimal":
+                _note_context()
+            self._begin("conf:" + name)
         elif name == "matplotlib":
             self._begin("conf:matplotlib")
             self._begin("conf:colors")
@@ -224,6 +225,9 @@ class Importing:
         value = v.get()
         v.known, v.pristine = True, (v.digest(value), value)
         v.start = v.pristine[0]
+
+
+_NOTED = frozenset(("numpy.random", "pandas._config.config", "pandas.core.computation.scope", "matplotlib", "sklearn._config", "csv", "decimal", "socket"))
 
 
 class _After:
@@ -480,8 +484,8 @@ def planted():
     """Options that are functions, and filters for warnings of the program's own classes, are not plain data, and another
     decimal context is another object: they belong to what the program puts into the interpreter, see process.py."""
     found = {}
-    if decimal.getcontext() is not _CONTEXT:
-        found["decimal"] = decimal.getcontext()
+    if _context is not None and sys.modules["decimal"].getcontext() is not _context:
+        found["decimal"] = sys.modules["decimal"].getcontext()
     if _of_program(warnings.filters):
         found["filters"] = tuple(f for f in warnings.filters if f not in _library_filters)
     config = getattr(sys.modules.get("pandas._config.config"), "_global_config", {})
@@ -551,17 +555,22 @@ def renew_types():
         forget()
 
 
-_CONTEXT = decimal.getcontext()
+_context = None  # of the module decimal, once that is loaded
+
+
+def _note_context():
+    global _context
+    _context = sys.modules["decimal"].getcontext()
 
 
 def _decimal_get():
-    c = _CONTEXT
+    c = _context
     return (c.prec, c.rounding, c.Emin, c.Emax, c.capitals, c.clamp, sorted(s.__name__ for s in c.flags if c.flags[s]),
             sorted(s.__name__ for s in c.traps if c.traps[s]))
 
 
 def _decimal_put(v):
-    c = _CONTEXT
+    c = _context
     c.prec, c.rounding, c.Emin, c.Emax, c.capitals, c.clamp = v[:6]
     for signals, names in ((c.flags, v[6]), (c.traps, v[7])):
         for s in signals:
@@ -572,7 +581,7 @@ def keeper(o):
     """Returns the key of the hidden state that an object keeps: who refers to it means it and no copy. Else None."""
     if o is random._inst:
         return "rng:random"
-    if o is _CONTEXT:
+    if o is _context and o is not None:
         return "conf:decimal"
     matplotlib = sys.modules.get("matplotlib")
     if matplotlib is not None and o is getattr(matplotlib, "rcParams", None):
@@ -594,7 +603,10 @@ def kept_by(key):
     if key == "conf:matplotlib":
         import matplotlib
         return matplotlib.rcParams
-    return random._inst if key == "rng:random" else _CONTEXT
+    if key == "conf:decimal":
+        import decimal  # noted when it is loaded
+        return _context
+    return random._inst
 
 
 def _set_argv(value):
@@ -669,10 +681,12 @@ _DIALECT = ("delimiter", "doublequote", "escapechar", "lineterminator", "quotech
 
 
 def _csv_get():
+    csv = sys.modules["csv"]
     return csv.field_size_limit(), [(n, [getattr(csv.get_dialect(n), a) for a in _DIALECT]) for n in sorted(csv.list_dialects())]
 
 
 def _csv_put(value):
+    csv = sys.modules["csv"]
     csv.field_size_limit(value[0])
     for n in csv.list_dialects():
         csv.unregister_dialect(n)

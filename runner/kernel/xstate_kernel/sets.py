@@ -5,7 +5,6 @@ that has it otherwise only the order of a set is told, and one that does not com
 """
 from . import original as __builtins__
 import ctypes
-import decimal
 import gc
 import marshal
 import struct
@@ -141,7 +140,7 @@ def addressed(items):
 def _addressed(o, t):
     if t in _STEADY:
         return False
-    if t is complex or t is decimal.Decimal or issubclass(t, float):
+    if t is complex or t.__module__ == "decimal" or issubclass(t, float):
         return bool(o != o)
     if t.__hash__ is tuple.__hash__ or t.__hash__ is frozenset.__hash__:
         return addressed(list(tuple.__iter__(o)) if issubclass(t, tuple) else listed(o))
