@@ -36,13 +36,14 @@ class Variable:
         self.pristine = None
         self.known = False
         self.start = None   # digest when the node began
+        self.put_anew = False  # set by the node, perhaps to what it was: it is so then, whatever it was
         self.fresh = False  # seeded by the node before it drew anything
         self.unseeded = False  # seeded by the node from the operating system
         self.arm = lambda: None  # makes the next read be noted
 
     def begin(self, digest):
         """A node begins; digest is that of the value now, None where there is none."""
-        self.touched, self.fresh, self.unseeded = False, False, False
+        self.touched, self.put_anew, self.fresh, self.unseeded = False, False, False, False
         self.start = digest
         self.arm()
 
@@ -140,7 +141,7 @@ class Hidden:
             self.by_key[key].precise = True
         threading._counter = _Threads(self.by_key["conf:threads"]).number
         random.seed(seed)
-        _watch_seed(random, self.by_key["rng:random"])
+        _watch_state(random, self.by_key["rng:random"], ("seed", "getstate", "setstate"))
         self._imports = Importing(self)
         sys.meta_path.insert(0, self._imports)
 
@@ -199,7 +200,7 @@ class Importing:
         if name == "numpy.random":
             np_random = sys.modules["numpy.random"]
             np_random.seed(self._hidden.seed & 0xFFFFFFFF)
-            _watch_seed(np_random, self._hidden.by_key["rng:numpy"])
+            _watch_state(np_random, self._hidden.by_key["rng:numpy"], ("seed", "get_state", "set_state"))
             self._begin("rng:numpy")
             _watch_legacy(sys.modules["numpy.random.mtrand"])
         elif name in ("csv", "decimal", "socket"):
@@ -246,21 +247,36 @@ class _After:
         self._then()
 
 
-def _watch_seed(module, variable):
-    """Wraps module.seed so that seeding before any draw does not count as reading the generator."""
-    seed = module.seed
+def _watch_state(module, variable, names):
+    """Wraps the functions of a module that seed a generator, and that give and set its state, so that who sets it before any draw does
+    not count as reading it, and who asks for it does."""
+    seed, give, put = names
 
-    def wrapper(*args, **kwargs):
-        given = any(a is not None for a in (*args[:1], *kwargs.values()))
-        if variable.start is not None and variable.digest(variable.get()) == variable.start:
+    def setting(*args, **kwargs):
+        if variable.start is not None and not variable.touched and variable.digest(variable.get()) == variable.start:
             variable.fresh = True
-        variable.unseeded = not given
-        return seed(*args, **kwargs)
+        variable.put_anew = True
 
-    wrapper.__name__ = wrapper.__qualname__ = "seed"
+    def seeding(*args, **kwargs):
+        setting()
+        variable.unseeded = not any(a is not None for a in (*args[:1], *kwargs.values()))
+
+    def giving(*args, **kwargs):
+        variable.touched = variable.touched or not variable.fresh
+
+    for name, note in ((seed, seeding), (give, giving), (put, setting)):
+        setattr(module, name, _noting_first(getattr(module, name), note, module))
+
+
+def _noting_first(function, note, module):
+    def wrapper(*args, **kwargs):
+        note(*args, **kwargs)
+        return function(*args, **kwargs)
+
+    wrapper.__name__ = wrapper.__qualname__ = function.__name__
     wrapper.__module__ = module.__name__
-    wrapper.__doc__ = seed.__doc__
-    module.seed = wrapper
+    wrapper.__doc__ = function.__doc__
+    return wrapper
 
 
 made = []  # generators that RandomState made in the node, as yet without a seed; None: it is making one
@@ -296,17 +312,18 @@ def left_unseeded():
 
 
 def _watch_item(cls, variable):
-    """Notes the first read of an item in a node; there are tens of thousands in a drawing."""
-    own = {name: vars(cls)[name] for name in ("__getitem__", "_get") if name in vars(cls)}
+    """Notes the first use of an item in a node; there are tens of thousands in a drawing. Who sets one, perhaps to what it was, reads what
+    the others are."""
+    own = {name: vars(cls)[name] for name in ("__getitem__", "_get", "__setitem__", "_set") if name in vars(cls)}
 
     def noting(name):
-        def read(self, key):
+        def used(self, *args):
             variable.touched = True
             put(own)
-            return own[name](self, key)
+            return own[name](self, *args)
 
-        read.__name__ = name
-        return read
+        used.__name__ = name
+        return used
 
     def put(methods):
         for name, method in methods.items():
@@ -362,7 +379,7 @@ def _pandas_variable(group):
 
 
 def _numpy_state():
-    state = sys.modules["numpy.random"].get_state(legacy=False)
+    state = sys.modules["numpy.random.mtrand"]._rand.get_state(legacy=False)
     return state["bit_generator"], {k: v if type(v) in _PLAIN else v.tobytes() for k, v in state["state"].items()}, state["has_gauss"], state["gauss"]
 
 
@@ -370,7 +387,7 @@ def _set_numpy_state(state):
     np = sys.modules["numpy"]
     kind, inner, has_gauss, gauss = state
     inner = {k: np.frombuffer(v, dtype=np.uint32) if type(v) is bytes else v for k, v in inner.items()}
-    np.random.set_state({"bit_generator": kind, "state": inner, "has_gauss": has_gauss, "gauss": gauss})
+    np.random.mtrand._rand.set_state({"bit_generator": kind, "state": inner, "has_gauss": has_gauss, "gauss": gauss})
 
 
 def _mpl_get():

@@ -512,7 +512,7 @@ class Kernel:
         if self.files.folder_read or origin.tells_folder(codes):
             reply["hidden_reads"].append("conf:folder")
         reply["files"] = self.file_changes()
-        reply["environ"] = _environ_changes(environ, os.environ._data)
+        reply["environ"] = _environ_changes(environ, os.environ._data, self.files.put)
         reply["environ_reads"] = sorted(self.files.environ)
         if "__annotations__" in request["uses"]:
             self.files.marks.add("unobserved __annotations__")
@@ -832,10 +832,10 @@ class Kernel:
         for v in self.hidden.variables:
             was = before.get(v.key, ("",))[0]
             now = after.get(v.key, ("",))[0]
-            if was != now:
+            if was != now or v.put_anew or v.key == "cwd" and self.files.moved:
                 changed[v.key] = now
             if v.key.startswith("rng:"):
-                if was != now and not v.fresh:
+                if v.touched or (was != now or v.put_anew) and not v.fresh:
                     read.append(v.key)
             elif v.key == "cwd":
                 if self.files.cwd_read or was != now:
@@ -993,10 +993,10 @@ def _born(before, after):
     return [] if was.isdisjoint(new) and sorted(new) == new else ["-" + n if n in was else n for n in new]
 
 
-def _environ_changes(before, after):
-    """Returns what the variables set, changed or (None) removed are now."""
+def _environ_changes(before, after, put):
+    """Returns what the variables set, perhaps to what they were, or (None) removed are now."""
     text = lambda raw: os.fsdecode(raw) if isinstance(raw, bytes) else raw  # bytes on POSIX
-    return {text(k): text(after.get(k)) for k in before.keys() | after.keys() if before.get(k) != after.get(k)}
+    return {text(k): text(after.get(k)) for k in before.keys() | after.keys() | put.keys() if k in put or before.get(k) != after.get(k)}
 
 
 def _flags(future):

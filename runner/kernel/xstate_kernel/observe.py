@@ -308,6 +308,7 @@ class Files:
         self.marks = set()
         self.descriptors = {}  # numbers of files that were opened → whether it is the program that has them
         self.cwd_read = False
+        self.moved = False   # to another directory, or to the same again
         self.folder_read = False  # the path of the workspace was told
         self.names = set()   # of the program, that were asked for by an unpickler
         self.unpickled = set()  # modules that were
@@ -546,6 +547,7 @@ class Files:
             self.written(args[0], args[-1], False)
         elif event == "os.chdir":
             self.seen(args[0], follow=True)  # where there is none, it fails
+            self.moved = True
         elif event in ("os.putenv", "os.unsetenv"):
             self.put[args[0]] = args[1] if len(args) > 1 else None
         elif event in ("os.truncate", "os.utime"):
