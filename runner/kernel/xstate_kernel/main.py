@@ -549,9 +549,9 @@ class Kernel:
                     tree.body.pop()
                 tail = compile(tail, name, "eval", flags, dont_inherit=True)
             code = compile(tree, name, "exec", flags, dont_inherit=True)
-        self.names.add(code)
+        self.names.add_node(code)
         if tail is not None:
-            self.names.add(tail)
+            self.names.add_node(tail)
         self.own = (code, tail)
         return code, tail
 

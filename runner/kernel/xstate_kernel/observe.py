@@ -23,9 +23,9 @@ from json import dumps
 
 from . import hidden, libraries, origin, scan, sets
 
-_OPTIMIZED = 0x1  # code flag, see inspect.CO_OPTIMIZED: of functions, not of modules and classes
-_STORES = {"STORE_NAME", "STORE_GLOBAL"}
-_LOADS = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS", "DELETE_NAME", "DELETE_GLOBAL"}
+_KINDS = {  # what an instruction does to a name of the namespace; bind and look: or of a scope of its own
+    "LOAD_GLOBAL": "load", "DELETE_GLOBAL": "load", "LOAD_NAME": "look", "LOAD_FROM_DICT_OR_GLOBALS": "look", "DELETE_NAME": "look",
+    "STORE_GLOBAL": "store", "STORE_NAME": "bind", "IMPORT_NAME": "import"}
 _SPACES = frozenset(("f_globals", "f_locals", "__globals__"))  # attributes that are whole namespaces
 
 
@@ -40,6 +40,9 @@ class StaticNames:
         self.everything = False  # the namespace was handed out as a whole
         self.spaces = set()  # files of modules whose code names an attribute of _SPACES
         self._deps_of = None
+
+    def add_node(self, code):
+        """The code of a node itself: the engine tells what its text uses."""
 
     def add(self, code):
         """Code that is run while a node is observed (exec, eval) reads what its text uses."""
@@ -104,25 +107,24 @@ class MonitoredNames:
         mon.use_tool_id(self.TOOL, "xstate")
         mon.register_callback(self.TOOL, mon.events.INSTRUCTION, self._hit)
 
+    def add_node(self, code):
+        """Begins to observe the code of a node: its plain names are those of the namespace."""
+        self._add(code, {**_KINDS, "STORE_NAME": "store", "LOAD_NAME": "load", "DELETE_NAME": "load"})
+
     def add(self, code):
         """Begins to observe a code object and those nested in it."""
-        todo = [code]
-        while todo:
-            c = todo.pop()
-            if id(c) in self._plans:
-                continue
-            plan = {}
-            for offset, op, _, name in origin.instructions(c):
-                if op in _LOADS:
-                    plan[offset] = ("load", name)
-                elif op in _STORES:
-                    plan[offset] = ("store", name)
-                elif op == "IMPORT_NAME":
-                    plan[offset] = ("import", name)
-            plan.update((offset, ("star", module)) for offset, module in origin.stars(c))
-            self._plans[id(c)] = (plan, c)
-            self._mon.set_local_events(self.TOOL, c, self._mon.events.INSTRUCTION)
-            todo.extend(k for k in c.co_consts if isinstance(k, types.CodeType))
+        self._add(code, _KINDS)
+
+    def _add(self, code, kinds):
+        if id(code) in self._plans:
+            return
+        plan = {offset: (kinds[op], name) for offset, op, _, name in origin.instructions(code) if op in kinds}
+        plan.update((offset, ("star", module)) for offset, module in origin.stars(code))
+        self._plans[id(code)] = (plan, code)
+        self._mon.set_local_events(self.TOOL, code, self._mon.events.INSTRUCTION)
+        for k in code.co_consts:
+            if isinstance(k, types.CodeType):
+                self.add(k)
 
     def add_module(self, code):
         """See StaticNames."""
@@ -141,19 +143,19 @@ class MonitoredNames:
                 if kind == "space":
                     self.everything = True
                     return self._mon.DISABLE
-                if sys._getframe(1).f_globals is not self.namespace:  # code run for a namespace of its own
-                    if kind == "load":
+                frame = sys._getframe(1)
+                if frame.f_globals is not self.namespace:  # code run for a namespace of its own
+                    if kind in ("load", "look"):
                         self.note(name)  # it may yet be run for this one, and is not seen again
                     return self._mon.DISABLE
+                if kind in ("bind", "look") and self._own(name, frame.f_locals, kind):
+                    return None  # the next time it may be the namespace's
                 if kind == "import":
                     self.imports.add(name)
                 elif kind == "star":
                     self.stored |= origin.brought(name)
-                elif kind == "store":
-                    if code.co_flags & _OPTIMIZED or code.co_name == "<module>" or sys._getframe(1).f_locals is self.namespace:
-                        self.stored.add(name)
-                elif not code.co_flags & _OPTIMIZED and code.co_name != "<module>" and self._own(name, sys._getframe(1).f_locals):
-                    pass
+                elif kind in ("store", "bind"):
+                    self.stored.add(name)
                 else:
                     self.note(name)
         return self._mon.DISABLE
@@ -166,11 +168,11 @@ class MonitoredNames:
     def store(self, name):
         self.stored.add(name)
 
-    # By the name of the code, for in 3.12 a comprehension at top level makes f_locals a copy of the namespace.
-
-    def _own(self, name, scope):
-        """Reports whether a class body reads what it bound itself."""
-        return scope is not self.namespace and name in scope
+    def _own(self, name, scope, kind):
+        """Reports whether a class body, or code made at run time, binds a name in a scope of its own, or finds there what it bound."""
+        if scope is self.namespace or kind == "look" and name not in scope:
+            return False
+        return not all(k in scope for k in self.namespace)  # a copy of the namespace: so it is given out during a comprehension at top level
 
     def begin(self, uses, deps_of, bound):
         self.reads, self.imports, self.stored = set(), set(), set()
