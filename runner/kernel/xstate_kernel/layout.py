@@ -2,7 +2,7 @@
 import linecache
 import sys
 
-from . import observe
+from . import observe, origin
 
 _NUMBERS = frozenset(("f_lineno", "tb_lineno", "co_firstlineno", "co_lines", "co_positions", "co_linetable", "co_lnotab", "__firstlineno__"))
 
@@ -11,6 +11,18 @@ def watch(note):
     """Calls note with the name of each file whose lines are asked for: by inspect, traceback, warnings, a debugger."""
     for name in ("getlines", "checkcache", "lazycache"):
         setattr(linecache, name, _noting(getattr(linecache, name), note))
+
+
+_left = 0  # entries in linecache when it was last cleared
+
+
+def forget():
+    """Has linecache forget all files but libraries': who asks for lines of one reads it, and as it is now."""
+    global _left
+    if len(linecache.cache) != _left:
+        for name in [n for n in linecache.cache if not n.startswith("<") and not origin.is_library_path(n)]:
+            linecache.cache.pop(name, None)
+        _left = len(linecache.cache)
 
 
 def _noting(function, note):

@@ -380,6 +380,7 @@ class Kernel:
         """Runs one node. Sends output events and a result event, then observes; the reply holds what was observed."""
         source = body.decode()
         name = request["filename"]
+        layout.forget()
         restored = libraries.newly_loaded()
         self.reach_of = request.get("reach") or {}
         self.order(request.get("order") or ())

@@ -681,6 +681,7 @@ class Files:
 
         os.getcwd = named(observed_getcwd, getcwd)
         os.environ.__class__ = _environ(self)
+        os.environb.__class__ = os.environ.__class__
         urandom = os.urandom
 
         def observed_urandom(size):
@@ -999,6 +1000,8 @@ def _environ(files):
 
         def _ask(self, key, what="="):
             """Notes that the program asks for a variable, or whether it is there."""
+            if isinstance(key, bytes):
+                key = os.fsdecode(key)
             if isinstance(key, str):
                 if files.active:
                     files.environ.add(what + key)
