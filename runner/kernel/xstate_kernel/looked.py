@@ -103,7 +103,7 @@ class Looked(observe.Files):
         """Reports whether there is anything to take."""
         if self.environ and self.environ <= _UNTOLD:
             self.environ.clear()
-        return (self.reads or self.writes or self.listings or self.environ or self.marks or self.modes or self.times or self.looks or self.caches or self.descriptors
+        return (self.reads or self.writes or self.listings or self.environ or self.marks or self.chance or self.modes or self.times or self.looks or self.caches or self.descriptors
                 or self.chmods or self.cwd_read)
 
     def take(self):
@@ -126,6 +126,8 @@ class Looked(observe.Files):
             after.update(o for made, o in self.made.items() if os.path.dirname(made) == p)
         if any(not self._maker(p)[1] for p in self.times):
             self.marks.add("clock")
+        if self.chance:
+            self.marks.add("entropy")
         modes = [p for p in self.modes if not self._maker(p)[1]]
         env = sorted(self.environ - _UNTOLD)
         found = {"files": files, "dirs": sorted(listings), "env": env, "modes": modes, "marks": set(self.marks), "cwd": self.cwd_read}

@@ -9,6 +9,7 @@ read too: of a file that is absent.
 """
 from . import original as __builtins__
 import _datetime
+import _random
 import builtins
 import gc
 import importlib.util
@@ -278,6 +279,8 @@ class Files:
         self._wrap_lookups()
         self._wrap_listings()
         self._wrap_clocks()
+        self._wrap_chance()
+        self._wrap_process()
         self._wrap_descriptors()
         if sys.version_info < (3, 11):
             import pathlib
@@ -308,6 +311,7 @@ class Files:
         self.forked = False  # a copy of this process was made: what that reads is not seen
         self.put = {}        # variable → value that was put into the process's environment, perhaps not by os.environ
         self.marks = set()
+        self.chance = []     # generators with a seed from the operating system, as yet, and the state they had then
         self.descriptors = {}  # numbers of files that were opened → whether it is the program that has them
         self.cwd_read = False
         self.moved = False   # to another directory, or to the same again
@@ -326,6 +330,8 @@ class Files:
 
     def end(self):
         self.active = False
+        if self.chance:
+            self.marks.add("entropy")
         if any(self.descriptors.values()):
             self.marks.add("unobserved descriptor")
         if any(os.environ._data.get(k) != v for k, v in self.put.items()):
@@ -721,6 +727,38 @@ class Files:
             members, = gc.get_referents(vars(cls))  # for attributes of these classes cannot be set
             members[name] = _clock_of_class(self, members[name])
 
+    def _wrap_chance(self):
+        """random.Random takes a seed from the operating system where it is given none, as when it is copied: it may get another, or a
+        state, before anything is drawn."""
+        state = _random.Random.getstate
+
+        def noting(original):
+            def wrapper(generator, *args, **kwargs):
+                if self.active and self.chance:
+                    self.chance = [(g, s) for g, s in self.chance if g is not generator or state(g) != s]
+                original(generator, *args, **kwargs)
+                if self.active and original is seed and args[:1] in ((), (None,)) and kwargs.get("a") is None:
+                    if not origin.importing() and not _drawn_unseen(sys._getframe(1)):
+                        self.chance.append((generator, state(generator)))
+            return named(wrapper, original)
+
+        seed = random.Random.seed
+        random.Random.seed, random.Random.setstate = noting(seed), noting(random.Random.setstate)
+        for f in (random.Random.seed, random.Random.setstate):
+            f.__qualname__ = "Random." + f.__name__
+
+    def _wrap_process(self):
+        """The number of the process, and of what it belongs to, tells libraries whether they are in a copy of it."""
+        def noting(original):
+            def wrapper(*args):
+                if self.active and origin.kind_of(sys._getframe(1).f_globals.get("__name__")) != origin.LIBRARY:
+                    self.marks.add("process")
+                return original(*args)
+            return named(wrapper, original)
+
+        for name in ("getpid", "getppid", "getpgrp", "getsid", "times", "getloadavg"):
+            setattr(os, name, noting(getattr(os, name)))
+
     def _wrap_descriptors(self):
         """A number that stands for an open file is not seen for what it is: who leaves one open, or uses one of another
         node's, is marked. What libraries open they put into objects."""
@@ -886,7 +924,7 @@ def _library_imports():
 
 def named(wrapper, original):
     wrapper.__name__ = wrapper.__qualname__ = original.__name__
-    wrapper.__module__ = original.__module__
+    wrapper.__module__ = original.__module__ if original.__module__ != "posix" else "os"  # where it is found by its name
     wrapper.__doc__ = original.__doc__
     return wrapper
 
@@ -956,7 +994,7 @@ def _stopwatch(files, original):
     return named(clock, original)
 
 
-_UNSEEN = frozenset(("joblib.parallel", "sklearn.callback._callback_context", "numpy.random._pickle"))
+_UNSEEN = frozenset(("tempfile", "joblib.parallel", "sklearn.callback._callback_context", "numpy.random._pickle"))
 
 
 def _drawn_unseen(frame):

@@ -316,24 +316,23 @@ def brought(name):
 
 
 _ATTRS = {"LOAD_ATTR", "LOAD_METHOD"}
-_CALLS = {"CALL", "CALL_FUNCTION", "CALL_METHOD"}
 _BETWEEN = {"CACHE", "PRECALL", "PUSH_NULL", "NOP", "EXTENDED_ARG"}
 _code_chains = {}
 
 
 def chains(code):
-    """Returns the dotted names that a code object (not those nested in it) loads: (names…, number of arguments or -1)."""
+    """Returns the dotted names that a code object (not those nested in it) loads."""
     found = _code_chains.get(code)
     if found is None:
         found, chain = set(), []
-        for _, op, arg, name in instructions(code):
+        for _, op, _, name in instructions(code):
             if op in _BETWEEN:
                 continue
             if op in _ATTRS and chain:
                 chain.append(name)
                 continue
             if chain:
-                found.add((tuple(chain), arg if op in _CALLS else -1))
+                found.add(tuple(chain))
             chain = [name] if op in _LOADS else []
         _code_chains[code] = found
     return found
@@ -358,6 +357,7 @@ def targets(code):
 _ENTROPY = frozenset(("uuid.uuid1", "uuid.uuid4", "posix.urandom", "os.urandom", "secrets.token_hex", "secrets.token_bytes",
                       "secrets.token_urlsafe", "secrets.randbelow", "secrets.choice", "secrets.randbits",
                       "numpy.empty", "numpy.empty_like"))  # which hold what was in memory
+_PRESENT = frozenset(("now", "today"))  # texts that stand for it
 _FOLDER = (frozenset(("__file__",)), frozenset(("argv",)), frozenset(("sys", "path")))
 
 
@@ -367,13 +367,10 @@ def tells_folder(codes):
 
 
 _PROCESS = frozenset((
-    "builtins.id", "posix.getpid", "posix.getppid", "posix.getpgrp", "posix.getsid", "posix.times", "posix.getloadavg", "resource.getrusage",
+    "builtins.id", "resource.getrusage",
     "_thread.get_ident", "_thread.get_native_id", "sys.getrefcount", "sys.getsizeof", "sys._current_frames", "gc.get_count", "gc.get_stats",
     "_tracemalloc.get_traced_memory", "_tracemalloc._get_traces"))
-_ENTROPY_UNSEEDED = frozenset(("numpy.random._generator.default_rng", "numpy.random.default_rng", "random.SystemRandom", "random.Random",
-                               "numpy.random.mtrand.RandomState"))
-
-TELLING = frozenset(n.rpartition(".")[2] for n in _ENTROPY | _PROCESS | _ENTROPY_UNSEEDED)  # last names of these
+TELLING = frozenset(n.rpartition(".")[2] for n in _ENTROPY | _PROCESS | {"numpy.datetime64"})  # last names of these
 
 
 def nested(code):
@@ -391,7 +388,7 @@ def volatile(codes, namespace):
     for code in codes:
         if os.path.isabs(code.co_filename) and is_library_path(code.co_filename):
             continue  # a library's own wrapper around a function of the program, as the __repr__ of a dataclass has
-        for names, arguments in chains(code):
+        for names in chains(code):
             value = namespace.get(names[0], vars(builtins).get(names[0]))
             for name in names[1:]:
                 if is_a(value, types.ModuleType):
@@ -403,8 +400,10 @@ def volatile(codes, namespace):
             if not callable(value) or is_a(value, types.ModuleType):
                 continue
             full = "%s.%s" % (getattr(value, "__module__", None) or "", getattr(value, "__qualname__", ""))
-            if full in _ENTROPY or full in _ENTROPY_UNSEEDED and arguments == 0:
+            if full in _ENTROPY:
                 marks.add("entropy")
+            elif full == "numpy.datetime64" and not _PRESENT.isdisjoint(code.co_consts):
+                marks.add("clock")
             elif full in _PROCESS:
                 marks.add("process")
     return marks
