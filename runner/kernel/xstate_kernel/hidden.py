@@ -391,10 +391,7 @@ def _set_numpy_state(state):
 
 
 def _mpl_get():
-    found = dict(dict.items(sys.modules["matplotlib"].rcParams))
-    for k in _MPL_SESSION:
-        found.pop(k, None)
-    return found
+    return dict(dict.items(sys.modules["matplotlib"].rcParams))
 
 
 _known_colors = None  # how many colors have names when matplotlib was just loaded
@@ -417,11 +414,11 @@ def _colors_put(value):
         named[k] = color
 
 
-_MPL_SESSION = frozenset(("backend", "backend_fallback", "interactive", "toolbar"))
-
-
 def _mpl_put(value):
-    dict.update(sys.modules["matplotlib"].rcParams, value)
+    pyplot, params = sys.modules.get("matplotlib.pyplot"), sys.modules["matplotlib"].rcParams
+    if value["backend"] != dict.get(params, "backend") and getattr(pyplot, "_backend_mod", None) is not None:
+        pyplot.switch_backend(value["backend"])
+    dict.update(params, value)
 
 
 _colormaps = {}  # that the program registered, by name
