@@ -14,7 +14,7 @@ var dynamicCalls = map[string]string{
 	"typing.get_type_hints": "get_type_hints", "runpy.run_path": "runpy", "runpy.run_module": "runpy",
 	"sys._getframe": "sys._getframe", "inspect.currentframe": "inspect.currentframe", "inspect.stack": "inspect.stack",
 	"code.interact": "code.interact", "get_ipython": "get_ipython", "IPython.get_ipython": "get_ipython",
-	"timeit.timeit": "timeit", "timeit.repeat": "timeit",
+	"timeit.timeit": "timeit", "timeit.repeat": "timeit", "contextvars.copy_context": "copy_context",
 }
 
 // scopeCalls read the names of the scope they are called in: inside a function, that is no concern of the namespace.
