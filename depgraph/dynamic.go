@@ -25,8 +25,10 @@ var dynamicValues = map[string]string{
 	"sys.modules": "sys.modules", "__main__": "__main__", "__builtins__": "__builtins__",
 }
 
-// dynamicTails are attributes that give access to a namespace, or to what others defined, whatever they hang on.
-var dynamicTails = map[string]string{"f_globals": "f_globals", "f_locals": "f_locals", "__globals__": "__globals__", "__subclasses__": "__subclasses__"}
+// dynamicTails are attributes that give access to a namespace, or to what others defined, whatever they hang on. patch.stopall of
+// unittest.mock puts back what was patched, in any module.
+var dynamicTails = map[string]string{"f_globals": "f_globals", "f_locals": "f_locals", "__globals__": "__globals__", "__subclasses__": "__subclasses__",
+	"stopall": "sys.modules"}
 
 func dynamicNames() []string {
 	names := []string{"magic", "timeit", "getattr", "setattr", "delattr", "query", "eval"}

@@ -22,7 +22,8 @@ from . import held, observe, origin, process
 
 _STORES = frozenset(("STORE_ATTR", "DELETE_ATTR"))
 _ACCESSORS = {"register_dataframe_accessor": "DataFrame", "register_series_accessor": "Series", "register_index_accessor": "Index"}  # of pandas
-_SETTERS = frozenset(("setattr", "delattr", "patch", "monkeypatch", "reload", "__dict__", "vars", *_ACCESSORS))
+_SETTERS = frozenset(("setattr", "delattr", "patch", "stopall", "monkeypatch", "reload", "__dict__", "vars", *_ACCESSORS))
+_MODULES = frozenset(("modules", "stopall"))  # of sys, and of the patches of unittest.mock
 _HEAP = 1 << 9  # type flag: made by a class statement
 _GONE = object()
 _asks = {}
@@ -35,7 +36,7 @@ def _of_code(code):
         names = set(code.co_names)
         stores = not _SETTERS.isdisjoint(names) or any(op in _STORES for _, op, _, _ in origin.instructions(code))
         inner = [_of_code(k) for k in code.co_consts if origin.is_a(k, types.CodeType)]
-        own = stores, "modules" in names, "__subclasses__" in names, "hash" in names and code.co_name != "__hash__"
+        own = stores, not _MODULES.isdisjoint(names), "__subclasses__" in names, "hash" in names and code.co_name != "__hash__"
         found = _asks[code] = tuple(map(any, zip(own, *inner)))
     return found
 
