@@ -102,7 +102,7 @@
 // # What cannot be seen
 //
 // Clocks, entropy, the network, other processes and threads left running: the node is marked, and so is what rests on
-// it. Not seen and not marked: state inside native libraries that no pickle shows, files written by native code without
+// it. Not seen and not marked: state inside native libraries that no pickle shows, files written or read by native code without
 // an audit event, and what a library's own functions do to module globals of that library.
 //
 // # Ahead of their turn
