@@ -69,7 +69,9 @@
 //     everywhere, by all who use it or hold something of it. Only a new interpreter imports it again, in the environment of the first.
 //   - which subclasses a class has: who lists them reads all names that reach a class of the program, is given these in the order of
 //     their definition, and runs in a new interpreter where an earlier version of one is left.
-//   - the layout of blocks: text that is asked for through linecache, numbers of lines that code asks for by attribute.
+//   - the layout of blocks: text that is asked for through linecache, which is cleared of the workspace's files before each node, numbers of
+//     lines that code asks for by attribute. What the text of the program is asked for, functions of the workspace's modules are, too, as far as
+//     the node comes to mention their names.
 //   - environment, working directory, random number generators, warnings, locale, time zone, limits, options of numpy,
 //     pandas, scikit-learn and matplotlib: as hidden variables. Where a read of one cannot be told, every node counts as its reader.
 //     The objects that keep such state (the generator behind random.random, the decimal context) are named and stored as
@@ -80,7 +82,9 @@
 //     there writes it.
 //
 // What a node changes is found by comparison: names by identity, values of what it read, and of all that overlaps with
-// what changed, by digest; files and hidden variables likewise. A value that cannot be named by content (a generator, a
+// what changed, by digest; files and hidden variables likewise. Who sets a seed, a variable of the environment or the working directory to what
+// it is has written it all the same. A file that a logger's handler has open stands at its end, and is opened there anew after the engine
+// has put another content in place; of another open file that stands in for sys.stdout, every node counts as its writer. A value that cannot be named by content (a generator, a
 // socket, a figure) is named by lineage, the code and inputs that made it, and whoever reads it counts as changing it.
 //
 // # What observation costs
