@@ -51,6 +51,68 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// TestLinesOfBlocks: the same of tests in blocks, and of functions in blocks.
+func TestLinesOfBlocks(t *testing.T) {
+	for _, python := range pythons() {
+		if python == "" {
+			python = "python3"
+		}
+		t.Run(filepath.Base(filepath.Dir(filepath.Dir(python))), func(t *testing.T) {
+			t.Parallel()
+			if pythonMinor(t, python) < 12 {
+				t.Skip("lines are told since Python 3.12")
+			}
+			o := xstate.SessionOptions{Python: python, Workspace: t.TempDir(), Seed: 1}
+			odd, err := os.ReadFile("testdata/lines/odd.py")
+			if err != nil {
+				t.Fatal(err)
+			}
+			tests, err := os.ReadFile("testdata/lines/test_lines.py")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, own, _ := strings.Cut(string(tests), "import odd\n")
+			_, own, _ = strings.Cut(own, "\n")
+			own, _, _ = strings.Cut(own, "def test_wrap")
+			judged := t.TempDir()
+			writeFiles(t, judged, map[string][]byte{"odd.py": odd, "test_lines.py": []byte("import odd\n" + own)})
+			want := judgeLines(t, python, judged, []string{"odd.py"})
+
+			session := openSession(t, openStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
+			text := "# %% odd\n" + string(odd) + "\n# %% tests\n" + strings.ReplaceAll(own, "odd.", "")
+			runText(t, t.Context(), session, text, nil)
+			for _, again := range []bool{false, true} {
+				found := runTests(t, session, xstate.TestOptions{Lines: true})
+				if len(found.Tests) != len(want.Calls) || found.Failed > 0 || again != (found.Ran == 0) {
+					t.Fatalf("%d tests, %d ran, %d failed: %v", len(found.Tests), found.Ran, found.Failed, outcomes(found))
+				}
+				for _, x := range found.Tests {
+					_, test, _ := strings.Cut(x.ID, "::")
+					got := []int{}
+					for _, e := range x.Exercised {
+						for n := range runner.InRanges(e.Lines) {
+							if line := e.From + n; e.Block == "odd" && (n > 0 || e.From == e.To) && slices.Contains(want.Starts["odd.py"], line) && !slices.Contains(got, line) {
+								got = append(got, line)
+							}
+						}
+					}
+					slices.Sort(got)
+					lines := slices.DeleteFunc(slices.Clone(want.Calls[test]["odd.py"]), func(line int) bool { // of a class that is read all counts but its methods
+						return !slices.Contains(got, line) && slices.ContainsFunc(x.Exercised, func(e xstate.Exercised) bool { return e.Lines == "" && e.From <= line && line <= e.To })
+					})
+					if d := gocmp.Diff(lines, got); d != "" {
+						t.Errorf("%s: statements that were executed (-trace +observed):\n%s\n%+v", test, d, x.Exercised)
+					}
+				}
+			}
+			runText(t, t.Context(), session, strings.Replace(text, "# a comment", "# another", 1), nil) // the same code in another version
+			if found := runTests(t, session, xstate.TestOptions{Lines: true}); found.Ran != len(want.Calls) {
+				t.Errorf("lines of another version were taken: %d tests ran", found.Ran)
+			}
+		})
+	}
+}
+
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
 	data, err := os.ReadFile(from)

@@ -17,7 +17,7 @@ type TestOptions struct {
 	Choose  []string  // arguments of pytest that only choose among the tests: -k EXPR, -m EXPR
 	Args    []string  // other arguments of pytest. Results are reused under the same alone
 	All     bool      // run every test
-	Lines   bool      // observe which lines of files they execute, too: those of which that is not known run
+	Lines   bool      // observe which lines they execute, too: those of which that is not known run; of tests in blocks from CPython 3.12 on
 	Plan    bool      // run none, and record nothing
 	Timeout time.Duration
 	OnTest  func(*TestResult)

@@ -3,6 +3,7 @@ package xstate
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -106,14 +107,27 @@ func (s *Session) testBlock(ctx context.Context, program []runner.Block, outline
 		return x, nil
 	}
 	ro := runner.RunOptions{Timeout: o.Timeout}
+	anew := func(id BlockID, _ int) bool { return id == probe.ID }
 	if o.All {
-		ro.Force = func(id BlockID, _ int) bool { return id == probe.ID }
+		ro.Force = anew
+	}
+	if o.Lines && s.python.Minor >= sinceLines {
+		ro.Lined = probe.ID
 	}
 	out, err := s.engine.Run(ctx, blocks, ro)
 	if err != nil || out.Stopped != nil {
 		return nil, err
 	}
 	last := &out.Blocks[len(out.Blocks)-1]
+	lines, known := s.linesOf(last, before)
+	if ro.Lined != "" && !known && ro.Force == nil && last.Err == nil && last.Status != state.StatusBlocked {
+		ro.Force = anew
+		if out, err = s.engine.Run(ctx, blocks, ro); err != nil || out.Stopped != nil {
+			return nil, err
+		}
+		last = &out.Blocks[len(out.Blocks)-1]
+		lines, _ = s.linesOf(last, before)
+	}
 	x.Status, x.Reason, x.Outcome, x.Marks = runner.TestReused, last.Reason, CheckPassed, last.Marks
 	if last.Seconds > 0 {
 		x.Status = runner.TestRan
@@ -131,7 +145,7 @@ func (s *Session) testBlock(ctx context.Context, program []runner.Block, outline
 			}
 		}
 	}
-	x.Exercised = exercisedBy(reads, before, outlines)
+	x.Exercised = exercisedBy(reads, lines, before, outlines)
 	switch e := last.Err; {
 	case last.Status == state.StatusBlocked:
 		x.Outcome, x.Message = CheckError, "it cannot run: "+Sentence(last.Reason)
@@ -148,17 +162,84 @@ func (s *Session) testBlock(ctx context.Context, program []runner.Block, outline
 	return x, nil
 }
 
-// exercisedBy are the functions and classes among names that were read, each as the last block defines it.
-func exercisedBy(names map[string]bool, program []runner.Block, outlines []*depgraph.Outline) []Exercised {
+// sinceLines is the minor version of CPython that tells which lines are executed.
+const sinceLines = 12
+
+// linesOf returns the lines of the program that a block executed in functions, by version of the blocks; ok is false, and there are none,
+// where some were not observed, or are those of other versions.
+func (s *Session) linesOf(b *runner.BlockOutcome, program []runner.Block) (map[Digest]runner.BlockLines, bool) {
+	found := map[Digest]runner.BlockLines{}
+	for i := range b.Nodes {
+		lines, ok := s.engine.LinesOf(b.Nodes[i].Trace)
+		if !ok {
+			return nil, false
+		}
+		for version, more := range lines {
+			if !slices.ContainsFunc(program, func(b runner.Block) bool { return b.Version == version }) {
+				return nil, false
+			}
+			have := found[version]
+			found[version] = runner.BlockLines{Begin: append(have.Begin, more.Begin...), Executed: append(have.Executed, more.Executed...)}
+		}
+	}
+	return found, true
+}
+
+// exercisedBy lists the definitions that names lead to, each the last of its name; of functions, where lines are known, those that were
+// executed.
+func exercisedBy(names map[string]bool, lines map[Digest]runner.BlockLines, program []runner.Block, outlines []*depgraph.Outline) []Exercised {
 	found := []Exercised{}
 	for i, b := range slices.Backward(program) {
-		for _, d := range outlines[i].Definitions {
-			if names[d.Name] && d.Line > 0 {
-				found = append(found, Exercised{Block: b.ID, Function: d.Name, Version: b.Version, From: d.Line, To: d.End})
+		executed := linesOfFunctions(lines[b.Version], outlines[i])
+		for j, d := range outlines[i].Definitions {
+			x := Exercised{Block: b.ID, Function: d.Name, Version: b.Version, From: d.Line, To: d.End, Lines: executed[j]}
+			if d.Line > 0 && (x.Lines != "" || names[d.Name] && (lines == nil || d.IsClass())) {
+				found = append(found, x)
+			}
+			if d.Line > 0 {
 				delete(names, d.Name)
 			}
 		}
 	}
 	slices.Reverse(found)
+	return found
+}
+
+// linesOfFunctions returns the lines of functions that were executed, by place in the outline, as ranges counted from the first of each.
+// What begins on a line has the lines up to where the next thing begins; before the first lies what is executed by calling the function.
+func linesOfFunctions(lines runner.BlockLines, outline *depgraph.Outline) map[int]string {
+	owner := map[int]int{}
+	for i, d := range outline.Definitions { // what is within another comes after it
+		for line := max(d.Line, 1); line <= d.End; line++ {
+			owner[line] = i
+		}
+	}
+	bounds := slices.Sorted(slices.Values(slices.Concat(lines.Begin, lines.Executed)))
+	hit := map[int]map[int]bool{}
+	fill := func(i, line int) {
+		d := outline.Definitions[i]
+		end := d.End
+		if at, _ := slices.BinarySearch(bounds, line+1); at < len(bounds) {
+			end = min(end, bounds[at]-1)
+		}
+		for ; line <= end; line++ {
+			hit[i][line-d.Line] = true
+		}
+	}
+	for _, line := range lines.Executed {
+		i, ok := owner[line]
+		if !ok || outline.Definitions[i].IsClass() {
+			continue
+		}
+		if hit[i] == nil {
+			hit[i] = map[int]bool{0: true}
+			fill(i, outline.Definitions[i].Line)
+		}
+		fill(i, line)
+	}
+	found := map[int]string{}
+	for i, lines := range hit {
+		found[i] = runner.Ranges(slices.Sorted(maps.Keys(lines)))
+	}
 	return found
 }

@@ -206,6 +206,7 @@ func (x *execution) request() runRequest {
 		req.Imported = append(req.Imported, k.Name())
 	}
 	req.Reach = x.pos.reach(n)
+	req.Lined = n.unit.ID == x.walk.o.Lined
 	req.Lists = x.walk.listsSubclasses(x.pos, n)
 	if x.walk.hasDynamic || req.Lists {
 		req.Order = x.pos.ordered()
@@ -330,6 +331,9 @@ func (x *execution) record(t state.Trace, transient bool) (*state.StoredTrace, e
 		return &state.StoredTrace{Digest: "", Trace: t}, nil
 	}
 	d, err := x.walk.e.cfg.Store.PutTrace(t)
+	if err == nil && x.reply.Lined != nil {
+		err = x.keepLines(d)
+	}
 	return &state.StoredTrace{Digest: d, Trace: t}, err
 }
 

@@ -266,6 +266,7 @@ type (
 		Unbound  []string            `json:"unbound,omitempty"`  // names that have a value and that the namespace was not given
 		Reach    map[string][]string `json:"reach,omitempty"`    // class → names whose values reach it
 		Order    []string            `json:"order,omitempty"`    // in which the program has bound its names, where a node may ask
+		Lined    bool                `json:"lined,omitempty"`    // lines of functions that it executes are to be told
 		Lists    bool                `json:"lists,omitempty"`    // it may list subclasses, and is given all that there are
 	}
 	runReply struct {
@@ -296,6 +297,7 @@ type (
 		Figures      bool                    `json:"figures"`
 		HadFigures   bool                    `json:"had_figures"`
 		Cites        []string                `json:"cites"`
+		Lined        map[string][2][]int     `json:"lined"`    // lines of blocks on which functions begin something, and those of them that were executed
 		Modules      []string                `json:"modules"`  // modules whose attributes the node changed; "process": see process.py
 		Pristine     bool                    `json:"pristine"` // and it left them as in a new interpreter
 		Planted      []string                `json:"planted"`  // names that what the program put into the interpreter may use

@@ -20,6 +20,7 @@ type RunOptions struct {
 	Pins    map[state.BlockID]Pin // instead of those in comments; "" takes one away
 	Jobs    int                   // interpreters: with two or more, nodes that do not depend on one another execute at the same time
 	OnEvent func(Event)           // called in order, from the goroutine of Run
+	Lined   state.BlockID         // the block of which it is observed what lines of other blocks' functions it executes, see LinesOf
 
 	Force func(state.BlockID, int) bool               // nodes that execute even where a result holds; may be nil
 	Serve func(state.BlockID, int) *state.StoredTrace // results that nodes are given, whatever they read: these never execute; may be nil

@@ -105,7 +105,7 @@ func (p *suiteProcess) keepLines(trace state.Digest, r *report) (executedLines, 
 func (p *suiteProcess) written(units map[int]statements) map[depgraph.Key]string {
 	found := map[depgraph.Key]string{}
 	for n, list := range units {
-		found[p.units[n].key()] = ranges(slices.Sorted(maps.Keys(list)))
+		found[p.units[n].key()] = Ranges(slices.Sorted(maps.Keys(list)))
 	}
 	return found
 }
@@ -179,11 +179,11 @@ func (s *source) lines(unit string, executed map[int]bool) string {
 			fill(starts[n])
 		}
 	}
-	return ranges(slices.Sorted(maps.Keys(found)))
+	return Ranges(slices.Sorted(maps.Keys(found)))
 }
 
-// ranges writes numbers in order: "0-3,5".
-func ranges(sorted []int) string {
+// Ranges writes numbers in order: "0-3,5".
+func Ranges(sorted []int) string {
 	var parts []string
 	for i := 0; i < len(sorted); {
 		j := i

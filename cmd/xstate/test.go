@@ -38,7 +38,8 @@ all others keep their results. Results are found by content: a change that is un
 Tests are run by pytest where the interpreter has it, with its fixtures, marks, plugins and configuration, else by unittest.
 A test that failed, or that read the clock, the network or another process, runs every time. What follows -- goes to
 pytest as it is; results are reused only under the same arguments. -k and -m only choose among the tests. With --lines it is
-observed, too, which lines of files each test executes: xstate evidence, query --unverified and artifact status tell them.
+observed, too, which lines each test executes (of one in a block from CPython 3.12 on): xstate evidence, query --unverified and
+artifact status tell them.
 
 Printed are the tests that ran, why, and the reports of those that failed. Exit code 1 says that a test failed.`,
 		Example: `  xstate test

@@ -17,7 +17,7 @@ import types
 import warnings
 import weakref
 
-from . import display, end, fingerprint, frames, groups, hidden, layout, libraries, lines, magic, modules, observe, origin, sets, streams, values
+from . import display, end, executed, fingerprint, frames, groups, hidden, layout, libraries, lines, magic, modules, observe, origin, sets, streams, values
 
 _PRESET = ("__name__", "__doc__", "__file__")  # names like others, that have a value before the program
 _SPECIAL = frozenset((
@@ -419,10 +419,13 @@ class Kernel:
         self.names.begin(request["uses"], self.deps, {**start, **{k: id(self.ns[k]) for k in (*_SPECIAL, *_PRESET) if k in self.ns}})
         self.made = []  # code that the node makes and runs
         observe.watch_main(self.names)
+        lined = executed.Executed(codes, self.blocks) if request.get("lined") and hasattr(sys, "monitoring") else None
         self.recorder.begin(request["node"])
         self.files.begin(held | self.modules.process.files())
         began, cpu = time.perf_counter(), time.process_time()
         if error is None:
+            if lined:
+                lined.begin()
             error = self.execute(code, tail, request, name)
         if os.getpid() != self.pid:
             end.run(int(error is not None))  # a forked child does not go on where its parent does
@@ -430,6 +433,7 @@ class Kernel:
             builtins.__xstate__.end_cell()
         self.recorder.end()
         seconds = time.perf_counter() - began
+        hit = lined.end() if lined and code is not None else None
         self.files.end()
         unseeded = hidden.left_unseeded()
         self.modules.stop()
@@ -523,7 +527,7 @@ class Kernel:
         if set(sys._current_frames()) - threads:
             marks.add("thread")
         reply["marks"] = sorted(marks)
-        reply["exact"] = self.names.exact
+        reply["exact"], reply["lined"] = self.names.exact, hit
         reply["figures"] = bool(display.open_figures())
         reply["had_figures"] = bool(figures)
         cited = {f for w in reply["writes"] if w["name"] in self.groups.prints for f in self.groups.prints[w["name"]].cites}
