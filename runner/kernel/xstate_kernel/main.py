@@ -406,7 +406,8 @@ class Kernel:
         fresh = request.get("fresh")
         if not fresh and libraries.outdated(lambda: self.workspace.imported().union(*(origin.code_facts(c)[1] for c in codes)), imported):
             return {"stale": True}, b""
-        self.modules.begin(codes, self.module_codes(codes, request["uses"]))
+        theirs = self.module_codes(codes, request["uses"])
+        self.modules.begin(codes, theirs)
         if self.modules.lists and not request.get("lists"):
             return {"lists": True}, b""
         lingering = self.modules.lists and self.lingering(request.get("order") or ())
@@ -422,6 +423,8 @@ class Kernel:
         lined = executed.Executed(codes, self.blocks) if request.get("lined") and hasattr(sys, "monitoring") else None
         self.recorder.begin(request["node"])
         self.files.begin(held | self.modules.process.files())
+        if self.modules.attaches:
+            self.files.attached(codes + theirs)
         began, cpu = time.perf_counter(), time.process_time()
         if error is None:
             if lined:

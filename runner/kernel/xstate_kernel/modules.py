@@ -30,13 +30,15 @@ _asks = {}
 
 
 def _of_code(code):
-    """Returns whether a code object, or one nested in it, can assign to an attribute, name sys.modules, list subclasses, ask for hashes."""
+    """Returns whether a code object, or one nested in it, can assign to an attribute, name sys.modules, list subclasses, ask for hashes, name
+    databases in SQL."""
     found = _asks.get(code)
     if found is None:
         names = set(code.co_names)
         stores = not _SETTERS.isdisjoint(names) or any(op in _STORES for _, op, _, _ in origin.instructions(code))
         inner = [_of_code(k) for k in code.co_consts if origin.is_a(k, types.CodeType)]
-        own = stores, not _MODULES.isdisjoint(names), "__subclasses__" in names, "hash" in names and code.co_name != "__hash__"
+        own = stores, not _MODULES.isdisjoint(names), "__subclasses__" in names, "hash" in names and code.co_name != "__hash__", \
+            any(type(k) is str and observe.SQL.search(k) for k in code.co_consts)
         found = _asks[code] = tuple(map(any, zip(own, *inner)))
     return found
 
@@ -59,9 +61,8 @@ class Modules:
 
     def _start(self, codes):
         asked = [_of_code(c) for c in codes]
-        # all: the node can name sys.modules; lists: list subclasses
-        self.assigns, self.all, self.lists, hashes = map(any, zip((False,) * 4, *asked))
-        observe.watch_hash(hashes)
+        # all: the node can name sys.modules; lists: list subclasses; hashes: ask for hashes; attaches: name databases in SQL
+        self.assigns, self.all, self.lists, self.hashes, self.attaches = map(any, zip((False,) * 5, *asked))
         self._entries = self._workspace.entries()
         self._before = {}    # id of a library module or class → itself, its name, its attributes
         self.tried = set()   # (name, folders) of modules that code of the program and the workspace looked for
@@ -74,7 +75,10 @@ class Modules:
         """codes: what the node may run; theirs: of that, what is the workspace's."""
         self.held.altered = set()
         self._start(codes)
-        self.lists = self.lists or any(_of_code(c)[2] for c in theirs)
+        for c in theirs:
+            _, _, lists, hashes, attaches = _of_code(c)
+            self.lists, self.hashes, self.attaches = self.lists or lists, self.hashes or hashes, self.attaches or attaches
+        observe.watch_hash(self.hashes)
         if self.assigns:
             names = {n for c in codes for inner in origin.nested(c) for n in inner.co_names}
             for value in list(self._namespace.values()):

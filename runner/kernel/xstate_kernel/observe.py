@@ -15,6 +15,7 @@ import gc
 import importlib.util
 import os
 import random
+import re
 import stat
 import sys
 import threading
@@ -251,6 +252,9 @@ def names(namespace, exact=True):
     if exact and hasattr(sys, "monitoring"):
         return MonitoredNames(namespace)
     return StaticNames(namespace)
+
+
+SQL = re.compile(r"""(?:^|;)\s*(?:(attach)\b(?:\s+database\b)?|vacuum\b.*?\binto\b)\s*(?:'([^']+)')?""", re.IGNORECASE)  # that names a database
 
 
 class Files:
@@ -645,6 +649,18 @@ class Files:
             except OSError:
                 pass
         return found & self._known
+
+    def attached(self, codes):
+        """What is done to a database that SQL names raises no event: a node whose code has such SQL reads those that are attached, and the
+        workspace is looked at, as after a child process. Where a name is made at run time the node is marked."""
+        self.active = False
+        self._scan.before()
+        self.active = True
+        for attach, name in {m for c in codes for k in c.co_consts if type(k) is str for m in SQL.findall(k)}:
+            if attach and name:
+                self.read(name[5:].partition("?")[0] if name.startswith("file:") else name)
+            elif attach:
+                self.marks.add("unobserved database")
 
     def hold(self, paths):
         for p in paths:
