@@ -120,6 +120,7 @@ func (s *Session) testBlock(ctx context.Context, program []runner.Block, outline
 	}
 	last := &out.Blocks[len(out.Blocks)-1]
 	lines, known := s.linesOf(last, before)
+	reason := last.Reason
 	if ro.Lined != "" && !known && ro.Force == nil && last.Err == nil && last.Status != state.StatusBlocked {
 		ro.Force = anew
 		if out, err = s.engine.Run(ctx, blocks, ro); err != nil || out.Stopped != nil {
@@ -127,8 +128,11 @@ func (s *Session) testBlock(ctx context.Context, program []runner.Block, outline
 		}
 		last = &out.Blocks[len(out.Blocks)-1]
 		lines, _ = s.linesOf(last, before)
+		if reason.Code == runner.ReasonReused {
+			reason = state.Reason{Code: runner.ReasonLines}
+		}
 	}
-	x.Status, x.Reason, x.Outcome, x.Marks = runner.TestReused, last.Reason, CheckPassed, last.Marks
+	x.Status, x.Reason, x.Outcome, x.Marks = runner.TestReused, reason, CheckPassed, last.Marks
 	if last.Seconds > 0 {
 		x.Status = runner.TestRan
 	}

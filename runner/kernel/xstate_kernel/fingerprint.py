@@ -50,6 +50,7 @@ if hasattr(types, "UnionType"):
     _IMMUTABLE_TYPES.add(types.UnionType)
 
 
+_PARAMETERS = frozenset(("TypeVar", "TypeVarTuple", "ParamSpec", "TypeAliasType"))
 _UNSAID = {"sklearn": "_stop_words_id", "pandas": "_cache"}  # attributes that are no part of a value: an address; what was computed before
 _DEEP = 16  # levels
 _PIECE = 1 << 16
@@ -102,7 +103,12 @@ class Fingerprint:
 
     def differs(self, was):
         """Reports whether the value was changed since, or holds equal objects in place of those that it held."""
-        return self.opaque or self.digest != was.digest or self.ids != was.ids or self.copied != was.copied or self.soft.keys() != was.soft.keys()
+        return self.opaque or self.digest != was.digest or self.ids != was.ids and _of_objects(self.ids) != _of_objects(was.ids) or self.copied != was.copied or self.soft.keys() != was.soft.keys()
+
+
+def _of_objects(ids):
+    """Without the __dict__ of instances, which may be made at any time: see _Walk.dicts."""
+    return {i: place for i, place in ids.items() if type(place) is not int or place >= 0 or i < 0}
 
 
 def _dump(atom):
@@ -751,7 +757,7 @@ class _Walk:
             self.put(("%s:%s:%s;" % (t.__name__, module, rv)).encode())
             if origin.kind_of(module) != origin.PROGRAM:
                 self.origin_of(module, origin.kind_of(module))
-            if origin.kind_of(module) == origin.PROGRAM or t.__module__ == "typing":  # where all type parameters say they are from
+            if origin.kind_of(module) == origin.PROGRAM or t.__module__ == "typing" and t.__name__ in _PARAMETERS:  # say that they are of typing
                 self.named(o, t)
             return
         more = left_out(o, t, rv)

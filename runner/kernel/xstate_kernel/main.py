@@ -82,6 +82,7 @@ class Kernel:
         self.loop = None
         self.reach_of = {}  # class → names that reach it where the node is
         self.made_anew = {}  # class → itself, that the node made
+        self.made_as = {}  # id of a class that a node made → weak reference to it, its digest then
         self.altered = set()  # names of classes and functions that the node changed in place
         self.old_classes = {}  # digest → the class object that instances may be of
 
@@ -248,7 +249,7 @@ class Kernel:
 
         def rests(fp):
             return not changed.isdisjoint(fp.soft) or any(
-                origin.is_a(c, type) and made.get(self.printer.called(c), c) is not c for c in fp.soft.values())
+                origin.is_a(c, type) and self.again(c, made.get(self.printer.called(c), c)) for c in fp.soft.values())
 
         if not (changed or made):
             return [], []
@@ -258,6 +259,13 @@ class Kernel:
         for d in [d for d, c in self.old_classes.items() if made and rests(self.printer.of(c))]:
             del self.old_classes[d]
         return self.forget_those(rests), gone
+
+    def again(self, c, new):
+        """Reports whether new is what a class is since it was made again. Another version leaves it as it is."""
+        if c is new:
+            return False
+        of, was = self.made_as.get(id(c), (None, None))
+        return of is None or of() is not c or was == self.made_as[id(new)][1]
 
     def forget_those(self, which):
         """Forgets the parked groups of which a value's fingerprint is one of those."""
@@ -677,6 +685,7 @@ class Kernel:
                     now[name], fp = kept, self.printer.of(kept)
                 else:
                     self.made_anew[self.printer.called(kept)] = kept
+                    self.made_as[id(kept)] = weakref.ref(kept), fp.digest
             self.groups.put(name, fp)
         mutated = self.rehash(candidates, old, now, rebound, parts)
         written = rebound | mutated | set(deleted)
