@@ -660,6 +660,8 @@ class _Walk:
 
     def module(self, m):
         name = m.__name__
+        if origin.made(m):
+            raise Opaque("a module that the program made")
         self.fp.fragile |= name in _WEAK
         kind = origin.kind_of(name) if name in sys.modules else origin.module_class(m)
         self.put(("m%s;" % name).encode())
@@ -1191,8 +1193,10 @@ class _Reach:
             inner = []
             for kind, group in kinds.items():
                 if issubclass(kind, types.ModuleType):
-                    continue
-                if level[0] is root or not issubclass(kind, _NO_ALIAS) and kind is not object:
+                    group = [m for m in group if origin.made(m)]
+                    if not group:
+                        continue
+                if level[0] is root or issubclass(kind, types.ModuleType) or not issubclass(kind, _NO_ALIAS) and kind is not object:
                     fp.ids.update(dict.fromkeys(map(id, group), "x"))
                 if kind.__name__ in _CONNECTED and kind.__module__ in _CONNECTED:
                     fp.ids[id(_CONNECTED)] = "n"

@@ -6,6 +6,7 @@ for the others every node counts as a reader, which is sound and only matters wh
 """
 from . import original as __builtins__
 import _locale
+import _signal
 import gc
 import marshal
 import os
@@ -129,6 +130,8 @@ class Hidden:
             Variable("conf:csv", _csv_get, _csv_put, lambda: hasattr(sys.modules.get("csv"), "list_dialects")),
             Variable("conf:mimetypes", _mimetypes_get, _mimetypes_put, lambda: "mimetypes" in sys.modules),
             Variable("conf:threads", lambda: threading._counter.__self__.next, _set_threads),
+            Variable("conf:pools", lambda: _pools()._counter.__self__.next, _set_pools, lambda: hasattr(_pools(), "_counter")),
+            Variable("conf:interpreter", lambda: [get() for get, _ in _SETTINGS], _set_settings),
             Variable("cwd", os.getcwd, os.chdir),
         ]
         for group in _PANDAS:
@@ -137,9 +140,9 @@ class Hidden:
             self.variables.append(Variable("conf:int-digits", sys.get_int_max_str_digits, sys.set_int_max_str_digits))
         _watch_zone()
         self.by_key = {v.key: v for v in self.variables}
-        for key in ("rng:random", "rng:numpy", "conf:threads"):
+        for key in ("rng:random", "rng:numpy", "conf:threads", "conf:pools"):
             self.by_key[key].precise = True
-        threading._counter = _Threads(self.by_key["conf:threads"]).number
+        threading._counter = _Threads(self.by_key["conf:threads"], 1).number
         random.seed(seed)
         _watch_state(random, self.by_key["rng:random"], ("seed", "getstate", "setstate"))
         self._imports = Importing(self)
@@ -167,7 +170,7 @@ class Hidden:
         if not v.loaded():
             if blob is None:
                 return
-            __import__({"rng:numpy": "numpy.random", "conf:colors": "matplotlib"}.get(key, key.partition(":")[2].partition(".")[0]))
+            __import__({"rng:numpy": "numpy.random", "conf:colors": "matplotlib", "conf:pools": "concurrent.futures.thread"}.get(key, key.partition(":")[2].partition(".")[0]))
         if not v.known:
             self.snapshot()
         v.put(v.pristine[1] if blob is None else pickle.loads(blob))
@@ -203,6 +206,9 @@ class Importing:
             _watch_state(np_random, self._hidden.by_key["rng:numpy"], ("seed", "get_state", "set_state"))
             self._begin("rng:numpy")
             _watch_legacy(sys.modules["numpy.random.mtrand"])
+        elif name == "concurrent.futures.thread":
+            _pools()._counter = _Threads(self._hidden.by_key["conf:pools"], 0).number
+            self._begin("conf:pools")
         elif name in ("csv", "decimal", "socket"):
             if name == "decimal":
                 _note_context()
@@ -228,7 +234,7 @@ class Importing:
         v.start = v.pristine[0]
 
 
-_NOTED = frozenset(("numpy.random", "pandas._config.config", "pandas.core.computation.scope", "matplotlib", "sklearn._config", "csv", "decimal", "socket"))
+_NOTED = frozenset(("numpy.random", "pandas._config.config", "pandas.core.computation.scope", "matplotlib", "sklearn._config", "csv", "decimal", "socket", "concurrent.futures.thread"))
 
 
 class _After:
@@ -628,10 +634,10 @@ def _set_argv(value):
 
 
 class _Threads:
-    """The number in the name of the next thread without one of its own."""
+    """The number in the name of the next thread, or pool of threads, without one of its own."""
 
-    def __init__(self, variable):
-        self.next, self._variable = 1, variable
+    def __init__(self, variable, first):
+        self.next, self._variable = first, variable
 
     def number(self):
         self._variable.touched = True
@@ -641,6 +647,29 @@ class _Threads:
 
 def _set_threads(value):
     threading._counter.__self__.next = value
+
+
+def _pools():
+    return getattr(sys.modules.get("concurrent.futures.thread"), "ThreadPoolExecutor", None)
+
+
+def _set_pools(value):
+    _pools()._counter.__self__.next = value
+
+
+_SETTINGS = (
+    (sys.getswitchinterval, sys.setswitchinterval),
+    (gc.get_debug, gc.set_debug),
+    (sys.get_coroutine_origin_tracking_depth, sys.set_coroutine_origin_tracking_depth),
+    (sys.getdlopenflags, sys.setdlopenflags),
+    (lambda: sorted(map(int, _signal.pthread_sigmask(_signal.SIG_BLOCK, ()))), lambda v: _signal.pthread_sigmask(_signal.SIG_SETMASK, v)),
+    (lambda: threading.main_thread().name, lambda v: setattr(threading.main_thread(), "name", v)),
+)
+
+
+def _set_settings(value):
+    for (_, put), v in zip(_SETTINGS, value):
+        put(v)
 
 
 def _umask():

@@ -134,6 +134,12 @@ def module_class(module):
 _module_kind = {}
 
 
+def made(module):
+    """Reports whether a module was made by hand (types.ModuleType), and is not the one that is imported by its name."""
+    space = vars(module)
+    return space.get("__spec__") is None and "__file__" not in space and sys.modules.get(space.get("__name__")) is not module
+
+
 def kind_of(module_name):
     """Classes a module by its name; the answer for a loaded module does not change."""
     if module_name in (None, "__main__"):

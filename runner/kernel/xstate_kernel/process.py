@@ -12,11 +12,13 @@ from . import original as __builtins__
 import _signal
 import codecs
 import fcntl
+import gc
 import io
 import os
 import stat
 import sys
 import threading
+import warnings
 
 from . import hidden, origin
 
@@ -63,6 +65,10 @@ class Process:
     def _places(self):
         found = {name: getattr(sys, name) for name in _HOOKS}
         found["threading.excepthook"] = threading.excepthook
+        found["showwarning"] = warnings.showwarning  # logging.captureWarnings puts its own there
+        found["firstiter"], found["finalizer"] = sys.get_asyncgen_hooks()
+        for i, hook in enumerate(gc.callbacks):
+            found["gc", i] = hook
         found["trace"], found["profile"] = self._tracing
         for n in _SIGNALS:
             found[n] = _signal.getsignal(n)
@@ -165,9 +171,11 @@ def _loggers():
     found = {}
     if logging.root.manager.disable:
         found["logging"] = logging.root.manager.disable
+    if logging.getLoggerClass() is not logging.Logger:
+        found["logger class"] = logging.getLoggerClass()
     for x in [logging.root] + [x for x in logging.root.manager.loggerDict.values() if isinstance(x, logging.Logger)]:
         handlers = [h for h in x.handlers if type(h).__name__ != "NullHandler"]
-        if x.level not in (0, 30) or handlers or x.filters or x.disabled or not x.propagate:
+        if x.level != (30 if x is logging.root else 0) or handlers or x.filters or x.disabled or not x.propagate:
             found["logger", x.name] = (x.level, tuple(x.filters), x.disabled, x.propagate)
         for i, h in enumerate(handlers):
             found["handler", x.name, i] = h

@@ -55,6 +55,8 @@ class _Reducing:
         if issubclass(t, type):
             return self._class(o)
         if issubclass(t, types.ModuleType):
+            if origin.made(o):
+                raise Unstorable("a module that the program made")
             return _module, (o.__name__, self._submodules(o))
         if t is types.CellType:
             return self._cell(o)
