@@ -1280,8 +1280,10 @@ def _module_of(o, name):
 
 
 def _own_globals(f):
-    """Reports whether the globals of a function are a dict of their own and no module's."""
-    return f.__globals__ is not getattr(sys.modules.get(f.__globals__.get("__name__")), "__dict__", None)
+    """Reports whether the globals of a function are a dict of their own and no module's. collections.abc, by its own word, is _collections_abc."""
+    space = f.__globals__
+    names = space.get("__name__"), getattr(space.get("__spec__"), "name", None)
+    return all(space is not getattr(sys.modules.get(n), "__dict__", None) for n in names)
 
 
 def _hides(t):
