@@ -14,6 +14,7 @@ from . import original as __builtins__
 import abc
 import ast
 import builtins
+import collections.abc  # by the name of which its functions are found
 import copyreg
 import dis
 import enum
@@ -1280,10 +1281,8 @@ def _module_of(o, name):
 
 
 def _own_globals(f):
-    """Reports whether the globals of a function are a dict of their own and no module's. collections.abc, by its own word, is _collections_abc."""
-    space = f.__globals__
-    names = space.get("__name__"), getattr(space.get("__spec__"), "name", None)
-    return all(space is not getattr(sys.modules.get(n), "__dict__", None) for n in names)
+    """Reports whether the globals of a function are a dict of their own and no module's."""
+    return f.__globals__ is not getattr(sys.modules.get(f.__globals__.get("__name__")), "__dict__", None)
 
 
 def _hides(t):
