@@ -421,7 +421,7 @@ class Kernel:
         lingering = self.modules.lists and self.lingering(request.get("order") or ())
         if lingering and not fresh:
             return {"stale": True}, b""
-        placed = self.modules.process.names()
+        placed = set() if request.get("definition") else self.modules.process.names()
         request["uses"] = sorted(placed.union(request["uses"]))
         held = self.files.held({fp.opaque for fp in self.groups.noted.values() if fp.opaque})
         hidden.left_unseeded()
