@@ -710,7 +710,7 @@ class _Walk:
             return
         if top == "pandas" and self.pandas(o, t):
             return
-        name = _sentinel(o, t)
+        name = sentinel(o, t)
         if name is not None:
             self.put(("N%s.%s;" % (module, name)).encode())
             self.origin_of(module, origin.LIBRARY)
@@ -1126,17 +1126,17 @@ def left_out(o, t, rv):
 _COMPUTED = frozenset(("_item_cache", "_attrs", "_cacher"))  # attributes that pandas gives to frames and pickles otherwise, or not
 
 
-_sentinels = {}  # class of the standard library → id of an instance that its module has a name for → name, instance
+_sentinels = {}  # class of a library → id of an instance that its module has a name for → name, instance
 
 
-def _sentinel(o, t):
-    """Returns the name of an object that the standard library has to tell it from all others (dataclasses.MISSING): one of a class of its own,
-    that many hold and none changes. None of anything else."""
+def sentinel(o, t):
+    """Returns the name of an object that a library has to tell it from all others (dataclasses.MISSING): one of a class of its own, that many
+    hold and none changes. None of anything else."""
     found = _sentinels.get(t)
     if found is None:
         found = _sentinels[t] = {}
-        if t.__name__.startswith("_") and t.__base__ is object and instances.python(t) and t.__module__ in sys.stdlib_module_names:
-            found.update((id(v), (k, v)) for k, v in vars(sys.modules[t.__module__]).items() if type(v) is t)
+        if t.__name__.startswith("_") and t.__base__ is object and instances.python(t) and origin.kind_of(t.__module__) == origin.LIBRARY:
+            found.update((id(v), (k, v)) for k, v in getattr(sys.modules.get(t.__module__), "__dict__", {}).items() if type(v) is t)
     if id(o) not in found or not ATOMS.issuperset(map(type, getattr(o, "__dict__", {}).values())):
         return None
     return found[id(o)][0]
