@@ -55,6 +55,9 @@ func (w *walk) executeAt(ctx context.Context, i int, p *position, live bool) (*s
 			continue
 		}
 		if errors.Is(err, errLists) {
+			if w.lists == nil {
+				w.lists = map[int]bool{}
+			}
 			w.lists[i] = true
 			continue
 		}

@@ -115,13 +115,13 @@ type walk struct {
 
 	written    []string     // files that reused results wrote, and no record is kept of yet
 	hasDynamic bool         // some node of the program may read names unobserved
-	lists      map[int]bool // nodes that list subclasses by code of the workspace's
+	lists      map[int]bool // nodes, by index, that list subclasses by code of the workspace's
 }
 
 // Run makes the outcome of every block what a fresh run of the whole program would give, executing only what must be.
 // An interrupted run returns an Outcome with Stopped set: what was finished is kept.
 func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (*Outcome, error) {
-	w := &walk{e: e, o: o, ran: map[int]*state.StoredTrace{}, reasons: map[int]state.Reason{}, spent: map[int]float64{}, lists: map[int]bool{}}
+	w := &walk{e: e, o: o, ran: map[int]*state.StoredTrace{}, reasons: map[int]state.Reason{}, spent: map[int]float64{}}
 	e.world.begin()
 	if err := e.recoverFiles(); err != nil {
 		return nil, err
