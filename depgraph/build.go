@@ -46,7 +46,7 @@ type buildNode struct {
 	id       NodeID
 	facts    *Node
 	observed Access
-	carries  []int // nodes that made functions which values written here may hold, sorted
+	carries  []int // nodes that made functions and classes which values written here may hold, sorted
 }
 
 type edgeName struct {
@@ -120,15 +120,30 @@ func (b *builder) accesses(i int, at map[Key]*place) *accesses {
 	a.execution(n)
 	calls := n.Kind == KindStatement
 	carried := map[int]bool{}
-	carry := func(source int) {
-		if !carried[source] {
-			carried[source] = true
-			if calls {
-				a.call(b.nodes[source].facts)
+	var carry func(source int)
+	carry = func(source int) {
+		if carried[source] {
+			return
+		}
+		carried[source] = true
+		made := b.nodes[source].facts
+		if calls {
+			a.call(made)
+		}
+		if made.Kind != KindClass {
+			return
+		}
+		if p := at[Var(made.Defines[0])]; p != nil {
+			for _, w := range p.writers {
+				if slices.Contains(b.nodes[w].carries, source) { // it put functions into the class, perhaps: instances have them
+					for _, other := range b.nodes[w].carries {
+						carry(other)
+					}
+				}
 			}
 		}
 	}
-	if makesFunctions(n) {
+	if makesFunctions(n) || n.Kind == KindClass {
 		carry(i)
 	}
 	for len(a.fresh) > 0 {
