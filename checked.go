@@ -194,10 +194,10 @@ func (m *moment) fileCoverage(path string) (c Coverage, ok bool) {
 func (m *moment) covered(c Coverage, source string, outline *depgraph.Outline, of func(Exercised) bool) Coverage {
 	c.Checks, c.Missed, c.Whole = []string{}, []string{}, []string{}
 	lines := strings.Split(source, "\n")
-	owner := make([]string, len(lines)+1)   // of each line, from 1: the innermost definition that it is in
-	for _, d := range outline.Definitions { // a class comes before what it holds
-		for line := max(d.Line, 1); line <= d.End && line < len(owner); line++ {
-			owner[line] = d.Name
+	owner := make([]string, len(lines)+1) // of each line, from 1: the name of the definition that it is in
+	for line, i := range owners(outline) {
+		if line < len(owner) {
+			owner[line] = outline.Definitions[i].Name
 		}
 	}
 	const whole, byLine = 1, 2
@@ -267,6 +267,17 @@ func (m *moment) covered(c Coverage, source string, outline *depgraph.Outline, o
 		}
 	}
 	return c
+}
+
+// owners gives each line of a text that is in a definition, counted from 1, the place of the innermost one.
+func owners(outline *depgraph.Outline) map[int]int {
+	found := map[int]int{}
+	for i, d := range outline.Definitions { // a class comes before what it holds
+		for line := max(d.Line, 1); line <= d.End; line++ {
+			found[line] = i
+		}
+	}
+	return found
 }
 
 // counted tells how the lines of a part are.

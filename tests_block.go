@@ -212,12 +212,7 @@ func exercisedBy(names map[string]bool, lines map[Digest]runner.BlockLines, prog
 // linesOfFunctions returns the lines of functions that were executed, by place in the outline, as ranges counted from the first of each.
 // What begins on a line has the lines up to where the next thing begins; before the first lies what is executed by calling the function.
 func linesOfFunctions(lines runner.BlockLines, outline *depgraph.Outline) map[int]string {
-	owner := map[int]int{}
-	for i, d := range outline.Definitions { // what is within another comes after it
-		for line := max(d.Line, 1); line <= d.End; line++ {
-			owner[line] = i
-		}
-	}
+	owner := owners(outline)
 	bounds := slices.Sorted(slices.Values(slices.Concat(lines.Begin, lines.Executed)))
 	hit := map[int]map[int]bool{}
 	fill := func(i, line int) {

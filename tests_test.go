@@ -27,7 +27,7 @@ func testers(t *testing.T) []string {
 			name = "python3"
 		}
 		if exec.Command(name, "-c", "import pytest").Run() == nil {
-			found = append(found, python)
+			found = append(found, name)
 		}
 	}
 	if len(found) == 0 {

@@ -2,15 +2,16 @@
 from . import original as __builtins__
 import sys
 
+from . import origin
+
 _TOOL = 3
-_FUNCTION = 1  # code flag, see inspect.CO_OPTIMIZED
 
 
 class Executed:
     """Lines of the functions of blocks that are among codes. From CPython 3.12 on."""
 
     def __init__(self, codes, blocks):
-        self._codes = [c for c in codes if c.co_filename in blocks and c.co_flags & _FUNCTION]
+        self._codes = [c for c in codes if c.co_filename in blocks and c.co_flags & origin.FUNCTION]
         self._hits = set()
 
     def begin(self):

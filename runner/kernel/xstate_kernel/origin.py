@@ -243,7 +243,7 @@ def instructions(code):
     return found
 
 
-_FUNCTION = 1  # code flag, see inspect.CO_OPTIMIZED: neither that of a module nor of a class
+FUNCTION = 1  # code flag, see inspect.CO_OPTIMIZED: neither that of a module nor of a class
 _LOADS = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"}
 _code_names = {}
 
@@ -565,7 +565,7 @@ class Workspace:
             for body in bodies:
                 for k in body.co_consts:
                     if isinstance(k, types.CodeType):
-                        (functions if k.co_flags & _FUNCTION else bodies).append(k)
+                        (functions if k.co_flags & FUNCTION else bodies).append(k)
             found = self._functions[digest] = {n for c in bodies for _, op, _, n in instructions(c) if n and not op.startswith("STORE_")}, functions
         return found
 

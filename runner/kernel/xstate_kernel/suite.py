@@ -29,7 +29,6 @@ _NEW = getattr(sys, "monitoring", None)
 _TOOL = 4
 _LINES = layout._NUMBERS | {"lineno"}  # who names one of these may read where code stands
 _OF_CLASSES = frozenset(("__firstlineno__",))  # from 3.13 on the body of every class sets it
-_OPTIMIZED = 0x1  # code flag, see inspect.CO_OPTIMIZED: of functions, not of classes
 _BUNCH = 0.2  # seconds of tests that are told of at once
 _MARKS = frozenset(("clock", "entropy", "network", "subprocess", "thread", looked.DURATION))
 
@@ -287,7 +286,7 @@ class Suite:
                 if name and name in imports:
                     self.importing[id(c)] = imports[name]
                 self.watched[id(c)] = (c, module)
-                if not _LINES.isdisjoint(c.co_names) and (c.co_flags & _OPTIMIZED or not _LINES.isdisjoint({*c.co_names} - _OF_CLASSES)):
+                if not _LINES.isdisjoint(c.co_names) and (c.co_flags & origin.FUNCTION or not _LINES.isdisjoint({*c.co_names} - _OF_CLASSES)):
                     self.lined.add(id(c))
                 if _NEW is not None:
                     _NEW.set_local_events(_TOOL, c, self._events)

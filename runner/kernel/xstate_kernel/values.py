@@ -74,8 +74,9 @@ class _Reducing:
             return self._array(o)
         if issubclass(t, BaseException) and (o.__traceback__, o.__cause__, o.__context__, o.__suppress_context__) != (None, None, None, False):
             raise Unstorable("an exception that was raised")
-        if fingerprint.sentinel(o, t) is not None:
-            return _named, (t.__module__, fingerprint.sentinel(o, t))
+        name = fingerprint.sentinel(o, t)
+        if name is not None:
+            return _named, (t.__module__, name)
         if hidden.keeper(o) is not None:
             return hidden.kept_by, (hidden.keeper(o),)
         if instances.simple(t) and (instances.custom(t) or self._without_dict(t)):
