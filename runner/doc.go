@@ -76,8 +76,9 @@
 //     pandas, scikit-learn and matplotlib: as hidden variables. Where a read of one cannot be told, every node counts as its reader.
 //     The objects that keep such state (the generator behind random.random, the decimal context) are named and stored as
 //     references: who holds one means that one.
-//   - attributes assigned to modules and classes of libraries, entries of sys.modules, and objects put into places of the
-//     interpreter (a signal handler, sys.stdout, a codec, a finder of modules, a logger's handler, an option that is a function): as one hidden variable
+//   - attributes assigned to modules and classes of libraries, what is put into dicts, lists and sets that are such attributes and that
+//     code of the program or the workspace names, entries of sys.modules, and objects put into places of the interpreter (a signal handler,
+//     sys.stdout, a codec, a finder of modules, a logger's handler, an option that is a function): as one hidden variable
 //     that a new interpreter alone can take back. It is named by lineage, and whoever changes an object that is reached from
 //     there writes it.
 //

@@ -279,6 +279,8 @@ class Kernel:
         prints = [self.groups.prints[n] for n in request["names"]]
         if any(fp.held for fp in prints):
             return {"stored": False, "why": "a workspace module holds a part of it"}, b""
+        if any(not self.modules.contents.ids.isdisjoint(fp.ids) for fp in prints):
+            return {"stored": False, "why": "a library holds a part of it"}, b""
         out = _Spill(os.path.join(self.spool, "value-%d" % os.getpid()))
         try:
             with warnings.catch_warnings():

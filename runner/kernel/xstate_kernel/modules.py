@@ -4,8 +4,8 @@ Loading a workspace module executes it, once. A load that does and reads nothing
 happen at any time. Any other, and any change to what a module holds, is state like a variable's: the engine has a key
 for it, unloads modules that are not as they are at a place in the program, and runs again what loaded or changed them.
 
-Attributes that the program assigns to modules and classes of libraries, and entries of sys.modules, are hidden state
-that a live interpreter cannot take back: the engine counts every later node as their reader, and gets back to before
+Attributes that the program assigns to modules and classes of libraries, what it puts into containers that are such attributes
+(see contents.py), and entries of sys.modules, are hidden state that a live interpreter cannot take back: the engine counts every later node as their reader, and gets back to before
 them in a new interpreter.
 """
 from . import original as __builtins__
@@ -18,11 +18,11 @@ import os
 import sys
 import types
 
-from . import held, observe, origin, process
+from . import contents, held, observe, origin, process
 
 _STORES = frozenset(("STORE_ATTR", "DELETE_ATTR"))
 _ACCESSORS = {"register_dataframe_accessor": "DataFrame", "register_series_accessor": "Series", "register_index_accessor": "Index"}  # of pandas
-_SETTERS = frozenset(("setattr", "delattr", "patch", "stopall", "monkeypatch", "reload", "__dict__", "vars", *_ACCESSORS))
+_SETTERS = frozenset(("setattr", "delattr", "patch", "stopall", "monkeypatch", "reload", "install_opener", "__dict__", "vars", *_ACCESSORS))
 _MODULES = frozenset(("modules", "stopall"))  # of sys, and of the patches of unittest.mock
 _HEAP = 1 << 9  # type flag: made by a class statement
 _GONE = object()
@@ -52,6 +52,7 @@ class Modules:
         self.process = process.Process(printer, groups)
         self._originals = {}  # library, class and attribute → what was there before the program put something else there
         self._edited = False  # sys.modules, or what no one can take back
+        self.contents = contents.Contents()
         self._targets = {}    # workspace module → dotted names in it of what its code assigns attributes of
         self._active = False
         self._start([])
@@ -91,6 +92,8 @@ class Modules:
                 self._take(getattr(sys.modules.get("pandas"), _ACCESSORS[name], None))
         for name in self._targets.keys() & self._entries.keys():
             self._take_targets(name)
+        spaces = {m.__file__: vars(m) for _, m in self._workspace.loaded() if hasattr(m, "__file__")} if theirs else {}
+        self.contents.begin([(self._namespace, codes), *((spaces.get(c.co_filename, {}), (c,)) for c in theirs)])
         self.process.begin()
         self._active = True
 
@@ -164,6 +167,14 @@ class Modules:
                 if before.get(k) is not new and not origin.is_a(new, types.ModuleType) and not _internal(k):
                     found.add(name)
                     self._assigned(name, k, before.get(k, _GONE), after.get(k, _GONE))
+        for title, k, before, after, container in self.contents.changed():
+            found.add(title)
+            place = ("content", title, k)
+            if contents.same(self._originals.setdefault(place, before), after):
+                del self._originals[place]
+                self.process.attributes.pop(place, None)
+            else:
+                self.process.attributes[place] = container
         entries = self._workspace.entries()
         if entries is not self._entries:
             if any(entries.get(name) is not module and not name.startswith("__") for name, module in self._entries.items()) or \
@@ -191,11 +202,11 @@ class Modules:
         folders = [p for p in (sys.path if path is None else path) if origin.is_a(p, str)]
         ours = [p for p in folders if _of_workspace(p)]
         if not ours or name in sys.builtin_module_names:
-            return None
+            return self._awaited(name, path)
         if self._active and not _by_library():
             self.tried.add((name, tuple(folders)))
         if importlib.machinery.PathFinder.find_spec(name, ours) is None:
-            return None
+            return self._awaited(name, path)
         spec = importlib.machinery.PathFinder.find_spec(name, path)
         if spec is None or not spec.has_location or origin.is_library_path(spec.origin):
             return None
@@ -203,26 +214,39 @@ class Modules:
         spec.loader = _Watched(spec.loader, self._executed)
         return spec
 
+    def _awaited(self, name, path):
+        """Finds a library of which something is to be looked at as soon as it is loaded."""
+        if not (self._active and self.contents.awaits(name)):
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is None or not spec.has_location:
+            return None
+        spec.loader = _Watched(spec.loader, self._loaded)
+        return spec
+
+    def _loaded(self, execute, module):
+        execute(module)
+        self.contents.imported(module)
+
     def _executed(self, execute, module):
         before = self._effects() if self._active else None
-        name = module.__name__
+        name, code = module.__name__, _code_of(module)
+        if code is not None and self._active:
+            self.contents.come([(vars(module), list(origin.nested(code)))])
         try:
             execute(module)
         finally:
-            if before is not None and self._effects() != before:
+            if before is not None and (self._effects() != before or self.contents.differ()):
                 self._loud.add(name)
         self._workspace.executed(name)
-        if sys.modules.get(name) is module:
-            self._look_for_targets(name, module)
+        if code is not None and sys.modules.get(name) is module:
+            self._look_for_targets(name, code)
         if sys.modules.get(name) is module and self._entries.get(name) is not module:  # and is not loaded again
             self.held.look(name)
 
-    def _look_for_targets(self, name, module):
+    def _look_for_targets(self, name, code):
         """A module that can assign to attributes of a library may have done so when it was imported, and may do so later."""
-        try:
-            targets = origin.targets(module.__spec__.loader.get_code(name))
-        except Exception:
-            return  # it is no Python
+        targets = origin.targets(code)
         self._targets.pop(name, None)
         if targets:
             self._targets[name] = targets
@@ -274,6 +298,13 @@ class _Watched:
     def exec_module(self, module):
         module.__spec__.loader = module.__loader__ = self._loader
         self._executed(self._loader.exec_module, module)
+
+
+def _code_of(module):
+    try:
+        return module.__spec__.loader.get_code(module.__name__)
+    except Exception:
+        return None  # it is no Python
 
 
 def _drop_stale(spec):
