@@ -704,8 +704,6 @@ class _Walk:
             self.ctypes(o)
         if top in _OPAQUE_PACKAGES:
             raise Opaque("%s.%s" % (t.__module__, t.__qualname__))
-        if top == "logging" and _has_handlers(o):
-            raise Opaque("a logger with handlers")
         if top == "numpy" and self.numpy(o, t):
             return
         if top == "pandas" and self.pandas(o, t):
@@ -1294,14 +1292,6 @@ def _hides(t):
 
 
 _COLLECTED = 1 << 14  # type flag: it tells what its instances refer to
-
-
-def _has_handlers(o):
-    while o is not None and hasattr(o, "handlers"):
-        if any(type(h).__name__ != "NullHandler" for h in o.handlers):
-            return True
-        o = getattr(o, "parent", None)
-    return False
 
 
 def _annotations(f):

@@ -129,6 +129,7 @@ class Hidden:
             Variable("conf:socket", lambda: sys.modules["socket"].getdefaulttimeout(), lambda v: sys.modules["socket"].setdefaulttimeout(v), lambda: hasattr(sys.modules.get("socket"), "getdefaulttimeout")),
             Variable("conf:csv", _csv_get, _csv_put, lambda: hasattr(sys.modules.get("csv"), "list_dialects")),
             Variable("conf:mimetypes", _mimetypes_get, _mimetypes_put, lambda: "mimetypes" in sys.modules),
+            Variable("conf:logging", _logging_get, _logging_put, lambda: hasattr(sys.modules.get("logging"), "root")),
             Variable("conf:threads", lambda: threading._counter.__self__.next, _set_threads),
             Variable("conf:pools", lambda: _pools()._counter.__self__.next, _set_pools, lambda: hasattr(_pools(), "_counter")),
             Variable("conf:interpreter", lambda: [get() for get, _ in _SETTINGS], _set_settings),
@@ -140,13 +141,15 @@ class Hidden:
             self.variables.append(Variable("conf:int-digits", sys.get_int_max_str_digits, sys.set_int_max_str_digits))
         _watch_zone()
         self.by_key = {v.key: v for v in self.variables}
-        for key in ("rng:random", "rng:numpy", "conf:threads", "conf:pools"):
+        for key in ("rng:random", "rng:numpy", "conf:logging", "conf:threads", "conf:pools"):
             self.by_key[key].precise = True
         threading._counter = _Threads(self.by_key["conf:threads"], 1).number
         random.seed(seed)
         _watch_state(random, self.by_key["rng:random"], ("seed", "getstate", "setstate"))
         self._imports = Importing(self)
         sys.meta_path.insert(0, self._imports)
+        if "logging" in sys.modules:
+            self._imports.loaded("logging")
 
     def snapshot(self):
         """Returns key → (digest, value, own digest); a pristine value has "" for the first."""
@@ -163,6 +166,11 @@ class Hidden:
                 v.known, v.pristine = True, (digest, value)
             found[v.key] = ("" if digest == v.pristine[0] else digest, value, digest)
         return found
+
+    def levels_asked(self, codes):
+        """Code that names an attribute that tells of the levels of loggers asks for them."""
+        if "logging" in sys.modules and any(not _LEVELS.isdisjoint(c.co_names) for c in codes):
+            self.by_key["conf:logging"].touched = True
 
     def restore(self, key, blob):
         """Puts a variable back: to the pickled value, or to the pristine one when blob is None."""
@@ -196,10 +204,10 @@ class Importing:
         finally:
             self._busy.discard(name)
         if spec is not None and spec.loader is not None:
-            spec.loader = _After(spec.loader, lambda: self._loaded(name))
+            spec.loader = _After(spec.loader, lambda: self.loaded(name))
         return spec
 
-    def _loaded(self, name):
+    def loaded(self, name):
         if name == "numpy.random":
             np_random = sys.modules["numpy.random"]
             np_random.seed(self._hidden.seed & 0xFFFFFFFF)
@@ -209,6 +217,9 @@ class Importing:
         elif name == "concurrent.futures.thread":
             _pools()._counter = _Threads(self._hidden.by_key["conf:pools"], 0).number
             self._begin("conf:pools")
+        elif name == "logging":
+            _watch_loggers(sys.modules[name], self._hidden.by_key["conf:logging"])
+            self._begin("conf:logging")
         elif name in ("csv", "decimal", "socket"):
             if name == "decimal":
                 _note_context()
@@ -217,7 +228,7 @@ class Importing:
             self._begin("conf:matplotlib")
             self._begin("conf:colors")
             _watch_colormaps(type(sys.modules[name].colormaps))
-            _watch_item(sys.modules[name].RcParams, self._hidden.by_key["conf:matplotlib"])
+            _watch_item(sys.modules[name].RcParams, self._hidden.by_key["conf:matplotlib"], ("__getitem__", "_get", "__setitem__", "_set"))
         elif name == "sklearn._config":
             _watch_sklearn(sys.modules[name], self._hidden.by_key["conf:sklearn"])
             self._begin("conf:sklearn")
@@ -234,7 +245,7 @@ class Importing:
         v.start = v.pristine[0]
 
 
-_NOTED = frozenset(("numpy.random", "pandas._config.config", "pandas.core.computation.scope", "matplotlib", "sklearn._config", "csv", "decimal", "socket", "concurrent.futures.thread"))
+_NOTED = frozenset(("numpy.random", "pandas._config.config", "pandas.core.computation.scope", "matplotlib", "sklearn._config", "csv", "decimal", "logging", "socket", "concurrent.futures.thread"))
 
 
 class _After:
@@ -317,18 +328,18 @@ def left_unseeded():
     return any(getattr(g, "_seed_seq", g) is not None for g in found or ())
 
 
-def _watch_item(cls, variable):
+def _watch_item(cls, variable, names):
     """Notes the first use of an item in a node; there are tens of thousands in a drawing. Who sets one, perhaps to what it was, reads what
     the others are."""
-    own = {name: vars(cls)[name] for name in ("__getitem__", "_get", "__setitem__", "_set") if name in vars(cls)}
+    own = {name: vars(cls)[name] for name in names if name in vars(cls)}
 
     def noting(name):
-        def used(self, *args):
+        def used(self, *args, **named):
             variable.touched = True
             put(own)
-            return own[name](self, *args)
+            return own[name](self, *args, **named)
 
-        used.__name__ = name
+        used.__name__, used.__qualname__, used.__module__ = name, own[name].__qualname__, own[name].__module__
         return used
 
     def put(methods):
@@ -338,6 +349,53 @@ def _watch_item(cls, variable):
     watched = {name: noting(name) for name in own}
     variable.arm = lambda: put(watched)
     variable.arm()
+
+
+_LEVELS = frozenset(("level", "propagate", "manager", "vars", "__dict__"))  # attributes that tell of the levels of loggers
+_library_levels = {}  # name of a logger → its level, which a library set when it was imported
+
+
+def _watch_loggers(module, variable):
+    """Notes who logs, asks for a level or sets one."""
+    def note(*_, **__):
+        variable.touched = True
+
+    module.disable = _noting_first(module.disable, note, module)
+    cls, original = module.Logger, module.Logger.setLevel
+
+    def setLevel(self, level):
+        original(self, level)
+        if origin.imported_library():
+            _library_levels[self.name] = self.level
+
+    setLevel.__qualname__, setLevel.__module__, setLevel.__doc__ = original.__qualname__, original.__module__, original.__doc__
+    cls.setLevel = setLevel
+    _watch_item(cls, variable, ("isEnabledFor", "getEffectiveLevel", "handle", "setLevel"))
+
+
+def _loggers():
+    """Yields every logger, its level as it is without the program."""
+    logging = sys.modules["logging"]
+    yield logging.root, _library_levels.get("root", logging.WARNING)
+    for name, x in list(logging.root.manager.loggerDict.items()):
+        if isinstance(x, logging.Logger):
+            yield x, _library_levels.get(name, logging.NOTSET)
+
+
+def _logging_get():
+    """The levels of loggers, and whether others hear of them, that the program set."""
+    return sys.modules["logging"].root.manager.disable, sorted((x.name, x.level, x.propagate) for x, level in _loggers() if x.level != level or not x.propagate)
+
+
+def _logging_put(value):
+    manager = sys.modules["logging"].root.manager
+    manager.disable = value[0]
+    for x, level in _loggers():
+        x.level, x.propagate = level, True
+    for name, level, propagate in value[1]:
+        x = sys.modules["logging"].getLogger(name)
+        x.level, x.propagate = level, propagate
+    manager._clear_cache()
 
 
 def _watch_names(cls, names):

@@ -475,6 +475,8 @@ class Kernel:
         planted = self.modules.process.changed(lambda: {n for n, i in start.items() if id(self.ns.get(n, _GONE)) != i})
         if planted:
             reads |= self.modules.process.sharing()
+        if self.hidden.by_key["conf:logging"].touched:
+            reads |= self.modules.process.logged_to()
         if self.files.forked:
             reads |= {n for n in self.reach(reads | set(request["uses"])) if n in start}
         if self.modules.process.traced:  # what a trace function does raises no event
@@ -506,6 +508,7 @@ class Kernel:
         reply["altered"] = sorted({*reply.get("altered", ()), *self.modules.held.altered, *(("*",) if self.modules.lists else ())})
         reply["again"], reply["everything"], reply["stale"] = sorted(again), self.names.everything, stale
         reply["absent"] = sorted(n for n in reads if n not in start and n not in _SPECIAL)
+        self.hidden.levels_asked(codes + theirs)
         reply["hidden"], reply["hidden_reads"] = self.hidden_changes(before, reads, figures)
         reply["modules"] = self.modules.changed() + ["process"] * planted
         if reply["modules"]:

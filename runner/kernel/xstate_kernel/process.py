@@ -20,7 +20,7 @@ import sys
 import threading
 import warnings
 
-from . import hidden, origin
+from . import fingerprint, hidden, origin
 
 _HOOKS = ("stdin", "stdout", "stderr", "displayhook", "excepthook", "unraisablehook", "breakpointhook", "__stdout__", "__stderr__")
 _SIGNALS = range(1, _signal.NSIG)
@@ -112,8 +112,14 @@ class Process:
         """The modules of the workspace that what is planted comes from."""
         return self._print.files
 
+    def logged_to(self):
+        """The names that share objects with what handlers of libraries may put records into."""
+        return self._reaching(self._print.untold)
+
     def sharing(self):
-        ids = self._print.ids
+        return self._reaching(self._print.ids | self._print.untold)
+
+    def _reaching(self, ids):
         return {name for name, fp in self._groups.prints.items() if not ids.isdisjoint(fp.ids)} if ids else set()
 
     def changed(self, bound):
@@ -134,7 +140,9 @@ class Process:
         for place, o in planted.items():
             fp = self._printer.of(_visible(o))
             if fp.opaque and isinstance(place, tuple) and origin.kind_of(type(o).__module__) != origin.PROGRAM and not _writes(o):
-                continue  # of a library's handler it is enough to know that it is there
+                if _is_handler(o):  # it is enough to know that it is there, and what it may hand records to
+                    found.untold.update(map(id, fingerprint.mutable(list(vars(o).values()))))
+                continue
             found.opaque = found.opaque or bool(fp.opaque)
             found.digests.append(fp.digest)
             found.ids.update(fp.ids)
@@ -161,31 +169,34 @@ class _Print:
 
     def __init__(self):
         self.digests, self.ids, self.deps, self.files, self.opaque = [], set(), set(), set(), False
+        self.untold = set()  # ids of what handlers of libraries hold that cannot be told
 
 
 def _loggers():
-    """The settings of loggers that are not as logging makes them."""
+    """What loggers have that logging does not make. Their levels are plain data, see hidden.py."""
     logging = sys.modules.get("logging")
     if logging is None:
         return {}
     found = {}
-    if logging.root.manager.disable:
-        found["logging"] = logging.root.manager.disable
     if logging.getLoggerClass() is not logging.Logger:
         found["logger class"] = logging.getLoggerClass()
     for x in [logging.root] + [x for x in logging.root.manager.loggerDict.values() if isinstance(x, logging.Logger)]:
         handlers = [h for h in x.handlers if type(h).__name__ != "NullHandler"]
-        if x.level != (30 if x is logging.root else 0) or handlers or x.filters or x.disabled or not x.propagate:
-            found["logger", x.name] = (x.level, tuple(x.filters), x.disabled, x.propagate)
+        if handlers or x.filters or x.disabled:
+            found["logger", x.name] = (tuple(x.filters), x.disabled)
         for i, h in enumerate(handlers):
             found["handler", x.name, i] = h
     return found
 
 
+def _is_handler(o):
+    return isinstance(o, getattr(sys.modules.get("logging"), "Handler", ()))
+
+
 def _file_handler(o):
     """Returns the handler of logging's own that writes a file by its name, if o is one or hands on to one."""
     logging = sys.modules.get("logging")
-    if logging is None or not isinstance(o, logging.Handler):
+    if not _is_handler(o):
         return None
     if isinstance(o, logging.FileHandler):
         return o if type(o).__module__.partition(".")[0] == "logging" else None
@@ -229,8 +240,7 @@ def _visible(o):
     something of it may be in a buffer."""
     if isinstance(o, io.IOBase) and not isinstance(o, (io.StringIO, io.BytesIO)):
         return o if _writes(o) else type(o).__name__
-    logging = sys.modules.get("logging")
-    if logging is not None and isinstance(o, logging.Handler):
+    if _is_handler(o):
         own = _OF_FILE if _file_handler(o) is o else ("lock",)
         return [type(o)] + [(k, _visible(v)) for k, v in vars(o).items() if k not in own]
     return o
