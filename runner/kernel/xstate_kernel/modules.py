@@ -24,6 +24,7 @@ _STORES = frozenset(("STORE_ATTR", "DELETE_ATTR"))
 _ACCESSORS = {"register_dataframe_accessor": "DataFrame", "register_series_accessor": "Series", "register_index_accessor": "Index"}  # of pandas
 _SETTERS = frozenset(("setattr", "delattr", "patch", "stopall", "monkeypatch", "reload", "install_opener", "__dict__", "vars", *_ACCESSORS))
 _MODULES = frozenset(("modules", "stopall"))  # of sys, and of the patches of unittest.mock
+_HOOKS = frozenset(("__import__", "__build_class__"))  # builtins that statements call
 _HEAP = 1 << 9  # type flag: made by a class statement
 _GONE = object()
 _asks = {}
@@ -338,7 +339,7 @@ def _of_workspace(folder):
 
 
 def _internal(name):
-    return name.startswith("__") and name.endswith("__") or name.startswith("_abc_")
+    return name not in _HOOKS and name.startswith("__") and name.endswith("__") or name.startswith("_abc_")
 
 
 def _put(entry):
