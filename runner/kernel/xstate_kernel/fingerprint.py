@@ -31,12 +31,12 @@ import weakref
 from _abc import _get_dump as _abc_dump
 from _contextvars import ContextVar as _Variable
 from collections import OrderedDict, deque
-from itertools import chain, count
-from operator import invert
+from itertools import chain, compress, count
+from operator import invert, not_
 
-from . import attributes, blake2b, hidden, identity, instances, memory, origin, sets
+from . import atoms, attributes, blake2b, hidden, identity, instances, memory, origin, sets
+from .atoms import ATOMS
 
-ATOMS = frozenset((int, str, float, bool, type(None), bytes, complex))
 SKIP_MEMBERS = frozenset((
     "__dict__", "__weakref__", "__module__", "__firstlineno__", "__static_attributes__", "_abc_impl",
     "__annotations_cache__", "__annotate_func__", "__annotate__", "__abstractmethods__", "__subclasshook__", "__slotnames__"))
@@ -54,7 +54,7 @@ if hasattr(types, "UnionType"):
 _PARAMETERS = frozenset(("TypeVar", "TypeVarTuple", "ParamSpec", "TypeAliasType"))
 _UNSAID = {"sklearn": "_stop_words_id", "pandas": "_cache"}  # attributes that are no part of a value: an address; what was computed before
 _DEEP = 16  # levels
-_PIECE = 1 << 16
+_BULK = 1 << 16  # bytes that are hashed by themselves, once a megabyte was: OpenSSL takes half the time, and four megabytes of memory
 _OTHER, _CODES, _FIRST = 1, {list: 2, tuple: 3, dict: 4}, 5  # kinds in graph: atoms have 0, classes from _FIRST on
 
 
@@ -200,10 +200,19 @@ class _Walk:
         self.h.update(data)
         self.fp.size += len(data)
 
-    def atoms(self, items):
-        """Writes a list of atoms, in pieces: what marshal makes is larger than the list."""
-        for i in range(0, len(items), _PIECE):
-            self.put(marshal.dumps(items[i:i + _PIECE], 2))
+    def atoms(self, items, kinds):
+        """Writes a list of atoms, of which the types are given."""
+        for part, found in atoms.parts(items, kinds):
+            for data in atoms.written(part, found):
+                if len(data) < _BULK or self.fp.size < 1 << 20:
+                    self.put(data)
+                else:
+                    from hashlib import sha256
+                    self.h.update(sha256(data).digest())
+                    self.fp.size += len(data)
+            if found == atoms.TEXTS:
+                self.fp.size += 4 * len(part)  # about as pickled
+            self.floats(part, found)
 
     def floats(self, items, kinds):
         """Writes which objects the NaN among the items are: they are found in containers by identity alone. That of a module
@@ -289,11 +298,10 @@ class _Walk:
             if self.mark(o):
                 return
             self.own(o)
-        kinds = set(map(type, o))
-        if kinds <= ATOMS:
+        kinds = list(map(type, o))
+        if atoms.among(kinds) <= ATOMS:
             self.put(b"%s%d:" % (tag, len(o)))
-            self.atoms(list(o))
-            self.floats(o, kinds)
+            self.atoms(list(o), kinds)
             return
         self.put(tag)
         self.graph(o)
@@ -308,12 +316,10 @@ class _Walk:
         if self.mark(o):
             return
         self.own(o)
-        kinds = set(map(type, o)).union(map(type, o.values()))
-        if kinds <= ATOMS:
+        kinds = [*map(type, o.values()), *map(type, o)]
+        if atoms.among(kinds) <= ATOMS:
             self.put(b"d%d:" % len(o))
-            self.put(marshal.dumps(o, 2))
-            if float in kinds:
-                self.floats([*o, *o.values()], kinds)
+            self.atoms([*o.values(), *o], kinds)
             return
         self.put(b"d")
         self.graph(o)
@@ -337,20 +343,21 @@ class _Walk:
             if self.levels is not None:
                 self.levels.append([lengths, inner, None])
             kinds = list(map(type, inner))
-            found = set(kinds)
+            found = atoms.among(kinds)
             if found <= ATOMS:
-                self.atoms(inner)
-                self.floats(inner, found)
+                self.atoms(inner, kinds)
                 break
-            codes = {k: 0 if k in ATOMS else _CODES.get(k) or self.plain(k, others) for k in dict.fromkeys(kinds)}
-            self.put(marshal.dumps(list(map(codes.__getitem__, kinds)), 2) if max(codes.values()) > 255 else bytes(map(codes.__getitem__, kinds)))
-            self.atoms([o for o, k in zip(inner, kinds) if not codes[k]])
-            self.floats(inner, found)
+            codes = {k: 0 if k in ATOMS else _CODES.get(k) or self.plain(k, others) for k in sorted(found, key=kinds.index)}
+            marks = list(map(codes.__getitem__, kinds))
+            self.put(marshal.dumps(marks, 2) if max(codes.values()) > 255 else bytes(marks))
+            if 0 in codes.values():
+                plain = list(compress(inner, map(not_, marks)))
+                self.atoms(plain, list(map(type, plain)))
             if self.levels and not all(c == 0 or _OTHER < c < _FIRST or c == _OTHER and _constant(k) for k, c in codes.items()):
                 self.levels = None
             if _OTHER in codes.values():
-                others.extend(o for o, k in zip(inner, kinds) if codes[k] == _OTHER)
-            level = self.fresh([o for o, k in zip(inner, kinds) if codes[k] > _OTHER])
+                others.extend(o for o, m in zip(inner, marks) if m == _OTHER)
+            level = self.fresh(inner if min(codes.values()) > _OTHER else [o for o, m in zip(inner, marks) if m > _OTHER], tuple in found)
             if self.levels:
                 self.levels[-1][2] = level
         self.stack.extend(reversed(others))
@@ -376,9 +383,9 @@ class _Walk:
                 known[id(o)] = None if None in parts else blake2b(_dump(parts), digest_size=20).digest()
         return known[id(root)]
 
-    def fresh(self, found):
-        """Gives each mutable object its ordinal; writes which were met before, and returns the others and all tuples."""
-        ids = [id(o) for o in found if type(o) is not tuple] if tuple in set(map(type, found)) else list(map(id, found))
+    def fresh(self, found, tuples=False):
+        """Gives each mutable object its ordinal; writes which were met before, and returns the others and all tuples, if there are any."""
+        ids = [id(o) for o in found if type(o) is not tuple] if tuples else list(map(id, found))
         places = dict(zip(ids, count(len(self.seen))))
         if len(places) < len(ids) or not self.seen.keys().isdisjoint(places):
             places, again, new = {}, [], []
@@ -444,10 +451,9 @@ class _Walk:
             return
         self.fp.sets = True
         self.put(tag + marshal.dumps(sets.table(o), 2))
-        kinds = set(map(type, items))
-        if kinds <= ATOMS:
-            self.atoms(items)
-            self.floats(items, kinds)
+        kinds = list(map(type, items))
+        if atoms.among(kinds) <= ATOMS:
+            self.atoms(items, kinds)
             return
         self.keep.append(items)
         self.graph(items)
@@ -1005,9 +1011,10 @@ def _members(level, attributes=None):
     """Returns how many members the containers of a level have, and the members, kind by kind. attributes gives those of
     instances."""
     lengths, inner = [], []
-    kinds = dict.fromkeys(map(type, level))
-    for kind in kinds:
-        group = level if len(kinds) == 1 else [o for o in level if type(o) is kind]
+    kinds = list(map(type, level))
+    found = sorted(atoms.among(kinds), key=kinds.index)
+    for kind in found:
+        group = level if len(found) == 1 else [o for o in level if type(o) is kind]
         if kind is list or kind is tuple:
             inner.append(chain.from_iterable(group))
             lengths.append(list(map(len, group)))
