@@ -79,7 +79,8 @@ class Settings(Variable):
 
 class Collector:
     """The collection of garbage. It works while the program does: what the kernel makes goes by itself, and going through all
-    of the program's objects takes longer than looking at what a node changed."""
+    of the program's objects takes longer than looking at what a node changed. What the kernel has when it starts is left out of it:
+    that would be gone through each time."""
 
     def __init__(self):
         self.paused = True

@@ -2,6 +2,7 @@
 from . import original as __builtins__
 import ast
 import builtins
+import gc
 import importlib
 import io
 import itertools
@@ -1050,6 +1051,7 @@ def start():
     if options is None:
         return
     kernel = Kernel(channel, options, outputs)
+    gc.freeze()  # see hidden.Collector
     channel.send({"ev": "hello"})
     kernel.serve()
     end.run()
