@@ -138,7 +138,7 @@ func (s *Session) Folder() string { return s.options.Workspace }
 // Python returns the interpreter of the session, once Plan or Run have found it.
 func (s *Session) Python() runner.Interpreter { return s.python }
 
-// Close stores values that are dear to compute and not stored yet, which may take as long as a quarter of the time that was
+// Close stores values that are dear to compute and not stored yet, which may take as long as a tenth of the time that was
 // spent executing, and ends the session's interpreter, if one was started.
 func (s *Session) Close() error {
 	if s.engine == nil {

@@ -296,6 +296,9 @@ func (e *Engine) early(ctx context.Context, blocks []Block, at int, o RunOptions
 		case a.Key.Space() == "var":
 			j, _ := w.pos.joint(a.Key.Name())
 			d = state.Digest(j)
+			if err := e.backlog.wait(); err != nil {
+				return nil, err
+			}
 		}
 		if v, ok, err := e.cfg.Store.Value(d); err != nil || !ok || v.Blob == "" {
 			return nil, errors.Join(errAhead, err)

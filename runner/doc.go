@@ -99,9 +99,10 @@
 //     takes a fifth of the time. Nothing cheaper tells that none of a million objects was changed.
 //   - Instances of the program's classes are read without asking for their __dict__, which CPython 3.11 to 3.13 make only then:
 //     loops over objects that have one take up to twice the time.
-//   - Small values are always stored, others if that takes a quarter, at most, of the time to compute them again: for a
-//     twentieth of the time spent executing while a run is under way, and for a quarter of it when the engine closes, the
-//     ones first that are dear to compute and cheap to store. What is not stored is computed again by who needs it.
+//   - Small values are always stored, others if that takes a quarter, at most, of the time to compute them again. The interpreter
+//     goes on when it has pickled them; they are compressed and written meanwhile, for a quarter of the time spent executing. What is
+//     waited for is a twentieth of it, and a tenth when the engine closes, when those come first that are dear to compute and
+//     cheap to store. What is not stored is computed again by who needs it.
 //   - Earlier versions of values are kept alive for the nodes that need them up to RunOptions.Memory bytes.
 //
 // # What cannot be seen

@@ -49,6 +49,7 @@ type Engine struct {
 	kernel  *kernel
 	mirror  mirror
 	ledger  ledger
+	backlog backlog
 	spool   string    // see journal.go
 	others  []*Engine // that execute nodes ahead of their turn
 	stale   bool      // of one of these: a run has begun since it executed last
@@ -132,8 +133,8 @@ func (e *Engine) traces(code state.Digest) ([]state.StoredTrace, error) {
 	return e.cfg.Store.Traces(code)
 }
 
-// Close stores values that are worth it, for as long as a quarter of the time that was spent executing, and ends the
-// interpreter, if there is one.
+// Close stores values that are worth it, for about a tenth of the time that was spent executing, and ends the interpreter, if there
+// is one.
 func (e *Engine) Close() error {
 	err := e.settleDebts(context.Background())
 	e.dropKernel()
@@ -151,6 +152,7 @@ func (e *Engine) dropKernel() {
 		e.kernel = nil
 	}
 	e.mirror = newMirror()
+	e.backlog.all.Wait() // for files of the spool
 	e.dropSpool()
 }
 

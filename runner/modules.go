@@ -214,7 +214,7 @@ func (w *walk) nextState(p *position, at int, wanted []string) int {
 		if parked, ok := m.parked[j]; ok && slices.Equal(parked.names, names) {
 			continue
 		}
-		if v, ok, err := w.e.cfg.Store.Value(state.Digest(j)); err != nil || !ok || v.Blob == "" || w.definition(p, name) != nil {
+		if v, ok, err := w.e.value(j); err != nil || !ok || v.Blob == "" || w.definition(p, name) != nil {
 			consider(writer)
 		}
 	}

@@ -294,7 +294,7 @@ func (w *walk) bindGroup(ctx context.Context, p *position, at int, j joint, name
 	if len(names) == 1 && w.definition(p, names[0]) != nil {
 		return writer, nil
 	}
-	v, ok, err := w.e.cfg.Store.Value(state.Digest(j))
+	v, ok, err := w.e.value(j)
 	if err != nil || !ok || v.Blob == "" {
 		return writer, err
 	}

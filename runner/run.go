@@ -120,7 +120,12 @@ type walk struct {
 
 // Run makes the outcome of every block what a fresh run of the whole program would give, executing only what must be.
 // An interrupted run returns an Outcome with Stopped set: what was finished is kept.
-func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (*Outcome, error) {
+func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (out *Outcome, err error) {
+	defer func() {
+		if failed := e.backlog.wait(); failed != nil && err == nil {
+			out, err = nil, failed
+		}
+	}()
 	w := &walk{e: e, o: o, ran: map[int]*state.StoredTrace{}, reasons: map[int]state.Reason{}, spent: map[int]float64{}}
 	e.world.begin()
 	if err := e.recoverFiles(); err != nil {
@@ -164,7 +169,7 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (*Outcom
 	if err := w.settleFiles(stop == nil); err != nil {
 		return nil, err
 	}
-	out := w.outcome()
+	out = w.outcome()
 	out.Stopped = ctx.Err()
 	return out, nil
 }

@@ -83,7 +83,7 @@ func (w *walk) storedAt(name string) (int, error) {
 			continue
 		}
 		tried[j] = true
-		v, ok, err := w.e.cfg.Store.Value(state.Digest(j))
+		v, ok, err := w.e.value(j)
 		if err != nil {
 			return 0, err
 		}

@@ -74,6 +74,7 @@ class Kernel:
         self.kept = []    # values that are no longer bound, and whose going would be noticed
         self.parked = {}  # joint digest → ({name: value}, {name: Fingerprint})
         self.spool = options["spool"]
+        self.pickled = 0  # groups, in files there: the engine takes them while the next node runs
         self.hidden = hidden.Hidden(options["seed"], self.names)
         self.state = self.hidden.snapshot()  # of the hidden variables; None: not known
         self.files = observe.Files(self.spool, options["store"], options["folder"], self.code_run, options.get("guard"))
@@ -282,7 +283,8 @@ class Kernel:
             return {"stored": False, "why": "a workspace module holds a part of it"}, b""
         if any(not self.modules.contents.ids.isdisjoint(fp.ids) for fp in prints):
             return {"stored": False, "why": "a library holds a part of it"}, b""
-        out = _Spill(os.path.join(self.spool, "value-%d" % os.getpid()))
+        self.pickled += 1
+        out = _Spill(os.path.join(self.spool, "value-%d" % self.pickled))
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
