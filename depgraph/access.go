@@ -156,7 +156,7 @@ func (a *accesses) dynamic(d Dynamic) {
 	switch d.What {
 	case "import *", "%pylab":
 		a.anyBind = true
-	case "query @", "dir", "get_type_hints", "%who", "%who_ls", "%whos":
+	case "query @", "dir", "get_type_hints", "eval_str", "annotation", "%who", "%who_ls", "%whos":
 		a.anyRead = true
 	default:
 		a.anyRead, a.anyBind = true, true

@@ -31,7 +31,7 @@ var dynamicTails = map[string]string{"f_globals": "f_globals", "f_locals": "f_lo
 	"stopall": "sys.modules"}
 
 func dynamicNames() []string {
-	names := []string{"magic", "timeit", "getattr", "setattr", "delattr", "query", "eval"}
+	names := []string{"magic", "timeit", "getattr", "setattr", "delattr", "query", "eval", "get_annotations", "signature"}
 	for _, t := range []map[string]string{dynamicCalls, dynamicValues, dynamicTails} {
 		for dotted := range t {
 			names = append(names, dotted[strings.LastIndexByte(dotted, '.')+1:])
@@ -88,6 +88,9 @@ func (w *walker) dynamicChain(c chain, dotted string) string {
 		if computed || strings.Contains(w.src(args), "@") || dotted == "pd.eval" || dotted == "pandas.eval" {
 			return "query @"
 		}
+	}
+	if (strings.HasSuffix(dotted, "get_annotations") || strings.HasSuffix(dotted, "signature")) && strings.Contains(w.src(w.next(w.child(call))), "eval_str") {
+		return "eval_str"
 	}
 	return ""
 }

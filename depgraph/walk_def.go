@@ -1,6 +1,11 @@
 package depgraph
 
-import p "github.com/xstate-engine/xstate/internal/pytree"
+import (
+	"slices"
+	"strings"
+
+	p "github.com/xstate-engine/xstate/internal/pytree"
+)
 
 // function walks a def: defaults and annotations here, the body in a scope of its own, later.
 func (w *walker) function(i uint32) {
@@ -79,9 +84,25 @@ func (w *walker) annotations(params uint32) {
 	}
 }
 
+// marked reports whether an annotation, if it is text, is one of which dataclasses looks up the first name.
+func (w *walker) marked(text string) bool {
+	bare := strings.TrimLeft(text, `"'`)
+	if !w.future && bare == text {
+		return false
+	}
+	if head, _, ok := strings.Cut(bare, "["); ok {
+		bare = head
+	}
+	bare = strings.TrimRight(bare, `"'`)
+	return slices.Contains([]string{"ClassVar", "InitVar", "KW_ONLY"}, bare[strings.LastIndexByte(bare, '.')+1:])
+}
+
 // annotation walks an annotation. Before 3.14 it is evaluated at once, from 3.14 on when somebody asks, and never
 // under the future import, where it becomes a string.
 func (w *walker) annotation(i uint32) {
+	if w.all[w.cur].kind == classScope && w.marked(w.src(i)) {
+		w.dynamic("annotation", w.nodes[i].Start)
+	}
 	if w.future {
 		saved := w.await
 		scopes, syms, chains := len(w.all), len(w.syms), len(w.chains)

@@ -40,5 +40,5 @@ func (w *walk) listsSubclasses(p *position, n *node) bool {
 
 // observedDynamic are constructs whose reads are seen all the same: the code they run is announced to the driver, the
 // program's module and pandas tell which names they are asked for.
-var observedDynamic = map[string]bool{"eval": true, "exec": true, "compile": true, "query @": true, "__main__": true, "sys.modules": true, "__subclasses__": true,
+var observedDynamic = map[string]bool{"eval": true, "exec": true, "compile": true, "query @": true, "eval_str": true, "annotation": true, "__main__": true, "sys.modules": true, "__subclasses__": true,
 	"import *": true, "getattr": true, "setattr": true, "delattr": true, "__import__": true}

@@ -230,6 +230,10 @@ class Importing:
             self._begin("conf:colors")
             _watch_colormaps(type(sys.modules[name].colormaps))
             _watch_item(sys.modules[name].RcParams, self._hidden.by_key["conf:matplotlib"], ("__getitem__", "_get", "__setitem__", "_set"))
+        elif name == "unittest.mock":
+            _mark_repr(sys.modules[name].NonCallableMock, "__repr__")
+        elif name == "asyncio.base_tasks":
+            _mark_repr(sys.modules[name], "_task_repr")  # before _asyncio takes it
         elif name == "sklearn._config":
             _watch_sklearn(sys.modules[name], self._hidden.by_key["conf:sklearn"])
             self._begin("conf:sklearn")
@@ -246,7 +250,7 @@ class Importing:
         v.start = v.pristine[0]
 
 
-_NOTED = frozenset(("numpy.random", "pandas._config.config", "pandas.core.computation.scope", "matplotlib", "sklearn._config", "csv", "decimal", "logging", "socket", "concurrent.futures.thread"))
+_NOTED = frozenset(("numpy.random", "pandas._config.config", "pandas.core.computation.scope", "matplotlib", "sklearn._config", "csv", "decimal", "logging", "socket", "concurrent.futures.thread", "unittest.mock", "asyncio.base_tasks"))
 
 
 class _After:
@@ -431,6 +435,22 @@ def _watch_options(module, variables):
     options = getattr(module, "options", None)
     if isinstance(getattr(options, "__dict__", {}).get("d"), dict):
         object.__setattr__(options, "d", module._global_config)
+
+
+marks = set()  # what the node is marked with, because of what it showed
+
+
+def _mark_repr(holder, name):
+    """Marks who shows what has an address, or a number that counts all that were made, in it."""
+    original = getattr(holder, name)
+
+    def shown(o):
+        marks.add("process")
+        return original(o)
+
+    for k in ("__name__", "__qualname__", "__module__", "__doc__"):
+        setattr(shown, k, getattr(original, k))
+    setattr(holder, name, shown)
 
 
 def _pandas_variable(group):

@@ -65,6 +65,7 @@ class Kernel:
         self.workspace = origin.Workspace()
         self.names = observe.names(self.ns, options.get("observe") != "static")
         observe.watch_imports(self.names)
+        observe.watch_contexts(self.names)
         end.watch()
         self.printer = fingerprint.Fingerprinter(self.ns, self.workspace)
         self.groups = groups.Groups(self.printer.called)
@@ -80,7 +81,7 @@ class Kernel:
         self.files = observe.Files(self.spool, options["store"], options["folder"], self.code_run, options.get("guard"))
         self.blocks = set()  # what tracebacks call the blocks
         layout.watch(self.text_read)
-        self.own = (None, None)  # code objects of the node under way
+        self.own = ()  # code objects of the node under way
         self.loop = None
         self.reach_of = {}  # class → names that reach it where the node is
         self.made_anew = {}  # class → itself, that the node made
@@ -326,7 +327,7 @@ class Kernel:
 
     def code_run(self, code):
         """Code is about to be executed: that of a module, or if it is not the node's own, one that was made at run time."""
-        if code is self.own[0] or code is self.own[1]:
+        if any(code is c for c in self.own):
             return
         caller = sys._getframe(1)
         while caller is not None and caller.f_code.co_filename.startswith(_FOLDER):
@@ -430,6 +431,7 @@ class Kernel:
         request["uses"] = sorted(placed.union(request["uses"]))
         held = self.files.held({fp.opaque for fp in self.groups.noted.values() if fp.opaque})
         hidden.left_unseeded()
+        hidden.marks.clear()
         self.names.begin(request["uses"], self.deps, {**start, **{k: id(self.ns[k]) for k in (*_SPECIAL, *_PRESET) if k in self.ns}})
         self.made = []  # code that the node makes and runs
         observe.watch_main(self.names)
@@ -452,6 +454,7 @@ class Kernel:
         hit = lined.end() if lined and code is not None else None
         self.files.end()
         unseeded = hidden.left_unseeded()
+        self.files.marks |= hidden.marks
         self.modules.stop()
         observe.watch_main(None)
         reads, imports = self.names.end()
@@ -581,6 +584,7 @@ class Kernel:
 
     def execute(self, code, tail, request, name):
         self.executing = True
+        kept, error, line = [], None, tail.co_firstlineno if tail is not None else 1
         try:
             try:
                 self.hidden.collector.resume()
@@ -589,6 +593,8 @@ class Kernel:
                 value = self.evaluate(tail) if tail is not None else None
                 if value is not None and not request.get("quiet"):
                     self.recorder.rich("result", display.bundle(value))
+                kept.append(value)
+                del value
                 if request.get("last"):
                     display.flush_figures(self.recorder)
             finally:
@@ -598,10 +604,22 @@ class Kernel:
         except SystemExit as e:
             if os.getpid() != self.pid:
                 end.run(e.code if type(e.code) is int else int(e.code is not None))
-            return self.error(e, name)
+            error = self.error(e, name)
+            kept.append(e)
         except BaseException as e:
-            return self.error(e, name)
-        return None
+            error = self.error(e, name)
+            kept.append(e)
+        self.release(kept, name, error["line"] if error else line)
+        return error
+
+    def release(self, kept, name, line):
+        """Lets values go in a line of the program's: who warns then cites it."""
+        if all(type(value) in fingerprint.ATOMS for value in kept):
+            return
+        tree = ast.increment_lineno(ast.parse("kept.clear()", mode="eval"), max(line - 1, 0))
+        code = compile(tree, name, "eval")
+        self.own = (*self.own, code)
+        eval(code, self.ns, {"kept": kept})
 
     def evaluate(self, code):
         if not code.co_flags & _COROUTINE:

@@ -11,6 +11,7 @@ from . import original as __builtins__
 import _datetime
 import _random
 import builtins
+import contextvars
 import gc
 import importlib.util
 import os
@@ -198,8 +199,11 @@ class Main(types.ModuleType):
         names = _names
         if names is not None:
             if name == "__dict__":
-                caller = sys._getframe(1).f_globals.get("__name__") or ""
+                frame = sys._getframe(1)
+                caller = frame.f_globals.get("__name__") or ""
                 names.everything = names.everything or caller.partition(".")[0] not in _DEFINERS
+                if caller == "dataclasses" and frame.f_code.co_name == "_is_type":
+                    _note_mark(names, frame.f_globals, frame.f_locals)
             elif not name.startswith("__"):
                 names.note(name)
         return types.ModuleType.__getattribute__(self, name)
@@ -220,6 +224,15 @@ class Main(types.ModuleType):
         types.ModuleType.__delattr__(self, name)
 
 
+def _note_mark(names, dataclasses, given):
+    """dataclasses looks up what the text of an annotation begins with: whether it is a mark, as ClassVar is."""
+    module, name = given["match"].groups()
+    marks = [getattr(dataclasses.get("typing"), "ClassVar", None), dataclasses["InitVar"], dataclasses["KW_ONLY"]]
+    if name in _MARKS or not module and any(names.namespace.get(name) is m for m in marks):
+        names.note(module or name)
+
+
+_MARKS = frozenset(("ClassVar", "InitVar", "KW_ONLY"))
 Main.__name__ = Main.__qualname__ = "module"
 Main.__module__ = "builtins"
 _names = None  # told by Main, while a node runs
@@ -821,6 +834,19 @@ def watch_imports(names):
                     names.imports.add(full)
 
     importlib.import_module = named(import_module, original)
+
+
+def watch_contexts(names):
+    """A copy of the context holds what every variable of it has. Libraries make some for tasks."""
+    original = contextvars.copy_context
+
+    def copy_context():
+        if not origin.is_library_path(sys._getframe(1).f_code.co_filename):
+            names.everything = True
+        return original()
+
+    contextvars.copy_context = named(copy_context, original)
+    copy_context.__module__ = "contextvars"
 
 
 def _lookup(files, original, follow):

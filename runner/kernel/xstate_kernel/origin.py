@@ -363,6 +363,8 @@ def targets(code):
 _ENTROPY = frozenset(("uuid.uuid1", "uuid.uuid4", "posix.urandom", "os.urandom", "secrets.token_hex", "secrets.token_bytes",
                       "secrets.token_urlsafe", "secrets.randbelow", "secrets.choice", "secrets.randbits",
                       "numpy.empty", "numpy.empty_like"))  # which hold what was in memory
+_RUNNING = frozenset(("current_task", "all_tasks"))
+_TASKS = _RUNNING | {"create_task", "ensure_future"}
 _PRESENT = frozenset(("now", "today"))  # texts that stand for it
 _FOLDER = (frozenset(("__file__",)), frozenset(("argv",)), frozenset(("sys", "path")))
 
@@ -390,19 +392,11 @@ def nested(code):
 
 def volatile(codes, namespace):
     """Tells why code may come out otherwise each time: it names a source of entropy, or what tells of the process."""
-    marks = set()
+    marks = {"process"} if "asyncio" in sys.modules and _names_tasks(codes) else set()
     for code in codes:
         if os.path.isabs(code.co_filename) and is_library_path(code.co_filename):
             continue  # a library's own wrapper around a function of the program, as the __repr__ of a dataclass has
-        for names in chains(code):
-            value = namespace.get(names[0], vars(builtins).get(names[0]))
-            for name in names[1:]:
-                if is_a(value, types.ModuleType):
-                    value = vars(value).get(name)  # a module's own __getattr__ is code of the program
-                elif is_a(value, type):
-                    value = getattr(value, name, None)
-                else:
-                    value = None
+        for value in _values(code, namespace):
             if not callable(value) or is_a(value, types.ModuleType):
                 continue
             full = "%s.%s" % (getattr(value, "__module__", None) or "", getattr(value, "__qualname__", ""))
@@ -413,6 +407,30 @@ def volatile(codes, namespace):
             elif full in _PROCESS:
                 marks.add("process")
     return marks
+
+
+def _names_tasks(codes):
+    """Reports whether code asks for the name of a task of asyncio that got none, and so has a number that counts all tasks."""
+    names = {name for code in codes if "get_name" in code.co_names or not _TASKS.isdisjoint(code.co_names) for name in code.co_names}
+    return "get_name" in names and (not _RUNNING.isdisjoint(names) or not _TASKS.isdisjoint(names) and all(("name",) not in code.co_consts for code in codes))
+
+
+def _values(code, namespace):
+    """Yields what the dotted names of a code object come to, and what a function names of modules that it imports itself."""
+    for names in chains(code):
+        value = namespace.get(names[0], vars(builtins).get(names[0]))
+        for name in names[1:]:
+            if is_a(value, types.ModuleType):
+                value = vars(value).get(name)  # a module's own __getattr__ is code of the program
+            elif is_a(value, type):
+                value = getattr(value, name, None)
+            else:
+                value = None
+        yield value
+    if code.co_flags & FUNCTION and not TELLING.isdisjoint(code.co_names):
+        for module in [sys.modules.get(name) for _, op, _, name in instructions(code) if op == "IMPORT_NAME"]:
+            if is_a(module, types.ModuleType):
+                yield from (vars(module)[name] for name in TELLING.intersection(code.co_names) & vars(module).keys())
 
 
 class Workspace:
