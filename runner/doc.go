@@ -72,7 +72,8 @@
 //   - the layout of blocks: text that is asked for through linecache, which is cleared of the workspace's files before each node, numbers of
 //     lines that code asks for by attribute. What the text of the program is asked for, functions of the workspace's modules are, too, as far as
 //     the node comes to mention their names.
-//   - environment, working directory, random number generators, warnings, levels of loggers, locale, time zone, limits, options of numpy,
+//   - environment, working directory, random number generators, warnings, levels of loggers, locale, time zone, limits, where files stand
+//     that are open under a number, options of numpy,
 //     pandas, scikit-learn and matplotlib: as hidden variables. Where a read of one cannot be told, every node counts as its reader.
 //     The objects that keep such state (the generator behind random.random, the decimal context) are named and stored as
 //     references: who holds one means that one.

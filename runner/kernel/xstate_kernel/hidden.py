@@ -20,7 +20,7 @@ import warnings
 from itertools import islice
 from operator import is_
 
-from . import blake2b, origin
+from . import blake2b, descriptors, origin
 
 _PLAIN = frozenset((int, str, float, bool, type(None)))
 
@@ -123,6 +123,7 @@ class Hidden:
             Variable("conf:recursion", sys.getrecursionlimit, sys.setrecursionlimit),
             Variable("conf:sys.path", lambda: list(sys.path), _set_sys_path),
             Variable("conf:argv", lambda: list(sys.argv), _set_argv),
+            Variable("conf:descriptors", descriptors.get, descriptors.put),
             Variable("conf:gc", self.collector.get, self.collector.put),
             Variable("conf:umask", _umask, os.umask),
             Variable("conf:time-zone", _zone, _set_zone),
@@ -142,8 +143,9 @@ class Hidden:
             self.variables.append(Variable("conf:int-digits", sys.get_int_max_str_digits, sys.set_int_max_str_digits))
         _watch_zone()
         self.by_key = {v.key: v for v in self.variables}
-        for key in ("rng:random", "rng:numpy", "conf:logging", "conf:threads", "conf:pools"):
+        for key in ("rng:random", "rng:numpy", "conf:descriptors", "conf:logging", "conf:threads", "conf:pools"):
             self.by_key[key].precise = True
+        descriptors.variable = self.by_key["conf:descriptors"]
         threading._counter = _Threads(self.by_key["conf:threads"], 1).number
         random.seed(seed)
         _watch_state(random, self.by_key["rng:random"], ("seed", "getstate", "setstate"))
@@ -233,7 +235,7 @@ class Importing:
         elif name == "unittest.mock":
             _mark_repr(sys.modules[name].NonCallableMock, "__repr__")
         elif name == "asyncio.base_tasks":
-            _mark_repr(sys.modules[name], "_task_repr")  # before _asyncio takes it
+            _mark_repr(sys.modules[name], "_task_repr" if sys.version_info >= (3, 11) else "_task_repr_info")  # before _asyncio takes it
         elif name == "sklearn._config":
             _watch_sklearn(sys.modules[name], self._hidden.by_key["conf:sklearn"])
             self._begin("conf:sklearn")

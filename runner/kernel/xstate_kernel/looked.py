@@ -24,6 +24,7 @@ class Looked(observe.Files):
     """Files of this process. What it reads is sorted by phase: take returns what was seen since the last time. Files below a
     path that this process made are told by who made them."""
 
+    numbers = False
     duration = DURATION
 
     def __init__(self, spool, store, folder, on_code, owner):

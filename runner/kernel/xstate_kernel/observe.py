@@ -24,7 +24,7 @@ import time
 import types
 from json import dumps
 
-from . import hidden, libraries, origin, scan, sets
+from . import descriptors, hidden, libraries, origin, scan, sets
 
 _KINDS = {  # what an instruction does to a name of the namespace; bind and look: or of a scope of its own
     "LOAD_GLOBAL": "load", "DELETE_GLOBAL": "load", "LOAD_NAME": "look", "LOAD_FROM_DICT_OR_GLOBALS": "look", "DELETE_NAME": "look",
@@ -273,6 +273,7 @@ SQL = re.compile(r"""(?:^|;)\s*(?:(attach)\b(?:\s+database\b)?|vacuum\b.*?\binto
 class Files:
     """What a node does to files; also the other audit events that leave the namespace."""
 
+    numbers = True  # files that are opened by number are a state of their own
     duration = "clock"  # what who measures how long something takes is marked with
 
     def __init__(self, spool, store, folder, on_code, guard=None):
@@ -281,6 +282,7 @@ class Files:
         self._spool = spool      # where copies of files go, before they are first written
         self._ignored = os.path.realpath(store) + os.sep
         self._folder = os.path.realpath(folder) + os.sep
+        descriptors.folder = self._folder
         self.above = origin.above(self._folder)  # libraries look there for the links on the way to their own files
         self._on_code = on_code  # called with each code object that is executed at run time
         self._thread = None
@@ -339,6 +341,7 @@ class Files:
     def begin(self, held=()):
         """held: the files that are open. A node may write to them without opening them."""
         self.reset()
+        descriptors.begin()
         self._scan.begin()
         for p in self._wrote.intersection(held):
             self._announce(p, None)
@@ -347,6 +350,8 @@ class Files:
 
     def end(self):
         self.active = False
+        if descriptors.end():
+            self.marks.add("unobserved descriptor")
         if self.chance:
             self.marks.add("entropy")
         if any(self.descriptors.values()):
@@ -789,13 +794,19 @@ class Files:
             setattr(os, name, noting(getattr(os, name)))
 
     def _wrap_descriptors(self):
-        """A number that stands for an open file is not seen for what it is: who leaves one open, or uses one of another
-        node's, is marked. What libraries open they put into objects."""
+        """A number that stands for an open file is not seen for what it is: what of the program's is on disk is a state of its own. Who
+        leaves open something else, or uses one of another node's, is marked. What libraries open they put into objects."""
         def opens(original):
             def wrapper(*args, **kwargs):
                 found = original(*args, **kwargs)
                 if self.active:
                     mine = not origin.is_library_path(sys._getframe(1).f_code.co_filename)
+                    if mine and self.numbers and original is opens_file and len(args) > 1 and kwargs.get("dir_fd") is None and not isinstance(args[0], int):
+                        self.active = False
+                        found = descriptors.place(found, os.fsdecode(args[0]), args[1])
+                        self.active = True
+                        if descriptors.use(found):
+                            return found
                     self.descriptors.update(dict.fromkeys(found if type(found) is tuple else (found,), mine))
                 return found
             return named(wrapper, original)
@@ -803,19 +814,32 @@ class Files:
         def uses(original):
             def wrapper(fd, *args, **kwargs):
                 if self.active and isinstance(fd, int) and fd > 2:
-                    if fd not in self.descriptors and not origin.is_library_path(sys._getframe(1).f_code.co_filename):
+                    path = descriptors.use(fd)
+                    if path is not None:
+                        self._stands(path, original in writes)
+                        if original in ends:
+                            descriptors.lend(fd)
+                    elif fd not in self.descriptors and not origin.is_library_path(sys._getframe(1).f_code.co_filename):
                         self.marks.add("unobserved descriptor")
                     if original in ends:
                         self.descriptors.pop(fd, None)
                 return original(fd, *args, **kwargs)
             return named(wrapper, original)
 
-        ends = (os.close, os.fdopen)
+        opens_file, ends, writes = os.open, (os.close, os.fdopen), (os.write, os.writev, os.pwrite, os.pwritev, os.ftruncate)
         for name in ("open", "pipe", "dup", "memfd_create"):
             if hasattr(os, name):
                 setattr(os, name, opens(getattr(os, name)))
-        for name in ("close", "fdopen", "read", "write", "lseek", "pread", "pwrite", "ftruncate"):
+        for name in ("close", "fdopen", "read", "readv", "write", "writev", "lseek", "pread", "preadv", "pwrite", "pwritev", "ftruncate", "fstat", "fsync", "dup", "dup2"):
             setattr(os, name, uses(getattr(os, name)))
+
+    def _stands(self, path, written):
+        """A file is used that another node may have opened."""
+        self.active = False
+        self.read(path)
+        if written:
+            self.written(path)
+        self.active = True
 
 
 def watch_imports(names):

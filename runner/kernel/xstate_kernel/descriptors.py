@@ -1,0 +1,119 @@
+"""Files that the program opens by os.open, which gives a number: where each stands is state of its own, as the value does not tell.
+
+They get numbers that nothing else has, so that another interpreter can open them under the same ones. What is no file on disk
+(a pipe) and a file that is another than the one at its path cannot be opened again: see Files._wrap_descriptors. A number that was
+made an object of (os.fdopen) is in use until that is closed.
+"""
+from . import original as __builtins__
+import fcntl
+import os
+import posix
+import stat
+
+_FIRST = 200
+_ONCE = os.O_CREAT | os.O_EXCL | os.O_TRUNC
+
+folder = os.sep  # the workspace
+variable = None  # see hidden.py
+_open = {}       # number → path, flags
+_lent = set()    # numbers that are in use by others
+_kept = set()    # of those, which nobody has in this interpreter
+
+
+def place(fd, path, flags):
+    """Gives a file that was just opened its number."""
+    if not stat.S_ISREG(posix.fstat(fd).st_mode):
+        return fd
+    number = _FIRST
+    while number in _open or number in _in_use():
+        number += 1
+    number = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, number)
+    posix.close(fd)
+    _open[number] = os.path.relpath(os.path.abspath(path), folder), flags & ~_ONCE
+    variable.touched = True  # which is free depends on what is open
+    return number
+
+
+def use(number):
+    """Returns the path of an open file, None where it is none of these."""
+    if number not in _open:
+        return None
+    variable.touched = True
+    return os.path.join(folder, _open[number][0])
+
+
+def lend(number):
+    """A number is closed, or will be by who has it now."""
+    del _open[number]
+    _lent.add(number)
+
+
+def _in_use():
+    _lent.difference_update([number for number in _lent if not _is_open(number)])
+    return _lent
+
+
+def _is_open(number):
+    try:
+        posix.fstat(number)
+    except OSError:
+        return False
+    return True
+
+
+def get():
+    return [(number, path, flags, posix.lseek(number, 0, os.SEEK_CUR)) for number, (path, flags) in sorted(_open.items())], sorted(_in_use())
+
+
+def put(value):
+    wanted, lent = value
+    for number in (*_open, *_kept):
+        posix.close(number)
+    _open.clear()
+    _kept.clear()
+    if not _in_use().issubset(lent):
+        raise OSError("a descriptor is in use")  # by an object that is kept: another interpreter is without it
+    for entry in wanted:
+        _reopen(*entry)
+    for number in _lent.symmetric_difference(lent):
+        _place(posix.open(os.devnull, os.O_RDONLY), number)
+        _kept.add(number)
+    _lent.update(lent)
+
+
+def _reopen(number, path, flags, at):
+    _place(posix.open(os.path.join(folder, path), flags), number)
+    posix.lseek(number, at, os.SEEK_SET)
+    _open[number] = path, flags
+
+
+def _place(fd, number):
+    posix.dup2(fd, number, False)
+    posix.close(fd)
+
+
+def begin():
+    """Opens again the files in place of which the engine has put others."""
+    for number in _adrift():
+        path, flags = _open[number]
+        if os.path.lexists(os.path.join(folder, path)):
+            _reopen(number, path, flags, posix.lseek(number, 0, os.SEEK_CUR))
+
+
+def end():
+    """Reports whether a file that is open is another than the one at its path. It is not known from then on."""
+    found = _adrift()
+    for number in found:
+        lend(number)
+    return bool(found)
+
+
+def _adrift():
+    return [number for number, (path, _) in _open.items() if not _is_at(number, os.path.join(folder, path))]
+
+
+def _is_at(number, path):
+    try:
+        return os.path.samestat(posix.fstat(number), posix.stat(path))
+    except OSError:
+        return False
