@@ -563,7 +563,8 @@ class Kernel:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
             tree = compile(source, name, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
-            ast.increment_lineno(tree, request["line"] - 1)
+            if request["line"] > 1:
+                ast.increment_lineno(tree, request["line"] - 1)
             if _NESTS.search(source):
                 fingerprint.flatten(compile(tree, name, "exec", flags, dont_inherit=True), source, flags)
             tail = None
@@ -1038,6 +1039,8 @@ def _born(before, after):
 
 def _environ_changes(before, after, put):
     """Returns what the variables set, perhaps to what they were, or (None) removed are now."""
+    if before == after and not put:
+        return {}
     text = lambda raw: os.fsdecode(raw) if isinstance(raw, bytes) else raw  # bytes on POSIX
     return {text(k): text(after.get(k)) for k in before.keys() | after.keys() | put.keys() if k in put or before.get(k) != after.get(k)}
 

@@ -19,6 +19,7 @@ import stat
 import sys
 import threading
 import warnings
+from operator import is_
 
 from . import fingerprint, hidden, origin
 
@@ -36,6 +37,7 @@ class Process:
         self.traced = False  # a trace function was at work in the node
         self._watch_codecs()
         self._start = self._places()
+        self._seen, self._others = (), {}  # see _raw; what of it the program put there
         self._planted, self._print = {}, _Print()
         self._adrift = {}  # id of a handler of which the program itself put away the file → the handler
 
@@ -62,6 +64,11 @@ class Process:
             f.__module__ = "codecs"
             setattr(codecs, name, f)
 
+    def _raw(self):
+        """What is in the places, in order: mostly the same as when they were last looked at."""
+        return [*map(vars(sys).get, _HOOKS), threading.excepthook, warnings.showwarning, *sys.get_asyncgen_hooks(), *gc.callbacks, *self._tracing,
+                *map(_signal.getsignal, _SIGNALS), None, *self._searchers, *self._handlers, *self._handlers.values(), None, *sys.meta_path, None, *sys.path_hooks]
+
     def _places(self):
         found = {name: getattr(sys, name) for name in _HOOKS}
         found["threading.excepthook"] = threading.excepthook
@@ -83,8 +90,11 @@ class Process:
 
     def planted(self):
         """Place → what the program put there."""
-        start = self._start
-        found = {k: v for k, v in self._places().items() if v is not start.get(k)}
+        raw = self._raw()
+        if len(raw) != len(self._seen) or not all(map(is_, raw, self._seen)):
+            start = self._start
+            self._seen, self._others = raw, {k: v for k, v in self._places().items() if v is not start.get(k)}
+        found = dict(self._others)
         found.update(_loggers())
         found.update(hidden.planted())
         found.update(self.attributes)
