@@ -17,13 +17,13 @@ _rests = {}   # (library, number of modules) → those of _unusual_ones that it 
 _USUAL = frozenset(("HOME", "PATH", "USER", "LOGNAME", "SHELL", "TMPDIR", "LANG", "LC_ALL", "LC_CTYPE", "XDG_CACHE_HOME"))
 _HOME = os.path.expanduser("~") + os.sep
 _CACHE = os.environ.get("XDG_CACHE_HOME") or _HOME + ".cache"
-workspace = os.sep
+workspace = None  # with a separator behind it; None: nobody asks what libraries look at
 
 
 @origin.unobserved
 def looked(kind, name):
     """Notes what a library looks at while it is imported (kind: env, file, or stat), for what it makes of that stays in it."""
-    frame, owner = sys._getframe(1), None
+    frame, owner = None if workspace is None else sys._getframe(1), None
     while frame is not None:
         if frame.f_code.co_name == "_find_and_load" and frame.f_code.co_filename == "<frozen importlib._bootstrap>":
             top = frame.f_locals["name"].partition(".")[0]

@@ -38,6 +38,7 @@ class Looked(observe.Files):
         self._owner = owner  # returns the test under way
         self._temporary = os.path.join(os.path.realpath(tempfile.gettempdir()), "pytest-of-")
         super().__init__(spool, store, folder, on_code)
+        self._passed.add("object.__getattr__")
 
     def _prepare(self, store):
         self._scan = _NoScan()
@@ -89,6 +90,11 @@ class Looked(observe.Files):
             real = self._heads[head] = os.path.realpath(head)
         at = os.path.join(real, tail)
         return p, at, os.path.realpath(at) if os.path.islink(at) else at
+
+    def _audit(self, event, args):
+        if event in ("os.putenv", "os.unsetenv") and args[0] == b"PYTEST_CURRENT_TEST":
+            return  # five times a test
+        super()._audit(event, args)
 
     def _event(self, event, args):
         if event.startswith("tempfile."):

@@ -1,6 +1,7 @@
 """The process that runs tests: collects them, asks which are to run, runs these, and tells what each executed and read."""
 from . import original as __builtins__
 import atexit
+import gc
 import importlib.util
 import os
 import random
@@ -30,6 +31,7 @@ def start():
     else:
         from . import suite_plain as runner
     watched.collect()  # not before: what runs tests is large
+    gc.freeze()  # what runs tests would be gone through in each collection of garbage
     code = runner.run(watched, options)
     channel.send({"ev": "done", "code": code})
     _leave(code)
