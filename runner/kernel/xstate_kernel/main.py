@@ -73,6 +73,7 @@ class Kernel:
         self.modules = modules.Modules(self.ns, self.printer, self.workspace, self.groups, self.effects)
         self.held = {}    # name → value when the node began, unless it may matter to the node that a value goes
         self.kept = []    # values that are no longer bound, and whose going would be noticed
+        self.earlier = False  # values may be left that the program has put others in place of
         self.parked = {}  # joint digest → ({name: value}, {name: Fingerprint})
         self.spool = options["spool"]
         self.pickled = 0  # groups, in files there: the engine takes them while the next node runs
@@ -134,6 +135,7 @@ class Kernel:
     def do_bind(self, request, _):
         """Parks and unbinds names, forgets and brings back parked groups."""
         parked = set()
+        self.earlier = self.earlier or bool(request.get("park") or request.get("unbind"))
         for joint, names in request.get("park") or ():
             self.parked[joint] = ({n: self.ns[n] for n in names}, {n: self.groups.prints.get(n) for n in names})
             parked.update(names)
@@ -503,7 +505,7 @@ class Kernel:
         changed, quiet, loud = self.modules.end(reached)
         unbound = set(request.get("unbound") or ())  # names that have a value, which the namespace was not given
         again = unbound if self.names.everything else unbound & reads
-        stale = not fresh and libraries.outdated(lambda: imports | self.workspace.imported(), imported)
+        stale = not fresh and (self.files.objects and self.earlier or libraries.outdated(lambda: imports | self.workspace.imported(), imported))
         self.printer.reached = {}
         try:
             reply = self.settle(start, reads & start.keys(), certain, error is not None or again or stale, self.parts(changed, self.modules.others))

@@ -335,6 +335,7 @@ class Files:
         self.cwd_read = False
         self.moved = False   # to another directory, or to the same again
         self.folder_read = False  # the path of the workspace was told
+        self.objects = False  # all that there are were listed
         self.names = set()   # of the program, that were asked for by an unpickler
         self.unpickled = set()  # modules that were
 
@@ -622,6 +623,12 @@ class Files:
                 self.read(name)
                 for more in ("", "-journal", "-wal", "-shm"):
                     self.written(name + more)
+        elif event in _ALL_OBJECTS:
+            if not origin.is_library_path(sys._getframe(3).f_code.co_filename):  # above the hook
+                self.marks.add("unobserved " + event)
+                self.objects = True
+                if _names is not None:
+                    _names.everything = True
         elif event.startswith("socket.") and event in ("socket.connect", "socket.getaddrinfo", "socket.sendto", "socket.bind"):
             self.marks.add("network")
 
@@ -1133,8 +1140,9 @@ def _environ(files):
     return _Environ
 
 
+_ALL_OBJECTS = frozenset(("gc.get_objects", "gc.get_referrers"))
 _EVENTS = frozenset((
     "open", "exec", "os.chdir", "os.listdir", "os.scandir", "os.remove", "os.truncate", "os.rename", "os.link", "os.symlink", "os.mkdir",
     "os.rmdir", "os.chmod", "os.utime", "os.putenv", "os.unsetenv", "pickle.find_class", "tempfile.mkstemp", "tempfile.mkdtemp", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork",
-    "os.forkpty", "pty.spawn", "sqlite3.connect"))
+    "os.forkpty", "pty.spawn", "sqlite3.connect")) | _ALL_OBJECTS
 _PREFIXES = frozenset(("socket.",))

@@ -376,7 +376,7 @@ def tells_folder(codes):
 
 _PROCESS = frozenset((
     "builtins.id", "resource.getrusage",
-    "_thread.get_ident", "_thread.get_native_id", "sys.getrefcount", "sys.getsizeof", "sys._current_frames", "gc.get_count", "gc.get_stats",
+    "_thread.get_ident", "_thread.get_native_id", "sys.getrefcount", "sys.getsizeof", "sys._current_frames", "gc.get_count", "gc.get_stats", "gc.get_freeze_count",
     "_tracemalloc.get_traced_memory", "_tracemalloc._get_traces"))
 TELLING = frozenset(n.rpartition(".")[2] for n in _ENTROPY | _PROCESS | {"numpy.datetime64"})  # last names of these
 
