@@ -132,6 +132,7 @@ class Hidden:
             Variable("conf:csv", _csv_get, _csv_put, lambda: hasattr(sys.modules.get("csv"), "list_dialects")),
             Variable("conf:mimetypes", _mimetypes_get, _mimetypes_put, lambda: "mimetypes" in sys.modules),
             Variable("conf:logging", _logging_get, _logging_put, lambda: hasattr(sys.modules.get("logging"), "root")),
+            Variable("conf:loggers", lambda: sorted(_made_loggers), _put_loggers),
             Variable("conf:threads", lambda: threading._counter.__self__.next, _set_threads),
             Variable("conf:pools", lambda: _pools()._counter.__self__.next, _set_pools, lambda: hasattr(_pools(), "_counter")),
             Variable("conf:interpreter", lambda: [get() for get, _ in _SETTINGS], _set_settings),
@@ -143,7 +144,7 @@ class Hidden:
             self.variables.append(Variable("conf:int-digits", sys.get_int_max_str_digits, sys.set_int_max_str_digits))
         _watch_zone()
         self.by_key = {v.key: v for v in self.variables}
-        for key in ("rng:random", "rng:numpy", "conf:descriptors", "conf:logging", "conf:threads", "conf:pools"):
+        for key in ("rng:random", "rng:numpy", "conf:descriptors", "conf:loggers", "conf:logging", "conf:threads", "conf:pools"):
             self.by_key[key].precise = True
         descriptors.variable = self.by_key["conf:descriptors"]
         threading._counter = _Threads(self.by_key["conf:threads"], 1).number
@@ -153,6 +154,8 @@ class Hidden:
         sys.meta_path.insert(0, self._imports)
         if "logging" in sys.modules:
             self._imports.loaded("logging")
+        if "logging.config" in sys.modules:
+            self._imports.loaded("logging.config")
 
     def snapshot(self):
         """Returns key → (digest, value, own digest); a pristine value has "" for the first."""
@@ -223,6 +226,8 @@ class Importing:
         elif name == "logging":
             _watch_loggers(sys.modules[name], self._hidden.by_key["conf:logging"])
             self._begin("conf:logging")
+        elif name == "logging.config":
+            _watch_configuration(sys.modules[name], self._hidden.by_key["conf:loggers"])
         elif name in ("csv", "decimal", "socket"):
             if name == "decimal":
                 _note_context()
@@ -252,7 +257,7 @@ class Importing:
         v.start = v.pristine[0]
 
 
-_NOTED = frozenset(("numpy.random", "pandas._config.config", "pandas.core.computation.scope", "matplotlib", "sklearn._config", "csv", "decimal", "logging", "socket", "concurrent.futures.thread", "unittest.mock", "asyncio.base_tasks"))
+_NOTED = frozenset(("numpy.random", "pandas._config.config", "pandas.core.computation.scope", "matplotlib", "sklearn._config", "csv", "decimal", "logging", "logging.config", "socket", "concurrent.futures.thread", "unittest.mock", "asyncio.base_tasks"))
 
 
 class _After:
@@ -358,7 +363,7 @@ def _watch_item(cls, variable, names):
     variable.arm()
 
 
-_LEVELS = frozenset(("level", "propagate", "manager", "vars", "__dict__"))  # attributes that tell of the levels of loggers
+_LEVELS = frozenset(("level", "propagate", "disabled", "manager", "vars", "__dict__"))  # attributes that tell of the levels of loggers
 _library_levels = {}  # name of a logger → its level, which a library set when it was imported
 
 
@@ -377,7 +382,35 @@ def _watch_loggers(module, variable):
 
     setLevel.__qualname__, setLevel.__module__, setLevel.__doc__ = original.__qualname__, original.__module__, original.__doc__
     cls.setLevel = setLevel
+    get = module.Manager.getLogger
+
+    def getLogger(self, name):
+        known = not origin.is_a(name, str) or origin.is_a(self.loggerDict.get(name), module.Logger)
+        if not known or origin.is_a(name, str) and name in _later and name not in _made_loggers:
+            who = _who_asks(sys._getframe(1))
+            if not known and who != origin.LIBRARY:
+                _later.add(name)
+            if name in _later and who != _KERNEL:
+                _made_loggers[name] = None
+        return get(self, name)
+
+    getLogger.__qualname__, getLogger.__module__, getLogger.__doc__ = get.__qualname__, get.__module__, get.__doc__
+    module.Manager.getLogger = getLogger
     _watch_item(cls, variable, ("isEnabledFor", "getEffectiveLevel", "handle", "setLevel"))
+
+
+_KERNEL = "kernel"
+_later = set()  # names of loggers that the program makes somewhere
+
+
+def _who_asks(frame):
+    """Tells who asks for a logger: the program, the kernel, which restores something, or a library. A module that is imported counts as one."""
+    while frame.f_globals.get("__name__") == "logging":
+        frame = frame.f_back
+    name = str(frame.f_globals.get("__name__"))
+    if name.startswith("xstate_kernel"):
+        return _KERNEL
+    return origin.PROGRAM if origin.kind_of(name) != origin.LIBRARY and not origin.importing() else origin.LIBRARY
 
 
 def _loggers():
@@ -390,19 +423,45 @@ def _loggers():
 
 
 def _logging_get():
-    """The levels of loggers, and whether others hear of them, that the program set."""
-    return sys.modules["logging"].root.manager.disable, sorted((x.name, x.level, x.propagate) for x, level in _loggers() if x.level != level or not x.propagate)
+    """The levels of loggers, whether others hear of them, and which are disabled, as the program set it."""
+    return sys.modules["logging"].root.manager.disable, sorted((x.name, x.level, x.propagate, x.disabled) for x, level in _loggers()
+                                                               if x.level != level or not x.propagate or x.disabled)
 
 
 def _logging_put(value):
     manager = sys.modules["logging"].root.manager
     manager.disable = value[0]
     for x, level in _loggers():
-        x.level, x.propagate = level, True
-    for name, level, propagate in value[1]:
+        x.level, x.propagate, x.disabled = level, True, False
+    for name, *settings in value[1]:
         x = sys.modules["logging"].getLogger(name)
-        x.level, x.propagate = level, propagate
+        x.level, x.propagate, x.disabled = settings
     manager._clear_cache()
+
+
+_made_loggers = {}  # names of the loggers that code of the program has made, as far as no module did when it was imported
+
+
+def _put_loggers(value):
+    _made_loggers.clear()
+    _made_loggers.update(dict.fromkeys(value))
+
+
+def _watch_configuration(module, variable):
+    """logging.config disables loggers that there are: not those that blocks have made which are yet to come."""
+    logging, original = sys.modules["logging"], module._handle_existing_loggers
+
+    def note(*_, **__):
+        variable.touched = True
+        for name in _made_loggers:
+            logging.getLogger(name)  # which this interpreter may be without
+
+    def _handle_existing_loggers(existing, *args):
+        original([name for name in existing if name in _made_loggers or name not in _later], *args)
+
+    for name in ("dictConfig", "fileConfig"):
+        setattr(module, name, _noting_first(getattr(module, name), note, module))
+    module._handle_existing_loggers = _handle_existing_loggers
 
 
 def _watch_names(cls, names):

@@ -192,8 +192,8 @@ def _loggers():
         found["logger class"] = logging.getLoggerClass()
     for x in [logging.root] + [x for x in logging.root.manager.loggerDict.values() if isinstance(x, logging.Logger)]:
         handlers = [h for h in x.handlers if type(h).__name__ != "NullHandler"]
-        if handlers or x.filters or x.disabled:
-            found["logger", x.name] = (tuple(x.filters), x.disabled)
+        if x.filters:
+            found["logger", x.name] = tuple(x.filters)
         for i, h in enumerate(handlers):
             found["handler", x.name, i] = h
     return found
