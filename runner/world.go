@@ -46,12 +46,13 @@ type FileRecord struct {
 	Time int64        `cbor:"time,omitempty"` // of the base: of its last change, nanoseconds
 }
 
-// fileMemo is the digest that a file had when it had this size, time and inode.
+// fileMemo is the digest that a file had when it had this size and inode, and was last changed then: not the time that a copy or
+// an archive may give it, but the system's own.
 type fileMemo struct {
-	Size   int64        `json:"s"`
-	Mtime  int64        `json:"m"`
-	Inode  uint64       `json:"i"`
-	Digest state.Digest `json:"d"`
+	Size    int64        `json:"s"`
+	Changed int64        `json:"c"` // nanoseconds
+	Inode   uint64       `json:"i"`
+	Digest  state.Digest `json:"d"`
 }
 
 // Digests of what is no regular file.
@@ -198,15 +199,17 @@ func (w *world) onDisk(name string) state.Digest {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	seen := fileMemo{Size: info.Size(), Mtime: info.ModTime().UnixNano()}
+	seen := fileMemo{Size: info.Size(), Changed: info.ModTime().UnixNano()}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		seen.Inode = st.Ino
+		seen.Inode, seen.Changed = st.Ino, st.Ctim.Nano()
 	}
-	same := func(m fileMemo) bool { return m.Size == seen.Size && m.Mtime == seen.Mtime && m.Inode == seen.Inode }
+	same := func(m fileMemo) bool {
+		return m.Size == seen.Size && m.Changed == seen.Changed && m.Inode == seen.Inode
+	}
 	if m, ok := w.cache[path]; ok && same(m) {
 		return m.Digest
 	}
-	settled := !w.anew && time.Since(info.ModTime()) > 2*time.Second // a later write in the same tick of the clock would go unseen
+	settled := !w.anew && time.Since(time.Unix(0, seen.Changed)) > 2*time.Second // a later write in the same tick of the clock would go unseen
 	if data, ok := w.store.Memo("file", path); ok && settled {
 		var m fileMemo
 		if json.Unmarshal(data, &m) == nil && same(m) {
