@@ -803,11 +803,19 @@ class Files:
     def _wrap_descriptors(self):
         """A number that stands for an open file is not seen for what it is: what of the program's is on disk is a state of its own. Who
         leaves open something else, or uses one of another node's, is marked. What libraries open they put into objects."""
+        def by_program(original):
+            frame = sys._getframe(2)
+            while frame.f_code.co_filename == __file__:  # dup is wrapped twice
+                frame = frame.f_back
+            if original.__name__ == "dup" and "dup" not in frame.f_code.co_names:
+                return False  # native code asks for one, as that of NumPy does that reads and writes a file's elements
+            return not origin.is_library_path(frame.f_code.co_filename)
+
         def opens(original):
             def wrapper(*args, **kwargs):
                 found = original(*args, **kwargs)
                 if self.active:
-                    mine = not origin.is_library_path(sys._getframe(1).f_code.co_filename)
+                    mine = by_program(original)
                     if mine and self.numbers and original is opens_file and len(args) > 1 and kwargs.get("dir_fd") is None and not isinstance(args[0], int):
                         self.active = False
                         found = descriptors.place(found, os.fsdecode(args[0]), args[1])
@@ -826,7 +834,7 @@ class Files:
                         self._stands(path, original in writes)
                         if original in ends:
                             descriptors.lend(fd)
-                    elif fd not in self.descriptors and not origin.is_library_path(sys._getframe(1).f_code.co_filename):
+                    elif fd not in self.descriptors and by_program(original):
                         self.marks.add("unobserved descriptor")
                     if original in ends:
                         self.descriptors.pop(fd, None)
