@@ -5,8 +5,10 @@ Each variable has a key, a way to read it as plain data, a way to put it back, a
 for the others every node counts as a reader, which is sound and only matters when a program changes them.
 """
 from . import original as __builtins__
+import _abc
 import _locale
 import _signal
+import abc
 import gc
 import marshal
 import os
@@ -17,6 +19,7 @@ import sys
 import threading
 import time
 import warnings
+import weakref
 from itertools import islice
 from operator import is_
 
@@ -713,6 +716,18 @@ def renew_types():
     """Makes typing forget the types that it has put together: in a part of one that was text is kept what it came to."""
     for forget in getattr(sys.modules.get("typing"), "_cleanups", ()):
         forget()
+
+
+def renew_answers(classes):
+    """Makes abstract classes forget what they answered about classes of the program, which may have been others then."""
+    if any(getattr(r.__callback__, "__name__", None) == "_destroy" for c in classes for r in weakref.getweakrefs(c)):  # in one's memory
+        todo, seen = [object], set()
+        for c in todo:
+            if id(c) not in seen:
+                seen.add(id(c))
+                todo += type.__subclasses__(c)
+                if origin.is_a(c, abc.ABCMeta):
+                    _abc._reset_caches(c)
 
 
 _context = None  # of the module decimal, once that is loaded

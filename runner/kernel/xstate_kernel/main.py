@@ -155,6 +155,7 @@ class Kernel:
         for joint in list(self.parked):
             self.forget(joint)
         importlib.invalidate_caches()
+        hidden.renew_answers({c for fp in self.groups.prints.values() for c in fp.soft.values() if origin.is_a(c, type)})
         if self.workspace.shadowed():
             return {"stale": True}, b""
         return self.unload(self.workspace.edited()), b""
