@@ -813,7 +813,7 @@ def _set_pools(value):
 
 
 _SETTINGS = (
-    (sys.getswitchinterval, sys.setswitchinterval),
+    (sys.getswitchinterval, lambda v: sys.setswitchinterval(v + 5e-7)),  # what is between microseconds is cut off
     (gc.get_debug, gc.set_debug),
     (sys.get_coroutine_origin_tracking_depth, sys.set_coroutine_origin_tracking_depth),
     (sys.getdlopenflags, sys.setdlopenflags),

@@ -46,7 +46,8 @@ class Process:
 
         def observed_register(search):
             register(search)
-            self._searchers.append(search)
+            if not origin.imported_library():
+                self._searchers.append(search)
 
         def observed_unregister(search):
             unregister(search)
