@@ -2,7 +2,8 @@
 
 They get numbers that nothing else has, so that another interpreter can open them under the same ones. What is no file on disk
 (a pipe) and a file that is another than the one at its path cannot be opened again: see Files._wrap_descriptors. A number that was
-made an object of (os.fdopen) is in use until that is closed.
+made an object of (os.fdopen) is in use until that is closed, which may be at another time than in a program run by itself: who leaves
+one so, or opens a file meanwhile, is marked.
 """
 from . import original as __builtins__
 import fcntl
@@ -17,6 +18,8 @@ folder = os.sep  # the workspace
 variable = None  # see hidden.py
 _open = {}       # number → path, flags
 _lent = set()    # numbers that are in use by others
+_before = set()  # the same when the node began
+_doubtful = False  # see end
 _kept = set()    # of those, which nobody has in this interpreter
 
 
@@ -24,6 +27,8 @@ def place(fd, path, flags):
     """Gives a file that was just opened its number."""
     if not stat.S_ISREG(posix.fstat(fd).st_mode):
         return fd
+    global _doubtful
+    _doubtful = _doubtful or bool(_in_use())
     number = _FIRST
     while number in _open or number in _in_use():
         number += 1
@@ -62,6 +67,8 @@ def _is_open(number):
 
 
 def get():
+    for number in [number for number in _open if not _is_open(number)]:
+        del _open[number]  # by other ways
     return [(number, path, flags, posix.lseek(number, 0, os.SEEK_CUR)) for number, (path, flags) in sorted(_open.items())], sorted(_in_use())
 
 
@@ -94,6 +101,8 @@ def _place(fd, number):
 
 def begin():
     """Opens again the files in place of which the engine has put others."""
+    global _doubtful, _before
+    _doubtful, _before = False, set(_in_use())
     for number in _adrift():
         path, flags = _open[number]
         if os.path.lexists(os.path.join(folder, path)):
@@ -101,11 +110,12 @@ def begin():
 
 
 def end():
-    """Reports whether a file that is open is another than the one at its path. It is not known from then on."""
+    """Reports whether a file that is open is another than the one at its path, which is not known from then on, or what numbers there are
+    is in doubt."""
     found = _adrift()
     for number in found:
         lend(number)
-    return bool(found)
+    return _doubtful or not _in_use() <= _before
 
 
 def _adrift():

@@ -701,6 +701,11 @@ class Files:
 
     def _open(self, path, mode, flags):
         if isinstance(path, int):
+            number, path = path, descriptors.use(path)
+            if path is not None:
+                self._stands(path, True)
+                descriptors.lend(number)
+                self.active = False  # in the hook
             return
         if not flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND):
             self.read(path)
