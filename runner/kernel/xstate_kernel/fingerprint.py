@@ -1192,6 +1192,7 @@ class _Reach:
     def run(self, root):
         fp, known = self.fp, self.owner.reached if self.owner.reached is not None else {}
         seen, level, keep = {id(root), id(None), id(self.owner.namespace), id(vars(builtins))}, [root], []  # frames have the builtins
+        owned = _drawn_with()
         while level and len(seen) < self.LIMIT:
             kinds = {}
             for o in level:
@@ -1202,6 +1203,8 @@ class _Reach:
                     group = [m for m in group if origin.made(m)]
                     if not group:
                         continue
+                elif kind.__module__ == "pybind11_builtins" or isinstance(kind, enum.EnumMeta) and origin.kind_of(kind.__module__) == origin.LIBRARY:
+                    continue  # these never change
                 if level[0] is root or issubclass(kind, types.ModuleType) or not issubclass(kind, _NO_ALIAS) and kind is not object:
                     fp.ids.update(dict.fromkeys(map(id, group), "x"))
                 if kind.__name__ in _CONNECTED and kind.__module__ in _CONNECTED:
@@ -1215,7 +1218,7 @@ class _Reach:
                             fp.files.add(f.__module__)
                         elif _own_globals(f):
                             inner.append(f.__globals__)
-                        inner += (f.__closure__, f.__defaults__, f.__dict__)
+                        inner += (f.__closure__, f.__defaults__, f.__dict__ or None)
                 elif issubclass(kind, type):
                     for c in group:
                         if origin.kind_of(c.__module__) == origin.WORKSPACE:
@@ -1248,7 +1251,7 @@ class _Reach:
             for i in known.keys() & found.keys():
                 self.absorb(known[i])
                 seen |= known[i].ids.keys()
-            level = [o for i, o in found.items() if i not in seen]
+            level = [o for i, o in found.items() if i not in seen and i not in owned]
             seen.update(map(id, level))
         fp.partial = bool(level) or _hides(type(root))
         if not fp.partial and not issubclass(type(root), _NO_ALIAS):
@@ -1272,6 +1275,28 @@ class _Reach:
         self.fp.imports |= imports
 
 
+_drawing = 0, frozenset()  # how many modules there were; see _drawn_with
+
+
+def _drawn_with():
+    """The ids of what modules and classes of matplotlib hold, and of its options: all figures have some of it, and change none."""
+    global _drawing
+    options = getattr(sys.modules.get("matplotlib"), "rcParams", None)
+    if options is None:
+        return frozenset()
+    if _drawing[0] != len(sys.modules):
+        held = set()
+        for name, module in list(sys.modules.items()):
+            if name.partition(".")[0] in _DRAWING and type(module) is types.ModuleType:
+                for value in list(vars(module).values()):
+                    held.add(id(value))
+                    if isinstance(value, type):
+                        held.update(map(id, vars(value).values()))
+        _drawing = len(sys.modules), frozenset(held)
+    return _drawing[1].union(map(id, dict.values(options)))
+
+
+_DRAWING = frozenset(("matplotlib", "mpl_toolkits"))
 _NAME = type.__dict__["__name__"].__get__
 _modules = {}  # id of an object that does not tell its module → itself and the module that pickle finds it in
 
