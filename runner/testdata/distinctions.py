@@ -257,6 +257,16 @@ else:
         ('np.random.default_rng(1)', 'np.random.Generator(np.random.MT19937(1))', 'type(x.bit_generator).__name__'),
     ]
 
+# Many atoms are written together.
+many = ["['a'] * 300", "['b'] * 300", "[''] * 300", "['a'] * 299", "['a\\0'] + ['a'] * 299", "['a\\0a'] + ['a'] * 298", "['a', ''] * 150", "['', 'a'] * 150",
+        "['a'] * 150 + [1] * 150", "[1] * 150 + ['a'] * 150", "[1] * 150 + ['1'] * 150", "[True] * 150 + ['a'] * 150", "[1.0] * 150 + ['a'] * 150",
+        "[1, 'a'] * 150", "[None] * 150 + ['None'] * 150", "[None] * 300", "['\\ud800'] * 300", "['?'] * 300", "['\\0'] * 300", "['\\0\\0'] * 150", "[b'a'] * 300",
+        "[0.0] * 150 + ['a'] * 150", "[-0.0] * 150 + ['a'] * 150", "[['a'] * 300]", "[['a'] * 150, ['a'] * 150]", "[['a'] * 150, ('a',) * 150]", "[['a'] * 149, ['a'] * 151]",
+        "{str(i): i for i in range(300)}", "{i: str(i) for i in range(300)}", "{str(i): str(i + 1) for i in range(300)}", "{str(i + 1): str(i) for i in range(300)}",
+        "[{'a': 'b'}] * 1 + [{'c': 'd'} for _ in range(200)]", "[{'b': 'a'}] * 1 + [{'c': 'd'} for _ in range(200)]", "[{'a': 1, 'b': 'x'} for _ in range(200)]",
+        "[{'a': 'x', 'b': 1} for _ in range(200)]", "[{'a': 1.0, 'b': 'x'} for _ in range(200)]", "['a'] * 70000", "['a'] * 65536 + ['b'] * 4464", "['a'] * 65535 + ['b'] * 4465"]
+pairs += [(one, two, 'repr(x)') for one, two in itertools.combinations(many, 2)]
+
 
 def value(text):
     return eval(text, globals())

@@ -1203,9 +1203,10 @@ class _Reach:
                     group = [m for m in group if origin.made(m)]
                     if not group:
                         continue
-                elif kind.__module__ == "pybind11_builtins" or isinstance(kind, enum.EnumMeta) and origin.kind_of(kind.__module__) == origin.LIBRARY:
+                elif (kind.__module__ == "pybind11_builtins" or isinstance(kind, enum.EnumMeta) and origin.kind_of(kind.__module__) == origin.LIBRARY
+                        or kind.__module__ == "numpy" and kind.__name__ != "void" and issubclass(kind, sys.modules["numpy"].generic)):
                     continue  # these never change
-                if level[0] is root or issubclass(kind, types.ModuleType) or not issubclass(kind, _NO_ALIAS) and kind is not object:
+                if level[0] is root or issubclass(kind, types.ModuleType) or not issubclass(kind, _NO_ALIAS) and kind is not object and kind not in _IMMUTABLE_TYPES:
                     fp.ids.update(dict.fromkeys(map(id, group), "x"))
                 if kind.__name__ in _CONNECTED and kind.__module__ in _CONNECTED:
                     fp.ids[id(_CONNECTED)] = "n"
@@ -1237,7 +1238,8 @@ class _Reach:
                         inner += chain.from_iterable(o.operands for o in group)
                     if kind.__module__ == "numpy" and kind.__name__ == "ndarray":  # these do not tell
                         for a in group:
-                            fp.ids[~id(root_of(a))] = "x"
+                            if id(root_of(a)) not in owned:
+                                fp.ids[~id(root_of(a))] = "x"
                             inner += a.ravel().tolist() if a.dtype.hasobject else ()
                             inner.append(a.base)
                     if issubclass(kind, weakref.ref):
@@ -1290,8 +1292,10 @@ def _drawn_with():
             if name.partition(".")[0] in _DRAWING and type(module) is types.ModuleType:
                 for value in list(vars(module).values()):
                     held.add(id(value))
-                    if isinstance(value, type):
-                        held.update(map(id, vars(value).values()))
+                    for own in vars(value).values() if isinstance(value, type) else ():
+                        held.add(id(own))
+                        if type(own).__module__.partition(".")[0] in _DRAWING and hasattr(own, "__dict__"):
+                            held.update(map(id, vars(own).values()))
         _drawing = len(sys.modules), frozenset(held)
     return _drawing[1].union(map(id, dict.values(options)))
 
