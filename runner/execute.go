@@ -209,6 +209,7 @@ func (x *execution) request() runRequest {
 		req.Imported = append(req.Imported, k.Name())
 	}
 	req.Reach = x.pos.reach(n)
+	req.Submodules = x.walk.submodules(n.index)
 	req.Lined = n.unit.ID == x.walk.o.Lined
 	req.Lists = x.walk.listsSubclasses(x.pos, n)
 	if x.walk.hasDynamic || req.Lists {

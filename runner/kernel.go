@@ -247,27 +247,28 @@ func (t *tail) String() string {
 // The requests and replies of the driver's operations.
 type (
 	runRequest struct {
-		Op       string              `json:"op"`
-		Node     string              `json:"node"`
-		Filename string              `json:"filename"`
-		Line     int                 `json:"line"`
-		Future   []string            `json:"future,omitempty"`
-		Expr     bool                `json:"expr,omitempty"`
-		Quiet    bool                `json:"quiet,omitempty"`
-		Last     bool                `json:"last,omitempty"`
-		First    bool                `json:"first,omitempty"`          // of the program: a string at its beginning is __doc__
-		Def      bool                `json:"definition,omitempty"`     // the node only defines: the code nested in it does not run
-		Import   bool                `json:"library_import,omitempty"` // an import and no more: what it adds to the warning filters is the package's
-		Uses     []string            `json:"uses"`
-		Imports  []string            `json:"imports,omitempty"`
-		Fresh    bool                `json:"fresh,omitempty"`    // the interpreter was started for this node
-		Imported []string            `json:"imported,omitempty"` // libraries with a load: key
-		Certain  []string            `json:"certain,omitempty"`  // names bound on every path
-		Unbound  []string            `json:"unbound,omitempty"`  // names that have a value and that the namespace was not given
-		Reach    map[string][]string `json:"reach,omitempty"`    // class → names whose values reach it
-		Order    []string            `json:"order,omitempty"`    // in which the program has bound its names, where a node may ask
-		Lined    bool                `json:"lined,omitempty"`    // lines of functions that it executes are to be told
-		Lists    bool                `json:"lists,omitempty"`    // it may list subclasses, and is given all that there are
+		Op         string              `json:"op"`
+		Node       string              `json:"node"`
+		Filename   string              `json:"filename"`
+		Line       int                 `json:"line"`
+		Future     []string            `json:"future,omitempty"`
+		Expr       bool                `json:"expr,omitempty"`
+		Quiet      bool                `json:"quiet,omitempty"`
+		Last       bool                `json:"last,omitempty"`
+		First      bool                `json:"first,omitempty"`          // of the program: a string at its beginning is __doc__
+		Def        bool                `json:"definition,omitempty"`     // the node only defines: the code nested in it does not run
+		Import     bool                `json:"library_import,omitempty"` // an import and no more: what it adds to the warning filters is the package's
+		Uses       []string            `json:"uses"`
+		Imports    []string            `json:"imports,omitempty"`
+		Submodules []string            `json:"submodules,omitempty"` // dotted names that nodes before may have imported: attributes of packages
+		Fresh      bool                `json:"fresh,omitempty"`      // the interpreter was started for this node
+		Imported   []string            `json:"imported,omitempty"`   // libraries with a load: key
+		Certain    []string            `json:"certain,omitempty"`    // names bound on every path
+		Unbound    []string            `json:"unbound,omitempty"`    // names that have a value and that the namespace was not given
+		Reach      map[string][]string `json:"reach,omitempty"`      // class → names whose values reach it
+		Order      []string            `json:"order,omitempty"`      // in which the program has bound its names, where a node may ask
+		Lined      bool                `json:"lined,omitempty"`      // lines of functions that it executes are to be told
+		Lists      bool                `json:"lists,omitempty"`      // it may list subclasses, and is given all that there are
 	}
 	runReply struct {
 		Reads        []string                `json:"reads"`

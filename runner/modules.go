@@ -220,3 +220,38 @@ func (w *walk) nextState(p *position, at int, wanted []string) int {
 	}
 	return first
 }
+
+// dottedImport is a dotted name that a node may have imported.
+type dottedImport struct {
+	node int
+	name string
+}
+
+// submodules returns the dotted names that nodes before at have imported, as far as their text says: of a package, submodules are attributes for
+// who imports them, and an interpreter that was given the package alone has none of them.
+func (w *walk) submodules(at int) (names []string) {
+	for ; w.dottedAt < at; w.dottedAt++ {
+		if t := w.outcomes[w.dottedAt].t; t == nil || t.Err != nil {
+			continue
+		}
+		for _, im := range w.nodes[w.dottedAt].facts.Imports {
+			if im.Level != 0 || im.Later {
+				continue
+			}
+			if strings.Contains(im.Module, ".") {
+				w.dotted = append(w.dotted, dottedImport{w.dottedAt, im.Module})
+			}
+			for _, name := range im.Names {
+				if name != "*" {
+					w.dotted = append(w.dotted, dottedImport{w.dottedAt, im.Module + "." + name})
+				}
+			}
+		}
+	}
+	for _, d := range w.dotted {
+		if d.node < at {
+			names = append(names, d.name)
+		}
+	}
+	return names
+}

@@ -104,6 +104,8 @@ type walk struct {
 	stopped  map[*unit]bool
 	contexts []state.Digest       // of the positions before nodes, see modules.go
 	firsts   map[state.Digest]int // code → the first node that has it; nil until it is asked for
+	dotted   []dottedImport       // of the nodes before dottedAt
+	dottedAt int
 	restored int
 	ipython  bool
 	asked    bool // CPython was asked which blocks it accepts
@@ -214,6 +216,7 @@ func (w *walk) start(blocks []Block) {
 	w.outcomes = make([]NodeOutcome, len(w.nodes))
 	w.stopped = map[*unit]bool{}
 	w.contexts, w.firsts = make([]state.Digest, len(w.nodes)), nil
+	w.dotted, w.dottedAt = nil, 0
 	w.asked, w.cited = false, false
 	w.hasDynamic = slices.ContainsFunc(w.nodes, func(n *node) bool { return len(n.facts.Dynamic) > 0 })
 }

@@ -398,6 +398,7 @@ class Kernel:
         source = body.decode()
         name = request["filename"]
         layout.forget()
+        self.attach(request)
         restored = libraries.newly_loaded()
         self.reach_of = request.get("reach") or {}
         self.order(request.get("order") or ())
@@ -560,6 +561,23 @@ class Kernel:
             cited |= layout.numbered(codes, theirs)
         reply["cites"] = sorted(self.recorder.cited | set((error or {}).get("frames", ())) | cited)
         return reply, b""
+
+    def attach(self, request):
+        """Imports the submodules that nodes before have imported of packages that the node uses, in an interpreter that was only given the
+        packages: they are attributes of these."""
+        todo = [n for n in request.get("submodules") or () if n not in sys.modules and n.partition(".")[0] in sys.modules and not _has(n)]
+        if not todo:
+            return
+        used = (self.ns.get(name) for name in self.reach(request["uses"]))
+        used = {m.__name__ for m in used if origin.is_a(m, types.ModuleType) and origin.kind_of(m.__name__) == origin.LIBRARY}
+        self.files.restoring = True
+        for n in todo:
+            if any(n.startswith(m + ".") for m in used):
+                try:
+                    importlib.import_module(n)
+                except Exception:
+                    pass  # it was a name in the package, or failed then, too
+        self.files.restoring = False
 
     def compiled(self, source, name, request):
         flags = _flags(request.get("future")) | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -1020,6 +1038,12 @@ class _Spill(io.RawIOBase):
         if self._file is not None:
             self._file.close()
             os.unlink(self._path)
+
+
+def _has(dotted):
+    """Reports whether the last part of a dotted name is an attribute of the module that the others name."""
+    module, _, name = dotted.rpartition(".")
+    return hasattr(sys.modules.get(module), name)
 
 
 def _ids(bound):
