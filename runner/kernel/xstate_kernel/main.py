@@ -444,6 +444,8 @@ class Kernel:
         self.files.begin(held | self.modules.process.files())
         if self.modules.attaches:
             self.files.attached(codes + theirs)
+        if any("resize" in c.co_names for c in codes + theirs):
+            self.printer.arrays.forget()
         began, cpu = time.perf_counter(), time.process_time()
         if error is None:
             if lined:

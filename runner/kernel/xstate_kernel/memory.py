@@ -125,6 +125,10 @@ class Arrays:
         self._watch = None  # made when first needed
         self._known = {}    # (address, shape, strides, type) → _Known
 
+    def forget(self):
+        """Gives up what is known: an array that somebody refers to weakly, as here, cannot be resized."""
+        self._known.clear()
+
     def digest(self, a, np):
         """Returns the digest of the elements of an array of LARGE bytes or more, or None if it holds objects that are no
         atoms. The order of memory is no part of it."""

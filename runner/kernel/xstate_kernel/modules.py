@@ -23,6 +23,7 @@ from . import contents, held, observe, origin, process
 _STORES = frozenset(("STORE_ATTR", "DELETE_ATTR"))
 _ACCESSORS = {"register_dataframe_accessor": "DataFrame", "register_series_accessor": "Series", "register_index_accessor": "Index"}  # of pandas
 _SETTERS = frozenset(("setattr", "delattr", "patch", "stopall", "monkeypatch", "reload", "install_opener", "__dict__", "vars", *_ACCESSORS))
+_PATCHERS = ("unittest.mock", "_pytest.monkeypatch")  # these assign to attributes of what a text names
 _MODULES = frozenset(("modules", "stopall"))  # of sys, and of the patches of unittest.mock
 _HOOKS = frozenset(("__import__", "__build_class__"))  # builtins that statements call
 _HEAP = 1 << 9  # type flag: made by a class statement
@@ -81,6 +82,8 @@ class Modules:
             _, _, lists, hashes, attaches = _of_code(c)
             self.lists, self.hashes, self.attaches = self.lists or lists, self.hashes or hashes, self.attaches or attaches
         observe.watch_hash(self.hashes)
+        for name in self._entries.keys() & _PATCHERS:
+            self._assigning(self._entries[name])
         if self.assigns:
             names = {n for c in codes for inner in origin.nested(c) for n in inner.co_names}
             for value in list(self._namespace.values()):
@@ -97,6 +100,16 @@ class Modules:
         self.contents.begin([(self._namespace, codes), *((spaces.get(c.co_filename, {}), (c,)) for c in theirs)])
         self.process.begin()
         self._active = True
+
+    def _assigning(self, module):
+        """Has a module tell what it assigns attributes of, before it does."""
+        for function in (setattr, delattr):
+            def wrapper(o, name, *value, function=function):
+                if self._active:
+                    self._take(o)
+                return function(o, name, *value)
+
+            vars(module).setdefault(function.__name__, wrapper)
 
     def _naming(self, function):
         """Wraps a function that looks for a module by name: what is loaded it finds without asking a finder."""
@@ -217,7 +230,7 @@ class Modules:
 
     def _awaited(self, name, path):
         """Finds a library of which something is to be looked at as soon as it is loaded."""
-        if not (self._active and self.contents.awaits(name)):
+        if not (self._active and (name in _PATCHERS or self.contents.awaits(name))):
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path)
         if spec is None or not spec.has_location:
@@ -227,6 +240,8 @@ class Modules:
 
     def _loaded(self, execute, module):
         execute(module)
+        if module.__name__ in _PATCHERS:
+            self._assigning(module)
         self.contents.imported(module)
 
     def _executed(self, execute, module):
