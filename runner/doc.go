@@ -67,6 +67,9 @@
 //   - what an installed library looks at while it is imported: read by the node that imports it first. What it saw stays in it, so a library that
 //     looked at something, or printed, has a key (load:NAME), read by those that import it again and, where it saw what is not the same
 //     everywhere, by all who use it or hold something of it. Only a new interpreter imports it again, in the environment of the first.
+//   - which submodules are attributes of a package: those that nodes before have imported, by whatever statement; an interpreter that was
+//     given the package alone imports them for the node that uses it.
+//   - all objects that there are (gc.get_objects): who asks reads all names, runs where no earlier versions are left, and is marked.
 //   - which subclasses a class has: who lists them reads all names that reach a class of the program, is given these in the order of
 //     their definition, and runs in a new interpreter where an earlier version of one is left.
 //   - the layout of blocks: text that is asked for through linecache, which is cleared of the workspace's files before each node, numbers of
