@@ -113,10 +113,20 @@ func (m *moment) content(path string) Digest {
 func (m *moment) findPending() error {
 	var roots []string // nodes, or blocks where all of one is meant
 	stale := map[string]bool{}
+	last := map[Key]written{}
 	for i := range m.snap.Blocks {
 		b := &m.snap.Blocks[i]
-		if node, text := m.outdated(b); text != "" {
+		node, text := m.outdated(b)
+		if text == "" {
+			node, text = b.leftBehind(last)
+		}
+		if text != "" {
 			roots, m.pending[b.ID], stale[node] = append(roots, node), text, true
+		}
+		for _, n := range b.Nodes {
+			for _, w := range n.Writes {
+				last[w.Key] = written{w.Digest, b}
+			}
 		}
 	}
 	for _, root := range roots {
@@ -157,6 +167,25 @@ func (m *moment) findPending() error {
 		}
 	}
 	return nil
+}
+
+// written is what a key was given last, and by which block.
+type written struct {
+	digest Digest
+	by     *BlockView
+}
+
+// leftBehind tells which part of a block an interrupted run did not come to, after it had executed who gives that part something else than it read;
+// "" where there is none.
+func (b *BlockView) leftBehind(last map[Key]written) (node, text string) {
+	for _, n := range b.Nodes {
+		for _, r := range n.Reads {
+			if w, ok := last[r.Key]; ok && w.digest != r.Digest && w.by.RanAt > b.RanAt {
+				return n.Name, fmt.Sprintf("had another %s when it ran in step %d", r.Key.Name(), b.RanAt)
+			}
+		}
+	}
+	return "", ""
 }
 
 // boundAnew are the blocks that were edited, or are new, by the names that their text may bind or change.

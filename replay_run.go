@@ -137,7 +137,10 @@ func (x *replaying) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	program = slices.DeleteFunc(program, func(b runner.Block) bool { // those that the run did not come to
+	if run := x.step.Run; run != nil { // one that was interrupted did not come to the last
+		program = program[:min(len(program), run.Blocks.Ran+run.Blocks.Reused+run.Blocks.Failed+run.Blocks.Blocked)]
+	}
+	program = slices.DeleteFunc(program, func(b runner.Block) bool { // nor to these
 		return b.Before.RanAt < b.Before.Edited || b.Before.Status == state.StatusNew
 	})
 	if x.options.Block != "" {

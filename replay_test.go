@@ -1,6 +1,7 @@
 package xstate_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/runner"
 )
 
 // TestReplay: every run of the sessions of testdata comes out as it was recorded, but for nodes of which it was told that they may
@@ -126,6 +128,33 @@ func TestReplayDemo(t *testing.T) {
 		}
 		if jobs == 1 && executed*2 > nodes {
 			t.Errorf("executed %d of %d nodes, want fewer than half: what is proved is not executed again", executed, nodes)
+		}
+	}
+}
+
+// TestReplayInterrupted: blocks that an interrupted run did not come to are no part of it, and their results are stale where it gave them
+// something else to read.
+func TestReplayInterrupted(t *testing.T) {
+	p := plant(t, nil, "", "k", "k = 0.01", "other", "z = 1", "slow", "import time\ntime.sleep(k)", "e", "x = [k]", "last", "y = z")
+	if _, err := p.session.Patch(t.Context(), "k", "k = 30", xstate.Origin{}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Second)
+	defer stop()
+	out, step, err := p.session.Run(ctx, runner.RunOptions{}, xstate.Origin{})
+	if err != nil || out.Stopped == nil {
+		t.Fatalf("the run was not interrupted: %v, %v", out, err)
+	}
+	if found := p.replay(xstate.ReplayOptions{Step: step.Number}); found.Result != xstate.ReplayEqual || found.Runs[0].Nodes != 2 {
+		t.Errorf("replay: %s, %d nodes, want equal, 2: %+v", found.Result, found.Runs[0].Nodes, found.First)
+	}
+	for block, want := range map[string]xstate.ArtifactStatus{"k": xstate.ArtifactFresh, "e": xstate.ArtifactStale, "last": xstate.ArtifactFresh} {
+		e, err := p.session.Evidence(t.Context(), step.Number, "block:"+block)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Status != want {
+			t.Errorf("block %s is %s, want %s: %s", block, e.Status, want, e.Reason)
 		}
 	}
 }
