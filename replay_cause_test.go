@@ -442,7 +442,11 @@ func (p *planted) rewrite(block xstate.BlockID, change func(*state.Block), sourc
 		p.t.Fatal(err)
 	}
 	change(&b)
-	d := state.Draft{Kind: state.KindRun, Run: &state.RunSummary{}, Changes: []state.Change{{Op: state.OpUpdate, ID: block, Block: &b}}}
+	program, err := s.ProgramAt(p.t.Context(), "prog", head)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	d := state.Draft{Kind: state.KindRun, Run: &state.RunSummary{Blocks: state.Counts{Ran: len(program)}}, Changes: []state.Change{{Op: state.OpUpdate, ID: block, Block: &b}}}
 	for _, source := range sources {
 		d.Sources = append(d.Sources, []byte(source))
 	}
