@@ -73,7 +73,7 @@ class Recorder:
         self._active = True
 
     def write(self, stream, text):
-        data = text[:LIMIT + 1].encode("utf-8", "replace")  # with one more than is kept, so that the cut is seen
+        data = text[:LIMIT + 1].encode("utf-8", _ERRORS[stream])  # with one more than is kept, so that the cut is seen
         if os.getpid() != self._pid:
             os.write(1 if stream == "stdout" else 2, data)
             return
@@ -138,11 +138,13 @@ class Recorder:
         self._active = False
 
 
+_ERRORS = {"stdout": getattr(sys.stdout, "errors", "strict"), "stderr": "backslashreplace"}  # as Python has them, for the locale
+
+
 class Stream(io.TextIOBase):
     """sys.stdout or sys.stderr of the program."""
 
     encoding = "utf-8"
-    errors = "replace"
     newlines = None
     line_buffering = False
 
@@ -154,6 +156,10 @@ class Stream(io.TextIOBase):
     @property
     def name(self):
         return "<%s>" % self._name
+
+    @property
+    def errors(self):
+        return _ERRORS[self._name]
 
     mode = "w"
 
