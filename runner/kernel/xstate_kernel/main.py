@@ -567,7 +567,8 @@ class Kernel:
     def attach(self, request):
         """Imports the submodules that nodes before have imported of packages that the node uses, in an interpreter that was only given the
         packages: they are attributes of these."""
-        todo = [n for n in request.get("submodules") or () if n not in sys.modules and n.partition(".")[0] in sys.modules and not _has(n)]
+        todo = [n for n in request.get("submodules") or () if n not in sys.modules and n.partition(".")[0] in sys.modules
+                and origin.kind_of(n.partition(".")[0]) == origin.LIBRARY and not _has(n)]
         if not todo:
             return
         used = (self.ns.get(name) for name in self.reach(request["uses"]))
@@ -1043,9 +1044,9 @@ class _Spill(io.RawIOBase):
 
 
 def _has(dotted):
-    """Reports whether the last part of a dotted name is an attribute of the module that the others name."""
+    """Reports whether the last part of a dotted name is an attribute of the module that the others name, without asking that."""
     module, _, name = dotted.rpartition(".")
-    return hasattr(sys.modules.get(module), name)
+    return name in getattr(sys.modules.get(module), "__dict__", ())
 
 
 def _ids(bound):
