@@ -576,6 +576,7 @@ class Kernel:
         self.files.restoring = True
         for n in todo:
             if any(n.startswith(m + ".") for m in used):
+                self.state = None  # what the import sets is not the node's doing
                 try:
                     importlib.import_module(n)
                 except Exception:
