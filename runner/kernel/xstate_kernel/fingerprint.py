@@ -54,7 +54,7 @@ if hasattr(types, "UnionType"):
 _PARAMETERS = frozenset(("TypeVar", "TypeVarTuple", "ParamSpec", "TypeAliasType"))
 _UNSAID = {"sklearn": "_stop_words_id", "pandas": "_cache"}  # attributes that are no part of a value: an address; what was computed before
 _DEEP = 16  # levels
-_BULK = 1 << 16  # bytes that are hashed by themselves, once a megabyte was: OpenSSL takes half the time, and four megabytes of memory
+_BULK, _LARGE = 1 << 16, 1 << 24  # bytes that are hashed by themselves, where there are many: OpenSSL takes half the time, and four megabytes of memory
 _OTHER, _CODES, _FIRST = 1, {list: 2, tuple: 3, dict: 4}, 5  # kinds in graph: atoms have 0, classes from _FIRST on
 
 
@@ -204,7 +204,7 @@ class _Walk:
         """Writes a list of atoms, of which the types are given."""
         for part, found in atoms.parts(items, kinds):
             for data in atoms.written(part, found):
-                if len(data) < _BULK or self.fp.size < 1 << 20:
+                if len(data) < _BULK or self.fp.size < _LARGE:
                     self.put(data)
                 else:
                     from hashlib import sha256
