@@ -4,12 +4,11 @@ Those are known that code of the program or the workspace has come to by attribu
 standard library that change them: before the node runs, or when the library is imported. From then on each node is looked at for whether it put something else into one.
 """
 from . import original as __builtins__
-import operator
 import sys
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
 
-from . import origin
+from . import identity, origin
 
 _DICTS = frozenset((dict, defaultdict, OrderedDict, Counter))
 _KINDS = _DICTS | {list, set, deque}
@@ -126,14 +125,14 @@ class Contents:
 
     def differ(self):
         """Reports whether one holds something else than when it was looked at last."""
-        return any(not same(known[3], _flat(known[0])) for known in self._known.values())
+        return any(not identity.same(known[3], _flat(known[0])) for known in self._known.values())
 
     def changed(self):
         """Yields those that hold something else than when they were come to or looked at last: the name of what each hangs on, its own,
         what it held, what it holds, itself."""
         for i, (container, title, name, before) in self._known.items():
             after = _flat(container)
-            if not same(before, after):
+            if not identity.same(before, after):
                 self._known[i] = container, title, name, after
                 yield title, name, before, after, container
 
@@ -148,7 +147,3 @@ def _flat(container):
             found += (o, *inner)
             todo += [x for x in inner if type(x) in _KINDS]
     return found
-
-
-def same(before, after):
-    return len(before) == len(after) and all(map(operator.is_, before, after))

@@ -18,7 +18,7 @@ import os
 import sys
 import types
 
-from . import contents, held, observe, origin, process
+from . import contents, held, identity, observe, origin, process
 
 _STORES = frozenset(("STORE_ATTR", "DELETE_ATTR"))
 _ACCESSORS = {"register_dataframe_accessor": "DataFrame", "register_series_accessor": "Series", "register_index_accessor": "Index"}  # of pandas
@@ -184,7 +184,7 @@ class Modules:
         for title, k, before, after, container in self.contents.changed():
             found.add(title)
             place = ("content", title, k)
-            if contents.same(self._originals.setdefault(place, before), after):
+            if identity.same(self._originals.setdefault(place, before), after):
                 del self._originals[place]
                 self.process.attributes.pop(place, None)
             else:

@@ -19,9 +19,8 @@ import stat
 import sys
 import threading
 import warnings
-from operator import is_
 
-from . import fingerprint, hidden, origin
+from . import fingerprint, hidden, identity, origin
 
 _HOOKS = ("stdin", "stdout", "stderr", "displayhook", "excepthook", "unraisablehook", "breakpointhook", "__stdout__", "__stderr__")
 _SIGNALS = range(1, _signal.NSIG)
@@ -37,7 +36,7 @@ class Process:
         self.traced = False  # a trace function was at work in the node
         self._watch_codecs()
         self._start = self._places()
-        self._seen, self._others = (), {}  # see _raw; what of it the program put there
+        self._seen, self._others = [], {}  # see _raw; what of it the program put there
         self._planted, self._print = {}, _Print()
         self._adrift = {}  # id of a handler of which the program itself put away the file → the handler
 
@@ -92,7 +91,7 @@ class Process:
     def planted(self):
         """Place → what the program put there."""
         raw = self._raw()
-        if len(raw) != len(self._seen) or not all(map(is_, raw, self._seen)):
+        if not identity.same(raw, self._seen):
             start = self._start
             self._seen, self._others = raw, {k: v for k, v in self._places().items() if v is not start.get(k)}
         found = dict(self._others)
