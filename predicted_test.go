@@ -9,6 +9,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -30,7 +31,7 @@ func judgedNodes(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 	var nodes []judged
 	for i := range d.Snapshot.Blocks {
 		b := &d.Snapshot.Blocks[i]
-		facts, err := depgraph.Analyze([]byte(b.Source), b.Dialect)
+		facts, err := python.Analyze([]byte(b.Source), b.Dialect)
 		if err != nil || len(facts.Nodes) != len(b.Nodes) {
 			continue // it does not compile
 		}
