@@ -4,14 +4,14 @@ import marshal
 import sys
 import types
 
-from . import blake2b, fingerprint, origin
+from . import blake2b, code_owner, fingerprint
 
 _MACHINERY = frozenset((
     "__name__", "__doc__", "__package__", "__loader__", "__spec__", "__path__", "__file__", "__cached__", "__builtins__", "__warningregistry__",
     "__annotations__", "__annotate__", "__conditional_annotations__"))
 
 
-class Held:
+class ModuleState:
     """Knows what each module held when it was last looked at: after its load, and after every node that can come to it."""
 
     def __init__(self, printer, workspace):
@@ -59,7 +59,7 @@ class Held:
         content.deps = set()
         for k in content.living:
             v, made = vars(content.module)[k], None
-            if origin.is_a(v, (types.FunctionType, type)) and v.__module__ == name:
+            if code_owner.is_a(v, (types.FunctionType, type)) and v.__module__ == name:
                 made = v = _members(v)
             fp = self._printer.of(v)
             parts[k] = type(v).__name__ if fp.opaque else fp.digest
@@ -93,18 +93,18 @@ class _Content:
                 continue  # a submodule is there because somebody imported it
             if type(v) in fingerprint.ATOMS:
                 lines.append((k, v))
-            elif origin.is_a(v, types.ModuleType):
+            elif code_owner.is_a(v, types.ModuleType):
                 lines.append((k, v.__name__))
-            elif not origin.is_a(v, (types.FunctionType, type)):
+            elif not code_owner.is_a(v, (types.FunctionType, type)):
                 self.living.append(k)
             elif v.__module__ == name:  # where it stands in the text of the module
-                lines.append((k, v.__qualname__, v.__code__.co_firstlineno if origin.is_a(v, types.FunctionType) else 0))
+                lines.append((k, v.__qualname__, v.__code__.co_firstlineno if code_owner.is_a(v, types.FunctionType) else 0))
                 if _holds(v):
                     self.living.append(k)
                 else:
                     lines.append(v.__defaults__)
                     self.plain.append((v, v.__defaults__))
-            elif origin.kind_of(v.__module__) == origin.PROGRAM:
+            elif code_owner.kind_of(v.__module__) == code_owner.PROGRAM:
                 self.living.append(k)
             else:
                 lines.append((k, v.__module__, v.__qualname__))
@@ -112,7 +112,7 @@ class _Content:
         living = set(self.living)
         self.fixed = [v for k, v in space.items() if k not in living]  # kept, so that nothing else gets their ids
         self.bound = [(k, i) for k, i in zip(self.keys, self.ids) if type(space[k]) not in fingerprint.ATOMS and k not in _MACHINERY
-                      and not origin.is_a(space[k], types.ModuleType)]
+                      and not code_owner.is_a(space[k], types.ModuleType)]
 
     def current(self):
         """Reports whether the same things are bound, and functions that held nothing hold nothing."""
@@ -123,11 +123,11 @@ class _Content:
 
 def _holds(code):
     """Reports whether a function or class holds something that can change in place."""
-    return not origin.is_a(code, types.FunctionType) or bool(code.__closure__ or code.__kwdefaults__ or code.__dict__) or \
+    return not code_owner.is_a(code, types.FunctionType) or bool(code.__closure__ or code.__kwdefaults__ or code.__dict__) or \
         not fingerprint.ATOMS.issuperset(map(type, code.__defaults__ or ()))
 
 
 def _members(code):
-    if origin.is_a(code, types.FunctionType):
+    if code_owner.is_a(code, types.FunctionType):
         return [code.__closure__, code.__defaults__, code.__kwdefaults__, code.__dict__ or None]
     return [x for x in vars(code).items() if x[0] not in fingerprint.SKIP_MEMBERS]

@@ -8,7 +8,7 @@ import sys
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
 
-from . import identity, origin
+from . import bytecode, code_owner, identity
 
 _DICTS = frozenset((dict, defaultdict, OrderedDict, Counter))
 _KINDS = _DICTS | {list, set, deque}
@@ -35,7 +35,7 @@ def _facts(code):
     found = _named.get(code)
     if found is None:
         roots, imports, names = set(), set(), set()
-        for _, op, _, name in origin.instructions(code):
+        for _, op, _, name in bytecode.instructions(code):
             if op == "IMPORT_NAME":
                 imports.add(name)
             elif op in ("LOAD_NAME", "LOAD_GLOBAL"):
@@ -48,7 +48,7 @@ def _facts(code):
     return found
 
 
-class Contents:
+class LibraryContainers:
     def __init__(self):
         self._known = {}    # id of a container → itself, the name of what it hangs on, its own, what is in it
         self._names = set()  # of attributes, in the code that the node may run
@@ -71,7 +71,7 @@ class Contents:
                 imports |= imported
                 self._names |= names
             roots.update((id(v), v) for v in map(space.get, loads) if v is not None)
-        self._names.update(v.__name__ for v in roots.values() if origin.is_a(v, types.FunctionType) and v.__module__ in _CHANGED_BY)
+        self._names.update(v.__name__ for v in roots.values() if code_owner.is_a(v, types.FunctionType) and v.__module__ in _CHANGED_BY)
         if not self._names:
             return
         for name in imports:
@@ -92,13 +92,13 @@ class Contents:
     def _look(self, todo):
         done = set()
         for value in todo:
-            if origin.is_a(value, types.FunctionType):
+            if code_owner.is_a(value, types.FunctionType):
                 value = sys.modules.get(value.__module__)  # of which it may be one of _CHANGED_BY
-            if origin.is_a(value, types.ModuleType):
-                owners = (value,) if origin.module_class(value) == origin.LIBRARY and value.__name__ not in _ELSEWHERE else ()
+            if code_owner.is_a(value, types.ModuleType):
+                owners = (value,) if code_owner.module_class(value) == code_owner.LIBRARY and value.__name__ not in _ELSEWHERE else ()
             else:
-                t = value if origin.is_a(value, type) else type(value)
-                owners = [c for c in t.__mro__ if c.__flags__ & _HEAP and origin.kind_of(c.__module__) == origin.LIBRARY] if t.__flags__ & _HEAP else ()
+                t = value if code_owner.is_a(value, type) else type(value)
+                owners = [c for c in t.__mro__ if c.__flags__ & _HEAP and code_owner.kind_of(c.__module__) == code_owner.LIBRARY] if t.__flags__ & _HEAP else ()
             for owner in owners:
                 if id(owner) not in done:
                     done.add(id(owner))
@@ -115,12 +115,12 @@ class Contents:
     def _index(self, owner, space):
         known = self._indexes.get(id(owner))
         if known is None or known[1] != len(space):
-            known = self._indexes[id(owner)] = owner, len(space), {k for k, v in space.items() if type(v) in _KINDS or origin.is_a(v, (types.ModuleType, type))}
+            known = self._indexes[id(owner)] = owner, len(space), {k for k, v in space.items() if type(v) in _KINDS or code_owner.is_a(v, (types.ModuleType, type))}
         return known[2] & space.keys()
 
     def _note(self, owner, name, container):
         if id(container) not in self._known:
-            title = owner.__name__ if origin.is_a(owner, types.ModuleType) else "%s.%s" % (owner.__module__, owner.__qualname__)
+            title = owner.__name__ if code_owner.is_a(owner, types.ModuleType) else "%s.%s" % (owner.__module__, owner.__qualname__)
             self._known[id(container)] = container, title, name, _flat(container)
 
     def differ(self):

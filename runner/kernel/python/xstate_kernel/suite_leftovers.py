@@ -8,7 +8,7 @@ from operator import is_
 _BOXES = (list, dict, set)
 
 
-class Held:
+class ModuleBindings:
     """What modules bind."""
 
     def __init__(self):

@@ -9,7 +9,7 @@ import os
 import sys
 import weakref
 
-from . import origin
+from . import code_owner
 
 _program = []  # functions that the program registered
 
@@ -18,7 +18,7 @@ def watch():
     register = atexit.register
 
     def registered(func, *args, **kwargs):
-        if not origin.is_library_path(sys._getframe(1).f_code.co_filename):
+        if not code_owner.is_library_path(sys._getframe(1).f_code.co_filename):
             _program.append(func)
         return register(func, *args, **kwargs)
 
@@ -31,7 +31,7 @@ def run(code=0):
     for func in _program:
         atexit.unregister(func)
     for reference, info in list(weakref.finalize._registry.items()):
-        if origin.kind_of(getattr(info.func, "__module__", None)) != origin.LIBRARY:
+        if code_owner.kind_of(getattr(info.func, "__module__", None)) != code_owner.LIBRARY:
             reference.detach()
     atexit._run_exitfuncs()
     objects = gc.get_objects()  # maybe a million

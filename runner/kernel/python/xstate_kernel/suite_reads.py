@@ -5,7 +5,7 @@ import os
 import sys
 import tempfile
 
-from . import observe, origin, sha256
+from . import code_owner, observe, sha256
 
 DURATION = "timing"  # a test that tells how long something took: its results are reused, as those of others, which take their time, too
 _RUNNERS = (os.sep + "_pytest" + os.sep, os.sep + "pluggy" + os.sep, os.sep + "unittest" + os.sep)
@@ -20,7 +20,7 @@ class _NoScan:
         pass
 
 
-class Looked(observe.Files):
+class SuiteReads(observe.Files):
     """Files of this process. What it reads is sorted by phase: take returns what was seen since the last time. Files below a
     path that this process made are told by who made them."""
 
@@ -165,7 +165,7 @@ _kinds = {}  # name of a file of code → whether it is of what runs tests, or _
 
 
 def _kind(name):
-    if any(part in name for part in _RUNNERS) and origin.is_library_path(name):
+    if any(part in name for part in _RUNNERS) and code_owner.is_library_path(name):
         return True
     return _PASSED if name.startswith((_OWN, _LIBRARY, "<frozen ")) and "site-packages" not in name else False
 

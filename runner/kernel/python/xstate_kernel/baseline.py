@@ -26,7 +26,7 @@ _SPECIAL = frozenset((
     "__warningregistry__", "__conditional_annotations__", "__annotate__", "__cached__"))
 
 
-class Plain:
+class Baseline:
     def __init__(self, channel, options, outputs):
         self.channel, self.spool = channel, options["spool"]
         main = sys.modules["__main__"] = types.ModuleType("__main__")
@@ -193,8 +193,8 @@ def in_child(look):
 
 def digests(ns, bound):
     """Returns name → digest for values of the namespace ns, "" for what cannot be named by content."""
-    from . import fingerprint, origin
-    printer, found = fingerprint.Fingerprinter(ns, origin.Workspace()), {}
+    from . import fingerprint, workspace_modules
+    printer, found = fingerprint.Fingerprinter(ns, workspace_modules.Workspace()), {}
     for name, value in bound.items():
         fp = printer.of(value)
         found[name] = "" if fp.opaque else fp.digest
@@ -257,7 +257,7 @@ def start():
     options, _ = channel.receive()
     if options is None:
         return
-    kernel = Plain(channel, options, outputs)
+    kernel = Baseline(channel, options, outputs)
     channel.send({"ev": "hello"})
     kernel.serve()
     os._exit(0)

@@ -2,16 +2,16 @@
 from . import original as __builtins__
 import sys
 
-from . import origin
+from . import bytecode
 
 _TOOL = 3
 
 
-class Executed:
+class LineCoverage:
     """Lines of the functions of blocks that are among codes. From CPython 3.12 on."""
 
     def __init__(self, codes, blocks):
-        self._codes = [c for c in codes if c.co_filename in blocks and c.co_flags & origin.FUNCTION]
+        self._codes = [c for c in codes if c.co_filename in blocks and c.co_flags & bytecode.FUNCTION]
         self._hits = set()
 
     def begin(self):
