@@ -135,7 +135,7 @@ func show(err error) shown {
 	var own *state.Error
 	var bad *patch.ParseError
 	var cmd *usageError
-	var unfit *patch.Misfit
+	var unfit *patch.ApplyError
 	switch {
 	case errors.As(err, &unfit):
 		return shown{Code: state.Code(unfit.Code), Message: unfit.Error(), Hint: unfit.Hint, Candidates: unfit.Candidates}

@@ -18,7 +18,7 @@ type bindings struct {
 func bindingsOf(code string) *bindings {
 	b := &bindings{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	text := []byte(code)
-	if hollow(text) {
+	if stallsParser(text) {
 		return b
 	}
 	parser := sitter.NewParser()
@@ -95,7 +95,7 @@ func (w *bindingWalk) identifier(n *sitter.Node, field string) {
 		if w.inner == 0 {
 			w.imports[name] = true
 		}
-	case named:
+	case defined:
 		w.bound[name] = true
 	case uses:
 		w.used[name] = true
@@ -107,8 +107,8 @@ const (
 	uses = iota
 	binds
 	imported // by an import
-	named    // of a definition or a parameter
-	nothing  // of an attribute or an argument
+	defined  // of a definition or a parameter
+	noRole   // of an attribute or an argument
 )
 
 func role(n, parent *sitter.Node, field string) int {
@@ -118,19 +118,19 @@ func role(n, parent *sitter.Node, field string) int {
 	switch parent.Type() {
 	case "function_definition", "class_definition":
 		if field == "name" {
-			return named
+			return defined
 		}
 	case "parameters", "lambda_parameters", "default_parameter", "typed_parameter", "typed_default_parameter", "list_splat_pattern", "dictionary_splat_pattern":
 		if field != "value" && field != "type" {
-			return named
+			return defined
 		}
 	case "keyword_argument":
 		if field == "name" {
-			return nothing
+			return noRole
 		}
 	case "attribute":
 		if field == "attribute" {
-			return nothing
+			return noRole
 		}
 	case "dotted_name", "aliased_import":
 		return importRole(n, parent, field)
@@ -159,15 +159,15 @@ func importRole(n, parent *sitter.Node, field string) int {
 	}
 	switch up.Type() {
 	case "aliased_import":
-		return nothing
+		return noRole
 	case "import_statement":
 		if n.StartByte() == parent.StartByte() {
 			return imported
 		}
-		return nothing
+		return noRole
 	case "import_from_statement":
 		if m := up.ChildByFieldName("module_name"); m != nil && m.StartByte() == parent.StartByte() {
-			return nothing
+			return noRole
 		}
 		return imported
 	}

@@ -60,7 +60,7 @@ func checkRevision(t *testing.T, p *Patch, on Subject) {
 	t.Helper()
 	v, err := Revise(p, on)
 	if err != nil {
-		var unfit *Misfit
+		var unfit *ApplyError
 		var bad *ParseError
 		if !errors.As(err, &unfit) && !errors.As(err, &bad) {
 			t.Fatalf("Revise = %v, want a *Misfit or a *ParseError", err)

@@ -52,9 +52,9 @@ func hunksOf(f Format, old, new string) []Hunk {
 		return []Hunk{{New: new, Line: 1, End: true}}
 	}
 	numbered := f == FormatUnified || f == FormatGit
-	var l *lined
+	var l *lineIndex
 	if !numbered {
-		l = newLined(old)
+		l = newLineIndex(old)
 	}
 	var spans []wideHunk
 	for _, h := range hunks(changesOf(a, b), contextLines) {
@@ -90,7 +90,7 @@ func widen(h hunk, old, new, context int) wideHunk {
 }
 
 // once reports whether lines are in the text once.
-func (l *lined) once(lines []string) bool {
+func (l *lineIndex) once(lines []string) bool {
 	want := l.numbers(lines, Exact)
 	return len(want) > 0 && len(l.find(want, 0, 2, Exact)) == 1
 }

@@ -6,26 +6,26 @@ import "strings"
 
 // What a line of a sheet is.
 const (
-	code  = iota // of a block; it may look like a mark
-	mark         // begins a block
-	fresh        // came with a patch; it begins a block if it looks like a mark
+	lineOfCode    = iota // of a block; it may look like a mark
+	lineOfMarker         // begins a block
+	lineFromPatch        // came with a patch; it begins a block if it looks like a mark
 )
 
 // sheet returns the text, and of each line its block and what it is.
-func sheet(blocks []Block) (text string, lines, marks []int) {
+func cellText(blocks []Block) (text string, lines, marks []int) {
 	var out strings.Builder
 	for i, b := range blocks {
-		out.WriteString("# %% " + sheetName(b) + "\n" + b.Source + "\n")
-		lines, marks = append(lines, i), append(marks, mark)
+		out.WriteString("# %% " + cellTextTitle(b) + "\n" + b.Source + "\n")
+		lines, marks = append(lines, i), append(marks, lineOfMarker)
 		for range countLines(b.Source + "\n") {
-			lines, marks = append(lines, i), append(marks, code)
+			lines, marks = append(lines, i), append(marks, lineOfCode)
 		}
 	}
 	return out.String(), lines, marks
 }
 
 // sheetName is what a block is called in a sheet.
-func sheetName(b Block) string {
+func cellTextTitle(b Block) string {
 	name := b.Title
 	if name == "" {
 		name = b.ID
@@ -34,7 +34,7 @@ func sheetName(b Block) string {
 }
 
 // readSheet returns the blocks of a sheet after a patch. Their dialect is not said.
-func readSheet(text string, marks []int) []Block {
+func readCellText(text string, marks []int) []Block {
 	var blocks []Block
 	var b Block
 	var source strings.Builder
@@ -50,7 +50,7 @@ func readSheet(text string, marks []int) []Block {
 	}
 	for i, line := range splitLines(text) {
 		m, ok := parseMarker([]byte(bare(line)))
-		if ok && !m.text && i < len(marks) && marks[i] != code {
+		if ok && !m.text && i < len(marks) && marks[i] != lineOfCode {
 			end()
 			b = Block{Title: m.title, Line: i + 2}
 			continue

@@ -3,11 +3,11 @@ package patch
 import "strings"
 
 // near is how many lines of the text a hunk may leave out between two of its own.
-const near = 8
+const maxGapLines = 8
 
 // skipped finds a hunk that leaves out lines of the text among those that it keeps: a doc string, a comment, a blank line. Those that
 // it takes away must stand together in one place of the text only, and all others around it, in order.
-func (l *locator) skipped(h *Hunk, from int) ([]spot, *Misfit) {
+func (l *locator) linesWithGaps(h *Hunk, from int) ([]replacement, *ApplyError) {
 	old, fresh := splitLines(h.Old), splitLines(h.New)
 	changes := changesOf(bares(old), bares(fresh))
 	at := l.aligned(old, changes, from)
@@ -18,7 +18,7 @@ func (l *locator) skipped(h *Hunk, from int) ([]spot, *Misfit) {
 	for k, i := range at {
 		there[k] = l.full(i)
 	}
-	m, ok := marginsOf(old, there)
+	m, ok := indentMapOf(old, there)
 	if !ok {
 		return nil, nil
 	}
@@ -45,7 +45,7 @@ func (l *locator) skipped(h *Hunk, from int) ([]spot, *Misfit) {
 	if last == l.len() {
 		text = l.lastEnd(h, text, end)
 	}
-	return []spot{{start: l.from[at[0]], end: l.from[last], text: text, how: Fuzzy, line: at[0]}}, nil
+	return []replacement{{start: l.from[at[0]], end: l.from[last], text: text, how: Fuzzy, line: at[0]}}, nil
 }
 
 // aligned returns where each of the old lines of a hunk is, or nil.
@@ -92,7 +92,7 @@ func (l *locator) around(old []string, k, line int) []int {
 // closest returns the first such line from one on, in a direction, or -1 if there is none near.
 func (l *locator) closest(line string, from, step int) int {
 	want := l.number(line, Punctuation)
-	for i, n := from, 0; want >= 0 && i >= 0 && i < l.len() && n <= near; i, n = i+step, n+1 {
+	for i, n := from, 0; want >= 0 && i >= 0 && i < l.len() && n <= maxGapLines; i, n = i+step, n+1 {
 		if l.keys[Punctuation][i] == want {
 			return i
 		}

@@ -9,35 +9,35 @@ import (
 
 // updating is a text while hunks are done to it: as it was, and what comes in place of what. A hunk that is about what an earlier
 // one wrote is done to that. Only one that cannot be told apart so costs a pass over the text.
-type updating struct {
+type editBuffer struct {
 	*locator
 	result  *Result
 	name    string
 	ordered bool
-	spots   []*spot            // in the order of the text, and apart
-	joins   bool               // one of them takes lines away and leaves none: lines have met that were apart
-	written map[string][]*spot // the lines that hunks wrote, and where
+	spots   []*replacement            // in the order of the text, and apart
+	joins   bool                      // one of them takes lines away and leaves none: lines have met that were apart
+	written map[string][]*replacement // the lines that hunks wrote, and where
 }
 
 // read begins with a text.
-func (u *updating) read(text string) {
-	u.locator = &locator{lined: newLined(text), name: u.name, ordered: u.ordered}
-	u.spots, u.joins, u.written = nil, false, map[string][]*spot{}
+func (u *editBuffer) read(text string) {
+	u.locator = &locator{lineIndex: newLineIndex(text), name: u.name, ordered: u.ordered}
+	u.spots, u.joins, u.written = nil, false, map[string][]*replacement{}
 }
 
 // flush makes the text what it has become.
-func (u *updating) flush() {
+func (u *editBuffer) commit() {
 	now := u.result.done(u.name, u.text, u.spots)
 	u.result.Texts[u.name] = now
 	u.read(now)
 }
 
-func (u *updating) hunk(k int, h *Hunk) *Misfit {
+func (u *editBuffer) applyHunk(k int, h *Hunk) *ApplyError {
 	if u.ordered || len(u.spots) == 0 {
-		return u.found(k, h)
+		return u.locateInOriginal(k, h)
 	}
 	if h.Old == "" && h.Line > 0 && len(h.Under) == 0 {
-		if at, base, ok := u.before(h.Line - 1); ok {
+		if at, base, ok := u.originalLine(h.Line - 1); ok {
 			x := u.insertAt(base, h)
 			x.hunk = k
 			u.insert(at, x)
@@ -50,19 +50,19 @@ func (u *updating) hunk(k int, h *Hunk) *Misfit {
 		u.more = false
 		apart := bad == nil && u.overlap(found, k) == nil
 		switch {
-		case apart && u.final(h, found):
-			u.take(h, found)
+		case apart && u.isFinal(h, found):
+			u.keep(h, found)
 			return nil
-		case !apart && (bad == nil || bad.Code != CodeAmbiguous) && u.rewritten(k, h):
+		case !apart && (bad == nil || bad.Code != CodeAmbiguous) && u.editWritten(k, h):
 			return nil
 		}
 	}
-	u.flush()
-	return u.found(k, h)
+	u.commit()
+	return u.locateInOriginal(k, h)
 }
 
 // found finds a hunk in the text as it was.
-func (u *updating) found(k int, h *Hunk) *Misfit {
+func (u *editBuffer) locateInOriginal(k int, h *Hunk) *ApplyError {
 	found, bad := u.locate(k, h)
 	if bad == nil {
 		bad = u.overlap(found, k)
@@ -70,12 +70,12 @@ func (u *updating) found(k int, h *Hunk) *Misfit {
 	if bad != nil {
 		return bad
 	}
-	u.take(h, found)
+	u.keep(h, found)
 	return nil
 }
 
 // take keeps what was found of a hunk.
-func (u *updating) take(h *Hunk, found []spot) {
+func (u *editBuffer) keep(h *Hunk, found []replacement) {
 	for _, x := range found {
 		u.add(x)
 	}
@@ -84,16 +84,16 @@ func (u *updating) take(h *Hunk, found []spot) {
 
 // final reports whether a place in the text as it was is the one, whatever was written since: it is exactly what is looked for, or
 // nothing that was written has a line of it.
-func (u *updating) final(h *Hunk, found []spot) bool {
-	if !slices.ContainsFunc(found, func(x spot) bool { return x.how > Exact || x.loose }) {
+func (u *editBuffer) isFinal(h *Hunk, found []replacement) bool {
+	if !slices.ContainsFunc(found, func(x replacement) bool { return x.how > Exact || x.loose }) {
 		return true
 	}
 	return h.Manner == ByLines && !u.joins && len(u.writers(splitLines(h.Old))) == 0
 }
 
 // writers are the spots that wrote one of some lines.
-func (u *updating) writers(lines []string) []*spot {
-	var places []*spot
+func (u *editBuffer) writers(lines []string) []*replacement {
+	var places []*replacement
 	for _, line := range lines {
 		for _, x := range u.written[keyOf(line, Punctuation)] {
 			if !slices.Contains(places, x) {
@@ -104,15 +104,15 @@ func (u *updating) writers(lines []string) []*spot {
 	return places
 }
 
-func (u *updating) add(x spot) { u.insert(u.placeOf(x), x) }
+func (u *editBuffer) add(x replacement) { u.insert(u.placeOf(x), x) }
 
-func (u *updating) insert(at int, x spot) {
+func (u *editBuffer) insert(at int, x replacement) {
 	u.spots = slices.Insert(u.spots, at, &x)
 	u.note(&x)
 }
 
 // note remembers what a spot says, and tells where it was found.
-func (u *updating) note(x *spot) {
+func (u *editBuffer) note(x *replacement) {
 	u.result.Found = append(u.result.Found, Found{Name: u.name, Hunk: x.hunk + 1, Line: x.line + 1, How: x.how})
 	if u.ordered {
 		return
@@ -120,15 +120,15 @@ func (u *updating) note(x *spot) {
 	u.joins = u.joins || x.text == ""
 	for line := range strings.Lines(x.text) {
 		key := keyOf(line, Punctuation)
-		if at := u.written[key]; len(at) <= few && !slices.Contains(at, x) {
+		if at := u.written[key]; len(at) <= maxPlacesTried && !slices.Contains(at, x) {
 			u.written[key] = append(at, x)
 		}
 	}
 }
 
 // placeOf is where a spot belongs: behind those that begin where it begins, but an insertion before what is replaced there.
-func (u *updating) placeOf(x spot) int {
-	i, _ := slices.BinarySearchFunc(u.spots, x, func(a *spot, b spot) int {
+func (u *editBuffer) placeOf(x replacement) int {
+	i, _ := slices.BinarySearchFunc(u.spots, x, func(a *replacement, b replacement) int {
 		if a.start == b.start && a.end > a.start && b.end == b.start {
 			return 1
 		}
@@ -138,7 +138,7 @@ func (u *updating) placeOf(x spot) int {
 }
 
 // overlap tells whether a hunk is about what another one is about.
-func (u *updating) overlap(found []spot, k int) *Misfit {
+func (u *editBuffer) overlap(found []replacement, k int) *ApplyError {
 	for _, x := range found {
 		i := u.placeOf(x)
 		other := -1
@@ -149,7 +149,7 @@ func (u *updating) overlap(found []spot, k int) *Misfit {
 			other = u.spots[i].hunk
 		}
 		if other >= 0 && other != k {
-			return &Misfit{Code: CodeOverlap, Name: u.name, Hunk: k + 1,
+			return &ApplyError{Code: CodeOverlap, Name: u.name, Hunk: k + 1,
 				Message: fmt.Sprintf("it is about lines that hunk %d is about, too", other+1), Hint: "make one hunk of the two"}
 		}
 	}
@@ -158,7 +158,7 @@ func (u *updating) overlap(found []spot, k int) *Misfit {
 
 // before finds where a line of the text as it has become was: the line before which it stood, and its place among the spots. ok is
 // false for a line that a hunk wrote, and for one that there is not.
-func (u *updating) before(line int) (at, base int, ok bool) {
+func (u *editBuffer) originalLine(line int) (at, base int, ok bool) {
 	shift := 0
 	for at = range u.spots {
 		x := u.spots[at]
@@ -176,16 +176,16 @@ func (u *updating) before(line int) (at, base int, ok bool) {
 }
 
 // rewritten does a hunk to what an earlier one wrote, and the lines around, if there is one such place for sure.
-func (u *updating) rewritten(k int, h *Hunk) bool {
+func (u *editBuffer) editWritten(k int, h *Hunk) bool {
 	old := splitLines(h.Old)
 	places := u.writers(old)
-	if u.joins || len(places) > few {
+	if u.joins || len(places) > maxPlacesTried {
 		return false
 	}
-	var into *spot
-	var made spot
+	var into *replacement
+	var made replacement
 	for _, x := range places {
-		one, found, sure := u.within(x, h, len(old))
+		one, found, sure := u.editNear(x, h, len(old))
 		if !sure || found && into != nil {
 			return false
 		}
@@ -203,14 +203,14 @@ func (u *updating) rewritten(k int, h *Hunk) bool {
 }
 
 // within finds a hunk of n lines in what a spot wrote and n lines around it, and returns the spot that does both.
-func (u *updating) within(x *spot, h *Hunk, n int) (out spot, found, sure bool) {
+func (u *editBuffer) editNear(x *replacement, h *Hunk, n int) (out replacement, found, sure bool) {
 	after, _ := slices.BinarySearch(u.from, x.end)
 	from, to := u.from[max(0, x.line-n)], u.from[min(u.len(), after+n)]
 	i := slices.Index(u.spots, x)
 	if i < 0 || i > 0 && u.spots[i-1].end > from || i+1 < len(u.spots) && u.spots[i+1].start < to {
 		return out, false, false // another one is too near
 	}
-	w := &locator{lined: newLined(u.text[from:x.start] + x.text + u.text[x.end:to]), name: u.name, more: true}
+	w := &locator{lineIndex: newLineIndex(u.text[from:x.start] + x.text + u.text[x.end:to]), name: u.name, more: true}
 	places, bad := w.locate(0, h)
 	if bad != nil || len(places) != 1 {
 		return out, false, bad != nil && bad.Code == CodeAbsent
@@ -218,7 +218,7 @@ func (u *updating) within(x *spot, h *Hunk, n int) (out spot, found, sure bool) 
 	y := places[0]
 	begin, end := x.start-from, x.start-from+len(x.text)
 	low, high := min(begin, y.start), max(end, y.end)
-	out = spot{start: x.start - (begin - low), end: x.end + (high - end), how: max(x.how, y.how)}
+	out = replacement{start: x.start - (begin - low), end: x.end + (high - end), how: max(x.how, y.how)}
 	out.text = w.text[low:y.start] + y.text + w.text[y.end:high]
 	out.line = u.lineOf(out.start)
 	return out, true, true

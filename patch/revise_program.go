@@ -42,7 +42,7 @@ func Revise(p *Patch, on Subject) (*Revision, error) {
 	r := &reviser{patch: p, on: on, blocks: slices.Clone(on.Blocks), taken: map[string]bool{}, file: on.File, decider: newDecider(), end: on.lineEnd()}
 	r.fileIDs = r.ids()
 	if n := unnamed(p); on.Block != "" && n > 1 {
-		return nil, &Misfit{Code: CodeAmbiguous, Name: on.Block, Message: fmt.Sprintf("there are %d blocks in the patch, and it can be one of them only", n),
+		return nil, &ApplyError{Code: CodeAmbiguous, Name: on.Block, Message: fmt.Sprintf("there are %d blocks in the patch, and it can be one of them only", n),
 			Hint: "put a line # %% NAME before each, or give that one alone"}
 	}
 	for i := range p.Sections {
@@ -82,7 +82,7 @@ func (r *reviser) finish() (*Revision, error) {
 	if len(r.blocks) == 0 {
 		return nil, empty("the patch would leave no code")
 	}
-	m := newMatching(r.on.Blocks, r.blocks)
+	m := newBlockMatching(r.on.Blocks, r.blocks)
 	m.byID()
 	v := &Revision{Blocks: r.blocks, Edits: m.edits(), Placements: r.places}
 	if r.on.File == nil {
@@ -114,7 +114,7 @@ func (r *reviser) write() error {
 func (r *reviser) section(s Section) error {
 	s.Text = r.ended(s.Text)
 	if s.Act == ActEmit || s.Act == ActWrite {
-		if err := r.complete(s.Text); err != nil {
+		if err := r.refuseOmissions(s.Text); err != nil {
 			return err
 		}
 	}
@@ -171,7 +171,7 @@ func (r *reviser) noBlock(name string) error {
 	for _, b := range r.blocks[:min(len(r.blocks), 12)] {
 		names = append(names, b.ID)
 	}
-	c := &Misfit{Code: CodeNoText, Name: name, Message: "the program has no such block, and its file is not called so", Hint: "its blocks are: " + strings.Join(names, ", ")}
+	c := &ApplyError{Code: CodeNoText, Name: name, Message: "the program has no such block, and its file is not called so", Hint: "its blocks are: " + strings.Join(names, ", ")}
 	if len(r.blocks) > len(names) {
 		c.Hint += ", … (xstate show lists all)"
 	}
@@ -308,7 +308,7 @@ func (r *reviser) emit(s Section) error {
 		return r.noBlock(s.Name)
 	}
 	if !ok && s.Name == "" {
-		if all := r.decider.whole(r.blocks, s.Text); all >= wholeProgram {
+		if all := r.decider.programLikeness(r.blocks, s.Text); all >= wholeProgram {
 			return r.rewrite(s, all)
 		}
 		failed := map[string]bool{}
@@ -320,19 +320,19 @@ func (r *reviser) emit(s Section) error {
 		d.By = ByNothing
 	}
 	if s.Name == "" && d.By != ByContent {
-		if shares, more, ok := r.decider.parts(r.blocks, s.Text); ok && (more || d.Block == "" || len(shares) > 1) {
+		if shares, more, ok := r.decider.splitByDefinition(r.blocks, s.Text); ok && (more || d.Block == "" || len(shares) > 1) {
 			for _, x := range shares {
-				r.become(x.block, x.now, Decision{Block: x.block, By: ByPart, Score: 1})
+				r.rewriteBlock(x.block, x.now, Decision{Block: x.block, By: ByPart, Score: 1})
 			}
 			return nil
 		}
-		if err := r.spare(d, s.Text); err != nil {
+		if err := r.refuseLostNames(d, s.Text); err != nil {
 			return err
 		}
 	}
 	if d.Block == "" {
 		if text := trimBlankLines(s.Text); s.Name == "" && text != "" && strings.ContainsRune(" \t", rune(text[0])) {
-			return &Misfit{Code: CodeNoText, Name: r.on.Name, Message: "these lines are indented: a part of a block, and it is not said which",
+			return &ApplyError{Code: CodeNoText, Name: r.on.Name, Message: "these lines are indented: a part of a block, and it is not said which",
 				Hint: "give all of the function, or what changes as a diff or SEARCH/REPLACE"}
 		}
 		if err := r.insertAt(len(r.blocks), s); err != nil {
@@ -341,12 +341,12 @@ func (r *reviser) emit(s Section) error {
 		r.places[len(r.places)-1].Decision = &d
 		return nil
 	}
-	r.become(d.Block, s.Text, d)
+	r.rewriteBlock(d.Block, s.Text, d)
 	return nil
 }
 
 // become gives a block that was written again its text.
-func (r *reviser) become(id, text string, d Decision) {
+func (r *reviser) rewriteBlock(id, text string, d Decision) {
 	i := r.at(id)
 	r.taken[id] = true
 	text = r.ended(text) // parts joins with \n
@@ -356,7 +356,7 @@ func (r *reviser) become(id, text string, d Decision) {
 }
 
 // spare refuses to take a text for a block that defines more than it does, where that is used: by the text or by other blocks.
-func (r *reviser) spare(d Decision, text string) error {
+func (r *reviser) refuseLostNames(d Decision, text string) error {
 	if d.By != ByDefinition {
 		return nil
 	}
@@ -377,7 +377,7 @@ func (r *reviser) spare(d Decision, text string) error {
 		return nil
 	}
 	slices.Sort(lost)
-	return &Misfit{Code: CodeAmbiguous, Name: d.Block, Message: "this is a part of the block, or all of it: it defines " + strings.Join(lost, ", ") + ", too, which others use",
+	return &ApplyError{Code: CodeAmbiguous, Name: d.Block, Message: "this is a part of the block, or all of it: it defines " + strings.Join(lost, ", ") + ", too, which others use",
 		Hint: "give the functions alone, each goes to its place; or say --block " + d.Block + " if it is all of the block"}
 }
 
@@ -387,7 +387,7 @@ const wholeProgram = 0.6
 // rewrite makes a script another one. Where the blocks of a program are marked, a text without marks does not say what they are.
 func (r *reviser) rewrite(s Section, like float64) error {
 	if r.on.File == nil || r.on.File.Kind != KindScript {
-		return &Misfit{Code: CodeAmbiguous, Name: r.on.Name, Message: "this is the whole program, written again without saying where its blocks begin",
+		return &ApplyError{Code: CodeAmbiguous, Name: r.on.Name, Message: "this is the whole program, written again without saying where its blocks begin",
 			Hint: "put a line # %% NAME before each block, or give the one block that changes"}
 	}
 	if err := r.inFile(Section{Act: ActWrite, Text: endLast(s.Text)}); err != nil {
@@ -415,7 +415,7 @@ func (r *reviser) insert(s Section) error {
 func (r *reviser) insertAt(i int, s Section) error {
 	text := trimBlankLines(s.Text)
 	if text == "" {
-		return &Misfit{Code: CodeEmpty, Name: s.Name, Message: "a block without code is none", Hint: "give it a statement"}
+		return &ApplyError{Code: CodeEmpty, Name: s.Name, Message: "a block without code is none", Hint: "give it a statement"}
 	}
 	b := Block{ID: s.Name, Title: s.Name, Dialect: r.dialect(text), Source: text}
 	if list, _ := stmts([]byte(text)); b.Title == "" {

@@ -19,7 +19,7 @@ type stmt struct {
 
 // stmts returns the statements of a Python text in order; comments are not among them. Only this file knows the parser.
 func stmts(code []byte) (list []stmt, broken bool) {
-	if hollow(code) {
+	if stallsParser(code) {
 		return []stmt{{end: len(code), broken: true}}, true
 	}
 	parser := sitter.NewParser()
@@ -44,7 +44,7 @@ func stmts(code []byte) (list []stmt, broken bool) {
 
 // hollow reports whether a text has 1,000 lines in a row with nothing but a backslash. The parser takes the square of their
 // number: 300 kB of them cost it 200 s.
-func hollow(code []byte) bool {
+func stallsParser(code []byte) bool {
 	run := 0
 	for line := range bytes.Lines(code) {
 		if run++; string(bytes.TrimSpace(line)) != `\` {

@@ -7,7 +7,7 @@ import (
 )
 
 // margins says which white space the lines of a text begin with where those of a patch begin with another.
-type margins map[string]string
+type indentMap map[string]string
 
 func marginOf(line string) string {
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
@@ -17,8 +17,8 @@ func blankLine(line string) bool { return strings.TrimSpace(line) == "" }
 
 // marginsOf compares lines of a patch with those they were found as. ok is false when one margin stands for two, or two for one: then
 // the lines are not indented otherwise, but nested otherwise.
-func marginsOf(patch, text []string) (m margins, ok bool) {
-	m = margins{}
+func indentMapOf(patch, text []string) (m indentMap, ok bool) {
+	m = indentMap{}
 	back := map[string]string{}
 	for k := range patch {
 		if blankLine(patch[k]) {
@@ -38,7 +38,7 @@ func marginsOf(patch, text []string) (m margins, ok bool) {
 
 // indent gives a new line of the patch the margin that it has in the text: that of a line as deep; else that of the deepest
 // line less deep, with what it has more; else, above all that is known, what the shallowest has less.
-func (m margins) indent(line string) string {
+func (m indentMap) indent(line string) string {
 	was := marginOf(line)
 	if blankLine(line) {
 		return line

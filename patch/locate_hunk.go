@@ -6,7 +6,7 @@ import (
 )
 
 // spot is where a hunk goes: bytes of the text, and what replaces them.
-type spot struct {
+type replacement struct {
 	start, end int
 	text       string
 	how        Strictness
@@ -17,7 +17,7 @@ type spot struct {
 
 // locator finds the hunks of a section in one text.
 type locator struct {
-	*lined
+	*lineIndex
 	name    string
 	ordered bool // hunks come in the order of the text
 	more    bool // what is not found as it is can be in what earlier hunks left: likeness is not asked yet
@@ -26,7 +26,7 @@ type locator struct {
 }
 
 // locate finds a hunk: every place where it goes, which is one unless the hunk is for all.
-func (l *locator) locate(k int, h *Hunk) ([]spot, *Misfit) {
+func (l *locator) locate(k int, h *Hunk) ([]replacement, *ApplyError) {
 	spots, bad := l.places(h)
 	if bad != nil {
 		bad.Name, bad.Hunk, bad.Old = l.name, k+1, h.Old
@@ -38,13 +38,13 @@ func (l *locator) locate(k int, h *Hunk) ([]spot, *Misfit) {
 	return spots, nil
 }
 
-func (l *locator) places(h *Hunk) ([]spot, *Misfit) {
+func (l *locator) places(h *Hunk) ([]replacement, *ApplyError) {
 	switch {
 	case h.Old == "":
 		s, bad := l.insertion(h)
-		return []spot{s}, bad
+		return []replacement{s}, bad
 	case h.Manner == ByText:
-		if spots, bad := l.pieces(h); len(spots) > 0 || bad != nil {
+		if spots, bad := l.bytesOf(h); len(spots) > 0 || bad != nil {
 			return spots, bad
 		}
 		spots, bad := l.lines(h)
@@ -57,13 +57,13 @@ func (l *locator) places(h *Hunk) ([]spot, *Misfit) {
 }
 
 // insertion is the place of a hunk that replaces nothing.
-func (l *locator) insertion(h *Hunk) (spot, *Misfit) {
+func (l *locator) insertion(h *Hunk) (replacement, *ApplyError) {
 	line := l.len()
 	switch {
 	case len(h.Under) > 0:
 		under, how, bad := l.under(h)
 		if bad != nil {
-			return spot{}, bad
+			return replacement{}, bad
 		}
 		line = under
 		if h.End {
@@ -73,7 +73,7 @@ func (l *locator) insertion(h *Hunk) (spot, *Misfit) {
 		s.how = how
 		return s, nil
 	case h.Line > l.len()+1 && !h.End:
-		return spot{}, &Misfit{Code: CodeAbsent, Message: fmt.Sprintf("there is no line %d to insert after: the text has %d", h.Line-1, l.len()),
+		return replacement{}, &ApplyError{Code: CodeAbsent, Message: fmt.Sprintf("there is no line %d to insert after: the text has %d", h.Line-1, l.len()),
 			Hint: "look at the text as it is now (xstate show), and say the line again"}
 	case h.Line > 0:
 		line = h.Line - 1
@@ -82,11 +82,11 @@ func (l *locator) insertion(h *Hunk) (spot, *Misfit) {
 }
 
 // insertAt puts new lines before a line. Those behind a last line without an end give it one, and take its place in that.
-func (l *locator) insertAt(line int, h *Hunk) spot {
+func (l *locator) insertAt(line int, h *Hunk) replacement {
 	at := l.from[line]
 	text := h.New
 	if text == "" {
-		return spot{start: at, end: at, line: line}
+		return replacement{start: at, end: at, line: line}
 	}
 	if h.Manner == ByLines {
 		text = withEnds(text, l.lineEnd(line))
@@ -99,27 +99,27 @@ func (l *locator) insertAt(line int, h *Hunk) spot {
 	if line == l.len() && !l.ended() {
 		text = l.lineEnd(line) + text
 	}
-	return spot{start: at, end: at, text: text, line: line}
+	return replacement{start: at, end: at, text: text, line: line}
 }
 
 // pieces finds text byte for byte, but for line ends where the text has those of Windows.
-func (l *locator) pieces(h *Hunk) ([]spot, *Misfit) {
-	spots, bad := l.exactPieces(h)
+func (l *locator) bytesOf(h *Hunk) ([]replacement, *ApplyError) {
+	spots, bad := l.exactBytes(h)
 	if len(spots) == 0 && bad == nil && strings.Contains(h.Old, "\n") && !strings.Contains(h.Old, "\r") && l.lineEnd(0) == "\r\n" {
 		windows := *h
 		windows.Old, windows.New = strings.ReplaceAll(h.Old, "\n", "\r\n"), strings.ReplaceAll(unix(h.New), "\n", "\r\n")
-		return l.exactPieces(&windows)
+		return l.exactBytes(&windows)
 	}
 	return spots, bad
 }
 
-func (l *locator) exactPieces(h *Hunk) ([]spot, *Misfit) {
+func (l *locator) exactBytes(h *Hunk) ([]replacement, *ApplyError) {
 	if h.Line > 0 && h.Line <= l.len() {
 		if at := l.from[h.Line-1]; strings.HasPrefix(l.text[at:], h.Old) {
-			return []spot{{start: at, end: at + len(h.Old), text: h.New, line: h.Line - 1}}, nil
+			return []replacement{{start: at, end: at + len(h.Old), text: h.New, line: h.Line - 1}}, nil
 		}
 	}
-	var found []spot
+	var found []replacement
 	line := 0
 	for at := 0; ; {
 		i := strings.Index(l.text[at:], h.Old)
@@ -130,8 +130,8 @@ func (l *locator) exactPieces(h *Hunk) ([]spot, *Misfit) {
 		for line+1 < l.len() && l.from[line+1] <= at {
 			line++
 		}
-		found = append(found, spot{start: at, end: at + len(h.Old), text: h.New, line: line})
-		if len(found) == nearest+1 && !h.All {
+		found = append(found, replacement{start: at, end: at + len(h.Old), text: h.New, line: line})
+		if len(found) == maxCandidates+1 && !h.All {
 			break
 		}
 		at += len(h.Old)
@@ -147,7 +147,7 @@ func (l *locator) exactPieces(h *Hunk) ([]spot, *Misfit) {
 }
 
 // lines finds whole lines, exactly or, step by step, less so.
-func (l *locator) lines(h *Hunk) ([]spot, *Misfit) {
+func (l *locator) lines(h *Hunk) ([]replacement, *ApplyError) {
 	from, loosest := 0, Exact
 	if len(h.Under) > 0 {
 		under, how, bad := l.under(h)
@@ -156,7 +156,7 @@ func (l *locator) lines(h *Hunk) ([]spot, *Misfit) {
 		}
 		from, loosest = under, how
 	}
-	for _, try := range []func(*Hunk, int) ([]spot, *Misfit){l.ladder, l.trimmed, l.elided, l.skipped, l.likest} {
+	for _, try := range []func(*Hunk, int) ([]replacement, *ApplyError){l.linesByStrictness, l.linesWithoutBlanks, l.linesAroundDots, l.linesWithGaps, l.fuzzyLines} {
 		spots, bad := try(h, from)
 		for i := range spots {
 			spots[i].how = max(spots[i].how, loosest)
@@ -166,13 +166,13 @@ func (l *locator) lines(h *Hunk) ([]spot, *Misfit) {
 		}
 	}
 	if l.more {
-		return nil, &Misfit{Code: CodeAbsent}
+		return nil, &ApplyError{Code: CodeAbsent}
 	}
 	return nil, l.absent(splitLines(h.Old))
 }
 
 // ladder finds lines that are the same at some strictness.
-func (l *locator) ladder(h *Hunk, from int) ([]spot, *Misfit) {
+func (l *locator) linesByStrictness(h *Hunk, from int) ([]replacement, *ApplyError) {
 	old := splitLines(h.Old)
 	if l.numbers(old, Punctuation) == nil {
 		return nil, nil // nor at any that is stricter
@@ -186,7 +186,7 @@ func (l *locator) ladder(h *Hunk, from int) ([]spot, *Misfit) {
 		if bad != nil {
 			return nil, bad
 		}
-		var spots []spot
+		var spots []replacement
 		for _, i := range lines {
 			if one, ok := l.replace(h, old, i, s); ok {
 				spots = append(spots, one)
@@ -200,7 +200,7 @@ func (l *locator) ladder(h *Hunk, from int) ([]spot, *Misfit) {
 }
 
 // trimmed finds lines without the blank ones around them, which models add and leave out.
-func (l *locator) trimmed(h *Hunk, from int) ([]spot, *Misfit) {
+func (l *locator) linesWithoutBlanks(h *Hunk, from int) ([]replacement, *ApplyError) {
 	old, fresh := splitLines(h.Old), splitLines(h.New)
 	cut := false
 	for len(old) > 1 && len(fresh) > 0 && blankLine(old[0]) && blankLine(fresh[0]) {
@@ -214,7 +214,7 @@ func (l *locator) trimmed(h *Hunk, from int) ([]spot, *Misfit) {
 	}
 	less := *h
 	less.Old, less.New = strings.Join(old, ""), strings.Join(fresh, "")
-	spots, bad := l.ladder(&less, from)
+	spots, bad := l.linesByStrictness(&less, from)
 	for i := range spots {
 		spots[i].how = max(spots[i].how, Trailing)
 	}
@@ -222,12 +222,12 @@ func (l *locator) trimmed(h *Hunk, from int) ([]spot, *Misfit) {
 }
 
 // elided finds the parts of a hunk that leaves lines out with "..." on both sides, one below the other.
-func (l *locator) elided(h *Hunk, from int) ([]spot, *Misfit) {
+func (l *locator) linesAroundDots(h *Hunk, from int) ([]replacement, *ApplyError) {
 	old, fresh := atDots(h.Old), atDots(h.New)
 	if len(old) < 2 || len(old) != len(fresh) {
 		return nil, nil
 	}
-	var spots []spot
+	var spots []replacement
 	for k := range old {
 		if old[k] == "" && fresh[k] == "" {
 			continue
@@ -236,7 +236,7 @@ func (l *locator) elided(h *Hunk, from int) ([]spot, *Misfit) {
 			return nil, nil
 		}
 		part := Hunk{Old: old[k], New: fresh[k]}
-		found, bad := l.ladder(&part, from)
+		found, bad := l.linesByStrictness(&part, from)
 		if len(found) != 1 || bad != nil {
 			return nil, bad
 		}
@@ -261,29 +261,29 @@ func atDots(text string) []string {
 }
 
 // likest finds what is much like the lines.
-func (l *locator) likest(h *Hunk, from int) ([]spot, *Misfit) {
+func (l *locator) fuzzyLines(h *Hunk, from int) ([]replacement, *ApplyError) {
 	if l.more {
 		return nil, nil
 	}
 	old := splitLines(h.Old)
 	if i, ok := l.fuzzy(h, old, from); ok {
 		if one, ok := l.replace(h, old, i, Fuzzy); ok {
-			return []spot{one}, nil
+			return []replacement{one}, nil
 		}
 	}
 	return nil, nil
 }
 
 // choose returns the place that is meant among those where lines with these numbers stand; none, when there is none.
-func (l *locator) choose(h *Hunk, want []int, from int, s Strictness) ([]int, *Misfit) {
+func (l *locator) choose(h *Hunk, want []int, from int, s Strictness) ([]int, *ApplyError) {
 	last := l.len() - len(want)
-	if (h.End || !strings.HasSuffix(h.Old, "\n") && h.Manner == ByLines) && last >= from && l.stands(want, last, s) {
+	if (h.End || !strings.HasSuffix(h.Old, "\n") && h.Manner == ByLines) && last >= from && l.matchesAt(want, last, s) {
 		return []int{last}, nil
 	}
-	if said := h.Line - 1 + l.shift; h.Line > 0 && said >= from && l.stands(want, said, s) {
+	if said := h.Line - 1 + l.shift; h.Line > 0 && said >= from && l.matchesAt(want, said, s) {
 		return []int{said}, nil
 	}
-	most := nearest + 1
+	most := maxCandidates + 1
 	if h.All {
 		most = l.len()
 	}
@@ -312,7 +312,7 @@ func apart(found []int, size int) []int {
 }
 
 // under returns the line below those that a hunk is said to stand under.
-func (l *locator) under(h *Hunk) (int, Strictness, *Misfit) {
+func (l *locator) under(h *Hunk) (int, Strictness, *ApplyError) {
 	at, loosest := l.after, Exact
 	for _, u := range h.Under {
 		line, how := l.seek(u, at)
@@ -343,16 +343,16 @@ func (l *locator) seek(line string, from int) (int, Strictness) {
 
 // replace makes the replacement of the lines from i on. Lines that the hunk keeps stay as the text has them. ok is false
 // when the lines are nested otherwise than the hunk has them.
-func (l *locator) replace(h *Hunk, old []string, i int, s Strictness) (spot, bool) {
+func (l *locator) replace(h *Hunk, old []string, i int, s Strictness) (replacement, bool) {
 	there := make([]string, len(old))
 	for k := range old {
 		there[k] = l.full(i + k)
 	}
 	put := func(line string) string { return line }
 	if s >= Indentation {
-		m, ok := marginsOf(old, there)
+		m, ok := indentMapOf(old, there)
 		if !ok && s < Fuzzy {
-			return spot{}, false
+			return replacement{}, false
 		}
 		if ok {
 			put = m.indent
@@ -384,7 +384,7 @@ func (l *locator) replace(h *Hunk, old []string, i int, s Strictness) (spot, boo
 	if i+len(old) == l.len() {
 		text = l.lastEnd(h, text, end)
 	}
-	return spot{start: l.from[i], end: l.from[i+len(old)], text: text, how: s, line: i}, true
+	return replacement{start: l.from[i], end: l.from[i+len(old)], text: text, how: s, line: i}, true
 }
 
 // lastEnd gives the last line of the text an end or none: as the hunk says, else as it was.
@@ -421,7 +421,7 @@ func withEnds(text, end string) string {
 }
 
 // reached remembers where a hunk was found, for the next one.
-func (l *locator) reached(h *Hunk, found []spot) {
+func (l *locator) reached(h *Hunk, found []replacement) {
 	last := found[len(found)-1]
 	l.after = last.line + countLines(h.Old)
 	if h.Line > 0 {

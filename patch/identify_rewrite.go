@@ -45,7 +45,7 @@ func (g *decider) decide(blocks []Block, text string, failed, taken map[string]b
 		}
 		d := Decision{Block: b.ID, By: ByContent, Score: 1}
 		if b.Source != text {
-			e := c.with(i, failed[b.ID])
+			e := c.featuresOf(i, failed[b.ID])
 			d.Score, d.By = e.score(), e.by()
 		}
 		if d.Score > best.Score {
@@ -62,7 +62,7 @@ func (g *decider) decide(blocks []Block, text string, failed, taken map[string]b
 }
 
 // whole tells how like a text is to all of a program, by lines; 0 when it is as like to one of its blocks.
-func (g *decider) whole(blocks []Block, text string) float64 {
+func (g *decider) programLikeness(blocks []Block, text string) float64 {
 	mine, _ := g.of(text)
 	var lines []int
 	most := 0.0
@@ -103,7 +103,7 @@ func (g *decider) compare(blocks []Block, text string) *comparison {
 }
 
 // rare is what two texts share over what they hold, each line and word counting less the more blocks have it.
-func (c *comparison) rare(a, b traits) float64 {
+func (c *comparison) weightedLikeness(a, b traits) float64 {
 	weight := func(n int) float64 { return 1 / float64(max(1, c.spread[n])) }
 	in := map[int]bool{}
 	total, both := 0.0, 0.0
@@ -124,7 +124,7 @@ func (c *comparison) rare(a, b traits) float64 {
 }
 
 // evidence is what speaks for a block and against it.
-type evidence struct {
+type features struct {
 	Like   float64 // how alike the texts are
 	Rare   float64 // how alike, where what many blocks have counts little
 	Same   float64 // both define a function or class of one name
@@ -134,18 +134,18 @@ type evidence struct {
 	Failed float64 // the block failed, and this came next
 }
 
-func (c *comparison) with(i int, failed bool) evidence {
+func (c *comparison) featuresOf(i int, failed bool) features {
 	t, n := c.of(c.blocks[i].Source)
-	e := evidence{Like: likeness(t, c.mine), Rare: c.rare(t, c.mine), Shares: shared(n.assigns, c.names.assigns)}
+	e := features{Like: likeness(t, c.mine), Rare: c.weightedLikeness(t, c.mine), Shares: shared(n.assigns, c.names.assigns)}
 	for name := range n.defines {
 		if c.names.defines[name] && c.last[name] == i {
 			e.Same = 1
 		}
 	}
-	if len(n.defines) > 0 && len(c.names.defines) > 0 && !meets(n.defines, c.names.defines) {
+	if len(n.defines) > 0 && len(c.names.defines) > 0 && !intersects(n.defines, c.names.defines) {
 		e.Apart = 1
 	}
-	if meets(n.defines, c.names.free) || meets(n.assigns, c.names.free) {
+	if intersects(n.defines, c.names.free) || intersects(n.assigns, c.names.free) {
 		e.Needs = 1
 	}
 	if failed {
@@ -156,24 +156,24 @@ func (c *comparison) with(i int, failed bool) evidence {
 
 // score is how sure it is, 0 to 1, by a logistic function whose weights were fitted on submissions of which it is known what they
 // were, see testdata/decisions.md.
-func (e evidence) score() float64 {
+func (e features) score() float64 {
 	x := -8.5 + 9*e.Rare + 2*e.Like + 7*e.Same - 3*e.Apart + 1.5*e.Shares + (3.5+4*e.Rare)*e.Failed - 3*e.Needs
 	return 1 / (1 + math.Exp(-x))
 }
 
 // by is what speaks most.
-func (e evidence) by() By {
+func (e features) by() By {
 	switch {
 	case e.Same > 0:
 		return ByDefinition
-	case e.Like < similar && e.Failed > 0:
+	case e.Like < minLikeness && e.Failed > 0:
 		return ByAnswer
 	}
 	return BySimilarity
 }
 
 // meets reports whether two sets have something in common.
-func meets(a, b map[string]bool) bool {
+func intersects(a, b map[string]bool) bool {
 	for x := range a {
 		if b[x] {
 			return true

@@ -106,7 +106,7 @@ func unknownFormat(f Format) *ParseError {
 }
 
 // unsaid is the error of a format that has no words for something.
-func unsaid(f Format, what string) error {
+func cannotExpress(f Format, what string) error {
 	return &ParseError{Code: CodeUnwritable, Message: fmt.Sprintf("the format %s cannot say that %s", f, what), Hint: "choose another --format: git and v4a say the most"}
 }
 

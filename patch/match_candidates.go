@@ -8,14 +8,14 @@ import (
 
 // Comparing every block with every other costs 10^8 comparisons for a program of 10,000 blocks of which each was touched.
 const (
-	everything = 20_000 // up to so many pairs all are compared
-	candidates = 16     // else so many per block, of those in the neighbourhood and of those that share rare lines or words
-	rare       = 16     // what so many blocks share tells nothing
+	maxPairsAll           = 20_000 // up to so many pairs all are compared
+	maxCandidatesPerBlock = 16     // else so many per block, of those in the neighbourhood and of those that share rare lines or words
+	maxHolders            = 16     // what so many blocks share tells nothing
 )
 
 // shortlist returns a function that gives the old blocks worth comparing with a new one.
-func (m *matching) shortlist(oldAt, near []int) func(j int) []int {
-	if len(oldAt)*len(free(m.oldOf)) <= everything {
+func (m *blockMatching) shortlist(oldAt, near []int) func(j int) []int {
+	if len(oldAt)*len(free(m.oldOf)) <= maxPairsAll {
 		return func(int) []int { return oldAt }
 	}
 	holders := map[int][]int{} // a line or word, the old blocks it is in
@@ -26,17 +26,17 @@ func (m *matching) shortlist(oldAt, near []int) func(j int) []int {
 	}
 	return func(j int) []int {
 		places := m.voted(j, holders, near[j])
-		places = append(places, closest(oldAt, near[j], candidates)...)
+		places = append(places, closest(oldAt, near[j], maxCandidatesPerBlock)...)
 		slices.Sort(places)
 		return slices.Compact(places)
 	}
 }
 
 // voted returns the old blocks that share most of what is rare with a new one.
-func (m *matching) voted(j int, holders map[int][]int, place int) []int {
+func (m *blockMatching) voted(j int, holders map[int][]int, place int) []int {
 	votes := map[int]int{}
 	for _, n := range m.traits(m.new[j].Source).distinct() {
-		if h := holders[n]; len(h) <= rare {
+		if h := holders[n]; len(h) <= maxHolders {
 			for _, i := range h {
 				votes[i]++
 			}
@@ -49,7 +49,7 @@ func (m *matching) voted(j int, holders map[int][]int, place int) []int {
 	slices.SortFunc(places, func(a, b int) int {
 		return cmp.Or(cmp.Compare(votes[b], votes[a]), cmp.Compare(distance(a, place), distance(b, place)), cmp.Compare(a, b))
 	})
-	return places[:min(len(places), candidates)]
+	return places[:min(len(places), maxCandidatesPerBlock)]
 }
 
 // closest returns up to n of the rising places that are nearest to one.

@@ -4,11 +4,11 @@ import "strings"
 
 // similar is the likeness from which on two texts count as versions of one block. Of 830 real corrections by agents, 83%
 // were at least this much like the block they replaced, by lines.
-const similar = 0.5
+const minLikeness = 0.5
 
 // wordy is the number of words up to which a block is also compared by words: in a block of a line or two one edit leaves
 // no line as it was.
-const wordy = 64
+const maxWordsCompared = 64
 
 // traits is what of a block counts when it is compared: the text of its lines without indentation, and its words.
 type traits struct {
@@ -44,7 +44,7 @@ func (in interner) traits(source string) traits {
 // lines or, when one is short, by words, whichever is more.
 func likeness(a, b traits) float64 {
 	r := ratio(a.lines, b.lines)
-	if r < 1 && min(len(a.words), len(b.words)) <= wordy {
+	if r < 1 && min(len(a.words), len(b.words)) <= maxWordsCompared {
 		r = max(r, ratio(a.words, b.words))
 	}
 	return r
@@ -53,7 +53,7 @@ func likeness(a, b traits) float64 {
 // ratio is 0 as soon as lengths alone rule out similar.
 func ratio(a, b []int) float64 {
 	total := len(a) + len(b)
-	if total == 0 || float64(2*min(len(a), len(b))) < similar*float64(total) {
+	if total == 0 || float64(2*min(len(a), len(b))) < minLikeness*float64(total) {
 		return 0
 	}
 	return 2 * float64(commonLength(a, b)) / float64(total)

@@ -7,7 +7,7 @@ func readPython(data []byte) (*Program, *ParseError) {
 	}
 	t := newText(data)
 	list, broken := stmts(t.code)
-	if marks := markers(t, list, broken); len(marks) > 0 {
+	if marks := cellMarkers(t, list, broken); len(marks) > 0 {
 		return assemble(KindCells, t, cellRegions(t, marks, list, broken)), nil
 	}
 	if broken {
@@ -24,11 +24,11 @@ func scriptRegions(t *text, list []stmt) []region {
 	for _, it := range items(t, list) {
 		if n := len(out); n > 0 {
 			prev := &out[n-1]
-			if prev.block.Title == "" && it.defines == "" && joined(t, prev.last, it.first) {
+			if prev.block.Title == "" && it.defines == "" && noBlankBetween(t, prev.last, it.first) {
 				prev.last = it.last
 				continue
 			}
-			prev.last = tail(t, prev, it.first)
+			prev.last = lastLineOf(t, prev, it.first)
 			free = prev.last + 1
 		}
 		first, _, _ := t.trim(free, it.first)
@@ -64,7 +64,7 @@ func items(t *text, list []stmt) []item {
 }
 
 // joined reports whether no blank line lies between two lines.
-func joined(t *text, from, to int) bool {
+func noBlankBetween(t *text, from, to int) bool {
 	for i := from + 1; i < to; i++ {
 		if t.blank(i) {
 			return false
@@ -75,14 +75,14 @@ func joined(t *text, from, to int) bool {
 
 // tail returns the last line of a region that is followed by comments and then by a statement on line next: indented
 // comments belong to it, and so does a remark right below a run of statements when a blank line sets it off from next.
-func tail(t *text, r *region, next int) int {
+func lastLineOf(t *text, r *region, next int) int {
 	last := r.last
 	for i := last + 1; i < next; i++ {
 		if t.indented(i) && t.comment(i) {
 			last = i
 		}
 	}
-	if r.block.Title != "" || joined(t, last, next) {
+	if r.block.Title != "" || noBlankBetween(t, last, next) {
 		return last
 	}
 	for !t.blank(last + 1) {

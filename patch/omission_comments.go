@@ -7,7 +7,7 @@ import (
 
 // A text that stands for all of a block must be all of it. Models leave out what does not change, and say so in a comment:
 // "# ... existing code ...", "# rest of the function remains the same", "pass  # unchanged".
-var elision = regexp.MustCompile(`(?i)^[ \t]*(?:(?:\.\.\.|pass)[ \t]*#.*\b(?:unchanged|same|existing|as before|remains)\b` +
+var omissionComment = regexp.MustCompile(`(?i)^[ \t]*(?:(?:\.\.\.|pass)[ \t]*#.*\b(?:unchanged|same|existing|as before|remains)\b` +
 	`|#[ \t]*(?:\.\.\.|…)[ \t]*$` +
 	`|#[ \t]*(?:\.\.\.|…).*\b(?:existing|rest|remaining|remainder|unchanged|same|previous|other|omitted|as before|as above)\b` +
 	`|#[ \t]*[([]?(?:(?:the|your|all|keep)[ \t]+)*(?:rest|remainder|remaining|existing|previous|other)[ \t]+(?:of[ \t]+)?(?:(?:the|your|this|helper)[ \t]+)*` +
@@ -16,7 +16,7 @@ var elision = regexp.MustCompile(`(?i)^[ \t]*(?:(?:\.\.\.|pass)[ \t]*#.*\b(?:unc
 
 // complete refuses a text that is to stand for all of a block or of the program, and says that it leaves code out. A comment that
 // the program has already is none that says so.
-func (r *reviser) complete(text string) error {
+func (r *reviser) refuseOmissions(text string) error {
 	var known map[string]bool
 	in := scanner{code: []byte(text)}
 	line, at := 0, 0
@@ -25,7 +25,7 @@ func (r *reviser) complete(text string) error {
 		start := at
 		at += len(l)
 		l = strings.TrimSpace(l)
-		if len(l) > 200 || !elision.MatchString(l) {
+		if len(l) > 200 || !omissionComment.MatchString(l) {
 			continue
 		}
 		if in.to(start); in.quote != "" {

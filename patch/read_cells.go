@@ -8,7 +8,7 @@ import (
 )
 
 // marker is the line that starts a cell.
-type marker struct {
+type cellMarker struct {
 	line  int // from 0
 	title string
 	id    string
@@ -16,13 +16,13 @@ type marker struct {
 }
 
 var (
-	percent  = regexp.MustCompile(`^#[ \t]*%%+(.*)$`)                     // Jupytext, Spyder, VS Code
-	prompt   = regexp.MustCompile(`^#[ \t]*In[ ]?\[[ \d]*\]:?[ \t]*$`)    // nbconvert
-	codecell = regexp.MustCompile(`^#[ \t]*<(code|markdown)cell>[ \t]*$`) // IPython, before nbconvert
-	notCode  = regexp.MustCompile(`\[(?:markdown|md|raw)\]`)              // Jupytext's cell types
-	option   = regexp.MustCompile(`(?:^|[ \t])([\w.-]+)=("[^"]*"|'[^']*'|\[[^\]]*\]|\{[^}]*\}|true|false|null)$`)
-	options  = regexp.MustCompile(`(?:^|[ \t])\{.*\}$`)
-	firstly  = regexp.MustCompile(`^(?:!|[A-Za-z]\w*)`)
+	percentMarker   = regexp.MustCompile(`^#[ \t]*%%+(.*)$`)                     // Jupytext, Spyder, VS Code
+	promptMarker    = regexp.MustCompile(`^#[ \t]*In[ ]?\[[ \d]*\]:?[ \t]*$`)    // nbconvert
+	codecellMarker  = regexp.MustCompile(`^#[ \t]*<(code|markdown)cell>[ \t]*$`) // IPython, before nbconvert
+	notCodeType     = regexp.MustCompile(`\[(?:markdown|md|raw)\]`)              // Jupytext's cell types
+	optionAtEnd     = regexp.MustCompile(`(?:^|[ \t])([\w.-]+)=("[^"]*"|'[^']*'|\[[^\]]*\]|\{[^}]*\}|true|false|null)$`)
+	optionsInBraces = regexp.MustCompile(`(?:^|[ \t])\{.*\}$`)
+	firstWord       = regexp.MustCompile(`^(?:!|[A-Za-z]\w*)`)
 )
 
 // magics are the cell magics that Jupytext writes as "# %%time": a marker's text may follow its %% without a space as well.
@@ -35,45 +35,45 @@ var magics = map[string]bool{
 }
 
 // parseMarker reads a line as a marker.
-func parseMarker(line []byte) (marker, bool) {
+func parseMarker(line []byte) (cellMarker, bool) {
 	if len(line) == 0 || line[0] != '#' {
-		return marker{}, false
+		return cellMarker{}, false
 	}
-	if prompt.Match(line) {
-		return marker{}, true
+	if promptMarker.Match(line) {
+		return cellMarker{}, true
 	}
-	if m := codecell.FindSubmatch(line); m != nil {
-		return marker{text: string(m[1]) == "markdown"}, true
+	if m := codecellMarker.FindSubmatch(line); m != nil {
+		return cellMarker{text: string(m[1]) == "markdown"}, true
 	}
-	m := percent.FindSubmatch(line)
-	if m == nil || magics[string(firstly.Find(m[1]))] {
-		return marker{}, false
+	m := percentMarker.FindSubmatch(line)
+	if m == nil || magics[string(firstWord.Find(m[1]))] {
+		return cellMarker{}, false
 	}
 	return parseTitle(string(m[1])), true
 }
 
 // parseTitle reads what follows the %%: a title, a type in brackets, options at the end.
-func parseTitle(s string) marker {
-	var m marker
+func parseTitle(s string) cellMarker {
+	var m cellMarker
 	s = strings.TrimSpace(s)
 	for {
-		at := option.FindStringSubmatchIndex(s)
+		at := optionAtEnd.FindStringSubmatchIndex(s)
 		if at == nil {
 			break
 		}
 		m.set(s[at[2]:at[3]], strings.Trim(s[at[4]:at[5]], `"'`))
 		s = strings.TrimSpace(s[:at[0]])
 	}
-	s = options.ReplaceAllString(s, "")
-	m.text = notCode.MatchString(s)
-	s = strings.Trim(notCode.ReplaceAllString(s, ""), " \t\f-=#*")
+	s = optionsInBraces.ReplaceAllString(s, "")
+	m.text = notCodeType.MatchString(s)
+	s = strings.Trim(notCodeType.ReplaceAllString(s, ""), " \t\f-=#*")
 	if s != "" {
 		m.title = s
 	}
 	return m
 }
 
-func (m *marker) set(key, value string) {
+func (m *cellMarker) set(key, value string) {
 	switch key {
 	case "id":
 		m.id = value
@@ -84,8 +84,8 @@ func (m *marker) set(key, value string) {
 
 // markers returns the lines that start cells. One inside a string or any other statement is a comment of that statement:
 // cut there, neither half would parse.
-func markers(t *text, list []stmt, broken bool) []marker {
-	var out []marker
+func cellMarkers(t *text, list []stmt, broken bool) []cellMarker {
+	var out []cellMarker
 	for i := range t.lines() {
 		if m, ok := parseMarker(t.line(i)); ok {
 			m.line = i
@@ -93,13 +93,13 @@ func markers(t *text, list []stmt, broken bool) []marker {
 		}
 	}
 	if broken {
-		return brokenMarkers(t, out)
+		return markersInBroken(t, out)
 	}
 	return outside(t, out, list)
 }
 
 // outside drops the markers within statements. Both lists are in order.
-func outside(t *text, marks []marker, list []stmt) []marker {
+func outside(t *text, marks []cellMarker, list []stmt) []cellMarker {
 	out := marks[:0]
 	var s scanner // of list[0]
 	for _, m := range marks {
@@ -130,7 +130,7 @@ func encloses(t *text, of stmt, s *scanner, at int) bool {
 
 // brokenMarkers drops the markers inside long strings in a file that does not parse. A string left open in one cell seems
 // to end where the next string starts, and so to hide the cells in between. It is taken for one only if its cell parses.
-func brokenMarkers(t *text, marks []marker) []marker {
+func markersInBroken(t *text, marks []cellMarker) []cellMarker {
 	out := marks[:0]
 	s := scanner{code: t.code}
 	start, left := 0, budget(len(t.code)) // start of the cell
@@ -152,7 +152,7 @@ func brokenMarkers(t *text, marks []marker) []marker {
 
 // after returns where the cell ends if the string that s is in is one: at the first marker outside of a string. It is 0
 // when the string never ends.
-func (s scanner) after(t *text, marks []marker) int {
+func (s scanner) after(t *text, marks []cellMarker) int {
 	for _, m := range marks {
 		if s.to(t.begin(m.line)); s.quote == "" {
 			return t.begin(m.line)
@@ -165,10 +165,10 @@ func (s scanner) after(t *text, marks []marker) int {
 }
 
 // cellRegions makes a block of every cell with code, and of the text before the first marker if it holds any.
-func cellRegions(t *text, marks []marker, list []stmt, broken bool) []region {
+func cellRegions(t *text, marks []cellMarker, list []stmt, broken bool) []region {
 	var out []region
 	if t.holdsCode(0, marks[0].line-1) {
-		out = addCell(out, t, marker{line: -1}, marks[0].line)
+		out = addCell(out, t, cellMarker{line: -1}, marks[0].line)
 	}
 	for i, m := range marks {
 		next := t.lines()
@@ -191,7 +191,7 @@ func cellRegions(t *text, marks []marker, list []stmt, broken bool) []region {
 	return out
 }
 
-func addCell(out []region, t *text, m marker, next int) []region {
+func addCell(out []region, t *text, m cellMarker, next int) []region {
 	first, last, ok := t.trim(m.line+1, next-1)
 	if !ok {
 		return out

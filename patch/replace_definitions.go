@@ -6,13 +6,13 @@ import (
 )
 
 // share is what a text that defines functions and classes makes of one block.
-type share struct{ block, now string }
+type blockRewrite struct{ block, now string }
 
 // parts reports what becomes of the blocks that hold the definitions of a text, where the text is nothing but definitions and
 // imports: agents often write one function again of a block that has several, or functions of several blocks. Each definition goes
 // where the one block that has it has it, a new one beside its neighbour, and imports that no block has to the top. more says that
 // those blocks hold something else, too, which the text does not, and would lose it if they became the text.
-func (g *decider) parts(blocks []Block, text string) (out []share, more, ok bool) {
+func (g *decider) splitByDefinition(blocks []Block, text string) (out []blockRewrite, more, ok bool) {
 	news, bad := stmts([]byte(text))
 	if bad || slices.ContainsFunc(news, func(s stmt) bool { return s.defines == "" && !isImport(text[s.start:s.end]) }) {
 		return nil, false, false
@@ -61,7 +61,7 @@ func (g *decider) parts(blocks []Block, text string) (out []share, more, ok bool
 		again[last] += "\n\n" + end
 	}
 	imports = slices.DeleteFunc(imports, func(line string) bool {
-		return slices.ContainsFunc(blocks, func(b Block) bool { return holds(b.Source, line) })
+		return slices.ContainsFunc(blocks, func(b Block) bool { return containsLines(b.Source, line) })
 	})
 	for _, b := range blocks {
 		now, rest, bad := replaced(b.Source, g.stmts(b.Source), again, text)
@@ -75,7 +75,7 @@ func (g *decider) parts(blocks []Block, text string) (out []share, more, ok bool
 			now, imports = strings.Join(imports, "\n")+"\n"+now, nil
 		}
 		more = more || rest
-		out = append(out, share{b.ID, now})
+		out = append(out, blockRewrite{b.ID, now})
 	}
 	return out, more, true
 }
@@ -98,7 +98,7 @@ func replaced(source string, olds []stmt, again map[string]string, text string) 
 	for i, s := range olds {
 		code, ok := again[s.defines]
 		if !ok || s.defines == "" {
-			more = more || !holds(text, source[s.start:s.end])
+			more = more || !containsLines(text, source[s.start:s.end])
 			continue
 		}
 		if s.broken {
@@ -137,7 +137,7 @@ func trailing(gap string) string {
 func withoutLead(code, before string) string {
 	for code != "" && code[0] == '#' {
 		line, rest, _ := strings.Cut(code, "\n")
-		if !holds(before, strings.TrimSpace(line)) {
+		if !containsLines(before, strings.TrimSpace(line)) {
 			break
 		}
 		code = rest
@@ -150,7 +150,7 @@ func isImport(code string) bool {
 }
 
 // holds reports whether a text has lines that are these.
-func holds(text, lines string) bool {
+func containsLines(text, lines string) bool {
 	crlf := strings.NewReplacer("\r\n", "\n")
 	return strings.Contains("\n"+crlf.Replace(text)+"\n", "\n"+crlf.Replace(lines)+"\n")
 }

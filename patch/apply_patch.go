@@ -45,18 +45,18 @@ func (p *Patch) Apply(texts map[string]string) (*Result, error) {
 	return r, nil
 }
 
-func (r *Result) section(f Format, s *Section) *Misfit {
+func (r *Result) section(f Format, s *Section) *ApplyError {
 	was, there := r.Texts[s.Name]
 	switch s.Act {
 	case ActCreate:
 		if there {
-			return &Misfit{Code: CodeExists, Name: s.Name, Message: "it is there already", Hint: "patch what is there, or choose another name"}
+			return &ApplyError{Code: CodeExists, Name: s.Name, Message: "it is there already", Hint: "patch what is there, or choose another name"}
 		}
 		r.put(s.Name, s.Text)
 		return nil
 	case ActWrite:
 		if there {
-			r.done(s.Name, was, []*spot{{end: len(was), text: s.Text}})
+			r.done(s.Name, was, []*replacement{{end: len(was), text: s.Text}})
 			r.Texts[s.Name] = s.Text
 		} else {
 			r.put(s.Name, s.Text)
@@ -70,7 +70,7 @@ func (r *Result) section(f Format, s *Section) *Misfit {
 	}
 	if s.Act == ActDelete {
 		if s.Text != "" && !slices.Equal(bares(splitLines(s.Text)), bares(splitLines(was))) {
-			return &Misfit{Code: CodeAbsent, Name: s.Name, Message: "it says something else by now than what the patch deletes", Hint: "read it as it is now (xstate show), and make the patch again from that"}
+			return &ApplyError{Code: CodeAbsent, Name: s.Name, Message: "it says something else by now than what the patch deletes", Hint: "read it as it is now (xstate show), and make the patch again from that"}
 		}
 		r.drop(s.Name)
 		return nil
@@ -92,8 +92,8 @@ func onlyAppends(hunks []Hunk) bool {
 	return len(hunks) > 0 && !slices.ContainsFunc(hunks, func(h Hunk) bool { return h.Old != "" || !h.End })
 }
 
-func (r *Result) noText(name string) *Misfit {
-	c := &Misfit{Code: CodeNoText, Name: name, Message: "there is no such block or file", Hint: "there are: " + strings.Join(slices.Sorted(maps.Keys(r.Texts)), ", ")}
+func (r *Result) noText(name string) *ApplyError {
+	c := &ApplyError{Code: CodeNoText, Name: name, Message: "there is no such block or file", Hint: "there are: " + strings.Join(slices.Sorted(maps.Keys(r.Texts)), ", ")}
 	if name == "" {
 		c.Message = "the patch does not say which block or file it is about"
 	}
@@ -129,28 +129,28 @@ var inOrder = map[Format]bool{formatDone: true, FormatUnified: true, FormatGit: 
 
 // update finds the hunks in the text as it was, all together, which costs no more than the text and the patch are long. A hunk
 // that is about what earlier ones left is looked for there.
-func (r *Result) update(f Format, s *Section, was string) *Misfit {
-	u := &updating{result: r, name: s.Name, ordered: inOrder[f]}
+func (r *Result) update(f Format, s *Section, was string) *ApplyError {
+	u := &editBuffer{result: r, name: s.Name, ordered: inOrder[f]}
 	u.read(was)
 	for k := range s.Hunks {
-		if bad := u.hunk(k, &s.Hunks[k]); bad != nil {
+		if bad := u.applyHunk(k, &s.Hunks[k]); bad != nil {
 			return bad
 		}
 	}
-	u.flush()
+	u.commit()
 	if f == FormatV4A && u.text != "" && !u.ended() {
-		u.add(spot{start: len(u.text), end: len(u.text), text: "\n"}) // as its reference has it
-		u.flush()
+		u.add(replacement{start: len(u.text), end: len(u.text), text: "\n"}) // as its reference has it
+		u.commit()
 	}
 	return nil
 }
 
 // done returns the text with replacements, which are sorted and apart, and records them as whole lines.
-func (r *Result) done(name, was string, spots []*spot) string {
+func (r *Result) done(name, was string, spots []*replacement) string {
 	if len(spots) == 0 {
 		return was
 	}
-	l := newLined(was)
+	l := newLineIndex(was)
 	var out strings.Builder
 	at := 0
 	s := Section{Act: ActUpdate, Name: name}
@@ -173,7 +173,7 @@ func (r *Result) done(name, was string, spots []*spot) string {
 }
 
 // exactly returns a replacement, with those that touch the same lines, as one of whole lines.
-func (l *lined) exactly(spots []*spot, i int) (Hunk, int) {
+func (l *lineIndex) exactly(spots []*replacement, i int) (Hunk, int) {
 	first := l.lineOf(spots[i].start)
 	var text strings.Builder
 	at := l.from[first]
@@ -192,7 +192,7 @@ func (l *lined) exactly(spots []*spot, i int) (Hunk, int) {
 }
 
 // lineOf is the line that a place is in; that of the end is the last, unless it has an end.
-func (l *lined) lineOf(at int) int {
+func (l *lineIndex) lineOf(at int) int {
 	i, found := slices.BinarySearch(l.from, at)
 	if found && (at < len(l.text) || l.ended()) {
 		return i
@@ -201,7 +201,7 @@ func (l *lined) lineOf(at int) int {
 }
 
 // lineAfter is the line from which on all stays, when what is written before place at is so.
-func (l *lined) lineAfter(at int, written string) int {
+func (l *lineIndex) lineAfter(at int, written string) int {
 	i, found := slices.BinarySearch(l.from, at)
 	if found && (written == "" || strings.HasSuffix(written, "\n") || at == len(l.text)) {
 		return i

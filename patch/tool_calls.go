@@ -39,7 +39,7 @@ func readCalls(text string) (calls []call, broken int) {
 				line += strings.Count(rest[:read], "\n")
 				rest, _, _ = strings.Cut(rest[read:], "\n")
 				next = at + read + len(rest) + 1
-			case broken == 0 && callWord.MatchString(rest[:min(len(rest), wide)]):
+			case broken == 0 && callWord.MatchString(rest[:min(len(rest), maxBytesByChar)]):
 				broken = line
 			}
 		}

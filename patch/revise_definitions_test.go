@@ -18,7 +18,7 @@ func TestFunctionsAlone(t *testing.T) {
 	} {
 		v, err := Revise(&Patch{Format: FormatBlock, Sections: []Section{{Act: ActEmit, Text: text}}}, on)
 		if want == "" {
-			if m, ok := err.(*Misfit); !ok || m.Code != CodeAmbiguous || !strings.Contains(m.Message, "mean") {
+			if m, ok := err.(*ApplyError); !ok || m.Code != CodeAmbiguous || !strings.Contains(m.Message, "mean") {
 				t.Errorf("%q: %v, want it refused for mean", text, err)
 			}
 			continue

@@ -12,8 +12,8 @@ const (
 	CodeExists    Code = "patch-exists"    // there is a block or file of that name already
 )
 
-// Misfit says why a patch cannot be applied: a code, a sentence, what to do next. Nothing was changed.
-type Misfit struct {
+// ApplyError says why a patch cannot be applied: a code, a sentence, what to do next. Nothing was changed.
+type ApplyError struct {
 	Code       Code
 	Name       string // of the text
 	Hunk       int    // which hunk of its section, from 1; 0 when none is to blame
@@ -30,7 +30,7 @@ type Candidate struct {
 	Text  string  `json:"text"`
 }
 
-func (c *Misfit) Error() string {
+func (c *ApplyError) Error() string {
 	where := ""
 	if c.Hunk > 0 {
 		where = fmt.Sprintf("hunk %d: ", c.Hunk)

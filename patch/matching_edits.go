@@ -4,7 +4,7 @@ import "slices"
 
 // edits writes a matching down: first what goes, then from the first new block to the last what comes, moves or changes.
 // Every block is put right behind the one before it, which is already in its place, so each edit holds when it is applied.
-func (m *matching) edits() []Edit {
+func (m *blockMatching) edits() []Edit {
 	var out []Edit
 	for _, i := range free(m.newOf) {
 		out = append(out, Edit{Op: OpDelete, ID: m.old[i].ID, Block: m.old[i]})
@@ -34,7 +34,7 @@ func (m *matching) edits() []Edit {
 }
 
 // ids returns the ids of the new blocks: the matched keep theirs, no other takes one that was in use before.
-func (m *matching) ids() []string {
+func (m *blockMatching) ids() []string {
 	used := make([]string, len(m.old))
 	for i, b := range m.old {
 		used[i] = b.ID
@@ -59,7 +59,7 @@ func (m *matching) ids() []string {
 
 // stays tells of every new block whether it stays where it is: a longest run of matched blocks that rises on both sides.
 // All others must move, and no fewer can.
-func (m *matching) stays() []bool {
+func (m *blockMatching) stays() []bool {
 	var was, order []int
 	for _, i := range m.oldOf {
 		if i >= 0 {

@@ -17,14 +17,14 @@ func recoverStmts(t *text, list []stmt) []stmt {
 	var out []stmt
 	left := budget(len(t.code))
 	for {
-		good := sound(list)
+		good := firstBroken(list)
 		out = append(out, list[:good]...)
 		if good == len(list) {
 			return out
 		}
 		line := t.lineAt(list[good].start)
 		next := resync(t, line)
-		out = append(out, stretch(t, line, next)...)
+		out = append(out, parseStretch(t, line, next)...)
 		if next == t.lines() {
 			return out
 		}
@@ -38,7 +38,7 @@ func recoverStmts(t *text, list []stmt) []stmt {
 }
 
 // sound returns how many statements come before the first broken one.
-func sound(list []stmt) int {
+func firstBroken(list []stmt) int {
 	for i, s := range list {
 		if s.broken {
 			return i
@@ -59,7 +59,7 @@ func chunks(t *text, first int) []stmt {
 	var out []stmt
 	for first < t.lines() {
 		next := resync(t, first)
-		out = append(out, stretch(t, first, next)...)
+		out = append(out, parseStretch(t, first, next)...)
 		first = next
 	}
 	return out
@@ -67,7 +67,7 @@ func chunks(t *text, first int) []stmt {
 
 // stretch returns the lines from first to before next as their statements when they parse by themselves, else as a broken
 // one.
-func stretch(t *text, first, next int) []stmt {
+func parseStretch(t *text, first, next int) []stmt {
 	from, to := t.begin(first), t.from[next]
 	list, broken := stmts(t.code[from:to])
 	if !broken {
@@ -78,7 +78,7 @@ func stretch(t *text, first, next int) []stmt {
 	for last > first && (t.blank(last) || t.comment(last)) {
 		last--
 	}
-	return []stmt{{start: from, end: t.finish(last), broken: true, defines: heads(t, first, last)}}
+	return []stmt{{start: from, end: t.finish(last), broken: true, defines: definedByBroken(t, first, last)}}
 }
 
 var (
@@ -88,7 +88,7 @@ var (
 )
 
 // heads returns the name that broken lines start to define, behind comments and decorators.
-func heads(t *text, first, last int) string {
+func definedByBroken(t *text, first, last int) string {
 	for i := first; i <= last; i++ {
 		l := t.line(i)
 		if m := head.FindSubmatch(l); m != nil {

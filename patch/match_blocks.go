@@ -14,15 +14,15 @@ func Match(old, new []Block) []Edit {
 	return match(old, new).edits()
 }
 
-func match(old, new []Block) *matching {
-	m := newMatching(old, new)
+func match(old, new []Block) *blockMatching {
+	m := newBlockMatching(old, new)
 	m.byID()
 	m.rest()
 	return m
 }
 
 // rest matches what is left.
-func (m *matching) rest() {
+func (m *blockMatching) rest() {
 	m.byContent(func(b Block) string { return b.Title + "\x00" + b.Dialect + "\x00" + b.Source })
 	m.byContent(func(b Block) string { return b.Source })
 	m.byName()
@@ -30,7 +30,7 @@ func (m *matching) rest() {
 }
 
 // matching says which old block each new one is.
-type matching struct {
+type blockMatching struct {
 	old, new []Block
 	oldOf    []int // by place of the new block; -1: none
 	newOf    []int // by place of the old block; -1: none
@@ -40,14 +40,14 @@ type matching struct {
 	seen     map[string]traits // by source
 }
 
-func newMatching(old, new []Block) *matching {
-	m := &matching{old: old, new: new, in: interner{}, seen: map[string]traits{}}
+func newBlockMatching(old, new []Block) *blockMatching {
+	m := &blockMatching{old: old, new: new, in: interner{}, seen: map[string]traits{}}
 	m.oldOf, m.newOf = slices.Repeat([]int{-1}, len(new)), slices.Repeat([]int{-1}, len(old))
 	m.by, m.score = make([]By, len(new)), make([]float64, len(new))
 	return m
 }
 
-func (m *matching) pair(i, j int, by By, score float64) {
+func (m *blockMatching) pair(i, j int, by By, score float64) {
 	m.oldOf[j], m.newOf[i], m.by[j], m.score[j] = i, j, by, score
 }
 
@@ -62,7 +62,7 @@ func free(match []int) []int {
 	return out
 }
 
-func (m *matching) byID() {
+func (m *blockMatching) byID() {
 	at := make(map[string]int, len(m.old))
 	for i, b := range m.old {
 		at[b.ID] = i
@@ -75,7 +75,7 @@ func (m *matching) byID() {
 }
 
 // byContent matches blocks of equal text: first as many as keep their order, then those that moved.
-func (m *matching) byContent(key func(Block) string) {
+func (m *blockMatching) byContent(key func(Block) string) {
 	keys := interner{}
 	number := func(blocks []Block, places []int) []int {
 		out := make([]int, len(places))
@@ -104,7 +104,7 @@ func (m *matching) byContent(key func(Block) string) {
 }
 
 // byName matches blocks of one title. Where several have it, the likest first.
-func (m *matching) byName() {
+func (m *blockMatching) byName() {
 	named := map[string][]int{}
 	for _, i := range free(m.newOf) {
 		if t := m.old[i].Title; t != "" {
@@ -114,20 +114,20 @@ func (m *matching) byName() {
 	var found []candidate
 	near := m.neighbourhood()
 	for _, j := range free(m.oldOf) {
-		for _, i := range closest(named[m.new[j].Title], near[j], candidates) {
+		for _, i := range closest(named[m.new[j].Title], near[j], maxCandidatesPerBlock) {
 			found = append(found, candidate{i, j, m.likeness(i, j), distance(i, near[j])})
 		}
 	}
 	m.assign(found, ByName)
 }
 
-func (m *matching) bySimilarity() {
+func (m *blockMatching) bySimilarity() {
 	var found []candidate
 	near := m.neighbourhood()
 	of := m.shortlist(free(m.newOf), near)
 	for _, j := range free(m.oldOf) {
 		for _, i := range of(j) {
-			if s := m.likeness(i, j); s >= similar {
+			if s := m.likeness(i, j); s >= minLikeness {
 				found = append(found, candidate{i, j, s, distance(i, near[j])})
 			}
 		}
@@ -143,7 +143,7 @@ type candidate struct {
 }
 
 // assign makes the best matches first; among equals those nearer to their place, then those that come earlier.
-func (m *matching) assign(found []candidate, by By) {
+func (m *blockMatching) assign(found []candidate, by By) {
 	slices.SortFunc(found, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.far, b.far), cmp.Compare(a.j, b.j), cmp.Compare(a.i, b.i))
 	})
@@ -155,7 +155,7 @@ func (m *matching) assign(found []candidate, by By) {
 }
 
 // neighbourhood returns for every new block the place among the old ones that follows from the matched block before it.
-func (m *matching) neighbourhood() []int {
+func (m *blockMatching) neighbourhood() []int {
 	out := make([]int, len(m.new))
 	at := 0
 	for j, i := range m.oldOf {
@@ -170,7 +170,7 @@ func (m *matching) neighbourhood() []int {
 
 func distance(i, place int) int { return int(math.Abs(float64(i - place))) }
 
-func (m *matching) likeness(i, j int) float64 {
+func (m *blockMatching) likeness(i, j int) float64 {
 	a, b := m.old[i].Source, m.new[j].Source
 	if a == b {
 		return 1
@@ -178,7 +178,7 @@ func (m *matching) likeness(i, j int) float64 {
 	return likeness(m.traits(a), m.traits(b))
 }
 
-func (m *matching) traits(source string) traits {
+func (m *blockMatching) traits(source string) traits {
 	t, ok := m.seen[source]
 	if !ok {
 		t = m.in.traits(source)

@@ -93,7 +93,7 @@ func TestFencesInCode(t *testing.T) {
 func TestIndented(t *testing.T) {
 	on := Subject{Blocks: []Block{{ID: "a", Source: "x = 1"}}}
 	_, err := Revise(&Patch{Format: FormatBlock, Sections: []Section{{Act: ActEmit, Text: "\n    return 1\n"}}}, on)
-	if m, ok := err.(*Misfit); !ok || m.Code != CodeNoText {
+	if m, ok := err.(*ApplyError); !ok || m.Code != CodeNoText {
 		t.Errorf("%v, want it refused", err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // lined is a text as lines that are looked up by what they say, at one strictness after the other.
-type lined struct {
+type lineIndex struct {
 	text  string
 	from  []int            // where each line starts; the length of text at the end
 	keys  [Fuzzy][]int     // by strictness, the number of each line: equal numbers, equal lines
@@ -15,8 +15,8 @@ type lined struct {
 	words map[string][]int32
 }
 
-func newLined(text string) *lined {
-	l := &lined{text: text, from: []int{0}}
+func newLineIndex(text string) *lineIndex {
+	l := &lineIndex{text: text, from: []int{0}}
 	for i := strings.IndexByte(text, '\n'); i >= 0 && i+1 < len(text); {
 		l.from = append(l.from, i+1)
 		next := strings.IndexByte(text[i+1:], '\n')
@@ -32,19 +32,19 @@ func newLined(text string) *lined {
 }
 
 // len is the number of lines.
-func (l *lined) len() int { return len(l.from) - 1 }
+func (l *lineIndex) len() int { return len(l.from) - 1 }
 
 // full is a line with its end.
-func (l *lined) full(i int) string { return l.text[l.from[i]:l.from[i+1]] }
+func (l *lineIndex) full(i int) string { return l.text[l.from[i]:l.from[i+1]] }
 
 // span is the text of some lines.
-func (l *lined) span(first, after int) string { return l.text[l.from[first]:l.from[after]] }
+func (l *lineIndex) span(first, after int) string { return l.text[l.from[first]:l.from[after]] }
 
 // ended reports whether the last line has an end; a text without lines needs none.
-func (l *lined) ended() bool { return l.text == "" || strings.HasSuffix(l.text, "\n") }
+func (l *lineIndex) ended() bool { return l.text == "" || strings.HasSuffix(l.text, "\n") }
 
 // lineEnd is what lines near one end with.
-func (l *lined) lineEnd(near int) string {
+func (l *lineIndex) lineEnd(near int) string {
 	for _, i := range []int{near, near - 1, 0} {
 		if i < 0 || i >= l.len() {
 			continue
@@ -104,7 +104,7 @@ func plain(r rune) rune {
 }
 
 // index numbers the lines at a strictness.
-func (l *lined) index(s Strictness) {
+func (l *lineIndex) index(s Strictness) {
 	if l.names[s] != nil {
 		return
 	}
@@ -121,7 +121,7 @@ func (l *lined) index(s Strictness) {
 }
 
 // number is the number of a line at a strictness; -1: the text has no such line.
-func (l *lined) number(line string, s Strictness) int {
+func (l *lineIndex) number(line string, s Strictness) int {
 	l.index(s)
 	if n, ok := l.names[s][keyOf(line, s)]; ok {
 		return n
@@ -130,7 +130,7 @@ func (l *lined) number(line string, s Strictness) int {
 }
 
 // numbers are those of some lines; nil where one of them is not in the text.
-func (l *lined) numbers(lines []string, s Strictness) []int {
+func (l *lineIndex) numbers(lines []string, s Strictness) []int {
 	out := make([]int, len(lines))
 	for k, line := range lines {
 		if out[k] = l.number(line, s); out[k] < 0 {
@@ -141,7 +141,7 @@ func (l *lined) numbers(lines []string, s Strictness) []int {
 }
 
 // stands reports whether lines with these numbers begin at line i.
-func (l *lined) stands(want []int, i int, s Strictness) bool {
+func (l *lineIndex) matchesAt(want []int, i int, s Strictness) bool {
 	if i < 0 || i+len(want) > l.len() {
 		return false
 	}
@@ -154,11 +154,11 @@ func (l *lined) stands(want []int, i int, s Strictness) bool {
 }
 
 // few is how often the rarest of the lines looked for may occur for its places to be tried one by one.
-const few = 16
+const maxPlacesTried = 16
 
 // find returns the first places from line from on where lines with these numbers stand, at most n. It costs as much as there are
 // places of their rarest line, and never more than there are lines (Knuth, Morris, Pratt).
-func (l *lined) find(want []int, from, n int, s Strictness) []int {
+func (l *lineIndex) find(want []int, from, n int, s Strictness) []int {
 	var found []int
 	rarest := 0
 	for k := range want {
@@ -166,9 +166,9 @@ func (l *lined) find(want []int, from, n int, s Strictness) []int {
 			rarest = k
 		}
 	}
-	if places := l.at[s][want[rarest]]; len(places) <= few {
+	if places := l.at[s][want[rarest]]; len(places) <= maxPlacesTried {
 		for _, p := range places {
-			if i := int(p) - rarest; i >= from && len(found) < n && l.stands(want, i, s) {
+			if i := int(p) - rarest; i >= from && len(found) < n && l.matchesAt(want, i, s) {
 				found = append(found, i)
 			}
 		}

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	nearest  = 3    // candidates that a conflict shows
-	alike    = 0.9  // from this likeness on a place is taken for the one that is meant, where
-	apartBy  = 0.05 // no other is nearly as like
-	wide     = 4096 // bytes up to which two texts are compared by characters; longer ones line by line
-	frequent = 64   // a line or word that is there more often tells nothing of a place
-	weighed  = 16   // places that are compared in full
-	shownMax = 12   // lines of a candidate that are shown
+	maxCandidates     = 3    // candidates that a conflict shows
+	minFuzzyScore     = 0.9  // from this likeness on a place is taken for the one that is meant, where
+	minFuzzyLead      = 0.05 // no other is nearly as like
+	maxBytesByChar    = 4096 // bytes up to which two texts are compared by characters; longer ones line by line
+	maxPlacesOfVote   = 64   // a line or word that is there more often tells nothing of a place
+	maxPlacesCompared = 16   // places that are compared in full
+	maxLinesShown     = 12   // lines of a candidate that are shown
 )
 
 // fuzzy returns the one place from a line on that is much like the lines looked for. Only lines that the hunk keeps may say
@@ -24,7 +24,7 @@ const (
 // like "return 2 * x").
 func (l *locator) fuzzy(h *Hunk, old []string, from int) (int, bool) {
 	best := l.similar(old, from)
-	if len(best) == 0 || best[0].Score < alike || len(best) > 1 && best[1].Score > best[0].Score-apartBy {
+	if len(best) == 0 || best[0].Score < minFuzzyScore || len(best) > 1 && best[1].Score > best[0].Score-minFuzzyLead {
 		return 0, false
 	}
 	i := best[0].Line - 1
@@ -66,7 +66,7 @@ func (l *locator) similar(old []string, from int) []Candidate {
 func (l *locator) voted(old []string, from int) []int {
 	votes := map[int]int{}
 	vote := func(places []int32, k, weight int) {
-		if len(places) <= frequent {
+		if len(places) <= maxPlacesOfVote {
 			for _, p := range places {
 				if i := int(p) - k; i >= from && i < l.len() {
 					votes[i] += weight
@@ -80,7 +80,7 @@ func (l *locator) voted(old []string, from int) []int {
 		}
 	}
 	l.indexWords()
-	for k, line := range old[:min(len(old), 4*shownMax)] {
+	for k, line := range old[:min(len(old), 4*maxLinesShown)] {
 		for _, w := range wordsOf(line) {
 			vote(l.words[w], k, 1)
 		}
@@ -90,17 +90,17 @@ func (l *locator) voted(old []string, from int) []int {
 		places = append(places, i)
 	}
 	slices.SortFunc(places, func(a, b int) int { return cmp.Or(cmp.Compare(votes[b], votes[a]), cmp.Compare(a, b)) })
-	return places[:min(len(places), weighed)]
+	return places[:min(len(places), maxPlacesCompared)]
 }
 
-func (l *lined) indexWords() {
+func (l *lineIndex) indexWords() {
 	if l.words != nil {
 		return
 	}
 	l.words = map[string][]int32{}
 	for i := range l.len() {
 		for _, w := range wordsOf(l.full(i)) {
-			if at := l.words[w]; len(at) <= frequent && (len(at) == 0 || at[len(at)-1] != int32(i)) {
+			if at := l.words[w]; len(at) <= maxPlacesOfVote && (len(at) == 0 || at[len(at)-1] != int32(i)) {
 				l.words[w] = append(at, int32(i))
 			}
 		}
@@ -116,7 +116,7 @@ func likeTexts(a, b string) float64 {
 	if a == b {
 		return 1
 	}
-	if len(a)+len(b) > wide {
+	if len(a)+len(b) > maxBytesByChar {
 		var in interner = map[string]int{}
 		return ratio(in.traits(a).lines, in.traits(b).lines)
 	}
@@ -127,10 +127,10 @@ func likeTexts(a, b string) float64 {
 }
 
 // absent is the conflict of a hunk whose text is not there.
-func (l *locator) absent(old []string) *Misfit {
-	c := &Misfit{Code: CodeAbsent, Message: "the text that it replaces is not there", Hint: "read the text as it is now (xstate show), and make the patch again from that"}
+func (l *locator) absent(old []string) *ApplyError {
+	c := &ApplyError{Code: CodeAbsent, Message: "the text that it replaces is not there", Hint: "read the text as it is now (xstate show), and make the patch again from that"}
 	c.Candidates = l.similar(old, 0)
-	c.Candidates = c.Candidates[:min(len(c.Candidates), nearest)]
+	c.Candidates = c.Candidates[:min(len(c.Candidates), maxCandidates)]
 	for i := range c.Candidates {
 		c.Candidates[i].Text = firstLines(c.Candidates[i].Text)
 	}
@@ -143,7 +143,7 @@ func (l *locator) absent(old []string) *Misfit {
 // firstLines is the beginning of a text, as far as it is shown.
 func firstLines(text string) string {
 	at := 0
-	for range shownMax {
+	for range maxLinesShown {
 		i := strings.IndexByte(text[at:], '\n')
 		if i < 0 {
 			return text
@@ -154,15 +154,15 @@ func firstLines(text string) string {
 }
 
 // ambiguous is the conflict of a hunk whose text is there several times.
-func (l *locator) ambiguous(lines []int, size int) *Misfit {
-	c := &Misfit{Code: CodeAmbiguous, Hint: "give more of the lines around it, so that one place is left"}
+func (l *locator) ambiguous(lines []int, size int) *ApplyError {
+	c := &ApplyError{Code: CodeAmbiguous, Hint: "give more of the lines around it, so that one place is left"}
 	var at []string
-	for _, i := range lines[:min(len(lines), nearest)] {
+	for _, i := range lines[:min(len(lines), maxCandidates)] {
 		c.Candidates = append(c.Candidates, Candidate{Line: i + 1, Score: 1, Text: firstLines(l.span(i, min(i+size, l.len())))})
 		at = append(at, fmt.Sprint(i+1))
 	}
 	more := ""
-	if len(lines) > nearest {
+	if len(lines) > maxCandidates {
 		more = " and more"
 	}
 	c.Message = "the text that it replaces is there several times: at lines " + strings.Join(at, ", ") + more
