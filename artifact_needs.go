@@ -107,3 +107,25 @@ func (j *judge) backward(a *state.Artifact, found func(node string, key Key, evi
 		}
 	}
 }
+
+func (j *judge) nodesOf(id BlockID) []string {
+	var names []string
+	for _, node := range j.deps.Graph.NodeIDs() {
+		if p := j.deps.nodes[node]; p != nil && p.block.ID == id {
+			names = append(names, p.name)
+		}
+	}
+	return names
+}
+
+// lastWriter is the node that wrote a key last, "" where none did.
+func (m *moment) lastWriter(key Key) (node string) {
+	for _, b := range m.snap.Blocks {
+		for _, n := range b.Nodes {
+			if slices.ContainsFunc(n.Writes, func(w AccessView) bool { return w.Key == key }) {
+				node = n.Name
+			}
+		}
+	}
+	return node
+}

@@ -48,13 +48,12 @@ type Need struct {
 // Artifacts returns the artifacts there are after step n, by name, each with its status. Nothing is executed. The files of
 // the workspace are looked at for the last step only: what they held at others is known as far as it was declared.
 func (s *Session) Artifacts(ctx context.Context, n StepNumber) ([]ArtifactView, error) {
-	m, err := s.momentAt(ctx, n)
+	j, err := s.judgeAt(ctx, n)
 	if err != nil {
 		return nil, err
 	}
-	j := &judge{session: s, moment: m, views: map[string]*ArtifactView{}}
 	found := []ArtifactView{}
-	for _, a := range m.artifacts() {
+	for _, a := range j.artifacts() {
 		v, err := j.view(ctx, &a)
 		if err != nil {
 			return nil, err
@@ -87,6 +86,15 @@ type judge struct {
 	*moment
 	session *Session
 	views   map[string]*ArtifactView
+}
+
+// judgeAt returns one for the session after step n.
+func (s *Session) judgeAt(ctx context.Context, n StepNumber) (*judge, error) {
+	m, err := s.momentAt(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	return &judge{session: s, moment: m, views: map[string]*ArtifactView{}}, nil
 }
 
 func (j *judge) view(ctx context.Context, a *state.Artifact) (*ArtifactView, error) {

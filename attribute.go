@@ -46,19 +46,3 @@ func (s *Session) Attribute(ctx context.Context, n StepNumber, found []Differenc
 	}
 	return found, nil
 }
-
-// spread hands the marks of blocks on to those that were seen to read what they wrote.
-func (d *Dependencies) spread(marks map[BlockID][]string) {
-	for _, id := range d.Graph.NodeIDs() { // program order is a topological order
-		to := d.nodes[id].block.ID
-		for _, e := range d.Graph.Preds(id) {
-			from := d.nodes[e.From]
-			if from == nil || e.Hazard != depgraph.Flow || e.Evidence&depgraph.Observed == 0 {
-				continue
-			}
-			for _, m := range marks[from.block.ID] {
-				marks[to] = appendNew(marks[to], m)
-			}
-		}
-	}
-}

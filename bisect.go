@@ -458,8 +458,3 @@ func (b *bisecting) add(t *state.Trace, p *Probe) error {
 	p.output += Text(outputs)
 	return err
 }
-
-// errorLine is an error without its place, which moves with the lines around it.
-func errorLine(e *state.ExecError) string {
-	return strings.TrimSuffix(address.ReplaceAllString(e.Type+": "+e.Message, "0x…"), ": ")
-}

@@ -3,7 +3,6 @@ package xstate
 import (
 	"context"
 	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -267,38 +266,4 @@ func (m *moment) covered(c Coverage, source string, outline *depgraph.Outline, o
 		}
 	}
 	return c
-}
-
-// owners gives each line of a text that is in a definition, counted from 1, the place of the innermost one.
-func owners(outline *depgraph.Outline) map[int]int {
-	found := map[int]int{}
-	for i, d := range outline.Definitions { // a class comes before what it holds
-		for line := max(d.Line, 1); line <= d.End; line++ {
-			found[line] = i
-		}
-	}
-	return found
-}
-
-// counted tells how the lines of a part are.
-func (x *Exercised) counted(whole, byLine int) int {
-	if x.Lines == "" {
-		return whole
-	}
-	return byLine
-}
-
-// lines yields the lines of a part that were executed, all of them where that was not observed, below end.
-func (x *Exercised) lines(end int) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		ranges := x.Lines
-		if ranges == "" {
-			ranges = fmt.Sprintf("0-%d", x.To-x.From)
-		}
-		for n := range runner.InRanges(ranges) {
-			if line := x.From + n; 0 < line && line < end && !yield(line) {
-				return
-			}
-		}
-	}
 }

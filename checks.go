@@ -4,7 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"time"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner"
 )
 
 // Check is a test of the session, as it last ran or was reused.
@@ -141,4 +145,59 @@ func (s *Session) tested(ctx context.Context, n StepNumber) (Digest, error) {
 		}
 	}
 	return "", nil
+}
+
+// packed is how checks are kept.
+func packed(checks []Check) checksRecord {
+	kept := checksRecord{Parts: []Exercised{}, Checks: []checkRecord{}}
+	at := map[Exercised]int{}
+	for _, c := range checks {
+		r := checkRecord{Check: c, Parts: []int{}}
+		r.Check.Exercised = nil
+		for _, e := range c.Exercised {
+			n, ok := at[e]
+			if !ok {
+				n = len(kept.Parts)
+				at[e] = n
+				kept.Parts = append(kept.Parts, e)
+			}
+			r.Parts = append(r.Parts, n)
+		}
+		kept.Checks = append(kept.Checks, r)
+	}
+	return kept
+}
+
+// owners gives each line of a text that is in a definition, counted from 1, the place of the innermost one.
+func owners(outline *depgraph.Outline) map[int]int {
+	found := map[int]int{}
+	for i, d := range outline.Definitions { // a class comes before what it holds
+		for line := max(d.Line, 1); line <= d.End; line++ {
+			found[line] = i
+		}
+	}
+	return found
+}
+
+// counted tells how the lines of a part are.
+func (x *Exercised) counted(whole, byLine int) int {
+	if x.Lines == "" {
+		return whole
+	}
+	return byLine
+}
+
+// lines yields the lines of a part that were executed, all of them where that was not observed, below end.
+func (x *Exercised) lines(end int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		ranges := x.Lines
+		if ranges == "" {
+			ranges = fmt.Sprintf("0-%d", x.To-x.From)
+		}
+		for n := range runner.InRanges(ranges) {
+			if line := x.From + n; 0 < line && line < end && !yield(line) {
+				return
+			}
+		}
+	}
 }

@@ -63,13 +63,13 @@ type EvidencePatch struct {
 
 // Evidence returns what an artifact, a block (or node of it), a name or a file rests on after step n. Nothing is executed.
 func (s *Session) Evidence(ctx context.Context, n StepNumber, of string) (*Evidence, error) {
-	m, err := s.momentAt(ctx, n)
+	judge, err := s.judgeAt(ctx, n)
 	if err != nil {
 		return nil, err
 	}
-	j := &judge{session: s, moment: m, views: map[string]*ArtifactView{}}
-	e := &Evidence{Of: of, Session: s.name, Step: n, Hash: m.snap.Step.Hash, Roots: []string{}, Results: []AccessView{}, Nodes: []EvidenceNode{}, Inputs: []EvidenceInput{}, Patches: []EvidencePatch{}, Runs: []Entry{},
-		Agents: []string{}, Checks: []CheckView{}, Coverage: []Coverage{}, Marks: []string{}, snap: m.snap, kept: map[string]bool{}}
+	j := &collector{judge}
+	e := &Evidence{Of: of, Session: s.name, Step: n, Hash: j.snap.Step.Hash, Roots: []string{}, Results: []AccessView{}, Nodes: []EvidenceNode{}, Inputs: []EvidenceInput{}, Patches: []EvidencePatch{}, Runs: []Entry{},
+		Agents: []string{}, Checks: []CheckView{}, Coverage: []Coverage{}, Marks: []string{}, snap: j.snap, kept: map[string]bool{}}
 	if err := j.begin(ctx, e); err != nil {
 		return nil, err
 	}
@@ -83,8 +83,11 @@ func (s *Session) Evidence(ctx context.Context, n StepNumber, of string) (*Evide
 	return e, nil
 }
 
+// collector makes the evidence of one result.
+type collector struct{ *judge }
+
 // begin finds where the slice begins, and what the result is worth.
-func (j *judge) begin(ctx context.Context, e *Evidence) error {
+func (j *collector) begin(ctx context.Context, e *Evidence) error {
 	sort, name, given := strings.Cut(e.Of, ":")
 	if given = given && slices.Contains([]string{"artifact", "block", "file"}, sort); !given {
 		sort, name = "", e.Of
@@ -121,18 +124,18 @@ func (j *judge) begin(ctx context.Context, e *Evidence) error {
 	return nil
 }
 
-func (j *judge) noBlock(name string) bool {
+func (j *collector) noBlock(name string) bool {
 	_, err := j.snap.Block(BlockID(name))
 	return err != nil
 }
 
-func (j *judge) known(name string) bool {
+func (j *collector) known(name string) bool {
 	_, _, err := j.deps.Node(name)
 	return err == nil || j.writes(Key("file:"+filepath.ToSlash(filepath.Clean(name))))
 }
 
 // beginNodes begins with a block, a node or a name.
-func (j *judge) beginNodes(e *Evidence, name string) error {
+func (j *collector) beginNodes(e *Evidence, name string) error {
 	ids, key, err := j.deps.Node(name)
 	if err != nil {
 		return err
@@ -157,7 +160,7 @@ func (j *judge) beginNodes(e *Evidence, name string) error {
 }
 
 // beginArtifact begins with all that an artifact and its parts hold: blocks, what made its files, what its texts speak of.
-func (j *judge) beginArtifact(ctx context.Context, e *Evidence, a *state.Artifact) error {
+func (j *collector) beginArtifact(ctx context.Context, e *Evidence, a *state.Artifact) error {
 	v, err := j.view(ctx, a)
 	if err != nil {
 		return err
@@ -193,18 +196,8 @@ func (j *judge) beginArtifact(ctx context.Context, e *Evidence, a *state.Artifac
 	return nil
 }
 
-func (j *judge) nodesOf(id BlockID) []string {
-	var names []string
-	for _, node := range j.deps.Graph.NodeIDs() {
-		if p := j.deps.nodes[node]; p != nil && p.block.ID == id {
-			names = append(names, p.name)
-		}
-	}
-	return names
-}
-
 // definers are the nodes that define what a text speaks of.
-func (j *judge) definers(r ReferenceView) []string {
+func (j *collector) definers(r ReferenceView) []string {
 	first, _, _ := strings.Cut(r.Name, ".")
 	ids, key, err := j.deps.Node(first)
 	if err != nil || key.Space() != "var" {
@@ -213,20 +206,8 @@ func (j *judge) definers(r ReferenceView) []string {
 	return []string{j.deps.NodeName(ids[len(ids)-1])}
 }
 
-// lastWriter is the node that wrote a key last, "" where none did.
-func (m *moment) lastWriter(key Key) (node string) {
-	for _, b := range m.snap.Blocks {
-		for _, n := range b.Nodes {
-			if slices.ContainsFunc(n.Writes, func(w AccessView) bool { return w.Key == key }) {
-				node = n.Name
-			}
-		}
-	}
-	return node
-}
-
 // slice finds the nodes that the roots rest on.
-func (j *judge) slice(e *Evidence) {
+func (j *collector) slice(e *Evidence) {
 	var visit func(node string)
 	visit = func(node string) {
 		if e.kept[node] || j.places[node] == nil {
@@ -243,7 +224,7 @@ func (j *judge) slice(e *Evidence) {
 }
 
 // collectNodes describes the executions and what they read from outside.
-func (j *judge) collectNodes(ctx context.Context, e *Evidence) error {
+func (j *collector) collectNodes(ctx context.Context, e *Evidence) error {
 	for i := range j.snap.Blocks {
 		b := &j.snap.Blocks[i]
 		for _, name := range j.nodesOf(b.ID) {
@@ -296,7 +277,7 @@ func (e *Evidence) input(x EvidenceInput, by string) {
 }
 
 // collectSteps describes the edits and runs, and who made them.
-func (j *judge) collectSteps(ctx context.Context, e *Evidence) error {
+func (j *collector) collectSteps(ctx context.Context, e *Evidence) error {
 	runs := map[StepNumber]bool{}
 	for i := range j.snap.Blocks {
 		b := &j.snap.Blocks[i]
@@ -332,7 +313,7 @@ func (j *judge) collectSteps(ctx context.Context, e *Evidence) error {
 	return nil
 }
 
-func (j *judge) entry(ctx context.Context, n StepNumber) (Entry, error) {
+func (j *collector) entry(ctx context.Context, n StepNumber) (Entry, error) {
 	step, err := j.session.step(ctx, n)
 	if err != nil {
 		return Entry{}, err
@@ -351,7 +332,7 @@ func (e *Evidence) agent(o Origin) {
 }
 
 // collectChecks lists the checks that exercised the code, and what of it they did.
-func (j *judge) collectChecks(e *Evidence) {
+func (j *collector) collectChecks(e *Evidence) {
 	blocks := map[BlockID]bool{}
 	for _, n := range e.Nodes {
 		blocks[n.Block] = true

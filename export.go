@@ -60,15 +60,15 @@ func (s *Session) Export(ctx context.Context, n StepNumber, format Format, o Exp
 	case FormatNotebook:
 		return notebook(snap)
 	case FormatScript:
-		return snap.text(patch.KindCells)
+		return textOf(snap, patch.KindCells)
 	case FormatMarkdown:
-		return snap.text(patch.KindMarkdown)
+		return textOf(snap, patch.KindMarkdown)
 	}
 	return nil, &Error{Code: state.Code(patch.CodeUnsupported), Message: fmt.Sprintf("there is no format %q", format), Hint: "use py, md, ipynb, prov or agent-trace"}
 }
 
-// text writes the blocks with their outputs behind them: as comments in a script, as fenced text in a document.
-func (s *Snapshot) text(kind patch.Kind) ([]byte, error) {
+// textOf writes the blocks with their outputs behind them: as comments in a script, as fenced text in a document.
+func textOf(s *Snapshot, kind patch.Kind) ([]byte, error) {
 	notes := make([]string, len(s.Blocks))
 	for i := range s.Blocks {
 		notes[i] = plainOutputs(&s.Blocks[i])

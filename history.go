@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -297,4 +298,30 @@ func lined(source string) string {
 		return ""
 	}
 	return source + "\n"
+}
+
+// snapshotOf is a program of which nothing but the text is known.
+func snapshotOf(blocks []patch.Block) *Snapshot {
+	s := &Snapshot{}
+	for i, b := range blocks {
+		s.Blocks = append(s.Blocks, BlockView{ID: BlockID(b.ID), Index: i, Title: b.Title, Dialect: depgraph.Dialect(b.Dialect),
+			Version: state.DigestOf([]byte(b.Source)), Source: b.Source})
+	}
+	return s
+}
+
+// Patch returns the patch that makes the program of a later snapshot of that of this one, block by block, in a format.
+func (s *Snapshot) Patch(now *Snapshot, f patch.Format) (string, error) {
+	old, new := map[string]string{}, map[string]string{}
+	var names []string
+	for _, b := range now.Blocks {
+		names = append(names, string(b.ID))
+		new[string(b.ID)] = lined(b.Source)
+	}
+	for _, b := range s.Blocks {
+		if old[string(b.ID)] = lined(b.Source); new[string(b.ID)] == "" {
+			names = append(names, string(b.ID))
+		}
+	}
+	return patch.Compare(f, names, old, new).Print(f)
 }

@@ -118,7 +118,7 @@ func (m *moment) findPending() error {
 		b := &m.snap.Blocks[i]
 		node, text := m.outdated(b)
 		if text == "" {
-			node, text = b.leftBehind(last)
+			node, text = leftBehind(b, last)
 		}
 		if text != "" {
 			roots, m.pending[b.ID], stale[node] = append(roots, node), text, true
@@ -177,7 +177,7 @@ type written struct {
 
 // leftBehind tells which part of a block an interrupted run did not come to, after it had executed who gives that part something else than it read;
 // "" where there is none.
-func (b *BlockView) leftBehind(last map[Key]written) (node, text string) {
+func leftBehind(b *BlockView, last map[Key]written) (node, text string) {
 	for _, n := range b.Nodes {
 		for _, r := range n.Reads {
 			if w, ok := last[r.Key]; ok && w.digest != r.Digest && w.by.RanAt > b.RanAt {

@@ -79,18 +79,6 @@ func StatusText(s state.Status) string {
 	return "new"
 }
 
-// Existing opens a session that there is; it makes none. An empty workspace is the one the session was made with.
-func (s *Store) Existing(ctx context.Context, name string, o SessionOptions) (*Session, error) {
-	meta, err := s.state.Session(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	if o.Workspace == "" {
-		o.Workspace = meta.Workspace
-	}
-	return s.Session(ctx, name, o)
-}
-
 // At returns the program after step n with everything recorded of it. Nothing is executed, and no interpreter is needed.
 func (s *Session) At(ctx context.Context, n StepNumber) (*Snapshot, error) { return s.Start(ctx, n, 0) }
 

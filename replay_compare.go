@@ -297,8 +297,6 @@ func described(d Digest, info state.ValueInfo) string {
 	return string(d)
 }
 
-func short(d Digest) string { return string(d[:min(12, len(d))]) }
-
 // both joins two lists of marks.
 func both(a, b []string) []string {
 	all := slices.Concat(a, b)

@@ -234,19 +234,3 @@ func (r *Revision) Diff(edit int) string {
 	}
 	return unified(BlockID(e.ID), was, now)
 }
-
-// Patch returns the patch that makes the program of a later snapshot of that of this one, block by block, in a format.
-func (s *Snapshot) Patch(now *Snapshot, f patch.Format) (string, error) {
-	old, new := map[string]string{}, map[string]string{}
-	var names []string
-	for _, b := range now.Blocks {
-		names = append(names, string(b.ID))
-		new[string(b.ID)] = lined(b.Source)
-	}
-	for _, b := range s.Blocks {
-		if old[string(b.ID)] = lined(b.Source); new[string(b.ID)] == "" {
-			names = append(names, string(b.ID))
-		}
-	}
-	return patch.Compare(f, names, old, new).Print(f)
-}

@@ -37,33 +37,6 @@ type Variation struct {
 
 const defaultTimes = 3
 
-// recordVolatile is the session record of code that came to something else from the same state: its digest, and what differed.
-const recordVolatile = "volatile"
-
-func (s *Session) volatile(ctx context.Context) (map[Digest][]string, error) {
-	found := map[Digest][]string{}
-	_, err := s.store.state.SessionRecord(ctx, s.name, recordVolatile, &found)
-	return found, err
-}
-
-func codesOf(volatile map[Digest][]string) map[Digest]bool {
-	codes := map[Digest]bool{}
-	for d := range volatile {
-		codes[d] = true
-	}
-	return codes
-}
-
-// isPinned reports whether a node kept a result that did not hold.
-func isPinned(n *state.NodeResult) bool {
-	return n.Reason.Code == runner.ReasonPinned && n.Status == state.StatusReused
-}
-
-// unprovable reports whether what a block came to is no proof, though a run from scratch came to the same.
-func unprovable(b *state.Block, volatile map[Digest][]string) bool {
-	return slices.ContainsFunc(b.Nodes, func(n state.NodeResult) bool { return volatile[n.Code] != nil || isPinned(&n) })
-}
-
 // VerifyBlock executes a block several times from the same state, each time in an interpreter of its own, and tells what did not come
 // out the same. Code that varies is remembered: its results are marked runner.MarkVolatile from then on, in this session and those
 // forked from it, until it is edited. It is recorded as a step; files are put back; effects outside the workspace fire each time.
@@ -131,9 +104,6 @@ func (s *Session) repeat(ctx context.Context, program []runner.Block, o VerifyOp
 	}
 	return outs, err
 }
-
-// CodeNotExecuted is the code of errors about a block that cannot be executed for what is before it, or does not parse.
-const CodeNotExecuted state.Code = "not-executed"
 
 // vary fills in what differs between outcomes of a block, and returns the code that differs by itself.
 func (s *Session) vary(found *Stability, outs []*runner.BlockOutcome) (map[Digest][]string, error) {

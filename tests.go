@@ -184,24 +184,3 @@ func (s *Session) recordTests(ctx context.Context, found *TestReport, whole bool
 	found.Step = steps[0].Number
 	return nil
 }
-
-// packed is how checks are kept.
-func packed(checks []Check) checksRecord {
-	kept := checksRecord{Parts: []Exercised{}, Checks: []checkRecord{}}
-	at := map[Exercised]int{}
-	for _, c := range checks {
-		r := checkRecord{Check: c, Parts: []int{}}
-		r.Check.Exercised = nil
-		for _, e := range c.Exercised {
-			n, ok := at[e]
-			if !ok {
-				n = len(kept.Parts)
-				at[e] = n
-				kept.Parts = append(kept.Parts, e)
-			}
-			r.Parts = append(r.Parts, n)
-		}
-		kept.Checks = append(kept.Checks, r)
-	}
-	return kept
-}

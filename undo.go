@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -215,14 +214,4 @@ func (s *Session) Undo(ctx context.Context, u *Undoing, origin Origin) ([]Step, 
 // Changes tells what becomes of the blocks.
 func (u *Undoing) Changes() []BlockChange {
 	return snapshotOf(u.old).Diff(snapshotOf(u.Blocks))
-}
-
-// snapshotOf is a program of which nothing but the text is known.
-func snapshotOf(blocks []patch.Block) *Snapshot {
-	s := &Snapshot{}
-	for i, b := range blocks {
-		s.Blocks = append(s.Blocks, BlockView{ID: BlockID(b.ID), Index: i, Title: b.Title, Dialect: depgraph.Dialect(b.Dialect),
-			Version: state.DigestOf([]byte(b.Source)), Source: b.Source})
-	}
-	return s
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
@@ -94,9 +92,6 @@ func (s *Session) Confirm(ctx context.Context, n StepNumber, found []Difference,
 	return steps[0], nil
 }
 
-// address is what differs between two runs of any program that prints objects.
-var address = regexp.MustCompile(`0x[0-9a-f]{6,}`)
-
 // Compare tells where the outcome have differs from want: block by block status, outputs and errors as text with object
 // addresses blanked; then values and files by digest.
 func Compare(have, want *Outcome) []Difference {
@@ -155,23 +150,7 @@ func settled(s state.Status) string {
 	return "done"
 }
 
-// Text renders outputs as text, with object addresses blanked.
-func Text(outputs []runner.Output) string {
-	var b strings.Builder
-	for _, o := range outputs {
-		b.WriteString("[" + o.Kind + "]")
-		b.WriteString(o.Text)
-		for _, media := range slices.Sorted(maps.Keys(o.Data)) {
-			fmt.Fprintf(&b, "\n%s: %s", media, o.Data[media])
-		}
-		b.WriteByte('\n')
-	}
-	return address.ReplaceAllString(b.String(), "0x…")
-}
-
-func errorText(e *state.ExecError) string {
-	if e == nil {
-		return ""
-	}
-	return address.ReplaceAllString(e.Type+": "+e.Message+"\n"+strings.Join(e.Traceback, "\n"), "0x…")
+// unprovable reports whether what a block came to is no proof, though a run from scratch came to the same.
+func unprovable(b *state.Block, volatile map[Digest][]string) bool {
+	return slices.ContainsFunc(b.Nodes, func(n state.NodeResult) bool { return volatile[n.Code] != nil || isPinned(&n) })
 }

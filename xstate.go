@@ -182,9 +182,6 @@ func (s *Session) beside(ctx context.Context) (own *Session, release func(), err
 	}, nil
 }
 
-// recordFiles is the session record that holds runner.FileRecord by name.
-const recordFiles = "files"
-
 // start makes the engine.
 func (s *Session) start(ctx context.Context) error {
 	if s.engine != nil {
@@ -219,10 +216,6 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 		Seed: s.meta.Seed, Observe: s.options.Observe, Environ: s.options.Environ}, nil
 }
 
-// recordPython is the session record that holds the path of the interpreter that a run was asked to use; "" after one
-// that was asked to choose.
-const recordPython = "python"
-
 // AnyPython asks for an interpreter as if none was remembered.
 const AnyPython = "auto"
 
@@ -248,13 +241,6 @@ func (s *Store) FindPython(ctx context.Context, session, asked, folder string, e
 	return path, err
 }
 
-// files returns what is recorded of the files that the program writes.
-func (s *Session) files(ctx context.Context) (map[string]runner.FileRecord, error) {
-	files := map[string]runner.FileRecord{}
-	_, err := s.store.state.SessionRecord(ctx, s.name, recordFiles, &files)
-	return files, err
-}
-
 func lookup(environ []string, name string) string {
 	for i := len(environ) - 1; i >= 0; i-- {
 		if n := len(name); len(environ[i]) > n && environ[i][n] == '=' && environ[i][:n] == name {
@@ -262,4 +248,16 @@ func lookup(environ []string, name string) string {
 		}
 	}
 	return ""
+}
+
+// Existing opens a session that there is; it makes none. An empty workspace is the one the session was made with.
+func (s *Store) Existing(ctx context.Context, name string, o SessionOptions) (*Session, error) {
+	meta, err := s.state.Session(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if o.Workspace == "" {
+		o.Workspace = meta.Workspace
+	}
+	return s.Session(ctx, name, o)
 }
