@@ -7,28 +7,29 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // Effect tells what a run as planned makes of what the program did before.
-func (s *Session) Effect(ctx context.Context, plan *Plan) (*Effect, error) {
-	program, _, err := s.Program(ctx)
+func (s *Session) Impact(ctx context.Context, plan *Plan) (*query.Impact, error) {
+	program, _, err := s.history.Program(ctx)
 	if err != nil {
 		return nil, err
 	}
-	made, err := s.made(program)
+	made, err := s.history.Made(program)
 	if err != nil {
 		return nil, err
 	}
-	e := &Effect{Lost: []Lost{}, Fires: []Firing{}}
+	e := &query.Impact{Lost: []query.Lost{}, Fires: []query.RepeatedEffect{}}
 	will := map[Key]bool{}
 	for i := range plan.Blocks {
 		b := &plan.Blocks[i]
 		for j := range b.Nodes {
 			willMake(&b.Nodes[j], will)
-			e.Fires = append(e.Fires, firings(&b.Nodes[j], nodeName(b.ID, j, len(b.Nodes)))...)
+			e.Fires = append(e.Fires, firings(&b.Nodes[j], query.NodeName(b.ID, j, len(b.Nodes)))...)
 		}
 	}
-	e.Lost = lost(made, func(k Key) bool { return will[k] })
+	e.Lost = query.LostKeys(made, func(k Key) bool { return will[k] })
 	return e, nil
 }
 
@@ -39,7 +40,7 @@ func willMake(n *runner.PlanNode, will map[Key]bool) {
 	}
 	if n.Last != nil && n.Last.Err == nil {
 		for _, w := range n.Last.Writes {
-			if isMade(w.Key) && (n.Last.Code == n.Code || w.Key.Space() == "file") {
+			if query.IsMade(w.Key) && (n.Last.Code == n.Code || w.Key.Space() == "file") {
 				will[w.Key] = w.Digest != state.Absent
 			}
 		}
@@ -61,14 +62,14 @@ func willMake(n *runner.PlanNode, will map[Key]bool) {
 }
 
 // firings are the effects of a node that is to run.
-func firings(n *runner.PlanNode, name string) []Firing {
+func firings(n *runner.PlanNode, name string) []query.RepeatedEffect {
 	if n.Action != runner.ActRun && n.Action != runner.ActMaybe {
 		return nil
 	}
-	var found []Firing
+	var found []query.RepeatedEffect
 	add := func(effect, evidence string) {
-		if !slices.ContainsFunc(found, func(f Firing) bool { return f.Effect == effect }) {
-			found = append(found, Firing{Node: name, Action: n.Action, Effect: effect, Evidence: evidence})
+		if !slices.ContainsFunc(found, func(f query.RepeatedEffect) bool { return f.Effect == effect }) {
+			found = append(found, query.RepeatedEffect{Node: name, Action: n.Action, Effect: effect, Evidence: evidence})
 		}
 	}
 	if n.Last != nil {
@@ -76,7 +77,7 @@ func firings(n *runner.PlanNode, name string) []Firing {
 		if n.Last.Code != n.Code {
 			evidence = "former"
 		}
-		for _, effect := range outside(n.Last.Marks, n.Last.Writes) {
+		for _, effect := range query.OutsideEffects(n.Last.Marks, n.Last.Writes) {
 			add(effect, evidence)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // Going back. A session has two things that can be at another step than its head: its history, and the file that people
@@ -71,7 +72,7 @@ func (s *Session) relatives(ctx context.Context) ([]map[string]runner.FileRecord
 			continue
 		}
 		files := map[string]runner.FileRecord{}
-		if _, err := s.store.state.SessionRecord(ctx, x.Name, recordFiles, &files); err != nil {
+		if _, err := s.store.state.SessionRecord(ctx, x.Name, query.RecordFiles, &files); err != nil {
 			return nil, err
 		}
 		found = append(found, files)

@@ -25,7 +25,7 @@ const (
 // stale says what is done; refused edits give an error with state.CodeConflict that wraps *MergeError and shows both sides.
 func (s *Session) Edit(ctx context.Context, base []patch.Block, edits []patch.Edit, stale Stale, origin Origin) (steps []Step, err error) {
 	for range editTries {
-		now, head, err := s.edited(ctx)
+		now, head, err := s.history.Blocks(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func (s *Session) MergeFile(ctx context.Context, from StepNumber, name string, d
 	if err != nil {
 		return nil, nil, err
 	}
-	base, err := s.ProgramFrom(ctx, from)
+	base, err := s.history.ProgramFrom(ctx, from)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -101,7 +101,7 @@ func (s *Session) MergeFile(ctx context.Context, from StepNumber, name string, d
 			return nil, nil, err
 		}
 	}
-	now, _, err := s.edited(ctx)
+	now, _, err := s.history.Blocks(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

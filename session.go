@@ -8,6 +8,7 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // Append adds a block after the block after, or at the end when after is empty. An empty id is filled in.
@@ -72,8 +73,8 @@ func (s *Session) block(ctx context.Context, id BlockID) (StepNumber, *state.Blo
 	b, found, err := s.store.state.BlockAt(ctx, s.name, head, id)
 	if err == nil && !found {
 		var all []patch.Block
-		if all, _, err = s.edited(ctx); err == nil {
-			err = s.noBlock(id, all)
+		if all, _, err = s.history.Blocks(ctx); err == nil {
+			err = s.history.NoBlock(id, all)
 		}
 	}
 	return head, &b, err
@@ -82,7 +83,7 @@ func (s *Session) block(ctx context.Context, id BlockID) (StepNumber, *state.Blo
 // Load makes the program that of blocks (a file read again): what stayed keeps its id, and every difference is a
 // step of its own: patch, move, append or delete. Nothing is executed.
 func (s *Session) Load(ctx context.Context, blocks []patch.Block, origin Origin) ([]Step, error) {
-	edits, old, head, err := s.Compare(ctx, blocks)
+	edits, old, head, err := s.history.Compare(ctx, blocks)
 	if err != nil || len(edits) == 0 {
 		return nil, err
 	}
@@ -97,7 +98,7 @@ func (s *Session) one(ctx context.Context, head StepNumber, e patch.Edit, origin
 		if err != nil {
 			return Step{}, err
 		}
-		if found && !slices.Contains(ids(near), id) {
+		if found && !slices.Contains(query.IDs(near), id) {
 			near = append(near, patch.Block{ID: id, Title: b.Title, Dialect: string(b.Dialect)})
 		}
 	}
@@ -169,7 +170,7 @@ func (s *Session) Plan(ctx context.Context, blocks []patch.Block) (*Plan, error)
 	if err := s.start(ctx); err != nil {
 		return nil, err
 	}
-	program, _, err := s.Program(ctx)
+	program, _, err := s.history.Program(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +188,7 @@ func (s *Session) supposed(program []runner.Block, blocks []patch.Block) ([]runn
 	for _, b := range program {
 		before[b.ID] = b.Before
 	}
-	old := patched(program)
+	old := query.PatchBlocks(program)
 	now, err := patch.Apply(old, patch.Match(old, blocks))
 	if err != nil {
 		return nil, err
@@ -211,17 +212,17 @@ func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (
 	if err := s.start(ctx); err != nil {
 		return nil, Step{}, err
 	}
-	files, err := s.files(ctx)
+	files, err := s.history.Files(ctx)
 	if err != nil {
 		return nil, Step{}, err
 	}
 	s.engine.SetFiles(files)
-	volatile, err := s.volatile(ctx)
+	volatile, err := s.history.VaryingCode(ctx)
 	if err != nil {
 		return nil, Step{}, err
 	}
 	s.engine.SetVolatile(codesOf(volatile))
-	program, head, err := s.Program(ctx)
+	program, head, err := s.history.Program(ctx)
 	if err != nil {
 		return nil, Step{}, err
 	}
@@ -231,7 +232,7 @@ func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (
 	}
 	step, err := s.record(context.WithoutCancel(ctx), head, outcome, origin)
 	if err == nil && step.Number == head+1 {
-		err = s.settle(context.WithoutCancel(ctx), outcome, o, step)
+		err = s.rememberUpToDate(context.WithoutCancel(ctx), outcome, o, step)
 	}
 	return outcome, step, err
 }
@@ -298,13 +299,13 @@ func (s *Session) runDraft(o *Outcome, origin Origin) state.Draft {
 
 // addRecords adds what a run keeps of the session.
 func (s *Session) addRecords(d *state.Draft) {
-	d.Records = map[string]any{recordFiles: s.engine.Files()}
+	d.Records = map[string]any{query.RecordFiles: s.engine.Files()}
 	switch s.options.Python {
 	case "":
 	case AnyPython:
-		d.Records[recordPython] = ""
+		d.Records[query.RecordPython] = ""
 	default:
-		d.Records[recordPython] = s.python.Path
+		d.Records[query.RecordPython] = s.python.Path
 	}
 }
 
@@ -323,7 +324,7 @@ func sameTraces(before, now *state.Block) bool {
 	}
 	for i := range now.Nodes {
 		x, y := &before.Nodes[i], &now.Nodes[i]
-		if x.Code != y.Code || x.Trace != y.Trace || isPinned(x) != isPinned(y) {
+		if x.Code != y.Code || x.Trace != y.Trace || query.IsPinned(x) != query.IsPinned(y) {
 			return false
 		}
 	}

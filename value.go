@@ -8,18 +8,19 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // Value returns what a variable had after step n, as the blocks of that step left it when they were run last. A value whose
 // recorded description is complete (None, a number, a short text, a small container of them) is told from that; any other is
 // loaded from its blob by an interpreter of its own. Nothing of the program is executed but the imports, functions and
 // classes that the value needs. Where it was not stored, the error has runner.CodeNotKept.
-func (s *Session) Value(ctx context.Context, n StepNumber, name string) (*ValueView, error) {
-	d, err := s.Dependencies(ctx, n)
+func (s *Session) Value(ctx context.Context, n StepNumber, name string) (*query.ValueView, error) {
+	d, err := s.history.Dependencies(ctx, n)
 	if err != nil {
 		return nil, err
 	}
-	v, err := d.value(name)
+	v, err := d.Variable(name)
 	if err != nil {
 		return nil, err
 	}
@@ -36,14 +37,14 @@ var plainTypes = []string{"NoneType", "bool", "int", "float", "complex", "str", 
 
 // complete returns the recorded description of a value if it is all of its repr: reprlib puts "..." where it left out, and "<"
 // begins what it could not print.
-func complete(v *ValueView) (string, bool) {
+func complete(v *query.ValueView) (string, bool) {
 	ok := v.Text != "" && slices.Contains(plainTypes, v.Type) && !strings.Contains(v.Text, "...") && !strings.HasPrefix(v.Text, "<")
 	return v.Text, ok
 }
 
 // load asks an interpreter of its own for a stored value.
 func (s *Session) load(ctx context.Context, n StepNumber, name string) (text string, err error) {
-	blocks, err := s.ProgramAt(ctx, n)
+	blocks, err := s.history.ProgramAt(ctx, n)
 	if err != nil {
 		return "", err
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // Explanation tells why a block is as it is: what the last run did with each of its nodes and for what reason, and what
@@ -40,7 +41,7 @@ func (s *Session) Why(ctx context.Context, id BlockID, blocks []patch.Block) (x 
 	if err != nil {
 		return nil, nil, err
 	}
-	snap, err := s.At(ctx, head)
+	snap, err := s.history.At(ctx, head)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -58,7 +59,7 @@ func (s *Session) Why(ctx context.Context, id BlockID, blocks []patch.Block) (x 
 		x.Nodes = append(x.Nodes, r)
 	}
 	if blocks != nil {
-		x.Pending = pending(patch.Match(patchBlocks(snap), blocks), id)
+		x.Pending = pending(patch.Match(query.SnapshotBlocks(snap), blocks), id)
 	}
 	plan, planned := s.Plan(ctx, blocks)
 	if planned != nil {
@@ -70,7 +71,7 @@ func (s *Session) Why(ctx context.Context, id BlockID, blocks []patch.Block) (x 
 			continue
 		}
 		for j, n := range plan.Blocks[i].Nodes {
-			r := NodeReason{Name: nodeName(id, j, len(plan.Blocks[i].Nodes)), Action: string(n.Action), Reason: n.Reason, Seconds: n.Seconds}
+			r := NodeReason{Name: query.NodeName(id, j, len(plan.Blocks[i].Nodes)), Action: string(n.Action), Reason: n.Reason, Seconds: n.Seconds}
 			if err := values.add(ctx, &r); err != nil {
 				return nil, nil, err
 			}
@@ -81,7 +82,7 @@ func (s *Session) Why(ctx context.Context, id BlockID, blocks []patch.Block) (x 
 }
 
 // runAt is the step whose values a block's reasons speak of.
-func runAt(s *Snapshot, b *BlockView) StepNumber {
+func runAt(s *query.Snapshot, b *query.BlockView) StepNumber {
 	if b.RanAt > 0 {
 		return b.RanAt
 	}
@@ -186,7 +187,7 @@ func (f *valueFinder) at(ctx context.Context, n StepNumber) (map[state.Access]*s
 			continue
 		}
 		for _, w := range t.Writes {
-			if info := valueOf(&t, w.Key); info != nil {
+			if info := query.ValueOf(&t, w.Key); info != nil {
 				found[w] = info
 			}
 		}
