@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/xstate-engine/xstate"
-	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state/provenance"
 	"github.com/xstate-engine/xstate/state/query"
@@ -81,7 +81,7 @@ func slicedSource(t *testing.T, program []runner.Block, e *provenance.Evidence) 
 	t.Helper()
 	var b strings.Builder
 	for _, block := range program {
-		facts, err := depgraph.Analyze([]byte(block.Source), block.Dialect)
+		facts, err := python.Analyze([]byte(block.Source), block.Dialect)
 		if err != nil {
 			continue
 		}

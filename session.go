@@ -18,7 +18,7 @@ func (s *Session) Append(ctx context.Context, b patch.Block, after BlockID, orig
 		return Step{}, err
 	}
 	if b.ID == "" {
-		order, err := s.store.state.Order(ctx, s.name, head)
+		order, err := s.store.state.BlockOrder(ctx, s.name, head)
 		if err != nil {
 			return Step{}, err
 		}
@@ -134,7 +134,7 @@ func (s *Session) drafts(ctx context.Context, head StepNumber, old []patch.Block
 			d = draft(e, origin, &before)
 		}
 		drafts = append(drafts, d)
-		origin = origin.Further()
+		origin = origin.WithoutCost()
 	}
 	return drafts, nil
 }

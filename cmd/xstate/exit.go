@@ -94,7 +94,7 @@ var exitCodes = map[state.Code]int{
 	state.Code(patch.CodeExists):    exitRefused,
 
 	state.CodeDamaged:        exitDiverged,
-	state.CodeForged:         exitDiverged,
+	state.CodeArchiveDamaged: exitDiverged,
 	state.CodeNoSource:       exitDiverged,
 	provenance.CodeSignature: exitDiverged,
 

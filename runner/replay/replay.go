@@ -206,7 +206,7 @@ func (r *replayer) execute(ctx context.Context, steps []state.Step) (err error) 
 // from lie at the same place.
 func (r *replayer) stretch(ctx context.Context, steps []state.Step, j, of int) (err error) {
 	folder := filepath.Join(r.folder, fmt.Sprint(j))
-	store, err := state.Open(ctx, filepath.Join(folder, "store"), state.Options{Beneath: r.subject.Store()})
+	store, err := state.Open(ctx, filepath.Join(folder, "store"), state.Options{Fallback: r.subject.Store()})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -184,7 +185,7 @@ func (m *assessment) FileCoverage(path string) (c Coverage, ok bool) {
 	if err != nil || !m.Latest || !InFile(path) {
 		return c, false
 	}
-	outline, err := depgraph.OutlineOf(data, depgraph.Python)
+	outline, err := python.Outline(data, python.Plain)
 	if err != nil {
 		outline = &depgraph.Outline{}
 	}
@@ -229,7 +230,7 @@ func (m *assessment) covered(c Coverage, source string, outline *depgraph.Outlin
 	}
 	outside := map[string]bool{"": true} // names of lines that are executed with the text: its level and, in a file, those of classes
 	for _, d := range outline.Definitions {
-		outside[d.Name] = c.File != "" && d.IsClass()
+		outside[d.Name] = c.File != "" && d.Class
 	}
 	var missed [][2]int
 	last := 0 // line that holds code

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -185,7 +186,7 @@ func defined(ctx context.Context, h *query.History, version state.Digest, name s
 	if err != nil {
 		return "", err
 	}
-	outline, err := depgraph.OutlineOf([]byte(text), depgraph.IPython)
+	outline, err := python.Outline([]byte(text), python.IPython)
 	if err != nil {
 		return "", nil // it does not parse, and defines nothing
 	}
@@ -221,7 +222,7 @@ func newLexicon(m *assessment) *lexicon {
 	l := &lexicon{folder: m.folder, blocks: map[string]lexeme{}, imported: map[string]string{}, renamed: map[string]string{}, modules: map[string]map[string]string{}}
 	for i := range m.Snapshot.Blocks {
 		b := &m.Snapshot.Blocks[i]
-		outline, err := depgraph.OutlineOf([]byte(b.Source), b.Dialect)
+		outline, err := python.Outline([]byte(b.Source), b.Dialect)
 		if err != nil {
 			continue
 		}
@@ -230,7 +231,7 @@ func newLexicon(m *assessment) *lexicon {
 			delete(l.imported, d.Name)
 			delete(l.renamed, d.Name)
 		}
-		facts, err := depgraph.Analyze([]byte(b.Source), b.Dialect)
+		facts, err := python.Analyze([]byte(b.Source), b.Dialect)
 		if err != nil {
 			continue
 		}
@@ -339,7 +340,7 @@ func (l *lexicon) file(path string) map[string]string {
 	}
 	if data, err := os.ReadFile(filepath.Join(l.folder, filepath.FromSlash(path))); err == nil {
 		names = map[string]string{}
-		if outline, err := depgraph.OutlineOf(data, depgraph.Python); err == nil {
+		if outline, err := python.Outline(data, python.Plain); err == nil {
 			names = signaturesOf(outline)
 		}
 	}

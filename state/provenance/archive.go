@@ -45,13 +45,13 @@ const (
 
 // ArchiveInfo is what an archive says of itself.
 type ArchiveInfo struct {
-	Format   string           `json:"format"`
-	Version  int              `json:"version"`
-	Session  string           `json:"session"`
-	Head     state.StepNumber `json:"head"`
-	Hash     state.Digest     `json:"hash"` // of the last step
-	Values   bool             `json:"values"`
-	Sessions []state.Past     `json:"sessions"` // those it was forked from, the oldest first, and itself
+	Format   string                 `json:"format"`
+	Version  int                    `json:"version"`
+	Session  string                 `json:"session"`
+	Head     state.StepNumber       `json:"head"`
+	Hash     state.Digest           `json:"hash"` // of the last step
+	Values   bool                   `json:"values"`
+	Sessions []state.SessionArchive `json:"sessions"` // those it was forked from, the oldest first, and itself
 }
 
 // Archived says what goes into an archive, beside history and outputs. The zero value is nothing.
@@ -61,7 +61,7 @@ type ArchiveOptions struct {
 
 // Archive writes the session as one self-contained file.
 func Archive(ctx context.Context, h *query.History, w io.Writer, o ArchiveOptions) (*ArchiveInfo, error) {
-	pasts, err := h.Store().Pasts(ctx, h.Name())
+	pasts, err := h.Store().SessionArchives(ctx, h.Name())
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func Archive(ctx context.Context, h *query.History, w io.Writer, o ArchiveOption
 			return nil, err
 		}
 	}
-	records, err := h.Store().RecordsOf(ctx, h.Name())
+	records, err := h.Store().SessionRecords(ctx, h.Name())
 	if err != nil {
 		return nil, err
 	}
@@ -142,11 +142,11 @@ func (a *archiver) index(info *ArchiveInfo) error {
 }
 
 // steps writes those of one session, and notes what they refer to.
-func (a *archiver) steps(ctx context.Context, i int, p state.Past) error {
+func (a *archiver) steps(ctx context.Context, i int, p state.SessionArchive) error {
 	return a.entry(fmt.Sprintf("history/%d/steps", i), func(w io.Writer) error { return a.writeSteps(ctx, w, p) })
 }
 
-func (a *archiver) writeSteps(ctx context.Context, w io.Writer, p state.Past) error {
+func (a *archiver) writeSteps(ctx context.Context, w io.Writer, p state.SessionArchive) error {
 	for raw, err := range a.store.RawSteps(ctx, p) {
 		if err != nil {
 			return err
@@ -189,7 +189,7 @@ func (a *archiver) collect(ctx context.Context, s *query.History) error {
 		return err
 	}
 	err = runner.Recorded(a.store, blocks, func(v state.Value) error {
-		a.values[v.Joint] = v
+		a.values[v.Group] = v
 		for _, d := range append([]state.Digest{v.Blob}, v.Parts...) {
 			a.blobs[d] = true
 		}
@@ -321,7 +321,7 @@ func Import(ctx context.Context, store *state.Store, f *ArchiveFile) (*Imported,
 		return nil, err
 	}
 	found := &Imported{ArchiveInfo: f.ArchiveInfo}
-	found.Steps, err = store.Restore(ctx, state.Incoming{Pasts: f.Sessions, Steps: f.parts.steps, Records: records,
+	found.Steps, err = store.ImportSessions(ctx, state.SessionImport{Sessions: f.Sessions, Steps: f.parts.steps, Records: records,
 		Source: func(d state.Digest) ([]byte, error) { return f.parts.read("sources/" + string(d)) }})
 	if err != nil {
 		return nil, err
@@ -332,7 +332,7 @@ func Import(ctx context.Context, store *state.Store, f *ArchiveFile) (*Imported,
 }
 
 func notArchive(err error) error {
-	return &state.Error{Code: state.CodeForged, Message: "the file is no archive of a session, or a damaged one", Hint: "xstate export --out FILE.zip makes one", Err: err}
+	return &state.Error{Code: state.CodeArchiveDamaged, Message: "the file is no archive of a session, or a damaged one", Hint: "xstate export --out FILE.zip makes one", Err: err}
 }
 
 // parts are the entries of an archive.
@@ -407,7 +407,7 @@ func (in *parts) open(name string) (io.ReadCloser, error) {
 }
 
 func (in *parts) damaged(name string, err error) error {
-	return &state.Error{Code: state.CodeForged, Message: fmt.Sprintf("%s of the archive cannot be read", name), Hint: "the archive is damaged; nothing was imported", Err: err}
+	return &state.Error{Code: state.CodeArchiveDamaged, Message: fmt.Sprintf("%s of the archive cannot be read", name), Hint: "the archive is damaged; nothing was imported", Err: err}
 }
 
 func (in *parts) steps(i int) iter.Seq2[state.RawStep, error] {
@@ -560,10 +560,10 @@ func (in *importer) value(name string, d state.Digest) (bool, error) {
 		return false, nil
 	}
 	v, err := state.DecodeValue(data)
-	if err != nil || v.Joint != d {
+	if err != nil || v.Group != d {
 		return false, nil
 	}
-	if have, known, err := in.store.Value(d); known && in.store.Whole(have) || err != nil {
+	if have, known, err := in.store.Value(d); known && in.store.HasBlobs(have) || err != nil {
 		return true, err
 	}
 	return true, in.store.PutValue(v)

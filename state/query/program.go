@@ -29,7 +29,7 @@ func (h *History) ProgramAt(ctx context.Context, n state.StepNumber) ([]runner.B
 
 // programStart returns the first blocks after step n, all of them where limit is 0, and how many there are.
 func (h *History) programStart(ctx context.Context, n state.StepNumber, limit int) ([]runner.Block, int, error) {
-	kept, total, err := h.store.ProgramStart(ctx, h.name, n, limit)
+	kept, total, err := h.store.FirstBlocks(ctx, h.name, n, limit)
 	if err != nil {
 		return nil, 0, err
 	}
