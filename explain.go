@@ -2,6 +2,11 @@ package xstate
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
 
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
@@ -204,4 +209,140 @@ func PlanNew(blocks []patch.Block) *Plan {
 			Reason: state.Reason{Code: runner.ReasonNew}})
 	}
 	return plan
+}
+
+// Affected tells what Plan would of those nodes that are not simply reused. The first time it takes as long as Plan; from then
+// on, for as long as the session is open, what was edited and what that affects. With XSTATE_VERIFY=plan in the environment it
+// compares itself with Plan, and fails where they differ.
+func (s *Session) PlanChanges(ctx context.Context) (*Affected, error) {
+	if err := s.start(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.follow(ctx); err != nil {
+		return nil, err
+	}
+	a, err := s.flow.Plan(ctx)
+	if errors.Is(err, runner.ErrWalk) {
+		plan, err := s.Plan(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		return plan.Affected(), nil
+	}
+	if err == nil && os.Getenv("XSTATE_VERIFY") == "plan" {
+		plan, err := s.Plan(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		if text := s.flow.Differs(plan); text != "" {
+			return nil, fmt.Errorf("the plan of what is affected is not that of the whole program: %s", text)
+		}
+	}
+	return a, err
+}
+
+// follow makes the flow that of the program as it is now.
+func (s *Session) follow(ctx context.Context) error {
+	head, _, err := s.store.state.Head(ctx, s.name)
+	if err != nil {
+		return err
+	}
+	for s.flow != nil && s.flowAt < head {
+		step, err := s.store.state.Step(ctx, s.name, s.flowAt+1)
+		if err != nil {
+			return err
+		}
+		if step.Kind == state.KindRollback {
+			s.flow = nil
+			break
+		}
+		for _, c := range step.Changes {
+			if err := s.flow.Change(c.Op, c.ID, c.After); err != nil {
+				s.flow = nil
+				return err
+			}
+		}
+		s.flowAt = step.Number
+	}
+	if s.flow != nil {
+		return nil
+	}
+	order, err := s.store.state.BlockOrder(ctx, s.name, head)
+	if err != nil {
+		return err
+	}
+	s.flow, s.flowAt = s.engine.NewFlow(s.blockNow), head
+	after := BlockID("")
+	for _, id := range order {
+		if err := s.flow.Change(state.OpInsert, id, after); err != nil {
+			return err
+		}
+		after = id
+	}
+	return nil
+}
+
+// blockNow returns a block of the program that the flow is of.
+func (s *Session) blockNow(ctx context.Context, id BlockID) (runner.Block, error) {
+	b, found, err := s.store.state.BlockAt(ctx, s.name, s.flowAt, id)
+	if err != nil || !found {
+		return runner.Block{}, errors.Join(err, fmt.Errorf("block %q cannot be read", id))
+	}
+	source, err := s.history.Source(ctx, b.Version)
+	return runner.Block{ID: id, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Source: source, Before: &b}, err
+}
+
+// Value returns what a variable had after step n, as the blocks of that step left it when they were run last. A value whose
+// recorded description is complete (None, a number, a short text, a small container of them) is told from that; any other is
+// loaded from its blob by an interpreter of its own. Nothing of the program is executed but the imports, functions and
+// classes that the value needs. Where it was not stored, the error has runner.CodeNotKept.
+func (s *Session) Value(ctx context.Context, n StepNumber, name string) (*query.ValueView, error) {
+	d, err := s.history.Dependencies(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	v, err := d.Variable(name)
+	if err != nil {
+		return nil, err
+	}
+	if text, ok := complete(v); ok {
+		v.Text = text
+		return v, nil
+	}
+	v.Loaded = true
+	v.Text, err = s.load(ctx, n, name)
+	return v, err
+}
+
+var plainTypes = []string{"NoneType", "bool", "int", "float", "complex", "str", "bytes", "list", "tuple", "set", "frozenset", "dict"}
+
+// complete returns the recorded description of a value if it is all of its repr: reprlib puts "..." where it left out, and "<"
+// begins what it could not print.
+func complete(v *query.ValueView) (string, bool) {
+	ok := v.Text != "" && slices.Contains(plainTypes, v.Type) && !strings.Contains(v.Text, "...") && !strings.HasPrefix(v.Text, "<")
+	return v.Text, ok
+}
+
+// load asks an interpreter of its own for a stored value.
+func (s *Session) load(ctx context.Context, n StepNumber, name string) (text string, err error) {
+	blocks, err := s.history.ProgramAt(ctx, n)
+	if err != nil {
+		return "", err
+	}
+	scratch, err := os.MkdirTemp("", "xstate-*")
+	if err != nil {
+		return "", fmt.Errorf("make a folder for a value: %w", err)
+	}
+	defer os.RemoveAll(scratch)
+	cfg, err := s.config(ctx)
+	if err != nil {
+		return "", err
+	}
+	cfg.Scratch = scratch
+	engine, err := runner.New(cfg)
+	if err != nil {
+		return "", err
+	}
+	defer engine.Close()
+	return engine.Value(ctx, blocks, name)
 }
