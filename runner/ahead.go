@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -69,19 +70,23 @@ func (a *ahead) finish() {
 
 // look gives idle interpreters the next nodes after i that must execute and that no node before them, which is not done, will
 // give another state, as far as can be foreseen.
-func (a *ahead) look(i int) {
+func (a *ahead) look(i int, d *decision) {
 	if a == nil || a.w.writesFiles() || !a.free() {
 		return
 	}
 	w, p := a.w, a.w.pos.clone()
-	stopped := map[*unit]bool{}
-	w.foresee(p, i, stopped)
+	stopped := maps.Clone(w.stopped)
+	w.pend(p, i, d.Last)
 	for k := i + 1; k < len(w.nodes) && a.free(); k++ {
-		if a.jobs[k] == nil && a.worth(p, k, stopped) {
+		d, err := w.decide(p, k, stopped)
+		if err != nil {
+			return // the walk meets the same error
+		}
+		if a.jobs[k] == nil && a.worth(p, k, &d) {
 			a.jobs[k] = &job{done: make(chan struct{})}
 			a.start(a.jobs[k], k)
 		}
-		w.foresee(p, k, stopped)
+		w.foresee(p, k, &d, stopped)
 	}
 }
 
@@ -91,17 +96,14 @@ func (a *ahead) free() bool {
 	return len(a.idle) > 0
 }
 
-// worth reports whether node k must execute at p, can, and leaves nothing but what can be taken over, as far as can be foreseen.
-func (a *ahead) worth(p *position, k int, stopped map[*unit]bool) bool {
+// worth reports whether node k, of which d is decided, must execute at p, can, and leaves nothing but what can be taken
+// over, as far as can be predicted.
+func (a *ahead) worth(p *position, k int, d *decision) bool {
 	w, n := a.w, a.w.nodes[k]
-	if n.facts.Kind != depgraph.KindStatement || w.ran[k] != nil || w.dynamic(p, n) || w.pin(n.unit) != "" || slices.ContainsFunc(n.facts.Effects, inTurn) {
+	if n.facts.Kind != depgraph.KindStatement || d.Action == ActBlock || d.trace != nil || w.pin(n.unit) != "" {
 		return false
 	}
-	if _, blocked := blockedBy(p, n, stopped[n.unit]); blocked {
-		return false
-	}
-	c, err := w.e.choose(here{p, w.units, w.nodes}, n)
-	if err != nil || c.trace != nil || c.last != nil && !repeatable(c.last) {
+	if w.dynamic(p, n) || slices.ContainsFunc(n.facts.Effects, inTurn) || d.Last != nil && !repeatable(d.Last) {
 		return false
 	}
 	pending := func(name string) bool { _, bad := p.keys[depgraph.Var(name)].poisoned(); return bad }
@@ -133,7 +135,7 @@ func (a *ahead) start(j *job, k int) {
 	a.idle = a.idle[:len(a.idle)-1]
 	a.mu.Unlock()
 	a.under.Add(1)
-	o := RunOptions{Timeout: a.w.o.Timeout, Memory: a.w.o.Memory}
+	o := RunOptions{Timeout: a.w.o.Timeout, Memory: a.w.o.Memory, Pins: a.w.o.Pins}
 	go func() {
 		defer a.under.Done()
 		t, err := other.early(a.ctx, a.blocks, k, o)
@@ -218,28 +220,11 @@ func repeatable(t *state.Trace) bool {
 	return true
 }
 
-// foresee moves p past node i: a result that holds for it is returned and taken as done, otherwise it is pending.
-func (w *walk) foresee(p *position, i int, stopped map[*unit]bool) *state.Trace {
-	n, t := w.nodes[i], w.ran[i]
-	if by, blocked := blockedBy(p, n, stopped[n.unit]); blocked {
-		p.fail(i, state.BlockID(by), n.facts.Defines)
-		return nil
+// foresee moves p past node i, of which d is decided. A node that has to run first is pending.
+func (w *walk) foresee(p *position, i int, d *decision, stopped map[*unit]bool) {
+	if !p.advance(i, w.nodes[i], d, stopped) {
+		w.pend(p, i, d.Last)
 	}
-	if t == nil {
-		c, err := w.e.choose(here{p, w.units, w.nodes}, n)
-		if err != nil || c.trace == nil {
-			w.pend(p, i, c.last)
-			return nil
-		}
-		t = c.trace
-	}
-	if t.Err != nil {
-		stopped[n.unit] = true
-		p.fail(i, n.unit.ID, n.facts.Defines)
-		return nil
-	}
-	p.apply(i, &t.Trace)
-	return &t.Trace
 }
 
 // pend makes p the position after node i, which is not done: who reads what it may write waits for it.
@@ -274,10 +259,16 @@ func (e *Engine) early(ctx context.Context, blocks []Block, at int, o RunOptions
 	w := &walk{e: e, o: o, early: true, looks: true, ran: map[int]*state.StoredTrace{}}
 	e.world.begin()
 	w.start(blocks)
-	stopped := map[*unit]bool{}
 	for i := range w.nodes[:at] {
 		w.contexts[i] = w.pos.context
-		w.outcomes[i].t = w.foresee(w.pos, i, stopped)
+		d, err := w.decide(w.pos, i, w.stopped)
+		if err != nil {
+			return nil, err
+		}
+		if d.trace != nil && d.failed == "" {
+			w.outcomes[i].t = &d.trace.Trace
+		}
+		w.foresee(w.pos, i, &d, w.stopped)
 	}
 	w.contexts[at] = w.pos.context
 	t, err := w.executeAt(ctx, at, w.pos, false)

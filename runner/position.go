@@ -34,7 +34,7 @@ const poison state.Digest = "!failed"
 // unknown is, in a plan, the digest of a key whose writer must run first.
 const unknown state.Digest = "!unknown"
 
-func (e entry) poisoned() (block string, ok bool) { return string(e.failed), e.digest == poison }
+func (e entry) poisoned() (block state.BlockID, ok bool) { return e.failed, e.digest == poison }
 
 // position is the state of everything at one place in the program: what each key has, and which names share.
 type position struct {

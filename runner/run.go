@@ -223,59 +223,46 @@ func (w *walk) start(blocks []Block) {
 
 // node brings the walk past node i.
 func (w *walk) node(ctx context.Context, i int) error {
-	n := w.nodes[i]
-	out := &w.outcomes[i]
+	n, out := w.nodes[i], &w.outcomes[i]
 	out.Code, out.Line = n.code, n.facts.Line
 	w.contexts[i] = w.pos.context
-	if by, blocked := blockedBy(w.pos, n, w.stopped[n.unit]); blocked {
-		w.block(i, by)
-		return nil
+	d, err := w.decide(w.pos, i, w.stopped)
+	if err != nil {
+		return err
 	}
-	if t := w.served(i); t != nil {
-		w.take(i, t, state.StatusReused, state.Reason{Code: ReasonServed})
-		return nil
-	}
-	if t := w.ran[i]; t != nil { // executed before the walk began again
-		if _, _, ok := w.pos.mismatch(&t.Trace); ok && t.Code == n.code {
-			w.take(i, t, state.StatusRan, w.reasons[i])
-			out.Seconds = w.spent[i]
-			return nil
+	switch {
+	case d.Action == ActBlock:
+		w.block(i, &d)
+	case d.trace == nil:
+		return w.perform(ctx, i, &d)
+	case d.trace == w.ran[i]:
+		w.take(i, &d, state.StatusRan, w.reasons[i])
+		out.Seconds = w.spent[i]
+	default:
+		if d.Reason.Code != ReasonServed {
+			if d.trace, err = w.e.remembered(d.trace, w.o.Discard); err != nil {
+				return err
+			}
+			out.Saved = d.trace.Seconds
 		}
+		w.take(i, &d, state.StatusReused, d.Reason)
 	}
-	var c choice
-	pin := w.pin(n.unit)
-	if w.o.Fresh || w.o.Force != nil && w.o.Force(n.unit.ID, n.at) {
-		c.reason.Code = ReasonForced
-	} else if pin == PinAlways {
-		c.reason.Code = ReasonPinned
-	} else {
-		var err error
-		if c, err = w.e.choose(here{w.pos, w.units, w.nodes}, n); err != nil {
-			return err
-		}
-		if c.trace == nil && pin == PinNever {
-			c, _ = w.e.pinned(n, c)
-		}
-	}
-	if c.trace != nil {
-		if by := w.blockedByName(c.trace); by != "" {
-			w.block(i, by)
-			return nil
-		}
-		var err error
-		if c.trace, err = w.e.remembered(c.trace, w.o.Discard); err != nil {
-			return err
-		}
-		w.take(i, c.trace, state.StatusReused, c.reason)
-		out.Saved = c.trace.Seconds
-		return nil
-	}
-	expected := 0.0
-	if c.last != nil {
-		expected = c.last.Seconds
-	}
-	w.event(Event{Block: n.unit.ID, Node: n.at, Kind: "begin", Expected: expected})
-	w.ahead.look(i)
+	return nil
+}
+
+// decide returns what happens to node i at p, in this run.
+func (w *walk) decide(p *position, i int, stopped map[*unit]bool) (decision, error) {
+	n := w.nodes[i]
+	forced := w.o.Fresh || w.o.Force != nil && w.o.Force(n.unit.ID, n.at)
+	return w.e.decide(here{p, w.units, w.nodes}, n,
+		given{stopped: stopped[n.unit], pin: w.pin(n.unit), forced: forced, served: w.served(i), ran: w.ran[i]})
+}
+
+// perform executes node i, which has no result, or takes over a speculative execution.
+func (w *walk) perform(ctx context.Context, i int, d *decision) error {
+	n, out := w.nodes[i], &w.outcomes[i]
+	w.event(Event{Block: n.unit.ID, Node: n.at, Kind: "begin", Expected: d.Seconds})
+	w.ahead.look(i, d)
 	t, err := w.ahead.take(ctx, i)
 	if t == nil && err == nil {
 		t, err = w.execute(ctx, i)
@@ -284,12 +271,17 @@ func (w *walk) node(ctx context.Context, i int) error {
 		return err
 	}
 	w.event(Event{Block: n.unit.ID, Node: n.at, Kind: "end", Seconds: t.Seconds})
-	if by := w.blockedByName(t); by != "" {
-		w.block(i, by)
+	if by := undefinedBy(w.pos, &t.Trace); by != "" {
+		blocked := d.block(by)
+		w.block(i, &blocked)
 		return nil
 	}
-	w.ran[i], w.reasons[i], w.spent[i] = t, c.reason, t.Seconds
-	w.take(i, t, state.StatusRan, c.reason)
+	w.ran[i], w.reasons[i], w.spent[i] = t, d.Reason, t.Seconds
+	done := *d
+	if done.trace = t; t.Err != nil {
+		done.failed = n.unit.ID
+	}
+	w.take(i, &done, state.StatusRan, d.Reason)
 	out.Seconds = t.Seconds
 	return nil
 }
@@ -300,18 +292,17 @@ func (w *walk) event(ev Event) {
 	}
 }
 
-// take moves the position past node i with trace t.
-func (w *walk) take(i int, t *state.StoredTrace, status state.Status, reason state.Reason) {
-	n, out := w.nodes[i], &w.outcomes[i]
+// take moves the position past node i, which has a result.
+func (w *walk) take(i int, d *decision, status state.Status, reason state.Reason) {
+	t, out := d.trace, &w.outcomes[i]
 	out.Trace, out.Reason, out.Status, out.t = t.Digest, reason, status, &t.Trace
 	out.Taint = w.pos.taint(&t.Trace)
+	w.pos.advance(i, w.nodes[i], d, w.stopped)
 	if t.Err != nil {
 		if status == state.StatusReused {
 			out.Saved = t.Seconds
 		}
 		out.Status = state.StatusFailed
-		w.stopped[n.unit] = true
-		w.pos.fail(i, n.unit.ID, n.facts.Defines)
 		return
 	}
 	for _, x := range t.Writes {
@@ -319,29 +310,13 @@ func (w *walk) take(i int, t *state.StoredTrace, status state.Status, reason sta
 			w.written = append(w.written, x.Key.Name())
 		}
 	}
-	w.pos.apply(i, &t.Trace)
 	w.pos.mark(&t.Trace, out.Taint)
 }
 
-// block marks node i as blocked by a failed block.
-func (w *walk) block(i int, by string) {
-	n, out := w.nodes[i], &w.outcomes[i]
-	out.Status, out.Reason = state.StatusBlocked, state.Reason{Code: ReasonBlocked, By: by}
-	w.stopped[n.unit] = true
-	w.pos.fail(i, state.BlockID(by), n.facts.Defines)
-}
-
-// blockedByName tells which failed block would have defined the name whose absence made an execution fail.
-func (w *walk) blockedByName(t *state.StoredTrace) string {
-	if t.Err == nil || t.Err.Type != "NameError" && t.Err.Type != "UnboundLocalError" {
-		return ""
-	}
-	for k, e := range w.pos.keys {
-		if by, bad := e.poisoned(); bad && t.Err.Message == fmt.Sprintf("name '%s' is not defined", k.Name()) {
-			return by
-		}
-	}
-	return ""
+// block moves the position past node i, which a failure keeps from running.
+func (w *walk) block(i int, d *decision) {
+	w.outcomes[i].Status, w.outcomes[i].Reason = state.StatusBlocked, d.Reason
+	w.pos.advance(i, w.nodes[i], d, w.stopped)
 }
 
 func (w *walk) outcome() *Outcome {

@@ -10,12 +10,12 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// flowPlace is the place of a node in a flow. It notes what is asked there.
-type flowPlace struct {
-	f     *Flow
-	node  uint32
-	asked []uint32
-	err   error
+// plannerPlace is the place of a node in a flow. It notes what is queried there.
+type plannerPlace struct {
+	pl      *Planner
+	node    uint32
+	queried []uint32
+	err     error
 }
 
 // What a node wrote, in place of a digest of content: that it is one of texts has the highest bit.
@@ -28,92 +28,92 @@ const (
 	digText  uint32 = 1 << 31
 )
 
-// known returns the number of a key; 0: nobody wrote it or asked for it.
-func (f *Flow) known(name depgraph.Key) uint32 {
-	return f.byKey.find(hashText(name), func(k uint32) bool { return f.keys[k].name == name })
+// known returns the number of a key; 0: nobody wrote it or queried for it.
+func (pl *Planner) known(name depgraph.Key) uint32 {
+	return pl.byKey.find(hashText(name), func(k uint32) bool { return pl.keys[k].name == name })
 }
 
 // key returns the number of a key, giving it one.
-func (f *Flow) key(name depgraph.Key) uint32 {
-	if k := f.known(name); k != 0 {
+func (pl *Planner) key(name depgraph.Key) uint32 {
+	if k := pl.known(name); k != 0 {
 		return k
 	}
-	k := uint32(len(f.keys))
-	f.keys = append(f.keys, flowKey{name: name})
-	f.byKey.add(k)
+	k := uint32(len(pl.keys))
+	pl.keys = append(pl.keys, trackedKey{name: name})
+	pl.byKey.add(k)
 	if s := name.Space(); s == "file" || s == "env" {
-		f.bySpace[s] = append(f.bySpace[s], k)
+		pl.bySpace[s] = append(pl.bySpace[s], k)
 	}
 	return k
 }
 
-// ask notes that a key was asked for.
-func (p *flowPlace) ask(name depgraph.Key) uint32 {
-	k := p.f.key(name)
-	p.asked = append(p.asked, k)
+// ask notes that a key was queried for.
+func (p *plannerPlace) ask(name depgraph.Key) uint32 {
+	k := p.pl.key(name)
+	p.queried = append(p.queried, k)
 	return k
 }
 
 // writer returns the last of the writers of k before node n; 0: none.
-func (f *Flow) writer(k, n uint32) uint32 {
-	return f.last(f.keys[k].writers, n)
+func (pl *Planner) writer(k, n uint32) uint32 {
+	return pl.last(pl.keys[k].writers, n)
 }
 
 // written returns what node n wrote to k.
-func (f *Flow) written(n, k uint32) uint32 {
-	for w := f.lists.of(f.nodes[n].writes); len(w) > 0; w = w[2:] {
+func (pl *Planner) written(n, k uint32) uint32 {
+	for w := pl.lists.of(pl.nodes[n].writes); len(w) > 0; w = w[2:] {
 		if w[0] == k {
 			return w[1]
 		}
 	}
-	panic("runner: internal error: a writer does not write " + string(f.keys[k].name))
+	panic("runner: internal error: a writer does not write " + string(pl.keys[k].name))
 }
 
 // entry is what k has where n was the last to write it; n is 0 for none.
-func (f *Flow) entry(k, n uint32) entry {
+func (pl *Planner) entry(k, n uint32) entry {
 	if n == 0 {
 		return entry{writer: -1}
 	}
 	e := entry{writer: int(n)}
-	switch d := f.written(n, k); {
+	switch d := pl.written(n, k); {
 	case d == digAbsent:
 	case d == digUnknown:
 		e.digest = unknown
 	case d == digPoison:
-		e.digest, e.failed = poison, f.failed[n]
+		e.digest, e.failed = poison, pl.failed[n]
 	case d&digText != 0:
-		e.digest = state.Digest(f.texts[d&^digText])
+		e.digest = state.Digest(pl.texts[d&^digText])
 	case d&digShort != 0:
-		e.digest = state.Digest(hex.EncodeToString(f.digests[d&^digShort][:20]))
+		e.digest = state.Digest(hex.EncodeToString(pl.digests[d&^digShort][:20]))
 	default:
-		e.digest = hexDigest(&f.digests[d])
+		e.digest = hexDigest(&pl.digests[d])
 	}
 	return e
 }
 
-func (p *flowPlace) get(name depgraph.Key) entry {
-	f := p.f
+func (p *plannerPlace) get(name depgraph.Key) entry {
+	pl := p.pl
 	k := p.ask(name)
-	if w := f.writer(k, p.node); w != 0 {
-		return f.entry(k, w)
+	if w := pl.writer(k, p.node); w != 0 {
+		return pl.entry(k, w)
 	}
 	around := newPosition(p.base)
 	switch name.Space() {
 	case "var", "display", "link", "held", "load":
 		return entry{writer: -1}
 	case "names":
-		p.err = fmt.Errorf("%w: a block asks in which order names were bound", ErrWalk)
+		p.err = fmt.Errorf("%w: a block asks in which order names were bound", errNeedsWalk)
 	case "reach":
 		if name == reachAll {
-			p.err = fmt.Errorf("%w: a block asks in which order classes were bound", ErrWalk)
+			p.err = fmt.Errorf("%w: a block asks in which order classes were bound", errNeedsWalk)
 			break
 		}
-		p.ask(askReach)
+		p.ask(keyReach)
 		p.all(around, "var")
 		p.informed(around)
 		return p.ranked(around, name)
 	case "files", "dir":
-		p.ask(askFile)
+		p.ask(keyFile)
 		p.all(around, "file")
 	case "stat", "time":
 		p.one(around, depgraph.Key("file:"+name.Name()))
@@ -121,7 +121,7 @@ func (p *flowPlace) get(name depgraph.Key) entry {
 		p.one(around, depgraph.Key("env:"+name.Name()))
 	case "env":
 		if name == envAll || name == envChanged {
-			p.ask(askEnv)
+			p.ask(keyEnv)
 			p.all(around, "env")
 		}
 	}
@@ -129,52 +129,52 @@ func (p *flowPlace) get(name depgraph.Key) entry {
 }
 
 // base is what a key has before the first node.
-func (p *flowPlace) base(name depgraph.Key) state.Digest {
+func (p *plannerPlace) base(name depgraph.Key) state.Digest {
 	k := p.ask(name)
-	d := p.f.e.world.get(name)
-	p.f.base[k] = d
+	d := p.pl.e.world.get(name)
+	p.pl.base[k] = d
 	return d
 }
 
 // one gives a position what a key has here.
-func (p *flowPlace) one(to *position, name depgraph.Key) {
+func (p *plannerPlace) one(to *position, name depgraph.Key) {
 	k := p.ask(name)
-	if w := p.f.writer(k, p.node); w != 0 {
-		to.keys[name] = p.f.entry(k, w)
+	if w := p.pl.writer(k, p.node); w != 0 {
+		to.keys[name] = p.pl.entry(k, w)
 	}
 }
 
-// all gives a position what every key of a space has here that some node before wrote. Who asks has asked for the key that
+// all gives a position what every key of a space has here that some node before wrote. Who asks has queried for the key that
 // stands for them.
-func (p *flowPlace) all(to *position, space string) {
-	f := p.f
+func (p *plannerPlace) all(to *position, space string) {
+	pl := p.pl
 	add := func(k uint32) {
-		if w := f.writer(k, p.node); w != 0 {
-			to.keys[f.keys[k].name] = f.entry(k, w)
+		if w := pl.writer(k, p.node); w != 0 {
+			to.keys[pl.keys[k].name] = pl.entry(k, w)
 		}
 	}
 	if space != "var" {
-		for _, k := range f.bySpace[space] {
+		for _, k := range pl.bySpace[space] {
 			add(k)
 		}
 		return
 	}
-	for k := range f.keys {
-		if strings.HasPrefix(string(f.keys[k].name), "var:") {
+	for k := range pl.keys {
+		if strings.HasPrefix(string(pl.keys[k].name), "var:") {
 			add(uint32(k))
 		}
 	}
 }
 
 // ranked asks a position for a key of which the last writer is told, that with the highest number: they get numbers in order.
-func (p *flowPlace) ranked(around *position, name depgraph.Key) entry {
+func (p *plannerPlace) ranked(around *position, name depgraph.Key) entry {
 	var writers []uint32
 	for _, e := range around.keys {
 		writers = append(writers, uint32(e.writer))
 	}
-	p.f.sort(writers)
+	writers = p.pl.sorted(slices.Values(writers))
 	for k, e := range around.keys {
-		e.writer = p.f.search(writers, uint32(e.writer))
+		e.writer = p.pl.search(writers, uint32(e.writer))
 		around.keys[k] = e
 	}
 	e := around.get(name)
@@ -185,18 +185,18 @@ func (p *flowPlace) ranked(around *position, name depgraph.Key) entry {
 }
 
 // informed adds what is known of values.
-func (p *flowPlace) informed(to *position) {
+func (p *plannerPlace) informed(to *position) {
 	traces := map[int]*state.Trace{}
 	for k, e := range to.keys {
-		n := &p.f.nodes[e.writer]
+		n := &p.pl.nodes[e.writer]
 		if n.flags&flagTrace == 0 || e.digest == poison {
 			continue
 		}
 		t := traces[e.writer]
 		if t == nil {
-			found, ok, err := p.f.e.cfg.Store.Trace(hexDigest(&n.trace))
+			found, ok, err := p.pl.e.cfg.Store.Trace(hexDigest(&n.trace))
 			if err != nil || !ok {
-				p.err = fmt.Errorf("%w: a result is gone", ErrWalk)
+				p.err = fmt.Errorf("%w: a result is gone", errNeedsWalk)
 				return
 			}
 			t = &found
@@ -210,29 +210,29 @@ func (p *flowPlace) informed(to *position) {
 }
 
 // noticed is false: a flow does not take frail values, see found.
-func (p *flowPlace) noticed(string) bool { return false }
+func (p *plannerPlace) noticed(string) bool { return false }
 
-func (p *flowPlace) layout(n *node, cited []string) state.Digest {
+func (p *plannerPlace) layout(n *node, cited []string) state.Digest {
 	if len(cited) == 0 {
 		return state.Absent
 	}
 	var blocks []uint32
 	for _, name := range cited {
 		id := strings.TrimSuffix(strings.TrimPrefix(name, "<"), ">")
-		p.ask(depgraph.Key(askText + id))
-		if x := p.f.block(state.BlockID(id)); x != 0 {
+		p.ask(depgraph.Key(keyText + id))
+		if x := p.pl.block(state.BlockID(id)); x != 0 {
 			blocks = append(blocks, x)
 		}
 	}
 	slices.SortFunc(blocks, func(x, y uint32) int {
-		if p.f.blocks[x].label < p.f.blocks[y].label {
+		if p.pl.blocks[x].label < p.pl.blocks[y].label {
 			return -1
 		}
 		return 1
 	})
 	var units []*unit
 	for _, x := range slices.Compact(blocks) {
-		u, err := p.f.unit(p.f.ctx, x)
+		u, err := p.pl.unit(p.pl.ctx, x)
 		if err != nil {
 			p.err = err
 			return state.Absent
@@ -242,24 +242,24 @@ func (p *flowPlace) layout(n *node, cited []string) state.Digest {
 	return layoutOf(units, n, cited)
 }
 
-func (p *flowPlace) nameOf(writer int) string {
-	n := &p.f.nodes[writer]
-	b := &p.f.blocks[n.block]
+func (p *plannerPlace) nameOf(writer int) string {
+	n := &p.pl.nodes[writer]
+	b := &p.pl.blocks[n.block]
 	if b.nodes.n == 1 {
 		return string(b.id)
 	}
 	return fmt.Sprintf("%s#%d", b.id, n.at+1)
 }
 
-// saying is what a node says of names that share objects.
-type saying struct {
+// aliasFact is what a node says of names that share objects.
+type aliasFact struct {
 	touched []string
 	after   []state.Share
 }
 
-func (p *flowPlace) within(reads []state.Access) []state.Share {
-	f := p.f
-	if len(f.partners) == 0 {
+func (p *plannerPlace) within(reads []state.Access) []state.Share {
+	pl := p.pl
+	if len(pl.partners) == 0 {
 		return nil
 	}
 	read := map[string]bool{}
@@ -271,23 +271,23 @@ func (p *flowPlace) within(reads []state.Access) []state.Share {
 	return p.shares(read, func(pr pair) bool { return read[pr[0]] && read[pr[1]] })
 }
 
-func (p *flowPlace) around(names []string) []state.Share {
-	if len(p.f.partners) == 0 {
+func (p *plannerPlace) around(names []string) []state.Share {
+	if len(p.pl.partners) == 0 {
 		return nil
 	}
-	asked := map[string]bool{}
+	queried := map[string]bool{}
 	for _, name := range names {
-		asked[name] = true
+		queried[name] = true
 		p.ask(depgraph.Var(name))
 	}
-	return p.shares(asked, func(pr pair) bool { return asked[pr[0]] || asked[pr[1]] })
+	return p.shares(queried, func(pr pair) bool { return queried[pr[0]] || queried[pr[1]] })
 }
 
 // shares returns the pairs that there are here, of those with one of the names.
-func (p *flowPlace) shares(names map[string]bool, keep func(pair) bool) []state.Share {
+func (p *plannerPlace) shares(names map[string]bool, keep func(pair) bool) []state.Share {
 	all := map[pair]state.Digest{}
 	for name := range names {
-		for pr := range p.f.partners[name] {
+		for pr := range p.pl.partners[name] {
 			if !keep(pr) {
 				continue
 			}
@@ -300,20 +300,20 @@ func (p *flowPlace) shares(names map[string]bool, keep func(pair) bool) []state.
 }
 
 // share returns what was said last of a pair, unless one of its names was written or touched since.
-func (p *flowPlace) share(pr pair) (state.Digest, bool) {
-	f := p.f
-	said := f.writer(f.key(shareKey(pr)), p.node)
+func (p *plannerPlace) share(pr pair) (state.Digest, bool) {
+	pl := p.pl
+	said := pl.writer(pl.key(shareKey(pr)), p.node)
 	if said == 0 {
 		return "", false
 	}
 	for _, name := range pr {
-		for _, by := range []uint32{f.remover(name, p.node), f.writer(f.key(depgraph.Key(askTouch+name)), p.node)} {
-			if by != 0 && f.before(said, by) {
+		for _, by := range []uint32{pl.remover(name, p.node), pl.writer(pl.key(depgraph.Key(keyTouch+name)), p.node)} {
+			if by != 0 && pl.before(said, by) {
 				return "", false
 			}
 		}
 	}
-	for _, s := range f.shared[said].after {
+	for _, s := range pl.shared[said].after {
 		if pr == (pair{s[0], s[1]}) {
 			return state.Digest(s[2]), true
 		}
@@ -321,19 +321,19 @@ func (p *flowPlace) share(pr pair) (state.Digest, bool) {
 	panic("runner: internal error: who said that names share does not")
 }
 
-func shareKey(pr pair) depgraph.Key { return depgraph.Key(askShare + pr[0] + "\x00" + pr[1]) }
+func shareKey(pr pair) depgraph.Key { return depgraph.Key(keyShare + pr[0] + "\x00" + pr[1]) }
 
 // remover returns the last node before n that is known to have written a name.
-func (f *Flow) remover(name string, n uint32) uint32 {
-	writers := f.keys[f.key(depgraph.Var(name))].writers
-	for n = f.last(writers, n); n != 0 && f.nodes[n].flags&flagSupposed != 0; {
-		n = f.last(writers, n)
+func (pl *Planner) remover(name string, n uint32) uint32 {
+	writers := pl.keys[pl.key(depgraph.Var(name))].writers
+	for n = pl.last(writers, n); n != 0 && pl.nodes[n].flags&flagUnknown != 0; {
+		n = pl.last(writers, n)
 	}
 	return n
 }
 
 // digest keeps the digest that a node wrote.
-func (f *Flow) digest(d state.Digest) uint32 {
+func (pl *Planner) digest(d state.Digest) uint32 {
 	switch d {
 	case state.Absent:
 		return digAbsent
@@ -348,20 +348,20 @@ func (f *Flow) digest(d state.Digest) uint32 {
 		n, err = hex.Decode(raw[:], []byte(d))
 	}
 	if n == 0 || err != nil || strings.ContainsAny(string(d), "ABCDEF") {
-		i, ok := f.byText[string(d)]
+		i, ok := pl.byText[string(d)]
 		if !ok {
-			i = uint32(len(f.texts))
-			f.texts = append(f.texts, string(d))
-			f.byText[string(d)] = i
+			i = uint32(len(pl.texts))
+			pl.texts = append(pl.texts, string(d))
+			pl.byText[string(d)] = i
 		}
 		return i | digText
 	}
-	i := uint32(len(f.digests))
-	if free := len(f.freeDig); free > 0 {
-		i, f.freeDig = f.freeDig[free-1], f.freeDig[:free-1]
-		f.digests[i] = raw
+	i := uint32(len(pl.digests))
+	if free := len(pl.freeDig); free > 0 {
+		i, pl.freeDig = pl.freeDig[free-1], pl.freeDig[:free-1]
+		pl.digests[i] = raw
 	} else {
-		f.digests = append(f.digests, raw)
+		pl.digests = append(pl.digests, raw)
 	}
 	if n == 20 {
 		i |= digShort
@@ -370,8 +370,8 @@ func (f *Flow) digest(d state.Digest) uint32 {
 }
 
 // drop gives up what digest kept.
-func (f *Flow) drop(d uint32) {
+func (pl *Planner) drop(d uint32) {
 	if d >= digFirst && d&digText == 0 {
-		f.freeDig = append(f.freeDig, d&^digShort)
+		pl.freeDig = append(pl.freeDig, d&^digShort)
 	}
 }

@@ -9,11 +9,11 @@ import (
 )
 
 // BenchmarkInvalidate times how long it takes to find the nodes that a change of one key affects, in a program of 100,000: the nodes that
-// asked for it. What is then decided about each is no part of it.
+// queried for it. What is then decided about each is no part of it.
 func BenchmarkInvalidate(b *testing.B) {
 	const program = 100_000
 	m := newMade(b, 1)
-	f := m.flow
+	f := m.planner
 	for i := range program {
 		x := f.newBlock(state.BlockID(fmt.Sprint(i)))
 		f.link(x, f.blocks[0].prev)

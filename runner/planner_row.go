@@ -6,7 +6,7 @@ import (
 	"sort"
 )
 
-// row is the nodes that write a key, or that asked for it, in program order. A short one is one of the lists. A long one is kept in
+// row is the nodes that write a key, or that queried for it, in program order. A short one is one of the lists. A long one is kept in
 // pieces, so that an insertion moves a thousand numbers and not a million: there are keys that every node of a program asks for.
 type row list
 
@@ -23,12 +23,12 @@ type pieces struct {
 
 // seek returns the nodes of a row that do not come before x: those of a piece, and the pieces behind it. before is the node before
 // them; 0: there is none.
-func (f *Flow) seek(r row, x uint32) (before uint32, first []uint32, more [][]uint32) {
+func (pl *Planner) seek(r row, x uint32) (before uint32, first []uint32, more [][]uint32) {
 	if r.at&rowPieces == 0 {
-		first = f.lists.of(list(r))
+		first = pl.lists.of(list(r))
 	} else {
-		all := f.pieces.rows[r.at&^rowPieces]
-		p := f.piece(all, x)
+		all := pl.pieces.rows[r.at&^rowPieces]
+		p := pl.piece(all, x)
 		if p > 0 {
 			before = all[p-1][len(all[p-1])-1]
 		}
@@ -37,7 +37,7 @@ func (f *Flow) seek(r row, x uint32) (before uint32, first []uint32, more [][]ui
 		}
 		first, more = all[p], all[p+1:]
 	}
-	i := f.search(first, x)
+	i := pl.search(first, x)
 	if i > 0 {
 		before = first[i-1]
 	}
@@ -45,19 +45,19 @@ func (f *Flow) seek(r row, x uint32) (before uint32, first []uint32, more [][]ui
 }
 
 // piece returns which is the first that does not end before x; if none, how many there are.
-func (f *Flow) piece(all [][]uint32, x uint32) int {
-	return sort.Search(len(all), func(p int) bool { return !f.before(all[p][len(all[p])-1], x) })
+func (pl *Planner) piece(all [][]uint32, x uint32) int {
+	return sort.Search(len(all), func(p int) bool { return !pl.before(all[p][len(all[p])-1], x) })
 }
 
 // last returns the last node of a row that comes before x; 0: none does.
-func (f *Flow) last(r row, x uint32) uint32 {
-	before, _, _ := f.seek(r, x)
+func (pl *Planner) last(r row, x uint32) uint32 {
+	before, _, _ := pl.seek(r, x)
 	return before
 }
 
 // from returns the nodes of a row that do not come before x; all, where x is 0.
-func (f *Flow) from(r row, x uint32) iter.Seq[uint32] {
-	_, first, more := f.seek(r, x)
+func (pl *Planner) from(r row, x uint32) iter.Seq[uint32] {
+	_, first, more := pl.seek(r, x)
 	return func(yield func(uint32) bool) {
 		for _, n := range first {
 			if !yield(n) {
@@ -75,8 +75,8 @@ func (f *Flow) from(r row, x uint32) iter.Seq[uint32] {
 }
 
 // after returns the first node of a row that comes after x; 0: none does.
-func (f *Flow) after(r row, x uint32) uint32 {
-	_, first, more := f.seek(r, x)
+func (pl *Planner) after(r row, x uint32) uint32 {
+	_, first, more := pl.seek(r, x)
 	if len(first) > 0 && first[0] == x {
 		first = first[1:]
 	}
@@ -90,18 +90,18 @@ func (f *Flow) after(r row, x uint32) uint32 {
 }
 
 // enter puts x, which is not there, in its place in a row.
-func (f *Flow) enter(r *row, x uint32) {
+func (pl *Planner) enter(r *row, x uint32) {
 	if r.n < pieceMax && r.at&rowPieces == 0 {
 		l := list(*r)
-		*r = row(f.lists.insert(l, f.search(f.lists.of(l), x), x))
+		*r = row(pl.lists.insert(l, pl.search(pl.lists.of(l), x), x))
 		return
 	}
 	if r.at&rowPieces == 0 {
-		f.lengthen(r)
+		pl.lengthen(r)
 	}
-	all := f.pieces.rows[r.at&^rowPieces]
-	p := min(f.piece(all, x), len(all)-1)
-	i := f.search(all[p], x)
+	all := pl.pieces.rows[r.at&^rowPieces]
+	p := min(pl.piece(all, x), len(all)-1)
+	i := pl.search(all[p], x)
 	if len(all[p]) == pieceMax {
 		keep := pieceMax / 2
 		if i == pieceMax {
@@ -115,35 +115,35 @@ func (f *Flow) enter(r *row, x uint32) {
 		}
 	}
 	all[p] = slices.Insert(all[p], i, x)
-	f.pieces.rows[r.at&^rowPieces] = all
+	pl.pieces.rows[r.at&^rowPieces] = all
 	r.n++
 }
 
 // lengthen makes a short row one of a piece.
-func (f *Flow) lengthen(r *row) {
-	at := uint32(len(f.pieces.rows))
-	if n := len(f.pieces.free); n > 0 {
-		at, f.pieces.free = f.pieces.free[n-1], f.pieces.free[:n-1]
+func (pl *Planner) lengthen(r *row) {
+	at := uint32(len(pl.pieces.rows))
+	if n := len(pl.pieces.free); n > 0 {
+		at, pl.pieces.free = pl.pieces.free[n-1], pl.pieces.free[:n-1]
 	} else {
-		f.pieces.rows = append(f.pieces.rows, nil)
+		pl.pieces.rows = append(pl.pieces.rows, nil)
 	}
 	l := list(*r)
-	f.pieces.rows[at] = [][]uint32{append(make([]uint32, 0, pieceMax), f.lists.of(l)...)}
-	f.lists.sized(l, 0)
+	pl.pieces.rows[at] = [][]uint32{append(make([]uint32, 0, pieceMax), pl.lists.of(l)...)}
+	pl.lists.sized(l, 0)
 	r.at = at | rowPieces
 }
 
 // leave takes x, which is there, out of a row.
-func (f *Flow) leave(r *row, x uint32) {
+func (pl *Planner) leave(r *row, x uint32) {
 	if r.at&rowPieces == 0 {
 		l := list(*r)
-		*r = row(f.lists.remove(l, f.search(f.lists.of(l), x)))
+		*r = row(pl.lists.remove(l, pl.search(pl.lists.of(l), x)))
 		return
 	}
 	at := r.at &^ rowPieces
-	all := f.pieces.rows[at]
-	p := f.piece(all, x)
-	i := f.search(all[p], x)
+	all := pl.pieces.rows[at]
+	p := pl.piece(all, x)
+	i := pl.search(all[p], x)
 	all[p] = slices.Delete(all[p], i, i+1)
 	if len(all[p]) == 0 {
 		all = slices.Delete(all, p, p+1)
@@ -151,9 +151,9 @@ func (f *Flow) leave(r *row, x uint32) {
 		all[p] = append(all[p], all[p+1]...)
 		all = slices.Delete(all, p+1, p+2)
 	}
-	f.pieces.rows[at] = all
+	pl.pieces.rows[at] = all
 	if r.n--; r.n == 0 {
-		f.pieces.rows[at], f.pieces.free = nil, append(f.pieces.free, at)
+		pl.pieces.rows[at], pl.pieces.free = nil, append(pl.pieces.free, at)
 		*r = row{}
 	}
 }
