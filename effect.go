@@ -108,10 +108,14 @@ func (s *Session) Effect(ctx context.Context, plan *Plan) (*Effect, error) {
 	if err != nil {
 		return nil, err
 	}
+	blocks, err := plan.Blocks(ctx)
+	if err != nil {
+		return nil, err
+	}
 	e := &Effect{Lost: []Lost{}, Fires: []Firing{}}
 	will := map[Key]bool{}
-	for i := range plan.Blocks {
-		b := &plan.Blocks[i]
+	for i := range blocks {
+		b := &blocks[i]
 		for j := range b.Nodes {
 			willMake(&b.Nodes[j], will)
 			e.Fires = append(e.Fires, firings(&b.Nodes[j], nodeName(b.ID, j, len(b.Nodes)))...)

@@ -412,14 +412,14 @@ func (p *player) runText(ctx context.Context, text []byte, ids []string, onEvent
 	if _, err := p.session.Load(context.Background(), program.Blocks, xstate.Origin{}); err != nil {
 		return nil, err
 	}
-	if _, err := p.session.Affected(context.Background()); err != nil { // see judgeAffected
+	if _, err := p.session.Plan(context.Background(), nil); err != nil { // see judgeAffected
 		return nil, err
 	}
 	out, step, err := p.session.Run(ctx, runner.RunOptions{Timeout: 2 * time.Minute, Jobs: p.jobs, OnEvent: onEvent}, xstate.Origin{})
 	if err != nil {
 		return nil, err
 	}
-	if _, err := p.session.Affected(context.Background()); err != nil {
+	if _, err := p.session.Plan(context.Background(), nil); err != nil {
 		return nil, err
 	}
 	if out.Stopped != nil {

@@ -172,7 +172,7 @@ func (x *replaying) needed(ctx context.Context, program []runner.Block) ([]runne
 		return nil, x.session.noBlock(x.options.Block, patched(program))
 	}
 	program = program[:at+1]
-	plan := &Plan{}
+	var planned []runner.PlanBlock
 	for i := range program {
 		b := runner.PlanBlock{ID: program[i].ID, Err: program[i].Before.Err}
 		for _, n := range program[i].Before.Nodes {
@@ -189,9 +189,9 @@ func (x *replaying) needed(ctx context.Context, program []runner.Block) ([]runne
 			}
 			b.Nodes = append(b.Nodes, pn)
 		}
-		plan.Blocks = append(plan.Blocks, b)
+		planned = append(planned, b)
 	}
-	return restsOn(program, plan), nil
+	return restsOn(program, planned), nil
 }
 
 func (x *replaying) recordOf(name string, n state.NodeResult) (*recordedNode, error) {

@@ -143,8 +143,12 @@ func TestPins(t *testing.T) {
 		t.Errorf("ran %v, want often alone", ran)
 	}
 	plan, err := p.session.Plan(t.Context(), nil)
-	if err != nil || plan.Blocks[1].Action != runner.ActRun || plan.Blocks[1].Reason.Code != runner.ReasonPinned {
-		t.Errorf("plan: %+v, %v", plan.Blocks[1], err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned, err := plan.Blocks(t.Context())
+	if err != nil || planned[1].Action != runner.ActRun || planned[1].Reason.Code != runner.ReasonPinned {
+		t.Errorf("plan: %+v, %v", planned[1], err)
 	}
 	p.patch("a", "a = 5")
 	ran, out := p.again(runner.RunOptions{})

@@ -99,7 +99,11 @@ func (s *Session) testBlock(ctx context.Context, program []runner.Block, outline
 		if err != nil {
 			return nil, err
 		}
-		last := plan.Blocks[len(plan.Blocks)-1]
+		planned, err := plan.Blocks(ctx)
+		if err != nil {
+			return nil, err
+		}
+		last := planned[len(planned)-1]
 		x.Status, x.Reason, x.Seconds = runner.TestWould, last.Reason, last.Seconds+last.Saved
 		if last.Action == runner.ActReuse {
 			x.Status = runner.TestReused

@@ -77,8 +77,8 @@ func (p *Plan) Blocks(ctx context.Context) ([]PlanBlock, error) {
 	return p.blocks, nil
 }
 
-// NewPlan returns a plan of these blocks.
-func NewPlan(blocks []PlanBlock) *Plan {
+// newPlan returns a plan of these blocks.
+func newPlan(blocks []PlanBlock) *Plan {
 	p := &Plan{blocks: blocks}
 	for _, b := range blocks {
 		if b.Err != nil {
@@ -137,7 +137,7 @@ func (e *Engine) Plan(ctx context.Context, blocks []Block) (*Plan, error) {
 			p.suppose(i, n, d.Last)
 		}
 	}
-	return NewPlan(planBlocks(units, acts)), nil
+	return newPlan(planBlocks(units, acts)), nil
 }
 
 // supposed returns the keys that a node may write that has not run.

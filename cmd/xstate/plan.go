@@ -139,7 +139,11 @@ func planOf(ctx context.Context, session *xstate.Session, blocks []patch.Block) 
 	if err != nil {
 		return nil, err
 	}
-	return planDocumentOf(session.Name(), plan, old, edits, effect), nil
+	planned, err := plan.Blocks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return planDocumentOf(session.Name(), planned, old, edits, effect), nil
 }
 
 // planOfNew plans a program of which nothing is recorded.
@@ -201,13 +205,13 @@ func (a *app) planText(d *planDocument, note string) {
 	a.ui.talk("%s", text)
 }
 
-func planDocumentOf(session string, plan *xstate.Plan, old []patch.Block, edits []patch.Edit, effect *xstate.Effect) *planDocument {
+func planDocumentOf(session string, plan []runner.PlanBlock, old []patch.Block, edits []patch.Edit, effect *xstate.Effect) *planDocument {
 	d := &planDocument{Version: 1, Session: session, Edits: []plannedEdit{}, Blocks: []planBlock{}, Effect: effect}
 	texts := xstate.EditEffects(old, edits)
 	for i, e := range edits {
 		d.Edits = append(d.Edits, plannedEdit{editDocument{Kind: string(e.Op), Block: xstate.BlockID(e.ID)}, texts[i]})
 	}
-	for _, b := range plan.Blocks {
+	for _, b := range plan {
 		switch b.Action {
 		case runner.ActRun:
 			d.Run++
