@@ -99,7 +99,7 @@ func (s *Session) followEdits(ctx context.Context) error {
 	if s.planner != nil {
 		return nil
 	}
-	order, err := s.store.state.Order(ctx, s.name, head)
+	order, err := s.store.state.BlockOrder(ctx, s.name, head)
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 // from its position, the planner from its index, which notes each query.
 type place interface {
 	get(depgraph.Key) entry
-	within([]state.Access) []state.Share
-	around([]string) []state.Share
+	within([]state.Access) []state.Alias
+	around([]string) []state.Alias
 	noticed(name string) bool                    // the value of name, or one that shares with it, is frail
 	layout(n *node, cited []string) state.Digest // see layoutOf
 	nameOf(writer int) string                    // of an entry
@@ -163,7 +163,7 @@ func (e *Engine) choose(p place, n *node) (choice, error) {
 		if _, _, ok := mismatch(p, &t.Trace); !ok {
 			continue
 		}
-		if t.Layout != p.layout(n, t.Cites) {
+		if t.CitedSource != p.layout(n, t.CitedBlocks) {
 			moved = true
 			continue
 		}

@@ -56,7 +56,7 @@ type Planner struct {
 
 	waiting []uint32
 	heaped  bool
-	mark    state.Mark
+	mark    state.Cursor
 	moved   int // of world, when the flow was made
 	work    Work
 	ctx     context.Context // of the plan under way
@@ -113,7 +113,7 @@ func (pl *Planner) clear() {
 	pl.byID.hash = func(x uint32) uint64 { return hashText(pl.blocks[x].id) }
 	pl.byKey.hash = func(k uint32) uint64 { return hashText(pl.keys[k].name) }
 	pl.codes.hash = func(n uint32) uint64 { return binary.LittleEndian.Uint64(pl.nodes[n].code[:]) }
-	_, pl.mark, _ = pl.e.cfg.Store.Recorded(state.Mark{})
+	_, pl.mark, _ = pl.e.cfg.Store.TracedSince(state.Cursor{})
 }
 
 // Change takes notice of a change of the program. Blocks are fetched when the next plan is made.
@@ -248,7 +248,7 @@ func (pl *Planner) refresh(ctx context.Context) error {
 		count := 0
 		if u.err == nil {
 			count = len(u.facts.Nodes)
-			all = changed(x, u.facts.Future) || all
+			all = changed(x, u.facts.Features) || all
 		} else {
 			all = changed(x, nil) || all
 		}
@@ -387,7 +387,7 @@ func shortCode(code state.Digest) [16]byte {
 
 // recorded lets those wait whose code has got a trace since the last plan; all, when nobody knows which these are.
 func (pl *Planner) recorded() {
-	codes, now, ok := pl.e.cfg.Store.Recorded(pl.mark)
+	codes, now, ok := pl.e.cfg.Store.TracedSince(pl.mark)
 	pl.mark = now
 	if !ok {
 		for x := pl.blocks[0].next; x != 0; x = pl.blocks[x].next {

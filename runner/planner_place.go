@@ -254,10 +254,10 @@ func (p *plannerPlace) nameOf(writer int) string {
 // aliasFact is what a node says of names that share objects.
 type aliasFact struct {
 	touched []string
-	after   []state.Share
+	after   []state.Alias
 }
 
-func (p *plannerPlace) within(reads []state.Access) []state.Share {
+func (p *plannerPlace) within(reads []state.Access) []state.Alias {
 	pl := p.pl
 	if len(pl.partners) == 0 {
 		return nil
@@ -271,7 +271,7 @@ func (p *plannerPlace) within(reads []state.Access) []state.Share {
 	return p.shares(read, func(pr pair) bool { return read[pr[0]] && read[pr[1]] })
 }
 
-func (p *plannerPlace) around(names []string) []state.Share {
+func (p *plannerPlace) around(names []string) []state.Alias {
 	if len(p.pl.partners) == 0 {
 		return nil
 	}
@@ -284,7 +284,7 @@ func (p *plannerPlace) around(names []string) []state.Share {
 }
 
 // shares returns the pairs that there are here, of those with one of the names.
-func (p *plannerPlace) shares(names map[string]bool, keep func(pair) bool) []state.Share {
+func (p *plannerPlace) shares(names map[string]bool, keep func(pair) bool) []state.Alias {
 	all := map[pair]state.Digest{}
 	for name := range names {
 		for pr := range p.pl.partners[name] {

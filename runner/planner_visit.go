@@ -76,11 +76,11 @@ func (pl *Planner) found(p *plannerPlace, n *node, d *decision) finding {
 				}
 			}
 			found.writes[w.Key] = w.Digest
-			if d.trace.Info[w.Key].Fragile {
+			if d.trace.Info[w.Key].LifetimeSensitive {
 				p.err = fmt.Errorf("%w: somebody may notice that a value goes", errNeedsWalk)
 			}
 		}
-		found.shares = aliasFact{d.trace.Touched, d.trace.After}
+		found.shares = aliasFact{d.trace.AliasSensitive, d.trace.AliasesAfter}
 	default:
 		found.flags |= flagUnknown
 		for k := range supposed(n, d.Last) {
