@@ -71,7 +71,7 @@ func (s *Session) Bisect(ctx context.Context, id BlockID, o BisectOptions) (*Bis
 	if err := b.ends(ctx); err != nil {
 		return nil, err
 	}
-	return b.found, own.engine.Aside(func() error { return b.search(ctx) })
+	return b.found, own.engine.Isolated(func() error { return b.search(ctx) })
 }
 
 type bisecting struct {
@@ -335,7 +335,7 @@ func (b *bisecting) ask(ctx context.Context, program []runner.Block, p *Probe, e
 		return err
 	}
 	b.found.Seconds += out.Seconds
-	b.found.Restored += out.Restored
+	b.found.Restored += out.Recomputed
 	for i := range out.Blocks {
 		if slices.ContainsFunc(out.Blocks[i].Nodes, func(n runner.NodeOutcome) bool { return n.Seconds > 0 }) {
 			b.found.Executed++

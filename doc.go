@@ -21,7 +21,7 @@
 //
 // What a question costs follows what changed where it can: Affected plans after an edit without a look at the rest of the program
 // (runner.Flow), and RunSettled runs a file that was run last and needs nothing without a look at the program at all
-// (runner.Standing). The first plan of a session, and a run that has something to do, walk it.
+// (runner.Preconditions). The first plan of a session, and a run that has something to do, walk it.
 //
 // Every edit and every run is on disk when the method returns. An edit is recorded, not executed, so that several can
 // be made before one run. Edits and runs that build on a program that another has changed meanwhile are refused with

@@ -304,8 +304,8 @@ func runProgram(t *testing.T, steps []step, want []*xstate.Outcome, o xstate.Ses
 func marked(o *xstate.Outcome) map[string]string {
 	marks := map[string]string{}
 	for _, b := range o.Blocks {
-		if len(b.Taint) > 0 {
-			marks[string(b.ID)] = strings.Join(slices.Sorted(slices.Values(b.Taint)), " ")
+		if len(b.AllMarks) > 0 {
+			marks[string(b.ID)] = strings.Join(slices.Sorted(slices.Values(b.AllMarks)), " ")
 		}
 	}
 	return marks

@@ -88,7 +88,7 @@ func (s *Session) VerifyBlock(ctx context.Context, id BlockID, o VerifyOptions, 
 		return nil, s.noBlock(id, patched(program))
 	}
 	var outs []*runner.BlockOutcome
-	err = own.engine.Aside(func() (err error) {
+	err = own.engine.Isolated(func() (err error) {
 		outs, err = own.repeat(ctx, program[:at+1], o)
 		return err
 	})

@@ -47,7 +47,7 @@ func (s *Session) testBlocks(ctx context.Context, o TestOptions, found *TestRepo
 		return err
 	}
 	defer release()
-	return own.engine.Aside(func() error {
+	return own.engine.Isolated(func() error {
 		for _, t := range tests {
 			x, err := own.testBlock(ctx, program, outlines, t, o)
 			if err != nil || x == nil {

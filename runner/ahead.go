@@ -13,7 +13,7 @@ import (
 )
 
 // ahead executes nodes before their turn, in interpreters of their own: see the package's documentation.
-type ahead struct {
+type speculator struct {
 	w      *walk
 	blocks []Block
 	jobs   map[int]*job // by node: each is tried once
@@ -33,10 +33,10 @@ type job struct {
 }
 
 // errAhead says that a node cannot be executed before its turn, or that what it did cannot be taken over.
-var errAhead = errors.New("not ahead of its turn")
+var errNotSpeculative = errors.New("not ahead of its turn")
 
 // newAhead returns nil when nothing is to be executed ahead.
-func (w *walk) newAhead(ctx context.Context, blocks []Block) *ahead {
+func (w *walk) newSpeculator(ctx context.Context, blocks []Block) *speculator {
 	e, o := w.e, w.o
 	if o.Jobs < 2 || o.Fresh || o.Discard || o.Force != nil || o.Serve != nil || e.cfg.Guard != nil {
 		return nil
@@ -52,7 +52,7 @@ func (w *walk) newAhead(ctx context.Context, blocks []Block) *ahead {
 		other.ledger.all = true
 		e.others = append(e.others, other)
 	}
-	a := &ahead{w: w, blocks: blocks, jobs: map[int]*job{}, idle: slices.Clone(e.others[:o.Jobs-1])}
+	a := &speculator{w: w, blocks: blocks, jobs: map[int]*job{}, idle: slices.Clone(e.others[:o.Jobs-1])}
 	a.ctx, a.stop = context.WithCancel(ctx)
 	for _, other := range a.idle {
 		other.cfg.Volatile, other.stale = e.cfg.Volatile, true
@@ -61,7 +61,7 @@ func (w *walk) newAhead(ctx context.Context, blocks []Block) *ahead {
 }
 
 // finish ends what is under way.
-func (a *ahead) finish() {
+func (a *speculator) finish() {
 	if a != nil {
 		a.stop()
 		a.under.Wait()
@@ -70,27 +70,27 @@ func (a *ahead) finish() {
 
 // look gives idle interpreters the next nodes after i that must execute and that no node before them, which is not done, will
 // give another state, as far as can be foreseen.
-func (a *ahead) look(i int, d *decision) {
+func (a *speculator) dispatch(i int, d *decision) {
 	if a == nil || a.w.writesFiles() || !a.free() {
 		return
 	}
 	w, p := a.w, a.w.pos.clone()
 	stopped := maps.Clone(w.stopped)
-	w.pend(p, i, d.Last)
+	w.markPending(p, i, d.Last)
 	for k := i + 1; k < len(w.nodes) && a.free(); k++ {
 		d, err := w.decide(p, k, stopped)
 		if err != nil {
 			return // the walk meets the same error
 		}
-		if a.jobs[k] == nil && a.worth(p, k, &d) {
+		if a.jobs[k] == nil && a.canSpeculate(p, k, &d) {
 			a.jobs[k] = &job{done: make(chan struct{})}
 			a.start(a.jobs[k], k)
 		}
-		w.foresee(p, k, &d, stopped)
+		w.predict(p, k, &d, stopped)
 	}
 }
 
-func (a *ahead) free() bool {
+func (a *speculator) free() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.idle) > 0
@@ -98,7 +98,7 @@ func (a *ahead) free() bool {
 
 // worth reports whether node k, of which d is decided, must execute at p, can, and leaves nothing but what can be taken
 // over, as far as can be predicted.
-func (a *ahead) worth(p *position, k int, d *decision) bool {
+func (a *speculator) canSpeculate(p *programState, k int, d *decision) bool {
 	w, n := a.w, a.w.nodes[k]
 	if n.facts.Kind != depgraph.KindStatement || d.Action == ActBlock || d.trace != nil || w.pin(n.unit) != "" {
 		return false
@@ -107,11 +107,11 @@ func (a *ahead) worth(p *position, k int, d *decision) bool {
 		return false
 	}
 	pending := func(name string) bool { _, bad := p.keys[depgraph.Var(name)].poisoned(); return bad }
-	wanted := w.wanted(p, n)
-	if slices.ContainsFunc(wanted, pending) {
+	namesToBind := w.namesToBind(p, n)
+	if slices.ContainsFunc(namesToBind, pending) {
 		return false
 	}
-	for _, name := range w.closure(p, wanted) {
+	for _, name := range w.closure(p, namesToBind) {
 		e := p.keys[depgraph.Var(name)]
 		if e.info == nil || e.info.Opaque != "" || slices.ContainsFunc(e.info.Deps, pending) {
 			return false
@@ -129,7 +129,7 @@ func inTurn(f depgraph.Effect) bool {
 	return f.Kind != depgraph.EffectFile || !strings.HasPrefix(what, "read") && !strings.HasPrefix(what, "load")
 }
 
-func (a *ahead) start(j *job, k int) {
+func (a *speculator) start(j *job, k int) {
 	a.mu.Lock()
 	other := a.idle[len(a.idle)-1]
 	a.idle = a.idle[:len(a.idle)-1]
@@ -138,7 +138,7 @@ func (a *ahead) start(j *job, k int) {
 	o := RunOptions{Timeout: a.w.o.Timeout, Memory: a.w.o.Memory, Pins: a.w.o.Pins}
 	go func() {
 		defer a.under.Done()
-		t, err := other.early(a.ctx, a.blocks, k, o)
+		t, err := other.speculate(a.ctx, a.blocks, k, o)
 		if err != nil {
 			debugf("kernel", "ahead: node %d: %v", k, err)
 			t = nil
@@ -152,7 +152,7 @@ func (a *ahead) start(j *job, k int) {
 }
 
 // take returns what node i came to ahead of its turn, if that holds here; nil when it has to be executed.
-func (a *ahead) take(ctx context.Context, i int) (*state.StoredTrace, error) {
+func (a *speculator) take(ctx context.Context, i int) (*state.StoredTrace, error) {
 	if a == nil || a.jobs[i] == nil || a.jobs[i].used {
 		return nil, nil
 	}
@@ -221,14 +221,14 @@ func repeatable(t *state.Trace) bool {
 }
 
 // foresee moves p past node i, of which d is decided. A node that has to run first is pending.
-func (w *walk) foresee(p *position, i int, d *decision, stopped map[*unit]bool) {
+func (w *walk) predict(p *programState, i int, d *decision, stopped map[*unit]bool) {
 	if !p.advance(i, w.nodes[i], d, stopped) {
-		w.pend(p, i, d.Last)
+		w.markPending(p, i, d.Last)
 	}
 }
 
 // pend makes p the position after node i, which is not done: who reads what it may write waits for it.
-func (w *walk) pend(p *position, i int, last *state.Trace) {
+func (w *walk) markPending(p *programState, i int, last *state.Trace) {
 	n := w.nodes[i]
 	names := slices.Concat(n.facts.Defines, n.facts.Deletes)
 	if last != nil {
@@ -249,15 +249,15 @@ func (w *walk) pend(p *position, i int, last *state.Trace) {
 
 // early executes node at before its turn, from the state that the results of the nodes before it make, as far as they have some.
 // Nothing is recorded but what it printed and the values that it leaves.
-func (e *Engine) early(ctx context.Context, blocks []Block, at int, o RunOptions) (*state.StoredTrace, error) {
+func (e *Engine) speculate(ctx context.Context, blocks []Block, at int, o RunOptions) (*state.StoredTrace, error) {
 	if e.stale {
 		e.stale = false
 		if err := e.refresh(ctx); err != nil {
 			return nil, err
 		}
 	}
-	w := &walk{e: e, o: o, early: true, looks: true, ran: map[int]*state.StoredTrace{}}
-	e.world.begin()
+	w := &walk{e: e, o: o, speculative: true, readOnly: true, ran: map[int]*state.StoredTrace{}}
+	e.baseState.begin()
 	w.start(blocks)
 	for i := range w.nodes[:at] {
 		w.contexts[i] = w.pos.context
@@ -268,7 +268,7 @@ func (e *Engine) early(ctx context.Context, blocks []Block, at int, o RunOptions
 		if d.trace != nil && d.failed == "" {
 			w.outcomes[i].t = &d.trace.Trace
 		}
-		w.foresee(w.pos, i, &d, w.stopped)
+		w.predict(w.pos, i, &d, w.stopped)
 	}
 	w.contexts[at] = w.pos.context
 	t, err := w.executeAt(ctx, at, w.pos, false)
@@ -276,7 +276,7 @@ func (e *Engine) early(ctx context.Context, blocks []Block, at int, o RunOptions
 		return nil, err
 	}
 	if !repeatable(&t.Trace) || slices.Contains(t.Marks, "refused") {
-		return nil, errAhead
+		return nil, errNotSpeculative
 	}
 	w.pos.apply(at, &t.Trace)
 	for _, a := range t.Writes {
@@ -285,14 +285,14 @@ func (e *Engine) early(ctx context.Context, blocks []Block, at int, o RunOptions
 		case d == state.Absent || d == w.pos.pristine(a.Key) || a.Key.Space() == "env":
 			continue
 		case a.Key.Space() == "var":
-			j, _ := w.pos.joint(a.Key.Name())
+			j, _ := w.pos.groupDigest(a.Key.Name())
 			d = state.Digest(j)
 			if err := e.backlog.wait(); err != nil {
 				return nil, err
 			}
 		}
 		if v, ok, err := e.cfg.Store.Value(d); err != nil || !ok || v.Blob == "" {
-			return nil, errors.Join(errAhead, err)
+			return nil, errors.Join(errNotSpeculative, err)
 		}
 	}
 	return t, nil

@@ -14,7 +14,7 @@ import (
 // Aside calls do, which may run other programs than the session's own with this engine, and then puts back every file that they
 // wrote: content, permissions, and the time of its last change. Until then the records of files are kept as in any run, so that
 // the next run puts right what one leaves that is killed.
-func (e *Engine) Aside(do func() error) error {
+func (e *Engine) Isolated(do func() error) error {
 	if err := e.recoverFiles(); err != nil {
 		return err
 	}
@@ -24,8 +24,8 @@ func (e *Engine) Aside(do func() error) error {
 	records := maps.Clone(e.cfg.Files)
 	before := map[string]onDisk{}
 	for name := range records {
-		now := onDisk{digest: e.world.onDisk(name)}
-		now.mode, now.time = e.world.attributes(name)
+		now := onDisk{digest: e.baseState.onDisk(name)}
+		now.mode, now.time = e.baseState.attributes(name)
 		if err := e.keepBase(name, now.digest); err != nil {
 			return fmt.Errorf("keep %s as it is: %w", name, err)
 		}
@@ -34,7 +34,7 @@ func (e *Engine) Aside(do func() error) error {
 	links := e.linkGroups()
 	err := do()
 	e.dropKernel() // which may have files open
-	return errors.Join(err, e.putBack(records, before, links))
+	return errors.Join(err, e.restoreFilesTo(records, before, links))
 }
 
 // onDisk is what a file is.
@@ -44,9 +44,9 @@ type onDisk struct {
 }
 
 // putBack makes files what they were, and their records too.
-func (e *Engine) putBack(records map[string]FileRecord, before map[string]onDisk, links map[string]string) error {
-	e.world.begin()
-	p := newPosition(e.world.get) // which has the base of a file that was not written before
+func (e *Engine) restoreFilesTo(records map[string]FileRecord, before map[string]onDisk, links map[string]string) error {
+	e.baseState.begin()
+	p := newProgramState(e.baseState.get) // which has the base of a file that was not written before
 	for name, was := range before {
 		p.keys[depgraph.Key("file:"+name)] = entry{digest: was.digest, writer: -1}
 		p.keys[depgraph.Key("mode:"+name)] = entry{digest: was.mode, writer: -1}
@@ -62,14 +62,14 @@ func (e *Engine) putBack(records map[string]FileRecord, before map[string]onDisk
 		if !stored(was.digest) {
 			continue
 		}
-		if _, now := e.world.attributes(name); now != was.time {
-			if err := os.Chtimes(e.world.path(name), time.Time{}, time.Unix(0, was.time)); err != nil {
+		if _, now := e.baseState.attributes(name); now != was.time {
+			if err := os.Chtimes(e.baseState.path(name), time.Time{}, time.Unix(0, was.time)); err != nil {
 				return err
 			}
 		}
 	}
 	clear(e.cfg.Files)
 	maps.Copy(e.cfg.Files, records)
-	e.world.begin()
+	e.baseState.begin()
 	return w.saveFiles()
 }

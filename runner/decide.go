@@ -11,22 +11,22 @@ import (
 // from its position, the planner from its index, which notes each query.
 type place interface {
 	get(depgraph.Key) entry
-	within([]state.Access) []state.Alias
-	around([]string) []state.Alias
-	noticed(name string) bool                    // the value of name, or one that shares with it, is frail
+	aliasesWithin([]state.Access) []state.Alias
+	aliasesAround([]string) []state.Alias
+	isLifetimeSensitive(name string) bool        // the value of name, or one that shares with it, is frail
 	layout(n *node, cited []string) state.Digest // see layoutOf
 	nameOf(writer int) string                    // of an entry
 }
 
 // here is a place in a walk.
-type here struct {
-	*position
+type walkPlace struct {
+	*programState
 	units []*unit
 	nodes []*node
 }
 
-func (h here) layout(n *node, cited []string) state.Digest { return layoutOf(h.units, n, cited) }
-func (h here) nameOf(writer int) string                    { return h.nodes[writer].id() }
+func (h walkPlace) layout(n *node, cited []string) state.Digest { return layoutOf(h.units, n, cited) }
+func (h walkPlace) nameOf(writer int) string                    { return h.nodes[writer].id() }
 
 // given is what a decision about a node depends on beside its place and the store: the options of a run, and what the
 // run did so far. A plan knows of none but the comments of the block.
@@ -158,7 +158,7 @@ func (e *Engine) choose(p place, n *node) (choice, error) {
 	moved := false
 	for i := range traces {
 		t := &traces[i]
-		e.world.learn(t.Paths)
+		e.baseState.learn(t.Paths)
 		e.compared++
 		if _, _, ok := mismatch(p, &t.Trace); !ok {
 			continue
@@ -262,7 +262,7 @@ func previous(n *node) (before *state.NodeResult, edited bool) {
 
 // advance makes p the position after node i, of which d is decided. It reports whether the outcome of the node is known
 // by that. Where it is not, the node has to run first, and the caller says what that leaves.
-func (p *position) advance(i int, n *node, d *decision, stopped map[*unit]bool) bool {
+func (p *programState) advance(i int, n *node, d *decision, stopped map[*unit]bool) bool {
 	switch {
 	case d.failed != "":
 		stopped[n.unit] = true

@@ -167,12 +167,12 @@ func (e *Engine) readJournal(path string) error {
 			continue // cut off: the write it was to announce did not happen
 		}
 		_ = os.Remove(line.Path + temporary)
-		name := e.world.short(line.Path)
+		name := e.baseState.short(line.Path)
 		fw, err := e.beforeWrite(line.Path, line.Before)
 		if err != nil {
 			return err
 		}
-		fw.after = e.world.onDisk(name)
+		fw.after = e.baseState.onDisk(name)
 		e.noteWrite(name, fw)
 	}
 	if err := lines.Err(); err != nil {

@@ -38,14 +38,14 @@ const (
 type ledger struct {
 	executed float64 // seconds
 	waited   float64 // seconds that storing kept the interpreter
-	owed     map[joint]debt
-	again    map[joint]float64 // seconds to compute what is not stored, about
-	all      bool              // everything is worth storing: for tests
+	deferred map[groupDigest]deferral
+	again    map[groupDigest]float64 // seconds to compute what is not stored, about
+	all      bool                    // everything is worth storing: for tests
 }
 
 // backlog is what is being stored while the program goes on, one group at a time.
 type backlog struct {
-	groups map[joint]bool // used by the engine's own goroutine alone
+	groups map[groupDigest]bool // used by the engine's own goroutine alone
 	all    sync.WaitGroup
 	ahead  atomic.Int64 // nanoseconds that what is left will take, about
 	spent  atomic.Int64 // nanoseconds
@@ -55,9 +55,9 @@ type backlog struct {
 }
 
 // add stores a group that was pickled, for which store is called.
-func (b *backlog) add(j joint, cost price, store func() error) {
+func (b *backlog) add(j groupDigest, cost price, store func() error) {
 	if b.groups == nil {
-		b.groups = map[joint]bool{}
+		b.groups = map[groupDigest]bool{}
 	}
 	b.groups[j] = true
 	left := int64((cost.all - cost.pickle) * 1e9)
@@ -88,7 +88,7 @@ func (b *backlog) fits(cost price, executed float64) bool {
 }
 
 // value looks up a stored value, or waits for it.
-func (e *Engine) value(j joint) (state.Value, bool, error) {
+func (e *Engine) value(j groupDigest) (state.Value, bool, error) {
 	if e.backlog.groups[j] {
 		if err := e.backlog.wait(); err != nil {
 			return state.Value{}, false, err
@@ -113,15 +113,15 @@ func (p *price) add(info *state.ValueInfo) {
 }
 
 // debt is a group that is worth storing once there is time.
-type debt struct {
+type deferral struct {
 	names   []string
 	cost    price
 	seconds float64 // that it took to compute
 }
 
 // keep stores the values that the node wrote, as far as that is worth it.
-func (x *execution) keep(ctx context.Context, after *position, t *state.Trace) error {
-	done := map[joint]bool{}
+func (x *execution) storeWrites(ctx context.Context, after *programState, t *state.Trace) error {
+	done := map[groupDigest]bool{}
 	writes := slices.Clone(t.Writes)
 	for _, a := range t.Writes { // who shared with a name that is bound anew is another group now
 		if a.Key.Space() == "var" {
@@ -138,19 +138,19 @@ func (x *execution) keep(ctx context.Context, after *position, t *state.Trace) e
 			if a.Digest == state.Absent {
 				continue
 			}
-			j, names := after.joint(a.Key.Name())
+			j, names := after.groupDigest(a.Key.Name())
 			if done[j] {
 				continue
 			}
 			done[j] = true
-			if err := x.keepGroup(ctx, after, t, j, names); err != nil {
+			if err := x.storeGroupIfWorth(ctx, after, t, j, names); err != nil {
 				return err
 			}
 		case "rng", "conf", "cwd":
 			if a.Digest == x.pos.pristine(a.Key) || a.Key == modulesKey {
 				continue
 			}
-			if err := x.keepHidden(ctx, a); err != nil {
+			if err := x.storeHidden(ctx, a); err != nil {
 				return err
 			}
 		}
@@ -158,11 +158,11 @@ func (x *execution) keep(ctx context.Context, after *position, t *state.Trace) e
 	return nil
 }
 
-func (x *execution) keepGroup(ctx context.Context, after *position, t *state.Trace, j joint, names []string) error {
+func (x *execution) storeGroupIfWorth(ctx context.Context, after *programState, t *state.Trace, j groupDigest, names []string) error {
 	e := x.walk.e
 	size, cost := int64(0), price{}
 	for _, n := range names {
-		if _, here := e.mirror.bound[n]; !here {
+		if _, walkPlace := e.kernelState.bound[n]; !walkPlace {
 			return nil // a member was dropped, when a node that had changed it failed
 		}
 		info := after.keys[depgraph.Var(n)].info
@@ -191,17 +191,17 @@ func (x *execution) keepGroup(ctx context.Context, after *position, t *state.Tra
 	}
 	e.ledger.again[j] = seconds
 	if worth {
-		e.ledger.owed[j] = debt{names, cost, seconds}
+		e.ledger.deferred[j] = deferral{names, cost, seconds}
 	}
 	return nil
 }
 
 // unstored returns how many seconds it takes to compute what t read and is not stored.
-func (p *position) unstored(l *ledger, t *state.Trace) (seconds float64) {
-	seen := map[joint]bool{}
+func (p *programState) unstored(l *ledger, t *state.Trace) (seconds float64) {
+	seen := map[groupDigest]bool{}
 	for _, a := range t.Reads {
 		if a.Key.Space() == "var" && a.Digest != state.Absent {
-			if j, _ := p.joint(a.Key.Name()); !seen[j] {
+			if j, _ := p.groupDigest(a.Key.Name()); !seen[j] {
 				seen[j] = true
 				seconds += l.again[j]
 			}
@@ -211,10 +211,10 @@ func (p *position) unstored(l *ledger, t *state.Trace) (seconds float64) {
 }
 
 // storeGroup stores the values that names are bound to, large ones while the program goes on. seconds: what they took to compute.
-func (e *Engine) storeGroup(ctx context.Context, j joint, names []string, seconds float64, cost price) error {
+func (e *Engine) storeGroup(ctx context.Context, j groupDigest, names []string, seconds float64, cost price) error {
 	begin := time.Now()
 	defer func() { e.ledger.waited += time.Since(begin).Seconds() }()
-	delete(e.ledger.owed, j)
+	delete(e.ledger.deferred, j)
 	delete(e.ledger.again, j)
 	var reply storeReply
 	data, err := e.kernel.request(ctx, map[string]any{"op": "store", "names": names}, nil, &reply, nil)
@@ -231,7 +231,7 @@ func (e *Engine) storeGroup(ctx context.Context, j joint, names []string, second
 	}
 	v := state.Value{Group: state.Digest(j), Names: names, Seconds: seconds}
 	for _, need := range reply.Needs {
-		e.mirror.classes[state.Digest(need[1])] = true
+		e.kernelState.classes[state.Digest(need[1])] = true
 		v.Needs = append(v.Needs, state.Need{Key: need[0], Digest: state.Digest(need[1])})
 	}
 	if reply.Path == "" {
@@ -272,16 +272,16 @@ func (e *Engine) putParts(reply *storeReply, data []byte) ([]state.BlobRef, erro
 }
 
 // settleDebts stores what is owed and still there, the most valuable first.
-func (e *Engine) settleDebts(ctx context.Context) error {
-	owed := e.ledger.owed
-	e.ledger.owed = map[joint]debt{}
-	best := slices.SortedFunc(maps.Keys(owed), func(a, b joint) int {
-		return cmp.Or(cmp.Compare(owed[b].seconds*owed[a].cost.all, owed[a].seconds*owed[b].cost.all), cmp.Compare(a, b))
+func (e *Engine) storeDeferred(ctx context.Context) error {
+	deferred := e.ledger.deferred
+	e.ledger.deferred = map[groupDigest]deferral{}
+	best := slices.SortedFunc(maps.Keys(deferred), func(a, b groupDigest) int {
+		return cmp.Or(cmp.Compare(deferred[b].seconds*deferred[a].cost.all, deferred[a].seconds*deferred[b].cost.all), cmp.Compare(a, b))
 	})
 	cost := 0.0
 	for _, j := range best {
-		d := owed[j]
-		gone := slices.ContainsFunc(d.names, func(n string) bool { return e.mirror.bound[n].joint != j })
+		d := deferred[j]
+		gone := slices.ContainsFunc(d.names, func(n string) bool { return e.kernelState.bound[n].groupDigest != j })
 		if e.kernel == nil || gone || cost+d.cost.all > closeShare*e.ledger.executed {
 			continue
 		}
@@ -293,7 +293,7 @@ func (e *Engine) settleDebts(ctx context.Context) error {
 	return e.backlog.wait()
 }
 
-func (x *execution) keepHidden(ctx context.Context, a state.Access) error {
+func (x *execution) storeHidden(ctx context.Context, a state.Access) error {
 	e := x.walk.e
 	if v, ok, err := e.cfg.Store.Value(a.Digest); err != nil || ok && e.cfg.Store.HasBlobs(v) {
 		return err

@@ -98,8 +98,8 @@ func TestStoredByColumn(t *testing.T) {
 		if got := out.Blocks[at].Outputs; len(got) != 1 || !strings.Contains(got[0].Text, fmt.Sprintf("(%d, %d)", rows, columns+at-1)) {
 			t.Errorf("after %d blocks: %v, errors %v", at, got, out.Blocks[at].Err)
 		}
-		if out.Restored > 0 {
-			t.Errorf("after %d blocks: %d nodes ran again to rebuild the frame", at, out.Restored)
+		if out.Recomputed > 0 {
+			t.Errorf("after %d blocks: %d nodes ran again to rebuild the frame", at, out.Recomputed)
 		}
 	}
 	fresh, err := storing(t, t.TempDir()).Run(t.Context(), blocks, RunOptions{})

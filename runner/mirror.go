@@ -11,10 +11,10 @@ import (
 
 // bound is what a name is bound to in the kernel.
 type bound struct {
-	joint  joint        // the group it is bound in
-	digest state.Digest // its value
-	bytes  int64        // about what it holds
-	took   float64      // seconds that it took to compute
+	groupDigest groupDigest  // the group it is bound in
+	digest      state.Digest // its value
+	bytes       int64        // about what it holds
+	took        float64      // seconds that it took to compute
 }
 
 // parked is a group put aside.
@@ -28,32 +28,32 @@ type parked struct {
 //
 // Invariant: two groups that are both bound, or parked, share no mutable object. A group is bound, parked and
 // stored as a whole; when what a position wants of one of its names differs, all of it makes way.
-type mirror struct {
-	bound   map[string]bound              // name → the group it is bound in
-	shares  map[pair]state.Digest         // of the bound names
-	parked  map[joint]parked              // groups put aside
-	hidden  map[depgraph.Key]entry        // rng, conf, cwd: absent is pristine
-	environ map[depgraph.Key]*string      // variables that differ from the base; nil: unset
-	figures state.Digest                  // display:figures
-	modules state.Digest                  // conf:modules
-	held    map[depgraph.Key]state.Digest // held: keys, see modules.go
-	loads   map[depgraph.Key]state.Digest // load: keys, see libraries.go
-	quiet   map[string]quietLoad          // workspace modules that may be loaded anywhere
-	layouts map[string]state.Digest       // function → layout of the definition that the bound object was made from
-	classes map[state.Digest]bool         // classes of the program that the kernel can name
+type kernelState struct {
+	bound       map[string]bound              // name → the group it is bound in
+	aliases     map[pair]state.Digest         // of the bound names
+	parked      map[groupDigest]parked        // groups put aside
+	hidden      map[depgraph.Key]entry        // rng, conf, cwd: absent is pristine
+	environ     map[depgraph.Key]*string      // variables that differ from the base; nil: unset
+	figures     state.Digest                  // display:figures
+	modules     state.Digest                  // conf:modules
+	moduleState map[depgraph.Key]state.Digest // held: keys, see modules.go
+	loads       map[depgraph.Key]state.Digest // load: keys, see libraries.go
+	quiet       map[string]quietLoad          // workspace modules that may be loaded anywhere
+	layouts     map[string]state.Digest       // function → layout of the definition that the bound object was made from
+	classes     map[state.Digest]bool         // classes of the program that the kernel can name
 }
 
-func newMirror() mirror {
-	return mirror{bound: map[string]bound{}, shares: map[pair]state.Digest{}, parked: map[joint]parked{}, hidden: map[depgraph.Key]entry{},
-		environ: map[depgraph.Key]*string{}, held: map[depgraph.Key]state.Digest{}, loads: map[depgraph.Key]state.Digest{}, quiet: map[string]quietLoad{}, classes: map[state.Digest]bool{},
+func newKernelState() kernelState {
+	return kernelState{bound: map[string]bound{}, aliases: map[pair]state.Digest{}, parked: map[groupDigest]parked{}, hidden: map[depgraph.Key]entry{},
+		environ: map[depgraph.Key]*string{}, moduleState: map[depgraph.Key]state.Digest{}, loads: map[depgraph.Key]state.Digest{}, quiet: map[string]quietLoad{}, classes: map[state.Digest]bool{},
 		layouts: map[string]state.Digest{}}
 }
 
 // sharing returns the names that share objects with others.
-func sharing(all ...map[pair]state.Digest) map[string]bool {
+func aliasedNames(all ...map[pair]state.Digest) map[string]bool {
 	found := map[string]bool{}
-	for _, shares := range all {
-		for pr := range shares {
+	for _, aliases := range all {
+		for pr := range aliases {
 			found[pr[0]], found[pr[1]] = true, true
 		}
 	}
@@ -61,27 +61,27 @@ func sharing(all ...map[pair]state.Digest) map[string]bool {
 }
 
 // isGroup reports whether j names a group of several names: their digests are SHA-256, those of single values are not.
-func isGroup(j joint) bool { return len(j) == 64 }
+func isGroup(j groupDigest) bool { return len(j) == 64 }
 
 // bind notes that names are bound to what they have at p, as one group.
-func (m *mirror) bind(p *position, j joint, names []string) {
+func (m *kernelState) bind(p *programState, j groupDigest, names []string) {
 	for _, n := range names {
 		e := p.keys[depgraph.Var(n)]
-		b := bound{joint: j, digest: e.digest, took: e.took}
+		b := bound{groupDigest: j, digest: e.digest, took: e.took}
 		if e.info != nil {
 			b.bytes = e.info.Bytes
 		}
 		m.bound[n] = b
 	}
-	for pr, d := range p.shares {
+	for pr, d := range p.aliases {
 		if slices.Contains(names, pr[0]) {
-			m.shares[pr] = d
+			m.aliases[pr] = d
 		}
 	}
 }
 
 // park notes that the group of the names set is put aside.
-func (m *mirror) park(j joint, set []string) {
+func (m *kernelState) park(j groupDigest, set []string) {
 	g := parked{names: set}
 	for _, n := range set {
 		g.bytes += m.bound[n].bytes
@@ -92,7 +92,7 @@ func (m *mirror) park(j joint, set []string) {
 
 // evict forgets parked groups until the rest holds at most limit bytes, those first that took the least to compute for
 // what they hold. It returns their joint digests.
-func (m *mirror) evict(limit int64) []joint {
+func (m *kernelState) evict(limit int64) []groupDigest {
 	held := int64(0)
 	for _, g := range m.parked {
 		held += g.bytes
@@ -100,9 +100,9 @@ func (m *mirror) evict(limit int64) []joint {
 	if held <= limit {
 		return nil
 	}
-	worth := func(j joint) float64 { return m.parked[j].took / float64(m.parked[j].bytes+1) }
-	var gone []joint
-	for _, j := range slices.SortedFunc(maps.Keys(m.parked), func(a, b joint) int { return cmp.Or(cmp.Compare(worth(a), worth(b)), cmp.Compare(a, b)) }) {
+	worth := func(j groupDigest) float64 { return m.parked[j].took / float64(m.parked[j].bytes+1) }
+	var gone []groupDigest
+	for _, j := range slices.SortedFunc(maps.Keys(m.parked), func(a, b groupDigest) int { return cmp.Or(cmp.Compare(worth(a), worth(b)), cmp.Compare(a, b)) }) {
 		if held <= limit {
 			break
 		}
@@ -114,7 +114,7 @@ func (m *mirror) evict(limit int64) []joint {
 }
 
 // unbind notes that a name is bound no more.
-func (m *mirror) unbind(name string) {
+func (m *kernelState) unbind(name string) {
 	delete(m.bound, name)
-	maps.DeleteFunc(m.shares, func(pr pair, _ state.Digest) bool { return pr[0] == name || pr[1] == name })
+	maps.DeleteFunc(m.aliases, func(pr pair, _ state.Digest) bool { return pr[0] == name || pr[1] == name })
 }

@@ -20,8 +20,8 @@ const (
 
 // Marks of nodes that no observation gives.
 const (
-	MarkVolatile = "volatile" // executed several times from the same state, its code came to something else, see Config.Volatile
-	MarkPinned   = "pinned"   // it kept a result that does not hold
+	MarkVaried = "volatile" // executed several times from the same state, its code came to something else, see Config.Volatile
+	MarkPinned = "pinned"   // it kept a result that does not hold
 )
 
 var pinComment = regexp.MustCompile(`^#\s*xstate:\s*(always|never)$`)
@@ -63,12 +63,12 @@ func (e *Engine) pinned(n *node, c choice) (choice, bool) {
 }
 
 // remembered adds the mark of code that is known to be volatile to a result that was recorded before that was known.
-func (e *Engine) remembered(t *state.StoredTrace, discard bool) (*state.StoredTrace, error) {
-	if !e.cfg.Volatile[t.Code] || slices.Contains(t.Marks, MarkVolatile) {
+func (e *Engine) withVaryMark(t *state.StoredTrace, discard bool) (*state.StoredTrace, error) {
+	if !e.cfg.Volatile[t.Code] || slices.Contains(t.Marks, MarkVaried) {
 		return t, nil
 	}
 	marked := t.Trace
-	marked.Marks = slices.Sorted(slices.Values(append(slices.Clone(t.Marks), MarkVolatile)))
+	marked.Marks = slices.Sorted(slices.Values(append(slices.Clone(t.Marks), MarkVaried)))
 	if discard || slices.Contains(t.Marks, MarkPinned) {
 		return &state.StoredTrace{Digest: t.Digest, Trace: marked}, nil
 	}

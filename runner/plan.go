@@ -117,31 +117,31 @@ type PlanBlock struct {
 // Plan reports what Run would do with blocks. It executes and writes nothing. It visits every node, see Planner.
 func (e *Engine) Plan(ctx context.Context, blocks []Block) (*Plan, error) {
 	units, nodes := e.analyse(blocks)
-	e.world.begin()
+	e.baseState.begin()
 	if err := e.adoptRelatives(); err != nil {
 		return nil, err
 	}
-	p := newPosition(e.world.get)
+	p := newProgramState(e.baseState.get)
 	acts := make([]PlanNode, len(nodes))
 	stopped := map[*unit]bool{}
 	for i, n := range nodes {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		d, err := e.decide(here{p, units, nodes}, n, given{stopped: stopped[n.unit], pin: n.unit.pin()})
+		d, err := e.decide(walkPlace{p, units, nodes}, n, given{stopped: stopped[n.unit], pin: n.unit.pin()})
 		if err != nil {
 			return nil, err
 		}
 		acts[i] = d.PlanNode
 		if !p.advance(i, n, &d, stopped) {
-			p.suppose(i, n, d.Last)
+			p.markUnknown(i, n, d.Last)
 		}
 	}
 	return newPlan(planBlocks(units, acts)), nil
 }
 
 // supposed returns the keys that a node may write that has not run.
-func supposed(n *node, last *state.Trace) map[depgraph.Key]bool {
+func possibleWrites(n *node, last *state.Trace) map[depgraph.Key]bool {
 	keys := map[depgraph.Key]bool{}
 	for _, names := range [][]string{n.facts.Defines, n.facts.Deletes} {
 		for _, name := range names {
@@ -157,8 +157,8 @@ func supposed(n *node, last *state.Trace) map[depgraph.Key]bool {
 }
 
 // suppose makes this the position after node i, which has not run: what it may write is unknown.
-func (p *position) suppose(i int, n *node, last *state.Trace) {
-	for k := range supposed(n, last) {
+func (p *programState) markUnknown(i int, n *node, last *state.Trace) {
+	for k := range possibleWrites(n, last) {
 		p.keys[k] = entry{digest: unknown, writer: i}
 	}
 }

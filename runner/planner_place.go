@@ -97,7 +97,7 @@ func (p *plannerPlace) get(name depgraph.Key) entry {
 	if w := pl.writer(k, p.node); w != 0 {
 		return pl.entry(k, w)
 	}
-	around := newPosition(p.base)
+	aliasesAround := newProgramState(p.base)
 	switch name.Space() {
 	case "var", "display", "link", "held", "load":
 		return entry{writer: -1}
@@ -109,35 +109,35 @@ func (p *plannerPlace) get(name depgraph.Key) entry {
 			break
 		}
 		p.ask(keyReach)
-		p.all(around, "var")
-		p.informed(around)
-		return p.ranked(around, name)
+		p.all(aliasesAround, "var")
+		p.informed(aliasesAround)
+		return p.ranked(aliasesAround, name)
 	case "files", "dir":
 		p.ask(keyFile)
-		p.all(around, "file")
+		p.all(aliasesAround, "file")
 	case "stat", "time":
-		p.one(around, depgraph.Key("file:"+name.Name()))
+		p.one(aliasesAround, depgraph.Key("file:"+name.Name()))
 	case "isset":
-		p.one(around, depgraph.Key("env:"+name.Name()))
+		p.one(aliasesAround, depgraph.Key("env:"+name.Name()))
 	case "env":
 		if name == envAll || name == envChanged {
 			p.ask(keyEnv)
-			p.all(around, "env")
+			p.all(aliasesAround, "env")
 		}
 	}
-	return around.get(name)
+	return aliasesAround.get(name)
 }
 
 // base is what a key has before the first node.
 func (p *plannerPlace) base(name depgraph.Key) state.Digest {
 	k := p.ask(name)
-	d := p.pl.e.world.get(name)
+	d := p.pl.e.baseState.get(name)
 	p.pl.base[k] = d
 	return d
 }
 
 // one gives a position what a key has here.
-func (p *plannerPlace) one(to *position, name depgraph.Key) {
+func (p *plannerPlace) one(to *programState, name depgraph.Key) {
 	k := p.ask(name)
 	if w := p.pl.writer(k, p.node); w != 0 {
 		to.keys[name] = p.pl.entry(k, w)
@@ -146,7 +146,7 @@ func (p *plannerPlace) one(to *position, name depgraph.Key) {
 
 // all gives a position what every key of a space has here that some node before wrote. Who asks has queried for the key that
 // stands for them.
-func (p *plannerPlace) all(to *position, space string) {
+func (p *plannerPlace) all(to *programState, space string) {
 	pl := p.pl
 	add := func(k uint32) {
 		if w := pl.writer(k, p.node); w != 0 {
@@ -167,17 +167,17 @@ func (p *plannerPlace) all(to *position, space string) {
 }
 
 // ranked asks a position for a key of which the last writer is told, that with the highest number: they get numbers in order.
-func (p *plannerPlace) ranked(around *position, name depgraph.Key) entry {
+func (p *plannerPlace) ranked(aliasesAround *programState, name depgraph.Key) entry {
 	var writers []uint32
-	for _, e := range around.keys {
+	for _, e := range aliasesAround.keys {
 		writers = append(writers, uint32(e.writer))
 	}
 	writers = p.pl.sorted(slices.Values(writers))
-	for k, e := range around.keys {
+	for k, e := range aliasesAround.keys {
 		e.writer = p.pl.search(writers, uint32(e.writer))
-		around.keys[k] = e
+		aliasesAround.keys[k] = e
 	}
-	e := around.get(name)
+	e := aliasesAround.get(name)
 	if e.writer >= 0 {
 		e.writer = int(writers[e.writer])
 	}
@@ -185,7 +185,7 @@ func (p *plannerPlace) ranked(around *position, name depgraph.Key) entry {
 }
 
 // informed adds what is known of values.
-func (p *plannerPlace) informed(to *position) {
+func (p *plannerPlace) informed(to *programState) {
 	traces := map[int]*state.Trace{}
 	for k, e := range to.keys {
 		n := &p.pl.nodes[e.writer]
@@ -210,7 +210,7 @@ func (p *plannerPlace) informed(to *position) {
 }
 
 // noticed is false: a flow does not take frail values, see found.
-func (p *plannerPlace) noticed(string) bool { return false }
+func (p *plannerPlace) isLifetimeSensitive(string) bool { return false }
 
 func (p *plannerPlace) layout(n *node, cited []string) state.Digest {
 	if len(cited) == 0 {
@@ -257,7 +257,7 @@ type aliasFact struct {
 	after   []state.Alias
 }
 
-func (p *plannerPlace) within(reads []state.Access) []state.Alias {
+func (p *plannerPlace) aliasesWithin(reads []state.Access) []state.Alias {
 	pl := p.pl
 	if len(pl.partners) == 0 {
 		return nil
@@ -268,10 +268,10 @@ func (p *plannerPlace) within(reads []state.Access) []state.Alias {
 			read[a.Key.Name()] = true
 		}
 	}
-	return p.shares(read, func(pr pair) bool { return read[pr[0]] && read[pr[1]] })
+	return p.aliases(read, func(pr pair) bool { return read[pr[0]] && read[pr[1]] })
 }
 
-func (p *plannerPlace) around(names []string) []state.Alias {
+func (p *plannerPlace) aliasesAround(names []string) []state.Alias {
 	if len(p.pl.partners) == 0 {
 		return nil
 	}
@@ -280,11 +280,11 @@ func (p *plannerPlace) around(names []string) []state.Alias {
 		queried[name] = true
 		p.ask(depgraph.Var(name))
 	}
-	return p.shares(queried, func(pr pair) bool { return queried[pr[0]] || queried[pr[1]] })
+	return p.aliases(queried, func(pr pair) bool { return queried[pr[0]] || queried[pr[1]] })
 }
 
 // shares returns the pairs that there are here, of those with one of the names.
-func (p *plannerPlace) shares(names map[string]bool, keep func(pair) bool) []state.Alias {
+func (p *plannerPlace) aliases(names map[string]bool, keep func(pair) bool) []state.Alias {
 	all := map[pair]state.Digest{}
 	for name := range names {
 		for pr := range p.pl.partners[name] {
@@ -296,7 +296,7 @@ func (p *plannerPlace) shares(names map[string]bool, keep func(pair) bool) []sta
 			}
 		}
 	}
-	return sortedShares(all, keep)
+	return sortedAliases(all, keep)
 }
 
 // share returns what was said last of a pair, unless one of its names was written or touched since.

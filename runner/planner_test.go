@@ -158,12 +158,12 @@ func (m *made) edit() string {
 func (m *made) run() {
 	m.step++
 	units, nodes := m.engine.analyse(m.blocks)
-	m.engine.world.begin()
-	p := newPosition(m.engine.world.get)
+	m.engine.baseState.begin()
+	p := newProgramState(m.engine.baseState.get)
 	results := map[*unit][]state.NodeResult{}
 	stopped := map[*unit]bool{}
 	for i, n := range nodes {
-		d, err := m.engine.decide(here{p, units, nodes}, n, given{stopped: stopped[n.unit], pin: n.unit.pin()})
+		d, err := m.engine.decide(walkPlace{p, units, nodes}, n, given{stopped: stopped[n.unit], pin: n.unit.pin()})
 		if err != nil {
 			m.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func (m *made) run() {
 			results[n.unit] = append(results[n.unit], r)
 			continue
 		case t == nil && m.rand.IntN(5) == 0:
-			p.suppose(i, n, d.Last)
+			p.markUnknown(i, n, d.Last)
 			continue
 		case t == nil:
 			t = m.execute(p, units, n)
@@ -201,7 +201,7 @@ func (m *made) run() {
 }
 
 // execute draws what a node reads and writes at p.
-func (m *made) execute(p *position, units []*unit, n *node) *state.StoredTrace {
+func (m *made) execute(p *programState, units []*unit, n *node) *state.StoredTrace {
 	t := state.Trace{Code: n.code, Seconds: 1, At: time.Unix(1, 0), Info: map[depgraph.Key]state.ValueInfo{}}
 	reads := map[depgraph.Key]bool{}
 	for _, name := range append(slices.Clone(n.facts.Uses), m.name()) {
@@ -214,7 +214,7 @@ func (m *made) execute(p *position, units []*unit, n *node) *state.StoredTrace {
 	for k := range reads {
 		if k == "module:numpy" {
 			t.Paths = map[depgraph.Key]string{k: "/none/numpy/version.py"}
-			m.engine.world.learn(t.Paths)
+			m.engine.baseState.learn(t.Paths)
 		}
 		if e := p.get(k); e.digest != unknown && e.digest != poison {
 			t.Reads = append(t.Reads, state.Access{Key: k, Digest: e.digest})
@@ -239,14 +239,14 @@ func (m *made) execute(p *position, units []*unit, n *node) *state.StoredTrace {
 		}
 	}
 	slices.SortFunc(t.Writes, byKey)
-	t.ReadAliases = p.within(t.Reads)
+	t.ReadAliases = p.aliasesWithin(t.Reads)
 	if m.rand.IntN(3) == 0 {
 		for _, a := range t.Reads {
 			if a.Key.Space() == "var" && m.rand.IntN(2) == 0 {
 				t.AliasSensitive = append(t.AliasSensitive, a.Key.Name())
 			}
 		}
-		t.AliasesBefore = p.around(t.AliasSensitive)
+		t.AliasesBefore = p.aliasesAround(t.AliasSensitive)
 		if len(t.AliasSensitive) > 0 {
 			if other := m.name(); other != t.AliasSensitive[0] {
 				t.AliasesAfter = append(t.AliasesAfter, state.Alias{min(other, t.AliasSensitive[0]), max(other, t.AliasSensitive[0]), m.name()})

@@ -17,7 +17,7 @@ type finding struct {
 	open    *PlanNode     // nil: it is reused
 	failed  state.BlockID // whose failure poisons what it writes
 	writes  map[depgraph.Key]state.Digest
-	shares  aliasFact
+	aliases aliasFact
 	queried []uint32
 }
 
@@ -80,10 +80,10 @@ func (pl *Planner) found(p *plannerPlace, n *node, d *decision) finding {
 				p.err = fmt.Errorf("%w: somebody may notice that a value goes", errNeedsWalk)
 			}
 		}
-		found.shares = aliasFact{d.trace.AliasSensitive, d.trace.AliasesAfter}
+		found.aliases = aliasFact{d.trace.AliasSensitive, d.trace.AliasesAfter}
 	default:
 		found.flags |= flagUnknown
-		for k := range supposed(n, d.Last) {
+		for k := range possibleWrites(n, d.Last) {
 			found.writes[k] = unknown
 		}
 	}
@@ -98,17 +98,17 @@ func (pl *Planner) retract(n uint32) { pl.put(n, finding{}) }
 // put makes found what is decided about n, and lets those wait whose answers are others by that.
 func (pl *Planner) put(n uint32, found finding) {
 	pl.putQueried(n, found.queried)
-	alike, sharing := pl.sameAliases(n, found), map[string]bool{}
+	alike, aliasedNames := pl.sameAliases(n, found), map[string]bool{}
 	if !alike {
-		pl.sharers(n, found, sharing)
+		pl.sharers(n, found, aliasedNames)
 		pl.removeAliases(n)
 	}
 	sameTrace := found.trace != "" && pl.nodes[n].flags&flagTrace != 0 && hexDigest(&pl.nodes[n].trace) == found.trace
 	pl.putWrites(n, found, sameTrace)
 	if !alike {
-		pl.addAliases(n, found.shares)
-		pl.sharers(n, found, sharing)
-		for name := range sharing {
+		pl.addAliases(n, found.aliases)
+		pl.sharers(n, found, aliasedNames)
+		for name := range aliasedNames {
 			pl.wakeAll(depgraph.Var(name), n)
 		}
 	}
@@ -334,7 +334,7 @@ func (pl *Planner) sharers(n uint32, found finding, names map[string]bool) {
 			about(name.Name())
 		}
 	}
-	for _, s := range []aliasFact{pl.shared[n], found.shares} {
+	for _, s := range []aliasFact{pl.shared[n], found.aliases} {
 		for _, name := range s.touched {
 			about(name)
 		}
@@ -357,5 +357,5 @@ func (pl *Planner) sameAliases(n uint32, found finding) bool {
 			return false
 		}
 	}
-	return slices.Equal(old.touched, found.shares.touched) && slices.EqualFunc(old.after, found.shares.after, slices.Equal)
+	return slices.Equal(old.touched, found.aliases.touched) && slices.EqualFunc(old.after, found.aliases.after, slices.Equal)
 }

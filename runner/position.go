@@ -13,7 +13,7 @@ import (
 
 // joint names the content of a group: names whose values share mutable objects. A name that shares with none is a
 // group of its own, and its joint digest is the digest of its value, whatever the name.
-type joint string
+type groupDigest string
 
 // pair is two names that share, in order.
 type pair [2]string
@@ -37,30 +37,30 @@ const unknown state.Digest = "!unknown"
 func (e entry) poisoned() (block state.BlockID, ok bool) { return e.failed, e.digest == poison }
 
 // position is the state of everything at one place in the program: what each key has, and which names share.
-type position struct {
-	base   func(depgraph.Key) state.Digest // what a key has that no node wrote
-	keys   map[depgraph.Key]entry
-	shares map[pair]state.Digest
+type programState struct {
+	base    func(depgraph.Key) state.Digest // what a key has that no node wrote
+	keys    map[depgraph.Key]entry
+	aliases map[pair]state.Digest
 
-	context state.Digest          // see modules.go
-	held    map[depgraph.Key]bool // what modules hold, libraries that were imported, and names that modules hold a part of
-	born    map[string]int        // names that are bound → which came first
-	births  int
-	frail   map[string]bool // names whose values somebody may notice go: they have a finalizer, or refer weakly to others
+	context           state.Digest          // see modules.go
+	moduleState       map[depgraph.Key]bool // what modules hold, libraries that were imported, and names that modules hold a part of
+	bindOrder         map[string]int        // names that are bound → which came first
+	bindCount         int
+	lifetimeSensitive map[string]bool // names whose values somebody may notice go: they have a finalizer, or refer weakly to others
 }
 
-func newPosition(base func(depgraph.Key) state.Digest) *position {
-	return &position{base: base, keys: map[depgraph.Key]entry{}, shares: map[pair]state.Digest{}, held: map[depgraph.Key]bool{}, frail: map[string]bool{}, born: map[string]int{}}
+func newProgramState(base func(depgraph.Key) state.Digest) *programState {
+	return &programState{base: base, keys: map[depgraph.Key]entry{}, aliases: map[pair]state.Digest{}, moduleState: map[depgraph.Key]bool{}, lifetimeSensitive: map[string]bool{}, bindOrder: map[string]int{}}
 }
 
-func (p *position) clone() *position {
+func (p *programState) clone() *programState {
 	q := *p
-	q.keys, q.shares, q.held = maps.Clone(p.keys), maps.Clone(p.shares), maps.Clone(p.held)
-	q.frail, q.born = maps.Clone(p.frail), maps.Clone(p.born)
+	q.keys, q.aliases, q.moduleState = maps.Clone(p.keys), maps.Clone(p.aliases), maps.Clone(p.moduleState)
+	q.lifetimeSensitive, q.bindOrder = maps.Clone(p.lifetimeSensitive), maps.Clone(p.bindOrder)
 	return &q
 }
 
-func (p *position) get(k depgraph.Key) entry {
+func (p *programState) get(k depgraph.Key) entry {
 	if e, ok := p.keys[k]; ok {
 		return e
 	}
@@ -71,9 +71,9 @@ func (p *position) get(k depgraph.Key) entry {
 		return entry{digest: state.DigestOf(fmt.Appendf(nil, "names %q", p.ordered())), writer: -1}
 	case "reach":
 		if k == reachAll {
-			return entry{digest: state.DigestOf(fmt.Appendf(nil, "reach %q", p.reachingCode())), writer: -1}
+			return entry{digest: state.DigestOf(fmt.Appendf(nil, "reach %q", p.namesReachingCode())), writer: -1}
 		}
-		names, last := p.reaching(k.Name())
+		names, last := p.namesReaching(k.Name())
 		return entry{digest: state.DigestOf(fmt.Appendf(nil, "reach %q", names)), writer: last}
 	case "files":
 		return entry{digest: p.files(), writer: -1}
@@ -105,7 +105,7 @@ func (p *position) get(k depgraph.Key) entry {
 // reaching returns the names whose values reach a class or function of the program, given its qualified name, or a part of
 // what a workspace module holds: no group, for who uses one seldom changes it. Who does, changes them all. With them comes
 // the node that wrote one of them last.
-func (p *position) reaching(what string) (names []string, last int) {
+func (p *programState) namesReaching(what string) (names []string, last int) {
 	last = -1
 	is := func(code string) bool { return code == what || code == "*" || strings.HasPrefix(code, what+"#") }
 	for k, e := range p.keys {
@@ -121,17 +121,17 @@ func (p *position) reaching(what string) (names []string, last int) {
 const reachAll depgraph.Key = "reach:*"
 
 // reachingCode returns the names that reach a class or function of the program, in the order in which they were bound.
-func (p *position) reachingCode() []string {
+func (p *programState) namesReachingCode() []string {
 	return slices.DeleteFunc(p.ordered(), func(name string) bool { return !p.reachesCode(name) })
 }
 
-func (p *position) reachesCode(name string) bool {
+func (p *programState) reachesCode(name string) bool {
 	info := p.keys[depgraph.Var(name)].info
 	return info != nil && len(info.Code) > 0
 }
 
 // reach returns the names that reach a class as n may define, by qualified name: it is another than theirs, be it equal.
-func (p *position) reach(n *node) map[string][]string {
+func (p *programState) namesReachingClass(n *node) map[string][]string {
 	found := map[string][]string{}
 	for k, e := range p.keys {
 		if k.Space() != "var" || e.info == nil {
@@ -151,10 +151,10 @@ func (p *position) reach(n *node) map[string][]string {
 const digestWritten state.Digest = "written"
 
 // pristine is what hidden state has before any node.
-func (p *position) pristine(k depgraph.Key) state.Digest { return p.base(k) }
+func (p *programState) pristine(k depgraph.Key) state.Digest { return p.base(k) }
 
 // presence is what a mere question whether a file is there depends on.
-func (p *position) presence(name string) entry {
+func (p *programState) presence(name string) entry {
 	e := p.get(depgraph.Key("file:" + name))
 	if stored(e.digest) {
 		e.digest = "file"
@@ -163,7 +163,7 @@ func (p *position) presence(name string) entry {
 }
 
 // listing is what a directory holds here: what it holds at the base, with the files written or deleted so far.
-func (p *position) listing(dir depgraph.Key) state.Digest {
+func (p *programState) listing(dir depgraph.Key) state.Digest {
 	changed := map[string]bool{}
 	prefix := dir.Name() + "/"
 	if dir.Name() == "." {
@@ -197,7 +197,7 @@ func (p *position) listing(dir depgraph.Key) state.Digest {
 }
 
 // files digests which files the program wrote or deleted so far.
-func (p *position) files() state.Digest {
+func (p *programState) files() state.Digest {
 	var names []string
 	for k := range p.keys {
 		if k.Space() == "file" {
@@ -209,7 +209,7 @@ func (p *position) files() state.Digest {
 }
 
 // environment digests the changes that the program made to the environment; base covers the rest.
-func (p *position) environment(base state.Digest) state.Digest {
+func (p *programState) environment(base state.Digest) state.Digest {
 	lines := []string{string(base)}
 	for k, e := range p.keys {
 		if k.Space() == "env" {
@@ -233,7 +233,7 @@ const (
 const filesWritten depgraph.Key = "files:+"
 
 // names returns the names that have a value here, sorted.
-func (p *position) names() []string {
+func (p *programState) names() []string {
 	var names []string
 	for k, e := range p.keys {
 		if k.Space() == "var" && e.digest != state.Absent {
@@ -247,46 +247,46 @@ func (p *position) names() []string {
 }
 
 // ordered returns the names in the order in which they were bound, as a namespace lists them.
-func (p *position) ordered() []string {
+func (p *programState) ordered() []string {
 	names := p.names()
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(p.born[a], p.born[b]) })
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(p.bindOrder[a], p.bindOrder[b]) })
 	return names
 }
 
 // bear notes which names t binds for the first time, or again after they were deleted.
-func (p *position) bear(t *state.Trace) {
-	bear := func(name string) {
-		if _, there := p.born[name]; !there {
-			p.births++
-			p.born[name] = p.births
+func (p *programState) noteBindings(t *state.Trace) {
+	noteBindings := func(name string) {
+		if _, there := p.bindOrder[name]; !there {
+			p.bindCount++
+			p.bindOrder[name] = p.bindCount
 		}
 	}
 	for _, name := range t.BindOrder {
 		if was, moved := strings.CutPrefix(name, "-"); moved {
-			delete(p.born, was)
+			delete(p.bindOrder, was)
 			name = was
 		}
-		bear(name)
+		noteBindings(name)
 	}
 	for _, w := range t.Writes {
 		if w.Key.Space() == "var" && w.Digest != state.Absent {
-			bear(w.Key.Name())
+			noteBindings(w.Key.Name())
 		} else if w.Key.Space() == "var" {
-			delete(p.born, w.Key.Name())
+			delete(p.bindOrder, w.Key.Name())
 		}
 	}
 }
 
 // group returns the names whose values are, with name's, one object graph; sorted, name included.
-func (p *position) group(name string) []string {
-	if len(p.shares) == 0 {
+func (p *programState) group(name string) []string {
+	if len(p.aliases) == 0 {
 		return []string{name}
 	}
 	seen := map[string]bool{name: true}
 	for todo := []string{name}; len(todo) > 0; {
 		n := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		for pr := range p.shares {
+		for pr := range p.aliases {
 			other := ""
 			switch n {
 			case pr[0]:
@@ -304,24 +304,24 @@ func (p *position) group(name string) []string {
 }
 
 // joint returns the group of name and its joint digest.
-func (p *position) joint(name string) (joint, []string) {
+func (p *programState) groupDigest(name string) (groupDigest, []string) {
 	names := p.group(name)
 	if len(names) == 1 {
-		return joint(p.keys[depgraph.Var(name)].digest), names
+		return groupDigest(p.keys[depgraph.Var(name)].digest), names
 	}
 	var b strings.Builder
 	b.WriteString("group\n")
 	for _, n := range names {
 		fmt.Fprintf(&b, "%q %s\n", n, p.keys[depgraph.Var(n)].digest)
 	}
-	for _, s := range sortedShares(p.shares, func(pr pair) bool { return slices.Contains(names, pr[0]) }) {
+	for _, s := range sortedAliases(p.aliases, func(pr pair) bool { return slices.Contains(names, pr[0]) }) {
 		fmt.Fprintf(&b, "%q\n", []string(s))
 	}
-	return joint(state.DigestOf([]byte(b.String()))), names
+	return groupDigest(state.DigestOf([]byte(b.String()))), names
 }
 
 // writer returns the last node that wrote one of the names: what they share is so since then.
-func (p *position) writer(names []string) int {
+func (p *programState) writer(names []string) int {
 	last := -1
 	for _, n := range names {
 		last = max(last, p.keys[depgraph.Var(n)].writer)
@@ -329,9 +329,9 @@ func (p *position) writer(names []string) int {
 	return last
 }
 
-func sortedShares(shares map[pair]state.Digest, keep func(pair) bool) []state.Alias {
+func sortedAliases(aliases map[pair]state.Digest, keep func(pair) bool) []state.Alias {
 	var found []state.Alias
-	for pr, d := range shares {
+	for pr, d := range aliases {
 		if keep(pr) {
 			found = append(found, state.Alias{pr[0], pr[1], string(d)})
 		}
@@ -341,8 +341,8 @@ func sortedShares(shares map[pair]state.Digest, keep func(pair) bool) []state.Al
 }
 
 // within returns the sharing among the names read.
-func (p *position) within(reads []state.Access) []state.Alias {
-	if len(p.shares) == 0 {
+func (p *programState) aliasesWithin(reads []state.Access) []state.Alias {
+	if len(p.aliases) == 0 {
 		return nil
 	}
 	read := map[string]bool{}
@@ -351,20 +351,20 @@ func (p *position) within(reads []state.Access) []state.Alias {
 			read[a.Key.Name()] = true
 		}
 	}
-	return sortedShares(p.shares, func(pr pair) bool { return read[pr[0]] && read[pr[1]] })
+	return sortedAliases(p.aliases, func(pr pair) bool { return read[pr[0]] && read[pr[1]] })
 }
 
 // around returns all sharing that involves one of the names.
-func (p *position) around(names []string) []state.Alias {
-	if len(p.shares) == 0 {
+func (p *programState) aliasesAround(names []string) []state.Alias {
+	if len(p.aliases) == 0 {
 		return nil
 	}
-	return sortedShares(p.shares, func(pr pair) bool { return slices.Contains(names, pr[0]) || slices.Contains(names, pr[1]) })
+	return sortedAliases(p.aliases, func(pr pair) bool { return slices.Contains(names, pr[0]) || slices.Contains(names, pr[1]) })
 }
 
 // mismatch returns the first read of t that does not hold here; ok says that all hold, sharing included.
-func (p *position) mismatch(t *state.Trace) (first state.Access, now entry, ok bool) {
-	return mismatch(here{position: p}, t)
+func (p *programState) mismatch(t *state.Trace) (first state.Access, now entry, ok bool) {
+	return mismatch(walkPlace{programState: p}, t)
 }
 
 // mismatch is the same of any place.
@@ -380,7 +380,7 @@ func mismatch(p place, t *state.Trace) (first state.Access, now entry, ok bool) 
 		return found
 	}
 	for _, w := range t.Writes {
-		if w.Key.Space() == "var" && p.noticed(w.Key.Name()) && !reads(w.Key) {
+		if w.Key.Space() == "var" && p.isLifetimeSensitive(w.Key.Name()) && !reads(w.Key) {
 			return state.Access{Key: w.Key}, p.get(w.Key), false
 		}
 	}
@@ -396,14 +396,14 @@ func mismatch(p place, t *state.Trace) (first state.Access, now entry, ok bool) 
 			return state.Access{Key: k}, e, false
 		}
 	}
-	if !slices.EqualFunc(p.within(t.Reads), t.ReadAliases, slices.Equal) || !slices.EqualFunc(p.around(t.AliasSensitive), t.AliasesBefore, slices.Equal) {
+	if !slices.EqualFunc(p.aliasesWithin(t.Reads), t.ReadAliases, slices.Equal) || !slices.EqualFunc(p.aliasesAround(t.AliasSensitive), t.AliasesBefore, slices.Equal) {
 		return state.Access{}, entry{}, false
 	}
 	return state.Access{}, entry{}, true
 }
 
 // apply makes this the position after node i ran, or was reused, with trace t.
-func (p *position) apply(i int, t *state.Trace) {
+func (p *programState) apply(i int, t *state.Trace) {
 	gone, context := map[string]bool{}, false
 	for _, w := range t.Writes {
 		if _, bad := p.keys[w.Key].poisoned(); bad && w.Digest == state.Absent {
@@ -415,42 +415,42 @@ func (p *position) apply(i int, t *state.Trace) {
 		}
 		if name := w.Key.Name(); w.Key.Space() == "var" {
 			gone[name] = true
-			if delete(p.frail, name); e.info != nil && e.info.LifetimeSensitive {
-				p.frail[name] = true
+			if delete(p.lifetimeSensitive, name); e.info != nil && e.info.LifetimeSensitive {
+				p.lifetimeSensitive[name] = true
 			}
 		}
 		p.keys[w.Key] = e
 		if w.Key.Space() == "held" || w.Key.Space() == "load" || e.info != nil && len(e.info.ModuleReferences) > 0 {
-			p.held[w.Key] = true
+			p.moduleState[w.Key] = true
 		} else {
-			delete(p.held, w.Key)
+			delete(p.moduleState, w.Key)
 		}
 		context = context || w.Key.Space() == "conf" || w.Key.Space() == "cwd"
 	}
-	p.bear(t)
+	p.noteBindings(t)
 	if context {
 		p.context = p.contextOf()
 	}
-	if len(p.shares) > 0 {
-		maps.DeleteFunc(p.shares, func(pr pair, _ state.Digest) bool {
+	if len(p.aliases) > 0 {
+		maps.DeleteFunc(p.aliases, func(pr pair, _ state.Digest) bool {
 			return gone[pr[0]] || gone[pr[1]] || slices.Contains(t.AliasSensitive, pr[0]) || slices.Contains(t.AliasSensitive, pr[1])
 		})
 	}
 	for _, s := range t.AliasesAfter {
-		p.shares[pair{s[0], s[1]}] = state.Digest(s[2])
+		p.aliases[pair{s[0], s[1]}] = state.Digest(s[2])
 	}
 }
 
 // noticed reports whether the value of name, or one that shares with it, is frail.
-func (p *position) noticed(name string) bool {
-	if len(p.frail) == 0 {
+func (p *programState) isLifetimeSensitive(name string) bool {
+	if len(p.lifetimeSensitive) == 0 {
 		return false
 	}
-	return slices.ContainsFunc(p.group(name), func(n string) bool { return p.frail[n] })
+	return slices.ContainsFunc(p.group(name), func(n string) bool { return p.lifetimeSensitive[n] })
 }
 
 // taint returns the marks of a trace and of everything it read.
-func (p *position) taint(t *state.Trace) []string {
+func (p *programState) allMarks(t *state.Trace) []string {
 	marks := slices.Clone(t.Marks)
 	for _, a := range t.Reads {
 		for _, m := range p.get(a.Key).marks {
@@ -461,7 +461,7 @@ func (p *position) taint(t *state.Trace) []string {
 }
 
 // mark gives what t wrote its marks.
-func (p *position) mark(t *state.Trace, marks []string) {
+func (p *programState) mark(t *state.Trace, marks []string) {
 	for _, w := range t.Writes {
 		if e, ok := p.keys[w.Key]; ok && len(marks) > 0 {
 			e.marks = marks
@@ -471,13 +471,13 @@ func (p *position) mark(t *state.Trace, marks []string) {
 }
 
 // fail makes this the position after node i failed, or was blocked, in block: what it defines is poisoned.
-func (p *position) fail(i int, block state.BlockID, defines []string) {
+func (p *programState) fail(i int, block state.BlockID, defines []string) {
 	for _, name := range defines {
 		p.keys[depgraph.Var(name)] = entry{digest: poison, writer: i, failed: block}
-		delete(p.held, depgraph.Var(name))
-		delete(p.frail, name)
-		delete(p.born, name)
-		maps.DeleteFunc(p.shares, func(pr pair, _ state.Digest) bool { return pr[0] == name || pr[1] == name })
+		delete(p.moduleState, depgraph.Var(name))
+		delete(p.lifetimeSensitive, name)
+		delete(p.bindOrder, name)
+		maps.DeleteFunc(p.aliases, func(pr pair, _ state.Digest) bool { return pr[0] == name || pr[1] == name })
 	}
 }
 

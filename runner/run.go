@@ -46,10 +46,10 @@ type Event struct {
 // NodeOutcome is what became of a node.
 type NodeOutcome struct {
 	state.NodeResult
-	Line  int      // 1-based in the block
-	Saved float64  // recorded cost, when reused
-	Taint []string // marks of the node and of all that its inputs rest on
-	t     *state.Trace
+	Line     int      // 1-based in the block
+	Saved    float64  // recorded cost, when reused
+	AllMarks []string // marks of the node and of all that its inputs rest on
+	t        *state.Trace
 }
 
 // Result is the execution that the node's outcome rests on; nil when it was blocked or not reached.
@@ -58,27 +58,27 @@ func (n *NodeOutcome) Result() *state.Trace { return n.t }
 // BlockOutcome is what became of a block.
 type BlockOutcome struct {
 	Block
-	Status  state.Status
-	Reason  state.Reason // of the first node that ran, else of the first
-	Outputs []Output
-	Err     *state.ExecError
-	Seconds float64
-	Saved   float64
-	Marks   []string // why its nodes may come out otherwise each time: "clock", "network", …
-	Taint   []string // its marks and those of all that its inputs rest on
-	Nodes   []NodeOutcome
+	Status   state.Status
+	Reason   state.Reason // of the first node that ran, else of the first
+	Outputs  []Output
+	Err      *state.ExecError
+	Seconds  float64
+	Saved    float64
+	Marks    []string // why its nodes may come out otherwise each time: "clock", "network", …
+	AllMarks []string // its marks and those of all that its inputs rest on
+	Nodes    []NodeOutcome
 }
 
 // Outcome is what became of a run.
 type Outcome struct {
-	Blocks   []BlockOutcome
-	Seconds  float64                 // spent executing nodes
-	Saved    float64                 // recorded cost of the nodes reused
-	Restored int                     // nodes executed again only for values that were not worth storing, or cannot be
-	Stopped  error                   // why the run ended early: interrupted; nil when it did not
-	Values   map[string]state.Digest // name → digest after the last node
-	Files    map[string]state.Digest // file written → digest after the last node
-	Tainted  map[string][]string     // of "value NAME" and "file NAME": why they may differ from run to run
+	Blocks      []BlockOutcome
+	Seconds     float64                 // spent executing nodes
+	Saved       float64                 // recorded cost of the nodes reused
+	Recomputed    int                     // nodes executed again only for values that were not worth storing, or cannot be
+	Stopped     error                   // why the run ended early: interrupted; nil when it did not
+	Values      map[string]state.Digest // name → digest after the last node
+	Files       map[string]state.Digest // file written → digest after the last node
+	VaryingKeys map[string][]string     // of "value NAME" and "file NAME": why they may differ from run to run
 }
 
 // errRestart says that a trace in use turned out not to hold; the walk begins again with what is known now.
@@ -92,28 +92,28 @@ const maxDeaths = 3
 
 // walk is one pass over the nodes in program order.
 type walk struct {
-	e        *Engine
-	o        RunOptions
-	units    []*unit
-	nodes    []*node
-	pos      *position
-	outcomes []NodeOutcome
-	ran      map[int]*state.StoredTrace // nodes executed in this run, for the walk begun again
-	reasons  map[int]state.Reason
-	spent    map[int]float64
-	stopped  map[*unit]bool
-	contexts []state.Digest       // of the positions before nodes, see modules.go
-	firsts   map[state.Digest]int // code → the first node that has it; nil until it is asked for
-	dotted   []dottedImport       // of the nodes before dottedAt
-	dottedAt int
-	restored int
-	ipython  bool
-	asked    bool // CPython was asked which blocks it accepts
-	cited    bool // the kernel has the sources
-	renewed  bool // a new interpreter was tried, when a state could not be restored
-	looks    bool // nothing but imports and definitions may run, and nothing be written: see Value
-	early    bool // one node executes before its turn: see ahead
-	ahead    *ahead
+	e            *Engine
+	o            RunOptions
+	units        []*unit
+	nodes        []*node
+	pos          *programState
+	outcomes     []NodeOutcome
+	ran          map[int]*state.StoredTrace // nodes executed in this run, for the walk begun again
+	reasons      map[int]state.Reason
+	spent        map[int]float64
+	stopped      map[*unit]bool
+	contexts     []state.Digest       // of the positions before nodes, see modules.go
+	firsts       map[state.Digest]int // code → the first node that has it; nil until it is asked for
+	dotted       []dottedImport       // of the nodes before dottedAt
+	dottedAt     int
+	restored     int
+	ipython      bool
+	compileAsked bool // CPython was asked which blocks it accepts
+	cited        bool // the kernel has the sources
+	renewed      bool // a new interpreter was tried, when a state could not be restored
+	readOnly     bool // nothing but imports and definitions may run, and nothing be written: see Value
+	speculative  bool // one node executes before its turn: see ahead
+	speculator   *speculator
 
 	written    []string     // files that reused results wrote, and no record is kept of yet
 	hasDynamic bool         // some node of the program may read names unobserved
@@ -129,7 +129,7 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (out *Ou
 		}
 	}()
 	w := &walk{e: e, o: o, ran: map[int]*state.StoredTrace{}, reasons: map[int]state.Reason{}, spent: map[int]float64{}}
-	e.world.begin()
+	e.baseState.begin()
 	if err := e.recoverFiles(); err != nil {
 		return nil, err
 	}
@@ -142,8 +142,8 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (out *Ou
 	if err := e.refresh(ctx); err != nil {
 		return nil, err
 	}
-	w.ahead = w.newAhead(ctx, blocks)
-	defer w.ahead.finish()
+	w.speculator = w.newSpeculator(ctx, blocks)
+	defer w.speculator.finish()
 	var stop error
 	deaths := 0
 	for attempt := 0; ; attempt++ {
@@ -168,7 +168,7 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (out *Ou
 	if stop != nil && ctx.Err() == nil {
 		return nil, stop
 	}
-	if err := w.settleFiles(stop == nil); err != nil {
+	if err := w.finalizeFiles(stop == nil); err != nil {
 		return nil, err
 	}
 	out = w.outcome()
@@ -189,8 +189,8 @@ func (e *Engine) refresh(ctx context.Context) error {
 	if err != nil || reply.Stale {
 		e.dropKernel()
 	}
-	e.mirror.unload(reply)
-	e.mirror.parked = map[joint]parked{}
+	e.kernelState.unload(reply)
+	e.kernelState.parked = map[groupDigest]parked{}
 	return nil
 }
 
@@ -212,12 +212,12 @@ func (w *walk) pass(ctx context.Context, blocks []Block) error {
 func (w *walk) start(blocks []Block) {
 	w.ipython = slices.ContainsFunc(blocks, func(b Block) bool { return b.Dialect == python.IPython })
 	w.units, w.nodes = w.e.analyse(blocks)
-	w.pos = newPosition(w.e.world.get)
+	w.pos = newProgramState(w.e.baseState.get)
 	w.outcomes = make([]NodeOutcome, len(w.nodes))
 	w.stopped = map[*unit]bool{}
 	w.contexts, w.firsts = make([]state.Digest, len(w.nodes)), nil
 	w.dotted, w.dottedAt = nil, 0
-	w.asked, w.cited = false, false
+	w.compileAsked, w.cited = false, false
 	w.hasDynamic = slices.ContainsFunc(w.nodes, func(n *node) bool { return len(n.facts.Dynamic) > 0 })
 }
 
@@ -240,7 +240,7 @@ func (w *walk) node(ctx context.Context, i int) error {
 		out.Seconds = w.spent[i]
 	default:
 		if d.Reason.Code != ReasonServed {
-			if d.trace, err = w.e.remembered(d.trace, w.o.Discard); err != nil {
+			if d.trace, err = w.e.withVaryMark(d.trace, w.o.Discard); err != nil {
 				return err
 			}
 			out.Saved = d.trace.Seconds
@@ -251,10 +251,10 @@ func (w *walk) node(ctx context.Context, i int) error {
 }
 
 // decide returns what happens to node i at p, in this run.
-func (w *walk) decide(p *position, i int, stopped map[*unit]bool) (decision, error) {
+func (w *walk) decide(p *programState, i int, stopped map[*unit]bool) (decision, error) {
 	n := w.nodes[i]
 	forced := w.o.Fresh || w.o.Force != nil && w.o.Force(n.unit.ID, n.at)
-	return w.e.decide(here{p, w.units, w.nodes}, n,
+	return w.e.decide(walkPlace{p, w.units, w.nodes}, n,
 		given{stopped: stopped[n.unit], pin: w.pin(n.unit), forced: forced, served: w.served(i), ran: w.ran[i]})
 }
 
@@ -262,8 +262,8 @@ func (w *walk) decide(p *position, i int, stopped map[*unit]bool) (decision, err
 func (w *walk) perform(ctx context.Context, i int, d *decision) error {
 	n, out := w.nodes[i], &w.outcomes[i]
 	w.event(Event{Block: n.unit.ID, Node: n.at, Kind: "begin", Expected: d.Seconds})
-	w.ahead.look(i, d)
-	t, err := w.ahead.take(ctx, i)
+	w.speculator.dispatch(i, d)
+	t, err := w.speculator.take(ctx, i)
 	if t == nil && err == nil {
 		t, err = w.execute(ctx, i)
 	}
@@ -296,7 +296,7 @@ func (w *walk) event(ev Event) {
 func (w *walk) take(i int, d *decision, status state.Status, reason state.Reason) {
 	t, out := d.trace, &w.outcomes[i]
 	out.Trace, out.Reason, out.Status, out.t = t.Digest, reason, status, &t.Trace
-	out.Taint = w.pos.taint(&t.Trace)
+	out.AllMarks = w.pos.allMarks(&t.Trace)
 	w.pos.advance(i, w.nodes[i], d, w.stopped)
 	if t.Err != nil {
 		if status == state.StatusReused {
@@ -310,7 +310,7 @@ func (w *walk) take(i int, d *decision, status state.Status, reason state.Reason
 			w.written = append(w.written, x.Key.Name())
 		}
 	}
-	w.pos.mark(&t.Trace, out.Taint)
+	w.pos.mark(&t.Trace, out.AllMarks)
 }
 
 // block moves the position past node i, which a failure keeps from running.
@@ -320,7 +320,7 @@ func (w *walk) block(i int, d *decision) {
 }
 
 func (w *walk) outcome() *Outcome {
-	o := &Outcome{Restored: w.restored, Values: map[string]state.Digest{}, Files: map[string]state.Digest{}, Tainted: map[string][]string{}}
+	o := &Outcome{Recomputed: w.restored, Values: map[string]state.Digest{}, Files: map[string]state.Digest{}, VaryingKeys: map[string][]string{}}
 	for k, e := range w.pos.keys {
 		if _, bad := e.poisoned(); bad || e.digest == state.Absent && k.Space() == "var" {
 			continue
@@ -328,10 +328,10 @@ func (w *walk) outcome() *Outcome {
 		switch k.Space() {
 		case "var":
 			o.Values[k.Name()] = e.digest
-			o.Tainted["value "+k.Name()] = e.marks
+			o.VaryingKeys["value "+k.Name()] = e.marks
 		case "file":
 			o.Files[k.Name()] = e.digest
-			o.Tainted["file "+k.Name()] = e.marks
+			o.VaryingKeys["file "+k.Name()] = e.marks
 		}
 	}
 	for _, u := range w.units {
@@ -375,8 +375,8 @@ func (w *walk) blockOutcome(u *unit) BlockOutcome {
 		for _, m := range out.t.Marks {
 			b.Marks = appendNew(b.Marks, m)
 		}
-		for _, m := range out.Taint {
-			b.Taint = appendNew(b.Taint, m)
+		for _, m := range out.AllMarks {
+			b.AllMarks = appendNew(b.AllMarks, m)
 		}
 	}
 	b.Outputs = merge(b.Outputs)

@@ -21,16 +21,16 @@ import (
 
 // Suite runs the tests of a workspace, those alone whose traces do not hold. It is not safe for concurrent use.
 type Suite struct {
-	cfg     SuiteConfig
-	world   *world
-	environ map[string]string
-	sources map[string]*source // by path, as they are now
-	reads   map[state.Digest]*heldReads
-	done    map[string]*TestOutcome // by id
-	order   []string                // ids, as they were collected last
-	conf    state.Digest            // of what pytest was told
-	python  string                  // the interpreter, as it is part of keys
-	forced  map[string]state.Reason // tests to run whatever their traces say
+	cfg       SuiteConfig
+	baseState *baseState
+	environ   map[string]string
+	sources   map[string]*source // by path, as they are now
+	reads     map[state.Digest]*heldReads
+	done      map[string]*TestOutcome // by id
+	order     []string                // ids, as they were collected last
+	conf      state.Digest            // of what pytest was told
+	python    string                  // the interpreter, as it is part of keys
+	forced    map[string]state.Reason // tests to run whatever their traces say
 }
 
 // SuiteConfig is what a Suite works with.
@@ -118,8 +118,8 @@ func NewSuite(cfg SuiteConfig) (*Suite, error) {
 			environ[name] = value
 		}
 	}
-	w := newWorld(Config{Store: cfg.Store}, workspace, environ, nil)
-	return &Suite{cfg: cfg, world: w, environ: environ, python: cfg.Python.identity(environ),
+	w := newBaseState(Config{Store: cfg.Store}, workspace, environ, nil)
+	return &Suite{cfg: cfg, baseState: w, environ: environ, python: cfg.Python.identity(environ),
 		sources: map[string]*source{}, reads: map[state.Digest]*heldReads{}, done: map[string]*TestOutcome{}, forced: map[string]state.Reason{}}, nil
 }
 
@@ -134,7 +134,7 @@ func (s *Suite) Run(ctx context.Context, o SuiteOptions) (*SuiteOutcome, error) 
 		return nil, err
 	}
 	for crashes := 0; again; crashes++ {
-		s.world.begin()
+		s.baseState.begin()
 		clear(s.sources) // the files are read anew by each process
 		clear(s.reads)
 		p := newSuiteProcess(s, o, out)
@@ -422,7 +422,7 @@ func (p *suiteProcess) cut(e *suiteEvent) error {
 	if err != nil {
 		return err
 	}
-	name := p.s.world.short(e.Path)
+	name := p.s.baseState.short(e.Path)
 	p.s.sources[name], p.packages[name] = src, e.Package
 	for _, unit := range slices.Sorted(maps.Keys(src.Units)) {
 		p.units = append(p.units, src.part(name, unit))

@@ -258,7 +258,7 @@ func (p *suiteProcess) need(file string) error {
 		return nil
 	}
 	s.sources[file] = &source{}
-	d := s.world.onDisk(file)
+	d := s.baseState.onDisk(file)
 	if !stored(d) {
 		return nil
 	}
@@ -269,7 +269,7 @@ func (p *suiteProcess) need(file string) error {
 		if p.k == nil {
 			return errNoProcess
 		}
-		return writeFrame(p.k.in, map[string]any{"cut": [][]string{{s.world.path(file), ""}}}, nil)
+		return writeFrame(p.k.in, map[string]any{"cut": [][]string{{s.baseState.path(file), ""}}}, nil)
 	})
 	if err == nil {
 		s.sources[file] = src

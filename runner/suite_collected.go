@@ -64,10 +64,10 @@ func (p *suiteProcess) keepCollection(e *suiteEvent) error {
 		}
 	}
 	for _, path := range e.Looked {
-		found[s.world.fileKey(path)] = s.world.get(s.world.fileKey(path))
+		found[s.baseState.fileKey(path)] = s.baseState.get(s.baseState.fileKey(path))
 	}
 	for _, path := range e.Listed {
-		found[depgraph.Key(spaceFolder+":"+s.world.short(path))] = s.entries(s.world.short(path))
+		found[depgraph.Key(spaceFolder+":"+s.baseState.short(path))] = s.entries(s.baseState.short(path))
 	}
 	for k, d := range found {
 		c.Reads = append(c.Reads, state.Access{Key: k, Digest: d})
@@ -85,7 +85,7 @@ func (s *Suite) changed(o SuiteOptions, out *SuiteOutcome) (bool, error) {
 	if o.All {
 		return true, nil
 	}
-	s.world.begin()
+	s.baseState.begin()
 	c := s.collected(o)
 	if c == nil {
 		return true, nil
@@ -109,7 +109,7 @@ func (s *Suite) collected(o SuiteOptions) *collection {
 	}
 	s.conf = c.Configuration
 	for file, pkg := range c.Sources {
-		if s.sources[file] = s.units(s.world.onDisk(file), pkg); s.sources[file] == nil {
+		if s.sources[file] = s.units(s.baseState.onDisk(file), pkg); s.sources[file] == nil {
 			return nil
 		}
 	}
@@ -123,7 +123,7 @@ func (s *Suite) collected(o SuiteOptions) *collection {
 
 // entries are what a folder lists, and of which sort each is, but for what those who run tests keep there.
 func (s *Suite) entries(name string) state.Digest {
-	list, err := os.ReadDir(s.world.path(name))
+	list, err := os.ReadDir(s.baseState.path(name))
 	if err != nil {
 		return state.Absent
 	}
@@ -131,7 +131,7 @@ func (s *Suite) entries(name string) state.Digest {
 	for _, e := range list {
 		if n := e.Name(); n != ".xstate" && n != "__pycache__" && n != ".pytest_cache" {
 			sort := e.Type()
-			if info, err := os.Stat(filepath.Join(s.world.path(name), n)); err == nil && sort&fs.ModeSymlink != 0 {
+			if info, err := os.Stat(filepath.Join(s.baseState.path(name), n)); err == nil && sort&fs.ModeSymlink != 0 {
 				sort |= info.Mode().Type()
 			}
 			fmt.Fprintf(&text, "%q %s\n", n, sort)

@@ -59,7 +59,7 @@ func (p *suiteProcess) report(text json.RawMessage) (*report, error) {
 	if err := json.Unmarshal(text, r); err != nil {
 		return nil, fmt.Errorf("what a test read: %w", err)
 	}
-	w, found := p.s.world, map[depgraph.Key]state.Digest{}
+	w, found := p.s.baseState, map[depgraph.Key]state.Digest{}
 	for _, n := range r.Units {
 		found[p.units[n].key()] = p.units[n].Version
 	}
@@ -138,9 +138,9 @@ func (s *Suite) textAt(k depgraph.Key) state.Digest {
 	file, unit := splitCode(k)
 	src := s.sources[file]
 	if unit == "" || src == nil || src.Units[unit].From == 0 {
-		return s.world.onDisk(file)
+		return s.baseState.onDisk(file)
 	}
-	data, err := os.ReadFile(s.world.path(file))
+	data, err := os.ReadFile(s.baseState.path(file))
 	if err != nil {
 		return state.Absent
 	}
@@ -317,7 +317,7 @@ func (s *Suite) held(a state.Access) *heldReads {
 func (s *Suite) now(k depgraph.Key) state.Digest {
 	switch k.Space() {
 	case "there":
-		d := s.world.onDisk(k.Name())
+		d := s.baseState.onDisk(k.Name())
 		if stored(d) {
 			d = "file"
 		}
@@ -335,5 +335,5 @@ func (s *Suite) now(k depgraph.Key) state.Digest {
 		}
 		return state.Absent
 	}
-	return s.world.get(k)
+	return s.baseState.get(k)
 }

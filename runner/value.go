@@ -24,21 +24,21 @@ var errForeign = errors.New("it comes back as something else")
 // loaded by an interpreter of its own; what it needs of the program's imports, functions and classes is run again for it,
 // and nothing else. Neither the store nor a file is written.
 func (e *Engine) Value(ctx context.Context, blocks []Block, name string) (string, error) {
-	w := &walk{e: e, o: RunOptions{Discard: true}, looks: true}
+	w := &walk{e: e, o: RunOptions{Discard: true}, readOnly: true}
 	for _, b := range blocks {
 		w.ipython = w.ipython || b.Dialect == python.IPython
 	}
-	e.world.begin()
+	e.baseState.begin()
 	w.units, w.nodes = e.analyse(blocks)
 	w.outcomes = make([]NodeOutcome, len(w.nodes))
-	if err := w.recall(); err != nil {
+	if err := w.loadOutcomes(); err != nil {
 		return "", err
 	}
 	at, err := w.storedAt(name)
 	if err != nil {
 		return "", err
 	}
-	w.pos = w.positionAt(at)
+	w.pos = w.stateAt(at)
 	for range 2*len(w.nodes) + 8 {
 		if err := e.need(ctx, w); err != nil {
 			return "", err
@@ -69,9 +69,9 @@ func (e *Engine) Value(ctx context.Context, blocks []Block, name string) (string
 // both, which may not be. Where none was stored it is the end.
 func (w *walk) storedAt(name string) (int, error) {
 	k := depgraph.Var(name)
-	want := w.positionAt(len(w.nodes)).keys[k].digest
-	p := newPosition(w.e.world.get)
-	at, tried := len(w.nodes), map[joint]bool{}
+	want := w.stateAt(len(w.nodes)).keys[k].digest
+	p := newProgramState(w.e.baseState.get)
+	at, tried := len(w.nodes), map[groupDigest]bool{}
 	for i := range w.nodes {
 		if t := w.outcomes[i].t; t != nil && t.Err == nil {
 			p.apply(i, t)
@@ -79,7 +79,7 @@ func (w *walk) storedAt(name string) (int, error) {
 		if p.keys[k].digest != want {
 			continue
 		}
-		j, _ := p.joint(name)
+		j, _ := p.groupDigest(name)
 		if tried[j] {
 			continue
 		}
@@ -101,7 +101,7 @@ func notKept(name, why string) error {
 }
 
 // recall takes the recorded traces of the blocks for their outcomes.
-func (w *walk) recall() error {
+func (w *walk) loadOutcomes() error {
 	for i, n := range w.nodes {
 		b := n.unit.Before
 		if b == nil || b.RanAt < b.Edited || n.at >= len(b.Nodes) || b.Nodes[n.at].Trace == "" {
@@ -120,8 +120,8 @@ func (w *walk) recall() error {
 
 // Recorded calls yield with the name of every value that was stored of the variables of blocks, as they are after the last
 // of them by their recorded outcomes, and of hidden state.
-func Recorded(store *state.Store, blocks []Block, yield func(state.Value) error) error {
-	p := newPosition(func(depgraph.Key) state.Digest { return state.Absent })
+func StoredValues(store *state.Store, blocks []Block, yield func(state.Value) error) error {
+	p := newProgramState(func(depgraph.Key) state.Digest { return state.Absent })
 	seen := map[state.Digest]bool{}
 	each := func(d state.Digest) error {
 		if seen[d] || d == state.Absent {
@@ -151,7 +151,7 @@ func Recorded(store *state.Store, blocks []Block, yield func(state.Value) error)
 			for _, a := range t.Writes { // values in between are what a block edited later starts from
 				d := a.Digest
 				if a.Key.Space() == "var" && d != state.Absent {
-					j, _ := p.joint(a.Key.Name())
+					j, _ := p.groupDigest(a.Key.Name())
 					d = state.Digest(j)
 				}
 				if err := each(d); err != nil {

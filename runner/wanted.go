@@ -8,7 +8,7 @@ import (
 
 // wanted returns the names to bind before n runs: those its text uses and those its earlier executions read, or all
 // there are when it can read names that its text does not show.
-func (w *walk) wanted(p *position, n *node) []string {
+func (w *walk) namesToBind(p *programState, n *node) []string {
 	if w.dynamic(p, n) {
 		return p.names()
 	}
@@ -18,12 +18,12 @@ func (w *walk) wanted(p *position, n *node) []string {
 		names = append(names, n.facts.Later...)
 	}
 	names = append(names, n.facts.Deletes...)
-	names = append(names, p.fragile(n)...)
+	names = append(names, p.lifetimeSensitiveNames(n)...)
 	if planted := p.get(modulesKey).info; planted != nil {
 		names = append(names, planted.Deps...)
 	}
 	if len(n.facts.Mutates)+len(n.facts.MutatesLater) > 0 {
-		names = append(names, w.softly(p, names)...)
+		names = append(names, w.namesReachingSameCode(p, names)...)
 	}
 	names = append(names, w.moduleNames(p, n, names)...)
 	if traces, err := w.e.traces(n.code); err == nil && len(traces) > 0 {
@@ -37,10 +37,10 @@ func (w *walk) wanted(p *position, n *node) []string {
 }
 
 // fragile returns the names that n binds anew or deletes and whose values somebody may notice go.
-func (p *position) fragile(n *node) []string {
+func (p *programState) lifetimeSensitiveNames(n *node) []string {
 	var names []string
 	for _, name := range slices.Concat(n.facts.Defines, n.facts.Deletes) {
-		if p.noticed(name) {
+		if p.isLifetimeSensitive(name) {
 			names = append(names, name)
 		}
 	}
@@ -49,7 +49,7 @@ func (p *position) fragile(n *node) []string {
 
 // softly returns every name that reaches a class or function of the program, if one of names does: what is assigned to a
 // class is seen by its subclasses and by all their instances, and they are no group.
-func (w *walk) softly(p *position, names []string) []string {
+func (w *walk) namesReachingSameCode(p *programState, names []string) []string {
 	if !slices.ContainsFunc(w.closure(p, names), p.reachesCode) {
 		return nil
 	}

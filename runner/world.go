@@ -21,17 +21,17 @@ import (
 )
 
 // world answers what keys have at the base: before the first node, in the workspace and the environment.
-type world struct {
-	store     *state.Store
-	anew      bool              // see Config
-	workspace string            // absolute, symbolic links resolved
-	file      string            // of the program
-	environ   map[string]string // of the kernel, before any node
-	seed      state.Digest      // of random number generators from which nothing was drawn
-	records   map[string]FileRecord
-	texts     map[state.Digest][]byte // what digests were made of in this run, see told
-	witness   map[depgraph.Key]string // files that tell the version of a package, joined by newlines
-	moved     int                     // how often one was found elsewhere than before
+type baseState struct {
+	store        *state.Store
+	anew         bool              // see Config
+	workspace    string            // absolute, symbolic links resolved
+	file         string            // of the program
+	environ      map[string]string // of the kernel, before any node
+	seed         state.Digest      // of random number generators from which nothing was drawn
+	records      map[string]FileRecord
+	texts        map[state.Digest][]byte // what digests were made of in this run, see told
+	versionFiles map[depgraph.Key]string // files that tell the version of a package, joined by newlines
+	moved        int                     // how often one was found elsewhere than before
 
 	mu    sync.Mutex
 	cache map[string]fileMemo
@@ -67,21 +67,21 @@ func stored(d state.Digest) bool {
 	return d != state.Absent && d != digestDir && d != digestSpecial && !strings.HasPrefix(string(d), symlink)
 }
 
-func newWorld(cfg Config, workspace string, environ map[string]string, records map[string]FileRecord) *world {
-	return &world{store: cfg.Store, anew: cfg.Anew, seed: state.DigestOf(fmt.Appendf(nil, "seed %d", cfg.Seed)), workspace: workspace, file: cfg.File, environ: environ, records: records,
-		texts: map[state.Digest][]byte{}, witness: map[depgraph.Key]string{}, cache: map[string]fileMemo{}, base: map[depgraph.Key]state.Digest{}}
+func newBaseState(cfg Config, workspace string, environ map[string]string, records map[string]FileRecord) *baseState {
+	return &baseState{store: cfg.Store, anew: cfg.Anew, seed: state.DigestOf(fmt.Appendf(nil, "seed %d", cfg.Seed)), workspace: workspace, file: cfg.File, environ: environ, records: records,
+		texts: map[state.Digest][]byte{}, versionFiles: map[depgraph.Key]string{}, cache: map[string]fileMemo{}, base: map[depgraph.Key]state.Digest{}}
 }
 
 // begin forgets the answers of the run before.
-func (w *world) begin() {
+func (w *baseState) begin() {
 	clear(w.base)
 	clear(w.texts)
 }
 
 // fileKey names a file: relative to the workspace if it lies in it.
-func (w *world) fileKey(path string) depgraph.Key { return depgraph.Key("file:" + w.short(path)) }
+func (w *baseState) fileKey(path string) depgraph.Key { return depgraph.Key("file:" + w.short(path)) }
 
-func (w *world) short(path string) string {
+func (w *baseState) short(path string) string {
 	if rel, err := filepath.Rel(w.workspace, path); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
 		return rel
 	}
@@ -89,7 +89,7 @@ func (w *world) short(path string) string {
 }
 
 // path is the inverse of short.
-func (w *world) path(name string) string {
+func (w *baseState) path(name string) string {
 	if filepath.IsAbs(name) {
 		return name
 	}
@@ -97,7 +97,7 @@ func (w *world) path(name string) string {
 }
 
 // get returns what a key has at the base.
-func (w *world) get(k depgraph.Key) state.Digest {
+func (w *baseState) get(k depgraph.Key) state.Digest {
 	if d, ok := w.base[k]; ok {
 		return d
 	}
@@ -106,7 +106,7 @@ func (w *world) get(k depgraph.Key) state.Digest {
 	return d
 }
 
-func (w *world) lookup(k depgraph.Key) state.Digest {
+func (w *baseState) lookup(k depgraph.Key) state.Digest {
 	switch k.Space() {
 	case "file":
 		now := w.onDisk(k.Name())
@@ -125,7 +125,7 @@ func (w *world) lookup(k depgraph.Key) state.Digest {
 		if r.Time == 0 {
 			_, r.Time = w.attributes(k.Name())
 		}
-		return w.told(fmt.Appendf(nil, "time %d", r.Time))
+		return w.digestText(fmt.Appendf(nil, "time %d", r.Time))
 	case "dir":
 		return w.listing(k.Name())
 	case "env":
@@ -148,7 +148,7 @@ func (w *world) lookup(k depgraph.Key) state.Digest {
 }
 
 // attributes returns the permissions of a file, and when it was changed last.
-func (w *world) attributes(name string) (mode state.Digest, time int64) {
+func (w *baseState) attributes(name string) (mode state.Digest, time int64) {
 	info, err := os.Lstat(w.path(name))
 	if err != nil {
 		return state.Absent, 0
@@ -178,7 +178,7 @@ var umask = func() fs.FileMode {
 }()
 
 // onDisk returns the digest of a file as it is now.
-func (w *world) onDisk(name string) state.Digest {
+func (w *baseState) onDisk(name string) state.Digest {
 	path := w.path(name)
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -209,8 +209,8 @@ func (w *world) onDisk(name string) state.Digest {
 	if m, ok := w.cache[path]; ok && same(m) {
 		return m.Digest
 	}
-	settled := !w.anew && time.Since(time.Unix(0, seen.Changed)) > 2*time.Second // a later write in the same tick of the clock would go unseen
-	if data, ok := w.store.Memo("file", path); ok && settled {
+	timestampSafe := !w.anew && time.Since(time.Unix(0, seen.Changed)) > 2*time.Second // a later write in the same tick of the clock would go unseen
+	if data, ok := w.store.Memo("file", path); ok && timestampSafe {
 		var m fileMemo
 		if json.Unmarshal(data, &m) == nil && same(m) {
 			w.cache[path] = m
@@ -221,7 +221,7 @@ func (w *world) onDisk(name string) state.Digest {
 	if err != nil {
 		return state.Absent
 	}
-	if settled {
+	if timestampSafe {
 		seen.Digest = d
 		w.cache[path] = seen
 		if data, err := json.Marshal(seen); err == nil {
@@ -246,7 +246,7 @@ func hashFile(path string) (state.Digest, error) {
 
 // listing digests the names in a directory at the base. name may carry changes, see position.listing:
 // "out\x00a=true\x00b=false" is the directory out with a in it and without b.
-func (w *world) listing(name string) state.Digest {
+func (w *baseState) listing(name string) state.Digest {
 	parts := strings.Split(name, "\x00")
 	dir := parts[0]
 	entries, err := os.ReadDir(w.path(dir))
@@ -278,24 +278,24 @@ func (w *world) listing(name string) state.Digest {
 		return state.Absent // the program made it
 	}
 	slices.Sort(names)
-	return w.told(fmt.Appendf(nil, "listing %q", names))
+	return w.digestText(fmt.Appendf(nil, "listing %q", names))
 }
 
 // told is the digest of a text that says what a directory lists, or when a file was changed.
-func (w *world) told(text []byte) state.Digest {
+func (w *baseState) digestText(text []byte) state.Digest {
 	d := state.DigestOf(text)
 	w.texts[d] = text
 	return d
 }
 
 // fleeting are variables that differ between two shells for no reason of the program's.
-var fleeting = []string{"_", "SHLVL", "PWD", "OLDPWD", "COLUMNS", "LINES", "WINDOWID", "TERM_SESSION_ID", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY"}
+var ignoredVariables = []string{"_", "SHLVL", "PWD", "OLDPWD", "COLUMNS", "LINES", "WINDOWID", "TERM_SESSION_ID", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY"}
 
-func (w *world) variable(name string) state.Digest {
+func (w *baseState) variable(name string) state.Digest {
 	if name == "*" {
 		var lines []string
 		for k, v := range w.environ {
-			if !slices.Contains(fleeting, k) {
+			if !slices.Contains(ignoredVariables, k) {
 				lines = append(lines, fmt.Sprintf("%q=%q", k, v))
 			}
 		}
@@ -310,7 +310,7 @@ func (w *world) variable(name string) state.Digest {
 }
 
 // variables digests several variables, absent where none is set.
-func (w *world) variables(names ...string) state.Digest {
+func (w *baseState) variables(names ...string) state.Digest {
 	text := ""
 	for _, name := range names {
 		if v, ok := w.environ[name]; ok {
@@ -328,8 +328,8 @@ func environDigest(value string) state.Digest {
 }
 
 // version digests the files that witness the version of a package.
-func (w *world) version(k depgraph.Key) state.Digest {
-	paths := w.witness[k]
+func (w *baseState) version(k depgraph.Key) state.Digest {
+	paths := w.versionFiles[k]
 	if paths == "" {
 		return state.Absent
 	}
@@ -345,13 +345,13 @@ func (w *world) version(k depgraph.Key) state.Digest {
 }
 
 // learn takes from a trace where the versions of packages can be read.
-func (w *world) learn(paths map[depgraph.Key]string) {
+func (w *baseState) learn(paths map[depgraph.Key]string) {
 	for k, p := range paths {
-		if was := w.witness[k]; was != p {
+		if was := w.versionFiles[k]; was != p {
 			if was != "" {
 				w.moved++
 			}
-			w.witness[k] = p
+			w.versionFiles[k] = p
 			delete(w.base, k)
 		}
 	}

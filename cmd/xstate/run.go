@@ -328,7 +328,7 @@ func answer(out *xstate.Outcome, v *verifyDocument) error {
 
 func documentOf(session string, step xstate.Step, edits []xstate.Step, out *xstate.Outcome, v *verifyDocument, notices []string) runDocument {
 	d := runDocument{Version: 1, Session: session, Step: step.Number, Seconds: micro(out.Seconds), Saved: micro(out.Saved),
-		Restored: out.Restored, Edits: []editDocument{}, Blocks: []blockDocument{}, Verified: v, Notices: notices}
+		Restored: out.Recomputed, Edits: []editDocument{}, Blocks: []blockDocument{}, Verified: v, Notices: notices}
 	if step.Run != nil {
 		c := step.Run.Blocks
 		d.Ran, d.Reused, d.Failed, d.Blocked = c.Ran, c.Reused, c.Failed, c.Blocked
@@ -369,8 +369,8 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 	if step.Run == nil {
 		return
 	}
-	if out.Restored > 0 {
-		a.ui.talk("%s executed again for values that were not worth storing, or cannot be", plural(out.Restored, "node"))
+	if out.Recomputed > 0 {
+		a.ui.talk("%s executed again for values that were not worth storing, or cannot be", plural(out.Recomputed, "node"))
 	}
 	if out.Stopped != nil {
 		a.ui.talk("interrupted: what was finished is kept as step %d; run it again to go on", step.Number)
