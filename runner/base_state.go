@@ -68,8 +68,19 @@ func stored(d state.Digest) bool {
 }
 
 func newBaseState(cfg Config, workspace string, environ map[string]string, records map[string]FileRecord) *baseState {
-	return &baseState{store: cfg.Store, anew: cfg.Anew, seed: state.DigestOf(fmt.Appendf(nil, "seed %d", cfg.Seed)), workspace: workspace, file: cfg.File, environ: environ, records: records,
-		texts: map[state.Digest][]byte{}, versionFiles: map[depgraph.Key]string{}, cache: map[string]fileMemo{}, base: map[depgraph.Key]state.Digest{}}
+	return &baseState{
+		store:        cfg.Store,
+		anew:         cfg.Anew,
+		seed:         state.DigestOf(fmt.Appendf(nil, "seed %d", cfg.Seed)),
+		workspace:    workspace,
+		file:         cfg.File,
+		environ:      environ,
+		records:      records,
+		texts:        map[state.Digest][]byte{},
+		versionFiles: map[depgraph.Key]string{},
+		cache:        map[string]fileMemo{},
+		base:         map[depgraph.Key]state.Digest{},
+	}
 }
 
 // begin forgets the answers of the run before.
@@ -209,7 +220,10 @@ func (w *baseState) onDisk(name string) state.Digest {
 	if m, ok := w.cache[path]; ok && same(m) {
 		return m.Digest
 	}
-	timestampSafe := !w.anew && time.Since(time.Unix(0, seen.Changed)) > 2*time.Second // a later write in the same tick of the clock would go unseen
+	timestampSafe := !w.anew &&
+		time.Since(
+			time.Unix(0, seen.Changed),
+		) > 2*time.Second // a later write in the same tick of the clock would go unseen
 	if data, ok := w.store.Memo("file", path); ok && timestampSafe {
 		var m fileMemo
 		if json.Unmarshal(data, &m) == nil && same(m) {
@@ -289,7 +303,19 @@ func (w *baseState) digestText(text []byte) state.Digest {
 }
 
 // fleeting are variables that differ between two shells for no reason of the program's.
-var ignoredVariables = []string{"_", "SHLVL", "PWD", "OLDPWD", "COLUMNS", "LINES", "WINDOWID", "TERM_SESSION_ID", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY"}
+var ignoredVariables = []string{
+	"_",
+	"SHLVL",
+	"PWD",
+	"OLDPWD",
+	"COLUMNS",
+	"LINES",
+	"WINDOWID",
+	"TERM_SESSION_ID",
+	"SSH_CLIENT",
+	"SSH_CONNECTION",
+	"SSH_TTY",
+}
 
 func (w *baseState) variable(name string) state.Digest {
 	if name == "*" {

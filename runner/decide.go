@@ -189,7 +189,8 @@ func (e *Engine) usable(t *state.Trace) bool {
 func (e *Engine) explain(p place, n *node, traces []state.StoredTrace, moved bool) choice {
 	before, edited := previous(n)
 	c := choice{reason: state.Reason{Code: ReasonNew}}
-	if b := n.unit.Before; edited && b.Edited < b.RanAt && b.Version == n.unit.Version && len(b.Nodes) == len(n.unit.nodes) {
+	if b := n.unit.Before; edited && b.Edited < b.RanAt && b.Version == n.unit.Version &&
+		len(b.Nodes) == len(n.unit.nodes) {
 		c.reason.Code = ReasonEngine
 	} else if edited {
 		c.reason.Code = ReasonCode

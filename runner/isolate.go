@@ -44,7 +44,11 @@ type onDisk struct {
 }
 
 // putBack makes files what they were, and their records too.
-func (e *Engine) restoreFilesTo(records map[string]FileRecord, before map[string]onDisk, links map[string]string) error {
+func (e *Engine) restoreFilesTo(
+	records map[string]FileRecord,
+	before map[string]onDisk,
+	links map[string]string,
+) error {
 	e.baseState.begin()
 	p := newProgramState(e.baseState.get) // which has the base of a file that was not written before
 	for name, was := range before {

@@ -44,9 +44,18 @@ type kernelState struct {
 }
 
 func newKernelState() kernelState {
-	return kernelState{bound: map[string]bound{}, aliases: map[pair]state.Digest{}, parked: map[groupDigest]parked{}, hidden: map[depgraph.Key]entry{},
-		environ: map[depgraph.Key]*string{}, moduleState: map[depgraph.Key]state.Digest{}, loads: map[depgraph.Key]state.Digest{}, quiet: map[string]quietLoad{}, classes: map[state.Digest]bool{},
-		layouts: map[string]state.Digest{}}
+	return kernelState{
+		bound:       map[string]bound{},
+		aliases:     map[pair]state.Digest{},
+		parked:      map[groupDigest]parked{},
+		hidden:      map[depgraph.Key]entry{},
+		environ:     map[depgraph.Key]*string{},
+		moduleState: map[depgraph.Key]state.Digest{},
+		loads:       map[depgraph.Key]state.Digest{},
+		quiet:       map[string]quietLoad{},
+		classes:     map[state.Digest]bool{},
+		layouts:     map[string]state.Digest{},
+	}
 }
 
 // sharing returns the names that share objects with others.

@@ -10,7 +10,10 @@ func TestEvict(t *testing.T) {
 	park := func() kernelState {
 		m := newKernelState()
 		m.bound = map[string]bound{
-			"cheap": {bytes: 100, took: 1}, "dear": {bytes: 100, took: 50}, "small": {bytes: 10, took: 1}, "pair": {bytes: 100, took: 3},
+			"cheap": {
+				bytes: 100,
+				took:  1,
+			}, "dear": {bytes: 100, took: 50}, "small": {bytes: 10, took: 1}, "pair": {bytes: 100, took: 3},
 		}
 		m.park("c", []string{"cheap"})
 		m.park("d", []string{"dear"})

@@ -168,7 +168,14 @@ func planBlocks(units []*unit, acts []PlanNode) []PlanBlock {
 	var blocks []PlanBlock
 	rank := []Action{ActReuse, ActBlock, ActMaybe, ActRun}
 	for i, u := range units {
-		b := PlanBlock{ID: u.ID, Title: u.Title, Index: i, Action: ActReuse, Reason: state.Reason{Code: ReasonReused}, Err: u.err}
+		b := PlanBlock{
+			ID:     u.ID,
+			Title:  u.Title,
+			Index:  i,
+			Action: ActReuse,
+			Reason: state.Reason{Code: ReasonReused},
+			Err:    u.err,
+		}
 		if u.err != nil {
 			b.Action, b.Reason = ActBlock, state.Reason{Code: ReasonSyntax}
 		}

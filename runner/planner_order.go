@@ -8,11 +8,11 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// The order of blocks is told by labels, so that two nodes are compared at once and an insertion changes no other's place
-// (order maintenance, after Dietz and Sleator). Where there is no label left between two blocks, as many around them as it takes
-// are labelled anew.
+// Labels state the order of blocks. So two nodes are compared in constant time, and an insertion moves no other block
+// (order maintenance, after Dietz and Sleator). Where no label is left between two blocks, those around them get new
+// labels, as many as it takes.
 
-// trackedBlock is a block of a flow. The one with index 0 is the end of the ring that blocks form.
+// trackedBlock is a block of the planner. The blocks form a ring, whose end has the index 0.
 type trackedBlock struct {
 	id         state.BlockID
 	label      uint64
@@ -21,11 +21,11 @@ type trackedBlock struct {
 }
 
 const (
-	labelStep = 1 << 20 // between a block and one that is put behind it at the end
-	labelRoom = 1 << 8  // that each block has at least where labels were spread
+	labelStep = 1 << 20 // between the last block and one that is appended
+	labelRoom = 1 << 8  // the least that each block has after labels were spread
 )
 
-// link puts block x behind block after.
+// link inserts block x behind block after.
 func (pl *Planner) link(x, after uint32) {
 	b := pl.blocks
 	b[x].prev, b[x].next = after, b[after].next
@@ -40,7 +40,7 @@ func (pl *Planner) unlink(x uint32) {
 	b[b[x].prev].next, b[b[x].next].prev = b[x].next, b[x].prev
 }
 
-// upper is the label that a block after x must stay below.
+// upper returns the label that a block after x must stay below.
 func (pl *Planner) upper(x uint32) uint64 {
 	if next := pl.blocks[x].next; next != 0 {
 		return pl.blocks[next].label
@@ -56,7 +56,7 @@ func (pl *Planner) label(x uint32) bool {
 	return gap >= 2
 }
 
-// spread labels x and as many blocks around it anew as have room between those beside them.
+// spread gives x and blocks around it new labels. It takes as many blocks as leave labelRoom for each.
 func (pl *Planner) spread(x uint32) {
 	b := pl.blocks
 	first, last, count := x, x, uint64(1)
@@ -108,28 +108,28 @@ func (pl *Planner) search(nodes []uint32, x uint32) int {
 	return low
 }
 
-// The nodes that wait for a decision are a heap, the first of the program on top.
+// The queue is a heap, with the first node of the program on top: a decision needs the nodes before it up to date.
 
 func (pl *Planner) push(x uint32) {
-	if pl.nodes[x].flags&flagWaits != 0 {
+	if pl.nodes[x].flags&flagQueued != 0 {
 		return
 	}
-	pl.nodes[x].flags |= flagWaits
+	pl.nodes[x].flags |= flagQueued
 	pl.work.Enqueued++
-	pl.waiting = append(pl.waiting, x)
+	pl.queue = append(pl.queue, x)
 	if pl.heaped {
-		pl.up(len(pl.waiting) - 1)
+		pl.up(len(pl.queue) - 1)
 	}
 }
 
 func (pl *Planner) up(i int) {
-	for h := pl.waiting; i > 0 && pl.before(h[i], h[(i-1)/2]); i = (i - 1) / 2 {
+	for h := pl.queue; i > 0 && pl.before(h[i], h[(i-1)/2]); i = (i - 1) / 2 {
 		h[i], h[(i-1)/2] = h[(i-1)/2], h[i]
 	}
 }
 
 func (pl *Planner) down(i int) {
-	for h := pl.waiting; ; {
+	for h := pl.queue; ; {
 		least := 2*i + 1
 		if least >= len(h) {
 			return
@@ -145,29 +145,29 @@ func (pl *Planner) down(i int) {
 	}
 }
 
-// heap makes a heap of those that wait, without nodes that are gone.
+// heap makes the queue a heap, without nodes that were deleted.
 func (pl *Planner) heap() {
-	kept := pl.waiting[:0]
-	for _, x := range pl.waiting {
+	kept := pl.queue[:0]
+	for _, x := range pl.queue {
 		if pl.nodes[x].flags&flagGone == 0 {
 			kept = append(kept, x)
 		}
 	}
-	pl.waiting, pl.heaped = kept, true
+	pl.queue, pl.heaped = kept, true
 	for i := len(kept)/2 - 1; i >= 0; i-- {
 		pl.down(i)
 	}
 	pl.freeNodes, pl.goneNodes = append(pl.freeNodes, pl.goneNodes...), nil
 }
 
-// pop takes the first node that waits.
+// pop takes the first node of the queue.
 func (pl *Planner) pop() uint32 {
-	h := pl.waiting
+	h := pl.queue
 	x := h[0]
 	h[0] = h[len(h)-1]
-	pl.waiting = h[:len(h)-1]
+	pl.queue = h[:len(h)-1]
 	pl.down(0)
-	pl.nodes[x].flags &^= flagWaits
+	pl.nodes[x].flags &^= flagQueued
 	return x
 }
 

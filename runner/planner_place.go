@@ -10,7 +10,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// plannerPlace is the place of a node in a flow. It notes what is queried there.
+// plannerPlace is the place of a node. It answers from the index, and notes every query.
 type plannerPlace struct {
 	pl      *Planner
 	node    uint32
@@ -18,7 +18,7 @@ type plannerPlace struct {
 	err     error
 }
 
-// What a node wrote, in place of a digest of content: that it is one of texts has the highest bit.
+// Numbers of what a node wrote. Those from digFirst on are indices of digests; the highest bits say of which kind.
 const (
 	digAbsent uint32 = iota
 	digUnknown
@@ -28,12 +28,12 @@ const (
 	digText  uint32 = 1 << 31
 )
 
-// known returns the number of a key; 0: nobody wrote it or queried for it.
+// known returns the number of a key, or 0 if no node wrote or queried it.
 func (pl *Planner) known(name depgraph.Key) uint32 {
 	return pl.byKey.find(hashText(name), func(k uint32) bool { return pl.keys[k].name == name })
 }
 
-// key returns the number of a key, giving it one.
+// key returns the number of a key. It gives the key one if it has none.
 func (pl *Planner) key(name depgraph.Key) uint32 {
 	if k := pl.known(name); k != 0 {
 		return k
@@ -47,19 +47,19 @@ func (pl *Planner) key(name depgraph.Key) uint32 {
 	return k
 }
 
-// ask notes that a key was queried for.
+// ask notes a query of a key.
 func (p *plannerPlace) ask(name depgraph.Key) uint32 {
 	k := p.pl.key(name)
 	p.queried = append(p.queried, k)
 	return k
 }
 
-// writer returns the last of the writers of k before node n; 0: none.
+// writer returns the last writer of k before node n, or 0.
 func (pl *Planner) writer(k, n uint32) uint32 {
 	return pl.last(pl.keys[k].writers, n)
 }
 
-// written returns what node n wrote to k.
+// written returns what node n wrote to k, which it must have written.
 func (pl *Planner) written(n, k uint32) uint32 {
 	for w := pl.lists.of(pl.nodes[n].writes); len(w) > 0; w = w[2:] {
 		if w[0] == k {
@@ -69,7 +69,7 @@ func (pl *Planner) written(n, k uint32) uint32 {
 	panic("runner: internal error: a writer does not write " + string(pl.keys[k].name))
 }
 
-// entry is what k has where n was the last to write it; n is 0 for none.
+// entry returns what k has where n was its last writer. n is 0 where there was none.
 func (pl *Planner) entry(k, n uint32) entry {
 	if n == 0 {
 		return entry{writer: -1}
@@ -102,10 +102,10 @@ func (p *plannerPlace) get(name depgraph.Key) entry {
 	case "var", "display", "link", "held", "load":
 		return entry{writer: -1}
 	case "names":
-		p.err = fmt.Errorf("%w: a block asks in which order names were bound", errNeedsWalk)
+		p.err = fmt.Errorf("%w: a block reads the order in which names were bound", errNeedsWalk)
 	case "reach":
 		if name == reachAll {
-			p.err = fmt.Errorf("%w: a block asks in which order classes were bound", errNeedsWalk)
+			p.err = fmt.Errorf("%w: a block reads the order in which classes were bound", errNeedsWalk)
 			break
 		}
 		p.ask(keyReach)
@@ -128,7 +128,7 @@ func (p *plannerPlace) get(name depgraph.Key) entry {
 	return aliasesAround.get(name)
 }
 
-// base is what a key has before the first node.
+// base returns what a key has before the first node.
 func (p *plannerPlace) base(name depgraph.Key) state.Digest {
 	k := p.ask(name)
 	d := p.pl.e.baseState.get(name)
@@ -136,7 +136,7 @@ func (p *plannerPlace) base(name depgraph.Key) state.Digest {
 	return d
 }
 
-// one gives a position what a key has here.
+// one copies what a key has here into a state.
 func (p *plannerPlace) one(to *programState, name depgraph.Key) {
 	k := p.ask(name)
 	if w := p.pl.writer(k, p.node); w != 0 {
@@ -144,8 +144,8 @@ func (p *plannerPlace) one(to *programState, name depgraph.Key) {
 	}
 }
 
-// all gives a position what every key of a space has here that some node before wrote. Who asks has queried for the key that
-// stands for them.
+// all copies into a state what the keys of a space have here, as far as earlier nodes wrote them. The caller has
+// queried the key that stands for all of them, so their changes requeue the node.
 func (p *plannerPlace) all(to *programState, space string) {
 	pl := p.pl
 	add := func(k uint32) {
@@ -166,7 +166,8 @@ func (p *plannerPlace) all(to *programState, space string) {
 	}
 }
 
-// ranked asks a position for a key of which the last writer is told, that with the highest number: they get numbers in order.
+// ranked queries a key that a state answers with the last writer, the one with the highest number. Numbers of nodes are
+// not in program order, so the writers get ranks first.
 func (p *plannerPlace) ranked(aliasesAround *programState, name depgraph.Key) entry {
 	var writers []uint32
 	for _, e := range aliasesAround.keys {
@@ -184,7 +185,7 @@ func (p *plannerPlace) ranked(aliasesAround *programState, name depgraph.Key) en
 	return e
 }
 
-// informed adds what is known of values.
+// informed adds the descriptions of values, which the planner does not keep, from the traces that wrote them.
 func (p *plannerPlace) informed(to *programState) {
 	traces := map[int]*state.Trace{}
 	for k, e := range to.keys {
@@ -209,7 +210,7 @@ func (p *plannerPlace) informed(to *programState) {
 	}
 }
 
-// noticed is false: a flow does not take frail values, see found.
+// isLifetimeSensitive is false: the planner gives up where a value is lifetime-sensitive, see found.
 func (p *plannerPlace) isLifetimeSensitive(string) bool { return false }
 
 func (p *plannerPlace) layout(n *node, cited []string) state.Digest {
@@ -251,7 +252,7 @@ func (p *plannerPlace) nameOf(writer int) string {
 	return fmt.Sprintf("%s#%d", b.id, n.at+1)
 }
 
-// aliasFact is what a node says of names that share objects.
+// aliasFact is what a trace says about names that share objects.
 type aliasFact struct {
 	touched []string
 	after   []state.Alias
@@ -283,7 +284,7 @@ func (p *plannerPlace) aliasesAround(names []string) []state.Alias {
 	return p.aliases(queried, func(pr pair) bool { return queried[pr[0]] || queried[pr[1]] })
 }
 
-// shares returns the pairs that there are here, of those with one of the names.
+// aliases returns the pairs that share here, of those with one of the names.
 func (p *plannerPlace) aliases(names map[string]bool, keep func(pair) bool) []state.Alias {
 	all := map[pair]state.Digest{}
 	for name := range names {
@@ -299,7 +300,7 @@ func (p *plannerPlace) aliases(names map[string]bool, keep func(pair) bool) []st
 	return sortedAliases(all, keep)
 }
 
-// share returns what was said last of a pair, unless one of its names was written or touched since.
+// share returns what was said last about a pair, unless a node wrote or touched one of its names since.
 func (p *plannerPlace) share(pr pair) (state.Digest, bool) {
 	pl := p.pl
 	said := pl.writer(pl.key(shareKey(pr)), p.node)
@@ -318,12 +319,12 @@ func (p *plannerPlace) share(pr pair) (state.Digest, bool) {
 			return state.Digest(s[2]), true
 		}
 	}
-	panic("runner: internal error: who said that names share does not")
+	panic("runner: internal error: the writer of a pair does not list it")
 }
 
 func shareKey(pr pair) depgraph.Key { return depgraph.Key(keyShare + pr[0] + "\x00" + pr[1]) }
 
-// remover returns the last node before n that is known to have written a name.
+// remover returns the last node before n that is known to have written a name: one that has to run first may not.
 func (pl *Planner) remover(name string, n uint32) uint32 {
 	writers := pl.keys[pl.key(depgraph.Var(name))].writers
 	for n = pl.last(writers, n); n != 0 && pl.nodes[n].flags&flagUnknown != 0; {
@@ -332,7 +333,7 @@ func (pl *Planner) remover(name string, n uint32) uint32 {
 	return n
 }
 
-// digest keeps the digest that a node wrote.
+// digest stores a digest that a node wrote, and returns its number.
 func (pl *Planner) digest(d state.Digest) uint32 {
 	switch d {
 	case state.Absent:
@@ -369,7 +370,7 @@ func (pl *Planner) digest(d state.Digest) uint32 {
 	return i
 }
 
-// drop gives up what digest kept.
+// drop frees what digest stored.
 func (pl *Planner) drop(d uint32) {
 	if d >= digFirst && d&digText == 0 {
 		pl.freeDig = append(pl.freeDig, d&^digShort)

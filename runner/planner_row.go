@@ -6,23 +6,25 @@ import (
 	"sort"
 )
 
-// row is the nodes that write a key, or that queried for it, in program order. A short one is one of the lists. A long one is kept in
-// pieces, so that an insertion moves a thousand numbers and not a million: there are keys that every node of a program asks for.
+// row holds the nodes that write a key, or that queried it, in program order. A short row is one of the lists. A long
+// one is kept in pieces, so an insertion moves a thousand numbers and not a million. Some keys are queried by every
+// node of a program, as the key that says whether a figure was begun. In one list, each change of one moved two
+// megabytes.
 type row list
 
 const (
-	rowPieces = 1 << 31 // in at: it is kept in pieces, and the rest of at tells which
-	pieceMax  = 1 << 10 // nodes of a piece; with more, a row is kept in pieces
+	rowPieces = 1 << 31 // in at: the row is kept in pieces, and the rest of at is its index there
+	pieceMax  = 1 << 10 // nodes of a piece, and of a short row
 )
 
-// pieces are those of all long rows.
+// pieces holds the long rows.
 type pieces struct {
 	rows [][][]uint32
 	free []uint32
 }
 
-// seek returns the nodes of a row that do not come before x: those of a piece, and the pieces behind it. before is the node before
-// them; 0: there is none.
+// seek returns the nodes of a row that do not come before x: those of a piece, and the pieces behind it. before is the
+// node before them, or 0.
 func (pl *Planner) seek(r row, x uint32) (before uint32, first []uint32, more [][]uint32) {
 	if r.at&rowPieces == 0 {
 		first = pl.lists.of(list(r))
@@ -44,18 +46,18 @@ func (pl *Planner) seek(r row, x uint32) (before uint32, first []uint32, more []
 	return before, first[i:], more
 }
 
-// piece returns which is the first that does not end before x; if none, how many there are.
+// piece returns the index of the first piece that does not end before x, or their number.
 func (pl *Planner) piece(all [][]uint32, x uint32) int {
 	return sort.Search(len(all), func(p int) bool { return !pl.before(all[p][len(all[p])-1], x) })
 }
 
-// last returns the last node of a row that comes before x; 0: none does.
+// last returns the last node of a row that comes before x, or 0.
 func (pl *Planner) last(r row, x uint32) uint32 {
 	before, _, _ := pl.seek(r, x)
 	return before
 }
 
-// from returns the nodes of a row that do not come before x; all, where x is 0.
+// from returns the nodes of a row that do not come before x. Where x is 0, it returns all.
 func (pl *Planner) from(r row, x uint32) iter.Seq[uint32] {
 	_, first, more := pl.seek(r, x)
 	return func(yield func(uint32) bool) {
@@ -74,7 +76,7 @@ func (pl *Planner) from(r row, x uint32) iter.Seq[uint32] {
 	}
 }
 
-// after returns the first node of a row that comes after x; 0: none does.
+// after returns the first node of a row that comes after x, or 0.
 func (pl *Planner) after(r row, x uint32) uint32 {
 	_, first, more := pl.seek(r, x)
 	if len(first) > 0 && first[0] == x {
@@ -89,7 +91,7 @@ func (pl *Planner) after(r row, x uint32) uint32 {
 	return 0
 }
 
-// enter puts x, which is not there, in its place in a row.
+// enter inserts x, which is not there, into a row.
 func (pl *Planner) enter(r *row, x uint32) {
 	if r.n < pieceMax && r.at&rowPieces == 0 {
 		l := list(*r)
@@ -105,7 +107,7 @@ func (pl *Planner) enter(r *row, x uint32) {
 	if len(all[p]) == pieceMax {
 		keep := pieceMax / 2
 		if i == pieceMax {
-			keep = pieceMax // rows grow at their ends, mostly
+			keep = pieceMax // rows mostly grow at their ends
 		}
 		next := append(make([]uint32, 0, pieceMax), all[p][keep:]...)
 		all = slices.Insert(all, p+1, next)
@@ -119,7 +121,7 @@ func (pl *Planner) enter(r *row, x uint32) {
 	r.n++
 }
 
-// lengthen makes a short row one of a piece.
+// lengthen turns a short row into one of a single piece.
 func (pl *Planner) lengthen(r *row) {
 	at := uint32(len(pl.pieces.rows))
 	if n := len(pl.pieces.free); n > 0 {
@@ -133,7 +135,7 @@ func (pl *Planner) lengthen(r *row) {
 	r.at = at | rowPieces
 }
 
-// leave takes x, which is there, out of a row.
+// leave removes x, which is there, from a row.
 func (pl *Planner) leave(r *row, x uint32) {
 	if r.at&rowPieces == 0 {
 		l := list(*r)

@@ -110,7 +110,15 @@ func TestRows(t *testing.T) {
 					after = want[i][at]
 				}
 				if f.last(rows[i], x) != last || f.after(rows[i], x) != after {
-					t.Fatalf("row %d: before %d comes %d and after it %d, want %d and %d", i, x, f.last(rows[i], x), f.after(rows[i], x), last, after)
+					t.Fatalf(
+						"row %d: before %d comes %d and after it %d, want %d and %d",
+						i,
+						x,
+						f.last(rows[i], x),
+						f.after(rows[i], x),
+						last,
+						after,
+					)
 				}
 			}
 		}
@@ -162,7 +170,12 @@ func TestOrder(t *testing.T) {
 		}
 		for j := 1; j < len(order); j++ {
 			if f.blocks[order[j-1]].label >= f.blocks[order[j]].label {
-				t.Fatalf("after %d: labels %d and %d of neighbours", i, f.blocks[order[j-1]].label, f.blocks[order[j]].label)
+				t.Fatalf(
+					"after %d: labels %d and %d of neighbours",
+					i,
+					f.blocks[order[j-1]].label,
+					f.blocks[order[j]].label,
+				)
 			}
 		}
 	}

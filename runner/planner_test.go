@@ -15,8 +15,8 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// made is a program whose executions are made up: what a node reads and writes is drawn, and recorded as an execution there would
-// have been.
+// made is a program whose executions are made up: what a node reads and writes is drawn, and recorded as an execution
+// there would have been.
 type made struct {
 	testing.TB
 	rand    *rand.Rand
@@ -45,7 +45,9 @@ func newMade(t testing.TB, seed uint64) *made {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.planner = m.engine.NewPlanner(func(_ context.Context, id state.BlockID) (Block, error) { return m.blocks[m.find(id)], nil })
+	m.planner = m.engine.NewPlanner(
+		func(_ context.Context, id state.BlockID) (Block, error) { return m.blocks[m.find(id)], nil },
+	)
 	return m
 }
 
@@ -61,8 +63,14 @@ func (m *made) name() string { return m.one("a", "b", "c", "d", "e", "f") }
 func (m *made) source() string {
 	m.count++
 	line := func() string {
-		return m.one(fmt.Sprintf("%s = %s + %d", m.name(), m.name(), m.rand.IntN(3)), fmt.Sprintf("%s = %d", m.name(), m.count), fmt.Sprintf("%s.x = %s", m.name(), m.name()),
-			"del "+m.name(), fmt.Sprintf("def %s():\n    return %s", m.name(), m.name()), "'text'")
+		return m.one(
+			fmt.Sprintf("%s = %s + %d", m.name(), m.name(), m.rand.IntN(3)),
+			fmt.Sprintf("%s = %d", m.name(), m.count),
+			fmt.Sprintf("%s.x = %s", m.name(), m.name()),
+			"del "+m.name(),
+			fmt.Sprintf("def %s():\n    return %s", m.name(), m.name()),
+			"'text'",
+		)
 	}
 	text := line()
 	for range m.rand.IntN(3) {
@@ -99,7 +107,12 @@ func (m *made) before(i int) state.BlockID {
 func (m *made) insert() {
 	m.step++
 	i, text := m.rand.IntN(len(m.blocks)+1), m.source()
-	b := Block{ID: state.BlockID(fmt.Sprintf("b%d", m.count)), Dialect: python.Plain, Source: text, Version: state.DigestOf([]byte(text))}
+	b := Block{
+		ID:      state.BlockID(fmt.Sprintf("b%d", m.count)),
+		Dialect: python.Plain,
+		Source:  text,
+		Version: state.DigestOf([]byte(text)),
+	}
 	m.change(state.OpInsert, b.ID, m.before(i))
 	m.blocks = slices.Insert(m.blocks, i, b)
 }
@@ -230,7 +243,9 @@ func (m *made) execute(p *programState, units []*unit, n *node) *state.StoredTra
 		writes[depgraph.Var(name)] = state.Absent
 	}
 	for range m.rand.IntN(2) {
-		writes[depgraph.Key(m.one("file:f", "file:sub/h", "env:E", "env:F", "rng:random", "held:m", "var:a", "var:b"))] = state.Digest(m.one(string(value()), string(value()), "", "directory"))
+		writes[depgraph.Key(m.one("file:f", "file:sub/h", "env:E", "env:F", "rng:random", "held:m", "var:a", "var:b"))] = state.Digest(
+			m.one(string(value()), string(value()), "", "directory"),
+		)
 	}
 	for k, d := range writes {
 		t.Writes = append(t.Writes, state.Access{Key: k, Digest: d})
@@ -249,7 +264,10 @@ func (m *made) execute(p *programState, units []*unit, n *node) *state.StoredTra
 		t.AliasesBefore = p.aliasesAround(t.AliasSensitive)
 		if len(t.AliasSensitive) > 0 {
 			if other := m.name(); other != t.AliasSensitive[0] {
-				t.AliasesAfter = append(t.AliasesAfter, state.Alias{min(other, t.AliasSensitive[0]), max(other, t.AliasSensitive[0]), m.name()})
+				t.AliasesAfter = append(
+					t.AliasesAfter,
+					state.Alias{min(other, t.AliasSensitive[0]), max(other, t.AliasSensitive[0]), m.name()},
+				)
 			}
 		}
 	}
@@ -290,8 +308,8 @@ func (m *made) judge() string {
 	return m.planner.difference(walked.blocks)
 }
 
-// TestPlannerEqualsWalk edits and runs programs at random. After each edit, or after some, the plan of what is affected must be that of a
-// walk of the whole program.
+// TestPlannerEqualsWalk edits and runs programs at random. After each edit, or after some, the plan of what is affected
+// must be that of a walk of the whole program.
 func TestPlannerEqualsWalk(t *testing.T) {
 	seeds := 60
 	if testing.Short() {

@@ -10,18 +10,18 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// finding is what was decided about a node, and what that makes of the position after it.
+// finding is what was decided about a node, and what it changes for the nodes after it.
 type finding struct {
-	trace   state.Digest // that is reused
+	trace   state.Digest // of the result that is reused
 	flags   uint8
-	open    *PlanNode     // nil: it is reused
-	failed  state.BlockID // whose failure poisons what it writes
+	open    *PlanNode     // nil where a result is reused
+	failed  state.BlockID // the block whose failure poisons what it writes
 	writes  map[depgraph.Key]state.Digest
 	aliases aliasFact
 	queried []uint32
 }
 
-// visit decides anew about node n.
+// visit decides about node n.
 func (pl *Planner) visit(ctx context.Context, n uint32) error {
 	pl.work.Visited++
 	x, at := pl.nodes[n].block, pl.nodes[n].at
@@ -31,7 +31,7 @@ func (pl *Planner) visit(ctx context.Context, n uint32) error {
 	}
 	pl.cutUnit(x, u)
 	if len(u.nodes) <= int(at) || shortCode(u.nodes[at].code) != pl.nodes[n].code {
-		return fmt.Errorf("%w: a block is another one than it was", errNeedsWalk)
+		return fmt.Errorf("%w: a block differs from the one that was read before", errNeedsWalk)
 	}
 	p := &plannerPlace{pl: pl, node: n}
 	stopped := false
@@ -56,7 +56,8 @@ func (pl *Planner) visit(ctx context.Context, n uint32) error {
 	return nil
 }
 
-// found is what a decision makes of the position.
+// found returns the finding that a decision is. It gives up where the decision takes a lifetime-sensitive value:
+// whether a node releases that depends on the whole state.
 func (pl *Planner) found(p *plannerPlace, n *node, d *decision) finding {
 	found := finding{trace: d.Trace, failed: d.failed, writes: map[depgraph.Key]state.Digest{}}
 	if d.Action != ActReuse {
@@ -72,12 +73,12 @@ func (pl *Planner) found(p *plannerPlace, n *node, d *decision) finding {
 		for _, w := range d.trace.Writes {
 			if w.Digest == state.Absent && w.Key.Space() == "var" {
 				if _, bad := p.get(w.Key).poisoned(); bad {
-					continue // see position.apply
+					continue // see programState.apply
 				}
 			}
 			found.writes[w.Key] = w.Digest
 			if d.trace.Info[w.Key].LifetimeSensitive {
-				p.err = fmt.Errorf("%w: somebody may notice that a value goes", errNeedsWalk)
+				p.err = fmt.Errorf("%w: a value has a finalizer or weak references", errNeedsWalk)
 			}
 		}
 		found.aliases = aliasFact{d.trace.AliasSensitive, d.trace.AliasesAfter}
@@ -92,10 +93,10 @@ func (pl *Planner) found(p *plannerPlace, n *node, d *decision) finding {
 	return found
 }
 
-// retract takes back what was decided about a node.
+// retract removes what was decided about a node.
 func (pl *Planner) retract(n uint32) { pl.put(n, finding{}) }
 
-// put makes found what is decided about n, and lets those wait whose answers are others by that.
+// put stores the finding of n, and requeues the nodes that queried what it changes.
 func (pl *Planner) put(n uint32, found finding) {
 	pl.putQueried(n, found.queried)
 	alike, aliasedNames := pl.sameAliases(n, found), map[string]bool{}
@@ -109,7 +110,7 @@ func (pl *Planner) put(n uint32, found finding) {
 		pl.addAliases(n, found.aliases)
 		pl.sharers(n, found, aliasedNames)
 		for name := range aliasedNames {
-			pl.wakeAll(depgraph.Var(name), n)
+			pl.requeueAll(depgraph.Var(name), n)
 		}
 	}
 	node := &pl.nodes[n]
@@ -127,12 +128,12 @@ func (pl *Planner) put(n uint32, found finding) {
 	}
 }
 
-// putQueried makes the keys that a node asks for those given, ascending.
+// putQueried sets the keys that the decision about a node queried. They are ascending.
 func (pl *Planner) putQueried(n uint32, queried []uint32) {
 	if slices.Equal(pl.lists.of(pl.nodes[n].queried), queried) {
 		return
 	}
-	old := slices.Clone(pl.lists.of(pl.nodes[n].queried)) // the array may move
+	old := slices.Clone(pl.lists.of(pl.nodes[n].queried)) // the array of lists may move
 	for _, k := range old {
 		if _, stays := slices.BinarySearch(queried, k); !stays {
 			pl.leave(&pl.keys[k].readers, n)
@@ -146,7 +147,7 @@ func (pl *Planner) putQueried(n uint32, queried []uint32) {
 	pl.nodes[n].queried = pl.lists.set(pl.nodes[n].queried, queried)
 }
 
-// putWrites makes what a node wrote what was found.
+// putWrites sets what a node wrote, and requeues readers of what changed.
 func (pl *Planner) putWrites(n uint32, found finding, sameTrace bool) {
 	old := slices.Clone(pl.lists.of(pl.nodes[n].writes))
 	for w := old; len(w) > 0; w = w[2:] {
@@ -193,10 +194,10 @@ func writes(list []uint32, k uint32) bool {
 	return false
 }
 
-// unqueried is what a key has before the first node, as long as nobody queried.
+// unqueried is the digest of a key before the first node, as long as no node queried it there.
 const unqueried state.Digest = "!unqueried"
 
-// entryOrBase is what k has where n was the last to write it.
+// entryOrBase returns what k has where n was its last writer, or before the first node.
 func (pl *Planner) entryOrBase(k, n uint32) entry {
 	e := pl.entry(k, n)
 	if n == 0 {
@@ -212,32 +213,32 @@ func (pl *Planner) entryOrBase(k, n uint32) entry {
 	return e
 }
 
-// is reports whether two entries are the same to who asks, but for who wrote them.
+// is reports whether two entries are equal for a reader, whichever node wrote them.
 func is(a, b entry) bool { return a.digest == b.digest && (a.digest != poison || a.failed == b.failed) }
 
-// kept lets those wait who may find another thing in what n wrote to k, though it is the same by its digest: what it reaches.
+// kept requeues the nodes that read what values reach. An equal digest from another trace may reach other code.
 func (pl *Planner) kept(k, n uint32, sameTrace bool) {
 	if !sameTrace && pl.keys[k].name.Space() == "var" {
-		pl.wakeAll(keyReach, n)
+		pl.requeueAll(keyReach, n)
 	}
 }
 
-// changed lets those wait who queried for k after n, where it was one and is another, or is written by another node.
+// changed requeues the readers of k after n, where its entry or its writer changed.
 func (pl *Planner) changed(k, n uint32, was, now entry) {
-	pl.wake(k, n, !is(was, now))
+	pl.requeue(k, n, !is(was, now))
 	switch pl.keys[k].name.Space() {
 	case "var":
-		pl.wakeAll(keyReach, n)
+		pl.requeueAll(keyReach, n)
 	case "file":
-		pl.wakeAll(keyFile, n)
+		pl.requeueAll(keyFile, n)
 	case "env":
-		pl.wakeAll(keyEnv, n)
+		pl.requeueAll(keyEnv, n)
 	}
 }
 
-// wake lets those wait who queried for k after node n, up to and with the next that writes it; where its digest is the same, only
-// those whose reason may name who wrote it. n is 0 for the beginning.
-func (pl *Planner) wake(k, n uint32, differs bool) {
+// requeue queues the nodes that queried k after node n, up to and with the next writer. Where the digest is equal, it
+// queues only those whose reason may name the writer. n is 0 for the beginning of the program.
+func (pl *Planner) requeue(k, n uint32, differs bool) {
 	next := pl.after(pl.keys[k].writers, n)
 	_, piece, more := pl.seek(pl.keys[k].readers, n) // no iterator: this is what invalidation costs
 	for {
@@ -256,8 +257,8 @@ func (pl *Planner) wake(k, n uint32, differs bool) {
 	}
 }
 
-// wakeAll lets all wait who queried for a key of the flow's own after node n.
-func (pl *Planner) wakeAll(name depgraph.Key, n uint32) {
+// requeueAll queues all nodes after n that queried a key of the planner's own.
+func (pl *Planner) requeueAll(name depgraph.Key, n uint32) {
 	k := pl.known(name)
 	if k == 0 {
 		return
@@ -269,7 +270,7 @@ func (pl *Planner) wakeAll(name depgraph.Key, n uint32) {
 	}
 }
 
-// removeAliases takes back what a node said of names that share.
+// removeAliases removes what a node said about names that share.
 func (pl *Planner) removeAliases(n uint32) {
 	old, ok := pl.shared[n]
 	if !ok {
@@ -295,7 +296,7 @@ func (pl *Planner) removeAliases(n uint32) {
 	delete(pl.shared, n)
 }
 
-// share makes known what a node says of names that share.
+// addAliases adds what a node says about names that share.
 func (pl *Planner) addAliases(n uint32, now aliasFact) {
 	if len(now.touched)+len(now.after) == 0 {
 		return
@@ -317,7 +318,7 @@ func (pl *Planner) addAliases(n uint32, now aliasFact) {
 	}
 }
 
-// sharers adds the names that share with what n writes or touches, or that it says to share.
+// sharers adds to names those that share with what n writes or touches, and those that n lists as sharing.
 func (pl *Planner) sharers(n uint32, found finding, names map[string]bool) {
 	about := func(name string) {
 		for pr := range pl.partners[name] {
@@ -346,7 +347,7 @@ func (pl *Planner) sharers(n uint32, found finding, names map[string]bool) {
 	}
 }
 
-// sameAliases reports whether n takes away, and says, the same sharing as before.
+// sameAliases reports whether n removes and adds the same aliases as before.
 func (pl *Planner) sameAliases(n uint32, found finding) bool {
 	old, writes := pl.shared[n], pl.lists.of(pl.nodes[n].writes)
 	if (pl.nodes[n].flags^found.flags)&flagUnknown != 0 || len(writes) != 2*len(found.writes) {
@@ -357,5 +358,6 @@ func (pl *Planner) sameAliases(n uint32, found finding) bool {
 			return false
 		}
 	}
-	return slices.Equal(old.touched, found.aliases.touched) && slices.EqualFunc(old.after, found.aliases.after, slices.Equal)
+	return slices.Equal(old.touched, found.aliases.touched) &&
+		slices.EqualFunc(old.after, found.aliases.after, slices.Equal)
 }

@@ -50,7 +50,14 @@ type programState struct {
 }
 
 func newProgramState(base func(depgraph.Key) state.Digest) *programState {
-	return &programState{base: base, keys: map[depgraph.Key]entry{}, aliases: map[pair]state.Digest{}, moduleState: map[depgraph.Key]bool{}, lifetimeSensitive: map[string]bool{}, bindOrder: map[string]int{}}
+	return &programState{
+		base:              base,
+		keys:              map[depgraph.Key]entry{},
+		aliases:           map[pair]state.Digest{},
+		moduleState:       map[depgraph.Key]bool{},
+		lifetimeSensitive: map[string]bool{},
+		bindOrder:         map[string]int{},
+	}
 }
 
 func (p *programState) clone() *programState {
@@ -109,7 +116,8 @@ func (p *programState) namesReaching(what string) (names []string, last int) {
 	last = -1
 	is := func(code string) bool { return code == what || code == "*" || strings.HasPrefix(code, what+"#") }
 	for k, e := range p.keys {
-		if k.Space() == "var" && e.info != nil && (slices.ContainsFunc(e.info.Code, is) || slices.Contains(e.info.ModuleReferences, what)) {
+		if k.Space() == "var" && e.info != nil &&
+			(slices.ContainsFunc(e.info.Code, is) || slices.Contains(e.info.ModuleReferences, what)) {
 			names, last = append(names, k.Name()), max(last, e.writer)
 		}
 	}
@@ -139,7 +147,8 @@ func (p *programState) namesReachingClass(n *node) map[string][]string {
 		}
 		for _, code := range e.info.Code {
 			name, _, _ := strings.Cut(code, "#")
-			if n.facts.Kind == depgraph.KindClass && name == n.facts.Defines[0] || strings.Contains(name, ".<locals>.") {
+			if n.facts.Kind == depgraph.KindClass && name == n.facts.Defines[0] ||
+				strings.Contains(name, ".<locals>.") {
 				found[code] = append(found[code], k.Name())
 			}
 		}
@@ -359,7 +368,10 @@ func (p *programState) aliasesAround(names []string) []state.Alias {
 	if len(p.aliases) == 0 {
 		return nil
 	}
-	return sortedAliases(p.aliases, func(pr pair) bool { return slices.Contains(names, pr[0]) || slices.Contains(names, pr[1]) })
+	return sortedAliases(
+		p.aliases,
+		func(pr pair) bool { return slices.Contains(names, pr[0]) || slices.Contains(names, pr[1]) },
+	)
 }
 
 // mismatch returns the first read of t that does not hold here; ok says that all hold, sharing included.
@@ -396,7 +408,8 @@ func mismatch(p place, t *state.Trace) (first state.Access, now entry, ok bool) 
 			return state.Access{Key: k}, e, false
 		}
 	}
-	if !slices.EqualFunc(p.aliasesWithin(t.Reads), t.ReadAliases, slices.Equal) || !slices.EqualFunc(p.aliasesAround(t.AliasSensitive), t.AliasesBefore, slices.Equal) {
+	if !slices.EqualFunc(p.aliasesWithin(t.Reads), t.ReadAliases, slices.Equal) ||
+		!slices.EqualFunc(p.aliasesAround(t.AliasSensitive), t.AliasesBefore, slices.Equal) {
 		return state.Access{}, entry{}, false
 	}
 	return state.Access{}, entry{}, true
@@ -433,7 +446,8 @@ func (p *programState) apply(i int, t *state.Trace) {
 	}
 	if len(p.aliases) > 0 {
 		maps.DeleteFunc(p.aliases, func(pr pair, _ state.Digest) bool {
-			return gone[pr[0]] || gone[pr[1]] || slices.Contains(t.AliasSensitive, pr[0]) || slices.Contains(t.AliasSensitive, pr[1])
+			return gone[pr[0]] || gone[pr[1]] || slices.Contains(t.AliasSensitive, pr[0]) ||
+				slices.Contains(t.AliasSensitive, pr[1])
 		})
 	}
 	for _, s := range t.AliasesAfter {

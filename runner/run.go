@@ -74,7 +74,7 @@ type Outcome struct {
 	Blocks      []BlockOutcome
 	Seconds     float64                 // spent executing nodes
 	Saved       float64                 // recorded cost of the nodes reused
-	Recomputed    int                     // nodes executed again only for values that were not worth storing, or cannot be
+	Recomputed  int                     // nodes executed again only for values that were not worth storing, or cannot be
 	Stopped     error                   // why the run ended early: interrupted; nil when it did not
 	Values      map[string]state.Digest // name → digest after the last node
 	Files       map[string]state.Digest // file written → digest after the last node
@@ -148,7 +148,8 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (out *Ou
 	deaths := 0
 	for attempt := 0; ; attempt++ {
 		stop = w.pass(ctx, blocks)
-		if errors.Is(stop, errKernelDied) && ctx.Err() == nil && deaths < maxDeaths { // between two nodes: none is to blame
+		if errors.Is(stop, errKernelDied) && ctx.Err() == nil &&
+			deaths < maxDeaths { // between two nodes: none is to blame
 			deaths++
 			e.dropKernel()
 			continue
@@ -320,7 +321,12 @@ func (w *walk) block(i int, d *decision) {
 }
 
 func (w *walk) outcome() *Outcome {
-	o := &Outcome{Recomputed: w.restored, Values: map[string]state.Digest{}, Files: map[string]state.Digest{}, VaryingKeys: map[string][]string{}}
+	o := &Outcome{
+		Recomputed:  w.restored,
+		Values:      map[string]state.Digest{},
+		Files:       map[string]state.Digest{},
+		VaryingKeys: map[string][]string{},
+	}
 	for k, e := range w.pos.keys {
 		if _, bad := e.poisoned(); bad || e.digest == state.Absent && k.Space() == "var" {
 			continue

@@ -116,7 +116,11 @@ func (a *speculator) canSpeculate(p *programState, k int, d *decision) bool {
 		if e.info == nil || e.info.Opaque != "" || slices.ContainsFunc(e.info.Deps, pending) {
 			return false
 		}
-		if e.writer >= 0 && slices.ContainsFunc(w.nodes[e.writer].facts.Effects, func(f depgraph.Effect) bool { return f.Later && inTurn(f) }) {
+		if e.writer >= 0 &&
+			slices.ContainsFunc(
+				w.nodes[e.writer].facts.Effects,
+				func(f depgraph.Effect) bool { return f.Later && inTurn(f) },
+			) {
 			return false
 		}
 	}

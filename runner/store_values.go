@@ -158,7 +158,13 @@ func (x *execution) storeWrites(ctx context.Context, after *programState, t *sta
 	return nil
 }
 
-func (x *execution) storeGroupIfWorth(ctx context.Context, after *programState, t *state.Trace, j groupDigest, names []string) error {
+func (x *execution) storeGroupIfWorth(
+	ctx context.Context,
+	after *programState,
+	t *state.Trace,
+	j groupDigest,
+	names []string,
+) error {
 	e := x.walk.e
 	size, cost := int64(0), price{}
 	for _, n := range names {
@@ -178,7 +184,8 @@ func (x *execution) storeGroupIfWorth(ctx context.Context, after *programState, 
 	if e.backlog.groups[j] {
 		return nil
 	}
-	if v, ok, err := e.cfg.Store.Value(state.Digest(j)); err != nil || ok && e.cfg.Store.HasBlobs(v) || x.walk.o.Discard {
+	if v, ok, err := e.cfg.Store.Value(state.Digest(j)); err != nil || ok && e.cfg.Store.HasBlobs(v) ||
+		x.walk.o.Discard {
 		return err
 	}
 	if size <= inlineBytes || e.ledger.all {
@@ -276,7 +283,10 @@ func (e *Engine) storeDeferred(ctx context.Context) error {
 	deferred := e.ledger.deferred
 	e.ledger.deferred = map[groupDigest]deferral{}
 	best := slices.SortedFunc(maps.Keys(deferred), func(a, b groupDigest) int {
-		return cmp.Or(cmp.Compare(deferred[b].seconds*deferred[a].cost.all, deferred[a].seconds*deferred[b].cost.all), cmp.Compare(a, b))
+		return cmp.Or(
+			cmp.Compare(deferred[b].seconds*deferred[a].cost.all, deferred[a].seconds*deferred[b].cost.all),
+			cmp.Compare(a, b),
+		)
 	})
 	cost := 0.0
 	for _, j := range best {
@@ -309,5 +319,7 @@ func (x *execution) storeHidden(ctx context.Context, a state.Access) error {
 	if err != nil {
 		return err
 	}
-	return e.cfg.Store.PutValue(state.Value{Group: a.Digest, Names: []string{string(a.Key)}, Blob: ref.Digest, Bytes: ref.Size})
+	return e.cfg.Store.PutValue(
+		state.Value{Group: a.Digest, Names: []string{string(a.Key)}, Blob: ref.Digest, Bytes: ref.Size},
+	)
 }

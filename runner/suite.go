@@ -220,7 +220,15 @@ type suiteEvent struct {
 }
 
 func newSuiteProcess(s *Suite, o SuiteOptions, out *SuiteOutcome) *suiteProcess {
-	return &suiteProcess{s: s, o: o, out: out, groups: map[int]*report{}, levels: map[int]statements{}, begins: map[int][]int{}, packages: map[string]string{}}
+	return &suiteProcess{
+		s:        s,
+		o:        o,
+		out:      out,
+		groups:   map[int]*report{},
+		levels:   map[int]statements{},
+		begins:   map[int][]int{},
+		packages: map[string]string{},
+	}
 }
 
 // run starts the process and serves it until it ends. It reports whether a test took the process with it.
@@ -244,8 +252,17 @@ func (p *suiteProcess) run(ctx context.Context) (died bool, err error) {
 		environ = append(environ, name+"="+s.environ[name])
 	}
 	p.ended = map[int]*report{}
-	p.k, err = startDriver(ctx, s.cfg.Python.Path, "suite_main", folder, environ, s.cfg.Workspace, spool, map[string]any{
-		"folder": s.cfg.Workspace, "store": store, "spool": spool, "paths": p.o.Paths, "args": slices.Concat(p.o.Args, p.o.Choose, p.o.Paths), "timed": p.o.Timeout > 0, "lines": p.o.Lines})
+	p.k, err = startDriver(
+		ctx,
+		s.cfg.Python.Path,
+		"suite_main",
+		folder,
+		environ,
+		s.cfg.Workspace,
+		spool,
+		map[string]any{
+			"folder": s.cfg.Workspace, "store": store, "spool": spool, "paths": p.o.Paths, "args": slices.Concat(p.o.Args, p.o.Choose, p.o.Paths), "timed": p.o.Timeout > 0, "lines": p.o.Lines},
+	)
 	if err != nil {
 		return false, err
 	}
@@ -373,7 +390,10 @@ func (p *suiteProcess) lost(note string) (bool, error) {
 	t.Status, t.Outcome, t.At = TestRan, "crashed", time.Now().UTC()
 	t.Message = "the interpreter died: " + p.k.how()
 	if p.slow {
-		t.Outcome, t.Message, t.Seconds = "time-out", fmt.Sprintf("stopped after %s", p.o.Timeout), p.o.Timeout.Seconds()
+		t.Outcome, t.Message, t.Seconds = "time-out", fmt.Sprintf(
+			"stopped after %s",
+			p.o.Timeout,
+		), p.o.Timeout.Seconds()
 	}
 	t.Text = p.printed()
 	if t.held != nil { // an older success counts no more
@@ -413,7 +433,11 @@ func (p *suiteProcess) notCollected() error {
 		}
 	}
 	said = cmp.Or(said, last)
-	return &state.Error{Code: CodeNoTests, Message: "the tests could not be collected: " + said, Hint: "try it by hand: python -m pytest --collect-only"}
+	return &state.Error{
+		Code:    CodeNoTests,
+		Message: "the tests could not be collected: " + said,
+		Hint:    "try it by hand: python -m pytest --collect-only",
+	}
 }
 
 // cut answers the process, which is about to execute a source file, with what is known of it, or learns that from it.
@@ -465,7 +489,8 @@ func (s *Suite) unitsKey(digest state.Digest, pkg string) string {
 // units returns how a text of a module in pkg is cut, nil where that is not known.
 func (s *Suite) units(digest state.Digest, pkg string) *source {
 	src := &source{content: digest}
-	if data, ok := s.cfg.Store.Memo("units", s.unitsKey(digest, pkg)); ok && json.Unmarshal(data, src) == nil && src.Units != nil {
+	if data, ok := s.cfg.Store.Memo("units", s.unitsKey(digest, pkg)); ok && json.Unmarshal(data, src) == nil &&
+		src.Units != nil {
 		return src
 	}
 	return nil

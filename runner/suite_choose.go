@@ -53,8 +53,16 @@ func (p *suiteProcess) choose() ([]int, error) {
 // uncollected tells of a file that cannot be collected. A trace remembers it, so that the next time is told from the first.
 func (p *suiteProcess) uncollected(e collectError) error {
 	s := p.s
-	t := &TestOutcome{ID: e.ID, Kind: "function", Status: TestRan, Reason: state.Reason{Code: ReasonRetry}, Outcome: "error", At: time.Now().UTC(),
-		Message: "it cannot be collected: " + lastLine(e.Text), Text: e.Text}
+	t := &TestOutcome{
+		ID:      e.ID,
+		Kind:    "function",
+		Status:  TestRan,
+		Reason:  state.Reason{Code: ReasonRetry},
+		Outcome: "error",
+		At:      time.Now().UTC(),
+		Message: "it cannot be collected: " + lastLine(e.Text),
+		Text:    e.Text,
+	}
 	if strings.HasPrefix(p.out.Runner, "pytest") {
 		t.Kind = "pytest"
 	}
@@ -66,7 +74,13 @@ func (p *suiteProcess) uncollected(e collectError) error {
 	}
 	t.Reason.Code = ReasonNew
 	if !p.o.Plan {
-		_, err = s.cfg.Store.PutTrace(state.Trace{Code: p.code(e.ID), Writes: []state.Access{{Key: keyOutcome, Digest: state.DigestOf([]byte(t.Outcome))}}, At: t.At})
+		_, err = s.cfg.Store.PutTrace(
+			state.Trace{
+				Code:   p.code(e.ID),
+				Writes: []state.Access{{Key: keyOutcome, Digest: state.DigestOf([]byte(t.Outcome))}},
+				At:     t.At,
+			},
+		)
 	}
 	return err
 }
@@ -307,7 +321,9 @@ func (p *suiteProcess) follow() bool {
 	first := len(s.forced) == 0
 	for i, x := range p.items {
 		t := s.done[x.ID]
-		if r := p.ended[i]; r != nil && first && slices.ContainsFunc(r.Leaves, func(n string) bool { return !slices.Contains(t.before, n) }) && by == "" {
+		if r := p.ended[i]; r != nil && first &&
+			slices.ContainsFunc(r.Leaves, func(n string) bool { return !slices.Contains(t.before, n) }) &&
+			by == "" {
 			by = x.ID
 			continue
 		}

@@ -40,7 +40,16 @@ const (
 var errNoProcess = errors.New("no interpreter runs")
 
 func (s *Suite) collectionKey(o SuiteOptions) string {
-	text := fmt.Sprintf("collection 1\nengine %s\ninterpreter %s\npath %q\nfolder %q\nargs %q\nchoose %q\npaths %q\n", driverDigest(), s.python, s.cfg.Python.Path, s.cfg.Workspace, o.Args, o.Choose, o.Paths)
+	text := fmt.Sprintf(
+		"collection 1\nengine %s\ninterpreter %s\npath %q\nfolder %q\nargs %q\nchoose %q\npaths %q\n",
+		driverDigest(),
+		s.python,
+		s.cfg.Python.Path,
+		s.cfg.Workspace,
+		o.Args,
+		o.Choose,
+		o.Paths,
+	)
 	for _, name := range slices.Sorted(maps.Keys(s.environ)) {
 		text += fmt.Sprintf("environment %q %q\n", name, s.environ[name])
 	}
@@ -53,7 +62,14 @@ func (p *suiteProcess) keepCollection(e *suiteEvent) error {
 	if !e.Repeatable || len(e.Errors) > 0 {
 		return nil
 	}
-	c := collection{Runner: e.Runner, Configuration: e.Configuration, Items: e.Items, Sources: p.packages, Folders: e.Folders, Packages: installed(e.Folders)}
+	c := collection{
+		Runner:        e.Runner,
+		Configuration: e.Configuration,
+		Items:         e.Items,
+		Sources:       p.packages,
+		Folders:       e.Folders,
+		Packages:      installed(e.Folders),
+	}
 	found := map[depgraph.Key]state.Digest{}
 	for _, g := range p.groups {
 		if unseen(g.Marks) != "" {

@@ -96,7 +96,10 @@ func (p *suiteProcess) keepLines(trace state.Digest, r *report) (executedLines, 
 	kept := keptLines{p.written(own), state.DigestOf(levels)}
 	data, err := json.Marshal(kept)
 	if err == nil {
-		err = errors.Join(p.s.cfg.Store.PutMemo(spaceLines, string(kept.Levels), levels), p.s.cfg.Store.PutMemo(spaceLines, string(trace), data))
+		err = errors.Join(
+			p.s.cfg.Store.PutMemo(spaceLines, string(kept.Levels), levels),
+			p.s.cfg.Store.PutMemo(spaceLines, string(trace), data),
+		)
 	}
 	return executedLines{p.imported, kept.Units}, err
 }

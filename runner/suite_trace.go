@@ -233,12 +233,23 @@ func (p *suiteProcess) record() error {
 		}
 		reads = append(reads, state.Access{Key: "conf:tests", Digest: p.s.conf})
 		for _, n := range r.After {
-			reads = append(reads, state.Access{Key: depgraph.Key("test:" + p.items[n].ID), Digest: p.s.done[p.items[n].ID].Trace})
+			reads = append(
+				reads,
+				state.Access{Key: depgraph.Key("test:" + p.items[n].ID), Digest: p.s.done[p.items[n].ID].Trace},
+			)
 		}
 		sortReads(reads)
 		t.Marks = p.marks(r, map[int]bool{})
-		trace := state.Trace{Code: p.code(x.ID), Reads: reads, Writes: []state.Access{{Key: keyOutcome, Digest: state.DigestOf([]byte(t.Outcome))}},
-			AliasSensitive: r.Leaves, Marks: t.Marks, Seconds: t.Seconds, At: t.At, Info: map[depgraph.Key]state.ValueInfo{keyOutcome: {Type: t.Outcome, Repr: t.Message}}}
+		trace := state.Trace{
+			Code:           p.code(x.ID),
+			Reads:          reads,
+			Writes:         []state.Access{{Key: keyOutcome, Digest: state.DigestOf([]byte(t.Outcome))}},
+			AliasSensitive: r.Leaves,
+			Marks:          t.Marks,
+			Seconds:        t.Seconds,
+			At:             t.At,
+			Info:           map[depgraph.Key]state.ValueInfo{keyOutcome: {Type: t.Outcome, Repr: t.Message}},
+		}
 		if t.Trace, err = p.s.cfg.Store.PutTrace(trace); err != nil {
 			return err
 		}
@@ -256,8 +267,18 @@ func (p *suiteProcess) record() error {
 // code names the traces of a test.
 func (p *suiteProcess) code(id string) state.Digest {
 	s := p.s
-	return state.DigestOf(fmt.Appendf(nil, "test 1\nengine %s\ninterpreter %s\nfolder %q\nargs %q\nrunner %q\nid %q\n", driverDigest(), s.python, s.cfg.Workspace,
-		p.o.Args, p.out.Runner, id))
+	return state.DigestOf(
+		fmt.Appendf(
+			nil,
+			"test 1\nengine %s\ninterpreter %s\nfolder %q\nargs %q\nrunner %q\nid %q\n",
+			driverDigest(),
+			s.python,
+			s.cfg.Workspace,
+			p.o.Args,
+			p.out.Runner,
+			id,
+		),
+	)
 }
 
 // parts are the functions that a test executed, those of its fixtures among them, and the levels of the modules these are in, with

@@ -63,7 +63,15 @@ func (e *Engine) UpToDate(s Preconditions) (bool, error) {
 }
 
 func (e *Engine) preconditionIdentity() string {
-	return fmt.Sprintf("%s %s %q %q %q %d", driverDigest(), e.options.interpreter, e.options.observe, e.cfg.Workspace, e.cfg.File, e.cfg.Seed)
+	return fmt.Sprintf(
+		"%s %s %q %q %q %d",
+		driverDigest(),
+		e.options.interpreter,
+		e.options.observe,
+		e.cfg.Workspace,
+		e.cfg.File,
+		e.cfg.Seed,
+	)
 }
 
 // preconditionFiles tells of the files that the program writes how they are. Files that are one with others are not understood.
