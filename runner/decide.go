@@ -8,7 +8,7 @@ import (
 )
 
 // place is what a decision about a node queries: the state before the node, and the text of the program. A walk answers
-// from its position, the planner from its index, which notes each query.
+// from its program state, the planner from its index, which notes each query.
 type place interface {
 	get(depgraph.Key) entry
 	aliasesWithin([]state.Access) []state.Alias
@@ -18,7 +18,7 @@ type place interface {
 	nameOf(writer int) string                    // of an entry
 }
 
-// here is a place in a walk.
+// walkPlace is a place in a walk.
 type walkPlace struct {
 	*programState
 	units []*unit
@@ -139,7 +139,7 @@ func (e *Engine) chooseGiven(p place, n *node, g given) (choice, error) {
 		return c, err
 	}
 	switch g.pin {
-	case PinAlways: // the last execution is looked up all the same: its cost and writes are what the next is expected to have
+	case PinAlways: // the last execution was looked up all the same, for its cost and writes
 		c.trace, c.reason = nil, state.Reason{Code: ReasonPinned}
 	case PinNever:
 		if c.trace == nil {

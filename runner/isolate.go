@@ -11,9 +11,9 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Aside calls do, which may run other programs than the session's own with this engine, and then puts back every file that they
-// wrote: content, permissions, and the time of its last change. Until then the records of files are kept as in any run, so that
-// the next run puts right what one leaves that is killed.
+// Isolated calls do, which may run other programs than the session's own with this engine. Then it restores every file
+// that they wrote: content, permissions, and time of last change. Until then the records of files are kept as in any
+// run. So if the process is killed in between, the next run restores the files.
 func (e *Engine) Isolated(do func() error) error {
 	if err := e.recoverFiles(); err != nil {
 		return err
@@ -27,30 +27,30 @@ func (e *Engine) Isolated(do func() error) error {
 		now := onDisk{digest: e.baseState.onDisk(name)}
 		now.mode, now.time = e.baseState.attributes(name)
 		if err := e.keepBase(name, now.digest); err != nil {
-			return fmt.Errorf("keep %s as it is: %w", name, err)
+			return fmt.Errorf("keep a copy of %s: %w", name, err)
 		}
 		before[name] = now
 	}
 	links := e.linkGroups()
 	err := do()
-	e.dropKernel() // which may have files open
+	e.dropKernel() // it may have files open
 	return errors.Join(err, e.restoreFilesTo(records, before, links))
 }
 
-// onDisk is what a file is.
+// onDisk is the state of a file on disk.
 type onDisk struct {
 	digest, mode state.Digest
 	time         int64
 }
 
-// putBack makes files what they were, and their records too.
+// restoreFilesTo restores files and their records.
 func (e *Engine) restoreFilesTo(
 	records map[string]FileRecord,
 	before map[string]onDisk,
 	links map[string]string,
 ) error {
 	e.baseState.begin()
-	p := newProgramState(e.baseState.get) // which has the base of a file that was not written before
+	p := newProgramState(e.baseState.get) // its base has the files that were not written before
 	for name, was := range before {
 		p.keys[depgraph.Key("file:"+name)] = entry{digest: was.digest, writer: -1}
 		p.keys[depgraph.Key("mode:"+name)] = entry{digest: was.mode, writer: -1}
@@ -60,7 +60,7 @@ func (e *Engine) restoreFilesTo(
 	}
 	w := &walk{e: e}
 	if err := w.putFiles(p); err != nil {
-		return fmt.Errorf("put back the files as they were: %w", err)
+		return fmt.Errorf("restore the files: %w", err)
 	}
 	for name, was := range before {
 		if !stored(was.digest) {

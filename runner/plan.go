@@ -14,16 +14,16 @@ const (
 	ReasonCode    = "code-changed"     // the block was edited here
 	ReasonEngine  = "engine-changed"   // the same code was run, by another interpreter or version of xstate
 	ReasonInput   = "input-changed"    // Key had digest Was and has Now
-	ReasonSharing = "sharing-changed"  // names it reads share objects in another way
-	ReasonMaybe   = "input-may-change" // in a plan: Key depends on what By comes to
-	ReasonLost    = "result-lost"      // it was run, but the results are gone
+	ReasonSharing = "sharing-changed"  // names that it reads share objects in another way
+	ReasonMaybe   = "input-may-change" // in a plan: Key depends on the result of By
+	ReasonLost    = "result-lost"      // it was run, but the store no longer has the results
 	ReasonRetry   = "failed-before"    // it failed in a way that may not happen again
-	ReasonLayout  = "line-moved"       // its output cites lines, and they are others now
+	ReasonLayout  = "line-moved"       // its output cites lines that moved
 	ReasonForced  = "forced"
 	ReasonReused  = "reused"
-	ReasonPinned  = "pinned"  // it executes always, or keeps a result that does not hold, see Pin
-	ReasonServed  = "served"  // it was given a result, see RunOptions.Serve
-	ReasonBlocked = "blocked" // it needs what block By would have defined, or follows a failure in its block
+	ReasonPinned  = "pinned"  // it always executes, or keeps a result that is not valid, see Pin
+	ReasonServed  = "served"  // the caller supplied the result, see RunOptions.Serve
+	ReasonBlocked = "blocked" // it uses what block By would have defined, or follows a failure in its block
 	ReasonSyntax  = "syntax-error"
 )
 
@@ -32,7 +32,7 @@ type Action string
 
 const (
 	ActRun   Action = "run"
-	ActMaybe Action = "maybe" // it runs if what it reads comes out different
+	ActMaybe Action = "maybe" // it runs if an input changes
 	ActReuse Action = "reuse"
 	ActBlock Action = "block"
 )
@@ -46,10 +46,10 @@ type PlanNode struct {
 	Reason  state.Reason
 	Seconds float64 // recorded cost of the last execution; 0 when there was none
 
-	Code  state.Digest   // names its traces
-	Facts *depgraph.Node // what its text says
-	Trace state.Digest   // of the result that is reused; "" when none is
-	Last  *state.Trace   // the last execution, maybe of other code; nil when none is known
+	Code  state.Digest   // the key of its traces
+	Facts *depgraph.Node // the analysis of its text
+	Trace state.Digest   // the result that is reused, or ""
+	Last  *state.Trace   // the last execution, maybe of other code; nil when there is none
 }
 
 // Plan reports what a run would do. It is computed without executing anything. It lists the nodes that are not simply
@@ -140,7 +140,8 @@ func (e *Engine) Plan(ctx context.Context, blocks []Block) (*Plan, error) {
 	return newPlan(planBlocks(units, acts)), nil
 }
 
-// supposed returns the keys that a node may write that has not run.
+// possibleWrites returns the keys that a node that has not run may write: what its text defines and deletes, and what
+// its last execution wrote.
 func possibleWrites(n *node, last *state.Trace) map[depgraph.Key]bool {
 	keys := map[depgraph.Key]bool{}
 	for _, names := range [][]string{n.facts.Defines, n.facts.Deletes} {
@@ -156,7 +157,7 @@ func possibleWrites(n *node, last *state.Trace) map[depgraph.Key]bool {
 	return keys
 }
 
-// suppose makes this the position after node i, which has not run: what it may write is unknown.
+// markUnknown makes p the state after node i, which has not run. What it may write is unknown.
 func (p *programState) markUnknown(i int, n *node, last *state.Trace) {
 	for k := range possibleWrites(n, last) {
 		p.keys[k] = entry{digest: unknown, writer: i}

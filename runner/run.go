@@ -16,24 +16,27 @@ type RunOptions struct {
 	Fresh   bool                  // use no recorded result: every node executes
 	Discard bool                  // record no result
 	Timeout time.Duration         // for one node; 0 means none
-	Memory  int64                 // bytes of earlier values that may be kept alive for the blocks that need them; 0: a gigabyte, below: none
-	Pins    map[state.BlockID]Pin // instead of those in comments; "" takes one away
-	Jobs    int                   // interpreters: with two or more, nodes that do not depend on one another execute at the same time
+	Pins    map[state.BlockID]Pin // replace those in comments; "" removes one
+	Jobs    int                   // interpreters; with two or more, independent nodes execute at the same time
 	OnEvent func(Event)           // called in order, from the goroutine of Run
-	Lined   state.BlockID         // the block of which it is observed what lines of other blocks' functions it executes, see LinesOf
+	Lined   state.BlockID         // the block whose executed lines in other blocks' functions are observed, see LinesOf
 
-	Force func(state.BlockID, int) bool               // nodes that execute even where a result holds; may be nil
-	Serve func(state.BlockID, int) *state.StoredTrace // results that nodes are given, whatever they read: these never execute; may be nil
+	// Memory bounds the bytes of earlier values that stay alive for the blocks that need them. 0 means a gigabyte, and a
+	// negative number none.
+	Memory int64
+
+	Force func(state.BlockID, int) bool               // the nodes to execute even where a trace is valid; may be nil
+	Serve func(state.BlockID, int) *state.StoredTrace // results of nodes that never execute, see NotServedError; may be nil
 }
 
-// Usual reports whether a run may reuse what holds, and only that.
+// Usual reports whether a run reuses valid traces, all of them, and no others.
 func (o *RunOptions) Usual() bool {
 	return !o.Fresh && !o.Discard && len(o.Pins) == 0 && o.Force == nil && o.Serve == nil
 }
 
 const defaultMemory = 1 << 30
 
-// Event tells of progress while a run is under way.
+// Event reports progress of a run.
 type Event struct {
 	Block    state.BlockID
 	Node     int     // index in the block
@@ -43,19 +46,19 @@ type Event struct {
 	Seconds  float64 // for "end"
 }
 
-// NodeOutcome is what became of a node.
+// NodeOutcome is the outcome of a node.
 type NodeOutcome struct {
 	state.NodeResult
 	Line     int      // 1-based in the block
 	Saved    float64  // recorded cost, when reused
-	AllMarks []string // marks of the node and of all that its inputs rest on
+	AllMarks []string // the node's own marks and those of all that its inputs depend on
 	t        *state.Trace
 }
 
-// Result is the execution that the node's outcome rests on; nil when it was blocked or not reached.
+// Result returns the execution that gave the outcome, or nil where the node was blocked or not reached.
 func (n *NodeOutcome) Result() *state.Trace { return n.t }
 
-// BlockOutcome is what became of a block.
+// BlockOutcome is the outcome of a block.
 type BlockOutcome struct {
 	Block
 	Status   state.Status
@@ -64,30 +67,31 @@ type BlockOutcome struct {
 	Err      *state.ExecError
 	Seconds  float64
 	Saved    float64
-	Marks    []string // why its nodes may come out otherwise each time: "clock", "network", …
-	AllMarks []string // its marks and those of all that its inputs rest on
+	Marks    []string // why another run may give its nodes other results: "clock", "network", …
+	AllMarks []string // its own marks and those of all that its inputs depend on
 	Nodes    []NodeOutcome
 }
 
-// Outcome is what became of a run.
+// Outcome is the outcome of a run.
 type Outcome struct {
 	Blocks      []BlockOutcome
 	Seconds     float64                 // spent executing nodes
 	Saved       float64                 // recorded cost of the nodes reused
-	Recomputed  int                     // nodes executed again only for values that were not worth storing, or cannot be
+	Recomputed  int                     // nodes executed again only to rebuild values that were not stored
 	Stopped     error                   // why the run ended early: interrupted; nil when it did not
 	Values      map[string]state.Digest // name → digest after the last node
 	Files       map[string]state.Digest // file written → digest after the last node
 	VaryingKeys map[string][]string     // of "value NAME" and "file NAME": why they may differ from run to run
 }
 
-// errRestart says that a trace in use turned out not to hold; the walk begins again with what is known now.
+// errRestart reports that a trace in use is not valid after all. The walk begins again, with what is known by then.
 var errRestart = errors.New("walk again")
 
-// maxRestarts bounds how often: each restart follows a node whose result was replaced, or a block that was refused.
+// maxRestarts bounds the restarts of a walk. Each follows a node whose result was replaced, or a block that was
+// refused.
 const maxRestarts = 200
 
-// maxDeaths is how often an interpreter may die while no node runs, of a signal or for want of memory.
+// maxDeaths bounds how often an interpreter may die while no node runs, of a signal or for want of memory.
 const maxDeaths = 3
 
 // walk is one pass over the nodes in program order.
@@ -98,12 +102,12 @@ type walk struct {
 	nodes        []*node
 	pos          *programState
 	outcomes     []NodeOutcome
-	ran          map[int]*state.StoredTrace // nodes executed in this run, for the walk begun again
+	ran          map[int]*state.StoredTrace // nodes executed in this run, for a walk that restarts
 	reasons      map[int]state.Reason
 	spent        map[int]float64
 	stopped      map[*unit]bool
-	contexts     []state.Digest       // of the positions before nodes, see modules.go
-	firsts       map[state.Digest]int // code → the first node that has it; nil until it is asked for
+	contexts     []state.Digest       // of the states before nodes, see modules.go
+	firsts       map[state.Digest]int // code → the first node that has it; nil until it is read
 	dotted       []dottedImport       // of the nodes before dottedAt
 	dottedAt     int
 	restored     int
@@ -111,17 +115,17 @@ type walk struct {
 	compileAsked bool // CPython was asked which blocks it accepts
 	cited        bool // the kernel has the sources
 	renewed      bool // a new interpreter was tried, when a state could not be restored
-	readOnly     bool // nothing but imports and definitions may run, and nothing be written: see Value
-	speculative  bool // one node executes before its turn: see ahead
+	readOnly     bool // only imports and definitions may run, and nothing is written, see Value
+	speculative  bool // one node executes before its turn, see speculator
 	speculator   *speculator
 
-	written    []string     // files that reused results wrote, and no record is kept of yet
+	written    []string     // files that reused results wrote, and of which there is no record yet
 	hasDynamic bool         // some node of the program may read names unobserved
 	lists      map[int]bool // nodes, by index, that list subclasses by code of the workspace's
 }
 
-// Run makes the outcome of every block what a fresh run of the whole program would give, executing only what must be.
-// An interrupted run returns an Outcome with Stopped set: what was finished is kept.
+// Run makes the outcome of every block what a fresh run of the whole program would give. It executes only what must be.
+// An interrupted run returns an Outcome with Stopped set, and keeps what was finished.
 func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (out *Outcome, err error) {
 	defer func() {
 		if failed := e.backlog.wait(); failed != nil && err == nil {
@@ -149,7 +153,7 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (out *Ou
 	for attempt := 0; ; attempt++ {
 		stop = w.pass(ctx, blocks)
 		if errors.Is(stop, errKernelDied) && ctx.Err() == nil &&
-			deaths < maxDeaths { // between two nodes: none is to blame
+			deaths < maxDeaths { // between two nodes, so no node failed
 			deaths++
 			e.dropKernel()
 			continue
@@ -163,7 +167,7 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (out *Ou
 			break
 		}
 		if attempt == maxRestarts {
-			return nil, fmt.Errorf("the program does not settle: its results differ each time it is run")
+			return nil, fmt.Errorf("the program has no stable outcome: its results differ each time it is run")
 		}
 	}
 	if stop != nil && ctx.Err() == nil {
@@ -177,7 +181,7 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (out *Ou
 	return out, nil
 }
 
-// refresh has a kernel that lives forget what may be others now: modules whose files were edited, and values put aside.
+// refresh makes a living kernel forget what may be outdated: modules whose files were edited, and parked values.
 func (e *Engine) refresh(ctx context.Context) error {
 	if e.kernel == nil {
 		return nil
@@ -259,7 +263,7 @@ func (w *walk) decide(p *programState, i int, stopped map[*unit]bool) (decision,
 		given{stopped: stopped[n.unit], pin: w.pin(n.unit), forced: forced, served: w.served(i), ran: w.ran[i]})
 }
 
-// perform executes node i, which has no result, or takes over a speculative execution.
+// perform executes node i, which has no valid trace, or takes over a speculative execution.
 func (w *walk) perform(ctx context.Context, i int, d *decision) error {
 	n, out := w.nodes[i], &w.outcomes[i]
 	w.event(Event{Block: n.unit.ID, Node: n.at, Kind: "begin", Expected: d.Seconds})

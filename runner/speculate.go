@@ -12,7 +12,19 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// ahead executes nodes before their turn, in interpreters of their own: see the package's documentation.
+// A speculator executes nodes before the walk reaches them, in interpreters of its own (RunOptions.Jobs of two or
+// more). It picks nodes that must execute, by what it predicts, and that read nothing that an earlier unfinished node
+// may write. It makes their state from what the finished nodes before them left in the store. When the walk reaches
+// such a node, it takes the trace if the trace is valid there. Any other trace has to pass the same test, so a wrong
+// prediction costs time and no more.
+//
+// What a trace does not show must be equal by other means:
+//
+//   - Files. A speculative node may not write any (it is guarded). It is executed again where the program has written
+//     one, for it may have read that file while it was written.
+//   - Effects that cannot be taken back fail before they happen, and the node is executed in its turn.
+//   - Values. All that the node left must have been stored, or it is executed again.
+//   - Output is kept, and reported in the node's turn.
 type speculator struct {
 	w      *walk
 	blocks []Block
@@ -25,17 +37,17 @@ type speculator struct {
 	idle []*Engine
 }
 
-// job is one node executed ahead.
+// job is one speculative execution.
 type job struct {
 	done chan struct{}
-	t    *state.StoredTrace // nil: it came to nothing that can be used
+	t    *state.StoredTrace // nil: it left nothing that can be used
 	used bool
 }
 
-// errAhead says that a node cannot be executed before its turn, or that what it did cannot be taken over.
-var errNotSpeculative = errors.New("not ahead of its turn")
+// errNotSpeculative reports that a node cannot be executed before its turn, or that its results cannot be taken over.
+var errNotSpeculative = errors.New("not before its turn")
 
-// newAhead returns nil when nothing is to be executed ahead.
+// newSpeculator returns nil where a run does not speculate.
 func (w *walk) newSpeculator(ctx context.Context, blocks []Block) *speculator {
 	e, o := w.e, w.o
 	if o.Jobs < 2 || o.Fresh || o.Discard || o.Force != nil || o.Serve != nil || e.cfg.Guard != nil {
@@ -43,11 +55,11 @@ func (w *walk) newSpeculator(ctx context.Context, blocks []Block) *speculator {
 	}
 	for len(e.others) < o.Jobs-1 {
 		cfg := e.cfg
-		cfg.Session += " ahead" // what a killed run leaves of its own files, the run's own engine takes over
+		cfg.Session += " ahead" // so that the run's own engine takes over what a killed run leaves of its files
 		cfg.Files, cfg.OnFiles, cfg.Relatives, cfg.Guard = nil, nil, nil, &Guard{Allow: []string{}, Deny: []string{}}
 		other, err := New(cfg)
 		if err != nil {
-			return nil // the workspace is gone: the run itself will say so
+			return nil // the workspace is gone: the run itself reports that
 		}
 		other.ledger.all = true
 		e.others = append(e.others, other)
@@ -60,7 +72,7 @@ func (w *walk) newSpeculator(ctx context.Context, blocks []Block) *speculator {
 	return a
 }
 
-// finish ends what is under way.
+// finish stops the executions under way, and waits for them.
 func (a *speculator) finish() {
 	if a != nil {
 		a.stop()
@@ -68,8 +80,8 @@ func (a *speculator) finish() {
 	}
 }
 
-// look gives idle interpreters the next nodes after i that must execute and that no node before them, which is not done, will
-// give another state, as far as can be foreseen.
+// dispatch gives idle interpreters the next nodes after i that can be speculated on. d is decided of node i, which is
+// about to execute. Nodes whose state an unfinished node before them will change, by prediction, are left out.
 func (a *speculator) dispatch(i int, d *decision) {
 	if a == nil || a.w.writesFiles() || !a.free() {
 		return
@@ -82,7 +94,7 @@ func (a *speculator) dispatch(i int, d *decision) {
 		if err != nil {
 			return // the walk meets the same error
 		}
-		if a.jobs[k] == nil && a.canSpeculate(p, k, &d) {
+		if a.jobs[k] == nil && w.ran[k] == nil && a.canSpeculate(p, k, &d) {
 			a.jobs[k] = &job{done: make(chan struct{})}
 			a.start(a.jobs[k], k)
 		}
@@ -96,8 +108,8 @@ func (a *speculator) free() bool {
 	return len(a.idle) > 0
 }
 
-// worth reports whether node k, of which d is decided, must execute at p, can, and leaves nothing but what can be taken
-// over, as far as can be predicted.
+// canSpeculate reports whether node k, of which d is decided, must execute at p, can do so now, and will leave only
+// what can be taken over, by prediction.
 func (a *speculator) canSpeculate(p *programState, k int, d *decision) bool {
 	w, n := a.w, a.w.nodes[k]
 	if n.facts.Kind != depgraph.KindStatement || d.Action == ActBlock || d.trace != nil || w.pin(n.unit) != "" {
@@ -116,18 +128,15 @@ func (a *speculator) canSpeculate(p *programState, k int, d *decision) bool {
 		if e.info == nil || e.info.Opaque != "" || slices.ContainsFunc(e.info.Deps, pending) {
 			return false
 		}
-		if e.writer >= 0 &&
-			slices.ContainsFunc(
-				w.nodes[e.writer].facts.Effects,
-				func(f depgraph.Effect) bool { return f.Later && inTurn(f) },
-			) {
+		later := func(f depgraph.Effect) bool { return f.Later && inTurn(f) }
+		if e.writer >= 0 && slices.ContainsFunc(w.nodes[e.writer].facts.Effects, later) {
 			return false
 		}
 	}
 	return true
 }
 
-// inTurn reports whether an effect that the text shows has to wait for its turn: what reads files may not.
+// inTurn reports whether an effect that the text shows has to wait for its turn. Reads of files need not.
 func inTurn(f depgraph.Effect) bool {
 	what := f.What[strings.LastIndex(f.What, ".")+1:]
 	return f.Kind != depgraph.EffectFile || !strings.HasPrefix(what, "read") && !strings.HasPrefix(what, "load")
@@ -155,7 +164,7 @@ func (a *speculator) start(j *job, k int) {
 	}()
 }
 
-// take returns what node i came to ahead of its turn, if that holds here; nil when it has to be executed.
+// take returns the trace of a speculative execution of node i, if it is valid here, and nil otherwise.
 func (a *speculator) take(ctx context.Context, i int) (*state.StoredTrace, error) {
 	if a == nil || a.jobs[i] == nil || a.jobs[i].used {
 		return nil, nil
@@ -188,7 +197,8 @@ func (a *speculator) take(ctx context.Context, i int) (*state.StoredTrace, error
 	return t, nil
 }
 
-// writesFiles reports whether the program wrote files, now or before: what they hold while a node runs is that of its own place.
+// writesFiles reports whether the program wrote files, in this run or before. While a node runs, they hold what they
+// have at that node's place, so no other node may run meanwhile.
 func (w *walk) writesFiles() bool {
 	if len(w.e.cfg.Files) > 0 {
 		return true
@@ -202,7 +212,7 @@ func (w *walk) writesFiles() bool {
 	return false
 }
 
-// repeatable reports whether all that an execution left can be stored.
+// repeatable reports whether everything that an execution left can be stored.
 func repeatable(t *state.Trace) bool {
 	if t.Err != nil {
 		return false
@@ -224,14 +234,15 @@ func repeatable(t *state.Trace) bool {
 	return true
 }
 
-// foresee moves p past node i, of which d is decided. A node that has to run first is pending.
+// predict moves p past node i, of which d is decided. A node that has to run first is pending.
 func (w *walk) predict(p *programState, i int, d *decision, stopped map[*unit]bool) {
 	if !p.advance(i, w.nodes[i], d, stopped) {
 		w.markPending(p, i, d.Last)
 	}
 }
 
-// pend makes p the position after node i, which is not done: who reads what it may write waits for it.
+// markPending makes p the state after node i, which has not run. Like a failed node, it poisons what it may write, so
+// that no speculative node reads it.
 func (w *walk) markPending(p *programState, i int, last *state.Trace) {
 	n := w.nodes[i]
 	names := slices.Concat(n.facts.Defines, n.facts.Deletes)
@@ -251,8 +262,8 @@ func (w *walk) markPending(p *programState, i int, last *state.Trace) {
 	p.fail(i, n.unit.ID, names)
 }
 
-// early executes node at before its turn, from the state that the results of the nodes before it make, as far as they have some.
-// Nothing is recorded but what it printed and the values that it leaves.
+// speculate executes node at before its turn. Its state is made of the results of the nodes before it, as far as they
+// have some. Only its output and the values that it leaves are recorded.
 func (e *Engine) speculate(ctx context.Context, blocks []Block, at int, o RunOptions) (*state.StoredTrace, error) {
 	if e.stale {
 		e.stale = false

@@ -10,13 +10,14 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Standing is all that a walk that executed nothing rested on, beside the program and the results: while it stands, another walk
-// comes to the same. It is a value to be kept.
+// Preconditions lists what a walk that executed nothing depended on, besides the program and the results. While all of
+// it is unchanged, another walk has the same outcome, and may be left out. It is the planner's idea for a whole
+// program, across processes. It is a value to be stored (xstate.Session.RunSettled).
 type Preconditions struct {
 	Engine string                  `json:"engine"` // the interpreter, and what else is part of every key
 	Base   []state.Access          `json:"base"`   // what keys had before the first node
-	Paths  map[depgraph.Key]string `json:"paths"`  // where the versions of packages are read
-	Files  []preconditionFile      `json:"files"`  // those that the program writes
+	Paths  map[depgraph.Key]string `json:"paths"`  // files that state the versions of packages
+	Files  []preconditionFile      `json:"files"`  // files that the program writes
 }
 
 // preconditionFile is a file that the program writes, as the run left it.
@@ -27,7 +28,7 @@ type preconditionFile struct {
 	Mode   string       `json:"mode"`
 }
 
-// Standing returns what the walk rested on that Run, or Plan, has just made. ok is false where that cannot be told.
+// Preconditions returns what the last walk of Run or Plan depended on. ok is false where that cannot be compared later.
 func (e *Engine) Preconditions() (s Preconditions, ok bool) {
 	s = Preconditions{Engine: e.preconditionIdentity(), Paths: maps.Clone(e.baseState.versionFiles)}
 	for _, k := range slices.Sorted(maps.Keys(e.baseState.base)) {
@@ -37,7 +38,7 @@ func (e *Engine) Preconditions() (s Preconditions, ok bool) {
 	return s, ok
 }
 
-// Stands reports whether a walk would rest on the same now.
+// UpToDate reports whether a walk would depend on the same now.
 func (e *Engine) UpToDate(s Preconditions) (bool, error) {
 	if s.Engine != e.preconditionIdentity() {
 		return false, nil
@@ -74,7 +75,8 @@ func (e *Engine) preconditionIdentity() string {
 	)
 }
 
-// preconditionFiles tells of the files that the program writes how they are. Files that are one with others are not understood.
+// preconditionFiles returns the state of the files that the program writes. ok is false for files with hard links: a
+// write to another name would change them.
 func (e *Engine) preconditionFiles() ([]preconditionFile, bool) {
 	var files []preconditionFile
 	for _, name := range slices.Sorted(maps.Keys(e.cfg.Files)) {
