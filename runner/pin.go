@@ -19,7 +19,7 @@ type Pin string
 
 const (
 	PinAlways Pin = "always" // it executes in each run; the program stays equal to a fresh run
-	PinNever  Pin = "never"  // it does not execute again once its code has a result, even if its inputs changed: the node is marked
+	PinNever  Pin = "never"  // once its code has a result it keeps that, even if its inputs changed: the node is marked
 )
 
 // Marks of nodes that do not come from observation.

@@ -26,7 +26,7 @@ type RunOptions struct {
 	Memory int64
 
 	Force func(state.BlockID, int) bool               // the nodes to execute even where a trace is valid; may be nil
-	Serve func(state.BlockID, int) *state.StoredTrace // results of nodes that never execute, see NotServedError; may be nil
+	Serve func(state.BlockID, int) *state.StoredTrace // results of nodes that never execute; may be nil
 }
 
 // Usual reports whether a run reuses valid traces, all of them, and no others.
