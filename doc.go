@@ -19,9 +19,9 @@
 // A patch as an agent writes it (patch.Read) becomes edits by Revise, which changes nothing and says what was found where, and Record,
 // which keeps all of them or none.
 //
-// What a question costs follows what changed where it can: Affected plans after an edit without a look at the rest of the program
-// (runner.Flow), and RunSettled runs a file that was run last and needs nothing without a look at the program at all
-// (runner.Preconditions). The first plan of a session, and a run that has something to do, walk it.
+// What a call costs follows what changed, where it can. In an open session, Plan after an edit visits only the nodes that
+// the edit affects (runner.Planner). RunSettled runs a file that was run last, and needs nothing, without a look at the
+// program (runner.Preconditions). The first plan of a session, and a run that has something to do, walk the program.
 //
 // Every edit and every run is on disk when the method returns. An edit is recorded, not executed, so that several can
 // be made before one run. Edits and runs that build on a program that another has changed meanwhile are refused with

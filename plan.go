@@ -10,6 +10,7 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // Plan reports what Run would do. It executes and records nothing. blocks, if not nil, are planned in place of the
@@ -29,7 +30,7 @@ func (s *Session) Plan(ctx context.Context, blocks []patch.Block) (*Plan, error)
 		return nil, err
 	}
 	at := s.plannedAt
-	plan, err := s.planner.Plan(ctx, func(ctx context.Context) ([]runner.Block, error) { return s.ProgramAt(ctx, at) })
+	plan, err := s.planner.Plan(ctx, func(ctx context.Context) ([]runner.Block, error) { return s.history.ProgramAt(ctx, at) })
 	if err == nil && os.Getenv("XSTATE_VERIFY") == "plan" {
 		err = s.planner.Check(ctx, plan)
 	}
@@ -41,7 +42,7 @@ func (s *Session) walkPlan(ctx context.Context, blocks []patch.Block) (*Plan, er
 	if err := s.start(ctx); err != nil {
 		return nil, err
 	}
-	program, _, err := s.Program(ctx)
+	program, _, err := s.history.Program(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +60,7 @@ func withBlocks(program []runner.Block, blocks []patch.Block) ([]runner.Block, e
 	for _, b := range program {
 		before[b.ID] = b.Before
 	}
-	old := patched(program)
+	old := query.PatchBlocks(program)
 	now, err := patch.Apply(old, patch.Match(old, blocks))
 	if err != nil {
 		return nil, err
@@ -120,6 +121,6 @@ func (s *Session) blockNow(ctx context.Context, id BlockID) (runner.Block, error
 	if err != nil || !found {
 		return runner.Block{}, errors.Join(err, fmt.Errorf("block %q cannot be read", id))
 	}
-	source, err := s.source(ctx, b.Version)
+	source, err := s.history.Source(ctx, b.Version)
 	return runner.Block{ID: id, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Source: source, Before: &b}, err
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/xstate-engine/xstate"
 )
 
-// Every plan of what is affected that a test asks for is compared with one of the whole program.
+// Tests compare every plan that the planner makes with a walk of the program.
 func init() { os.Setenv("XSTATE_VERIFY", "plan") }
 
-// judgeAffected plans what is affected.
-func judgeAffected(t *testing.T, ctx context.Context, session *xstate.Session) {
+// judgePlan plans the program, and compares the plan with a walk.
+func judgePlan(t *testing.T, ctx context.Context, session *xstate.Session) {
 	t.Helper()
 	if _, err := session.Plan(ctx, nil); err != nil {
 		t.Error(err)
