@@ -38,7 +38,7 @@
 //
 // Credit sums up what steps did by who made them, exactly; a node that ran is charged to an edit along the recorded reasons.
 // Bisect finds the edit since which a block fails or comes to something else. It is the one question that may execute, of
-// programs that are no more: aside, with nothing recorded in the session and all files put back (runner.Engine.Aside).
+// programs that are no more: aside, with nothing recorded in the session and all files put back (runner.Engine.Isolated).
 //
 // Replay puts the record to the test, for those who were not there. It executes the program of each recorded run in a clean
 // interpreter and a copy of the workspace that is laid out from the record, in a store of its own above the session's
@@ -89,7 +89,7 @@
 //
 // A node that reads the clock, the network or the randomness of the operating system is marked (BlockOutcome.Marks): its
 // recorded result is one of several possible ones. State that native code hides, and assignments to the attributes of
-// library modules, are neither observed nor restored. README.md lists the limits.
+// library modules, are neither observed nor restored. docs/limits.md lists the limits.
 //
 // Of an artifact: what files held between steps, and what Plan alone asks (packages, the environment, listings); references by another name than the
 // program's (an alias of an import), in notebooks, and in code that is indented. Of a check in a block: which methods of a class it
