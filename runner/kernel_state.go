@@ -12,33 +12,33 @@ import (
 // bound is what a name is bound to in the kernel.
 type bound struct {
 	groupDigest groupDigest  // the group it is bound in
-	digest      state.Digest // its value
-	bytes       int64        // about what it holds
+	digest      state.Digest // of its value
+	bytes       int64        // approximate size
 	took        float64      // seconds that it took to compute
 }
 
-// parked is a group put aside.
+// parked is a group that the kernel keeps alive, unbound, for nodes that need it later.
 type parked struct {
 	names []string
 	bytes int64   // about what it holds
 	took  float64 // seconds that it took to compute
 }
 
-// mirror is what the engine knows of the kernel's state, so that only differences are sent.
+// kernelState is what the engine knows of the kernel's state, so that it sends differences only.
 //
-// Invariant: two groups that are both bound, or parked, share no mutable object. A group is bound, parked and
-// stored as a whole; when what a position wants of one of its names differs, all of it makes way.
+// Invariant: two groups that are both bound, or parked, share no mutable object. A group is bound, parked and stored as
+// a whole. Where a program state has another value for one of its names, the whole group is unbound.
 type kernelState struct {
 	bound       map[string]bound              // name → the group it is bound in
 	aliases     map[pair]state.Digest         // of the bound names
-	parked      map[groupDigest]parked        // groups put aside
+	parked      map[groupDigest]parked        // groups kept alive
 	hidden      map[depgraph.Key]entry        // rng, conf, cwd: absent is pristine
-	environ     map[depgraph.Key]*string      // variables that differ from the base; nil: unset
+	environ     map[depgraph.Key]*string      // variables that differ from the base; nil means unset
 	figures     state.Digest                  // display:figures
 	modules     state.Digest                  // conf:modules
 	moduleState map[depgraph.Key]state.Digest // held: keys, see modules.go
 	loads       map[depgraph.Key]state.Digest // load: keys, see libraries.go
-	quiet       map[string]quietLoad          // workspace modules that may be loaded anywhere
+	quiet       map[string]quietLoad          // workspace modules that may be loaded at any place
 	layouts     map[string]state.Digest       // function → layout of the definition that the bound object was made from
 	classes     map[state.Digest]bool         // classes of the program that the kernel can name
 }
@@ -58,7 +58,7 @@ func newKernelState() kernelState {
 	}
 }
 
-// sharing returns the names that share objects with others.
+// aliasedNames returns the names that share objects with others.
 func aliasedNames(all ...map[pair]state.Digest) map[string]bool {
 	found := map[string]bool{}
 	for _, aliases := range all {
@@ -69,10 +69,11 @@ func aliasedNames(all ...map[pair]state.Digest) map[string]bool {
 	return found
 }
 
-// isGroup reports whether j names a group of several names: their digests are SHA-256, those of single values are not.
+// isGroup reports whether j names a group of several names. Their digests are SHA-256; those of single values are
+// shorter.
 func isGroup(j groupDigest) bool { return len(j) == 64 }
 
-// bind notes that names are bound to what they have at p, as one group.
+// bind notes that names are bound to their values at p, as one group.
 func (m *kernelState) bind(p *programState, j groupDigest, names []string) {
 	for _, n := range names {
 		e := p.keys[depgraph.Var(n)]
@@ -89,7 +90,7 @@ func (m *kernelState) bind(p *programState, j groupDigest, names []string) {
 	}
 }
 
-// park notes that the group of the names set is put aside.
+// park notes that the group of the names set is parked.
 func (m *kernelState) park(j groupDigest, set []string) {
 	g := parked{names: set}
 	for _, n := range set {
@@ -99,8 +100,8 @@ func (m *kernelState) park(j groupDigest, set []string) {
 	m.parked[j] = g
 }
 
-// evict forgets parked groups until the rest holds at most limit bytes, those first that took the least to compute for
-// what they hold. It returns their joint digests.
+// evict forgets parked groups until the rest takes at most limit bytes. It begins with those that took the least time
+// to compute for their size. It returns their digests.
 func (m *kernelState) evict(limit int64) []groupDigest {
 	held := int64(0)
 	for _, g := range m.parked {
@@ -122,7 +123,7 @@ func (m *kernelState) evict(limit int64) []groupDigest {
 	return gone
 }
 
-// unbind notes that a name is bound no more.
+// unbind notes that a name is no longer bound.
 func (m *kernelState) unbind(name string) {
 	delete(m.bound, name)
 	maps.DeleteFunc(m.aliases, func(pr pair, _ state.Digest) bool { return pr[0] == name || pr[1] == name })

@@ -11,21 +11,22 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// joint names the content of a group: names whose values share mutable objects. A name that shares with none is a
-// group of its own, and its joint digest is the digest of its value, whatever the name.
+// groupDigest names the content of a group: names whose values share mutable objects. A name that shares with none is a
+// group by itself. Its group digest is the digest of its value, whatever the name, so that equal values are stored
+// once.
 type groupDigest string
 
-// pair is two names that share, in order.
+// pair is two names that share objects, in order.
 type pair [2]string
 
-// entry is what a key has at a position.
+// entry is what a key has in a program state.
 type entry struct {
 	digest state.Digest
 	writer int              // index of the node that wrote it; -1: the base
 	info   *state.ValueInfo // of a var key that has a value; nil otherwise
 	took   float64          // seconds that its writer executed
 	failed state.BlockID    // the block that failed, of a poisoned key
-	marks  []string         // why it may differ from run to run: those of its writer and of all that it rests on
+	marks  []string         // why it may differ from run to run: those of its writer and of all that it depends on
 }
 
 // poison is the digest of a key that a failed node would have written.
@@ -36,17 +37,17 @@ const unknown state.Digest = "!unknown"
 
 func (e entry) poisoned() (block state.BlockID, ok bool) { return e.failed, e.digest == poison }
 
-// position is the state of everything at one place in the program: what each key has, and which names share.
+// programState is the state at one place in the program: what each key has, and which names share objects.
 type programState struct {
 	base    func(depgraph.Key) state.Digest // what a key has that no node wrote
 	keys    map[depgraph.Key]entry
 	aliases map[pair]state.Digest
 
 	context           state.Digest          // see modules.go
-	moduleState       map[depgraph.Key]bool // what modules hold, libraries that were imported, and names that modules hold a part of
-	bindOrder         map[string]int        // names that are bound → which came first
+	moduleState       map[depgraph.Key]bool // keys of what modules hold, of imported libraries, and names that modules hold a part of
+	bindOrder         map[string]int        // names that are bound → their order
 	bindCount         int
-	lifetimeSensitive map[string]bool // names whose values somebody may notice go: they have a finalizer, or refer weakly to others
+	lifetimeSensitive map[string]bool // names whose values have a finalizer, or refer weakly to others
 }
 
 func newProgramState(base func(depgraph.Key) state.Digest) *programState {
@@ -109,9 +110,9 @@ func (p *programState) get(k depgraph.Key) entry {
 	return entry{digest: p.base(k), writer: -1}
 }
 
-// reaching returns the names whose values reach a class or function of the program, given its qualified name, or a part of
-// what a workspace module holds: no group, for who uses one seldom changes it. Who does, changes them all. With them comes
-// the node that wrote one of them last.
+// namesReaching returns the names whose values reach a class or function of the program, given its qualified name, or a
+// part of what a workspace module holds. These names form no group: many nodes use such an object, and few change it. A
+// node that does changes all of them. last is the node that wrote one of the names last.
 func (p *programState) namesReaching(what string) (names []string, last int) {
 	last = -1
 	is := func(code string) bool { return code == what || code == "*" || strings.HasPrefix(code, what+"#") }
@@ -125,10 +126,10 @@ func (p *programState) namesReaching(what string) (names []string, last int) {
 	return names, last
 }
 
-// reachAll is read by whoever lists subclasses.
+// reachAll is read by nodes that list subclasses.
 const reachAll depgraph.Key = "reach:*"
 
-// reachingCode returns the names that reach a class or function of the program, in the order in which they were bound.
+// namesReachingCode returns the names that reach a class or function of the program, in the order of their binding.
 func (p *programState) namesReachingCode() []string {
 	return slices.DeleteFunc(p.ordered(), func(name string) bool { return !p.reachesCode(name) })
 }
@@ -138,7 +139,8 @@ func (p *programState) reachesCode(name string) bool {
 	return info != nil && len(info.Code) > 0
 }
 
-// reach returns the names that reach a class as n may define, by qualified name: it is another than theirs, be it equal.
+// namesReachingClass returns, by qualified name, the names that reach a class such as n may define. The new class
+// differs from theirs even if it is equal.
 func (p *programState) namesReachingClass(n *node) map[string][]string {
 	found := map[string][]string{}
 	for k, e := range p.keys {
@@ -156,13 +158,13 @@ func (p *programState) namesReachingClass(n *node) map[string][]string {
 	return found
 }
 
-// digestWritten is the time of a file that the program wrote: not the same in any two runs.
+// digestWritten is the time of a file that the program wrote. Such times differ in any two runs.
 const digestWritten state.Digest = "written"
 
-// pristine is what hidden state has before any node.
+// pristine returns what hidden state has before any node.
 func (p *programState) pristine(k depgraph.Key) state.Digest { return p.base(k) }
 
-// presence is what a mere question whether a file is there depends on.
+// presence returns what a query depends on that only checks whether a file exists.
 func (p *programState) presence(name string) entry {
 	e := p.get(depgraph.Key("file:" + name))
 	if stored(e.digest) {
@@ -171,7 +173,7 @@ func (p *programState) presence(name string) entry {
 	return e
 }
 
-// listing is what a directory holds here: what it holds at the base, with the files written or deleted so far.
+// listing returns what a directory holds here: its content at the base, with the files written or deleted so far.
 func (p *programState) listing(dir depgraph.Key) state.Digest {
 	changed := map[string]bool{}
 	prefix := dir.Name() + "/"
@@ -200,7 +202,7 @@ func (p *programState) listing(dir depgraph.Key) state.Digest {
 		fmt.Fprintf(&b, "\x00%s=%v", name, changed[name])
 	}
 	if len(changed) == 0 {
-		b.WriteString("\x00") // it was made, and is empty
+		b.WriteString("\x00") // the program made it, and it is empty
 	}
 	return p.base(depgraph.Key(b.String()))
 }
@@ -217,7 +219,7 @@ func (p *programState) files() state.Digest {
 	return state.DigestOf(fmt.Appendf(nil, "files %q", names))
 }
 
-// environment digests the changes that the program made to the environment; base covers the rest.
+// environment digests the changes that the program made to the environment. base covers the rest.
 func (p *programState) environment(base state.Digest) state.Digest {
 	lines := []string{string(base)}
 	for k, e := range p.keys {
@@ -229,10 +231,11 @@ func (p *programState) environment(base state.Digest) state.Digest {
 	return state.DigestOf([]byte(strings.Join(lines, "\n")))
 }
 
-// namesKey is read by whoever may look at which names there are.
+// namesKey is read by nodes that may list the names of the program.
 const namesKey depgraph.Key = "names:*"
 
-// envAll is read by whoever iterates over the environment. envChanged, what the program changed of it, by child processes.
+// envAll is read by nodes that iterate over the environment. envChanged, what the program changed of it, is read by
+// child processes.
 const (
 	envAll     depgraph.Key = "env:*"
 	envChanged depgraph.Key = "env:+"
@@ -262,7 +265,7 @@ func (p *programState) ordered() []string {
 	return names
 }
 
-// bear notes which names t binds for the first time, or again after they were deleted.
+// noteBindings notes which names t binds for the first time, or again after they were deleted.
 func (p *programState) noteBindings(t *state.Trace) {
 	noteBindings := func(name string) {
 		if _, there := p.bindOrder[name]; !there {
@@ -286,7 +289,7 @@ func (p *programState) noteBindings(t *state.Trace) {
 	}
 }
 
-// group returns the names whose values are, with name's, one object graph; sorted, name included.
+// group returns the names whose values form one object graph with that of name. They are sorted, and include name.
 func (p *programState) group(name string) []string {
 	if len(p.aliases) == 0 {
 		return []string{name}
@@ -312,7 +315,7 @@ func (p *programState) group(name string) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// joint returns the group of name and its joint digest.
+// groupDigest returns the group of name and its digest.
 func (p *programState) groupDigest(name string) (groupDigest, []string) {
 	names := p.group(name)
 	if len(names) == 1 {
@@ -329,7 +332,7 @@ func (p *programState) groupDigest(name string) (groupDigest, []string) {
 	return groupDigest(state.DigestOf([]byte(b.String()))), names
 }
 
-// writer returns the last node that wrote one of the names: what they share is so since then.
+// writer returns the last node that wrote one of the names. They share objects as they do since then.
 func (p *programState) writer(names []string) int {
 	last := -1
 	for _, n := range names {
@@ -349,7 +352,7 @@ func sortedAliases(aliases map[pair]state.Digest, keep func(pair) bool) []state.
 	return found
 }
 
-// within returns the sharing among the names read.
+// aliasesWithin returns the pairs of names read that share objects.
 func (p *programState) aliasesWithin(reads []state.Access) []state.Alias {
 	if len(p.aliases) == 0 {
 		return nil
@@ -363,7 +366,7 @@ func (p *programState) aliasesWithin(reads []state.Access) []state.Alias {
 	return sortedAliases(p.aliases, func(pr pair) bool { return read[pr[0]] && read[pr[1]] })
 }
 
-// around returns all sharing that involves one of the names.
+// aliasesAround returns the pairs that share objects, and of which one is among names.
 func (p *programState) aliasesAround(names []string) []state.Alias {
 	if len(p.aliases) == 0 {
 		return nil
@@ -374,19 +377,20 @@ func (p *programState) aliasesAround(names []string) []state.Alias {
 	)
 }
 
-// mismatch returns the first read of t that does not hold here; ok says that all hold, sharing included.
+// mismatch returns the first read of t that has another digest here. ok says that all reads and all aliases are equal.
 func (p *programState) mismatch(t *state.Trace) (first state.Access, now entry, ok bool) {
 	return mismatch(walkPlace{programState: p}, t)
 }
 
-// mismatch is the same of any place.
+// mismatch compares t with any place. The first mismatch ends it, so a trace that is not valid costs little.
 func mismatch(p place, t *state.Trace) (first state.Access, now entry, ok bool) {
 	for _, a := range t.Reads {
 		if e := p.get(a.Key); e.digest != a.Digest {
 			return a, e, false
 		}
 	}
-	// What an execution reads only where it is there: who notices that a value goes, figures that were begun, what libraries saw.
+	// An execution reads these only where they exist: values with finalizers, figures that were begun, and what libraries
+	// saw. So their absence from the reads is compared, too.
 	reads := func(k depgraph.Key) bool {
 		_, found := slices.BinarySearchFunc(t.Reads, state.Access{Key: k}, byKey)
 		return found
@@ -415,12 +419,12 @@ func mismatch(p place, t *state.Trace) (first state.Access, now entry, ok bool) 
 	return state.Access{}, entry{}, true
 }
 
-// apply makes this the position after node i ran, or was reused, with trace t.
+// apply makes p the state after node i, with trace t.
 func (p *programState) apply(i int, t *state.Trace) {
 	gone, context := map[string]bool{}, false
 	for _, w := range t.Writes {
 		if _, bad := p.keys[w.Key].poisoned(); bad && w.Digest == state.Absent {
-			continue // where it was seen that a name is deleted, and where it was not, users of it are blocked
+			continue // the name stays poisoned: its users are blocked, whether a run observed the deletion or not
 		}
 		e := entry{digest: w.Digest, writer: i, took: t.Seconds}
 		if info, ok := t.Info[w.Key]; ok {
@@ -455,7 +459,7 @@ func (p *programState) apply(i int, t *state.Trace) {
 	}
 }
 
-// noticed reports whether the value of name, or one that shares with it, is frail.
+// isLifetimeSensitive reports whether the value of name, or one that shares with it, is lifetime-sensitive.
 func (p *programState) isLifetimeSensitive(name string) bool {
 	if len(p.lifetimeSensitive) == 0 {
 		return false
@@ -463,7 +467,7 @@ func (p *programState) isLifetimeSensitive(name string) bool {
 	return slices.ContainsFunc(p.group(name), func(n string) bool { return p.lifetimeSensitive[n] })
 }
 
-// taint returns the marks of a trace and of everything it read.
+// allMarks returns the marks of a trace and of everything that it read.
 func (p *programState) allMarks(t *state.Trace) []string {
 	marks := slices.Clone(t.Marks)
 	for _, a := range t.Reads {
@@ -474,7 +478,7 @@ func (p *programState) allMarks(t *state.Trace) []string {
 	return marks
 }
 
-// mark gives what t wrote its marks.
+// mark sets the marks of what t wrote.
 func (p *programState) mark(t *state.Trace, marks []string) {
 	for _, w := range t.Writes {
 		if e, ok := p.keys[w.Key]; ok && len(marks) > 0 {
@@ -484,7 +488,7 @@ func (p *programState) mark(t *state.Trace, marks []string) {
 	}
 }
 
-// fail makes this the position after node i failed, or was blocked, in block: what it defines is poisoned.
+// fail makes p the state after node i failed in block, or was blocked by it. What the node defines is poisoned.
 func (p *programState) fail(i int, block state.BlockID, defines []string) {
 	for _, name := range defines {
 		p.keys[depgraph.Var(name)] = entry{digest: poison, writer: i, failed: block}

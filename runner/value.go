@@ -11,18 +11,18 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// CodeNotKept is the code of errors about a value that would have to be computed to be seen.
+// CodeNotKept is the code of errors about a value that would have to be computed again to be shown.
 const CodeNotKept state.Code = "value-not-kept"
 
-// errNotKept says that a statement of the program would have to run.
+// errNotKept reports that a statement of the program would have to run.
 var errNotKept = errors.New("a statement would have to run")
 
-// errForeign says that what was stored, or what it needs, comes back as something else.
+// errForeign reports that a stored value, or what it needs, comes back as something else.
 var errForeign = errors.New("it comes back as something else")
 
-// Value returns what repr tells of the variable name after the last of blocks, as their recorded outcomes have it. The value is
-// loaded by an interpreter of its own; what it needs of the program's imports, functions and classes is run again for it,
-// and nothing else. Neither the store nor a file is written.
+// Value returns repr of the variable name after the last of blocks, by their recorded outcomes. It loads the value into
+// an interpreter of its own. That runs the program's imports, functions and classes that the value needs, and nothing
+// else. Neither the store nor a file is written.
 func (e *Engine) Value(ctx context.Context, blocks []Block, name string) (string, error) {
 	w := &walk{e: e, o: RunOptions{Discard: true}, readOnly: true}
 	for _, b := range blocks {
@@ -64,12 +64,12 @@ func (e *Engine) Value(ctx context.Context, blocks []Block, name string) (string
 			return reply.Repr, err
 		}
 	}
-	return "", notKept(name, "what it needs does not settle")
+	return "", notKept(name, "what it needs has no stable state")
 }
 
-// storedAt returns a place after which name has the value that it has at the end, and where that was stored: with all that it
-// shares objects with there. A frame is stored when it is made; a view of it that a later block takes makes another group of
-// both, which may not be. Where none was stored it is the end.
+// storedAt returns a place after which name has its final value, and where its group was stored. A frame is stored when
+// it is made. A later view of it makes another group of both, which may not be stored. Where no group was stored,
+// storedAt returns the end.
 func (w *walk) storedAt(name string) (int, error) {
 	k := depgraph.Var(name)
 	want := w.stateAt(len(w.nodes)).keys[k].digest
@@ -103,7 +103,7 @@ func notKept(name, why string) error {
 		Hint: "xstate fork NEW.py --at-step N makes a program that prints it when it is run"}
 }
 
-// recall takes the recorded traces of the blocks for their outcomes.
+// loadOutcomes reads the recorded traces of the blocks as their outcomes.
 func (w *walk) loadOutcomes() error {
 	for i, n := range w.nodes {
 		b := n.unit.Before
@@ -121,8 +121,8 @@ func (w *walk) loadOutcomes() error {
 	return nil
 }
 
-// Recorded calls yield with the name of every value that was stored of the variables of blocks, as they are after the last
-// of them by their recorded outcomes, and of hidden state.
+// StoredValues calls yield for every stored value of the variables of blocks, and of hidden state, after each of their
+// nodes by the recorded outcomes.
 func StoredValues(store *state.Store, blocks []Block, yield func(state.Value) error) error {
 	p := newProgramState(func(depgraph.Key) state.Digest { return state.Absent })
 	seen := map[state.Digest]bool{}
@@ -151,7 +151,7 @@ func StoredValues(store *state.Store, blocks []Block, yield func(state.Value) er
 				continue
 			}
 			p.apply(n, &t)
-			for _, a := range t.Writes { // values in between are what a block edited later starts from
+			for _, a := range t.Writes { // values in between: a block that is edited later starts from them
 				d := a.Digest
 				if a.Key.Space() == "var" && d != state.Absent {
 					j, _ := p.groupDigest(a.Key.Name())
@@ -166,5 +166,5 @@ func StoredValues(store *state.Store, blocks []Block, yield func(state.Value) er
 	return nil
 }
 
-// scratchDir is where the engine keeps what passes between it and the kernel.
+// scratchDir returns the folder for what passes between engine and kernel.
 func (e *Engine) scratchDir() string { return cmp.Or(e.cfg.Scratch, e.cfg.Store.Dir()) }
