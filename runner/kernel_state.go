@@ -112,7 +112,8 @@ func (m *kernelState) evict(limit int64) []groupDigest {
 	}
 	worth := func(j groupDigest) float64 { return m.parked[j].took / float64(m.parked[j].bytes+1) }
 	var gone []groupDigest
-	for _, j := range slices.SortedFunc(maps.Keys(m.parked), func(a, b groupDigest) int { return cmp.Or(cmp.Compare(worth(a), worth(b)), cmp.Compare(a, b)) }) {
+	cheapest := func(a, b groupDigest) int { return cmp.Or(cmp.Compare(worth(a), worth(b)), cmp.Compare(a, b)) }
+	for _, j := range slices.SortedFunc(maps.Keys(m.parked), cheapest) {
 		if held <= limit {
 			break
 		}

@@ -44,7 +44,7 @@ type programState struct {
 	aliases map[pair]state.Digest
 
 	context           state.Digest          // see modules.go
-	moduleState       map[depgraph.Key]bool // keys of what modules hold, of imported libraries, and names that modules hold a part of
+	moduleState       map[depgraph.Key]bool // held: and load: keys, and names that modules hold a part of
 	bindOrder         map[string]int        // names that are bound → their order
 	bindCount         int
 	lifetimeSensitive map[string]bool // names whose values have a finalizer, or refer weakly to others

@@ -25,7 +25,7 @@ import (
 // deferred. They are stored when the engine closes, if they still exist, for a tenth of the time: first those that are
 // dear to compute and cheap to store. A node that needs a value that was not stored computes it again.
 const (
-	inlineBytes  = 32 << 10 // what fits in a frame, equal to the driver's _INLINE; up to this size, values are always stored
+	inlineBytes  = 32 << 10 // of a frame, equal to the driver's _INLINE; values up to this size are always stored
 	arrayRate    = 200e6    // bytes of arrays and frames a second, for pickling, compressing and writing
 	objectRate   = 40e6     // the same of other objects
 	arrayPickle  = 2e9      // the same of pickling alone
