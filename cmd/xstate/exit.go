@@ -89,10 +89,10 @@ var exitCodes = map[state.Code]int{
 	state.Code(patch.CodeNoText):    exitRefused,
 	state.Code(patch.CodeExists):    exitRefused,
 
-	state.CodeDamaged:    exitDiverged,
-	state.CodeForged:     exitDiverged,
-	state.CodeNoSource:   exitDiverged,
-	xstate.CodeSignature: exitDiverged,
+	state.CodeDamaged:        exitDiverged,
+	state.CodeArchiveDamaged: exitDiverged,
+	state.CodeNoSource:       exitDiverged,
+	xstate.CodeSignature:     exitDiverged,
 
 	state.CodeDiskFull: exitInternal,
 	state.CodeIO:       exitInternal,
@@ -135,7 +135,7 @@ func show(err error) shown {
 	var own *state.Error
 	var bad *patch.ParseError
 	var cmd *usageError
-	var unfit *patch.Misfit
+	var unfit *patch.ApplyError
 	switch {
 	case errors.As(err, &unfit):
 		return shown{Code: state.Code(unfit.Code), Message: unfit.Error(), Hint: unfit.Hint, Candidates: unfit.Candidates}

@@ -1,0 +1,184 @@
+"""Which names of the namespace share mutable objects: the co-variables."""
+from . import original as __builtins__
+import abc
+import types
+from _abc import _get_dump as _abc_dump
+from collections import deque
+from itertools import repeat
+
+from . import blake2b
+from .fingerprint import ATOMS, SKIP_MEMBERS
+
+_NOBODY = frozenset()
+_MANY = 100  # classes and functions that a value reaches, of which the names are told
+
+
+class Groups:
+    """Fingerprints of the bound names, and an index from object to the names that reach it.
+
+    A name may reach a million objects, and every node asks who shares with whom. So the index holds one set for all
+    objects that the same names reach, loops are those of C, and answers are kept until a name they speak of changes.
+    """
+
+    def __init__(self, called=lambda c: c.__qualname__):
+        self._class = called
+        self.prints = {}   # name → Fingerprint
+        self.noted = {}    # those of the prints that are opaque, lifetime_sensitive or weak: few
+        self._owners = {}  # id of a mutable object, class or function → frozenset of the names that reach it
+        self._lookers = {}  # the same for what a name reaches but copies before it writes to it
+        self._near = {}    # name → names that share a mutable object with it, names that share any
+        self._places = {}  # (a, b) → digest of where they share, "" if they do not
+        self._bodies = {}  # id of a class or function → what it holds, see _body
+        self.changed = set()  # ids of classes and functions that were seen to hold something else
+
+    def put(self, name, fp):
+        was = self.prints.get(name)
+        if fp.opaque or fp.lifetime_sensitive or fp.weak:
+            self.noted[name] = fp
+        else:
+            self.noted.pop(name, None)
+        if was is not None and all(a.keys() == b.keys() for (_, a), (_, b) in zip(self._indexes(was), self._indexes(fp))):
+            self.prints[name] = fp
+            if fp.ids != was.ids or fp.copied != was.copied:
+                self._forget(name)  # the places are others
+            return
+        self._drop(name)
+        self.prints[name] = fp
+        for i, o in fp.soft.items():
+            if i not in self._owners:
+                self._bodies[i] = _body(o)
+        for owners, ids in self._indexes(fp):
+            if ids:
+                _move(owners, ids, lambda who: who | {name})
+        self._forget(name)
+
+    def drop(self, name):
+        self.noted.pop(name, None)
+        self._drop(name)
+
+    def _drop(self, name):
+        fp = self.prints.get(name)
+        if fp is None:
+            return
+        self._forget(name)
+        del self.prints[name]
+        for owners, ids in self._indexes(fp):
+            if ids:
+                _move(owners, ids, lambda who: who - {name})
+        for i in fp.soft:
+            if i not in self._owners:
+                del self._bodies[i]
+
+    def code(self, fp):
+        """The qualified names of the program's classes and functions that a value reaches."""
+        return sorted({self._called(o) for o in fp.soft.values()}) if len(fp.soft) <= _MANY else ["*"]
+
+    def reached(self, o):
+        """Reports whether a name reaches a class or function."""
+        return id(o) in self._owners
+
+    def _called(self, o):
+        return o.__qualname__ if isinstance(o, types.FunctionType) else self._class(o)
+
+    def altered(self, fp):
+        """Returns the names of the classes and functions among them that were changed since this was asked last."""
+        found = set()
+        for i, o in fp.soft.items():
+            body = _body(o)
+            if self._bodies.get(i) != body:
+                self._bodies[i] = body
+                self.changed.add(i)
+                found.add(self._called(o))
+        return found
+
+    def _indexes(self, fp):
+        return (self._owners, fp.ids), (self._owners, fp.soft), (self._lookers, fp.copied)
+
+    def _forget(self, name):
+        """Forgets all answers that speak of name."""
+        for other in (self._near.pop(name, None) or self._find(name))[1]:
+            self._near.pop(other, None)
+            self._places.pop((name, other) if name < other else (other, name), None)
+
+    def _find(self, name):
+        fp, owners, lookers = self.prints[name], self._owners, self._lookers
+        hard = _NOBODY.union(*set(map(owners.__getitem__, fp.ids)), *(lookers[i] for i in fp.ids.keys() & lookers.keys()),
+                             *(owners[i] for i in fp.copied.keys() & owners.keys())) - {name}
+        return hard, _NOBODY.union(hard, *set(map(owners.__getitem__, fp.soft))) - {name}
+
+    def neighbours(self, name, soft=False):
+        """Names that reach a mutable object (or, with soft, a class or function) that name reaches."""
+        if name not in self.prints:
+            return set()
+        near = self._near.get(name)
+        if near is None:
+            near = self._near[name] = self._find(name)
+        return near[soft]
+
+    def pairs(self, names):
+        """Returns {(a, b): digest of where they share} for all pairs with a member in names; a < b."""
+        found = {}
+        for name in names:
+            for other in self.neighbours(name):
+                pair = (name, other) if name < other else (other, name)
+                if pair not in found:
+                    place = self._places.get(pair)
+                    if place is None:
+                        place = self._places[pair] = self._place(*pair)
+                    if place:
+                        found[pair] = place
+        return found
+
+    def _place(self, a, b):
+        x, y = self.prints[a], self.prints[b]
+        found = set()
+        for p, q in _ways(x, y):
+            both = p.keys() & q.keys()
+            found.update(zip(map(p.__getitem__, both), map(q.__getitem__, both)))
+        places = {"%s %s" % pair for pair in found}
+        return blake2b("\n".join(sorted(places)).encode(), digest_size=10).hexdigest() if places else ""
+
+
+def _move(owners, ids, change):
+    """Changes who owns the ids: the loops are those of C."""
+    now = list(map(owners.get, ids, repeat(_NOBODY)))
+    then = {who: change(who) for who in set(now)}
+    if len(then) == 1:
+        who, = then.values()
+        if who:
+            owners.update(dict.fromkeys(ids, who))
+        else:
+            deque(map(owners.__delitem__, ids), 0)
+        return
+    owners.update(zip(ids, map(then.__getitem__, now)))
+    if _NOBODY in then.values():
+        for i in [i for i in ids if not owners[i]]:
+            del owners[i]
+
+
+def _body(o):
+    """What an assignment to a class or function changes of it: constants, kept so that no other gets their ids, and ids."""
+    members = [(k, _Constant(v) if type(v) in ATOMS else id(v)) for k, v in vars(o).items() if k not in SKIP_MEMBERS]
+    if isinstance(o, types.FunctionType):
+        return members, id(o.__code__), id(o.__defaults__), id(o.__kwdefaults__)
+    return members, o.__module__, tuple(map(id, o.__bases__)), len(_abc_dump(o)[0]) if isinstance(o, abc.ABCMeta) else 0
+
+
+class _Constant:
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        return type(other) is _Constant and self.value is other.value
+
+
+def _ways(x, y):
+    """How two values may share: but not what both copy before they write to it."""
+    return (x.ids, y.ids), (x.ids, y.copied), (x.copied, y.ids)
+
+
+def shared(x, y):
+    """Returns the ids of the objects that the values of two fingerprints share."""
+    return set() if x is None or y is None else {i for p, q in _ways(x, y) for i in p.keys() & q.keys()}

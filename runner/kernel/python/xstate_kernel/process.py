@@ -1,0 +1,256 @@
+"""What the program puts into places of the interpreter: streams, hooks, signal handlers, codecs, finders of modules, handlers of loggers.
+
+Such an object may be called, and changed, by any node, without a name of the program being read. It is part of what the
+engine knows as the changes to modules: named by lineage, taken back only in a new interpreter. It is pristine again when
+every place holds what it held at first.
+
+A file that is registered has a state of its own, where it stands in what is on disk. Of logging's own handlers, which leave
+nothing in a buffer, that is the end; so they are opened anew where the engine has put another content in place. Of others
+it is not known: every node is taken to write to them.
+"""
+from . import original as __builtins__
+import _signal
+import codecs
+import fcntl
+import gc
+import io
+import os
+import stat
+import sys
+import threading
+import warnings
+
+from . import code_owner, fingerprint, hidden, identity
+
+_HOOKS = ("stdin", "stdout", "stderr", "displayhook", "excepthook", "unraisablehook", "breakpointhook", "__stdout__", "__stderr__")
+_SIGNALS = range(1, _signal.NSIG)
+_OF_FILE = frozenset(("lock", "stream", "dev", "ino"))  # attributes of a handler that tell how its file was opened
+
+
+class Process:
+    def __init__(self, printer, groups):
+        self._printer, self._groups = printer, groups
+        self.attributes = {}  # what the program put into modules, by module and name
+        self._searchers, self._handlers = [], {}  # of codecs, and of errors in text, by name
+        self._tracing = (None, None)
+        self.traced = False  # a trace function was at work in the node
+        self._watch_codecs()
+        self._start = self._places()
+        self._seen, self._others = [], {}  # see _raw; what of it the program put there
+        self._registered, self._print = {}, _Print()
+        self._adrift = {}  # id of a handler of which the program itself put away the file → the handler
+
+    def _watch_codecs(self):
+        register, unregister, register_error = codecs.register, codecs.unregister, codecs.register_error
+
+        def observed_register(search):
+            register(search)
+            if not code_owner.imported_library():
+                self._searchers.append(search)
+
+        def observed_unregister(search):
+            unregister(search)
+            if search in self._searchers:
+                self._searchers.remove(search)
+
+        def observed_register_error(name, handler):
+            register_error(name, handler)
+            if not code_owner.imported_library():
+                self._handlers[name] = handler
+
+        self._forget = lambda search: (unregister(search), register(search))
+        for f, name in ((observed_register, "register"), (observed_unregister, "unregister"), (observed_register_error, "register_error")):
+            f.__name__ = f.__qualname__ = name
+            f.__module__ = "codecs"
+            setattr(codecs, name, f)
+
+    def _raw(self):
+        """What is in the places, in order: mostly the same as when they were last looked at."""
+        return [*map(vars(sys).get, _HOOKS), threading.excepthook, warnings.showwarning, *sys.get_asyncgen_hooks(), *gc.callbacks, *self._tracing,
+                *map(_signal.getsignal, _SIGNALS), None, *self._searchers, *self._handlers, *self._handlers.values(), None, *sys.meta_path, None, *sys.path_hooks]
+
+    def _places(self):
+        found = {name: getattr(sys, name) for name in _HOOKS}
+        found["threading.excepthook"] = threading.excepthook
+        found["showwarning"] = warnings.showwarning  # logging.captureWarnings puts its own there
+        found["firstiter"], found["finalizer"] = sys.get_asyncgen_hooks()
+        for i, hook in enumerate(gc.callbacks):
+            found["gc", i] = hook
+        found["trace"], found["profile"] = self._tracing
+        for n in _SIGNALS:
+            found[n] = _signal.getsignal(n)
+        for i, search in enumerate(self._searchers):
+            found["codec", i] = search
+        for name, handler in self._handlers.items():
+            found["codec errors", name] = handler
+        for name in ("meta_path", "path_hooks"):
+            for i, finder in enumerate(filter(code_owner.made_by_user, getattr(sys, name))):
+                found[name, i] = finder
+        return found
+
+    def registered(self):
+        """Place → what the program put there."""
+        raw = self._raw()
+        if not identity.same(raw, self._seen):
+            start = self._start
+            self._seen, self._others = raw, {k: v for k, v in self._places().items() if v is not start.get(k)}
+        found = dict(self._others)
+        found.update(_loggers())
+        found.update(hidden.registered())
+        found.update(self.attributes)
+        return found
+
+    def begin(self):
+        for search in self._searchers:
+            self._forget(search)  # what was found through it is kept in a cache
+        self._registered = self.registered()
+        for handler in map(_file_handler, self._registered.values()):
+            if handler is not None and id(handler) not in self._adrift and not _at_end(handler):
+                _open_anew(handler)
+        self._print = self._of(self._registered)
+        self.traced = self._tracing != (None, None)
+
+    def files(self):
+        """The files that handlers of loggers write to."""
+        return {os.path.realpath(h.baseFilename) for h in map(_file_handler, self._registered.values()) if h is not None}
+
+    def names(self):
+        """The names that what is registered may use, and those that share objects with it."""
+        return self._print.deps | self.sharing()
+
+    def modules(self):
+        """The modules of the workspace that what is registered comes from."""
+        return self._print.files
+
+    def logged_to(self):
+        """The names that share objects with what handlers of libraries may put records into."""
+        return self._reaching(self._print.untold)
+
+    def sharing(self):
+        return self._reaching(self._print.ids | self._print.untold)
+
+    def _reaching(self, ids):
+        return {name for name, fp in self._groups.prints.items() if not ids.isdisjoint(fp.ids)} if ids else set()
+
+    def changed(self, bound):
+        """Reports whether something else is registered now, or what is registered has changed. bound gives names that the node bound."""
+        before, was, now = self._registered, self._print, self.registered()
+        if not now and not before:
+            return False
+        lost = not self.sharing().isdisjoint(bound())
+        self._registered, self._print = now, self._of(now)
+        adrift = {id(h): h for h in map(_file_handler, now.values()) if h is not None and not _at_end(h)}
+        lost = lost or adrift.keys() != self._adrift.keys()
+        self._adrift = adrift
+        return (now.keys() != before.keys() or any(before[k] is not v and not (type(v) is tuple and before[k] == v) for k, v in now.items())
+                or self._print.opaque or self._print.digests != was.digests or lost)
+
+    def _of(self, registered):
+        found = _Print()
+        for place, o in registered.items():
+            fp = self._printer.of(_visible(o))
+            if fp.opaque and isinstance(place, tuple) and code_owner.kind_of(type(o).__module__) != code_owner.PROGRAM and not _writes(o):
+                if _is_handler(o):  # it is enough to know that it is there, and what it may hand records to
+                    found.untold.update(map(id, fingerprint.mutable(list(vars(o).values()))))
+                continue
+            found.opaque = found.opaque or bool(fp.opaque)
+            found.digests.append(fp.digest)
+            found.ids.update(fp.ids)
+            found.deps |= fp.deps
+            found.files |= fp.files
+        return found
+
+    def resume(self):
+        for put, f in zip((sys.settrace, sys.setprofile), self._tracing):
+            if f is not None:
+                put(f)
+
+    def suspend(self):
+        found = sys.gettrace(), sys.getprofile()
+        if found != (None, None):
+            sys.settrace(None)
+            sys.setprofile(None)
+        self._tracing = found
+        self.traced = self.traced or found != (None, None)
+
+
+class _Print:
+    """What is registered, as far as it can be told."""
+
+    def __init__(self):
+        self.digests, self.ids, self.deps, self.files, self.opaque = [], set(), set(), set(), False
+        self.untold = set()  # ids of what handlers of libraries hold that cannot be told
+
+
+def _loggers():
+    """What loggers have that logging does not make. Their levels are plain data, see hidden.py."""
+    logging = sys.modules.get("logging")
+    if logging is None:
+        return {}
+    found = {}
+    if logging.getLoggerClass() is not logging.Logger:
+        found["logger class"] = logging.getLoggerClass()
+    for x in [logging.root] + [x for x in logging.root.manager.loggerDict.values() if isinstance(x, logging.Logger)]:
+        handlers = [h for h in x.handlers if type(h).__name__ != "NullHandler"]
+        if x.filters:
+            found["logger", x.name] = tuple(x.filters)
+        for i, h in enumerate(handlers):
+            found["handler", x.name, i] = h
+    return found
+
+
+def _is_handler(o):
+    return isinstance(o, getattr(sys.modules.get("logging"), "Handler", ()))
+
+
+def _file_handler(o):
+    """Returns the handler of logging's own that writes a file by its name, if o is one or hands on to one."""
+    logging = sys.modules.get("logging")
+    if not _is_handler(o):
+        return None
+    if isinstance(o, logging.FileHandler):
+        return o if type(o).__module__.partition(".")[0] == "logging" else None
+    return _file_handler(getattr(o, "target", None))
+
+
+def _at_end(handler):
+    """Reports whether what a handler writes goes to the end of the file of its name."""
+    stream = handler.stream
+    if stream is None:
+        return True
+    try:
+        st, fd = os.stat(handler.baseFilename), stream.fileno()
+        return os.path.samestat(st, os.fstat(fd)) and (bool(fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_APPEND) or os.lseek(fd, 0, os.SEEK_CUR) == st.st_size)
+    except (OSError, ValueError):
+        return False
+
+
+def _open_anew(handler):
+    handler.stream.close()
+    handler.stream = None  # it opens one when it writes
+    if os.path.exists(handler.baseFilename):
+        mode = "a" if "a" in handler.mode else "r+"
+        handler.stream = open(handler.baseFilename, mode, encoding=handler.encoding, errors=getattr(handler, "errors", None))
+        handler.stream.seek(0, os.SEEK_END)
+
+
+def _writes(o):
+    """Reports whether an object is a file of the program's, or a handler that writes to one."""
+    o = getattr(o, "stream", o) if _file_handler(o) is None else None
+    if not isinstance(o, io.IOBase):
+        return False
+    try:
+        return o.fileno() > 2 and stat.S_ISREG(os.fstat(o.fileno()).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _visible(o):
+    """What an object is to those who look at whether it changed. A file is what is on disk, which is looked at by itself, unless
+    something of it may be in a buffer."""
+    if isinstance(o, io.IOBase) and not isinstance(o, (io.StringIO, io.BytesIO)):
+        return o if _writes(o) else type(o).__name__
+    if _is_handler(o):
+        own = _OF_FILE if _file_handler(o) is o else ("lock",)
+        return [type(o)] + [(k, _visible(v)) for k, v in vars(o).items() if k not in own]
+    return o

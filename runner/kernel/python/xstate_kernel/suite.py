@@ -1,0 +1,679 @@
+"""What tests execute and read, test by test.
+
+Nouns: a *unit* is a function, or the level of a module (see units); a *phase* is a stretch of execution that is observed by
+itself: the import of a module, the set-up of a fixture, the collection of a file, a test. Phases nest. What is seen in one counts
+for those around it, too. A *group* is what a phase saw that several tests rest on. Of a module: its level, the functions that ran
+while it was imported, and the files and variables read then. Of a fixture: from its set-up to its end.
+
+A test rests on what its own phase saw; on the groups of its file, of the fixtures it uses, and of what modules these import, however
+indirectly; and on the modules that are not quiet, for these may have set up something in others. Functions are seen by local events
+of sys.monitoring on code of the workspace alone, each disabled at its first hit and armed again, at a microsecond, for the next
+phase; lines, where these are asked for, likewise. To restart all events instead would have every function of the interpreter instrumented anew for each test; before 3.12 a
+trace function hears of every call.
+"""
+from . import original as __builtins__
+import builtins
+import importlib._bootstrap_external as external
+import linecache
+import mmap
+import os
+import random
+import sys
+import threading
+import types
+from time import monotonic as _clock, time
+
+from . import bytecode, code_owner, layout, observe, sha256, suite_leftovers, suite_reads, units, volatility
+
+_NEW = getattr(sys, "monitoring", None)
+_TOOL = 4
+_LINES = layout._NUMBERS | {"lineno"}  # who names one of these may read where code stands
+_OF_CLASSES = frozenset(("__firstlineno__",))  # from 3.13 on the body of every class sets it
+_BUNCH = 0.2  # seconds of tests that are told of at once
+_MARKS = frozenset(("clock", "entropy", "network", "subprocess", "thread", suite_reads.DURATION))
+
+
+class Phase:
+    def __init__(self):
+        self.codes = {}       # id → code
+        self.modules = set()  # paths of modules that were executed
+        self.groups = set()
+        self.files, self.dirs, self.env, self.modes = {}, set(), set(), set()
+        self.marks, self.after, self.texts, self.absent = set(), set(), set(), set()
+        self.lines = set()    # (path, number) of lines whose text was read
+        self.hits = []        # (code, number) of lines that were executed
+        self.asked = set()    # paths of texts whose lines may be told
+        self.cwd = False
+        self.inner = []       # phases that ended in it
+
+    def whole(self):
+        """With what was seen in the phases within."""
+        for other in self.inner:
+            other.whole()
+            self.codes.update(other.codes)
+            self.hits += other.hits
+            for name in ("modules", "groups", "dirs", "env", "modes", "marks", "after", "texts", "absent", "lines", "asked"):
+                getattr(self, name).update(getattr(other, name))
+            for p, how in other.files.items():
+                self.look(p, how)
+            self.cwd = self.cwd or other.cwd
+        self.inner = []
+        return self
+
+    def looked(self):
+        """Reports whether something was seen that is to be looked at before it changes."""
+        return self.files or self.dirs or self.modes or self.texts or self.lines or self.asked
+
+    def blank(self):
+        """Reports whether nothing was seen that a test may rest on."""
+        return not (self.codes or self.modules or self.groups or self.env or self.marks or self.after or self.absent or self.cwd or self.looked())
+
+    def look(self, p, how):
+        """how: what was there before it was written, "presence", or None. The earlier look stands, unless it asked for less."""
+        if self.files.setdefault(p, how) == "presence":
+            self.files[p] = how
+
+
+class Module:
+    """A source file that was executed."""
+
+    def __init__(self, path, name, source, code, namespace):
+        self.path, self.name, self.source, self.code, self.namespace = path, name, source, code, namespace
+        self.loads = set()   # paths of modules whose execution it caused
+        self.group = None    # of its import
+        self.telling = None  # names it binds through which code may come to a clock, or randomness
+        self.loud = not source.quiet
+
+
+class Suite:
+    def __init__(self, channel, options):
+        self.channel = channel
+        self.timed = options["timed"]  # the engine wants to know when a test begins
+        self.folder = os.path.realpath(options["folder"])
+        self.stack = [Phase()]
+        self.live = []       # codes hit since the last phase began or ended
+        self.hits = []       # lines that were, where these are observed
+        self.by_line = options["lines"]
+        self.unarmed = []    # codes that were hit, and not armed since
+        self.armed = set()   # before 3.12: ids of the others
+        self.units = {}      # id of code → number of its unit
+        self.paths = {}      # id of code → path of its module
+        self.watched = {}    # id of code → (code, module)
+        self.importing = {}  # id of code → modules that its unit imports
+        self.lined = set()   # ids of codes that may read where code stands
+        self.levels = set()  # numbers of units that are levels of modules
+        self.modules = {}    # path → Module
+        self.count = 0       # of units told
+        self.first = {}      # path → {unit: number}
+        self.groups = 0
+        self._needs = {}     # paths → group of them and all that they import
+        self._facts = {}     # id of code → see _look
+        self._plain = set()  # ids of codes of which there are none
+        self.leaks = {}      # test → names it left changed
+        self.current = None
+        self.loading = []    # modules that are being executed
+        self.bindings = suite_leftovers.ModuleBindings()
+        self._now = _note(os.path.join(options["spool"], "now"))
+        self._sent = _clock()
+        self.files = suite_reads.SuiteReads(options["spool"], options["store"], self.folder, self.executed, lambda: self.current)
+        layout.watch(self.text_read)
+        self._started = {n.partition(".")[0] for n in sys.modules}  # these are not looked for any more
+        self.collecting = False
+        self._watch()
+        self.wrap_loader(external._LoaderBasics)
+
+    # observation
+
+    def _watch(self):
+        if _NEW is None:
+            sys.settrace(self._called)
+            threading.settrace(self._called)
+            return
+        _NEW.use_tool_id(_TOOL, "xstate")
+        live, hits, off = self.live, self.hits, _NEW.DISABLE
+
+        def hit(code, _):
+            live.append(code)
+            return off
+
+        self._events = _NEW.events.PY_START | _NEW.events.PY_RESUME
+        _NEW.register_callback(_TOOL, _NEW.events.PY_START, hit)
+        _NEW.register_callback(_TOOL, _NEW.events.PY_RESUME, hit)
+        if self.by_line:
+            def hit_line(code, number):
+                hits.append((code, number))
+                return off
+
+            self._events |= _NEW.events.LINE
+            _NEW.register_callback(_TOOL, _NEW.events.LINE, hit_line)
+
+    def _called(self, frame, _, __):
+        """A function begins, or goes on."""
+        code = frame.f_code
+        if id(code) in self.armed:
+            self.armed.discard(id(code))
+            self.live.append(code)
+        return self._line if self.by_line and id(code) in self.units else None
+
+    def _line(self, frame, event, _):
+        if event == "line":
+            self.hits.append((frame.f_code, frame.f_lineno))
+        return self._line
+
+    def watching(self):
+        """Reports whether functions are still seen."""
+        return _NEW is not None or sys.gettrace() == self._called
+
+    def _switch(self):
+        """What was seen since the last switch belongs to the innermost phase."""
+        phase = self.stack[-1]
+        if self.live:
+            live, self.live[:] = self.live[:], ()
+            for code in live:
+                phase.codes[id(code)] = code
+            self.unarmed += live
+        if self.hits:
+            hits, self.hits[:] = self.hits[:], ()
+            phase.hits += dict.fromkeys(hits)
+            self.unarmed += {code for code, _ in hits}
+        active, self.files.active = self.files.active, False
+        if active and self.files.saw():
+            found, after = self.files.take()
+            for p, how in found["files"].items():
+                phase.look(p, how)
+            phase.dirs.update(found["dirs"])
+            phase.env.update(found["env"])
+            phase.modes.update(found["modes"])
+            phase.marks.update(found["marks"])
+            phase.after.update(after)
+            phase.cwd = phase.cwd or found["cwd"]
+
+    def _arm(self):
+        if not self.unarmed:
+            return
+        codes, self.unarmed = {id(c): c for c in self.unarmed if id(c) in self.watched}, []
+        if _NEW is None:
+            self.armed.update(codes)
+            return
+        arm, events = _NEW.set_local_events, self._events
+        for code in codes.values():
+            arm(_TOOL, code, 0)
+            arm(_TOOL, code, events)
+
+    def begin(self):
+        self._switch()
+        self._arm()
+        self.stack.append(Phase())
+        self._watch_files()
+
+    def end(self, merge=True):
+        self._switch()
+        phase = self.stack.pop()
+        if merge:
+            self.stack[-1].inner.append(phase)
+        self._watch_files()
+        return phase
+
+    def _watch_files(self):
+        self.files.loose = self.collecting and len(self.stack) == 2
+        self.files.active = len(self.stack) > 1
+
+    def text_read(self, filename):
+        """Lines of a file are asked for: one of them by who formats a traceback, all of them by inspect. Whether the file is still as
+        it was is asked before one."""
+        if not self.files.active or not isinstance(filename, str) or suite_reads.by_runner():
+            return
+        phase, frame = self.stack[-1], sys._getframe(2)
+        function = sys._getframe(1).f_locals["function"].__name__
+        if frame.f_code.co_name == "getline" and frame.f_code.co_filename == linecache.__file__:
+            phase.lines.add((real(filename), frame.f_locals["lineno"]))
+        elif function == "getlines":
+            phase.texts.add(real(filename))
+        else:
+            phase.asked.add(real(filename))
+
+    # modules
+
+    def executed(self, code):
+        """Code is about to be executed: of a module, or made at run time, which then rests on what made it."""
+        path = code.co_filename
+        if code.co_name != "<module>" or not os.path.isabs(path) or code_owner.is_library_path(path) or path.startswith("<"):
+            return
+        active, self.files.active = self.files.active, False
+        try:
+            self._execute(os.path.realpath(path), code)
+        finally:
+            self.files.active = active
+
+    def _execute(self, path, code):
+        try:
+            with open(path, "rb") as f:
+                data = f.read()
+        except OSError:
+            return
+        frame = sys._getframe(2)
+        while frame is not None and not (frame.f_code.co_name == "exec_module" and "module" in frame.f_locals):
+            frame = frame.f_back
+        module = frame.f_locals["module"] if frame is not None else None
+        if real(getattr(getattr(module, "__spec__", None), "origin", None) or "") != path:
+            module = None  # a script that is run
+        name = getattr(module, "__name__", None) or os.path.basename(path)[:-3]
+        package = name if hasattr(module, "__path__") else name.rpartition(".")[0]
+        record = Module(path, name, self.source(path, data, package), code, vars(module) if module is not None else {})
+        record.loud = record.loud or module is None
+        self.modules[path] = record
+        self._needs.clear()
+        self.stack[-1].modules.add(path)
+        for outer in self.loading:
+            if outer is not None:
+                outer.loads.add(path)
+        if self.loading and self.loading[-1] is None and module is not None:
+            self.loading[-1] = record
+        if self.by_line:
+            self.units[id(code)] = self.first[path][""]
+            if _NEW is not None:
+                _NEW.set_local_events(_TOOL, code, _NEW.events.LINE)
+        self._register(code, record, "")
+
+    def _register(self, code, module, around):
+        numbers = self.first[module.path]
+        imports = module.source.imports
+        for c in code.co_consts:
+            if isinstance(c, types.CodeType):
+                name = module.source.unit_of(c, around)
+                self.units[id(c)] = numbers[name]
+                self.paths[id(c)] = module.path
+                if name and name in imports:
+                    self.importing[id(c)] = imports[name]
+                self.watched[id(c)] = (c, module)
+                if not _LINES.isdisjoint(c.co_names) and (c.co_flags & bytecode.FUNCTION or not _LINES.isdisjoint({*c.co_names} - _OF_CLASSES)):
+                    self.lined.add(id(c))
+                if _NEW is not None:
+                    _NEW.set_local_events(_TOOL, c, self._events)
+                else:
+                    self.armed.add(id(c))
+                self._register(c, module, name)
+
+    def source(self, path, data, package):
+        """Cuts a file into units, and tells the engine of them."""
+        digest = sha256(data).hexdigest()
+        self.channel.send({"ev": "cut", "path": path, "digest": digest, "package": package, "first": self.count})
+        known, _ = self.channel.receive()
+        if known["units"]:
+            source = units.Source(known["units"], known["imports"], known["quiet"])
+        else:
+            source = units.cut(data, package, True)
+            self.channel.send({"ev": "source", "units": source.units, "imports": source.imports, "quiet": source.quiet})
+        names = sorted(source.units)
+        self.first[path] = {n: self.count + i for i, n in enumerate(names)}
+        self.levels.add(self.first[path][""])
+        self.count += len(names)
+        return source
+
+    def wrap_loader(self, loader):
+        suite, original = self, loader.exec_module
+
+        def exec_module(self, module):
+            __tracebackhide__ = True
+            path = getattr(module.__spec__, "origin", None)
+            if not path or code_owner.is_library_path(path):
+                original(self, module)
+                if module.__name__ == "numpy.random":
+                    module.seed(0)
+                return None
+            _drop_stale(path, module.__spec__)
+            return suite._load(original, self, module)
+
+        loader.exec_module = observe.named(exec_module, original)
+
+    def _load(self, execute, loader, module):
+        __tracebackhide__ = True
+        self.begin()
+        self.loading.append(None)
+        try:
+            return execute(loader, module)
+        finally:
+            record = self.loading.pop()
+            phase = self.end()
+            self._arm()
+            if record is not None:
+                record.loud = record.loud or any(self.units[i] not in self.levels for i in phase.codes)
+                record.loads |= self._used(phase)
+                record.group = self.tell(phase.whole(), self.number(), record)
+
+    # groups
+
+    def number(self):
+        self.groups += 1
+        return self.groups - 1
+
+    def tell(self, phase, n, level=None, fixture=False):
+        """Tells the engine what a group consists of, perhaps anew."""
+        active, self.files.active = self.files.active, False
+        self._report({"ev": "group", "n": n, "fixture": fixture, **self.content(phase, level)}, phase)
+        self.files.active = active
+        return n
+
+    def _report(self, event, phase):
+        """Reports are sent in bunches, unless they tell of files: these are looked at before anybody may write to them."""
+        if phase.looked():
+            self.channel.send({**event, "sync": True})
+            if self.channel.receive()[0] is None:
+                os._exit(1)
+        else:
+            self.channel.post(event)
+
+    def content(self, phase, level=None):
+        """level: the module whose import it is."""
+        marks, absent = set(phase.marks), set(phase.absent)
+        numbers = {self.first[p][""] for p in phase.modules}.union(map(self.units.__getitem__, phase.codes))
+        texts = phase.texts | phase.asked - {p for p, _ in phase.lines}
+        for told, imports in self._told(phase):
+            marks.update(told)
+            if imports:
+                absent |= self._sought(imports)
+        if not self.lined.isdisjoint(phase.codes):  # of any function that it can reach
+            texts.update(self.closure(phase.modules.union(map(self.paths.__getitem__, phase.codes))))
+        if level is not None:
+            absent |= self._sought(level.source.imports.get("", ()))
+            marks |= volatility.volatile([level.code], level.namespace)
+        found = {"units": numbers, "groups": phase.groups, "texts": texts, "lines": phase.lines, "dirs": phase.dirs, "env": phase.env, "modes": phase.modes, "absent": absent,
+                 "marks": [m for m in marks if m in _MARKS or m.startswith("unobserved")]}
+        found = {name: sorted(seen) for name, seen in found.items() if seen}
+        if phase.files:
+            found["files"] = phase.files
+        if phase.hits:
+            executed = {}
+            for code, number in phase.hits:
+                executed.setdefault(self.units[id(code)], set()).add(number)
+            found["hit"] = [[unit, sorted(numbers)] for unit, numbers in executed.items()]
+        return found
+
+    def _told(self, phase):
+        """Lists what is known of the code of a phase, where there is anything: few functions ask a clock, or import."""
+        found = []
+        for i in set(phase.codes) - self._plain:
+            facts = self._facts.get(i) or self._look(i)
+            if any(facts):
+                found.append(facts)
+            else:
+                self._plain.add(i)
+        return found
+
+    def _look(self, i):
+        """What is known of a code object: marks, and what its unit imports."""
+        code, module = self.watched[i]
+        telling = module.telling
+        if telling is None:
+            telling = module.telling = {"id"}.union(name for name, value in list(module.namespace.items()) if _tells(value))
+        quiet = telling.isdisjoint(code.co_names) and volatility.TELLING.isdisjoint(code.co_names)
+        marks = () if quiet else tuple(volatility.volatile([code], module.namespace))
+        found = self._facts[i] = marks, self.importing.get(i, ())
+        return found
+
+    def _sought(self, names):
+        """The files that would be found instead of what imports came to."""
+        found = set()
+        folders = [p or self.folder for p in sys.path if isinstance(p, str) and not code_owner.is_library_path(os.path.join(os.path.abspath(p or "."), "x"))]
+        for top in {name.partition(".")[0] for name in names} - self._started:
+            have = getattr(sys.modules.get(top), "__file__", None)
+            have = os.path.realpath(have) if have else None
+            for folder in folders:
+                stem = os.path.join(os.path.realpath(folder), top)
+                for file in (os.path.join(stem, "__init__.py"), stem + ".py"):
+                    if file == have:
+                        break
+                    found.add(file)
+                else:
+                    continue
+                break
+        return {f for f in found if not os.path.exists(f)}
+
+    def _used(self, phase):
+        """The modules whose functions were executed, or which these import."""
+        paths = phase.modules.union(map(self.paths.__getitem__, phase.codes))
+        for _, imports in self._told(phase):
+            for name in imports:
+                path = _file(name)
+                if path in self.modules:
+                    paths.add(path)
+        return paths
+
+    def needs(self, used, starts=(), absent=()):
+        """The group of the modules that a phase used and all that they import, and of files that are not there."""
+        key = frozenset(used.union(starts)), absent
+        found = self._needs.get(key)
+        if found is None:
+            whole = Phase()
+            whole.absent.update(absent)
+            whole.modules = self.closure(key[0])
+            whole.groups = {self.modules[p].group for p in whole.modules if self.modules[p].group is not None}
+            found = self._needs[key] = self.tell(whole, self.number())
+        return found
+
+    def fixture(self, phase, n):
+        """Tells of a fixture, perhaps anew, if it saw anything."""
+        if not phase.blank():
+            phase.groups.add(self.needs(self._used(phase)))
+            self.tell(phase, n, fixture=True)
+
+    def closure(self, paths):
+        """The modules that some, and those that are loud, import, however indirectly."""
+        todo = list(paths) + [p for p, m in self.modules.items() if m.loud]
+        seen = set()
+        while todo:
+            p = todo.pop()
+            if p in seen or p not in self.modules:
+                continue
+            seen.add(p)
+            module = self.modules[p]
+            todo.extend(module.loads)
+            names = set(module.source.imports.get("", ()))
+            names.add(module.name.rpartition(".")[0])
+            for value in list(module.namespace.values()):
+                if type(value) is types.ModuleType:
+                    if not value.__name__.startswith(module.name + "."):  # unless it imports it, that is there because somebody else did
+                        names.add(value.__name__)
+                else:
+                    names.add(getattr(value, "__module__", None) if isinstance(value, (types.FunctionType, type)) else type(value).__module__)
+            todo.extend(map(_file, names))
+        return seen
+
+    # tests
+
+    def remember_start(self, files, plugins=()):
+        """Everything is collected: what modules hold now, and the state of random generators, each test is to begin with. files are
+        those that hold the tests, plugins those of what runs them."""
+        self.generators = random.getstate()
+        self._draws = _drawn()
+        self._drawn = self._draws()
+        numpy = sys.modules.get("numpy.random")
+        self.numpy = numpy and numpy.get_state()
+        self.tests, self.plugins = files, plugins
+        self.bindings.hold(self.modules.values())
+        self._around = suite_leftovers.around(self.files)
+
+    def collect(self):
+        """Begins to collect: what is collected may rest on what hooks read."""
+        self.collecting = True
+        self.begin()
+
+    def choose(self, runner, items, errors, configuration, repeatable=True):
+        """Asks the engine which of the tests are to run. It is told what the collection rests on beside the groups: what hooks executed and
+        read, and what the runner looked at and listed; not repeatable: on something else, too."""
+        hooks = self.end(merge=False).whole()
+        self.collecting = False
+        self.tell(hooks, self.number())
+        looked, self.files.runner = self.files.runner, None
+        folders = sorted({os.path.realpath(p) for p in sys.path if isinstance(p, str) and os.path.isdir(p)})
+        listed = self.files.listed.union(p for p in folders if not code_owner.is_library_path(os.path.join(p, "x")))  # where modules may come to be found
+        self.channel.send({"ev": "collected", "runner": runner, "items": items, "errors": errors, "configuration": configuration, "repeatable": repeatable and not self.files.effects,
+                           "looked": sorted(looked), "listed": sorted(listed), "folders": folders})
+        while True:
+            reply, _ = self.channel.receive()
+            if reply is None:
+                os._exit(1)
+            if "run" in reply:
+                return reply["run"]
+            for path, package in reply["cut"]:
+                try:
+                    with open(path, "rb") as f:
+                        source = units.cut(f.read(), package)
+                except OSError:
+                    source = None
+                self.channel.send({"ev": "source", "units": source and source.units, "imports": source and source.imports, "quiet": source and source.quiet})
+
+    def begin_test(self, n):
+        if self.timed:
+            self.channel.send({"ev": "begin", "n": n})
+        self._now[:] = b"%-9d" % n  # who finds the process dead knows which test was under way; what was posted is lost then
+        self.current = n
+        self._reset()
+        self._threads = threading.active_count()
+        self._children = suite_leftovers.children()
+        self.begin()
+
+    def _reset(self):
+        if self._draws() != self._drawn or random._inst.gauss_next != self.generators[2]:
+            random.setstate(self.generators)
+        numpy = sys.modules.get("numpy.random")
+        if numpy is not None:
+            if self.numpy is None:
+                numpy.seed(0)
+                self.numpy = numpy.get_state()
+            numpy.set_state(self.numpy)
+
+    def end_test(self, n, starts, absent, outcome):
+        phase = self.end(merge=False).whole()
+        self.current = None
+        if threading.active_count() > self._threads:
+            phase.marks.add("thread")
+        if suite_leftovers.children() != self._children:
+            phase.marks.add("subprocess")
+        if not self.watching():
+            phase.marks.add("unobserved functions")
+            sys.settrace(self._called)
+        used = self._used(phase)
+        phase.groups.add(self.needs(used, starts, absent))
+        event = {"ev": "end", "n": n, **outcome}
+        if self.leaks:
+            self._follow(phase)
+        left = self._left(n, phase, used)
+        if left:
+            event["leaves"] = sorted(left)
+        phase.after.discard(n)
+        if phase.after:
+            event["after"] = sorted(phase.after)
+        event.update(self.content(phase))
+        self._report(event, phase)
+        now = _clock()
+        if self.timed or now - self._sent > _BUNCH:
+            self._sent = now
+            self.channel.flush()
+
+    def _follow(self, phase):
+        """A test that may read what an earlier one left changed comes after it."""
+        names = _names(phase) | {"env:" + e.lstrip("=") for e in phase.env}
+        if phase.cwd:
+            names.add("cwd")
+        if phase.modules:
+            names.add("sys.path")
+        for test, left in self.leaks.items():
+            if not names.isdisjoint(left) or "env:*" in names and any(x.startswith("env:") for x in left):
+                phase.after.add(test)
+
+    def _left(self, n, phase, used):
+        """Tells what a test leaves otherwise than it found it, in modules of the workspace and in the process."""
+        left = set()
+        if len(self.bindings) != len(self.modules):  # the test imported some
+            self.bindings.hold(self.modules.values())
+        for m, changed in self.bindings.changes(used - self.tests):
+            if m.path in self.plugins:
+                changed &= _names(phase)  # what only its reports change is no doing of the test
+            left |= changed
+        if not suite_leftovers.stayed(self._around, self.files):
+            now = suite_leftovers.around(self.files)
+            left |= suite_leftovers.moved(self._around, now)
+            self._around = now
+        if left:
+            self.leaks.setdefault(n, set()).update(left)
+        return left
+
+
+_TELLING = frozenset(("uuid", "os", "posix", "secrets", "random", "numpy", "resource", "gc", "tracemalloc", "sys", "_thread", "threading"))
+
+
+def _tells(value):
+    """Reports whether volatility.volatile may have something to tell of code that uses a value: to decode all code takes longer."""
+    if type(value) is types.ModuleType:
+        return value.__name__.partition(".")[0] in _TELLING
+    return isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)) and str(value.__module__).partition(".")[0] in _TELLING
+
+
+def _note(path):
+    with open(path, "w+b") as f:
+        f.truncate(9)
+        return mmap.mmap(f.fileno(), 9)
+
+
+def _drawn():
+    """Changes with whatever is drawn from random's generator: how many of its words are used up, and three of them. Read where they
+    lie, if they are found there: to have all 624 told takes as long as all else that is done about a short test."""
+    state = super(random.Random, random._inst).getstate
+    words = state()
+    try:
+        import _ctypes
+
+        class Word(_ctypes._SimpleCData):
+            _type_ = "I"
+
+        if random.Random.__basicsize__ >= object.__basicsize__ + 4 * len(words):
+            start = builtins.id(random._inst) + object.__basicsize__
+            lie = [Word.from_address(start + 4 * i) for i in range(len(words))]
+            if words == (*[w.value for w in lie[1:]], lie[0].value):
+                few = lie[:4]
+                return lambda: [w.value for w in few]
+    except ImportError:
+        pass
+    return lambda: [state()[i] for i in (624, 0, 1, 2)]
+
+
+_REPORTS = frozenset(("pytest_runtest_logreport", "pytest_runtest_logstart", "pytest_runtest_logfinish", "pytest_runtest_makereport",
+                      "pytest_report_teststatus", "pytest_exception_interact", "pytest_warning_recorded"))
+
+
+def _names(phase):
+    """The names that the code of a phase speaks of, but for that which only reports."""
+    return {name for c in phase.codes.values() if c.co_name not in _REPORTS for name in c.co_names}
+
+
+def _file(name):
+    """The file that a module was loaded from, or ""."""
+    file = getattr(sys.modules.get(name), "__file__", None) if isinstance(name, str) else None
+    return real(file) if file else ""
+
+
+_reals = {}
+
+
+def real(path):
+    """os.path.realpath, which asks the system for every folder on the way."""
+    found = _reals.get(path)
+    if found is None:
+        found = _reals[path] = os.path.realpath(path)
+    return found
+
+
+def _drop_stale(path, spec):
+    """Removes compiled forms that may be of an earlier text: Python and pytest tell by size and second, which two edits can share."""
+    places = [getattr(spec, "cached", None)]
+    rewrite = sys.modules.get("_pytest.assertion.rewrite")
+    if rewrite is not None:
+        name = os.path.basename(path)
+        places.append(os.path.join(str(rewrite.get_cache_dir(rewrite.Path(path))), name[:-3] + rewrite.PYC_TAIL))
+    for place in places:
+        try:
+            if place and os.stat(place).st_mtime_ns <= os.stat(path).st_ctime_ns:
+                os.unlink(place)
+        except OSError:
+            pass

@@ -1,0 +1,59 @@
+"""The process that runs tests: collects them, asks which are to run, runs these, and tells what each executed and read."""
+from . import original as __builtins__
+import atexit
+import gc
+import importlib.util
+import os
+import random
+import sys
+import threading
+
+from . import code_owner, frames, suite
+
+
+def start():
+    read_fd, write_fd, *outputs = map(int, os.environ.pop("XSTATE_KERNEL_FDS").split(","))
+    channel = frames.Channel(read_fd, write_fd)
+    options, _ = channel.receive()
+    options["args"] = options["args"] or []
+    os.chdir(options["folder"])
+    sys.path.insert(0, options["folder"])
+    sys.argv = ["pytest", *options["args"]]
+    random.seed(0)
+    channel.send({"ev": "hello"})
+    for number, fd in enumerate(outputs, 1):
+        os.dup2(fd, number)
+        os.close(fd)
+    options["packages"] = _packages()
+    watched = suite.Suite(channel, options)
+    if importlib.util.find_spec("pytest") is not None:
+        from . import suite_pytest as runner
+    else:
+        from . import suite_plain as runner
+    watched.collect()  # not before: what runs tests is large
+    gc.freeze()  # what runs tests would be gone through in each collection of garbage
+    code = runner.run(watched, options)
+    channel.send({"ev": "done", "code": code})
+    _leave(code)
+
+
+def _leave(code):
+    """Ends the process as Python does, but for taking everything apart."""
+    try:
+        threading._shutdown()
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(code)
+
+
+def _packages():
+    """What is installed: whatever is added, upgraded or made anew may be imported, or hook into what runs tests."""
+    found = []
+    for folder in sys.path:
+        if code_owner.is_library_path(os.path.join(folder, "x")) and os.path.isdir(folder):
+            for name in os.listdir(folder):
+                if name.endswith((".dist-info", ".egg-info", ".egg-link", ".pth")):
+                    found.append("%s %d" % (name, os.stat(os.path.join(folder, name)).st_mtime_ns))
+    return sorted(found)

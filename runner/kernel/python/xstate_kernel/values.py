@@ -1,0 +1,453 @@
+"""Stores groups of names as bytes and restores them.
+
+A group is pickled in one go, so that what its names share stays shared. Functions of the program go by value (their
+code object: the interpreter is part of every key); classes of the program go by digest and must be there when the
+group is loaded (the engine re-runs their definition); arrays that view the same memory go as views of one array.
+
+The memory of large arrays goes behind the pickle, cut into parts at its rows, which are the columns of a frame: parts
+are stored by content, so that a frame that gains a column adds little more than that to the store.
+"""
+from . import original as __builtins__
+import importlib
+import io
+import marshal
+import pickle
+import sys
+import types
+import weakref
+
+from . import attributes, code_owner, fingerprint, hidden, instances, sets
+
+
+class NeedClass(Exception):
+    """A class of the program must be defined before the group can be loaded."""
+
+    def __init__(self, name, digest):
+        super().__init__(name)
+        self.name, self.digest = name, digest
+
+
+class Unstorable(Exception):
+    """The group cannot be stored; it is rebuilt by running what made it."""
+
+
+_SLOWLY = 4 << 20  # bytes up to which a pickler written in Python is used
+_PART = 256 << 10  # bytes of a buffer that make it, or some of its rows, a part; about
+
+
+class _Reducing:
+    """What is pickled in ways of its own."""
+
+    def __init__(self, out, fingerprinter):
+        buffers = self.buffers = []
+        super().__init__(out, protocol=5, buffer_callback=lambda b: _out_of_band(b, buffers))  # no method: a cycle would outlive the node
+        self._fingerprinter = fingerprinter
+        self.needs = {}
+        self._instances = 0
+        self._bases = {}
+        self._nans = {}
+        self._counted = {}  # what pandas counts references to memory in → (what refers to it, which of its blocks or None)
+
+    def reducer_override(self, o):
+        t = type(o)
+        if t is types.FunctionType:
+            return self._function(o)
+        if issubclass(t, type):
+            return self._class(o)
+        if issubclass(t, types.ModuleType):
+            if code_owner.made_by_hand(o):
+                raise Unstorable("a module that the program made")
+            return _module, (o.__name__, self._submodules(o))
+        if t is types.CellType:
+            return self._cell(o)
+        if t is memoryview:
+            return self._memory(o)
+        if t is weakref.ref:
+            return (weakref.ref, (o(), o.__callback__)) if o() is not None else (_dead, ())
+        if t is types.CodeType:
+            return marshal.loads, (_marshalled(o),)
+        if t is _Nan:
+            return _nan, (fingerprint.nan_name(o.value),)
+        if t is _Table:
+            return sets.lay, (o.set, *sets.table(o.set), sets.listed(o.set))
+        if t.__module__ == "numpy" and t.__name__ == "ndarray":
+            return self._array(o)
+        if issubclass(t, BaseException) and (o.__traceback__, o.__cause__, o.__context__, o.__suppress_context__) != (None, None, None, False):
+            raise Unstorable("an exception that was raised")
+        name = fingerprint.sentinel(o, t)
+        if name is not None:
+            return _named, (t.__module__, name)
+        if hidden.keeper(o) is not None:
+            return hidden.kept_by, (hidden.keeper(o),)
+        if instances.simple(t) and (instances.custom(t) or self._without_dict(t)):
+            return instances.reduce(o, t)
+        if t is _Counted:
+            return _count, ([who for who in self._counted.values() if len(who) > 1],)
+        if code_owner.kind_of(t.__module__) == code_owner.PROGRAM and not instances.simple(t):
+            rv = o.__reduce_ex__(5)
+            if type(rv) is tuple and fingerprint.left_out(o, t, rv):
+                raise Unstorable("attributes that pickling leaves out")
+            if type(rv) is tuple and instances.loaded_by_user(t, rv):
+                raise Unstorable("an instance that the program's code would put together")
+            return rv
+        if type(t.__module__) is str and (t.__module__ == "pandas" or t.__module__.startswith("pandas.")) and "pandas" in sys.modules:
+            self._note_counted(o)
+        if t.__name__.endswith("Block") and t.__module__.startswith("pandas.") and fingerprint.copy_on_write():
+            return self._block(o)
+        return NotImplemented
+
+    def _note_counted(self, o):
+        """pandas copies memory before it writes to it where it knows of others that refer to it, which pickling does not tell."""
+        if issubclass(type(o), sys.modules["pandas"].Index) and vars(o).get("_references") is not None:
+            self._counted.setdefault(id(o._references), []).append((o, None))
+        elif type(o).__name__.endswith("BlockManager"):
+            for i, b in enumerate(o.blocks):
+                self._counted.setdefault(id(getattr(b, "refs", b)), []).append((o, i))
+
+    def _without_dict(self, t):
+        self._instances += 1
+        return self._instances <= attributes.MANY and instances.bare(t)
+
+    def _submodules(self, module):
+        """The submodules that are attributes of a module because the program imported them."""
+        start = module.__name__ + "."
+        if code_owner.kind_of(module.__name__) == code_owner.LIBRARY:
+            return sorted(n for n in self._fingerprinter.dotted if n.startswith(start) and n in sys.modules)
+        return sorted(start + k for k, v in vars(module).items() if sys.modules.get(start + k, self) is v)
+
+    def _function(self, f):
+        mine = f.__globals__ is self._fingerprinter.namespace
+        if not mine:
+            return NotImplemented
+        if getattr(f, "__type_params__", None):
+            raise Unstorable("a function with type parameters")
+        if f.__kwdefaults__ is None and not f.__dict__ and f.__defaults__ is None and f.__closure__ is None and not _annotations(f):
+            return _function, (_marshalled(f.__code__), f.__name__, f.__qualname__, f.__doc__, 0, fingerprint.known_digest(f.__code__), self._bound(f), f.__module__)
+        state = (f.__defaults__, f.__kwdefaults__, f.__dict__ or None, f.__closure__, _annotations(f))
+        cells = len(f.__closure__ or ())
+        return (_function, (_marshalled(f.__code__), f.__name__, f.__qualname__, f.__doc__, cells, fingerprint.known_digest(f.__code__), self._bound(f), f.__module__), state, None, None, _fill_function)
+
+    def _bound(self, f):
+        """The digest of a function that is bound to its own name: when it is so at loading, too, it is the one meant."""
+        if self._fingerprinter.namespace.get(f.__name__) is not f:
+            return None
+        return self._fingerprinter.of(f).digest
+
+    def _class(self, c):
+        if code_owner.kind_of(c.__module__) != code_owner.PROGRAM:
+            return NotImplemented
+        if c.__module__ != "__main__":
+            raise Unstorable("class %s of an unknown module" % c.__qualname__)
+        if "." in c.__qualname__:
+            raise Unstorable("class %s is not defined at top level" % c.__qualname__)
+        fp = self._fingerprinter.of(c)
+        if fp.opaque:
+            raise Unstorable("class %s: %s" % (c.__qualname__, fp.opaque))
+        self._fingerprinter.classes[fp.digest] = c
+        self.needs[c.__qualname__] = fp.digest
+        return _class, (c.__qualname__, fp.digest)
+
+    def _cell(self, c):
+        try:
+            contents = (c.cell_contents,)
+        except ValueError:
+            contents = ()
+        return types.CellType, (), contents, None, None, _fill_cell
+
+    def _array(self, o):
+        base = _root(o)
+        if base is o:
+            rv = o.__reduce_ex__(5)
+            if o.dtype.hasobject and len(rv) == 3 and type(rv[2]) is tuple and type(rv[2][-1]) is list:
+                return rv[0], rv[1], (*rv[2][:-1], self.stand_ins(rv[2][-1]))
+            return (_owned, (o.flags.writeable,) + rv) if len(rv) == 2 and o.flags.owndata else NotImplemented
+        if base.base is not None or base.dtype.hasobject or base.nbytes > 2 * o.nbytes + 4096:
+            self._copied(base, _COPY)
+            return NotImplemented
+        self._copied(base, _SHARED)
+        if not (base.flags.c_contiguous or base.flags.f_contiguous):
+            raise Unstorable("a view of an array that is not contiguous")
+        offset = o.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+        return _view, (base, o.dtype, o.shape, offset, o.strides, o.flags.writeable)
+
+    def stand_ins(self, items):
+        """Items with something for each NaN, of which pickling would make another object every time."""
+        return [self.nan(x) if type(x) is float and x != x else x for x in items]
+
+    def nan(self, x):
+        return self._nans.setdefault(id(x), _Nan(x))
+
+    def _copied(self, base, how):
+        """Notes how the memory of base is stored; two ways that would tear an alias apart are refused."""
+        before = self._bases.setdefault(id(base), how)
+        if before != how or how == _COPY and self._bases.get((id(base), 1)):
+            raise Unstorable("arrays that share memory")
+        if how == _COPY:
+            self._bases[id(base), 1] = True
+
+    def _memory(self, m):
+        offset = fingerprint.offset_of(m)
+        if offset is None:
+            raise Unstorable("a memoryview that is not contiguous, or read-only")
+        return _memory, (bytes(m) if m.readonly else m.obj, offset, m.nbytes, m.format, m.shape)
+
+    def _block(self, o):
+        """A block of a pandas frame. Under copy-on-write shared memory is not observable, and what is restored
+        could not know of its sharing: it gets memory of its own."""
+        rv = o.__reduce__()
+        values = rv[1][0]
+        if type(values).__name__ == "ndarray" and values.base is not None and not values.dtype.hasobject:
+            self._copied(_root(values), _FRAME)
+            return (rv[0], (values.copy(order="K"),) + tuple(rv[1][1:])) + tuple(rv[2:])
+        return NotImplemented
+
+
+class _Pickler(_Reducing, pickle.Pickler):
+    pass
+
+
+class _SlowPickler(_Reducing, pickle._Pickler):
+    """Sees every float. The other sees no NaN of a list."""
+
+    dispatch = dict(pickle._Pickler.dispatch)
+
+    def _float(self, x):
+        if x == x:
+            self.save_float(x)
+        else:
+            self.save(self.nan(x))
+
+    dispatch[float] = _float
+
+
+class _Nan:
+    """A NaN that is to be one object wherever it is met."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
+
+
+def _nan(module):
+    return float("nan") if module is None else importlib.import_module(module).nan
+
+
+def _marshalled(code):
+    if not sets.survives(code):
+        raise Unstorable("code with a constant set that would come back in another order")
+    return marshal.dumps(code)
+
+
+class _Table:
+    """What is stored of a set beside its elements."""
+
+    __slots__ = ("set",)
+
+    def __init__(self, o):
+        self.set = o
+
+
+class _Counted:
+    """What is stored of frames that share memory beside them."""
+
+
+def _count(groups):
+    for group in groups:
+        refs = None
+        for o, i in group:
+            block = None if i is None else o.blocks[i]
+            if refs is None:
+                refs = o._references if block is None else block.refs
+            elif block is None:
+                o._references = refs
+                refs.add_index_reference(o)
+            else:
+                block.refs = refs
+                refs.add_reference(block)
+
+
+def _out_of_band(b, buffers):
+    """Puts a large buffer aside; reports whether it is to be pickled with the rest."""
+    if b.raw().nbytes < _PART:
+        return True
+    buffers.append(b)
+    return False
+
+
+_COPY, _SHARED, _FRAME = "copy", "shared", "frame"
+
+
+def _root(a):
+    while type(a.base) is type(a):
+        a = a.base
+    return a
+
+
+def _annotations(f):
+    return None if sys.version_info >= (3, 14) else f.__annotations__ or None
+
+
+def _fill_cell(cell, contents):
+    if contents:
+        cell.cell_contents = contents[0]
+
+
+def _named(module, name):
+    return getattr(importlib.import_module(module), name)
+
+
+def _owned(writeable, make, args):
+    """An array that owns its memory, as it did: one made over a buffer cannot be resized or unlocked."""
+    a = make(*args).copy(order="K")
+    a.flags.writeable = writeable
+    return a
+
+
+def _view(base, dtype, shape, offset, strides, writeable):
+    import numpy
+    a = numpy.ndarray(shape, dtype, base if base.flags.c_contiguous else base.T, offset, strides)
+    a.flags.writeable = writeable
+    return a
+
+
+def _memory(whole, offset, size, format, shape):
+    part = memoryview(whole).cast("B")[offset:offset + size]
+    return part if format == "B" and len(shape) == 1 else part.cast(format, shape)
+
+
+class _Nothing:
+    pass
+
+
+def _dead():
+    """A weak reference whose target went."""
+    return weakref.ref(_Nothing())
+
+
+_loading = None
+
+
+def _function(code, name, qualname, doc, cells, digest, whole, module):
+    bound = _loading.printer.namespace.get(name)
+    if whole is not None and type(bound) is types.FunctionType and _loading.printer.of(bound).digest == whole:
+        _loading.kept.append(bound)
+        return bound
+    code = marshal.loads(code)
+    fingerprint.known_digest(code, digest)
+    code = _loading.code(code)
+    closure = tuple(types.CellType() for _ in range(cells)) if cells else None
+    f = types.FunctionType(code, _loading.printer.namespace, name, None, closure)
+    f.__qualname__, f.__doc__, f.__module__ = qualname, doc, module
+    return f
+
+
+def _fill_function(f, state):
+    if any(f is k for k in _loading.kept):
+        return
+    f.__defaults__, f.__kwdefaults__ = state[0], state[1]
+    if state[2]:
+        f.__dict__.update(state[2])
+    if state[4]:
+        f.__annotations__ = state[4]
+    for cell, stored in zip(f.__closure__ or (), state[3] or ()):
+        try:
+            cell.cell_contents = stored.cell_contents
+        except ValueError:
+            pass
+
+
+def _module(name, submodules):
+    for n in submodules:
+        importlib.import_module(n)
+    return importlib.import_module(name)
+
+
+def _class(name, digest):
+    c = _loading.printer.classes.get(digest)
+    if c is None:
+        raise NeedClass(name, digest)
+    _loading.classes.append(c)
+    return c
+
+
+class _Loading:
+    def __init__(self, printer, code):
+        self.printer, self.code = printer, code
+        self.kept = []  # functions that were there
+        self.classes = []  # classes that were there
+
+
+def dump(values, prints, fingerprinter, out):
+    """Pickles a list of values into the file out. prints: their fingerprints. Returns the classes needed, name → digest, and the sizes of the parts
+    that the file consists of; no sizes: it is one. Raises Unstorable."""
+    nan = any(fp.nan for fp in prints)
+    flat = nan and len(values) == 1 and type(values[0]) is list and fingerprint.ATOMS.issuperset(map(type, values[0]))
+    if nan and not flat and sum(fp.size for fp in prints) > _SLOWLY:
+        raise Unstorable("a NaN in what is large")
+    p = (_SlowPickler if nan and not flat else _Pickler)(out, fingerprinter)
+    try:
+        if flat:
+            values = [p.stand_ins(values[0])]
+        if any(fp.sets for fp in prints):
+            values = values + [_Table(o) for o in sets.within(values)]
+        if "pandas" in sys.modules and fingerprint.copy_on_write():
+            values = values + [_Counted()]
+        p.dump(values)
+        if not p.buffers:
+            return p.needs, []
+        table = pickle.dumps([(b.raw().nbytes, b.raw().readonly) for b in p.buffers])
+        out.write(table + len(table).to_bytes(8, "little"))
+        sizes = [out.tell()]
+        for b in p.buffers:
+            for part in _parts(b):
+                out.write(part)
+                sizes.append(part.nbytes)
+    except Unstorable:
+        raise
+    except RecursionError:
+        raise Unstorable("too deep") from None
+    except Exception as e:
+        raise Unstorable("%s: %s" % (type(e).__name__, e)) from None
+    return p.needs, sizes
+
+
+def _parts(b):
+    """The memory of a buffer, cut at rows."""
+    raw, shaped = b.raw(), memoryview(b)
+    size = raw.nbytes
+    if shaped.ndim > 1 and shaped.c_contiguous:
+        row = size // shaped.shape[0]
+        size = row * max(1, -(-_PART // row))
+    return [raw[i:i + size] for i in range(0, raw.nbytes, size)]
+
+
+def load(data, first, printer, code):
+    """Returns the list of values (after them come what made them what they were), and the classes of the program that they
+    refer to. data: bytes or a binary file; first:
+    the size of its first part, when it has several. code: called with each code object made; it returns the one to use."""
+    global _loading
+    _loading = _Loading(printer, code)
+    try:
+        f = io.BytesIO(data) if isinstance(data, (bytes, bytearray)) else data
+        return pickle.load(f, buffers=_buffers(f, first) if first else None), _loading.classes
+    finally:
+        _loading = None
+
+
+def _buffers(f, first):
+    """The buffers of a stored group, as memory of their own."""
+    f.seek(first - 8)
+    size = int.from_bytes(f.read(8), "little")
+    f.seek(first - 8 - size)
+    table = pickle.loads(f.read(size))
+    f.seek(first)
+    found = []
+    for size, readonly in table:
+        if readonly:
+            found.append(f.read(size))
+        else:
+            found.append(bytearray(size))
+            f.readinto(found[-1])
+    f.seek(0)
+    return found
