@@ -123,7 +123,7 @@ func (d *Declaration) check(n StepNumber) error {
 		case !slices.Contains(ArtifactKinds, a.Kind):
 			return fmt.Errorf("the artifact %q is of kind %q, which there is not", a.Name, a.Kind)
 		}
-		for _, to := range a.rests() {
+		for _, to := range a.dependencies() {
 			if d.Artifact(to) == nil {
 				return fmt.Errorf("the artifact %q rests on %q, which is not declared", a.Name, to)
 			}
@@ -137,7 +137,7 @@ func (d *Declaration) check(n StepNumber) error {
 }
 
 // rests are the artifacts that an artifact contains or needs.
-func (a *Artifact) rests() []string { return append(slices.Clone(a.Parts), a.Needs...) }
+func (a *Artifact) dependencies() []string { return append(slices.Clone(a.Parts), a.Needs...) }
 
 // cycle returns a way from an artifact back to itself, or nil.
 func (d *Declaration) cycle() []string {
@@ -153,7 +153,7 @@ func (d *Declaration) cycle() []string {
 			return append(slices.Clone(way[slices.Index(way, name):]), name)
 		}
 		seen[name], way = open, append(way, name)
-		for _, to := range d.Artifact(name).rests() {
+		for _, to := range d.Artifact(name).dependencies() {
 			if ring := visit(to); ring != nil {
 				return ring
 			}
@@ -186,7 +186,7 @@ func (s *Store) Artifacts(ctx context.Context, session string, n StepNumber) (d 
 }
 
 // declaredAt returns what holds after step n, and the step that declared it; nil and 0 where there is none.
-func (s *Store) declaredAt(tx *bbolt.Tx, l *lineage, n StepNumber) (*Declaration, StepNumber, error) {
+func (s *Store) declaredAt(tx *bbolt.Tx, l *forkChain, n StepNumber) (*Declaration, StepNumber, error) {
 	if n == 0 {
 		return nil, 0, nil
 	}

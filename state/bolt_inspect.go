@@ -44,12 +44,12 @@ type meta struct {
 
 // inspector walks the pages of a file without trusting them.
 type inspector struct {
-	file  io.ReaderAt
-	size  int64
-	whole []byte // the file, when it is small
-	meta  meta
-	seen  []bool // pages that something refers to
-	skim  bool   // leave out the leaves
+	file       io.ReaderAt
+	size       int64
+	whole      []byte // the file, when it is small
+	meta       meta
+	used       []bool // pages that something refers to
+	skipLeaves bool   // leave out the leaves
 }
 
 // inspectFile reports whether a database file can be given to bbolt. It reads with pread, never through a mapping.
@@ -71,8 +71,8 @@ func (in *inspector) inspect(wholeUpTo int64) error {
 			return err
 		}
 	}
-	in.seen = make([]bool, in.meta.high)
-	in.seen[0], in.seen[1] = true, true
+	in.used = make([]bool, in.meta.high)
+	in.used[0], in.used[1] = true, true
 	if err := in.tree(in.meta.root, bounds{}, 0, true); err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (in *inspector) metaAt(offset int64) (meta, error) {
 // bounds are the keys that a subtree may hold: from first, before end; nil means no bound.
 type bounds struct{ first, end []byte }
 
-func (b bounds) holds(key []byte) bool {
+func (b bounds) contains(key []byte) bool {
 	return bytes.Compare(key, b.first) >= 0 && (b.end == nil || bytes.Compare(key, b.end) < 0)
 }
 
@@ -162,17 +162,17 @@ func (in *inspector) tree(id uint64, within bounds, depth int, root bool) error 
 		if i+1 < len(e) {
 			sub.end = e[i+1].key
 		}
-		if !within.holds(child.key) || sub.end != nil && bytes.Compare(child.key, sub.end) >= 0 {
+		if !within.contains(child.key) || sub.end != nil && bytes.Compare(child.key, sub.end) >= 0 {
 			return fmt.Errorf("page %d: key %d is out of order", id, i)
 		}
-		if i == 0 && in.skim && !root {
+		if i == 0 && in.skipLeaves && !root {
 			leaves, err = in.isLeaf(child.page)
 			if err != nil {
 				return err
 			}
 		}
 		if leaves { // all children are as deep as the first
-			err = in.see(child.page, 0)
+			err = in.markUsed(child.page, 0)
 		} else {
 			err = in.tree(child.page, sub, depth+1, root)
 		}
@@ -189,7 +189,7 @@ func (in *inspector) leaf(id uint64, p []byte, within bounds, root bool) error {
 		return fmt.Errorf("page %d: %w", id, err)
 	}
 	for i, item := range e {
-		if !within.holds(item.key) || i > 0 && bytes.Compare(e[i-1].key, item.key) >= 0 {
+		if !within.contains(item.key) || i > 0 && bytes.Compare(e[i-1].key, item.key) >= 0 {
 			return fmt.Errorf("page %d: key %d is out of order", id, i)
 		}
 		switch {
@@ -206,9 +206,9 @@ func (in *inspector) leaf(id uint64, p []byte, within bounds, root bool) error {
 
 // bucket walks one bucket. In a large file it is skimmed, unless a record of it could be lost unnoticed.
 func (in *inspector) bucket(name, value []byte) error {
-	in.skim = in.whole == nil
+	in.skipLeaves = in.whole == nil
 	for _, thorough := range [][]byte{bucketFormat, bucketSessions, bucketHeads, bucketRecords} {
-		in.skim = in.skim && !bytes.Equal(name, thorough)
+		in.skipLeaves = in.skipLeaves && !bytes.Equal(name, thorough)
 	}
 	if len(value) < bucketValue {
 		return errors.New("cut short")
@@ -224,15 +224,15 @@ func (in *inspector) bucket(name, value []byte) error {
 }
 
 // see marks a page as in use by one thing, with those that follow it.
-func (in *inspector) see(id, overflow uint64) error {
+func (in *inspector) markUsed(id, overflow uint64) error {
 	if id < 2 || id >= in.meta.high || overflow >= in.meta.high-id {
 		return fmt.Errorf("page %d is outside the file", id)
 	}
 	for i := id; i <= id+overflow; i++ {
-		if in.seen[i] {
+		if in.used[i] {
 			return fmt.Errorf("page %d is used twice", i)
 		}
-		in.seen[i] = true
+		in.used[i] = true
 	}
 	return nil
 }
@@ -252,7 +252,7 @@ func (in *inspector) page(id uint64) ([]byte, error) {
 	if native.Uint64(head) != id {
 		return nil, fmt.Errorf("page %d calls itself %d", id, native.Uint64(head))
 	}
-	if err := in.see(id, overflow); err != nil {
+	if err := in.markUsed(id, overflow); err != nil {
 		return nil, err
 	}
 	if overflow == 0 {
@@ -339,7 +339,7 @@ func (in *inspector) freelist() error {
 	last := uint64(1)
 	for i := range count {
 		id := native.Uint64(ids[8*i:])
-		if id <= last || id >= in.meta.high || in.seen[id] {
+		if id <= last || id >= in.meta.high || in.used[id] {
 			return fmt.Errorf("page %d is in the free list", id)
 		}
 		last = id

@@ -47,7 +47,7 @@ func TestInspect(t *testing.T) {
 		t.Errorf("skimming the good file = %v", err)
 	}
 	branches := 0
-	for page, used := range sound.seen {
+	for page, used := range sound.used {
 		at := page * pageSize
 		if !used || native.Uint64(good[at:]) != uint64(page) || native.Uint16(good[at+8:]) != branchPage { // not in the middle of a long one
 			continue

@@ -9,31 +9,31 @@ import (
 
 // The changes of a step lie behind a table of their sizes. To read one of a million without a look at all sizes, the store
 // remembers where each 256th begins. It is only a hint: what is read has a checksum of its own.
-const landmarkGap = 256
+const offsetGap = 256
 
-type landmarks struct {
+type changeOffsets struct {
 	mu   sync.Mutex
-	kept map[landmarkKey][]int
+	kept map[offsetsKey][]int
 	size int
 }
 
-type landmarkKey struct {
+type offsetsKey struct {
 	session sessionID
 	step    StepNumber
 	bytes   int
 }
 
 // maxLandmarks is how many of them are remembered: 8 MB, enough for steps of 270 million changes together.
-const maxLandmarks = 1 << 20
+const maxOffsets = 1 << 20
 
 // of returns where each 256th change of a body begins, and where the last ends.
-func (l *landmarks) of(session sessionID, n StepNumber, b body) ([]int, error) {
+func (l *changeOffsets) ofBody(session sessionID, n StepNumber, b body) ([]int, error) {
 	count, err := b.count()
 	if err != nil {
 		return nil, err
 	}
-	key := landmarkKey{session, n, len(b)}
-	if count > landmarkGap {
+	key := offsetsKey{session, n, len(b)}
+	if count > offsetGap {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if kept := l.kept[key]; kept != nil {
@@ -43,7 +43,7 @@ func (l *landmarks) of(session sessionID, n StepNumber, b body) ([]int, error) {
 	at := 4 + bodyEntry*count
 	var marks []int
 	for i := range count {
-		if i%landmarkGap == 0 {
+		if i%offsetGap == 0 {
 			marks = append(marks, at)
 		}
 		at += b.size(i)
@@ -51,9 +51,9 @@ func (l *landmarks) of(session sessionID, n StepNumber, b body) ([]int, error) {
 	if at != len(b) {
 		return nil, errors.New("its table of changes does not fit them")
 	}
-	if count > landmarkGap {
-		if l.size += len(marks); l.size > maxLandmarks || l.kept == nil {
-			l.kept, l.size = make(map[landmarkKey][]int), len(marks)
+	if count > offsetGap {
+		if l.size += len(marks); l.size > maxOffsets || l.kept == nil {
+			l.kept, l.size = make(map[offsetsKey][]int), len(marks)
 		}
 		l.kept[key] = marks
 	}
@@ -69,11 +69,11 @@ func (b body) change(marks []int, i int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if i >= count || i/landmarkGap >= len(marks) {
+	if i >= count || i/offsetGap >= len(marks) {
 		return nil, fmt.Errorf("it has no change %d", i)
 	}
-	at := marks[i/landmarkGap]
-	for j := i - i%landmarkGap; j < i; j++ {
+	at := marks[i/offsetGap]
+	for j := i - i%offsetGap; j < i; j++ {
 		at += b.size(j)
 	}
 	if end := at + b.size(i); end <= len(b) {

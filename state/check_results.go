@@ -24,7 +24,7 @@ func (c *checker) results() error {
 		return nil
 	}
 	if err := c.database.inspect(c.ctx); errors.Is(err, ErrDamaged) {
-		c.result("%v", err)
+		c.reportResult("%v", err)
 	} else if err != nil {
 		return err
 	}
@@ -35,12 +35,12 @@ func (c *checker) results() error {
 				err = c.resultRecord(string(bucket), k, payload)
 			}
 			if err != nil {
-				c.result("bucket %s, record %x: %v", bucket, k, err)
+				c.reportResult("bucket %s, record %x: %v", bucket, k, err)
 			}
 			return nil
 		})
 		if errors.Is(err, ErrDamaged) {
-			c.result("%v", err)
+			c.reportResult("%v", err)
 			return nil
 		}
 		if err != nil {
@@ -50,7 +50,7 @@ func (c *checker) results() error {
 	return nil
 }
 
-func (c *checker) result(format string, args ...any) {
+func (c *checker) reportResult(format string, args ...any) {
 	c.add(Problem{Invariant: 10, File: resultsFile, Message: fmt.Sprintf(format, args...)})
 }
 

@@ -110,12 +110,12 @@ func TestTampering(t *testing.T) {
 			if err := getRecord(tx, bucketSessions, []byte("s"), &r); err != nil {
 				return err
 			}
-			var birth birthRecord
-			if err := decode(r.Birth, &birth); err != nil {
+			var birth creationRecord
+			if err := decode(r.Creation, &birth); err != nil {
 				return err
 			}
 			birth.Seed++
-			r.Birth = encode(birth)
+			r.Creation = encode(birth)
 			return putRecord(tx, bucketSessions, []byte("s"), r)
 		}, 1, 4},
 		{"drop a source", func(tx *bbolt.Tx) error {

@@ -37,19 +37,19 @@ type Collected struct {
 }
 
 // leftAlone is how long a blob that nothing refers to may be about to be referred to.
-const leftAlone = time.Hour
+const blobGracePeriod = time.Hour
 
 // item is something that can be freed.
-type item struct {
-	bucket  []byte    // of a record; nil: a file
-	key     string    // of the record, or the path of the file
-	digest  Digest    // of a blob
-	bytes   int64     // 0 once it is chosen
-	seconds float64   // to compute it again
-	used    time.Time // last
-	refs    []*item   // blobs that a record refers to
-	users   int       // records that refer to a blob
-	rate    float64   // worth of a record
+type candidate struct {
+	bucket  []byte       // of a record; nil: a file
+	key     string       // of the record, or the path of the file
+	digest  Digest       // of a blob
+	bytes   int64        // 0 once it is chosen
+	seconds float64      // to compute it again
+	used    time.Time    // last
+	refs    []*candidate // blobs that a record refers to
+	users   int          // records that refer to a blob
+	score   float64      // worth of a record
 }
 
 // Collect frees results: those of no use, and with MaxBytes those that are worth least, by the time to compute them again for
@@ -60,9 +60,9 @@ func (s *Store) Collect(ctx context.Context, o CollectOptions) (Collected, error
 		return Collected{}, errReadOnly
 	}
 	s.results.flush()
-	defer s.results.take()
-	c := &collector{store: s, ctx: ctx, now: s.options.Now(), options: o, blobs: make(map[Digest]*item)}
-	err := c.look()
+	defer s.results.noteRemoval()
+	c := &collector{store: s, ctx: ctx, now: s.options.Now(), options: o, blobs: make(map[Digest]*candidate)}
+	err := c.scan()
 	if err == nil {
 		c.choose()
 		err = c.free()
@@ -71,21 +71,21 @@ func (s *Store) Collect(ctx context.Context, o CollectOptions) (Collected, error
 }
 
 type collector struct {
-	store   *Store
-	ctx     context.Context
-	now     time.Time
-	options CollectOptions
-	blobs   map[Digest]*item
-	records []*item
-	left    []*item // files that killed processes left
-	gone    []*item
-	live    int64 // bytes of records
-	slack   bool  // results.db is mostly free pages
-	report  Collected
+	store       *Store
+	ctx         context.Context
+	now         time.Time
+	options     CollectOptions
+	blobs       map[Digest]*candidate
+	records     []*candidate
+	leftovers   []*candidate // files that killed processes left
+	chosen      []*candidate
+	recordBytes int64 // bytes of records
+	mostlyFree  bool  // results.db is mostly free pages
+	report      Collected
 }
 
 // look finds everything there is.
-func (c *collector) look() error {
+func (c *collector) scan() error {
 	r := c.store.results
 	r.mu.Lock()
 	db := r.db
@@ -114,11 +114,11 @@ func (c *collector) look() error {
 		if err != nil {
 			return fileError("look at results", err)
 		}
-		c.report.Before, c.report.After = info.Size(), min(info.Size(), paged(c.live))
-		c.slack = info.Size() > 2*paged(c.live)+growBy
+		c.report.Before, c.report.After = info.Size(), min(info.Size(), fileSizeFor(c.recordBytes))
+		c.mostlyFree = info.Size() > 2*fileSizeFor(c.recordBytes)+growBy
 	}
 	files := int64(0)
-	for _, i := range c.left {
+	for _, i := range c.leftovers {
 		files += i.bytes
 	}
 	for _, b := range c.blobs {
@@ -132,16 +132,16 @@ func (c *collector) look() error {
 }
 
 // paged is how large a database is that holds so many bytes of records, about.
-func paged(bytes int64) int64 { return bytes*4/3 + 32*pageSize }
+func fileSizeFor(bytes int64) int64 { return bytes*4/3 + 32*pageSize }
 
 // record notes a record of results.db. One that is damaged is worth nothing.
 func (c *collector) record(bucket, k, v []byte) {
-	i := &item{bucket: bucket, key: string(k), bytes: int64(len(k) + len(v))}
-	c.live += i.bytes
+	i := &candidate{bucket: bucket, key: string(k), bytes: int64(len(k) + len(v))}
+	c.recordBytes += i.bytes
 	if string(bucket) == string(bucketInline) {
 		if i.digest.UnmarshalBinary(k) == nil {
 			if file := c.blobs[i.digest]; file != nil {
-				c.left = append(c.left, file) // kept twice
+				c.leftovers = append(c.leftovers, file) // kept twice
 			}
 			c.blobs[i.digest] = i
 		}
@@ -157,18 +157,18 @@ func (c *collector) record(bucket, k, v []byte) {
 		var t Trace
 		if decode(payload, &t) == nil {
 			i.seconds, i.used = t.Seconds, t.At
-			c.refer(i, t.Outputs)
+			c.addReference(i, t.Outputs)
 			for _, a := range slices.Concat(t.Writes, t.Reads) {
-				c.refer(i, a.Digest) // of files, and what else is kept by its digest
+				c.addReference(i, a.Digest) // of files, and what else is kept by its digest
 			}
 		}
 	case string(bucketValues):
 		var value Value
 		if decode(payload, &value) == nil {
 			i.seconds = value.Seconds
-			c.refer(i, value.Blob)
+			c.addReference(i, value.Blob)
 			for _, d := range value.Parts {
-				c.refer(i, d)
+				c.addReference(i, d)
 			}
 		}
 	case string(bucketMemo):
@@ -176,7 +176,7 @@ func (c *collector) record(bucket, k, v []byte) {
 	}
 }
 
-func (c *collector) refer(i *item, d Digest) {
+func (c *collector) addReference(i *candidate, d Digest) {
 	b := c.blobs[d]
 	if b == nil || slices.Contains(i.refs, b) {
 		return
@@ -200,12 +200,12 @@ func (c *collector) files() error {
 		if err != nil {
 			return ignoreMissing(err)
 		}
-		i := &item{key: path, bytes: info.Size(), used: info.ModTime()}
+		i := &candidate{key: path, bytes: info.Size(), used: info.ModTime()}
 		i.digest = Digest(strings.TrimSuffix(e.Name(), ".zst"))
 		if want, ok := c.store.blobs.path(i.digest); ok && want == path {
 			c.blobs[i.digest] = i
-		} else if c.now.Sub(i.used) > leftAlone {
-			c.left = append(c.left, i)
+		} else if c.now.Sub(i.used) > blobGracePeriod {
+			c.leftovers = append(c.leftovers, i)
 		}
 		return c.ctx.Err()
 	})
@@ -215,7 +215,7 @@ func (c *collector) files() error {
 	aside, err := filepath.Glob(filepath.Join(c.store.dir, resultsFile+".damaged-*"))
 	for _, path := range aside {
 		if info, err := os.Stat(path); err == nil {
-			c.left = append(c.left, &item{key: path, bytes: info.Size()})
+			c.leftovers = append(c.leftovers, &candidate{key: path, bytes: info.Size()})
 		}
 	}
 	return err
@@ -230,11 +230,11 @@ func ignoreMissing(err error) error {
 
 // choose decides what goes.
 func (c *collector) choose() {
-	for _, i := range c.left {
+	for _, i := range c.leftovers {
 		c.drop(i, &c.report.Useless)
 	}
 	for _, b := range c.blobs {
-		if b.users == 0 && (b.bucket != nil || c.now.Sub(b.used) > leftAlone) {
+		if b.users == 0 && (b.bucket != nil || c.now.Sub(b.used) > blobGracePeriod) {
 			c.drop(b, &c.report.Useless)
 		}
 	}
@@ -242,9 +242,9 @@ func (c *collector) choose() {
 		return
 	}
 	for _, i := range c.records {
-		i.rate = i.worth(c.now)
+		i.score = i.retentionScore(c.now)
 	}
-	slices.SortFunc(c.records, func(a, b *item) int { return cmp.Or(cmp.Compare(a.rate, b.rate), cmp.Compare(a.key, b.key)) })
+	slices.SortFunc(c.records, func(a, b *candidate) int { return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(a.key, b.key)) })
 	for _, i := range c.records {
 		if c.report.After > c.options.MaxBytes {
 			c.evict(i)
@@ -258,7 +258,7 @@ func (c *collector) choose() {
 }
 
 // worth is what an item is kept for: seconds for each byte that it has to itself, less and less as it is not used.
-func (i *item) worth(now time.Time) float64 {
+func (i *candidate) retentionScore(now time.Time) float64 {
 	bytes := float64(i.bytes)
 	for _, b := range i.refs {
 		bytes += float64(b.bytes) / float64(b.users)
@@ -269,7 +269,7 @@ func (i *item) worth(now time.Time) float64 {
 
 // evict drops what a record is about: blobs that no other refers to, and the record. A trace stays: it is small, and
 // tells what its node read.
-func (c *collector) evict(i *item) {
+func (c *collector) evict(i *candidate) {
 	trace := string(i.bucket) == string(bucketTraces)
 	if trace && len(i.refs) == 0 {
 		return
@@ -285,7 +285,7 @@ func (c *collector) evict(i *item) {
 	}
 }
 
-func (c *collector) drop(i *item, into *Freed) {
+func (c *collector) drop(i *candidate, into *Freed) {
 	into.Count++
 	into.Bytes += i.bytes
 	if i.bucket == nil {
@@ -293,7 +293,7 @@ func (c *collector) drop(i *item, into *Freed) {
 	} else {
 		c.report.After -= i.bytes * 4 / 3
 	}
-	c.gone = append(c.gone, i)
+	c.chosen = append(c.chosen, i)
 	i.bytes = 0
 }
 
@@ -305,12 +305,12 @@ func (c *collector) free() error {
 	if c.options.DryRun {
 		return nil
 	}
-	if len(c.gone) > 0 {
+	if len(c.chosen) > 0 {
 		c.store.renewGeneration()
 	}
 	r := c.store.results
-	var records []*item
-	for _, i := range c.gone {
+	var records []*candidate
+	for _, i := range c.chosen {
 		if i.bucket != nil {
 			records = append(records, i)
 		}
@@ -326,17 +326,17 @@ func (c *collector) free() error {
 			return err
 		}
 	}
-	for _, i := range c.gone {
+	for _, i := range c.chosen {
 		if i.bucket == nil {
 			if err := ignoreMissing(os.Remove(i.key)); err != nil {
 				return fileError("free results", err)
 			}
 		}
 	}
-	return c.compact(len(records) > 0 || c.slack)
+	return c.compact(len(records) > 0 || c.mostlyFree)
 }
 
-func (c *collector) delete(tx *bbolt.Tx, batch []*item) error {
+func (c *collector) delete(tx *bbolt.Tx, batch []*candidate) error {
 	for _, i := range batch {
 		b := tx.Bucket(i.bucket)
 		if string(i.bucket) == string(bucketTraces) {

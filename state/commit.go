@@ -51,8 +51,8 @@ func (s *Store) Commit(ctx context.Context, session string, base StepNumber, dra
 		if head.Step != base {
 			return s.conflict(tx, l, base, head.Step)
 		}
-		w = stepWriter{store: s, tx: tx, line: l, head: head}
-		if w.index = s.heads.take(l.id, head.Hash); w.index == nil && (head.Replay >= max(indexMinGap, head.Index) || slices.ContainsFunc(drafts, Draft.looks)) {
+		w = stepWriter{store: s, tx: tx, chain: l, head: head}
+		if w.index = s.heads.take(l.id, head.Hash); w.index == nil && (head.Replay >= max(minReplayBytes, head.Index) || slices.ContainsFunc(drafts, Draft.needsIndex)) {
 			if w.index, err = s.indexAt(tx, l, head.Step); err != nil {
 				return err
 			}
@@ -70,16 +70,18 @@ func (s *Store) Commit(ctx context.Context, session string, base StepNumber, dra
 		return nil, err
 	}
 	if w.index != nil {
-		s.heads.put(w.line.id, w.head.Hash, w.index)
+		s.heads.put(w.chain.id, w.head.Hash, w.index)
 	}
 	return steps, nil
 }
 
 // looks reports whether a draft is to be compared with the program.
-func (d Draft) looks() bool { return len(d.Changes) > 0 || d.Block != "" || d.Kind == KindRollback }
+func (d Draft) needsIndex() bool {
+	return len(d.Changes) > 0 || d.Block != "" || d.Kind == KindRollback
+}
 
-func (s *Store) conflict(tx *bbolt.Tx, l *lineage, base, head StepNumber) error {
-	c := &Conflict{Session: l.birth.Name, Base: base, Head: head}
+func (s *Store) conflict(tx *bbolt.Tx, l *forkChain, base, head StepNumber) error {
+	c := &Conflict{Session: l.creation.Name, Base: base, Head: head}
 	for n := base + 1; n <= head && len(c.Since) < conflictSteps; n++ {
 		h, _, hash, err := s.readStep(tx, l, n)
 		if err != nil {
@@ -94,7 +96,7 @@ func (s *Store) conflict(tx *bbolt.Tx, l *lineage, base, head StepNumber) error 
 type stepWriter struct {
 	store *Store
 	tx    *bbolt.Tx
-	line  *lineage
+	chain *forkChain
 	head  headRecord
 	index *index // of the program at head; nil when no changes will be made
 
@@ -107,9 +109,9 @@ func (w *stepWriter) draft(d Draft) (Step, error) {
 	n := w.head.Step + 1
 	if d.Kind == KindRollback {
 		if d.To >= n {
-			return Step{}, noStep(w.line.birth.Name, d.To, n-1)
+			return Step{}, noStep(w.chain.creation.Name, d.To, n-1)
 		}
-		x, err := w.store.indexAt(w.tx, w.line, d.To)
+		x, err := w.store.indexAt(w.tx, w.chain, d.To)
 		if err != nil {
 			return Step{}, err
 		}
@@ -127,7 +129,7 @@ func (w *stepWriter) draft(d Draft) (Step, error) {
 		if err != nil {
 			return Step{}, invalid(fmt.Sprintf("record %q: %v", key, err))
 		}
-		if err := putSessionRecord(w.tx, w.line.id, key, data); err != nil {
+		if err := putSessionRecord(w.tx, w.chain.id, key, data); err != nil {
 			return Step{}, err
 		}
 	}
@@ -210,7 +212,7 @@ func (w *stepWriter) change(n StepNumber, kind Kind, done []Change, c *Change) e
 		}
 		c.Block = &b
 	}
-	if err := w.index.apply(c.Op, c.ID, c.After, place{n, uint32(len(done))}); err != nil {
+	if err := w.index.apply(c.Op, c.ID, c.After, changeRef{n, uint32(len(done))}); err != nil {
 		return invalid(err.Error())
 	}
 	return nil
@@ -220,7 +222,7 @@ func invalid(message string) error { return &Error{Code: CodeInvalid, Message: m
 
 // version returns the version of a block in the program as far as it is done, or Absent.
 func (w *stepWriter) version(id BlockID, n StepNumber, done []Change) (Digest, error) {
-	p, ok := w.index.places[id]
+	p, ok := w.index.lastChange[id]
 	if !ok {
 		return Absent, nil
 	}
@@ -228,7 +230,7 @@ func (w *stepWriter) version(id BlockID, n StepNumber, done []Change) (Digest, e
 		return done[p.Change].Block.Version, nil
 	}
 	var b Block
-	r := blockReader{tx: w.tx, line: w.line, marks: &w.store.landmarks}
+	r := blockReader{tx: w.tx, chain: w.chain, offsetCache: &w.store.offsets}
 	if err := r.read(id, p, &b); err != nil {
 		return Absent, err
 	}
@@ -245,7 +247,7 @@ func (w *stepWriter) append(d Draft, v *versions) (Step, error) {
 		return Step{}, invalid("what is known of the tests is not in the store")
 	}
 	if d.Undoes >= n {
-		return Step{}, noStep(w.line.birth.Name, d.Undoes, n-1)
+		return Step{}, noStep(w.chain.creation.Name, d.Undoes, n-1)
 	}
 	if err := w.declare(n, d); err != nil {
 		return Step{}, err
@@ -267,7 +269,7 @@ func (w *stepWriter) append(d Draft, v *versions) (Step, error) {
 	if d.Kind == KindRollback {
 		h.Replay = 0
 		if d.To > 0 {
-			to, _, _, err := w.store.readStep(w.tx, w.line, d.To)
+			to, _, _, err := w.store.readStep(w.tx, w.chain, d.To)
 			if err != nil {
 				return Step{}, err
 			}
@@ -275,14 +277,14 @@ func (w *stepWriter) append(d Draft, v *versions) (Step, error) {
 		}
 	}
 	h.Replay += uint64(len(packed) + len(encode(h)) + stepFrame)
-	if w.index != nil && h.Replay > max(indexMinGap, w.index.bytes) {
+	if w.index != nil && h.Replay > max(minReplayBytes, w.index.bytes) {
 		h.Index, h.Replay = true, 0
-		if err := putIndex(w.tx, stepKey(w.line.id, n), w.index); err != nil {
+		if err := putIndex(w.tx, stepKey(w.chain.id, n), w.index); err != nil {
 			return Step{}, err
 		}
 	}
 	header := encode(h)
-	key := stepKey(w.line.id, n)
+	key := stepKey(w.chain.id, n)
 	b := w.tx.Bucket(bucketSteps)
 	b.FillPercent = 0.9 // steps arrive in order
 	if err := b.Put(key, packStep(key, header, packed)); err != nil {
@@ -304,7 +306,7 @@ func (w *stepWriter) declare(n StepNumber, d Draft) error {
 		if d.Kind == KindRollback {
 			base = d.To
 		}
-		declared, at, err := w.store.declaredAt(w.tx, w.line, base)
+		declared, at, err := w.store.declaredAt(w.tx, w.chain, base)
 		if err != nil {
 			return err
 		}
@@ -333,5 +335,5 @@ func (w *stepWriter) declare(n StepNumber, d Draft) error {
 
 // finish writes where the session is now.
 func (w *stepWriter) finish() error {
-	return putRecord(w.tx, bucketHeads, w.line.id.key(), w.head)
+	return putRecord(w.tx, bucketHeads, w.chain.id.key(), w.head)
 }

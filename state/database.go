@@ -76,8 +76,8 @@ type database struct {
 	lease  *time.Timer  // ends that
 	closed bool
 
-	seen metas // when this process last looked or wrote
-	turn int   // how often they were others when it looked
+	lastMetas     metas // when this process last looked or wrote
+	foreignWrites int   // how often they were others when it looked
 }
 
 // handle is the file opened by bbolt.
@@ -133,14 +133,14 @@ func (d *database) openBolt(f *os.File, write bool) error {
 		return errors.Join(fileError("open "+d.name, err), f.Close())
 	}
 	m, err := readMetas(f)
-	if err != nil || !d.known(info, m) {
+	if err != nil || !d.isKnownSound(info, m) {
 		if err := inspectFile(f, info); err != nil {
 			return errors.Join(err, f.Close())
 		}
-		d.remember(info, m)
+		d.rememberSound(info, m)
 	}
-	if m != d.seen {
-		d.seen, d.turn = m, d.turn+1
+	if m != d.lastMetas {
+		d.lastMetas, d.foreignWrites = m, d.foreignWrites+1
 	}
 	h := &handle{file: f, info: info, metas: m, writable: write}
 	err = d.guard("open", func() (err error) {
@@ -201,7 +201,7 @@ func (d *database) checkFormat(tx *bbolt.Tx) error {
 // replace puts an empty database in the place of the damaged file, which it sets aside, or of none. Another process may
 // have done so.
 func (d *database) replace(ctx context.Context, bad os.FileInfo) error {
-	back, err := d.pass(ctx, true)
+	back, err := d.passGate(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (d *database) replace(ctx context.Context, bad os.FileInfo) error {
 	case bad == nil || !os.SameFile(bad, now):
 		return nil
 	default:
-		if err := setAside(d.path); err != nil {
+		if err := quarantine(d.path); err != nil {
 			return err
 		}
 	}
@@ -222,7 +222,7 @@ func (d *database) replace(ctx context.Context, bad os.FileInfo) error {
 }
 
 // setAside renames a damaged file to the first free name path.damaged-N.
-func setAside(path string) error {
+func quarantine(path string) error {
 	for n := 1; ; n++ {
 		aside := fmt.Sprintf("%s.damaged-%d", path, n)
 		if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
@@ -278,13 +278,13 @@ func syncDir(dir string) error {
 func (d *database) compact(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.leave()
+	d.endLease()
 	back, err := d.claim(ctx, true)
 	if err != nil {
 		return err
 	}
 	defer back()
-	defer d.drop()
+	defer d.closeFile()
 	fresh := d.path + ".new"
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fileError("compact "+d.name, err)
@@ -345,9 +345,9 @@ func panickedInBolt() bool {
 }
 
 // drop closes the file. The caller has d.mu alone.
-func (d *database) drop() {
+func (d *database) closeFile() {
 	if d.open != nil {
-		d.leave()
+		d.endLease()
 		d.closeHandle(d.open)
 		d.open = nil
 	}
@@ -379,17 +379,17 @@ func (d *database) info() os.FileInfo {
 }
 
 // turnOf tells how often another process had written when this one looked.
-func (d *database) turnOf() int {
+func (d *database) foreignWriteCount() int {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return d.turn
+	return d.foreignWrites
 }
 
 // close releases the file.
 func (d *database) close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.drop()
+	d.closeFile()
 	d.closed = true
 	if d.gate != nil {
 		defer func() { d.gate = nil }()

@@ -16,7 +16,7 @@ import (
 const leaseTime = 3 * time.Millisecond
 
 // pass takes the gate, which keeps others out until it is given back: a writer while it writes, a reader while it enters.
-func (d *database) pass(ctx context.Context, exclusive bool) (back func(), err error) {
+func (d *database) passGate(ctx context.Context, exclusive bool) (back func(), err error) {
 	if d.gate == nil {
 		return func() {}, nil
 	}
@@ -31,7 +31,7 @@ func (d *database) pass(ctx context.Context, exclusive bool) (back func(), err e
 }
 
 // acquire locks the file and makes d.open one that is up to date. The caller has d.mu alone and has passed the gate.
-func (d *database) acquire(ctx context.Context, write bool) error {
+func (d *database) lockCurrentFile(ctx context.Context, write bool) error {
 	if d.closed {
 		return errClosed
 	}
@@ -45,7 +45,7 @@ func (d *database) acquire(ctx context.Context, write bool) error {
 			}
 		}
 	}
-	d.drop()
+	d.closeFile()
 	for range 100 {
 		f, info, err := d.openFile(write)
 		if err != nil {
@@ -104,7 +104,7 @@ func (d *database) view(ctx context.Context, fn func(*bbolt.Tx) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.leased {
-		if err := d.enter(ctx); err != nil {
+		if err := d.startLease(ctx); err != nil {
 			return err
 		}
 	}
@@ -116,7 +116,7 @@ func (d *database) inspect(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.leased {
-		if err := d.enter(ctx); err != nil {
+		if err := d.startLease(ctx); err != nil {
 			return err
 		}
 	}
@@ -129,10 +129,10 @@ func (d *database) inspect(ctx context.Context) error {
 
 // claim waits for its turn and locks the database; back ends the turn, not the lock.
 func (d *database) claim(ctx context.Context, write bool) (back func(), err error) {
-	if back, err = d.pass(ctx, write); err != nil {
+	if back, err = d.passGate(ctx, write); err != nil {
 		return nil, err
 	}
-	if err = d.acquire(ctx, write); err != nil {
+	if err = d.lockCurrentFile(ctx, write); err != nil {
 		back()
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (d *database) claim(ctx context.Context, write bool) (back func(), err erro
 }
 
 // enter locks the database for reading, for a while: a transaction a record would be mostly locking.
-func (d *database) enter(ctx context.Context) error {
+func (d *database) startLease(ctx context.Context) error {
 	back, err := d.claim(ctx, false)
 	if err != nil {
 		return err
@@ -150,13 +150,13 @@ func (d *database) enter(ctx context.Context) error {
 	d.lease = time.AfterFunc(leaseTime, func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.leave()
+		d.endLease()
 	})
 	return nil
 }
 
 // leave ends the lock for reading. The caller has d.mu alone.
-func (d *database) leave() {
+func (d *database) endLease() {
 	if d.leased {
 		d.leased = false
 		d.lease.Stop()
@@ -174,7 +174,7 @@ func (d *database) update(ctx context.Context, fn func(*bbolt.Tx) error) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.leave()
+	d.endLease()
 	back, err := d.claim(ctx, true)
 	if err != nil {
 		return err
@@ -188,12 +188,12 @@ func (d *database) update(ctx context.Context, fn func(*bbolt.Tx) error) error {
 	}()
 	err = d.guard("write", func() error { return h.bolt.Update(fn) })
 	if err != nil {
-		return errors.Join(fileError("write "+d.name, err), d.undo(h))
+		return errors.Join(fileError("write "+d.name, err), d.revertFailedWrite(h))
 	}
 	if h.metas, err = readMetas(h.file); err == nil {
-		d.seen = h.metas
+		d.lastMetas = h.metas
 		if info, err := h.file.Stat(); err == nil {
-			d.remember(info, h.metas)
+			d.rememberSound(info, h.metas)
 		}
 	}
 	return nil
@@ -201,9 +201,9 @@ func (d *database) update(ctx context.Context, fn func(*bbolt.Tx) error) error {
 
 // undo makes a transaction that failed one that never was. When the last write was done and could not be synced, the
 // new meta page is there; the one before it goes back in its place.
-func (d *database) undo(h *handle) error {
+func (d *database) revertFailedWrite(h *handle) error {
 	if d.broken.Load() != nil {
-		d.drop()
+		d.closeFile()
 		return nil
 	}
 	now, err := readMetas(h.file)
@@ -213,7 +213,7 @@ func (d *database) undo(h *handle) error {
 	if err == nil {
 		err = h.metas.write(h.file)
 	}
-	d.drop() // bbolt may have another idea of it
+	d.closeFile() // bbolt may have another idea of it
 	if err != nil {
 		e := &Error{Code: CodeIO, Message: d.name + " does not keep what is written to it", Hint: "look at the disk; xstate check tells what is there", Err: err}
 		d.broken.CompareAndSwap(nil, e)

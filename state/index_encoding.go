@@ -23,7 +23,7 @@ var errIndex = errors.New("it is not an index")
 func encodeIndex(x *index) []byte {
 	b := binary.AppendUvarint(nil, uint64(len(x.order)))
 	for _, id := range x.order {
-		p := x.places[id]
+		p := x.lastChange[id]
 		b = binary.AppendUvarint(b, uint64(p.Step))
 		b = binary.AppendUvarint(b, uint64(p.Change))
 		b = binary.AppendUvarint(b, uint64(len(id)))
@@ -55,11 +55,11 @@ func decodeIndex(b []byte) (*index, error) {
 	if count > uint64(len(b)) {
 		return nil, errIndex
 	}
-	x := &index{order: make([]BlockID, count), places: make(map[BlockID]place, count)}
-	places, lengths := make([]place, count), make([]uint64, count)
+	x := &index{order: make([]BlockID, count), lastChange: make(map[BlockID]changeRef, count)}
+	places, lengths := make([]changeRef, count), make([]uint64, count)
 	for i := range places {
 		step, change := number(), number()
-		places[i], lengths[i] = place{StepNumber(step), uint32(change)}, number()
+		places[i], lengths[i] = changeRef{StepNumber(step), uint32(change)}, number()
 	}
 	ids := string(b)
 	for i, n := range lengths {
@@ -68,10 +68,10 @@ func decodeIndex(b []byte) (*index, error) {
 		}
 		id := BlockID(ids[:n])
 		ids = ids[n:]
-		x.order[i], x.places[id] = id, places[i]
+		x.order[i], x.lastChange[id] = id, places[i]
 		x.bytes += entryBytes(id)
 	}
-	if len(ids) > 0 || len(x.places) != len(x.order) {
+	if len(ids) > 0 || len(x.lastChange) != len(x.order) {
 		return nil, errIndex
 	}
 	return x, nil
@@ -85,12 +85,12 @@ func decodeOldIndex(b []byte) (*index, error) {
 	if len(r.Steps) != len(r.Order) || len(r.Changes) != len(r.Order) {
 		return nil, errIndex
 	}
-	x := &index{order: r.Order, places: make(map[BlockID]place, len(r.Order))}
+	x := &index{order: r.Order, lastChange: make(map[BlockID]changeRef, len(r.Order))}
 	for i, id := range r.Order {
-		x.places[id] = place{r.Steps[i], r.Changes[i]}
+		x.lastChange[id] = changeRef{r.Steps[i], r.Changes[i]}
 		x.bytes += entryBytes(id)
 	}
-	if len(x.places) != len(x.order) {
+	if len(x.lastChange) != len(x.order) {
 		return nil, errIndex
 	}
 	return x, nil

@@ -11,7 +11,7 @@ import (
 // holds until somebody writes to the file: a note beside it tells the size, time and meta pages of the file that was last
 // found sound, or was sound and then written by a transaction, since the machine was started. A medium that changes what
 // was written leaves the time as it was: that is for Check to find, which always inspects.
-type soundRecord struct {
+type inspectionMemo struct {
 	Inode uint64 `cbor:"inode"`
 	Size  int64  `cbor:"size"`
 	Time  int64  `cbor:"time"`
@@ -48,33 +48,33 @@ var bootID = sync.OnceValue(func() string {
 	return strings.TrimSpace(string(id))
 })
 
-func (d *database) soundPath() string { return strings.TrimSuffix(d.path, ".db") + ".sound" }
+func (d *database) memoPath() string { return strings.TrimSuffix(d.path, ".db") + ".sound" }
 
-func soundOf(info os.FileInfo, m metas) []byte {
-	return encode(soundRecord{inode(info), info.Size(), info.ModTime().UnixNano(), bytes.Join([][]byte{m[0][:], m[1][:]}, nil), bootID()})
+func encodeInspectionMemo(info os.FileInfo, m metas) []byte {
+	return encode(inspectionMemo{inode(info), info.Size(), info.ModTime().UnixNano(), bytes.Join([][]byte{m[0][:], m[1][:]}, nil), bootID()})
 }
 
 // known reports whether the file was found sound as it is.
-func (d *database) known(info os.FileInfo, m metas) bool {
-	note, err := os.ReadFile(d.soundPath())
+func (d *database) isKnownSound(info os.FileInfo, m metas) bool {
+	note, err := os.ReadFile(d.memoPath())
 	if err != nil || bootID() == "" {
 		return false
 	}
 	kept, err := unseal([]byte(d.name), nil, note)
-	return err == nil && bytes.Equal(kept, soundOf(info, m))
+	return err == nil && bytes.Equal(kept, encodeInspectionMemo(info, m))
 }
 
 // remember notes that the file is sound. Where the note cannot be kept, the file is inspected again.
-func (d *database) remember(info os.FileInfo, m metas) {
+func (d *database) rememberSound(info os.FileInfo, m metas) {
 	if d.options.readOnly {
 		return
 	}
-	f, err := os.OpenFile(d.soundPath(), os.O_WRONLY|os.O_CREATE, 0o666)
+	f, err := os.OpenFile(d.memoPath(), os.O_WRONLY|os.O_CREATE, 0o666)
 	if err != nil {
 		return
 	}
 	defer f.Close()
-	note := seal([]byte(d.name), nil, soundOf(info, m))
+	note := seal([]byte(d.name), nil, encodeInspectionMemo(info, m))
 	if _, err := f.WriteAt(note, 0); err == nil { // over the one before: to cut a file off and write it anew takes ten times as long
 		if old, err := f.Stat(); err == nil && old.Size() != int64(len(note)) {
 			_ = f.Truncate(int64(len(note)))

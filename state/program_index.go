@@ -15,28 +15,28 @@ import (
 // constant factor and reading any step costs at most one index and as many bytes of steps.
 
 // place says where a block's facts are: change Change of step Step.
-type place struct {
+type changeRef struct {
 	Step   StepNumber
 	Change uint32
 }
 
 type index struct {
-	order  []BlockID
-	places map[BlockID]place
-	bytes  uint64 // about the size of the encoded index
+	order      []BlockID
+	lastChange map[BlockID]changeRef
+	bytes      uint64 // about the size of the encoded index
 }
 
 // indexMinGap is how many bytes of steps are always cheaper to replay than an index is to keep.
-const indexMinGap = 4096
+const minReplayBytes = 4096
 
 // entryBytes is what a block takes in a packed index, about: numbers hardly become smaller, ids do.
 func entryBytes(id BlockID) uint64 { return 6 + uint64(len(id))/4 }
 
-func newIndex() *index { return &index{places: make(map[BlockID]place)} }
+func newIndex() *index { return &index{lastChange: make(map[BlockID]changeRef)} }
 
 // apply does one change. It says what is wrong with a change that does not fit.
-func (x *index) apply(op Op, id, after BlockID, at place) error {
-	_, known := x.places[id]
+func (x *index) apply(op Op, id, after BlockID, at changeRef) error {
+	_, known := x.lastChange[id]
 	switch {
 	case id == "":
 		return fmt.Errorf("a block has no id")
@@ -47,13 +47,13 @@ func (x *index) apply(op Op, id, after BlockID, at place) error {
 	}
 	switch op {
 	case OpUpdate:
-		x.places[id] = at
+		x.lastChange[id] = at
 		return nil
 	case OpInsert:
 		if err := x.insert(id, after); err != nil {
 			return err
 		}
-		x.places[id] = at
+		x.lastChange[id] = at
 		x.bytes += entryBytes(id)
 		return nil
 	case OpMove:
@@ -70,7 +70,7 @@ func (x *index) apply(op Op, id, after BlockID, at place) error {
 	case OpDelete:
 		i := x.find(id)
 		x.order = slices.Delete(x.order, i, i+1)
-		delete(x.places, id)
+		delete(x.lastChange, id)
 		x.bytes -= entryBytes(id)
 		return nil
 	}
@@ -80,7 +80,7 @@ func (x *index) apply(op Op, id, after BlockID, at place) error {
 func (x *index) insert(id, after BlockID) error {
 	i := 0
 	if after != "" {
-		if _, ok := x.places[after]; !ok {
+		if _, ok := x.lastChange[after]; !ok {
 			return fmt.Errorf("there is no block %q to put %q after", after, id)
 		}
 		i = x.find(after) + 1
@@ -142,7 +142,7 @@ func (c *headCache) read(id sessionID, hash Digest) *index {
 }
 
 // indexAt returns the index of the program after step n, which the caller may change.
-func (s *Store) indexAt(tx *bbolt.Tx, l *lineage, n StepNumber) (*index, error) {
+func (s *Store) indexAt(tx *bbolt.Tx, l *forkChain, n StepNumber) (*index, error) {
 	var replay []packedStep
 	x := newIndex()
 	for n > 0 {
@@ -169,7 +169,7 @@ func (s *Store) indexAt(tx *bbolt.Tx, l *lineage, n StepNumber) (*index, error) 
 			if err := decode(data, &r); err != nil {
 				return nil, badStep(l, p.number, err)
 			}
-			if err := x.apply(r.Op, r.ID, r.After, place{p.number, uint32(i)}); err != nil {
+			if err := x.apply(r.Op, r.ID, r.After, changeRef{p.number, uint32(i)}); err != nil {
 				return nil, badStep(l, p.number, err)
 			}
 		}
@@ -177,7 +177,7 @@ func (s *Store) indexAt(tx *bbolt.Tx, l *lineage, n StepNumber) (*index, error) 
 	return x, nil
 }
 
-func (s *Store) readIndex(tx *bbolt.Tx, l *lineage, n StepNumber) (*index, error) {
+func (s *Store) readIndex(tx *bbolt.Tx, l *forkChain, n StepNumber) (*index, error) {
 	key := stepKey(l.owner(n), n)
 	value := tx.Bucket(bucketIndexes).Get(key)
 	if value == nil {
@@ -191,7 +191,7 @@ func (s *Store) readIndex(tx *bbolt.Tx, l *lineage, n StepNumber) (*index, error
 }
 
 // readStep returns the verified header of a step that the session has.
-func (s *Store) readStep(tx *bbolt.Tx, l *lineage, n StepNumber) (stepHeader, packedStep, Digest, error) {
+func (s *Store) readStep(tx *bbolt.Tx, l *forkChain, n StepNumber) (stepHeader, packedStep, Digest, error) {
 	key := stepKey(l.owner(n), n)
 	value := tx.Bucket(bucketSteps).Get(key)
 	if value == nil {
@@ -204,8 +204,8 @@ func (s *Store) readStep(tx *bbolt.Tx, l *lineage, n StepNumber) (stepHeader, pa
 	return h, p, hash, nil
 }
 
-func badStep(l *lineage, n StepNumber, err error) error {
-	return damaged(historyFile, fmt.Sprintf("step %d of session %q cannot be read", n, l.birth.Name), err)
+func badStep(l *forkChain, n StepNumber, err error) error {
+	return damaged(historyFile, fmt.Sprintf("step %d of session %q cannot be read", n, l.creation.Name), err)
 }
 
 // ProgramAt returns the program of a session after step n, in order.
@@ -227,9 +227,9 @@ func (s *Store) FirstBlocks(ctx context.Context, session string, n StepNumber, l
 			limit = total
 		}
 		program = make([]Block, limit)
-		r := blockReader{tx: tx, line: l, marks: &s.landmarks}
+		r := blockReader{tx: tx, chain: l, offsetCache: &s.offsets}
 		for i, id := range x.order[:limit] {
-			if err := r.read(id, x.places[id], &program[i]); err != nil {
+			if err := r.read(id, x.lastChange[id], &program[i]); err != nil {
 				return err
 			}
 		}
@@ -272,18 +272,18 @@ func (s *Store) BlockAt(ctx context.Context, session string, n StepNumber, id Bl
 		if err != nil {
 			return err
 		}
-		var p place
-		if p, found = x.places[id]; !found {
+		var p changeRef
+		if p, found = x.lastChange[id]; !found {
 			return nil
 		}
-		r := blockReader{tx: tx, line: l, marks: &s.landmarks}
+		r := blockReader{tx: tx, chain: l, offsetCache: &s.offsets}
 		return r.read(id, p, &block)
 	})
 	return block, found && err == nil, err
 }
 
 // programIndex returns the index of the program after step n, for a transaction that reads.
-func (s *Store) programIndex(tx *bbolt.Tx, session string, n StepNumber) (*lineage, *index, error) {
+func (s *Store) programIndex(tx *bbolt.Tx, session string, n StepNumber) (*forkChain, *index, error) {
 	l, head, err := s.find(tx, session)
 	if err != nil {
 		return nil, nil, err
@@ -307,39 +307,39 @@ func (s *Store) programIndex(tx *bbolt.Tx, session string, n StepNumber) (*linea
 
 // blockReader reads the facts of blocks, finding its way in each step once.
 type blockReader struct {
-	tx    *bbolt.Tx
-	line  *lineage
-	marks *landmarks
-	steps map[StepNumber]openBody
+	tx          *bbolt.Tx
+	chain       *forkChain
+	offsetCache *changeOffsets
+	steps       map[StepNumber]openBody
 }
 
 type openBody struct {
-	body  body
-	marks []int
+	body    body
+	offsets []int
 }
 
-func (r *blockReader) read(id BlockID, p place, into *Block) error {
+func (r *blockReader) read(id BlockID, p changeRef, into *Block) error {
 	data, err := r.record(p)
 	if err != nil {
-		return badStep(r.line, p.Step, err)
+		return badStep(r.chain, p.Step, err)
 	}
 	var record changeRecord
 	if err := decode(data, &record); err != nil {
-		return badStep(r.line, p.Step, err)
+		return badStep(r.chain, p.Step, err)
 	}
 	if record.ID != id || len(record.Block) == 0 {
-		return badStep(r.line, p.Step, fmt.Errorf("change %d is not of block %q", p.Change, id))
+		return badStep(r.chain, p.Step, fmt.Errorf("change %d is not of block %q", p.Change, id))
 	}
 	if err := decode(record.Block, into); err != nil {
-		return badStep(r.line, p.Step, err)
+		return badStep(r.chain, p.Step, err)
 	}
 	return nil
 }
 
-func (r *blockReader) record(p place) ([]byte, error) {
+func (r *blockReader) record(p changeRef) ([]byte, error) {
 	o, ok := r.steps[p.Step]
 	if !ok {
-		value := r.tx.Bucket(bucketSteps).Get(stepKey(r.line.owner(p.Step), p.Step))
+		value := r.tx.Bucket(bucketSteps).Get(stepKey(r.chain.owner(p.Step), p.Step))
 		if value == nil {
 			return nil, errNoRecord
 		}
@@ -348,7 +348,7 @@ func (r *blockReader) record(p place) ([]byte, error) {
 			return nil, err
 		}
 		o.body = packed.body
-		if o.marks, err = r.marks.of(r.line.owner(p.Step), p.Step, o.body); err != nil {
+		if o.offsets, err = r.offsetCache.ofBody(r.chain.owner(p.Step), p.Step, o.body); err != nil {
 			return nil, err
 		}
 		if r.steps == nil {
@@ -356,7 +356,7 @@ func (r *blockReader) record(p place) ([]byte, error) {
 		}
 		r.steps[p.Step] = o
 	}
-	data, err := o.body.change(o.marks, int(p.Change))
+	data, err := o.body.change(o.offsets, int(p.Change))
 	if err != nil {
 		return nil, err
 	}

@@ -13,8 +13,8 @@ import (
 // Steps are read so many in one transaction, so that none is open while a caller works: few at first, for a caller who
 // looks for the next of a kind.
 const (
-	firstPage = 8
-	stepsPage = 128
+	firstPageSize = 8
+	maxPageSize   = 128
 )
 
 // Step returns one step of a session with its changes.
@@ -47,9 +47,9 @@ func (s *Store) Step(ctx context.Context, session string, n StepNumber) (step St
 // error it ends.
 func (s *Store) Steps(ctx context.Context, session string, from, to StepNumber) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
-		size := firstPage
-		for n := max(from, 1); n <= to; size = min(2*size, stepsPage) {
-			page, end, err := s.stepsPage(ctx, session, n, to, size)
+		size := firstPageSize
+		for n := max(from, 1); n <= to; size = min(2*size, maxPageSize) {
+			page, end, err := s.readPage(ctx, session, n, to, size)
 			for _, step := range page {
 				if !yield(step, nil) {
 					return
@@ -67,7 +67,7 @@ func (s *Store) Steps(ctx context.Context, session string, from, to StepNumber) 
 	}
 }
 
-func (s *Store) stepsPage(ctx context.Context, session string, from, to StepNumber, size int) (page []Step, end bool, err error) {
+func (s *Store) readPage(ctx context.Context, session string, from, to StepNumber, size int) (page []Step, end bool, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		l, head, err := s.find(tx, session)
 		if err != nil {

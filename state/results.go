@@ -23,15 +23,15 @@ type results struct {
 	path    string
 	options databaseOptions
 
-	mu      sync.Mutex
-	db      *database // nil when it is missing and may not be made, or was closed
-	pending map[string]map[string][]byte
-	added   map[Digest][]Digest // code → its traces that wait, newest first
-	size    int
+	mu        sync.Mutex
+	db        *database // nil when it is missing and may not be made, or was closed
+	pending   map[string]map[string][]byte
+	newTraces map[Digest][]Digest // code → its traces that wait, newest first
+	size      int
 
-	recorded []Digest // codes of which a trace was put, see Recorded; after so many as were dropped
-	dropped  int
-	taken    int // how often results were taken away; at first 1, so that no mark is the zero value
+	tracedCodes  []Digest // codes of which a trace was put, see Recorded; after so many as were dropped
+	droppedCodes int
+	removals     int // how often results were taken away; at first 1, so that no mark is the zero value
 }
 
 // flushSize is how many bytes may wait in memory.
@@ -40,7 +40,7 @@ const flushSize = 1 << 20
 // openResults opens results.db. One that is damaged is set aside and replaced by an empty one.
 func openResults(ctx context.Context, dir string, o databaseOptions, note func(string, ...any)) (*results, error) {
 	o.noSync, o.buckets = true, resultsBuckets
-	r := &results{note: note, path: filepath.Join(dir, resultsFile), options: o, taken: 1}
+	r := &results{note: note, path: filepath.Join(dir, resultsFile), options: o, removals: 1}
 	was, err := os.Lstat(r.path)
 	if errors.Is(err, fs.ErrNotExist) && o.readOnly {
 		return r, nil
@@ -49,13 +49,13 @@ func openResults(ctx context.Context, dir string, o databaseOptions, note func(s
 	if !errors.Is(err, ErrDamaged) {
 		return r, err
 	}
-	return r, r.renew(ctx, was, err)
+	return r, r.replaceDamaged(ctx, was, err)
 }
 
 // renew replaces the file, which is damaged. Where that is not allowed, there is none from now on.
-func (r *results) renew(ctx context.Context, bad os.FileInfo, why error) error {
+func (r *results) replaceDamaged(ctx context.Context, bad os.FileInfo, why error) error {
 	r.db = nil
-	r.taken++
+	r.removals++
 	if r.options.readOnly {
 		r.note("%v; recorded results are not available", why)
 		return nil
@@ -129,19 +129,19 @@ func (r *results) view(fn func(*bbolt.Tx) error) {
 		return
 	}
 	if err := r.db.view(context.Background(), fn); err != nil {
-		r.failed("read", err)
+		r.handleFailure("read", err)
 	}
 }
 
 // failed gives up a file that is damaged.
-func (r *results) failed(what string, err error) {
+func (r *results) handleFailure(what string, err error) {
 	if !errors.Is(err, ErrDamaged) {
 		r.note("results were not %s: %v", what, err)
 		return
 	}
 	bad := r.db.info()
 	_ = r.db.close()
-	if err := r.renew(context.Background(), bad, err); err != nil {
+	if err := r.replaceDamaged(context.Background(), bad, err); err != nil {
 		r.note("%v", err)
 	}
 }
@@ -154,8 +154,8 @@ func (r *results) flush() {
 }
 
 func (r *results) flushLocked() {
-	pending, added := r.pending, r.added
-	r.pending, r.added, r.size = nil, nil, 0
+	pending, added := r.pending, r.newTraces
+	r.pending, r.newTraces, r.size = nil, nil, 0
 	if len(pending)+len(added) == 0 || r.db == nil || r.options.readOnly {
 		return
 	}
@@ -182,7 +182,7 @@ func (r *results) flushLocked() {
 		return nil
 	})
 	if err != nil {
-		r.failed("kept", err)
+		r.handleFailure("kept", err)
 	}
 }
 

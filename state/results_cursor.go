@@ -9,13 +9,13 @@ import (
 // Who keeps in memory what results there are needs to know when there are others. A Mark is a time in the life of an open store.
 // The zero value is before all.
 type Cursor struct {
-	turn  int // of results.db: how often another process had written to it
-	taken int // how often results were taken away
-	count int // traces put
+	foreignWrites int // of results.db: how often another process had written to it
+	removals      int // how often results were taken away
+	traced        int // traces put
 }
 
 // maxRecorded is how many codes are remembered of which a trace was put.
-const maxRecorded = 1 << 14
+const maxTracedCodes = 1 << 14
 
 // Recorded returns the codes of which a trace was put since a mark, and the mark of now. ok says that no other result has come or
 // gone since: not by another process, by Collect, or by damage that was noticed.
@@ -24,29 +24,29 @@ func (s *Store) TracedSince(since Cursor) (codes []Digest, now Cursor, ok bool) 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.view(func(*bbolt.Tx) error { return nil }) // which notices that another process has written
-	now = Cursor{taken: r.taken, count: r.dropped + len(r.recorded)}
+	now = Cursor{removals: r.removals, traced: r.droppedCodes + len(r.tracedCodes)}
 	if r.db != nil {
-		now.turn = r.db.turnOf()
+		now.foreignWrites = r.db.foreignWriteCount()
 	}
-	if since.turn != now.turn || since.taken != now.taken || since.count < r.dropped {
+	if since.foreignWrites != now.foreignWrites || since.removals != now.removals || since.traced < r.droppedCodes {
 		return nil, now, false
 	}
-	return r.recorded[since.count-r.dropped:], now, true
+	return r.tracedCodes[since.traced-r.droppedCodes:], now, true
 }
 
 // record notes that a trace of a code was put. The lock is held.
-func (r *results) record(code Digest) {
-	if len(r.recorded) == maxRecorded {
-		r.recorded, r.dropped = nil, r.dropped+maxRecorded
+func (r *results) noteTraced(code Digest) {
+	if len(r.tracedCodes) == maxTracedCodes {
+		r.tracedCodes, r.droppedCodes = nil, r.droppedCodes+maxTracedCodes
 	}
-	r.recorded = append(r.recorded, code)
+	r.tracedCodes = append(r.tracedCodes, code)
 }
 
 // take notes that results were taken away.
-func (r *results) take() {
+func (r *results) noteRemoval() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.taken++
+	r.removals++
 }
 
 // Generation names the results that there are: it is another one once some were freed, or all were lost. More of them do not

@@ -38,19 +38,19 @@ func (s *Store) SessionArchives(ctx context.Context, session string) (pasts []Se
 			return err
 		}
 		for last := head.Step; l != nil; l = l.parent {
-			p := SessionArchive{Name: l.birth.Name, First: l.start() + 1, Last: max(last, l.start()), Hash: l.hash}
+			p := SessionArchive{Name: l.creation.Name, First: l.forkStep() + 1, Last: max(last, l.forkStep()), Hash: l.hash}
 			var r sessionRecord
 			if err := getRecord(tx, bucketSessions, []byte(p.Name), &r); err != nil {
 				return damaged(historyFile, fmt.Sprintf("session %q cannot be read", p.Name), err)
 			}
-			p.Creation = bytes.Clone(r.Birth)
+			p.Creation = bytes.Clone(r.Creation)
 			if p.Last >= p.First {
 				if _, _, p.Hash, err = s.readStep(tx, l, p.Last); err != nil {
 					return err
 				}
 			}
 			pasts = append(pasts, p)
-			last = l.start()
+			last = l.forkStep()
 		}
 		slices.Reverse(pasts)
 		return nil
@@ -66,7 +66,7 @@ func (s *Store) RawSteps(ctx context.Context, p SessionArchive) iter.Seq2[RawSte
 			err := s.view(ctx, func(tx *bbolt.Tx) error {
 				page = nil
 				l, _, err := s.find(tx, p.Name)
-				for ; err == nil && n+StepNumber(len(page)) <= p.Last && len(page) < stepsPage; err = nil {
+				for ; err == nil && n+StepNumber(len(page)) <= p.Last && len(page) < maxPageSize; err = nil {
 					at := n + StepNumber(len(page))
 					_, packed, _, err := s.readStep(tx, l, at)
 					if err != nil {
@@ -111,7 +111,7 @@ func (r RawStep) Checks() (Digest, error) {
 // CodeForged is the code of errors about an archive whose parts do not fit one another.
 const CodeArchiveDamaged Code = "archive-damaged"
 
-func forged(session string, n StepNumber, format string, args ...any) error {
+func archiveDamaged(session string, n StepNumber, format string, args ...any) error {
 	what := fmt.Sprintf(format, args...)
 	if n > 0 {
 		what = fmt.Sprintf("step %d of session %q: %s", n, session, what)
@@ -133,49 +133,49 @@ type SessionImport struct {
 // already must be the same: a session that has fewer of the steps gets the rest, one that has others is a conflict. All
 // that Check verifies of them is verified first.
 func (s *Store) ImportSessions(ctx context.Context, in SessionImport) (added int, err error) {
-	r := restorer{store: s, ctx: ctx, in: in}
+	r := sessionImporter{store: s, ctx: ctx, in: in}
 	err = s.update(ctx, func(tx *bbolt.Tx) error {
-		r.tx, r.added, r.lines = tx, 0, nil
+		r.tx, r.added, r.chains = tx, 0, nil
 		for i := range in.Sessions {
-			if err := r.past(i); err != nil {
+			if err := r.importSession(i); err != nil {
 				return err
 			}
 		}
 		return r.verify()
 	})
 	if err != nil { // what a lineage was taken for is not so
-		s.births.mu.Lock()
+		s.forkChains.mu.Lock()
 		for _, p := range in.Sessions {
-			delete(s.births.byName, p.Name)
+			delete(s.forkChains.byName, p.Name)
 		}
-		s.births.mu.Unlock()
+		s.forkChains.mu.Unlock()
 	}
 	return r.added, err
 }
 
-type restorer struct {
-	store *Store
-	ctx   context.Context
-	in    SessionImport
-	tx    *bbolt.Tx
-	lines []*lineage // of the pasts so far
-	added int
+type sessionImporter struct {
+	store  *Store
+	ctx    context.Context
+	in     SessionImport
+	tx     *bbolt.Tx
+	chains []*forkChain // of the pasts so far
+	added  int
 }
 
-func (r *restorer) past(i int) error {
+func (r *sessionImporter) importSession(i int) error {
 	p := r.in.Sessions[i]
-	var birth birthRecord
+	var birth creationRecord
 	if err := decode(p.Creation, &birth); err != nil || birth.Name != p.Name || p.Last+1 < p.First {
-		return forged(p.Name, 0, "its birth is not that of this session")
+		return archiveDamaged(p.Name, 0, "its birth is not that of this session")
 	}
-	l := &lineage{birth: birth, hash: DigestOf(p.Creation)}
+	l := &forkChain{creation: birth, hash: DigestOf(p.Creation)}
 	if i > 0 {
-		l.parent = r.lines[i-1]
+		l.parent = r.chains[i-1]
 	}
-	if (birth.From == nil) != (l.parent == nil) || birth.From != nil && birth.From.Session != l.parent.birth.Name || p.First != l.start()+1 {
-		return forged(p.Name, 0, "it was not forked from the session before it")
+	if (birth.From == nil) != (l.parent == nil) || birth.From != nil && birth.From.Session != l.parent.creation.Name || p.First != l.forkStep()+1 {
+		return archiveDamaged(p.Name, 0, "it was not forked from the session before it")
 	}
-	r.lines = append(r.lines, l)
+	r.chains = append(r.chains, l)
 	head, err := r.session(l, p)
 	if err != nil {
 		return err
@@ -198,25 +198,25 @@ func (r *restorer) past(i int) error {
 }
 
 // session finds a session that is here already, or makes it, and returns where it is.
-func (r *restorer) session(l *lineage, p SessionArchive) (headRecord, error) {
-	head := headRecord{Step: l.start(), Hash: l.hash, Time: l.birth.Created}
+func (r *sessionImporter) session(l *forkChain, p SessionArchive) (headRecord, error) {
+	head := headRecord{Step: l.forkStep(), Hash: l.hash, Time: l.creation.Created}
 	var known sessionRecord
 	if r.tx.Bucket(bucketSessions).Get([]byte(p.Name)) == nil {
 		parent := sessionID(0)
 		if l.parent != nil {
 			parent = l.parent.id
-			base, _, _, err := r.store.readStep(r.tx, l.parent, l.start())
-			if err != nil && l.start() > 0 {
+			base, _, _, err := r.store.readStep(r.tx, l.parent, l.forkStep())
+			if err != nil && l.forkStep() > 0 {
 				return head, err
 			}
 			head.Replay = base.Replay
 		}
-		made, err := createSession(r.tx, l.birth, parent)
+		made, err := createSession(r.tx, l.creation, parent)
 		if err != nil {
 			return head, err
 		}
 		if made.hash != l.hash {
-			return head, forged(p.Name, 0, "its birth is not written as this version writes it")
+			return head, archiveDamaged(p.Name, 0, "its birth is not written as this version writes it")
 		}
 		l.id = made.id
 		return head, putRecord(r.tx, bucketHeads, l.id.key(), head)
@@ -224,7 +224,7 @@ func (r *restorer) session(l *lineage, p SessionArchive) (headRecord, error) {
 	if err := getRecord(r.tx, bucketSessions, []byte(p.Name), &known); err != nil {
 		return head, damaged(historyFile, fmt.Sprintf("session %q cannot be read", p.Name), err)
 	}
-	if !bytes.Equal(known.Birth, p.Creation) {
+	if !bytes.Equal(known.Creation, p.Creation) {
 		return head, &Error{Code: CodeSessionExists, Message: fmt.Sprintf("the store has another session %q", p.Name), Hint: "import into a store of its own: --store DIR"}
 	}
 	l.id = known.ID
@@ -232,7 +232,7 @@ func (r *restorer) session(l *lineage, p SessionArchive) (headRecord, error) {
 }
 
 // steps compares those that are here and adds the others.
-func (r *restorer) steps(i int, l *lineage, head headRecord) error {
+func (r *sessionImporter) steps(i int, l *forkChain, head headRecord) error {
 	p := r.in.Sessions[i]
 	had, n := head.Step, p.First
 	var x *index
@@ -244,7 +244,7 @@ func (r *restorer) steps(i int, l *lineage, head headRecord) error {
 			return err
 		}
 		if n > p.Last {
-			return forged(p.Name, n, "it is not announced")
+			return archiveDamaged(p.Name, n, "it is not announced")
 		}
 		if n <= had {
 			if _, _, hash, err := r.store.readStep(r.tx, l, n); err != nil || hash != DigestOf(raw.Header) {
@@ -263,23 +263,23 @@ func (r *restorer) steps(i int, l *lineage, head headRecord) error {
 		n++
 	}
 	if n != p.Last+1 {
-		return forged(p.Name, n, "it is missing")
+		return archiveDamaged(p.Name, n, "it is missing")
 	}
 	if had < p.Last && head.Hash != p.Hash {
-		return forged(p.Name, p.Last, "its hash is not the one announced")
+		return archiveDamaged(p.Name, p.Last, "its hash is not the one announced")
 	}
 	return putRecord(r.tx, bucketHeads, l.id.key(), head)
 }
 
 // step adds one; verify looks whether it is sound.
-func (r *restorer) step(l *lineage, n StepNumber, raw RawStep, x *index, head *headRecord) (*index, error) {
-	name := l.birth.Name
+func (r *sessionImporter) step(l *forkChain, n StepNumber, raw RawStep, x *index, head *headRecord) (*index, error) {
+	name := l.creation.Name
 	var h stepHeader
 	if err := decode(raw.Header, &h); err != nil || h.Number != n || h.base() >= n || h.Undoes >= n {
-		return nil, forged(name, n, "its header cannot be read")
+		return nil, archiveDamaged(name, n, "its header cannot be read")
 	}
 	if h.Prev != head.Hash || DigestOf(raw.Body) != h.Body {
-		return nil, forged(name, n, "the chain of hashes is broken")
+		return nil, archiveDamaged(name, n, "the chain of hashes is broken")
 	}
 	key := stepKey(l.id, n)
 	if err := r.tx.Bucket(bucketSteps).Put(key, packStep(key, raw.Header, raw.Body)); err != nil {
@@ -287,7 +287,7 @@ func (r *restorer) step(l *lineage, n StepNumber, raw RawStep, x *index, head *h
 	}
 	changes, err := body(raw.Body).changes(n)
 	if err != nil {
-		return nil, forged(name, n, "its changes cannot be read: %v", err)
+		return nil, archiveDamaged(name, n, "its changes cannot be read: %v", err)
 	}
 	if h.Kind == KindRollback {
 		if x, err = r.store.indexAt(r.tx, l, h.To); err != nil {
@@ -305,8 +305,8 @@ func (r *restorer) step(l *lineage, n StepNumber, raw RawStep, x *index, head *h
 				return nil, err
 			}
 		}
-		if err := x.apply(c.Op, c.ID, c.After, place{n, uint32(i)}); err != nil {
-			return nil, forged(name, n, "its changes do not fit the program: %v", err)
+		if err := x.apply(c.Op, c.ID, c.After, changeRef{n, uint32(i)}); err != nil {
+			return nil, archiveDamaged(name, n, "its changes do not fit the program: %v", err)
 		}
 	}
 	if h.Index {
@@ -319,7 +319,7 @@ func (r *restorer) step(l *lineage, n StepNumber, raw RawStep, x *index, head *h
 	return x, nil
 }
 
-func (r *restorer) source(session string, n StepNumber, version Digest) error {
+func (r *sessionImporter) source(session string, n StepNumber, version Digest) error {
 	if hasSource(r.tx, version) {
 		return nil
 	}
@@ -328,22 +328,22 @@ func (r *restorer) source(session string, n StepNumber, version Digest) error {
 		return err
 	}
 	if DigestOf(text) != version {
-		return forged(session, n, "the text of version %s is another", version)
+		return archiveDamaged(session, n, "the text of version %s is another", version)
 	}
 	return putSource(r.tx, text)
 }
 
 // verify checks the sessions as Check does, before they are kept.
-func (r *restorer) verify() error {
-	c := &checker{store: r.store, ctx: r.ctx, tx: r.tx, versions: make(map[Digest]bool), owned: make(map[sessionID]*lineage)}
+func (r *sessionImporter) verify() error {
+	c := &checker{store: r.store, ctx: r.ctx, tx: r.tx, versions: make(map[Digest]bool), owned: make(map[sessionID]*forkChain)}
 	for _, p := range r.in.Sessions {
 		c.session = p.Name
-		if err := c.oneSession(); err != nil && err != errEnough {
+		if err := c.checkSession(); err != nil && err != errEnough {
 			return err
 		}
 	}
 	if len(c.problems) > 0 {
-		return forged(c.problems[0].Session, c.problems[0].Step, "%s", c.problems[0].Message)
+		return archiveDamaged(c.problems[0].Session, c.problems[0].Step, "%s", c.problems[0].Message)
 	}
 	return nil
 }
@@ -351,11 +351,11 @@ func (r *restorer) verify() error {
 // RecordsOf returns the records of a session, CBOR by name.
 func (s *Store) SessionRecords(ctx context.Context, session string) (records map[string][]byte, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
-		l, err := s.lineage(tx, session, 0)
+		l, err := s.forkChain(tx, session, 0)
 		if err != nil {
 			return err
 		}
-		records, err = sessionRecords(tx, l.id)
+		records, err = recordsOf(tx, l.id)
 		return err
 	})
 	return records, err

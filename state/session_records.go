@@ -18,7 +18,7 @@ func (s *Store) PutSessionRecord(ctx context.Context, session, key string, value
 	}
 	s.results.flush() // so that a crash from here on loses no blob that the record names
 	return s.update(ctx, func(tx *bbolt.Tx) error {
-		l, err := s.lineage(tx, session, 0)
+		l, err := s.forkChain(tx, session, 0)
 		if err != nil {
 			return err
 		}
@@ -30,7 +30,7 @@ func (s *Store) PutSessionRecord(ctx context.Context, session, key string, value
 // A fork begins with the records its parent had when it was made.
 func (s *Store) SessionRecord(ctx context.Context, session, key string, value any) (found bool, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
-		l, err := s.lineage(tx, session, 0)
+		l, err := s.forkChain(tx, session, 0)
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func putSessionRecord(tx *bbolt.Tx, id sessionID, key string, data []byte) error
 }
 
 func copySessionRecords(tx *bbolt.Tx, from, to sessionID) error {
-	records, err := sessionRecords(tx, from)
+	records, err := recordsOf(tx, from)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func copySessionRecords(tx *bbolt.Tx, from, to sessionID) error {
 	return nil
 }
 
-func sessionRecords(tx *bbolt.Tx, id sessionID) (map[string][]byte, error) {
+func recordsOf(tx *bbolt.Tx, id sessionID) (map[string][]byte, error) {
 	records := make(map[string][]byte)
 	c := tx.Bucket(bucketRecords).Cursor()
 	prefix := id.key()

@@ -101,11 +101,11 @@ func (d *Dollars) UnmarshalJSON(data []byte) (err error) {
 }
 
 // known are the fields of an Origin that have a name in JSON.
-type known Origin
+type originFields Origin
 
-var knownFields = func() map[string]bool {
+var originFieldNames = func() map[string]bool {
 	names := map[string]bool{}
-	t := reflect.TypeFor[known]()
+	t := reflect.TypeFor[originFields]()
 	for i := range t.NumField() {
 		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
 		names[name] = true
@@ -118,12 +118,12 @@ func (o Origin) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(known(o)); err != nil {
+	if err := e.Encode(originFields(o)); err != nil {
 		return nil, err
 	}
 	data := bytes.TrimSuffix(out.Bytes(), []byte("}\n"))
 	for _, name := range slices.Sorted(maps.Keys(o.Unknown)) {
-		if knownFields[name] {
+		if originFieldNames[name] {
 			continue // a later version knows it, or it was put there by hand
 		}
 		if len(data) > 1 {
@@ -145,12 +145,12 @@ func (o *Origin) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &fields); err != nil {
 		return err
 	}
-	if err := json.Unmarshal(data, (*known)(o)); err != nil {
+	if err := json.Unmarshal(data, (*originFields)(o)); err != nil {
 		return err
 	}
 	o.Unknown = maps.Clone(o.Unknown)
 	for name, value := range fields {
-		if knownFields[name] {
+		if originFieldNames[name] {
 			continue
 		}
 		var compact bytes.Buffer

@@ -35,10 +35,10 @@ type Store struct {
 	noticesMu sync.Mutex
 	notices   []string
 
-	births births
-	heads  headCache
+	forkChains forkChainCache
+	heads      headCache
 
-	landmarks landmarks
+	offsets changeOffsets
 
 	closeOnce sync.Once
 	closeErr  error

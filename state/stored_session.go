@@ -42,13 +42,13 @@ type Session struct {
 type sessionID uint64
 
 type sessionRecord struct {
-	ID     sessionID       `cbor:"id"`
-	Parent sessionID       `cbor:"parent,omitempty"`
-	Birth  cbor.RawMessage `cbor:"birth"`
+	ID       sessionID       `cbor:"id"`
+	Parent   sessionID       `cbor:"parent,omitempty"`
+	Creation cbor.RawMessage `cbor:"birth"`
 }
 
 // birthRecord is hashed: its digest is what the first step of the session chains to.
-type birthRecord struct {
+type creationRecord struct {
 	Name      string     `cbor:"name"`
 	Workspace string     `cbor:"workspace"`
 	Python    string     `cbor:"python"`
@@ -67,39 +67,39 @@ type headRecord struct {
 }
 
 // lineage is a session with those it was forked from: the steps up to the fork point are the parent's.
-type lineage struct {
-	id     sessionID
-	birth  birthRecord
-	hash   Digest // of the birth record
-	parent *lineage
+type forkChain struct {
+	id       sessionID
+	creation creationRecord
+	hash     Digest // of the birth record
+	parent   *forkChain
 }
 
 // owner returns the session that keeps step n.
-func (l *lineage) owner(n StepNumber) sessionID {
-	for l.parent != nil && n <= l.birth.From.Step {
+func (l *forkChain) owner(n StepNumber) sessionID {
+	for l.parent != nil && n <= l.creation.From.Step {
 		l = l.parent
 	}
 	return l.id
 }
 
-func (l *lineage) start() StepNumber {
+func (l *forkChain) forkStep() StepNumber {
 	if l.parent == nil {
 		return 0
 	}
-	return l.birth.From.Step
+	return l.creation.From.Step
 }
 
 // births caches lineages by name: they do not change.
-type births struct {
+type forkChainCache struct {
 	mu     sync.Mutex
-	byName map[string]*lineage
+	byName map[string]*forkChain
 }
 
 const maxSessionName = 512
 
 // CreateSession makes an empty session.
 func (s *Store) CreateSession(ctx context.Context, name string, meta SessionMeta) (Session, error) {
-	birth := birthRecord{Name: name, Workspace: s.relative(meta.Workspace), Python: meta.Python, Seed: meta.Seed}
+	birth := creationRecord{Name: name, Workspace: s.relative(meta.Workspace), Python: meta.Python, Seed: meta.Seed}
 	if meta.Created.IsZero() {
 		meta.Created = s.options.Now()
 	}
@@ -128,7 +128,7 @@ func (s *Store) Fork(ctx context.Context, name, from string, at StepNumber, orig
 		if at > head.Step {
 			return noStep(from, at, head.Step)
 		}
-		point := headRecord{Hash: parent.hash, Time: parent.birth.Created}
+		point := headRecord{Hash: parent.hash, Time: parent.creation.Created}
 		if at > 0 {
 			h, _, hash, err := s.readStep(tx, parent, at)
 			if err != nil {
@@ -136,7 +136,7 @@ func (s *Store) Fork(ctx context.Context, name, from string, at StepNumber, orig
 			}
 			point = headRecord{Step: at, Hash: hash, Time: h.Time, Replay: h.Replay}
 		}
-		birth := parent.birth
+		birth := parent.creation
 		birth.Name, birth.Created = name, s.options.Now().UnixNano()
 		birth.From = &ForkPoint{Session: from, Step: at, Hash: point.Hash}
 		l, err := createSession(tx, birth, parent.id)
@@ -144,7 +144,7 @@ func (s *Store) Fork(ctx context.Context, name, from string, at StepNumber, orig
 			return err
 		}
 		l.parent = parent
-		w := stepWriter{store: s, tx: tx, line: l, head: point}
+		w := stepWriter{store: s, tx: tx, chain: l, head: point}
 		w.head.Hash = l.hash
 		if _, err := w.append(Draft{Kind: KindFork, Origin: origin}, nil); err != nil {
 			return err
@@ -160,7 +160,7 @@ func (s *Store) Fork(ctx context.Context, name, from string, at StepNumber, orig
 	return s.Session(ctx, name)
 }
 
-func createSession(tx *bbolt.Tx, birth birthRecord, parent sessionID) (*lineage, error) {
+func createSession(tx *bbolt.Tx, birth creationRecord, parent sessionID) (*forkChain, error) {
 	if birth.Name == "" || len(birth.Name) > maxSessionName || strings.ContainsRune(birth.Name, 0) {
 		return nil, &Error{Code: CodeInvalid, Message: fmt.Sprintf("%q cannot be the name of a session", birth.Name), Hint: fmt.Sprintf("use 1 to %d bytes of text", maxSessionName)}
 	}
@@ -173,11 +173,11 @@ func createSession(tx *bbolt.Tx, birth birthRecord, parent sessionID) (*lineage,
 		return nil, err
 	}
 	raw := encode(birth)
-	record := sessionRecord{ID: sessionID(n), Parent: parent, Birth: raw}
+	record := sessionRecord{ID: sessionID(n), Parent: parent, Creation: raw}
 	if err := putRecord(tx, bucketSessions, []byte(birth.Name), record); err != nil {
 		return nil, err
 	}
-	return &lineage{id: sessionID(n), birth: birth, hash: DigestOf(raw)}, nil
+	return &forkChain{id: sessionID(n), creation: birth, hash: DigestOf(raw)}, nil
 }
 
 // Session returns a session as it is now, or ErrNoSession.
@@ -220,7 +220,7 @@ func (s *Store) session(tx *bbolt.Tx, name string) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
-	b := l.birth
+	b := l.creation
 	return Session{
 		Name:        name,
 		SessionMeta: SessionMeta{Workspace: s.absolute(b.Workspace), Python: b.Python, Seed: b.Seed, Created: time.Unix(0, b.Created).UTC()},
@@ -229,9 +229,9 @@ func (s *Store) session(tx *bbolt.Tx, name string) (Session, error) {
 }
 
 // find returns the lineage and head of a session.
-func (s *Store) find(tx *bbolt.Tx, name string) (*lineage, headRecord, error) {
+func (s *Store) find(tx *bbolt.Tx, name string) (*forkChain, headRecord, error) {
 	var head headRecord
-	l, err := s.lineage(tx, name, 0)
+	l, err := s.forkChain(tx, name, 0)
 	if err != nil {
 		return nil, head, err
 	}
@@ -243,10 +243,10 @@ func (s *Store) find(tx *bbolt.Tx, name string) (*lineage, headRecord, error) {
 
 const maxForkDepth = 1 << 16 // a bound for damaged records that point in a circle
 
-func (s *Store) lineage(tx *bbolt.Tx, name string, depth int) (*lineage, error) {
-	s.births.mu.Lock()
-	l := s.births.byName[name]
-	s.births.mu.Unlock()
+func (s *Store) forkChain(tx *bbolt.Tx, name string, depth int) (*forkChain, error) {
+	s.forkChains.mu.Lock()
+	l := s.forkChains.byName[name]
+	s.forkChains.mu.Unlock()
 	if l != nil {
 		return l, nil
 	}
@@ -259,26 +259,26 @@ func (s *Store) lineage(tx *bbolt.Tx, name string, depth int) (*lineage, error) 
 	} else if err != nil {
 		return nil, damaged(historyFile, fmt.Sprintf("session %q cannot be read", name), err)
 	}
-	l = &lineage{id: r.ID, hash: DigestOf(r.Birth)}
-	if err := decode(r.Birth, &l.birth); err != nil {
+	l = &forkChain{id: r.ID, hash: DigestOf(r.Creation)}
+	if err := decode(r.Creation, &l.creation); err != nil {
 		return nil, damaged(historyFile, fmt.Sprintf("the birth of session %q cannot be read", name), err)
 	}
-	if (l.birth.From == nil) != (r.Parent == 0) || depth > maxForkDepth {
+	if (l.creation.From == nil) != (r.Parent == 0) || depth > maxForkDepth {
 		return nil, damaged(historyFile, fmt.Sprintf("session %q has no proper parent", name), nil)
 	}
-	if l.birth.From != nil {
-		parent, err := s.lineage(tx, l.birth.From.Session, depth+1)
+	if l.creation.From != nil {
+		parent, err := s.forkChain(tx, l.creation.From.Session, depth+1)
 		if err != nil {
 			return nil, damaged(historyFile, fmt.Sprintf("the session that %q was forked from cannot be read", name), err)
 		}
 		l.parent = parent
 	}
-	s.births.mu.Lock()
-	defer s.births.mu.Unlock()
-	if s.births.byName == nil {
-		s.births.byName = make(map[string]*lineage)
+	s.forkChains.mu.Lock()
+	defer s.forkChains.mu.Unlock()
+	if s.forkChains.byName == nil {
+		s.forkChains.byName = make(map[string]*forkChain)
 	}
-	s.births.byName[name] = l
+	s.forkChains.byName[name] = l
 	return l, nil
 }
 

@@ -81,17 +81,17 @@ func (s *Store) PutTrace(t Trace) (Digest, error) {
 	r := s.results
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.added == nil {
-		r.added = make(map[Digest][]Digest)
+	if r.newTraces == nil {
+		r.newTraces = make(map[Digest][]Digest)
 	}
-	r.added[t.Code] = ahead(r.added[t.Code], id)
-	r.record(t.Code)
+	r.newTraces[t.Code] = moveToFront(r.newTraces[t.Code], id)
+	r.noteTraced(t.Code)
 	r.set(bucketTraces, id.key(), seal(bucketTraces, id.key(), encode(t)))
 	return id, nil
 }
 
 // ahead puts a digest before the others of a list.
-func ahead(list []Digest, id Digest) []Digest {
+func moveToFront(list []Digest, id Digest) []Digest {
 	return slices.Insert(slices.DeleteFunc(list, func(d Digest) bool { return d == id }), 0, id)
 }
 
@@ -128,8 +128,8 @@ func (r *results) tracesOf(code Digest) []Digest {
 			list = nil
 		}
 	}
-	for _, id := range slices.Backward(r.added[code]) {
-		list = ahead(list, id)
+	for _, id := range slices.Backward(r.newTraces[code]) {
+		list = moveToFront(list, id)
 	}
 	return list[:min(len(list), maxTraces)]
 }
@@ -141,7 +141,7 @@ func addTraces(tx *bbolt.Tx, code Digest, traces []Digest) error {
 		list = nil // none, or damaged: then its traces cannot be told from others
 	}
 	for _, id := range slices.Backward(traces) {
-		list = ahead(list, id)
+		list = moveToFront(list, id)
 	}
 	for _, id := range list[min(len(list), maxTraces):] {
 		if err := tx.Bucket(bucketTraces).Delete(id.key()); err != nil {
