@@ -7,26 +7,31 @@ import (
 	"sync"
 )
 
-// The changes of a step lie behind a table of their sizes. To read one of a million without a look at all sizes, the store
-// remembers where each 256th begins. It is only a hint: what is read has a checksum of its own.
+// The changes of a step lie behind a table of their sizes, so the offset of one change is a sum over that table. In a
+// step of a million changes the sum costs more than the change. So the store caches where each 256th change begins.
+// The cache need not be trusted: every change has a checksum of its own.
 const offsetGap = 256
 
+// changeOffsets caches the offsets of large steps. mu guards both fields.
 type changeOffsets struct {
 	mu   sync.Mutex
 	kept map[offsetsKey][]int
-	size int
+	size int // offsets in kept, of all steps
 }
 
+// offsetsKey includes the size of the body, so that a garbled body is not read by the offsets of the intact one.
 type offsetsKey struct {
 	session sessionID
 	step    StepNumber
 	bytes   int
 }
 
-// maxLandmarks is how many of them are remembered: 8 MB, enough for steps of 270 million changes together.
+// maxOffsets is how many offsets are cached: 8 MB, enough for steps of 270 million changes together. When it is
+// exceeded, the cache starts again empty.
 const maxOffsets = 1 << 20
 
-// of returns where each 256th change of a body begins, and where the last ends.
+// ofBody returns where each 256th change of a body begins. Small bodies are not cached: to add up at most 256 sizes
+// is cheap.
 func (l *changeOffsets) ofBody(session sessionID, n StepNumber, b body) ([]int, error) {
 	count, err := b.count()
 	if err != nil {
@@ -60,10 +65,10 @@ func (l *changeOffsets) ofBody(session sessionID, n StepNumber, b body) ([]int, 
 	return marks, nil
 }
 
-// size returns the size of change i.
+// size returns the size of change i in bytes.
 func (b body) size(i int) int { return int(binary.BigEndian.Uint32(b[4+bodyEntry*i:])) }
 
-// change returns change i, not verified.
+// change returns change i without verifying it.
 func (b body) change(marks []int, i int) ([]byte, error) {
 	count, err := b.count()
 	if err != nil {

@@ -173,8 +173,8 @@ func TestTampering(t *testing.T) {
 	}
 }
 
-// TestKeptHash writes a whole new history, as somebody could who knows the format. Only the hash that was kept elsewhere
-// gives it away.
+// TestKeptHash writes a whole new history, as somebody could who knows the format. Only the hash that was kept
+// elsewhere gives it away.
 func TestKeptHash(t *testing.T) {
 	dir := tamperable(t)
 	s, err := Open(ctx, copyStore(t, dir), Options{})

@@ -183,8 +183,8 @@ func touches(pid int, dir string, regs *syscall.PtraceRegs) bool {
 	return err == nil && strings.HasPrefix(path, dir)
 }
 
-// TestFaults has every call that changes a file of the store fail, in each way: what was acknowledged is there, of the rest
-// nothing is, nothing is damaged, and the store goes on.
+// TestFaults has every call that changes a file of the store fail, in each way: what was acknowledged is there, of the
+// rest nothing is, nothing is damaged, and the store goes on.
 func TestFaults(t *testing.T) {
 	p := newSample(t, 12)
 	dir := storeDir(t)

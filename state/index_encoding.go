@@ -7,11 +7,11 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// An index is read by every question about the past, so it is not CBOR but what can be read in one pass without a copy of
-// each id: the number of blocks, and for each the number of its step, that of the change in it, and the length of its
-// id, all as varints; then the ids. It is packed as sources are.
+// Every query about the past reads an index, so its form is not CBOR but one that decodes in a single pass, without a
+// copy of each id. It holds the number of blocks; for each block the number of its step, the number of the change in
+// that step, and the length of its id, all as varints; then the ids. It is compressed as sources are.
 
-// indexRecord is the form of earlier indexes, a CBOR map, which begins with another byte.
+// indexRecord is the older form of an index: a CBOR map. Its first byte differs from both codec bytes.
 type indexRecord struct {
 	Order   []BlockID    `cbor:"order"`
 	Steps   []StepNumber `cbor:"steps"`
@@ -20,6 +20,7 @@ type indexRecord struct {
 
 var errIndex = errors.New("it is not an index")
 
+// encodeIndex returns an index in its stored form.
 func encodeIndex(x *index) []byte {
 	b := binary.AppendUvarint(nil, uint64(len(x.order)))
 	for _, id := range x.order {
@@ -34,6 +35,7 @@ func encodeIndex(x *index) []byte {
 	return pack(b)
 }
 
+// decodeIndex reads either form. It checks every count against the bytes that are left before it allocates.
 func decodeIndex(b []byte) (*index, error) {
 	if len(b) > 0 && b[0] != codecRaw && b[0] != codecZstd {
 		return decodeOldIndex(b)
@@ -46,7 +48,7 @@ func decodeIndex(b []byte) (*index, error) {
 		n, size := binary.Uvarint(b)
 		if size <= 0 {
 			b = nil
-			return 1 << 63 // more than there can be of anything
+			return 1 << 63 // larger than any valid number, so the checks below fail
 		}
 		b = b[size:]
 		return n
@@ -77,6 +79,7 @@ func decodeIndex(b []byte) (*index, error) {
 	return x, nil
 }
 
+// decodeOldIndex reads the older form, so that stores written by it stay readable.
 func decodeOldIndex(b []byte) (*index, error) {
 	var r indexRecord
 	if err := decode(b, &r); err != nil {

@@ -226,8 +226,8 @@ func mixOne(s *Store, session, name string, i int, out io.Writer) error {
 	return nil
 }
 
-// TestProcesses has four processes read and write one store, each a session of its own and one that they share. No step
-// that was acknowledged is lost, and there is no error but the conflicts in the session that they share.
+// TestProcesses has four processes read and write one store, each a session of its own and one that they share. No
+// step that was acknowledged is lost, and there is no error but the conflicts in the session that they share.
 // XSTATE_MIX_TIME says for how long.
 func TestProcesses(t *testing.T) {
 	long := 2 * time.Second

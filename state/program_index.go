@@ -9,39 +9,43 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// A program is kept as an index: the order of its blocks, and for each the change that last gave it its facts. A block's
-// facts are stored once, in the step that changed them; an index of ten thousand blocks is a few hundred kilobytes. An
-// index is written when the steps since the last one have grown larger than it would be, so that writing costs a
-// constant factor and reading any step costs at most one index and as many bytes of steps.
+// A program is kept as an index: the order of its blocks, and for each the change that last gave it its facts. A
+// block's facts are stored once, in the step that changed them; an index of ten thousand blocks is a few hundred
+// kilobytes. An index is written when the steps since the last one have grown larger than it would be, so that writing
+// costs a constant factor and reading any step costs at most one index and as many bytes of steps.
 
-// place says where a block's facts are: change Change of step Step.
+// changeRef locates a block's facts: change Change of step Step.
 type changeRef struct {
 	Step   StepNumber
 	Change uint32
 }
 
+// index is the program after a step: the order of its blocks, and for each block the change that last set its facts.
+// A block's facts are stored once, in the step that changed them; an index of ten thousand blocks takes a few hundred
+// kilobytes. An index is stored when the steps since the last one have grown larger than it would be. So writing
+// costs a constant factor, and reading any step costs at most one index and as many bytes of steps.
 type index struct {
 	order      []BlockID
 	lastChange map[BlockID]changeRef
-	bytes      uint64 // about the size of the encoded index
+	bytes      uint64 // approximate size of the encoded index
 }
 
-// indexMinGap is how many bytes of steps are always cheaper to replay than an index is to keep.
+// minReplayBytes is how many bytes of steps are always cheaper to replay than to store an index for.
 const minReplayBytes = 4096
 
-// entryBytes is what a block takes in a packed index, about: numbers hardly become smaller, ids do.
+// entryBytes estimates what a block takes in a compressed index: its numbers hardly compress, its id does.
 func entryBytes(id BlockID) uint64 { return 6 + uint64(len(id))/4 }
 
 func newIndex() *index { return &index{lastChange: make(map[BlockID]changeRef)} }
 
-// apply does one change. It says what is wrong with a change that does not fit.
+// apply applies one change. Its error says why a change does not fit, and then the index is unchanged.
 func (x *index) apply(op Op, id, after BlockID, at changeRef) error {
 	_, known := x.lastChange[id]
 	switch {
 	case id == "":
 		return fmt.Errorf("a block has no id")
 	case op == OpInsert && known:
-		return fmt.Errorf("there is a block %q already", id)
+		return fmt.Errorf("there is already a block %q", id)
 	case op != OpInsert && !known:
 		return fmt.Errorf("there is no block %q", id)
 	}
@@ -77,6 +81,7 @@ func (x *index) apply(op Op, id, after BlockID, at changeRef) error {
 	return fmt.Errorf("operation %d is not known", op)
 }
 
+// insert puts a block after another one, or first. It leaves lastChange to the caller.
 func (x *index) insert(id, after BlockID) error {
 	i := 0
 	if after != "" {
@@ -89,7 +94,7 @@ func (x *index) insert(id, after BlockID) error {
 	return nil
 }
 
-// find looks from the end: most programs grow there.
+// find returns the position of a block. It searches from the end, because most programs grow there.
 func (x *index) find(id BlockID) int {
 	for i := len(x.order) - 1; i >= 0; i-- {
 		if x.order[i] == id {
@@ -99,7 +104,8 @@ func (x *index) find(id BlockID) int {
 	panic("state: internal error: block " + string(id) + " has a place but no position")
 }
 
-// headCache keeps the index at the head of each session that was written or read, as long as its hash is the head's.
+// headCache holds the index at the head of each session that was written or read. An entry is valid while its hash is
+// the head's. mu guards the map, not the indexes: see take and read.
 type headCache struct {
 	mu   sync.Mutex
 	byID map[sessionID]headIndex
@@ -110,7 +116,7 @@ type headIndex struct {
 	index *index
 }
 
-// take removes the index from the cache, for a writer to change.
+// take removes an index from the cache, because a writer is about to change it.
 func (c *headCache) take(id sessionID, hash Digest) *index {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,7 +137,8 @@ func (c *headCache) put(id sessionID, hash Digest, x *index) {
 	c.byID[id] = headIndex{hash, x}
 }
 
-// read returns a cached index, or nil. It is for the transaction that reads it: the next writer changes it.
+// read returns a cached index, or nil. It is valid until the end of the caller's read transaction: the next writer
+// changes it.
 func (c *headCache) read(id sessionID, hash Digest) *index {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,7 +148,8 @@ func (c *headCache) read(id sessionID, hash Digest) *index {
 	return nil
 }
 
-// indexAt returns the index of the program after step n, which the caller may change.
+// indexAt returns the index of the program after step n. The caller may change it. It reads steps backwards to the
+// last stored index and replays them forwards.
 func (s *Store) indexAt(tx *bbolt.Tx, l *forkChain, n StepNumber) (*index, error) {
 	var replay []packedStep
 	x := newIndex()
@@ -154,7 +162,7 @@ func (s *Store) indexAt(tx *bbolt.Tx, l *forkChain, n StepNumber) (*index, error
 			if kept, err := s.readIndex(tx, l, n); err == nil {
 				x = kept
 				break
-			} // else it is replayed from further back: slower, and Check names it
+			} // a damaged index is replayed from an earlier one: slower, and Check reports it
 		}
 		replay = append(replay, p)
 		n = h.base()
@@ -177,6 +185,7 @@ func (s *Store) indexAt(tx *bbolt.Tx, l *forkChain, n StepNumber) (*index, error
 	return x, nil
 }
 
+// readIndex returns the stored index of a step.
 func (s *Store) readIndex(tx *bbolt.Tx, l *forkChain, n StepNumber) (*index, error) {
 	key := stepKey(l.owner(n), n)
 	value := tx.Bucket(bucketIndexes).Get(key)
@@ -190,7 +199,7 @@ func (s *Store) readIndex(tx *bbolt.Tx, l *forkChain, n StepNumber) (*index, err
 	return decodeIndex(payload)
 }
 
-// readStep returns the verified header of a step that the session has.
+// readStep returns the header of a step of the session, after verifying its seal, with the step's hash.
 func (s *Store) readStep(tx *bbolt.Tx, l *forkChain, n StepNumber) (stepHeader, packedStep, Digest, error) {
 	key := stepKey(l.owner(n), n)
 	value := tx.Bucket(bucketSteps).Get(key)
@@ -204,18 +213,19 @@ func (s *Store) readStep(tx *bbolt.Tx, l *forkChain, n StepNumber) (stepHeader, 
 	return h, p, hash, nil
 }
 
+// badStep is the error for a step that cannot be read.
 func badStep(l *forkChain, n StepNumber, err error) error {
 	return damaged(historyFile, fmt.Sprintf("step %d of session %q cannot be read", n, l.creation.Name), err)
 }
 
-// ProgramAt returns the program of a session after step n, in order.
+// ProgramAt returns the blocks of the program after step n, in order.
 func (s *Store) ProgramAt(ctx context.Context, session string, n StepNumber) ([]Block, error) {
 	program, _, err := s.FirstBlocks(ctx, session, n, 0)
 	return program, err
 }
 
-// ProgramStart returns the first blocks of the program after step n, at most limit of them unless it is 0, and how many
-// there are.
+// FirstBlocks returns the first blocks of the program after step n, at most limit unless limit is 0, and the number
+// of all its blocks.
 func (s *Store) FirstBlocks(ctx context.Context, session string, n StepNumber, limit int) (program []Block, total int, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		l, x, err := s.programIndex(tx, session, n)
@@ -241,7 +251,7 @@ func (s *Store) FirstBlocks(ctx context.Context, session string, n StepNumber, l
 	return program, total, nil
 }
 
-// Order returns the ids of the blocks of the program after step n, in order.
+// BlockOrder returns the ids of the blocks of the program after step n, in order.
 func (s *Store) BlockOrder(ctx context.Context, session string, n StepNumber) (order []BlockID, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		_, x, err := s.programIndex(tx, session, n)
@@ -253,7 +263,7 @@ func (s *Store) BlockOrder(ctx context.Context, session string, n StepNumber) (o
 	return order, err
 }
 
-// LastBlock returns the last block of the program after step n, "" when it has none.
+// LastBlock returns the id of the last block of the program after step n; "" if it has no blocks.
 func (s *Store) LastBlock(ctx context.Context, session string, n StepNumber) (last BlockID, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		_, x, err := s.programIndex(tx, session, n)
@@ -265,7 +275,7 @@ func (s *Store) LastBlock(ctx context.Context, session string, n StepNumber) (la
 	return last, err
 }
 
-// BlockAt returns one block of the program after step n, without reading the others.
+// BlockAt returns one block of the program after step n without reading the others.
 func (s *Store) BlockAt(ctx context.Context, session string, n StepNumber, id BlockID) (block Block, found bool, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		l, x, err := s.programIndex(tx, session, n)
@@ -282,7 +292,8 @@ func (s *Store) BlockAt(ctx context.Context, session string, n StepNumber, id Bl
 	return block, found && err == nil, err
 }
 
-// programIndex returns the index of the program after step n, for a transaction that reads.
+// programIndex returns the index of the program after step n, for the read transaction tx. The caller must not change
+// it.
 func (s *Store) programIndex(tx *bbolt.Tx, session string, n StepNumber) (*forkChain, *index, error) {
 	l, head, err := s.find(tx, session)
 	if err != nil {
@@ -305,7 +316,8 @@ func (s *Store) programIndex(tx *bbolt.Tx, session string, n StepNumber) (*forkC
 	return l, x, err
 }
 
-// blockReader reads the facts of blocks, finding its way in each step once.
+// blockReader reads the facts of blocks. It locates the parts of each step once, because blocks of one step are read
+// together.
 type blockReader struct {
 	tx          *bbolt.Tx
 	chain       *forkChain
@@ -318,6 +330,7 @@ type openBody struct {
 	offsets []int
 }
 
+// read decodes the facts of a block from the change that p refers to.
 func (r *blockReader) read(id BlockID, p changeRef, into *Block) error {
 	data, err := r.record(p)
 	if err != nil {
@@ -336,6 +349,7 @@ func (r *blockReader) read(id BlockID, p changeRef, into *Block) error {
 	return nil
 }
 
+// record returns the verified bytes of the change that p refers to. Only that change is verified, not the whole step.
 func (r *blockReader) record(p changeRef) ([]byte, error) {
 	o, ok := r.steps[p.Step]
 	if !ok {

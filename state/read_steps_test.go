@@ -164,8 +164,8 @@ func TestStepsMayWriteMeanwhile(t *testing.T) {
 	}
 }
 
-// TestIndexesAreFew holds that what a step costs does not grow with the program: the indexes together stay smaller than
-// the steps.
+// TestIndexesAreFew holds that what a step costs does not grow with the program: the indexes together stay smaller
+// than the steps.
 func TestIndexesAreFew(t *testing.T) {
 	s := checkedOpen(t, storeDir(t), Options{})
 	create(t, s, "s")

@@ -72,8 +72,8 @@ func TestGeneration(t *testing.T) {
 	}
 }
 
-// A run that had nothing to do is recorded without a look at the program. So that many of them leave no program that takes long to
-// read, an index is written now and then all the same.
+// A run that had nothing to do is recorded without a look at the program. So that many of them leave no program that
+// takes long to read, an index is written now and then all the same.
 func TestEmptyRunsKeepIndexes(t *testing.T) {
 	dir := storeDir(t)
 	s := checkedOpen(t, dir, Options{})

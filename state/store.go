@@ -44,7 +44,8 @@ type Store struct {
 	closeErr  error
 }
 
-// Open opens the store in dir. Its errors are *Error: store-busy, store-readonly, store-newer, store-damaged, no-store.
+// Open opens the store in dir. Its errors are *Error: store-busy, store-readonly, store-newer, store-damaged,
+// no-store.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -124,7 +125,8 @@ func (s *Store) Close() error {
 	return s.closeErr
 }
 
-// Notices returns what the user should know about results that were lost or unreadable since Open. It costs time, not truth.
+// Notices returns what the user should know about results that were lost or unreadable since Open. It costs time, not
+// truth.
 func (s *Store) Notices() []string {
 	s.noticesMu.Lock()
 	defer s.noticesMu.Unlock()

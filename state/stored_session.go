@@ -205,7 +205,8 @@ func (s *Store) Sessions(ctx context.Context) (all []Session, err error) {
 	return all, err
 }
 
-// Head returns the last step of a session and its hash. Before the first step it is 0 and the hash of the session's birth.
+// Head returns the last step of a session and its hash. Before the first step it is 0 and the hash of the session's
+// birth.
 func (s *Store) Head(ctx context.Context, session string) (n StepNumber, hash Digest, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		_, head, err := s.find(tx, session)
