@@ -27,14 +27,16 @@ var ArtifactKinds = []ArtifactKind{ArtifactCode, ArtifactTests, ArtifactDocs, Ar
 
 // Artifact is a named group of blocks, files and other artifacts, as a step declared it.
 type Artifact struct {
-	Name       string         `cbor:"name" json:"name"`
-	Kind       ArtifactKind   `cbor:"kind" json:"kind"`
-	Blocks     []BlockID      `cbor:"blocks,omitempty" json:"blocks"`
-	Files      []ArtifactFile `cbor:"files,omitempty" json:"files"`
-	Parts      []string       `cbor:"parts,omitempty" json:"artifacts"` // names of artifacts that it contains
-	Needs      []string       `cbor:"needs,omitempty" json:"needs"`     // names of artifacts that its author declared as dependencies
-	References []Reference    `cbor:"refs,omitempty" json:"references"` // names that its texts mentioned when it was declared
-	Declared   StepNumber     `cbor:"declared" json:"declared"`         // the step that declared it; Commit fills it in
+	Name   string         `cbor:"name" json:"name"`
+	Kind   ArtifactKind   `cbor:"kind" json:"kind"`
+	Blocks []BlockID      `cbor:"blocks,omitempty" json:"blocks"`
+	Files  []ArtifactFile `cbor:"files,omitempty" json:"files"`
+	Parts  []string       `cbor:"parts,omitempty" json:"artifacts"` // names of artifacts that it contains
+	// Needs: names of artifacts that its author declared as dependencies
+	Needs []string `cbor:"needs,omitempty" json:"needs"`
+	// References: names that its texts mentioned when it was declared
+	References []Reference `cbor:"refs,omitempty" json:"references"`
+	Declared   StepNumber  `cbor:"declared" json:"declared"` // the step that declared it; Commit fills it in
 }
 
 // ArtifactFile is a file of the workspace, with its content at the time of the declaration.
@@ -45,12 +47,13 @@ type ArtifactFile struct {
 
 // Reference is a place in a text that mentions something that a program defines.
 type Reference struct {
-	File      string `cbor:"file" json:"file"`
-	Line      int    `cbor:"line" json:"line"`                       // from 1
-	Text      string `cbor:"text" json:"text"`                       // as it is written
-	Name      string `cbor:"name" json:"name"`                       // the dotted name that Text resolves to
-	Where     string `cbor:"where,omitempty" json:"where,omitempty"` // the block or file that defined it
-	Signature string `cbor:"signature" json:"signature"`             // of a function its parameters, of a variable its name
+	File  string `cbor:"file" json:"file"`
+	Line  int    `cbor:"line" json:"line"`                       // from 1
+	Text  string `cbor:"text" json:"text"`                       // as it is written
+	Name  string `cbor:"name" json:"name"`                       // the dotted name that Text resolves to
+	Where string `cbor:"where,omitempty" json:"where,omitempty"` // the block or file that defined it
+	// Signature: of a function its parameters, of a variable its name
+	Signature string `cbor:"signature" json:"signature"`
 }
 
 // Declaration is the complete list of artifacts from a step on.
@@ -131,8 +134,11 @@ func (d *Declaration) check(n StepNumber) error {
 		}
 	}
 	if ring := d.cycle(); ring != nil {
-		return &Error{Code: CodeArtifactCycle, Message: "an artifact would depend on itself: " + strings.Join(ring, " -> "),
-			Hint: "an artifact must not contain or need itself, directly or through others; xstate artifact list shows the declarations"}
+		return &Error{
+			Code:    CodeArtifactCycle,
+			Message: "an artifact would depend on itself: " + strings.Join(ring, " -> "),
+			Hint:    "an artifact must not contain or need itself, directly or through others; xstate artifact list shows the declarations",
+		}
 	}
 	return nil
 }

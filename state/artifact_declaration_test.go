@@ -67,8 +67,14 @@ func TestArtifactsInTime(t *testing.T) {
 func TestArtifactsRefused(t *testing.T) {
 	s := checkedOpen(t, storeDir(t), Options{})
 	create(t, s, "main")
-	commit(t, s, "main", declare(Artifact{Name: "a", Kind: ArtifactCode}), declare(Artifact{Name: "b", Kind: ArtifactDocs, Needs: []string{"a"}}),
-		declare(Artifact{Name: "c", Kind: ArtifactCode, Parts: []string{"b"}}))
+	commit(
+		t,
+		s,
+		"main",
+		declare(Artifact{Name: "a", Kind: ArtifactCode}),
+		declare(Artifact{Name: "b", Kind: ArtifactDocs, Needs: []string{"a"}}),
+		declare(Artifact{Name: "c", Kind: ArtifactCode, Parts: []string{"b"}}),
+	)
 	for name, test := range map[string]struct {
 		draft Draft
 		code  Code
@@ -112,7 +118,11 @@ func TestArtifactsTampered(t *testing.T) {
 			edit(t, filepath.Join(dir, historyFile), func(tx *bbolt.Tx) error {
 				headers, bodies := map[StepNumber]*stepHeader{}, map[StepNumber]body{}
 				for n := StepNumber(1); n <= 4; n++ {
-					h, p, _, err := openStep(stepKey(session, n), n, append([]byte(nil), tx.Bucket(bucketSteps).Get(stepKey(session, n))...))
+					h, p, _, err := openStep(
+						stepKey(session, n),
+						n,
+						append([]byte(nil), tx.Bucket(bucketSteps).Get(stepKey(session, n))...),
+					)
 					if err != nil {
 						return err
 					}

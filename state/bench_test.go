@@ -34,7 +34,9 @@ func benchCode(i int) Digest { return DigestOf([]byte(itoa(i))) }
 
 func ranBlock(b Block, i int) *Block {
 	b.Status = StatusRan
-	b.Nodes = []NodeResult{{Code: benchCode(i), Trace: benchCode(i + 1), Status: StatusRan, Reason: Reason{Code: "new"}, Seconds: 0.25}}
+	b.Nodes = []NodeResult{
+		{Code: benchCode(i), Trace: benchCode(i + 1), Status: StatusRan, Reason: Reason{Code: "new"}, Seconds: 0.25},
+	}
 	return &b
 }
 
@@ -53,13 +55,20 @@ func BenchmarkCommit(b *testing.B) {
 			}
 			start := s.bucketBytes(b, bucketSteps) + s.bucketBytes(b, bucketIndexes)
 			for i := 0; b.Loop(); i++ {
-				d := Draft{Kind: KindRun, Run: &RunSummary{Seconds: float64(i)}, Changes: []Change{{Op: OpUpdate, Block: ranBlock(block, i)}}}
+				d := Draft{
+					Kind:    KindRun,
+					Run:     &RunSummary{Seconds: float64(i)},
+					Changes: []Change{{Op: OpUpdate, Block: ranBlock(block, i)}},
+				}
 				if _, err := s.Commit(ctx, "s", n, []Draft{d}); err != nil {
 					b.Fatal(err)
 				}
 				n++
 			}
-			b.ReportMetric(float64(s.bucketBytes(b, bucketSteps)+s.bucketBytes(b, bucketIndexes)-start)/float64(b.N), "B/step")
+			b.ReportMetric(
+				float64(s.bucketBytes(b, bucketSteps)+s.bucketBytes(b, bucketIndexes)-start)/float64(b.N),
+				"B/step",
+			)
 		})
 	}
 }
@@ -76,7 +85,10 @@ func BenchmarkProgramAt(b *testing.B) {
 		for i := range drafts {
 			drafts[i] = insert("x", "", "y = "+itoa(i))
 			if i > 0 {
-				drafts[i].Kind, drafts[i].Changes[0] = KindPatch, Change{Op: OpUpdate, Block: drafts[i].Changes[0].Block}
+				drafts[i].Kind, drafts[i].Changes[0] = KindPatch, Change{
+					Op:    OpUpdate,
+					Block: drafts[i].Changes[0].Block,
+				}
 			}
 		}
 		commit(b, s, "s", drafts...)

@@ -358,7 +358,12 @@ func (b *blobs) write(ref BlobRef, r io.Reader) error {
 }
 
 func compress(w io.Writer, r io.Reader, size int64) error {
-	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithLowerEncoderMem(true))
+	z, err := zstd.NewWriter(
+		nil,
+		zstd.WithEncoderConcurrency(1),
+		zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithLowerEncoderMem(true),
+	)
 	if err != nil {
 		return err
 	}

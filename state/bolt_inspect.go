@@ -101,7 +101,12 @@ func (in *inspector) readMeta() error {
 	case first.pageSize != second.pageSize || m.pageSize < 512 || m.pageSize > 1<<16:
 		return fmt.Errorf("the page size is %d", m.pageSize)
 	case m.high < 4 || m.high > uint64(in.size)/uint64(m.pageSize):
-		return fmt.Errorf("%d pages of %d bytes are in use, but the file has %d bytes: it is cut short", m.high, m.pageSize, in.size)
+		return fmt.Errorf(
+			"%d pages of %d bytes are in use, but the file has %d bytes: it is cut short",
+			m.high,
+			m.pageSize,
+			in.size,
+		)
 	}
 	return nil
 }
@@ -208,8 +213,9 @@ func (in *inspector) leaf(id uint64, p []byte, within bounds, root bool) error {
 	return nil
 }
 
-// bucket walks one bucket. In a large file it skips the leaves, except of the buckets whose records could get lost
-// unnoticed. Sources, steps and indexes are always read by a key that another record names, so a lost one is noticed.
+// bucket walks one bucket. In a large file it skips the leaves, except those of buckets whose records could get lost
+// unnoticed. Sources, steps and indexes are read by keys that other records name, so the loss of one is noticed; a
+// lost result is a miss.
 func (in *inspector) bucket(name, value []byte) error {
 	in.skipLeaves = in.whole == nil
 	for _, thorough := range [][]byte{bucketFormat, bucketSessions, bucketHeads, bucketRecords} {
@@ -312,7 +318,13 @@ func elements(p []byte, leaf bool) ([]element, error) {
 		var pos, ksize, vsize uint64
 		if leaf {
 			all[i].flags = native.Uint32(e)
-			pos, ksize, vsize = uint64(native.Uint32(e[4:])), uint64(native.Uint32(e[8:])), uint64(native.Uint32(e[12:]))
+			pos, ksize, vsize = uint64(
+				native.Uint32(e[4:]),
+			), uint64(
+				native.Uint32(e[8:]),
+			), uint64(
+				native.Uint32(e[12:]),
+			)
 		} else {
 			pos, ksize = uint64(native.Uint32(e)), uint64(native.Uint32(e[4:]))
 			all[i].page = native.Uint64(e[8:])

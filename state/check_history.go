@@ -15,10 +15,10 @@ import (
 
 // Problem is a broken invariant.
 type Problem struct {
-	Invariant int        // its number in the package documentation
+	Invariant int        // its number in the documentation of the package
 	File      string     // history.db, results.db or the path of a blob in the store
-	Session   string     // "" when it is not of one session
-	Step      StepNumber // 0 when it is not of one step
+	Session   string     // "" if it does not belong to one session
+	Step      StepNumber // 0 if it does not belong to one step
 	Message   string
 }
 
@@ -35,13 +35,20 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// maxProblems bounds a report: after these, what is wrong is clear.
+// maxProblems bounds a report. A store with a thousand problems needs a backup, not a longer list.
 const maxProblems = 1000
 
-// Check verifies every invariant of the store and returns what is broken, in order of files, sessions and steps. The
-// error is for what keeps it from looking, not for what it finds. It changes nothing, and lets others write meanwhile.
+// Check verifies every invariant of the store and returns the broken ones, in order of files, sessions and steps. Its
+// error says what prevented the check, not what the check found. Check writes nothing but pending results, and lets
+// other processes write meanwhile.
 func (s *Store) Check(ctx context.Context) ([]Problem, error) {
-	c := &checker{store: s, ctx: ctx, database: s.history, versions: make(map[Digest]bool), owned: make(map[sessionID]*forkChain)}
+	c := &checker{
+		store:    s,
+		ctx:      ctx,
+		database: s.history,
+		versions: make(map[Digest]bool),
+		owned:    make(map[sessionID]*forkChain),
+	}
 	err := c.history()
 	if errors.Is(err, ErrDamaged) {
 		c.add(Problem{Invariant: 1, File: historyFile, Message: err.Error()})
@@ -61,23 +68,24 @@ func (s *Store) Check(ctx context.Context) ([]Problem, error) {
 
 var errEnough = errors.New("enough problems")
 
+// checker collects the problems of a store. ImportSessions uses one too, inside its own write transaction.
 type checker struct {
 	store    *Store
 	ctx      context.Context
 	problems []Problem
 
-	database *database // that is looked at; nil: what tx sees, in which a session is being restored
-	tx       *bbolt.Tx // of this turn
+	database *database // the database being checked; nil: only what tx sees, the transaction of ImportSessions
+	tx       *bbolt.Tx // the current read transaction
 	session  string
-	versions map[Digest]bool // verified sources: whether they are good
-	owned    map[sessionID]*forkChain
+	versions map[Digest]bool          // sources read so far, and whether they are sound
+	owned    map[sessionID]*forkChain // sessions found so far
 }
 
 func (c *checker) add(p Problem) {
 	c.problems = append(c.problems, p)
 }
 
-// stop returns the reason to look no further, if there is one.
+// stop returns a reason to end the check, if there is one.
 func (c *checker) stop() error {
 	if len(c.problems) >= maxProblems {
 		return errEnough
@@ -86,18 +94,25 @@ func (c *checker) stop() error {
 }
 
 func (c *checker) report(invariant int, step StepNumber, format string, args ...any) {
-	c.add(Problem{Invariant: invariant, File: historyFile, Session: c.session, Step: step, Message: fmt.Sprintf(format, args...)})
+	c.add(Problem{
+		Invariant: invariant,
+		File:      historyFile,
+		Session:   c.session,
+		Step:      step,
+		Message:   fmt.Sprintf(format, args...),
+	})
 }
 
-// checkTurn is how long others wait at most for a check to let them write.
+// maxCheckRead bounds a read transaction of a check, because writers wait for it.
 const maxCheckRead = 50 * time.Millisecond
 
-// turns calls one until it has no more to do, in transactions that are short.
-func (c *checker) inShortReads(one func() (more bool, err error)) error {
+// inShortReads calls next until it reports no more work, in read transactions of at most maxCheckRead. Between two of
+// them other processes may write, so next must find its place again by key.
+func (c *checker) inShortReads(next func() (more bool, err error)) error {
 	for more := true; more; {
 		if c.database == nil {
 			var err error
-			if more, err = one(); err != nil {
+			if more, err = next(); err != nil {
 				return err
 			}
 			continue
@@ -106,7 +121,7 @@ func (c *checker) inShortReads(one func() (more bool, err error)) error {
 			c.tx = tx
 			for end := time.Now().Add(maxCheckRead); more && err == nil && time.Now().Before(end); {
 				if err = c.stop(); err == nil {
-					more, err = one()
+					more, err = next()
 				}
 			}
 			return err
@@ -127,7 +142,7 @@ func (c *checker) each(bucket []byte, fn func(k, v []byte) error) error {
 		if last != nil && bytes.Equal(k, last) {
 			k, v = cursor.Next()
 		}
-		for range 100 { // a cursor for each would take longer than the records
+		for range 100 { // per cursor: seeking for every record would take longer than reading it
 			if k == nil {
 				return false, nil
 			}
@@ -141,6 +156,7 @@ func (c *checker) each(bucket []byte, fn func(k, v []byte) error) error {
 	})
 }
 
+// history checks history.db: its pages, each session, then records that belong to none.
 func (c *checker) history() error {
 	if err := c.database.inspect(c.ctx); errors.Is(err, ErrDamaged) {
 		c.report(1, 0, "%v", err)
@@ -172,6 +188,7 @@ func (c *checker) history() error {
 	return err
 }
 
+// checkSession walks the steps of session c.session, 100 per call.
 func (c *checker) checkSession() error {
 	var walk *historyWalker
 	var n StepNumber
@@ -202,7 +219,7 @@ func (c *checker) checkSession() error {
 	})
 }
 
-// begin returns a walker that is where the session begins.
+// newWalker returns a walker at the beginning of a session.
 func (c *checker) newWalker(l *forkChain) *historyWalker {
 	walk := &historyWalker{checker: c, chain: l, prev: l.hash, time: l.creation.Created}
 	if l.parent != nil {
@@ -213,18 +230,20 @@ func (c *checker) newWalker(l *forkChain) *historyWalker {
 	return walk
 }
 
-// walker goes through the steps of one session as an auditor would, from nothing but the records.
+// historyWalker replays the steps of one session from the stored records alone, without caches, and compares each
+// derived field with the stored one.
 type historyWalker struct {
 	*checker
 	chain     *forkChain
-	prev      Digest             // hash of the step before; "" when it could not be read
-	time      int64              // of the step before
-	index     *index             // program after the step before; nil when it is not known
+	prev      Digest             // hash of the previous step; "" if that step is unreadable
+	time      int64              // of the previous step
+	index     *index             // program after the previous step; nil if it is not known
 	versionOf map[BlockID]Digest // version of each block in it
 
-	artifacts StepNumber // the step that says which artifacts there are after the step before
+	artifacts StepNumber // the step that holds the list of artifacts after the previous step
 }
 
+// startAtFork continues from the step that the session was forked from, after comparing its hash.
 func (w *historyWalker) startAtFork(p *ForkPoint) {
 	hash := w.chain.parent.hash
 	if p.Step > 0 {
@@ -241,7 +260,7 @@ func (w *historyWalker) startAtFork(p *ForkPoint) {
 	w.resetTo(p.Step)
 }
 
-// restore sets the program to the one after an earlier step.
+// resetTo sets the program to the one after step n.
 func (w *historyWalker) resetTo(n StepNumber) {
 	w.index, w.versionOf = nil, make(map[BlockID]Digest)
 	x, err := w.store.indexAt(w.tx, w.chain, n)
@@ -259,6 +278,8 @@ func (w *historyWalker) resetTo(n StepNumber) {
 	w.index = x
 }
 
+// step checks step n against the state after step n-1. After an unreadable step the program is not known, and then
+// only what needs no program is checked.
 func (w *historyWalker) step(n StepNumber) {
 	key := stepKey(w.chain.id, n)
 	value := w.tx.Bucket(bucketSteps).Get(key)
@@ -285,7 +306,7 @@ func (w *historyWalker) step(n StepNumber) {
 	}
 	w.declaration(&h)
 	if h.Tested != nil && h.Tested.Checks != "" && !w.source(h.Tested.Checks) {
-		w.report(6, n, "what it tells of tests, source %s, is missing or damaged", h.Tested.Checks)
+		w.report(6, n, "its test facts, source %s, are missing or damaged", h.Tested.Checks)
 	}
 	if DigestOf(p.body) != h.Body {
 		w.report(5, n, "its changes are not those that were committed")
@@ -301,7 +322,7 @@ func (w *historyWalker) step(n StepNumber) {
 	w.replay(&h, changes)
 }
 
-// declaration looks at what a step says of artifacts.
+// declaration checks which step the header names as the holder of the list of artifacts, and the list itself.
 func (w *historyWalker) declaration(h *stepHeader) {
 	n := h.Number
 	if h.Kind == KindRollback {
@@ -317,15 +338,22 @@ func (w *historyWalker) declaration(h *stepHeader) {
 	if h.Declared != nil {
 		w.artifacts = n
 		if err := h.Declared.check(n); err != nil {
-			w.report(13, n, "what it declares cannot be: %v", err)
+			w.report(13, n, "its declaration is invalid: %v", err)
 		}
 	}
 	if h.Artifacts != w.artifacts {
-		w.report(13, n, "it says that step %d declares what artifacts there are, not step %d", h.Artifacts, w.artifacts)
+		w.report(
+			13,
+			n,
+			"it names step %d as the one that declares its artifacts, not step %d",
+			h.Artifacts,
+			w.artifacts,
+		)
 		w.artifacts = h.Artifacts
 	}
 }
 
+// replay applies the changes of a step and compares its Was and Now.
 func (w *historyWalker) replay(h *stepHeader, changes []Change) {
 	n := h.Number
 	if w.index == nil {
@@ -350,6 +378,8 @@ func (w *historyWalker) replay(h *stepHeader, changes []Change) {
 	}
 }
 
+// applyVersion records the version that a change gives to its block, and checks the step numbers in the block's
+// facts.
 func (w *historyWalker) applyVersion(n StepNumber, change Change) {
 	if change.Op == OpDelete {
 		delete(w.versionOf, change.ID)
@@ -362,9 +392,9 @@ func (w *historyWalker) applyVersion(n StepNumber, change Change) {
 	case b.ID != change.ID:
 		w.report(8, n, "a change of block %q carries block %q", change.ID, b.ID)
 	case b.Edited == 0 || b.Edited > n || b.RanAt > n || b.Verified > n:
-		w.report(8, n, "block %q is said to be of a later step", b.ID)
+		w.report(8, n, "block %q refers to a later step", b.ID)
 	case w.versionOf[b.ID] != b.Version && b.Edited != n:
-		w.report(8, n, "block %q has a new version that is said to be of step %d", b.ID, b.Edited)
+		w.report(8, n, "block %q has a new version, but names step %d as its origin", b.ID, b.Edited)
 	}
 	w.versionOf[b.ID] = b.Version
 	if !w.source(b.Version) {
@@ -372,6 +402,7 @@ func (w *historyWalker) applyVersion(n StepNumber, change Change) {
 	}
 }
 
+// checkIndex compares the stored index of step n with the replayed one.
 func (w *historyWalker) checkIndex(n StepNumber) {
 	kept, err := w.store.readIndex(w.tx, w.chain, n)
 	if err != nil {
@@ -379,17 +410,18 @@ func (w *historyWalker) checkIndex(n StepNumber) {
 		return
 	}
 	if !slices.Equal(kept.order, w.index.order) {
-		w.report(7, n, "its index has other blocks, or another order, than the steps")
+		w.report(7, n, "its index differs from the steps in blocks or their order")
 		return
 	}
 	for _, id := range kept.order {
 		if kept.lastChange[id] != w.index.lastChange[id] {
-			w.report(7, n, "its index has other facts of block %q than the steps", id)
+			w.report(7, n, "its index differs from the steps in the facts of block %q", id)
 			return
 		}
 	}
 }
 
+// source reports whether the text of a version exists and has its digest. It reads each version once.
 func (c *checker) source(version Digest) bool {
 	good, known := c.versions[version]
 	if !known {
@@ -400,7 +432,7 @@ func (c *checker) source(version Digest) bool {
 	return good
 }
 
-// strays looks for records that belong to no session or step.
+// strays checks the records that no session or step refers to.
 func (c *checker) strays() error {
 	for _, bucket := range [][]byte{bucketHeads, bucketSteps, bucketIndexes, bucketRecords} {
 		err := c.each(bucket, func(k, v []byte) error {
@@ -414,7 +446,8 @@ func (c *checker) strays() error {
 	return nil
 }
 
-// owner returns the session with this number, which may be newer than the check.
+// owner returns the session with this id. A session may have been created after the check listed them, so it looks
+// again.
 func (c *checker) owner(id sessionID) *forkChain {
 	if l := c.owned[id]; l != nil {
 		return l
@@ -429,6 +462,7 @@ func (c *checker) owner(id sessionID) *forkChain {
 	return nil
 }
 
+// stray checks that a record belongs to a session, and to a step that the session stores.
 func (c *checker) stray(bucket, k, v []byte) {
 	if len(k) < 8 {
 		c.report(3, 0, "bucket %s has a key of %d bytes", bucket, len(k))
@@ -462,21 +496,22 @@ func (c *checker) stray(bucket, k, v []byte) {
 		return // reported with the session
 	}
 	if n <= l.forkStep() || n > head.Step {
-		report(3, n, "it is kept but not part of the session")
+		report(3, n, "it is stored but not part of the session")
 		return
 	}
 	if bytes.Equal(bucket, bucketIndexes) {
 		if h, _, _, err := c.store.readStep(c.tx, l, n); err == nil && !h.Index {
-			report(7, n, "it has an index that it does not know of")
+			report(7, n, "it has an index, but its header says that it has none")
 		}
 	}
 }
 
+// sources checks the sources that no step refers to, too.
 func (c *checker) sources() error {
 	return c.each(bucketSources, func(k, _ []byte) error {
 		var version Digest
 		if err := version.UnmarshalBinary(k); err != nil || !c.source(version) {
-			c.report(6, 0, "the source %s is not the text of its name", version)
+			c.report(6, 0, "the source %s does not have the digest that names it", version)
 		}
 		return nil
 	})

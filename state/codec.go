@@ -95,7 +95,13 @@ var (
 		o.Time = cbor.TimeRFC3339NanoUTC
 		return o.EncMode()
 	}())
-	decoding = must(cbor.DecOptions{MaxArrayElements: 1 << 24, MaxMapPairs: 1 << 24, DupMapKey: cbor.DupMapKeyEnforcedAPF}.DecMode())
+	decoding = must(
+		cbor.DecOptions{
+			MaxArrayElements: 1 << 24,
+			MaxMapPairs:      1 << 24,
+			DupMapKey:        cbor.DupMapKeyEnforcedAPF,
+		}.DecMode(),
+	)
 )
 
 func must[T any](v T, err error) T {

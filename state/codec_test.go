@@ -55,8 +55,16 @@ func fullBlock() Block {
 	reason := Reason{Code: "input-changed", Key: "var:x", Was: DigestOf([]byte("1")), Now: "lineage", By: "b1"}
 	return Block{
 		ID: "b", Title: "load", Dialect: depgraph.IPython, Version: DigestOf([]byte("text")), Edited: 1, Status: StatusFailed, RanAt: 2,
-		Nodes: []NodeResult{{Code: DigestOf([]byte("c")), Trace: DigestOf([]byte("t")), Status: StatusRan, Reason: reason, Seconds: 0.1}},
-		Err:   &ExecError{Type: "ValueError", Message: "bad", Traceback: []string{"line"}, Block: "b", Line: 3},
+		Nodes: []NodeResult{
+			{
+				Code:    DigestOf([]byte("c")),
+				Trace:   DigestOf([]byte("t")),
+				Status:  StatusRan,
+				Reason:  reason,
+				Seconds: 0.1,
+			},
+		},
+		Err: &ExecError{Type: "ValueError", Message: "bad", Traceback: []string{"line"}, Block: "b", Line: 3},
 
 		Verified: 3,
 	}
@@ -64,9 +72,15 @@ func fullBlock() Block {
 
 func fullTrace() Trace {
 	return Trace{
-		Code: DigestOf([]byte("c")), Reads: []Access{{"var:x", DigestOf([]byte("1"))}, {"var:y", Absent}}, Writes: []Access{{"var:z", "lineage"}},
-		ReadAliases: []Alias{{"x@0", "y@1"}}, AliasSensitive: []string{"x"}, AliasesBefore: []Alias{{"x@0", "q@2"}}, AliasesAfter: []Alias{{"x@0", "z@0"}}, BindOrder: []string{"z", "-q"},
-		Outputs: DigestOf([]byte("out")), Err: &ExecError{Type: "E"}, Marks: []string{"clock"}, CitedBlocks: []string{"<b>"}, CitedSource: DigestOf([]byte("l")),
+		Code: DigestOf(
+			[]byte("c"),
+		), Reads: []Access{{"var:x", DigestOf([]byte("1"))}, {"var:y", Absent}}, Writes: []Access{{"var:z", "lineage"}},
+		ReadAliases: []Alias{
+			{"x@0", "y@1"},
+		}, AliasSensitive: []string{"x"}, AliasesBefore: []Alias{{"x@0", "q@2"}}, AliasesAfter: []Alias{{"x@0", "z@0"}}, BindOrder: []string{"z", "-q"},
+		Outputs: DigestOf(
+			[]byte("out"),
+		), Err: &ExecError{Type: "E"}, Marks: []string{"clock"}, CitedBlocks: []string{"<b>"}, CitedSource: DigestOf([]byte("l")),
 		Seconds: 1.5, At: time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC),
 		Info:  map[depgraph.Key]ValueInfo{"var:z": {Type: "int", Repr: "1", Shape: "()", Bytes: 28}},
 		Paths: map[depgraph.Key]string{"module:m": "/m.py"},

@@ -161,7 +161,10 @@ func (c *collector) record(bucket, k, v []byte) {
 			i.seconds, i.used = t.Seconds, t.At
 			c.addReference(i, t.Outputs)
 			for _, a := range slices.Concat(t.Writes, t.Reads) {
-				c.addReference(i, a.Digest) // digests of files, and of other contents stored by digest; others match no blob
+				c.addReference(
+					i,
+					a.Digest,
+				) // digests of files, and of other contents stored by digest; others match no blob
 			}
 		}
 	case string(bucketValues):
@@ -248,7 +251,10 @@ func (c *collector) choose() {
 	for _, i := range c.records {
 		i.score = i.retentionScore(c.now)
 	}
-	slices.SortFunc(c.records, func(a, b *candidate) int { return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(a.key, b.key)) })
+	slices.SortFunc(
+		c.records,
+		func(a, b *candidate) int { return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(a.key, b.key)) },
+	)
 	for _, i := range c.records {
 		if c.report.After > c.options.MaxBytes {
 			c.evict(i)
@@ -363,7 +369,8 @@ func unlist(tx *bbolt.Tx, key []byte) error {
 	var t Trace
 	var id Digest
 	var list []Digest
-	if getRecord(tx, bucketTraces, key, &t) != nil || id.UnmarshalBinary(key) != nil || getRecord(tx, bucketByCode, t.Code.key(), &list) != nil {
+	if getRecord(tx, bucketTraces, key, &t) != nil || id.UnmarshalBinary(key) != nil ||
+		getRecord(tx, bucketByCode, t.Code.key(), &list) != nil {
 		return nil // no record, or an unreadable one: no readable list names it
 	}
 	list = slices.DeleteFunc(list, func(d Digest) bool { return d == id })

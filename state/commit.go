@@ -12,7 +12,8 @@ import (
 type Draft struct {
 	Kind   Kind
 	Origin Origin
-	Block  BlockID     // the one block it concerns; Commit fills it in when all changes are of one block and it is not a run
+	// Block: the one block it concerns; Commit fills it in when all changes are of one block and it is not a run
+	Block  BlockID
 	Run    *RunSummary // for KindRun
 	To     StepNumber  // for KindRollback: the changes apply to the program after that step
 	Undoes StepNumber  // the edit that this one reverts; 0: none
@@ -52,7 +53,8 @@ func (s *Store) Commit(ctx context.Context, session string, base StepNumber, dra
 			return s.conflict(tx, l, base, head.Step)
 		}
 		w = stepWriter{store: s, tx: tx, chain: l, head: head}
-		if w.index = s.heads.take(l.id, head.Hash); w.index == nil && (head.Replay >= max(minReplayBytes, head.Index) || slices.ContainsFunc(drafts, Draft.needsIndex)) {
+		if w.index = s.heads.take(l.id, head.Hash); w.index == nil &&
+			(head.Replay >= max(minReplayBytes, head.Index) || slices.ContainsFunc(drafts, Draft.needsIndex)) {
 			if w.index, err = s.indexAt(tx, l, head.Step); err != nil {
 				return err
 			}
@@ -91,7 +93,12 @@ func (s *Store) conflict(tx *bbolt.Tx, l *forkChain, base, head StepNumber) erro
 		}
 		c.Since = append(c.Since, h.step(hash))
 	}
-	return &Error{Code: CodeConflict, Message: "the program changed meanwhile", Hint: "read the steps since then, then try again on the new head", Err: c}
+	return &Error{
+		Code:    CodeConflict,
+		Message: "the program changed meanwhile",
+		Hint:    "read the steps since then, then try again on the new head",
+		Err:     c,
+	}
 }
 
 // stepWriter appends steps to a session in one transaction.
@@ -258,7 +265,20 @@ func (w *stepWriter) append(d Draft, v *versions) (Step, error) {
 		return Step{}, err
 	}
 	packed := packBody(n, d.Changes)
-	h := stepHeader{Number: n, Kind: d.Kind, Block: d.Block, Run: d.Run, To: d.To, Undoes: d.Undoes, Verified: d.Verified, Repeated: d.Repeated, Tested: d.Tested, Placed: d.Placement, Prev: w.head.Hash, Body: DigestOf(packed)}
+	h := stepHeader{
+		Number:   n,
+		Kind:     d.Kind,
+		Block:    d.Block,
+		Run:      d.Run,
+		To:       d.To,
+		Undoes:   d.Undoes,
+		Verified: d.Verified,
+		Repeated: d.Repeated,
+		Tested:   d.Tested,
+		Placed:   d.Placement,
+		Prev:     w.head.Hash,
+		Body:     DigestOf(packed),
+	}
 	h.Time = max(w.store.options.Now().UnixNano(), w.head.Time)
 	h.Artifacts = *w.artifacts
 	if h.Artifacts == n {

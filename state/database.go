@@ -52,7 +52,15 @@ var (
 	bucketInline = []byte("inline") // digest → small blob
 	bucketMemo   = []byte("memo")   // space, key → bytes
 
-	historyBuckets = [][]byte{bucketFormat, bucketSessions, bucketHeads, bucketSteps, bucketIndexes, bucketSources, bucketRecords}
+	historyBuckets = [][]byte{
+		bucketFormat,
+		bucketSessions,
+		bucketHeads,
+		bucketSteps,
+		bucketIndexes,
+		bucketSources,
+		bucketRecords,
+	}
 	resultsBuckets = [][]byte{bucketFormat, bucketTraces, bucketByCode, bucketValues, bucketInline, bucketMemo}
 
 	formatKey = []byte("format")
@@ -69,13 +77,16 @@ type database struct {
 	name    string // of the file, for messages
 	path    string
 	options databaseOptions
-	gate    *os.File              // a writer locks it before it waits for the readers to leave; nil if it cannot be created
-	broken  atomic.Pointer[Error] // set once bbolt has panicked or a failed write could not be reverted; after that nothing is written
+	// a writer locks it before it waits for the readers to leave; nil if it cannot be created
+	gate *os.File
+	// set once bbolt has panicked or a failed write could not be reverted; after that nothing is written
+	broken atomic.Pointer[Error]
 
-	mu     sync.RWMutex // locked shared to read through an open handle, and exclusively for everything else; guards the fields below
-	open   *handle      // nil when the file is closed
-	leased bool         // open is locked for reading, until lease fires
-	lease  *time.Timer  // ends the lease
+	// locked shared to read through an open handle, and exclusively for everything else; guards the fields below
+	mu     sync.RWMutex
+	open   *handle     // nil when the file is closed
+	leased bool        // open is locked for reading, until lease fires
+	lease  *time.Timer // ends the lease
 	closed bool
 
 	lastMetas     metas // the meta pages when this process last opened or wrote the file
@@ -190,9 +201,14 @@ func (d *database) checkFormat(tx *bbolt.Tx) error {
 	}
 	if f.Format > formatVersion {
 		return &Error{
-			Code:    CodeNewer,
-			Message: fmt.Sprintf("%s has format %d; this xstate knows formats up to %d", d.name, f.Format, formatVersion),
-			Hint:    "install a newer xstate, or choose another store with --store DIR",
+			Code: CodeNewer,
+			Message: fmt.Sprintf(
+				"%s has format %d; this xstate knows formats up to %d",
+				d.name,
+				f.Format,
+				formatVersion,
+			),
+			Hint: "install a newer xstate, or choose another store with --store DIR",
 		}
 	}
 	for _, name := range d.options.buckets {

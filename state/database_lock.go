@@ -222,7 +222,12 @@ func (d *database) revertFailedWrite(h *handle) error {
 	}
 	d.closeFile() // what bbolt has in memory may not be what the file holds
 	if err != nil {
-		e := &Error{Code: CodeIO, Message: d.name + ": a failed write could not be reverted", Hint: "check the disk; xstate check reports what the store holds", Err: err}
+		e := &Error{
+			Code:    CodeIO,
+			Message: d.name + ": a failed write could not be reverted",
+			Hint:    "check the disk; xstate check reports what the store holds",
+			Err:     err,
+		}
 		d.broken.CompareAndSwap(nil, e)
 		return e
 	}

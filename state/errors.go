@@ -121,9 +121,19 @@ func fileError(what string, err error) error {
 	case errors.As(err, &own):
 		return err
 	case diskFull(err):
-		return &Error{Code: CodeDiskFull, Message: what + ": the disk is full", Hint: "free some space and try again; no committed step is lost", Err: err}
+		return &Error{
+			Code:    CodeDiskFull,
+			Message: what + ": the disk is full",
+			Hint:    "free some space and try again; no committed step is lost",
+			Err:     err,
+		}
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		return &Error{Code: CodeReadOnly, Message: what + ": not writable", Hint: "choose a store elsewhere with --store DIR", Err: err}
+		return &Error{
+			Code:    CodeReadOnly,
+			Message: what + ": not writable",
+			Hint:    "choose a store elsewhere with --store DIR",
+			Err:     err,
+		}
 	}
 	return &Error{Code: CodeIO, Message: what, Err: err}
 }

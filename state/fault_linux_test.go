@@ -43,7 +43,15 @@ func commitOnce(dir string, out io.Writer) error {
 	for range 2 {
 		n, _, err := s.Head(ctx, "s")
 		if err == nil {
-			_, err = s.Commit(ctx, "s", n, []Draft{{Kind: KindRun, Run: &RunSummary{}}, insert(BlockID("n"+itoa(int(n))), "", string(noise(uint64(n), 9000)))})
+			_, err = s.Commit(
+				ctx,
+				"s",
+				n,
+				[]Draft{
+					{Kind: KindRun, Run: &RunSummary{}},
+					insert(BlockID("n"+itoa(int(n))), "", string(noise(uint64(n), 9000))),
+				},
+			)
 		}
 		say("step "+itoa(int(n+2)), err)
 	}
@@ -263,7 +271,8 @@ func (p *sample) afterFault(t *testing.T, dir string, f fault, lines []string) {
 	for _, err := range p.verifyResults(s) {
 		t.Error(err)
 	}
-	if content, ok, err := s.Blob(DigestOf(noise(7, 20_000))); err != nil || ok && !bytes.Equal(content, noise(7, 20_000)) {
+	if content, ok, err := s.Blob(DigestOf(noise(7, 20_000))); err != nil ||
+		ok && !bytes.Equal(content, noise(7, 20_000)) {
 		t.Errorf("the new blob: %v", err)
 	}
 	commit(t, s, "s", insert("after", "", "x = 1"))

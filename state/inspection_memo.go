@@ -58,7 +58,13 @@ var bootID = sync.OnceValue(func() string {
 func (d *database) memoPath() string { return strings.TrimSuffix(d.path, ".db") + ".sound" }
 
 func encodeInspectionMemo(info os.FileInfo, m metas) []byte {
-	return encode(inspectionMemo{inode(info), info.Size(), info.ModTime().UnixNano(), bytes.Join([][]byte{m[0][:], m[1][:]}, nil), bootID()})
+	return encode(inspectionMemo{
+		inode(info),
+		info.Size(),
+		info.ModTime().UnixNano(),
+		bytes.Join([][]byte{m[0][:], m[1][:]}, nil),
+		bootID(),
+	})
 }
 
 // isKnownSound reports whether the memo describes the file as it is now.

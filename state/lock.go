@@ -36,7 +36,11 @@ func lockFile(ctx context.Context, f *os.File, exclusive bool, limit time.Durati
 
 // busy is the error of a wait that exceeded its limit. what reads like "the store DIR is held".
 func busy(what string, f *os.File) error {
-	return &Error{Code: CodeBusy, Message: what + " by " + holders(f), Hint: "wait for it to end, or end it, and try again; --wait sets how long to wait"}
+	return &Error{
+		Code:    CodeBusy,
+		Message: what + " by " + holders(f),
+		Hint:    "wait for it to end, or end it, and try again; --wait sets how long to wait",
+	}
 }
 
 // holders names the processes that have a file locked, as far as /proc/locks lists them.
@@ -53,7 +57,8 @@ func holders(f *os.File) string {
 	var names []string
 	for line := range strings.Lines(string(locks)) { // 1: FLOCK  ADVISORY  WRITE 6687 fe:00:10674272 0 EOF
 		field := strings.Fields(line)
-		if len(field) < 6 || field[1] != "FLOCK" || !strings.HasSuffix(field[5], ":"+strconv.FormatUint(inode(info), 10)) {
+		if len(field) < 6 || field[1] != "FLOCK" ||
+			!strings.HasSuffix(field[5], ":"+strconv.FormatUint(inode(info), 10)) {
 			continue
 		}
 		if _, err := os.Stat("/proc/" + field[4]); err != nil {

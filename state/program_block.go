@@ -21,7 +21,8 @@ type Block struct {
 	Nodes   []NodeResult     `cbor:"nodes,omitempty"`
 	Err     *ExecError       `cbor:"err,omitempty"` // set if the block could not be analysed (syntax error)
 
-	Verified StepNumber `cbor:"verified,omitempty"` // the step that recorded that a run from scratch gave equal results; 0: none did
+	// Verified: the step that recorded that a run from scratch gave equal results; 0: none did
+	Verified StepNumber `cbor:"verified,omitempty"`
 }
 
 // NodeResult is the outcome of one node at the last run that reached its block's current version.
@@ -37,11 +38,12 @@ type NodeResult struct {
 type Status uint8
 
 const (
-	StatusNew     Status = iota // this version has never run
-	StatusReused                // a cached result was valid
-	StatusRan                   // it was executed
-	StatusBlocked               // it needs a name that a failed node would have defined, or follows a failed node in its block
-	StatusFailed                // it was executed, or reused, and ended in an error
+	StatusNew    Status = iota // this version has never run
+	StatusReused               // a cached result was valid
+	StatusRan                  // it was executed
+	// it needs a name that a failed node would have defined, or follows a failed node in its block
+	StatusBlocked
+	StatusFailed // it was executed, or reused, and ended in an error
 )
 
 // String returns the public word for a status, as commands and JSON documents of the door print it.
@@ -67,7 +69,8 @@ type Reason struct {
 	Key  depgraph.Key `cbor:"key,omitempty" json:"key,omitempty"`
 	Was  Digest       `cbor:"was,omitempty" json:"was,omitempty"`
 	Now  Digest       `cbor:"now,omitempty" json:"now,omitempty"`
-	By   string       `cbor:"by,omitempty" json:"by,omitempty"` // the node that wrote the key last, or the block that failed
+	// By: the node that wrote the key last, or the block that failed
+	By string `cbor:"by,omitempty" json:"by,omitempty"`
 }
 
 // ExecError is an error that the program raised, as opposed to one of xstate.

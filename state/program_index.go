@@ -9,11 +9,6 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// A program is kept as an index: the order of its blocks, and for each the change that last gave it its facts. A
-// block's facts are stored once, in the step that changed them; an index of ten thousand blocks is a few hundred
-// kilobytes. An index is written when the steps since the last one have grown larger than it would be, so that writing
-// costs a constant factor and reading any step costs at most one index and as many bytes of steps.
-
 // changeRef locates a block's facts: change Change of step Step.
 type changeRef struct {
 	Step   StepNumber
@@ -226,7 +221,12 @@ func (s *Store) ProgramAt(ctx context.Context, session string, n StepNumber) ([]
 
 // FirstBlocks returns the first blocks of the program after step n, at most limit unless limit is 0, and the number
 // of all its blocks.
-func (s *Store) FirstBlocks(ctx context.Context, session string, n StepNumber, limit int) (program []Block, total int, err error) {
+func (s *Store) FirstBlocks(
+	ctx context.Context,
+	session string,
+	n StepNumber,
+	limit int,
+) (program []Block, total int, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		l, x, err := s.programIndex(tx, session, n)
 		if err != nil {
@@ -276,7 +276,12 @@ func (s *Store) LastBlock(ctx context.Context, session string, n StepNumber) (la
 }
 
 // BlockAt returns one block of the program after step n without reading the others.
-func (s *Store) BlockAt(ctx context.Context, session string, n StepNumber, id BlockID) (block Block, found bool, err error) {
+func (s *Store) BlockAt(
+	ctx context.Context,
+	session string,
+	n StepNumber,
+	id BlockID,
+) (block Block, found bool, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		l, x, err := s.programIndex(tx, session, n)
 		if err != nil {

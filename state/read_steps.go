@@ -68,7 +68,12 @@ func (s *Store) Steps(ctx context.Context, session string, from, to StepNumber) 
 }
 
 // readPage reads up to size steps in one transaction. end reports that the page ends at to or at the head.
-func (s *Store) readPage(ctx context.Context, session string, from, to StepNumber, size int) (page []Step, end bool, err error) {
+func (s *Store) readPage(
+	ctx context.Context,
+	session string,
+	from, to StepNumber,
+	size int,
+) (page []Step, end bool, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		l, head, err := s.find(tx, session)
 		if err != nil {
@@ -118,7 +123,11 @@ func (s *Store) StepWithHash(ctx context.Context, hash Digest) (session string, 
 			}
 		}
 	}
-	return "", 0, &Error{Code: CodeNoStep, Message: fmt.Sprintf("no step has the hash %s", hash), Hint: "xstate log --json shows the hashes of steps"}
+	return "", 0, &Error{
+		Code:    CodeNoStep,
+		Message: fmt.Sprintf("no step has the hash %s", hash),
+		Hint:    "xstate log --json shows the hashes of steps",
+	}
 }
 
 // StepBefore returns the last step committed at or before t; 0 if there is none. It is a binary search, because time

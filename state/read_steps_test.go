@@ -108,8 +108,19 @@ func TestStepTellsVersions(t *testing.T) {
 	s := checkedOpen(t, storeDir(t), Options{})
 	create(t, s, "s")
 	one, two := DigestOf([]byte("1")), DigestOf([]byte("2"))
-	patch := Draft{Kind: KindPatch, Changes: []Change{{Op: OpUpdate, Block: &Block{ID: "a", Version: two}}}, Sources: [][]byte{[]byte("2")}}
-	steps := commit(t, s, "s", insert("a", "", "1"), patch, Draft{Kind: KindDelete, Changes: []Change{{Op: OpDelete, ID: "a"}}})
+	patch := Draft{
+		Kind:    KindPatch,
+		Changes: []Change{{Op: OpUpdate, Block: &Block{ID: "a", Version: two}}},
+		Sources: [][]byte{[]byte("2")},
+	}
+	steps := commit(
+		t,
+		s,
+		"s",
+		insert("a", "", "1"),
+		patch,
+		Draft{Kind: KindDelete, Changes: []Change{{Op: OpDelete, ID: "a"}}},
+	)
 	want := [][2]Digest{{"", one}, {one, two}, {two, ""}}
 	for i, step := range steps {
 		if got := [2]Digest{step.Was, step.Now}; step.Block != "a" || got != want[i] {

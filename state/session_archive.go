@@ -39,7 +39,12 @@ func (s *Store) SessionArchives(ctx context.Context, session string) (pasts []Se
 			return err
 		}
 		for last := head.Step; l != nil; l = l.parent {
-			p := SessionArchive{Name: l.creation.Name, First: l.forkStep() + 1, Last: max(last, l.forkStep()), Hash: l.hash}
+			p := SessionArchive{
+				Name:  l.creation.Name,
+				First: l.forkStep() + 1,
+				Last:  max(last, l.forkStep()),
+				Hash:  l.hash,
+			}
 			var r sessionRecord
 			if err := getRecord(tx, bucketSessions, []byte(p.Name), &r); err != nil {
 				return damaged(historyFile, fmt.Sprintf("session %q cannot be read", p.Name), err)
@@ -120,7 +125,11 @@ func archiveDamaged(session string, n StepNumber, format string, args ...any) er
 	} else {
 		what = fmt.Sprintf("session %q: %s", session, what)
 	}
-	return &Error{Code: CodeArchiveDamaged, Message: what, Hint: "the archive differs from what was exported; nothing was imported"}
+	return &Error{
+		Code:    CodeArchiveDamaged,
+		Message: what,
+		Hint:    "the archive differs from what was exported; nothing was imported",
+	}
 }
 
 // SessionImport is the input of ImportSessions. Steps and Source are called as steps need them.
@@ -175,7 +184,8 @@ func (r *sessionImporter) importSession(i int) error {
 	if i > 0 {
 		l.parent = r.chains[i-1]
 	}
-	if (birth.From == nil) != (l.parent == nil) || birth.From != nil && birth.From.Session != l.parent.creation.Name || p.First != l.forkStep()+1 {
+	if (birth.From == nil) != (l.parent == nil) || birth.From != nil && birth.From.Session != l.parent.creation.Name ||
+		p.First != l.forkStep()+1 {
 		return archiveDamaged(p.Name, 0, "its creation record does not name the session before it as its parent")
 	}
 	r.chains = append(r.chains, l)
@@ -228,7 +238,11 @@ func (r *sessionImporter) session(l *forkChain, p SessionArchive) (headRecord, e
 		return head, damaged(historyFile, fmt.Sprintf("session %q cannot be read", p.Name), err)
 	}
 	if !bytes.Equal(known.Creation, p.Creation) {
-		return head, &Error{Code: CodeSessionExists, Message: fmt.Sprintf("the store has a different session %q", p.Name), Hint: "import into a store of its own: --store DIR"}
+		return head, &Error{
+			Code:    CodeSessionExists,
+			Message: fmt.Sprintf("the store has a different session %q", p.Name),
+			Hint:    "import into a store of its own: --store DIR",
+		}
 	}
 	l.id = known.ID
 	return head, getRecord(r.tx, bucketHeads, l.id.key(), &head)
@@ -251,7 +265,12 @@ func (r *sessionImporter) steps(i int, l *forkChain, head headRecord) error {
 		}
 		if n <= had {
 			if _, _, hash, err := r.store.readStep(r.tx, l, n); err != nil || hash != DigestOf(raw.Header) {
-				return &Error{Code: CodeConflict, Message: fmt.Sprintf("the session %q of the store has another step %d", p.Name, n), Hint: "import into a store of its own: --store DIR", Err: err}
+				return &Error{
+					Code:    CodeConflict,
+					Message: fmt.Sprintf("the session %q of the store has another step %d", p.Name, n),
+					Hint:    "import into a store of its own: --store DIR",
+					Err:     err,
+				}
 			}
 		} else {
 			if x == nil {
@@ -340,7 +359,13 @@ func (r *sessionImporter) source(session string, n StepNumber, version Digest) e
 // verify runs the checks of Check over the imported sessions inside the transaction, so that a bad archive leaves
 // nothing behind.
 func (r *sessionImporter) verify() error {
-	c := &checker{store: r.store, ctx: r.ctx, tx: r.tx, versions: make(map[Digest]bool), owned: make(map[sessionID]*forkChain)}
+	c := &checker{
+		store:    r.store,
+		ctx:      r.ctx,
+		tx:       r.tx,
+		versions: make(map[Digest]bool),
+		owned:    make(map[sessionID]*forkChain),
+	}
 	for _, p := range r.in.Sessions {
 		c.session = p.Name
 		if err := c.checkSession(); err != nil && err != errEnough {

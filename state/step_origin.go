@@ -21,15 +21,19 @@ type Origin struct {
 	Reason string            `cbor:"reason,omitempty" json:"reason,omitempty"`
 	Labels map[string]string `cbor:"labels,omitempty" json:"labels,omitempty"`
 
-	Author      Author  `cbor:"author,omitempty" json:"author,omitempty"`
-	Client      string  `cbor:"client,omitempty" json:"client,omitempty"`            // the program that submitted it, such as an editor
-	Prompt      string  `cbor:"prompt,omitempty" json:"prompt_digest,omitempty"`     // digest of the prompt
-	Answers     *Answer `cbor:"answers,omitempty" json:"answers,omitempty"`          // the step or failure that it responds to
+	Author Author `cbor:"author,omitempty" json:"author,omitempty"`
+	// Client: the program that submitted it, such as an editor
+	Client string `cbor:"client,omitempty" json:"client,omitempty"`
+	Prompt string `cbor:"prompt,omitempty" json:"prompt_digest,omitempty"` // digest of the prompt
+	// Answers: the step or failure that it responds to
+	Answers     *Answer `cbor:"answers,omitempty" json:"answers,omitempty"`
 	TraceParent string  `cbor:"traceparent,omitempty" json:"trace_parent,omitempty"` // W3C Trace Context
-	TokensIn    int64   `cbor:"in,omitempty" json:"tokens_in,omitempty"`             // tokens that the call read; see WithoutCost
-	TokensOut   int64   `cbor:"out,omitempty" json:"tokens_out,omitempty"`           // tokens that the call produced
-	Cost        Dollars `cbor:"cost,omitempty" json:"cost_usd,omitempty"`            // of the call
-	Unknown     Fields  `cbor:"unknown,omitempty" json:"-"`                          // fields of a JSON origin that this version does not know, unchanged
+	// TokensIn: tokens that the call read; see WithoutCost
+	TokensIn  int64   `cbor:"in,omitempty" json:"tokens_in,omitempty"`
+	TokensOut int64   `cbor:"out,omitempty" json:"tokens_out,omitempty"` // tokens that the call produced
+	Cost      Dollars `cbor:"cost,omitempty" json:"cost_usd,omitempty"`  // of the call
+	// Unknown: fields of a JSON origin that this version does not know, unchanged
+	Unknown Fields `cbor:"unknown,omitempty" json:"-"`
 }
 
 // Author distinguishes a person from a program.
@@ -195,7 +199,10 @@ func (o *Origin) Check() error {
 	case o.TokensIn < 0 || o.TokensOut < 0 || o.Cost < 0:
 		return fmt.Errorf("tokens and cost are not negative")
 	case o.TraceParent != "" && !traceParent.MatchString(o.TraceParent):
-		return fmt.Errorf("%q is not a traceparent, such as 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", o.TraceParent)
+		return fmt.Errorf(
+			"%q is not a traceparent, such as 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+			o.TraceParent,
+		)
 	}
 	return nil
 }

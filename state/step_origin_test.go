@@ -9,10 +9,23 @@ import (
 )
 
 func fullOrigin() Origin {
-	return Origin{Agent: "coder", Model: "m/1", CallID: "c1", Action: "fix", Reason: "why", Labels: map[string]string{"task": "7"},
-		Author: Machine, Client: "editor", Prompt: "sha256:ab", Answers: &Answer{Step: 12, Block: "clean"},
-		TraceParent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", TokensIn: 1200, TokensOut: 80, Cost: 12_500_000,
-		Unknown: Fields{"seed": json.RawMessage(`7`), "run": json.RawMessage(`{"deep":[1,null,"é"]}`)}}
+	return Origin{
+		Agent:       "coder",
+		Model:       "m/1",
+		CallID:      "c1",
+		Action:      "fix",
+		Reason:      "why",
+		Labels:      map[string]string{"task": "7"},
+		Author:      Machine,
+		Client:      "editor",
+		Prompt:      "sha256:ab",
+		Answers:     &Answer{Step: 12, Block: "clean"},
+		TraceParent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+		TokensIn:    1200,
+		TokensOut:   80,
+		Cost:        12_500_000,
+		Unknown:     Fields{"seed": json.RawMessage(`7`), "run": json.RawMessage(`{"deep":[1,null,"é"]}`)},
+	}
 }
 
 // TestOrigin: no field is lost in a record or in JSON, and none is forgotten when one is asked whether there is any.
