@@ -137,7 +137,8 @@ func (d *Declaration) check(n StepNumber) error {
 		return &Error{
 			Code:    CodeArtifactCycle,
 			Message: "an artifact would depend on itself: " + strings.Join(ring, " -> "),
-			Hint:    "an artifact must not contain or need itself, directly or through others; xstate artifact list shows the declarations",
+			Hint: "an artifact must not contain or need itself, directly or through others; " +
+				"xstate artifact list shows the declarations",
 		}
 	}
 	return nil

@@ -22,7 +22,8 @@ func benchStore(b *testing.B, blocks int) *Store {
 		d := insert(id, after, "x = "+itoa(i))
 		drafts, after = append(drafts, d), id
 		run.Changes = append(run.Changes, Change{Op: OpUpdate, Block: ranBlock(*d.Changes[0].Block, i)})
-		if _, err := s.PutTrace(Trace{Code: benchCode(i), Reads: []Access{{"var:x", benchCode(i)}}, Writes: []Access{{"var:y", benchCode(i)}}}); err != nil {
+		reads, writes := []Access{{"var:x", benchCode(i)}}, []Access{{"var:y", benchCode(i)}}
+		if _, err := s.PutTrace(Trace{Code: benchCode(i), Reads: reads, Writes: writes}); err != nil {
 			b.Fatal(err)
 		}
 	}

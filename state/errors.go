@@ -106,8 +106,9 @@ func damaged(file, what string, cause error) *Error {
 	return &Error{
 		Code:    CodeDamaged,
 		Message: fmt.Sprintf("%s is damaged: %s", file, what),
-		Hint:    "nothing was changed; copy the file to a safe place, then restore it from a backup (results.db and blobs/ are not needed)",
-		Err:     cause,
+		Hint: "nothing was changed; copy the file to a safe place, then restore it from a backup " +
+			"(results.db and blobs/ are not needed)",
+		Err: cause,
 	}
 }
 

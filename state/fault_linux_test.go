@@ -74,8 +74,10 @@ const (
 
 // writers are the system calls that change files, with whether the first argument is a file.
 var writers = map[uint64]bool{
-	syscall.SYS_PWRITE64: true, syscall.SYS_WRITE: true, syscall.SYS_FTRUNCATE: true, syscall.SYS_FSYNC: true, syscall.SYS_FDATASYNC: true,
-	syscall.SYS_FCHMOD: true, syscall.SYS_RENAME: false, syscall.SYS_RENAMEAT: false, syscall.SYS_UNLINKAT: false, syscall.SYS_MKDIRAT: false,
+	syscall.SYS_PWRITE64: true, syscall.SYS_WRITE: true, syscall.SYS_FTRUNCATE: true,
+	syscall.SYS_FSYNC: true, syscall.SYS_FDATASYNC: true,
+	syscall.SYS_FCHMOD: true, syscall.SYS_RENAME: false, syscall.SYS_RENAMEAT: false,
+	syscall.SYS_UNLINKAT: false, syscall.SYS_MKDIRAT: false,
 }
 
 // withFault runs a child and does the fault to its call number at. It returns what the child printed, and how many
@@ -166,7 +168,8 @@ func trace(t *testing.T, pid int, dir string, f fault, at int) (calls int) {
 		switch {
 		case f == faultKill && calls == at:
 			_ = syscall.Kill(pid, syscall.SIGKILL)
-		case f == faultShort && calls == at && regs.Rdx > 1 && (regs.Orig_rax == syscall.SYS_PWRITE64 || regs.Orig_rax == syscall.SYS_WRITE):
+		case f == faultShort && calls == at && regs.Rdx > 1 &&
+			(regs.Orig_rax == syscall.SYS_PWRITE64 || regs.Orig_rax == syscall.SYS_WRITE):
 			regs.Rdx /= 2
 			_ = syscall.PtraceSetRegs(tid, &regs)
 		case f == faultIO && calls == at:

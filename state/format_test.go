@@ -91,7 +91,8 @@ func makeFormat(t *testing.T, dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.PutValue(Value{Group: DigestOf(content[:5]), Names: []string{"x"}, Blob: ref.Digest, Bytes: ref.Size}); err != nil {
+		value := Value{Group: DigestOf(content[:5]), Names: []string{"x"}, Blob: ref.Digest, Bytes: ref.Size}
+		if err := s.PutValue(value); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -143,7 +144,8 @@ func dump(t *testing.T, s *Store) string {
 
 // laterFields are those of a step, without a value, that came after format 1.
 var laterFields = regexp.MustCompile(
-	` (Verified:<nil>|Repeated:<nil>|Tested:<nil>|Placement:<nil>|Declared:<nil>|Artifacts:0|Undoes:0|Author:|Client:|Prompt:|Answers:|TraceParent:|TokensIn:0|TokensOut:0|Cost:0|Unknown:map\[\])`,
+	` (Verified:<nil>|Repeated:<nil>|Tested:<nil>|Placement:<nil>|Declared:<nil>|Artifacts:0|Undoes:0|` +
+		`Author:|Client:|Prompt:|Answers:|TraceParent:|TokensIn:0|TokensOut:0|Cost:0|Unknown:map\[\])`,
 )
 
 func dumpStep(t *testing.T, w io.Writer, s *Store, session string, n StepNumber) {

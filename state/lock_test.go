@@ -144,7 +144,9 @@ func TestLockRun(t *testing.T) {
 	for _, test := range []struct {
 		session, folder string
 		free            bool
-	}{{"first", "c", false}, {"second", "a", false}, {"second", "a/b", false}, {"second", "", false}, {"second", "c", true}} {
+	}{
+		{"first", "c", false}, {"second", "a", false}, {"second", "a/b", false}, {"second", "", false}, {"second", "c", true},
+	} {
 		l, err := s.LockRun(ctx, test.session, filepath.Join(root, test.folder))
 		if (err == nil) != test.free ||
 			!test.free && (CodeOf(err) != CodeBusy || !strings.Contains(err.Error(), itoa(os.Getpid()))) {

@@ -53,7 +53,8 @@ func TestWorkspaceMovesWithStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.CreateSession(ctx, "s", SessionMeta{Workspace: filepath.Join(filepath.Dir(dir), "sub")}); err != nil {
+	meta := SessionMeta{Workspace: filepath.Join(filepath.Dir(dir), "sub")}
+	if _, err := s.CreateSession(ctx, "s", meta); err != nil {
 		t.Fatal(err)
 	}
 	checkClose(t, s)

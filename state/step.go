@@ -158,7 +158,8 @@ type stepHeader struct {
 func (h *stepHeader) step(hash Digest) Step {
 	s := Step{
 		Number: h.Number, Time: time.Unix(0, h.Time).UTC(), Kind: h.Kind, Block: h.Block, Was: h.Was, Now: h.Now,
-		Run: h.Run, To: h.To, Undoes: h.Undoes, Verified: h.Verified, Repeated: h.Repeated, Tested: h.Tested, Placement: h.Placed, Declared: h.Declared, Artifacts: h.Artifacts,
+		Run: h.Run, To: h.To, Undoes: h.Undoes, Verified: h.Verified, Repeated: h.Repeated, Tested: h.Tested,
+		Placement: h.Placed, Declared: h.Declared, Artifacts: h.Artifacts,
 		Prev: h.Prev, Hash: hash,
 	}
 	if h.Origin != nil {

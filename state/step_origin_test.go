@@ -80,7 +80,9 @@ func TestOriginCheck(t *testing.T) {
 	if err := full.Check(); err != nil {
 		t.Errorf("Check = %v", err)
 	}
-	for _, bad := range []Origin{{Author: "robot"}, {TokensIn: -1}, {TokensOut: -1}, {Cost: -1}, {TraceParent: "00-xyz"}} {
+	for _, bad := range []Origin{
+		{Author: "robot"}, {TokensIn: -1}, {TokensOut: -1}, {Cost: -1}, {TraceParent: "00-xyz"},
+	} {
 		if bad.Check() == nil {
 			t.Errorf("Check of %+v finds nothing", bad)
 		}
@@ -88,7 +90,10 @@ func TestOriginCheck(t *testing.T) {
 }
 
 func TestDollars(t *testing.T) {
-	for text, want := range map[string]string{"0": "0", "12": "12", "0.0125": "0.0125", "0.1000000001": "0.1", "3e-6": "0.000003", "999999999.999999999": "999999999.999999999"} {
+	for text, want := range map[string]string{
+		"0": "0", "12": "12", "0.0125": "0.0125", "0.1000000001": "0.1", "3e-6": "0.000003",
+		"999999999.999999999": "999999999.999999999",
+	} {
 		if d, err := ParseDollars(text); err != nil || d.String() != want {
 			t.Errorf("ParseDollars(%q) = %v, %v, want %s", text, d, err, want)
 		}
