@@ -20,6 +20,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -276,7 +277,7 @@ func runProgram(t *testing.T, steps []step, want []*xstate.Outcome, o xstate.Ses
 		if len(surprises) > 0 {
 			t.Errorf("step %d: names read that were not predicted: %v", i, surprises)
 		}
-		for _, d := range xstate.Compare(blank(have, o.Workspace), want[i]) {
+		for _, d := range replay.Compare(blank(have, o.Workspace), want[i]) {
 			if s.marks == nil || d.Marks == nil { // otherwise it may differ, and the user is told
 				t.Errorf("step %d: %s (marks: %v)", i, d, d.Marks)
 			}

@@ -262,7 +262,7 @@ func (f *Flow) refresh(ctx context.Context) error {
 		count := 0
 		if u.err == nil {
 			count = len(u.facts.Nodes)
-			all = changed(x, u.facts.Future) || all
+			all = changed(x, u.facts.Features) || all
 		} else {
 			all = changed(x, nil) || all
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -98,7 +99,7 @@ func (m *made) before(i int) state.BlockID {
 func (m *made) insert() {
 	m.step++
 	i, text := m.rand.IntN(len(m.blocks)+1), m.source()
-	b := Block{ID: state.BlockID(fmt.Sprintf("b%d", m.count)), Dialect: depgraph.Python, Source: text, Version: state.DigestOf([]byte(text))}
+	b := Block{ID: state.BlockID(fmt.Sprintf("b%d", m.count)), Dialect: python.Plain, Source: text, Version: state.DigestOf([]byte(text))}
 	m.change(state.OpInsert, b.ID, m.before(i))
 	m.blocks = slices.Insert(m.blocks, i, b)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 )
 
 func TestDigestBinary(t *testing.T) {
@@ -57,7 +58,7 @@ func TestSealCoversPlace(t *testing.T) {
 func fullBlock() Block {
 	reason := Reason{Code: "input-changed", Key: "var:x", Was: DigestOf([]byte("1")), Now: "lineage", By: "b1"}
 	return Block{
-		ID: "b", Title: "load", Dialect: depgraph.IPython, Version: DigestOf([]byte("text")),
+		ID: "b", Title: "load", Dialect: python.IPython, Version: DigestOf([]byte("text")),
 		Edited: 1, Status: StatusFailed, RanAt: 2,
 		Nodes: []NodeResult{
 			{

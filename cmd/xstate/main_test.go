@@ -21,6 +21,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
 )
 
 var update = flag.Bool("update", false, "write the goldens again")
@@ -321,8 +322,8 @@ func TestVerified(t *testing.T) {
 	var out, errOut bytes.Buffer
 	a := &app{ui: newUI(&out, &errOut)}
 	v := &verifyDocument{Blocks: 3,
-		Differences: []xstate.Difference{{Block: "report", What: "output", Have: "[stdout]total 6", Want: "[stdout]total 7"}, {What: "value x"}},
-		Explained:   []xstate.Difference{{Block: "now", What: "output", Marks: []string{"clock"}}},
+		Differences: []replay.Difference{{Block: "report", What: "output", Have: "[stdout]total 6", Want: "[stdout]total 7"}, {What: "value x"}},
+		Explained:   []replay.Difference{{Block: "now", What: "output", Marks: []string{"clock"}}},
 	}
 	a.printVerified(v)
 	wantOut := "--- from scratch\n+++ incremental\n@@ -1 +1 @@\n-[stdout]total 7\n+[stdout]total 6\n"
