@@ -53,7 +53,7 @@ func (d *Dependencies) spread(marks map[BlockID][]string) {
 		to := d.nodes[id].block.ID
 		for _, e := range d.Graph.Preds(id) {
 			from := d.nodes[e.From]
-			if from == nil || e.Hazard != depgraph.Flow || e.Evidence&depgraph.Observed == 0 {
+			if from == nil || e.Hazard != depgraph.Flow || e.Basis&depgraph.Observed == 0 {
 				continue
 			}
 			for _, m := range marks[from.block.ID] {

@@ -45,7 +45,7 @@ func (m *moment) links() map[string][]link {
 				continue
 			}
 			r := link{Via{From: m.deps.NodeName(e.From), Key: e.Key}, depgraph.Predicted.String()}
-			if e.Evidence&depgraph.Observed != 0 {
+			if e.Basis&depgraph.Observed != 0 {
 				r.evidence = depgraph.Observed.String()
 			}
 			if !slices.ContainsFunc(m.linked[p.name], func(x link) bool { return x.Via == r.Via }) {
@@ -62,7 +62,7 @@ func (m *moment) counts(e depgraph.Edge) bool {
 	if e.Hazard != depgraph.Flow || from == nil || to == nil {
 		return false
 	}
-	return to.access.Reads == nil || e.Evidence&depgraph.Observed != 0 || from.access.Writes == nil && slices.Contains(to.access.Reads, e.Key)
+	return to.access.Reads == nil || e.Basis&depgraph.Observed != 0 || from.access.Writes == nil && slices.Contains(to.access.Reads, e.Key)
 }
 
 // trailOf returns what the nodes of a program that ran were seen to rest on.

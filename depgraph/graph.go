@@ -21,15 +21,15 @@ const (
 	EdgeOrder  EdgeType = "order"  // through an effect, and anti- and output dependencies
 )
 
-// Evidence tells how an edge is known.
-type Evidence uint8
+// Basis tells how an edge is known.
+type Basis uint8
 
 const (
-	Predicted Evidence = 1 << iota // by analysis of the source
-	Observed                       // in an execution
+	Predicted Basis = 1 << iota // by analysis of the source
+	Observed                    // in an execution
 )
 
-func (e Evidence) String() string {
+func (e Basis) String() string {
 	return [...]string{"none", "predicted", "observed", "both"}[e&3]
 }
 
@@ -50,7 +50,7 @@ type Edge struct {
 	Type     EdgeType
 	Key      Key // through what; "var:*" and "file:*" where the text does not show the name
 	Hazard   Hazard
-	Evidence Evidence
+	Basis    Basis
 }
 
 // Graph is the dependencies of one program. It does not change.
@@ -72,12 +72,12 @@ func (g *Graph) Modules() []NodeID { return slices.Clone(g.modules) }
 func (g *Graph) Edges() []Edge { return slices.Clone(g.edges) }
 
 // Preds returns the edges that end in a node, Succs those that begin in it. An unknown node has none.
-func (g *Graph) Preds(id NodeID) []Edge { return g.pick(g.in, id) }
+func (g *Graph) Preds(id NodeID) []Edge { return g.edgesOf(g.in, id) }
 
 // Succs returns the edges that begin in a node.
-func (g *Graph) Succs(id NodeID) []Edge { return g.pick(g.out, id) }
+func (g *Graph) Succs(id NodeID) []Edge { return g.edgesOf(g.out, id) }
 
-func (g *Graph) pick(lists [][]int, id NodeID) []Edge {
+func (g *Graph) edgesOf(lists [][]int, id NodeID) []Edge {
 	i, ok := g.index[id]
 	if !ok {
 		return nil

@@ -58,17 +58,17 @@ func analyze(code []byte, g grain) (*walker, error) {
 	defer tree.Close()
 	w := newWalker(string(code), tree.Nodes)
 	w.facts.Code = bytes.Clone(code)
-	w.open(moduleScope, none, 0)
+	w.open(moduleScope, noIndex, 0)
 	w.scanImports()
-	w.indentation0()
+	w.checkTopIndentation()
 	w.statements(g)
 	w.close()
 	w.checkNonlocals()
 	if w.err != nil {
 		return nil, w.err
 	}
-	w.settle()
-	w.finish()
+	w.resolveChains()
+	w.addTokens()
 	w.nodes = nil // freed
 	return w, nil
 }
@@ -94,7 +94,7 @@ func checkText(src []byte) error {
 }
 
 // indentation0 checks that no top-level statement is indented.
-func (w *walker) indentation0() {
+func (w *walker) checkTopIndentation() {
 	for c := w.child(0); c < w.end(0); c = w.next(c) {
 		if col, first := w.indent(w.nodes[c].Start); first && col != (column{}) {
 			w.failNode(c, "unexpected indent")
@@ -183,21 +183,21 @@ func (w *walker) endNode(kind depgraph.Kind, first, last uint32) {
 	for _, i := range w.touched {
 		s := &w.syms[i]
 		name := w.names.texts[s.name]
-		if s.marks&(isCertain|definesNow) == isCertain|definesNow && !strings.HasPrefix(name, ours) {
+		if s.flags&(isCertain|definesNow) == isCertain|definesNow && !strings.HasPrefix(name, kernelPrefix) {
 			n.Certain = append(n.Certain, name)
 		}
 		for _, list := range [...]struct {
-			m  mark
+			m  symbolFlags
 			to *[]string
 		}{
 			{definesNow, &n.Defines}, {deletesNow, &n.Deletes}, {usesNow, &n.Uses}, {usesLater, &n.Later},
 			{rebindsLater, &n.Rebinds}, {mutatesNow, &n.Mutates}, {mutatesLater, &n.MutatesLater},
 		} {
-			if s.marks&list.m != 0 && !strings.HasPrefix(name, ours) {
+			if s.flags&list.m != 0 && !strings.HasPrefix(name, kernelPrefix) {
 				*list.to = append(*list.to, name)
 			}
 		}
-		s.marks &^= outbound
+		s.flags &^= outbound
 	}
 	w.touched = w.touched[:0]
 	w.undo(0)
@@ -207,7 +207,7 @@ func (w *walker) endNode(kind depgraph.Kind, first, last uint32) {
 }
 
 // ours begins the names by which translated magics reach the kernel; they are none of the program's.
-const ours = "__xstate_"
+const kernelPrefix = "__xstate_"
 
 func (w *walker) isExpression(i uint32) bool {
 	if w.sym(i) != pytree.ExpressionStatement {
@@ -218,11 +218,11 @@ func (w *walker) isExpression(i uint32) bool {
 }
 
 // finish fills in what is known only when all nodes are.
-func (w *walker) finish() {
+func (w *walker) addTokens() {
 	buf := make([]byte, 0, len(w.text)+len(w.nodes)/2)
 	ends := make([]int, len(w.spans))
 	for i, s := range w.spans {
-		buf = w.tokens(buf, s[0], s[1])
+		buf = w.appendTokens(buf, s[0], s[1])
 		ends[i] = len(buf)
 	}
 	all, at := string(buf), 0

@@ -94,7 +94,7 @@ type chain struct {
 	inside bool // in a function, lambda or the like
 }
 
-func (w *walker) link(i uint32, s int32, called bool) {
+func (w *walker) noteChain(i uint32, s int32, called bool) {
 	sc := &w.all[w.cur]
 	if sc.timing == never {
 		return
@@ -104,18 +104,18 @@ func (w *walker) link(i uint32, s int32, called bool) {
 }
 
 // watch looks closer at a name that is read and may be something special.
-func (w *walker) watch(i uint32, s int32, k nameKind, called bool) {
+func (w *walker) noteName(i uint32, s int32, k nameKind, called bool) {
 	if k&superName != 0 && w.all[w.cur].kind != moduleScope && w.all[w.cur].kind != classScope {
 		w.use(w.intern(i, superClass))
 	}
 	if called && k&(effectName|dynamicName|aliasName) != 0 || k&(aliasName|dynamicName) != 0 {
-		w.link(i, s, called)
+		w.noteChain(i, s, called)
 	}
 }
 
 // resolve follows a symbol outward to the scope that binds the name: the module's symbol, or a function's.
 func (t *scopes) resolve(i int32) int32 {
-	for t.syms[i].up != none {
+	for t.syms[i].up != noIndex {
 		i = t.syms[i].up
 	}
 	return i
@@ -124,14 +124,14 @@ func (t *scopes) resolve(i int32) int32 {
 // meaning returns the dotted name that a chain stands for, and false where its root is something of the program's own.
 func (w *walker) meaning(c chain) (dotted string, ok bool) {
 	written := w.written(c.tree)
-	if c.sym == none {
+	if c.sym == noIndex {
 		return written, true
 	}
 	root, rest, _ := strings.Cut(written, ".")
 	s := w.resolve(c.sym)
 	if full, ok := w.alias[s]; ok {
 		root = full
-	} else if w.syms[s].scope != 0 && w.syms[s].marks&isBound != 0 {
+	} else if w.syms[s].scope != 0 && w.syms[s].flags&isBound != 0 {
 		return "", false
 	} else if full, ok := commonAliases[root]; ok {
 		root = full
@@ -178,7 +178,7 @@ func isDotted(text string) bool {
 }
 
 // settle turns the chains of the block into effects and dynamic marks of its nodes.
-func (w *walker) settle() {
+func (w *walker) resolveChains() {
 	for _, c := range w.chains {
 		dotted, ok := w.meaning(c)
 		if !ok {
@@ -229,7 +229,7 @@ func effectOf(dotted, written string, called bool) (depgraph.EffectKind, bool) {
 
 // argument returns the literal that a chain is called or indexed with, or that Path("…") at its left end is given.
 func (w *walker) argument(c chain) string {
-	if c.sym == none {
+	if c.sym == noIndex {
 		base := c.tree
 		for w.sym(base) == p.Attribute {
 			base = w.child(base)

@@ -18,7 +18,7 @@ const (
 )
 
 // tokens appends the tokens of the nodes from i up to end, which are whole statements.
-func (w *walker) tokens(out []byte, i, end uint32) []byte {
+func (w *walker) appendTokens(out []byte, i, end uint32) []byte {
 	type pending struct {
 		end   uint32
 		block bool

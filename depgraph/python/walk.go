@@ -47,7 +47,7 @@ const maxDepth = 5000
 
 func newWalker(text string, nodes []pytree.Node) *walker {
 	w := &walker{text: text, nodes: nodes, names: newNames(len(text)), facts: &depgraph.Facts{}}
-	w.cur, w.cell = none, none
+	w.cur, w.cell = noIndex, noIndex
 	w.syms = make([]symbol, 0, len(text)/40+16)
 	w.all = make([]scope, 0, len(text)/500+4)
 	return w
@@ -121,7 +121,7 @@ func (w *walker) ident(i uint32) int32 {
 func (w *walker) intern(i uint32, text string) int32 {
 	id, grown := w.names.id(text)
 	if grown {
-		w.tops = append(w.tops, none)
+		w.tops = append(w.tops, noIndex)
 		if text == superClass {
 			w.cell = id
 		}
@@ -137,14 +137,14 @@ func (w *walker) intern(i uint32, text string) int32 {
 }
 
 // bindName binds the name at node i in the current scope.
-func (w *walker) bindName(i uint32, sort mark) int32 { return w.bind(w.ident(i), sort) }
+func (w *walker) bindName(i uint32, sort symbolFlags) int32 { return w.bind(w.ident(i), sort) }
 
 // useName reads the name at node i and returns its symbol.
 func (w *walker) useName(i uint32) int32 {
 	id := w.ident(i)
 	s := w.use(id)
 	if k := w.names.kinds[id]; k != 0 {
-		w.watch(i, s, k, false)
+		w.noteName(i, s, k, false)
 	}
 	return s
 }

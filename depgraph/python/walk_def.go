@@ -53,7 +53,7 @@ func (w *walker) lambda(i uint32) {
 	if has {
 		w.defaults(params)
 	}
-	w.open(lambdaScope, none, w.nodes[i].Start)
+	w.open(lambdaScope, noIndex, w.nodes[i].Start)
 	if w.atOnce {
 		w.all[w.cur].timing = max(w.all[w.all[w.cur].parent].timing, both)
 	}
@@ -85,7 +85,7 @@ func (w *walker) annotations(params uint32) {
 }
 
 // marked reports whether an annotation, if it is text, is one of which dataclasses looks up the first name.
-func (w *walker) marked(text string) bool {
+func (w *walker) isDataclassMarker(text string) bool {
 	bare := strings.TrimLeft(text, `"'`)
 	if !w.future && bare == text {
 		return false
@@ -100,15 +100,15 @@ func (w *walker) marked(text string) bool {
 // annotation walks an annotation. Before 3.14 it is evaluated at once, from 3.14 on when somebody asks, and never
 // under the future import, where it becomes a string.
 func (w *walker) annotation(i uint32) {
-	if w.all[w.cur].kind == classScope && w.marked(w.src(i)) {
+	if w.all[w.cur].kind == classScope && w.isDataclassMarker(w.src(i)) {
 		w.dynamic("annotation", w.nodes[i].Start)
 	}
 	if w.future {
 		saved := w.await
 		scopes, syms, chains := len(w.all), len(w.syms), len(w.chains)
-		w.open(aliasScope, none, w.nodes[i].Start)
+		w.open(aliasScope, noIndex, w.nodes[i].Start)
 		w.expr(i)
-		w.drop(scopes, syms)
+		w.discard(scopes, syms)
 		w.chains, w.await = w.chains[:chains], saved
 		return
 	}
@@ -160,7 +160,7 @@ func (w *walker) parameter(i uint32) {
 		return
 	}
 	id := w.ident(i)
-	if s := w.at(w.cur, id); w.syms[s].marks&isParam != 0 {
+	if s := w.at(w.cur, id); w.syms[s].flags&isParam != 0 {
 		w.failNode(i, "duplicate parameter %s", w.names.texts[id])
 	}
 	w.bind(id, isParam)
@@ -219,7 +219,7 @@ func (w *walker) typeParameters(i uint32) {
 			continue
 		}
 		id := w.ident(name)
-		if s := w.at(w.cur, id); w.syms[s].marks&isAssigned != 0 {
+		if s := w.at(w.cur, id); w.syms[s].flags&isAssigned != 0 {
 			w.failNode(name, "duplicate type parameter %s", w.names.texts[id])
 		}
 		w.bind(id, isAssigned)

@@ -17,7 +17,7 @@ func (w *walker) expr(i uint32) {
 		case p.Identifier:
 			w.useName(i)
 		case p.Integer, p.LessGreater:
-			w.oldToken(i)
+			w.refuseOldToken(i)
 		}
 		return
 	}
@@ -107,14 +107,14 @@ func (w *walker) attribute(i uint32, called bool) {
 	if w.sym(base) != p.Identifier {
 		w.expr(base)
 		if kinds&(effectName|dynamicName) != 0 {
-			w.link(i, none, called)
+			w.noteChain(i, noIndex, called)
 		}
 		return
 	}
 	id := w.ident(base)
 	s := w.use(id)
 	if (kinds|w.names.kinds[id])&(effectName|dynamicName|aliasName) != 0 {
-		w.link(i, s, called)
+		w.noteChain(i, s, called)
 	}
 }
 
@@ -123,19 +123,19 @@ func (w *walker) call(i uint32) {
 	switch w.sym(f) {
 	case p.Attribute:
 		w.attribute(f, true)
-		if r := w.root(f); r != none {
+		if r := w.root(f); r != noIndex {
 			w.mutate(w.ident(uint32(r)))
 		}
 	case p.Identifier:
 		id := w.ident(f)
 		s := w.use(id)
 		if k := w.names.kinds[id]; k != 0 {
-			w.watch(f, s, k, true)
+			w.noteName(f, s, k, true)
 		}
 	default:
 		w.expr(f)
 	}
-	if w.sym(f) == p.Attribute && strings.HasPrefix(w.src(f), ours) {
+	if w.sym(f) == p.Attribute && strings.HasPrefix(w.src(f), kernelPrefix) {
 		w.atOnce = true
 		defer func() { w.atOnce = false }()
 	}
@@ -152,7 +152,7 @@ func (w *walker) root(i uint32) int64 {
 			i = w.child(i)
 		case p.Call:
 			if i = w.child(i); w.sym(i) == p.Identifier {
-				return none // what a function returns hangs on no name
+				return noIndex // what a function returns hangs on no name
 			}
 		case p.ParenthesizedExpression:
 			i = w.next(w.child(i))
@@ -161,14 +161,14 @@ func (w *walker) root(i uint32) int64 {
 				i++
 			}
 		default:
-			return none
+			return noIndex
 		}
 	}
 }
 
 // mutateRoot records that something hanging on the name at the root of i changes.
 func (w *walker) mutateRoot(i uint32) {
-	if r := w.root(i); r != none {
+	if r := w.root(i); r != noIndex {
 		w.mutate(w.ident(uint32(r)))
 	}
 }
@@ -179,7 +179,7 @@ func (w *walker) comprehension(i uint32, kind scopeKind) {
 	in := w.find(first, w.child(first), p.KwIn)
 	w.iterable(first, in)
 	f := w.fork()
-	w.open(kind, none, w.nodes[i].Start)
+	w.open(kind, noIndex, w.nodes[i].Start)
 	if w.sym(w.child(first)) == p.KwAsync {
 		w.awaits(i)
 	}
@@ -236,8 +236,8 @@ func (w *walker) walrus(i uint32) {
 		w.failNode(name, "an assignment expression cannot be used in a comprehension iterable expression")
 	}
 	home := w.cur
-	for home != none && w.all[home].kind.comprehension() {
-		if s := w.at(home, id); w.syms[s].marks&isIterated != 0 {
+	for home != noIndex && w.all[home].kind.comprehension() {
+		if s := w.at(home, id); w.syms[s].flags&isIterated != 0 {
 			w.failNode(name, "an assignment expression cannot rebind the iteration variable %s", w.names.texts[id])
 		}
 		home = w.all[home].parent
@@ -250,20 +250,20 @@ func (w *walker) walrus(i uint32) {
 	case w.all[home].kind == classScope:
 		w.failNode(name, "an assignment expression within a comprehension cannot be used in a class body")
 	case home == 0:
-		w.syms[h].marks |= isGlobal
+		w.syms[h].flags |= isGlobal
 		w.declare(id, isGlobal|isAssigned)
 		w.store(id, definesNow)
-	case w.syms[h].marks&isGlobal != 0:
-		w.syms[h].marks |= isAssigned
+	case w.syms[h].flags&isGlobal != 0:
+		w.syms[h].flags |= isAssigned
 		w.declare(id, isGlobal|isAssigned)
 		w.store(id, definesNow)
 	default:
-		w.syms[h].marks |= isAssigned
+		w.syms[h].flags |= isAssigned
 		w.declare(id, isNonlocal|isAssigned)
 	}
 }
 
-func (w *walker) declare(id int32, m mark) { w.syms[w.at(w.cur, id)].marks |= m }
+func (w *walker) declare(id int32, m symbolFlags) { w.syms[w.at(w.cur, id)].flags |= m }
 
 // awaits notes that the node needs a running event loop.
 func (w *walker) awaits(uint32) {

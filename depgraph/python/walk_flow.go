@@ -11,7 +11,7 @@ func (w *walker) ifStatement(i uint32) (ends bool) {
 			all = all && end
 			w.arm(&f, end)
 		case p.ElifClause, p.ElseClause:
-			w.aligned(i, c)
+			w.checkAligned(i, c)
 			body := w.lastChild(c)
 			for k := w.child(c); k < body; k = w.next(k) {
 				w.expr(k)
@@ -64,7 +64,7 @@ func (w *walker) loopBody(i, c uint32, f *fork) {
 			w.flow.loops--
 			w.arm(f, true)
 		case p.ElseClause:
-			w.aligned(i, c)
+			w.checkAligned(i, c)
 			w.block(c, w.lastChild(c))
 			w.arm(f, true)
 		}
@@ -124,7 +124,7 @@ func (w *walker) tryStatement(i uint32) (ends bool) {
 	body := w.find(i, w.child(i), p.Block)
 	bodyEnds = w.block(i, body)
 	for c := w.next(body); c < w.end(i); c = w.next(c) {
-		w.aligned(i, c)
+		w.checkAligned(i, c)
 		if w.sym(c) == p.ElseClause {
 			bodyEnds = w.block(c, w.lastChild(c)) || bodyEnds // runs after the whole body: what that bound is certain
 		}
@@ -197,7 +197,7 @@ func (w *walker) matchStatement(i uint32) (ends bool) {
 			w.failNode(i, "expected an indented block")
 			return false
 		}
-		w.indentation(i, c)
+		w.checkBlockIndentation(i, c)
 		f = w.fork()
 		for k := w.child(c); k < w.end(c); k = w.next(k) {
 			w.caseClause(k)

@@ -79,7 +79,7 @@ func (w *walker) block(owner, i uint32) (ends bool) {
 		w.failNode(owner, "expected an indented block")
 		return false
 	}
-	w.indentation(owner, i)
+	w.checkBlockIndentation(owner, i)
 	for c := w.child(i); c < w.end(i); c = w.next(c) {
 		if w.sym(c) >= firstNonTerminal && w.stmt(c) {
 			ends = true
@@ -155,7 +155,7 @@ func (w *walker) assignment(i uint32) {
 	switch w.sym(left) {
 	case p.Identifier:
 		id := w.ident(left)
-		if s := w.at(w.cur, id); w.syms[s].marks&(isGlobal|isNonlocal) != 0 && w.cur != 0 {
+		if s := w.at(w.cur, id); w.syms[s].flags&(isGlobal|isNonlocal) != 0 && w.cur != 0 {
 			w.failNode(left, "annotated name %s cannot be global or nonlocal", w.names.texts[id])
 		}
 		if equal < w.end(i) {
@@ -178,7 +178,7 @@ func (w *walker) assignment(i uint32) {
 }
 
 // target binds what stands left of an equals sign, behind for or as.
-func (w *walker) target(i uint32, sort mark) {
+func (w *walker) target(i uint32, sort symbolFlags) {
 	switch w.sym(i) {
 	case p.Identifier:
 		w.bindName(i, sort)
@@ -224,7 +224,7 @@ func (w *walker) deleteTarget(i uint32) {
 	}
 }
 
-func (w *walker) declareNames(i uint32, m mark) {
+func (w *walker) declareNames(i uint32, m symbolFlags) {
 	for c := w.child(i) + 1; c < w.end(i); c = w.next(c) {
 		if w.sym(c) != p.Identifier {
 			continue
@@ -234,7 +234,7 @@ func (w *walker) declareNames(i uint32, m mark) {
 			w.failNode(c, "nonlocal declaration not allowed at module level")
 			return
 		}
-		switch s := w.syms[w.at(w.cur, id)].marks; {
+		switch s := w.syms[w.at(w.cur, id)].flags; {
 		case s&isParam != 0:
 			w.failNode(c, "name %s is parameter and %s", w.names.texts[id], w.src(i+1))
 		case s&(isAssigned|isImported|isUsed|isAnnotated) != 0:
@@ -244,14 +244,14 @@ func (w *walker) declareNames(i uint32, m mark) {
 		}
 		w.declare(id, m)
 		if m == isGlobal {
-			w.syms[w.at(0, id)].marks |= isGlobal
+			w.syms[w.at(0, id)].flags |= isGlobal
 		}
 	}
 }
 
 func (w *walker) decorated(i uint32) {
 	for c := w.child(i); c < w.end(i); c = w.next(c) {
-		w.aligned(i, c)
+		w.checkAligned(i, c)
 		if w.sym(c) == p.Decorator {
 			w.exprs(c)
 		} else {

@@ -26,7 +26,7 @@ func (a Access) known() bool { return a.Reads != nil || a.Writes != nil }
 // it that may. What a function reads when it is called is read by the node that uses the function, at that node's place;
 // any node that uses a value is taken to call whatever functions the value may hold.
 func Build(blocks []BlockFacts) *Graph {
-	b := &builder{index: map[NodeID]int{}, edges: map[edgeName]Evidence{}}
+	b := &builder{index: map[NodeID]int{}, edges: map[edgeName]Basis{}}
 	for _, block := range blocks {
 		for i := range block.Facts.Nodes {
 			n := buildNode{id: NewNodeID(block.ID, i), facts: &block.Facts.Nodes[i]}
@@ -37,8 +37,8 @@ func Build(blocks []BlockFacts) *Graph {
 			b.nodes = append(b.nodes, n)
 		}
 	}
-	b.predict()
-	b.observe()
+	b.predictEdges()
+	b.observeEdges()
 	return b.graph()
 }
 
@@ -60,21 +60,21 @@ type builder struct {
 	nodes   []buildNode
 	index   map[NodeID]int
 	modules []NodeID
-	edges   map[edgeName]Evidence
+	edges   map[edgeName]Basis
 }
 
 // place is who has touched a key so far.
-type place struct {
+type keyUse struct {
 	writers []int // those that may show through
 	readers []int // since the last write
 }
 
-func (b *builder) predict() {
-	at := map[Key]*place{}
+func (b *builder) predictEdges() {
+	at := map[Key]*keyUse{}
 	var wild []int // nodes that may have bound any name
 	for i := range b.nodes {
 		n := b.nodes[i].facts
-		b.imports(i, n)
+		b.addImports(i, n)
 		a := b.accesses(i, at)
 		if a.anyRead {
 			for k, p := range at {
@@ -114,7 +114,7 @@ func (b *builder) predict() {
 }
 
 // accesses predicts what node i reads and writes, and finds the functions that it may call and hand on.
-func (b *builder) accesses(i int, at map[Key]*place) *accesses {
+func (b *builder) accesses(i int, at map[Key]*keyUse) *accesses {
 	n := b.nodes[i].facts
 	a := newAccesses()
 	a.execution(n)
@@ -157,7 +157,7 @@ func (b *builder) accesses(i int, at map[Key]*place) *accesses {
 			}
 		}
 	}
-	b.forgiveModules(a, at)
+	b.dropModuleMutations(a, at)
 	for source := range carried {
 		b.nodes[i].carries = append(b.nodes[i].carries, source)
 	}
@@ -173,7 +173,7 @@ func makesFunctions(n *Node) bool {
 
 // forgiveModules drops mutations of names that an import statement bound to a module: np.sum(x) is a call, not a change
 // of np. What "from m import x" binds may be anything, and stays.
-func (b *builder) forgiveModules(a *accesses, at map[Key]*place) {
+func (b *builder) dropModuleMutations(a *accesses, at map[Key]*keyUse) {
 	for k := range a.writes {
 		if p := at[k]; p != nil && len(p.writers) == 1 && !a.binds[k] && bindsModules(b.nodes[p.writers[0]].facts) {
 			delete(a.writes, k)
@@ -185,7 +185,7 @@ func bindsModules(n *Node) bool {
 	return n.Kind == KindImport && !slices.ContainsFunc(n.Imports, func(imp Import) bool { return imp.Names != nil })
 }
 
-func (b *builder) imports(i int, n *Node) {
+func (b *builder) addImports(i int, n *Node) {
 	for _, imp := range n.Imports {
 		name := strings.Repeat(".", imp.Level) + imp.Module
 		id := NodeID("module:" + name)
@@ -200,8 +200,8 @@ func (b *builder) imports(i int, n *Node) {
 }
 
 // observe adds the edges between nodes that were both executed.
-func (b *builder) observe() {
-	at := map[Key]*place{}
+func (b *builder) observeEdges() {
+	at := map[Key]*keyUse{}
 	for i := range b.nodes {
 		o := b.nodes[i].observed
 		if !o.known() {
@@ -219,10 +219,10 @@ func (b *builder) observe() {
 	}
 }
 
-func (b *builder) read(at map[Key]*place, i int, k Key, e Evidence) {
+func (b *builder) read(at map[Key]*keyUse, i int, k Key, e Basis) {
 	p := at[k]
 	if p == nil {
-		p = &place{}
+		p = &keyUse{}
 		at[k] = p
 	}
 	typ := EdgeOrder
@@ -237,10 +237,10 @@ func (b *builder) read(at map[Key]*place, i int, k Key, e Evidence) {
 	}
 }
 
-func (b *builder) write(at map[Key]*place, i int, k Key, certain bool, e Evidence) {
+func (b *builder) write(at map[Key]*keyUse, i int, k Key, certain bool, e Basis) {
 	p := at[k]
 	if p == nil {
-		p = &place{}
+		p = &keyUse{}
 		at[k] = p
 	}
 	for _, r := range p.readers {
@@ -256,7 +256,7 @@ func (b *builder) write(at map[Key]*place, i int, k Key, certain bool, e Evidenc
 	p.writers = append(p.writers, i)
 }
 
-func (b *builder) edge(from, to int, typ EdgeType, k Key, h Hazard, e Evidence) {
+func (b *builder) edge(from, to int, typ EdgeType, k Key, h Hazard, e Basis) {
 	if from != to {
 		b.edges[edgeName{from, to, typ, k, h}] |= e
 	}

@@ -111,7 +111,7 @@ func TestAffected(t *testing.T) {
 	}
 }
 
-func TestEvidence(t *testing.T) {
+func TestBasis(t *testing.T) {
 	f := func(src string) *depgraph.Facts {
 		f, err := python.Analyze([]byte(src), python.Plain)
 		if err != nil {
@@ -126,7 +126,7 @@ func TestEvidence(t *testing.T) {
 	})
 	var got []string
 	for _, e := range g.Edges() {
-		got = append(got, fmt.Sprintf("%s>%s %s %s", e.From, e.To, e.Key, e.Evidence))
+		got = append(got, fmt.Sprintf("%s>%s %s %s", e.From, e.To, e.Key, e.Basis))
 	}
 	want := []string{"a#1>b#1 file:t observed", "a#1>b#1 var:x both", "a#1>b#1 var:y predicted", "b#1>c#1 var:z predicted"}
 	if diff := cmp.Diff(want, got); diff != "" {

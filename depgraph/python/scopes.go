@@ -21,18 +21,18 @@ const (
 func (k scopeKind) comprehension() bool { return k >= listScope && k <= generatorScope }
 
 // mark is a set of facts about one name in one scope.
-type mark uint32
+type symbolFlags uint32
 
 const (
-	isParam mark = 1 << iota
+	isParam symbolFlags = 1 << iota
 	isAssigned
 	isUsed
 	isGlobal
 	isNonlocal
 	isImported
 	isAnnotated
-	isIterated // bound by a for clause of a comprehension
-	isSought   // declared nonlocal further in: must be bound by a function around
+	isIterated      // bound by a for clause of a comprehension
+	isNeededOutside // declared nonlocal further in: must be bound by a function around
 
 	// What the module's namespace sees of a name that was touched here or further in. They travel outward from
 	// scope to scope until a scope that binds the name stops them.
@@ -57,10 +57,10 @@ type symbol struct {
 	outer int32 // the symbol of the same name in the nearest open scope further out that has one, or none
 	next  int32 // the next symbol of the scope, or none
 	up    int32 // the symbol that this one means if its own scope does not bind it, or none
-	marks mark
+	flags symbolFlags
 }
 
-const none = -1
+const noIndex = -1
 
 // timing tells when the code of a scope runs, seen from the node that holds it.
 type timing uint8
@@ -72,12 +72,12 @@ const (
 	never        // an annotation of a local variable: CPython gives its names scopes and does not evaluate it
 )
 
-func (t timing) uses() mark {
-	return [...]mark{now: usesNow, both: usesNow | usesLater, later: usesLater, never: 0}[t]
+func (t timing) uses() symbolFlags {
+	return [...]symbolFlags{now: usesNow, both: usesNow | usesLater, later: usesLater, never: 0}[t]
 }
 
-func (t timing) mutates() mark {
-	return [...]mark{now: mutatesNow, both: mutatesNow | mutatesLater, later: mutatesLater, never: 0}[t]
+func (t timing) mutates() symbolFlags {
+	return [...]symbolFlags{now: mutatesNow, both: mutatesNow | mutatesLater, later: mutatesLater, never: 0}[t]
 }
 
 type scope struct {
@@ -106,11 +106,11 @@ type scopes struct {
 }
 
 func (t *scopes) open(kind scopeKind, name int32, start uint32) {
-	s := scope{kind: kind, parent: t.cur, visible: t.cur, first: none, last: none, name: name, start: start}
-	if t.cur != none {
+	s := scope{kind: kind, parent: t.cur, visible: t.cur, first: noIndex, last: noIndex, name: name, start: start}
+	if t.cur != noIndex {
 		p := &t.all[t.cur]
 		s.timing, s.private = p.timing, p.private
-		for s.visible != none && t.all[s.visible].kind == classScope {
+		for s.visible != noIndex && t.all[s.visible].kind == classScope {
 			s.visible = t.all[s.visible].parent
 		}
 	}
@@ -126,22 +126,22 @@ func (t *scopes) open(kind scopeKind, name int32, start uint32) {
 
 // at returns the symbol of a name in an open scope, made if need be.
 func (t *scopes) at(sc, name int32) int32 {
-	below, p := int32(none), t.tops[name]
-	for p != none && t.syms[p].scope > sc { // inner scopes have the higher numbers
+	below, p := int32(noIndex), t.tops[name]
+	for p != noIndex && t.syms[p].scope > sc { // inner scopes have the higher numbers
 		below, p = p, t.syms[p].outer
 	}
-	if p != none && t.syms[p].scope == sc {
+	if p != noIndex && t.syms[p].scope == sc {
 		return p
 	}
 	i := int32(len(t.syms))
-	t.syms = append(t.syms, symbol{name: name, scope: sc, outer: p, next: none, up: none})
-	if below != none {
+	t.syms = append(t.syms, symbol{name: name, scope: sc, outer: p, next: noIndex, up: noIndex})
+	if below != noIndex {
 		t.syms[below].outer = i
 	} else {
 		t.tops[name] = i
 	}
 	s := &t.all[sc]
-	if s.first == none {
+	if s.first == noIndex {
 		s.first = i
 	} else {
 		t.syms[s.last].next = i
@@ -151,24 +151,24 @@ func (t *scopes) at(sc, name int32) int32 {
 }
 
 // demand adds marks to the module's symbol of a name, for the current node.
-func (t *scopes) demand(name int32, m mark) int32 {
+func (t *scopes) flagModuleName(name int32, m symbolFlags) int32 {
 	i := t.at(0, name)
-	t.demandSym(i, m)
+	t.flagModuleSymbol(i, m)
 	return i
 }
 
-func (t *scopes) demandSym(i int32, m mark) {
+func (t *scopes) flagModuleSymbol(i int32, m symbolFlags) {
 	s := &t.syms[i]
-	if m&outbound != 0 && s.marks&outbound == 0 {
+	if m&outbound != 0 && s.flags&outbound == 0 {
 		t.touched = append(t.touched, i)
 	}
-	s.marks |= m
+	s.flags |= m
 }
 
 // use records a read in the current scope and returns its symbol.
 func (t *scopes) use(name int32) int32 {
 	i := t.read(name)
-	t.syms[i].marks |= isUsed
+	t.syms[i].flags |= isUsed
 	return i
 }
 
@@ -177,36 +177,36 @@ func (t *scopes) read(name int32) int32 {
 	i := t.at(t.cur, name)
 	s, sc := &t.syms[i], &t.all[t.cur]
 	m := sc.timing.uses()
-	if s.marks&isCertain != 0 && (m == usesNow || sc.kind == classScope) {
+	if s.flags&isCertain != 0 && (m == usesNow || sc.kind == classScope) {
 		m = 0
 	}
 	if sc.kind == moduleScope {
-		t.demandSym(i, m)
+		t.flagModuleSymbol(i, m)
 	} else {
-		s.marks |= m
+		s.flags |= m
 	}
 	return i
 }
 
 // bind records a binding of the given sort in the current scope.
-func (t *scopes) bind(name int32, sort mark) int32 {
+func (t *scopes) bind(name int32, sort symbolFlags) int32 {
 	i := t.at(t.cur, name)
-	t.syms[i].marks |= sort
+	t.syms[i].flags |= sort
 	switch t.all[t.cur].kind {
 	case moduleScope:
-		t.demandSym(i, definesNow)
+		t.flagModuleSymbol(i, definesNow)
 		t.certain(i)
 	case classScope:
 		t.certain(i)
 	}
-	if t.syms[i].marks&isGlobal != 0 {
+	if t.syms[i].flags&isGlobal != 0 {
 		t.store(name, definesNow)
 	}
 	return i
 }
 
 // store records a binding or deletion of a name declared global.
-func (t *scopes) store(name int32, m mark) {
+func (t *scopes) store(name int32, m symbolFlags) {
 	switch t.all[t.cur].timing {
 	case both:
 		m |= rebindsLater
@@ -215,16 +215,16 @@ func (t *scopes) store(name int32, m mark) {
 	case never:
 		m = 0
 	}
-	t.demand(name, m)
+	t.flagModuleName(name, m)
 }
 
 func (t *scopes) unbind(name int32) int32 {
 	i := t.at(t.cur, name)
 	s := &t.syms[i]
-	wasCertain := s.marks & isCertain
-	s.marks |= isAssigned
-	s.marks &^= isCertain
-	if s.marks&isGlobal != 0 {
+	wasCertain := s.flags & isCertain
+	s.flags |= isAssigned
+	s.flags &^= isCertain
+	if s.flags&isGlobal != 0 {
 		t.store(name, deletesNow)
 	}
 	if t.cur == 0 {
@@ -232,7 +232,7 @@ func (t *scopes) unbind(name int32) int32 {
 		if wasCertain == 0 {
 			m |= usesNow // fails unless somebody bound it
 		}
-		t.demandSym(i, m)
+		t.flagModuleSymbol(i, m)
 	}
 	return i
 }
@@ -242,54 +242,54 @@ func (t *scopes) mutate(name int32) {
 	i := t.at(t.cur, name)
 	m := t.all[t.cur].timing.mutates()
 	if t.cur == 0 {
-		t.demandSym(i, m)
+		t.flagModuleSymbol(i, m)
 		return
 	}
-	t.syms[i].marks |= m
+	t.syms[i].flags |= m
 }
 
 // close ends the current scope: what it asks for and does not bind is handed outward.
 func (t *scopes) close() {
 	sc := t.all[t.cur]
-	for i := sc.first; i != none; i = t.syms[i].next {
+	for i := sc.first; i != noIndex; i = t.syms[i].next {
 		s := t.syms[i]
 		t.tops[s.name] = s.outer
-		if sc.parent == none {
+		if sc.parent == noIndex {
 			continue
 		}
-		m := s.marks & (outbound | isSought)
-		if s.marks&isNonlocal != 0 {
-			m |= isSought
+		m := s.flags & (outbound | isNeededOutside)
+		if s.flags&isNonlocal != 0 {
+			m |= isNeededOutside
 		}
 		switch {
 		case s.name == t.cell && sc.visible != sc.parent: // the class around binds it for its methods
-		case s.marks&isGlobal != 0:
-			t.syms[i].up = t.demand(s.name, m)
-		case s.marks&isBound != 0 && s.marks&isNonlocal == 0:
+		case s.flags&isGlobal != 0:
+			t.syms[i].up = t.flagModuleName(s.name, m)
+		case s.flags&isBound != 0 && s.flags&isNonlocal == 0:
 			if sc.kind == classScope && m&(usesNow|usesLater) != 0 {
 				// The body read the name before it was sure to have bound it: it reads the module's then,
 				// whatever functions lie between.
-				t.demand(s.name, m&^t.settled(s.name))
+				t.flagModuleName(s.name, m&^t.usesNowIfBound(s.name))
 			}
 		case sc.visible == 0:
-			if m&isSought != 0 {
+			if m&isNeededOutside != 0 {
 				t.unfound = append(t.unfound, s.name)
 			}
-			t.syms[i].up = t.demand(s.name, m&outbound&^t.settled(s.name))
+			t.syms[i].up = t.flagModuleName(s.name, m&outbound&^t.usesNowIfBound(s.name))
 		default:
 			up := t.at(sc.visible, s.name)
-			t.syms[up].marks |= m
+			t.syms[up].flags |= m
 			t.syms[i].up = up
 		}
 	}
 	if sc.kind == classScope {
-		t.forget(t.cur)
+		t.forgetScope(t.cur)
 	}
 	t.cur = sc.parent
 }
 
 // drop ends the current scope, the nth, as if it and all inside it had never been; its first symbol is the given one.
-func (t *scopes) drop(n, sym int) {
+func (t *scopes) discard(n, sym int) {
 	for i := len(t.syms) - 1; i >= sym; i-- {
 		t.tops[t.syms[i].name] = t.syms[i].outer
 	}
@@ -298,8 +298,8 @@ func (t *scopes) drop(n, sym int) {
 }
 
 // settled returns usesNow where the node has bound the module's name on every path: reading it then asks nothing.
-func (t *scopes) settled(name int32) mark {
-	if i := t.at(0, name); t.syms[i].marks&isCertain != 0 {
+func (t *scopes) usesNowIfBound(name int32) symbolFlags {
+	if i := t.at(0, name); t.syms[i].flags&isCertain != 0 {
 		return usesNow
 	}
 	return 0

@@ -14,7 +14,7 @@ import (
 // public returns the graph as other programs know graphs: one edge for any number of dependencies between two nodes. It
 // serves drawing and paths. It is on no path of a patch: at 10,000 nodes the library takes seconds for what
 // program order gives away.
-func (g *Graph) public(keep func(Edge) bool) (graph.Graph[NodeID, NodeID], error) {
+func (g *Graph) library(keep func(Edge) bool) (graph.Graph[NodeID, NodeID], error) {
 	out := graph.New(func(id NodeID) NodeID { return id }, graph.Directed())
 	for _, id := range append(slices.Clone(g.ids), g.modules...) {
 		if err := out.AddVertex(id); err != nil {
@@ -37,7 +37,7 @@ func style(e Edge) string {
 	switch {
 	case e.Hazard != Flow:
 		return "dotted"
-	case e.Evidence&Observed == 0:
+	case e.Basis&Observed == 0:
 		return "dashed"
 	}
 	return "solid"
@@ -49,7 +49,7 @@ func flowOnly(e Edge) bool { return e.Hazard == Flow }
 
 // Path returns a shortest chain of flow dependencies from one node to another, both included, and nil where there is none.
 func (g *Graph) Path(from, to NodeID) ([]NodeID, error) {
-	p, err := g.public(flowOnly)
+	p, err := g.library(flowOnly)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (g *Graph) Path(from, to NodeID) ([]NodeID, error) {
 
 // DOT returns the graph in the language of Graphviz: predicted flow is dashed, observed flow solid, the rest dotted.
 func (g *Graph) DOT() (string, error) {
-	p, err := g.public(every)
+	p, err := g.library(every)
 	if err != nil {
 		return "", err
 	}
@@ -122,12 +122,12 @@ func mermaidText(text string) string {
 // MarshalJSON writes {"version":1,"nodes":[…],"modules":[…],"edges":[{"from","to","type","key","hazard","evidence"}]}.
 func (g *Graph) MarshalJSON() ([]byte, error) {
 	type edge struct {
-		From     NodeID   `json:"from"`
-		To       NodeID   `json:"to"`
-		Type     EdgeType `json:"type"`
-		Key      Key      `json:"key"`
-		Hazard   string   `json:"hazard"`
-		Evidence string   `json:"evidence"`
+		From   NodeID   `json:"from"`
+		To     NodeID   `json:"to"`
+		Type   EdgeType `json:"type"`
+		Key    Key      `json:"key"`
+		Hazard string   `json:"hazard"`
+		Basis  string   `json:"evidence"`
 	}
 	doc := struct {
 		Version int      `json:"version"`
@@ -136,7 +136,7 @@ func (g *Graph) MarshalJSON() ([]byte, error) {
 		Edges   []edge   `json:"edges"`
 	}{1, append([]NodeID{}, g.ids...), append([]NodeID{}, g.modules...), []edge{}}
 	for _, e := range g.edges {
-		doc.Edges = append(doc.Edges, edge{e.From, e.To, e.Type, e.Key, e.Hazard.String(), e.Evidence.String()})
+		doc.Edges = append(doc.Edges, edge{e.From, e.To, e.Type, e.Key, e.Hazard.String(), e.Basis.String()})
 	}
 	return json.Marshal(doc)
 }

@@ -7,8 +7,8 @@ package python
 
 // certain marks a symbol as bound from here on.
 func (t *scopes) certain(i int32) {
-	if s := &t.syms[i]; s.marks&isCertain == 0 {
-		s.marks |= isCertain
+	if s := &t.syms[i]; s.flags&isCertain == 0 {
+		s.flags |= isCertain
 		t.log = append(t.log, i)
 	}
 }
@@ -16,13 +16,13 @@ func (t *scopes) certain(i int32) {
 // undo takes back what became certain since the log had length n.
 func (t *scopes) undo(n int) {
 	for _, i := range t.log[n:] {
-		t.syms[i].marks &^= isCertain
+		t.syms[i].flags &^= isCertain
 	}
 	t.log = t.log[:n]
 }
 
 // forget drops the symbols of a closed scope from the log.
-func (t *scopes) forget(sc int32) {
+func (t *scopes) forgetScope(sc int32) {
 	kept := t.log[:0]
 	for _, i := range t.log {
 		if t.syms[i].scope != sc {
@@ -46,7 +46,7 @@ func (t *scopes) arm(f *fork, ends bool) {
 	if !ends {
 		f.arms++
 		for _, i := range t.log[f.start:] {
-			if t.syms[i].marks&isCertain != 0 {
+			if t.syms[i].flags&isCertain != 0 {
 				f.bound = append(f.bound, i)
 			}
 		}

@@ -54,7 +54,7 @@ func continues(text string) bool {
 }
 
 // indentation checks the statements of a block against each other and against the statement that owns the block.
-func (w *walker) indentation(owner, block uint32) {
+func (w *walker) checkBlockIndentation(owner, block uint32) {
 	var level column
 	open := false // the block stands on lines of its own
 	outer, _ := w.indent(w.nodes[owner].Start)
@@ -85,7 +85,7 @@ func (w *walker) indentation(owner, block uint32) {
 }
 
 // aligned checks that a clause or the next part of a decorated definition stands under its beginning.
-func (w *walker) aligned(owner, clause uint32) {
+func (w *walker) checkAligned(owner, clause uint32) {
 	if owner+1 == clause {
 		return
 	}
@@ -96,7 +96,7 @@ func (w *walker) aligned(owner, clause uint32) {
 }
 
 // oldToken refuses numbers and operators that only Python 2 knew.
-func (w *walker) oldToken(i uint32) {
+func (w *walker) refuseOldToken(i uint32) {
 	text := w.src(i)
 	switch {
 	case w.sym(i) == p.LessGreater:

@@ -153,7 +153,7 @@ func (w *walker) scopeLines(inlined bool) []string {
 	table := make([]tableScope, len(w.all))
 	for i, s := range w.all {
 		table[i] = w.tableScope(int32(i), table, inlined)
-		for k := s.first; k != none; k = w.syms[k].next {
+		for k := s.first; k != noIndex; k = w.syms[k].next {
 			if text := w.symbolText(k); text != "" {
 				table[i].symbols[w.names.texts[w.syms[k].name]] = text
 			}
@@ -220,7 +220,7 @@ func (w *walker) tableScope(i int32, table []tableScope, inlined bool) tableScop
 		return tableScope{"/top", "module", 0, map[string]string{}}
 	}
 	name := ""
-	if s.name != none {
+	if s.name != noIndex {
 		name = w.names.texts[s.name]
 	}
 	kind := map[scopeKind]string{classScope: "class", paramsScope: "params", boundScope: "bound", aliasScope: "alias"}[s.kind]
@@ -238,10 +238,10 @@ func (w *walker) symbolText(i int32) string {
 	s := w.syms[i]
 	marks := ""
 	for _, m := range []struct {
-		m mark
+		m symbolFlags
 		l string
 	}{{isParam, "P"}, {isAssigned, "A"}, {isUsed, "U"}, {isImported, "I"}, {isAnnotated, "T"}, {isGlobal, "G"}, {isNonlocal, "N"}} {
-		if s.marks&m.m != 0 {
+		if s.flags&m.m != 0 {
 			marks += m.l
 		}
 	}
@@ -255,13 +255,13 @@ func (w *walker) symbolText(i int32) string {
 func (w *walker) where(i int32) string {
 	s := w.syms[i]
 	switch r := w.resolve(i); {
-	case s.marks&isGlobal != 0:
+	case s.flags&isGlobal != 0:
 		return "explicit"
-	case s.marks&isNonlocal != 0:
+	case s.flags&isNonlocal != 0:
 		return "free"
-	case s.marks&isBound != 0:
+	case s.flags&isBound != 0:
 		return "local"
-	case s.scope == 0, w.classBinds(s), w.syms[r].scope == 0, w.syms[r].marks&isGlobal != 0:
+	case s.scope == 0, w.classBinds(s), w.syms[r].scope == 0, w.syms[r].flags&isGlobal != 0:
 		return "global"
 	}
 	return "free"
@@ -275,8 +275,8 @@ func (w *walker) classBinds(s symbol) bool {
 	class := s.scope
 	for w.all[class].kind != classScope {
 		class = w.all[class].parent
-		for k := w.all[class].first; k != none; k = w.syms[k].next {
-			if w.syms[k].name == s.name && w.syms[k].marks&isBound != 0 && w.syms[k].marks&isNonlocal == 0 {
+		for k := w.all[class].first; k != noIndex; k = w.syms[k].next {
+			if w.syms[k].name == s.name && w.syms[k].flags&isBound != 0 && w.syms[k].flags&isNonlocal == 0 {
 				return w.all[class].kind == classScope
 			}
 		}
