@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// BlockFacts is one block of a program, for Build.
+// BlockFacts is one block of a program, as input to Build.
 type BlockFacts struct {
 	ID       string
 	Facts    *Facts
 	Observed []Access // by node; short or nil where nodes have not been executed
 }
 
-// Access is what one execution of a node read and wrote. A node that was not executed has nil for both.
+// Access lists what one execution of a node read and wrote. Both are nil for a node that was not executed.
 type Access struct {
 	Reads, Writes []Key
 }
 
 func (a Access) known() bool { return a.Reads != nil || a.Writes != nil }
 
-// Build returns the graph of a program, whose blocks are given in order.
+// Build returns the graph of a program. The blocks are given in program order.
 //
-// A read depends on the writers that may show through at its place: the last one that is certain to write, and all behind
-// it that may. What a function reads when it is called is read by the node that uses the function, at that node's place;
-// any node that uses a value is taken to call whatever functions the value may hold.
+// A read depends on every writer that may be visible at its place: the last node that certainly writes the key, and all
+// later nodes that may write it. When a node uses a function, that node reads what the function's body reads, at its
+// own place. Build assumes that a node calls every function that a value it uses may hold.
 func Build(blocks []BlockFacts) *Graph {
 	b := &builder{index: map[NodeID]int{}, edges: map[edgeName]Basis{}}
 	for _, block := range blocks {
@@ -50,7 +50,7 @@ type buildNode struct {
 }
 
 type edgeName struct {
-	from, to int // of builder.nodes; modules behind them
+	from, to int // indexes into builder.nodes; modules come after them
 	typ      EdgeType
 	key      Key
 	hazard   Hazard
@@ -63,9 +63,9 @@ type builder struct {
 	edges   map[edgeName]Basis
 }
 
-// place is who has touched a key so far.
+// keyUse lists the nodes that have accessed a key so far.
 type keyUse struct {
-	writers []int // those that may show through
+	writers []int // those whose value may still be visible
 	readers []int // since the last write
 }
 
@@ -85,7 +85,8 @@ func (b *builder) predictEdges() {
 		}
 		if a.reads[AnyFile] || a.reads[AnyEnv] {
 			for k := range at {
-				a.reads[k] = a.reads[k] || k.Space() == "file" && a.reads[AnyFile] || k.Space() == "env" && a.reads[AnyEnv]
+				a.reads[k] = a.reads[k] || k.Space() == "file" && a.reads[AnyFile] ||
+					k.Space() == "env" && a.reads[AnyEnv]
 			}
 		}
 		for _, k := range sortedKeys(a.reads) {
@@ -113,7 +114,7 @@ func (b *builder) predictEdges() {
 	}
 }
 
-// accesses predicts what node i reads and writes, and finds the functions that it may call and hand on.
+// accesses predicts what node i reads and writes. It also finds the functions that node i may call and pass on.
 func (b *builder) accesses(i int, at map[Key]*keyUse) *accesses {
 	n := b.nodes[i].facts
 	a := newAccesses()
@@ -135,7 +136,10 @@ func (b *builder) accesses(i int, at map[Key]*keyUse) *accesses {
 		}
 		if p := at[Var(made.Defines[0])]; p != nil {
 			for _, w := range p.writers {
-				if slices.Contains(b.nodes[w].carries, source) { // it put functions into the class, perhaps: instances have them
+				if slices.Contains(
+					b.nodes[w].carries,
+					source,
+				) { // it may have put functions into the class, and instances have them
 					for _, other := range b.nodes[w].carries {
 						carry(other)
 					}
@@ -171,8 +175,8 @@ func makesFunctions(n *Node) bool {
 		slices.ContainsFunc(n.Dynamic, func(d Dynamic) bool { return d.Later })
 }
 
-// forgiveModules drops mutations of names that an import statement bound to a module: np.sum(x) is a call, not a change
-// of np. What "from m import x" binds may be anything, and stays.
+// dropModuleMutations drops mutations of names that an import statement bound to a module: np.sum(x) is a call, not a
+// change of np. It keeps those of names bound by "from m import x", because such a name may be anything.
 func (b *builder) dropModuleMutations(a *accesses, at map[Key]*keyUse) {
 	for k := range a.writes {
 		if p := at[k]; p != nil && len(p.writers) == 1 && !a.binds[k] && bindsModules(b.nodes[p.writers[0]].facts) {
@@ -199,7 +203,7 @@ func (b *builder) addImports(i int, n *Node) {
 	}
 }
 
-// observe adds the edges between nodes that were both executed.
+// observeEdges adds the edges between nodes that were both executed.
 func (b *builder) observeEdges() {
 	at := map[Key]*keyUse{}
 	for i := range b.nodes {
@@ -276,7 +280,13 @@ func (b *builder) graph() *Graph {
 		names = append(names, n)
 	}
 	slices.SortFunc(names, func(x, y edgeName) int {
-		return cmp.Or(cmp.Compare(x.to, y.to), cmp.Compare(x.from, y.from), cmp.Compare(x.typ, y.typ), cmp.Compare(x.key, y.key), cmp.Compare(x.hazard, y.hazard))
+		return cmp.Or(
+			cmp.Compare(x.to, y.to),
+			cmp.Compare(x.from, y.from),
+			cmp.Compare(x.typ, y.typ),
+			cmp.Compare(x.key, y.key),
+			cmp.Compare(x.hazard, y.hazard),
+		)
 	})
 	g.out, g.in = make([][]int, len(all)), make([][]int, len(all))
 	for i, n := range names {

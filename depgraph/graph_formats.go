@@ -11,9 +11,9 @@ import (
 	"github.com/dominikbraun/graph/draw"
 )
 
-// public returns the graph as other programs know graphs: one edge for any number of dependencies between two nodes. It
-// serves drawing and paths. It is on no path of a patch: at 10,000 nodes the library takes seconds for what
-// program order gives away.
+// library returns the graph as a value of the graph library, which merges all dependencies between two nodes into one
+// edge. Only drawing and Path use it, never a plan: at 10,000 nodes the library needs seconds for what program order
+// gives for free.
 func (g *Graph) library(keep func(Edge) bool) (graph.Graph[NodeID, NodeID], error) {
 	out := graph.New(func(id NodeID) NodeID { return id }, graph.Directed())
 	for _, id := range append(slices.Clone(g.ids), g.modules...) {
@@ -25,7 +25,12 @@ func (g *Graph) library(keep func(Edge) bool) (graph.Graph[NodeID, NodeID], erro
 		if !keep(e) {
 			continue
 		}
-		err := out.AddEdge(e.From, e.To, graph.EdgeAttribute("label", string(e.Key)), graph.EdgeAttribute("style", style(e)))
+		err := out.AddEdge(
+			e.From,
+			e.To,
+			graph.EdgeAttribute("label", string(e.Key)),
+			graph.EdgeAttribute("style", style(e)),
+		)
 		if err != nil && !errors.Is(err, graph.ErrEdgeAlreadyExists) {
 			return nil, fmt.Errorf("add edge %s to %s: %w", e.From, e.To, err)
 		}
@@ -47,7 +52,8 @@ func every(Edge) bool { return true }
 
 func flowOnly(e Edge) bool { return e.Hazard == Flow }
 
-// Path returns a shortest chain of flow dependencies from one node to another, both included, and nil where there is none.
+// Path returns a shortest chain of flow dependencies from one node to another, both included. It is nil if there is
+// none.
 func (g *Graph) Path(from, to NodeID) ([]NodeID, error) {
 	p, err := g.library(flowOnly)
 	if err != nil {
@@ -63,7 +69,8 @@ func (g *Graph) Path(from, to NodeID) ([]NodeID, error) {
 	return path, nil
 }
 
-// DOT returns the graph in the language of Graphviz: predicted flow is dashed, observed flow solid, the rest dotted.
+// DOT returns the graph in Graphviz's language. Predicted flow is dashed, observed flow is solid, other edges are
+// dotted.
 func (g *Graph) DOT() (string, error) {
 	p, err := g.library(every)
 	if err != nil {
@@ -73,7 +80,7 @@ func (g *Graph) DOT() (string, error) {
 	if err := draw.DOT(p, &b); err != nil {
 		return "", fmt.Errorf("draw: %w", err)
 	}
-	// The library goes over maps; its lines are sorted so that equal graphs print equally.
+	// The library iterates over maps. Sorting its lines makes equal graphs print equally.
 	var lines []string
 	for line := range strings.Lines(b.String()) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -116,7 +123,9 @@ func label(e Edge) string {
 
 // mermaidText quotes text; Mermaid reads entities, not backslashes.
 func mermaidText(text string) string {
-	return `"` + strings.NewReplacer(`&`, "#amp;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "\n", " ").Replace(text) + `"`
+	return `"` + strings.NewReplacer(`&`, "#amp;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "\n", " ").
+		Replace(text) +
+		`"`
 }
 
 // MarshalJSON writes {"version":1,"nodes":[…],"modules":[…],"edges":[{"from","to","type","key","hazard","evidence"}]}.

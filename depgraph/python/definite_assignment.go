@@ -1,9 +1,9 @@
 package python
 
-// A name that a node has bound on every path before it reads it asks nothing of earlier nodes. Listing it as a use
-// all the same would be sound, and would tie "df = load(); df.head()" to whoever wrote another df before. What is kept
-// is definite assignment, as in Java: a log of names made certain, undone where paths part and joined where all of
-// them agree. Only module and class scopes need it.
+// If a node binds a name on every path before it reads the name, the read depends on no earlier node. To list it as a
+// use would be sound, but it would tie "df = load(); df.head()" to every earlier writer of df. So the walker tracks
+// definite assignment, as Java does. It logs the names that become certain, undoes the log where paths part, and joins
+// it where all paths agree. Only module and class scopes need this.
 
 // certain marks a symbol as bound from here on.
 func (t *scopes) certain(i int32) {
@@ -13,7 +13,7 @@ func (t *scopes) certain(i int32) {
 	}
 }
 
-// undo takes back what became certain since the log had length n.
+// undo reverts what became certain since the log had length n.
 func (t *scopes) undo(n int) {
 	for _, i := range t.log[n:] {
 		t.syms[i].flags &^= isCertain
@@ -21,7 +21,7 @@ func (t *scopes) undo(n int) {
 	t.log = t.log[:n]
 }
 
-// forget drops the symbols of a closed scope from the log.
+// forgetScope removes the symbols of a closed scope from the log.
 func (t *scopes) forgetScope(sc int32) {
 	kept := t.log[:0]
 	for _, i := range t.log {
@@ -32,11 +32,11 @@ func (t *scopes) forgetScope(sc int32) {
 	t.log = kept
 }
 
-// fork is a place where paths part.
+// fork is a point where paths part.
 type fork struct {
-	start int     // of the log
-	arms  int     // paths that go on behind the join
-	bound []int32 // what each of them bound, one list after another
+	start int     // length of the log at the fork
+	arms  int     // the number of paths that reach the join
+	bound []int32 // what each of these paths bound, one list after another
 }
 
 func (t *scopes) fork() fork { return fork{start: len(t.log)} }
@@ -54,7 +54,7 @@ func (t *scopes) arm(f *fork, ends bool) {
 	t.undo(f.start)
 }
 
-// join makes certain what every path bound. It is called only where the paths are exhaustive.
+// join makes certain what every path bound. Call it only if the paths are exhaustive.
 func (t *scopes) join(f *fork) {
 	if f.arms == 0 || len(f.bound) == 0 {
 		return

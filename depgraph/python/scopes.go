@@ -1,6 +1,6 @@
 package python
 
-// scopeKind is what opens a scope.
+// scopeKind is the kind of construct that opens a scope.
 type scopeKind uint8
 
 const (
@@ -13,14 +13,14 @@ const (
 	dictScope
 	generatorScope
 	paramsScope // type parameters of a def, class or alias (PEP 695): runs at once, hides nothing but them
-	boundScope  // bound, constraint or default of one type parameter: runs when asked for
-	aliasScope  // right side of a type statement: runs when asked for
+	boundScope  // bound, constraint or default of one type parameter: runs on request
+	aliasScope  // right side of a type statement: runs on request
 )
 
-// comprehension reports whether walrus targets escape the scope.
+// comprehension reports whether walrus targets bind outside of the scope.
 func (k scopeKind) comprehension() bool { return k >= listScope && k <= generatorScope }
 
-// mark is a set of facts about one name in one scope.
+// symbolFlags is a set of facts about one name in one scope.
 type symbolFlags uint32
 
 const (
@@ -31,11 +31,11 @@ const (
 	isNonlocal
 	isImported
 	isAnnotated
-	isIterated      // bound by a for clause of a comprehension
-	isNeededOutside // declared nonlocal further in: must be bound by a function around
+	isIterated      // a for clause of a comprehension binds it
+	isNeededOutside // an inner scope declares it nonlocal: an enclosing function must bind it
 
-	// What the module's namespace sees of a name that was touched here or further in. They travel outward from
-	// scope to scope until a scope that binds the name stops them.
+	// These flags describe how code here or in inner scopes uses the module's name. They move outward from scope to
+	// scope until a scope that binds the name stops them.
 	usesNow
 	usesLater
 	mutatesNow
@@ -44,31 +44,31 @@ const (
 	deletesNow
 	rebindsLater
 
-	isCertain // bound on every path to here; kept for module and class scopes
+	isCertain // bound on every path to this point; module and class scopes only
 
 	isBound  = isParam | isAssigned | isImported
 	outbound = usesNow | usesLater | mutatesNow | mutatesLater | definesNow | deletesNow | rebindsLater
 )
 
-// symbol is one name in one scope. Symbols of all scopes share one slice; indexes into it stay valid.
+// symbol is one name in one scope. All scopes share one slice of symbols, and indexes into it stay valid.
 type symbol struct {
-	name  int32 // index into names
+	name  int32 // index into identifiers
 	scope int32
-	outer int32 // the symbol of the same name in the nearest open scope further out that has one, or none
-	next  int32 // the next symbol of the scope, or none
-	up    int32 // the symbol that this one means if its own scope does not bind it, or none
+	outer int32 // the symbol of the same name in the nearest open outer scope that has one, or noIndex
+	next  int32 // the next symbol of the scope, or noIndex
+	up    int32 // the symbol that this one refers to if its own scope does not bind it, or noIndex
 	flags symbolFlags
 }
 
 const noIndex = -1
 
-// timing tells when the code of a scope runs, seen from the node that holds it.
+// timing says when the code of a scope runs, as seen from the node that holds it.
 type timing uint8
 
 const (
 	now   timing = iota
-	both         // a generator expression: in the node that drains it, most often this one
-	later        // when called
+	both         // a generator expression: it runs in the node that drains it, which is usually this one
+	later        // in a call
 	never        // an annotation of a local variable: CPython gives its names scopes and does not evaluate it
 )
 
@@ -83,26 +83,26 @@ func (t timing) mutates() symbolFlags {
 type scope struct {
 	kind        scopeKind
 	timing      timing
-	parent      int32 // none for the module
-	visible     int32 // the nearest scope outside whose names can be seen from here: class scopes are skipped
+	parent      int32 // noIndex for the module
+	visible     int32 // the nearest outer scope whose names are visible from here; class scopes are skipped
 	first, last int32 // symbols
-	name        int32 // of the def, class or type; none for lambdas and comprehensions
+	name        int32 // of the def, class or type; noIndex for lambdas and comprehensions
 	private     string
 	start       uint32
 }
 
-// scopes is the scope table of one block. While the block is walked, tops holds for each name its innermost symbol
-// among the open scopes, so that a lookup is one index and a compare; a map per scope took twice the time.
+// scopes is the scope table of one block. During the walk, tops holds each name's innermost symbol among the open
+// scopes. So a lookup is one index and one comparison; a map per scope took twice the time.
 type scopes struct {
 	all  []scope
 	syms []symbol
 	tops []int32 // by name
 	cur  int32   // the innermost open scope
 
-	touched []int32 // symbols of the module that the current node has marked
-	log     []int32 // symbols made certain since the node began, for undoing
-	cell    int32   // the name __class__, once it has a number, or none
-	unfound []int32 // names declared nonlocal that no function around binds
+	touched []int32 // symbols of the module that the current node has flagged
+	log     []int32 // symbols that became certain since the node began, to undo that
+	cell    int32   // the name __class__ once it has a number, else noIndex
+	unfound []int32 // names declared nonlocal that no enclosing function binds
 }
 
 func (t *scopes) open(kind scopeKind, name int32, start uint32) {
@@ -124,10 +124,10 @@ func (t *scopes) open(kind scopeKind, name int32, start uint32) {
 	t.all = append(t.all, s)
 }
 
-// at returns the symbol of a name in an open scope, made if need be.
+// at returns the symbol of a name in an open scope. It creates the symbol if needed.
 func (t *scopes) at(sc, name int32) int32 {
 	below, p := int32(noIndex), t.tops[name]
-	for p != noIndex && t.syms[p].scope > sc { // inner scopes have the higher numbers
+	for p != noIndex && t.syms[p].scope > sc { // inner scopes have higher numbers
 		below, p = p, t.syms[p].outer
 	}
 	if p != noIndex && t.syms[p].scope == sc {
@@ -150,7 +150,7 @@ func (t *scopes) at(sc, name int32) int32 {
 	return i
 }
 
-// demand adds marks to the module's symbol of a name, for the current node.
+// flagModuleName adds flags to the module's symbol of a name, for the current node.
 func (t *scopes) flagModuleName(name int32, m symbolFlags) int32 {
 	i := t.at(0, name)
 	t.flagModuleSymbol(i, m)
@@ -172,7 +172,7 @@ func (t *scopes) use(name int32) int32 {
 	return i
 }
 
-// read is use for what CPython's symbol table does not count as one: x in "x += 1".
+// read is use without the isUsed flag. CPython's symbol table does not set it for x in "x += 1".
 func (t *scopes) read(name int32) int32 {
 	i := t.at(t.cur, name)
 	s, sc := &t.syms[i], &t.all[t.cur]
@@ -230,7 +230,7 @@ func (t *scopes) unbind(name int32) int32 {
 	if t.cur == 0 {
 		m := deletesNow
 		if wasCertain == 0 {
-			m |= usesNow // fails unless somebody bound it
+			m |= usesNow // it fails unless an earlier node bound the name
 		}
 		t.flagModuleSymbol(i, m)
 	}
@@ -248,7 +248,7 @@ func (t *scopes) mutate(name int32) {
 	t.syms[i].flags |= m
 }
 
-// close ends the current scope: what it asks for and does not bind is handed outward.
+// close ends the current scope. It passes the flags of names that the scope does not bind to outer scopes.
 func (t *scopes) close() {
 	sc := t.all[t.cur]
 	for i := sc.first; i != noIndex; i = t.syms[i].next {
@@ -262,13 +262,13 @@ func (t *scopes) close() {
 			m |= isNeededOutside
 		}
 		switch {
-		case s.name == t.cell && sc.visible != sc.parent: // the class around binds it for its methods
+		case s.name == t.cell && sc.visible != sc.parent: // the enclosing class binds it for its methods
 		case s.flags&isGlobal != 0:
 			t.syms[i].up = t.flagModuleName(s.name, m)
 		case s.flags&isBound != 0 && s.flags&isNonlocal == 0:
 			if sc.kind == classScope && m&(usesNow|usesLater) != 0 {
-				// The body read the name before it was sure to have bound it: it reads the module's then,
-				// whatever functions lie between.
+				// The body read the name before it certainly bound it. Then it reads the module's name, even from
+				// inside functions.
 				t.flagModuleName(s.name, m&^t.usesNowIfBound(s.name))
 			}
 		case sc.visible == 0:
@@ -288,7 +288,7 @@ func (t *scopes) close() {
 	t.cur = sc.parent
 }
 
-// drop ends the current scope, the nth, as if it and all inside it had never been; its first symbol is the given one.
+// discard ends the current scope, which has number n, and removes it and all its inner scopes. sym is its first symbol.
 func (t *scopes) discard(n, sym int) {
 	for i := len(t.syms) - 1; i >= sym; i-- {
 		t.tops[t.syms[i].name] = t.syms[i].outer
@@ -297,7 +297,8 @@ func (t *scopes) discard(n, sym int) {
 	t.all, t.syms = t.all[:n], t.syms[:sym]
 }
 
-// settled returns usesNow where the node has bound the module's name on every path: reading it then asks nothing.
+// usesNowIfBound returns usesNow if the node has bound the module's name on every path. Such a read depends on no
+// earlier node.
 func (t *scopes) usesNowIfBound(name int32) symbolFlags {
 	if i := t.at(0, name); t.syms[i].flags&isCertain != 0 {
 		return usesNow

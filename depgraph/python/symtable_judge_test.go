@@ -13,7 +13,8 @@ import (
 )
 
 // The judge of the scope table is CPython: the symbol table that its compiler made of every file of its own library,
-// test suites included. XSTATE_TEST_PYTHONS lists the interpreters to ask, separated as in PATH; the default is python3.
+// test suites included. XSTATE_TEST_PYTHONS lists the interpreters to ask, separated as in PATH; the default is
+// python3.
 
 // judged is what the interpreter says about one file (testdata/symtable_facts.py).
 type judged struct {
@@ -182,8 +183,8 @@ func (w *walker) scopeLines(inlined bool) []string {
 	return lines
 }
 
-// mergeInto merges the comprehensions of a scope into it, innermost and first ones first: a name that two of them have is
-// taken from the first.
+// mergeInto merges the comprehensions of a scope into it, innermost and first ones first: a name that two of them have
+// is taken from the first.
 func (w *walker) mergeInto(around int32, table []tableScope, children map[int32][]int32) {
 	for _, i := range children[around] {
 		w.mergeInto(i, table, children)
@@ -223,7 +224,8 @@ func (w *walker) tableScope(i int32, table []tableScope, inlined bool) tableScop
 	if s.name != noIndex {
 		name = w.names.texts[s.name]
 	}
-	kind := map[scopeKind]string{classScope: "class", paramsScope: "params", boundScope: "bound", aliasScope: "alias"}[s.kind]
+	kind := map[scopeKind]string{classScope: "class", paramsScope: "params", boundScope: "bound",
+		aliasScope: "alias"}[s.kind]
 	if kind == "" {
 		kind = "function"
 	}
@@ -240,7 +242,8 @@ func (w *walker) symbolText(i int32) string {
 	for _, m := range []struct {
 		m symbolFlags
 		l string
-	}{{isParam, "P"}, {isAssigned, "A"}, {isUsed, "U"}, {isImported, "I"}, {isAnnotated, "T"}, {isGlobal, "G"}, {isNonlocal, "N"}} {
+	}{{isParam, "P"}, {isAssigned, "A"}, {isUsed, "U"}, {isImported, "I"}, {isAnnotated, "T"}, {isGlobal, "G"},
+		{isNonlocal, "N"}} {
 		if s.flags&m.m != 0 {
 			marks += m.l
 		}

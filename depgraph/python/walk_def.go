@@ -7,19 +7,19 @@ import (
 	p "github.com/xstate-engine/xstate/internal/pytree"
 )
 
-// function walks a def: defaults and annotations here, the body in a scope of its own, later.
+// function walks a def: defaults and annotations at once, the body in its own scope, as code that runs later.
 func (w *walker) function(i uint32) {
 	c := w.child(i)
 	async := w.sym(c) == p.KwAsync
 	if async {
 		c = w.next(c)
 	}
-	name := w.next(c) // after def
+	name := w.next(c) // the one that follows def
 	params := w.find(i, name, p.Parameters)
 	typeParams := w.find(i, name, p.TypeParameter)
 	w.defaults(params)
 	generic := typeParams < w.end(i)
-	id := w.intern(name, w.src(name)) // scopes carry names as written, not mangled
+	id := w.intern(name, w.src(name)) // a scope's name is not mangled
 	if generic {
 		w.open(paramsScope, id, w.nodes[i].Start)
 		w.typeParameters(typeParams)
@@ -67,7 +67,7 @@ func (w *walker) lambda(i uint32) {
 	w.close()
 }
 
-// defaults walks the default values of parameters, which belong to the scope around.
+// defaults walks the default values of parameters, which belong to the enclosing scope.
 func (w *walker) defaults(params uint32) {
 	for c := w.child(params); c < w.end(params); c = w.next(c) {
 		if s := w.sym(c); s == p.DefaultParameter || s == p.TypedDefaultParameter {
@@ -84,7 +84,7 @@ func (w *walker) annotations(params uint32) {
 	}
 }
 
-// marked reports whether an annotation, if it is text, is one of which dataclasses looks up the first name.
+// isDataclassMarker reports whether an annotation is a string whose first name dataclasses looks up in the module.
 func (w *walker) isDataclassMarker(text string) bool {
 	bare := strings.TrimLeft(text, `"'`)
 	if !w.future && bare == text {
@@ -97,8 +97,8 @@ func (w *walker) isDataclassMarker(text string) bool {
 	return slices.Contains([]string{"ClassVar", "InitVar", "KW_ONLY"}, bare[strings.LastIndexByte(bare, '.')+1:])
 }
 
-// annotation walks an annotation. Before 3.14 it is evaluated at once, from 3.14 on when somebody asks, and never
-// under the future import, where it becomes a string.
+// annotation walks an annotation. Before Python 3.14 it is evaluated at once, from 3.14 on when code asks for it. Under
+// the future import it becomes a string and is never evaluated.
 func (w *walker) annotation(i uint32) {
 	if w.all[w.cur].kind == classScope && w.isDataclassMarker(w.src(i)) {
 		w.dynamic("annotation", w.nodes[i].Start)
@@ -166,7 +166,7 @@ func (w *walker) parameter(i uint32) {
 	w.bind(id, isParam)
 }
 
-// class walks a class: bases here, the body at once in a scope that methods do not see.
+// class walks a class: bases in the current scope, the body at once in a scope that methods do not see.
 func (w *walker) class(i uint32) {
 	name := w.child(i) + 1
 	typeParams := w.find(i, name, p.TypeParameter)
@@ -200,7 +200,7 @@ func (w *walker) class(i uint32) {
 	w.bindName(name, isAssigned)
 }
 
-// typeParameters binds type parameters; their bounds are evaluated when asked for.
+// typeParameters binds type parameters. Python evaluates their bounds only on request.
 func (w *walker) typeParameters(i uint32) {
 	for c := w.child(i); c < w.end(i); c = w.next(c) {
 		if w.sym(c) != p.Type {
@@ -263,7 +263,8 @@ func (w *walker) typeAlias(i uint32) {
 	}
 }
 
-// isAssignmentToType tells what tree-sitter takes for a type alias from what it is: type(x).y = value.
+// isAssignmentToType reports whether node i is an assignment such as type(x).y = value, which tree-sitter takes for a
+// type alias.
 func (w *walker) isAssignmentToType(i uint32) bool {
 	s := w.sym(i)
 	if s == p.ConstrainedType {

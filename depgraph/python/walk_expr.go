@@ -6,7 +6,7 @@ import (
 	p "github.com/xstate-engine/xstate/internal/pytree"
 )
 
-// firstNonTerminal is the lowest symbol that is not a token. Tokens other than names say nothing.
+// firstNonTerminal is the lowest symbol that is not a token. Names are the only tokens that carry facts.
 const firstNonTerminal = p.Module
 
 // expr walks an expression that is evaluated in the current scope.
@@ -55,7 +55,7 @@ func (w *walker) expr(i uint32) {
 	case p.Yield:
 		w.yield(i)
 	case p.BooleanOperator, p.ConditionalExpression, p.ComparisonOperator:
-		// Only part of it may run.
+		// Only a part of it may run.
 		f := w.fork()
 		w.exprs(i)
 		w.arm(&f, true)
@@ -82,7 +82,7 @@ func (w *walker) lastChild(i uint32) uint32 {
 	return last
 }
 
-// find returns the first child of i, at or after c, with the symbol, or the end of i.
+// find returns the first child of i, at or after c, that has the symbol. If there is none, it returns the end of i.
 func (w *walker) find(i, c uint32, s p.Symbol) uint32 {
 	for ; c < w.end(i); c = w.next(c) {
 		if w.sym(c) == s {
@@ -92,7 +92,7 @@ func (w *walker) find(i, c uint32, s p.Symbol) uint32 {
 	return c
 }
 
-// attribute walks a.b.c. Only the leftmost name is read from the namespace.
+// attribute walks a.b.c. It reads only the leftmost name from the namespace.
 func (w *walker) attribute(i uint32, called bool) {
 	base, kinds := i, nameKind(0)
 	for w.sym(base) == p.Attribute {
@@ -142,7 +142,7 @@ func (w *walker) call(i uint32) {
 	w.exprsFrom(w.next(f), w.end(i))
 }
 
-// root returns the name from which an attribute, item or call chain starts, or none.
+// root returns the name that an attribute, item or call chain starts from, or noIndex.
 func (w *walker) root(i uint32) int64 {
 	for {
 		switch w.sym(i) {
@@ -152,7 +152,7 @@ func (w *walker) root(i uint32) int64 {
 			i = w.child(i)
 		case p.Call:
 			if i = w.child(i); w.sym(i) == p.Identifier {
-				return noIndex // what a function returns hangs on no name
+				return noIndex // the result of a function belongs to no name
 			}
 		case p.ParenthesizedExpression:
 			i = w.next(w.child(i))
@@ -166,14 +166,14 @@ func (w *walker) root(i uint32) int64 {
 	}
 }
 
-// mutateRoot records that something hanging on the name at the root of i changes.
+// mutateRoot records that something reached through the name at the root of i changes.
 func (w *walker) mutateRoot(i uint32) {
 	if r := w.root(i); r != noIndex {
 		w.mutate(w.ident(uint32(r)))
 	}
 }
 
-// comprehension walks a comprehension: its first iterable in the scope around, the rest in its own.
+// comprehension walks a comprehension: its first iterable in the enclosing scope, the rest in a scope of its own.
 func (w *walker) comprehension(i uint32, kind scopeKind) {
 	first := w.find(i, w.child(i), p.ForInClause)
 	in := w.find(first, w.child(first), p.KwIn)
@@ -223,7 +223,7 @@ func (w *walker) forTarget(clause uint32) {
 	w.target(w.next(c), isAssigned|isIterated)
 }
 
-// walrus binds in the nearest function or module around comprehensions (PEP 572).
+// walrus binds in the nearest function or module outside of comprehensions (PEP 572).
 func (w *walker) walrus(i uint32) {
 	name := w.child(i)
 	w.expr(w.lastChild(i))
@@ -265,7 +265,7 @@ func (w *walker) walrus(i uint32) {
 
 func (w *walker) declare(id int32, m symbolFlags) { w.syms[w.at(w.cur, id)].flags |= m }
 
-// awaits notes that the node needs a running event loop.
+// awaits records that the node needs a running event loop.
 func (w *walker) awaits(uint32) {
 	if w.all[w.cur].timing == now {
 		w.await = true

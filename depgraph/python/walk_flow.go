@@ -54,7 +54,7 @@ func (w *walker) whileStatement(i uint32) {
 	w.loopBody(i, w.next(condition), &f)
 }
 
-// loopBody walks the body of a loop, which may not run at all, and its else clause.
+// loopBody walks the body of a loop, which may not run, and its else clause.
 func (w *walker) loopBody(i, c uint32, f *fork) {
 	for ; c < w.end(i); c = w.next(c) {
 		switch w.sym(c) {
@@ -85,7 +85,7 @@ func (w *walker) withStatement(i uint32) {
 				}
 				w.withItem(w.child(item))
 				if first {
-					// An exception behind this point may be swallowed by the manager just entered.
+					// The context manager may swallow an exception from here on.
 					f, first = w.fork(), false
 				}
 			}
@@ -99,7 +99,7 @@ func (w *walker) withStatement(i uint32) {
 
 func (w *walker) withItem(i uint32) {
 	if s := w.sym(i); s == p.ParenthesizedExpression || s == p.Tuple {
-		// "with (a as b):" and "with (a as b,):" are items in parentheses, not expressions.
+		// "with (a as b):" and "with (a as b,):" hold items in parentheses, not expressions.
 		if as := w.find(i, w.child(i), p.AsPattern); as < w.end(i) {
 			for c := w.child(i); c < w.end(i); c = w.next(c) {
 				w.withItem(c)
@@ -126,7 +126,8 @@ func (w *walker) tryStatement(i uint32) (ends bool) {
 	for c := w.next(body); c < w.end(i); c = w.next(c) {
 		w.checkAligned(i, c)
 		if w.sym(c) == p.ElseClause {
-			bodyEnds = w.block(c, w.lastChild(c)) || bodyEnds // runs after the whole body: what that bound is certain
+			bodyEnds = w.block(c, w.lastChild(c)) ||
+				bodyEnds // runs after the whole body, so what the body bound is certain
 		}
 		if s := w.sym(c); s == p.ExceptClause || s == p.ExceptGroupClause {
 			handlers++
@@ -154,13 +155,13 @@ func (w *walker) tryStatement(i uint32) (ends bool) {
 	if handlers > 0 {
 		w.join(&f)
 	}
-	for _, s := range bound { // try/finally: behind it, the body has run to its end
+	for _, s := range bound { // after try/finally, the body has run to its end
 		w.certain(s)
 	}
 	return bodyEnds && allEnd
 }
 
-// handler walks an except clause. Its name is bound, and unbound again at the end.
+// handler walks an except clause. The clause binds its name and unbinds it at the end.
 func (w *walker) handler(i uint32) (ends bool) {
 	name := uint32(0)
 	for c := w.child(i); c < w.end(i); c = w.next(c) {
@@ -221,7 +222,7 @@ func (w *walker) caseClause(i uint32) {
 	}
 }
 
-// pattern walks a pattern of a case clause: bare names capture, dotted names and class names are read.
+// pattern walks a pattern of a case clause. Bare names capture; dotted names and class names are read.
 func (w *walker) pattern(i uint32) {
 	switch w.sym(i) {
 	case p.DottedName:
@@ -240,7 +241,7 @@ func (w *walker) pattern(i uint32) {
 		for c := w.next(w.child(i)); c < w.end(i); c = w.next(c) {
 			w.pattern(c)
 		}
-	case p.Identifier: // behind a star, or behind as
+	case p.Identifier: // after a star, or after as
 		if w.src(i) != "_" {
 			w.bindName(i, isAssigned)
 		}

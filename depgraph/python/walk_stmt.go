@@ -2,7 +2,7 @@ package python
 
 import p "github.com/xstate-engine/xstate/internal/pytree"
 
-// stmt walks a statement. It reports whether control never goes on behind it.
+// stmt walks a statement. It reports whether control never continues after it.
 func (w *walker) stmt(i uint32) (ends bool) {
 	if !w.deeper(i) {
 		return false
@@ -73,7 +73,7 @@ func (w *walker) stmt(i uint32) (ends bool) {
 	return false
 }
 
-// block walks the statements of a block that belongs to the statement or clause owner.
+// block walks the statements of a block. The block belongs to the statement or clause owner.
 func (w *walker) block(owner, i uint32) (ends bool) {
 	if w.sym(i) != p.Block || w.child(i) == w.end(i) {
 		w.failNode(owner, "expected an indented block")
@@ -115,7 +115,7 @@ func (w *walker) expressionStatement(i uint32) {
 	}
 }
 
-// unwrap returns what stands in the parentheses of a target such as (x), which the grammar takes for a tuple.
+// unwrap returns the content of the parentheses of a target such as (x). The grammar takes it for a tuple.
 func (w *walker) unwrap(i uint32) uint32 {
 	for w.sym(i) == p.TuplePattern || w.sym(i) == p.ParenthesizedExpression {
 		inner := i + 2
@@ -177,7 +177,7 @@ func (w *walker) assignment(i uint32) {
 	}
 }
 
-// target binds what stands left of an equals sign, behind for or as.
+// target binds what is left of an equals sign, or after for or as.
 func (w *walker) target(i uint32, sort symbolFlags) {
 	switch w.sym(i) {
 	case p.Identifier:
