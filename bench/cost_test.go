@@ -51,7 +51,7 @@ func TestCost(t *testing.T) {
 // lastStep returns how many bytes the last step takes.
 func (s *synthetic) lastStep() (bytes int) {
 	s.Helper()
-	pasts, err := s.store.State().Pasts(context.Background(), "s")
+	pasts, err := s.store.State().SessionArchives(context.Background(), "s")
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -66,8 +66,8 @@ func fullBlock() Block {
 func fullTrace() Trace {
 	return Trace{
 		Code: DigestOf([]byte("c")), Reads: []Access{{"var:x", DigestOf([]byte("1"))}, {"var:y", Absent}}, Writes: []Access{{"var:z", "lineage"}},
-		Within: []Share{{"x@0", "y@1"}}, Touched: []string{"x"}, Around: []Share{{"x@0", "q@2"}}, After: []Share{{"x@0", "z@0"}}, Born: []string{"z", "-q"},
-		Outputs: DigestOf([]byte("out")), Err: &ExecError{Type: "E"}, Marks: []string{"clock"}, Cites: []string{"<b>"}, Layout: DigestOf([]byte("l")),
+		ReadAliases: []Alias{{"x@0", "y@1"}}, AliasSensitive: []string{"x"}, AliasesBefore: []Alias{{"x@0", "q@2"}}, AliasesAfter: []Alias{{"x@0", "z@0"}}, BindOrder: []string{"z", "-q"},
+		Outputs: DigestOf([]byte("out")), Err: &ExecError{Type: "E"}, Marks: []string{"clock"}, CitedBlocks: []string{"<b>"}, CitedSource: DigestOf([]byte("l")),
 		Seconds: 1.5, At: time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC),
 		Info:  map[depgraph.Key]ValueInfo{"var:z": {Type: "int", Repr: "1", Shape: "()", Bytes: 28}},
 		Paths: map[depgraph.Key]string{"module:m": "/m.py"},

@@ -210,13 +210,13 @@ func badStep(l *lineage, n StepNumber, err error) error {
 
 // ProgramAt returns the program of a session after step n, in order.
 func (s *Store) ProgramAt(ctx context.Context, session string, n StepNumber) ([]Block, error) {
-	program, _, err := s.ProgramStart(ctx, session, n, 0)
+	program, _, err := s.FirstBlocks(ctx, session, n, 0)
 	return program, err
 }
 
 // ProgramStart returns the first blocks of the program after step n, at most limit of them unless it is 0, and how many
 // there are.
-func (s *Store) ProgramStart(ctx context.Context, session string, n StepNumber, limit int) (program []Block, total int, err error) {
+func (s *Store) FirstBlocks(ctx context.Context, session string, n StepNumber, limit int) (program []Block, total int, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		l, x, err := s.programIndex(tx, session, n)
 		if err != nil {
@@ -242,7 +242,7 @@ func (s *Store) ProgramStart(ctx context.Context, session string, n StepNumber, 
 }
 
 // Order returns the ids of the blocks of the program after step n, in order.
-func (s *Store) Order(ctx context.Context, session string, n StepNumber) (order []BlockID, err error) {
+func (s *Store) BlockOrder(ctx context.Context, session string, n StepNumber) (order []BlockID, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		_, x, err := s.programIndex(tx, session, n)
 		if err == nil {

@@ -88,7 +88,7 @@ func (d *Declaration) with(name string, a *Artifact, n StepNumber) *Declaration 
 }
 
 // After returns what is declared after a draft that is committed on d.
-func (x Draft) After(d *Declaration) *Declaration {
+func (x Draft) ApplyTo(d *Declaration) *Declaration {
 	switch {
 	case x.Artifact != nil:
 		return d.with(x.Artifact.Name, x.Artifact, 0)
@@ -99,7 +99,7 @@ func (x Draft) After(d *Declaration) *Declaration {
 }
 
 // Same reports whether two artifacts, or none, were declared alike, in whichever step.
-func (a *Artifact) Same(b *Artifact) bool {
+func (a *Artifact) SameDeclaration(b *Artifact) bool {
 	if a == nil || b == nil {
 		return a == b
 	}

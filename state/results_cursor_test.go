@@ -15,30 +15,30 @@ func TestRecorded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, _, ok := s.Recorded(Mark{}); ok {
+	if _, _, ok := s.TracedSince(Cursor{}); ok {
 		t.Error("Recorded(Mark{}) is ok: nobody has looked yet")
 	}
-	_, mark, _ := s.Recorded(Mark{})
+	_, mark, _ := s.TracedSince(Cursor{})
 	put(s, "a")
 	s.results.flush()
 	put(s, "b")
-	codes, next, ok := s.Recorded(mark)
+	codes, next, ok := s.TracedSince(mark)
 	if !ok || !slices.Equal(codes, []Digest{code("a"), code("b")}) {
 		t.Errorf("Recorded = %v, %v, want a and b", codes, ok)
 	}
-	if codes, _, ok := s.Recorded(next); !ok || len(codes) > 0 {
+	if codes, _, ok := s.TracedSince(next); !ok || len(codes) > 0 {
 		t.Errorf("Recorded once more = %v, %v, want none", codes, ok)
 	}
 	s.results.flush()
 	put(other, "c")
 	other.results.flush()
-	if _, next, ok = s.Recorded(next); ok {
+	if _, next, ok = s.TracedSince(next); ok {
 		t.Error("Recorded is ok after another process wrote")
 	}
 	if _, err := s.Collect(ctx, CollectOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, next, ok = s.Recorded(next); ok {
+	if _, next, ok = s.TracedSince(next); ok {
 		t.Error("Recorded is ok after Collect")
 	}
 	for range maxRecorded + 1 {
@@ -46,7 +46,7 @@ func TestRecorded(t *testing.T) {
 		s.results.record(code("d"))
 		s.results.mu.Unlock()
 	}
-	if _, _, ok := s.Recorded(next); ok {
+	if _, _, ok := s.TracedSince(next); ok {
 		t.Error("Recorded is ok after more than it remembers")
 	}
 }
@@ -54,20 +54,20 @@ func TestRecorded(t *testing.T) {
 func TestGeneration(t *testing.T) {
 	dir := storeDir(t)
 	s := checkedOpen(t, dir, Options{})
-	first := s.Generation()
+	first := s.ResultsGeneration()
 	if _, err := s.PutTrace(Trace{Code: DigestOf(nil)}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.PutBlob([]byte("nothing refers to it")); err != nil {
 		t.Fatal(err)
 	}
-	if again := s.Generation(); again != first {
+	if again := s.ResultsGeneration(); again != first {
 		t.Errorf("Generation = %s, then %s, though results only came", first, again)
 	}
 	if c, err := s.Collect(ctx, CollectOptions{}); err != nil || c.Useless.Count == 0 {
 		t.Fatalf("Collect = %+v, %v, want something freed", c, err)
 	}
-	if freed := s.Generation(); freed == first {
+	if freed := s.ResultsGeneration(); freed == first {
 		t.Error("Generation is the same after results were freed")
 	}
 }

@@ -32,7 +32,7 @@ func stocked(t *testing.T, now time.Time) (s *Store, dear, cheap []Trace, values
 				cheap = append(cheap, tr)
 			}
 		}
-		v := Value{Joint: DigestOf([]byte{byte(i)}), Names: []string{"x"}, Blob: put(2000+i, 9000), Parts: []Digest{put(3000, 30_000), put(3001+i, 30_000)}, Bytes: 69_000, Seconds: 1}
+		v := Value{Group: DigestOf([]byte{byte(i)}), Names: []string{"x"}, Blob: put(2000+i, 9000), Parts: []Digest{put(3000, 30_000), put(3001+i, 30_000)}, Bytes: 69_000, Seconds: 1}
 		if err := s.PutValue(v); err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestCollectBudget(t *testing.T) {
 		if s.missing(t, dear[i].Outputs) > 0 {
 			t.Errorf("outputs %d are gone, which took 100 s", i)
 		}
-		if v, ok, err := s.Value(values[i].Joint); err != nil || !ok || s.missing(t, append(v.Parts, v.Blob)...) > 0 {
+		if v, ok, err := s.Value(values[i].Group); err != nil || !ok || s.missing(t, append(v.Parts, v.Blob)...) > 0 {
 			t.Errorf("value %d is gone, which took 1 s", i)
 		}
 	}
@@ -136,7 +136,7 @@ func TestCollectBudget(t *testing.T) {
 		t.Errorf("Collect = %+v, %v, want at most %d", got, err, budget)
 	}
 	for i, v := range values {
-		if _, ok, _ := s.Value(v.Joint); ok != (i != 3) {
+		if _, ok, _ := s.Value(v.Group); ok != (i != 3) {
 			t.Errorf("value %d is there: %v", i, ok)
 		}
 		if i != 3 && s.missing(t, append(v.Parts, v.Blob)...) > 0 {

@@ -8,7 +8,7 @@ import (
 
 // Who keeps in memory what results there are needs to know when there are others. A Mark is a time in the life of an open store.
 // The zero value is before all.
-type Mark struct {
+type Cursor struct {
 	turn  int // of results.db: how often another process had written to it
 	taken int // how often results were taken away
 	count int // traces put
@@ -19,12 +19,12 @@ const maxRecorded = 1 << 14
 
 // Recorded returns the codes of which a trace was put since a mark, and the mark of now. ok says that no other result has come or
 // gone since: not by another process, by Collect, or by damage that was noticed.
-func (s *Store) Recorded(since Mark) (codes []Digest, now Mark, ok bool) {
+func (s *Store) TracedSince(since Cursor) (codes []Digest, now Cursor, ok bool) {
 	r := s.results
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.view(func(*bbolt.Tx) error { return nil }) // which notices that another process has written
-	now = Mark{taken: r.taken, count: r.dropped + len(r.recorded)}
+	now = Cursor{taken: r.taken, count: r.dropped + len(r.recorded)}
 	if r.db != nil {
 		now.turn = r.db.turnOf()
 	}
@@ -51,7 +51,7 @@ func (r *results) take() {
 
 // Generation names the results that there are: it is another one once some were freed, or all were lost. More of them do not
 // change it. It is for memos that rest on what is there.
-func (s *Store) Generation() string {
+func (s *Store) ResultsGeneration() string {
 	name, ok := s.Memo("generation", "")
 	if !ok {
 		return s.renewGeneration()

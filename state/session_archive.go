@@ -16,12 +16,12 @@ import (
 // traces, values and blobs go by their digests, see Trace, Value and Blob.
 
 // Past is what is taken of one session: its birth, and its own steps up to Last.
-type Past struct {
-	Name  string     `json:"name"`
-	Birth []byte     `json:"birth"` // CBOR; its digest is what the first own step chains to
-	First StepNumber `json:"first"` // its first own step
-	Last  StepNumber `json:"last"`  // First-1: none
-	Hash  Digest     `json:"hash"`  // of step Last, or of the birth
+type SessionArchive struct {
+	Name     string     `json:"name"`
+	Creation []byte     `json:"birth"` // CBOR; its digest is what the first own step chains to
+	First    StepNumber `json:"first"` // its first own step
+	Last     StepNumber `json:"last"`  // First-1: none
+	Hash     Digest     `json:"hash"`  // of step Last, or of the birth
 }
 
 // RawStep is a step as it is hashed: the digest of Header is the step's hash, and Header holds the digest of Body.
@@ -30,7 +30,7 @@ type RawStep struct {
 }
 
 // Pasts returns what there is to take of a session: its ancestors, the oldest first, and itself.
-func (s *Store) Pasts(ctx context.Context, session string) (pasts []Past, err error) {
+func (s *Store) SessionArchives(ctx context.Context, session string) (pasts []SessionArchive, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		pasts = nil
 		l, head, err := s.find(tx, session)
@@ -38,12 +38,12 @@ func (s *Store) Pasts(ctx context.Context, session string) (pasts []Past, err er
 			return err
 		}
 		for last := head.Step; l != nil; l = l.parent {
-			p := Past{Name: l.birth.Name, First: l.start() + 1, Last: max(last, l.start()), Hash: l.hash}
+			p := SessionArchive{Name: l.birth.Name, First: l.start() + 1, Last: max(last, l.start()), Hash: l.hash}
 			var r sessionRecord
 			if err := getRecord(tx, bucketSessions, []byte(p.Name), &r); err != nil {
 				return damaged(historyFile, fmt.Sprintf("session %q cannot be read", p.Name), err)
 			}
-			p.Birth = bytes.Clone(r.Birth)
+			p.Creation = bytes.Clone(r.Birth)
 			if p.Last >= p.First {
 				if _, _, p.Hash, err = s.readStep(tx, l, p.Last); err != nil {
 					return err
@@ -59,7 +59,7 @@ func (s *Store) Pasts(ctx context.Context, session string) (pasts []Past, err er
 }
 
 // RawSteps yields the steps of a past in order. After an error it ends.
-func (s *Store) RawSteps(ctx context.Context, p Past) iter.Seq2[RawStep, error] {
+func (s *Store) RawSteps(ctx context.Context, p SessionArchive) iter.Seq2[RawStep, error] {
 	return func(yield func(RawStep, error) bool) {
 		for n := p.First; n <= p.Last; {
 			var page []RawStep
@@ -109,7 +109,7 @@ func (r RawStep) Checks() (Digest, error) {
 }
 
 // CodeForged is the code of errors about an archive whose parts do not fit one another.
-const CodeForged Code = "archive-damaged"
+const CodeArchiveDamaged Code = "archive-damaged"
 
 func forged(session string, n StepNumber, format string, args ...any) error {
 	what := fmt.Sprintf(format, args...)
@@ -118,25 +118,25 @@ func forged(session string, n StepNumber, format string, args ...any) error {
 	} else {
 		what = fmt.Sprintf("session %q: %s", session, what)
 	}
-	return &Error{Code: CodeForged, Message: what, Hint: "the archive is not what was exported; nothing was imported"}
+	return &Error{Code: CodeArchiveDamaged, Message: what, Hint: "the archive is not what was exported; nothing was imported"}
 }
 
 // Incoming is what Restore asks for.
-type Incoming struct {
-	Pasts   []Past // the oldest first
-	Steps   func(i int) iter.Seq2[RawStep, error]
-	Source  func(Digest) ([]byte, error)
-	Records map[string][]byte // session records of the last of Pasts, CBOR
+type SessionImport struct {
+	Sessions []SessionArchive // the oldest first
+	Steps    func(i int) iter.Seq2[RawStep, error]
+	Source   func(Digest) ([]byte, error)
+	Records  map[string][]byte // session records of the last of Pasts, CBOR
 }
 
 // Restore puts the sessions of another store into this one, all or nothing, and returns how many steps are new. What is there
 // already must be the same: a session that has fewer of the steps gets the rest, one that has others is a conflict. All
 // that Check verifies of them is verified first.
-func (s *Store) Restore(ctx context.Context, in Incoming) (added int, err error) {
+func (s *Store) ImportSessions(ctx context.Context, in SessionImport) (added int, err error) {
 	r := restorer{store: s, ctx: ctx, in: in}
 	err = s.update(ctx, func(tx *bbolt.Tx) error {
 		r.tx, r.added, r.lines = tx, 0, nil
-		for i := range in.Pasts {
+		for i := range in.Sessions {
 			if err := r.past(i); err != nil {
 				return err
 			}
@@ -145,7 +145,7 @@ func (s *Store) Restore(ctx context.Context, in Incoming) (added int, err error)
 	})
 	if err != nil { // what a lineage was taken for is not so
 		s.births.mu.Lock()
-		for _, p := range in.Pasts {
+		for _, p := range in.Sessions {
 			delete(s.births.byName, p.Name)
 		}
 		s.births.mu.Unlock()
@@ -156,19 +156,19 @@ func (s *Store) Restore(ctx context.Context, in Incoming) (added int, err error)
 type restorer struct {
 	store *Store
 	ctx   context.Context
-	in    Incoming
+	in    SessionImport
 	tx    *bbolt.Tx
 	lines []*lineage // of the pasts so far
 	added int
 }
 
 func (r *restorer) past(i int) error {
-	p := r.in.Pasts[i]
+	p := r.in.Sessions[i]
 	var birth birthRecord
-	if err := decode(p.Birth, &birth); err != nil || birth.Name != p.Name || p.Last+1 < p.First {
+	if err := decode(p.Creation, &birth); err != nil || birth.Name != p.Name || p.Last+1 < p.First {
 		return forged(p.Name, 0, "its birth is not that of this session")
 	}
-	l := &lineage{birth: birth, hash: DigestOf(p.Birth)}
+	l := &lineage{birth: birth, hash: DigestOf(p.Creation)}
 	if i > 0 {
 		l.parent = r.lines[i-1]
 	}
@@ -186,7 +186,7 @@ func (r *restorer) past(i int) error {
 	if err := r.steps(i, l, head); err != nil {
 		return err
 	}
-	if i < len(r.in.Pasts)-1 || head.Step >= p.Last && head.Step > 0 {
+	if i < len(r.in.Sessions)-1 || head.Step >= p.Last && head.Step > 0 {
 		return nil
 	}
 	for key, data := range r.in.Records {
@@ -198,7 +198,7 @@ func (r *restorer) past(i int) error {
 }
 
 // session finds a session that is here already, or makes it, and returns where it is.
-func (r *restorer) session(l *lineage, p Past) (headRecord, error) {
+func (r *restorer) session(l *lineage, p SessionArchive) (headRecord, error) {
 	head := headRecord{Step: l.start(), Hash: l.hash, Time: l.birth.Created}
 	var known sessionRecord
 	if r.tx.Bucket(bucketSessions).Get([]byte(p.Name)) == nil {
@@ -224,7 +224,7 @@ func (r *restorer) session(l *lineage, p Past) (headRecord, error) {
 	if err := getRecord(r.tx, bucketSessions, []byte(p.Name), &known); err != nil {
 		return head, damaged(historyFile, fmt.Sprintf("session %q cannot be read", p.Name), err)
 	}
-	if !bytes.Equal(known.Birth, p.Birth) {
+	if !bytes.Equal(known.Birth, p.Creation) {
 		return head, &Error{Code: CodeSessionExists, Message: fmt.Sprintf("the store has another session %q", p.Name), Hint: "import into a store of its own: --store DIR"}
 	}
 	l.id = known.ID
@@ -233,7 +233,7 @@ func (r *restorer) session(l *lineage, p Past) (headRecord, error) {
 
 // steps compares those that are here and adds the others.
 func (r *restorer) steps(i int, l *lineage, head headRecord) error {
-	p := r.in.Pasts[i]
+	p := r.in.Sessions[i]
 	had, n := head.Step, p.First
 	var x *index
 	for raw, err := range r.in.Steps(i) {
@@ -336,7 +336,7 @@ func (r *restorer) source(session string, n StepNumber, version Digest) error {
 // verify checks the sessions as Check does, before they are kept.
 func (r *restorer) verify() error {
 	c := &checker{store: r.store, ctx: r.ctx, tx: r.tx, versions: make(map[Digest]bool), owned: make(map[sessionID]*lineage)}
-	for _, p := range r.in.Pasts {
+	for _, p := range r.in.Sessions {
 		c.session = p.Name
 		if err := c.oneSession(); err != nil && err != errEnough {
 			return err
@@ -349,7 +349,7 @@ func (r *restorer) verify() error {
 }
 
 // RecordsOf returns the records of a session, CBOR by name.
-func (s *Store) RecordsOf(ctx context.Context, session string) (records map[string][]byte, err error) {
+func (s *Store) SessionRecords(ctx context.Context, session string) (records map[string][]byte, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		l, err := s.lineage(tx, session, 0)
 		if err != nil {

@@ -90,7 +90,7 @@ func (s *Store) stepsPage(ctx context.Context, session string, from, to StepNumb
 // WithHash returns the session and the step that have this hash, 0 for that of a session's birth. A step that several
 // sessions share is told of the one that it was made in. When no step has the hash, the error is of CodeNoStep: what it was
 // taken from is not in the history any more.
-func (s *Store) WithHash(ctx context.Context, hash Digest) (session string, n StepNumber, err error) {
+func (s *Store) StepWithHash(ctx context.Context, hash Digest) (session string, n StepNumber, err error) {
 	all, err := s.Sessions(ctx)
 	if err != nil {
 		return "", 0, err

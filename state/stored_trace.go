@@ -23,38 +23,38 @@ type ValueInfo struct {
 	Shape string `cbor:"shape,omitempty" json:"shape,omitempty"`
 	Bytes int64  `cbor:"bytes,omitempty" json:"bytes,omitempty"`
 
-	Deps   []string `cbor:"deps,omitempty" json:"-"`   // names that code reachable from the value may load, sorted
-	Code   []string `cbor:"code,omitempty" json:"-"`   // qualified names of the program's classes and functions that it reaches, sorted; ["*"]: of many
-	Rests  bool     `cbor:"rests,omitempty" json:"-"`  // it reaches a function, class or object of a workspace module
-	Held   []string `cbor:"held,omitempty" json:"-"`   // what workspace modules hold a part of it by, "MODULE.NAME", sorted
-	Opaque string   `cbor:"opaque,omitempty" json:"-"` // why its digest is by lineage and not by content; "" when it is by content
+	Deps             []string `cbor:"deps,omitempty" json:"-"`   // names that code reachable from the value may load, sorted
+	Code             []string `cbor:"code,omitempty" json:"-"`   // qualified names of the program's classes and functions that it reaches, sorted; ["*"]: of many
+	ReachesModules   bool     `cbor:"rests,omitempty" json:"-"`  // it reaches a function, class or object of a workspace module
+	ModuleReferences []string `cbor:"held,omitempty" json:"-"`   // what workspace modules hold a part of it by, "MODULE.NAME", sorted
+	Opaque           string   `cbor:"opaque,omitempty" json:"-"` // why its digest is by lineage and not by content; "" when it is by content
 
-	Fragile bool `cbor:"fragile,omitempty" json:"-"` // it may notice that an object goes
+	LifetimeSensitive bool `cbor:"fragile,omitempty" json:"-"` // it may notice that an object goes
 }
 
 // Share says that two names reach a common mutable object: the names in order, and a digest of the places at which
 // each of them does. With the content of both, it determines how they overlap.
-type Share []string
+type Alias []string
 
 // Trace is the record of one execution of one node's code. Its identity is the digest of everything but Cost and Info.
 type Trace struct {
-	Code    Digest                     `cbor:"code"`
-	Reads   []Access                   `cbor:"reads,omitempty"`   // sorted by key
-	Writes  []Access                   `cbor:"writes,omitempty"`  // sorted by key; Absent: unbound or deleted
-	Within  []Share                    `cbor:"within,omitempty"`  // sharing among the names read
-	Touched []string                   `cbor:"touched,omitempty"` // names read whose sharing with any other name matters, sorted
-	Around  []Share                    `cbor:"around,omitempty"`  // all sharing that involves Touched, before
-	After   []Share                    `cbor:"after,omitempty"`   // all sharing that involves what was touched or written, after
-	Born    []string                   `cbor:"born,omitempty"`    // names that were not bound before, in order, where that is not sorted; "-NAME" was, and was deleted meanwhile
-	Outputs Digest                     `cbor:"outputs,omitempty"` // blob of the output events, see runner
-	Err     *ExecError                 `cbor:"err,omitempty"`
-	Marks   []string                   `cbor:"marks,omitempty"`  // why the node is volatile or its reads inexact: "clock", "network", …
-	Cites   []string                   `cbor:"cites,omitempty"`  // blocks whose lines its outputs or its error cite, sorted
-	Layout  Digest                     `cbor:"layout,omitempty"` // digest of the exact text of those blocks: the trace holds only for it
-	Seconds float64                    `cbor:"seconds"`
-	At      time.Time                  `cbor:"at"`
-	Info    map[depgraph.Key]ValueInfo `cbor:"info,omitempty"`
-	Paths   map[depgraph.Key]string    `cbor:"paths,omitempty"` // for module: keys, the file that witnesses the version
+	Code           Digest                     `cbor:"code"`
+	Reads          []Access                   `cbor:"reads,omitempty"`   // sorted by key
+	Writes         []Access                   `cbor:"writes,omitempty"`  // sorted by key; Absent: unbound or deleted
+	ReadAliases    []Alias                    `cbor:"within,omitempty"`  // sharing among the names read
+	AliasSensitive []string                   `cbor:"touched,omitempty"` // names read whose sharing with any other name matters, sorted
+	AliasesBefore  []Alias                    `cbor:"around,omitempty"`  // all sharing that involves Touched, before
+	AliasesAfter   []Alias                    `cbor:"after,omitempty"`   // all sharing that involves what was touched or written, after
+	BindOrder      []string                   `cbor:"born,omitempty"`    // names that were not bound before, in order, where that is not sorted; "-NAME" was, and was deleted meanwhile
+	Outputs        Digest                     `cbor:"outputs,omitempty"` // blob of the output events, see runner
+	Err            *ExecError                 `cbor:"err,omitempty"`
+	Marks          []string                   `cbor:"marks,omitempty"`  // why the node is volatile or its reads inexact: "clock", "network", …
+	CitedBlocks    []string                   `cbor:"cites,omitempty"`  // blocks whose lines its outputs or its error cite, sorted
+	CitedSource    Digest                     `cbor:"layout,omitempty"` // digest of the exact text of those blocks: the trace holds only for it
+	Seconds        float64                    `cbor:"seconds"`
+	At             time.Time                  `cbor:"at"`
+	Info           map[depgraph.Key]ValueInfo `cbor:"info,omitempty"`
+	Paths          map[depgraph.Key]string    `cbor:"paths,omitempty"` // for module: keys, the file that witnesses the version
 }
 
 // StoredTrace is a trace with its identity.

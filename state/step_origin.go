@@ -167,7 +167,7 @@ func (o *Origin) UnmarshalJSON(data []byte) error {
 
 // Further is the origin of a second step of the same call: without what the call cost, so that sums over steps are sums
 // over calls.
-func (o Origin) Further() Origin {
+func (o Origin) WithoutCost() Origin {
 	o.TokensIn, o.TokensOut, o.Cost = 0, 0, 0
 	return o
 }
