@@ -32,12 +32,13 @@ type layer struct {
 var layers = []layer{
 	{folder: "internal/pytree", pure: true},
 	{folder: "patch", pure: true},
-	{folder: "depgraph", imports: []string{"internal/pytree"}, pure: true},
+	{folder: "depgraph", pure: true},
+	{folder: "depgraph/python", imports: []string{"internal/pytree", "depgraph"}, pure: true},
 	{folder: "state", imports: []string{"depgraph"}},
 	{folder: "state/statetest", imports: []string{"state"}},
-	{folder: "runner", imports: []string{"depgraph", "state"}},
-	{folder: ".", imports: []string{"patch", "depgraph", "state", "runner"}},
-	{folder: "bench", imports: []string{"internal/pytree", "patch", "depgraph", "state", "runner", "."}},
+	{folder: "runner", imports: []string{"depgraph", "depgraph/python", "state"}},
+	{folder: ".", imports: []string{"patch", "depgraph", "depgraph/python", "state", "runner"}},
+	{folder: "bench", imports: []string{"internal/pytree", "patch", "depgraph", "depgraph/python", "state", "runner", "."}},
 	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", ".", "bench"}},
 }
 

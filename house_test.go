@@ -22,7 +22,7 @@ var limits = struct {
 	back                 map[string]int
 }{
 	doorFiles: 49, doorNames: 285,
-	back: map[string]int{"patch": 21, "depgraph": 14, "state": 24, "runner": 47, ".": 28, "bench": 7, "cmd/xstate": 39},
+	back: map[string]int{"patch": 21, "depgraph/python": 14, "state": 24, "runner": 47, ".": 28, "bench": 7, "cmd/xstate": 39},
 }
 
 // TestHouse measures how the code is laid out. Per package: its files and lines; lines of comment per line of code; the

@@ -176,7 +176,7 @@
 // Failures: a test that takes its interpreter along is crashed, one past its time is stopped, and the rest goes on in a new process; a file
 // that cannot be collected is an error in its place; a test that fails is kept, so that no older success counts, and never reused, for
 // its report cites lines and may be by chance; a group that was lost is a miss. What cannot be compared (clock, network,
-// other processes) marks the test, and it runs every time. See kernel/xstate_kernel/suite.py for what is observed, and how.
+// other processes) marks the test, and it runs every time. See kernel/python/xstate_kernel/suite.py for what is observed, and how.
 //
 // # The flow
 //

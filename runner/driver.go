@@ -6,30 +6,49 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/xstate-engine/xstate/state"
 )
 
-//go:embed kernel/xstate_kernel/*.py
+// The driver is a Python package with packages inside. The prefix all: takes in files such as __init__.py; driverFiles
+// leaves out what is not source.
+//
+//go:embed all:kernel/python/xstate_kernel
 var driver embed.FS
 
-const driverRoot = "kernel/xstate_kernel"
+const driverRoot = "kernel/python/xstate_kernel"
+
+// driverFiles returns the sources of the driver, by their path in it, in the order of the paths.
+var driverFiles = sync.OnceValue(func() []driverFile {
+	var files []driverFile
+	err := fs.WalkDir(driver, driverRoot, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".py" {
+			return err
+		}
+		data, err := driver.ReadFile(path)
+		files = append(files, driverFile{path: strings.TrimPrefix(path, driverRoot+"/"), text: data})
+		return err
+	})
+	if err != nil {
+		panic("runner: internal error: " + err.Error())
+	}
+	return files
+})
+
+// driverFile is one source file of the driver.
+type driverFile struct {
+	path string
+	text []byte
+}
 
 // driverDigest names the driver by content; it is part of every key, for what a trace records depends on it.
 var driverDigest = sync.OnceValue(func() state.Digest {
 	var text []byte
-	entries, err := driver.ReadDir(driverRoot)
-	if err != nil {
-		panic("runner: internal error: " + err.Error())
-	}
-	for _, e := range entries {
-		data, err := driver.ReadFile(driverRoot + "/" + e.Name())
-		if err != nil {
-			panic("runner: internal error: " + err.Error())
-		}
-		text = fmt.Appendf(text, "%s %d\n", e.Name(), len(data))
-		text = append(text, data...)
+	for _, f := range driverFiles() {
+		text = fmt.Appendf(text, "%s %d\n", f.path, len(f.text))
+		text = append(text, f.text...)
 	}
 	return state.DigestOf(text)
 })
@@ -69,19 +88,15 @@ func installDriverIn(dir string) (string, error) {
 	}
 	defer os.RemoveAll(folder)
 	target := filepath.Join(folder, "xstate_kernel")
-	if err := os.Mkdir(target, 0o755); err != nil {
-		return "", fmt.Errorf("install kernel driver: %w", err)
+	for _, f := range driverFiles() {
+		path := filepath.Join(target, f.path)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(path), 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(path, f.text, 0o644)
+		}
 	}
-	err = fs.WalkDir(driver, driverRoot, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := driver.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(target, d.Name()), data, 0o644)
-	})
 	if err == nil {
 		err = os.Chmod(folder, 0o755)
 	}

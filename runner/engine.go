@@ -226,7 +226,7 @@ func (e *Engine) compile(ctx context.Context, units []*unit) (bool, error) {
 	for _, u := range units {
 		if u.facts != nil && !u.judged { // a refusal was seen by analyse
 			asked, text = append(asked, u), append(text, u.facts.Code...)
-			blocks = append(blocks, block{u.filename(), u.facts.Future, len(u.facts.Code)})
+			blocks = append(blocks, block{u.filename(), u.facts.Features, len(u.facts.Code)})
 		}
 	}
 	if len(asked) == 0 {

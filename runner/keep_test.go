@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/statetest"
 )
@@ -26,7 +26,7 @@ func growing(rows, columns, more int) []Block {
 }
 
 func textBlock(id, source string) Block {
-	return Block{ID: state.BlockID(id), Dialect: depgraph.Python, Version: state.DigestOf([]byte(source)), Source: source}
+	return Block{ID: state.BlockID(id), Dialect: python.Plain, Version: state.DigestOf([]byte(source)), Source: source}
 }
 
 // storing returns an engine that stores every value, whatever it costs.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -58,7 +58,7 @@ func (p *Plain) Close() {
 // timeout, where that is not 0.
 func (p *Plain) Run(ctx context.Context, b Block, place int, timeout time.Duration) (PlainResult, error) {
 	found := PlainResult{}
-	facts, err := depgraph.Analyze([]byte(b.Source), b.Dialect)
+	facts, err := python.Analyze([]byte(b.Source), b.Dialect)
 	if err != nil {
 		found.Err = &state.ExecError{Type: "SyntaxError", Message: err.Error(), Block: b.ID}
 		return found, nil
@@ -72,7 +72,7 @@ func (p *Plain) Run(ctx context.Context, b Block, place int, timeout time.Durati
 		Failure *struct{ Type, Message string } `json:"failure"`
 	}
 	u := unit{Block: b}
-	header := map[string]any{"op": "run", "filename": u.filename(), "future": facts.Future, "first": place == 0, "quiet": b.Dialect == depgraph.IPython && facts.Quiet}
+	header := map[string]any{"op": "run", "filename": u.filename(), "future": facts.Features, "first": place == 0, "quiet": b.Dialect == python.IPython && facts.Quiet}
 	p.kernel.begin()
 	_, err = p.kernel.request(ctx, header, facts.Code, &reply, func(text json.RawMessage) {
 		var ev struct {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -71,7 +72,7 @@ func analyse(blocks []Block, o keyOptions, cache map[state.Digest]*depgraph.Fact
 		u := &unit{Block: b}
 		u.read(cache, refused)
 		if u.err == nil {
-			future = withFeatures(future, u.facts.Future)
+			future = withFeatures(future, u.facts.Features)
 			u.cut(o, future, len(nodes))
 		}
 		units, nodes = append(units, u), append(nodes, u.nodes...)
@@ -118,7 +119,7 @@ func factsOf(b Block, cache map[state.Digest]*depgraph.Facts) (*depgraph.Facts, 
 	if f := cache[key]; f != nil {
 		return f, nil
 	}
-	f, err := depgraph.Analyze([]byte(b.Source), b.Dialect)
+	f, err := python.Analyze([]byte(b.Source), b.Dialect)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +160,7 @@ func layoutOf(units []*unit, n *node, cited []string) state.Digest {
 func (n *node) text() []byte { return n.unit.facts.Code[n.facts.Start:n.facts.End] }
 
 // quiet says that the last expression's value is not shown.
-func (n *node) quiet() bool { return n.unit.Dialect == depgraph.IPython && n.unit.facts.Quiet }
+func (n *node) quiet() bool { return n.unit.Dialect == python.IPython && n.unit.facts.Quiet }
 
 // codeDigest names what would be executed: one fact a line, so that two keys can be compared by eye (XSTATE_DEBUG=key).
 func (o keyOptions) codeDigest(n *node) state.Digest {

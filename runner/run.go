@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -210,7 +210,7 @@ func (w *walk) pass(ctx context.Context, blocks []Block) error {
 
 // start puts the walk before the first node.
 func (w *walk) start(blocks []Block) {
-	w.ipython = slices.ContainsFunc(blocks, func(b Block) bool { return b.Dialect == depgraph.IPython })
+	w.ipython = slices.ContainsFunc(blocks, func(b Block) bool { return b.Dialect == python.IPython })
 	w.units, w.nodes = w.e.analyse(blocks)
 	w.pos = newPosition(w.e.world.get)
 	w.outcomes = make([]NodeOutcome, len(w.nodes))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -25,7 +26,7 @@ var errForeign = errors.New("it comes back as something else")
 func (e *Engine) Value(ctx context.Context, blocks []Block, name string) (string, error) {
 	w := &walk{e: e, o: RunOptions{Discard: true}, looks: true}
 	for _, b := range blocks {
-		w.ipython = w.ipython || b.Dialect == depgraph.IPython
+		w.ipython = w.ipython || b.Dialect == python.IPython
 	}
 	e.world.begin()
 	w.units, w.nodes = e.analyse(blocks)
