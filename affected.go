@@ -13,7 +13,7 @@ import (
 // Affected tells what Plan would of those nodes that are not simply reused. The first time it takes as long as Plan; from then
 // on, for as long as the session is open, what was edited and what that affects. With XSTATE_VERIFY=plan in the environment it
 // compares itself with Plan, and fails where they differ.
-func (s *Session) Affected(ctx context.Context) (*Affected, error) {
+func (s *Session) PlanChanges(ctx context.Context) (*Affected, error) {
 	if err := s.start(ctx); err != nil {
 		return nil, err
 	}
@@ -87,6 +87,6 @@ func (s *Session) blockNow(ctx context.Context, id BlockID) (runner.Block, error
 	if err != nil || !found {
 		return runner.Block{}, errors.Join(err, fmt.Errorf("block %q cannot be read", id))
 	}
-	source, err := s.source(ctx, b.Version)
+	source, err := s.history.Source(ctx, b.Version)
 	return runner.Block{ID: id, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Source: source, Before: &b}, err
 }

@@ -14,7 +14,7 @@ func init() { os.Setenv("XSTATE_VERIFY", "plan") }
 // judgeAffected plans what is affected.
 func judgeAffected(t *testing.T, ctx context.Context, session *xstate.Session) {
 	t.Helper()
-	if _, err := session.Affected(ctx); err != nil {
+	if _, err := session.PlanChanges(ctx); err != nil {
 		t.Error(err)
 	}
 }

@@ -89,7 +89,7 @@
 //
 // A node that reads the clock, the network or the randomness of the operating system is marked (BlockOutcome.Marks): its
 // recorded result is one of several possible ones. State that native code hides, and assignments to the attributes of
-// library modules, are neither observed nor restored. README.md lists the limits.
+// library modules, are neither observed nor restored. docs/limits.md lists the limits.
 //
 // Of an artifact: what files held between steps, and what Plan alone asks (packages, the environment, listings); references by another name than the
 // program's (an alias of an import), in notebooks, and in code that is indented. Of a check in a block: which methods of a class it

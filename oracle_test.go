@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/runner/replay"
 )
 
 // everything reports whether nothing is to be shared between runs from scratch: XSTATE_TEST_ALL=1.
@@ -36,15 +37,15 @@ func newOracle(steps []step, o xstate.SessionOptions) *oracle {
 }
 
 // compare returns how the state after step i differs from that of a run from scratch.
-func (o *oracle) compare(t *testing.T, ctx context.Context, i int, have *xstate.Outcome) []xstate.Difference {
+func (o *oracle) compare(t *testing.T, ctx context.Context, i int, have *xstate.Outcome) []replay.Difference {
 	t.Helper()
 	if o.own[i] == nil && o.lent[i] != nil {
-		if found := xstate.Compare(have, o.lent[i]); len(found) == 0 {
+		if found := replay.Compare(have, o.lent[i]); len(found) == 0 {
 			sharedRuns.Add(1)
 			return nil
 		}
 	}
-	return xstate.Compare(have, o.want(t, ctx, i))
+	return replay.Compare(have, o.want(t, ctx, i))
 }
 
 // want returns what a run from scratch produces after step i.

@@ -10,7 +10,9 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // again runs the program, and returns the blocks that were executed and the outcome.
@@ -23,10 +25,10 @@ func (p *planted) again(o runner.RunOptions) ([]string, *xstate.Outcome) {
 	return ranBlocks(out), out
 }
 
-func (p *planted) verify(block xstate.BlockID, times int) *xstate.Stability {
+func (p *planted) verify(block xstate.BlockID, times int) *replay.Stability {
 	p.t.Helper()
 	before := tree(p.t, p.dir)
-	found, err := p.session.VerifyBlock(p.t.Context(), block, xstate.VerifyOptions{Times: times}, xstate.Origin{Agent: "ann"})
+	found, err := replay.VerifyBlock(p.t.Context(), p.session.Subject(), block, replay.VerifyOptions{Times: times}, xstate.Origin{Agent: "ann"})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -71,7 +73,7 @@ func TestVerifyBlock(t *testing.T) {
 	if d := cmp.Diff(map[string]bool{"vary#1 output": false, "vary#1 value b": false, "vary#1 file out.txt": false, "vary#3 value c": true}, got); d != "" {
 		t.Errorf("what differs, and whether it follows (-want +got):\n%s", d)
 	}
-	entries, err := p.session.Log(t.Context(), 0, 1)
+	entries, err := p.session.History().Log(t.Context(), 0, 1)
 	if err != nil || entries[0].Number != found.Step || entries[0].Repeated == nil || entries[0].Repeated.Times != 3 || entries[0].Block != "vary" || entries[0].Origin.Agent != "ann" {
 		t.Errorf("the step is %+v, %v", entries, err)
 	}
@@ -86,9 +88,9 @@ func TestVerifyBlock(t *testing.T) {
 	}
 	head, _, err := p.store.State().Head(t.Context(), "prog")
 	if err == nil {
-		_, err = p.session.Confirm(t.Context(), head, nil, xstate.Origin{})
+		_, err = replay.Confirm(t.Context(), p.session.Subject(), head, nil, xstate.Origin{})
 	}
-	snap, err2 := p.session.At(t.Context(), head+1)
+	snap, err2 := p.session.History().At(t.Context(), head+1)
 	if err != nil || err2 != nil {
 		t.Fatal(err, err2)
 	}
@@ -104,7 +106,7 @@ func TestVerifyBlock(t *testing.T) {
 	if b := outcomeOf(out, "vary"); !slices.Contains(b.Marks, runner.MarkVolatile) {
 		t.Errorf("with another input it is marked %v, want volatile", b.Marks)
 	}
-	differences, err := p.session.Verify(t.Context(), out, runner.RunOptions{})
+	differences, err := replay.Verify(t.Context(), p.session.Subject(), out, runner.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,12 +124,12 @@ func TestVerifyBlock(t *testing.T) {
 // TestVerifyBlockBad: bad questions have answers.
 func TestVerifyBlockBad(t *testing.T) {
 	p := plant(t, nil, "", "a", "a = nothing", "b", "b = a", "c", "c = (")
-	for id, code := range map[xstate.BlockID]state.Code{"none": xstate.CodeNoBlock, "b": xstate.CodeNotExecuted, "c": xstate.CodeNotExecuted} {
-		if _, err := p.session.VerifyBlock(t.Context(), id, xstate.VerifyOptions{}, xstate.Origin{}); state.CodeOf(err) != code {
+	for id, code := range map[xstate.BlockID]state.Code{"none": query.CodeNoBlock, "b": query.CodeNotExecuted, "c": query.CodeNotExecuted} {
+		if _, err := replay.VerifyBlock(t.Context(), p.session.Subject(), id, replay.VerifyOptions{}, xstate.Origin{}); state.CodeOf(err) != code {
 			t.Errorf("%s: %v, want %s", id, err, code)
 		}
 	}
-	if _, err := p.session.VerifyBlock(t.Context(), "a", xstate.VerifyOptions{Times: 1}, xstate.Origin{}); state.CodeOf(err) != state.CodeInvalid {
+	if _, err := replay.VerifyBlock(t.Context(), p.session.Subject(), "a", replay.VerifyOptions{Times: 1}, xstate.Origin{}); state.CodeOf(err) != state.CodeInvalid {
 		t.Errorf("once: %v, want invalid", err)
 	}
 	if found := p.verify("a", 2); !found.Stable {
@@ -158,10 +160,10 @@ func TestPins(t *testing.T) {
 	if rest := outcomeOf(out, "rest"); !slices.Contains(rest.Taint, runner.MarkPinned) {
 		t.Errorf("rest has taint %v, want pinned", rest.Taint)
 	}
-	differences, err := p.session.Verify(t.Context(), out, runner.RunOptions{})
+	differences, err := replay.Verify(t.Context(), p.session.Subject(), out, runner.RunOptions{})
 	if err == nil {
 		head, _, _ := p.store.State().Head(t.Context(), "prog")
-		differences, err = p.session.Attribute(t.Context(), head, differences)
+		differences, err = replay.Attribute(t.Context(), p.session.Subject(), head, differences)
 	}
 	if err != nil || len(differences) == 0 {
 		t.Fatalf("differences %v, %v: want those of what is pinned", differences, err)
@@ -171,9 +173,9 @@ func TestPins(t *testing.T) {
 			t.Errorf("%s: not explained: %v", d, d.Marks)
 		}
 	}
-	found := p.replay(xstate.ReplayOptions{})
+	found := p.replay(replay.Options{})
 	last := found.Runs[len(found.Runs)-1]
-	if last.Result != xstate.ReplayPartial || !slices.ContainsFunc(last.Served, func(s xstate.ServedNode) bool { return s.Node == "once" && s.Why == xstate.ServedPinned }) {
+	if last.Result != replay.Partial || !slices.ContainsFunc(last.Served, func(s replay.ServedNode) bool { return s.Node == "once" && s.Why == replay.ServedPinned }) {
 		t.Errorf("replay: %+v", last)
 	}
 	if ran, _ = p.again(runner.RunOptions{Pins: map[xstate.BlockID]runner.Pin{"once": "", "often": runner.PinNever, "use": runner.PinAlways}}); !slices.Equal(ran, []string{"use", "once", "rest"}) {

@@ -176,7 +176,7 @@ func (s *synthetic) settle() func() {
 	}
 	return func() {
 		s.open()
-		if _, ok, err := s.session.RunSettled(ctx, "program.py", data, xstate.Origin{}); err != nil || !ok {
+		if _, ok, err := s.session.RunIfChanged(ctx, "program.py", data, xstate.Origin{}); err != nil || !ok {
 			s.Fatalf("the program is not settled: %v", err)
 		}
 	}

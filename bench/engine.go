@@ -11,6 +11,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // engine is xstate, with one session whose interpreter lives on.
@@ -60,7 +61,7 @@ func (e *engine) run(ctx context.Context, v int) (*outcome, error) {
 		}
 		out.nodes += ran
 		out.ran = append(out.ran, ran > 0)
-		out.blocks = append(out.blocks, shown{output: xstate.Text(x.Outputs), err: failure(x.Err)})
+		out.blocks = append(out.blocks, shown{output: query.Text(x.Outputs), err: failure(x.Err)})
 		if x.Status >= state.StatusBlocked {
 			out.stopped = min(out.stopped, i)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // The peers: other tools, each driven by an adapter in the folder peers.
@@ -288,7 +289,7 @@ func plainText(outputs []runner.Output) string {
 			kept = append(kept, runner.Output{Kind: o.Kind, Text: text})
 		}
 	}
-	return xstate.Text(kept)
+	return query.Text(kept)
 }
 
 // CheckPeers returns the versions of the peers among strategies, as "NAME VERSION". All must be there for the interpreter.

@@ -195,7 +195,7 @@ func (s *synthetic) edit() {
 // affected plans what the edits affect.
 func (s *synthetic) affected() *xstate.Affected {
 	s.Helper()
-	a, err := s.session.Affected(context.Background())
+	a, err := s.session.PlanChanges(context.Background())
 	if err != nil {
 		s.Fatal(err)
 	}
