@@ -16,12 +16,13 @@ import (
 // everything reports whether nothing is to be shared between runs from scratch: XSTATE_TEST_ALL=1.
 func everything() bool { return os.Getenv("XSTATE_TEST_ALL") != "" }
 
-// oracle holds what a run from scratch produces after each step of a session. It runs a step when it is first asked about, and a state
-// of the workspace that comes back only once.
+// oracle holds what a run from scratch produces after each step of a session. It runs a step when it is first asked
+// about, and a state of the workspace that comes back only once.
 //
-// An oracle may have results of another interpreter. Where an incremental run equals them, in all values and outputs, another run from
-// scratch would only confirm them: a stale result would have to equal what the other interpreter computes from scratch, and this one
-// does not. Where they differ, as tracebacks and the code of functions do, the oracle runs the step.
+// An oracle may have results of another interpreter. Where an incremental run equals them, in all values and outputs,
+// another run from scratch would only confirm them: a stale result would have to equal what the other interpreter
+// computes from scratch, and this one does not. Where they differ, as tracebacks and the code of functions do, the
+// oracle runs the step.
 type oracle struct {
 	steps   []step
 	options xstate.SessionOptions
@@ -29,11 +30,17 @@ type oracle struct {
 	lent    []*xstate.Outcome // of another interpreter
 }
 
-// ownRuns and sharedRuns count the steps that were compared with a run of their own, and with one of another step or interpreter.
+// ownRuns and sharedRuns count the steps that were compared with a run of their own, and with one of another step or
+// interpreter.
 var ownRuns, sharedRuns atomic.Int64
 
 func newOracle(steps []step, o xstate.SessionOptions) *oracle {
-	return &oracle{steps: steps, options: o, own: make([]*xstate.Outcome, len(steps)), lent: make([]*xstate.Outcome, len(steps))}
+	return &oracle{
+		steps:   steps,
+		options: o,
+		own:     make([]*xstate.Outcome, len(steps)),
+		lent:    make([]*xstate.Outcome, len(steps)),
+	}
 }
 
 // compare returns how the state after step i differs from that of a run from scratch.
@@ -76,7 +83,8 @@ func (o *oracle) files(i int) map[string][]byte {
 	return files
 }
 
-// learn takes the first step of an incremental session for a run from scratch, which it is: its folder, store and interpreter are new.
+// learn takes the first step of an incremental session for a run from scratch, which it is: its folder, store and
+// interpreter are new.
 func (o *oracle) learn(have *xstate.Outcome) {
 	if o.own[0] == nil && jobs() == 0 && !everything() {
 		ownRuns.Add(1)

@@ -23,13 +23,14 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// TestPrograms gives every session of testdata/programs and testdata/hazards to two judges after each of its steps. The incremental
-// run must equal a run from scratch in a fresh folder, store and interpreter, and exactly the blocks listed must have run. The
-// interpreter alone judges what the runs print.
+// TestPrograms gives every session of testdata/programs and testdata/hazards to two judges after each of its steps.
+// The incremental run must equal a run from scratch in a fresh folder, store and interpreter, and exactly the blocks
+// listed must have run. The interpreter alone judges what the runs print.
 //
-// Kept: one interpreter lives through all steps. Restarted: each step has an interpreter of its own. The first interpreter to test with
-// runs every session in both modes; another one runs every second session restarted and the others kept. See oracle for the runs from
-// scratch that are shared. With XSTATE_TEST_ALL=1 nothing is shared, and every interpreter runs every session in both modes.
+// Kept: one interpreter lives through all steps. Restarted: each step has an interpreter of its own. The first
+// interpreter to test with runs every session in both modes; another one runs every second session restarted and the
+// others kept. See oracle for the runs from scratch that are shared. With XSTATE_TEST_ALL=1 nothing is shared, and
+// every interpreter runs every session in both modes.
 func TestPrograms(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -41,7 +42,8 @@ func TestPrograms(t *testing.T) {
 		})
 	}
 	t.Cleanup(func() {
-		t.Logf("%d steps were run from scratch; %d were judged by a run of another step or interpreter", ownRuns.Load(), sharedRuns.Load())
+		t.Logf("%d steps were run from scratch; %d comparisons used the run of another step or interpreter",
+			ownRuns.Load(), sharedRuns.Load())
 	})
 	ways := observers(t)
 	for i, file := range files {
@@ -85,13 +87,18 @@ type observer struct {
 	observe      string // "static": in the way of interpreters before 3.12, whatever it is
 }
 
-// observers returns the interpreters to test with. Where all are from 3.12 on, the first one also observes names in the way of those
-// before: an interpreter from before is better, but the catalogue should not leave that way untested.
+// observers returns the interpreters to test with. Where all are from 3.12 on, the first one also observes names in
+// the way of those before: an interpreter from before is better, but the catalogue should not leave that way untested.
 func observers(t *testing.T) []observer {
 	var ways []observer
 	older := false
 	for _, python := range pythons() {
-		way := observer{filepath.Base(filepath.Dir(filepath.Dir(python))), python, pythonMinor(t, python), os.Getenv("XSTATE_TEST_OBSERVE")}
+		way := observer{
+			filepath.Base(filepath.Dir(filepath.Dir(python))),
+			python,
+			pythonMinor(t, python),
+			os.Getenv("XSTATE_TEST_OBSERVE"),
+		}
 		older = older || way.minor < 12 || way.observe != ""
 		ways = append(ways, way)
 	}
@@ -112,7 +119,10 @@ func TestLarge(t *testing.T) {
 		t.Skip("set XSTATE_TEST_LARGE=1")
 	}
 	options := xstate.SessionOptions{Python: pythons()[0], Seed: 7}
-	for name, sizes := range map[string][2]string{"np-large-array": {"6_250_000", "62_500_000"}, "long-nested-list": {"200_000", "1_000_000"}} {
+	for name, sizes := range map[string][2]string{
+		"np-large-array":   {"6_250_000", "62_500_000"},
+		"long-nested-list": {"200_000", "1_000_000"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			steps := readSteps(t, filepath.Join("testdata/hazards", name+".txtar"))
 			for _, s := range steps {
@@ -128,8 +138,8 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// sample judges every thirtieth session of testdata, or those that a variable of the environment chooses: "all", or those that have
-// its text in their names.
+// sample judges every thirtieth session of testdata, or those that a variable of the environment chooses: "all", or
+// those that have its text in their names.
 func sample(t *testing.T, variable string, offset int, judge func(t *testing.T, python string, steps []step)) {
 	files, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -173,8 +183,8 @@ type step struct {
 	ran   []string
 	// static, when there is one, holds for interpreters before 3.12, where what code may read counts as read.
 	static []string
-	// marks names the blocks that may come out otherwise in every run, each with why: "block: clock entropy". Those of a
-	// step hold until a later one says otherwise; nil: none is told, and nothing may differ.
+	// marks names the blocks that may come out otherwise in every run, each with why: "block: clock entropy". Those of
+	// a step hold until a later one says otherwise; nil: none is told, and nothing may differ.
 	marks map[string]string
 	// timeout and since, of the first step, hold for all: the longest a node may run, and the oldest 3.x it is for.
 	timeout time.Duration
@@ -195,8 +205,8 @@ func readSteps(t *testing.T, file string) []step {
 	return steps
 }
 
-// stepsOf reads a session. The section step-N/FILE holds a file as it is from step N on, step-N/-FILE deletes it, and step-N/FILE.patch
-// holds a patch of the file as the steps before left it. Sections without step-N/ are those of step 0.
+// stepsOf reads a session. The section step-N/FILE holds a file as it is from step N on, step-N/-FILE deletes it, and
+// step-N/FILE.patch holds a patch of the file as the steps before left it. Sections without step-N/ are step 0.
 func stepsOf(archive *txtar.Archive) ([]step, error) {
 	steps := []step{{files: map[string][]byte{}, timeout: time.Minute}}
 	files := map[string][]byte{} // as the sections read so far leave them
@@ -254,8 +264,8 @@ func stepsOf(archive *txtar.Archive) ([]step, error) {
 	return steps, nil
 }
 
-// patchedFile returns a file after a patch in the format udiff: hunks without line numbers, each of lines that the file holds exactly
-// so, and once.
+// patchedFile returns a file after a patch in the format udiff: hunks without line numbers, each of lines that the
+// file holds exactly so, and once.
 func patchedFile(files map[string][]byte, name, text string) ([]byte, error) {
 	before, ok := files[name]
 	if !ok {
@@ -289,7 +299,8 @@ func (s step) addTo(files map[string][]byte) {
 	}
 }
 
-// runProgram runs a session step by step, and returns what it found. In the mode "restarted" each step has an interpreter of its own.
+// runProgram runs a session step by step, and returns what it found. In the mode "restarted" each step has an
+// interpreter of its own.
 func runProgram(t *testing.T, steps []step, judge *oracle, mode string) (found []*xstate.Outcome) {
 	o := judge.options
 	o.Workspace = t.TempDir()
@@ -419,12 +430,26 @@ func writeFiles(t *testing.T, dir string, files map[string][]byte) {
 	}
 }
 
-func runFile(t *testing.T, ctx context.Context, session *xstate.Session, dir string, files map[string][]byte, timeout time.Duration) *xstate.Outcome {
+func runFile(
+	t *testing.T,
+	ctx context.Context,
+	session *xstate.Session,
+	dir string,
+	files map[string][]byte,
+	timeout time.Duration,
+) *xstate.Outcome {
 	t.Helper()
 	return runWith(t, ctx, session, dir, files, runner.RunOptions{Timeout: timeout, Jobs: jobs()})
 }
 
-func runWith(t *testing.T, ctx context.Context, session *xstate.Session, dir string, files map[string][]byte, o runner.RunOptions) *xstate.Outcome {
+func runWith(
+	t *testing.T,
+	ctx context.Context,
+	session *xstate.Session,
+	dir string,
+	files map[string][]byte,
+	o runner.RunOptions,
+) *xstate.Outcome {
 	t.Helper()
 	name := ""
 	for n := range files {
@@ -452,7 +477,13 @@ func runWith(t *testing.T, ctx context.Context, session *xstate.Session, dir str
 	return outcome
 }
 
-func fromScratch(t *testing.T, ctx context.Context, files map[string][]byte, o xstate.SessionOptions, timeout time.Duration) *xstate.Outcome {
+func fromScratch(
+	t *testing.T,
+	ctx context.Context,
+	files map[string][]byte,
+	o xstate.SessionOptions,
+	timeout time.Duration,
+) *xstate.Outcome {
 	t.Helper()
 	dir := t.TempDir()
 	writeFiles(t, dir, files)
