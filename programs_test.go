@@ -359,8 +359,8 @@ func runProgram(t *testing.T, steps []step, judge *oracle, mode string) (found [
 func marked(o *xstate.Outcome) map[string]string {
 	marks := map[string]string{}
 	for _, b := range o.Blocks {
-		if len(b.Taint) > 0 {
-			marks[string(b.ID)] = strings.Join(slices.Sorted(slices.Values(b.Taint)), " ")
+		if len(b.AllMarks) > 0 {
+			marks[string(b.ID)] = strings.Join(slices.Sorted(slices.Values(b.AllMarks)), " ")
 		}
 	}
 	return marks
@@ -468,12 +468,12 @@ func runWith(
 	if _, err := session.Load(ctx, program.Blocks, xstate.Origin{}); err != nil {
 		t.Fatal(err)
 	}
-	judgeAffected(t, ctx, session)
+	judgePlan(t, ctx, session)
 	outcome, _, err := session.Run(ctx, o, xstate.Origin{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	judgeAffected(t, ctx, session)
+	judgePlan(t, ctx, session)
 	return outcome
 }
 

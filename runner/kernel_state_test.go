@@ -7,10 +7,13 @@ import (
 
 // TestEvict: what took the least to compute for what it holds goes first, and no more than must.
 func TestEvict(t *testing.T) {
-	park := func() mirror {
-		m := newMirror()
+	park := func() kernelState {
+		m := newKernelState()
 		m.bound = map[string]bound{
-			"cheap": {bytes: 100, took: 1}, "dear": {bytes: 100, took: 50}, "small": {bytes: 10, took: 1}, "pair": {bytes: 100, took: 3},
+			"cheap": {
+				bytes: 100,
+				took:  1,
+			}, "dear": {bytes: 100, took: 50}, "small": {bytes: 10, took: 1}, "pair": {bytes: 100, took: 3},
 		}
 		m.park("c", []string{"cheap"})
 		m.park("d", []string{"dear"})
@@ -20,9 +23,9 @@ func TestEvict(t *testing.T) {
 	}
 	for _, c := range []struct {
 		limit int64
-		gone  []joint
+		gone  []groupDigest
 	}{
-		{500, nil}, {410, nil}, {409, []joint{"c"}}, {310, []joint{"c"}}, {150, []joint{"c", "p"}}, {100, []joint{"c", "p", "s"}}, {-1, []joint{"c", "p", "s", "d"}},
+		{500, nil}, {410, nil}, {409, []groupDigest{"c"}}, {310, []groupDigest{"c"}}, {150, []groupDigest{"c", "p"}}, {100, []groupDigest{"c", "p", "s"}}, {-1, []groupDigest{"c", "p", "s", "d"}},
 	} {
 		m := park()
 		if gone := m.evict(c.limit); !slices.Equal(gone, c.gone) {

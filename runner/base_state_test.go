@@ -14,7 +14,7 @@ import (
 func TestFileWithItsOldTime(t *testing.T) {
 	dir := t.TempDir()
 	store := statetest.CheckedOpen(t, filepath.Join(dir, ".xstate"), state.Options{})
-	w := newWorld(Config{Store: store}, dir, nil, nil)
+	w := newBaseState(Config{Store: store}, dir, nil, nil)
 	path := filepath.Join(dir, "data.csv")
 	seen := map[state.Digest]bool{}
 	for _, text := range []string{"a,1\n", "a,2\n", "a,3\n"} {

@@ -17,8 +17,10 @@ import (
 
 // growing is a program that makes a frame and adds columns to it, one a block. Its last block prints what came of it.
 func growing(rows, columns, more int) []Block {
-	blocks := []Block{textBlock("make", fmt.Sprintf("import numpy as np, pandas as pd\nrng = np.random.default_rng(1)\n"+
-		"df = pd.DataFrame({f'a{i}': rng.random(%d) for i in range(%d)})\n", rows, columns))}
+	blocks := []Block{
+		textBlock("make", fmt.Sprintf("import numpy as np, pandas as pd\nrng = np.random.default_rng(1)\n"+
+			"df = pd.DataFrame({f'a{i}': rng.random(%d) for i in range(%d)})\n", rows, columns)),
+	}
 	for i := range more {
 		blocks = append(blocks, textBlock(fmt.Sprintf("b%d", i), fmt.Sprintf("df['b%d'] = rng.random(%d)\n", i, rows)))
 	}
@@ -90,16 +92,20 @@ func TestStoredByColumn(t *testing.T) {
 	}
 	for _, at := range []int{2, more} { // a new process, with the frame as it was before an edited block
 		e := storing(t, dir)
-		edited := append(blocks[:at:at], textBlock("show", blocks[len(blocks)-1].Source+"# here\nprint(len(df.columns))\n"))
+		edited := append(
+			blocks[:at:at],
+			textBlock("show", blocks[len(blocks)-1].Source+"# here\nprint(len(df.columns))\n"),
+		)
 		out, err := e.Run(t.Context(), edited, RunOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := out.Blocks[at].Outputs; len(got) != 1 || !strings.Contains(got[0].Text, fmt.Sprintf("(%d, %d)", rows, columns+at-1)) {
+		if got := out.Blocks[at].Outputs; len(got) != 1 ||
+			!strings.Contains(got[0].Text, fmt.Sprintf("(%d, %d)", rows, columns+at-1)) {
 			t.Errorf("after %d blocks: %v, errors %v", at, got, out.Blocks[at].Err)
 		}
-		if out.Restored > 0 {
-			t.Errorf("after %d blocks: %d nodes ran again to rebuild the frame", at, out.Restored)
+		if out.Recomputed > 0 {
+			t.Errorf("after %d blocks: %d nodes ran again to rebuild the frame", at, out.Recomputed)
 		}
 	}
 	fresh, err := storing(t, t.TempDir()).Run(t.Context(), blocks, RunOptions{})

@@ -2,8 +2,8 @@ package runner
 
 import "hash/maphash"
 
-// table finds numbers by what they stand for: a hash table of them alone, 7 bytes for each, where a map would hold what they stand for
-// once more. hash tells the hash of what a number stands for; 0 is none.
+// table finds numbers by what they stand for. It is a hash table of the numbers alone, at 7 bytes each. A map would
+// hold what they stand for once more. hash returns the hash of what a number stands for. 0 is no number.
 type table struct {
 	slots []uint32
 	count int
@@ -14,7 +14,7 @@ var tableSeed = maphash.MakeSeed()
 
 func hashText[T ~string](text T) uint64 { return maphash.String(tableSeed, string(text)) }
 
-// find returns the number with this hash that is the one, or 0.
+// find returns the number with this hash for which is returns true, or 0.
 func (t *table) find(hash uint64, is func(uint32) bool) uint32 {
 	if t.count == 0 {
 		return 0
@@ -52,7 +52,7 @@ func (t *table) put(x uint32) {
 	t.count++
 }
 
-// remove takes a number away that is there. Those behind it move up, so that no gap parts one from where its hash says.
+// remove removes a number that is there. Later numbers move up: no gap may part one from the slot that its hash names.
 func (t *table) remove(x uint32) {
 	mask := uint64(len(t.slots) - 1)
 	gap := t.hash(x) & mask

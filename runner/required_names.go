@@ -6,9 +6,10 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 )
 
-// wanted returns the names to bind before n runs: those its text uses and those its earlier executions read, or all
-// there are when it can read names that its text does not show.
-func (w *walk) wanted(p *position, n *node) []string {
+// namesToBind returns the names to bind before n runs: those that its text uses, and those that its last execution
+// read. For a node that can read names that its text does not show, it returns all names. A name that is missing costs
+// a second execution, see execute.
+func (w *walk) namesToBind(p *programState, n *node) []string {
 	if w.dynamic(p, n) {
 		return p.names()
 	}
@@ -18,12 +19,12 @@ func (w *walk) wanted(p *position, n *node) []string {
 		names = append(names, n.facts.Later...)
 	}
 	names = append(names, n.facts.Deletes...)
-	names = append(names, p.fragile(n)...)
+	names = append(names, p.lifetimeSensitiveNames(n)...)
 	if planted := p.get(modulesKey).info; planted != nil {
 		names = append(names, planted.Deps...)
 	}
 	if len(n.facts.Mutates)+len(n.facts.MutatesLater) > 0 {
-		names = append(names, w.softly(p, names)...)
+		names = append(names, w.namesReachingSameCode(p, names)...)
 	}
 	names = append(names, w.moduleNames(p, n, names)...)
 	if traces, err := w.e.traces(n.code); err == nil && len(traces) > 0 {
@@ -36,20 +37,21 @@ func (w *walk) wanted(p *position, n *node) []string {
 	return names
 }
 
-// fragile returns the names that n binds anew or deletes and whose values somebody may notice go.
-func (p *position) fragile(n *node) []string {
+// lifetimeSensitiveNames returns the names that n rebinds or deletes and whose values are lifetime-sensitive: the end
+// of such a value has an effect.
+func (p *programState) lifetimeSensitiveNames(n *node) []string {
 	var names []string
 	for _, name := range slices.Concat(n.facts.Defines, n.facts.Deletes) {
-		if p.noticed(name) {
+		if p.isLifetimeSensitive(name) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// softly returns every name that reaches a class or function of the program, if one of names does: what is assigned to a
-// class is seen by its subclasses and by all their instances, and they are no group.
-func (w *walk) softly(p *position, names []string) []string {
+// namesReachingSameCode returns every name that reaches a class or function of the program, if one of names does. An
+// assignment to a class is visible to its subclasses and to all their instances, and these form no group.
+func (w *walk) namesReachingSameCode(p *programState, names []string) []string {
 	if !slices.ContainsFunc(w.closure(p, names), p.reachesCode) {
 		return nil
 	}

@@ -60,7 +60,7 @@ func TestLists(t *testing.T) {
 func TestRows(t *testing.T) {
 	const most = 5 * pieceMax
 	random := rand.New(rand.NewPCG(1, 1))
-	f := newMade(t, 1).flow
+	f := newMade(t, 1).planner
 	for i := range most {
 		x := f.newBlock(state.BlockID(fmt.Sprint(i)))
 		f.link(x, f.blocks[0].prev)
@@ -110,7 +110,15 @@ func TestRows(t *testing.T) {
 					after = want[i][at]
 				}
 				if f.last(rows[i], x) != last || f.after(rows[i], x) != after {
-					t.Fatalf("row %d: before %d comes %d and after it %d, want %d and %d", i, x, f.last(rows[i], x), f.after(rows[i], x), last, after)
+					t.Fatalf(
+						"row %d: before %d comes %d and after it %d, want %d and %d",
+						i,
+						x,
+						f.last(rows[i], x),
+						f.after(rows[i], x),
+						last,
+						after,
+					)
 				}
 			}
 		}
@@ -135,7 +143,7 @@ func bytesOf(all []uint32) (b []byte) {
 // TestOrder puts blocks behind others at random, often behind the same, and moves them: labels must tell the order.
 func TestOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
-	f := newMade(t, 1).flow
+	f := newMade(t, 1).planner
 	var order []uint32
 	put := func(x uint32, at int) {
 		after := uint32(0)
@@ -157,12 +165,17 @@ func TestOrder(t *testing.T) {
 			order = append(order[:from:from], order[from+1:]...)
 			put(x, min(at, len(order)))
 		} else {
-			f.blocks = append(f.blocks, flowBlock{})
+			f.blocks = append(f.blocks, trackedBlock{})
 			put(uint32(len(f.blocks)-1), at)
 		}
 		for j := 1; j < len(order); j++ {
 			if f.blocks[order[j-1]].label >= f.blocks[order[j]].label {
-				t.Fatalf("after %d: labels %d and %d of neighbours", i, f.blocks[order[j-1]].label, f.blocks[order[j]].label)
+				t.Fatalf(
+					"after %d: labels %d and %d of neighbours",
+					i,
+					f.blocks[order[j-1]].label,
+					f.blocks[order[j]].label,
+				)
 			}
 		}
 	}

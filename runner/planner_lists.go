@@ -2,11 +2,11 @@ package runner
 
 import "math/bits"
 
-// lists are many short lists of numbers in one array: a slice each would take 24 bytes beside what is in it. A list has room for the
-// next power of two; the room of one that has grown, or is gone, goes to the next of that size.
+// lists holds many short lists of numbers in one array. A slice for each would take 24 bytes beside its content. A list
+// has room for the next power of two. The room of a list that has grown, or was dropped, goes to the next of that size.
 type lists struct {
 	data []uint32
-	free [32][]uint32 // by the logarithm of the room: where there is some
+	free [32][]uint32 // by the logarithm of the room: where such room begins
 }
 
 // list is one of lists. The zero value is empty.
@@ -17,7 +17,7 @@ func room(n uint32) int { return bits.Len32(n - 1) }
 
 func (l *lists) of(x list) []uint32 { return l.data[x.at : x.at+x.n : x.at+x.n] }
 
-// sized returns a list of n numbers in place of x, the first of which are those of x.
+// sized returns a list of n numbers in place of x. It begins with the numbers of x.
 func (l *lists) sized(x list, n uint32) list {
 	if x.n > 0 && n > 0 && room(x.n) == room(n) {
 		return list{x.at, n}

@@ -8,12 +8,12 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// BenchmarkInvalidate times how long it takes to find the nodes that a change of one key affects, in a program of 100,000: the nodes that
-// asked for it. What is then decided about each is no part of it.
+// BenchmarkInvalidate times how long it takes to find the nodes that a change of one key affects, in a program of
+// 100,000: the nodes that queried for it. What is then decided about each is no part of it.
 func BenchmarkInvalidate(b *testing.B) {
 	const program = 100_000
 	m := newMade(b, 1)
-	f := m.flow
+	f := m.planner
 	for i := range program {
 		x := f.newBlock(state.BlockID(fmt.Sprint(i)))
 		f.link(x, f.blocks[0].prev)
@@ -26,13 +26,13 @@ func BenchmarkInvalidate(b *testing.B) {
 				f.enter(&f.keys[k].readers, uint32(1+i*(program/affected)))
 			}
 			for b.Loop() {
-				f.wake(k, 0, true)
+				f.requeue(k, 0, true)
 				f.heap()
 				b.StopTimer()
-				for _, n := range f.waiting {
+				for _, n := range f.queue {
 					f.nodes[n].flags = 0
 				}
-				f.waiting, f.heaped = f.waiting[:0], false
+				f.queue, f.heaped = f.queue[:0], false
 				b.StartTimer()
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(affected), "ns/affected")

@@ -20,34 +20,34 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// world answers what keys have at the base: before the first node, in the workspace and the environment.
-type world struct {
-	store     *state.Store
-	anew      bool              // see Config
-	workspace string            // absolute, symbolic links resolved
-	file      string            // of the program
-	environ   map[string]string // of the kernel, before any node
-	seed      state.Digest      // of random number generators from which nothing was drawn
-	records   map[string]FileRecord
-	texts     map[state.Digest][]byte // what digests were made of in this run, see told
-	witness   map[depgraph.Key]string // files that tell the version of a package, joined by newlines
-	moved     int                     // how often one was found elsewhere than before
+// baseState returns what keys have at the base: before the first node, in the workspace and the environment.
+type baseState struct {
+	store        *state.Store
+	anew         bool              // see Config
+	workspace    string            // absolute, symbolic links resolved
+	file         string            // of the program
+	environ      map[string]string // of the kernel, before any node
+	seed         state.Digest      // of random number generators from which nothing was drawn
+	records      map[string]FileRecord
+	texts        map[state.Digest][]byte // what digests were made of in this run, see digestText
+	versionFiles map[depgraph.Key]string // files that state the version of a package, joined by newlines
+	moved        int                     // how often one was found in another place than before
 
 	mu    sync.Mutex
 	cache map[string]fileMemo
-	base  map[depgraph.Key]state.Digest // answers given in this run: the base does not move under it
+	base  map[depgraph.Key]state.Digest // answers in this run: the base does not change during it
 }
 
-// FileRecord tells what a file that the program writes was before the program, and what the program left.
+// FileRecord records a file that the program writes: what it was before the program, and what the program left.
 type FileRecord struct {
-	Base state.Digest `cbor:"base,omitempty"` // Absent: there was none. The content is the blob of that digest
+	Base state.Digest `cbor:"base,omitempty"` // Absent where there was none; the content is the blob of that digest
 	Left state.Digest `cbor:"left,omitempty"` // what the last run left on disk
 	Mode state.Digest `cbor:"mode,omitempty"` // of the base, see modeDigest
-	Time int64        `cbor:"time,omitempty"` // of the base: of its last change, nanoseconds
+	Time int64        `cbor:"time,omitempty"` // of the last change of the base, in nanoseconds
 }
 
-// fileMemo is the digest that a file had when it had this size and inode, and was last changed then: not the time that a copy or
-// an archive may give it, but the system's own.
+// fileMemo is the digest that a file had with this size, inode and time of change. The time is the system's own
+// (ctime): a copy or an archive may set the other one.
 type fileMemo struct {
 	Size    int64        `json:"s"`
 	Changed int64        `json:"c"` // nanoseconds
@@ -55,33 +55,44 @@ type fileMemo struct {
 	Digest  state.Digest `json:"d"`
 }
 
-// Digests of what is no regular file.
+// Digests of what is not a regular file.
 const (
 	digestDir     state.Digest = "directory"
 	digestSpecial state.Digest = "special"
-	symlink                    = "symlink:" // what follows is where it leads
+	symlink                    = "symlink:" // its target follows
 )
 
-// stored reports whether a digest is that of a regular file, whose content is a blob.
+// stored reports whether a digest is that of a regular file. Its content is a blob.
 func stored(d state.Digest) bool {
 	return d != state.Absent && d != digestDir && d != digestSpecial && !strings.HasPrefix(string(d), symlink)
 }
 
-func newWorld(cfg Config, workspace string, environ map[string]string, records map[string]FileRecord) *world {
-	return &world{store: cfg.Store, anew: cfg.Anew, seed: state.DigestOf(fmt.Appendf(nil, "seed %d", cfg.Seed)), workspace: workspace, file: cfg.File, environ: environ, records: records,
-		texts: map[state.Digest][]byte{}, witness: map[depgraph.Key]string{}, cache: map[string]fileMemo{}, base: map[depgraph.Key]state.Digest{}}
+func newBaseState(cfg Config, workspace string, environ map[string]string, records map[string]FileRecord) *baseState {
+	return &baseState{
+		store:        cfg.Store,
+		anew:         cfg.Anew,
+		seed:         state.DigestOf(fmt.Appendf(nil, "seed %d", cfg.Seed)),
+		workspace:    workspace,
+		file:         cfg.File,
+		environ:      environ,
+		records:      records,
+		texts:        map[state.Digest][]byte{},
+		versionFiles: map[depgraph.Key]string{},
+		cache:        map[string]fileMemo{},
+		base:         map[depgraph.Key]state.Digest{},
+	}
 }
 
-// begin forgets the answers of the run before.
-func (w *world) begin() {
+// begin forgets the answers of the previous run.
+func (w *baseState) begin() {
 	clear(w.base)
 	clear(w.texts)
 }
 
-// fileKey names a file: relative to the workspace if it lies in it.
-func (w *world) fileKey(path string) depgraph.Key { return depgraph.Key("file:" + w.short(path)) }
+// fileKey returns the key of a file. Its name is relative to the workspace if the file lies in it.
+func (w *baseState) fileKey(path string) depgraph.Key { return depgraph.Key("file:" + w.short(path)) }
 
-func (w *world) short(path string) string {
+func (w *baseState) short(path string) string {
 	if rel, err := filepath.Rel(w.workspace, path); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
 		return rel
 	}
@@ -89,7 +100,7 @@ func (w *world) short(path string) string {
 }
 
 // path is the inverse of short.
-func (w *world) path(name string) string {
+func (w *baseState) path(name string) string {
 	if filepath.IsAbs(name) {
 		return name
 	}
@@ -97,7 +108,7 @@ func (w *world) path(name string) string {
 }
 
 // get returns what a key has at the base.
-func (w *world) get(k depgraph.Key) state.Digest {
+func (w *baseState) get(k depgraph.Key) state.Digest {
 	if d, ok := w.base[k]; ok {
 		return d
 	}
@@ -106,7 +117,7 @@ func (w *world) get(k depgraph.Key) state.Digest {
 	return d
 }
 
-func (w *world) lookup(k depgraph.Key) state.Digest {
+func (w *baseState) lookup(k depgraph.Key) state.Digest {
 	switch k.Space() {
 	case "file":
 		now := w.onDisk(k.Name())
@@ -125,7 +136,7 @@ func (w *world) lookup(k depgraph.Key) state.Digest {
 		if r.Time == 0 {
 			_, r.Time = w.attributes(k.Name())
 		}
-		return w.told(fmt.Appendf(nil, "time %d", r.Time))
+		return w.digestText(fmt.Appendf(nil, "time %d", r.Time))
 	case "dir":
 		return w.listing(k.Name())
 	case "env":
@@ -135,7 +146,7 @@ func (w *world) lookup(k depgraph.Key) state.Digest {
 	case "rng":
 		return w.seed
 	case "conf":
-		switch k.Name() { // what the interpreter begins with depends on the environment
+		switch k.Name() { // the initial value in the interpreter depends on the environment
 		case "time-zone":
 			return w.variables("TZ")
 		case "locale":
@@ -147,8 +158,8 @@ func (w *world) lookup(k depgraph.Key) state.Digest {
 	return state.Absent
 }
 
-// attributes returns the permissions of a file, and when it was changed last.
-func (w *world) attributes(name string) (mode state.Digest, time int64) {
+// attributes returns the permissions of a file, and the time of its last change.
+func (w *baseState) attributes(name string) (mode state.Digest, time int64) {
 	info, err := os.Lstat(w.path(name))
 	if err != nil {
 		return state.Absent, 0
@@ -177,8 +188,8 @@ var umask = func() fs.FileMode {
 	return fs.FileMode(m)
 }()
 
-// onDisk returns the digest of a file as it is now.
-func (w *world) onDisk(name string) state.Digest {
+// onDisk returns the present digest of a file.
+func (w *baseState) onDisk(name string) state.Digest {
 	path := w.path(name)
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -209,8 +220,11 @@ func (w *world) onDisk(name string) state.Digest {
 	if m, ok := w.cache[path]; ok && same(m) {
 		return m.Digest
 	}
-	settled := !w.anew && time.Since(time.Unix(0, seen.Changed)) > 2*time.Second // a later write in the same tick of the clock would go unseen
-	if data, ok := w.store.Memo("file", path); ok && settled {
+	timestampSafe := !w.anew &&
+		time.Since(
+			time.Unix(0, seen.Changed),
+		) > 2*time.Second // a write in the same tick of the clock would go unseen
+	if data, ok := w.store.Memo("file", path); ok && timestampSafe {
 		var m fileMemo
 		if json.Unmarshal(data, &m) == nil && same(m) {
 			w.cache[path] = m
@@ -221,11 +235,11 @@ func (w *world) onDisk(name string) state.Digest {
 	if err != nil {
 		return state.Absent
 	}
-	if settled {
+	if timestampSafe {
 		seen.Digest = d
 		w.cache[path] = seen
 		if data, err := json.Marshal(seen); err == nil {
-			_ = w.store.PutMemo("file", path, data) // only a cache: the next look hashes again
+			_ = w.store.PutMemo("file", path, data) // a cache: the next call hashes again
 		}
 	}
 	return d
@@ -244,9 +258,9 @@ func hashFile(path string) (state.Digest, error) {
 	return state.Digest(hex.EncodeToString(h.Sum(nil))), nil
 }
 
-// listing digests the names in a directory at the base. name may carry changes, see position.listing:
+// listing digests the names in a directory at the base. name may carry changes, see programState.listing:
 // "out\x00a=true\x00b=false" is the directory out with a in it and without b.
-func (w *world) listing(name string) state.Digest {
+func (w *baseState) listing(name string) state.Digest {
 	parts := strings.Split(name, "\x00")
 	dir := parts[0]
 	entries, err := os.ReadDir(w.path(dir))
@@ -259,7 +273,7 @@ func (w *world) listing(name string) state.Digest {
 			present[n] = true
 		}
 	}
-	for short, r := range w.records { // what the program left is no part of the base
+	for short, r := range w.records { // what the program left is not part of the base
 		if filepath.Dir(short) == filepath.Clean(dir) && w.onDisk(short) == r.Left {
 			present[filepath.Base(short)] = r.Base != state.Absent
 		}
@@ -278,24 +292,37 @@ func (w *world) listing(name string) state.Digest {
 		return state.Absent // the program made it
 	}
 	slices.Sort(names)
-	return w.told(fmt.Appendf(nil, "listing %q", names))
+	return w.digestText(fmt.Appendf(nil, "listing %q", names))
 }
 
-// told is the digest of a text that says what a directory lists, or when a file was changed.
-func (w *world) told(text []byte) state.Digest {
+// digestText returns the digest of a text that states what a directory lists, or when a file changed. It keeps the
+// text, for a replay needs it, see keepInput.
+func (w *baseState) digestText(text []byte) state.Digest {
 	d := state.DigestOf(text)
 	w.texts[d] = text
 	return d
 }
 
-// fleeting are variables that differ between two shells for no reason of the program's.
-var fleeting = []string{"_", "SHLVL", "PWD", "OLDPWD", "COLUMNS", "LINES", "WINDOWID", "TERM_SESSION_ID", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY"}
+// ignoredVariables differ between two shells for no reason of the program's.
+var ignoredVariables = []string{
+	"_",
+	"SHLVL",
+	"PWD",
+	"OLDPWD",
+	"COLUMNS",
+	"LINES",
+	"WINDOWID",
+	"TERM_SESSION_ID",
+	"SSH_CLIENT",
+	"SSH_CONNECTION",
+	"SSH_TTY",
+}
 
-func (w *world) variable(name string) state.Digest {
+func (w *baseState) variable(name string) state.Digest {
 	if name == "*" {
 		var lines []string
 		for k, v := range w.environ {
-			if !slices.Contains(fleeting, k) {
+			if !slices.Contains(ignoredVariables, k) {
 				lines = append(lines, fmt.Sprintf("%q=%q", k, v))
 			}
 		}
@@ -310,7 +337,7 @@ func (w *world) variable(name string) state.Digest {
 }
 
 // variables digests several variables, absent where none is set.
-func (w *world) variables(names ...string) state.Digest {
+func (w *baseState) variables(names ...string) state.Digest {
 	text := ""
 	for _, name := range names {
 		if v, ok := w.environ[name]; ok {
@@ -327,9 +354,9 @@ func environDigest(value string) state.Digest {
 	return state.DigestOf(fmt.Appendf(nil, "env %s", value))
 }
 
-// version digests the files that witness the version of a package.
-func (w *world) version(k depgraph.Key) state.Digest {
-	paths := w.witness[k]
+// version digests the files that state the version of a package.
+func (w *baseState) version(k depgraph.Key) state.Digest {
+	paths := w.versionFiles[k]
 	if paths == "" {
 		return state.Absent
 	}
@@ -344,14 +371,15 @@ func (w *world) version(k depgraph.Key) state.Digest {
 	return state.DigestOf([]byte(b.String()))
 }
 
-// learn takes from a trace where the versions of packages can be read.
-func (w *world) learn(paths map[depgraph.Key]string) {
+// learn takes from a trace which files state the versions of packages. A file elsewhere than before counts as moved:
+// the planner gives up then.
+func (w *baseState) learn(paths map[depgraph.Key]string) {
 	for k, p := range paths {
-		if was := w.witness[k]; was != p {
+		if was := w.versionFiles[k]; was != p {
 			if was != "" {
 				w.moved++
 			}
-			w.witness[k] = p
+			w.versionFiles[k] = p
 			delete(w.base, k)
 		}
 	}

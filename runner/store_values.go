@@ -16,48 +16,50 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// What storing may cost. A run must not take longer for values that may never be asked for: a large one is stored only if
-// computing it again would take several times as long, with all that would have to be computed for it first. The interpreter
-// goes on when it has pickled one; to compress it and write it takes much longer, and is done meanwhile (backlog), for a quarter of
-// the time spent executing. What is left of that at the end of a run is waited for, so that it is a twentieth, as is what keeps the
-// interpreter. What did not fit in is stored when the engine closes, if it is still there, for a tenth, and what is not stored
-// is computed again by who needs it.
+// What storing may cost. A run must not take longer for values that may never be read. So a large value is stored only
+// if computing it again would take several times as long, with all that would have to be computed for it first.
+//
+// The interpreter goes on when it has pickled a value. To compress and write it takes much longer, and happens
+// meanwhile (backlog), for a quarter of the time spent executing. The end of a run waits for what is left of that, so
+// it may be a twentieth, and so may the time that pickling keeps the interpreter. Values that did not fit in are
+// deferred. They are stored when the engine closes, if they still exist, for a tenth of the time: first those that are
+// dear to compute and cheap to store. A node that needs a value that was not stored computes it again.
 const (
-	inlineBytes  = 32 << 10 // what travels in a frame, equal to the driver's _INLINE; up to this, values are always stored
-	arrayRate    = 200e6    // bytes of arrays and frames a second: about what pickling, compressing and writing come to
+	inlineBytes  = 32 << 10 // of a frame, equal to the driver's _INLINE; values up to this size are always stored
+	arrayRate    = 200e6    // bytes of arrays and frames a second, for pickling, compressing and writing
 	objectRate   = 40e6     // the same of other objects
 	arrayPickle  = 2e9      // the same of pickling alone
 	objectPickle = 60e6
-	storeWorth   = 4    // times what storing costs: what a value must have cost
-	storeShare   = 0.05 // of the seconds executed: what may be waited for
-	asideShare   = 0.25 // of them, for what is done meanwhile
+	storeWorth   = 4    // a value is worth storing if it took this many times what storing costs
+	storeShare   = 0.05 // of the seconds executed, for what the run waits for
+	asideShare   = 0.25 // of them, for what happens meanwhile
 	closeShare   = 0.1  // of them, at the end
 )
 
-// ledger is what an engine has spent, and what it owes.
+// ledger holds what an engine has spent, and which values it deferred.
 type ledger struct {
 	executed float64 // seconds
-	waited   float64 // seconds that storing kept the interpreter
-	owed     map[joint]debt
-	again    map[joint]float64 // seconds to compute what is not stored, about
-	all      bool              // everything is worth storing: for tests
+	waited   float64 // seconds that storing kept the interpreter from executing
+	deferred map[groupDigest]deferral
+	again    map[groupDigest]float64 // seconds that computing a value again takes, about, of values not stored
+	all      bool                    // store everything: for speculation and tests
 }
 
-// backlog is what is being stored while the program goes on, one group at a time.
+// backlog stores groups while the program goes on, one at a time.
 type backlog struct {
-	groups map[joint]bool // used by the engine's own goroutine alone
+	groups map[groupDigest]bool // only the engine's own goroutine uses it
 	all    sync.WaitGroup
-	ahead  atomic.Int64 // nanoseconds that what is left will take, about
+	ahead  atomic.Int64 // nanoseconds that the rest will take, about
 	spent  atomic.Int64 // nanoseconds
 
-	mu  sync.Mutex // held by who stores
+	mu  sync.Mutex // held while a group is stored, and guards err
 	err error
 }
 
-// add stores a group that was pickled, for which store is called.
-func (b *backlog) add(j joint, cost price, store func() error) {
+// add calls store for a pickled group, in the background.
+func (b *backlog) add(j groupDigest, cost price, store func() error) {
 	if b.groups == nil {
-		b.groups = map[joint]bool{}
+		b.groups = map[groupDigest]bool{}
 	}
 	b.groups[j] = true
 	left := int64((cost.all - cost.pickle) * 1e9)
@@ -72,7 +74,7 @@ func (b *backlog) add(j joint, cost price, store func() error) {
 	})
 }
 
-// wait returns when all is stored, with what failed since the last time.
+// wait returns when everything is stored. It returns the errors since its last call.
 func (b *backlog) wait() error {
 	b.all.Wait()
 	b.groups = nil
@@ -81,14 +83,14 @@ func (b *backlog) wait() error {
 	return err
 }
 
-// fits reports whether a group is stored soon enough.
+// fits reports whether a group can be stored within the shares of time.
 func (b *backlog) fits(cost price, executed float64) bool {
 	ahead := float64(b.ahead.Load())/1e9 + cost.all - cost.pickle
 	return ahead <= storeShare*executed && float64(b.spent.Load())/1e9+ahead <= asideShare*executed
 }
 
-// value looks up a stored value, or waits for it.
-func (e *Engine) value(j joint) (state.Value, bool, error) {
+// value looks up a stored value. It waits for one that is being stored.
+func (e *Engine) value(j groupDigest) (state.Value, bool, error) {
 	if e.backlog.groups[j] {
 		if err := e.backlog.wait(); err != nil {
 			return state.Value{}, false, err
@@ -97,7 +99,7 @@ func (e *Engine) value(j joint) (state.Value, bool, error) {
 	return e.cfg.Store.Value(state.Digest(j))
 }
 
-// price is what it takes to store a group, about.
+// price is the time that storing a group takes, about.
 type price struct {
 	pickle float64 // seconds, of the interpreter
 	all    float64 // seconds
@@ -112,18 +114,18 @@ func (p *price) add(info *state.ValueInfo) {
 	}
 }
 
-// debt is a group that is worth storing once there is time.
-type debt struct {
+// deferral is a group that is worth storing once there is time.
+type deferral struct {
 	names   []string
 	cost    price
 	seconds float64 // that it took to compute
 }
 
-// keep stores the values that the node wrote, as far as that is worth it.
-func (x *execution) keep(ctx context.Context, after *position, t *state.Trace) error {
-	done := map[joint]bool{}
+// storeWrites stores the values that the node wrote, as far as they are worth it.
+func (x *execution) storeWrites(ctx context.Context, after *programState, t *state.Trace) error {
+	done := map[groupDigest]bool{}
 	writes := slices.Clone(t.Writes)
-	for _, a := range t.Writes { // who shared with a name that is bound anew is another group now
+	for _, a := range t.Writes { // names that shared with a rebound name form another group now
 		if a.Key.Space() == "var" {
 			for _, n := range x.pos.group(a.Key.Name()) {
 				if k := depgraph.Var(n); n != a.Key.Name() && after.keys[k].digest != state.Absent {
@@ -138,19 +140,19 @@ func (x *execution) keep(ctx context.Context, after *position, t *state.Trace) e
 			if a.Digest == state.Absent {
 				continue
 			}
-			j, names := after.joint(a.Key.Name())
+			j, names := after.groupDigest(a.Key.Name())
 			if done[j] {
 				continue
 			}
 			done[j] = true
-			if err := x.keepGroup(ctx, after, t, j, names); err != nil {
+			if err := x.storeGroupIfWorth(ctx, after, t, j, names); err != nil {
 				return err
 			}
 		case "rng", "conf", "cwd":
 			if a.Digest == x.pos.pristine(a.Key) || a.Key == modulesKey {
 				continue
 			}
-			if err := x.keepHidden(ctx, a); err != nil {
+			if err := x.storeHidden(ctx, a); err != nil {
 				return err
 			}
 		}
@@ -158,12 +160,18 @@ func (x *execution) keep(ctx context.Context, after *position, t *state.Trace) e
 	return nil
 }
 
-func (x *execution) keepGroup(ctx context.Context, after *position, t *state.Trace, j joint, names []string) error {
+func (x *execution) storeGroupIfWorth(
+	ctx context.Context,
+	after *programState,
+	t *state.Trace,
+	j groupDigest,
+	names []string,
+) error {
 	e := x.walk.e
 	size, cost := int64(0), price{}
 	for _, n := range names {
-		if _, here := e.mirror.bound[n]; !here {
-			return nil // a member was dropped, when a node that had changed it failed
+		if _, walkPlace := e.kernelState.bound[n]; !walkPlace {
+			return nil // a member was dropped: a node that had changed it failed
 		}
 		info := after.keys[depgraph.Var(n)].info
 		if info == nil {
@@ -178,7 +186,8 @@ func (x *execution) keepGroup(ctx context.Context, after *position, t *state.Tra
 	if e.backlog.groups[j] {
 		return nil
 	}
-	if v, ok, err := e.cfg.Store.Value(state.Digest(j)); err != nil || ok && e.cfg.Store.HasBlobs(v) || x.walk.o.Discard {
+	if v, ok, err := e.cfg.Store.Value(state.Digest(j)); err != nil || ok && e.cfg.Store.HasBlobs(v) ||
+		x.walk.o.Discard {
 		return err
 	}
 	if size <= inlineBytes || e.ledger.all {
@@ -191,17 +200,17 @@ func (x *execution) keepGroup(ctx context.Context, after *position, t *state.Tra
 	}
 	e.ledger.again[j] = seconds
 	if worth {
-		e.ledger.owed[j] = debt{names, cost, seconds}
+		e.ledger.deferred[j] = deferral{names, cost, seconds}
 	}
 	return nil
 }
 
-// unstored returns how many seconds it takes to compute what t read and is not stored.
-func (p *position) unstored(l *ledger, t *state.Trace) (seconds float64) {
-	seen := map[joint]bool{}
+// unstored returns how many seconds it takes to compute what t read and the store does not have.
+func (p *programState) unstored(l *ledger, t *state.Trace) (seconds float64) {
+	seen := map[groupDigest]bool{}
 	for _, a := range t.Reads {
 		if a.Key.Space() == "var" && a.Digest != state.Absent {
-			if j, _ := p.joint(a.Key.Name()); !seen[j] {
+			if j, _ := p.groupDigest(a.Key.Name()); !seen[j] {
 				seen[j] = true
 				seconds += l.again[j]
 			}
@@ -210,11 +219,12 @@ func (p *position) unstored(l *ledger, t *state.Trace) (seconds float64) {
 	return seconds
 }
 
-// storeGroup stores the values that names are bound to, large ones while the program goes on. seconds: what they took to compute.
-func (e *Engine) storeGroup(ctx context.Context, j joint, names []string, seconds float64, cost price) error {
+// storeGroup stores the values that names are bound to, large ones while the program goes on. seconds: what they took
+// to compute.
+func (e *Engine) storeGroup(ctx context.Context, j groupDigest, names []string, seconds float64, cost price) error {
 	begin := time.Now()
 	defer func() { e.ledger.waited += time.Since(begin).Seconds() }()
-	delete(e.ledger.owed, j)
+	delete(e.ledger.deferred, j)
 	delete(e.ledger.again, j)
 	var reply storeReply
 	data, err := e.kernel.request(ctx, map[string]any{"op": "store", "names": names}, nil, &reply, nil)
@@ -231,7 +241,7 @@ func (e *Engine) storeGroup(ctx context.Context, j joint, names []string, second
 	}
 	v := state.Value{Group: state.Digest(j), Names: names, Seconds: seconds}
 	for _, need := range reply.Needs {
-		e.mirror.classes[state.Digest(need[1])] = true
+		e.kernelState.classes[state.Digest(need[1])] = true
 		v.Needs = append(v.Needs, state.Need{Key: need[0], Digest: state.Digest(need[1])})
 	}
 	if reply.Path == "" {
@@ -241,7 +251,7 @@ func (e *Engine) storeGroup(ctx context.Context, j joint, names []string, second
 	return nil
 }
 
-// putValue keeps what the kernel made of a group.
+// putValue stores what the kernel made of a group.
 func (e *Engine) putValue(v state.Value, reply *storeReply, data []byte) error {
 	refs, err := e.putParts(reply, data)
 	if err != nil {
@@ -257,7 +267,7 @@ func (e *Engine) putValue(v state.Value, reply *storeReply, data []byte) error {
 	return e.cfg.Store.PutValue(v)
 }
 
-// putParts keeps the parts of a group, of which the kernel made a file or, when it is small, data.
+// putParts stores the parts of a group. The kernel made a file of them or, if the group is small, data.
 func (e *Engine) putParts(reply *storeReply, data []byte) ([]state.BlobRef, error) {
 	if reply.Path == "" {
 		ref, err := e.cfg.Store.PutBlob(data)
@@ -271,17 +281,20 @@ func (e *Engine) putParts(reply *storeReply, data []byte) ([]state.BlobRef, erro
 	return e.cfg.Store.PutBlobParts(reply.Path, reply.Parts)
 }
 
-// settleDebts stores what is owed and still there, the most valuable first.
-func (e *Engine) settleDebts(ctx context.Context) error {
-	owed := e.ledger.owed
-	e.ledger.owed = map[joint]debt{}
-	best := slices.SortedFunc(maps.Keys(owed), func(a, b joint) int {
-		return cmp.Or(cmp.Compare(owed[b].seconds*owed[a].cost.all, owed[a].seconds*owed[b].cost.all), cmp.Compare(a, b))
+// storeDeferred stores the deferred groups that still exist, the most valuable first.
+func (e *Engine) storeDeferred(ctx context.Context) error {
+	deferred := e.ledger.deferred
+	e.ledger.deferred = map[groupDigest]deferral{}
+	best := slices.SortedFunc(maps.Keys(deferred), func(a, b groupDigest) int {
+		return cmp.Or(
+			cmp.Compare(deferred[b].seconds*deferred[a].cost.all, deferred[a].seconds*deferred[b].cost.all),
+			cmp.Compare(a, b),
+		)
 	})
 	cost := 0.0
 	for _, j := range best {
-		d := owed[j]
-		gone := slices.ContainsFunc(d.names, func(n string) bool { return e.mirror.bound[n].joint != j })
+		d := deferred[j]
+		gone := slices.ContainsFunc(d.names, func(n string) bool { return e.kernelState.bound[n].groupDigest != j })
 		if e.kernel == nil || gone || cost+d.cost.all > closeShare*e.ledger.executed {
 			continue
 		}
@@ -293,7 +306,7 @@ func (e *Engine) settleDebts(ctx context.Context) error {
 	return e.backlog.wait()
 }
 
-func (x *execution) keepHidden(ctx context.Context, a state.Access) error {
+func (x *execution) storeHidden(ctx context.Context, a state.Access) error {
 	e := x.walk.e
 	if v, ok, err := e.cfg.Store.Value(a.Digest); err != nil || ok && e.cfg.Store.HasBlobs(v) {
 		return err
@@ -309,5 +322,7 @@ func (x *execution) keepHidden(ctx context.Context, a state.Access) error {
 	if err != nil {
 		return err
 	}
-	return e.cfg.Store.PutValue(state.Value{Group: a.Digest, Names: []string{string(a.Key)}, Blob: ref.Digest, Bytes: ref.Size})
+	return e.cfg.Store.PutValue(
+		state.Value{Group: a.Digest, Names: []string{string(a.Key)}, Blob: ref.Digest, Bytes: ref.Size},
+	)
 }

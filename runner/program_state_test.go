@@ -18,15 +18,30 @@ func v(name string, d state.Digest) state.Access {
 // The story of the package's doc: b.append(1) was recorded while a was the same list. Where b is an equal list of its
 // own, the trace must not hold, for its write to a would be wrong there.
 func TestSharingIsPartOfAMatch(t *testing.T) {
-	alias := &state.Trace{Reads: []state.Access{v("a", "one"), v("b", "one")}, Writes: []state.Access{v("a", "two"), v("b", "two")},
-		ReadAliases: []state.Alias{{"a", "b", "root"}}, AliasSensitive: []string{"a", "b"}, AliasesBefore: []state.Alias{{"a", "b", "root"}}, AliasesAfter: []state.Alias{{"a", "b", "root"}}}
-	p := newPosition(nothing)
+	alias := &state.Trace{
+		Reads:  []state.Access{v("a", "one"), v("b", "one")},
+		Writes: []state.Access{v("a", "two"), v("b", "two")},
+		ReadAliases: []state.Alias{
+			{"a", "b", "root"},
+		},
+		AliasSensitive: []string{"a", "b"},
+		AliasesBefore:  []state.Alias{{"a", "b", "root"}},
+		AliasesAfter:   []state.Alias{{"a", "b", "root"}},
+	}
+	p := newProgramState(nothing)
 	p.apply(0, &state.Trace{Writes: []state.Access{v("a", "one")}})
 	p.apply(1, &state.Trace{Writes: []state.Access{v("b", "one")}})
 	if _, _, ok := p.mismatch(alias); ok {
 		t.Error("a trace recorded on an alias holds where there is none")
 	}
-	p.apply(1, &state.Trace{Writes: []state.Access{v("b", "one")}, AliasSensitive: []string{"a"}, AliasesAfter: []state.Alias{{"a", "b", "root"}}})
+	p.apply(
+		1,
+		&state.Trace{
+			Writes:         []state.Access{v("b", "one")},
+			AliasSensitive: []string{"a"},
+			AliasesAfter:   []state.Alias{{"a", "b", "root"}},
+		},
+	)
 	if access, now, ok := p.mismatch(alias); !ok {
 		t.Errorf("the trace does not hold where it was recorded: %v, %v", access, now)
 	}
@@ -41,24 +56,30 @@ func TestSharingIsPartOfAMatch(t *testing.T) {
 }
 
 func TestJointNamesTheGroup(t *testing.T) {
-	p := newPosition(nothing)
-	p.apply(0, &state.Trace{Writes: []state.Access{v("a", "one"), v("b", "one"), v("c", "one")}, AliasesAfter: []state.Alias{{"a", "b", "root"}}})
-	ja, names := p.joint("a")
-	if jb, _ := p.joint("b"); jb != ja || !cmp.Equal(names, []string{"a", "b"}) {
+	p := newProgramState(nothing)
+	p.apply(
+		0,
+		&state.Trace{
+			Writes:       []state.Access{v("a", "one"), v("b", "one"), v("c", "one")},
+			AliasesAfter: []state.Alias{{"a", "b", "root"}},
+		},
+	)
+	ja, names := p.groupDigest("a")
+	if jb, _ := p.groupDigest("b"); jb != ja || !cmp.Equal(names, []string{"a", "b"}) {
 		t.Errorf("joint(a) = %s %v, joint(b) = %s, want one group", ja, names, jb)
 	}
-	if jc, _ := p.joint("c"); jc != "one" {
+	if jc, _ := p.groupDigest("c"); jc != "one" {
 		t.Errorf("joint(c) = %s, want the digest of its value", jc)
 	}
-	p.shares[pair{"a", "b"}] = "elsewhere"
-	if again, _ := p.joint("a"); again == ja {
+	p.aliases[pair{"a", "b"}] = "elsewhere"
+	if again, _ := p.groupDigest("a"); again == ja {
 		t.Error("names that share in another place have the same joint digest")
 	}
 }
 
 // A failed node defines nothing, and who needs what it would have defined must not see an older value.
 func TestFailedNodePoisons(t *testing.T) {
-	p := newPosition(nothing)
+	p := newProgramState(nothing)
 	p.apply(0, &state.Trace{Writes: []state.Access{v("x", "old")}})
 	p.fail(1, "load", []string{"x"})
 	if _, _, ok := p.mismatch(&state.Trace{Reads: []state.Access{v("x", "old")}}); ok {
