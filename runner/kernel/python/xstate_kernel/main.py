@@ -19,8 +19,9 @@ import warnings
 import weakref
 
 from . import (
-    bytecode, code_owner, display, fingerprint, frames, groups, hidden, layout, libraries, line_coverage, lines,
-    magic, modules, observe, sets, shutdown, streams, values, volatility, workspace_modules
+    adapters, bytecode, code_owner, display, fingerprint, frames, groups, hidden, hidden_variable, layout,
+    libraries, line_coverage, lines, magic, modules, observe, sets, shutdown, streams, values, volatility,
+    workspace_modules
 )
 
 _PRESET = ("__name__", "__doc__", "__file__")  # names like others, that have a value before the program
@@ -33,8 +34,13 @@ _COROUTINE = 0x80  # code flag, see inspect.CO_COROUTINE
 _NESTS = re.compile(r"\b(def|lambda|class|for)\b")  # what may hold a code object of its own
 _NEUTRAL = frozenset(("run", "store", "compile", "sources"))  # requests that leave hidden state as the last node did
 _RESTORING = frozenset(("load", "hidden_put"))  # requests that may import libraries
-_UNINTERRUPTED = frozenset(("streams.py", "frames.py", "observe.py", "hidden.py"))
-_THROUGH = frozenset(("import_module", "exec_module"))  # these run a module's code
+# Files of the kernel whose work an interrupt must not tear: half a frame sent, or half an observation, is none. Adapters
+# count among them, except when they draw a figure, which may take long.
+_UNINTERRUPTED = frozenset(
+    os.path.join(_FOLDER, name + ".py")
+    for name in ("streams", "frames", "observe", "hidden", "hidden_variable", "interpreter_state"))
+_ADAPTERS = os.path.join(_FOLDER, "adapters")
+_THROUGH = frozenset(("import_module", "exec_module", "_png", "bundle", "show_figures"))  # run code of others
 _UNPICKLED = re.compile(r"Can't get attribute '(\w+)' on <module '__main__'")
 _GONE = object()
 
@@ -102,8 +108,9 @@ class Kernel:
             return
         while frame is not None and (not frame.f_code.co_filename.startswith(_FOLDER) or frame.f_code.co_name in _THROUGH):
             frame = frame.f_back
-        if frame is not None and os.path.basename(frame.f_code.co_filename) in _UNINTERRUPTED:
-            signal.raise_signal(signal.SIGINT)  # again in a moment: half a frame sent, or half an observation, is none
+        path = frame.f_code.co_filename if frame is not None else ""
+        if path in _UNINTERRUPTED or os.path.dirname(path) == _ADAPTERS:
+            signal.raise_signal(signal.SIGINT)  # again in a moment
             return
         raise KeyboardInterrupt
 
@@ -158,7 +165,7 @@ class Kernel:
         for joint in list(self.parked):
             self.forget(joint)
         importlib.invalidate_caches()
-        hidden.renew_answers({c for fp in self.groups.prints.values() for c in fp.soft.values() if code_owner.is_a(c, type)})
+        hidden.forget_answers({c for fp in self.groups.prints.values() for c in fp.soft.values() if code_owner.is_a(c, type)})
         if self.workspace.shadowed():
             return {"stale": True}, b""
         return self.unload(self.workspace.edited()), b""
@@ -318,9 +325,7 @@ class Kernel:
         return {}, b""
 
     def do_close_figures(self, _, __):
-        pyplot = sys.modules.get("matplotlib.pyplot")
-        if pyplot is not None:
-            pyplot.close("all")
+        adapters.close_figures()
         return {}, b""
 
     def do_environ(self, request, _):
@@ -413,10 +418,9 @@ class Kernel:
         filters = list(warnings.filters) if request.get("library_import") else None
         environ = dict(os.environ._data)
         threads = set(sys._current_frames())
-        hidden.renew_warnings()
-        hidden.renew_types()
+        adapters.before_node()
         self.ns.pop("__warningregistry__", None)
-        figures = display.open_figures()
+        figures = adapters.open_figures()
         try:
             code, tail = self.compiled(source, name, request)
         except (SyntaxError, ValueError) as e:
@@ -437,8 +441,8 @@ class Kernel:
         placed = set() if request.get("definition") else self.modules.process.names()
         request["uses"] = sorted(placed.union(request["uses"]))
         held = self.files.open_files({fp.opaque for fp in self.groups.noted.values() if fp.opaque})
-        hidden.left_unseeded()
-        hidden.marks.clear()
+        adapters.unseeded()
+        hidden_variable.marks.clear()
         self.names.begin(request["uses"], self.deps, {**start, **{k: id(self.ns[k]) for k in (*_SPECIAL, *_PRESET) if k in self.ns}})
         self.made = []  # code that the node makes and runs
         observe.watch_main(self.names)
@@ -462,8 +466,8 @@ class Kernel:
         seconds = time.perf_counter() - began
         hit = lined.end() if lined and code is not None else None
         self.files.end()
-        unseeded = hidden.left_unseeded()
-        self.files.marks |= hidden.marks
+        unseeded = adapters.unseeded()
+        self.files.marks |= hidden_variable.marks
         self.modules.stop()
         observe.watch_main(None)
         reads, imports = self.names.end()
@@ -474,7 +478,7 @@ class Kernel:
         self.printer.dotted.update(n for n in imports if "." in n)
         self.channel.send({"ev": "result", "node": request["node"], "seconds": seconds, "cpu": time.process_time() - cpu, "error": error})
         if filters is not None:
-            hidden.library_import(filters)
+            adapters.warnings.adapter.library_imported(filters)
         certain, maybe = self.stored(request, code, tail)
         if error is None:
             reads |= {n for n in maybe - certain if n in start and id(self.ns.get(n, _GONE)) == start[n]}
@@ -490,7 +494,7 @@ class Kernel:
         registered = self.modules.process.changed(lambda: {n for n, i in start.items() if id(self.ns.get(n, _GONE)) != i})
         if registered:
             reads |= self.modules.process.sharing()
-        if self.hidden.by_key["conf:logging"].touched:
+        if adapters.logging.adapter.levels.touched:
             reads |= self.modules.process.logged_to()
         if self.files.forked:
             reads |= {n for n in self.reach(reads | set(request["uses"])) if n in start}
@@ -523,7 +527,7 @@ class Kernel:
         reply["altered"] = sorted({*reply.get("altered", ()), *self.modules.module_state.altered, *(("*",) if self.modules.lists_subclasses else ())})
         reply["again"], reply["everything"], reply["stale"] = sorted(again), self.names.everything, stale
         reply["absent"] = sorted(n for n in reads if n not in start and n not in _SPECIAL)
-        self.hidden.levels_asked(codes + theirs)
+        adapters.note_attributes(codes + theirs)
         reply["hidden"], reply["hidden_reads"] = self.hidden_changes(before, reads, figures)
         reply["modules"] = self.modules.changed() + ["process"] * registered
         if reply["modules"]:
@@ -559,7 +563,7 @@ class Kernel:
             marks.add("thread")
         reply["marks"] = sorted(marks)
         reply["exact"], reply["lined"] = self.names.exact, hit
-        reply["figures"] = bool(display.open_figures())
+        reply["figures"] = bool(adapters.open_figures())
         reply["had_figures"] = bool(figures)
         cited = {f for w in reply["writes"] if w["name"] in self.groups.prints for f in self.groups.prints[w["name"]].cites}
         if not request.get("definition"):
@@ -625,7 +629,7 @@ class Kernel:
                 kept.append(value)
                 del value
                 if request.get("last"):
-                    display.flush_figures(self.recorder)
+                    adapters.show_figures(self.recorder)
             finally:
                 self.modules.process.suspend()
                 self.hidden.collector.pause()
@@ -904,10 +908,10 @@ class Kernel:
         for v in self.hidden.variables:
             was = before.get(v.key, ("",))[0]
             now = after.get(v.key, ("",))[0]
-            if was != now or v.put_anew or v.key == "cwd" and self.files.moved:
+            if was != now or v.set_by_node or v.key == "cwd" and self.files.moved:
                 changed[v.key] = now
             if v.key.startswith("rng:"):
-                if v.touched or (was != now or v.put_anew) and not v.fresh:
+                if v.touched or (was != now or v.set_by_node) and not v.fresh:
                     read.append(v.key)
             elif v.key == "cwd":
                 if self.files.cwd_read or was != now:
