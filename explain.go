@@ -2,7 +2,6 @@ package xstate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -66,17 +65,21 @@ func (s *Session) Why(ctx context.Context, id BlockID, blocks []patch.Block) (x 
 	if blocks != nil {
 		x.Pending = pending(patch.Match(query.SnapshotBlocks(snap), blocks), id)
 	}
-	plan, planned := s.Plan(ctx, blocks)
+	plan, planned := s.walkPlan(ctx, blocks)
 	if planned != nil {
 		return x, planned, nil
 	}
+	next, err := plan.Blocks(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	values.from = head
-	for i := range plan.Blocks {
-		if plan.Blocks[i].ID != id {
+	for i := range next {
+		if next[i].ID != id {
 			continue
 		}
-		for j, n := range plan.Blocks[i].Nodes {
-			r := NodeReason{Name: query.NodeName(id, j, len(plan.Blocks[i].Nodes)), Action: string(n.Action), Reason: n.Reason, Seconds: n.Seconds}
+		for j, n := range next[i].Nodes {
+			r := NodeReason{Name: query.NodeName(id, j, len(next[i].Nodes)), Action: string(n.Action), Reason: n.Reason, Seconds: n.Seconds}
 			if err := values.add(ctx, &r); err != nil {
 				return nil, nil, err
 			}
@@ -200,96 +203,15 @@ func (f *valueFinder) at(ctx context.Context, n StepNumber) (map[state.Access]*s
 	return found, nil
 }
 
-// PlanNew is the plan of a program of which nothing is recorded: every block runs.
-func PlanNew(blocks []patch.Block) *Plan {
-	plan := &Plan{}
+// PlanNew returns the plan of a program of which nothing is recorded: every block runs.
+func PlanNew(blocks []patch.Block) []runner.PlanBlock {
+	var plan []runner.PlanBlock
 	names := patch.Names(blocks)
 	for i, b := range blocks {
-		plan.Blocks = append(plan.Blocks, runner.PlanBlock{ID: BlockID(names[i]), Title: b.Title, Index: i, Action: runner.ActRun,
+		plan = append(plan, runner.PlanBlock{ID: BlockID(names[i]), Title: b.Title, Index: i, Action: runner.ActRun,
 			Reason: state.Reason{Code: runner.ReasonNew}})
 	}
 	return plan
-}
-
-// Affected tells what Plan would of those nodes that are not simply reused. The first time it takes as long as Plan; from then
-// on, for as long as the session is open, what was edited and what that affects. With XSTATE_VERIFY=plan in the environment it
-// compares itself with Plan, and fails where they differ.
-func (s *Session) PlanChanges(ctx context.Context) (*Affected, error) {
-	if err := s.start(ctx); err != nil {
-		return nil, err
-	}
-	if err := s.follow(ctx); err != nil {
-		return nil, err
-	}
-	a, err := s.flow.Plan(ctx)
-	if errors.Is(err, runner.ErrWalk) {
-		plan, err := s.Plan(ctx, nil)
-		if err != nil {
-			return nil, err
-		}
-		return plan.Affected(), nil
-	}
-	if err == nil && os.Getenv("XSTATE_VERIFY") == "plan" {
-		plan, err := s.Plan(ctx, nil)
-		if err != nil {
-			return nil, err
-		}
-		if text := s.flow.Differs(plan); text != "" {
-			return nil, fmt.Errorf("the plan of what is affected is not that of the whole program: %s", text)
-		}
-	}
-	return a, err
-}
-
-// follow makes the flow that of the program as it is now.
-func (s *Session) follow(ctx context.Context) error {
-	head, _, err := s.store.state.Head(ctx, s.name)
-	if err != nil {
-		return err
-	}
-	for s.flow != nil && s.flowAt < head {
-		step, err := s.store.state.Step(ctx, s.name, s.flowAt+1)
-		if err != nil {
-			return err
-		}
-		if step.Kind == state.KindRollback {
-			s.flow = nil
-			break
-		}
-		for _, c := range step.Changes {
-			if err := s.flow.Change(c.Op, c.ID, c.After); err != nil {
-				s.flow = nil
-				return err
-			}
-		}
-		s.flowAt = step.Number
-	}
-	if s.flow != nil {
-		return nil
-	}
-	order, err := s.store.state.BlockOrder(ctx, s.name, head)
-	if err != nil {
-		return err
-	}
-	s.flow, s.flowAt = s.engine.NewFlow(s.blockNow), head
-	after := BlockID("")
-	for _, id := range order {
-		if err := s.flow.Change(state.OpInsert, id, after); err != nil {
-			return err
-		}
-		after = id
-	}
-	return nil
-}
-
-// blockNow returns a block of the program that the flow is of.
-func (s *Session) blockNow(ctx context.Context, id BlockID) (runner.Block, error) {
-	b, found, err := s.store.state.BlockAt(ctx, s.name, s.flowAt, id)
-	if err != nil || !found {
-		return runner.Block{}, errors.Join(err, fmt.Errorf("block %q cannot be read", id))
-	}
-	source, err := s.history.Source(ctx, b.Version)
-	return runner.Block{ID: id, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Source: source, Before: &b}, err
 }
 
 // Value returns what a variable had after step n, as the blocks of that step left it when they were run last. A value whose

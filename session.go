@@ -21,17 +21,17 @@ type SessionOptions struct {
 
 // Session is one program and its history.
 type Session struct {
-	store   *Store
-	name    string
-	options SessionOptions
-	meta    state.Session
-	engine  *runner.Engine
-	python  runner.Interpreter
-	history *query.History
-	flow    *runner.Flow // of the program after step flowAt; nil until it is asked for
-	flowAt  StepNumber
-	loaded  loadedFile  // last
-	held    *state.Lock // between Hold and its end
+	store     *Store
+	name      string
+	options   SessionOptions
+	meta      state.Session
+	engine    *runner.Engine
+	python    runner.Interpreter
+	history   *query.History
+	planner   *runner.Planner // of the program after step plannedAt; nil until the first plan
+	plannedAt StepNumber
+	loaded    loadedFile  // last
+	held      *state.Lock // between Hold and its end
 }
 
 // Store returns the store that holds the session.
@@ -105,7 +105,7 @@ func (s *Session) withOwnEngine(ctx context.Context) (own *Session, release func
 		return nil, nil, err
 	}
 	again := *s
-	again.engine, again.flow = nil, nil
+	again.engine, again.planner = nil, nil
 	if err := again.start(ctx); err != nil {
 		unlock()
 		return nil, nil, err

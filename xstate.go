@@ -27,7 +27,6 @@ type (
 	Plan       = runner.Plan
 	Event      = runner.Event
 	Outcome    = runner.Outcome
-	Affected   = runner.Affected
 )
 
 // StoreName is the name of a store's directory.

@@ -149,10 +149,14 @@ func (h *History) Impact(ctx context.Context, plan *runner.Plan) (*Impact, error
 	if err != nil {
 		return nil, err
 	}
+	blocks, err := plan.Blocks(ctx)
+	if err != nil {
+		return nil, err
+	}
 	e := &Impact{Lost: []Lost{}, Fires: []RepeatedEffect{}}
 	will := map[depgraph.Key]bool{}
-	for i := range plan.Blocks {
-		b := &plan.Blocks[i]
+	for i := range blocks {
+		b := &blocks[i]
 		for j := range b.Nodes {
 			willMake(&b.Nodes[j], will)
 			e.Fires = append(e.Fires, repeatedEffects(&b.Nodes[j], NodeName(b.ID, j, len(b.Nodes)))...)
