@@ -35,10 +35,12 @@ var layers = []layer{
 	{folder: "depgraph", imports: []string{"internal/pytree"}, pure: true},
 	{folder: "state", imports: []string{"depgraph"}},
 	{folder: "state/statetest", imports: []string{"state"}},
-	{folder: "runner", imports: []string{"depgraph", "state"}},
-	{folder: ".", imports: []string{"patch", "depgraph", "state", "runner"}},
-	{folder: "bench", imports: []string{"internal/pytree", "patch", "depgraph", "state", "runner", "."}},
-	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", ".", "bench"}},
+	{folder: "runner/kernel", imports: []string{"depgraph", "state"}},
+	{folder: "runner/kernel/python", imports: []string{"depgraph", "state", "runner/kernel"}},
+	{folder: "runner", imports: []string{"depgraph", "state", "runner/kernel"}},
+	{folder: ".", imports: []string{"patch", "depgraph", "state", "runner", "runner/kernel", "runner/kernel/python"}},
+	{folder: "bench", imports: []string{"internal/pytree", "patch", "depgraph", "state", "runner", "runner/kernel/python", "."}},
+	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", "runner/kernel/python", ".", "bench"}},
 }
 
 // owners are the packages that alone know a foreign module: another one would be bound to it, too.

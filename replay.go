@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -102,7 +103,7 @@ func (s *Session) Replay(ctx context.Context, o ReplayOptions) (*Replay, error) 
 		err = r.execute(ctx, steps)
 	}
 	asked := s.options.Python != "" || lookup(s.options.Environ, "XSTATE_PYTHON") != ""
-	if none := state.CodeOf(err) == runner.CodeNoPython && !asked; none || o.Cached {
+	if none := state.CodeOf(err) == python.CodeNotFound && !asked; none || o.Cached {
 		if none {
 			r.miss(Missing{What: "interpreter", Why: message(err) + "; nothing was executed, the record was verified"})
 			r.found.Cached = true
@@ -236,20 +237,20 @@ func (r *replayer) stretch(ctx context.Context, steps []Step, j, of int) (err er
 func (r *replayer) interpreter(ctx context.Context) (err error) {
 	s := *r.session
 	r.config, err = s.config(ctx)
-	if state.CodeOf(err) == runner.CodeNoPython && s.options.Python == "" {
+	if state.CodeOf(err) == python.CodeNotFound && s.options.Python == "" {
 		gone := err
 		s.options.Python = AnyPython
 		if r.config, err = s.config(ctx); err == nil {
-			r.miss(Missing{What: "interpreter", Why: message(gone) + "; replayed with " + r.config.Python.Path})
+			r.miss(Missing{What: "interpreter", Why: message(gone) + "; replayed with " + r.config.Language.Command()})
 		}
 	}
-	if e := (*Error)(nil); errors.As(err, &e) && state.CodeOf(err) == runner.CodeNoPython {
+	if e := (*Error)(nil); errors.As(err, &e) && state.CodeOf(err) == python.CodeNotFound {
 		return &Error{Code: e.Code, Message: e.Message, Hint: e.Hint + "; xstate replay --cached verifies the record without one", Err: err}
 	}
 	if err != nil {
 		return err
 	}
-	r.found.Interpreter = r.config.Python.String()
+	r.found.Interpreter = r.config.Language.String()
 	if real, err := filepath.EvalSymlinks(r.config.Workspace); err == nil {
 		r.config.Workspace = real // as a run has it; else it is gone
 	}

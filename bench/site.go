@@ -13,7 +13,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/runner"
+	py "github.com/xstate-engine/xstate/runner/kernel/python"
 )
 
 // seed is that of the random number generators, for programs that do not seed them: the same for all strategies.
@@ -26,7 +26,7 @@ const maxFolder = 1 << 30
 // because programs print paths, and keep them in values.
 type site struct {
 	program *Program
-	python  runner.Interpreter
+	python  py.Interpreter
 	environ []string
 	timeout time.Duration
 	root    string
@@ -36,7 +36,7 @@ type site struct {
 	names   map[string]blockNames
 }
 
-func newSite(p *Program, root string, python runner.Interpreter, timeout time.Duration) (*site, error) {
+func newSite(p *Program, root string, python py.Interpreter, timeout time.Duration) (*site, error) {
 	b := &site{program: p, python: python, environ: os.Environ(), timeout: timeout, root: root, before: map[string]fs.FileInfo{},
 		editor: &editor{facts: map[string]*depgraph.Facts{}}, names: map[string]blockNames{}}
 	for _, v := range p.Versions {

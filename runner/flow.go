@@ -213,7 +213,7 @@ func (f *Flow) unit(ctx context.Context, x uint32) (*unit, error) {
 	if cache[factsKey(b)] == nil {
 		cache = map[state.Digest]*depgraph.Facts{} // the engine's own is for whole programs
 	}
-	u.read(cache, f.e.refused)
+	u.read(f.e.options.language, cache, f.e.refused)
 	if len(f.units) >= maxUnits {
 		clear(f.units)
 	}

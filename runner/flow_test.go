@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -40,7 +41,7 @@ func newMade(t testing.TB, seed uint64) *made {
 		t.Fatal(err)
 	}
 	m.engine, err = New(Config{Store: store, Session: "s", Workspace: workspace, Anew: true, Environ: []string{"E=1"},
-		Python: Interpreter{Path: "/none", Implementation: "cpython", Version: "3.13.0", Major: 3, Minor: 13}})
+		Language: python.Interpreter{Path: "/none", Implementation: "cpython", Version: "3.13.0", Major: 3, Minor: 13}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/statetest"
 )
@@ -33,11 +34,11 @@ func textBlock(id, source string) Block {
 func storing(t testing.TB, dir string) *Engine {
 	t.Helper()
 	store := statetest.CheckedOpen(t, filepath.Join(dir, ".xstate"), state.Options{})
-	python, err := Identify(t.Context(), store.Dir(), withPandas(t), os.Getenv)
+	found, err := python.Identify(t.Context(), store.Dir(), withPandas(t), os.Getenv)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := New(Config{Store: store, Session: "s", Workspace: dir, Python: python, Environ: os.Environ()})
+	e, err := New(Config{Store: store, Session: "s", Workspace: dir, Language: found, Environ: os.Environ()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,20 +5,21 @@ import (
 	"testing"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 )
 
 // TestKeyHoldsEveryInput: a field that what a node does depends on, and that is not in its key, would be a wrong hit.
 func TestKeyHoldsEveryInput(t *testing.T) {
 	make := func(o keyOptions, source string, dialect depgraph.Dialect, future []string, last bool) state.Digest {
-		facts, err := depgraph.Analyze([]byte(source), dialect)
+		facts, err := o.language.Analyze([]byte(source), dialect)
 		if err != nil {
 			t.Fatal(err)
 		}
 		u := &unit{Block: Block{ID: "b", Dialect: dialect}, facts: facts}
 		return o.codeDigest(&node{unit: u, facts: &facts.Nodes[0], future: future, last: last})
 	}
-	plain := keyOptions{interpreter: "cpython 3.12.1"}
+	plain := keyOptions{language: python.Interpreter{}, interpreter: "cpython 3.12.1"}
 	want := make(plain, "x", depgraph.Python, nil, true)
 	differ := map[string]state.Digest{
 		"code":   make(plain, "y", depgraph.Python, nil, true),
@@ -28,6 +29,9 @@ func TestKeyHoldsEveryInput(t *testing.T) {
 	}
 	options := reflect.TypeOf(plain)
 	for i := range options.NumField() {
+		if options.Field(i).Type.Kind() != reflect.String {
+			continue // the language itself: its name and version are in the others
+		}
 		o := plain
 		reflect.NewAt(options.Field(i).Type, reflect.ValueOf(&o).Elem().Field(i).Addr().UnsafePointer()).Elem().SetString("other")
 		differ["option "+options.Field(i).Name] = make(o, "x", depgraph.Python, nil, true)

@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
 // joint names the content of a group: names whose values share mutable objects. A name that shares with none is a
 // group of its own, and its joint digest is the digest of its value, whatever the name.
-type joint string
+type joint = kernel.Group
 
 // pair is two names that share, in order.
 type pair [2]string

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -107,12 +108,12 @@ type walk struct {
 	dotted   []dottedImport       // of the nodes before dottedAt
 	dottedAt int
 	restored int
-	ipython  bool
-	asked    bool // CPython was asked which blocks it accepts
-	cited    bool // the kernel has the sources
-	renewed  bool // a new interpreter was tried, when a state could not be restored
-	looks    bool // nothing but imports and definitions may run, and nothing be written: see Value
-	early    bool // one node executes before its turn: see ahead
+	dialects []depgraph.Dialect // of the blocks
+	asked    bool               // the language was asked which blocks it accepts
+	cited    bool               // the kernel has the sources
+	renewed  bool               // a new interpreter was tried, when a state could not be restored
+	looks    bool               // nothing but imports and definitions may run, and nothing be written: see Value
+	early    bool               // one node executes before its turn: see ahead
 	ahead    *ahead
 
 	written    []string     // files that reused results wrote, and no record is kept of yet
@@ -148,7 +149,7 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (out *Ou
 	deaths := 0
 	for attempt := 0; ; attempt++ {
 		stop = w.pass(ctx, blocks)
-		if errors.Is(stop, errKernelDied) && ctx.Err() == nil && deaths < maxDeaths { // between two nodes: none is to blame
+		if errors.Is(stop, kernel.ErrDied) && ctx.Err() == nil && deaths < maxDeaths { // between two nodes: none is to blame
 			deaths++
 			e.dropKernel()
 			continue
@@ -168,7 +169,7 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (out *Ou
 	if stop != nil && ctx.Err() == nil {
 		return nil, stop
 	}
-	if err := w.settleFiles(stop == nil); err != nil {
+	if err := w.finalizeFiles(stop == nil); err != nil {
 		return nil, err
 	}
 	out = w.outcome()
@@ -181,15 +182,14 @@ func (e *Engine) refresh(ctx context.Context) error {
 	if e.kernel == nil {
 		return nil
 	}
-	var reply unloadReply
-	_, err := e.kernel.request(ctx, map[string]string{"op": "forget"}, nil, &reply, nil)
-	if err != nil && ctx.Err() == nil && !errors.Is(err, errKernelDied) {
+	gone, err := e.kernel.Refresh(ctx)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, kernel.ErrDied) {
 		return err
 	}
-	if err != nil || reply.Stale {
+	if err != nil || gone.Stale {
 		e.dropKernel()
 	}
-	e.mirror.unload(reply)
+	e.mirror.unload(gone)
 	e.mirror.parked = map[joint]parked{}
 	return nil
 }
@@ -210,7 +210,7 @@ func (w *walk) pass(ctx context.Context, blocks []Block) error {
 
 // start puts the walk before the first node.
 func (w *walk) start(blocks []Block) {
-	w.ipython = slices.ContainsFunc(blocks, func(b Block) bool { return b.Dialect == depgraph.IPython })
+	w.dialects = dialectsOf(blocks)
 	w.units, w.nodes = w.e.analyse(blocks)
 	w.pos = newPosition(w.e.world.get)
 	w.outcomes = make([]NodeOutcome, len(w.nodes))
@@ -333,13 +333,12 @@ func (w *walk) block(i int, by string) {
 
 // blockedByName tells which failed block would have defined the name whose absence made an execution fail.
 func (w *walk) blockedByName(t *state.StoredTrace) string {
-	if t.Err == nil || t.Err.Type != "NameError" && t.Err.Type != "UnboundLocalError" {
+	if t.Err == nil {
 		return ""
 	}
-	for k, e := range w.pos.keys {
-		if by, bad := e.poisoned(); bad && t.Err.Message == fmt.Sprintf("name '%s' is not defined", k.Name()) {
-			return by
-		}
+	name := w.e.cfg.Language.Missing(t.Err)
+	if by, bad := w.pos.keys[depgraph.Var(name)].poisoned(); bad && name != "" {
+		return by
 	}
 	return ""
 }
@@ -404,7 +403,7 @@ func (w *walk) blockOutcome(u *unit) BlockOutcome {
 			b.Taint = appendNew(b.Taint, m)
 		}
 	}
-	b.Outputs = merge(b.Outputs)
+	b.Outputs = kernel.Merge(b.Outputs)
 	return b
 }
 

@@ -63,7 +63,7 @@ func (e *Engine) Stands(s Standing) (bool, error) {
 }
 
 func (e *Engine) standingIdentity() string {
-	return fmt.Sprintf("%s %s %q %q %q %d", driverDigest(), e.options.interpreter, e.options.observe, e.cfg.Workspace, e.cfg.File, e.cfg.Seed)
+	return fmt.Sprintf("%s %s %q %q %q %d", e.options.semantics, e.options.interpreter, e.options.observe, e.cfg.Workspace, e.cfg.File, e.cfg.Seed)
 }
 
 // standingFiles tells of the files that the program writes how they are. Files that are one with others are not understood.

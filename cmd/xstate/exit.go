@@ -9,6 +9,7 @@ import (
 	"github.com/xstate-engine/xstate/bench"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -60,9 +61,9 @@ var exitCodes = map[state.Code]int{
 	xstate.CodeExpression:             exitUsage,
 	runner.CodeNoTests:                exitUsage,
 	runner.CodeNotKept:                exitUsage,
-	runner.CodeNoPython:               exitUsage,
-	runner.CodePythonOld:              exitUsage,
-	runner.CodePythonBroken:           exitUsage,
+	python.CodeNotFound:               exitUsage,
+	python.CodeTooOld:                 exitUsage,
+	python.CodeBroken:                 exitUsage,
 	state.CodeNoStore:                 exitUsage,
 	state.CodeNoSession:               exitUsage,
 	state.CodeSessionExists:           exitUsage,

@@ -17,6 +17,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -152,7 +153,7 @@ func findPython(asked, folder string) error {
 	if asked == xstate.AnyPython {
 		asked = ""
 	}
-	_, err := runner.FindPython(asked, folder, os.Getenv)
+	_, err := python.Find(asked, folder, os.Getenv)
 	return err
 }
 
