@@ -64,7 +64,7 @@ bench-full: build
 	.ci/bench bin/xstate build/bench-full --size 10,40,160,640 --edits 20
 	XSTATE_TEST_PYTHONS=$$(.ci/venv build/venv $(PYTHONS)) && export XSTATE_TEST_PYTHONS && \
 	go test -run '^$$' -bench . -benchtime 5x -timeout 6h ./bench
-	go test -run '^$$' -bench 'Analyze$$|BareParse$$' ./depgraph | awk -f .ci/ratio.awk
+	go test -run '^$$' -bench 'Analyze$$|BareParse$$' ./depgraph/python | awk -f .ci/ratio.awk
 
 growth:
 	mkdir -p build/growth && XSTATE_BENCH_GROWTH=$$PWD/build/growth XSTATE_BENCH_NODES=$(NODES) go test -run '^$$' -bench 'Cost|NullProcess' -benchtime 40x -timeout 6h ./bench

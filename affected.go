@@ -66,7 +66,7 @@ func (s *Session) follow(ctx context.Context) error {
 	if s.flow != nil {
 		return nil
 	}
-	order, err := s.store.state.Order(ctx, s.name, head)
+	order, err := s.store.state.BlockOrder(ctx, s.name, head)
 	if err != nil {
 		return err
 	}

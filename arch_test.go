@@ -32,15 +32,22 @@ type layer struct {
 var layers = []layer{
 	{folder: "internal/pytree", pure: true},
 	{folder: "patch", pure: true},
-	{folder: "depgraph", imports: []string{"internal/pytree"}, pure: true},
+	{folder: "depgraph", pure: true},
+	{folder: "depgraph/python", imports: []string{"internal/pytree", "depgraph"}, pure: true},
 	{folder: "state", imports: []string{"depgraph"}},
 	{folder: "state/statetest", imports: []string{"state"}},
 	{folder: "runner/kernel", imports: []string{"depgraph", "state"}},
-	{folder: "runner/kernel/python", imports: []string{"depgraph", "state", "runner/kernel"}},
+	{folder: "runner/kernel/python", imports: []string{"depgraph", "depgraph/python", "state", "runner/kernel"}},
 	{folder: "runner", imports: []string{"depgraph", "state", "runner/kernel"}},
-	{folder: ".", imports: []string{"patch", "depgraph", "state", "runner", "runner/kernel", "runner/kernel/python"}},
-	{folder: "bench", imports: []string{"internal/pytree", "patch", "depgraph", "state", "runner", "runner/kernel/python", "."}},
-	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", "runner/kernel/python", ".", "bench"}},
+	{folder: ".", imports: []string{
+		"patch", "depgraph", "depgraph/python", "state", "runner", "runner/kernel", "runner/kernel/python",
+	}},
+	{folder: "bench", imports: []string{
+		"internal/pytree", "patch", "depgraph", "depgraph/python", "state", "runner", "runner/kernel/python", ".",
+	}},
+	{folder: "cmd/xstate", imports: []string{
+		"patch", "depgraph", "state", "runner", "runner/kernel/python", ".", "bench",
+	}},
 }
 
 // owners are the packages that alone know a foreign module: another one would be bound to it, too.

@@ -44,13 +44,13 @@ const (
 
 // ArchiveInfo is what an archive says of itself.
 type ArchiveInfo struct {
-	Format   string       `json:"format"`
-	Version  int          `json:"version"`
-	Session  string       `json:"session"`
-	Head     StepNumber   `json:"head"`
-	Hash     Digest       `json:"hash"` // of the last step
-	Values   bool         `json:"values"`
-	Sessions []state.Past `json:"sessions"` // those it was forked from, the oldest first, and itself
+	Format   string                 `json:"format"`
+	Version  int                    `json:"version"`
+	Session  string                 `json:"session"`
+	Head     StepNumber             `json:"head"`
+	Hash     Digest                 `json:"hash"` // of the last step
+	Values   bool                   `json:"values"`
+	Sessions []state.SessionArchive `json:"sessions"` // those it was forked from, the oldest first, and itself
 }
 
 // Archived says what goes into an archive, beside history and outputs. The zero value is nothing.
@@ -60,7 +60,7 @@ type Archived struct {
 
 // Archive writes the session as one self-contained file.
 func (s *Session) Archive(ctx context.Context, w io.Writer, o Archived) (*ArchiveInfo, error) {
-	pasts, err := s.store.state.Pasts(ctx, s.name)
+	pasts, err := s.store.state.SessionArchives(ctx, s.name)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (s *Session) Archive(ctx context.Context, w io.Writer, o Archived) (*Archiv
 			return nil, err
 		}
 	}
-	records, err := s.store.state.RecordsOf(ctx, s.name)
+	records, err := s.store.state.SessionRecords(ctx, s.name)
 	if err != nil {
 		return nil, err
 	}
@@ -141,11 +141,11 @@ func (a *archiver) index(info *ArchiveInfo) error {
 }
 
 // steps writes those of one session, and notes what they refer to.
-func (a *archiver) steps(ctx context.Context, i int, p state.Past) error {
+func (a *archiver) steps(ctx context.Context, i int, p state.SessionArchive) error {
 	return a.entry(fmt.Sprintf("history/%d/steps", i), func(w io.Writer) error { return a.writeSteps(ctx, w, p) })
 }
 
-func (a *archiver) writeSteps(ctx context.Context, w io.Writer, p state.Past) error {
+func (a *archiver) writeSteps(ctx context.Context, w io.Writer, p state.SessionArchive) error {
 	for raw, err := range a.store.RawSteps(ctx, p) {
 		if err != nil {
 			return err
@@ -188,7 +188,7 @@ func (a *archiver) collect(ctx context.Context, s *Session) error {
 		return err
 	}
 	err = runner.Recorded(a.store, blocks, func(v state.Value) error {
-		a.values[v.Joint] = v
+		a.values[v.Group] = v
 		for _, d := range append([]Digest{v.Blob}, v.Parts...) {
 			a.blobs[d] = true
 		}
@@ -320,7 +320,7 @@ func (s *Store) Import(ctx context.Context, f *ArchiveFile) (*Imported, error) {
 		return nil, err
 	}
 	found := &Imported{ArchiveInfo: f.ArchiveInfo}
-	found.Steps, err = s.state.Restore(ctx, state.Incoming{Pasts: f.Sessions, Steps: f.parts.steps, Records: records,
+	found.Steps, err = s.state.ImportSessions(ctx, state.SessionImport{Sessions: f.Sessions, Steps: f.parts.steps, Records: records,
 		Source: func(d Digest) ([]byte, error) { return f.parts.read("sources/" + string(d)) }})
 	if err != nil {
 		return nil, err
@@ -331,7 +331,7 @@ func (s *Store) Import(ctx context.Context, f *ArchiveFile) (*Imported, error) {
 }
 
 func notArchive(err error) error {
-	return &Error{Code: state.CodeForged, Message: "the file is no archive of a session, or a damaged one", Hint: "xstate export --out FILE.zip makes one", Err: err}
+	return &Error{Code: state.CodeArchiveDamaged, Message: "the file is no archive of a session, or a damaged one", Hint: "xstate export --out FILE.zip makes one", Err: err}
 }
 
 // parts are the entries of an archive.
@@ -406,7 +406,7 @@ func (in *parts) open(name string) (io.ReadCloser, error) {
 }
 
 func (in *parts) damaged(name string, err error) error {
-	return &Error{Code: state.CodeForged, Message: fmt.Sprintf("%s of the archive cannot be read", name), Hint: "the archive is damaged; nothing was imported", Err: err}
+	return &Error{Code: state.CodeArchiveDamaged, Message: fmt.Sprintf("%s of the archive cannot be read", name), Hint: "the archive is damaged; nothing was imported", Err: err}
 }
 
 func (in *parts) steps(i int) iter.Seq2[state.RawStep, error] {
@@ -559,10 +559,10 @@ func (in *importer) value(name string, d Digest) (bool, error) {
 		return false, nil
 	}
 	v, err := state.DecodeValue(data)
-	if err != nil || v.Joint != d {
+	if err != nil || v.Group != d {
 		return false, nil
 	}
-	if have, known, err := in.store.Value(d); known && in.store.Whole(have) || err != nil {
+	if have, known, err := in.store.Value(d); known && in.store.HasBlobs(have) || err != nil {
 		return true, err
 	}
 	return true, in.store.PutValue(v)

@@ -306,8 +306,8 @@ func TestTamperedArchive(t *testing.T) {
 	for what, forged := range bad {
 		store := openStore(t, filepath.Join(t.TempDir(), xstate.StoreName))
 		_, err := importArchive(t.Context(), store, forged)
-		if code := state.CodeOf(err); code != state.CodeForged && code != state.CodeNewer {
-			t.Errorf("%s: import = %v, want %s", what, err, state.CodeForged)
+		if code := state.CodeOf(err); code != state.CodeArchiveDamaged && code != state.CodeNewer {
+			t.Errorf("%s: import = %v, want %s", what, err, state.CodeArchiveDamaged)
 		}
 		if all, err := store.State().Sessions(t.Context()); err != nil || len(all) > 0 {
 			t.Errorf("%s: the store has %d sessions, %v, want none", what, len(all), err)

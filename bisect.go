@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -344,7 +345,7 @@ func (b *bisecting) ask(ctx context.Context, program []runner.Block, p *Probe, e
 func restsOn(program []runner.Block, plan *Plan) []runner.Block {
 	var blocks []depgraph.BlockFacts
 	for i := range program {
-		facts, err := depgraph.Analyze([]byte(program[i].Source), program[i].Dialect)
+		facts, err := python.Analyze([]byte(program[i].Source), program[i].Dialect)
 		if err != nil {
 			facts = &depgraph.Facts{}
 		}

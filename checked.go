@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -184,7 +185,7 @@ func (m *moment) fileCoverage(path string) (c Coverage, ok bool) {
 	if err != nil || !m.now || !inFile(path) {
 		return c, false
 	}
-	outline, err := depgraph.OutlineOf(data, depgraph.Python)
+	outline, err := python.Outline(data, python.Plain)
 	if err != nil {
 		outline = &depgraph.Outline{}
 	}
@@ -229,7 +230,7 @@ func (m *moment) covered(c Coverage, source string, outline *depgraph.Outline, o
 	}
 	outside := map[string]bool{"": true} // names of lines that are executed with the text: its level and, in a file, those of classes
 	for _, d := range outline.Definitions {
-		outside[d.Name] = c.File != "" && d.IsClass()
+		outside[d.Name] = c.File != "" && d.Class
 	}
 	var missed [][2]int
 	last := 0 // line that holds code

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
@@ -41,8 +42,8 @@ func TextEffectOf(was, now string, dialect depgraph.Dialect) TextEffect {
 	if x.Form != FormCode {
 		return x
 	}
-	old, _ := depgraph.Symbols([]byte(was), dialect)
-	new, _ := depgraph.Symbols([]byte(now), dialect)
+	old, _ := python.Symbols([]byte(was), dialect)
+	new, _ := python.Symbols([]byte(now), dialect)
 	for _, name := range slices.Sorted(maps.Keys(new)) {
 		switch tokens, known := old[name]; {
 		case !known:
@@ -63,15 +64,15 @@ func formOf(was, now string, dialect depgraph.Dialect) Form {
 	if was == now {
 		return FormNone
 	}
-	old, err := depgraph.Analyze([]byte(was), dialect)
+	old, err := python.Analyze([]byte(was), dialect)
 	if err != nil {
 		return FormCode
 	}
-	new, err := depgraph.Analyze([]byte(now), dialect)
+	new, err := python.Analyze([]byte(now), dialect)
 	switch {
 	case err != nil || old.Tokens() != new.Tokens():
 		return FormCode
-	case !slices.Equal(old.Comments(), new.Comments()):
+	case !slices.Equal(python.Comments(old), python.Comments(new)):
 		return FormComment
 	}
 	return FormLayout

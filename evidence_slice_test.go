@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/xstate-engine/xstate"
-	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner"
 )
 
@@ -79,7 +79,7 @@ func slicedSource(t *testing.T, program []runner.Block, e *xstate.Evidence) stri
 	t.Helper()
 	var b strings.Builder
 	for _, block := range program {
-		facts, err := depgraph.Analyze([]byte(block.Source), block.Dialect)
+		facts, err := python.Analyze([]byte(block.Source), block.Dialect)
 		if err != nil {
 			continue
 		}

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
@@ -75,7 +75,7 @@ func (s *Snapshot) text(kind patch.Kind) ([]byte, error) {
 	}
 	blocks := patchBlocks(s)
 	for i := range blocks {
-		if _, err := depgraph.Analyze([]byte(blocks[i].Source), depgraph.Python); err == nil && kind == patch.KindCells {
+		if _, err := python.Analyze([]byte(blocks[i].Source), python.Plain); err == nil && kind == patch.KindCells {
 			blocks[i].Dialect = patch.Python // in a script a cell has magics only if it does not parse without
 		}
 	}

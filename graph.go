@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -54,7 +55,7 @@ func (s *Session) Dependencies(ctx context.Context, n StepNumber) (*Dependencies
 	var blocks []depgraph.BlockFacts
 	for i := range snap.Blocks {
 		b := &snap.Blocks[i]
-		facts, err := depgraph.Analyze([]byte(b.Source), b.Dialect)
+		facts, err := python.Analyze([]byte(b.Source), b.Dialect)
 		if err != nil {
 			facts = &depgraph.Facts{} // it does not parse: it defines nothing and reads nothing
 		}

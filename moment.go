@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -80,7 +81,7 @@ func (m *moment) outline(b *BlockView) *depgraph.Outline {
 	o, known := m.outlines[b.Version]
 	if !known {
 		var err error
-		if o, err = depgraph.OutlineOf([]byte(b.Source), b.Dialect); err != nil {
+		if o, err = python.Outline([]byte(b.Source), b.Dialect); err != nil {
 			o = &depgraph.Outline{}
 		}
 		m.outlines[b.Version] = o

@@ -133,23 +133,39 @@ type step struct {
 	since   int
 }
 
+// readSteps reads a session, or fails the test.
 func readSteps(t *testing.T, file string) []step {
 	t.Helper()
 	archive, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+	steps, err := stepsOf(archive)
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return steps
+}
+
+// stepsOf reads a session. The section step-N/FILE holds a file as it is from step N on, step-N/-FILE deletes it, and step-N/FILE.patch
+// holds a patch of the file as the steps before left it. Sections without step-N/ are those of step 0.
+func stepsOf(archive *txtar.Archive) ([]step, error) {
 	steps := []step{{files: map[string][]byte{}, timeout: time.Minute}}
+	files := map[string][]byte{} // as the sections read so far leave them
 	for _, f := range archive.Files {
 		name := f.Name
 		n := 0
 		if rest, ok := strings.CutPrefix(name, "step-"); ok {
 			number, inner, _ := strings.Cut(rest, "/")
 			if _, err := fmt.Sscan(number, &n); err != nil {
-				t.Fatalf("%s: section %q: %v", file, f.Name, err)
+				return nil, fmt.Errorf("section %q: %v", f.Name, err)
 			}
 			name = inner
 		}
+		if n < len(steps)-1 {
+			return nil, fmt.Errorf("section %q stands after those of step %d", f.Name, len(steps)-1)
+		}
+		var err error
 		for len(steps) <= n {
 			steps = append(steps, step{files: map[string][]byte{}})
 		}
@@ -166,25 +182,52 @@ func readSteps(t *testing.T, file string) []step {
 				steps[n].marks[block] = why
 			}
 		case name == "timeout":
-			if steps[n].timeout, err = time.ParseDuration(strings.TrimSpace(string(f.Data))); err != nil {
-				t.Fatal(err)
-			}
+			steps[n].timeout, err = time.ParseDuration(strings.TrimSpace(string(f.Data)))
 		case name == "since":
-			if _, err := fmt.Sscanf(string(f.Data), "3.%d", &steps[n].since); err != nil {
-				t.Fatalf("%s: since: %v", file, err)
-			}
+			_, err = fmt.Sscanf(string(f.Data), "3.%d", &steps[n].since)
 		case strings.HasPrefix(base, "-"):
 			steps[n].files[dir+base[1:]] = nil
+		case n > 0 && strings.HasSuffix(name, ".patch"):
+			name = strings.TrimSuffix(name, ".patch")
+			steps[n].files[name], err = patchedFile(files, name, string(f.Data))
 		default:
 			steps[n].files[name] = f.Data
 		}
+		if err != nil {
+			return nil, fmt.Errorf("section %q: %w", f.Name, err)
+		}
+		steps[n].addTo(files)
 	}
 	for i := 1; i < len(steps); i++ {
 		if steps[i].marks == nil {
 			steps[i].marks = steps[i-1].marks
 		}
 	}
-	return steps
+	return steps, nil
+}
+
+// patchedFile returns a file after a patch in the format udiff: hunks without line numbers, each of lines that the file holds exactly
+// so, and once.
+func patchedFile(files map[string][]byte, name, text string) ([]byte, error) {
+	before, ok := files[name]
+	if !ok {
+		return nil, fmt.Errorf("no step before has %s", name)
+	}
+	p, err := patch.Read(text, patch.FormatUdiff)
+	if err != nil {
+		return nil, err
+	}
+	for i := range p.Sections {
+		p.Sections[i].Name = name
+	}
+	after, err := p.Apply(map[string]string{name: string(before)})
+	if err != nil {
+		return nil, err
+	}
+	if how := after.Loosest(); how != patch.Exact {
+		return nil, fmt.Errorf("the patch fits %s only when compared by %s", name, how)
+	}
+	return []byte(after.Texts[name]), nil
 }
 
 // judge runs every step from scratch.

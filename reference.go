@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -184,7 +185,7 @@ func (s *Session) defined(ctx context.Context, version Digest, name string) (str
 	if err != nil {
 		return "", err
 	}
-	outline, err := depgraph.OutlineOf([]byte(text), depgraph.IPython)
+	outline, err := python.Outline([]byte(text), python.IPython)
 	if err != nil {
 		return "", nil // it does not parse, and defines nothing
 	}
@@ -220,7 +221,7 @@ func newLexicon(m *moment) *lexicon {
 	l := &lexicon{folder: m.folder, blocks: map[string]lexeme{}, imported: map[string]string{}, renamed: map[string]string{}, modules: map[string]map[string]string{}}
 	for i := range m.snap.Blocks {
 		b := &m.snap.Blocks[i]
-		outline, err := depgraph.OutlineOf([]byte(b.Source), b.Dialect)
+		outline, err := python.Outline([]byte(b.Source), b.Dialect)
 		if err != nil {
 			continue
 		}
@@ -229,7 +230,7 @@ func newLexicon(m *moment) *lexicon {
 			delete(l.imported, d.Name)
 			delete(l.renamed, d.Name)
 		}
-		facts, err := depgraph.Analyze([]byte(b.Source), b.Dialect)
+		facts, err := python.Analyze([]byte(b.Source), b.Dialect)
 		if err != nil {
 			continue
 		}
@@ -338,7 +339,7 @@ func (l *lexicon) file(path string) map[string]string {
 	}
 	if data, err := os.ReadFile(filepath.Join(l.folder, filepath.FromSlash(path))); err == nil {
 		names = map[string]string{}
-		if outline, err := depgraph.OutlineOf(data, depgraph.Python); err == nil {
+		if outline, err := python.Outline(data, python.Plain); err == nil {
 			names = signaturesOf(outline)
 		}
 	}

@@ -207,7 +207,7 @@ func (r *replayer) execute(ctx context.Context, steps []Step) (err error) {
 // from lie at the same place.
 func (r *replayer) stretch(ctx context.Context, steps []Step, j, of int) (err error) {
 	folder := filepath.Join(r.folder, fmt.Sprint(j))
-	store, err := Open(ctx, filepath.Join(folder, "store"), Options{State: state.Options{Beneath: r.session.store.state}})
+	store, err := Open(ctx, filepath.Join(folder, "store"), Options{State: state.Options{Fallback: r.session.store.state}})
 	if err != nil {
 		return err
 	}

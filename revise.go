@@ -185,7 +185,7 @@ func (s *Session) Record(ctx context.Context, r *Revision, origin Origin) ([]Ste
 	for _, p := range r.Placements {
 		if p.Unchanged && p.Block != "" {
 			if len(drafts) > 0 {
-				origin = origin.Further()
+				origin = origin.WithoutCost()
 			}
 			drafts = append(drafts, state.Draft{Kind: state.KindDeclare, Origin: origin, Block: BlockID(p.Block), Placement: r.placement(BlockID(p.Block))})
 		}

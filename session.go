@@ -29,7 +29,7 @@ func (s *Session) ProgramAt(ctx context.Context, n StepNumber) ([]runner.Block, 
 
 // programStart returns the first blocks after step n, all of them where limit is 0, and how many there are.
 func (s *Session) programStart(ctx context.Context, n StepNumber, limit int) ([]runner.Block, int, error) {
-	kept, total, err := s.store.state.ProgramStart(ctx, s.name, n, limit)
+	kept, total, err := s.store.state.FirstBlocks(ctx, s.name, n, limit)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -57,7 +57,7 @@ func (s *Session) Append(ctx context.Context, b patch.Block, after BlockID, orig
 		return Step{}, err
 	}
 	if b.ID == "" {
-		order, err := s.store.state.Order(ctx, s.name, head)
+		order, err := s.store.state.BlockOrder(ctx, s.name, head)
 		if err != nil {
 			return Step{}, err
 		}
@@ -230,7 +230,7 @@ func (s *Session) drafts(ctx context.Context, head StepNumber, old []patch.Block
 			d = draft(e, origin, &before)
 		}
 		drafts = append(drafts, d)
-		origin = origin.Further()
+		origin = origin.WithoutCost()
 	}
 	return drafts, nil
 }

@@ -48,7 +48,7 @@ func (s *Session) RunSettled(ctx context.Context, name string, data []byte, orig
 		return done, false, nil
 	}
 	head, hash, err := s.store.state.Head(ctx, s.name)
-	if err != nil || hash != r.Head || r.Results != s.store.state.Generation() || r.Options != s.settledOptions() {
+	if err != nil || hash != r.Head || r.Results != s.store.state.ResultsGeneration() || r.Options != s.settledOptions() {
 		return done, false, err
 	}
 	if err := s.start(ctx); err != nil {
@@ -89,7 +89,7 @@ func (s *Session) settle(ctx context.Context, o *Outcome, options runner.RunOpti
 	if !options.Usual() || o.Stopped != nil || step.Run == nil || len(step.Changes) > 0 || o.Restored > 0 {
 		return nil
 	}
-	r := settledRecord{Head: step.Hash, Results: s.store.state.Generation(), Options: s.settledOptions(), Summary: *step.Run}
+	r := settledRecord{Head: step.Hash, Results: s.store.state.ResultsGeneration(), Options: s.settledOptions(), Summary: *step.Run}
 	for i := range o.Blocks {
 		b := &o.Blocks[i]
 		if b.Status != state.StatusReused || slices.Contains(b.Marks, runner.MarkPinned) || b.Reason.Code != runner.ReasonReused {

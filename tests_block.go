@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -31,7 +32,7 @@ func (s *Session) testBlocks(ctx context.Context, o TestOptions, found *TestRepo
 	var tests []blockTest
 	outlines := make([]*depgraph.Outline, len(program))
 	for i, b := range program {
-		if outlines[i], err = depgraph.OutlineOf([]byte(b.Source), b.Dialect); err != nil {
+		if outlines[i], err = python.Outline([]byte(b.Source), b.Dialect); err != nil {
 			outlines[i] = &depgraph.Outline{} // it does not parse: a run tells
 		}
 		if len(o.Blocks) == 0 || slices.Contains(o.Blocks, b.ID) {
@@ -71,7 +72,7 @@ func testsIn(b *runner.Block, at int, outline *depgraph.Outline) []blockTest {
 	for _, d := range outline.Definitions {
 		class, method, isMethod := strings.Cut(d.Name, ".")
 		switch {
-		case d.IsClass():
+		case d.Class:
 			cases[d.Name] = strings.Contains(d.Signature, "TestCase")
 		case d.Line == 0 || isMethod && !strings.HasPrefix(method, "test"):
 		case isMethod && cases[class]:
@@ -90,7 +91,7 @@ func testsIn(b *runner.Block, at int, outline *depgraph.Outline) []blockTest {
 
 // testBlock runs one test, or says what would be done about it. The result is nil where ctx ended.
 func (s *Session) testBlock(ctx context.Context, program []runner.Block, outlines []*depgraph.Outline, t blockTest, o TestOptions) (*TestResult, error) {
-	probe := runner.Block{ID: BlockID(t.id), Dialect: depgraph.Python, Version: state.DigestOf([]byte(t.call)), Source: t.call}
+	probe := runner.Block{ID: BlockID(t.id), Dialect: python.Plain, Version: state.DigestOf([]byte(t.call)), Source: t.call}
 	before := program[:t.block+1]
 	x := &TestResult{Check: Check{ID: t.id, Kind: CheckBlock, Exercised: []Exercised{}}}
 	blocks := append(slices.Clone(before), probe)
@@ -197,7 +198,7 @@ func exercisedBy(names map[string]bool, lines map[Digest]runner.BlockLines, prog
 		executed := linesOfFunctions(lines[b.Version], outlines[i])
 		for j, d := range outlines[i].Definitions {
 			x := Exercised{Block: b.ID, Function: d.Name, Version: b.Version, From: d.Line, To: d.End, Lines: executed[j]}
-			if d.Line > 0 && (x.Lines != "" || names[d.Name] && (lines == nil || d.IsClass())) {
+			if d.Line > 0 && (x.Lines != "" || names[d.Name] && (lines == nil || d.Class)) {
 				found = append(found, x)
 			}
 			if d.Line > 0 {
@@ -227,7 +228,7 @@ func linesOfFunctions(lines runner.BlockLines, outline *depgraph.Outline) map[in
 	}
 	for _, line := range lines.Executed {
 		i, ok := owner[line]
-		if !ok || outline.Definitions[i].IsClass() {
+		if !ok || outline.Definitions[i].Class {
 			continue
 		}
 		if hit[i] == nil {

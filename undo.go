@@ -151,9 +151,9 @@ func (s *Session) takeBackArtifact(ctx context.Context, u *Undoing, step Step) e
 		return err
 	}
 	for _, d := range u.artifacts { // what is taken back before this
-		now = d.After(now)
+		now = d.ApplyTo(now)
 	}
-	if !now.Artifact(name).Same(step.Declared.Artifact(name)) {
+	if !now.Artifact(name).SameDeclaration(step.Declared.Artifact(name)) {
 		return &Error{Code: state.CodeConflict, Message: fmt.Sprintf("step %d cannot be taken back: the artifact %q was declared or dropped again since", step.Number, name),
 			Hint: "undo that step, too, or declare the artifact as it is to be; nothing was changed"}
 	}
@@ -205,7 +205,7 @@ func (s *Session) Undo(ctx context.Context, u *Undoing, origin Origin) ([]Step, 
 	for _, d := range u.artifacts {
 		d.Origin = origin
 		if len(drafts) > 0 {
-			d.Origin = origin.Further()
+			d.Origin = origin.WithoutCost()
 		}
 		drafts = append(drafts, d)
 	}

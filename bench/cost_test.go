@@ -13,6 +13,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner"
 )
 
@@ -50,7 +51,7 @@ func TestCost(t *testing.T) {
 // lastStep returns how many bytes the last step takes.
 func (s *synthetic) lastStep() (bytes int) {
 	s.Helper()
-	pasts, err := s.store.State().Pasts(context.Background(), "s")
+	pasts, err := s.store.State().SessionArchives(context.Background(), "s")
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func (s *synthetic) lastStep() (bytes int) {
 func BenchmarkFacts(b *testing.B) {
 	s := &synthetic{TB: b, chain: chainLength}
 	for i := 0; b.Loop(); i++ {
-		if _, err := depgraph.Analyze([]byte(s.text(i, i)), depgraph.Python); err != nil {
+		if _, err := python.Analyze([]byte(s.text(i, i)), python.Plain); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -203,7 +204,7 @@ func (s *synthetic) forget() {
 func (s *synthetic) facts() (blocks []depgraph.BlockFacts) {
 	s.Helper()
 	for i := range s.nodes {
-		facts, err := depgraph.Analyze([]byte(s.text(i, 1)), depgraph.Python)
+		facts, err := python.Analyze([]byte(s.text(i, 1)), python.Plain)
 		if err != nil {
 			s.Fatal(err)
 		}

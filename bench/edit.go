@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/patch"
 )
 
@@ -151,7 +152,7 @@ func (e *editor) of(b patch.Block) *depgraph.Facts {
 	f, known := e.facts[key]
 	if !known {
 		var err error
-		if f, err = depgraph.Analyze([]byte(b.Source), depgraph.Dialect(b.Dialect)); err != nil {
+		if f, err = python.Analyze([]byte(b.Source), depgraph.Dialect(b.Dialect)); err != nil {
 			f = nil
 		}
 		e.facts[key] = f

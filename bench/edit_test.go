@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/patch"
 )
 
@@ -32,7 +33,7 @@ func TestWorkloads(t *testing.T) {
 			for i, v := range p.Versions {
 				kinds[v.Edit]++
 				for _, b := range v.Blocks {
-					if _, err := depgraph.Analyze([]byte(b.Source), depgraph.Python); err != nil {
+					if _, err := python.Analyze([]byte(b.Source), python.Plain); err != nil {
 						t.Errorf("%s/%d version %d: %v in\n%s", name, size, i, err, b.Source)
 					}
 				}

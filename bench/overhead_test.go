@@ -183,7 +183,7 @@ func newSession(b *testing.B) *session {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := &session{b: b, store: store, SessionOptions: xstate.SessionOptions{Workspace: dir, Python: python(b), Seed: 1}}
+	s := &session{b: b, store: store, SessionOptions: xstate.SessionOptions{Workspace: dir, Python: measuredPython(b), Seed: 1}}
 	s.open()
 	b.Cleanup(func() {
 		s.Session.Close()
@@ -231,9 +231,9 @@ func (s *session) run(text string) (wall, inside float64) {
 	return wall, out.Seconds
 }
 
-// python returns the interpreter to measure with: the last to test with, for it has the packages, else python3; not what
+// measuredPython returns the interpreter to measure with: the last to test with, for it has the packages, else python3; not what
 // the PATH names, which may be a launcher that takes longer than the interpreter.
-func python(b testing.TB) string {
+func measuredPython(b testing.TB) string {
 	b.Helper()
 	list := filepath.SplitList(os.Getenv("XSTATE_TEST_PYTHONS"))
 	name := "python3"

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/patch"
 	py "github.com/xstate-engine/xstate/runner/kernel/python"
 )
@@ -36,11 +37,11 @@ type site struct {
 	names   map[string]blockNames
 }
 
-func newSite(p *Program, root string, python py.Interpreter, timeout time.Duration) (*site, error) {
-	b := &site{program: p, python: python, environ: os.Environ(), timeout: timeout, root: root, before: map[string]fs.FileInfo{},
+func newSite(p *Program, root string, interpreter py.Interpreter, timeout time.Duration) (*site, error) {
+	b := &site{program: p, python: interpreter, environ: os.Environ(), timeout: timeout, root: root, before: map[string]fs.FileInfo{},
 		editor: &editor{facts: map[string]*depgraph.Facts{}}, names: map[string]blockNames{}}
 	for _, v := range p.Versions {
-		b.ipython = b.ipython || slices.ContainsFunc(v.Blocks, func(x patch.Block) bool { return dialect(x) == depgraph.IPython })
+		b.ipython = b.ipython || slices.ContainsFunc(v.Blocks, func(x patch.Block) bool { return dialect(x) == python.IPython })
 	}
 	if p.Folder == "" {
 		return b, nil
@@ -58,7 +59,7 @@ func newSite(p *Program, root string, python py.Interpreter, timeout time.Durati
 
 func dialect(b patch.Block) depgraph.Dialect {
 	if b.Dialect == "" {
-		return depgraph.Python
+		return python.Plain
 	}
 	return depgraph.Dialect(b.Dialect)
 }

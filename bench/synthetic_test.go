@@ -12,6 +12,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
@@ -58,12 +59,12 @@ func newSynthetic(b testing.TB, nodes, chain int) *synthetic {
 	b.Helper()
 	ctx := context.Background()
 	s := &synthetic{TB: b, dir: filepath.Join(b.TempDir(), xstate.StoreName), nodes: nodes, chain: chain}
-	s.options = xstate.SessionOptions{Workspace: filepath.Dir(s.dir), Python: python(b), Seed: 1}
+	s.options = xstate.SessionOptions{Workspace: filepath.Dir(s.dir), Python: measuredPython(b), Seed: 1}
 	s.open()
 	b.Cleanup(func() { s.close() })
 	var inserts []state.Change
 	for i := range nodes {
-		block := &state.Block{ID: s.id(i), Title: string(s.id(i)), Dialect: depgraph.Python, Version: state.DigestOf([]byte(s.text(i, 1)))}
+		block := &state.Block{ID: s.id(i), Title: string(s.id(i)), Dialect: python.Plain, Version: state.DigestOf([]byte(s.text(i, 1)))}
 		c := state.Change{Op: state.OpInsert, Block: block}
 		if i > 0 {
 			c.After = s.id(i - 1)

@@ -1,15 +1,6 @@
 package depgraph
 
-import (
-	"slices"
-	"strings"
-)
-
-const (
-	anyVar  Key = "var:*"
-	anyFile Key = "file:*"
-	anyEnv  Key = "env:*"
-)
+import "slices"
 
 // accesses is what a node is predicted to read and write at its place in the program.
 type accesses struct {
@@ -98,69 +89,26 @@ func (a *accesses) read(k Key) {
 	}
 }
 
-// effect adds the keys of an effect. Clock, network, processes and input have none: no order makes them repeatable.
+// effect adds the key of an effect.
 func (a *accesses) effect(e Effect) {
-	last := e.What[strings.LastIndexByte(e.What, '.')+1:]
-	switch e.Kind {
-	case EffectFile:
-		k := anyFile
-		if e.Arg != "" {
-			k = Key("file:" + e.Arg)
-		}
-		a.read("cwd:")
-		switch {
-		case readsFile(last):
-			a.read(k)
-		case k != anyFile && writesFile(last):
-			a.writes[k], a.certain[k] = true, true
-		default:
-			a.both(k)
-		}
-	case EffectEnviron:
-		k := anyEnv
-		if name, _, _ := strings.Cut(e.Arg, "="); name != "" {
-			k = Key("env:" + name)
-		}
-		if last == "getenv" {
-			a.read(k)
-		} else {
-			a.both(k)
-		}
-	case EffectCwd:
-		if strings.HasPrefix(last, "chdir") || last == "cd" || last == "fchdir" {
-			a.both("cwd:")
-		} else {
-			a.read("cwd:")
-		}
-	case EffectRandom:
-		source, _, _ := strings.Cut(e.What, ".")
-		if source == "np" {
-			source = "numpy"
-		}
-		a.both(Key("rng:" + source))
+	if e.Kind == EffectFile {
+		a.read("cwd:") // the name may be relative
 	}
-}
-
-func readsFile(function string) bool {
-	return strings.HasPrefix(function, "read") || slices.Contains([]string{"exists", "is_file", "is_dir", "isfile", "isdir",
-		"listdir", "scandir", "walk", "stat", "glob", "iglob", "rglob", "iterdir", "getsize", "getmtime", "load", "loadtxt",
-		"genfromtxt", "fromfile", "imread"}, function)
-}
-
-func writesFile(function string) bool {
-	return strings.HasPrefix(function, "to_") || strings.HasPrefix(function, "write") || strings.HasPrefix(function, "save")
-}
-
-// dynamic adds what a dynamic construct may touch.
-func (a *accesses) dynamic(d Dynamic) {
-	switch d.What {
-	case "import *", "%pylab":
-		a.anyBind = true
-	case "query @", "dir", "get_type_hints", "eval_str", "annotation", "%who", "%who_ls", "%whos":
-		a.anyRead = true
+	switch {
+	case e.Key == "":
+	case e.Mode == Reads:
+		a.read(e.Key)
+	case e.Mode == Writes:
+		a.writes[e.Key], a.certain[e.Key] = true, true
 	default:
-		a.anyRead, a.anyBind = true, true
+		a.both(e.Key)
 	}
+}
+
+// dynamic adds what a dynamic construct may access.
+func (a *accesses) dynamic(d Dynamic) {
+	a.anyRead = a.anyRead || d.Reads
+	a.anyBind = a.anyBind || d.Binds
 }
 
 // sortedKeys returns the keys of a set, sorted, so that edges come in the same order every time.

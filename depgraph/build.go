@@ -83,9 +83,9 @@ func (b *builder) predict() {
 				}
 			}
 		}
-		if a.reads[anyFile] || a.reads[anyEnv] {
+		if a.reads[AnyFile] || a.reads[AnyEnv] {
 			for k := range at {
-				a.reads[k] = a.reads[k] || k.Space() == "file" && a.reads[anyFile] || k.Space() == "env" && a.reads[anyEnv]
+				a.reads[k] = a.reads[k] || k.Space() == "file" && a.reads[AnyFile] || k.Space() == "env" && a.reads[AnyEnv]
 			}
 		}
 		for _, k := range sortedKeys(a.reads) {
@@ -95,12 +95,12 @@ func (b *builder) predict() {
 			b.read(at, i, k, Predicted)
 			switch k.Space() {
 			case "file":
-				b.read(at, i, anyFile, Predicted)
+				b.read(at, i, AnyFile, Predicted)
 			case "env":
-				b.read(at, i, anyEnv, Predicted)
+				b.read(at, i, AnyEnv, Predicted)
 			case "var":
 				for _, from := range wild {
-					b.edge(from, i, EdgeSymbol, anyVar, Flow, Predicted)
+					b.edge(from, i, EdgeSymbol, AnyVar, Flow, Predicted)
 				}
 			}
 		}

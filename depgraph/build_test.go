@@ -1,4 +1,4 @@
-package depgraph
+package depgraph_test
 
 import (
 	"encoding/json"
@@ -9,23 +9,26 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 )
 
 // program analyses blocks named a, b, c, … and builds their graph.
-func program(t *testing.T, sources ...string) *Graph {
+func program(t *testing.T, sources ...string) *depgraph.Graph {
 	t.Helper()
-	var blocks []BlockFacts
+	var blocks []depgraph.BlockFacts
 	for i, src := range sources {
-		f, err := Analyze([]byte(src), IPython)
+		f, err := python.Analyze([]byte(src), python.IPython)
 		if err != nil {
 			t.Fatalf("Analyze(%q) = %v", src, err)
 		}
-		blocks = append(blocks, BlockFacts{ID: string(rune('a' + i)), Facts: f})
+		blocks = append(blocks, depgraph.BlockFacts{ID: string(rune('a' + i)), Facts: f})
 	}
-	return Build(blocks)
+	return depgraph.Build(blocks)
 }
 
-func edgeTexts(edges []Edge) []string {
+func edgeTexts(edges []depgraph.Edge) []string {
 	var texts []string
 	for _, e := range edges {
 		texts = append(texts, fmt.Sprintf("%s>%s %s %s", strings.TrimSuffix(string(e.From), "#1"), strings.TrimSuffix(string(e.To), "#1"), e.Hazard, e.Key))
@@ -88,7 +91,7 @@ func noise(edge string) bool {
 
 func TestAffected(t *testing.T) {
 	g := program(t, "import m\nx = 1", "y = x", "x = 2\nz = y", "def f(): return z", "f()", "m.g()", "x")
-	for id, want := range map[NodeID][]NodeID{
+	for id, want := range map[depgraph.NodeID][]depgraph.NodeID{
 		"a#2":      {"b#1", "c#1", "e#1", "g#1"},
 		"b#1":      {"c#1", "e#1", "g#1"},
 		"c#1":      {"e#1", "g#1"},
@@ -100,7 +103,7 @@ func TestAffected(t *testing.T) {
 			t.Errorf("Affected(%s) = got, want\n%s", id, diff)
 		}
 	}
-	if got, err := g.Path("a#2", "e#1"); err != nil || !slices.Equal(got, []NodeID{"a#2", "b#1", "c#1", "e#1"}) {
+	if got, err := g.Path("a#2", "e#1"); err != nil || !slices.Equal(got, []depgraph.NodeID{"a#2", "b#1", "c#1", "e#1"}) {
 		t.Errorf("Path(a#2, e#1) = %v, %v", got, err)
 	}
 	if got, err := g.Path("e#1", "a#2"); err != nil || got != nil {
@@ -109,16 +112,16 @@ func TestAffected(t *testing.T) {
 }
 
 func TestEvidence(t *testing.T) {
-	f := func(src string) *Facts {
-		f, err := Analyze([]byte(src), Python)
+	f := func(src string) *depgraph.Facts {
+		f, err := python.Analyze([]byte(src), python.Plain)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return f
 	}
-	g := Build([]BlockFacts{
-		{"a", f("x = 1; y = 2"), []Access{{Writes: []Key{"var:x", "var:y", "file:t"}}}},
-		{"b", f("z = x if c else y"), []Access{{Reads: []Key{"var:x", "var:c", "file:t"}, Writes: []Key{"var:z"}}}},
+	g := depgraph.Build([]depgraph.BlockFacts{
+		{"a", f("x = 1; y = 2"), []depgraph.Access{{Writes: []depgraph.Key{"var:x", "var:y", "file:t"}}}},
+		{"b", f("z = x if c else y"), []depgraph.Access{{Reads: []depgraph.Key{"var:x", "var:c", "file:t"}, Writes: []depgraph.Key{"var:z"}}}},
 		{"c", f("z"), nil},
 	})
 	var got []string
@@ -176,8 +179,8 @@ func TestBuildRandom(t *testing.T) {
 		}
 		var got []string
 		for _, e := range program(t, sources...).Edges() {
-			if e.Hazard == Flow {
-				got = append(got, edgeTexts([]Edge{e})...)
+			if e.Hazard == depgraph.Flow {
+				got = append(got, edgeTexts([]depgraph.Edge{e})...)
 			}
 			if e.From >= e.To {
 				t.Errorf("seed %d: edge %v goes up", seed, e)

@@ -1,6 +1,9 @@
 package depgraph
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // A Key names something a node reads or writes: a space, a colon, a name.
 // Spaces: var, file, dir, env, module, load, held, rng, conf, cwd, display.
@@ -15,13 +18,15 @@ func (k Key) Space() string { s, _, _ := strings.Cut(string(k), ":"); return s }
 // Name returns the part after the first colon ("x").
 func (k Key) Name() string { _, n, _ := strings.Cut(string(k), ":"); return n }
 
-// Dialect is the language a block is written in.
-type Dialect string
-
+// Keys that stand for all names of a space, where the text does not show the name.
 const (
-	Python  Dialect = "python"  // plain Python, 3.10 to 3.14
-	IPython Dialect = "ipython" // Python with line magics, cell magics and shell escapes
+	AnyVar  Key = "var:*"
+	AnyFile Key = "file:*"
+	AnyEnv  Key = "env:*"
 )
+
+// Dialect names the language a block is written in. Each language's analyser says which dialects it reads.
+type Dialect string
 
 // Kind tells what a node is.
 type Kind uint8
@@ -35,10 +40,19 @@ const (
 
 // Facts is what the text of one block says.
 type Facts struct {
-	Code   []byte   // the Python text that is executed: the source itself, or its translation from IPython, line for line
-	Nodes  []Node   // in program order; together they cover every statement of the block
-	Future []string // features imported from __future__, sorted
-	Quiet  bool     // the block ends in a semicolon: its last expression is not a result (IPython)
+	Code     []byte   // the text that is executed: the source itself, or its translation from a dialect, line for line
+	Nodes    []Node   // in program order; together they cover every statement of the block
+	Features []string // language features that the text turns on for itself and for later blocks, sorted
+	Quiet    bool     // the value of the last expression is not a result of the block
+}
+
+// Tokens returns the code of all nodes without layout and comments.
+func (f *Facts) Tokens() string {
+	var b strings.Builder
+	for i := range f.Nodes {
+		b.WriteString(f.Nodes[i].Tokens)
+	}
+	return b.String()
 }
 
 // Node is the unit of execution inside a block. Name lists are sorted and hold no duplicates.
@@ -74,7 +88,7 @@ type Import struct {
 	Later  bool     // inside a function: happens when it is called
 }
 
-// EffectKind classes what the text shows a node to do outside the namespace.
+// EffectKind classifies what the text shows a node to do outside the namespace.
 type EffectKind string
 
 const (
@@ -93,19 +107,36 @@ type Effect struct {
 	Kind  EffectKind
 	What  string // the dotted name as written: "os.environ", "pd.read_csv"
 	Arg   string // the first argument where it is a string literal ("data.csv"), else ""
+	Key   Key    // what the effect accesses; "" where no order of nodes makes it repeatable (clock, network, …)
+	Mode  Mode   // how it accesses Key
 	Line  int    // 1-based in Facts.Code
 	Later bool   // inside a function
 }
 
+// Mode tells how an effect accesses its key.
+type Mode uint8
+
+const (
+	Updates Mode = iota // reads and writes: also where the text does not show which
+	Reads
+	Writes // writes without fail, whatever the key held before
+)
+
 // Dynamic is a construct that can read or bind names the text does not show.
 type Dynamic struct {
-	What  string // "eval", "exec", "globals", "locals", "vars", "import *", "query @", "setattr", …
+	What  string // the construct, as the language's analyser names it: "eval", "globals", "import *"
 	Line  int
 	Later bool
+	Reads bool // it may read any name
+	Binds bool // it may bind any name
 }
 
 // SyntaxError reports a block that does not parse.
 type SyntaxError struct {
 	Line, Column int // 1-based; Column in runes
 	Msg          string
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Msg)
 }

@@ -165,7 +165,7 @@ func (a *ahead) take(ctx context.Context, i int) (*state.StoredTrace, error) {
 		return nil, nil
 	}
 	t := j.t
-	if _, _, ok := w.pos.mismatch(&t.Trace); !ok || t.Layout != layoutOf(w.units, w.nodes[i], t.Cites) {
+	if _, _, ok := w.pos.mismatch(&t.Trace); !ok || t.CitedSource != layoutOf(w.units, w.nodes[i], t.CitedBlocks) {
 		return nil, nil
 	}
 	outputs, ok, err := Outputs(w.e.cfg.Store, &t.Trace)

@@ -183,7 +183,7 @@ func (e *Engine) compile(ctx context.Context, units []*unit) (bool, error) {
 	for _, u := range units {
 		if u.facts != nil && !u.compileChecked { // analyse has seen a refusal
 			asked = append(asked, u)
-			blocks = append(blocks, kernel.Source{Filename: u.filename(), Text: u.facts.Code, Future: u.facts.Future})
+			blocks = append(blocks, kernel.Source{Filename: u.filename(), Text: u.facts.Code, Future: u.facts.Features})
 		}
 	}
 	if len(asked) == 0 {

@@ -276,8 +276,8 @@ func (x *execution) settle(ctx context.Context) (*state.StoredTrace, error) {
 		x.seen.Marks = appendNew(x.seen.Marks, MarkVolatile)
 	}
 	t.Marks = slices.Sorted(slices.Values(x.seen.Marks))
-	t.Cites = x.seen.Cites
-	t.Layout = layoutOf(x.walk.units, x.node, t.Cites)
+	t.CitedBlocks = x.seen.Cites
+	t.CitedSource = layoutOf(x.walk.units, x.node, t.CitedBlocks)
 	if t.Outputs, err = putOutputs(x.walk.e.cfg.Store, kernel.Merge(x.outputs)); err != nil {
 		return nil, err
 	}
@@ -433,9 +433,9 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		t.Reads = append(t.Reads, state.Access{Key: k, Digest: d})
 	}
 	slices.SortFunc(t.Reads, byKey)
-	t.Within = p.within(t.Reads)
-	t.Touched = x.seen.Touched
-	t.Around = p.around(t.Touched)
+	t.ReadAliases = p.within(t.Reads)
+	t.AliasSensitive = x.seen.Touched
+	t.AliasesBefore = p.around(t.AliasSensitive)
 	return nil
 }
 
@@ -451,8 +451,8 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 			d = lineage(t, k)
 		}
 		if !v.Deleted {
-			v.Info.Bytes, v.Info.Deps, v.Info.Opaque, v.Info.Code, v.Info.Fragile = v.Size, v.Deps, v.Opaque, v.Code, v.Fragile
-			v.Info.Rests, v.Info.Held = v.Rests, v.Held
+			v.Info.Bytes, v.Info.Deps, v.Info.Opaque, v.Info.Code, v.Info.LifetimeSensitive = v.Size, v.Deps, v.Opaque, v.Code, v.Fragile
+			v.Info.ReachesModules, v.Info.ModuleReferences = v.Rests, v.Held
 			t.Info[k] = v.Info
 		}
 		t.Writes = append(t.Writes, state.Access{Key: k, Digest: d})
@@ -489,9 +489,9 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 		t.Writes = append(t.Writes, state.Access{Key: figuresKey})
 	}
 	slices.SortFunc(t.Writes, byKey)
-	t.Born = x.seen.Born
+	t.BindOrder = x.seen.Born
 	for _, s := range x.seen.After {
-		t.After = append(t.After, state.Share{s[0], s[1], s[2]})
+		t.AliasesAfter = append(t.AliasesAfter, state.Alias{s[0], s[1], s[2]})
 	}
 	return nil
 }
@@ -507,7 +507,7 @@ func lineage(t *state.Trace, k depgraph.Key) state.Digest {
 		}
 		fmt.Fprintf(&b, "%q %s\n", a.Key, a.Digest)
 	}
-	for _, list := range [][]state.Share{t.Within, t.Around} {
+	for _, list := range [][]state.Alias{t.ReadAliases, t.AliasesBefore} {
 		for _, s := range list {
 			fmt.Fprintf(&b, "%q\n", []string(s))
 		}

@@ -55,7 +55,7 @@ type Flow struct {
 
 	waiting []uint32
 	heaped  bool
-	mark    state.Mark
+	mark    state.Cursor
 	moved   int // of world, when the flow was made
 	work    Work
 	ctx     context.Context // of the plan under way
@@ -127,7 +127,7 @@ func (f *Flow) clear() {
 	f.byID.hash = func(x uint32) uint64 { return hashText(f.blocks[x].id) }
 	f.byKey.hash = func(k uint32) uint64 { return hashText(f.keys[k].name) }
 	f.codes.hash = func(n uint32) uint64 { return binary.LittleEndian.Uint64(f.nodes[n].code[:]) }
-	_, f.mark, _ = f.e.cfg.Store.Recorded(state.Mark{})
+	_, f.mark, _ = f.e.cfg.Store.TracedSince(state.Cursor{})
 }
 
 // Change takes notice of a change of the program. Blocks are fetched when the next plan is made.
@@ -262,7 +262,7 @@ func (f *Flow) refresh(ctx context.Context) error {
 		count := 0
 		if u.err == nil {
 			count = len(u.facts.Nodes)
-			all = changed(x, u.facts.Future) || all
+			all = changed(x, u.facts.Features) || all
 		} else {
 			all = changed(x, nil) || all
 		}
@@ -401,7 +401,7 @@ func shortCode(code state.Digest) [16]byte {
 
 // recorded lets those wait whose code has got a trace since the last plan; all, when nobody knows which these are.
 func (f *Flow) recorded() {
-	codes, now, ok := f.e.cfg.Store.Recorded(f.mark)
+	codes, now, ok := f.e.cfg.Store.TracedSince(f.mark)
 	f.mark = now
 	if !ok {
 		for x := f.blocks[0].next; x != 0; x = f.blocks[x].next {

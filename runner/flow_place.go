@@ -254,10 +254,10 @@ func (p *flowPlace) nameOf(writer int) string {
 // saying is what a node says of names that share objects.
 type saying struct {
 	touched []string
-	after   []state.Share
+	after   []state.Alias
 }
 
-func (p *flowPlace) within(reads []state.Access) []state.Share {
+func (p *flowPlace) within(reads []state.Access) []state.Alias {
 	f := p.f
 	if len(f.partners) == 0 {
 		return nil
@@ -271,7 +271,7 @@ func (p *flowPlace) within(reads []state.Access) []state.Share {
 	return p.shares(read, func(pr pair) bool { return read[pr[0]] && read[pr[1]] })
 }
 
-func (p *flowPlace) around(names []string) []state.Share {
+func (p *flowPlace) around(names []string) []state.Alias {
 	if len(p.f.partners) == 0 {
 		return nil
 	}
@@ -284,7 +284,7 @@ func (p *flowPlace) around(names []string) []state.Share {
 }
 
 // shares returns the pairs that there are here, of those with one of the names.
-func (p *flowPlace) shares(names map[string]bool, keep func(pair) bool) []state.Share {
+func (p *flowPlace) shares(names map[string]bool, keep func(pair) bool) []state.Alias {
 	all := map[pair]state.Digest{}
 	for name := range names {
 		for pr := range p.f.partners[name] {

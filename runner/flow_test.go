@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	dialect "github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -99,7 +100,7 @@ func (m *made) before(i int) state.BlockID {
 func (m *made) insert() {
 	m.step++
 	i, text := m.rand.IntN(len(m.blocks)+1), m.source()
-	b := Block{ID: state.BlockID(fmt.Sprintf("b%d", m.count)), Dialect: depgraph.Python, Source: text, Version: state.DigestOf([]byte(text))}
+	b := Block{ID: state.BlockID(fmt.Sprintf("b%d", m.count)), Dialect: dialect.Plain, Source: text, Version: state.DigestOf([]byte(text))}
 	m.change(state.OpInsert, b.ID, m.before(i))
 	m.blocks = slices.Insert(m.blocks, i, b)
 }
@@ -235,21 +236,21 @@ func (m *made) execute(p *position, units []*unit, n *node) *state.StoredTrace {
 	for k, d := range writes {
 		t.Writes = append(t.Writes, state.Access{Key: k, Digest: d})
 		if k.Space() == "var" && d != state.Absent && m.rand.IntN(3) == 0 {
-			t.Info[k] = state.ValueInfo{Code: []string{m.one("K", "L")}, Held: []string{"m.x"}}
+			t.Info[k] = state.ValueInfo{Code: []string{m.one("K", "L")}, ModuleReferences: []string{"m.x"}}
 		}
 	}
 	slices.SortFunc(t.Writes, byKey)
-	t.Within = p.within(t.Reads)
+	t.ReadAliases = p.within(t.Reads)
 	if m.rand.IntN(3) == 0 {
 		for _, a := range t.Reads {
 			if a.Key.Space() == "var" && m.rand.IntN(2) == 0 {
-				t.Touched = append(t.Touched, a.Key.Name())
+				t.AliasSensitive = append(t.AliasSensitive, a.Key.Name())
 			}
 		}
-		t.Around = p.around(t.Touched)
-		if len(t.Touched) > 0 {
-			if other := m.name(); other != t.Touched[0] {
-				t.After = append(t.After, state.Share{min(other, t.Touched[0]), max(other, t.Touched[0]), m.name()})
+		t.AliasesBefore = p.around(t.AliasSensitive)
+		if len(t.AliasSensitive) > 0 {
+			if other := m.name(); other != t.AliasSensitive[0] {
+				t.AliasesAfter = append(t.AliasesAfter, state.Alias{min(other, t.AliasSensitive[0]), max(other, t.AliasSensitive[0]), m.name()})
 			}
 		}
 	}
@@ -257,10 +258,10 @@ func (m *made) execute(p *position, units []*unit, n *node) *state.StoredTrace {
 		t.Err = &state.ExecError{Type: "ValueError"}
 	}
 	if m.rand.IntN(6) == 0 {
-		t.Cites = []string{units[m.rand.IntN(len(units))].filename(), n.unit.filename()}
-		slices.Sort(t.Cites)
-		t.Cites = slices.Compact(t.Cites)
-		t.Layout = layoutOf(units, n, t.Cites)
+		t.CitedBlocks = []string{units[m.rand.IntN(len(units))].filename(), n.unit.filename()}
+		slices.Sort(t.CitedBlocks)
+		t.CitedBlocks = slices.Compact(t.CitedBlocks)
+		t.CitedSource = layoutOf(units, n, t.CitedBlocks)
 	}
 	id, err := m.engine.cfg.Store.PutTrace(t)
 	if err != nil {

@@ -78,11 +78,11 @@ func (f *Flow) found(p *flowPlace, n *node, d *decision) finding {
 				}
 			}
 			found.writes[w.Key] = w.Digest
-			if d.trace.Info[w.Key].Fragile {
+			if d.trace.Info[w.Key].LifetimeSensitive {
 				p.err = fmt.Errorf("%w: somebody may notice that a value goes", ErrWalk)
 			}
 		}
-		found.shares = saying{d.trace.Touched, d.trace.After}
+		found.shares = saying{d.trace.AliasSensitive, d.trace.AliasesAfter}
 	default:
 		found.flags |= flagSupposed
 		for k := range supposed(n, d.Last) {

@@ -179,7 +179,7 @@ func (x *execution) keepGroup(ctx context.Context, after *position, t *state.Tra
 	if e.backlog.groups[j] {
 		return nil
 	}
-	if v, ok, err := e.cfg.Store.Value(state.Digest(j)); err != nil || ok && e.cfg.Store.Whole(v) || x.walk.o.Discard {
+	if v, ok, err := e.cfg.Store.Value(state.Digest(j)); err != nil || ok && e.cfg.Store.HasBlobs(v) || x.walk.o.Discard {
 		return err
 	}
 	if size <= inlineBytes || e.ledger.all {
@@ -229,7 +229,7 @@ func (e *Engine) storeGroup(ctx context.Context, j joint, names []string, second
 		debugf("kernel", "not stored: %v: %s", names, reply.Why)
 		return nil
 	}
-	v := state.Value{Joint: state.Digest(j), Names: names, Seconds: seconds}
+	v := state.Value{Group: state.Digest(j), Names: names, Seconds: seconds}
 	for _, need := range reply.Needs {
 		e.mirror.classes[state.Digest(need[1])] = true
 		v.Needs = append(v.Needs, state.Need{Key: need[0], Digest: state.Digest(need[1])})
@@ -295,7 +295,7 @@ func (e *Engine) settleDebts(ctx context.Context) error {
 
 func (x *execution) keepHidden(ctx context.Context, a state.Access) error {
 	e := x.walk.e
-	if v, ok, err := e.cfg.Store.Value(a.Digest); err != nil || ok && e.cfg.Store.Whole(v) {
+	if v, ok, err := e.cfg.Store.Value(a.Digest); err != nil || ok && e.cfg.Store.HasBlobs(v) {
 		return err
 	}
 	if e.kernel == nil {
@@ -309,5 +309,5 @@ func (x *execution) keepHidden(ctx context.Context, a state.Access) error {
 	if err != nil {
 		return err
 	}
-	return e.cfg.Store.PutValue(state.Value{Joint: a.Digest, Names: []string{string(a.Key)}, Blob: ref.Digest, Bytes: ref.Size})
+	return e.cfg.Store.PutValue(state.Value{Group: a.Digest, Names: []string{string(a.Key)}, Blob: ref.Digest, Bytes: ref.Size})
 }

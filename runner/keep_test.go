@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xstate-engine/xstate/depgraph"
+	dialect "github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/statetest"
@@ -27,7 +27,7 @@ func growing(rows, columns, more int) []Block {
 }
 
 func textBlock(id, source string) Block {
-	return Block{ID: state.BlockID(id), Dialect: depgraph.Python, Version: state.DigestOf([]byte(source)), Source: source}
+	return Block{ID: state.BlockID(id), Dialect: dialect.Plain, Version: state.DigestOf([]byte(source)), Source: source}
 }
 
 // storing returns an engine that stores every value, whatever it costs.

@@ -162,7 +162,7 @@ func (w *walk) moduleNames(p *position, n *node, names []string) []string {
 		return state.ValueInfo{}
 	}
 	if w.hasDynamic && w.constructs(p, n, func(what string) bool { return w.construct(what) == kernel.ReachesModules }) {
-		return slices.DeleteFunc(p.names(), func(name string) bool { return !info(name).Rests && info(name).Type != "module" })
+		return slices.DeleteFunc(p.names(), func(name string) bool { return !info(name).ReachesModules && info(name).Type != "module" })
 	}
 	var found []string
 	for k := range p.held {
@@ -172,12 +172,12 @@ func (w *walk) moduleNames(p *position, n *node, names []string) []string {
 	}
 	slices.Sort(found)
 	if len(n.facts.Imports) == 0 {
-		if len(found) > 0 && !slices.ContainsFunc(w.closure(p, names), func(name string) bool { return info(name).Rests }) {
+		if len(found) > 0 && !slices.ContainsFunc(w.closure(p, names), func(name string) bool { return info(name).ReachesModules }) {
 			return nil
 		}
 		return found
 	}
-	return append(found, slices.DeleteFunc(p.names(), func(name string) bool { return !info(name).Rests || info(name).Type != "module" })...)
+	return append(found, slices.DeleteFunc(p.names(), func(name string) bool { return !info(name).ReachesModules || info(name).Type != "module" })...)
 }
 
 // nextState returns the first of the nodes to run again for modules to be as p has them, or -1. Values that were made

@@ -37,7 +37,7 @@ func (w *walk) pin(u *unit) Pin {
 func (u *unit) pin() Pin {
 	found := Pin("")
 	if u.facts != nil && strings.Contains(u.Source, "xstate:") {
-		for _, c := range u.facts.Comments() {
+		for _, c := range u.language.Comments(u.facts) {
 			if m := pinComment.FindStringSubmatch(c); m != nil {
 				found = Pin(m[1])
 			}

@@ -80,8 +80,8 @@ type choice struct {
 // place is what the choice of a trace asks of a position and of the program.
 type place interface {
 	get(depgraph.Key) entry
-	within([]state.Access) []state.Share
-	around([]string) []state.Share
+	within([]state.Access) []state.Alias
+	around([]string) []state.Alias
 	noticed(name string) bool                    // somebody may notice that what a name is bound to goes
 	layout(n *node, cited []string) state.Digest // see layoutOf
 	nameOf(writer int) string                    // of an entry
@@ -111,7 +111,7 @@ func (e *Engine) choose(p place, n *node) (choice, error) {
 		if _, _, ok := mismatch(p, &t.Trace); !ok {
 			continue
 		}
-		if t.Layout != p.layout(n, t.Cites) {
+		if t.CitedSource != p.layout(n, t.CitedBlocks) {
 			moved = true
 			continue
 		}

@@ -110,7 +110,7 @@ func (p *position) reaching(what string) (names []string, last int) {
 	last = -1
 	is := func(code string) bool { return code == what || code == "*" || strings.HasPrefix(code, what+"#") }
 	for k, e := range p.keys {
-		if k.Space() == "var" && e.info != nil && (slices.ContainsFunc(e.info.Code, is) || slices.Contains(e.info.Held, what)) {
+		if k.Space() == "var" && e.info != nil && (slices.ContainsFunc(e.info.Code, is) || slices.Contains(e.info.ModuleReferences, what)) {
 			names, last = append(names, k.Name()), max(last, e.writer)
 		}
 	}
@@ -262,7 +262,7 @@ func (p *position) bear(t *state.Trace) {
 			p.born[name] = p.births
 		}
 	}
-	for _, name := range t.Born {
+	for _, name := range t.BindOrder {
 		if was, moved := strings.CutPrefix(name, "-"); moved {
 			delete(p.born, was)
 			name = was
@@ -330,19 +330,19 @@ func (p *position) writer(names []string) int {
 	return last
 }
 
-func sortedShares(shares map[pair]state.Digest, keep func(pair) bool) []state.Share {
-	var found []state.Share
+func sortedShares(shares map[pair]state.Digest, keep func(pair) bool) []state.Alias {
+	var found []state.Alias
 	for pr, d := range shares {
 		if keep(pr) {
-			found = append(found, state.Share{pr[0], pr[1], string(d)})
+			found = append(found, state.Alias{pr[0], pr[1], string(d)})
 		}
 	}
-	slices.SortFunc(found, func(a, b state.Share) int { return slices.Compare(a, b) })
+	slices.SortFunc(found, func(a, b state.Alias) int { return slices.Compare(a, b) })
 	return found
 }
 
 // within returns the sharing among the names read.
-func (p *position) within(reads []state.Access) []state.Share {
+func (p *position) within(reads []state.Access) []state.Alias {
 	if len(p.shares) == 0 {
 		return nil
 	}
@@ -356,7 +356,7 @@ func (p *position) within(reads []state.Access) []state.Share {
 }
 
 // around returns all sharing that involves one of the names.
-func (p *position) around(names []string) []state.Share {
+func (p *position) around(names []string) []state.Alias {
 	if len(p.shares) == 0 {
 		return nil
 	}
@@ -397,7 +397,7 @@ func mismatch(p place, t *state.Trace) (first state.Access, now entry, ok bool) 
 			return state.Access{Key: k}, e, false
 		}
 	}
-	if !slices.EqualFunc(p.within(t.Reads), t.Within, slices.Equal) || !slices.EqualFunc(p.around(t.Touched), t.Around, slices.Equal) {
+	if !slices.EqualFunc(p.within(t.Reads), t.ReadAliases, slices.Equal) || !slices.EqualFunc(p.around(t.AliasSensitive), t.AliasesBefore, slices.Equal) {
 		return state.Access{}, entry{}, false
 	}
 	return state.Access{}, entry{}, true
@@ -416,12 +416,12 @@ func (p *position) apply(i int, t *state.Trace) {
 		}
 		if name := w.Key.Name(); w.Key.Space() == "var" {
 			gone[name] = true
-			if delete(p.frail, name); e.info != nil && e.info.Fragile {
+			if delete(p.frail, name); e.info != nil && e.info.LifetimeSensitive {
 				p.frail[name] = true
 			}
 		}
 		p.keys[w.Key] = e
-		if w.Key.Space() == "held" || w.Key.Space() == "load" || e.info != nil && len(e.info.Held) > 0 {
+		if w.Key.Space() == "held" || w.Key.Space() == "load" || e.info != nil && len(e.info.ModuleReferences) > 0 {
 			p.held[w.Key] = true
 		} else {
 			delete(p.held, w.Key)
@@ -434,10 +434,10 @@ func (p *position) apply(i int, t *state.Trace) {
 	}
 	if len(p.shares) > 0 {
 		maps.DeleteFunc(p.shares, func(pr pair, _ state.Digest) bool {
-			return gone[pr[0]] || gone[pr[1]] || slices.Contains(t.Touched, pr[0]) || slices.Contains(t.Touched, pr[1])
+			return gone[pr[0]] || gone[pr[1]] || slices.Contains(t.AliasSensitive, pr[0]) || slices.Contains(t.AliasSensitive, pr[1])
 		})
 	}
-	for _, s := range t.After {
+	for _, s := range t.AliasesAfter {
 		p.shares[pair{s[0], s[1]}] = state.Digest(s[2])
 	}
 }

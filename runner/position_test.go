@@ -19,14 +19,14 @@ func v(name string, d state.Digest) state.Access {
 // own, the trace must not hold, for its write to a would be wrong there.
 func TestSharingIsPartOfAMatch(t *testing.T) {
 	alias := &state.Trace{Reads: []state.Access{v("a", "one"), v("b", "one")}, Writes: []state.Access{v("a", "two"), v("b", "two")},
-		Within: []state.Share{{"a", "b", "root"}}, Touched: []string{"a", "b"}, Around: []state.Share{{"a", "b", "root"}}, After: []state.Share{{"a", "b", "root"}}}
+		ReadAliases: []state.Alias{{"a", "b", "root"}}, AliasSensitive: []string{"a", "b"}, AliasesBefore: []state.Alias{{"a", "b", "root"}}, AliasesAfter: []state.Alias{{"a", "b", "root"}}}
 	p := newPosition(nothing)
 	p.apply(0, &state.Trace{Writes: []state.Access{v("a", "one")}})
 	p.apply(1, &state.Trace{Writes: []state.Access{v("b", "one")}})
 	if _, _, ok := p.mismatch(alias); ok {
 		t.Error("a trace recorded on an alias holds where there is none")
 	}
-	p.apply(1, &state.Trace{Writes: []state.Access{v("b", "one")}, Touched: []string{"a"}, After: []state.Share{{"a", "b", "root"}}})
+	p.apply(1, &state.Trace{Writes: []state.Access{v("b", "one")}, AliasSensitive: []string{"a"}, AliasesAfter: []state.Alias{{"a", "b", "root"}}})
 	if access, now, ok := p.mismatch(alias); !ok {
 		t.Errorf("the trace does not hold where it was recorded: %v, %v", access, now)
 	}
@@ -42,7 +42,7 @@ func TestSharingIsPartOfAMatch(t *testing.T) {
 
 func TestJointNamesTheGroup(t *testing.T) {
 	p := newPosition(nothing)
-	p.apply(0, &state.Trace{Writes: []state.Access{v("a", "one"), v("b", "one"), v("c", "one")}, After: []state.Share{{"a", "b", "root"}}})
+	p.apply(0, &state.Trace{Writes: []state.Access{v("a", "one"), v("b", "one"), v("c", "one")}, AliasesAfter: []state.Alias{{"a", "b", "root"}}})
 	ja, names := p.joint("a")
 	if jb, _ := p.joint("b"); jb != ja || !cmp.Equal(names, []string{"a", "b"}) {
 		t.Errorf("joint(a) = %s %v, joint(b) = %s, want one group", ja, names, jb)

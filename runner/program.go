@@ -26,7 +26,8 @@ type unit struct {
 	Block
 	facts          *depgraph.Facts
 	err            *state.ExecError // it does not parse
-	compileChecked bool             // the language's verdict is known
+	language       kernel.Language
+	compileChecked bool // the language's verdict is known
 	nodes          []*node
 }
 
@@ -80,7 +81,7 @@ func analyse(blocks []Block, o keyOptions, cache map[state.Digest]*depgraph.Fact
 		u := &unit{Block: b}
 		u.read(o.language, cache, refused)
 		if u.err == nil {
-			future = withFeatures(future, u.facts.Future)
+			future = withFeatures(future, u.facts.Features)
 			u.cut(o, future, len(nodes))
 		}
 		units, nodes = append(units, u), append(nodes, u.nodes...)
@@ -90,6 +91,7 @@ func analyse(blocks []Block, o keyOptions, cache map[state.Digest]*depgraph.Fact
 
 // read analyses the block.
 func (u *unit) read(language kernel.Language, cache map[state.Digest]*depgraph.Facts, refused func(*unit) *state.ExecError) {
+	u.language = language
 	facts, err := factsOf(language, u.Block, cache)
 	if err != nil {
 		u.err = syntaxError(language, u.Block, err)

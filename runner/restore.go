@@ -430,7 +430,7 @@ func (w *walk) rebuild(ctx context.Context, i int) error {
 		if w.served(i) != nil {
 			return errServed
 		}
-		debugf("kernel", "rebuild %s: wrote %v, recorded %v; shares %v, recorded %v", w.nodes[i].id(), t.Writes, recorded.Writes, t.After, recorded.After)
+		debugf("kernel", "rebuild %s: wrote %v, recorded %v; shares %v, recorded %v", w.nodes[i].id(), t.Writes, recorded.Writes, t.AliasesAfter, recorded.AliasesAfter)
 		w.ran[i], w.reasons[i], w.spent[i] = t, state.Reason{Code: ReasonLost}, t.Seconds
 		return errRestart
 	}

@@ -89,7 +89,7 @@ type verdict struct {
 func (v *verdict) outcome(x item) *TestOutcome {
 	t := &TestOutcome{ID: x.ID, Kind: x.Kind, Status: TestWould, Reason: v.reason, held: v.held}
 	if v.newest != nil {
-		t.before, t.Seconds = v.newest.Touched, v.newest.Seconds
+		t.before, t.Seconds = v.newest.AliasSensitive, v.newest.Seconds
 	}
 	if v.trace != nil {
 		t.Status, t.Outcome, t.Message = TestReused, outcomeOf(v.trace), v.trace.Info[keyOutcome].Repr

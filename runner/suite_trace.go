@@ -238,7 +238,7 @@ func (p *suiteProcess) record() error {
 		sortReads(reads)
 		t.Marks = p.marks(r, map[int]bool{})
 		trace := state.Trace{Code: p.code(x.ID), Reads: reads, Writes: []state.Access{{Key: keyOutcome, Digest: state.DigestOf([]byte(t.Outcome))}},
-			Touched: r.Leaves, Marks: t.Marks, Seconds: t.Seconds, At: t.At, Info: map[depgraph.Key]state.ValueInfo{keyOutcome: {Type: t.Outcome, Repr: t.Message}}}
+			AliasSensitive: r.Leaves, Marks: t.Marks, Seconds: t.Seconds, At: t.At, Info: map[depgraph.Key]state.ValueInfo{keyOutcome: {Type: t.Outcome, Repr: t.Message}}}
 		if t.Trace, err = p.s.cfg.Store.PutTrace(trace); err != nil {
 			return err
 		}

@@ -166,8 +166,8 @@ func (s *Store) OpenBlob(d Digest) (io.ReadCloser, bool, error) {
 	if r := s.bases.open(d); r != nil {
 		return r, true, nil
 	}
-	if s.options.Beneath != nil {
-		return s.options.Beneath.OpenBlob(d)
+	if s.options.Fallback != nil {
+		return s.options.Fallback.OpenBlob(d)
 	}
 	return nil, false, nil
 }

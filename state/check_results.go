@@ -77,7 +77,7 @@ func (c *checker) resultRecord(bucket string, k, payload []byte) error {
 		if err := decode(payload, &v); err != nil {
 			return err
 		}
-		if v.Joint != key {
+		if v.Group != key {
 			return errors.New("the value is not the one of its name")
 		}
 	case string(bucketInline):

@@ -199,12 +199,12 @@ func TestKeptHash(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n, hash := range kept {
-		if name, at, err := s.WithHash(ctx, hash); name != "s" || int(at) != n || err != nil {
+		if name, at, err := s.StepWithHash(ctx, hash); name != "s" || int(at) != n || err != nil {
 			t.Errorf("WithHash of step %d = %s, %d, %v", n, name, at, err)
 		}
 	}
 	if _, hash, _ := s.Head(ctx, "fork"); true {
-		if name, at, err := s.WithHash(ctx, hash); name != "fork" || at != 8 || err != nil {
+		if name, at, err := s.StepWithHash(ctx, hash); name != "fork" || at != 8 || err != nil {
 			t.Errorf("WithHash of the fork = %s, %d, %v", name, at, err)
 		}
 	}
@@ -236,7 +236,7 @@ func TestKeptHash(t *testing.T) {
 		return putRecord(tx, bucketHeads, sessionID(1).key(), head)
 	})
 	s = checkedOpen(t, dir, Options{}) // finds nothing wrong
-	if _, _, err := s.WithHash(ctx, kept[10]); !errors.Is(err, ErrNoStep) {
+	if _, _, err := s.StepWithHash(ctx, kept[10]); !errors.Is(err, ErrNoStep) {
 		t.Errorf("WithHash of a history that was written anew = %v, want code %s", err, CodeNoStep)
 	}
 }

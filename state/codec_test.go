@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 )
 
 func TestDigestBinary(t *testing.T) {
@@ -54,7 +55,7 @@ func TestSealCoversPlace(t *testing.T) {
 func fullBlock() Block {
 	reason := Reason{Code: "input-changed", Key: "var:x", Was: DigestOf([]byte("1")), Now: "lineage", By: "b1"}
 	return Block{
-		ID: "b", Title: "load", Dialect: depgraph.IPython, Version: DigestOf([]byte("text")), Edited: 1, Status: StatusFailed, RanAt: 2,
+		ID: "b", Title: "load", Dialect: python.IPython, Version: DigestOf([]byte("text")), Edited: 1, Status: StatusFailed, RanAt: 2,
 		Nodes: []NodeResult{{Code: DigestOf([]byte("c")), Trace: DigestOf([]byte("t")), Status: StatusRan, Reason: reason, Seconds: 0.1}},
 		Err:   &ExecError{Type: "ValueError", Message: "bad", Traceback: []string{"line"}, Block: "b", Line: 3},
 
@@ -65,8 +66,8 @@ func fullBlock() Block {
 func fullTrace() Trace {
 	return Trace{
 		Code: DigestOf([]byte("c")), Reads: []Access{{"var:x", DigestOf([]byte("1"))}, {"var:y", Absent}}, Writes: []Access{{"var:z", "lineage"}},
-		Within: []Share{{"x@0", "y@1"}}, Touched: []string{"x"}, Around: []Share{{"x@0", "q@2"}}, After: []Share{{"x@0", "z@0"}}, Born: []string{"z", "-q"},
-		Outputs: DigestOf([]byte("out")), Err: &ExecError{Type: "E"}, Marks: []string{"clock"}, Cites: []string{"<b>"}, Layout: DigestOf([]byte("l")),
+		ReadAliases: []Alias{{"x@0", "y@1"}}, AliasSensitive: []string{"x"}, AliasesBefore: []Alias{{"x@0", "q@2"}}, AliasesAfter: []Alias{{"x@0", "z@0"}}, BindOrder: []string{"z", "-q"},
+		Outputs: DigestOf([]byte("out")), Err: &ExecError{Type: "E"}, Marks: []string{"clock"}, CitedBlocks: []string{"<b>"}, CitedSource: DigestOf([]byte("l")),
 		Seconds: 1.5, At: time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC),
 		Info:  map[depgraph.Key]ValueInfo{"var:z": {Type: "int", Repr: "1", Shape: "()", Bytes: 28}},
 		Paths: map[depgraph.Key]string{"module:m": "/m.py"},

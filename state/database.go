@@ -62,7 +62,7 @@ var (
 // pages are those that it saw; else the file is opened anew.
 //
 // bbolt trusts its pages: on a garbled file it panics, reads outside its mapping or recurses without end. So the pages are
-// inspected before it opens the file (see sound.go for when not), and every transaction runs guarded.
+// inspected before it opens the file (see inspection_memo.go for when not), and every transaction runs guarded.
 type database struct {
 	name    string // of the file, for messages
 	path    string

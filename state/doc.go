@@ -33,7 +33,7 @@
 // A record is CBOR in the core deterministic encoding behind a checksum that covers the record's key too. Why the simple
 // way, a bbolt file and trust, does not do: bbolt has no checksums beyond its two meta pages. On a flipped bit it panics,
 // faults, recurses without end, returns another value, finds nothing, or hands out a page in use for writing over. So
-// the pages are inspected before bbolt opens a file (pages.go), transactions run guarded (database.go), and records are
+// the pages are inspected before bbolt opens a file (bolt_inspect.go), transactions run guarded (database.go), and records are
 // sealed (codec.go).
 //
 // # Programs in time

@@ -79,7 +79,7 @@ func makeFormat(t *testing.T, dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.PutValue(Value{Joint: DigestOf(content[:5]), Names: []string{"x"}, Blob: ref.Digest, Bytes: ref.Size}); err != nil {
+		if err := s.PutValue(Value{Group: DigestOf(content[:5]), Names: []string{"x"}, Blob: ref.Digest, Bytes: ref.Size}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -162,7 +162,7 @@ func dumpResults(t *testing.T, w io.Writer, s *Store) {
 	}
 	for _, content := range [][]byte{[]byte("small"), noise(1, 5000)} {
 		v, ok, err := s.Value(DigestOf(content[:5]))
-		fmt.Fprintf(w, "value {Joint:%s Names:%v Blob:%s Bytes:%d Needs:%v Seconds:%v} %v %v\n", v.Joint, v.Names, v.Blob, v.Bytes, v.Needs, v.Seconds, ok, err)
+		fmt.Fprintf(w, "value {Joint:%s Names:%v Blob:%s Bytes:%d Needs:%v Seconds:%v} %v %v\n", v.Group, v.Names, v.Blob, v.Bytes, v.Needs, v.Seconds, ok, err)
 		got, ok, err := s.Blob(v.Blob)
 		fmt.Fprintf(w, "blob of %d bytes, %v %v\n", len(got), ok, err)
 	}

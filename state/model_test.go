@@ -334,11 +334,11 @@ func (r *modelRun) blob() {
 }
 
 func (r *modelRun) value() {
-	v := Value{Joint: DigestOf([]byte{1, byte(r.IntN(30))}), Names: []string{"x"}, Blob: DigestOf(nil), Bytes: r.Int64N(1000)}
+	v := Value{Group: DigestOf([]byte{1, byte(r.IntN(30))}), Names: []string{"x"}, Blob: DigestOf(nil), Bytes: r.Int64N(1000)}
 	if err := r.store.PutValue(v); err != nil {
 		r.Fatal(err)
 	}
-	r.model.values[v.Joint] = v
+	r.model.values[v.Group] = v
 	key, memo := itoa(r.IntN(20)), []byte{byte(r.IntN(256))}
 	if err := r.store.PutMemo("stat", key, memo); err != nil {
 		r.Fatal(err)

@@ -18,7 +18,7 @@ type Options struct {
 	Wait     time.Duration    // how long to wait for another process at a time; 0 means 5 s, negative not at all
 	ReadOnly bool             // change nothing on disk. The store must exist
 	Now      func() time.Time // nil means time.Now
-	Beneath  *Store           // where values and blobs are looked for that are not here; may be nil
+	Fallback *Store           // where values and blobs are looked for that are not here; may be nil
 }
 
 const defaultWait = 5 * time.Second

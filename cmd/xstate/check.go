@@ -89,7 +89,7 @@ func (a *app) check(ctx context.Context, kept []string) (err error) {
 		d.Heads = append(d.Heads, head{s.Name, s.Head, s.Hash})
 	}
 	for _, hash := range kept {
-		name, n, err := store.State().WithHash(ctx, xstate.Digest(strings.ToLower(hash)))
+		name, n, err := store.State().StepWithHash(ctx, xstate.Digest(strings.ToLower(hash)))
 		switch {
 		case err == nil:
 			d.Verified = append(d.Verified, head{name, n, xstate.Digest(hash)})

@@ -90,10 +90,10 @@ var exitCodes = map[state.Code]int{
 	state.Code(patch.CodeNoText):    exitRefused,
 	state.Code(patch.CodeExists):    exitRefused,
 
-	state.CodeDamaged:    exitDiverged,
-	state.CodeForged:     exitDiverged,
-	state.CodeNoSource:   exitDiverged,
-	xstate.CodeSignature: exitDiverged,
+	state.CodeDamaged:        exitDiverged,
+	state.CodeArchiveDamaged: exitDiverged,
+	state.CodeNoSource:       exitDiverged,
+	xstate.CodeSignature:     exitDiverged,
 
 	state.CodeDiskFull: exitInternal,
 	state.CodeIO:       exitInternal,

@@ -214,7 +214,7 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 		}
 	}
 	if len(steps) > 0 {
-		f.origin = f.origin.Further()
+		f.origin = f.origin.WithoutCost()
 	}
 	var bad error
 	d.Run, bad = a.execute(ctx, o.store, o.session, steps[:len(r.Edits)], runFlags{origin: f.origin})

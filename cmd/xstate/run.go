@@ -238,7 +238,7 @@ func (f *runFlags) usual() bool {
 // execute runs what the edits of a session affect, and prints it, unless that is for a document, which it returns.
 func (a *app) execute(ctx context.Context, store *xstate.Store, session *xstate.Session, edits []xstate.Step, f runFlags) (*runDocument, error) {
 	if len(edits) > 0 {
-		f.origin = f.origin.Further()
+		f.origin = f.origin.WithoutCost()
 	}
 	p := newProgress(a.ui)
 	pins, err := f.pins(ctx, session)
@@ -483,7 +483,7 @@ func (a *app) verify(ctx context.Context, s *xstate.Session, step xstate.StepNum
 		}
 	}
 	v.Equal = len(found) == 0
-	said, err := s.Confirm(ctx, step, found, f.origin.Further())
+	said, err := s.Confirm(ctx, step, found, f.origin.WithoutCost())
 	if err != nil {
 		return nil, err
 	}

@@ -48,6 +48,8 @@ type Keys interface {
 type Reading interface {
 	// Analyze returns what a block reads, writes and does by its text. An error is a *depgraph.SyntaxError.
 	Analyze(source []byte, dialect depgraph.Dialect) (*depgraph.Facts, error)
+	// Comments returns the comments of a block in order.
+	Comments(f *depgraph.Facts) []string
 	// Construct says what the engine must know of a dynamic construct of an analysis.
 	Construct(what string) Construct
 }

@@ -81,7 +81,7 @@ func (b *Baseline) Run(
 		Failure *struct{ Type, Message string } `json:"failure"`
 	}
 	header := map[string]any{
-		"op": "run", "filename": "<" + string(block.ID) + ">", "future": facts.Future, "first": place == 0,
+		"op": "run", "filename": "<" + string(block.ID) + ">", "future": facts.Features, "first": place == 0,
 		"quiet": facts.Quiet,
 	}
 	b.process.Begin()

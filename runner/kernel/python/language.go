@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	source "github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -22,7 +23,7 @@ const Name = "python"
 // results. Raise it when a driver of before would have reported other reads, writes, digests or marks of some program.
 const Semantics = 1
 
-var dialects = []depgraph.Dialect{depgraph.Python, depgraph.IPython}
+var dialects = []depgraph.Dialect{source.Plain, source.IPython}
 
 func init() { kernel.Register(kernel.Entry{Name: Name, Dialects: dialects}) }
 
@@ -41,14 +42,17 @@ func (i Interpreter) Command() string { return i.Path }
 func (i Interpreter) Semantics() string { return fmt.Sprintf("%s %d", Name, Semantics) }
 
 // Analyze returns the facts of a block. A semicolon at the end hides a result only in IPython.
-func (i Interpreter) Analyze(source []byte, dialect depgraph.Dialect) (*depgraph.Facts, error) {
-	f, err := depgraph.Analyze(source, dialect)
+func (i Interpreter) Analyze(text []byte, dialect depgraph.Dialect) (*depgraph.Facts, error) {
+	f, err := source.Analyze(text, dialect)
 	if err != nil {
 		return nil, err
 	}
-	f.Quiet = f.Quiet && dialect == depgraph.IPython
+	f.Quiet = f.Quiet && dialect == source.IPython
 	return f, nil
 }
+
+// Comments returns the comments of a block.
+func (i Interpreter) Comments(f *depgraph.Facts) []string { return source.Comments(f) }
 
 // Opening returns "docstring" for a text that begins with a string: in a program's first node it becomes __doc__.
 func (i Interpreter) Opening(text []byte) string {
@@ -157,7 +161,7 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 		Environ: environList(l.Environ), Folder: l.Folder, Spool: l.Spool,
 		Options: options{
 			File: l.File, Folder: l.Folder, Spool: l.Spool, Store: l.Store, Seed: l.Seed, Observe: l.Observe,
-			IPython: slices.Contains(l.Dialects, depgraph.IPython), Guard: l.Guard,
+			IPython: slices.Contains(l.Dialects, source.IPython), Guard: l.Guard,
 		},
 	})
 	if err != nil {
