@@ -4,10 +4,10 @@
 # make test     sets up what the tests need, then runs them all
 # make fuzz     random programs for FUZZTIME, a thousand kills, then every fuzz target for as long
 # make selection tests that an edit affects, against running all of them and against pytest-testmon (half an hour)
-# make readme   the session in README.md anew
+# make readme   the sessions in README.md and docs/audit.md anew
 # make bench    what re-execution saves, and whether it is right, against simpler ways: at most a quarter of an hour
 # make bench-peers  the same for marimo, ipyflow, joblib.Memory and nbclient beside xstate, in an environment that it makes
-# make bench-readme  tables and plot of make bench and make bench-peers into README.md
+# make bench-readme  tables and plot of make bench and make bench-peers into docs/benchmarks.md
 # make compare  OLD and NEW (commits) in turn, judged by benchstat; BENCH names benchmarks of the engine
 # make baseline the times of the engine into bench/baselines/DATE.txt, beside those kept before
 # make growth   what an edit costs the engine in programs of NODES nodes, and plots of it: up to 100,000 a few minutes, 1,000,000 a quarter of an hour

@@ -58,7 +58,7 @@ func unlikePlain(t *testing.T, python string, files map[string][]byte, out *xsta
 	var want strings.Builder
 	failed, exited := false, false
 	for _, b := range out.Blocks {
-		if len(b.Taint) > 0 || b.Status == state.StatusBlocked && !failed {
+		if len(b.AllMarks) > 0 || b.Status == state.StatusBlocked && !failed {
 			return ""
 		}
 		if failed {

@@ -20,6 +20,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -276,7 +277,7 @@ func runProgram(t *testing.T, steps []step, want []*xstate.Outcome, o xstate.Ses
 		if len(surprises) > 0 {
 			t.Errorf("step %d: names read that were not predicted: %v", i, surprises)
 		}
-		for _, d := range xstate.Compare(blank(have, o.Workspace), want[i]) {
+		for _, d := range replay.Compare(blank(have, o.Workspace), want[i]) {
 			if s.marks == nil || d.Marks == nil { // otherwise it may differ, and the user is told
 				t.Errorf("step %d: %s (marks: %v)", i, d, d.Marks)
 			}
@@ -304,8 +305,8 @@ func runProgram(t *testing.T, steps []step, want []*xstate.Outcome, o xstate.Ses
 func marked(o *xstate.Outcome) map[string]string {
 	marks := map[string]string{}
 	for _, b := range o.Blocks {
-		if len(b.Taint) > 0 {
-			marks[string(b.ID)] = strings.Join(slices.Sorted(slices.Values(b.Taint)), " ")
+		if len(b.AllMarks) > 0 {
+			marks[string(b.ID)] = strings.Join(slices.Sorted(slices.Values(b.AllMarks)), " ")
 		}
 	}
 	return marks
@@ -399,12 +400,12 @@ func runWith(t *testing.T, ctx context.Context, session *xstate.Session, dir str
 	if _, err := session.Load(ctx, program.Blocks, xstate.Origin{}); err != nil {
 		t.Fatal(err)
 	}
-	judgeAffected(t, ctx, session)
+	judgePlan(t, ctx, session)
 	outcome, _, err := session.Run(ctx, o, xstate.Origin{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	judgeAffected(t, ctx, session)
+	judgePlan(t, ctx, session)
 	return outcome
 }
 

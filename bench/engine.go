@@ -11,6 +11,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // engine is xstate, with one session whose interpreter lives on.
@@ -48,7 +49,7 @@ func (e *engine) run(ctx context.Context, v int) (*outcome, error) {
 	if len(found.Blocks) != len(blocks) {
 		return nil, fmt.Errorf("the session has %d blocks, want %d", len(found.Blocks), len(blocks))
 	}
-	out := &outcome{stopped: len(blocks), values: found.Values, seconds: seconds, again: found.Restored, nodes: found.Restored,
+	out := &outcome{stopped: len(blocks), values: found.Values, seconds: seconds, again: found.Recomputed, nodes: found.Recomputed,
 		marks: &marks{blocks: make([]bool, len(blocks)), values: map[string]bool{}}}
 	for i := range found.Blocks {
 		x := &found.Blocks[i]
@@ -60,13 +61,13 @@ func (e *engine) run(ctx context.Context, v int) (*outcome, error) {
 		}
 		out.nodes += ran
 		out.ran = append(out.ran, ran > 0)
-		out.blocks = append(out.blocks, shown{output: xstate.Text(x.Outputs), err: failure(x.Err)})
+		out.blocks = append(out.blocks, shown{output: query.Text(x.Outputs), err: failure(x.Err)})
 		if x.Status >= state.StatusBlocked {
 			out.stopped = min(out.stopped, i)
 		}
-		out.marks.blocks[i] = len(x.Taint) > 0
+		out.marks.blocks[i] = len(x.AllMarks) > 0
 	}
-	for what, why := range found.Tainted {
+	for what, why := range found.VaryingKeys {
 		out.marks.values[what] = len(why) > 0
 	}
 	if out.files, err = e.changedFiles(); err != nil {

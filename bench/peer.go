@@ -22,6 +22,7 @@ import (
 	"github.com/xstate-engine/xstate/runner"
 	py "github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // The peers: other tools, each driven by an adapter in the folder peers.
@@ -289,7 +290,7 @@ func plainText(outputs []runner.Output) string {
 			kept = append(kept, runner.Output{Kind: o.Kind, Text: text})
 		}
 	}
-	return xstate.Text(kept)
+	return query.Text(kept)
 }
 
 // CheckPeers returns the versions of the peers among strategies, as "NAME VERSION". All must be there for the interpreter.

@@ -13,6 +13,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/provenance"
 )
 
 // Program is a program with the edits that are made to it.
@@ -132,7 +133,7 @@ func recorded(ctx context.Context, file, full string) ([]Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	archive, err := xstate.OpenArchive(data, info.Size())
+	archive, err := provenance.OpenArchive(data, info.Size())
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +147,7 @@ func recorded(ctx context.Context, file, full string) ([]Program, error) {
 		return nil, err
 	}
 	defer store.Close()
-	imported, err := store.Import(ctx, archive)
+	imported, err := provenance.Import(ctx, store.State(), archive)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +169,7 @@ func recorded(ctx context.Context, file, full string) ([]Program, error) {
 		if step.Kind != state.KindRun && n < head {
 			continue
 		}
-		kept, err := session.ProgramAt(ctx, n)
+		kept, err := session.History().ProgramAt(ctx, n)
 		if err != nil {
 			return nil, err
 		}

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
 	py "github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // Strategy is a way to run a program again after an edit.
@@ -129,7 +129,7 @@ func (p *plain) run(ctx context.Context, v int) (*outcome, error) {
 		if err != nil {
 			return nil, err
 		}
-		next[i].shown = shown{xstate.Text(found.Outputs), plainText(found.Outputs), failure(found.Err)}
+		next[i].shown = shown{query.Text(found.Outputs), plainText(found.Outputs), failure(found.Err)}
 		next[i].ran = found.Err == nil
 		if found.Err != nil {
 			break

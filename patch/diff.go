@@ -70,7 +70,7 @@ func changesOf(a, b []string) []change {
 
 // small is the number of lines up to which the plain O(ND) comparison serves, at worst some 10^7 steps. A longer text is
 // first cut at the lines that are found once on either side (patience diff).
-const small = 8_000
+const maxLinesPlain = 8_000
 
 func sameLines(a, b []string) []pair {
 	in := interner{}
@@ -81,7 +81,7 @@ func sameLines(a, b []string) []pair {
 	for j, s := range b {
 		y[j] = in.number(s)
 	}
-	if len(a)+len(b) <= small {
+	if len(a)+len(b) <= maxLinesPlain {
 		return compare(x, y)
 	}
 	var out []pair
@@ -99,7 +99,7 @@ func sameLines(a, b []string) []pair {
 }
 
 func between(x, y []int) []pair {
-	if len(x)+len(y) <= small {
+	if len(x)+len(y) <= maxLinesPlain {
 		return compare(x, y)
 	}
 	return common(x, y)

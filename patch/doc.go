@@ -4,7 +4,7 @@
 // piece of code, verbatim, with an id or a title when it has one. A [ParseError] says why a file is no program: code,
 // sentence, hint. An [Edit] is one change to a list of blocks: append, patch, move or delete. A unified diff ([Unified]) is
 // a change as people read it. A [Patch] is a change as agents write it, in any [Format]: sections, each about a text, of hunks.
-// A [Misfit] says why one cannot be applied: code, sentence, hint, and the places that come nearest.
+// A [ApplyError] says why one cannot be applied: code, sentence, hint, and the places that come nearest.
 //
 // # The promise
 //

@@ -161,7 +161,7 @@ func writeBlock(p *Patch) (string, error) {
 	var out strings.Builder
 	for _, s := range p.Sections {
 		if s.Act == ActUpdate || s.Act == ActDelete {
-			return "", unsaid(FormatBlock, "a part of a block is changed, or that it goes")
+			return "", cannotExpress(FormatBlock, "a part of a block is changed, or that it goes")
 		}
 		mark := "# %%"
 		if s.Name != "" {

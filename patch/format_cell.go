@@ -85,7 +85,7 @@ func writeCell(p *Patch) (string, error) {
 		case ActDelete:
 			calls = append(calls, object("cell_id", s.Name, "edit_mode", "delete"))
 		default:
-			return "", unsaid(FormatCell, "a part of a cell is changed, or which one it is")
+			return "", cannotExpress(FormatCell, "a part of a cell is changed, or which one it is")
 		}
 	}
 	return objects(calls), nil

@@ -74,12 +74,12 @@ func writeEditor(p *Patch) (string, error) {
 		case s.Act == ActCreate || s.Act == ActWrite:
 			calls = append(calls, object("command", "create", "path", s.Name, "file_text", s.Text))
 		case s.Act != ActUpdate || s.To != "":
-			return "", unsaid(FormatEditor, "a text is deleted or renamed, or which block is meant")
+			return "", cannotExpress(FormatEditor, "a text is deleted or renamed, or which block is meant")
 		}
 		for _, h := range s.Hunks {
 			switch {
 			case h.All || h.Old == "" && h.Line == 0:
-				return "", unsaid(FormatEditor, "every occurrence is replaced, or that something goes to the end")
+				return "", cannotExpress(FormatEditor, "every occurrence is replaced, or that something goes to the end")
 			case h.Old == "":
 				calls = append(calls, object("command", "insert", "path", s.Name, "insert_line", h.Line-1, "insert_text", h.New))
 			default:

@@ -110,14 +110,14 @@ func writeSearch(p *Patch) (string, error) {
 		case s.Act == ActCreate:
 			s.Hunks = []Hunk{{New: s.Text, End: true}}
 		case s.Act != ActUpdate || s.To != "":
-			return "", unsaid(FormatSearch, "a text is renamed, deleted or written over")
+			return "", cannotExpress(FormatSearch, "a text is renamed, deleted or written over")
 		}
 		for k, h := range s.Hunks {
 			if h.Old == "" && !h.End {
-				return "", unsaid(FormatSearch, "something is inserted at a line")
+				return "", cannotExpress(FormatSearch, "something is inserted at a line")
 			}
 			if hasMarks(h.Old) || hasMarks(h.New) {
-				return "", unsaid(FormatSearch, "lines like its own marks are text")
+				return "", cannotExpress(FormatSearch, "lines like its own marks are text")
 			}
 			if s.Name != "" && (k == 0 && (i == 0 || p.Sections[i-1].Name != s.Name)) {
 				out.WriteString(s.Name + "\n")

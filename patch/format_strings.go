@@ -51,12 +51,12 @@ func writeStrings(p *Patch) (string, error) {
 		case s.Act == ActCreate:
 			calls = append(calls, object("file_path", s.Name, "old_string", "", "new_string", s.Text))
 		case s.Act != ActUpdate || s.To != "":
-			return "", unsaid(FormatStrings, "a text is deleted or renamed, or which block is meant")
+			return "", cannotExpress(FormatStrings, "a text is deleted or renamed, or which block is meant")
 		}
 		for _, h := range s.Hunks {
 			switch {
 			case h.Old == "":
-				return "", unsaid(FormatStrings, "something is inserted without a text that it replaces")
+				return "", cannotExpress(FormatStrings, "something is inserted without a text that it replaces")
 			case h.All:
 				calls = append(calls, object("file_path", s.Name, "old_string", h.Old, "new_string", h.New, "replace_all", true))
 			default:

@@ -357,9 +357,9 @@ func (p *Patch) writeDiff(f Format) (string, error) {
 			new = devNull
 			s.Hunks = []Hunk{{Old: s.Text, Line: 1}}
 		case s.Act != ActUpdate:
-			return "", unsaid(f, "all of a text is written over, or which block is meant")
+			return "", cannotExpress(f, "all of a text is written over, or which block is meant")
 		case s.To != "" && f != FormatGit:
-			return "", unsaid(f, "a text is renamed")
+			return "", cannotExpress(f, "a text is renamed")
 		case s.To != "":
 			new = "b/" + s.To
 		}
@@ -368,7 +368,7 @@ func (p *Patch) writeDiff(f Format) (string, error) {
 		}
 		text := s.Act == ActUpdate && len(s.Hunks) > 0 || s.Text != ""
 		if !text && f != FormatGit {
-			return "", unsaid(f, "a text without lines comes or goes")
+			return "", cannotExpress(f, "a text without lines comes or goes")
 		}
 		if text && s.Name != "" {
 			fmt.Fprintf(&out, "--- %s\n+++ %s\n", fileName(old), fileName(new))
@@ -376,13 +376,13 @@ func (p *Patch) writeDiff(f Format) (string, error) {
 		shift := 0
 		for _, h := range s.Hunks {
 			if h.All {
-				return "", unsaid(f, "every occurrence is replaced")
+				return "", cannotExpress(f, "every occurrence is replaced")
 			}
 			if text {
 				begun := out.Len()
 				h.writeUnified(&out, f, shift)
 				if f == FormatUdiff && pathPair(out.String()[begun:]) {
-					return "", unsaid(f, "these lines are no names of files: --- and +++")
+					return "", cannotExpress(f, "these lines are no names of files: --- and +++")
 				}
 				shift += countLines(h.New) - countLines(h.Old)
 			}

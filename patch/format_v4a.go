@@ -179,7 +179,7 @@ func writeV4A(p *Patch) (string, error) {
 				h.writeV4A(&out)
 			}
 		default:
-			return "", unsaid(FormatV4A, "a block is new, or which one it is")
+			return "", cannotExpress(FormatV4A, "a block is new, or which one it is")
 		}
 	}
 	return out.String() + v4aEnd + "\n", nil

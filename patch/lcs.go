@@ -11,8 +11,8 @@ type pair struct{ i, j int }
 // exactly bounds the pairs of equal items for which common is exact. Where a list repeats itself more than that (a thousand
 // equal blocks against a thousand), every item is compared only with those of nearly the same rank among its equals.
 const (
-	exactly = 1 << 20
-	nearby  = 16
+	maxEqualPairs = 1 << 20
+	rankWindow    = 16
 )
 
 // common returns a longest common subsequence of two lists, in order. It is Hunt and Szymanski's algorithm (1977):
@@ -30,7 +30,7 @@ func common(a, b []int) []pair {
 	for k := range head {
 		out = append(out, pair{k, k})
 	}
-	for _, p := range chase(a[head:len(a)-foot], b[head:len(b)-foot]) {
+	for _, p := range longestChain(a[head:len(a)-foot], b[head:len(b)-foot]) {
 		out = append(out, pair{p.i + head, p.j + head})
 	}
 	for k := foot; k > 0; k-- {
@@ -46,7 +46,7 @@ type step struct {
 }
 
 // chase keeps, for every length, the chain whose last j is lowest, and prolongs them item by item of a.
-func chase(a, b []int) []pair {
+func longestChain(a, b []int) []pair {
 	var steps []step
 	var ends []int // ends[k]: the step that ends the best chain of k+1 pairs
 	equal := equals(a, b)
@@ -88,7 +88,7 @@ func equals(a, b []int) func(i int) []int {
 	for v, n := range times {
 		r += n * len(in[v])
 	}
-	if r <= exactly {
+	if r <= maxEqualPairs {
 		return func(i int) []int { return in[a[i]] }
 	}
 	rank := map[int]int{}
@@ -97,7 +97,7 @@ func equals(a, b []int) func(i int) []int {
 		all := in[v]
 		at := rank[v] * len(all) / times[v]
 		rank[v]++
-		return all[max(0, at-nearby):min(len(all), at+nearby+1)]
+		return all[max(0, at-rankWindow):min(len(all), at+rankWindow+1)]
 	}
 }
 

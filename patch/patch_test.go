@@ -106,7 +106,7 @@ func (f *fixture) run() (*Patch, *Result, error) {
 }
 
 func codeOf(err error) string {
-	var unfit *Misfit
+	var unfit *ApplyError
 	var bad *ParseError
 	switch {
 	case errors.As(err, &unfit):

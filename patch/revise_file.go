@@ -4,7 +4,7 @@ package patch
 // a script with cells.
 func (r *reviser) inFile(s Section) error {
 	if s.Act == ActDelete || s.To != "" {
-		return &Misfit{Code: CodeNoText, Name: s.Name, Message: "a patch does not delete or rename the file of the program", Hint: "delete blocks by their ids; xstate fork NEW makes a program of another name"}
+		return &ApplyError{Code: CodeNoText, Name: s.Name, Message: "a patch does not delete or rename the file of the program", Hint: "delete blocks by their ids; xstate fork NEW makes a program of another name"}
 	}
 	own := r.on.File != nil && r.on.File.Kind != KindNotebook
 	if r.on.File != nil && !own && s.Act == ActWrite && isObject(s.Text) {
@@ -19,7 +19,7 @@ func (r *reviser) inFile(s Section) error {
 		text = string(r.file.Bytes())
 		lines = blockOfLine(r.file, text)
 	} else {
-		text, lines, marks = sheet(r.blocks)
+		text, lines, marks = cellText(r.blocks)
 	}
 	const key = "the program"
 	s.Name = key
@@ -29,7 +29,7 @@ func (r *reviser) inFile(s Section) error {
 		return nil
 	}
 	if err != nil {
-		if c, ok := err.(*Misfit); ok {
+		if c, ok := err.(*ApplyError); ok {
 			c.Name = r.on.Name
 		}
 		return err
@@ -38,11 +38,11 @@ func (r *reviser) inFile(s Section) error {
 	place.found(done)
 	r.places = append(r.places, place)
 	for _, d := range done.Done.Sections {
-		lines, marks = moved(lines, d.Hunks, only), moved(marks, d.Hunks, func([]int) int { return fresh })
+		lines, marks = carryLines(lines, d.Hunks, commonBlock), carryLines(marks, d.Hunks, func([]int) int { return lineFromPatch })
 	}
 	if !own {
 		r.stale = true
-		r.identify(readSheet(done.Texts[key], marks), lines)
+		r.identify(readCellText(done.Texts[key], marks), lines)
 		return nil
 	}
 	after, err := Parse(r.on.Name, []byte(done.Texts[key]))
@@ -91,7 +91,7 @@ func (r *reviser) identify(now []Block, lines []int) {
 			votes = append(votes, candidate{i: i, j: j, score: float64(n)})
 		}
 	}
-	m := newMatching(r.blocks, now)
+	m := newBlockMatching(r.blocks, now)
 	m.byID()
 	m.assign(votes, ByPlace)
 	m.rest()
@@ -101,7 +101,7 @@ func (r *reviser) identify(now []Block, lines []int) {
 		after[j].ID = id
 		if i := m.oldOf[j]; i >= 0 && now[j].Dialect == "" { // a sheet does not say
 			after[j].Dialect = r.blocks[i].Dialect
-			if now[j].Title == sheetName(r.blocks[i]) {
+			if now[j].Title == cellTextTitle(r.blocks[i]) {
 				after[j].Title = r.blocks[i].titled(now[j].Source)
 			}
 		}
@@ -135,7 +135,7 @@ func blockOfLine(p *Program, text string) []int {
 
 // moved carries what is known of lines over to the text after hunks of whole lines. Of a line that is new, what is known is asked
 // for, given that of the lines that it replaces.
-func moved(lines []int, hunks []Hunk, of func(old []int) int) []int {
+func carryLines(lines []int, hunks []Hunk, of func(old []int) int) []int {
 	if lines == nil {
 		return nil
 	}
@@ -161,7 +161,7 @@ func moved(lines []int, hunks []Hunk, of func(old []int) int) []int {
 }
 
 // only is the one block that lines are all of; -1: there are several, or none.
-func only(lines []int) int {
+func commonBlock(lines []int) int {
 	for _, i := range lines {
 		if i != lines[0] {
 			return -1

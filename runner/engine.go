@@ -36,18 +36,18 @@ type Guard = kernel.Guard
 
 // Engine plans and runs programs of one session. It is not safe for concurrent use.
 type Engine struct {
-	cfg     Config
-	options keyOptions
-	world   *world
-	facts   map[state.Digest]*depgraph.Facts
-	environ map[string]string
-	kernel  kernel.Kernel // nil: none is started
-	mirror  mirror
-	ledger  ledger
-	backlog backlog
-	spool   string    // see journal.go
-	others  []*Engine // that execute nodes ahead of their turn
-	stale   bool      // of one of these: a run has begun since it executed last
+	cfg         Config
+	options     keyOptions
+	baseState   *baseState
+	facts       map[state.Digest]*depgraph.Facts
+	environ     map[string]string
+	kernel      kernel.Kernel // nil: none is started
+	kernelState kernelState
+	ledger      ledger
+	backlog     backlog
+	spool       string    // see journal.go
+	others      []*Engine // that execute nodes ahead of their turn
+	stale       bool      // of one of these: a run has begun since it executed last
 
 	spoolLock *state.Lock
 	saved     map[string]FileRecord // cfg.Files as it is kept
@@ -67,14 +67,14 @@ func New(cfg Config) (*Engine, error) {
 		cfg.Files = map[string]FileRecord{}
 	}
 	return &Engine{
-		cfg:     cfg,
-		options: newKeyOptions(cfg, environ),
-		world:   newWorld(cfg, workspace, environ, cfg.Files),
-		facts:   map[state.Digest]*depgraph.Facts{},
-		environ: environ,
-		ledger:  ledger{owed: map[joint]debt{}, again: map[joint]float64{}},
-		saved:   maps.Clone(cfg.Files),
-		kept:    map[state.Digest]bool{},
+		cfg:       cfg,
+		options:   newKeyOptions(cfg, environ),
+		baseState: newBaseState(cfg, workspace, environ, cfg.Files),
+		facts:     map[state.Digest]*depgraph.Facts{},
+		environ:   environ,
+		ledger:    ledger{deferred: map[groupDigest]deferral{}, again: map[groupDigest]float64{}},
+		saved:     maps.Clone(cfg.Files),
+		kept:      map[state.Digest]bool{},
 	}, nil
 }
 
@@ -106,7 +106,7 @@ func (e *Engine) traces(code state.Digest) ([]state.StoredTrace, error) {
 // Close stores values that are worth it, for about a tenth of the time that was spent executing, and ends the interpreter, if there
 // is one.
 func (e *Engine) Close() error {
-	err := e.settleDebts(context.Background())
+	err := e.storeDeferred(context.Background())
 	e.dropKernel()
 	for _, other := range e.others {
 		other.dropKernel()
@@ -120,7 +120,7 @@ func (e *Engine) dropKernel() {
 		e.kernel.Close()
 		e.kernel = nil
 	}
-	e.mirror = newMirror()
+	e.kernelState = newKernelState()
 	e.backlog.all.Wait() // for files of the spool
 	e.dropSpool()
 }
@@ -138,7 +138,7 @@ func (e *Engine) need(ctx context.Context, w *walk) error {
 			return fmt.Errorf("make a folder for values in transit: %w", err)
 		}
 	}
-	e.mirror = newMirror()
+	e.kernelState = newKernelState()
 	w.cited = false
 	store, err := filepath.Abs(e.cfg.Store.Dir())
 	if err != nil {

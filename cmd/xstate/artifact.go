@@ -10,6 +10,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/artifact"
 )
 
 type declareFlags struct {
@@ -71,8 +72,8 @@ declare it again says that it holds for what is there now.`,
 // artifactDocument is what the verbs that change artifacts print.
 type artifactDocument struct {
 	answerDocument
-	Artifact *xstate.ArtifactView `json:"artifact,omitempty"` // as it is now; absent when it was dropped
-	Dropped  string               `json:"dropped,omitempty"`
+	Artifact *artifact.View `json:"artifact,omitempty"` // as it is now; absent when it was dropped
+	Dropped  string         `json:"dropped,omitempty"`
 }
 
 func (a *app) declareArtifact(ctx context.Context, args []string, f declareFlags) error {
@@ -84,11 +85,11 @@ func (a *app) declareArtifact(ctx context.Context, args []string, f declareFlags
 		return err
 	}
 	return a.change(ctx, func(o *opened) error {
-		step, err := o.session.Declare(ctx, xstate.Declaring{Name: args[0], Kind: state.ArtifactKind(f.kind), Members: args[1:], Needs: f.needs, Folder: folder}, f.origin)
+		step, err := artifact.Declare(ctx, o.session.History(), artifact.Spec{Name: args[0], Kind: state.ArtifactKind(f.kind), Members: args[1:], Needs: f.needs, Folder: folder}, f.origin)
 		if err != nil {
 			return err
 		}
-		v, err := o.session.Artifact(ctx, step.Number, args[0])
+		v, err := artifact.Get(ctx, o.session.History(), step.Number, args[0])
 		if err != nil {
 			return err
 		}
@@ -118,7 +119,7 @@ func (a *app) artifactListVerb() *cobra.Command {
 }
 
 func (a *app) listArtifacts(ctx context.Context, o *opened, n xstate.StepNumber) error {
-	found, err := o.session.Artifacts(ctx, n)
+	found, err := artifact.List(ctx, o.session.History(), n)
 	if err != nil {
 		return err
 	}
@@ -129,8 +130,8 @@ func (a *app) listArtifacts(ctx context.Context, o *opened, n xstate.StepNumber)
 	if a.ui.json {
 		return a.ui.document(struct {
 			answerDocument
-			Artifacts  []xstate.ArtifactView `json:"artifacts"`
-			Unrecorded []string              `json:"unrecorded"`
+			Artifacts  []artifact.View `json:"artifacts"`
+			Unrecorded []string        `json:"unrecorded"`
 		}{atStep(o.session.Name(), n), found, unrecorded})
 	}
 	var rows [][]string
@@ -152,7 +153,7 @@ func (o *opened) unrecorded(ctx context.Context, n xstate.StepNumber) ([]string,
 	if blocks == nil {
 		return ids, nil
 	}
-	edits, _, head, err := o.session.Compare(ctx, blocks)
+	edits, _, head, err := o.session.History().Compare(ctx, blocks)
 	if err != nil || n != head {
 		return ids, err
 	}
@@ -171,7 +172,7 @@ func (a *app) artifactShowVerb() *cobra.Command {
 		Args:    takes(1, 1, "the NAME of an artifact"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.lookAt(cmd.Context(), at, func(o *opened, n xstate.StepNumber) error {
-				v, err := o.session.Artifact(cmd.Context(), n, args[0])
+				v, err := artifact.Get(cmd.Context(), o.session.History(), n, args[0])
 				if err != nil {
 					return err
 				}
@@ -188,7 +189,7 @@ func (a *app) artifactShowVerb() *cobra.Command {
 	return a.sessionFlag(cmd)
 }
 
-func (a *app) printArtifact(v *xstate.ArtifactView) {
+func (a *app) printArtifact(v *artifact.View) {
 	a.ui.print("%s  %s  %s: %s\n", a.ui.bold(v.Name), v.Kind, v.Status, v.Reason)
 	var rows [][]string
 	for _, id := range v.Blocks {
@@ -210,9 +211,9 @@ func (a *app) printArtifact(v *xstate.ArtifactView) {
 	for _, r := range v.References {
 		text := string(r.Status)
 		switch {
-		case r.Status == xstate.ReferenceSignature:
+		case r.Status == artifact.ReferenceSignature:
 			text = "now " + r.Now
-		case r.Status == xstate.ReferenceFresh:
+		case r.Status == artifact.ReferenceFresh:
 			text = r.Signature
 		}
 		rows = append(rows, []string{"speaks of", r.Name, fmt.Sprintf("%s  line %d of %s", text, r.Line, r.File)})
@@ -243,7 +244,7 @@ steps. One that others contain or need is not dropped.`,
 		Args:    takes(1, 1, "the NAME of an artifact"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.change(cmd.Context(), func(o *opened) error {
-				step, err := o.session.DropArtifact(cmd.Context(), args[0], origin)
+				step, err := artifact.Drop(cmd.Context(), o.session.History(), args[0], origin)
 				if err != nil {
 					return err
 				}

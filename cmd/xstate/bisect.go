@@ -11,13 +11,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/runner/replay"
 )
 
 type bisectFlags struct {
 	block     string
 	good, bad optionalStep
 	python    string
-	o         xstate.BisectOptions
+	o         replay.BisectOptions
 }
 
 func (a *app) bisectVerb() *cobra.Command {
@@ -59,7 +60,7 @@ func (a *app) bisect(ctx context.Context, f bisectFlags) error {
 		return err
 	}
 	defer o.Close()
-	found, err := o.session.Bisect(ctx, xstate.BlockID(f.block), f.o)
+	found, err := replay.Bisect(ctx, o.session.Subject(), xstate.BlockID(f.block), f.o)
 	if err != nil {
 		return err
 	}
@@ -67,14 +68,14 @@ func (a *app) bisect(ctx context.Context, f bisectFlags) error {
 		return a.ui.document(struct {
 			Version int    `json:"version"`
 			Session string `json:"session"`
-			*xstate.Bisection
+			*replay.Bisection
 		}{1, o.session.Name(), found})
 	}
 	a.printBisection(found)
 	return nil
 }
 
-func (a *app) printBisection(x *xstate.Bisection) {
+func (a *app) printBisection(x *replay.Bisection) {
 	for _, e := range x.Between {
 		a.ui.write(columns([][]string{entryRow(e)}))
 	}
@@ -98,7 +99,7 @@ func (a *app) printBisection(x *xstate.Bisection) {
 }
 
 // probeText says what a block came to, as far as it is not what it came to elsewhere.
-func probeText(when string, p, other *xstate.Probe) string {
+func probeText(when string, p, other *replay.Probe) string {
 	text := fmt.Sprintf("%s (step %d): %s\n", when, p.Step, p.Status)
 	if p.Error != "" {
 		text += indent(p.Error, "    ")

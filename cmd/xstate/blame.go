@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 func (a *app) blameVerb() *cobra.Command {
@@ -30,15 +31,15 @@ brought back.`,
 
 func (a *app) blame(ctx context.Context, block string, at moment) error {
 	return a.lookAt(ctx, at, func(o *opened, n xstate.StepNumber) error {
-		lines, err := o.session.Blame(ctx, n, xstate.BlockID(block))
+		lines, err := o.session.History().Blame(ctx, n, xstate.BlockID(block))
 		if err != nil {
 			return err
 		}
 		if a.ui.json {
 			return a.ui.document(struct {
 				answerDocument
-				Block string             `json:"block"`
-				Lines []xstate.BlameLine `json:"lines"`
+				Block string            `json:"block"`
+				Lines []query.BlameLine `json:"lines"`
 			}{atStep(o.session.Name(), n), block, lines})
 		}
 		var rows [][]string

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 func (a *app) creditVerb() *cobra.Command {
@@ -49,12 +50,12 @@ type creditDocument struct {
 	Cost      any     `json:"cost_usd"`
 }
 
-func creditOf(r xstate.CreditRow) creditDocument {
+func creditOf(r query.CreditRow) creditDocument {
 	return creditDocument{r.Agent, r.Model, r.CallID, r.Patches, r.Broken, r.Fixed, r.Caused.Seconds(), r.Saved.Seconds(), r.TokensIn, r.TokensOut, r.Cost}
 }
 
 func (a *app) credit(ctx context.Context, at moment, parts []string) error {
-	var by xstate.CreditBy
+	var by query.CreditBy
 	for _, p := range parts {
 		switch p {
 		case "agent":
@@ -68,7 +69,7 @@ func (a *app) credit(ctx context.Context, at moment, parts []string) error {
 		}
 	}
 	return a.lookAt(ctx, at, func(o *opened, n xstate.StepNumber) error {
-		c, err := o.session.Credit(ctx, n, by)
+		c, err := o.session.History().Credit(ctx, n, by)
 		if err != nil {
 			return err
 		}
@@ -92,14 +93,14 @@ func (a *app) credit(ctx context.Context, at moment, parts []string) error {
 	})
 }
 
-func nameText(r xstate.CreditRow) string {
+func nameText(r query.CreditRow) string {
 	if who := whoText(xstate.Origin{Agent: r.Agent, Model: r.Model, CallID: r.CallID}); strings.TrimSpace(who) != "" {
 		return who
 	}
 	return "(nobody named)"
 }
 
-func creditText(name string, r xstate.CreditRow) []string {
+func creditText(name string, r query.CreditRow) []string {
 	tokens, cost := "", ""
 	if r.TokensIn+r.TokensOut > 0 {
 		tokens = fmt.Sprintf("%d+%d", r.TokensIn, r.TokensOut)

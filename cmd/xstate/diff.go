@@ -10,6 +10,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 func (a *app) diffVerb() *cobra.Command {
@@ -52,11 +53,11 @@ func (a *app) diff(ctx context.Context, args []string, withOutputs bool, format 
 		if err != nil {
 			return err
 		}
-		before, err := old.session.At(ctx, old.step)
+		before, err := old.session.History().At(ctx, old.step)
 		if err != nil {
 			return err
 		}
-		after, err := now.session.At(ctx, now.step)
+		after, err := now.session.History().At(ctx, now.step)
 		if err != nil {
 			return err
 		}
@@ -122,7 +123,7 @@ func (o *opened) side(ctx context.Context, text string) (side, error) {
 // before returns the last step before n of a kind that is meant, or 0.
 func (o *opened) before(ctx context.Context, n xstate.StepNumber, meant func(state.Kind) bool) (xstate.StepNumber, error) {
 	for n > 1 {
-		entries, err := o.session.Log(ctx, n, 64)
+		entries, err := o.session.History().Log(ctx, n, 64)
 		if err != nil {
 			return 0, err
 		}
@@ -136,7 +137,7 @@ func (o *opened) before(ctx context.Context, n xstate.StepNumber, meant func(sta
 }
 
 // printAsPatch prints the patch that makes the later program of the earlier one.
-func (a *app) printAsPatch(old, now *xstate.Snapshot, f patch.Format) error {
+func (a *app) printAsPatch(old, now *query.Snapshot, f patch.Format) error {
 	text, err := old.Patch(now, f)
 	if err != nil {
 		return err
@@ -156,15 +157,15 @@ func (a *app) printAsPatch(old, now *xstate.Snapshot, f patch.Format) error {
 	return nil
 }
 
-func (a *app) printDiff(old, now *xstate.Snapshot, changes []xstate.BlockChange, withOutputs bool) error {
+func (a *app) printDiff(old, now *query.Snapshot, changes []query.BlockChange, withOutputs bool) error {
 	if a.ui.json {
 		return a.ui.document(struct {
-			Version int                  `json:"version"`
-			Session string               `json:"session"`
-			Other   string               `json:"other,omitempty"`
-			From    xstate.StepNumber    `json:"from"`
-			To      xstate.StepNumber    `json:"to"`
-			Blocks  []xstate.BlockChange `json:"blocks"`
+			Version int                 `json:"version"`
+			Session string              `json:"session"`
+			Other   string              `json:"other,omitempty"`
+			From    xstate.StepNumber   `json:"from"`
+			To      xstate.StepNumber   `json:"to"`
+			Blocks  []query.BlockChange `json:"blocks"`
 		}{1, old.Session, other(old, now), old.Step.Number, now.Step.Number, changes})
 	}
 	from, to := fmt.Sprintf("step %d", old.Step.Number), fmt.Sprintf("step %d", now.Step.Number)
@@ -179,7 +180,7 @@ func (a *app) printDiff(old, now *xstate.Snapshot, changes []xstate.BlockChange,
 }
 
 // other is the session of the later program, when it is another.
-func other(old, now *xstate.Snapshot) string {
+func other(old, now *query.Snapshot) string {
 	if old.Session == now.Session {
 		return ""
 	}
@@ -189,7 +190,7 @@ func other(old, now *xstate.Snapshot) string {
 // done says operations in words.
 var done = map[string]string{"append": "added", "patch": "edited", "move": "moved", "delete": "deleted"}
 
-func (a *app) printChange(c xstate.BlockChange, withOutputs bool) {
+func (a *app) printChange(c query.BlockChange, withOutputs bool) {
 	head := "block " + a.ui.bold(string(c.ID))
 	if c.Op != "" {
 		head += " " + done[c.Op]

@@ -13,6 +13,8 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/artifact"
+	"github.com/xstate-engine/xstate/state/provenance"
 )
 
 type evidenceFlags struct {
@@ -85,7 +87,7 @@ func (a *app) evidence(ctx context.Context, of string, f evidenceFlags) error {
 		return err
 	}
 	return a.lookAt(ctx, f.at, func(o *opened, n xstate.StepNumber) error {
-		e, err := o.session.Evidence(ctx, n, fileOrName(o, of))
+		e, err := provenance.EvidenceOf(ctx, o.session.History(), n, fileOrName(o, of))
 		if err != nil {
 			return err
 		}
@@ -95,7 +97,7 @@ func (a *app) evidence(ctx context.Context, of string, f evidenceFlags) error {
 		if a.ui.json {
 			return a.ui.document(struct {
 				Version int `json:"version"`
-				*xstate.Evidence
+				*provenance.Evidence
 			}{1, e})
 		}
 		a.printEvidence(e)
@@ -119,7 +121,7 @@ func fileOrName(o *opened, of string) string {
 	return filepath.ToSlash(rel)
 }
 
-func (a *app) exportEvidence(ctx context.Context, o *opened, e *xstate.Evidence, f evidenceFlags) error {
+func (a *app) exportEvidence(ctx context.Context, o *opened, e *provenance.Evidence, f evidenceFlags) error {
 	data, err := evidenceBytes(ctx, o, e, f)
 	if err != nil {
 		return err
@@ -145,9 +147,9 @@ func (a *app) exportEvidence(ctx context.Context, o *opened, e *xstate.Evidence,
 	return nil
 }
 
-func evidenceBytes(ctx context.Context, o *opened, e *xstate.Evidence, f evidenceFlags) ([]byte, error) {
+func evidenceBytes(ctx context.Context, o *opened, e *provenance.Evidence, f evidenceFlags) ([]byte, error) {
 	if f.format == evidencePROV {
-		return o.session.PROV(ctx, e)
+		return provenance.PROV(ctx, o.session.History(), e)
 	}
 	statement, err := e.Statement(buildVersion())
 	if err != nil {
@@ -160,7 +162,7 @@ func evidenceBytes(ctx context.Context, o *opened, e *xstate.Evidence, f evidenc
 	if err != nil {
 		return nil, err
 	}
-	key, err := xstate.PrivateKey(text)
+	key, err := provenance.PrivateKey(text)
 	if err != nil {
 		return nil, err
 	}
@@ -176,10 +178,10 @@ func readKey(path string) ([]byte, error) {
 }
 
 // printEvidence draws the slice as a tree, then lists what it ends in.
-func (a *app) printEvidence(e *xstate.Evidence) {
+func (a *app) printEvidence(e *provenance.Evidence) {
 	u := a.ui
 	u.print("%s  %s  %s: %s\n", u.bold(e.Of), e.Sort, e.Status, e.Reason)
-	tree := &evidenceTreeView{e: e, nodes: map[string]*xstate.EvidenceNode{}, patches: map[xstate.BlockID]*xstate.EvidencePatch{}, shown: map[string]bool{}}
+	tree := &evidenceTreeView{e: e, nodes: map[string]*provenance.EvidenceNode{}, patches: map[xstate.BlockID]*provenance.EvidencePatch{}, shown: map[string]bool{}}
 	for i := range e.Nodes {
 		tree.nodes[e.Nodes[i].Name] = &e.Nodes[i]
 	}
@@ -246,7 +248,7 @@ func (a *app) evidenceList(title string, fill func(add func(...string))) {
 	}
 }
 
-func exercisedText(c *xstate.CheckView) string {
+func exercisedText(c *artifact.CheckView) string {
 	if !c.Current {
 		return "of code that is another by now"
 	}
@@ -264,7 +266,7 @@ func exercisedText(c *xstate.CheckView) string {
 }
 
 // coverageRow tells how much of a block was exercised, by what, and what was not.
-func coverageRow(c *xstate.Coverage) []string {
+func coverageRow(c *artifact.Coverage) []string {
 	row := []string{string(c.Block) + c.File, fmt.Sprintf("%d of %s", c.Covered, plural(c.Lines, "line"))}
 	if len(c.Checks) == 0 {
 		return append(row, "by no check")
@@ -297,9 +299,9 @@ func functionsText(names []string) string {
 
 // evidenceTreeView lays out what rests on what. A node is drawn once with what it rests on, then only named.
 type evidenceTreeView struct {
-	e       *xstate.Evidence
-	nodes   map[string]*xstate.EvidenceNode
-	patches map[xstate.BlockID]*xstate.EvidencePatch
+	e       *provenance.Evidence
+	nodes   map[string]*provenance.EvidenceNode
+	patches map[xstate.BlockID]*provenance.EvidencePatch
 	shown   map[string]bool
 	rows    [][]string
 }
@@ -357,7 +359,7 @@ func (t *evidenceTreeView) draw(node, through, margin string, last bool) {
 }
 
 // below are the nodes that a node rests on, in program order, and through what.
-func (t *evidenceTreeView) below(n *xstate.EvidenceNode) ([]string, map[string][]string) {
+func (t *evidenceTreeView) below(n *provenance.EvidenceNode) ([]string, map[string][]string) {
 	keys := map[string][]string{}
 	for _, via := range n.Rests {
 		if t.nodes[via.From] != nil {

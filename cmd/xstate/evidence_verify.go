@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/provenance"
 )
 
 type evidenceVerifyFlags struct{ key, folder string }
@@ -53,7 +53,7 @@ func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 	if err != nil {
 		return err
 	}
-	key, err := xstate.PublicKey(text)
+	key, err := provenance.PublicKey(text)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 	} else if err != nil {
 		return &state.Error{Code: codeUnreadable, Message: err.Error(), Hint: "check the name of the statement"}
 	}
-	st, err := xstate.VerifyStatement(data, key)
+	st, err := provenance.VerifyStatement(data, key)
 	if err != nil {
 		return err
 	}
@@ -73,15 +73,15 @@ func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 	}
 	if a.ui.json {
 		err = a.ui.document(struct {
-			Version   int               `json:"version"`
-			Verified  bool              `json:"verified"`
-			KeyID     string            `json:"key_id"`
-			Statement *xstate.Statement `json:"statement"`
-			Files     []verifiedFile    `json:"files"`
-		}{1, true, xstate.KeyID(key), st, files})
+			Version   int                   `json:"version"`
+			Verified  bool                  `json:"verified"`
+			KeyID     string                `json:"key_id"`
+			Statement *provenance.Statement `json:"statement"`
+			Files     []verifiedFile        `json:"files"`
+		}{1, true, provenance.KeyID(key), st, files})
 	} else {
 		a.printStatement(st, files)
-		a.ui.talk("the signature verifies, by key %s", short(xstate.KeyID(key)))
+		a.ui.talk("the signature verifies, by key %s", short(provenance.KeyID(key)))
 	}
 	if err == nil && differs {
 		a.ui.talk("not all files are those of the statement")
@@ -90,13 +90,13 @@ func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 	return err
 }
 
-func (a *app) printStatement(st *xstate.Statement, files []verifiedFile) {
+func (a *app) printStatement(st *provenance.Statement, files []verifiedFile) {
 	status := map[string]string{}
 	for _, x := range files {
 		status[x.Name] = x.Status
 	}
 	p := &st.Predicate
-	list := func(title string, resources []xstate.Resource) {
+	list := func(title string, resources []provenance.Resource) {
 		a.evidenceList(title, func(add func(...string)) {
 			for _, r := range resources {
 				digest := ""
@@ -129,12 +129,12 @@ func firstOf(notes map[string]any, names ...string) any {
 }
 
 // compareFiles compares files that a statement names by the SHA-256 of their content with those in a folder.
-func compareFiles(st *xstate.Statement, folder string) (files []verifiedFile, differs bool) {
+func compareFiles(st *provenance.Statement, folder string) (files []verifiedFile, differs bool) {
 	files = []verifiedFile{}
 	for _, r := range append(st.Subject[:len(st.Subject):len(st.Subject)], st.Predicate.BuildDefinition.ResolvedDependencies...) {
 		want := r.Digest["sha256"]
 		name := filepath.FromSlash(r.Name)
-		if want == "" || !xstate.NamesFile(r) || !filepath.IsLocal(name) {
+		if want == "" || !provenance.NamesFile(r) || !filepath.IsLocal(name) {
 			continue
 		}
 		x := verifiedFile{r.Name, "equal"}

@@ -10,7 +10,11 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/artifact"
+	"github.com/xstate-engine/xstate/state/provenance"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // The exit codes, as scripts know them.
@@ -47,18 +51,18 @@ var exitCodes = map[state.Code]int{
 	bench.CodeNothing:                 exitUsage,
 	bench.CodeNoWorkload:              exitUsage,
 	bench.CodeNoStrategy:              exitUsage,
-	xstate.CodeNoBlock:                exitUsage,
-	xstate.CodeNoArtifact:             exitUsage,
+	query.CodeNoBlock:                 exitUsage,
+	artifact.CodeNoArtifact:           exitUsage,
 	state.CodeArtifactCycle:           exitUsage,
-	xstate.CodeKey:                    exitUsage,
-	xstate.CodeStatement:              exitUsage,
-	xstate.CodeNoVersion:              exitUsage,
+	provenance.CodeKey:                exitUsage,
+	provenance.CodeStatement:          exitUsage,
+	query.CodeNoVersion:               exitUsage,
 	xstate.CodeNothing:                exitUsage,
-	xstate.CodeUnchanged:              exitUsage,
-	xstate.CodeNoRun:                  exitUsage,
-	xstate.CodeNotExecuted:            exitUsage,
-	xstate.CodeNoValue:                exitUsage,
-	xstate.CodeExpression:             exitUsage,
+	replay.CodeUnchanged:              exitUsage,
+	replay.CodeNoRun:                  exitUsage,
+	query.CodeNotExecuted:             exitUsage,
+	query.CodeNoValue:                 exitUsage,
+	query.CodeExpression:              exitUsage,
 	runner.CodeNoTests:                exitUsage,
 	runner.CodeNotKept:                exitUsage,
 	python.CodeNotFound:               exitUsage,
@@ -93,7 +97,7 @@ var exitCodes = map[state.Code]int{
 	state.CodeDamaged:        exitDiverged,
 	state.CodeArchiveDamaged: exitDiverged,
 	state.CodeNoSource:       exitDiverged,
-	xstate.CodeSignature:     exitDiverged,
+	provenance.CodeSignature: exitDiverged,
 
 	state.CodeDiskFull: exitInternal,
 	state.CodeIO:       exitInternal,
@@ -136,7 +140,7 @@ func show(err error) shown {
 	var own *state.Error
 	var bad *patch.ParseError
 	var cmd *usageError
-	var unfit *patch.Misfit
+	var unfit *patch.ApplyError
 	switch {
 	case errors.As(err, &unfit):
 		return shown{Code: state.Code(unfit.Code), Message: unfit.Error(), Hint: unfit.Hint, Candidates: unfit.Candidates}

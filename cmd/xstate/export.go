@@ -15,6 +15,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/provenance"
 )
 
 type exportFlags struct {
@@ -63,7 +64,7 @@ with --values the values of the program as it is now, too, and the content of fi
 
 func formats() []string {
 	var list []string
-	for _, f := range xstate.Formats {
+	for _, f := range provenance.Formats {
 		list = append(list, string(f))
 	}
 	return list
@@ -135,14 +136,14 @@ func (a *app) export(ctx context.Context, f exportFlags) error {
 }
 
 func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *exportDocument) error {
-	options := xstate.Exported{NoOutputs: f.noOutputs}
-	if xstate.Format(f.format) == xstate.FormatAgentTrace {
+	options := provenance.ExportOptions{NoOutputs: f.noOutputs}
+	if provenance.Format(f.format) == provenance.FormatAgentTrace {
 		options.File = fromRoot(o.file)
 		if src, err := readSource(o.file); err == nil {
 			options.Data = src.data
 		}
 	}
-	data, err := o.session.Export(ctx, doc.Step, xstate.Format(f.format), options)
+	data, err := provenance.Export(ctx, o.session.History(), doc.Step, provenance.Format(f.format), options)
 	if err != nil {
 		return err
 	}
@@ -173,7 +174,7 @@ func fromRoot(path string) string {
 func (a *app) exportArchive(ctx context.Context, o *opened, f exportFlags, doc *exportDocument) error {
 	if f.out == "" {
 		var b bytes.Buffer
-		_, err := o.session.Archive(ctx, &b, xstate.Archived{Values: f.values})
+		_, err := provenance.Archive(ctx, o.session.History(), &b, provenance.ArchiveOptions{Values: f.values})
 		if err == nil {
 			a.ui.write(b.String())
 		}
@@ -188,7 +189,7 @@ func (a *app) exportArchive(ctx context.Context, o *opened, f exportFlags, doc *
 		return unwritten(path, err)
 	}
 	defer os.Remove(file.Name())
-	info, err := o.session.Archive(ctx, file, xstate.Archived{Values: f.values})
+	info, err := provenance.Archive(ctx, o.session.History(), file, provenance.ArchiveOptions{Values: f.values})
 	if err != nil {
 		file.Close()
 		return err

@@ -94,7 +94,7 @@ func (o *opened) forkText(ctx context.Context, n xstate.StepNumber, path string)
 	if src, err := readSource(o.file); err == nil && filepath.Ext(o.file) == filepath.Ext(path) {
 		data = src.data
 	}
-	return o.session.Text(ctx, n, path, data)
+	return o.session.History().Text(ctx, n, path, data)
 }
 
 // fromHere is a path as people write it: from the working directory, if it lies below.

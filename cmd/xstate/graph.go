@@ -37,7 +37,7 @@ func (a *app) graph(ctx context.Context, format string, at moment) error {
 		return &usageError{err: fmt.Errorf("there is no format %q", format), hint: "use --format dot, mermaid or json"}
 	}
 	return a.lookAt(ctx, at, func(o *opened, n xstate.StepNumber) error {
-		d, err := o.session.Dependencies(ctx, n)
+		d, err := o.session.History().Dependencies(ctx, n)
 		if err != nil {
 			return err
 		}

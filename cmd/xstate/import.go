@@ -10,6 +10,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/provenance"
 )
 
 func (a *app) importVerb() *cobra.Command {
@@ -42,7 +43,7 @@ func (a *app) importArchive(ctx context.Context, name string) (err error) {
 	if !info.Mode().IsRegular() {
 		return &state.Error{Code: codeNotAFile, Message: name + " is not a file", Hint: "name an archive, which xstate export --out FILE.zip makes"}
 	}
-	archive, err := xstate.OpenArchive(file, info.Size())
+	archive, err := provenance.OpenArchive(file, info.Size())
 	if err != nil {
 		return err // and make no store
 	}
@@ -59,7 +60,7 @@ func (a *app) importArchive(ctx context.Context, name string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	found, err := store.Import(ctx, archive)
+	found, err := provenance.Import(ctx, store.State(), archive)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 const timeFormat = "2006-01-02 15:04:05"
@@ -47,7 +48,7 @@ func (a *app) log(ctx context.Context, f logFlags) error {
 		return a.look(ctx, func(o *opened) error { return a.logGraph(ctx, o, f) })
 	}
 	return a.look(ctx, func(o *opened) error {
-		entries, err := o.session.Log(ctx, f.after.n, max(f.limit, 0))
+		entries, err := o.session.History().Log(ctx, f.after.n, max(f.limit, 0))
 		if err != nil {
 			return err
 		}
@@ -79,11 +80,11 @@ func (a *app) log(ctx context.Context, f logFlags) error {
 
 // stepDocument is a step of log --json.
 type stepDocument struct {
-	xstate.Entry
+	query.Entry
 	Forks []string `json:"forks,omitempty"` // sessions that were forked after it
 }
 
-func logDocument(session string, entries []xstate.Entry, forks map[xstate.StepNumber][]string, next xstate.StepNumber) any {
+func logDocument(session string, entries []query.Entry, forks map[xstate.StepNumber][]string, next xstate.StepNumber) any {
 	steps := []stepDocument{}
 	for _, e := range entries {
 		steps = append(steps, stepDocument{e, forks[e.Number]})
@@ -109,7 +110,7 @@ func (o *opened) forks(ctx context.Context) (map[xstate.StepNumber][]string, err
 }
 
 // entryRow is a step in columns: number, time, kind, what, who and why.
-func entryRow(e xstate.Entry) []string {
+func entryRow(e query.Entry) []string {
 	row := []string{fmt.Sprintf("step %d", e.Number), e.Time.Local().Format(timeFormat), string(e.Kind), entryText(e)}
 	if by := originText(e.Origin); by != "" {
 		row = append(row, by)
@@ -117,7 +118,7 @@ func entryRow(e xstate.Entry) []string {
 	return row
 }
 
-func entryText(e xstate.Entry) string {
+func entryText(e query.Entry) string {
 	switch {
 	case e.Run != nil:
 		text := countsText(e.Run.Blocks)
@@ -152,7 +153,7 @@ func entryText(e xstate.Entry) string {
 	return strings.TrimSpace(text)
 }
 
-func artifactText(e xstate.Entry) string {
+func artifactText(e query.Entry) string {
 	text := fmt.Sprintf("artifact %s: %s", e.Artifact.Name, e.Artifact.Kind)
 	if e.Artifact.Dropped {
 		text = "artifact " + e.Artifact.Name + " dropped"

@@ -249,13 +249,13 @@ func (o *opened) expected(ctx context.Context, f patchFlags) ([]patch.Block, err
 	}
 	n, err := parseStep(f.expect)
 	if err != nil || n > head && len(f.expect) > 3 { // a digest may begin with digits only
-		return o.session.Base(ctx, f.expect)
+		return o.session.History().Base(ctx, f.expect)
 	}
 	if !f.merge { // no step at all is refused when it does not follow the one expected
 		_, err := o.store.State().Commit(ctx, o.session.Name(), n, nil)
 		return nil, err
 	}
-	return o.session.ProgramFrom(ctx, n)
+	return o.session.History().ProgramFrom(ctx, n)
 }
 
 func patchDocumentOf(session string, p *patch.Patch, r *xstate.Revision) patchDocument {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 type queryFlags struct {
@@ -101,7 +102,7 @@ const (
 // names are the variables of expressions, for the help: folded, a variable begins a line.
 func names() string {
 	var b strings.Builder
-	for _, line := range xstate.Names() {
+	for _, line := range query.Names() {
 		line = "  " + strings.ReplaceAll(line, ", ", " ")
 		for len(line) > foldWidth {
 			at := strings.LastIndexByte(line[:foldWidth], ' ')
@@ -130,15 +131,15 @@ func (a *app) questions(f queryFlags) []question {
 		{"--value", f.value != "", func(ctx context.Context, o *opened, n xstate.StepNumber) error {
 			return a.queryValue(ctx, o, n, f.value)
 		}},
-		{"--symbol", f.symbol != "", a.ofGraph(func(d *xstate.Dependencies) error { return a.querySymbol(d, f.symbol) })},
-		{"--affected-by", f.affectedBy != "", a.ofGraph(func(d *xstate.Dependencies) error { return a.queryAffected(d, f.affectedBy) })},
-		{"--depends-on", f.dependsOn != "", a.ofGraph(func(d *xstate.Dependencies) error { return a.queryReaders(d, f.dependsOn) })},
-		{"--path", f.path, a.ofGraph(func(d *xstate.Dependencies) error { return a.queryPath(d, f.ends[0], f.ends[1]) })},
+		{"--symbol", f.symbol != "", a.ofGraph(func(d *query.Dependencies) error { return a.querySymbol(d, f.symbol) })},
+		{"--affected-by", f.affectedBy != "", a.ofGraph(func(d *query.Dependencies) error { return a.queryAffected(d, f.affectedBy) })},
+		{"--depends-on", f.dependsOn != "", a.ofGraph(func(d *query.Dependencies) error { return a.queryReaders(d, f.dependsOn) })},
+		{"--path", f.path, a.ofGraph(func(d *query.Dependencies) error { return a.queryPath(d, f.ends[0], f.ends[1]) })},
 		{"--version", f.version != "", func(ctx context.Context, o *opened, _ xstate.StepNumber) error {
 			return a.queryVersion(ctx, o, f.version)
 		}},
 		{"--patch", f.patch != "", func(ctx context.Context, o *opened, _ xstate.StepNumber) error { return a.queryPatch(ctx, o, f.patch) }},
-		{"--failed", f.failed, a.ofBlocks("failed or were blocked", (*xstate.BlockView).Failed)},
+		{"--failed", f.failed, a.ofBlocks("failed or were blocked", (*query.BlockView).Failed)},
 		{"--unverified", f.unverified, a.queryUnverified},
 		{"--volatile", f.volatile, a.ofGraph(a.queryVolatile)},
 		{"--where", f.where != "", func(ctx context.Context, o *opened, n xstate.StepNumber) error { return a.queryWhere(ctx, o, n, f) }},
@@ -146,9 +147,9 @@ func (a *app) questions(f queryFlags) []question {
 }
 
 // ofGraph is a question about what depends on what.
-func (a *app) ofGraph(ask func(*xstate.Dependencies) error) func(context.Context, *opened, xstate.StepNumber) error {
+func (a *app) ofGraph(ask func(*query.Dependencies) error) func(context.Context, *opened, xstate.StepNumber) error {
 	return func(ctx context.Context, o *opened, n xstate.StepNumber) error {
-		d, err := o.session.Dependencies(ctx, n)
+		d, err := o.session.History().Dependencies(ctx, n)
 		if err != nil {
 			return err
 		}
@@ -190,7 +191,7 @@ func (a *app) queryAll(ctx context.Context, o *opened, n xstate.StepNumber, limi
 			limit = listed
 		}
 	}
-	snap, err := o.session.Start(ctx, n, limit)
+	snap, err := o.session.History().Start(ctx, n, limit)
 	if err != nil {
 		return err
 	}

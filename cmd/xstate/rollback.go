@@ -84,10 +84,12 @@ func (a *app) rollback(ctx context.Context, f rollbackFlags) error {
 
 // rolledBack returns the file that goes along and what it is to hold; no path when none does.
 func (o *opened) rolledBack(ctx context.Context, f rollbackFlags) (path string, text []byte, err error) {
-	if _, err := o.session.ProgramAt(ctx, f.to.n); err != nil || f.keepFile {
+	if _, err := o.session.History().ProgramAt(ctx, f.to.n); err != nil || f.keepFile {
 		return "", nil, err
 	}
-	return o.following(ctx, f.file, func(path string, data []byte) ([]byte, error) { return o.session.Text(ctx, f.to.n, path, data) })
+	return o.following(ctx, f.file, func(path string, data []byte) ([]byte, error) {
+		return o.session.History().Text(ctx, f.to.n, path, data)
+	})
 }
 
 // following returns the session's file, or the one that the user names, and what it is to hold when the program becomes
@@ -110,7 +112,7 @@ func (o *opened) following(ctx context.Context, file string, text func(path stri
 	if err != nil {
 		return "", nil, err
 	}
-	edits, err := o.session.Unrecorded(ctx, path, src.data)
+	edits, err := o.session.History().Unrecorded(ctx, path, src.data)
 	if err != nil || len(edits) > 0 {
 		return "", nil, unrecorded(fromHere(path), len(edits), err)
 	}

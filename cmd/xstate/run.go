@@ -18,7 +18,9 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // runFlags are the flags of run.
@@ -210,7 +212,7 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 		release()
 	}()
 	if f.usual() && !a.ui.json {
-		if done, ok, err := session.RunSettled(ctx, src.name, src.data, f.origin); ok || err != nil {
+		if done, ok, err := session.RunIfChanged(ctx, src.name, src.data, f.origin); ok || err != nil {
 			if err == nil {
 				a.printSettled(done)
 			}
@@ -308,7 +310,7 @@ func (a *app) unrecorded(err error, out *xstate.Outcome, edits int) error {
 
 // name tells the progress line where blocks are.
 func (p *progress) name(ctx context.Context, s *xstate.Session) error {
-	blocks, _, err := s.Program(ctx)
+	blocks, _, err := s.History().Program(ctx)
 	for i, b := range blocks {
 		p.places[b.ID], p.names[b.ID] = i, b.Title
 	}
@@ -329,7 +331,7 @@ func answer(out *xstate.Outcome, v *verifyDocument) error {
 
 func documentOf(session string, step xstate.Step, edits []xstate.Step, out *xstate.Outcome, v *verifyDocument, notices []string) runDocument {
 	d := runDocument{Version: 1, Session: session, Step: step.Number, Seconds: micro(out.Seconds), Saved: micro(out.Saved),
-		Restored: out.Restored, Edits: []editDocument{}, Blocks: []blockDocument{}, Verified: v, Notices: notices}
+		Restored: out.Recomputed, Edits: []editDocument{}, Blocks: []blockDocument{}, Verified: v, Notices: notices}
 	if step.Run != nil {
 		c := step.Run.Blocks
 		d.Ran, d.Reused, d.Failed, d.Blocked = c.Ran, c.Reused, c.Failed, c.Blocked
@@ -370,8 +372,8 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 	if step.Run == nil {
 		return
 	}
-	if out.Restored > 0 {
-		a.ui.talk("%s executed again for values that were not worth storing, or cannot be", plural(out.Restored, "node"))
+	if out.Recomputed > 0 {
+		a.ui.talk("%s executed again for values that were not worth storing, or cannot be", plural(out.Recomputed, "node"))
 	}
 	if out.Stopped != nil {
 		a.ui.talk("interrupted: what was finished is kept as step %d; run it again to go on", step.Number)
@@ -400,7 +402,7 @@ func (a *app) printCounts(step xstate.Step, took, saved float64) {
 }
 
 // printSettled is printRun of a run that had nothing to do.
-func (a *app) printSettled(done xstate.Settled) {
+func (a *app) printSettled(done xstate.UpToDateRun) {
 	var stale []string
 	for _, id := range done.Volatile {
 		stale = append(stale, string(id))
@@ -436,7 +438,7 @@ func ranAny(b *runner.BlockOutcome) bool {
 
 func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
 	head := title(a.ui, i, b.ID, b.Title) + "  "
-	status := xstate.StatusText(b.Status)
+	status := query.StatusText(b.Status)
 	switch b.Status {
 	case state.StatusFailed, state.StatusBlocked:
 		head += a.ui.red(status)
@@ -464,17 +466,17 @@ func (a *app) verify(ctx context.Context, s *xstate.Session, step xstate.StepNum
 	if a.ui.errTerminal && !a.ui.quiet && !a.ui.json {
 		a.ui.progress("xstate: runs everything from scratch, to verify")
 	}
-	found, err := s.Verify(ctx, have, runner.RunOptions{Timeout: f.timeout})
+	found, err := replay.Verify(ctx, s.Subject(), have, runner.RunOptions{Timeout: f.timeout})
 	if ctx.Err() != nil {
 		return nil, &state.Error{Code: codeInterrupted, Message: fmt.Sprintf("interrupted while verifying; the run is kept as step %d", step), Hint: "run it again with --verify"}
 	}
 	if err != nil {
 		return nil, err
 	}
-	if found, err = s.Attribute(ctx, step, found); err != nil {
+	if found, err = replay.Attribute(ctx, s.Subject(), step, found); err != nil {
 		return nil, err
 	}
-	v := &verifyDocument{Blocks: len(have.Blocks), Differences: []xstate.Difference{}, Explained: []xstate.Difference{}}
+	v := &verifyDocument{Blocks: len(have.Blocks), Differences: []replay.Difference{}, Explained: []replay.Difference{}}
 	for _, d := range found {
 		if len(d.Marks) > 0 {
 			v.Explained = append(v.Explained, d)
@@ -483,7 +485,7 @@ func (a *app) verify(ctx context.Context, s *xstate.Session, step xstate.StepNum
 		}
 	}
 	v.Equal = len(found) == 0
-	said, err := s.Confirm(ctx, step, found, f.origin.WithoutCost())
+	said, err := replay.Confirm(ctx, s.Subject(), step, found, f.origin.WithoutCost())
 	if err != nil {
 		return nil, err
 	}
@@ -520,7 +522,7 @@ func (a *app) printVerified(v *verifyDocument) {
 }
 
 // differenceText renders a difference as a unified diff from the run from scratch to the incremental one.
-func differenceText(d xstate.Difference) string {
+func differenceText(d replay.Difference) string {
 	return patch.Unified("from scratch", "incremental", line(d.Want), line(d.Have), 3)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 func (a *app) showVerb() *cobra.Command {
@@ -31,13 +32,13 @@ values and files that were lost, the effects that came again.`,
 func (a *app) show(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		err := a.query(ctx, queryFlags{block: args[0]})
-		if state.CodeOf(err) == xstate.CodeNoBlock && isNumber(args[0]) {
+		if state.CodeOf(err) == query.CodeNoBlock && isNumber(args[0]) {
 			return a.query(ctx, queryFlags{patch: args[0]})
 		}
 		return err
 	}
 	return a.lookAt(ctx, moment{}, func(o *opened, head xstate.StepNumber) error {
-		snap, err := o.session.At(ctx, head)
+		snap, err := o.session.History().At(ctx, head)
 		if err != nil {
 			return err
 		}
@@ -52,7 +53,7 @@ func (a *app) show(ctx context.Context, args []string) error {
 	})
 }
 
-func (a *app) showBlock(b *xstate.BlockView) {
+func (a *app) showBlock(b *query.BlockView) {
 	head := "\n" + title(a.ui, b.Index, b.ID, b.Title) + "  " + b.Status
 	if b.Seconds > 0 {
 		head += " " + seconds(b.Seconds)

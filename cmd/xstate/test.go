@@ -159,7 +159,7 @@ func (a *app) openToTest(ctx context.Context, python string) (*opened, error) {
 
 // whichTests sorts arguments into blocks of the program, and paths relative to the workspace.
 func (o *opened) whichTests(ctx context.Context, args []string) (paths []string, blocks []xstate.BlockID, err error) {
-	program, _, err := o.session.Program(ctx)
+	program, _, err := o.session.History().Program(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

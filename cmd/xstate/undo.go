@@ -10,6 +10,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 type undoFlags struct {
@@ -75,13 +76,13 @@ func (f *undoFlags) which() (w xstate.Which, err error) {
 
 // undoDocument is what undo --json prints.
 type undoDocument struct {
-	Version int                  `json:"version"`
-	Session string               `json:"session"`
-	DryRun  bool                 `json:"dry_run,omitempty"`
-	Undone  []xstate.StepNumber  `json:"undone"`
-	Steps   []undoStep           `json:"steps"`
-	Changes []xstate.BlockChange `json:"changes"`
-	File    string               `json:"file,omitempty"`
+	Version int                 `json:"version"`
+	Session string              `json:"session"`
+	DryRun  bool                `json:"dry_run,omitempty"`
+	Undone  []xstate.StepNumber `json:"undone"`
+	Steps   []undoStep          `json:"steps"`
+	Changes []query.BlockChange `json:"changes"`
+	File    string              `json:"file,omitempty"`
 }
 
 type undoStep struct {
@@ -135,7 +136,9 @@ func (a *app) undoIn(ctx context.Context, o *opened, u *xstate.Undoing, f undoFl
 	var text []byte
 	if !f.keepFile {
 		var err error
-		d.File, text, err = o.following(ctx, f.file, func(path string, data []byte) ([]byte, error) { return o.session.TextOf(ctx, u.Blocks, path, data) })
+		d.File, text, err = o.following(ctx, f.file, func(path string, data []byte) ([]byte, error) {
+			return o.session.History().TextOf(ctx, u.Blocks, path, data)
+		})
 		if err != nil {
 			return err
 		}

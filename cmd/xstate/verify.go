@@ -12,7 +12,9 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 type verifyFlags struct {
@@ -59,7 +61,7 @@ func (a *app) verifyBlock(ctx context.Context, id xstate.BlockID, f verifyFlags)
 		return err
 	}
 	defer o.Close()
-	found, err := o.session.VerifyBlock(ctx, id, xstate.VerifyOptions{Times: f.times, Timeout: f.timeout}, f.origin)
+	found, err := replay.VerifyBlock(ctx, o.session.Subject(), id, replay.VerifyOptions{Times: f.times, Timeout: f.timeout}, f.origin)
 	if err != nil {
 		return err
 	}
@@ -67,7 +69,7 @@ func (a *app) verifyBlock(ctx context.Context, id xstate.BlockID, f verifyFlags)
 		err = a.ui.document(struct {
 			Version int    `json:"version"`
 			Session string `json:"session"`
-			*xstate.Stability
+			*replay.Stability
 		}{1, o.session.Name(), found})
 	} else {
 		a.printStability(found)
@@ -78,7 +80,7 @@ func (a *app) verifyBlock(ctx context.Context, id xstate.BlockID, f verifyFlags)
 	return err
 }
 
-func (a *app) printStability(x *xstate.Stability) {
+func (a *app) printStability(x *replay.Stability) {
 	for _, v := range x.Differs {
 		text := fmt.Sprintf("%s, %s: %d different", v.Node, v.What, len(v.Values))
 		if v.Follows {
@@ -106,14 +108,14 @@ func (f *runFlags) pins(ctx context.Context, s *xstate.Session) (map[xstate.Bloc
 	if len(f.always)+len(f.never) == 0 {
 		return nil, nil
 	}
-	blocks, _, err := s.Program(ctx)
+	blocks, _, err := s.History().Program(ctx)
 	if err != nil {
 		return nil, err
 	}
 	pins := map[xstate.BlockID]runner.Pin{}
 	for _, id := range slices.Concat(f.always, f.never) {
 		if !slices.ContainsFunc(blocks, func(b runner.Block) bool { return string(b.ID) == id }) {
-			return nil, &state.Error{Code: xstate.CodeNoBlock, Message: fmt.Sprintf("there is no block %q to pin", id), Hint: "xstate show lists the blocks"}
+			return nil, &state.Error{Code: query.CodeNoBlock, Message: fmt.Sprintf("there is no block %q to pin", id), Hint: "xstate show lists the blocks"}
 		}
 	}
 	for _, id := range f.always {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 func (a *app) whyVerb() *cobra.Command {
@@ -39,7 +40,7 @@ func (a *app) completeBlocks(cmd *cobra.Command, args []string, _ string) ([]str
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer o.Close()
-	blocks, _, err := o.session.Program(cmd.Context())
+	blocks, _, err := o.session.History().Program(cmd.Context())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -140,7 +141,7 @@ func (a *app) printReason(n xstate.NodeReason, margin string) {
 	if n.Seconds > 0 {
 		took = ", " + seconds(n.Seconds)
 	}
-	a.ui.print("%s%s %s%s: %s (%s)\n", margin, n.Name, verb, took, xstate.Sentence(n.Reason), n.Reason.Code)
+	a.ui.print("%s%s %s%s: %s (%s)\n", margin, n.Name, verb, took, query.Sentence(n.Reason), n.Reason.Code)
 	if n.Reason.Key == "" {
 		return
 	}

@@ -34,7 +34,7 @@ from collections import OrderedDict, deque
 from itertools import chain, compress, count
 from operator import invert, not_
 
-from . import atoms, attributes, blake2b, hidden, identity, instances, memory, origin, sets
+from . import atoms, attributes, blake2b, bytecode, code_owner, hidden, identity, instances, memory, sets
 from .atoms import ATOMS
 
 SKIP_MEMBERS = frozenset((
@@ -75,7 +75,7 @@ class Opaque(Exception):
 class Fingerprint:
     """What is known of a value: see the module's docstring."""
 
-    __slots__ = ("digest", "opaque", "ids", "copied", "soft", "deps", "imports", "size", "files", "partial", "weak", "fragile", "cites", "held", "levels",
+    __slots__ = ("digest", "opaque", "ids", "copied", "soft", "deps", "imports", "size", "files", "partial", "weak", "lifetime_sensitive", "cites", "in_modules", "levels",
                  "libraries", "shuffled", "sets", "nan")
 
     def __init__(self):
@@ -90,10 +90,10 @@ class Fingerprint:
         self.cites = set()   # files of the code where exceptions in it were raised
         self.files = set()   # workspace modules it depends on
         self.libraries = set()  # packages of which it has a function, a class, or what keeps their state
-        self.held = {}       # workspace module that holds a part of it → what that is bound to there, in the one that others have it from
+        self.in_modules = {}       # workspace module that holds a part of it → what that is bound to there, in the one that others have it from
         self.partial = False  # more can be reached than ids tell
         self.weak = False    # it holds weak references: it changes when a target goes
-        self.fragile = False  # it may notice that an object goes
+        self.lifetime_sensitive = False  # it may notice that an object goes
         self.shuffled = False  # it holds a set whose order is another each time
         self.sets = False    # it holds another set
         self.nan = False     # it holds a NaN beside those in arrays
@@ -123,7 +123,7 @@ class Fingerprinter:
         self.classes = {}  # digest → class of the program
         self.twins = {}    # id of a class that was defined while another of its name was in use → itself, how many others
         self.dotted = set()  # dotted names of modules that the program imported
-        self.shared = {}   # workspace module → id of a mutable object that it holds → place, see held.py
+        self.shared = {}   # workspace module → id of a mutable object that it holds → place, see module_state.py
         self.arrays = memory.Arrays()
         self.reached = None  # while no code of the program runs: id of an opaque value → its fingerprint
 
@@ -142,7 +142,7 @@ class Fingerprinter:
                 if value is sys.path or value is sys.argv or value is filters:
                     raise Opaque("a list of the interpreter")
                 walk.run(value)
-                walk.held()
+                walk.note_module_state()
                 fp.digest = walk.h.hexdigest()
             except RecursionError:
                 fp.opaque = "too deep"
@@ -154,7 +154,7 @@ class Fingerprinter:
                 fp.opaque = "%s while hashing" % type(e).__name__
         if fp.opaque:
             _Reach(self, fp).run(value)
-        elif origin.is_a(value, type) and origin.kind_of(value.__module__) == origin.PROGRAM:
+        elif code_owner.is_a(value, type) and code_owner.kind_of(value.__module__) == code_owner.PROGRAM:
             self.classes[fp.digest] = value
         elif walk.levels and not fp.soft:
             fp.levels = walk.levels
@@ -168,7 +168,7 @@ class Fingerprinter:
     def unchanged(self, value, fp):
         """Reports that a value still is what fp says, where that can be told from its containers holding the same objects.
         That takes a small part of the time. False: it may be, or not."""
-        if fp.levels is None or self.shared:  # of those who share a module's data more is told, see _Walk.held
+        if fp.levels is None or self.shared:  # of those who share a module's data more is told, see _Walk.note_module_state
             return False
         level = [value]
         for lengths, inner, below in fp.levels:
@@ -273,7 +273,7 @@ class _Walk:
                 self.other(o, t)
         self.fp.ids.update(self.dicts)
 
-    def held(self):
+    def note_module_state(self):
         """Names the places at which the value is what a workspace module holds: an equal list of its own is another value."""
         found = {}
         for module, places in self.owner.shared.items():
@@ -283,8 +283,8 @@ class _Walk:
         for i, modules in found.items():
             module = self.owner.workspace.holder(modules)
             for m in modules:
-                self.fp.held.setdefault(m, set())
-            self.fp.held[module].add((self.owner.shared[module][i] or "").partition(" ")[0])
+                self.fp.in_modules.setdefault(m, set())
+            self.fp.in_modules[module].add((self.owner.shared[module][i] or "").partition(" ")[0])
             self.fp.files.add(module)
             if self.owner.shared[module][i] is None:
                 raise Opaque("a part of what module %s holds" % module)
@@ -431,7 +431,7 @@ class _Walk:
         code = self.codes.get(kind)
         if code is None:
             code = _OTHER
-            if origin.kind_of(kind.__module__) == origin.PROGRAM and instances.bare(kind):
+            if code_owner.kind_of(kind.__module__) == code_owner.PROGRAM and instances.bare(kind):
                 code = _FIRST + len(self.codes)
                 others.append(kind)
             self.codes[kind] = code
@@ -480,7 +480,7 @@ class _Walk:
         self.fp.libraries |= fp.libraries
         self.fp.files |= fp.files
         self.fp.weak |= fp.weak
-        self.fp.fragile |= fp.fragile
+        self.fp.lifetime_sensitive |= fp.lifetime_sensitive
         self.fp.shuffled |= fp.shuffled
         self.fp.sets |= fp.sets
         self.fp.nan |= fp.nan
@@ -548,17 +548,17 @@ class _Walk:
     def function(self, f):
         if self.mark(f):
             return
-        kind = origin.kind_of(f.__module__) if f.__globals__ is not self.owner.namespace else origin.PROGRAM
-        if kind != origin.PROGRAM and _importable(f):
+        kind = code_owner.kind_of(f.__module__) if f.__globals__ is not self.owner.namespace else code_owner.PROGRAM
+        if kind != code_owner.PROGRAM and _importable(f):
             self.foreign(f, kind)
             return
         self.fp.soft[id(f)] = f
         self.put(b"F")
         if f.__globals__ is self.owner.namespace:
-            names, imports = origin.code_facts(f.__code__)
+            names, imports = bytecode.code_facts(f.__code__)
             self.fp.deps |= names
             self.fp.imports |= imports
-        elif kind == origin.WORKSPACE and not _own_globals(f):
+        elif kind == code_owner.WORKSPACE and not _own_globals(f):
             self.foreign(f, kind)
         else:
             self.stack.append(self.own_globals(f))
@@ -581,7 +581,7 @@ class _Walk:
         if not _own_globals(f):
             return None
         self.fp.ids.setdefault(id(space), "g%d" % self.seen[id(f)])
-        return self.temporary({n: space[n] for n in sorted(origin.code_facts(f.__code__)[0]) if n in space})
+        return self.temporary({n: space[n] for n in sorted(bytecode.code_facts(f.__code__)[0]) if n in space})
 
     def cell(self, c):
         if self.mark(c):
@@ -596,18 +596,18 @@ class _Walk:
     def foreign(self, o, kind):
         """An object of a module: by name and by the version of what it comes from."""
         module = o.__module__
-        self.fp.fragile |= module in _WEAK
+        self.fp.lifetime_sensitive |= module in _WEAK
         self.put(b"G")
         self.put(("%s:%s;" % (module, getattr(o, "__qualname__", ""))).encode())
         self.origin_of(module, kind)
 
     def origin_of(self, module, kind):
-        if kind == origin.WORKSPACE:
+        if kind == code_owner.WORKSPACE:
             self.fp.files.add(module)
             self.put(self.owner.workspace.digest(module).encode())
         elif module:
             self.fp.libraries.add(module.partition(".")[0])
-            self.put(origin.version(module.partition(".")[0]).encode())
+            self.put(code_owner.version(module.partition(".")[0]).encode())
 
     def builtin(self, o):
         owner = getattr(o, "__self__", None)
@@ -642,12 +642,12 @@ class _Walk:
     def klass(self, c):
         if self.mark(c):
             return
-        kind = origin.kind_of(c.__module__)
-        if kind != origin.PROGRAM:
+        kind = code_owner.kind_of(c.__module__)
+        if kind != code_owner.PROGRAM:
             self.foreign(c, kind)
             return
         self.fp.soft[id(c)] = c
-        self.fp.fragile |= "__del__" in vars(c)
+        self.fp.lifetime_sensitive |= "__del__" in vars(c)
         self.put(("K%s;%s;%s;" % (self.owner.called(c), _NAME(c), c.__module__)).encode())
         members = [(k, v) for k, v in vars(c).items() if k not in SKIP_MEMBERS]
         self.put(b"%d;" % len(members))
@@ -667,15 +667,15 @@ class _Walk:
 
     def module(self, m):
         name = m.__name__
-        if origin.made(m):
+        if code_owner.made_by_hand(m):
             raise Opaque("a module that the program made")
-        self.fp.fragile |= name in _WEAK
-        kind = origin.kind_of(name) if name in sys.modules else origin.module_class(m)
+        self.fp.lifetime_sensitive |= name in _WEAK
+        kind = code_owner.kind_of(name) if name in sys.modules else code_owner.module_class(m)
         self.put(("m%s;" % name).encode())
         self.origin_of(name, kind)
-        if kind == origin.WORKSPACE and sys.modules.get(name) is not m:
+        if kind == code_owner.WORKSPACE and sys.modules.get(name) is not m:
             raise Opaque("a module that was replaced")
-        if kind == origin.WORKSPACE:  # with those of its submodules that somebody imported
+        if kind == code_owner.WORKSPACE:  # with those of its submodules that somebody imported
             for sub in sorted(n for n in sys.modules if n.startswith(name + ".")):
                 self.put(("m%s;" % sub).encode())
                 self.origin_of(sub, kind)
@@ -688,7 +688,7 @@ class _Walk:
         raise Opaque("an iterator over what may change meanwhile")
 
     def generator(self, o):
-        self.fp.fragile = True  # what it has still to do when it goes
+        self.fp.lifetime_sensitive = True  # what it has still to do when it goes
         raise Opaque(type(o).__name__)
 
     # everything else: as pickle would take it apart
@@ -717,7 +717,7 @@ class _Walk:
         name = sentinel(o, t)
         if name is not None:
             self.put(("N%s.%s;" % (module, name)).encode())
-            self.origin_of(module, origin.LIBRARY)
+            self.origin_of(module, code_owner.LIBRARY)
             return
         # Which of equal constants it is does not count, as with numbers.
         constant, named = t in _IMMUTABLE_TYPES or top in _IMMUTABLE_MODULES and t.__name__ != "Context", issubclass(t, enum.Enum)
@@ -762,9 +762,9 @@ class _Walk:
         if isinstance(rv, str):
             module = _module_of(o, rv)
             self.put(("%s:%s:%s;" % (t.__name__, module, rv)).encode())
-            if origin.kind_of(module) != origin.PROGRAM:
-                self.origin_of(module, origin.kind_of(module))
-            if origin.kind_of(module) == origin.PROGRAM or t.__module__ == "typing" and t.__name__ in _PARAMETERS:  # say that they are of typing
+            if code_owner.kind_of(module) != code_owner.PROGRAM:
+                self.origin_of(module, code_owner.kind_of(module))
+            if code_owner.kind_of(module) == code_owner.PROGRAM or t.__module__ == "typing" and t.__name__ in _PARAMETERS:  # say that they are of typing
                 self.named(o, t)
             return
         more = left_out(o, t, rv)
@@ -789,7 +789,7 @@ class _Walk:
 
     def watched(self, o):
         if any(type(r.__callback__) is weakref.finalize for r in weakref.getweakrefs(o)):
-            self.fp.fragile = True
+            self.fp.lifetime_sensitive = True
             raise Opaque("an object with a finalizer")
 
     def weak(self, r):
@@ -797,7 +797,7 @@ class _Walk:
         if self.mark(r):
             return
         self.own(r)
-        self.fp.weak = self.fp.fragile = True
+        self.fp.weak = self.fp.lifetime_sensitive = True
         target = r()
         self.put(b"W%d;" % (target is not None))
         self.keep.append(target)
@@ -1118,7 +1118,7 @@ def root_of(a):
 def left_out(o, t, rv):
     """Returns the attributes of an instance of a class of the program's that what a library pickles of it has not, or has as something else:
     nothing has them of arrays, dates and numbers, and a class may leave out what it can compute again."""
-    if origin.kind_of(t.__module__) == origin.LIBRARY or instances.simple(t) or not getattr(o, "__dict__", None):
+    if code_owner.kind_of(t.__module__) == code_owner.LIBRARY or instances.simple(t) or not getattr(o, "__dict__", None):
         return {}
     state = rv[2] if len(rv) > 2 else None
     if type(state) is tuple and len(state) == 2 and (state[0] is None or type(state[0]) is dict):
@@ -1140,7 +1140,7 @@ def sentinel(o, t):
     found = _sentinels.get(t)
     if found is None:
         found = _sentinels[t] = {}
-        if t.__name__.startswith("_") and t.__base__ is object and instances.python(t) and origin.kind_of(t.__module__) == origin.LIBRARY:
+        if t.__name__.startswith("_") and t.__base__ is object and instances.python(t) and code_owner.kind_of(t.__module__) == code_owner.LIBRARY:
             found.update((id(v), (k, v)) for k, v in getattr(sys.modules.get(t.__module__), "__dict__", {}).items() if type(v) is t)
     if id(o) not in found or not ATOMS.issuperset(map(type, getattr(o, "__dict__", {}).values())):
         return None
@@ -1200,10 +1200,10 @@ class _Reach:
             inner = []
             for kind, group in kinds.items():
                 if issubclass(kind, types.ModuleType):
-                    group = [m for m in group if origin.made(m)]
+                    group = [m for m in group if code_owner.made_by_hand(m)]
                     if not group:
                         continue
-                elif (kind.__module__ == "pybind11_builtins" or isinstance(kind, enum.EnumMeta) and origin.kind_of(kind.__module__) == origin.LIBRARY
+                elif (kind.__module__ == "pybind11_builtins" or isinstance(kind, enum.EnumMeta) and code_owner.kind_of(kind.__module__) == code_owner.LIBRARY
                         or kind.__module__ == "numpy" and kind.__name__ != "void" and issubclass(kind, sys.modules["numpy"].generic)):
                     continue  # these never change
                 if level[0] is root or issubclass(kind, types.ModuleType) or not issubclass(kind, _NO_ALIAS) and kind is not object and kind not in _IMMUTABLE_TYPES:
@@ -1215,16 +1215,16 @@ class _Reach:
                         if f.__globals__ is self.owner.namespace:
                             self.code(f.__code__)
                             fp.soft[id(f)] = f
-                        elif origin.kind_of(f.__module__) == origin.WORKSPACE:
+                        elif code_owner.kind_of(f.__module__) == code_owner.WORKSPACE:
                             fp.files.add(f.__module__)
                         elif _own_globals(f):
                             inner.append(f.__globals__)
                         inner += (f.__closure__, f.__defaults__, f.__dict__ or None)
                 elif issubclass(kind, type):
                     for c in group:
-                        if origin.kind_of(c.__module__) == origin.WORKSPACE:
+                        if code_owner.kind_of(c.__module__) == code_owner.WORKSPACE:
                             fp.files.add(c.__module__)
-                        if origin.kind_of(c.__module__) == origin.PROGRAM:
+                        if code_owner.kind_of(c.__module__) == code_owner.PROGRAM:
                             fp.soft[id(c)] = c
                             inner += [*vars(c).values(), c.__bases__]
                 else:
@@ -1243,7 +1243,7 @@ class _Reach:
                             inner += a.ravel().tolist() if a.dtype.hasobject else ()
                             inner.append(a.base)
                     if issubclass(kind, weakref.ref):
-                        fp.weak = fp.fragile = True
+                        fp.weak = fp.lifetime_sensitive = True
                         inner += [r() for r in group]
                     if kind is _Variable:
                         inner += [o.get(None) for o in group]  # what it has in this context
@@ -1269,10 +1269,10 @@ class _Reach:
         fp.imports |= other.imports
         fp.libraries |= other.libraries
         fp.weak |= other.weak
-        fp.fragile |= other.fragile
+        fp.lifetime_sensitive |= other.lifetime_sensitive
 
     def code(self, code):
-        names, imports = origin.code_facts(code)
+        names, imports = bytecode.code_facts(code)
         self.fp.deps |= names
         self.fp.imports |= imports
 
@@ -1324,7 +1324,7 @@ def _hides(t):
     collection of garbage, and says at most that it is built in. The standard library has some that hold nothing of others' (hashes)."""
     if t.__flags__ & _COLLECTED or type(t.__module__) is not str or t.__module__ == "numpy" and t.__name__ == "ndarray":
         return False
-    return bool(origin.witness(t.__module__.partition(".")[0])) or t.__module__ == "builtins" and getattr(builtins, t.__name__, None) is not t
+    return bool(code_owner.witness(t.__module__.partition(".")[0])) or t.__module__ == "builtins" and getattr(builtins, t.__name__, None) is not t
 
 
 _COLLECTED = 1 << 14  # type flag: it tells what its instances refer to

@@ -23,7 +23,7 @@ import weakref
 from itertools import islice
 from operator import is_
 
-from . import blake2b, descriptors, origin
+from . import blake2b, code_owner, descriptors
 
 _PLAIN = frozenset((int, str, float, bool, type(None)))
 
@@ -326,7 +326,7 @@ def _watch_legacy(module):
                 g = original(*args, **kwargs)
             finally:
                 made = found
-            if made is not None and not origin.importing():
+            if made is not None and not code_owner.importing():
                 made.append(g)
             return g
 
@@ -380,7 +380,7 @@ def _watch_loggers(module, variable):
 
     def setLevel(self, level):
         original(self, level)
-        if origin.imported_library():
+        if code_owner.imported_library():
             _library_levels[self.name] = self.level
 
     setLevel.__qualname__, setLevel.__module__, setLevel.__doc__ = original.__qualname__, original.__module__, original.__doc__
@@ -388,10 +388,10 @@ def _watch_loggers(module, variable):
     get = module.Manager.getLogger
 
     def getLogger(self, name):
-        known = not origin.is_a(name, str) or origin.is_a(self.loggerDict.get(name), module.Logger)
-        if not known or origin.is_a(name, str) and name in _later and name not in _made_loggers:
+        known = not code_owner.is_a(name, str) or code_owner.is_a(self.loggerDict.get(name), module.Logger)
+        if not known or code_owner.is_a(name, str) and name in _later and name not in _made_loggers:
             who = _who_asks(sys._getframe(1))
-            if not known and who != origin.LIBRARY:
+            if not known and who != code_owner.LIBRARY:
                 _later.add(name)
             if name in _later and who != _KERNEL:
                 _made_loggers[name] = None
@@ -413,7 +413,7 @@ def _who_asks(frame):
     name = str(frame.f_globals.get("__name__"))
     if name.startswith("xstate_kernel"):
         return _KERNEL
-    return origin.PROGRAM if origin.kind_of(name) != origin.LIBRARY and not origin.importing() else origin.LIBRARY
+    return code_owner.PROGRAM if code_owner.kind_of(name) != code_owner.LIBRARY and not code_owner.importing() else code_owner.LIBRARY
 
 
 def _loggers():
@@ -579,7 +579,7 @@ def _watch_colormaps(cls):
 
     def observed_register(self, cmap, *, name=None, **named):
         register(self, cmap, name=name, **named)
-        if not origin.importing():
+        if not code_owner.importing():
             _colormaps[name or cmap.name] = cmap
 
     def observed_unregister(self, name):
@@ -618,7 +618,7 @@ def _sklearn_put(value):
 
 
 def _plain(tree):
-    """A tree of options without those that are functions, see planted."""
+    """A tree of options without those that are functions, see registered."""
     return {k: _plain(v) if isinstance(v, dict) else v for k, v in tree.items() if not callable(v)}
 
 
@@ -643,7 +643,7 @@ def _numpy_put(value):
     np.set_printoptions(**{**value, "formatter": np.get_printoptions()["formatter"]})
 
 
-def planted():
+def registered():
     """Options that are functions, and filters for warnings of the program's own classes, are not plain data, and another
     decimal context is another object: they belong to what the program puts into the interpreter, see process.py."""
     found = {}
@@ -670,7 +670,7 @@ _default_filters, _library_filters = list(warnings.filters), []
 
 
 def _warnings_get():
-    """The filters beside those of libraries; None: as without the program; "planted": see planted."""
+    """The filters beside those of libraries; None: as without the program; "planted": see registered."""
     own = [f for f in warnings.filters if f not in _library_filters]
     if own == _default_filters:
         return None
@@ -678,12 +678,12 @@ def _warnings_get():
 
 
 def _of_program(filters):
-    return any(origin.kind_of(f[2].__module__) != origin.LIBRARY for f in filters)
+    return any(code_owner.kind_of(f[2].__module__) != code_owner.LIBRARY for f in filters)
 
 
 def _warnings_put(value):
     if value == "planted":
-        return  # by who planted them
+        return  # by who registered them
     own = _default_filters if value is None else value
     i, rest = len(own), list(_default_filters)
     while i and own[i - 1] in rest:  # what stands where it stood before the program: libraries were imported after that
@@ -726,7 +726,7 @@ def renew_answers(classes):
             if id(c) not in seen:
                 seen.add(id(c))
                 todo += type.__subclasses__(c)
-                if origin.is_a(c, abc.ABCMeta):
+                if code_owner.is_a(c, abc.ABCMeta):
                     _abc._reset_caches(c)
 
 

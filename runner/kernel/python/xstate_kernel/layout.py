@@ -2,7 +2,7 @@
 import linecache
 import sys
 
-from . import observe, origin
+from . import code_owner, observe
 
 _NUMBERS = frozenset(("f_lineno", "tb_lineno", "co_firstlineno", "co_lines", "co_positions", "co_linetable", "co_lnotab", "__firstlineno__"))
 
@@ -20,7 +20,7 @@ def forget():
     """Has linecache forget all files but libraries': who asks for lines of one reads it, and as it is now."""
     global _left
     if len(linecache.cache) != _left:
-        for name in [n for n in linecache.cache if not n.startswith("<") and not origin.is_library_path(n)]:
+        for name in [n for n in linecache.cache if not n.startswith("<") and not code_owner.is_library_path(n)]:
             linecache.cache.pop(name, None)
         _left = len(linecache.cache)
 

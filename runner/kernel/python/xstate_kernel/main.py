@@ -18,7 +18,10 @@ import types
 import warnings
 import weakref
 
-from . import display, end, executed, fingerprint, frames, groups, hidden, layout, libraries, lines, magic, modules, observe, origin, sets, streams, values
+from . import (
+    bytecode, code_owner, display, fingerprint, frames, groups, hidden, layout, libraries, line_coverage, lines,
+    magic, modules, observe, sets, shutdown, streams, values, volatility, workspace_modules
+)
 
 _PRESET = ("__name__", "__doc__", "__file__")  # names like others, that have a value before the program
 _SPECIAL = frozenset((
@@ -58,21 +61,21 @@ class Kernel:
             builtins.display = self.display
         sys.argv = [options.get("file") or ""]  # before hidden state is first looked at
         sys.path.insert(0, options["folder"])
-        origin.keep_bytecode(os.path.join(options["store"], "pycache"), sets.survives)
+        code_owner.keep_bytecode(os.path.join(options["store"], "pycache"), sets.survives)
         libraries.workspace = os.path.realpath(options["folder"]) + os.sep
         os.chdir(options["folder"])
         signal.signal(signal.SIGINT, self.interrupted)
-        self.workspace = origin.Workspace()
+        self.workspace = workspace_modules.Workspace()
         self.names = observe.names(self.ns, options.get("observe") != "static")
         observe.watch_imports(self.names)
         observe.watch_contexts(self.names)
-        end.watch()
+        shutdown.watch()
         self.printer = fingerprint.Fingerprinter(self.ns, self.workspace)
         self.groups = groups.Groups(self.printer.called)
         self.lines = lines.Lines()
         self.modules = modules.Modules(self.ns, self.printer, self.workspace, self.groups, self.effects)
-        self.held = {}    # name → value when the node began, unless it may matter to the node that a value goes
-        self.kept = []    # values that are no longer bound, and whose going would be noticed
+        self.values_before = {}    # name → value when the node began, unless it may matter to the node that a value goes
+        self.kept_alive = []    # values that are no longer bound, and whose going would be noticed
         self.earlier = False  # values may be left that the program has put others in place of
         self.parked = {}  # joint digest → ({name: value}, {name: Fingerprint})
         self.spool = options["spool"]
@@ -85,8 +88,8 @@ class Kernel:
         self.own = ()  # code objects of the node under way
         self.loop = None
         self.reach_of = {}  # class → names that reach it where the node is
-        self.made_anew = {}  # class → itself, that the node made
-        self.made_as = {}  # id of a class that a node made → weak reference to it, its digest then
+        self.redefined = {}  # class → itself, that the node made
+        self.defined_as = {}  # id of a class that a node made → weak reference to it, its digest then
         self.altered = set()  # names of classes and functions that the node changed in place
         self.old_classes = {}  # digest → the class object that instances may be of
 
@@ -141,7 +144,7 @@ class Kernel:
             parked.update(names)
         for name in request.get("unbind") or ():
             if name not in parked:
-                self.keep(self.ns.get(name), self.groups.prints.get(name))
+                self.keep_alive(self.ns.get(name), self.groups.prints.get(name))
             self.unbind(name)
         for joint in request.get("drop") or ():
             self.forget(joint)
@@ -155,7 +158,7 @@ class Kernel:
         for joint in list(self.parked):
             self.forget(joint)
         importlib.invalidate_caches()
-        hidden.renew_answers({c for fp in self.groups.prints.values() for c in fp.soft.values() if origin.is_a(c, type)})
+        hidden.renew_answers({c for fp in self.groups.prints.values() for c in fp.soft.values() if code_owner.is_a(c, type)})
         if self.workspace.shadowed():
             return {"stale": True}, b""
         return self.unload(self.workspace.edited()), b""
@@ -178,7 +181,7 @@ class Kernel:
                 del self.printer.classes[d]
                 self.old_classes.pop(d, None)
             self.workspace.unload(gone)
-            self.modules.held.forget(gone)
+            self.modules.module_state.forget(gone)
         return {"unloaded": sorted(gone), "dropped": sorted(dropped), "classes": classes}
 
     def effects(self):
@@ -186,7 +189,7 @@ class Kernel:
         f = self.files
         return (sum(not p.endswith(".py") for p in f.reads), len(f.listings), len(f.environ), len(f.writes), sorted(f.marks),
                 self.recorder.left(), {k: v[0] for k, v in self.hidden.snapshot().items() if v[0]}, dict(os.environ._data),
-                {k: v if type(v) is tuple else id(v) for k, v in self.modules.process.planted().items()})
+                {k: v if type(v) is tuple else id(v) for k, v in self.modules.process.registered().items()})
 
     def names_bound(self):
         """What the program has bound."""
@@ -217,12 +220,12 @@ class Kernel:
     def forget(self, joint):
         bound, prints = self.parked.pop(joint)
         for name, value in bound.items():
-            self.keep(value, prints[name])
+            self.keep_alive(value, prints[name])
 
-    def keep(self, value, fp):
+    def keep_alive(self, value, fp):
         """Holds on to a value that the engine drops, and not the program, if its going would have effects."""
-        if fp is not None and fp.fragile:
-            self.kept.append(value)
+        if fp is not None and fp.lifetime_sensitive:
+            self.kept_alive.append(value)
 
     def bind(self, name, value, fp=None):
         self.ns[name] = value
@@ -251,11 +254,11 @@ class Kernel:
         """Drops what rests on a class or function that the node changed, or on a class that it made anew: parked groups, and other classes that
         are kept for what is loaded or defined again. Returns the names of the groups, and the digests of the classes."""
         changed, self.groups.changed = self.groups.changed, set()
-        made = self.made_anew
+        made = self.redefined
 
         def rests(fp):
             return not changed.isdisjoint(fp.soft) or any(
-                origin.is_a(c, type) and self.again(c, made.get(self.printer.called(c), c)) for c in fp.soft.values())
+                code_owner.is_a(c, type) and self.again(c, made.get(self.printer.called(c), c)) for c in fp.soft.values())
 
         if not (changed or made):
             return [], []
@@ -270,8 +273,8 @@ class Kernel:
         """Reports whether new is what a class is since it was made again. Another version leaves it as it is."""
         if c is new:
             return False
-        of, was = self.made_as.get(id(c), (None, None))
-        return of is None or of() is not c or was == self.made_as[id(new)][1]
+        of, was = self.defined_as.get(id(c), (None, None))
+        return of is None or of() is not c or was == self.defined_as[id(new)][1]
 
     def forget_those(self, which):
         """Forgets the parked groups of which a value's fingerprint is one of those."""
@@ -283,9 +286,9 @@ class Kernel:
     def do_store(self, request, _):
         """Pickles the named values as one group, into the reply or, when large, into a file of the spool."""
         prints = [self.groups.prints[n] for n in request["names"]]
-        if any(fp.held for fp in prints):
+        if any(fp.in_modules for fp in prints):
             return {"stored": False, "why": "a workspace module holds a part of it"}, b""
-        if any(not self.modules.contents.ids.isdisjoint(fp.ids) for fp in prints):
+        if any(not self.modules.containers.ids.isdisjoint(fp.ids) for fp in prints):
             return {"stored": False, "why": "a library holds a part of it"}, b""
         self.pickled += 1
         out = _Spill(os.path.join(self.spool, "value-%d" % self.pickled))
@@ -335,15 +338,15 @@ class Kernel:
         caller = sys._getframe(1)
         while caller is not None and caller.f_code.co_filename.startswith(_FOLDER):
             caller = caller.f_back
-        if caller is not None and caller.f_globals is not self.ns and origin.is_library_path(caller.f_code.co_filename):
+        if caller is not None and caller.f_globals is not self.ns and code_owner.is_library_path(caller.f_code.co_filename):
             if self.given(caller):  # an annotation that is text, as typing and inspect look at it
-                for name in origin.loads(code):
+                for name in bytecode.loads(code):
                     self.names.note(name)
             return  # code that it made: namedtuple, dataclass
         path = code.co_filename
-        if path.startswith("<frozen ") or not path.startswith("<") and origin.is_library_path(path):
+        if path.startswith("<frozen ") or not path.startswith("<") and code_owner.is_library_path(path):
             return
-        if not path.startswith("<") and origin.importing():
+        if not path.startswith("<") and code_owner.importing():
             self.names.add_module(code)
         elif self.executing:
             self.names.add(code)
@@ -351,7 +354,7 @@ class Kernel:
 
     def given(self, frame):
         """Reports whether a library, of which a frame is, was given the program's namespace, or took it from a function."""
-        while frame is not None and frame.f_globals is not self.ns and origin.is_library_path(frame.f_code.co_filename):
+        while frame is not None and frame.f_globals is not self.ns and code_owner.is_library_path(frame.f_code.co_filename):
             if any(v is self.ns for v in list(frame.f_locals.values())):
                 return True
             frame = frame.f_back
@@ -403,7 +406,7 @@ class Kernel:
         self.reach_of = request.get("reach") or {}
         self.order(request.get("order") or ())
         start = _ids(self.names_bound())
-        self.held = {} if self.fragile() else dict(self.ns)
+        self.values_before = {} if self.lifetime_sensitive() else dict(self.ns)
         before, self.state = self.state or self.hidden.snapshot(), None
         for v in self.hidden.variables:
             v.begin(before[v.key][2] if v.key in before else None)
@@ -422,27 +425,27 @@ class Kernel:
             error = None
         codes, imported = list(self.codes(request, code, tail)), request.get("imported") or ()
         fresh = request.get("fresh")
-        if not fresh and libraries.outdated(lambda: self.workspace.imported().union(*(origin.code_facts(c)[1] for c in codes)), imported):
+        if not fresh and libraries.outdated(lambda: self.workspace.imported().union(*(bytecode.code_facts(c)[1] for c in codes)), imported):
             return {"stale": True}, b""
         theirs = self.module_codes(codes, request["uses"])
         self.modules.begin(codes, theirs)
-        if self.modules.lists and not request.get("lists"):
+        if self.modules.lists_subclasses and not request.get("lists"):
             return {"lists": True}, b""
-        lingering = self.modules.lists and self.lingering(request.get("order") or ())
+        lingering = self.modules.lists_subclasses and self.lingering(request.get("order") or ())
         if lingering and not fresh:
             return {"stale": True}, b""
         placed = set() if request.get("definition") else self.modules.process.names()
         request["uses"] = sorted(placed.union(request["uses"]))
-        held = self.files.held({fp.opaque for fp in self.groups.noted.values() if fp.opaque})
+        held = self.files.open_files({fp.opaque for fp in self.groups.noted.values() if fp.opaque})
         hidden.left_unseeded()
         hidden.marks.clear()
         self.names.begin(request["uses"], self.deps, {**start, **{k: id(self.ns[k]) for k in (*_SPECIAL, *_PRESET) if k in self.ns}})
         self.made = []  # code that the node makes and runs
         observe.watch_main(self.names)
-        lined = executed.Executed(codes, self.blocks) if request.get("lined") and hasattr(sys, "monitoring") else None
+        lined = line_coverage.LineCoverage(codes, self.blocks) if request.get("lined") and hasattr(sys, "monitoring") else None
         self.recorder.begin(request["node"])
         self.files.begin(held | self.modules.process.files())
-        if self.modules.attaches:
+        if self.modules.attaches_databases:
             self.files.attached(codes + theirs)
         if any("resize" in c.co_names for c in codes + theirs):
             self.printer.arrays.forget()
@@ -452,7 +455,7 @@ class Kernel:
                 lined.begin()
             error = self.execute(code, tail, request, name)
         if os.getpid() != self.pid:
-            end.run(int(error is not None))  # a forked child does not go on where its parent does
+            shutdown.run(int(error is not None))  # a forked child does not go on where its parent does
         if request.get("last"):
             builtins.__xstate__.end_cell()
         self.recorder.end()
@@ -483,9 +486,9 @@ class Kernel:
         if any(self.groups.prints[n].shuffled for n in reads if n in self.groups.prints):
             self.files.marks.add("process")
         if opaque:
-            self.files.hold(held | self.files.held(opaque))
-        planted = self.modules.process.changed(lambda: {n for n, i in start.items() if id(self.ns.get(n, _GONE)) != i})
-        if planted:
+            self.files.count_as_read(held | self.files.open_files(opaque))
+        registered = self.modules.process.changed(lambda: {n for n, i in start.items() if id(self.ns.get(n, _GONE)) != i})
+        if registered:
             reads |= self.modules.process.sharing()
         if self.hidden.by_key["conf:logging"].touched:
             reads |= self.modules.process.logged_to()
@@ -493,15 +496,15 @@ class Kernel:
             reads |= {n for n in self.reach(reads | set(request["uses"])) if n in start}
         if self.modules.process.traced:  # what a trace function does raises no event
             reads |= {n for n in self.reach(placed | self.modules.process.names()) if n in start}
-        if self.modules.lists:
+        if self.modules.lists_subclasses:
             reads |= {n for n in start if n in self.groups.prints and self.groups.prints[n].soft}
             if lingering:
                 self.files.marks.add("unobserved __subclasses__")
-        if self.modules.all:  # whether a module is there depends on who imported it
-            reads |= {n for n in start if n in self.groups.prints and self.groups.prints[n].files or origin.is_a(self.ns.get(n), types.ModuleType)}
+        if self.modules.reads_sys_modules:  # whether a module is there depends on who imported it
+            reads |= {n for n in start if n in self.groups.prints and self.groups.prints[n].files or code_owner.is_a(self.ns.get(n), types.ModuleType)}
         reached = self.modules_of(imports, reads)
         while not self.names.exact:  # what the program put into modules may be called by what they hold
-            more = {n for n in self.reach(self.modules.held.names(reached)) if n in start} - reads
+            more = {n for n in self.reach(self.modules.module_state.names(reached)) if n in start} - reads
             if not more:
                 break
             reads |= more
@@ -512,19 +515,19 @@ class Kernel:
         stale = not fresh and (self.files.objects and self.earlier or libraries.outdated(lambda: imports | self.workspace.imported(), imported))
         self.printer.reached = {}
         try:
-            reply = self.settle(start, reads & start.keys(), certain, error is not None or again or stale, self.parts(changed, self.modules.others))
+            reply = self.fingerprint_writes(start, reads & start.keys(), certain, error is not None or again or stale, self.parts(changed, self.modules.others))
         finally:
             self.printer.reached = None
-        self.held = {}
+        self.values_before = {}
         reply["unparked"], reply["classes"] = self.obsolete()
-        reply["altered"] = sorted({*reply.get("altered", ()), *self.modules.held.altered, *(("*",) if self.modules.lists else ())})
+        reply["altered"] = sorted({*reply.get("altered", ()), *self.modules.module_state.altered, *(("*",) if self.modules.lists_subclasses else ())})
         reply["again"], reply["everything"], reply["stale"] = sorted(again), self.names.everything, stale
         reply["absent"] = sorted(n for n in reads if n not in start and n not in _SPECIAL)
         self.hidden.levels_asked(codes + theirs)
         reply["hidden"], reply["hidden_reads"] = self.hidden_changes(before, reads, figures)
-        reply["modules"] = self.modules.changed() + ["process"] * planted
+        reply["modules"] = self.modules.changed() + ["process"] * registered
         if reply["modules"]:
-            self.modules.process.begin()  # so that names below are those of what is planted now
+            self.modules.process.begin()  # so that names below are those of what is registered now
         reply["pristine"] = bool(reply["modules"]) and self.modules.pristine()
         reply["planted"] = sorted(n for n in self.reach(self.modules.process.names()) if n in self.ns)
         for top in self.recorder.loading:
@@ -540,16 +543,16 @@ class Kernel:
         codes = list(self.codes({**request, "uses": reads}, code, tail))
         theirs = self.module_codes(codes, reads)
         self.files.times_asked(codes + theirs)
-        deleted = set().union(*map(origin.deletes, codes), *(map(origin.deletes, self.made)))
+        deleted = set().union(*map(bytecode.deletes, codes), *(map(bytecode.deletes, self.made)))
         reply["deleted"] = sorted(n for n in deleted if n not in start and n not in self.ns)
-        if self.files.folder_read or origin.tells_folder(codes):
+        if self.files.folder_read or volatility.tells_folder(codes):
             reply["hidden_reads"].append("conf:folder")
         reply["files"] = self.file_changes()
         reply["environ"] = _environ_changes(environ, os.environ._data, self.files.put)
         reply["environ_reads"] = sorted(self.files.environ)
         if "__annotations__" in request["uses"]:
             self.files.marks.add("unobserved __annotations__")
-        marks = self.files.marks | origin.volatile(codes, self.ns)
+        marks = self.files.marks | volatility.volatile(codes, self.ns)
         if unseeded or any(v.unseeded for v in self.hidden.variables):
             marks.add("entropy")
         if set(sys._current_frames()) - threads:
@@ -568,11 +571,11 @@ class Kernel:
         """Imports the submodules that nodes before have imported of packages that the node uses, in an interpreter that was only given the
         packages: they are attributes of these."""
         todo = [n for n in request.get("submodules") or () if n not in sys.modules and n.partition(".")[0] in sys.modules
-                and origin.kind_of(n.partition(".")[0]) == origin.LIBRARY and not _has(n)]
+                and code_owner.kind_of(n.partition(".")[0]) == code_owner.LIBRARY and not _has(n)]
         if not todo:
             return
         used = (self.ns.get(name) for name in self.reach(request["uses"]))
-        used = {m.__name__ for m in used if origin.is_a(m, types.ModuleType) and origin.kind_of(m.__name__) == origin.LIBRARY}
+        used = {m.__name__ for m in used if code_owner.is_a(m, types.ModuleType) and code_owner.kind_of(m.__name__) == code_owner.LIBRARY}
         self.files.restoring = True
         for n in todo:
             if any(n.startswith(m + ".") for m in used):
@@ -629,7 +632,7 @@ class Kernel:
                 self.executing = False
         except SystemExit as e:
             if os.getpid() != self.pid:
-                end.run(e.code if type(e.code) is int else int(e.code is not None))
+                shutdown.run(e.code if type(e.code) is int else int(e.code is not None))
             error = self.error(e, name)
             kept.append(e)
         except BaseException as e:
@@ -703,24 +706,24 @@ class Kernel:
             return set(request.get("certain") or ()), maybe
         for c in (code, tail):
             if c is not None:
-                maybe |= origin.stores(c, True)
-                self.names.stars.update(module for _, module in origin.stars(c))
-        maybe = maybe.union(*map(origin.brought, self.names.stars))
+                maybe |= bytecode.stores(c, True)
+                self.names.stars.update(module for _, module in bytecode.star_imports(c))
+        maybe = maybe.union(*map(bytecode.star_names, self.names.stars))
         for name in self.reach(request["uses"]):
             for f in self.groups.prints[name].soft.values():
                 if isinstance(f, types.FunctionType):
-                    maybe |= origin.stores(f.__code__)
+                    maybe |= bytecode.stores(f.__code__)
         return set(request.get("certain") or ()), maybe
 
-    def settle(self, start, reads, certain, failed, parts):
+    def fingerprint_writes(self, start, reads, certain, failed, parts):
         """Fingerprints what the node bound or may have changed; returns the writes and the sharing. See the engine."""
         old, noted = dict(self.groups.prints), dict(self.groups.noted)
-        self.altered, self.made_anew = set(), {}
+        self.altered, self.redefined = set(), {}
         now = self.names_bound()
         ids = _ids(now)
         rebound = {*itertools.compress(ids, map(operator.ne, ids.values(), map(start.get, ids))), *(certain & now.keys())}
         deleted = sorted(start.keys() - now.keys())
-        reads = reads | {n for n in rebound | set(deleted) if n in old and n in start and old[n].fragile}
+        reads = reads | {n for n in rebound | set(deleted) if n in old and n in start and old[n].lifetime_sensitive}
         if failed:
             return self.undo(start, now, {k for k in rebound if start.get(k) != id(now[k])}, reads)
         weak = self.weak(rebound | set(deleted), old, noted)
@@ -731,13 +734,13 @@ class Kernel:
         for name in rebound:
             self.made_class(now[name], rebound.union(deleted))
             fp = self.printer.of(now[name])
-            if origin.is_a(now[name], type) and not fp.opaque and origin.kind_of(now[name].__module__) == origin.PROGRAM:
+            if code_owner.is_a(now[name], type) and not fp.opaque and code_owner.kind_of(now[name].__module__) == code_owner.PROGRAM:
                 kept = self.same_class(name, now[name], fp)
                 if kept is not now[name]:
                     now[name], fp = kept, self.printer.of(kept)
                 else:
-                    self.made_anew[self.printer.called(kept)] = kept
-                    self.made_as[id(kept)] = weakref.ref(kept), fp.digest
+                    self.redefined[self.printer.called(kept)] = kept
+                    self.defined_as[id(kept)] = weakref.ref(kept), fp.digest
             self.groups.put(name, fp)
         mutated = self.rehash(candidates, old, now, rebound, parts)
         written = rebound | mutated | set(deleted)
@@ -753,7 +756,7 @@ class Kernel:
             "writes": [self.write(n, now) for n in sorted(written)],
             "touched": sorted(touched),
             "after": [[a, b, d] for (a, b), d in sorted(after.items())],
-            "born": _born(list(start), list(now)),
+            "born": _bind_order(list(start), list(now)),
         }
 
     def sources(self, after, written, touched, reads, old):
@@ -781,9 +784,9 @@ class Kernel:
         for name in names & old.keys():
             was = old[name]
             if was.ids or was.soft or was.opaque:
-                if name in self.held and self.printer.unchanged(self.held[name], was):
+                if name in self.values_before and self.printer.unchanged(self.values_before[name], was):
                     continue
-                fp = self.printer.of(self.held[name]) if name in self.held else None
+                fp = self.printer.of(self.values_before[name]) if name in self.values_before else None
                 if fp is None or fp.differs(was):
                     self.altered |= self.groups.altered(was)
                     changed.add(name)
@@ -811,9 +814,9 @@ class Kernel:
                 return True
         return False
 
-    def fragile(self):
+    def lifetime_sensitive(self):
         """Reports whether something bound may notice that an object goes. Then nothing may be held while a node runs."""
-        return any(fp.fragile or fp.opaque for fp in self.groups.noted.values())
+        return any(fp.lifetime_sensitive or fp.opaque for fp in self.groups.noted.values())
 
     def rehash(self, candidates, old, now, rebound, parts=()):
         """Fingerprints again what the node read and, from what turns out changed, everything that overlaps with it."""
@@ -842,7 +845,7 @@ class Kernel:
     def made_class(self, value, names):
         """Tells a class that the node has made from others of its name that are in use, by names that the node did not bind:
         equal classes are two."""
-        if not origin.is_a(value, type) or origin.kind_of(value.__module__) != origin.PROGRAM or self.groups.reached(value) or id(value) in self.printer.twins:
+        if not code_owner.is_a(value, type) or code_owner.kind_of(value.__module__) != code_owner.PROGRAM or self.groups.reached(value) or id(value) in self.printer.twins:
             return
         name = self.printer.called(value)
         self.altered.add(name)
@@ -871,27 +874,27 @@ class Kernel:
             return {"name": name, "deleted": True}
         return {"name": name, "digest": "" if fp.opaque else fp.digest, "opaque": fp.opaque, "size": fp.size,
                 "deps": sorted(d for d in fp.deps if not hasattr(builtins, d)), "imports": sorted(fp.imports),
-                "info": display.describe(now[name]), "class": origin.is_a(now[name], (type, types.FunctionType, types.ModuleType)),
-                "code": self.groups.code(fp), "fragile": fp.fragile, "rests": bool(fp.files), "held": sorted("%s.%s" % (m, k) for m, names in fp.held.items() for k in names)}
+                "info": display.describe(now[name]), "class": code_owner.is_a(now[name], (type, types.FunctionType, types.ModuleType)),
+                "code": self.groups.code(fp), "fragile": fp.lifetime_sensitive, "rests": bool(fp.files), "held": sorted("%s.%s" % (m, k) for m, names in fp.in_modules.items() for k in names)}
 
     def undo(self, start, now, rebound, reads):
         """A failed node defines nothing: bindings are put back, values it changed in place are unbound."""
-        if not self.held:
-            self.kept.extend(now[name] for name in rebound)  # its going would change what other names are bound to
+        if not self.values_before:
+            self.kept_alive.extend(now[name] for name in rebound)  # its going would change what other names are bound to
         old = dict(self.groups.prints)
         near = set().union(*(self.groups.neighbours(name, soft=True) for name in reads if id(now.get(name, _GONE)) != start.get(name)))
         for name in rebound:
             self.clear(name)
         gone = set()
         for name, i in start.items():
-            if name in self.held:
-                self.ns[name] = self.held[name]
+            if name in self.values_before:
+                self.ns[name] = self.values_before[name]
             elif id(self.ns.get(name, _GONE)) != i:
                 gone.add(name)
         dropped = self.rehash(reads | near, old, self.ns, gone) | gone
         for name in dropped:
             if name in self.ns:
-                self.keep(self.ns[name], old.get(name))
+                self.keep_alive(self.ns[name], old.get(name))
             self.unbind(name)
         return {"reads": sorted(reads), "dropped": sorted(dropped), "writes": [], "comembers": [], "touched": [], "after": []}
 
@@ -921,9 +924,9 @@ class Kernel:
         found = self.rest_on(reads) | self.modules.process.modules()
         for n in imports:
             top = n.partition(".")[0]
-            if top in sys.modules and origin.kind_of(top) == origin.WORKSPACE:
+            if top in sys.modules and code_owner.kind_of(top) == code_owner.WORKSPACE:
                 found.update([m for m in loaded if m == n or m.startswith(n + ".") or n.startswith(m + ".")] or [top])
-        if self.modules.all or "__import__" in reads:  # raises no event for what is loaded already
+        if self.modules.reads_sys_modules or "__import__" in reads:  # raises no event for what is loaded already
             found.update(loaded)
         return {m for n in found for m in self.workspace.closure(n)}
 
@@ -931,7 +934,7 @@ class Kernel:
         """Returns the names of which a changed module held a part, and those that rest on modules that are others now."""
         if not (changed or others):
             return set()
-        return {n for n, fp in self.groups.prints.items() if not (changed.isdisjoint(fp.held) and others.isdisjoint(fp.files))}
+        return {n for n, fp in self.groups.prints.items() if not (changed.isdisjoint(fp.in_modules) and others.isdisjoint(fp.files))}
 
     def rest_on(self, names):
         """The workspace modules that the values of the names rest on."""
@@ -945,7 +948,7 @@ class Kernel:
         todo = set(imports)
         for n in reads:
             value = self.ns.get(n)
-            if origin.is_a(value, types.ModuleType) and origin.kind_of(value.__name__) == origin.LIBRARY:
+            if code_owner.is_a(value, types.ModuleType) and code_owner.kind_of(value.__name__) == code_owner.LIBRARY:
                 todo.add(value.__name__)
             elif n in self.groups.prints:
                 todo |= self.groups.prints[n].libraries
@@ -953,12 +956,12 @@ class Kernel:
             todo |= self.workspace.imports(m)
         for n in todo:
             top = n.partition(".")[0]
-            if top in sys.modules and top != "__main__" and origin.kind_of(top) == origin.LIBRARY:
-                witness = origin.witness(top)
+            if top in sys.modules and top != "__main__" and code_owner.kind_of(top) == code_owner.LIBRARY:
+                witness = code_owner.witness(top)
                 if witness or libraries.nested_in(top):
                     packages[top] = list(witness)
         for path in self.modules.sought(imports):
-            if origin.is_library_path(path):
+            if code_owner.is_library_path(path):
                 self.files.reads.setdefault(path, "presence")
             else:
                 self.files.seen(path)
@@ -975,17 +978,17 @@ class Kernel:
         """Yields the code objects that the node runs or may run: its own and those of the functions it can reach."""
         for c in (code, tail):
             if c is not None:
-                yield from (c,) if request.get("definition") else origin.nested(c)
+                yield from (c,) if request.get("definition") else bytecode.nested(c)
         for name in self.reach(request["uses"]):
             for f in self.groups.prints[name].soft.values():
                 if isinstance(f, types.FunctionType):
-                    yield from origin.nested(f.__code__)
+                    yield from bytecode.nested(f.__code__)
 
     def module_codes(self, codes, names):
         """The code objects of modules of the workspace that the code objects, which use names, may come to."""
         if not self.workspace.loaded():
             return []
-        modules = self.modules_of(set().union(*(origin.code_facts(c)[1] for c in codes)), self.reach(names))
+        modules = self.modules_of(set().union(*(bytecode.code_facts(c)[1] for c in codes)), self.reach(names))
         return self.workspace.codes(modules, codes)
 
     def reach(self, names):
@@ -1054,7 +1057,7 @@ def _ids(bound):
     return dict(zip(bound, map(id, bound.values())))
 
 
-def _born(before, after):
+def _bind_order(before, after):
     """Returns the names that stand behind those that were there before, in order: "-" tells one that was there, and was
     deleted meanwhile. Nothing where they are new, and sorted."""
     new = after[len(before):]
@@ -1108,4 +1111,4 @@ def start():
     gc.freeze()  # see hidden.Collector
     channel.send({"ev": "hello"})
     kernel.serve()
-    end.run()
+    shutdown.run()

@@ -4,7 +4,7 @@ Such an object may be called, and changed, by any node, without a name of the pr
 engine knows as the changes to modules: named by lineage, taken back only in a new interpreter. It is pristine again when
 every place holds what it held at first.
 
-A file that is planted has a state of its own, where it stands in what is on disk. Of logging's own handlers, which leave
+A file that is registered has a state of its own, where it stands in what is on disk. Of logging's own handlers, which leave
 nothing in a buffer, that is the end; so they are opened anew where the engine has put another content in place. Of others
 it is not known: every node is taken to write to them.
 """
@@ -20,7 +20,7 @@ import sys
 import threading
 import warnings
 
-from . import fingerprint, hidden, identity, origin
+from . import code_owner, fingerprint, hidden, identity
 
 _HOOKS = ("stdin", "stdout", "stderr", "displayhook", "excepthook", "unraisablehook", "breakpointhook", "__stdout__", "__stderr__")
 _SIGNALS = range(1, _signal.NSIG)
@@ -37,7 +37,7 @@ class Process:
         self._watch_codecs()
         self._start = self._places()
         self._seen, self._others = [], {}  # see _raw; what of it the program put there
-        self._planted, self._print = {}, _Print()
+        self._registered, self._print = {}, _Print()
         self._adrift = {}  # id of a handler of which the program itself put away the file → the handler
 
     def _watch_codecs(self):
@@ -45,7 +45,7 @@ class Process:
 
         def observed_register(search):
             register(search)
-            if not origin.imported_library():
+            if not code_owner.imported_library():
                 self._searchers.append(search)
 
         def observed_unregister(search):
@@ -55,7 +55,7 @@ class Process:
 
         def observed_register_error(name, handler):
             register_error(name, handler)
-            if not origin.imported_library():
+            if not code_owner.imported_library():
                 self._handlers[name] = handler
 
         self._forget = lambda search: (unregister(search), register(search))
@@ -84,11 +84,11 @@ class Process:
         for name, handler in self._handlers.items():
             found["codec errors", name] = handler
         for name in ("meta_path", "path_hooks"):
-            for i, finder in enumerate(filter(origin.made_by_user, getattr(sys, name))):
+            for i, finder in enumerate(filter(code_owner.made_by_user, getattr(sys, name))):
                 found[name, i] = finder
         return found
 
-    def planted(self):
+    def registered(self):
         """Place → what the program put there."""
         raw = self._raw()
         if not identity.same(raw, self._seen):
@@ -96,30 +96,30 @@ class Process:
             self._seen, self._others = raw, {k: v for k, v in self._places().items() if v is not start.get(k)}
         found = dict(self._others)
         found.update(_loggers())
-        found.update(hidden.planted())
+        found.update(hidden.registered())
         found.update(self.attributes)
         return found
 
     def begin(self):
         for search in self._searchers:
             self._forget(search)  # what was found through it is kept in a cache
-        self._planted = self.planted()
-        for handler in map(_file_handler, self._planted.values()):
+        self._registered = self.registered()
+        for handler in map(_file_handler, self._registered.values()):
             if handler is not None and id(handler) not in self._adrift and not _at_end(handler):
                 _open_anew(handler)
-        self._print = self._of(self._planted)
+        self._print = self._of(self._registered)
         self.traced = self._tracing != (None, None)
 
     def files(self):
         """The files that handlers of loggers write to."""
-        return {os.path.realpath(h.baseFilename) for h in map(_file_handler, self._planted.values()) if h is not None}
+        return {os.path.realpath(h.baseFilename) for h in map(_file_handler, self._registered.values()) if h is not None}
 
     def names(self):
-        """The names that what is planted may use, and those that share objects with it."""
+        """The names that what is registered may use, and those that share objects with it."""
         return self._print.deps | self.sharing()
 
     def modules(self):
-        """The modules of the workspace that what is planted comes from."""
+        """The modules of the workspace that what is registered comes from."""
         return self._print.files
 
     def logged_to(self):
@@ -133,23 +133,23 @@ class Process:
         return {name for name, fp in self._groups.prints.items() if not ids.isdisjoint(fp.ids)} if ids else set()
 
     def changed(self, bound):
-        """Reports whether something else is planted now, or what is planted has changed. bound gives names that the node bound."""
-        before, was, now = self._planted, self._print, self.planted()
+        """Reports whether something else is registered now, or what is registered has changed. bound gives names that the node bound."""
+        before, was, now = self._registered, self._print, self.registered()
         if not now and not before:
             return False
         lost = not self.sharing().isdisjoint(bound())
-        self._planted, self._print = now, self._of(now)
+        self._registered, self._print = now, self._of(now)
         adrift = {id(h): h for h in map(_file_handler, now.values()) if h is not None and not _at_end(h)}
         lost = lost or adrift.keys() != self._adrift.keys()
         self._adrift = adrift
         return (now.keys() != before.keys() or any(before[k] is not v and not (type(v) is tuple and before[k] == v) for k, v in now.items())
                 or self._print.opaque or self._print.digests != was.digests or lost)
 
-    def _of(self, planted):
+    def _of(self, registered):
         found = _Print()
-        for place, o in planted.items():
+        for place, o in registered.items():
             fp = self._printer.of(_visible(o))
-            if fp.opaque and isinstance(place, tuple) and origin.kind_of(type(o).__module__) != origin.PROGRAM and not _writes(o):
+            if fp.opaque and isinstance(place, tuple) and code_owner.kind_of(type(o).__module__) != code_owner.PROGRAM and not _writes(o):
                 if _is_handler(o):  # it is enough to know that it is there, and what it may hand records to
                     found.untold.update(map(id, fingerprint.mutable(list(vars(o).values()))))
                 continue
@@ -175,7 +175,7 @@ class Process:
 
 
 class _Print:
-    """What is planted, as far as it can be told."""
+    """What is registered, as far as it can be told."""
 
     def __init__(self):
         self.digests, self.ids, self.deps, self.files, self.opaque = [], set(), set(), set(), False

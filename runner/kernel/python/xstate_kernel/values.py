@@ -16,7 +16,7 @@ import sys
 import types
 import weakref
 
-from . import attributes, fingerprint, hidden, instances, origin, sets
+from . import attributes, code_owner, fingerprint, hidden, instances, sets
 
 
 class NeedClass(Exception):
@@ -40,7 +40,7 @@ class _Reducing:
 
     def __init__(self, out, fingerprinter):
         buffers = self.buffers = []
-        super().__init__(out, protocol=5, buffer_callback=lambda b: _beside(b, buffers))  # no method: a cycle would outlive the node
+        super().__init__(out, protocol=5, buffer_callback=lambda b: _out_of_band(b, buffers))  # no method: a cycle would outlive the node
         self._fingerprinter = fingerprinter
         self.needs = {}
         self._instances = 0
@@ -55,7 +55,7 @@ class _Reducing:
         if issubclass(t, type):
             return self._class(o)
         if issubclass(t, types.ModuleType):
-            if origin.made(o):
+            if code_owner.made_by_hand(o):
                 raise Unstorable("a module that the program made")
             return _module, (o.__name__, self._submodules(o))
         if t is types.CellType:
@@ -83,7 +83,7 @@ class _Reducing:
             return instances.reduce(o, t)
         if t is _Counted:
             return _count, ([who for who in self._counted.values() if len(who) > 1],)
-        if origin.kind_of(t.__module__) == origin.PROGRAM and not instances.simple(t):
+        if code_owner.kind_of(t.__module__) == code_owner.PROGRAM and not instances.simple(t):
             rv = o.__reduce_ex__(5)
             if type(rv) is tuple and fingerprint.left_out(o, t, rv):
                 raise Unstorable("attributes that pickling leaves out")
@@ -111,7 +111,7 @@ class _Reducing:
     def _submodules(self, module):
         """The submodules that are attributes of a module because the program imported them."""
         start = module.__name__ + "."
-        if origin.kind_of(module.__name__) == origin.LIBRARY:
+        if code_owner.kind_of(module.__name__) == code_owner.LIBRARY:
             return sorted(n for n in self._fingerprinter.dotted if n.startswith(start) and n in sys.modules)
         return sorted(start + k for k, v in vars(module).items() if sys.modules.get(start + k, self) is v)
 
@@ -134,7 +134,7 @@ class _Reducing:
         return self._fingerprinter.of(f).digest
 
     def _class(self, c):
-        if origin.kind_of(c.__module__) != origin.PROGRAM:
+        if code_owner.kind_of(c.__module__) != code_owner.PROGRAM:
             return NotImplemented
         if c.__module__ != "__main__":
             raise Unstorable("class %s of an unknown module" % c.__qualname__)
@@ -267,7 +267,7 @@ def _count(groups):
                 refs.add_reference(block)
 
 
-def _beside(b, buffers):
+def _out_of_band(b, buffers):
     """Puts a large buffer aside; reports whether it is to be pickled with the rest."""
     if b.raw().nbytes < _PART:
         return True

@@ -1,0 +1,213 @@
+package patch
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Result is what texts become.
+type Result struct {
+	Texts map[string]string
+	Done  *Patch  // what was done, exactly: Done.Invert() undoes it
+	Found []Found // where the hunks were found
+}
+
+// Found tells where a hunk was found.
+type Found struct {
+	Name string     // of the text
+	Hunk int        // of its section, from 1
+	Line int        // from 1, in the text as the hunks of the patch found it
+	How  Strictness // how exactly
+}
+
+// Loosest is the strictness of the match that was least exact.
+func (r *Result) Loosest() Strictness {
+	s := Exact
+	for _, f := range r.Found {
+		s = max(s, f.How)
+	}
+	return s
+}
+
+// Apply does a patch to texts, by name: all of it or nothing. The error is a *Misfit. Sections must name what they change; ActEmit and
+// ActInsert, which are about blocks, are for Revise.
+func (p *Patch) Apply(texts map[string]string) (*Result, error) {
+	r := &Result{Texts: maps.Clone(texts), Done: &Patch{Format: formatDone}}
+	if r.Texts == nil {
+		r.Texts = map[string]string{}
+	}
+	for i := range p.Sections {
+		if bad := r.section(p.Format, &p.Sections[i]); bad != nil {
+			return nil, bad
+		}
+	}
+	return r, nil
+}
+
+func (r *Result) section(f Format, s *Section) *ApplyError {
+	was, there := r.Texts[s.Name]
+	switch s.Act {
+	case ActCreate:
+		if there {
+			return &ApplyError{Code: CodeExists, Name: s.Name, Message: "it is there already", Hint: "patch what is there, or choose another name"}
+		}
+		r.put(s.Name, s.Text)
+		return nil
+	case ActWrite:
+		if there {
+			r.done(s.Name, was, []*replacement{{end: len(was), text: s.Text}})
+			r.Texts[s.Name] = s.Text
+		} else {
+			r.put(s.Name, s.Text)
+		}
+		return nil
+	case ActInsert, ActEmit:
+		panic("patch: internal error: " + string(s.Act) + " is for blocks")
+	}
+	if !there && !(s.Act == ActUpdate && s.To == "" && onlyAppends(s.Hunks)) {
+		return r.noText(s.Name)
+	}
+	if s.Act == ActDelete {
+		if s.Text != "" && !slices.Equal(bares(splitLines(s.Text)), bares(splitLines(was))) {
+			return &ApplyError{Code: CodeAbsent, Name: s.Name, Message: "it says something else by now than what the patch deletes", Hint: "read it as it is now (xstate show), and make the patch again from that"}
+		}
+		r.drop(s.Name)
+		return nil
+	}
+	if !there {
+		r.put(s.Name, "")
+	}
+	if bad := r.update(f, s, was); bad != nil {
+		return bad
+	}
+	if s.To != "" && s.To != s.Name {
+		r.move(s.Name, s.To)
+	}
+	return nil
+}
+
+// onlyAppends reports whether hunks make a text out of nothing.
+func onlyAppends(hunks []Hunk) bool {
+	return len(hunks) > 0 && !slices.ContainsFunc(hunks, func(h Hunk) bool { return h.Old != "" || !h.End })
+}
+
+func (r *Result) noText(name string) *ApplyError {
+	c := &ApplyError{Code: CodeNoText, Name: name, Message: "there is no such block or file", Hint: "there are: " + strings.Join(slices.Sorted(maps.Keys(r.Texts)), ", ")}
+	if name == "" {
+		c.Message = "the patch does not say which block or file it is about"
+	}
+	if len(r.Texts) == 0 || len(r.Texts) > 12 {
+		c.Hint = "xstate show lists the blocks"
+	}
+	return c
+}
+
+func (r *Result) put(name, text string) {
+	r.Texts[name] = text
+	r.Done.Sections = append(r.Done.Sections, Section{Act: ActCreate, Name: name, Text: text})
+}
+
+func (r *Result) drop(name string) {
+	r.Done.Sections = append(r.Done.Sections, Section{Act: ActDelete, Name: name, Text: r.Texts[name]})
+	delete(r.Texts, name)
+}
+
+// move gives a text another name; what had it goes.
+func (r *Result) move(name, to string) {
+	if _, there := r.Texts[to]; there {
+		r.drop(to)
+	}
+	r.Texts[to] = r.Texts[name]
+	delete(r.Texts, name)
+	r.Done.Sections = append(r.Done.Sections, Section{Act: ActUpdate, Name: name, To: to})
+}
+
+// inOrder are the formats whose hunks are all about the text as it was before the patch, and come in its order. Those of the others
+// are about what the ones before left.
+var inOrder = map[Format]bool{formatDone: true, FormatUnified: true, FormatGit: true, FormatUdiff: true, FormatV4A: true}
+
+// update finds the hunks in the text as it was, all together, which costs no more than the text and the patch are long. A hunk
+// that is about what earlier ones left is looked for there.
+func (r *Result) update(f Format, s *Section, was string) *ApplyError {
+	u := &editBuffer{result: r, name: s.Name, ordered: inOrder[f]}
+	u.read(was)
+	for k := range s.Hunks {
+		if bad := u.applyHunk(k, &s.Hunks[k]); bad != nil {
+			return bad
+		}
+	}
+	u.commit()
+	if f == FormatV4A && u.text != "" && !u.ended() {
+		u.add(replacement{start: len(u.text), end: len(u.text), text: "\n"}) // as its reference has it
+		u.commit()
+	}
+	return nil
+}
+
+// done returns the text with replacements, which are sorted and apart, and records them as whole lines.
+func (r *Result) done(name, was string, spots []*replacement) string {
+	if len(spots) == 0 {
+		return was
+	}
+	l := newLineIndex(was)
+	var out strings.Builder
+	at := 0
+	s := Section{Act: ActUpdate, Name: name}
+	for _, x := range spots {
+		out.WriteString(was[at:x.start] + x.text)
+		at = x.end
+	}
+	out.WriteString(was[at:])
+	for i := 0; i < len(spots); {
+		h, next := l.exactly(spots, i)
+		if h.Old != h.New {
+			s.Hunks = append(s.Hunks, h)
+		}
+		i = next
+	}
+	if len(s.Hunks) > 0 {
+		r.Done.Sections = append(r.Done.Sections, s)
+	}
+	return out.String()
+}
+
+// exactly returns a replacement, with those that touch the same lines, as one of whole lines.
+func (l *lineIndex) exactly(spots []*replacement, i int) (Hunk, int) {
+	first := l.lineOf(spots[i].start)
+	var text strings.Builder
+	at := l.from[first]
+	for {
+		x := spots[i]
+		text.WriteString(l.text[at:x.start] + x.text)
+		at = x.end
+		i++
+		after := l.lineAfter(at, text.String())
+		if i < len(spots) && l.lineOf(spots[i].start) < after {
+			continue
+		}
+		text.WriteString(l.text[at:l.from[after]])
+		return Hunk{Manner: ByText, Old: l.span(first, after), New: text.String(), Line: first + 1}, i
+	}
+}
+
+// lineOf is the line that a place is in; that of the end is the last, unless it has an end.
+func (l *lineIndex) lineOf(at int) int {
+	i, found := slices.BinarySearch(l.from, at)
+	if found && (at < len(l.text) || l.ended()) {
+		return i
+	}
+	return i - 1
+}
+
+// lineAfter is the line from which on all stays, when what is written before place at is so.
+func (l *lineIndex) lineAfter(at int, written string) int {
+	i, found := slices.BinarySearch(l.from, at)
+	if found && (written == "" || strings.HasSuffix(written, "\n") || at == len(l.text)) {
+		return i
+	}
+	if found {
+		return min(i+1, l.len())
+	}
+	return i
+}

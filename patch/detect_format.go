@@ -1,0 +1,123 @@
+package patch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// notation is how a format is written and read.
+type notation struct {
+	format Format
+	plain  bool                                       // its marks are lines that a string in code may have, too
+	like   func(text string) bool                     // it looks like this format
+	read   func(text string) ([]Section, *ParseError) // what it says
+	write  func(p *Patch) (string, error)
+}
+
+// notations are the formats, in the order in which a text is tried.
+var notations = []notation{
+	{FormatV4A, true, likeV4A, readV4A, writeV4A},
+	{FormatSearch, true, likeSearch, readSearch, writeSearch},
+	{FormatCell, false, likeCell, readCell, writeCell},
+	{FormatEditor, false, likeEditor, readEditor, writeEditor},
+	{FormatStrings, false, likeStrings, readStrings, writeStrings},
+	{FormatGit, true, likeGit, readDiff, writeGit},
+	{FormatUnified, true, likeUnified, readDiff, writeUnified},
+	{FormatUdiff, true, likeUdiff, readUdiff, writeUdiff},
+	{FormatBlock, false, likeBlock, readBlock, writeBlock},
+}
+
+// Formats lists the names of the formats.
+func Formats() []Format {
+	var out []Format
+	for _, n := range notations {
+		out = append(out, n.format)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Read reads a patch. Format "" is what the text looks like: text that is no patch is a block, written again. Errors are
+// *ParseError.
+func Read(text string, f Format) (*Patch, error) {
+	if inner, ok := enclosed(text); ok {
+		text = inner
+	}
+	for _, n := range notations {
+		if n.format != f && (f != "" || !n.like(text) || n.plain && isCode(text)) {
+			continue
+		}
+		sections, bad := n.read(text)
+		if bad != nil {
+			return nil, bad
+		}
+		if len(sections) == 0 {
+			return nil, malformed(0, "write at least one change", "there is nothing in this patch")
+		}
+		return &Patch{Format: n.format, Sections: sections}, nil
+	}
+	if calls, ok := jsonCalls(text); f == "" && ok && len(calls) > 0 {
+		return nil, malformed(0, "give the arguments of the call alone: old_string and new_string, or command, or cell_id", "this is JSON, and no call that is known")
+	}
+	if f == "" {
+		return nil, malformed(0, "put code between ```python and ```; --format block takes any text for a block", "this is no patch in a format that is known, and no Python")
+	}
+	return nil, unknownFormat(f)
+}
+
+// isCode reports whether a text is Python, be there lines of a patch in its strings. Lines of plus and minus alone are that, too, and
+// yet a diff.
+func isCode(text string) bool {
+	return len(text) < wholeParse && !strings.HasPrefix(strings.TrimSpace(text), "--- ") && parses(newText([]byte(text)).code)
+}
+
+// wholeParse bounds the text that is parsed only to find out what it is: 50 ms.
+const wholeParse = 256 << 10
+
+// enclosed returns the patch that a call of a tool has as its argument: {"input": "*** Begin Patch…"}, ["apply_patch", "…"].
+func enclosed(text string) (string, bool) {
+	calls, _ := jsonCalls(text)
+	for _, c := range calls {
+		inner := c.text("patch", "diff", "input", "patch_text")
+		if inner != "" && (likeV4A(inner) || likeSearch(inner) || likeGit(inner) || likeUdiff(inner)) {
+			return inner, true
+		}
+	}
+	return "", false
+}
+
+// Print writes a patch in a format. The error says that the format cannot say it.
+func (p *Patch) Print(f Format) (string, error) {
+	for _, n := range notations {
+		if n.format == f {
+			return n.write(p)
+		}
+	}
+	return "", unknownFormat(f)
+}
+
+func unknownFormat(f Format) *ParseError {
+	var names []string
+	for _, g := range Formats() {
+		names = append(names, string(g))
+	}
+	return &ParseError{Code: CodeUnsupported, Message: fmt.Sprintf("there is no format %q of patches", f), Hint: "there are: " + strings.Join(names, ", ")}
+}
+
+// unsaid is the error of a format that has no words for something.
+func cannotExpress(f Format, what string) error {
+	return &ParseError{Code: CodeUnwritable, Message: fmt.Sprintf("the format %s cannot say that %s", f, what), Hint: "choose another --format: git and v4a say the most"}
+}
+
+// fenceLine reports whether a line opens or closes a fence: by which mark, and what it says behind it.
+func fenceLine(line string) (mark, info string, ok bool) {
+	line = strings.TrimSpace(line)
+	for _, sign := range []string{"`", "~"} {
+		rest := strings.TrimLeft(line, sign)
+		if n := len(line) - len(rest); n >= 3 && !strings.Contains(rest, "`") {
+			return line[:n], strings.TrimSpace(rest), true
+		}
+	}
+	return "", "", false
+}

@@ -1,0 +1,225 @@
+package patch
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// updating is a text while hunks are done to it: as it was, and what comes in place of what. A hunk that is about what an earlier
+// one wrote is done to that. Only one that cannot be told apart so costs a pass over the text.
+type editBuffer struct {
+	*locator
+	result  *Result
+	name    string
+	ordered bool
+	spots   []*replacement            // in the order of the text, and apart
+	joins   bool                      // one of them takes lines away and leaves none: lines have met that were apart
+	written map[string][]*replacement // the lines that hunks wrote, and where
+}
+
+// read begins with a text.
+func (u *editBuffer) read(text string) {
+	u.locator = &locator{lineIndex: newLineIndex(text), name: u.name, ordered: u.ordered}
+	u.spots, u.joins, u.written = nil, false, map[string][]*replacement{}
+}
+
+// flush makes the text what it has become.
+func (u *editBuffer) commit() {
+	now := u.result.done(u.name, u.text, u.spots)
+	u.result.Texts[u.name] = now
+	u.read(now)
+}
+
+func (u *editBuffer) applyHunk(k int, h *Hunk) *ApplyError {
+	if u.ordered || len(u.spots) == 0 {
+		return u.locateInOriginal(k, h)
+	}
+	if h.Old == "" && h.Line > 0 && len(h.Under) == 0 {
+		if at, base, ok := u.originalLine(h.Line - 1); ok {
+			x := u.insertAt(base, h)
+			x.hunk = k
+			u.insert(at, x)
+			return nil
+		}
+	}
+	if h.Old != "" {
+		u.more = true
+		found, bad := u.locate(k, h)
+		u.more = false
+		apart := bad == nil && u.overlap(found, k) == nil
+		switch {
+		case apart && u.isFinal(h, found):
+			u.keep(h, found)
+			return nil
+		case !apart && (bad == nil || bad.Code != CodeAmbiguous) && u.editWritten(k, h):
+			return nil
+		}
+	}
+	u.commit()
+	return u.locateInOriginal(k, h)
+}
+
+// found finds a hunk in the text as it was.
+func (u *editBuffer) locateInOriginal(k int, h *Hunk) *ApplyError {
+	found, bad := u.locate(k, h)
+	if bad == nil {
+		bad = u.overlap(found, k)
+	}
+	if bad != nil {
+		return bad
+	}
+	u.keep(h, found)
+	return nil
+}
+
+// take keeps what was found of a hunk.
+func (u *editBuffer) keep(h *Hunk, found []replacement) {
+	for _, x := range found {
+		u.add(x)
+	}
+	u.reached(h, found)
+}
+
+// final reports whether a place in the text as it was is the one, whatever was written since: it is exactly what is looked for, or
+// nothing that was written has a line of it.
+func (u *editBuffer) isFinal(h *Hunk, found []replacement) bool {
+	if !slices.ContainsFunc(found, func(x replacement) bool { return x.how > Exact || x.loose }) {
+		return true
+	}
+	return h.Manner == ByLines && !u.joins && len(u.writers(splitLines(h.Old))) == 0
+}
+
+// writers are the spots that wrote one of some lines.
+func (u *editBuffer) writers(lines []string) []*replacement {
+	var places []*replacement
+	for _, line := range lines {
+		for _, x := range u.written[keyOf(line, Punctuation)] {
+			if !slices.Contains(places, x) {
+				places = append(places, x)
+			}
+		}
+	}
+	return places
+}
+
+func (u *editBuffer) add(x replacement) { u.insert(u.placeOf(x), x) }
+
+func (u *editBuffer) insert(at int, x replacement) {
+	u.spots = slices.Insert(u.spots, at, &x)
+	u.note(&x)
+}
+
+// note remembers what a spot says, and tells where it was found.
+func (u *editBuffer) note(x *replacement) {
+	u.result.Found = append(u.result.Found, Found{Name: u.name, Hunk: x.hunk + 1, Line: x.line + 1, How: x.how})
+	if u.ordered {
+		return
+	}
+	u.joins = u.joins || x.text == ""
+	for line := range strings.Lines(x.text) {
+		key := keyOf(line, Punctuation)
+		if at := u.written[key]; len(at) <= maxPlacesTried && !slices.Contains(at, x) {
+			u.written[key] = append(at, x)
+		}
+	}
+}
+
+// placeOf is where a spot belongs: behind those that begin where it begins, but an insertion before what is replaced there.
+func (u *editBuffer) placeOf(x replacement) int {
+	i, _ := slices.BinarySearchFunc(u.spots, x, func(a *replacement, b replacement) int {
+		if a.start == b.start && a.end > a.start && b.end == b.start {
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.start, b.start), -1)
+	})
+	return i
+}
+
+// overlap tells whether a hunk is about what another one is about.
+func (u *editBuffer) overlap(found []replacement, k int) *ApplyError {
+	for _, x := range found {
+		i := u.placeOf(x)
+		other := -1
+		switch {
+		case i > 0 && u.spots[i-1].end > x.start:
+			other = u.spots[i-1].hunk
+		case i < len(u.spots) && u.spots[i].start < x.end:
+			other = u.spots[i].hunk
+		}
+		if other >= 0 && other != k {
+			return &ApplyError{Code: CodeOverlap, Name: u.name, Hunk: k + 1,
+				Message: fmt.Sprintf("it is about lines that hunk %d is about, too", other+1), Hint: "make one hunk of the two"}
+		}
+	}
+	return nil
+}
+
+// before finds where a line of the text as it has become was: the line before which it stood, and its place among the spots. ok is
+// false for a line that a hunk wrote, and for one that there is not.
+func (u *editBuffer) originalLine(line int) (at, base int, ok bool) {
+	shift := 0
+	for at = range u.spots {
+		x := u.spots[at]
+		begin := x.line + shift
+		if line <= begin {
+			return at, line - shift, true
+		}
+		wrote, took := strings.Count(x.text, "\n"), strings.Count(u.text[x.start:x.end], "\n")
+		if line < begin+wrote || line == begin+wrote && (x.end > u.from[min(x.line+took, u.len())] || !strings.HasSuffix(x.text, "\n")) {
+			return 0, 0, false
+		}
+		shift += wrote - took
+	}
+	return len(u.spots), line - shift, line-shift <= u.len()
+}
+
+// rewritten does a hunk to what an earlier one wrote, and the lines around, if there is one such place for sure.
+func (u *editBuffer) editWritten(k int, h *Hunk) bool {
+	old := splitLines(h.Old)
+	places := u.writers(old)
+	if u.joins || len(places) > maxPlacesTried {
+		return false
+	}
+	var into *replacement
+	var made replacement
+	for _, x := range places {
+		one, found, sure := u.editNear(x, h, len(old))
+		if !sure || found && into != nil {
+			return false
+		}
+		if found {
+			into, made = x, one
+		}
+	}
+	if into == nil {
+		return false
+	}
+	made.hunk = k
+	*into = made
+	u.note(into)
+	return true
+}
+
+// within finds a hunk of n lines in what a spot wrote and n lines around it, and returns the spot that does both.
+func (u *editBuffer) editNear(x *replacement, h *Hunk, n int) (out replacement, found, sure bool) {
+	after, _ := slices.BinarySearch(u.from, x.end)
+	from, to := u.from[max(0, x.line-n)], u.from[min(u.len(), after+n)]
+	i := slices.Index(u.spots, x)
+	if i < 0 || i > 0 && u.spots[i-1].end > from || i+1 < len(u.spots) && u.spots[i+1].start < to {
+		return out, false, false // another one is too near
+	}
+	w := &locator{lineIndex: newLineIndex(u.text[from:x.start] + x.text + u.text[x.end:to]), name: u.name, more: true}
+	places, bad := w.locate(0, h)
+	if bad != nil || len(places) != 1 {
+		return out, false, bad != nil && bad.Code == CodeAbsent
+	}
+	y := places[0]
+	begin, end := x.start-from, x.start-from+len(x.text)
+	low, high := min(begin, y.start), max(end, y.end)
+	out = replacement{start: x.start - (begin - low), end: x.end + (high - end), how: max(x.how, y.how)}
+	out.text = w.text[low:y.start] + y.text + w.text[y.end:high]
+	out.line = u.lineOf(out.start)
+	return out, true, true
+}
