@@ -49,7 +49,7 @@ var layers = []layer{
 		"runner/kernel/python", "state/query", "runner/replay"}},
 	{folder: "bench", imports: []string{"internal/pytree", "patch", "depgraph", "depgraph/python", "state", "runner",
 		"runner/kernel/python", "state/query", "state/provenance", "runner/replay", "."}},
-	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", "runner/kernel/python",
+	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", "runner/kernel", "runner/kernel/python",
 		"state/query", "state/artifact", "state/provenance", "runner/replay", ".", "bench"}},
 }
 
