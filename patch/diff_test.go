@@ -74,7 +74,8 @@ func edited(r *rand.Rand, text string) string {
 	return b.String()
 }
 
-// The systems' own patch turns the old text into the new one by our diff, and diff finds the same number of lines or fewer.
+// The systems' own patch turns the old text into the new one by our diff, and diff finds the same number of lines or
+// fewer.
 func TestPatchAccepts(t *testing.T) {
 	for _, tool := range []string{"patch", "diff"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -89,7 +90,8 @@ func TestPatchAccepts(t *testing.T) {
 		}
 		checkPatch(t, old, edited(r, old), r.IntN(4))
 	}
-	for _, c := range [][2]string{{"", "a"}, {"a", ""}, {"a", "a\n"}, {"a\nb", "a\nb\nc"}, {"\n", "\n\n"}, {"a\r\nb\r\n", "a\r\nc\r\n"}} {
+	for _, c := range [][2]string{{"", "a"}, {"a", ""}, {"a", "a\n"}, {"a\nb", "a\nb\nc"}, {"\n", "\n\n"},
+		{"a\r\nb\r\n", "a\r\nc\r\n"}} {
 		checkPatch(t, c[0], c[1], 3)
 	}
 }

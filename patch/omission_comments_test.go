@@ -7,7 +7,8 @@ import (
 
 // TestElision: a block was written again with comments in the place of what stays, and what stays was lost.
 func TestElision(t *testing.T) {
-	on := Subject{Blocks: []Block{{ID: "a", Source: "def f():\n    # ...\n    return 1\n\nx = f()"}, {ID: "b", Source: "print(x)"}}}
+	on := Subject{Blocks: []Block{{ID: "a", Source: "def f():\n    # ...\n    return 1\n\nx = f()"},
+		{ID: "b", Source: "print(x)"}}}
 	for text, want := range map[string]bool{
 		"# ... existing code ...\nx = f() + 1":                false,
 		"def f():\n    # … rest of the function is the same":  false,
@@ -32,7 +33,8 @@ func TestElision(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Revise(&Patch{Sections: []Section{{Act: ActEmit, Name: "a", Text: strings.Repeat("# ...\n", 1<<18) + "x = 1"}}}, on); err != nil {
+	if _, err := Revise(&Patch{Sections: []Section{{Act: ActEmit, Name: "a", Text: strings.Repeat("# ...\n", 1<<18) +
+		"x = 1"}}}, on); err != nil {
 		t.Error(err)
 	}
 }
@@ -55,17 +57,25 @@ func TestOutputInFences(t *testing.T) {
 	}
 }
 
-// TestCallsInEnvelopes: a call that is not known was taken for code, since JSON may be Python, and written into the program.
+// TestCallsInEnvelopes: a call that is not known was taken for code, since JSON may be Python, and written into the
+// program.
 func TestCallsInEnvelopes(t *testing.T) {
-	for text, want := range map[string]Format{
-		`{"functionCall":{"name":"replace","args":{"file_path":"p.py","old_string":"a","new_string":"b"}}}`:                                                                       FormatStrings,
-		`{"functionCall":{"name":"write_file","args":{"file_path":"p.py","content":"x = 1\n"}}}`:                                                                                  FormatStrings,
-		`{"choices":[{"message":{"tool_calls":[{"function":{"name":"x","arguments":"{\"command\":\"create\",\"path\":\"p.py\",\"file_text\":\"x\"}"}}]}}]}`:                       "",
-		`{"role":"assistant","content":[{"type":"text","text":"so"},{"type":"tool_use","name":"e","input":{"command":"str_replace","path":"p.py","old_str":"a","new_str":"b"}}]}`: FormatEditor,
-		`{"name":"run_shell_command","args":{"command":"ls"}}`:                                                                                                                    "",
-		"[]":                                 "",
-		"```json\n{\"name\": \"ls\"}\n```\n": "",
+	for _, c := range []struct {
+		want Format
+		text string
+	}{
+		{FormatStrings, `{"functionCall":{"name":"replace",` +
+			`"args":{"file_path":"p.py","old_string":"a","new_string":"b"}}}`},
+		{FormatStrings, `{"functionCall":{"name":"write_file","args":{"file_path":"p.py","content":"x = 1\n"}}}`},
+		{"", `{"choices":[{"message":{"tool_calls":[{"function":{"name":"x","arguments":"{\"command\":\"create\",` +
+			`\"path\":\"p.py\",\"file_text\":\"x\"}"}}]}}]}`},
+		{FormatEditor, `{"role":"assistant","content":[{"type":"text","text":"so"},{"type":"tool_use","name":"e",` +
+			`"input":{"command":"str_replace","path":"p.py","old_str":"a","new_str":"b"}}]}`},
+		{"", `{"name":"run_shell_command","args":{"command":"ls"}}`},
+		{"", "[]"},
+		{"", "```json\n{\"name\": \"ls\"}\n```\n"},
 	} {
+		text, want := c.text, c.want
 		p, err := Read(text, "")
 		switch bad, ok := err.(*ParseError); {
 		case want == "" && (!ok || bad.Code != CodePatch):

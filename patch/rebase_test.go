@@ -72,8 +72,8 @@ func TestRebase(t *testing.T) {
 	}
 }
 
-// TestRebaseLaws: on the list that they were made on edits stay what they are; what one did can be taken back when another has
-// edited other blocks, and that one's edits are left.
+// TestRebaseLaws: on the list that they were made on edits stay what they are; what one did can be taken back when
+// another has edited other blocks, and that one's edits are left.
 func TestRebaseLaws(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 500 {

@@ -35,7 +35,8 @@ func library(t *testing.T) []string {
 	return files
 }
 
-// Every file of the standard library (in short mode every fifth) is read and written back byte for byte, but for those that are no programs.
+// Every file of the standard library (in short mode every fifth) is read and written back byte for byte, but for those
+// that are no programs.
 func TestLibraryComesBack(t *testing.T) {
 	refused := map[Code]int{}
 	blocks := 0
@@ -83,8 +84,8 @@ for line in sys.stdin:
     print("ok")
 `
 
-// The blocks of a file parse each by itself, and together are the program that the file is. CPython is the judge; it takes
-// 5 ms a file, so it sees every tenth.
+// The blocks of a file parse each by itself, and together are the program that the file is. CPython is the judge; it
+// takes 5 ms a file, so it sees every tenth.
 func TestLibraryBlocksParse(t *testing.T) {
 	var in bytes.Buffer
 	asked := 0
