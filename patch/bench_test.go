@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// program makes n blocks of a few lines, each its own.
+// program makes n different blocks of a few lines.
 func program(n int) []Block {
 	var sources []string
 	for i := range n {
@@ -16,7 +16,7 @@ func program(n int) []Block {
 	return session(sources...)
 }
 
-// anew returns the blocks as read from a file, each source changed.
+// anew returns the blocks as read from a file, with each source changed.
 func anew(blocks []Block, change func(i int, s string) string) []Block {
 	out := make([]Block, len(blocks))
 	for i, b := range blocks {

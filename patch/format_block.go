@@ -73,8 +73,8 @@ func isObject(text string) bool {
 var fences = regexp.MustCompile("(?m)^[ \t]*(```|~~~)")
 
 // labelled adds the language python to the fences that name no language, except those that show what a program prints.
-// If other fences say that they are Python, a fence that binds nothing shows output. Otherwise a fence that is not Python
-// shows output, if any other is Python.
+// If other fences say that they are Python, a fence that binds nothing shows output. Otherwise a fence that is not
+// Python shows output, if any other is Python.
 func labelled(text string) string {
 	type place struct{ line, from, to int }
 	var lines []string

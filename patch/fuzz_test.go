@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// seeds are the texts of all tables here, in short: whatever was hard once.
+// seeds are shortened texts of all tables here: whatever was difficult once.
 var seeds = []string{
 	"x = 1\n\ndef f():\n    pass\n# c\n", "# %% a\nx = 1\n# %% [markdown]\n# t\n# In[2]:\ny",
 	"\ufeff#!x\r\n# %%\r\ns = '''\r\n# %%\r\n'''\r\n",
@@ -19,8 +19,8 @@ var seeds = []string{
 	"日本 = 'é'\n\nclass Größe: pass\n", "class A:\n\n\n# %%\n\n  x\n",
 }
 
-// Whatever a .py file holds, it is read without a panic and comes back byte for byte; its blocks are in order, hold its
-// text at their lines, and neither start nor end with a blank line.
+// Any .py file must be read without a panic and come back byte for byte. Its blocks must be in order, hold its text at
+// their lines, and neither start nor end with a blank line.
 func FuzzPython(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s))
@@ -94,7 +94,8 @@ func reread(t *testing.T, name string, data []byte) {
 	}
 }
 
-// FuzzDiff applies a diff by hand: what it shows as context and removed is the old text, as context and added the new.
+// FuzzDiff applies a diff by hand. Context and removed lines must be the old text; context and added lines must be the
+// new one.
 func FuzzDiff(f *testing.F) {
 	f.Add("a\nb\n", "a\nc")
 	f.Add("", "\n")

@@ -2,7 +2,7 @@ package patch
 
 import "testing"
 
-// TestDecide holds what a block is taken for that is written again, in a small program.
+// TestDecide checks which block a rewritten text replaces in a small program.
 func TestDecide(t *testing.T) {
 	program := []Block{
 		{ID: "setup", Source: "import pandas as pd\nimport numpy as np"},

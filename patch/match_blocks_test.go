@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// session makes blocks with ids out of sources; "title: source" gives a title.
+// session makes blocks with ids from sources. "title: source" gives a title.
 func session(sources ...string) []Block {
 	blocks := file(sources...)
 	for i, id := range Names(blocks) {
@@ -99,7 +99,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// check holds the laws of Match.
+// check checks the laws of Match.
 func check(t *testing.T, old, new []Block, edits []Edit) {
 	t.Helper()
 	got, err := Apply(old, edits)
@@ -126,7 +126,7 @@ func check(t *testing.T, old, new []Block, edits []Edit) {
 	}
 }
 
-// One block deleted, inserted or moved is one edit, whatever the list, repetitions included.
+// One deleted, inserted or moved block must be one edit, in any list, including lists with repetitions.
 func TestSingleEdits(t *testing.T) {
 	const seed = 5
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -163,7 +163,7 @@ func insert(list []string, at int, s string) []string {
 	return append(append(append([]string{}, list[:at]...), s), list[at:]...)
 }
 
-// Random lists of texts that resemble each other, by seed.
+// Random lists of similar texts, by seed.
 func FuzzMatch(f *testing.F) {
 	for seed := range uint64(200) {
 		f.Add(seed)
@@ -197,7 +197,7 @@ func randomSources(r *rand.Rand) []string {
 	return out
 }
 
-// mutate is a person at work: some cells are edited, moved, copied, deleted; some keep their ids.
+// mutate imitates a person at work: some cells are edited, moved, copied or deleted, and some keep their ids.
 func mutate(r *rand.Rand, old []Block) []Block {
 	var out []Block
 	for _, b := range old {

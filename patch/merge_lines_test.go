@@ -41,7 +41,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestMergeLaws: what one side alone changed is taken; sides may change places; changes of different lines all arrive.
+// TestMergeLaws: a change of one side alone is taken; the sides may be exchanged; changes of different lines all
+// arrive.
 func TestMergeLaws(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	text := func(n int) []string {

@@ -88,7 +88,7 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-// A declaration changes nothing for a file in which all encodings agree.
+// A declared encoding does not matter for a file whose bytes all encodings read alike.
 func TestHarmlessCookies(t *testing.T) {
 	for _, c := range []string{"latin-1", "iso-8859-15", "ascii", "cp1252", "UTF8", "utf-8-unix", "utf_8", "koi8-r"} {
 		mustParse(t, "a.py", "# -*- coding: "+c+" -*-\nx = 1\n")

@@ -117,8 +117,8 @@ func codeOf(err error) string {
 	return ""
 }
 
-// TestPatches: each fixture does what it says; a refused patch changes nothing; what is done is undone by its inverse;
-// and what is printed reads as the same.
+// TestPatches checks each fixture. A refused patch changes nothing. The inverse undoes an applied patch. A printed
+// patch reads as the same patch.
 func TestPatches(t *testing.T) {
 	for _, f := range fixtures(t) {
 		t.Run(strings.TrimPrefix(strings.TrimSuffix(f.name, ".txt"), "testdata/patches/"), func(t *testing.T) {
@@ -169,7 +169,7 @@ func checkUndone(t *testing.T, r *Result, before map[string]string) {
 	}
 }
 
-// checkPrinted: a patch that is printed in its format and read says the same.
+// checkPrinted checks that a patch that is printed in its format and read again is the same.
 func checkPrinted(t *testing.T, p *Patch) {
 	t.Helper()
 	text, err := p.Print(p.Format)
@@ -185,8 +185,8 @@ func checkPrinted(t *testing.T, p *Patch) {
 	}
 }
 
-// TestCompare: for texts of every shape, the patch from one to another, printed in any format that can say it, read
-// again from among prose, makes the other.
+// TestCompare prints the patch between texts of every shape in each format that can express it, and reads it again from
+// among prose. It must give the other text.
 func TestCompare(t *testing.T) {
 	many := strings.Repeat("x = 1\n", 30)
 	texts := map[string][2]string{
@@ -241,7 +241,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestEveryFormat: what can befall any patch does no harm to one in any format.
+// TestEveryFormat applies what can happen to any patch to patches in every format. It must do no harm.
 func TestEveryFormat(t *testing.T) {
 	const name = "my notes/p é.py"
 	old := "def f(x):\n\treturn 2 * x\n\nprint(f(1), \"→\")\n"
@@ -299,7 +299,7 @@ func TestEveryFormat(t *testing.T) {
 	}
 }
 
-// TestReadBlock: code that is written again, however it is sent.
+// TestReadBlock reads rewritten code in every form in which agents send it.
 func TestReadBlock(t *testing.T) {
 	emitted := func(name, text string) Section { return Section{Act: ActEmit, Name: name, Text: text} }
 	for what, x := range map[string]struct {

@@ -65,7 +65,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// A cell that does not parse is one cell; those around it stay as they are, whatever is left open.
+// A cell that does not parse is one cell. The cells around it do not change, whatever it leaves open.
 func TestBrokenCells(t *testing.T) {
 	for _, bad := range []string{
 		"x = (1,", "s = '''open", "s = \"\"\"open\n\nmore", "def f(:\n    pass", "else:", "x = 'open", "}", "  y = 1\n x = 2",
@@ -114,8 +114,8 @@ func TestCellIDs(t *testing.T) {
 	}
 }
 
-// Strings left open in every cell made the search for their ends start over at each: 20,000 such cells must not take
-// long.
+// With a string left open in every cell, the search for their ends once restarted at each. 20,000 such cells must not
+// take long.
 func TestManyBrokenCells(t *testing.T) {
 	var text strings.Builder
 	for i := range 20_000 {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// shape is a block as tests state it.
+// shape is a block as the tests describe it.
 type shape struct {
 	Line   int
 	Title  string
@@ -91,7 +91,7 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// A script that does not parse is cut as it would be if it did, as far as can be told.
+// A script that does not parse is cut as if it did, as far as possible.
 func TestBrokenScript(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -135,7 +135,7 @@ func TestBrokenScript(t *testing.T) {
 	}
 }
 
-// Lines of nothing but a backslash cost the parser the square of their number; a file of them must still be read.
+// The parser's time is quadratic in the number of lines with only a backslash. A file of such lines must still be read.
 func TestHollowScript(t *testing.T) {
 	text := "x = 1\n\ny = 2 " + strings.Repeat("\\\n", 100_000) + "\n\ndef f(): pass\n"
 	p := mustParse(t, "a.py", text)

@@ -44,8 +44,8 @@ func TestFunctionsAlone(t *testing.T) {
 	}
 }
 
-// TestLineEndsOfWrittenAgain: a block written again with \n in a file with \r\n was all new lines, and its file had
-// both.
+// TestLineEndsOfWrittenAgain: a block written again with \n in a file with \r\n consisted of new lines only, and its
+// file then had both line ends.
 func TestLineEndsOfWrittenAgain(t *testing.T) {
 	for _, end := range []string{"\r\n", "\n"} {
 		file := strings.ReplaceAll("# %% a\nx = 1\ny = 2\n\n# %% b\ndef f():\n    return 1\n\nz = f()\n", "\n", end)

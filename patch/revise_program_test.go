@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzRevise: whatever patch meets whatever program, nothing panics; what is refused says why; the edits make the
-// blocks, the file reads as them, and the program given stays what it was.
+// FuzzRevise applies any patch to any program. Nothing panics. A refusal gives a reason. The edits make the blocks, the
+// file reads as them, and the given program does not change.
 func FuzzRevise(f *testing.F) {
 	programs := map[string]string{
 		"p.py": "import math\n\nrows = [1, 2]\nprint(rows)\n\ndef total(rows):\n    return sum(rows)\n",
@@ -100,7 +100,7 @@ func checkRevision(t *testing.T, p *Patch, on Subject) {
 	}
 }
 
-// TestReviseKeeps: blocks keep their ids, however a patch of the file is shaped.
+// TestReviseKeeps: blocks keep their ids for every form of a patch of the file.
 func TestReviseKeeps(t *testing.T) {
 	const file = "# %% a\nx = 1\n# %% b\ny = 2\n# %% c\nz = 3\n"
 	for name, x := range map[string]struct{ patch, want string }{
@@ -143,7 +143,7 @@ func search(old, new string) string {
 	return "<<<<<<< SEARCH\n" + old + "=======\n" + new + ">>>>>>> REPLACE\n"
 }
 
-// TestIsFile: a path means the program's file only if it can.
+// TestIsFile: a path refers to the program's file only if it can.
 func TestIsFile(t *testing.T) {
 	on := Subject{Name: "app/p.py", Path: "/home/u/project/app/p.py"}
 	for said, want := range map[string]bool{
@@ -161,7 +161,7 @@ func TestIsFile(t *testing.T) {
 	}
 }
 
-// TestReadKnowsCode: a block that holds a patch in a string is a block.
+// TestReadKnowsCode: a block with a patch in a string is a block.
 func TestReadKnowsCode(t *testing.T) {
 	for _, inner := range []string{"*** Begin Patch\n*** End Patch", "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE",
 		"diff --git a/x b/x\n@@ -1 +1 @@\n-a\n+b", "@@ @@\n-a\n+b"} {
@@ -172,7 +172,7 @@ func TestReadKnowsCode(t *testing.T) {
 	}
 }
 
-// TestReviseWhole: a script that is written again as a whole is not a block more.
+// TestReviseWhole: a script that is written again as a whole does not become one more block.
 func TestReviseWhole(t *testing.T) {
 	const script = "import math\n\nrows = [1, 2]\nprint(rows)\n\ndef total(rows):\n    return " +
 		"sum(rows)\n\nprint(total(rows))\n"
@@ -191,7 +191,7 @@ func TestReviseWhole(t *testing.T) {
 	}
 }
 
-// TestReviseJSON: a diff of a notebook's file, as git shows it, is one.
+// TestReviseJSON: a diff of a notebook's file, as git shows it, is a patch of the notebook.
 func TestReviseJSON(t *testing.T) {
 	const file = "{\n \"cells\": [\n  {\n   \"cell_type\": \"code\",\n   \"id\": \"a\",\n   \"metadata\": {},\n   " +
 		"\"outputs\": [],\n   \"source\": [\n    \"x = 1\"\n   ]\n  }\n ],\n \"metadata\": {},\n \"nbformat\": 4,\n " +

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestNotebookWritten: a notebook that was written as a whole became one cell that held its JSON; a cell of text that
-// was replaced became a second one, of code, with its id.
+// TestNotebookWritten: a notebook written as a whole became one cell that held its JSON. A replaced text cell became a
+// second cell, of code, with the same id.
 func TestNotebookWritten(t *testing.T) {
 	file := `{"cells":[{"cell_type":"markdown","id":"t","metadata":{},"source":"T"},{"cell_type":"code","id":"a",` +
 		`"metadata":{},"outputs":[],"source":["x = 1"]}],"metadata":{},"nbformat":4,"nbformat_minor":5}`

@@ -63,7 +63,7 @@ func readFile(t *testing.T, name, data string) (*Program, []string) {
 	return p, ids
 }
 
-// TestWithItself: a file with its own program in it is the file.
+// TestWithItself: a file that receives its own program does not change.
 func TestWithItself(t *testing.T) {
 	for name, data := range rewriteFiles {
 		p, ids := readFile(t, name, data)
@@ -77,7 +77,7 @@ func TestWithItself(t *testing.T) {
 	}
 }
 
-// TestWith: what is edited, added and deleted changes, and nothing else.
+// TestWith: edited, added and deleted blocks change in the file, and nothing else.
 func TestWith(t *testing.T) {
 	for _, c := range []struct {
 		name, file string
@@ -140,7 +140,8 @@ func deleted(i int) func([]Block) []Block {
 	return func(list []Block) []Block { return append(list[:i:i], list[i+1:]...) }
 }
 
-// TestWithAny is the law: whatever becomes of the blocks, the file reads as them, keeps its prose, and goes back.
+// TestWithAny checks the law: for any change of the blocks, the file reads as them, keeps its prose, and can be changed
+// back.
 func TestWithAny(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -191,7 +192,7 @@ func TestWithAny(t *testing.T) {
 	}
 }
 
-// TestNew: a program alone, as each kind of file.
+// TestNew: a program without a file, in each kind of file.
 func TestNew(t *testing.T) {
 	p, _ := readFile(t, "cells.py", cellsFile)
 	for _, kind := range []Kind{KindCells, KindNotebook, KindMarkdown} {
