@@ -15,6 +15,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -70,7 +71,7 @@ func (a *agents) line(s slot) string {
 }
 
 func (a *agents) program() []patch.Block {
-	blocks, _, err := a.session.Program(a.t.Context())
+	blocks, _, err := a.session.History().Program(a.t.Context())
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -123,7 +124,7 @@ func (a *agents) check(what string, want func(slot) string) {
 	a.t.Helper()
 	head := a.head()
 	for _, b := range a.program() {
-		blame, err := a.session.Blame(a.t.Context(), head, xstate.BlockID(b.ID))
+		blame, err := a.session.History().Blame(a.t.Context(), head, xstate.BlockID(b.ID))
 		if err != nil {
 			a.t.Fatal(err)
 		}
@@ -160,7 +161,7 @@ func (a *agents) run() int {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	found, err := a.session.Verify(a.t.Context(), out, runner.RunOptions{})
+	found, err := replay.Verify(a.t.Context(), a.session.Subject(), out, runner.RunOptions{})
 	if err != nil || len(found) > 0 {
 		a.t.Errorf("not equal to a run from scratch: %v, %v", found, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/state/provenance"
 )
 
 // agentTrace is a trace record of Agent Trace 0.1, with the fields that its schema has and no other.
@@ -46,12 +47,12 @@ func TestAgentTrace(t *testing.T) {
 	for range 12 {
 		a.edit(a.r.IntN(2), a.program())
 	}
-	text, err := a.session.Text(t.Context(), a.head(), "prog.py", nil)
+	text, err := a.session.History().Text(t.Context(), a.head(), "prog.py", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	text = append([]byte("# by hand\n\n"), text...)
-	data, err := a.session.Export(t.Context(), a.head(), xstate.FormatAgentTrace, xstate.Exported{File: "src/prog.py", Data: text})
+	data, err := provenance.Export(t.Context(), a.session.History(), a.head(), provenance.FormatAgentTrace, provenance.ExportOptions{File: "src/prog.py", Data: text})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +93,7 @@ func TestAgentTrace(t *testing.T) {
 	}
 	at := 0
 	for _, b := range a.program() {
-		blame, err := a.session.Blame(t.Context(), a.head(), xstate.BlockID(b.ID))
+		blame, err := a.session.History().Blame(t.Context(), a.head(), xstate.BlockID(b.ID))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,9 +37,16 @@ var layers = []layer{
 	{folder: "state", imports: []string{"depgraph"}},
 	{folder: "state/statetest", imports: []string{"state"}},
 	{folder: "runner", imports: []string{"depgraph", "depgraph/python", "state"}},
-	{folder: ".", imports: []string{"patch", "depgraph", "depgraph/python", "state", "runner"}},
-	{folder: "bench", imports: []string{"internal/pytree", "patch", "depgraph", "depgraph/python", "state", "runner", "."}},
-	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", ".", "bench"}},
+	{folder: "state/query", imports: []string{"patch", "depgraph", "depgraph/python", "state", "runner"}},
+	{folder: "state/artifact", imports: []string{"patch", "depgraph", "depgraph/python", "state", "runner", "state/query"}},
+	{folder: "state/provenance", imports: []string{"patch", "depgraph", "depgraph/python", "state", "runner",
+		"state/query", "state/artifact"}},
+	{folder: "runner/replay", imports: []string{"depgraph", "depgraph/python", "state", "runner", "state/query"}},
+	{folder: ".", imports: []string{"patch", "depgraph", "depgraph/python", "state", "runner", "state/query", "runner/replay"}},
+	{folder: "bench", imports: []string{"internal/pytree", "patch", "depgraph", "depgraph/python", "state", "runner",
+		"state/query", "state/provenance", "runner/replay", "."}},
+	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner",
+		"state/query", "state/artifact", "state/provenance", "runner/replay", ".", "bench"}},
 }
 
 // owners are the packages that alone know a foreign module: another one would be bound to it, too.
@@ -49,9 +56,9 @@ var owners = map[string][]string{
 	"github.com/dominikbraun/graph":     {"depgraph"},
 	"github.com/smacker/go-tree-sitter": {"patch", "internal/pytree"},
 	"github.com/spf13/cobra":            {"cmd/xstate"},
-	"github.com/google/cel-go":          {"."},
-	"github.com/secure-systems-lab":     {"."},
-	"golang.org/x/crypto":               {"."},
+	"github.com/google/cel-go":          {"state/query"},
+	"github.com/secure-systems-lab":     {"state/provenance"},
+	"golang.org/x/crypto":               {"state/provenance"},
 	"github.com/yuin/goldmark":          {"patch"},
 }
 

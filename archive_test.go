@@ -18,18 +18,19 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/provenance"
 )
 
-func archived(t *testing.T, s *xstate.Session, o xstate.Archived) []byte {
+func archived(t *testing.T, s *xstate.Session, o provenance.ArchiveOptions) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if _, err := s.Archive(t.Context(), &b, o); err != nil {
+	if _, err := provenance.Archive(t.Context(), s.History(), &b, o); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
 }
 
-func imported(t *testing.T, store *xstate.Store, data []byte) *xstate.Imported {
+func imported(t *testing.T, store *xstate.Store, data []byte) *provenance.Imported {
 	t.Helper()
 	found, err := importArchive(t.Context(), store, data)
 	if err != nil {
@@ -38,12 +39,12 @@ func imported(t *testing.T, store *xstate.Store, data []byte) *xstate.Imported {
 	return found
 }
 
-func importArchive(ctx context.Context, store *xstate.Store, data []byte) (*xstate.Imported, error) {
-	f, err := xstate.OpenArchive(bytes.NewReader(data), int64(len(data)))
+func importArchive(ctx context.Context, store *xstate.Store, data []byte) (*provenance.Imported, error) {
+	f, err := provenance.OpenArchive(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return nil, err
 	}
-	return store.Import(ctx, f)
+	return provenance.Import(ctx, store.State(), f)
 }
 
 // TestArchive: a session that was forked, rolled back and edited comes to another store with all that it answers, and
@@ -72,8 +73,8 @@ func TestArchive(t *testing.T) {
 	defer grandchild.Close()
 	ran(t, grandchild)
 	for _, from := range []*xstate.Session{a.session, child, grandchild} {
-		data := archived(t, from, xstate.Archived{Values: true})
-		if again := archived(t, from, xstate.Archived{Values: true}); !bytes.Equal(data, again) {
+		data := archived(t, from, provenance.ArchiveOptions{Values: true})
+		if again := archived(t, from, provenance.ArchiveOptions{Values: true}); !bytes.Equal(data, again) {
 			t.Errorf("the archive of %s differs from one time to the next", from.Name())
 		}
 		dir := t.TempDir()
@@ -88,11 +89,11 @@ func TestArchive(t *testing.T) {
 			t.Fatal(err)
 		}
 		for n := xstate.StepNumber(0); n <= found.Head; n++ {
-			want, err := from.At(t.Context(), n)
+			want, err := from.History().At(t.Context(), n)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := to.At(t.Context(), n)
+			got, err := to.History().At(t.Context(), n)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +132,7 @@ func TestArchiveOfFiles(t *testing.T) {
 		return out.Blocks[1].Outputs[0].Text
 	}
 	load(from, program)
-	data := archived(t, from, xstate.Archived{Values: true})
+	data := archived(t, from, provenance.ArchiveOptions{Values: true})
 	left, err := os.ReadFile(filepath.Join(dir, "log.txt"))
 	if err != nil {
 		t.Fatal(err)
@@ -153,9 +154,9 @@ func TestArchiveOfFiles(t *testing.T) {
 // TestArchiveGoesOn: what came since is added; another history under the same name is refused, and nothing of it is kept.
 func TestArchiveGoesOn(t *testing.T) {
 	a := newAsked(t, askedFirst)
-	first := archived(t, a.session, xstate.Archived{})
+	first := archived(t, a.session, provenance.ArchiveOptions{})
 	a.run(t, askedSecond)
-	second := archived(t, a.session, xstate.Archived{})
+	second := archived(t, a.session, provenance.ArchiveOptions{})
 	dir := t.TempDir()
 	store := openStore(t, filepath.Join(dir, xstate.StoreName))
 	if n := imported(t, store, first).Steps; n != int(a.runs[0]) {
@@ -168,7 +169,7 @@ func TestArchiveGoesOn(t *testing.T) {
 		t.Errorf("new steps of the older archive = %d, want none", n)
 	}
 	other := newAsked(t, askedSecond)
-	data := archived(t, other.session, xstate.Archived{})
+	data := archived(t, other.session, provenance.ArchiveOptions{})
 	if _, err := importArchive(t.Context(), store, data); state.CodeOf(err) != state.CodeSessionExists {
 		t.Errorf("import of another session of that name = %v, want %s", err, state.CodeSessionExists)
 	}
@@ -180,7 +181,7 @@ func TestArchiveGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.run(t, askedFirst)
-	third := archived(t, a.session, xstate.Archived{})
+	third := archived(t, a.session, provenance.ArchiveOptions{})
 	if _, err := importArchive(t.Context(), store, third); state.CodeOf(err) != state.CodeConflict {
 		t.Errorf("import of a session that went another way = %v, want %s", err, state.CodeConflict)
 	}
@@ -248,7 +249,7 @@ func resummed(t *testing.T, data []byte) []byte {
 // results is left out.
 func TestTamperedArchive(t *testing.T) {
 	a := newAsked(t, askedFirst, askedSecond)
-	data := archived(t, a.session, xstate.Archived{Values: true})
+	data := archived(t, a.session, provenance.ArchiveOptions{Values: true})
 	edit := func(prefix string, change func([]byte) []byte) []byte {
 		done := false
 		out := altered(t, data, func(name string, content []byte) []byte {

@@ -10,6 +10,7 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/artifact"
 )
 
 // TestFreshIsReused: what is called fresh, the engine would reuse. Between the edits and the run of each step of the sessions of testdata,
@@ -46,14 +47,14 @@ func freshIsReused(t *testing.T, a *asked, files map[string][]byte) {
 			t.Fatal(err)
 		}
 	}
-	blocks, _, err := a.session.Program(t.Context())
+	blocks, _, err := a.session.History().Program(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	status := map[xstate.BlockID]xstate.ArtifactView{}
+	status := map[xstate.BlockID]artifact.View{}
 	for _, b := range blocks {
 		a.declare(t, "x", state.ArtifactExample, "block:"+string(b.ID))
-		v, err := a.session.Artifact(t.Context(), a.head(t), "x")
+		v, err := artifact.Get(t.Context(), a.session.History(), a.head(t), "x")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,9 +64,13 @@ func freshIsReused(t *testing.T, a *asked, files map[string][]byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	planned, err := plan.Blocks(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	excused := map[string]bool{} // blocks that would run for what a status does not look at, and those that rest on them
-	for _, b := range plan.Blocks {
-		if status[b.ID].Status != xstate.ArtifactFresh {
+	for _, b := range planned {
+		if status[b.ID].Status != artifact.Fresh {
 			continue
 		}
 		for _, n := range b.Nodes {

@@ -13,6 +13,8 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/artifact"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 const artifactProgram = `# %% load
@@ -45,7 +47,7 @@ func newArtifacts(t *testing.T) *asked {
 
 func (a *asked) declare(t *testing.T, name string, kind state.ArtifactKind, members ...string) xstate.StepNumber {
 	t.Helper()
-	step, err := a.session.Declare(t.Context(), xstate.Declaring{Name: name, Kind: kind, Members: members}, xstate.Origin{Agent: "declarer"})
+	step, err := artifact.Declare(t.Context(), a.session.History(), artifact.Spec{Name: name, Kind: kind, Members: members}, xstate.Origin{Agent: "declarer"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +74,7 @@ func (a *asked) head(t *testing.T) xstate.StepNumber {
 // statuses are those of all artifacts, a line each.
 func (a *asked) statuses(t *testing.T, n xstate.StepNumber) string {
 	t.Helper()
-	all, err := a.session.Artifacts(t.Context(), n)
+	all, err := artifact.List(t.Context(), a.session.History(), n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +167,7 @@ func TestArtifactNeeds(t *testing.T) {
 	a.declare(t, "show", state.ArtifactExample, "report")
 	a.declare(t, "guide", state.ArtifactDocs, "guide.md")
 	n := a.declare(t, "all", state.ArtifactCode, "code", "show", "scaled")
-	all, err := a.session.Artifacts(t.Context(), n)
+	all, err := artifact.List(t.Context(), a.session.History(), n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +193,7 @@ func TestDeclaredNeed(t *testing.T) {
 	a := newArtifacts(t)
 	a.declare(t, "code", state.ArtifactCode, "helpers")
 	for name, member := range map[string]string{"paper": "data.csv", "runs": "check"} {
-		if _, err := a.session.Declare(t.Context(), xstate.Declaring{Name: name, Kind: state.ArtifactExample, Members: []string{member}, Needs: []string{"code"}}, xstate.Origin{}); err != nil {
+		if _, err := artifact.Declare(t.Context(), a.session.History(), artifact.Spec{Name: name, Kind: state.ArtifactExample, Members: []string{member}, Needs: []string{"code"}}, xstate.Origin{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -201,7 +203,7 @@ func TestDeclaredNeed(t *testing.T) {
 	if !strings.Contains(got, "paper stale: needs code, which changed in step 11, after step ") || !strings.Contains(got, "runs fresh") {
 		t.Errorf("after an edit and a run: %s", got)
 	}
-	if _, err := a.session.Declare(t.Context(), xstate.Declaring{Name: "paper", Kind: state.ArtifactExample, Members: []string{"data.csv"}, Needs: []string{"code"}}, xstate.Origin{}); err != nil {
+	if _, err := artifact.Declare(t.Context(), a.session.History(), artifact.Spec{Name: "paper", Kind: state.ArtifactExample, Members: []string{"data.csv"}, Needs: []string{"code"}}, xstate.Origin{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := a.statuses(t, a.head(t)); !strings.Contains(got, "paper fresh") {
@@ -224,7 +226,7 @@ func TestArtifactUndo(t *testing.T) {
 		return err
 	}
 	kinds := func() string {
-		all, err := a.session.Artifacts(t.Context(), a.head(t))
+		all, err := artifact.List(t.Context(), a.session.History(), a.head(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -270,25 +272,25 @@ func TestArtifactsRefused(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "x")
 	writeFiles(t, filepath.Dir(outside), map[string][]byte{"x": []byte("x")})
 	for name, test := range map[string]struct {
-		declaring xstate.Declaring
+		declaring artifact.Spec
 		code      state.Code
 		says      string
 	}{
-		"unknown kind":     {xstate.Declaring{Name: "x", Kind: "code s", Members: []string{"load"}}, state.CodeInvalid, `no kind of artifact "code s"; did you mean code?`},
-		"nothing":          {xstate.Declaring{Name: "x", Kind: "code"}, state.CodeInvalid, "would hold nothing"},
-		"bad name":         {xstate.Declaring{Name: "a:b", Kind: "code", Members: []string{"scaled"}}, state.CodeInvalid, "cannot be the name"},
-		"unknown member":   {xstate.Declaring{Name: "x", Kind: "code", Members: []string{"scalde"}}, xstate.CodeNoBlock, "did you mean scaled?"},
-		"unknown block":    {xstate.Declaring{Name: "x", Kind: "code", Members: []string{"block:utils.py"}}, xstate.CodeNoBlock, "no block or artifact"},
-		"unknown artifact": {xstate.Declaring{Name: "x", Kind: "code", Members: []string{"artifact:cod"}}, xstate.CodeNoArtifact, "did you mean code?"},
-		"unknown need":     {xstate.Declaring{Name: "x", Kind: "code", Members: []string{"scaled"}, Needs: []string{"nothing"}}, xstate.CodeNoArtifact, "its artifacts are: all, code"},
-		"two meanings":     {xstate.Declaring{Name: "x", Kind: "code", Members: []string{"load"}}, state.CodeInvalid, `"load" is block and file; say which: block:load or file:load`},
-		"a folder":         {xstate.Declaring{Name: "x", Kind: "code", Members: []string{"file:."}}, state.CodeInvalid, "is no file"},
-		"outside":          {xstate.Declaring{Name: "x", Kind: "data", Members: []string{outside}}, state.CodeInvalid, "outside the workspace"},
-		"needs itself":     {xstate.Declaring{Name: "x", Kind: "code", Members: []string{"scaled"}, Needs: []string{"x"}}, state.CodeArtifactCycle, "x -> x"},
-		"contains itself":  {xstate.Declaring{Name: "x", Kind: "code", Members: []string{"artifact:x"}}, state.CodeArtifactCycle, "x -> x"},
-		"in turn":          {xstate.Declaring{Name: "code", Kind: "code", Members: []string{"helpers"}, Needs: []string{"all"}}, state.CodeArtifactCycle, "depend on itself: "},
+		"unknown kind":     {artifact.Spec{Name: "x", Kind: "code s", Members: []string{"load"}}, state.CodeInvalid, `no kind of artifact "code s"; did you mean code?`},
+		"nothing":          {artifact.Spec{Name: "x", Kind: "code"}, state.CodeInvalid, "would hold nothing"},
+		"bad name":         {artifact.Spec{Name: "a:b", Kind: "code", Members: []string{"scaled"}}, state.CodeInvalid, "cannot be the name"},
+		"unknown member":   {artifact.Spec{Name: "x", Kind: "code", Members: []string{"scalde"}}, query.CodeNoBlock, "did you mean scaled?"},
+		"unknown block":    {artifact.Spec{Name: "x", Kind: "code", Members: []string{"block:utils.py"}}, query.CodeNoBlock, "no block or artifact"},
+		"unknown artifact": {artifact.Spec{Name: "x", Kind: "code", Members: []string{"artifact:cod"}}, artifact.CodeNoArtifact, "did you mean code?"},
+		"unknown need":     {artifact.Spec{Name: "x", Kind: "code", Members: []string{"scaled"}, Needs: []string{"nothing"}}, artifact.CodeNoArtifact, "its artifacts are: all, code"},
+		"two meanings":     {artifact.Spec{Name: "x", Kind: "code", Members: []string{"load"}}, state.CodeInvalid, `"load" is block and file; say which: block:load or file:load`},
+		"a folder":         {artifact.Spec{Name: "x", Kind: "code", Members: []string{"file:."}}, state.CodeInvalid, "is no file"},
+		"outside":          {artifact.Spec{Name: "x", Kind: "data", Members: []string{outside}}, state.CodeInvalid, "outside the workspace"},
+		"needs itself":     {artifact.Spec{Name: "x", Kind: "code", Members: []string{"scaled"}, Needs: []string{"x"}}, state.CodeArtifactCycle, "x -> x"},
+		"contains itself":  {artifact.Spec{Name: "x", Kind: "code", Members: []string{"artifact:x"}}, state.CodeArtifactCycle, "x -> x"},
+		"in turn":          {artifact.Spec{Name: "code", Kind: "code", Members: []string{"helpers"}, Needs: []string{"all"}}, state.CodeArtifactCycle, "depend on itself: "},
 	} {
-		_, err := a.session.Declare(t.Context(), test.declaring, xstate.Origin{})
+		_, err := artifact.Declare(t.Context(), a.session.History(), test.declaring, xstate.Origin{})
 		if state.CodeOf(err) != test.code {
 			t.Errorf("%s: Declare = %v, want code %s", name, err, test.code)
 			continue
@@ -298,10 +300,10 @@ func TestArtifactsRefused(t *testing.T) {
 			t.Errorf("%s: it says %q, %q, want %q", name, own.Message, own.Hint, test.says)
 		}
 	}
-	if _, err := a.session.DropArtifact(t.Context(), "code", xstate.Origin{}); state.CodeOf(err) != state.CodeInvalid {
+	if _, err := artifact.Drop(t.Context(), a.session.History(), "code", xstate.Origin{}); state.CodeOf(err) != state.CodeInvalid {
 		t.Errorf("DropArtifact of what another contains = %v", err)
 	}
-	if _, err := a.session.Artifact(t.Context(), a.head(t), "al"); state.CodeOf(err) != xstate.CodeNoArtifact {
+	if _, err := artifact.Get(t.Context(), a.session.History(), a.head(t), "al"); state.CodeOf(err) != artifact.CodeNoArtifact {
 		t.Errorf("Artifact(al) = %v", err)
 	}
 }

@@ -16,7 +16,9 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // long is a session of a few blocks with a history of many patches that were never run, but for the first and, maybe, the last
@@ -83,14 +85,14 @@ func (l *long) files() map[string]string {
 }
 
 // bisect searches, and makes sure that the session, its workspace and what the next run does are what they were.
-func (l *long) bisect(block string, o xstate.BisectOptions) *xstate.Bisection {
+func (l *long) bisect(block string, o replay.BisectOptions) *replay.Bisection {
 	l.t.Helper()
 	head, hash, err := l.session.Store().State().Head(l.t.Context(), "prog")
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	before := l.files()
-	found, err := l.session.Bisect(l.t.Context(), xstate.BlockID(block), o)
+	found, err := replay.Bisect(l.t.Context(), l.session.Subject(), xstate.BlockID(block), o)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -123,14 +125,14 @@ func TestBisectFailure(t *testing.T) {
 			}
 		}
 		l.run()
-		found := l.bisect("check", xstate.BisectOptions{})
+		found := l.bisect("check", replay.BisectOptions{})
 		if found.First == nil || found.First.Number != want || found.Test != "failed" {
 			t.Errorf("bisect finds %+v, want step %d", found.First, want)
 		}
 		if most := bits.Len(199); found.Executed > most || found.Restored > 0 { // ⌈log2(200)⌉
 			t.Errorf("bisect executed %d blocks and %d again, want at most %d", found.Executed, found.Restored, most)
 		}
-		if again := l.bisect("check", xstate.BisectOptions{}); again.Executed != 0 || again.First.Number != want {
+		if again := l.bisect("check", replay.BisectOptions{}); again.Executed != 0 || again.First.Number != want {
 			t.Errorf("asked again, it executes %d blocks and finds step %d", again.Executed, again.First.Number)
 		}
 	}
@@ -159,7 +161,7 @@ func TestBisectValue(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(l.dir, "out.txt"), []byte("edited by hand"), 0o640); err != nil {
 		t.Fatal(err)
 	}
-	found := l.bisect("sum", xstate.BisectOptions{Value: "result"})
+	found := l.bisect("sum", replay.BisectOptions{Value: "result"})
 	if found.First == nil || found.First.Number != want || found.Test != "changed" {
 		t.Fatalf("bisect finds %+v, want step %d", found.First, want)
 	}
@@ -199,11 +201,11 @@ func TestBisectRecorded(t *testing.T) {
 			l.run()
 		}
 	}
-	found := l.bisect("y", xstate.BisectOptions{Recorded: true})
+	found := l.bisect("y", replay.BisectOptions{Recorded: true})
 	if len(found.Between) != 2 || found.Between[0].Number != steps[4] || found.First.Number != steps[5] || found.Executed != 0 {
 		t.Errorf("from records: %+v between, first %+v, %d executed, want steps %d and %d", found.Between, found.First, found.Executed, steps[4], steps[5])
 	}
-	if found = l.bisect("y", xstate.BisectOptions{}); found.First.Number != steps[5] || found.Executed != 2 || found.Between != nil {
+	if found = l.bisect("y", replay.BisectOptions{}); found.First.Number != steps[5] || found.Executed != 2 || found.Between != nil {
 		t.Errorf("bisect finds %+v, executes %d blocks, want step %d and 2", found.First, found.Executed, steps[5])
 	}
 	var downs []xstate.StepNumber
@@ -214,19 +216,19 @@ func TestBisectRecorded(t *testing.T) {
 		downs = append(downs, l.patch("x", fmt.Sprintf("x = -%d", i)))
 		l.run()
 	}
-	if found = l.bisect("y", xstate.BisectOptions{Good: good}); found.Executed != 0 || found.First.Number != downs[0] {
+	if found = l.bisect("y", replay.BisectOptions{Good: good}); found.Executed != 0 || found.First.Number != downs[0] {
 		t.Errorf("bisect finds %+v, executes %d blocks, want step %d and none", found.First, found.Executed, downs[0])
 	}
-	for _, o := range []xstate.BisectOptions{{Good: 3, Bad: 3}, {Good: 5, Bad: 4}, {Bad: math.MaxInt}} {
-		if _, err := l.session.Bisect(t.Context(), "y", o); state.CodeOf(err) != state.CodeNoStep {
+	for _, o := range []replay.BisectOptions{{Good: 3, Bad: 3}, {Good: 5, Bad: 4}, {Bad: math.MaxInt}} {
+		if _, err := replay.Bisect(t.Context(), l.session.Subject(), "y", o); state.CodeOf(err) != state.CodeNoStep {
 			t.Errorf("bisect of %+v: %v, want %s", o, err, state.CodeNoStep)
 		}
 	}
-	if _, err := l.session.Bisect(t.Context(), "y", xstate.BisectOptions{Bad: steps[2]}); state.CodeOf(err) != xstate.CodeUnchanged {
-		t.Errorf("bisect where nothing changed: %v, want %s", err, xstate.CodeUnchanged)
+	if _, err := replay.Bisect(t.Context(), l.session.Subject(), "y", replay.BisectOptions{Bad: steps[2]}); state.CodeOf(err) != replay.CodeUnchanged {
+		t.Errorf("bisect where nothing changed: %v, want %s", err, replay.CodeUnchanged)
 	}
-	if _, err := l.session.Bisect(t.Context(), "z", xstate.BisectOptions{}); state.CodeOf(err) != xstate.CodeNoBlock || !strings.Contains(err.Error(), "never had") {
-		t.Errorf("bisect of no block: %v, want %s", err, xstate.CodeNoBlock)
+	if _, err := replay.Bisect(t.Context(), l.session.Subject(), "z", replay.BisectOptions{}); state.CodeOf(err) != query.CodeNoBlock || !strings.Contains(err.Error(), "never had") {
+		t.Errorf("bisect of no block: %v, want %s", err, query.CodeNoBlock)
 	}
 	if n := l.run().Nodes.Ran; n != 0 {
 		t.Errorf("the next run executes %d nodes, want none", n)
@@ -266,9 +268,9 @@ func TestBisectAside(t *testing.T) {
 		for range 2 {
 			before := l.files()
 			id := fmt.Sprintf("part-%d", r.IntN(len(backParts)))
-			found, err := l.session.Bisect(t.Context(), xstate.BlockID(id), xstate.BisectOptions{})
+			found, err := replay.Bisect(t.Context(), l.session.Subject(), xstate.BlockID(id), replay.BisectOptions{})
 			switch state.CodeOf(err) {
-			case xstate.CodeUnchanged, xstate.CodeNoBlock, state.CodeNoStep:
+			case replay.CodeUnchanged, query.CodeNoBlock, state.CodeNoStep:
 			case "":
 				if err != nil {
 					t.Fatalf("seed %d, round %d: bisect of %s: %v", seed, round, id, err)

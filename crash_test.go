@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/runner/replay"
 )
 
 // crashing is the environment variable that makes TestKilled run a program and wait to be killed: the folder.
@@ -84,7 +85,7 @@ func TestKilled(t *testing.T) {
 			delete(files, "wait")
 			session := openSession(t, openStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
 			have := blank(runFile(t, t.Context(), session, o.Workspace, files, time.Minute), o.Workspace)
-			for _, d := range xstate.Compare(have, fromScratch(t, t.Context(), files, o, time.Minute)) {
+			for _, d := range replay.Compare(have, fromScratch(t, t.Context(), files, o, time.Minute)) {
 				t.Errorf("after the crash: %s", d)
 			}
 			left, err := filepath.Glob(filepath.Join(o.Workspace, xstate.StoreName, "spool-*"))

@@ -14,12 +14,13 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // summed is what the steps of a session come to, added up one by one.
-func summed(t *testing.T, s *xstate.Session) xstate.CreditRow {
+func summed(t *testing.T, s *xstate.Session) query.CreditRow {
 	t.Helper()
-	var sum xstate.CreditRow
+	var sum query.CreditRow
 	for step, err := range s.Store().State().Steps(t.Context(), s.Name(), 1, math.MaxUint64) {
 		if err != nil {
 			t.Fatal(err)
@@ -38,17 +39,17 @@ func summed(t *testing.T, s *xstate.Session) xstate.CreditRow {
 	return sum
 }
 
-func credit(t *testing.T, s *xstate.Session, by xstate.CreditBy) *xstate.Credit {
+func credit(t *testing.T, s *xstate.Session, by query.CreditBy) *query.Credit {
 	t.Helper()
 	head, _, err := s.Store().State().Head(t.Context(), s.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := s.Credit(t.Context(), head, by)
+	c, err := s.History().Credit(t.Context(), head, by)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var sum xstate.CreditRow
+	var sum query.CreditRow
 	for _, r := range c.Rows {
 		sum.Patches, sum.Broken, sum.Fixed = sum.Patches+r.Patches, sum.Broken+r.Broken, sum.Fixed+r.Fixed
 		sum.Caused, sum.Saved = sum.Caused+r.Caused, sum.Saved+r.Saved
@@ -101,7 +102,7 @@ func TestCredit(t *testing.T) {
 
 	type counts struct{ Patches, Broken, Fixed int }
 	got := map[string]counts{}
-	for _, r := range credit(t, s, xstate.CreditBy{Agent: true}).Rows {
+	for _, r := range credit(t, s, query.CreditBy{Agent: true}).Rows {
 		got[r.Agent] = counts{r.Patches, r.Broken, r.Fixed}
 		if (r.Caused > 0) != (r.Agent != "") {
 			t.Errorf("%q caused %v", r.Agent, r.Caused)
@@ -111,7 +112,7 @@ func TestCredit(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("patches, broken and fixed (-want +got):\n%s", d)
 	}
-	if rows := credit(t, s, xstate.CreditBy{Call: true}).Rows; len(rows) != 6 {
+	if rows := credit(t, s, query.CreditBy{Call: true}).Rows; len(rows) != 6 {
 		t.Errorf("%d rows by call, want 5 calls and what belongs to none: %+v", len(rows), rows)
 	}
 }
@@ -142,7 +143,7 @@ func TestCreditSums(t *testing.T) {
 			}
 		}
 	}
-	for _, by := range []xstate.CreditBy{{}, {Agent: true}, {Call: true}, {Agent: true, Model: true, Call: true}} {
+	for _, by := range []query.CreditBy{{}, {Agent: true}, {Call: true}, {Agent: true, Model: true, Call: true}} {
 		if c := credit(t, a.session, by); c.Total.Patches == 0 || c.Total.Caused == 0 || c.Total.Saved == 0 || c.Total.Broken == 0 || c.Total.Fixed == 0 {
 			t.Errorf("%+v: %+v shows nothing", by, c.Total)
 		}

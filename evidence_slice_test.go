@@ -12,6 +12,8 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state/provenance"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // TestEvidenceSlices: what the evidence of a block holds is enough. The program of nothing but the nodes in it, from scratch in a
@@ -33,7 +35,7 @@ func TestEvidenceSlices(t *testing.T) {
 			least = 0
 		}
 		for i := least; i < len(whole.Blocks); i++ {
-			if b := &whole.Blocks[i]; len(b.Taint) == 0 && b.Err == nil && len(b.Nodes) > 0 {
+			if b := &whole.Blocks[i]; len(b.AllMarks) == 0 && b.Err == nil && len(b.Nodes) > 0 {
 				slicedRun(t, session, b, files, o)
 			}
 		}
@@ -47,11 +49,11 @@ func slicedRun(t *testing.T, session *xstate.Session, b *runner.BlockOutcome, fi
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := session.Evidence(t.Context(), head, "block:"+string(b.ID))
+	e, err := provenance.EvidenceOf(t.Context(), session.History(), head, "block:"+string(b.ID))
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := session.ProgramAt(t.Context(), head)
+	program, err := session.History().ProgramAt(t.Context(), head)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,8 +66,8 @@ func slicedRun(t *testing.T, session *xstate.Session, b *runner.BlockOutcome, fi
 	if at < 0 {
 		t.Fatalf("block %s is not in the program of its evidence:\n%s", b.ID, source)
 	}
-	if x := &have.Blocks[at]; xstate.Text(x.Outputs) != xstate.Text(b.Outputs) || x.Err != nil {
-		t.Errorf("block %s prints %q (%v) in the program of its evidence, %q in all of it\n%s", b.ID, xstate.Text(x.Outputs), x.Err, xstate.Text(b.Outputs), source)
+	if x := &have.Blocks[at]; query.Text(x.Outputs) != query.Text(b.Outputs) || x.Err != nil {
+		t.Errorf("block %s prints %q (%v) in the program of its evidence, %q in all of it\n%s", b.ID, query.Text(x.Outputs), x.Err, query.Text(b.Outputs), source)
 	}
 	for _, r := range e.Results {
 		if name := r.Key.Name(); r.Key.Space() == "var" && len(r.Digest) == 40 && have.Values[name] != r.Digest {
@@ -75,7 +77,7 @@ func slicedRun(t *testing.T, session *xstate.Session, b *runner.BlockOutcome, fi
 }
 
 // slicedSource is the text of the nodes that evidence holds, in the lines where they stand, a cell for each block.
-func slicedSource(t *testing.T, program []runner.Block, e *xstate.Evidence) string {
+func slicedSource(t *testing.T, program []runner.Block, e *provenance.Evidence) string {
 	t.Helper()
 	var b strings.Builder
 	for _, block := range program {
@@ -91,7 +93,7 @@ func slicedSource(t *testing.T, program []runner.Block, e *xstate.Evidence) stri
 			if len(facts.Nodes) > 1 {
 				name = fmt.Sprintf("%s#%d", block.ID, j+1)
 			}
-			if slices.ContainsFunc(e.Nodes, func(kept xstate.EvidenceNode) bool { return kept.Name == name }) {
+			if slices.ContainsFunc(e.Nodes, func(kept provenance.EvidenceNode) bool { return kept.Name == name }) {
 				kept = true
 				for line := n.Line; line <= n.EndLine; line++ {
 					keep[line] = true

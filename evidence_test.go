@@ -10,12 +10,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/artifact"
+	"github.com/xstate-engine/xstate/state/provenance"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
-func (a *asked) evidence(t *testing.T, of string) *xstate.Evidence {
+func (a *asked) evidence(t *testing.T, of string) *provenance.Evidence {
 	t.Helper()
-	e, err := a.session.Evidence(t.Context(), a.head(t), of)
+	e, err := provenance.EvidenceOf(t.Context(), a.session.History(), a.head(t), of)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,8 +71,8 @@ func TestEvidence(t *testing.T) {
 			t.Errorf("Evidence(%s) has hash %s, want %s", test.of, e.Hash, hash)
 		}
 	}
-	for of, code := range map[string]state.Code{"nothing": xstate.CodeNoBlock, "artifact:report": xstate.CodeNoArtifact, "data.csv": xstate.CodeNoBlock} {
-		if _, err := a.session.Evidence(t.Context(), a.head(t), of); state.CodeOf(err) != code {
+	for of, code := range map[string]state.Code{"nothing": query.CodeNoBlock, "artifact:report": artifact.CodeNoArtifact, "data.csv": query.CodeNoBlock} {
+		if _, err := provenance.EvidenceOf(t.Context(), a.session.History(), a.head(t), of); state.CodeOf(err) != code {
 			t.Errorf("Evidence(%s) = %v, want code %s", of, err, code)
 		}
 	}
@@ -95,12 +99,12 @@ report 0/1 [] [""]
 	if d := cmp.Diff("load 0/1 [] [\"\"]\nhelpers 2/5 [\"check\"] [\"\" \"Table\" \"Table.total\"]\n"+rest, covered()); d != "" {
 		t.Errorf("coverage: (-want +got)\n%s", d)
 	}
-	unchecked, err := a.session.Unchecked(t.Context(), a.head(t))
+	unchecked, err := artifact.IncompleteCoverage(t.Context(), a.session.History(), a.head(t))
 	if err != nil || len(unchecked) != 5 {
 		t.Errorf("Unchecked = %d blocks, %v, want all but check", len(unchecked), err)
 	}
 	a.edit(t, strings.Replace(artifactProgram, "by * x", "x * by", 1)) // not run: the check was of another version
-	if e := a.evidence(t, "report"); e.Checks[0].Proves() || e.Status != xstate.ArtifactStale {
+	if e := a.evidence(t, "report"); e.Checks[0].Proves() || e.Status != artifact.Stale {
 		t.Errorf("after an edit without a run: %+v, %s", e.Checks, e.Status)
 	}
 	if got := covered(); !strings.Contains(got, "helpers 0/5 []") {
@@ -110,7 +114,7 @@ report 0/1 [] [""]
 	if got := covered(); !strings.Contains(got, "helpers 0/5 []") {
 		t.Errorf("after the check failed, covered is\n%s", got)
 	}
-	if e := a.evidence(t, "report"); len(e.Checks) != 1 || e.Checks[0].Outcome != xstate.CheckFailed || !strings.HasPrefix(e.Checks[0].Message, "AssertionError") {
+	if e := a.evidence(t, "report"); len(e.Checks) != 1 || e.Checks[0].Outcome != query.CheckFailed || !strings.HasPrefix(e.Checks[0].Message, "AssertionError") {
 		t.Errorf("after the check failed: %+v", e.Checks)
 	}
 }
@@ -123,7 +127,7 @@ func TestVolatileCheck(t *testing.T) {
 	if got := a.statuses(t, a.head(t)); strings.Count(got, " fresh: ") != 2 {
 		t.Fatalf("statuses: %s", got)
 	}
-	if found, err := a.session.VerifyBlock(t.Context(), "check", xstate.VerifyOptions{Times: 2}, xstate.Origin{}); err != nil || found.Stable {
+	if found, err := replay.VerifyBlock(t.Context(), a.session.Subject(), "check", replay.VerifyOptions{Times: 2}, xstate.Origin{}); err != nil || found.Stable {
 		t.Fatalf("VerifyBlock = %+v, %v", found, err)
 	}
 	a.wantStatuses(t, a.head(t), "code unverified: no check exercised the present version of block f\ntests unverified: no check of block check passed that proves anything\n")
@@ -135,11 +139,11 @@ func TestFileChecks(t *testing.T) {
 	const source = "import os\n\ndef used(x):\n    return x\n\ndef unused(x):\n    return x\n\nclass Table:\n    rows = 1\n    def total(self):\n        return used(1)\n    def other(self):\n        pass\n"
 	writeFiles(t, a.dir, map[string][]byte{"lib.py": []byte(source), "test_lib.py": []byte("def test(): pass\n")})
 	content := state.DigestOf([]byte(source))
-	part := func(function string, from, to int) xstate.Exercised {
-		return xstate.Exercised{File: "lib.py", Function: function, Version: "v", From: from, To: to, Content: content}
+	part := func(function string, from, to int) query.Exercised {
+		return query.Exercised{File: "lib.py", Function: function, Version: "v", From: from, To: to, Content: content}
 	}
-	record := map[string]any{"parts": []xstate.Exercised{part("", 1, 14), part("used", 3, 4), part("Table.total", 11, 12)},
-		"checks": []map[string]any{{"check": xstate.Check{ID: "test_lib.py::test", Kind: xstate.CheckPytest, Outcome: xstate.CheckPassed, Step: 8}, "parts": []int{0, 1, 2}}}}
+	record := map[string]any{"parts": []query.Exercised{part("", 1, 14), part("used", 3, 4), part("Table.total", 11, 12)},
+		"checks": []map[string]any{{"check": query.Check{ID: "test_lib.py::test", Kind: query.CheckPytest, Outcome: query.CheckPassed, Step: 8}, "parts": []int{0, 1, 2}}}}
 	text, err := json.Marshal(record)
 	if err != nil {
 		t.Fatal(err)
@@ -152,15 +156,15 @@ func TestFileChecks(t *testing.T) {
 	a.declare(t, "lib", state.ArtifactCode, "lib.py")
 	a.declare(t, "tests", state.ArtifactTests, "test_lib.py")
 	e := a.evidence(t, "lib")
-	want := []xstate.Coverage{{File: "lib.py", Checks: []string{"test_lib.py::test"}, Lines: 11, Covered: 7, Missed: []string{"unused", "Table.other"}, Whole: []string{"", "used", "Table.total"}}}
-	if d := cmp.Diff(want, e.Coverage); d != "" || len(e.Checks) != 1 || e.Status != xstate.ArtifactFresh {
+	want := []artifact.Coverage{{File: "lib.py", Checks: []string{"test_lib.py::test"}, Lines: 11, Covered: 7, Missed: []string{"unused", "Table.other"}, Whole: []string{"", "used", "Table.total"}}}
+	if d := cmp.Diff(want, e.Coverage); d != "" || len(e.Checks) != 1 || e.Status != artifact.Fresh {
 		t.Errorf("evidence of lib is %s by %d checks, coverage (-want +got)\n%s", e.Status, len(e.Checks), d)
 	}
 	if got := a.statuses(t, a.head(t)); !strings.Contains(got, "tests fresh") {
 		t.Errorf("statuses: %s", got)
 	}
-	unchecked, err := a.session.Unchecked(t.Context(), a.head(t))
-	if err != nil || !slices.ContainsFunc(unchecked, func(c xstate.Coverage) bool { return c.File == "lib.py" && c.Covered == 7 }) {
+	unchecked, err := artifact.IncompleteCoverage(t.Context(), a.session.History(), a.head(t))
+	if err != nil || !slices.ContainsFunc(unchecked, func(c artifact.Coverage) bool { return c.File == "lib.py" && c.Covered == 7 }) {
 		t.Errorf("Unchecked = %+v, %v", unchecked, err)
 	}
 	writeFiles(t, a.dir, map[string][]byte{"lib.py": []byte(strings.Replace(source, "pass", "...", 1))})
@@ -168,7 +172,7 @@ func TestFileChecks(t *testing.T) {
 		t.Errorf("statuses after an edit: %s", got)
 	}
 	for n, want := range map[xstate.StepNumber]int{tested - 1: 0, tested: 1, tested + 1: 1} {
-		if checks, err := a.session.ChecksAt(t.Context(), n); err != nil || len(checks) != want {
+		if checks, err := a.session.History().ChecksAt(t.Context(), n); err != nil || len(checks) != want {
 			t.Errorf("ChecksAt(%d) = %d, %v, want %d", n, len(checks), err, want)
 		}
 	}
@@ -179,7 +183,7 @@ func TestFileChecks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if checks, err := fork.Checks(t.Context()); err != nil || len(checks) != 0 {
+	if checks, err := fork.History().Checks(t.Context()); err != nil || len(checks) != 0 {
 		t.Errorf("Checks of a fork from before the tests = %d, %v", len(checks), err)
 	}
 }
@@ -187,7 +191,7 @@ func TestFileChecks(t *testing.T) {
 // TestEvidencePROV: the slice is valid PROV-JSON, and holds the check but nothing that is not part of it.
 func TestEvidencePROV(t *testing.T) {
 	a := newArtifacts(t)
-	data, err := a.session.PROV(t.Context(), a.evidence(t, "scaled"))
+	data, err := provenance.PROV(t.Context(), a.session.History(), a.evidence(t, "scaled"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/state/provenance"
 )
 
 // exportedProgram puts out whatever a block can put out.
@@ -45,12 +45,12 @@ func exported(t *testing.T) *asked {
 func TestExport(t *testing.T) {
 	a := exported(t)
 	for i, n := range a.runs {
-		for format, name := range map[xstate.Format]string{xstate.FormatScript: "p.py", xstate.FormatMarkdown: "p.md", xstate.FormatNotebook: "p.ipynb"} {
-			data, err := a.session.Export(t.Context(), n, format, xstate.Exported{})
+		for format, name := range map[provenance.Format]string{provenance.FormatScript: "p.py", provenance.FormatMarkdown: "p.md", provenance.FormatNotebook: "p.ipynb"} {
+			data, err := provenance.Export(t.Context(), a.session.History(), n, format, provenance.ExportOptions{})
 			if err != nil {
 				t.Fatalf("Export(%s): %v", format, err)
 			}
-			again, err := a.session.Export(t.Context(), n, format, xstate.Exported{})
+			again, err := provenance.Export(t.Context(), a.session.History(), n, format, provenance.ExportOptions{})
 			if err != nil || !bytes.Equal(data, again) {
 				t.Errorf("Export(%s) twice is not the same: %v", format, err)
 			}
@@ -58,7 +58,7 @@ func TestExport(t *testing.T) {
 			if err != nil {
 				t.Fatalf("the exported %s: %v\n%s", format, err, data)
 			}
-			blocks, err := a.session.ProgramAt(t.Context(), n)
+			blocks, err := a.session.History().ProgramAt(t.Context(), n)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,13 +77,13 @@ func TestExport(t *testing.T) {
 					t.Errorf("the exported %s of step %d lacks %q:\n%s", format, n, text, data)
 				}
 			}
-			bare, err := a.session.Export(t.Context(), n, format, xstate.Exported{NoOutputs: true})
+			bare, err := provenance.Export(t.Context(), a.session.History(), n, format, provenance.ExportOptions{NoOutputs: true})
 			if err != nil || strings.Contains(string(bare), "ZeroDivisionError") {
 				t.Errorf("Export(%s) without outputs: %v\n%s", format, err, bare)
 			}
 		}
 	}
-	if _, err := a.session.Export(t.Context(), a.runs[0], "docx", xstate.Exported{}); err == nil {
+	if _, err := provenance.Export(t.Context(), a.session.History(), a.runs[0], "docx", provenance.ExportOptions{}); err == nil {
 		t.Error("a program was exported as docx")
 	}
 }
@@ -109,7 +109,7 @@ func valid(t *testing.T, schema string, data []byte) any {
 // TestNotebookIsValid: the notebook is what nbformat 4.5 says, whatever the blocks are called and put out.
 func TestNotebookIsValid(t *testing.T) {
 	a := exported(t)
-	data, err := a.session.Export(t.Context(), a.runs[1], xstate.FormatNotebook, xstate.Exported{})
+	data, err := provenance.Export(t.Context(), a.session.History(), a.runs[1], provenance.FormatNotebook, provenance.ExportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func keep(t *testing.T, name string, data []byte) {
 // TestPROV: the document is valid PROV-JSON, its relations hold between what is in it, and tell how a value came about.
 func TestPROV(t *testing.T) {
 	a := newAsked(t, askedFirst, askedSecond)
-	data, err := a.session.Export(t.Context(), a.runs[1], xstate.FormatPROV, xstate.Exported{})
+	data, err := provenance.Export(t.Context(), a.session.History(), a.runs[1], provenance.FormatPROV, provenance.ExportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

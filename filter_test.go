@@ -10,7 +10,9 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 const filteredProgram = `# %% load
@@ -32,7 +34,7 @@ print("other")
 `
 
 // nameList returns what a filter found, by name.
-func nameList(f *xstate.Found) []string {
+func nameList(f *query.Found) []string {
 	list := []string{}
 	for _, b := range f.Blocks {
 		list = append(list, string(b.ID))
@@ -53,35 +55,35 @@ func TestWhere(t *testing.T) {
 	for _, c := range []struct {
 		at         xstate.StepNumber
 		expression string
-		about      xstate.Subject
+		about      query.Subject
 		want       []string
 	}{
-		{last, `block.status == "failed"`, xstate.AboutBlocks, []string{"bad"}},
-		{last, `block.error.contains("ZeroDivision")`, xstate.AboutBlocks, []string{"bad"}},
-		{last, `block.index < 2 && block.seconds >= 0.0`, xstate.AboutBlocks, []string{"load", "scale"}},
-		{last, `"clock" in block.marks`, xstate.AboutBlocks, []string{"when"}},
-		{last, `"var:scale" in block.reads`, xstate.AboutBlocks, []string{"scaled"}},
-		{last, `block.output.contains("other")`, xstate.AboutBlocks, []string{"other"}},
-		{last, `origin.agent == "coder" && origin.reason.endsWith("2")`, xstate.AboutBlocks, []string{"scale"}},
-		{last, `block.source.contains("* x") && step.kind == "patch"`, xstate.AboutBlocks, []string{"scale"}},
-		{first, `block.source.contains("3 * x")`, xstate.AboutBlocks, []string{}},
-		{last, `block.edited_at > timestamp("2020-01-01T00:00:00Z") && block.title.matches("^s")`, xstate.AboutBlocks, []string{"scale", "scaled"}},
-		{last, `trace.reads.exists(r, r.key == "file:data.csv")`, xstate.AboutTraces, []string{"load"}},
-		{last, `trace.writes.exists(w, w.type == "list" && w.by == "")`, xstate.AboutTraces, []string{"load", "scaled"}},
-		{last, `trace.reason == "input-changed" && trace.key == "var:scale"`, xstate.AboutTraces, []string{"scaled"}},
-		{last, `trace.block == block.id && block.id.startsWith("when")`, xstate.AboutTraces, []string{"when#1", "when#2"}},
-		{last, `step.kind == "run"`, xstate.AboutSteps, []string{"run ", "run "}},
-		{first, `step.kind == "run"`, xstate.AboutSteps, []string{"run "}},
-		{last, `step.kind == "patch" && step.added + step.removed > 1`, xstate.AboutSteps, []string{"patch scale"}},
-		{last, `step.block == "load" && origin.reason == "version 1"`, xstate.AboutSteps, []string{"append load"}},
-		{last, `step.failed > 0 && step.ran >= 4 && step.number > ` + "7", xstate.AboutSteps, []string{"run "}},
+		{last, `block.status == "failed"`, query.AboutBlocks, []string{"bad"}},
+		{last, `block.error.contains("ZeroDivision")`, query.AboutBlocks, []string{"bad"}},
+		{last, `block.index < 2 && block.seconds >= 0.0`, query.AboutBlocks, []string{"load", "scale"}},
+		{last, `"clock" in block.marks`, query.AboutBlocks, []string{"when"}},
+		{last, `"var:scale" in block.reads`, query.AboutBlocks, []string{"scaled"}},
+		{last, `block.output.contains("other")`, query.AboutBlocks, []string{"other"}},
+		{last, `origin.agent == "coder" && origin.reason.endsWith("2")`, query.AboutBlocks, []string{"scale"}},
+		{last, `block.source.contains("* x") && step.kind == "patch"`, query.AboutBlocks, []string{"scale"}},
+		{first, `block.source.contains("3 * x")`, query.AboutBlocks, []string{}},
+		{last, `block.edited_at > timestamp("2020-01-01T00:00:00Z") && block.title.matches("^s")`, query.AboutBlocks, []string{"scale", "scaled"}},
+		{last, `trace.reads.exists(r, r.key == "file:data.csv")`, query.AboutTraces, []string{"load"}},
+		{last, `trace.writes.exists(w, w.type == "list" && w.by == "")`, query.AboutTraces, []string{"load", "scaled"}},
+		{last, `trace.reason == "input-changed" && trace.key == "var:scale"`, query.AboutTraces, []string{"scaled"}},
+		{last, `trace.block == block.id && block.id.startsWith("when")`, query.AboutTraces, []string{"when#1", "when#2"}},
+		{last, `step.kind == "run"`, query.AboutSteps, []string{"run ", "run "}},
+		{first, `step.kind == "run"`, query.AboutSteps, []string{"run "}},
+		{last, `step.kind == "patch" && step.added + step.removed > 1`, query.AboutSteps, []string{"patch scale"}},
+		{last, `step.block == "load" && origin.reason == "version 1"`, query.AboutSteps, []string{"append load"}},
+		{last, `step.failed > 0 && step.ran >= 4 && step.number > ` + "7", query.AboutSteps, []string{"run "}},
 	} {
-		f, err := xstate.NewFilter(c.expression)
+		f, err := query.NewFilter(c.expression)
 		if err != nil {
 			t.Errorf("NewFilter(%s): %v", c.expression, err)
 			continue
 		}
-		found, err := a.session.Where(t.Context(), c.at, f, xstate.Page{})
+		found, err := a.session.History().Where(t.Context(), c.at, f, query.Page{})
 		if err != nil {
 			t.Errorf("Where(%s): %v", c.expression, err)
 			continue
@@ -96,18 +98,18 @@ func TestWhere(t *testing.T) {
 func TestWherePages(t *testing.T) {
 	a := newAsked(t, filteredProgram, strings.Replace(filteredProgram, "2 * x", "3 * x", 1))
 	for _, expression := range []string{"true", `trace.seconds >= 0.0`, "step.number > 0"} {
-		f, err := xstate.NewFilter(expression)
+		f, err := query.NewFilter(expression)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := a.session.Where(t.Context(), a.runs[1], f, xstate.Page{})
+		all, err := a.session.History().Where(t.Context(), a.runs[1], f, query.Page{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		p := xstate.Page{Limit: 2}
+		p := query.Page{Limit: 2}
 		for range 20 {
-			found, err := a.session.Where(t.Context(), a.runs[1], f, p)
+			found, err := a.session.History().Where(t.Context(), a.runs[1], f, p)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,7 +124,7 @@ func TestWherePages(t *testing.T) {
 		if d := cmp.Diff(nameList(all), got); d != "" || len(got) < 5 {
 			t.Errorf("pages of %s (-all at once +together):\n%s", expression, d)
 		}
-		if _, err := a.session.Where(t.Context(), a.runs[1], f, xstate.Page{After: "nonsense"}); state.CodeOf(err) != state.CodeInvalid {
+		if _, err := a.session.History().Where(t.Context(), a.runs[1], f, query.Page{After: "nonsense"}); state.CodeOf(err) != state.CodeInvalid {
 			t.Errorf("a page after nonsense = %v, want %s", err, state.CodeInvalid)
 		}
 	}
@@ -139,9 +141,9 @@ func TestBadExpressions(t *testing.T) {
 		"block.status == 3":            "column 14: found no matching overload",
 		"block.status ==\n 'x' && ???": "line 2",
 	} {
-		_, err := xstate.NewFilter(expression)
-		if state.CodeOf(err) != xstate.CodeExpression || !strings.Contains(err.Error(), want) {
-			t.Errorf("NewFilter(%q) = %v, want %s with %q", expression, err, xstate.CodeExpression, want)
+		_, err := query.NewFilter(expression)
+		if state.CodeOf(err) != query.CodeExpression || !strings.Contains(err.Error(), want) {
+			t.Errorf("NewFilter(%q) = %v, want %s with %q", expression, err, query.CodeExpression, want)
 			continue
 		}
 		if hint := err.(*xstate.Error).Hint; !strings.Contains(hint, "block: id, index") || !strings.Contains(hint, "origin: agent, model") {
@@ -149,21 +151,21 @@ func TestBadExpressions(t *testing.T) {
 		}
 	}
 	a := newAsked(t, "x = 1\n")
-	f, err := xstate.NewFilter(`[1, 2][block.index + 5] == 1`)
+	f, err := query.NewFilter(`[1, 2][block.index + 5] == 1`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.session.Where(t.Context(), a.runs[0], f, xstate.Page{}); state.CodeOf(err) != xstate.CodeExpression {
-		t.Errorf("an expression that fails = %v, want %s", err, xstate.CodeExpression)
+	if _, err := a.session.History().Where(t.Context(), a.runs[0], f, query.Page{}); state.CodeOf(err) != query.CodeExpression {
+		t.Errorf("an expression that fails = %v, want %s", err, query.CodeExpression)
 	}
 }
 
 // TestStates: what failed, what may differ, and what nobody has confirmed.
 func TestStates(t *testing.T) {
 	a := newAsked(t, filteredProgram)
-	ids := func(n xstate.StepNumber, keep func(*xstate.BlockView) bool) []string {
+	ids := func(n xstate.StepNumber, keep func(*query.BlockView) bool) []string {
 		t.Helper()
-		snap, err := a.session.At(t.Context(), n)
+		snap, err := a.session.History().At(t.Context(), n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,19 +175,19 @@ func TestStates(t *testing.T) {
 		}
 		return list
 	}
-	if d := cmp.Diff([]string{"bad"}, ids(a.runs[0], (*xstate.BlockView).Failed)); d != "" {
+	if d := cmp.Diff([]string{"bad"}, ids(a.runs[0], (*query.BlockView).Failed)); d != "" {
 		t.Errorf("failed (-want +got):\n%s", d)
 	}
-	d, err := a.session.Dependencies(t.Context(), a.runs[0])
+	d, err := a.session.History().Dependencies(t.Context(), a.runs[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []xstate.Volatile{{Block: "when", Index: 3, Marks: []string{"clock"}, Inherited: []string{}}, {Block: "later", Index: 4, Marks: []string{}, Inherited: []string{"clock"}}}
+	want := []query.Volatile{{Block: "when", Index: 3, Marks: []string{"clock"}, Inherited: []string{}}, {Block: "later", Index: 4, Marks: []string{}, Inherited: []string{"clock"}}}
 	if d := cmp.Diff(want, d.Volatile()); d != "" {
 		t.Errorf("volatile (-want +got):\n%s", d)
 	}
 
-	all := ids(a.runs[0], (*xstate.BlockView).Unverified)
+	all := ids(a.runs[0], (*query.BlockView).Unverified)
 	if len(all) != 7 {
 		t.Errorf("unverified before any comparison = %v, want all", all)
 	}
@@ -193,28 +195,28 @@ func TestStates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := a.session.Verify(t.Context(), out, runner.RunOptions{Timeout: time.Minute})
+	found, err := replay.Verify(t.Context(), a.session.Subject(), out, runner.RunOptions{Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found, err = a.session.Attribute(t.Context(), step.Number, found); err != nil {
+	if found, err = replay.Attribute(t.Context(), a.session.Subject(), step.Number, found); err != nil {
 		t.Fatal(err)
 	}
-	said, err := a.session.Confirm(t.Context(), step.Number, found, xstate.Origin{})
+	said, err := replay.Confirm(t.Context(), a.session.Subject(), step.Number, found, xstate.Origin{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if v := said.Verified; said.Kind != state.KindDeclare || v.Of != step.Number || v.Blocks != 5 || v.Differences != 0 || v.Explained == 0 {
 		t.Errorf("the step says %+v, want 5 blocks equal and what reads the clock explained", v)
 	}
-	if d := cmp.Diff([]string{"when", "later"}, ids(said.Number, (*xstate.BlockView).Unverified)); d != "" {
+	if d := cmp.Diff([]string{"when", "later"}, ids(said.Number, (*query.BlockView).Unverified)); d != "" {
 		t.Errorf("unverified (-want +got):\n%s", d)
 	}
 	a.run(t, strings.Replace(filteredProgram, "2 * x", "3 * x", 1))
-	if d := cmp.Diff([]string{"scale", "scaled", "when", "later"}, ids(a.runs[1], (*xstate.BlockView).Unverified)); d != "" {
+	if d := cmp.Diff([]string{"scale", "scaled", "when", "later"}, ids(a.runs[1], (*query.BlockView).Unverified)); d != "" {
 		t.Errorf("unverified after an edit (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff([]string{"when", "later"}, ids(said.Number, (*xstate.BlockView).Unverified)); d != "" {
+	if d := cmp.Diff([]string{"when", "later"}, ids(said.Number, (*query.BlockView).Unverified)); d != "" {
 		t.Errorf("unverified at the step before (-want +got):\n%s", d)
 	}
 	if problems, err := a.store.State().Check(t.Context()); err != nil || len(problems) > 0 {
@@ -227,7 +229,7 @@ func TestVersions(t *testing.T) {
 	a := newAsked(t, askedFirst, askedSecond)
 	version := func(n xstate.StepNumber) string {
 		t.Helper()
-		snap, err := a.session.At(t.Context(), n)
+		snap, err := a.session.History().At(t.Context(), n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -248,7 +250,7 @@ func TestVersions(t *testing.T) {
 	}
 	spans := func(v string) [][2]xstate.StepNumber {
 		t.Helper()
-		found, err := a.session.Version(t.Context(), v[:12])
+		found, err := a.session.History().Version(t.Context(), v[:12])
 		if err != nil || len(found) != 1 || found[0].Block != "scale" || string(found[0].Version) != v {
 			t.Fatalf("Version(%s) = %+v, %v", v, found, err)
 		}
@@ -266,12 +268,12 @@ func TestVersions(t *testing.T) {
 		t.Errorf("spans of the second version (-want +got):\n%s", d)
 	}
 	for _, bad := range []string{"12", "ffffffff", "nonsense"} {
-		if _, err := a.session.Version(t.Context(), bad); state.CodeOf(err) != xstate.CodeNoVersion {
-			t.Errorf("Version(%s) = %v, want %s", bad, err, xstate.CodeNoVersion)
+		if _, err := a.session.History().Version(t.Context(), bad); state.CodeOf(err) != query.CodeNoVersion {
+			t.Errorf("Version(%s) = %v, want %s", bad, err, query.CodeNoVersion)
 		}
 	}
 
-	patches, err := a.session.Patches(t.Context(), "7")
+	patches, err := a.session.History().Patches(t.Context(), "7")
 	if err != nil || len(patches) != 1 {
 		t.Fatalf("Patches(7) = %+v, %v", patches, err)
 	}
@@ -284,7 +286,7 @@ func TestVersions(t *testing.T) {
 		t.Errorf("the patch = %+v, then ran %v", p, then)
 	}
 	for _, bad := range []string{"6", "99", "no-call"} {
-		if _, err := a.session.Patches(t.Context(), bad); state.CodeOf(err) != state.CodeNoStep {
+		if _, err := a.session.History().Patches(t.Context(), bad); state.CodeOf(err) != state.CodeNoStep {
 			t.Errorf("Patches(%s) = %v, want %s", bad, err, state.CodeNoStep)
 		}
 	}

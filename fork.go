@@ -2,14 +2,11 @@ package xstate
 
 import (
 	"context"
-	"fmt"
-	"path/filepath"
 	"slices"
-	"strings"
 
-	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // Going back. A session has two things that can be at another step than its head: its history, and the file that people
@@ -39,63 +36,6 @@ func (s *Session) Rollback(ctx context.Context, n StepNumber, origin Origin) (St
 		return Step{}, err
 	}
 	return steps[0], nil
-}
-
-// Text returns the program after step n as a file. data is the file as it is now, of the session as it is now: what it
-// holds beside code stays. Without data it is a new one, of the kind that name tells.
-func (s *Session) Text(ctx context.Context, n StepNumber, name string, data []byte) ([]byte, error) {
-	blocks, err := s.ProgramAt(ctx, n)
-	if err != nil {
-		return nil, err
-	}
-	return s.TextOf(ctx, patched(blocks), name, data)
-}
-
-// TextOf is Text for a program that is no step yet.
-func (s *Session) TextOf(ctx context.Context, blocks []patch.Block, name string, data []byte) ([]byte, error) {
-	if len(blocks) == 0 { // it could not be read again
-		return nil, &Error{Code: state.Code(patch.CodeEmpty), Message: "the program has no block then, and a file without code is none",
-			Hint: "xstate log lists the steps; with --keep-file the file stays as it is"}
-	}
-	if data == nil {
-		kind, err := kindOf(name)
-		if err != nil {
-			return nil, err
-		}
-		return patch.New(kind, blocks, nil)
-	}
-	file, err := patch.Parse(name, data)
-	if err != nil {
-		return nil, err
-	}
-	now, _, err := s.edited(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return file.With(patch.Identify(now, file.Blocks), blocks)
-}
-
-// kindOf tells the kind of file that a program is written as.
-func kindOf(name string) (patch.Kind, error) {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".py", ".pyw":
-		return patch.KindCells, nil
-	case ".ipynb":
-		return patch.KindNotebook, nil
-	case ".md", ".markdown":
-		return patch.KindMarkdown, nil
-	}
-	return "", &Error{Code: state.Code(patch.CodeUnsupported), Message: fmt.Sprintf("a program cannot be written as %s", name), Hint: "name a .py, .ipynb or .md file"}
-}
-
-// Unrecorded returns how a file differs from the session as it is now.
-func (s *Session) Unrecorded(ctx context.Context, name string, data []byte) ([]patch.Edit, error) {
-	file, err := patch.Parse(name, data)
-	if err != nil {
-		return nil, err
-	}
-	edits, _, _, err := s.Compare(ctx, file.Blocks)
-	return edits, err
 }
 
 // Family returns the sessions that have an ancestor with one of them, itself included, sorted by name: the versions of one
@@ -132,7 +72,7 @@ func (s *Session) relatives(ctx context.Context) ([]map[string]runner.FileRecord
 			continue
 		}
 		files := map[string]runner.FileRecord{}
-		if _, err := s.store.state.SessionRecord(ctx, x.Name, recordFiles, &files); err != nil {
+		if _, err := s.store.state.SessionRecord(ctx, x.Name, query.RecordFiles, &files); err != nil {
 			return nil, err
 		}
 		found = append(found, files)

@@ -15,7 +15,7 @@ import (
 
 func sources(t *testing.T, s *xstate.Session) string {
 	t.Helper()
-	blocks, _, err := s.Program(t.Context())
+	blocks, _, err := s.History().Program(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,11 +50,11 @@ func TestRollback(t *testing.T) {
 		if got := sources(t, a.session); !strings.Contains(got, want[i]) || step.Kind != state.KindRollback || step.To != to {
 			t.Errorf("rollback to %d = %s to %d with program\n%s, want %q in it", to, step.Kind, step.To, got, want[i])
 		}
-		snap, err := a.session.At(t.Context(), step.Number)
+		snap, err := a.session.History().At(t.Context(), step.Number)
 		if err != nil {
 			t.Fatal(err)
 		}
-		then, err := a.session.At(t.Context(), to)
+		then, err := a.session.History().At(t.Context(), to)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,7 @@ func TestRollback(t *testing.T) {
 		}
 	}
 	a.run(t, strings.Replace(askedFirst, "print(scaled)", "print(sum(scaled))", 1))
-	if snap, err := a.session.At(t.Context(), a.runs[2]); err != nil || snap.Blocks[3].Outputs[0].Text != "6\n" {
+	if snap, err := a.session.History().At(t.Context(), a.runs[2]); err != nil || snap.Blocks[3].Outputs[0].Text != "6\n" {
 		t.Errorf("an edit after the rollback gives %+v, %v; want 6", snap.Blocks[3].Outputs, err)
 	}
 	if _, err := a.session.Rollback(t.Context(), 999, xstate.Origin{}); state.CodeOf(err) != state.CodeNoStep {
@@ -119,23 +119,23 @@ func TestFork(t *testing.T) {
 func TestText(t *testing.T) {
 	a := newAsked(t, askedFirst, askedSecond)
 	file := "# notes\n\n" + askedSecond
-	edits, err := a.session.Unrecorded(t.Context(), "prog.py", []byte(file))
+	edits, err := a.session.History().Unrecorded(t.Context(), "prog.py", []byte(file))
 	if err != nil || len(edits) != 0 {
 		t.Fatalf("unrecorded = %v, %v; want none", edits, err)
 	}
 	for _, data := range [][]byte{[]byte(file), nil} {
-		text, err := a.session.Text(t.Context(), a.runs[0], "prog.py", data)
+		text, err := a.session.History().Text(t.Context(), a.runs[0], "prog.py", data)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if data != nil && string(text) != "# notes\n\n"+askedFirst {
 			t.Errorf("text = %s, want the first version with its notes", text)
 		}
-		if edits, err := a.session.Unrecorded(t.Context(), "prog.py", text); err != nil || len(edits) != 1 || edits[0].Op != patch.OpPatch {
+		if edits, err := a.session.History().Unrecorded(t.Context(), "prog.py", text); err != nil || len(edits) != 1 || edits[0].Op != patch.OpPatch {
 			t.Errorf("the first version differs by %v, %v; want one patch", edits, err)
 		}
 	}
-	if _, err := a.session.Text(t.Context(), a.runs[0], "prog.txt", nil); err == nil {
+	if _, err := a.session.History().Text(t.Context(), a.runs[0], "prog.txt", nil); err == nil {
 		t.Error("a program was written as .txt")
 	}
 }

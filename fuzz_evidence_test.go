@@ -4,15 +4,15 @@ import (
 	"crypto/ed25519"
 	"testing"
 
-	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/provenance"
 )
 
 // FuzzVerifyStatement: nothing but what was signed verifies, and whatever does not has a code.
 func FuzzVerifyStatement(f *testing.F) {
 	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
-	st := &xstate.Statement{Type: "https://in-toto.io/Statement/v1", PredicateType: "https://slsa.dev/provenance/v1",
-		Subject: []xstate.Resource{{Name: "x", Digest: map[string]string{"sha256": "00"}}}}
+	st := &provenance.Statement{Type: "https://in-toto.io/Statement/v1", PredicateType: "https://slsa.dev/provenance/v1",
+		Subject: []provenance.Resource{{Name: "x", Digest: map[string]string{"sha256": "00"}}}}
 	signed, err := st.Sign(f.Context(), key)
 	if err != nil {
 		f.Fatal(err)
@@ -24,7 +24,7 @@ func FuzzVerifyStatement(f *testing.F) {
 	f.Add(signed)
 	f.Add(want)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := xstate.VerifyStatement(data, key.Public().(ed25519.PublicKey))
+		got, err := provenance.VerifyStatement(data, key.Public().(ed25519.PublicKey))
 		switch {
 		case err != nil && state.CodeOf(err) == "":
 			t.Errorf("VerifyStatement = %v, without a code", err)
@@ -41,11 +41,11 @@ func FuzzKeys(f *testing.F) {
 	f.Add([]byte("-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n-----END PRIVATE KEY-----\n"))
 	f.Add([]byte("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA x"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		_, private := xstate.PrivateKey(text)
-		_, public := xstate.PublicKey(text)
+		_, private := provenance.PrivateKey(text)
+		_, public := provenance.PublicKey(text)
 		for _, err := range []error{private, public} {
-			if err != nil && state.CodeOf(err) != xstate.CodeKey {
-				t.Errorf("%q: %v, want code %s", text, err, xstate.CodeKey)
+			if err != nil && state.CodeOf(err) != provenance.CodeKey {
+				t.Errorf("%q: %v, want code %s", text, err, provenance.CodeKey)
 			}
 		}
 		if private == nil && public == nil {

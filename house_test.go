@@ -21,8 +21,9 @@ var limits = struct {
 	doorFiles, doorNames int
 	back                 map[string]int
 }{
-	doorFiles: 49, doorNames: 285,
-	back: map[string]int{"patch": 21, "depgraph/python": 14, "state": 24, "runner": 47, ".": 28, "bench": 7, "cmd/xstate": 39},
+	doorFiles: 15, doorNames: 77,
+	back: map[string]int{"patch": 21, "depgraph/python": 14, "state": 24, "runner": 47, "state/query": 4, "state/artifact": 7, "state/provenance": 1,
+		"runner/replay": 6, ".": 5, "bench": 7, "cmd/xstate": 39},
 }
 
 // TestHouse measures how the code is laid out. Per package: its files and lines; lines of comment per line of code; the

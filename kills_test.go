@@ -16,7 +16,9 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/provenance"
 )
 
 // dying is the environment variable that makes TestKills edit and run a program until it is killed: the folder.
@@ -131,7 +133,7 @@ func TestKills(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		writeFiles(t, o.Workspace, map[string][]byte{"other.xstate": archived(t, fork, xstate.Archived{})})
+		writeFiles(t, o.Workspace, map[string][]byte{"other.xstate": archived(t, fork, provenance.ArchiveOptions{})})
 		acknowledged := killOnce(t, o.Workspace, random, done)
 		afterKill(t, o, random, base, acknowledged)
 		if t.Failed() {
@@ -234,7 +236,7 @@ func afterKill(t *testing.T, o xstate.SessionOptions, random *rand.Rand, base ma
 		t.Error(err)
 	}
 	files["data.txt"] = base["data.txt"]
-	for _, d := range xstate.Compare(have, fromScratch(t, t.Context(), files, o, time.Minute)) {
+	for _, d := range replay.Compare(have, fromScratch(t, t.Context(), files, o, time.Minute)) {
 		t.Errorf("after the kill: %s", d)
 	}
 	if n := store.State().Notices(); len(n) > 0 {

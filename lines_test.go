@@ -14,6 +14,8 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/artifact"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // TestLines gives the lines that each test executed to two judges: what was observed must be what the trace module of the standard
@@ -98,7 +100,7 @@ func TestLinesOfBlocks(t *testing.T) {
 					}
 					slices.Sort(got)
 					lines := slices.DeleteFunc(slices.Clone(want.Calls[test]["odd.py"]), func(line int) bool { // of a class that is read all counts but its methods
-						return !slices.Contains(got, line) && slices.ContainsFunc(x.Exercised, func(e xstate.Exercised) bool { return e.Lines == "" && e.From <= line && line <= e.To })
+						return !slices.Contains(got, line) && slices.ContainsFunc(x.Exercised, func(e query.Exercised) bool { return e.Lines == "" && e.From <= line && line <= e.To })
 					})
 					if d := gocmp.Diff(lines, got); d != "" {
 						t.Errorf("%s: statements that were executed (-trace +observed):\n%s\n%+v", test, d, x.Exercised)
@@ -150,7 +152,7 @@ func judgeLines(t *testing.T, python, workspace string, files []string) (want ju
 }
 
 // compare compares the statements that a check executed.
-func (want *judgedLines) compare(t *testing.T, c *xstate.Check) {
+func (want *judgedLines) compare(t *testing.T, c *query.Check) {
 	t.Helper()
 	_, test, _ := strings.Cut(c.ID, "::")
 	got := map[string][]int{}
@@ -214,7 +216,7 @@ func TestCoveredLines(t *testing.T) {
 	write := func(name, text string) { writeFiles(t, o.Workspace, map[string][]byte{name: []byte(text)}) }
 	write("lib.py", coveredProgram)
 	write("test_a.py", "import lib\ndef test_f(): assert lib.f(1) == 1\n")
-	if _, err := session.Declare(t.Context(), xstate.Declaring{Name: "lib", Kind: state.ArtifactCode, Members: []string{"lib.py"}}, xstate.Origin{}); err != nil {
+	if _, err := artifact.Declare(t.Context(), session.History(), artifact.Spec{Name: "lib", Kind: state.ArtifactCode, Members: []string{"lib.py"}}, xstate.Origin{}); err != nil {
 		t.Fatal(err)
 	}
 	covered := func(want string) {
@@ -223,7 +225,7 @@ func TestCoveredLines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := session.Unchecked(t.Context(), head)
+		found, err := artifact.IncompleteCoverage(t.Context(), session.History(), head)
 		if err != nil {
 			t.Fatal(err)
 		}

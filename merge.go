@@ -3,11 +3,9 @@ package xstate
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -27,7 +25,7 @@ const (
 // stale says what is done; refused edits give an error with state.CodeConflict that wraps *MergeError and shows both sides.
 func (s *Session) Edit(ctx context.Context, base []patch.Block, edits []patch.Edit, stale Stale, origin Origin) (steps []Step, err error) {
 	for range editTries {
-		now, head, err := s.edited(ctx)
+		now, head, err := s.history.Blocks(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -86,37 +84,6 @@ func changedSince(base, now []patch.Block, edits []patch.Edit) []patch.Conflict 
 	return found
 }
 
-// Base returns the program as one saw it who knows a block in the version that a digest, or its beginning, names: as it is
-// now, with that version of the block.
-func (s *Session) Base(ctx context.Context, version string) ([]patch.Block, error) {
-	blocks, _, err := s.Program(ctx)
-	if err != nil {
-		return nil, err
-	}
-	base := patched(blocks)
-	if len(version) >= leastPrefix && slices.ContainsFunc(blocks, func(b runner.Block) bool { return strings.HasPrefix(string(b.Version), version) }) {
-		return base, nil
-	}
-	known, err := s.Version(ctx, version)
-	if err != nil {
-		return nil, err
-	}
-	for _, v := range known {
-		if i := slices.IndexFunc(base, func(b patch.Block) bool { return b.ID == string(v.Block) }); i >= 0 {
-			base[i].Source = v.Source
-		} else { // it was deleted since
-			base = append(base, patch.Block{ID: string(v.Block), Dialect: patch.Python, Source: v.Source})
-		}
-	}
-	return base, nil
-}
-
-// ProgramFrom returns the program after step n as edits of it see it.
-func (s *Session) ProgramFrom(ctx context.Context, n StepNumber) ([]patch.Block, error) {
-	blocks, err := s.ProgramAt(ctx, n)
-	return patched(blocks), err
-}
-
 // MergeFile is LoadFile for a file that was made from the program after step from: its edits are merged with those made since.
 // It returns what the file is to hold then.
 func (s *Session) MergeFile(ctx context.Context, from StepNumber, name string, data []byte, origin Origin) (steps []Step, text []byte, err error) {
@@ -124,7 +91,7 @@ func (s *Session) MergeFile(ctx context.Context, from StepNumber, name string, d
 	if err != nil {
 		return nil, nil, err
 	}
-	base, err := s.ProgramFrom(ctx, from)
+	base, err := s.history.ProgramFrom(ctx, from)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -134,7 +101,7 @@ func (s *Session) MergeFile(ctx context.Context, from StepNumber, name string, d
 			return nil, nil, err
 		}
 	}
-	now, _, err := s.edited(ctx)
+	now, _, err := s.history.Blocks(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

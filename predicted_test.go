@@ -11,20 +11,21 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // judged is one node of a program that ran, with what analysis predicts of it and what its execution was seen to do.
 type judged struct {
 	id        depgraph.NodeID
 	facts     *depgraph.Node
-	view      *xstate.NodeView
+	view      *query.NodeView
 	trace     *state.Trace          // nil: none is kept
 	predicted map[depgraph.Key]bool // names that earlier nodes may write and this one may read
 }
 
 // judgedNodes returns the nodes of the program after a step, in order.
 func judgedNodes(ctx context.Context, store *xstate.Store, session *xstate.Session, step xstate.StepNumber) ([]judged, error) {
-	d, err := session.Dependencies(ctx, step)
+	d, err := session.History().Dependencies(ctx, step)
 	if err != nil {
 		return nil, err
 	}

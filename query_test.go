@@ -12,6 +12,8 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // asked is a session to ask questions of: two versions of a program, each run.
@@ -75,7 +77,7 @@ var askedSecond = strings.Replace(askedFirst, "2 * x", "3 * x", 1)
 func TestAt(t *testing.T) {
 	a := newAsked(t, askedFirst, askedSecond)
 	for i, want := range []struct{ factor, output, reason string }{{"2 * x", "[2, 4]\n", "version 1"}, {"3 * x", "[3, 6]\n", "version 2"}} {
-		snap, err := a.session.At(t.Context(), a.runs[i])
+		snap, err := a.session.History().At(t.Context(), a.runs[i])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,14 +109,14 @@ func TestAt(t *testing.T) {
 			t.Errorf("reads of scaled after step %d (-want +got):\n%s", a.runs[i], d)
 		}
 	}
-	edit, err := a.session.At(t.Context(), a.runs[0]+1)
+	edit, err := a.session.History().At(t.Context(), a.runs[0]+1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if b, _ := edit.Block("scale"); edit.NextRun != a.runs[1] || b.Status != "new" || len(b.Nodes) != 0 {
 		t.Errorf("after the edit: next run %d, scale %s with %d nodes, want %d, new and none", edit.NextRun, b.Status, len(b.Nodes), a.runs[1])
 	}
-	if _, err := a.session.At(t.Context(), 99); err == nil || !strings.Contains(err.Error(), "no step 99") {
+	if _, err := a.session.History().At(t.Context(), 99); err == nil || !strings.Contains(err.Error(), "no step 99") {
 		t.Errorf("At(99) = %v, want no step 99", err)
 	}
 }
@@ -122,7 +124,7 @@ func TestAt(t *testing.T) {
 // TestCommentIsNoNews: a block whose code is the same but for a comment is up to date after the run, not "new".
 func TestCommentIsNoNews(t *testing.T) {
 	a := newAsked(t, askedFirst, strings.Replace(askedFirst, "# %% load\n", "# %% load\n# the data\n", 1))
-	snap, err := a.session.At(t.Context(), a.runs[1])
+	snap, err := a.session.History().At(t.Context(), a.runs[1])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +174,7 @@ func TestWhy(t *testing.T) {
 // TestDiff: what changed between two steps, and nothing else.
 func TestDiff(t *testing.T) {
 	a := newAsked(t, askedFirst, askedSecond)
-	changes, err := a.session.Diff(t.Context(), a.runs[0], a.runs[1])
+	changes, err := a.session.History().Diff(t.Context(), a.runs[0], a.runs[1])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +191,7 @@ func TestDiff(t *testing.T) {
 	if !strings.Contains(changes[0].Diff, "-    return 2 * x\n+    return 3 * x\n") || !strings.Contains(changes[2].Outputs, "[3, 6]") {
 		t.Errorf("Diff = %+v, want the new line and the new output", changes)
 	}
-	if same, err := a.session.Diff(t.Context(), a.runs[1], a.runs[1]); err != nil || len(same) != 0 {
+	if same, err := a.session.History().Diff(t.Context(), a.runs[1], a.runs[1]); err != nil || len(same) != 0 {
 		t.Errorf("Diff of a step with itself = %v, %v, want nothing", same, err)
 	}
 }
@@ -197,14 +199,14 @@ func TestDiff(t *testing.T) {
 // TestLog: newest first, with the lines of edits and the counts of runs.
 func TestLog(t *testing.T) {
 	a := newAsked(t, askedFirst, askedSecond)
-	entries, err := a.session.Log(t.Context(), 0, 2)
+	entries, err := a.session.History().Log(t.Context(), 0, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(entries) != 2 || entries[0].Run == nil || entries[0].Run.Blocks.Ran != 3 || entries[1].Added != 1 || entries[1].Removed != 1 {
 		t.Errorf("Log(2) = %+v, want a run of 3 blocks, then a patch +1 -1", entries)
 	}
-	if all, err := a.session.Log(t.Context(), 0, 0); err != nil || len(all) != int(a.runs[1]) {
+	if all, err := a.session.History().Log(t.Context(), 0, 0); err != nil || len(all) != int(a.runs[1]) {
 		t.Errorf("Log(0) has %d steps, %v, want %d", len(all), err, a.runs[1])
 	}
 }
@@ -212,7 +214,7 @@ func TestLog(t *testing.T) {
 // TestAffected: what must re-run if a block, a name or a file is regenerated.
 func TestAffected(t *testing.T) {
 	a := newAsked(t, askedFirst)
-	d, err := a.session.Dependencies(t.Context(), a.runs[0])
+	d, err := a.session.History().Dependencies(t.Context(), a.runs[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +251,7 @@ func TestAffected(t *testing.T) {
 	}
 }
 
-func dependents(list []xstate.Dependent) []string {
+func dependents(list []query.Dependent) []string {
 	var ids []string
 	for _, d := range list {
 		ids = append(ids, string(d.Block))
@@ -260,7 +262,7 @@ func dependents(list []xstate.Dependent) []string {
 // TestAttribute: a difference in what a volatile block gives, or in what is computed from it, is explained; no other is.
 func TestAttribute(t *testing.T) {
 	a := newAsked(t, "# %% now\nimport time\nt = time.time()\n# %% then\nu = t + 1\n# %% other\nv = 1\n")
-	found, err := a.session.Attribute(t.Context(), a.runs[0], []xstate.Difference{{What: "value t"}, {What: "value u"}, {What: "value v"}, {What: "output", Block: "then"}})
+	found, err := replay.Attribute(t.Context(), a.session.Subject(), a.runs[0], []replay.Difference{{What: "value t"}, {What: "value u"}, {What: "value v"}, {What: "output", Block: "then"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -412,14 +413,14 @@ func (p *player) runText(ctx context.Context, text []byte, ids []string, onEvent
 	if _, err := p.session.Load(context.Background(), program.Blocks, xstate.Origin{}); err != nil {
 		return nil, err
 	}
-	if _, err := p.session.Affected(context.Background()); err != nil { // see judgeAffected
+	if _, err := p.session.Plan(context.Background(), nil); err != nil { // see judgePlan
 		return nil, err
 	}
 	out, step, err := p.session.Run(ctx, runner.RunOptions{Timeout: 2 * time.Minute, Jobs: p.jobs, OnEvent: onEvent}, xstate.Origin{})
 	if err != nil {
 		return nil, err
 	}
-	if _, err := p.session.Affected(context.Background()); err != nil {
+	if _, err := p.session.Plan(context.Background(), nil); err != nil {
 		return nil, err
 	}
 	if out.Stopped != nil {
@@ -460,17 +461,17 @@ func (p *player) interrupted(v version) error {
 	return err
 }
 
-func (p *player) verify() ([]xstate.Difference, error) {
+func (p *player) verify() ([]replay.Difference, error) {
 	out, _, err := p.session.Run(context.Background(), runner.RunOptions{Timeout: 2 * time.Minute}, xstate.Origin{})
 	if err != nil {
 		return nil, err
 	}
-	found, err := p.session.Verify(context.Background(), out, runner.RunOptions{Timeout: 2 * time.Minute})
+	found, err := replay.Verify(context.Background(), p.session.Subject(), out, runner.RunOptions{Timeout: 2 * time.Minute})
 	opaque, wrong := p.opaque(out)
 	if err == nil {
 		err = wrong
 	}
-	return slices.DeleteFunc(found, func(d xstate.Difference) bool { return excused(d, opaque) }), err
+	return slices.DeleteFunc(found, func(d replay.Difference) bool { return excused(d, opaque) }), err
 }
 
 // opaque returns the names whose values have digests by lineage: those may differ where the values do not.
@@ -498,7 +499,7 @@ func (p *player) opaque(out *xstate.Outcome) (map[string]bool, error) {
 // differences tells where a run differs from one from scratch, "" when it does not.
 func differences(have, want *verdict) string {
 	var list []string
-	for _, d := range xstate.Compare(have.Outcome, want.Outcome) {
+	for _, d := range replay.Compare(have.Outcome, want.Outcome) {
 		if !excused(d, have.opaque) && !excused(d, want.opaque) {
 			list = append(list, d.String())
 		}
@@ -509,7 +510,7 @@ func differences(have, want *verdict) string {
 	return strings.Join(list, "\n")
 }
 
-func excused(d xstate.Difference, opaque map[string]bool) bool {
+func excused(d replay.Difference, opaque map[string]bool) bool {
 	name, isValue := strings.CutPrefix(d.What, "value ")
 	return len(d.Marks) > 0 || isValue && opaque[name]
 }

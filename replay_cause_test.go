@@ -14,7 +14,9 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // planted is a session in which something is to be planted between the run and its replay.
@@ -53,10 +55,10 @@ func (p *planted) run() {
 	p.session = openSession(p.t, p.store, p.options)
 }
 
-func (p *planted) replay(o xstate.ReplayOptions) *xstate.Replay {
+func (p *planted) replay(o replay.Options) *replay.Report {
 	p.t.Helper()
 	before := tree(p.t, p.dir)
-	found, err := p.session.Replay(p.t.Context(), o)
+	found, err := replay.Run(p.t.Context(), p.session.Subject(), o)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -69,13 +71,13 @@ func (p *planted) replay(o xstate.ReplayOptions) *xstate.Replay {
 }
 
 // diverges replays, and wants one node to diverge for one cause and nothing else to.
-func (p *planted) diverges(node string, cause xstate.Cause, detail string) *xstate.Replay {
+func (p *planted) diverges(node string, cause replay.Cause, detail string) *replay.Report {
 	p.t.Helper()
 	head, _, err := p.store.State().Head(p.t.Context(), "prog")
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	found := p.replay(xstate.ReplayOptions{Step: head})
+	found := p.replay(replay.Options{Step: head})
 	if found.First == nil {
 		p.t.Fatalf("%s, want %s to diverge: %+v", found.Result, node, found)
 	}
@@ -89,10 +91,10 @@ func (p *planted) diverges(node string, cause xstate.Cause, detail string) *xsta
 	return found
 }
 
-func (p *planted) equal() *xstate.Replay {
+func (p *planted) equal() *replay.Report {
 	p.t.Helper()
-	found := p.replay(xstate.ReplayOptions{})
-	if found.Result != xstate.ReplayEqual {
+	found := p.replay(replay.Options{})
+	if found.Result != replay.Equal {
 		p.t.Fatalf("%s, want equal: %+v", found.Result, found.First)
 	}
 	return found
@@ -114,12 +116,12 @@ func TestReplayCauses(t *testing.T) {
 		p.write("small.txt", []byte("other")) // which is kept
 		p.equal()
 		p.write("data.txt", []byte(large("2")))
-		found := p.diverges("load", xstate.CauseFile, "data.txt differs")
+		found := p.diverges("load", replay.CauseFile, "data.txt differs")
 		if len(found.Missing) != 1 || found.Missing[0].What != "file:data.txt" {
 			t.Errorf("missing %v, want file:data.txt", found.Missing)
 		}
 		p.write("data.txt", nil)
-		if found = p.diverges("load", xstate.CauseFile, "data.txt is gone"); found.Missing[0].Why != "it is gone, and its content was not kept" {
+		if found = p.diverges("load", replay.CauseFile, "data.txt is gone"); found.Missing[0].Why != "it is gone, and its content was not kept" {
 			t.Errorf("missing %v", found.Missing)
 		}
 	})
@@ -133,17 +135,17 @@ func TestReplayCauses(t *testing.T) {
 		p := plant(t, map[string]string{"util.py": large("def f(): return 1")}, "", "use", "import util\nprint(util.f())")
 		p.equal()
 		p.write("util.py", []byte(large("def f(): return 2")))
-		p.diverges("use#1", xstate.CauseCode, "the module util.py differs")
+		p.diverges("use#1", replay.CauseCode, "the module util.py differs")
 	})
 	t.Run("code", func(t *testing.T) {
 		p := plant(t, nil, "", "a", "a = 1", "b", "b = 2")
 		p.rewrite("b", func(b *state.Block) { b.Version = state.DigestOf([]byte("b = 3")) }, "b = 3")
-		p.diverges("b", xstate.CauseCode, "of other code")
+		p.diverges("b", replay.CauseCode, "of other code")
 	})
 	t.Run("input", func(t *testing.T) {
 		p := plant(t, nil, "", "a", "import time\na = time.time_ns()", "b", "b = a + 1")
 		p.rewrite("a", func(b *state.Block) { b.Nodes[1].Trace = "" })
-		p.diverges("b", xstate.CauseInput, "a, which it reads")
+		p.diverges("b", replay.CauseInput, "a, which it reads")
 	})
 	t.Run("record", func(t *testing.T) {
 		p := plant(t, nil, "", "a", "a = 1\nprint(a)", "b", "b = 2")
@@ -159,33 +161,33 @@ func TestReplayCauses(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		p.diverges("a", xstate.CauseRecord, "came to the same 4 times")
+		p.diverges("a", replay.CauseRecord, "came to the same 4 times")
 	})
 	t.Run("environment", func(t *testing.T) {
 		p := plant(t, nil, "", "a", "import os\na = os.environ['PLANTED']", "b", "print(a)")
 		p.equal()
 		p.options.Environ = append(p.options.Environ, "PLANTED=two")
 		p.session = openSession(t, p.store, p.options)
-		p.diverges("a#2", xstate.CauseEnvironment, "the variable PLANTED of the environment differs")
+		p.diverges("a#2", replay.CauseEnvironment, "the variable PLANTED of the environment differs")
 	})
 	t.Run("randomness", func(t *testing.T) {
 		p := plant(t, nil, "", "a", "import os, random\na = os.urandom(8)", "b", "b = len(a)", "c", "c = random.random()")
-		p.diverges("a#2", xstate.CauseRandomness, "randomness of the operating system")
+		p.diverges("a#2", replay.CauseRandomness, "randomness of the operating system")
 	})
 	t.Run("clock", func(t *testing.T) {
 		p := plant(t, nil, "", "a", "import time\na = time.time_ns()", "b", "b = a + 1")
-		p.diverges("a#2", xstate.CauseClock, "reads the clock")
+		p.diverges("a#2", replay.CauseClock, "reads the clock")
 	})
 	t.Run("process", func(t *testing.T) {
 		p := plant(t, nil, "", "a", "import os\na = os.getpid()", "b", "b = a + 1")
-		p.diverges("a#2", xstate.CauseProcess, "from process to process")
+		p.diverges("a#2", replay.CauseProcess, "from process to process")
 	})
 	t.Run("race", func(t *testing.T) { // what runs beside the program: neither an input nor a mark
 		p := plant(t, nil, "", "a", "a = 1")
 		counter := filepath.Join(t.TempDir(), "__pycache__", "n")
 		writeFiles(t, filepath.Dir(counter), map[string][]byte{"n": []byte("1")})
 		p.patch("a", "with open("+quote(counter)+", 'r+') as f:\n    a = int(f.read()) + 1\n    f.seek(0)\n    f.write(str(a))")
-		p.diverges("a", xstate.CauseRace, "something else each time")
+		p.diverges("a", replay.CauseRace, "something else each time")
 	})
 }
 
@@ -212,11 +214,11 @@ func TestReplayDamage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := openSession(t, store, p.options).Replay(t.Context(), xstate.ReplayOptions{Cached: cached})
+		found, err := replay.Run(t.Context(), openSession(t, store, p.options).Subject(), replay.Options{Cached: cached})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := found.First; d == nil || d.Node != "a" || d.Cause != xstate.CauseRecord || d.Detail != "the record of a is damaged" {
+		if d := found.First; d == nil || d.Node != "a" || d.Cause != replay.CauseRecord || d.Detail != "the record of a is damaged" {
 			t.Errorf("cached %v: %s %+v", cached, found.Result, d)
 		}
 		store.Close()
@@ -234,7 +236,7 @@ func TestReplayInterpreter(t *testing.T) {
 	}
 	p.options.Python = ""
 	p.session = openSession(t, p.store, p.options)
-	found := p.diverges("a#2", xstate.CauseInterpreter, "")
+	found := p.diverges("a#2", replay.CauseInterpreter, "")
 	if len(found.Missing) != 1 || found.Missing[0].What != "interpreter" || !strings.Contains(found.Missing[0].Why, "is gone") {
 		t.Errorf("missing %v, want the interpreter", found.Missing)
 	}
@@ -261,23 +263,23 @@ func TestReplayPackage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	found := p.replay(xstate.ReplayOptions{})
-	if d := found.First; d == nil || d.Node != "a" || d.Cause != xstate.CausePackage || d.Key != "module:planted_package" {
+	found := p.replay(replay.Options{})
+	if d := found.First; d == nil || d.Node != "a" || d.Cause != replay.CausePackage || d.Key != "module:planted_package" {
 		t.Errorf("package gone: %+v", d)
 	}
-	if !slices.ContainsFunc(found.Missing, func(m xstate.Missing) bool {
+	if !slices.ContainsFunc(found.Missing, func(m replay.Missing) bool {
 		return m.What == "module:planted_package" && strings.HasSuffix(m.Why, "it ran with planted_package 1.0")
 	}) {
 		t.Errorf("missing %v, want the package", found.Missing)
 	}
 	other := p.options // another interpreter, which never had the package: it is named, rather than the interpreter
 	other.Python = newVenv(t)
-	if found, err := openSession(t, p.store, other).Replay(t.Context(), xstate.ReplayOptions{}); err != nil || len(found.Missing) != 1 || found.Missing[0].What != "module:planted_package" {
+	if found, err := replay.Run(t.Context(), openSession(t, p.store, other).Subject(), replay.Options{}); err != nil || len(found.Missing) != 1 || found.Missing[0].What != "module:planted_package" {
 		t.Errorf("with another interpreter: missing %+v, %v, want the package", found, err)
 	}
 	install("2.0")
-	found = p.replay(xstate.ReplayOptions{})
-	if d := found.First; d == nil || d.Cause != xstate.CausePackage || d.Key != "module:planted_package" {
+	found = p.replay(replay.Options{})
+	if d := found.First; d == nil || d.Cause != replay.CausePackage || d.Key != "module:planted_package" {
 		t.Errorf("other version: %+v", d)
 	}
 }
@@ -326,7 +328,7 @@ func TestReplayEffects(t *testing.T) {
 	if err := os.Remove(outside); err != nil {
 		t.Fatal(err)
 	}
-	found := p.diverges("hidden", xstate.CauseNetwork, "the recording did not")
+	found := p.diverges("hidden", replay.CauseNetwork, "the recording did not")
 	if n := calls.Load(); n != 1 {
 		t.Errorf("%d connections, want that of the run alone", n)
 	}
@@ -335,7 +337,7 @@ func TestReplayEffects(t *testing.T) {
 	}
 	var served []string
 	for _, s := range found.Runs[0].Served {
-		if s.Why == xstate.ServedEffect {
+		if s.Why == replay.ServedEffect {
 			served = append(served, s.Node+" "+s.What[0])
 		}
 	}
@@ -349,7 +351,7 @@ func TestReplayGuard(t *testing.T) {
 	p := plant(t, map[string]string{"out.txt": "before"}, "", "a", "a = 1")
 	p.patch("a", "with open("+quote(filepath.Join(p.dir, "out.txt"))+", 'w') as f:\n    f.write('after')")
 	p.write("out.txt", []byte("mine"))
-	p.diverges("a", xstate.CauseFile, "a replay does not let it")
+	p.diverges("a", replay.CauseFile, "a replay does not let it")
 	if data, _ := os.ReadFile(filepath.Join(p.dir, "out.txt")); string(data) != "mine" {
 		t.Errorf("the file of the workspace is %q", data)
 	}
@@ -360,7 +362,7 @@ func TestReplayGuard(t *testing.T) {
 func TestReplayFolder(t *testing.T) {
 	p := plant(t, nil, "", "import", "import os", "class", "class Place:\n    def __init__(self, at):\n        self.at = at", "path", "path = os.path.join(os.getcwd(), 'x')\nprint(path)",
 		"copy", "again = path + 'y'", "place", "place = Place(os.getcwd())", "use", "n = len(again) - len(path)", "clock", "import time\nnow = time.time_ns()")
-	found := p.diverges("clock#2", xstate.CauseClock, "reads the clock")
+	found := p.diverges("clock#2", replay.CauseClock, "reads the clock")
 	var served []string
 	for _, s := range found.Runs[0].Served {
 		served = append(served, s.Node+" "+s.Why)
@@ -376,46 +378,46 @@ func TestReplayParts(t *testing.T) {
 	for _, source := range []string{"import time\na = time.time_ns()", "a = 3", "a = 4"} {
 		p.patch("a", source)
 	}
-	runs := func(found *xstate.Replay) (steps []xstate.StepNumber) {
+	runs := func(found *replay.Report) (steps []xstate.StepNumber) {
 		for _, run := range found.Runs {
 			steps = append(steps, run.Step)
 		}
 		return steps
 	}
 	told := 0
-	all := p.replay(xstate.ReplayOptions{Jobs: 3, OnRun: func(_ *xstate.ReplayedRun, of int) { told += of }})
+	all := p.replay(replay.Options{Jobs: 3, OnRun: func(_ *replay.RunReport, of int) { told += of }})
 	if told != 4*4 {
 		t.Errorf("told of %d runs, want each of 4, of 4", told)
 	}
 	if got, want := runs(all), []xstate.StepNumber{5, 7, 9, 11}; !slices.Equal(got, want) {
 		t.Fatalf("runs %v, want %v", got, want)
 	}
-	for i, want := range []string{xstate.ReplayEqual, xstate.ReplayDiverged, xstate.ReplayEqual, xstate.ReplayEqual} {
+	for i, want := range []string{replay.Equal, replay.Diverged, replay.Equal, replay.Equal} {
 		if all.Runs[i].Result != want {
 			t.Errorf("step %d: %s, want %s", all.Runs[i].Step, all.Runs[i].Result, want)
 		}
 	}
-	if one := p.replay(xstate.ReplayOptions{}); one.Runs[3].Executed != 3 || one.Runs[3].Proved != 1 {
+	if one := p.replay(replay.Options{}); one.Runs[3].Executed != 3 || one.Runs[3].Proved != 1 {
 		t.Errorf("last run executed %d and had %d proved, want 3 and 1: %+v", one.Runs[3].Executed, one.Runs[3].Proved, one.Runs[3])
 	}
-	if found := p.replay(xstate.ReplayOptions{UntilDivergence: true}); !slices.Equal(runs(found), []xstate.StepNumber{5, 7}) {
+	if found := p.replay(replay.Options{UntilDivergence: true}); !slices.Equal(runs(found), []xstate.StepNumber{5, 7}) {
 		t.Errorf("until divergence: runs %v, want 5 and 7", runs(found))
 	}
-	if found := p.replay(xstate.ReplayOptions{Step: 9}); !slices.Equal(runs(found), []xstate.StepNumber{9}) || found.Result != xstate.ReplayEqual {
+	if found := p.replay(replay.Options{Step: 9}); !slices.Equal(runs(found), []xstate.StepNumber{9}) || found.Result != replay.Equal {
 		t.Errorf("step 9: %v %s", runs(found), found.Result)
 	}
-	if found := p.replay(xstate.ReplayOptions{Block: "b"}); found.Runs[0].Nodes != 2 || found.Result != xstate.ReplayEqual {
+	if found := p.replay(replay.Options{Block: "b"}); found.Runs[0].Nodes != 2 || found.Result != replay.Equal {
 		t.Errorf("block b: %+v", found.Runs)
 	}
-	for _, o := range []xstate.ReplayOptions{{Step: 6}, {From: 6, To: 6}} {
-		if _, err := p.session.Replay(t.Context(), o); state.CodeOf(err) != xstate.CodeNoRun {
+	for _, o := range []replay.Options{{Step: 6}, {From: 6, To: 6}} {
+		if _, err := replay.Run(t.Context(), p.session.Subject(), o); state.CodeOf(err) != replay.CodeNoRun {
 			t.Errorf("%+v: %v, want no-run", o, err)
 		}
 	}
-	if _, err := p.session.Replay(t.Context(), xstate.ReplayOptions{Step: 99}); state.CodeOf(err) != state.CodeNoStep {
+	if _, err := replay.Run(t.Context(), p.session.Subject(), replay.Options{Step: 99}); state.CodeOf(err) != state.CodeNoStep {
 		t.Errorf("step 99: %v, want no-step", err)
 	}
-	if _, err := p.session.Replay(t.Context(), xstate.ReplayOptions{Block: "none"}); state.CodeOf(err) != xstate.CodeNoBlock {
+	if _, err := replay.Run(t.Context(), p.session.Subject(), replay.Options{Block: "none"}); state.CodeOf(err) != query.CodeNoBlock {
 		t.Errorf("no such block: %v", err)
 	}
 }

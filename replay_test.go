@@ -11,6 +11,9 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
+	"github.com/xstate-engine/xstate/state/artifact"
+	"github.com/xstate-engine/xstate/state/provenance"
 )
 
 // TestReplay: every run of the sessions of testdata comes out as it was recorded, but for nodes of which it was told that they may
@@ -26,11 +29,11 @@ func TestReplay(t *testing.T) {
 			writeFiles(t, o.Workspace, s.files)
 			s.addTo(files)
 			for _, b := range runFile(t, t.Context(), session, o.Workspace, files, steps[0].timeout).Blocks {
-				marked[b.ID] = marked[b.ID] || len(b.Taint) > 0
+				marked[b.ID] = marked[b.ID] || len(b.AllMarks) > 0
 			}
 		}
 		before := tree(t, o.Workspace)
-		found, err := session.Replay(t.Context(), xstate.ReplayOptions{Timeout: steps[0].timeout, Jobs: 2})
+		found, err := replay.Run(t.Context(), session.Subject(), replay.Options{Timeout: steps[0].timeout, Jobs: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +47,7 @@ func TestReplay(t *testing.T) {
 				}
 			}
 			for _, s := range run.Served {
-				if s.Why != xstate.ServedDiverged {
+				if s.Why != replay.ServedDiverged {
 					t.Logf("step %d: %s served: %s %v", run.Step, s.Node, s.Why, s.What)
 				}
 			}
@@ -52,8 +55,8 @@ func TestReplay(t *testing.T) {
 		for _, m := range found.Missing {
 			t.Logf("step %d: %s: %s", m.Step, m.What, m.Why)
 		}
-		cached, err := session.Replay(t.Context(), xstate.ReplayOptions{Cached: true})
-		if err != nil || cached.Result != xstate.ReplayEqual && found.Result == xstate.ReplayEqual {
+		cached, err := replay.Run(t.Context(), session.Subject(), replay.Options{Cached: true})
+		if err != nil || cached.Result != replay.Equal && found.Result == replay.Equal {
 			t.Errorf("cached: %+v, %v", cached, err)
 		}
 	})
@@ -115,11 +118,11 @@ func TestReplayDemo(t *testing.T) {
 	}
 	writeFiles(t, o.Workspace, map[string][]byte{"penguins.csv": nil}) // what it read is kept
 	for _, jobs := range []int{1, 3} {
-		found, err := session.Replay(t.Context(), xstate.ReplayOptions{Jobs: jobs})
+		found, err := replay.Run(t.Context(), session.Subject(), replay.Options{Jobs: jobs})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found.Result != xstate.ReplayEqual || len(found.Runs) != len(edits)+1 || len(found.Missing) > 0 {
+		if found.Result != replay.Equal || len(found.Runs) != len(edits)+1 || len(found.Missing) > 0 {
 			t.Errorf("%d at once: %s, %d runs, missing %v: %+v", jobs, found.Result, len(found.Runs), found.Missing, found.First)
 		}
 		executed, nodes := 0, 0
@@ -145,11 +148,11 @@ func TestReplayInterrupted(t *testing.T) {
 	if err != nil || out.Stopped == nil {
 		t.Fatalf("the run was not interrupted: %v, %v", out, err)
 	}
-	if found := p.replay(xstate.ReplayOptions{Step: step.Number}); found.Result != xstate.ReplayEqual || found.Runs[0].Nodes != 2 {
+	if found := p.replay(replay.Options{Step: step.Number}); found.Result != replay.Equal || found.Runs[0].Nodes != 2 {
 		t.Errorf("replay: %s, %d nodes, want equal, 2: %+v", found.Result, found.Runs[0].Nodes, found.First)
 	}
-	for block, want := range map[string]xstate.ArtifactStatus{"k": xstate.ArtifactFresh, "e": xstate.ArtifactStale, "last": xstate.ArtifactFresh} {
-		e, err := p.session.Evidence(t.Context(), step.Number, "block:"+block)
+	for block, want := range map[string]artifact.Status{"k": artifact.Fresh, "e": artifact.Stale, "last": artifact.Fresh} {
+		e, err := provenance.EvidenceOf(t.Context(), p.session.History(), step.Number, "block:"+block)
 		if err != nil {
 			t.Fatal(err)
 		}

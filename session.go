@@ -2,53 +2,14 @@ package xstate
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
-
-// Program returns the blocks of the session as they are now, with their sources.
-func (s *Session) Program(ctx context.Context) ([]runner.Block, StepNumber, error) {
-	head, _, err := s.store.state.Head(ctx, s.name)
-	if err != nil {
-		return nil, 0, err
-	}
-	blocks, err := s.ProgramAt(ctx, head)
-	return blocks, head, err
-}
-
-// ProgramAt returns the blocks of the session after step n, with their sources and what was then known of them.
-func (s *Session) ProgramAt(ctx context.Context, n StepNumber) ([]runner.Block, error) {
-	blocks, _, err := s.programStart(ctx, n, 0)
-	return blocks, err
-}
-
-// programStart returns the first blocks after step n, all of them where limit is 0, and how many there are.
-func (s *Session) programStart(ctx context.Context, n StepNumber, limit int) ([]runner.Block, int, error) {
-	kept, total, err := s.store.state.FirstBlocks(ctx, s.name, n, limit)
-	if err != nil {
-		return nil, 0, err
-	}
-	blocks := make([]runner.Block, 0, len(kept))
-	texts := make(map[Digest]string, len(kept))
-	for i := range kept {
-		b := &kept[i]
-		source, known := s.texts[b.Version]
-		if !known {
-			if source, err = s.source(ctx, b.Version); err != nil {
-				return nil, 0, fmt.Errorf("source of block %s: %w", b.ID, err)
-			}
-		}
-		texts[b.Version] = source
-		blocks = append(blocks, runner.Block{ID: b.ID, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Source: source, Before: b})
-	}
-	s.texts = texts
-	return blocks, total, nil
-}
 
 // Append adds a block after the block after, or at the end when after is empty. An empty id is filled in.
 func (s *Session) Append(ctx context.Context, b patch.Block, after BlockID, origin Origin) (Step, error) {
@@ -112,78 +73,21 @@ func (s *Session) block(ctx context.Context, id BlockID) (StepNumber, *state.Blo
 	b, found, err := s.store.state.BlockAt(ctx, s.name, head, id)
 	if err == nil && !found {
 		var all []patch.Block
-		if all, _, err = s.edited(ctx); err == nil {
-			err = s.noBlock(id, all)
+		if all, _, err = s.history.Blocks(ctx); err == nil {
+			err = s.history.NoBlock(id, all)
 		}
 	}
 	return head, &b, err
 }
 
-// CodeNoBlock is the code of errors about a block that is not in the program.
-const CodeNoBlock state.Code = "no-block"
-
-func (s *Session) noBlock(id BlockID, blocks []patch.Block) error {
-	return &Error{Code: CodeNoBlock, Message: fmt.Sprintf("session %q has no block %q", s.name, id),
-		Hint: "its blocks are: " + shorten(ids(blocks))}
-}
-
-func shorten(ids []string) string {
-	text := ""
-	for i, id := range ids {
-		if i > 0 {
-			text += ", "
-		}
-		if i == 12 {
-			return text + fmt.Sprintf("and %d more (xstate show)", len(ids)-i)
-		}
-		text += id
-	}
-	return text
-}
-
 // Load makes the program that of blocks (a file read again): what stayed keeps its id, and every difference is a
 // step of its own: patch, move, append or delete. Nothing is executed.
 func (s *Session) Load(ctx context.Context, blocks []patch.Block, origin Origin) ([]Step, error) {
-	edits, old, head, err := s.Compare(ctx, blocks)
+	edits, old, head, err := s.history.Compare(ctx, blocks)
 	if err != nil || len(edits) == 0 {
 		return nil, err
 	}
 	return s.commit(ctx, head, old, edits, origin)
-}
-
-// Compare tells which edits Load would make.
-func (s *Session) Compare(ctx context.Context, blocks []patch.Block) (edits []patch.Edit, old []patch.Block, head StepNumber, err error) {
-	old, head, err = s.edited(ctx)
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	return patch.Match(old, blocks), old, head, nil
-}
-
-// edited returns the program as package patch knows it.
-func (s *Session) edited(ctx context.Context) ([]patch.Block, StepNumber, error) {
-	blocks, head, err := s.Program(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	return patched(blocks), head, nil
-}
-
-// patched returns blocks as package patch knows them.
-func patched(blocks []runner.Block) []patch.Block {
-	list := make([]patch.Block, 0, len(blocks))
-	for _, b := range blocks {
-		list = append(list, patch.Block{ID: string(b.ID), Title: b.Title, Dialect: string(b.Dialect), Source: b.Source})
-	}
-	return list
-}
-
-func ids(blocks []patch.Block) []string {
-	list := make([]string, len(blocks))
-	for i, b := range blocks {
-		list[i] = b.ID
-	}
-	return list
 }
 
 // one records an edit of the program after step head. It looks at the blocks that are concerned, and no others.
@@ -194,7 +98,7 @@ func (s *Session) one(ctx context.Context, head StepNumber, e patch.Edit, origin
 		if err != nil {
 			return Step{}, err
 		}
-		if found && !slices.Contains(ids(near), id) {
+		if found && !slices.Contains(query.IDs(near), id) {
 			near = append(near, patch.Block{ID: id, Title: b.Title, Dialect: string(b.Dialect)})
 		}
 	}
@@ -260,43 +164,6 @@ func draft(e patch.Edit, origin Origin, before *state.Block) state.Draft {
 	return d
 }
 
-// Plan tells what Run would do, without executing or recording anything. Blocks given are planned in place of the
-// session's program (a file not yet loaded); nil means the program as it is.
-func (s *Session) Plan(ctx context.Context, blocks []patch.Block) (*Plan, error) {
-	if err := s.start(ctx); err != nil {
-		return nil, err
-	}
-	program, _, err := s.Program(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if blocks != nil {
-		if program, err = s.supposed(program, blocks); err != nil {
-			return nil, err
-		}
-	}
-	return s.engine.Plan(ctx, program)
-}
-
-// supposed is the program as Load would make it.
-func (s *Session) supposed(program []runner.Block, blocks []patch.Block) ([]runner.Block, error) {
-	before := map[BlockID]*state.Block{}
-	for _, b := range program {
-		before[b.ID] = b.Before
-	}
-	old := patched(program)
-	now, err := patch.Apply(old, patch.Match(old, blocks))
-	if err != nil {
-		return nil, err
-	}
-	var next []runner.Block
-	for _, b := range now {
-		next = append(next, runner.Block{ID: BlockID(b.ID), Title: b.Title, Dialect: depgraph.Dialect(b.Dialect),
-			Version: state.DigestOf([]byte(b.Source)), Source: b.Source, Before: before[BlockID(b.ID)]})
-	}
-	return next, nil
-}
-
 // Run brings every block up to date, executing only what is affected, and records the run as a step.
 // A run that ctx stops is recorded as far as it came; Outcome.Stopped then tells why.
 func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (*Outcome, Step, error) {
@@ -308,17 +175,17 @@ func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (
 	if err := s.start(ctx); err != nil {
 		return nil, Step{}, err
 	}
-	files, err := s.files(ctx)
+	files, err := s.history.Files(ctx)
 	if err != nil {
 		return nil, Step{}, err
 	}
 	s.engine.SetFiles(files)
-	volatile, err := s.volatile(ctx)
+	volatile, err := s.history.VaryingCode(ctx)
 	if err != nil {
 		return nil, Step{}, err
 	}
 	s.engine.SetVolatile(codesOf(volatile))
-	program, head, err := s.Program(ctx)
+	program, head, err := s.history.Program(ctx)
 	if err != nil {
 		return nil, Step{}, err
 	}
@@ -328,7 +195,7 @@ func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (
 	}
 	step, err := s.record(context.WithoutCancel(ctx), head, outcome, origin)
 	if err == nil && step.Number == head+1 {
-		err = s.settle(context.WithoutCancel(ctx), outcome, o, step)
+		err = s.rememberUpToDate(context.WithoutCancel(ctx), outcome, o, step)
 	}
 	return outcome, step, err
 }
@@ -395,13 +262,13 @@ func (s *Session) runDraft(o *Outcome, origin Origin) state.Draft {
 
 // addRecords adds what a run keeps of the session.
 func (s *Session) addRecords(d *state.Draft) {
-	d.Records = map[string]any{recordFiles: s.engine.Files()}
+	d.Records = map[string]any{query.RecordFiles: s.engine.Files()}
 	switch s.options.Python {
 	case "":
 	case AnyPython:
-		d.Records[recordPython] = ""
+		d.Records[query.RecordPython] = ""
 	default:
-		d.Records[recordPython] = s.python.Path
+		d.Records[query.RecordPython] = s.python.Path
 	}
 }
 
@@ -420,7 +287,7 @@ func sameTraces(before, now *state.Block) bool {
 	}
 	for i := range now.Nodes {
 		x, y := &before.Nodes[i], &now.Nodes[i]
-		if x.Code != y.Code || x.Trace != y.Trace || isPinned(x) != isPinned(y) {
+		if x.Code != y.Code || x.Trace != y.Trace || query.IsPinned(x) != query.IsPinned(y) {
 			return false
 		}
 	}
@@ -450,4 +317,12 @@ func count(c *state.Counts, s state.Status) {
 	case state.StatusBlocked:
 		c.Blocked++
 	}
+}
+
+func codesOf(volatile map[Digest][]string) map[Digest]bool {
+	codes := map[Digest]bool{}
+	for d := range volatile {
+		codes[d] = true
+	}
+	return codes
 }

@@ -13,18 +13,18 @@ import (
 
 // settledRecord is what is kept of a run of a file that executed nothing and left all as it was. It is a memo beside the results:
 // where it is gone, or was made of other results, the program is walked.
-type settledRecord struct {
-	Head     Digest            `json:"head"`    // hash of the step that the run became
-	Results  string            `json:"results"` // which results there were, see state.Store.Generation
-	Options  string            `json:"options"`
-	Summary  state.RunSummary  `json:"summary"`
-	Volatile []BlockID         `json:"volatile"` // blocks whose results may be others in another run
-	Standing runner.Standing   `json:"standing"`
-	Codes    map[Digest]string `json:"codes"` // code that is known to be volatile
+type upToDateRecord struct {
+	Head     Digest               `json:"head"`    // hash of the step that the run became
+	Results  string               `json:"results"` // which results there were, see state.Store.Generation
+	Options  string               `json:"options"`
+	Summary  state.RunSummary     `json:"summary"`
+	Volatile []BlockID            `json:"volatile"` // blocks whose results may be others in another run
+	Standing runner.Preconditions `json:"standing"`
+	Codes    map[Digest]string    `json:"codes"` // code that is known to be volatile
 }
 
 // Settled is a run that had nothing to do.
-type Settled struct {
+type UpToDateRun struct {
 	Step     Step
 	Volatile []BlockID // reused, though another run may give them another result
 }
@@ -32,7 +32,7 @@ type Settled struct {
 // RunSettled is LoadFile and Run where the file is the one that was run last, that run executed nothing, and nothing that it rested
 // on is another since: then it records the run as they do, and costs what looking at that costs, however large the program is. ok is
 // false where that is not so; nothing was done then.
-func (s *Session) RunSettled(ctx context.Context, name string, data []byte, origin Origin) (done Settled, ok bool, err error) {
+func (s *Session) RunIfChanged(ctx context.Context, name string, data []byte, origin Origin) (done UpToDateRun, ok bool, err error) {
 	release, err := s.Hold(ctx)
 	if err != nil {
 		return done, false, err
@@ -43,27 +43,27 @@ func (s *Session) RunSettled(ctx context.Context, name string, data []byte, orig
 	if !ok {
 		return done, false, nil
 	}
-	var r settledRecord
+	var r upToDateRecord
 	if json.Unmarshal(text, &r) != nil {
 		return done, false, nil
 	}
 	head, hash, err := s.store.state.Head(ctx, s.name)
-	if err != nil || hash != r.Head || r.Results != s.store.state.ResultsGeneration() || r.Options != s.settledOptions() {
+	if err != nil || hash != r.Head || r.Results != s.store.state.ResultsGeneration() || r.Options != s.upToDateOptions() {
 		return done, false, err
 	}
 	if err := s.start(ctx); err != nil {
 		return done, false, err
 	}
-	files, err := s.files(ctx)
+	files, err := s.history.Files(ctx)
 	if err != nil {
 		return done, false, err
 	}
 	s.engine.SetFiles(files)
-	codes, err := s.volatile(ctx)
+	codes, err := s.history.VaryingCode(ctx)
 	if err != nil || !sameCodes(codes, r.Codes) {
 		return done, false, err
 	}
-	if stands, err := s.engine.Stands(r.Standing); err != nil || !stands {
+	if stands, err := s.engine.UpToDate(r.Standing); err != nil || !stands {
 		return done, false, err
 	}
 	draft := state.Draft{Kind: state.KindRun, Origin: origin, Run: &r.Summary}
@@ -76,20 +76,20 @@ func (s *Session) RunSettled(ctx context.Context, name string, data []byte, orig
 		return done, false, err
 	}
 	r.Head, s.loaded = steps[0].Hash, loadedFile{key, steps[0].Number}
-	return Settled{steps[0], r.Volatile}, true, s.putSettled(&r)
+	return UpToDateRun{steps[0], r.Volatile}, true, s.putUpToDate(&r)
 }
 
 // settle keeps a record of a run that executed nothing, for RunSettled, where the program was that of a file: nobody edited it
 // between LoadFile and the run.
-func (s *Session) settle(ctx context.Context, o *Outcome, options runner.RunOptions, step Step) error {
+func (s *Session) rememberUpToDate(ctx context.Context, o *Outcome, options runner.RunOptions, step Step) error {
 	if s.loaded.key == "" || s.loaded.at != step.Number-1 {
 		return nil
 	}
 	s.loaded.at = step.Number
-	if !options.Usual() || o.Stopped != nil || step.Run == nil || len(step.Changes) > 0 || o.Restored > 0 {
+	if !options.Usual() || o.Stopped != nil || step.Run == nil || len(step.Changes) > 0 || o.Recomputed > 0 {
 		return nil
 	}
-	r := settledRecord{Head: step.Hash, Results: s.store.state.ResultsGeneration(), Options: s.settledOptions(), Summary: *step.Run}
+	r := upToDateRecord{Head: step.Hash, Results: s.store.state.ResultsGeneration(), Options: s.upToDateOptions(), Summary: *step.Run}
 	for i := range o.Blocks {
 		b := &o.Blocks[i]
 		if b.Status != state.StatusReused || slices.Contains(b.Marks, runner.MarkPinned) || b.Reason.Code != runner.ReasonReused {
@@ -99,7 +99,7 @@ func (s *Session) settle(ctx context.Context, o *Outcome, options runner.RunOpti
 			r.Volatile = append(r.Volatile, b.ID)
 		}
 	}
-	codes, err := s.volatile(ctx)
+	codes, err := s.history.VaryingCode(ctx)
 	if err != nil {
 		return err
 	}
@@ -108,13 +108,13 @@ func (s *Session) settle(ctx context.Context, o *Outcome, options runner.RunOpti
 		r.Codes[code] = fmt.Sprintf("%q", why)
 	}
 	var ok bool
-	if r.Standing, ok = s.engine.Standing(); !ok {
+	if r.Standing, ok = s.engine.Preconditions(); !ok {
 		return nil
 	}
-	return s.putSettled(&r)
+	return s.putUpToDate(&r)
 }
 
-func (s *Session) putSettled(r *settledRecord) error {
+func (s *Session) putUpToDate(r *upToDateRecord) error {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (s *Session) putSettled(r *settledRecord) error {
 }
 
 // settledOptions tells the choices of the session that a run records.
-func (s *Session) settledOptions() string { return fmt.Sprintf("%q %q", s.options.Python, s.name) }
+func (s *Session) upToDateOptions() string { return fmt.Sprintf("%q %q", s.options.Python, s.name) }
 
 func sameCodes(now map[Digest][]string, then map[Digest]string) bool {
 	if len(now) != len(then) {

@@ -73,7 +73,7 @@ func (s *settling) reopen() {
 func (s *settling) run() (settled bool, ran []string) {
 	s.Helper()
 	ctx, data := s.Context(), []byte(s.text)
-	_, settled, err := s.session.RunSettled(ctx, "prog.py", data, xstate.Origin{})
+	_, settled, err := s.session.RunIfChanged(ctx, "prog.py", data, xstate.Origin{})
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // Edits that another commits while a program runs stay, and so does what the run found out about the other blocks.
@@ -42,10 +43,10 @@ func TestEditWhileRunning(t *testing.T) {
 			t.Errorf("Run during a run = %v, want code %s", err, state.CodeBusy)
 		}
 	})
-	if got, want := xstate.Text(outcome.Blocks[2].Outputs), "[stdout]2\n\n"; got != want {
+	if got, want := query.Text(outcome.Blocks[2].Outputs), "[stdout]2\n\n"; got != want {
 		t.Errorf("third printed %q, want %q", got, want)
 	}
-	blocks, head, err := other.Program(t.Context())
+	blocks, head, err := other.History().Program(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func TestEditWhileRunning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := xstate.Text(outcome.Blocks[2].Outputs) + xstate.Text(outcome.Blocks[3].Outputs); got != "[stdout]11\n\n[stdout]10\n\n" {
+	if got := query.Text(outcome.Blocks[2].Outputs) + query.Text(outcome.Blocks[3].Outputs); got != "[stdout]11\n\n[stdout]10\n\n" {
 		t.Errorf("the next run printed %q", got)
 	}
 	session.Close()
@@ -88,7 +89,7 @@ func TestReusedFile(t *testing.T) {
 		}
 		out := runText(t, t.Context(), s, c.program, nil)
 		if got := out.Blocks[1].Outputs[0].Text; got != c.want || out.Blocks[0].Status != state.StatusRan && i == 0 || out.Blocks[0].Status != state.StatusReused && i > 0 {
-			t.Errorf("session %d: %s, prints %q, want %q", i, xstate.StatusText(out.Blocks[0].Status), got, c.want)
+			t.Errorf("session %d: %s, prints %q, want %q", i, query.StatusText(out.Blocks[0].Status), got, c.want)
 		}
 		if _, err := s.Delete(t.Context(), "write", xstate.Origin{}); err != nil {
 			t.Fatal(err)
@@ -123,7 +124,7 @@ func TestShareAfterDeath(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := xstate.Text(out.Blocks[1].Outputs); !strings.Contains(text, "False") {
+		if text := query.Text(out.Blocks[1].Outputs); !strings.Contains(text, "False") {
 			t.Errorf("session %s: after the death it put out %q, want False", name, text)
 		}
 	}

@@ -10,7 +10,9 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // again runs the program, and returns the blocks that were executed and the outcome.
@@ -23,10 +25,10 @@ func (p *planted) again(o runner.RunOptions) ([]string, *xstate.Outcome) {
 	return ranBlocks(out), out
 }
 
-func (p *planted) verify(block xstate.BlockID, times int) *xstate.Stability {
+func (p *planted) verify(block xstate.BlockID, times int) *replay.Stability {
 	p.t.Helper()
 	before := tree(p.t, p.dir)
-	found, err := p.session.VerifyBlock(p.t.Context(), block, xstate.VerifyOptions{Times: times}, xstate.Origin{Agent: "ann"})
+	found, err := replay.VerifyBlock(p.t.Context(), p.session.Subject(), block, replay.VerifyOptions{Times: times}, xstate.Origin{Agent: "ann"})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -53,8 +55,8 @@ func TestVerifyBlock(t *testing.T) {
 	}
 	_, out := p.again(runner.RunOptions{})
 	for _, b := range out.Blocks {
-		if len(b.Taint) > 0 {
-			t.Fatalf("block %s is marked %v: the counter was observed", b.ID, b.Taint)
+		if len(b.AllMarks) > 0 {
+			t.Fatalf("block %s is marked %v: the counter was observed", b.ID, b.AllMarks)
 		}
 	}
 	if found := p.verify("use", 2); !found.Stable || len(found.Differs) != 0 {
@@ -71,7 +73,7 @@ func TestVerifyBlock(t *testing.T) {
 	if d := cmp.Diff(map[string]bool{"vary#1 output": false, "vary#1 value b": false, "vary#1 file out.txt": false, "vary#3 value c": true}, got); d != "" {
 		t.Errorf("what differs, and whether it follows (-want +got):\n%s", d)
 	}
-	entries, err := p.session.Log(t.Context(), 0, 1)
+	entries, err := p.session.History().Log(t.Context(), 0, 1)
 	if err != nil || entries[0].Number != found.Step || entries[0].Repeated == nil || entries[0].Repeated.Times != 3 || entries[0].Block != "vary" || entries[0].Origin.Agent != "ann" {
 		t.Errorf("the step is %+v, %v", entries, err)
 	}
@@ -80,15 +82,15 @@ func TestVerifyBlock(t *testing.T) {
 		t.Errorf("ran %v after verify, want nothing: inputs are the same", ran)
 	}
 	for id, marked := range map[xstate.BlockID]bool{"base": false, "use": false, "vary": true, "rest": true} {
-		if b := outcomeOf(out, id); slices.Contains(b.Taint, runner.MarkVolatile) != marked {
-			t.Errorf("block %s has taint %v, want volatile: %v", id, b.Taint, marked)
+		if b := outcomeOf(out, id); slices.Contains(b.AllMarks, runner.MarkVaried) != marked {
+			t.Errorf("block %s has taint %v, want volatile: %v", id, b.AllMarks, marked)
 		}
 	}
 	head, _, err := p.store.State().Head(t.Context(), "prog")
 	if err == nil {
-		_, err = p.session.Confirm(t.Context(), head, nil, xstate.Origin{})
+		_, err = replay.Confirm(t.Context(), p.session.Subject(), head, nil, xstate.Origin{})
 	}
-	snap, err2 := p.session.At(t.Context(), head+1)
+	snap, err2 := p.session.History().At(t.Context(), head+1)
 	if err != nil || err2 != nil {
 		t.Fatal(err, err2)
 	}
@@ -101,33 +103,33 @@ func TestVerifyBlock(t *testing.T) {
 	p.session = openSession(t, p.store, p.options) // another process
 	p.patch("base", "base = 2")
 	_, out = p.again(runner.RunOptions{})
-	if b := outcomeOf(out, "vary"); !slices.Contains(b.Marks, runner.MarkVolatile) {
+	if b := outcomeOf(out, "vary"); !slices.Contains(b.Marks, runner.MarkVaried) {
 		t.Errorf("with another input it is marked %v, want volatile", b.Marks)
 	}
-	differences, err := p.session.Verify(t.Context(), out, runner.RunOptions{})
+	differences, err := replay.Verify(t.Context(), p.session.Subject(), out, runner.RunOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range differences {
-		if !slices.Contains(d.Marks, runner.MarkVolatile) {
+		if !slices.Contains(d.Marks, runner.MarkVaried) {
 			t.Errorf("verify: %s: not explained: %v", d, d.Marks)
 		}
 	}
 	p.patch("vary", "b = 3\nprint(b)\nc = b + 1")
-	if _, out = p.again(runner.RunOptions{}); len(outcomeOf(out, "vary").Taint) > 0 {
-		t.Errorf("after an edit it is marked %v", outcomeOf(out, "vary").Taint)
+	if _, out = p.again(runner.RunOptions{}); len(outcomeOf(out, "vary").AllMarks) > 0 {
+		t.Errorf("after an edit it is marked %v", outcomeOf(out, "vary").AllMarks)
 	}
 }
 
 // TestVerifyBlockBad: bad questions have answers.
 func TestVerifyBlockBad(t *testing.T) {
 	p := plant(t, nil, "", "a", "a = nothing", "b", "b = a", "c", "c = (")
-	for id, code := range map[xstate.BlockID]state.Code{"none": xstate.CodeNoBlock, "b": xstate.CodeNotExecuted, "c": xstate.CodeNotExecuted} {
-		if _, err := p.session.VerifyBlock(t.Context(), id, xstate.VerifyOptions{}, xstate.Origin{}); state.CodeOf(err) != code {
+	for id, code := range map[xstate.BlockID]state.Code{"none": query.CodeNoBlock, "b": query.CodeNotExecuted, "c": query.CodeNotExecuted} {
+		if _, err := replay.VerifyBlock(t.Context(), p.session.Subject(), id, replay.VerifyOptions{}, xstate.Origin{}); state.CodeOf(err) != code {
 			t.Errorf("%s: %v, want %s", id, err, code)
 		}
 	}
-	if _, err := p.session.VerifyBlock(t.Context(), "a", xstate.VerifyOptions{Times: 1}, xstate.Origin{}); state.CodeOf(err) != state.CodeInvalid {
+	if _, err := replay.VerifyBlock(t.Context(), p.session.Subject(), "a", replay.VerifyOptions{Times: 1}, xstate.Origin{}); state.CodeOf(err) != state.CodeInvalid {
 		t.Errorf("once: %v, want invalid", err)
 	}
 	if found := p.verify("a", 2); !found.Stable {
@@ -143,8 +145,12 @@ func TestPins(t *testing.T) {
 		t.Errorf("ran %v, want often alone", ran)
 	}
 	plan, err := p.session.Plan(t.Context(), nil)
-	if err != nil || plan.Blocks[1].Action != runner.ActRun || plan.Blocks[1].Reason.Code != runner.ReasonPinned {
-		t.Errorf("plan: %+v, %v", plan.Blocks[1], err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned, err := plan.Blocks(t.Context())
+	if err != nil || planned[1].Action != runner.ActRun || planned[1].Reason.Code != runner.ReasonPinned {
+		t.Errorf("plan: %+v, %v", planned[1], err)
 	}
 	p.patch("a", "a = 5")
 	ran, out := p.again(runner.RunOptions{})
@@ -155,13 +161,13 @@ func TestPins(t *testing.T) {
 	if r := once.Reason; r.Code != runner.ReasonPinned || r.Key != "var:a" || !slices.Equal(once.Marks, []string{runner.MarkPinned}) {
 		t.Errorf("once: %+v %v, want it pinned, for var:a", r, once.Marks)
 	}
-	if rest := outcomeOf(out, "rest"); !slices.Contains(rest.Taint, runner.MarkPinned) {
-		t.Errorf("rest has taint %v, want pinned", rest.Taint)
+	if rest := outcomeOf(out, "rest"); !slices.Contains(rest.AllMarks, runner.MarkPinned) {
+		t.Errorf("rest has taint %v, want pinned", rest.AllMarks)
 	}
-	differences, err := p.session.Verify(t.Context(), out, runner.RunOptions{})
+	differences, err := replay.Verify(t.Context(), p.session.Subject(), out, runner.RunOptions{})
 	if err == nil {
 		head, _, _ := p.store.State().Head(t.Context(), "prog")
-		differences, err = p.session.Attribute(t.Context(), head, differences)
+		differences, err = replay.Attribute(t.Context(), p.session.Subject(), head, differences)
 	}
 	if err != nil || len(differences) == 0 {
 		t.Fatalf("differences %v, %v: want those of what is pinned", differences, err)
@@ -171,9 +177,9 @@ func TestPins(t *testing.T) {
 			t.Errorf("%s: not explained: %v", d, d.Marks)
 		}
 	}
-	found := p.replay(xstate.ReplayOptions{})
+	found := p.replay(replay.Options{})
 	last := found.Runs[len(found.Runs)-1]
-	if last.Result != xstate.ReplayPartial || !slices.ContainsFunc(last.Served, func(s xstate.ServedNode) bool { return s.Node == "once" && s.Why == xstate.ServedPinned }) {
+	if last.Result != replay.Partial || !slices.ContainsFunc(last.Served, func(s replay.ServedNode) bool { return s.Node == "once" && s.Why == replay.ServedPinned }) {
 		t.Errorf("replay: %+v", last)
 	}
 	if ran, _ = p.again(runner.RunOptions{Pins: map[xstate.BlockID]runner.Pin{"once": "", "often": runner.PinNever, "use": runner.PinAlways}}); !slices.Equal(ran, []string{"use", "once", "rest"}) {

@@ -28,9 +28,11 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/provenance"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
-func newStatement(t *testing.T, of string) *xstate.Statement {
+func newStatement(t *testing.T, of string) *provenance.Statement {
 	t.Helper()
 	a := newArtifacts(t)
 	a.declare(t, "show", state.ArtifactExample, "report", "data.csv")
@@ -97,7 +99,7 @@ func TestStatement(t *testing.T) {
 func TestStatementNotRun(t *testing.T) {
 	a := newArtifacts(t)
 	a.edit(t, strings.Replace(artifactProgram, "by * x", "x * by", 1))
-	if _, err := a.evidence(t, "report").Statement("test"); state.CodeOf(err) != xstate.CodeNotExecuted {
+	if _, err := a.evidence(t, "report").Statement("test"); state.CodeOf(err) != query.CodeNotExecuted {
 		t.Errorf("Statement of what rests on an edit that was not run = %v", err)
 	}
 	if _, err := a.evidence(t, "load").Statement("test"); err != nil {
@@ -115,7 +117,7 @@ func TestSignature(t *testing.T) {
 		t.Fatal(err)
 	}
 	keep(t, "signed.json", signed)
-	back, err := xstate.VerifyStatement(signed, public)
+	back, err := provenance.VerifyStatement(signed, public)
 	if err != nil || back.Subject[0].Name != st.Subject[0].Name {
 		t.Fatalf("VerifyStatement = %+v, %v", back, err)
 	}
@@ -131,7 +133,7 @@ func TestSignature(t *testing.T) {
 		t.Errorf("the library does not verify it: %v", err)
 	}
 	other, _ := newKey(t)
-	if _, err := xstate.VerifyStatement(signed, other); state.CodeOf(err) != xstate.CodeSignature || !strings.Contains(err.Error(), "by another key") {
+	if _, err := provenance.VerifyStatement(signed, other); state.CodeOf(err) != provenance.CodeSignature || !strings.Contains(err.Error(), "by another key") {
 		t.Errorf("VerifyStatement with another key = %v", err)
 	}
 	payload, err := envelope.DecodeB64Payload()
@@ -143,7 +145,7 @@ func TestSignature(t *testing.T) {
 		changed[i] ^= 1
 		e := envelope
 		e.Payload = base64.StdEncoding.EncodeToString(changed)
-		refused(t, e, public, xstate.CodeSignature)
+		refused(t, e, public, provenance.CodeSignature)
 	}
 	signature, err := base64.StdEncoding.DecodeString(envelope.Signatures[0].Sig)
 	if err != nil {
@@ -154,7 +156,7 @@ func TestSignature(t *testing.T) {
 		changed[i] ^= 1
 		e := envelope
 		e.Signatures = []dsse.Signature{{KeyID: envelope.Signatures[0].KeyID, Sig: base64.StdEncoding.EncodeToString(changed)}}
-		refused(t, e, public, xstate.CodeSignature)
+		refused(t, e, public, provenance.CodeSignature)
 	}
 	for _, e := range []dsse.Envelope{
 		{PayloadType: envelope.PayloadType, Payload: envelope.Payload}, // without a signature
@@ -162,22 +164,22 @@ func TestSignature(t *testing.T) {
 		{PayloadType: envelope.PayloadType, Payload: envelope.Payload, Signatures: []dsse.Signature{{Sig: "not base64"}}},
 		{PayloadType: envelope.PayloadType, Payload: envelope.Payload, Signatures: []dsse.Signature{{Sig: ""}}},
 	} {
-		refused(t, e, public, xstate.CodeSignature)
+		refused(t, e, public, provenance.CodeSignature)
 	}
-	refused(t, dsse.Envelope{PayloadType: envelope.PayloadType, Payload: "***", Signatures: envelope.Signatures}, public, xstate.CodeStatement)
+	refused(t, dsse.Envelope{PayloadType: envelope.PayloadType, Payload: "***", Signatures: envelope.Signatures}, public, provenance.CodeStatement)
 	plain, err := st.Bytes()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for text, code := range map[string]state.Code{string(plain): xstate.CodeSignature, "no JSON": xstate.CodeStatement, "{}": xstate.CodeStatement, "": xstate.CodeStatement, "[]": xstate.CodeStatement} {
-		if _, err := xstate.VerifyStatement([]byte(text), public); state.CodeOf(err) != code {
+	for text, code := range map[string]state.Code{string(plain): provenance.CodeSignature, "no JSON": provenance.CodeStatement, "{}": provenance.CodeStatement, "": provenance.CodeStatement, "[]": provenance.CodeStatement} {
+		if _, err := provenance.VerifyStatement([]byte(text), public); state.CodeOf(err) != code {
 			t.Errorf("VerifyStatement(%.20q) = %v, want code %s", text, err, code)
 		}
 	}
 	for _, bad := range []string{"{}", `{"_type":"https://in-toto.io/Statement/v1","predicateType":"https://slsa.dev/provenance/v1","subject":[{"name":"x"}]}`, "no JSON"} { // signed, and no statement
 		e := dsse.Envelope{PayloadType: envelope.PayloadType, Payload: base64.StdEncoding.EncodeToString([]byte(bad))}
 		e.Signatures = []dsse.Signature{{Sig: base64.StdEncoding.EncodeToString(ed25519.Sign(private, dsse.PAE(e.PayloadType, []byte(bad))))}}
-		refused(t, e, public, xstate.CodeStatement)
+		refused(t, e, public, provenance.CodeStatement)
 	}
 	// A key id is a hint: a signature of ours under another one, or none, beside one of somebody else, verifies.
 	e := envelope
@@ -186,7 +188,7 @@ func TestSignature(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := xstate.VerifyStatement(data, public); err != nil {
+	if _, err := provenance.VerifyStatement(data, public); err != nil {
 		t.Errorf("VerifyStatement with two signatures = %v", err)
 	}
 }
@@ -197,7 +199,7 @@ func refused(t *testing.T, e dsse.Envelope, key ed25519.PublicKey, code state.Co
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = xstate.VerifyStatement(data, key)
+	_, err = provenance.VerifyStatement(data, key)
 	var own *xstate.Error
 	if !errors.As(err, &own) || own.Code != code || own.Hint == "" {
 		t.Errorf("VerifyStatement(%.80s) = %v, want code %s", data, err, code)
@@ -207,7 +209,7 @@ func refused(t *testing.T, e dsse.Envelope, key ed25519.PublicKey, code state.Co
 // judgeKey is dsse.Verifier as the library's users write it.
 type judgeKey ed25519.PublicKey
 
-func (k judgeKey) KeyID() (string, error)   { return xstate.KeyID(ed25519.PublicKey(k)), nil }
+func (k judgeKey) KeyID() (string, error)   { return provenance.KeyID(ed25519.PublicKey(k)), nil }
 func (k judgeKey) Public() crypto.PublicKey { return ed25519.PublicKey(k) }
 func (k judgeKey) Verify(_ context.Context, data, sig []byte) error {
 	if !ed25519.Verify(ed25519.PublicKey(k), data, sig) {
@@ -230,7 +232,7 @@ func TestEnvelopeVector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := xstate.PrivateKey(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+	key, err := provenance.PrivateKey(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,25 +282,25 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{openssl, openssh} {
-		if key, err := xstate.PrivateKey([]byte(text)); err != nil || !key.Equal(private) {
+		if key, err := provenance.PrivateKey([]byte(text)); err != nil || !key.Equal(private) {
 			t.Errorf("PrivateKey(%.30q) = %v", text, err)
 		}
 	}
 	for _, text := range []string{opensslPublic, opensshPublic} {
-		if key, err := xstate.PublicKey([]byte(text)); err != nil || !key.Equal(public) {
+		if key, err := provenance.PublicKey([]byte(text)); err != nil || !key.Equal(public) {
 			t.Errorf("PublicKey(%.30q) = %v", text, err)
 		}
 	}
 	for text, says := range map[string]string{opensslPublic: "it is a public key", opensshPublic: "it is a public key", ec: "another kind", locked: "passphrase", "": "not in PEM", "junk": "not in PEM",
 		inPEM("ENCRYPTED PRIVATE KEY", pkcs8, nil): "passphrase", inPEM("RSA PRIVATE KEY", pkcs8, nil): "rsa private key", inPEM("PRIVATE KEY", pkcs8[:20], nil): "cannot be used"} {
-		if _, err := xstate.PrivateKey([]byte(text)); state.CodeOf(err) != xstate.CodeKey || !strings.Contains(err.Error(), says) {
-			t.Errorf("PrivateKey(%.30q) = %v, want %s, %q", text, err, xstate.CodeKey, says)
+		if _, err := provenance.PrivateKey([]byte(text)); state.CodeOf(err) != provenance.CodeKey || !strings.Contains(err.Error(), says) {
+			t.Errorf("PrivateKey(%.30q) = %v, want %s, %q", text, err, provenance.CodeKey, says)
 		}
 	}
 	for text, says := range map[string]string{openssl: "private key", openssh: "private key", ecPublic: "another kind", string(ssh.MarshalAuthorizedKey(otherLine)): "another kind", "": "neither", "junk": "neither",
 		inPEM("CERTIFICATE", pkix, nil): "certificate", inPEM("PUBLIC KEY", pkix[:20], nil): "cannot be read"} {
-		if _, err := xstate.PublicKey([]byte(text)); state.CodeOf(err) != xstate.CodeKey || !strings.Contains(err.Error(), says) {
-			t.Errorf("PublicKey(%.30q) = %v, want %s, %q", text, err, xstate.CodeKey, says)
+		if _, err := provenance.PublicKey([]byte(text)); state.CodeOf(err) != provenance.CodeKey || !strings.Contains(err.Error(), says) {
+			t.Errorf("PublicKey(%.30q) = %v, want %s, %q", text, err, provenance.CodeKey, says)
 		}
 	}
 }
@@ -333,7 +335,7 @@ func TestOthersVerify(t *testing.T) {
 	}
 	writeFiles(t, dir, map[string][]byte{"judge.py": judge})
 	for name, want := range map[string]string{"signed.json": "verified", "tampered.json": "refused"} {
-		cmd := exec.Command(python, "judge.py", name, "pub.pem", xstate.KeyID(public))
+		cmd := exec.Command(python, "judge.py", name, "pub.pem", provenance.KeyID(public))
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()
 		if err != nil || strings.TrimSpace(string(out)) != want {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // TestOptions are the choices of Test. The zero value runs what must run of all tests that are found.
@@ -26,7 +27,7 @@ type TestOptions struct {
 
 // TestResult is what became of a test.
 type TestResult struct {
-	Check
+	query.Check
 	Status runner.TestStatus `json:"status"`
 	Reason state.Reason      `json:"reason"`
 	Text   string            `json:"text,omitempty"` // the report of one that failed
@@ -114,10 +115,10 @@ func (s *Session) testFiles(ctx context.Context, o TestOptions, found *TestRepor
 
 func resultOf(t *runner.TestOutcome) TestResult {
 	x := TestResult{Status: t.Status, Reason: t.Reason, Text: t.Text}
-	x.Check = Check{ID: t.ID, Kind: CheckKind(t.Kind), Outcome: CheckOutcome(t.Outcome), Message: t.Message, At: t.At, Seconds: t.Seconds, Marks: t.Marks, Trace: t.Trace,
-		Exercised: []Exercised{}}
+	x.Check = query.Check{ID: t.ID, Kind: query.CheckKind(t.Kind), Outcome: query.CheckOutcome(t.Outcome), Message: t.Message, At: t.At, Seconds: t.Seconds, Marks: t.Marks, Trace: t.Trace,
+		Exercised: []query.Exercised{}}
 	for _, p := range t.Parts {
-		x.Exercised = append(x.Exercised, Exercised{File: p.File, Function: p.Name, Version: p.Version, From: p.From, To: p.To, Lines: p.Lines, Content: p.Content})
+		x.Exercised = append(x.Exercised, query.Exercised{File: p.File, Function: p.Name, Version: p.Version, From: p.From, To: p.To, Lines: p.Lines, Content: p.Content})
 	}
 	return x
 }
@@ -128,17 +129,17 @@ func (s *Session) recordTests(ctx context.Context, found *TestReport, whole bool
 	if err != nil {
 		return err
 	}
-	var before []Check // what was known: of tests that did not run now
+	var before []query.Check // what was known: of tests that did not run now
 	if !whole || found.Reused > 0 {
-		if before, err = s.Checks(ctx); err != nil {
+		if before, err = s.history.Checks(ctx); err != nil {
 			return err
 		}
 	}
-	known := map[string]Check{}
+	known := map[string]query.Check{}
 	for _, c := range before {
 		known[c.ID] = c
 	}
-	var now []Check
+	var now []query.Check
 	fresh := map[string]bool{}
 	for i := range found.Tests {
 		c := &found.Tests[i].Check
@@ -155,7 +156,7 @@ func (s *Session) recordTests(ctx context.Context, found *TestReport, whole bool
 		now = append(now, *c)
 	}
 	if !whole {
-		kept := []Check{}
+		kept := []query.Check{}
 		for _, c := range before {
 			if !fresh[c.ID] {
 				kept = append(kept, c)
@@ -163,19 +164,19 @@ func (s *Session) recordTests(ctx context.Context, found *TestReport, whole bool
 		}
 		now = append(kept, now...)
 	}
-	text, err := json.Marshal(packed(now))
+	text, err := json.Marshal(query.EncodeChecks(now))
 	if err != nil {
 		return fmt.Errorf("encode what is known of tests: %w", err)
 	}
-	if told, err := s.tested(ctx, head); err != nil || found.Ran == 0 && told == state.DigestOf(text) {
+	if told, err := s.history.ChecksDigest(ctx, head); err != nil || found.Ran == 0 && told == state.DigestOf(text) {
 		return err
 	}
-	d := state.Draft{Kind: state.KindDeclare, Origin: origin, Sources: [][]byte{text}, Records: map[string]any{recordTested: head + 1},
+	d := state.Draft{Kind: state.KindDeclare, Origin: origin, Sources: [][]byte{text}, Records: map[string]any{query.RecordTested: head + 1},
 		Tested: &state.Testing{Ran: found.Ran, Reused: found.Reused, Failed: found.Failed, Seconds: found.Seconds, SavedSeconds: found.Saved, Checks: state.DigestOf(text)}}
 	if asked := s.options.Python; asked == AnyPython {
-		d.Records[recordPython] = ""
+		d.Records[query.RecordPython] = ""
 	} else if asked != "" {
-		d.Records[recordPython] = s.python.Path
+		d.Records[query.RecordPython] = s.python.Path
 	}
 	steps, err := s.store.state.Commit(ctx, s.name, head, []state.Draft{d})
 	if err != nil {
@@ -183,25 +184,4 @@ func (s *Session) recordTests(ctx context.Context, found *TestReport, whole bool
 	}
 	found.Step = steps[0].Number
 	return nil
-}
-
-// packed is how checks are kept.
-func packed(checks []Check) checksRecord {
-	kept := checksRecord{Parts: []Exercised{}, Checks: []checkRecord{}}
-	at := map[Exercised]int{}
-	for _, c := range checks {
-		r := checkRecord{Check: c, Parts: []int{}}
-		r.Check.Exercised = nil
-		for _, e := range c.Exercised {
-			n, ok := at[e]
-			if !ok {
-				n = len(kept.Parts)
-				at[e] = n
-				kept.Parts = append(kept.Parts, e)
-			}
-			r.Parts = append(r.Parts, n)
-		}
-		kept.Checks = append(kept.Checks, r)
-	}
-	return kept
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // A test in a block is run as a block more, which calls it, behind the block that defines it: so it finds the state that the program
@@ -25,7 +26,7 @@ type blockTest struct {
 }
 
 func (s *Session) testBlocks(ctx context.Context, o TestOptions, found *TestReport) error {
-	program, _, err := s.Program(ctx)
+	program, _, err := s.history.Program(ctx)
 	if err != nil {
 		return err
 	}
@@ -42,12 +43,12 @@ func (s *Session) testBlocks(ctx context.Context, o TestOptions, found *TestRepo
 	if len(tests) == 0 || len(o.Choose) > 0 { // an expression of pytest's says nothing of them
 		return nil
 	}
-	own, release, err := s.beside(ctx)
+	own, release, err := s.withOwnEngine(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	return own.engine.Aside(func() error {
+	return own.engine.Isolated(func() error {
 		for _, t := range tests {
 			x, err := own.testBlock(ctx, program, outlines, t, o)
 			if err != nil || x == nil {
@@ -93,14 +94,18 @@ func testsIn(b *runner.Block, at int, outline *depgraph.Outline) []blockTest {
 func (s *Session) testBlock(ctx context.Context, program []runner.Block, outlines []*depgraph.Outline, t blockTest, o TestOptions) (*TestResult, error) {
 	probe := runner.Block{ID: BlockID(t.id), Dialect: python.Plain, Version: state.DigestOf([]byte(t.call)), Source: t.call}
 	before := program[:t.block+1]
-	x := &TestResult{Check: Check{ID: t.id, Kind: CheckBlock, Exercised: []Exercised{}}}
+	x := &TestResult{Check: query.Check{ID: t.id, Kind: query.CheckBlock, Exercised: []query.Exercised{}}}
 	blocks := append(slices.Clone(before), probe)
 	if o.Plan {
 		plan, err := s.engine.Plan(ctx, blocks)
 		if err != nil {
 			return nil, err
 		}
-		last := plan.Blocks[len(plan.Blocks)-1]
+		planned, err := plan.Blocks(ctx)
+		if err != nil {
+			return nil, err
+		}
+		last := planned[len(planned)-1]
 		x.Status, x.Reason, x.Seconds = runner.TestWould, last.Reason, last.Seconds+last.Saved
 		if last.Action == runner.ActReuse {
 			x.Status = runner.TestReused
@@ -133,7 +138,7 @@ func (s *Session) testBlock(ctx context.Context, program []runner.Block, outline
 			reason = state.Reason{Code: runner.ReasonLines}
 		}
 	}
-	x.Status, x.Reason, x.Outcome, x.Marks = runner.TestReused, reason, CheckPassed, last.Marks
+	x.Status, x.Reason, x.Outcome, x.Marks = runner.TestReused, reason, query.CheckPassed, last.Marks
 	if last.Seconds > 0 {
 		x.Status = runner.TestRan
 	}
@@ -153,16 +158,16 @@ func (s *Session) testBlock(ctx context.Context, program []runner.Block, outline
 	x.Exercised = exercisedBy(reads, lines, before, outlines)
 	switch e := last.Err; {
 	case last.Status == state.StatusBlocked:
-		x.Outcome, x.Message = CheckError, "it cannot run: "+Sentence(last.Reason)
+		x.Outcome, x.Message = query.CheckError, "it cannot run: "+query.Sentence(last.Reason)
 	case e == nil:
 	case e.Type == "SkipTest" || e.Type == "Skipped":
-		x.Outcome, x.Message = CheckSkipped, e.Message
+		x.Outcome, x.Message = query.CheckSkipped, e.Message
 	case e.Type == "Timeout":
-		x.Outcome, x.Message = CheckTimeout, e.Message
+		x.Outcome, x.Message = query.CheckTimeout, e.Message
 	case e.Type == "KernelDied":
-		x.Outcome, x.Message = CheckCrashed, e.Message
+		x.Outcome, x.Message = query.CheckCrashed, e.Message
 	default:
-		x.Outcome, x.Message, x.Text = CheckFailed, errorLine(e), strings.Join(e.Traceback, "\n")
+		x.Outcome, x.Message, x.Text = query.CheckFailed, query.ErrorLine(e), strings.Join(e.Traceback, "\n")
 	}
 	return x, nil
 }
@@ -192,12 +197,12 @@ func (s *Session) linesOf(b *runner.BlockOutcome, program []runner.Block) (map[D
 
 // exercisedBy lists the definitions that names lead to, each the last of its name; of functions, where lines are known, those that were
 // executed.
-func exercisedBy(names map[string]bool, lines map[Digest]runner.BlockLines, program []runner.Block, outlines []*depgraph.Outline) []Exercised {
-	found := []Exercised{}
+func exercisedBy(names map[string]bool, lines map[Digest]runner.BlockLines, program []runner.Block, outlines []*depgraph.Outline) []query.Exercised {
+	found := []query.Exercised{}
 	for i, b := range slices.Backward(program) {
 		executed := linesOfFunctions(lines[b.Version], outlines[i])
 		for j, d := range outlines[i].Definitions {
-			x := Exercised{Block: b.ID, Function: d.Name, Version: b.Version, From: d.Line, To: d.End, Lines: executed[j]}
+			x := query.Exercised{Block: b.ID, Function: d.Name, Version: b.Version, From: d.Line, To: d.End, Lines: executed[j]}
 			if d.Line > 0 && (x.Lines != "" || names[d.Name] && (lines == nil || d.Class)) {
 				found = append(found, x)
 			}
@@ -213,7 +218,7 @@ func exercisedBy(names map[string]bool, lines map[Digest]runner.BlockLines, prog
 // linesOfFunctions returns the lines of functions that were executed, by place in the outline, as ranges counted from the first of each.
 // What begins on a line has the lines up to where the next thing begins; before the first lies what is executed by calling the function.
 func linesOfFunctions(lines runner.BlockLines, outline *depgraph.Outline) map[int]string {
-	owner := owners(outline)
+	owner := query.InnermostDefinitions(outline)
 	bounds := slices.Sorted(slices.Values(slices.Concat(lines.Begin, lines.Executed)))
 	hit := map[int]map[int]bool{}
 	fill := func(i, line int) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // testers are the interpreters to test with that have pytest.
@@ -102,7 +103,7 @@ func ranTests(r *xstate.TestReport) []string {
 func reasonsOf(r *xstate.TestReport) map[string]string {
 	why := map[string]string{}
 	for _, x := range r.Tests {
-		why[x.ID] = xstate.Sentence(x.Reason) + " " + string(x.Reason.Key) + " " + x.Reason.By
+		why[x.ID] = query.Sentence(x.Reason) + " " + string(x.Reason.Key) + " " + x.Reason.By
 	}
 	return why
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // Which names edits that are to be taken back: those of the steps First to Last, of all steps when both are 0; and of Agent
@@ -38,7 +38,7 @@ const CodeNothing state.Code = "nothing-to-undo"
 // lines, the error has state.CodeConflict and wraps *MergeError. An edit that a rollback went back behind, or that was taken
 // back, is in effect no more.
 func (s *Session) PlanUndo(ctx context.Context, w Which) (*Undoing, error) {
-	old, head, err := s.edited(ctx)
+	old, head, err := s.history.Blocks(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (s *Session) PlanUndo(ctx context.Context, w Which) (*Undoing, error) {
 func (s *Session) undoable(ctx context.Context, head StepNumber, w Which) ([]StepNumber, error) {
 	var found []StepNumber
 	undone := map[StepNumber]bool{}
-	for step, err := range s.lineage(ctx, head) {
+	for step, err := range s.history.Ancestors(ctx, head) {
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +73,7 @@ func (s *Session) undoable(ctx context.Context, head StepNumber, w Which) ([]Ste
 			undone[step.Undoes] = true
 		}
 		meant := (w.First == 0 && w.Last == 0 || w.First <= n && n <= w.Last) && (w.Agent == "" || w.Agent == step.Origin.Agent)
-		if meant && (isEdit(step.Kind) || step.Declared != nil) && !undone[n] {
+		if meant && (query.IsEdit(step.Kind) || step.Declared != nil) && !undone[n] {
 			found = append(found, n)
 		}
 	}
@@ -95,13 +95,13 @@ func (s *Session) nothing(ctx context.Context, head StepNumber, w Which) error {
 	if w.First > head {
 		return &Error{Code: state.CodeNoStep, Message: fmt.Sprintf("session %q has no step %d", s.name, w.First), Hint: fmt.Sprintf("its last step is %d", head)}
 	}
-	step, err := s.step(ctx, w.First)
+	step, err := s.history.Step(ctx, w.First)
 	switch {
 	case err != nil:
 		return err
 	case step.Kind == state.KindRollback:
 		e.Message, e.Hint = fmt.Sprintf("step %d is a rollback", w.First), fmt.Sprintf("xstate rollback --to-step %d takes it back", w.First-1)
-	case !isEdit(step.Kind) && step.Declared == nil:
+	case !query.IsEdit(step.Kind) && step.Declared == nil:
 		e.Message = fmt.Sprintf("step %d is no edit, but a %s", w.First, step.Kind)
 	default:
 		e.Message = fmt.Sprintf("step %d is not in effect: it was undone, or lies behind a rollback", w.First)
@@ -111,23 +111,23 @@ func (s *Session) nothing(ctx context.Context, head StepNumber, w Which) error {
 
 // takeBack takes one edit out of the program as it is so far.
 func (s *Session) takeBack(ctx context.Context, u *Undoing, n StepNumber) error {
-	before, err := s.ProgramAt(ctx, n-1)
+	before, err := s.history.ProgramAt(ctx, n-1)
 	if err != nil {
 		return err
 	}
-	after, err := s.ProgramAt(ctx, n)
+	after, err := s.history.ProgramAt(ctx, n)
 	if err != nil {
 		return err
 	}
-	step, err := s.step(ctx, n)
+	step, err := s.history.Step(ctx, n)
 	if err != nil {
 		return err
 	}
 	if step.Declared != nil {
 		return s.takeBackArtifact(ctx, u, step)
 	}
-	base := patched(after)
-	edits, conflicts, err := patch.Rebase(base, u.Blocks, inverse(step, patched(before)))
+	base := query.PatchBlocks(after)
+	edits, conflicts, err := patch.Rebase(base, u.Blocks, inverse(step, query.PatchBlocks(before)))
 	if err != nil {
 		return err
 	}
@@ -213,16 +213,6 @@ func (s *Session) Undo(ctx context.Context, u *Undoing, origin Origin) ([]Step, 
 }
 
 // Changes tells what becomes of the blocks.
-func (u *Undoing) Changes() []BlockChange {
-	return snapshotOf(u.old).Diff(snapshotOf(u.Blocks))
-}
-
-// snapshotOf is a program of which nothing but the text is known.
-func snapshotOf(blocks []patch.Block) *Snapshot {
-	s := &Snapshot{}
-	for i, b := range blocks {
-		s.Blocks = append(s.Blocks, BlockView{ID: BlockID(b.ID), Index: i, Title: b.Title, Dialect: depgraph.Dialect(b.Dialect),
-			Version: state.DigestOf([]byte(b.Source)), Source: b.Source})
-	}
-	return s
+func (u *Undoing) Changes() []query.BlockChange {
+	return query.SnapshotOf(u.old).Diff(query.SnapshotOf(u.Blocks))
 }

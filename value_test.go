@@ -7,8 +7,7 @@ import (
 
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
-
-	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 const valuesProgram = `# %% setup
@@ -74,12 +73,12 @@ func TestValue(t *testing.T) {
 	if v, err := a.session.Value(t.Context(), a.runs[1], "number"); err != nil || v.Text != "8" {
 		t.Errorf("Value(number) after the second run = %+v, %v; want 8", v, err)
 	}
-	for name, code := range map[string]state.Code{"stream": runner.CodeNotKept, "text2": xstate.CodeNoValue, "nonsense": xstate.CodeNoBlock} {
+	for name, code := range map[string]state.Code{"stream": runner.CodeNotKept, "text2": query.CodeNoValue, "nonsense": query.CodeNoBlock} {
 		if v, err := a.session.Value(t.Context(), a.runs[0], name); state.CodeOf(err) != code {
 			t.Errorf("Value(%s) = %+v, %v; want an error with code %s", name, v, err, code)
 		}
 	}
-	if _, err := a.session.Value(t.Context(), a.runs[0]+1, "number"); state.CodeOf(err) != xstate.CodeNoValue || !strings.Contains(err.Error(), "was not run yet") {
+	if _, err := a.session.Value(t.Context(), a.runs[0]+1, "number"); state.CodeOf(err) != query.CodeNoValue || !strings.Contains(err.Error(), "was not run yet") {
 		t.Errorf("Value after an edit that was not run = %v, want that", err)
 	}
 	if data, err := os.ReadFile(a.dir + "/ran"); err != nil || string(data) != "x" {

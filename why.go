@@ -2,11 +2,11 @@ package xstate
 
 import (
 	"context"
-	"strings"
 
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // Explanation tells why a block is as it is: what the last run did with each of its nodes and for what reason, and what
@@ -41,7 +41,7 @@ func (s *Session) Why(ctx context.Context, id BlockID, blocks []patch.Block) (x 
 	if err != nil {
 		return nil, nil, err
 	}
-	snap, err := s.At(ctx, head)
+	snap, err := s.history.At(ctx, head)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -50,7 +50,7 @@ func (s *Session) Why(ctx context.Context, id BlockID, blocks []patch.Block) (x 
 		return nil, nil, err
 	}
 	x = &Explanation{Block: b.ID, Status: b.Status, Edited: b.Edited, Origin: b.Origin, RanAt: b.RanAt, Error: b.Error, Nodes: []NodeReason{}, Next: []NodeReason{}}
-	values := &valueFinder{session: s, from: snap.runAt(b)}
+	values := &valueFinder{session: s, from: runAt(snap, b)}
 	for _, n := range b.Nodes {
 		r := NodeReason{Name: n.Name, Action: n.Status, Reason: n.Reason, Seconds: n.Seconds}
 		if err := values.add(ctx, &r); err != nil {
@@ -59,19 +59,23 @@ func (s *Session) Why(ctx context.Context, id BlockID, blocks []patch.Block) (x 
 		x.Nodes = append(x.Nodes, r)
 	}
 	if blocks != nil {
-		x.Pending = pending(patch.Match(patchBlocks(snap), blocks), id)
+		x.Pending = pending(patch.Match(query.SnapshotBlocks(snap), blocks), id)
 	}
-	plan, planned := s.Plan(ctx, blocks)
+	plan, planned := s.walkPlan(ctx, blocks)
 	if planned != nil {
 		return x, planned, nil
 	}
+	next, err := plan.Blocks(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	values.from = head
-	for i := range plan.Blocks {
-		if plan.Blocks[i].ID != id {
+	for i := range next {
+		if next[i].ID != id {
 			continue
 		}
-		for j, n := range plan.Blocks[i].Nodes {
-			r := NodeReason{Name: nodeName(id, j, len(plan.Blocks[i].Nodes)), Action: string(n.Action), Reason: n.Reason, Seconds: n.Seconds}
+		for j, n := range next[i].Nodes {
+			r := NodeReason{Name: query.NodeName(id, j, len(next[i].Nodes)), Action: string(n.Action), Reason: n.Reason, Seconds: n.Seconds}
 			if err := values.add(ctx, &r); err != nil {
 				return nil, nil, err
 			}
@@ -82,7 +86,7 @@ func (s *Session) Why(ctx context.Context, id BlockID, blocks []patch.Block) (x 
 }
 
 // runAt is the step whose values a block's reasons speak of.
-func (s *Snapshot) runAt(b *BlockView) StepNumber {
+func runAt(s *query.Snapshot, b *query.BlockView) StepNumber {
 	if b.RanAt > 0 {
 		return b.RanAt
 	}
@@ -187,7 +191,7 @@ func (f *valueFinder) at(ctx context.Context, n StepNumber) (map[state.Access]*s
 			continue
 		}
 		for _, w := range t.Writes {
-			if info := valueOf(&t, w.Key); info != nil {
+			if info := query.ValueOf(&t, w.Key); info != nil {
 				found[w] = info
 			}
 		}
@@ -195,76 +199,13 @@ func (f *valueFinder) at(ctx context.Context, n StepNumber) (map[state.Access]*s
 	return found, nil
 }
 
-// PlanNew is the plan of a program of which nothing is recorded: every block runs.
-func PlanNew(blocks []patch.Block) *Plan {
-	plan := &Plan{}
+// PlanNew returns the plan of a program of which nothing is recorded: every block runs.
+func PlanNew(blocks []patch.Block) []runner.PlanBlock {
+	var plan []runner.PlanBlock
 	names := patch.Names(blocks)
 	for i, b := range blocks {
-		plan.Blocks = append(plan.Blocks, runner.PlanBlock{ID: BlockID(names[i]), Title: b.Title, Index: i, Action: runner.ActRun,
+		plan = append(plan, runner.PlanBlock{ID: BlockID(names[i]), Title: b.Title, Index: i, Action: runner.ActRun,
 			Reason: state.Reason{Code: runner.ReasonNew}})
 	}
 	return plan
-}
-
-// sentences say what the codes of reasons mean.
-var sentences = map[string]string{
-	runner.ReasonNew:     "this code was never run",
-	runner.ReasonCode:    "its code was edited",
-	runner.ReasonInput:   "what it reads has changed",
-	runner.ReasonSharing: "names it reads share objects in another way than before",
-	runner.ReasonMaybe:   "what it reads may come out different",
-	runner.ReasonLost:    "it was run, but its results are gone",
-	runner.ReasonEngine:  "it was run by another interpreter, with other variables for it (PYTHON…), or by another version of xstate",
-	runner.ReasonRetry:   "it failed before in a way that may not happen again",
-	runner.ReasonLayout:  "its output cites lines, and those have moved",
-	runner.ReasonForced:  "it was asked for",
-	runner.ReasonPinned:  "it is pinned",
-	runner.ReasonServed:  "it was given what was recorded",
-	runner.ReasonReused:  "its code and all that it reads are as they were when its result was recorded",
-	runner.ReasonBlocked: "it needs what a failed block would have defined",
-	runner.ReasonSyntax:  "it is not valid Python",
-}
-
-// Sentence says a reason in words.
-func Sentence(r state.Reason) string {
-	text, ok := sentences[r.Code]
-	if !ok {
-		text = r.Code
-	}
-	switch {
-	case r.Code == runner.ReasonBlocked && r.By != "":
-		return "it needs what " + r.By + " would have defined"
-	case r.Key != "":
-		text = strings.Replace(text, "what it reads", keyText(r.Key)+", which it reads,", 1)
-	}
-	return text
-}
-
-// keyText says a key in words.
-func keyText(k Key) string {
-	switch k.Space() {
-	case "var":
-		return k.Name()
-	case "file":
-		return "the file " + k.Name()
-	case "dir":
-		return "the list of files in " + k.Name()
-	case "files":
-		return "the list of files that the program wrote"
-	case "reach":
-		return "the list of names that reach " + k.Name()
-	case "mode":
-		return "the permissions of " + k.Name()
-	case "time":
-		return "the time of " + k.Name()
-	case "env":
-		return "the environment variable " + k.Name()
-	case "module":
-		return "the package " + k.Name()
-	case "rng":
-		return "the state of " + k.Name()
-	case "cwd":
-		return "the working directory"
-	}
-	return string(k)
 }

@@ -10,7 +10,9 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // The nouns of the packages below that users of this one meet.
@@ -25,7 +27,6 @@ type (
 	Plan       = runner.Plan
 	Event      = runner.Event
 	Outcome    = runner.Outcome
-	Affected   = runner.Affected
 )
 
 // StoreName is the name of a store's directory.
@@ -83,17 +84,17 @@ type SessionOptions struct {
 
 // Session is one program and its history.
 type Session struct {
-	store   *Store
-	name    string
-	options SessionOptions
-	meta    state.Session
-	engine  *runner.Engine
-	python  runner.Interpreter
-	texts   map[Digest]string // sources of the program asked for last
-	flow    *runner.Flow      // of the program after step flowAt; nil until it is asked for
-	flowAt  StepNumber
-	loaded  loadedFile  // last
-	held    *state.Lock // between Hold and its end
+	store     *Store
+	name      string
+	options   SessionOptions
+	meta      state.Session
+	engine    *runner.Engine
+	python    runner.Interpreter
+	history   *query.History
+	planner   *runner.Planner // of the program after step plannedAt; nil until the first plan
+	plannedAt StepNumber
+	loaded    loadedFile  // last
+	held      *state.Lock // between Hold and its end
 }
 
 // Session opens a session by name, making it if there is none. Close it.
@@ -123,7 +124,7 @@ func (s *Store) Session(ctx context.Context, name string, o SessionOptions) (*Se
 	if err != nil {
 		return nil, err
 	}
-	return &Session{store: s, name: name, options: o, meta: meta}, nil
+	return &Session{store: s, name: name, options: o, meta: meta, history: query.New(s.state, meta, workspace)}, nil
 }
 
 // Store returns the store that holds the session.
@@ -137,6 +138,32 @@ func (s *Session) Folder() string { return s.options.Workspace }
 
 // Python returns the interpreter of the session, once Plan or Run have found it.
 func (s *Session) Python() runner.Interpreter { return s.python }
+
+// History answers questions about what is recorded of the session.
+func (s *Session) History() *query.History { return s.history }
+
+// Subject is the session as package replay takes it.
+func (s *Session) Subject() *replay.Subject {
+	return &replay.Subject{
+		History: s.history,
+		Named:   s.options.Python != "" || lookup(s.options.Environ, "XSTATE_PYTHON") != "",
+		Chosen:  s.options.Python != "",
+		Config: func(ctx context.Context, any bool) (runner.Config, error) {
+			own := *s
+			if any {
+				own.options.Python = AnyPython
+			}
+			return own.config(ctx)
+		},
+		Engine: func(ctx context.Context) (*runner.Engine, func(), error) {
+			own, release, err := s.withOwnEngine(ctx)
+			if err != nil {
+				return nil, nil, err
+			}
+			return own.engine, release, nil
+		},
+	}
+}
 
 // Close stores values that are dear to compute and not stored yet, which may take as long as a tenth of the time that was
 // spent executing, and ends the session's interpreter, if one was started.
@@ -165,13 +192,13 @@ func (s *Session) Hold(ctx context.Context) (release func(), err error) {
 
 // beside gives the caller the session alone, as Hold does, and the session once more with an engine of its own, until it calls
 // release.
-func (s *Session) beside(ctx context.Context) (own *Session, release func(), err error) {
+func (s *Session) withOwnEngine(ctx context.Context) (own *Session, release func(), err error) {
 	unlock, err := s.Hold(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	again := *s
-	again.engine, again.flow = nil, nil
+	again.engine, again.planner = nil, nil
 	if err := again.start(ctx); err != nil {
 		unlock()
 		return nil, nil, err
@@ -182,9 +209,6 @@ func (s *Session) beside(ctx context.Context) (own *Session, release func(), err
 	}, nil
 }
 
-// recordFiles is the session record that holds runner.FileRecord by name.
-const recordFiles = "files"
-
 // start makes the engine.
 func (s *Session) start(ctx context.Context) error {
 	if s.engine != nil {
@@ -194,11 +218,11 @@ func (s *Session) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if cfg.Files, err = s.files(ctx); err != nil {
+	if cfg.Files, err = s.history.Files(ctx); err != nil {
 		return err
 	}
 	cfg.OnFiles = func(files map[string]runner.FileRecord) error {
-		return s.store.state.PutSessionRecord(context.WithoutCancel(ctx), s.name, recordFiles, files)
+		return s.store.state.PutSessionRecord(context.WithoutCancel(ctx), s.name, query.RecordFiles, files)
 	}
 	cfg.Relatives = func() ([]map[string]runner.FileRecord, error) { return s.relatives(context.WithoutCancel(ctx)) }
 	s.engine, err = runner.New(cfg)
@@ -219,10 +243,6 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 		Seed: s.meta.Seed, Observe: s.options.Observe, Environ: s.options.Environ}, nil
 }
 
-// recordPython is the session record that holds the path of the interpreter that a run was asked to use; "" after one
-// that was asked to choose.
-const recordPython = "python"
-
 // AnyPython asks for an interpreter as if none was remembered.
 const AnyPython = "auto"
 
@@ -234,7 +254,7 @@ func (s *Store) FindPython(ctx context.Context, session, asked, folder string, e
 	case asked == AnyPython:
 		asked = ""
 	case asked == "" && environ("XSTATE_PYTHON") == "":
-		_, err := s.state.SessionRecord(ctx, session, recordPython, &remembered)
+		_, err := s.state.SessionRecord(ctx, session, query.RecordPython, &remembered)
 		if err != nil && state.CodeOf(err) != state.CodeNoSession {
 			return "", err
 		}
@@ -248,13 +268,6 @@ func (s *Store) FindPython(ctx context.Context, session, asked, folder string, e
 	return path, err
 }
 
-// files returns what is recorded of the files that the program writes.
-func (s *Session) files(ctx context.Context) (map[string]runner.FileRecord, error) {
-	files := map[string]runner.FileRecord{}
-	_, err := s.store.state.SessionRecord(ctx, s.name, recordFiles, &files)
-	return files, err
-}
-
 func lookup(environ []string, name string) string {
 	for i := len(environ) - 1; i >= 0; i-- {
 		if n := len(name); len(environ[i]) > n && environ[i][n] == '=' && environ[i][:n] == name {
@@ -262,4 +275,16 @@ func lookup(environ []string, name string) string {
 		}
 	}
 	return ""
+}
+
+// Existing opens a session that there is; it makes none. An empty workspace is the one the session was made with.
+func (s *Store) Existing(ctx context.Context, name string, o SessionOptions) (*Session, error) {
+	meta, err := s.state.Session(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if o.Workspace == "" {
+		o.Workspace = meta.Workspace
+	}
+	return s.Session(ctx, name, o)
 }

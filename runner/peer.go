@@ -2,7 +2,7 @@ package runner
 
 // PeerConfig is what a program needs that is run by another tool than this kernel, and compared with a Plain.
 type PeerConfig struct {
-	Kernel  string   // the folder to import the package xstate_kernel from, whose module plain seeds generators and digests values
+	Kernel  string   // the folder to import the package xstate_kernel from, whose module baseline seeds generators and digests values
 	Environ []string // of the process, as a Plain has it
 }
 

@@ -40,7 +40,7 @@ func StartPlain(ctx context.Context, cfg PlainConfig) (*Plain, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := startDriver(ctx, cfg.Python.Path, "plain", folder, environList(environOfProgram(cfg.Environ)), cfg.Workspace, cfg.Scratch,
+	k, err := startDriver(ctx, cfg.Python.Path, "baseline", folder, environList(environOfProgram(cfg.Environ)), cfg.Workspace, cfg.Scratch,
 		kernelOptions{File: cfg.File, Folder: cfg.Workspace, Spool: cfg.Scratch, Store: cfg.Scratch, Seed: cfg.Seed, IPython: cfg.IPython})
 	if err != nil {
 		return nil, err

@@ -12,13 +12,13 @@ import time
 options = json.loads(os.environ.get("XSTATE_PEER") or sys.argv[1])
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, options["kernel"])
-from xstate_kernel import plain  # noqa: E402
+from xstate_kernel import baseline  # noqa: E402
 del sys.path[0]
 
 
 def seed():
     """Seeds generators as for the other strategies. What is loaded already is seeded now."""
-    plain.seed(options["seed"])
+    baseline.seed(options["seed"])
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed(options["seed"] & 0xFFFFFFFF)
 
@@ -26,7 +26,7 @@ def seed():
 def values(ns, before):
     """Returns name → digest of what the program has bound in ns, which began with before. Values that hold code of the program are "":
     a tool may compile it in its own way."""
-    bound = plain.bound(ns, before)
+    bound = baseline.bound(ns, before)
 
     def look():
         from xstate_kernel import fingerprint
@@ -34,8 +34,8 @@ def values(ns, before):
         def code(_):
             raise fingerprint.Opaque("code of the program")
         fingerprint._code_digest = code
-        return plain.digests(ns, bound)
-    return plain.in_child(look)
+        return baseline.digests(ns, bound)
+    return baseline.in_child(look)
 
 
 def put(outputs, text):

@@ -5,7 +5,9 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // answerDocument begins the documents about a session after a step.
@@ -68,12 +70,12 @@ type verifyDocument struct {
 	Step        xstate.StepNumber   `json:"step"` // that says so
 	Equal       bool                `json:"equal"`
 	Blocks      int                 `json:"blocks"`
-	Differences []xstate.Difference `json:"differences"`
-	Explained   []xstate.Difference `json:"explained"` // in blocks that may differ from run to run
+	Differences []replay.Difference `json:"differences"`
+	Explained   []replay.Difference `json:"explained"` // in blocks that may differ from run to run
 }
 
 func blockDocumentOf(i int, b *runner.BlockOutcome) blockDocument {
-	d := blockDocument{ID: b.ID, Index: i, Title: b.Title, Status: xstate.StatusText(b.Status), Reason: b.Reason, Error: b.Err,
+	d := blockDocument{ID: b.ID, Index: i, Title: b.Title, Status: query.StatusText(b.Status), Reason: b.Reason, Error: b.Err,
 		Seconds: micro(b.Seconds), Saved: micro(b.Saved), Marks: b.Marks, Outputs: b.Outputs}
 	if d.Outputs == nil {
 		d.Outputs = []runner.Output{}

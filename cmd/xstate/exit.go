@@ -9,7 +9,11 @@ import (
 	"github.com/xstate-engine/xstate/bench"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/artifact"
+	"github.com/xstate-engine/xstate/state/provenance"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // The exit codes, as scripts know them.
@@ -46,18 +50,18 @@ var exitCodes = map[state.Code]int{
 	bench.CodeNothing:                 exitUsage,
 	bench.CodeNoWorkload:              exitUsage,
 	bench.CodeNoStrategy:              exitUsage,
-	xstate.CodeNoBlock:                exitUsage,
-	xstate.CodeNoArtifact:             exitUsage,
+	query.CodeNoBlock:                 exitUsage,
+	artifact.CodeNoArtifact:           exitUsage,
 	state.CodeArtifactCycle:           exitUsage,
-	xstate.CodeKey:                    exitUsage,
-	xstate.CodeStatement:              exitUsage,
-	xstate.CodeNoVersion:              exitUsage,
+	provenance.CodeKey:                exitUsage,
+	provenance.CodeStatement:          exitUsage,
+	query.CodeNoVersion:               exitUsage,
 	xstate.CodeNothing:                exitUsage,
-	xstate.CodeUnchanged:              exitUsage,
-	xstate.CodeNoRun:                  exitUsage,
-	xstate.CodeNotExecuted:            exitUsage,
-	xstate.CodeNoValue:                exitUsage,
-	xstate.CodeExpression:             exitUsage,
+	replay.CodeUnchanged:              exitUsage,
+	replay.CodeNoRun:                  exitUsage,
+	query.CodeNotExecuted:             exitUsage,
+	query.CodeNoValue:                 exitUsage,
+	query.CodeExpression:              exitUsage,
 	runner.CodeNoTests:                exitUsage,
 	runner.CodeNotKept:                exitUsage,
 	runner.CodeNoPython:               exitUsage,
@@ -92,7 +96,7 @@ var exitCodes = map[state.Code]int{
 	state.CodeDamaged:        exitDiverged,
 	state.CodeArchiveDamaged: exitDiverged,
 	state.CodeNoSource:       exitDiverged,
-	xstate.CodeSignature:     exitDiverged,
+	provenance.CodeSignature: exitDiverged,
 
 	state.CodeDiskFull: exitInternal,
 	state.CodeIO:       exitInternal,
@@ -150,7 +154,7 @@ func show(err error) shown {
 		}
 		return e
 	case errors.Is(err, context.Canceled):
-		return shown{Code: codeInterrupted, Message: "interrupted before anything was done", Hint: "run it again to go on"}
+		return shown{Code: codeInterrupted, Message: "interrupted before anything was done", Hint: "run it again to continue"}
 	}
 	return shown{Code: codeInternal, Message: err.Error(), Hint: "this should not happen; please report it with the command and the program"}
 }

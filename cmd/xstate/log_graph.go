@@ -8,12 +8,13 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // ownStep is a step with the session that it is kept for: what a fork shares with its origin is the origin's.
 type ownStep struct {
 	session state.Session
-	xstate.Entry
+	query.Entry
 }
 
 // logGraph draws the sessions that have an ancestor with this one.
@@ -28,7 +29,7 @@ func (a *app) logGraph(ctx context.Context, o *opened, f logFlags) error {
 		if err != nil {
 			return err
 		}
-		entries, err := session.Log(ctx, 0, max(f.limit, 0))
+		entries, err := session.History().Log(ctx, 0, max(f.limit, 0))
 		if err != nil {
 			return err
 		}
@@ -132,7 +133,7 @@ type familyDocument struct {
 
 type familyStep struct {
 	Session string `json:"session"`
-	xstate.Entry
+	query.Entry
 }
 
 func graphDocument(session string, family []state.Session, steps []ownStep) any {

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
-func (a *app) queryPath(d *xstate.Dependencies, from, to string) error {
+func (a *app) queryPath(d *query.Dependencies, from, to string) error {
 	nodes, err := d.Path(from, to)
 	if err != nil {
 		return err
@@ -26,7 +26,7 @@ func (a *app) queryPath(d *xstate.Dependencies, from, to string) error {
 	return nil
 }
 
-func (a *app) queryAffected(d *xstate.Dependencies, what string) error {
+func (a *app) queryAffected(d *query.Dependencies, what string) error {
 	found, err := d.Affected(what)
 	if err != nil || a.ui.json {
 		return a.orDocument(err, d, what, found)
@@ -36,17 +36,17 @@ func (a *app) queryAffected(d *xstate.Dependencies, what string) error {
 	return nil
 }
 
-func (a *app) queryReaders(d *xstate.Dependencies, what string) error {
+func (a *app) queryReaders(d *query.Dependencies, what string) error {
 	found, err := d.Readers(what)
 	if err != nil || a.ui.json {
 		return a.orDocument(err, d, what, found)
 	}
 	a.printDependents(found)
-	a.ui.talk("%s read directly what %s gives", plural(len(found), "block"), what)
+	a.ui.talk("%s read %s directly", plural(len(found), "block"), what)
 	return nil
 }
 
-func total(found []xstate.Dependent) float64 {
+func total(found []query.Dependent) float64 {
 	sum := 0.0
 	for _, b := range found {
 		sum += b.Seconds
@@ -55,19 +55,19 @@ func total(found []xstate.Dependent) float64 {
 }
 
 // orDocument prints dependents as a document, unless there is an error.
-func (a *app) orDocument(err error, d *xstate.Dependencies, what string, found []xstate.Dependent) error {
+func (a *app) orDocument(err error, d *query.Dependencies, what string, found []query.Dependent) error {
 	if err != nil {
 		return err
 	}
 	return a.ui.document(struct {
 		answerDocument
-		Of      string             `json:"of"`
-		Seconds float64            `json:"seconds"`
-		Blocks  []xstate.Dependent `json:"blocks"`
+		Of      string            `json:"of"`
+		Seconds float64           `json:"seconds"`
+		Blocks  []query.Dependent `json:"blocks"`
 	}{atStep(d.Snapshot.Session, d.Snapshot.Step.Number), what, micro(total(found)), found})
 }
 
-func (a *app) printDependents(found []xstate.Dependent) {
+func (a *app) printDependents(found []query.Dependent) {
 	var rows [][]string
 	for _, b := range found {
 		rows = append(rows, []string{fmt.Sprintf("[%d]", b.Index+1), string(b.Block), seconds(b.Seconds), b.Evidence, viaText(b.Through)})
@@ -77,7 +77,7 @@ func (a *app) printDependents(found []xstate.Dependent) {
 
 const viaShown = 4
 
-func viaText(list []xstate.Via) string {
+func viaText(list []query.Via) string {
 	var parts []string
 	for i, v := range list {
 		if i == viaShown {
@@ -93,7 +93,7 @@ func viaText(list []xstate.Via) string {
 	return strings.Join(parts, ", ")
 }
 
-func (a *app) querySymbol(d *xstate.Dependencies, name string) error {
+func (a *app) querySymbol(d *query.Dependencies, name string) error {
 	s, err := d.Symbol(name)
 	if err != nil {
 		return err
@@ -101,11 +101,11 @@ func (a *app) querySymbol(d *xstate.Dependencies, name string) error {
 	if a.ui.json {
 		return a.ui.document(struct {
 			answerDocument
-			*xstate.Symbol
+			*query.Symbol
 		}{atStep(d.Snapshot.Session, d.Snapshot.Step.Number), s})
 	}
 	var rows [][]string
-	add := func(what string, uses []xstate.SymbolUse) {
+	add := func(what string, uses []query.SymbolUse) {
 		for _, use := range uses {
 			rows = append(rows, []string{what, use.Node, use.Evidence, short(string(use.Digest)), valueText(use.Value)})
 		}
@@ -116,12 +116,12 @@ func (a *app) querySymbol(d *xstate.Dependencies, name string) error {
 	return nil
 }
 
-func (a *app) queryVolatile(d *xstate.Dependencies) error {
+func (a *app) queryVolatile(d *query.Dependencies) error {
 	found := d.Volatile()
 	if a.ui.json {
 		return a.ui.document(struct {
 			answerDocument
-			Blocks []xstate.Volatile `json:"blocks"`
+			Blocks []query.Volatile `json:"blocks"`
 		}{atStep(d.Snapshot.Session, d.Snapshot.Step.Number), found})
 	}
 	var rows [][]string

@@ -7,12 +7,14 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/state/artifact"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // ofBlocks is a question for the blocks that keep holds for; told is what is said of them.
-func (a *app) ofBlocks(told string, keep func(*xstate.BlockView) bool) func(context.Context, *opened, xstate.StepNumber) error {
+func (a *app) ofBlocks(told string, keep func(*query.BlockView) bool) func(context.Context, *opened, xstate.StepNumber) error {
 	return func(ctx context.Context, o *opened, n xstate.StepNumber) error {
-		snap, err := o.session.At(ctx, n)
+		snap, err := o.session.History().At(ctx, n)
 		if err != nil {
 			return err
 		}
@@ -20,7 +22,7 @@ func (a *app) ofBlocks(told string, keep func(*xstate.BlockView) bool) func(cont
 		if a.ui.json {
 			return a.ui.document(struct {
 				answerDocument
-				Blocks []xstate.BlockView `json:"blocks"`
+				Blocks []query.BlockView `json:"blocks"`
 			}{atStep(snap.Session, n), found})
 		}
 		a.printBlocks(found)
@@ -31,26 +33,26 @@ func (a *app) ofBlocks(told string, keep func(*xstate.BlockView) bool) func(cont
 
 // queryUnverified lists what no run from scratch has confirmed, and what no check exercised.
 func (a *app) queryUnverified(ctx context.Context, o *opened, n xstate.StepNumber) error {
-	snap, err := o.session.At(ctx, n)
+	snap, err := o.session.History().At(ctx, n)
 	if err != nil {
 		return err
 	}
-	unchecked, err := o.session.Unchecked(ctx, n)
+	unchecked, err := artifact.IncompleteCoverage(ctx, o.session.History(), n)
 	if err != nil {
 		return err
 	}
-	found := snap.Select((*xstate.BlockView).Unverified)
+	found := snap.Select((*query.BlockView).Unverified)
 	if a.ui.json {
 		return a.ui.document(struct {
 			answerDocument
-			Blocks    []xstate.BlockView `json:"blocks"`
-			Unchecked []xstate.Coverage  `json:"unchecked"`
+			Blocks    []query.BlockView   `json:"blocks"`
+			Unchecked []artifact.Coverage `json:"unchecked"`
 		}{atStep(snap.Session, n), found, unchecked})
 	}
 	a.printBlocks(found)
 	a.ui.talk("%s of %d were not confirmed by a run from scratch", plural(len(found), "block"), len(snap.Blocks))
-	if len(unchecked) == len(snap.Blocks) && !slices.ContainsFunc(unchecked, func(c xstate.Coverage) bool { return len(c.Checks) > 0 }) {
-		a.ui.talk("no check exercised any of them as it is")
+	if len(unchecked) == len(snap.Blocks) && !slices.ContainsFunc(unchecked, func(c artifact.Coverage) bool { return len(c.Checks) > 0 }) {
+		a.ui.talk("no check exercised any of them in its present version")
 		return nil
 	}
 	a.evidenceList("covered by checks that passed", func(add func(...string)) {
@@ -62,18 +64,18 @@ func (a *app) queryUnverified(ctx context.Context, o *opened, n xstate.StepNumbe
 }
 
 func (a *app) queryWhere(ctx context.Context, o *opened, n xstate.StepNumber, f queryFlags) error {
-	filter, err := xstate.NewFilter(f.where)
+	filter, err := query.NewFilter(f.where)
 	if err != nil {
 		return err
 	}
-	found, err := o.session.Where(ctx, n, filter, xstate.Page{Limit: max(f.limit, 0), After: f.after})
+	found, err := o.session.History().Where(ctx, n, filter, query.Page{Limit: max(f.limit, 0), After: f.after})
 	if err != nil {
 		return err
 	}
 	if a.ui.json {
 		return a.ui.document(struct {
 			answerDocument
-			*xstate.Found
+			*query.Found
 		}{atStep(o.session.Name(), n), found})
 	}
 	a.printBlocks(found.Blocks)
@@ -102,7 +104,7 @@ func (a *app) queryValue(ctx context.Context, o *opened, n xstate.StepNumber, na
 	if a.ui.json {
 		return a.ui.document(struct {
 			answerDocument
-			*xstate.ValueView
+			*query.ValueView
 		}{atStep(o.session.Name(), n), v})
 	}
 	a.ui.text(v.Text)
@@ -110,15 +112,15 @@ func (a *app) queryValue(ctx context.Context, o *opened, n xstate.StepNumber, na
 }
 
 func (a *app) queryVersion(ctx context.Context, o *opened, version string) error {
-	found, err := o.session.Version(ctx, version)
+	found, err := o.session.History().Version(ctx, version)
 	if err != nil {
 		return err
 	}
 	if a.ui.json {
 		return a.ui.document(struct {
-			Version  int                  `json:"version"`
-			Session  string               `json:"session"`
-			Versions []xstate.VersionView `json:"versions"`
+			Version  int                 `json:"version"`
+			Session  string              `json:"session"`
+			Versions []query.VersionView `json:"versions"`
 		}{1, o.session.Name(), found})
 	}
 	for _, v := range found {
@@ -138,22 +140,22 @@ func (a *app) queryVersion(ctx context.Context, o *opened, version string) error
 }
 
 func (a *app) queryPatch(ctx context.Context, o *opened, what string) error {
-	found, err := o.session.Patches(ctx, what)
+	found, err := o.session.History().Patches(ctx, what)
 	if err != nil {
 		return err
 	}
 	if a.ui.json {
 		return a.ui.document(struct {
-			Version int                `json:"version"`
-			Session string             `json:"session"`
-			Patches []xstate.PatchView `json:"patches"`
+			Version int               `json:"version"`
+			Session string            `json:"session"`
+			Patches []query.PatchView `json:"patches"`
 		}{1, o.session.Name(), found})
 	}
 	for _, p := range found {
 		a.ui.write(columns([][]string{entryRow(p.Step)}))
 		a.ui.text(originMore(p.Step.Origin))
 		a.ui.write(p.Diff)
-		a.ui.print("%s\n", textEffect(string(p.Step.Kind), p.TextEffect))
+		a.ui.print("%s\n", textEffect(string(p.Step.Kind), p.EditSummary))
 		if p.NextRun == 0 {
 			a.ui.print("no run followed it\n")
 			continue
@@ -164,7 +166,7 @@ func (a *app) queryPatch(ctx context.Context, o *opened, what string) error {
 			rows = append(rows, []string{"  " + string(r.Block), r.Status, reasonText(r.Reason)})
 		}
 		a.ui.write(columns(rows))
-		a.ui.write(effectText(&p.After.Effect))
+		a.ui.write(effectText(&p.After.Impact))
 	}
 	return nil
 }

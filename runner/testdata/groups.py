@@ -6,7 +6,7 @@ from xstate_kernel.groups import Groups
 
 
 class Print:
-    opaque = fragile = weak = False
+    opaque = lifetime_sensitive = weak = False
 
     def __init__(self, ids, copied, soft):
         self.ids, self.copied, self.soft = ids, copied, soft

@@ -3,7 +3,7 @@ import dis
 import os
 import types
 
-from xstate_kernel import origin
+from xstate_kernel import bytecode
 
 count = 0
 todo = []
@@ -15,7 +15,7 @@ for name in sorted(os.listdir(folder)):
 while todo:
     code = todo.pop()
     todo.extend(k for k in code.co_consts if isinstance(k, types.CodeType))
-    got = [(offset, op, name) for offset, op, _, name in origin.instructions(code) if op != "CACHE"]
+    got = [(offset, op, name) for offset, op, _, name in bytecode.instructions(code) if op != "CACHE"]
     want = [(i.offset, i.opname, i.argval if i.opcode in dis.hasname else None) for i in dis.get_instructions(code) if i.opname != "CACHE"]
     assert got == want, (code, [pair for pair in zip(got, want) if pair[0] != pair[1]][:3])
     count += 1

@@ -23,7 +23,7 @@ class Groups:
     def __init__(self, called=lambda c: c.__qualname__):
         self._class = called
         self.prints = {}   # name → Fingerprint
-        self.noted = {}    # those of the prints that are opaque, fragile or weak: few
+        self.noted = {}    # those of the prints that are opaque, lifetime_sensitive or weak: few
         self._owners = {}  # id of a mutable object, class or function → frozenset of the names that reach it
         self._lookers = {}  # the same for what a name reaches but copies before it writes to it
         self._near = {}    # name → names that share a mutable object with it, names that share any
@@ -33,7 +33,7 @@ class Groups:
 
     def put(self, name, fp):
         was = self.prints.get(name)
-        if fp.opaque or fp.fragile or fp.weak:
+        if fp.opaque or fp.lifetime_sensitive or fp.weak:
             self.noted[name] = fp
         else:
             self.noted.pop(name, None)

@@ -5,7 +5,7 @@ import copyreg
 import enum
 import types
 
-from . import attributes, origin
+from . import attributes, code_owner
 
 _BASES = (list, dict, tuple, set, frozenset, int, float, str, bytes, complex)
 _PICKLING = frozenset(("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__"))
@@ -17,7 +17,7 @@ _simple, _custom, _bares = {}, {}, {}
 
 
 def _users(c):
-    return origin.kind_of(c.__module__) != origin.LIBRARY
+    return code_owner.kind_of(c.__module__) != code_owner.LIBRARY
 
 
 def python(c):

@@ -8,7 +8,7 @@ import os
 import sys
 import types
 
-from . import blake2b, origin
+from . import adapters, blake2b, code_owner
 
 _looks = {}   # library → what it looked at while it was imported: (kind, name) → what that was, None where it is as usual
 _nested = {}  # library → those that looked at something while they were imported by it, itself among them
@@ -20,7 +20,7 @@ _CACHE = os.environ.get("XDG_CACHE_HOME") or _HOME + ".cache"
 workspace = None  # with a separator behind it; None: nobody asks what libraries look at
 
 
-@origin.unobserved
+@code_owner.unobserved
 def looked(kind, name):
     """Notes what a library looks at while it is imported (kind: env, file, or stat), for what it makes of that stays in it."""
     frame, owner = None if workspace is None else sys._getframe(1), None
@@ -28,7 +28,7 @@ def looked(kind, name):
         if frame.f_code.co_name == "_find_and_load" and frame.f_code.co_filename == "<frozen importlib._bootstrap>":
             top = frame.f_locals["name"].partition(".")[0]
             if owner is None:
-                if origin.kind_of(top) != origin.LIBRARY:
+                if code_owner.kind_of(top) != code_owner.LIBRARY:
                     return
                 owner, looks = top, _looks.setdefault(top, {})
                 if (kind, name) in looks:
@@ -46,11 +46,11 @@ def _unusual(kind, name):
     """What something is that a library may look at; None where it is there on every machine, or belongs to it."""
     if kind == "env":
         value = os.environ._data.get(os.environ.encodekey(name))
-        return None if value is None or name in _USUAL or (name, value) == ("MPLBACKEND", b"Agg") else value
+        return None if value is None or name in _USUAL or (name, value) in adapters.USUAL_ENVIRON else value
     ours = name.startswith(workspace) or name.startswith(_HOME) and not name.startswith(_CACHE)
-    if not ours or not os.path.isfile(name) or os.access(name, os.X_OK) or origin.is_library_path(name):
+    if not ours or not os.path.isfile(name) or os.access(name, os.X_OK) or code_owner.is_library_path(name):
         return None
-    return origin.file_digest(name) if kind == "file" else "there"
+    return code_owner.file_digest(name) if kind == "file" else "there"
 
 
 def nested_in(top):
@@ -63,7 +63,7 @@ def looks_of(top):
     return list(_looks.get(top, ()))
 
 
-@origin.unobserved
+@code_owner.unobserved
 def outdated(modules, imported):
     """Reports whether, of the libraries of some modules, one was loaded that the program has not imported yet, and would do or
     see something else if it were imported now. modules: a function that returns their names."""
@@ -97,9 +97,9 @@ def _resting(top):
     if key not in _rests:
         found = {top, *nested_in(top)}
         for name, module in list(sys.modules.items()):
-            if name.partition(".")[0] == top and origin.is_a(module, types.ModuleType):
+            if name.partition(".")[0] == top and code_owner.is_a(module, types.ModuleType):
                 for value in list(vars(module).values()):
-                    owner = value.__name__ if origin.is_a(value, types.ModuleType) else value.__module__ if origin.is_a(value, (type, types.FunctionType)) else None
+                    owner = value.__name__ if code_owner.is_a(value, types.ModuleType) else value.__module__ if code_owner.is_a(value, (type, types.FunctionType)) else None
                     found.add(str(owner).partition(".")[0])
         _rests[key] = found & _unusual_ones
     return _rests[key]

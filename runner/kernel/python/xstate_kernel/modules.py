@@ -18,12 +18,10 @@ import os
 import sys
 import types
 
-from . import contents, held, identity, observe, origin, process
+from . import adapters, bytecode, code_owner, identity, library_containers, module_state, observe, process
 
 _STORES = frozenset(("STORE_ATTR", "DELETE_ATTR"))
-_ACCESSORS = {"register_dataframe_accessor": "DataFrame", "register_series_accessor": "Series", "register_index_accessor": "Index"}  # of pandas
-_SETTERS = frozenset(("setattr", "delattr", "patch", "stopall", "monkeypatch", "reload", "install_opener", "__dict__", "vars", *_ACCESSORS))
-_PATCHERS = ("unittest.mock", "_pytest.monkeypatch")  # these assign to attributes of what a text names
+_SETTERS = frozenset(("setattr", "delattr", "patch", "stopall", "monkeypatch", "reload", "install_opener", "__dict__", "vars", *adapters.CLASS_EXTENDERS))
 _MODULES = frozenset(("modules", "stopall"))  # of sys, and of the patches of unittest.mock
 _HOOKS = frozenset(("__import__", "__build_class__"))  # builtins that statements call
 _HEAP = 1 << 9  # type flag: made by a class statement
@@ -37,8 +35,8 @@ def _of_code(code):
     found = _asks.get(code)
     if found is None:
         names = set(code.co_names)
-        stores = not _SETTERS.isdisjoint(names) or any(op in _STORES for _, op, _, _ in origin.instructions(code))
-        inner = [_of_code(k) for k in code.co_consts if origin.is_a(k, types.CodeType)]
+        stores = not _SETTERS.isdisjoint(names) or any(op in _STORES for _, op, _, _ in bytecode.instructions(code))
+        inner = [_of_code(k) for k in code.co_consts if code_owner.is_a(k, types.CodeType)]
         own = stores, not _MODULES.isdisjoint(names), "__subclasses__" in names, "hash" in names and code.co_name != "__hash__", \
             any(type(k) is str and observe.SQL.search(k) for k in code.co_consts)
         found = _asks[code] = tuple(map(any, zip(own, *inner)))
@@ -50,11 +48,11 @@ class Modules:
 
     def __init__(self, namespace, printer, workspace, groups, effects):
         self._namespace, self._workspace, self._effects = namespace, workspace, effects
-        self.held = held.Held(printer, workspace)
+        self.module_state = module_state.ModuleState(printer, workspace)
         self.process = process.Process(printer, groups)
         self._originals = {}  # library, class and attribute → what was there before the program put something else there
         self._edited = False  # sys.modules, or what no one can take back
-        self.contents = contents.Contents()
+        self.containers = library_containers.LibraryContainers()
         self._targets = {}    # workspace module → dotted names in it of what its code assigns attributes of
         self._active = False
         self._start([])
@@ -65,7 +63,7 @@ class Modules:
     def _start(self, codes):
         asked = [_of_code(c) for c in codes]
         # all: the node can name sys.modules; lists: list subclasses; hashes: ask for hashes; attaches: name databases in SQL
-        self.assigns, self.all, self.lists, self.hashes, self.attaches = map(any, zip((False,) * 5, *asked))
+        self.assigns_attributes, self.reads_sys_modules, self.lists_subclasses, self.calls_hash, self.attaches_databases = map(any, zip((False,) * 5, *asked))
         self._entries = self._workspace.entries()
         self._before = {}    # id of a library module or class → itself, its name, its attributes
         self.tried = set()   # (name, folders) of modules that code of the program and the workspace looked for
@@ -76,28 +74,28 @@ class Modules:
 
     def begin(self, codes, theirs):
         """codes: what the node may run; theirs: of that, what is the workspace's."""
-        self.held.altered = set()
+        self.module_state.altered = set()
         self._start(codes)
         for c in theirs:
             _, _, lists, hashes, attaches = _of_code(c)
-            self.lists, self.hashes, self.attaches = self.lists or lists, self.hashes or hashes, self.attaches or attaches
-        observe.watch_hash(self.hashes)
-        for name in self._entries.keys() & _PATCHERS:
+            self.lists_subclasses, self.calls_hash, self.attaches_databases = self.lists_subclasses or lists, self.calls_hash or hashes, self.attaches_databases or attaches
+        observe.watch_hash(self.calls_hash)
+        for name in self._entries.keys() & adapters.PATCHERS:
             self._assigning(self._entries[name])
-        if self.assigns:
-            names = {n for c in codes for inner in origin.nested(c) for n in inner.co_names}
+        if self.assigns_attributes:
+            names = {n for c in codes for inner in bytecode.nested(c) for n in inner.co_names}
             for value in list(self._namespace.values()):
                 self._take(value)
                 self._take(type(value))
-                if origin.is_a(value, types.ModuleType) and vars(value) is not self._namespace:
+                if code_owner.is_a(value, types.ModuleType) and vars(value) is not self._namespace:
                     for name in names & vars(value).keys():
                         self._take(vars(value)[name])
-            for name in names & _ACCESSORS.keys():
-                self._take(getattr(sys.modules.get("pandas"), _ACCESSORS[name], None))
+            for name in names & adapters.CLASS_EXTENDERS.keys():
+                self._take(getattr(sys.modules.get("pandas"), adapters.CLASS_EXTENDERS[name], None))
         for name in self._targets.keys() & self._entries.keys():
             self._take_targets(name)
         spaces = {m.__file__: vars(m) for _, m in self._workspace.loaded() if hasattr(m, "__file__")} if theirs else {}
-        self.contents.begin([(self._namespace, codes), *((spaces.get(c.co_filename, {}), (c,)) for c in theirs)])
+        self.containers.begin([(self._namespace, codes), *((spaces.get(c.co_filename, {}), (c,)) for c in theirs)])
         self.process.begin()
         self._active = True
 
@@ -114,7 +112,7 @@ class Modules:
     def _naming(self, function):
         """Wraps a function that looks for a module by name: what is loaded it finds without asking a finder."""
         def wrapper(name, package=None):
-            if self._active and origin.is_a(name, str) and (package or not name.startswith(".")):
+            if self._active and code_owner.is_a(name, str) and (package or not name.startswith(".")):
                 self.named.add(importlib.util.resolve_name(name, package))
             return function(name, package)
 
@@ -123,8 +121,8 @@ class Modules:
     def _registering(self, register):
         """Wraps the registration with an abstract base class: that of a library knows a class of the program from then on."""
         def wrapper(cls, subclass):
-            if self._active and origin.kind_of(cls.__module__) != origin.PROGRAM and \
-                    origin.kind_of(getattr(subclass, "__module__", "builtins")) == origin.PROGRAM:
+            if self._active and code_owner.kind_of(cls.__module__) != code_owner.PROGRAM and \
+                    code_owner.kind_of(getattr(subclass, "__module__", "builtins")) == code_owner.PROGRAM:
                 self._final.add("abc")
             return register(cls, subclass)
 
@@ -133,17 +131,17 @@ class Modules:
     def _take(self, value):
         if id(value) in self._before:
             return
-        if origin.is_a(value, types.ModuleType):
-            if origin.module_class(value) == origin.LIBRARY:
+        if code_owner.is_a(value, types.ModuleType):
+            if code_owner.module_class(value) == code_owner.LIBRARY:
                 self._before[id(value)] = (value, value.__name__, dict(vars(value)))
-        elif origin.is_a(value, type) and value.__flags__ & _HEAP and origin.kind_of(value.__module__) == origin.LIBRARY:
+        elif code_owner.is_a(value, type) and value.__flags__ & _HEAP and code_owner.kind_of(value.__module__) == code_owner.LIBRARY:
             self._before[id(value)] = (value, "%s.%s" % (value.__module__, value.__qualname__), dict(vars(value)))
 
     def _take_targets(self, name):
         for first, *rest in self._targets[name]:
             value = vars(sys.modules[name]).get(first)
             for k in rest:
-                value = vars(value).get(k) if origin.is_a(value, (types.ModuleType, type)) else None
+                value = vars(value).get(k) if code_owner.is_a(value, (types.ModuleType, type)) else None
             self._take(value)
 
     def end(self, reached):
@@ -153,12 +151,12 @@ class Modules:
         self.others = set()
         if entries is not self._entries:
             fresh = {n for n, module in self._workspace.loaded() if self._entries.get(n) is not module}
-            left = {n for n in self._entries if entries.get(n) is not self._entries[n] and origin.kind_of(n) == origin.WORKSPACE}
+            left = {n for n in self._entries if entries.get(n) is not self._entries[n] and code_owner.kind_of(n) == code_owner.WORKSPACE}
             self.others = left | {n.rpartition(".")[0] for n in fresh} - fresh
         if not (fresh or reached):
             return set(), set(), set()
         self._workspace.renew()
-        changed = {n for n in sorted(fresh | reached) if self.held.look(n)}
+        changed = {n for n in sorted(fresh | reached) if self.module_state.look(n)}
         loud = fresh if changed else self._loud & fresh  # one load may have changed what another left
         return changed, fresh - loud, loud
 
@@ -167,7 +165,7 @@ class Modules:
         self._active = False
 
     def state(self, name):
-        return "%s %s" % (self.held.digest(name), self._workspace.text(name))
+        return "%s %s" % (self.module_state.digest(name), self._workspace.text(name))
 
     def changed(self):
         """Returns what the node changed in libraries and in sys.modules."""
@@ -178,10 +176,10 @@ class Modules:
                 continue
             for k in before.keys() | after.keys():
                 new = after.get(k)
-                if before.get(k) is not new and not origin.is_a(new, types.ModuleType) and not _internal(k):
+                if before.get(k) is not new and not code_owner.is_a(new, types.ModuleType) and not _internal(k):
                     found.add(name)
                     self._assigned(name, k, before.get(k, _GONE), after.get(k, _GONE))
-        for title, k, before, after, container in self.contents.changed():
+        for title, k, before, after, container in self.containers.changed():
             found.add(title)
             place = ("content", title, k)
             if identity.same(self._originals.setdefault(place, before), after):
@@ -192,7 +190,7 @@ class Modules:
         entries = self._workspace.entries()
         if entries is not self._entries:
             if any(entries.get(name) is not module and not name.startswith("__") for name, module in self._entries.items()) or \
-                    any(self.all and _put(entries[name]) or _hooked(entries[name]) for name in entries.keys() - self._entries.keys()):
+                    any(self.reads_sys_modules and _put(entries[name]) or _hooked(entries[name]) for name in entries.keys() - self._entries.keys()):
                 found.add("sys.modules")
         found |= self._final
         self._edited = self._edited or "sys.modules" in found or bool(self._final)
@@ -208,12 +206,12 @@ class Modules:
 
     def pristine(self):
         """Reports whether everything is as in a new interpreter."""
-        return not self._originals and not self._edited and not self.process.planted()
+        return not self._originals and not self._edited and not self.process.registered()
 
     # as the first finder of sys.meta_path
 
     def find_spec(self, name, path=None, target=None):
-        folders = [p for p in (sys.path if path is None else path) if origin.is_a(p, str)]
+        folders = [p for p in (sys.path if path is None else path) if code_owner.is_a(p, str)]
         ours = [p for p in folders if _of_workspace(p)]
         if not ours or name in sys.builtin_module_names:
             return self._awaited(name, path)
@@ -222,7 +220,7 @@ class Modules:
         if importlib.machinery.PathFinder.find_spec(name, ours) is None:
             return self._awaited(name, path)
         spec = importlib.machinery.PathFinder.find_spec(name, path)
-        if spec is None or not spec.has_location or origin.is_library_path(spec.origin):
+        if spec is None or not spec.has_location or code_owner.is_library_path(spec.origin):
             return None
         _drop_stale(spec)
         spec.loader = _Watched(spec.loader, self._executed)
@@ -230,7 +228,7 @@ class Modules:
 
     def _awaited(self, name, path):
         """Finds a library of which something is to be looked at as soon as it is loaded."""
-        if not (self._active and (name in _PATCHERS or self.contents.awaits(name))):
+        if not (self._active and (name in adapters.PATCHERS or self.containers.awaits(name))):
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path)
         if spec is None or not spec.has_location:
@@ -240,29 +238,29 @@ class Modules:
 
     def _loaded(self, execute, module):
         execute(module)
-        if module.__name__ in _PATCHERS:
+        if module.__name__ in adapters.PATCHERS:
             self._assigning(module)
-        self.contents.imported(module)
+        self.containers.imported(module)
 
     def _executed(self, execute, module):
         before = self._effects() if self._active else None
         name, code = module.__name__, _code_of(module)
         if code is not None and self._active:
-            self.contents.come([(vars(module), list(origin.nested(code)))])
+            self.containers.come([(vars(module), list(bytecode.nested(code)))])
         try:
             execute(module)
         finally:
-            if before is not None and (self._effects() != before or self.contents.differ()):
+            if before is not None and (self._effects() != before or self.containers.differ()):
                 self._loud.add(name)
         self._workspace.executed(name)
         if code is not None and sys.modules.get(name) is module:
             self._look_for_targets(name, code)
         if sys.modules.get(name) is module and self._entries.get(name) is not module:  # and is not loaded again
-            self.held.look(name)
+            self.module_state.look(name)
 
     def _look_for_targets(self, name, code):
         """A module that can assign to attributes of a library may have done so when it was imported, and may do so later."""
-        targets = origin.targets(code)
+        targets = bytecode.assigned_targets(code)
         self._targets.pop(name, None)
         if targets:
             self._targets[name] = targets
@@ -279,13 +277,13 @@ class Modules:
         for name, folders in self.tried | {(n, None) for n in names if n not in sys.builtin_module_names}:
             if folders is None:
                 parent = sys.modules.get(name.rpartition(".")[0])
-                folders = [p for p in (getattr(parent, "__path__", ()) if "." in name else sys.path) if origin.is_a(p, str)]
+                folders = [p for p in (getattr(parent, "__path__", ()) if "." in name else sys.path) if code_owner.is_a(p, str)]
             found = getattr(sys.modules.get(name), "__file__", None)
             for folder in folders:
                 if not _of_workspace(folder):
                     if found and os.path.dirname(found).startswith(folder):
                         break
-                    if "." not in name and name not in sys.modules and origin.is_site(folder):
+                    if "." not in name and name not in sys.modules and code_owner.is_site(folder):
                         yield os.path.join(folder, name)
                         yield os.path.join(folder, name + ".py")
                     continue
@@ -338,7 +336,7 @@ def _by_library():
     while frame is not None:
         path = frame.f_code.co_filename
         if not path.startswith("<frozen ") and os.sep + "importlib" + os.sep not in path:
-            return not path.startswith("<") and origin.is_library_path(path)
+            return not path.startswith("<") and code_owner.is_library_path(path)
         frame = frame.f_back
     return False
 
@@ -349,7 +347,7 @@ _folders = {}
 def _of_workspace(folder):
     known = _folders.get(folder)
     if known is None:
-        known = _folders[folder] = not origin.is_library_path(os.path.join(os.path.abspath(folder), "x")) and not folder.endswith(".zip")
+        known = _folders[folder] = not code_owner.is_library_path(os.path.join(os.path.abspath(folder), "x")) and not folder.endswith(".zip")
     return known
 
 
@@ -359,9 +357,9 @@ def _internal(name):
 
 def _put(entry):
     """Reports whether an entry of sys.modules was put there by hand."""
-    return not origin.is_a(entry, types.ModuleType) or getattr(entry, "__spec__", None) is None
+    return not code_owner.is_a(entry, types.ModuleType) or getattr(entry, "__spec__", None) is None
 
 
 def _hooked(entry):
     """Reports whether a loader of the program or the workspace made a module."""
-    return origin.made_by_user(getattr(getattr(entry, "__spec__", None), "loader", None))
+    return code_owner.made_by_user(getattr(getattr(entry, "__spec__", None), "loader", None))

@@ -24,7 +24,7 @@ import time
 import types
 from json import dumps
 
-from . import descriptors, hidden, libraries, origin, scan, sets
+from . import adapters, bytecode, code_owner, descriptors, libraries, scan, sets
 
 _KINDS = {  # what an instruction does to a name of the namespace; bind and look: or of a scope of its own
     "LOAD_GLOBAL": "load", "DELETE_GLOBAL": "load", "LOAD_NAME": "look", "LOAD_FROM_DICT_OR_GLOBALS": "look", "DELETE_NAME": "look",
@@ -50,16 +50,16 @@ class StaticNames:
     def add(self, code):
         """Code that is run while a node is observed (exec, eval) reads what its text uses."""
         if self._deps_of is not None:
-            names, imports = origin.code_facts(code)
+            names, imports = bytecode.code_facts(code)
             self.imports |= imports
-            self.stored |= origin.stores(code, True)
-            self.stars.update(module for _, module in origin.stars(code))
+            self.stored |= bytecode.stores(code, True)
+            self.stars.update(module for _, module in bytecode.star_imports(code))
             self._close(names)
 
     def add_module(self, code):
         """Begins to observe the code of a module of the workspace: it may look at the namespace of who calls it."""
         self.spaces.discard(code.co_filename)
-        if any(not _SPACES.isdisjoint(c.co_names) for c in origin.nested(code)):
+        if any(not _SPACES.isdisjoint(c.co_names) for c in bytecode.nested(code)):
             self.spaces.add(code.co_filename)
 
     def begin(self, uses, deps_of, bound):
@@ -121,8 +121,8 @@ class MonitoredNames:
     def _add(self, code, kinds):
         if id(code) in self._plans:
             return
-        plan = {offset: (kinds[op], name) for offset, op, _, name in origin.instructions(code) if op in kinds}
-        plan.update((offset, ("star", module)) for offset, module in origin.stars(code))
+        plan = {offset: (kinds[op], name) for offset, op, _, name in bytecode.instructions(code) if op in kinds}
+        plan.update((offset, ("star", module)) for offset, module in bytecode.star_imports(code))
         self._plans[id(code)] = (plan, code)
         self._mon.set_local_events(self.TOOL, code, self._mon.events.INSTRUCTION)
         for k in code.co_consts:
@@ -131,8 +131,8 @@ class MonitoredNames:
 
     def add_module(self, code):
         """See StaticNames."""
-        for c in origin.nested(code):
-            plan = {offset: ("space", name) for offset, _, _, name in origin.instructions(c) if name in _SPACES}
+        for c in bytecode.nested(code):
+            plan = {offset: ("space", name) for offset, _, _, name in bytecode.instructions(c) if name in _SPACES}
             if plan:
                 self._plans[id(c)] = (plan, c)
                 self._mon.set_local_events(self.TOOL, c, self._mon.events.INSTRUCTION)
@@ -156,7 +156,7 @@ class MonitoredNames:
                 if kind == "import":
                     self.imports.add(name)
                 elif kind == "star":
-                    self.stored |= origin.brought(name)
+                    self.stored |= bytecode.star_names(name)
                 elif kind in ("store", "bind"):
                     self.stored.add(name)
                 else:
@@ -188,8 +188,6 @@ class MonitoredNames:
         return self.reads, self.imports
 
 
-# These only want globals for the code that they make, or resolve annotations.
-_DEFINERS = frozenset(("dataclasses", "attr", "attrs", "collections", "enum", "typing", "pydantic", "inspect", "functools"))
 
 
 class Main(types.ModuleType):
@@ -201,7 +199,7 @@ class Main(types.ModuleType):
             if name == "__dict__":
                 frame = sys._getframe(1)
                 caller = frame.f_globals.get("__name__") or ""
-                names.everything = names.everything or caller.partition(".")[0] not in _DEFINERS
+                names.everything = names.everything or caller.partition(".")[0] not in adapters.DEFINING_CODE
                 if caller == "dataclasses" and frame.f_code.co_name == "_is_type":
                     _note_mark(names, frame.f_globals, frame.f_locals)
             elif not name.startswith("__"):
@@ -283,7 +281,7 @@ class Files:
         self._ignored = os.path.realpath(store) + os.sep
         self._folder = os.path.realpath(folder) + os.sep
         descriptors.folder = self._folder
-        self.above = origin.above(self._folder)  # libraries look there for the links on the way to their own files
+        self.above = code_owner.folders_above(self._folder)  # libraries look there for the links on the way to their own files
         self._on_code = on_code  # called with each code object that is executed at run time
         self._thread = None
         self._count = 0
@@ -339,12 +337,12 @@ class Files:
         self.names = set()   # of the program, that were asked for by an unpickler
         self.unpickled = set()  # modules that were
 
-    def begin(self, held=()):
-        """held: the files that are open. A node may write to them without opening them."""
+    def begin(self, open_files=()):
+        """open_files: the files that are open. A node may write to them without opening them."""
         self.reset()
         descriptors.begin()
         self._scan.begin()
-        for p in self._wrote.intersection(held):
+        for p in self._wrote.intersection(open_files):
             self._announce(p, None)
         self._thread = threading.get_ident()
         self.active = True
@@ -421,7 +419,7 @@ class Files:
         folder = os.path.dirname(p)
         known = self._library_folders.get(folder)
         if known is None:
-            known = self._library_folders[folder] = origin.is_library_path(os.path.join(folder, "x"))
+            known = self._library_folders[folder] = code_owner.is_library_path(os.path.join(folder, "x"))
         return known
 
     def read(self, path, dir_fd=None, follow=True):
@@ -521,7 +519,7 @@ class Files:
             return
         if self._guard is not None and event in _GUARDED and (self.active or threading.get_ident() != self._home):
             self._refuse(event, args)
-        if self.restoring and event == "open" and not isinstance(args[0], int) and not origin.looking:
+        if self.restoring and event == "open" and not isinstance(args[0], int) and not code_owner.looking:
             self.look_aside("file", args[0])
         if self.restoring and event == "exec":
             self._on_code(args[0])
@@ -538,10 +536,10 @@ class Files:
     def _code_asked(self, f, frame):
         """A library that looks at the code of a function may look up for it what it names: to pickle it, to compile it."""
         name = frame.f_globals.get("__name__")
-        if origin.kind_of(name) != origin.LIBRARY or name.partition(".")[0] in _DEFINERS and frame.f_code.co_name != "getclosurevars":
+        if code_owner.kind_of(name) != code_owner.LIBRARY or name.partition(".")[0] in adapters.DEFINING_CODE and frame.f_code.co_name != "getclosurevars":
             return
         self.active = False
-        for name in origin.code_facts(f.__code__)[0]:
+        for name in bytecode.code_facts(f.__code__)[0]:
             _names.note(name)
         self.active = True
 
@@ -590,7 +588,7 @@ class Files:
                 self.seen(p)
                 self.chmods.setdefault(p, stat.S_IMODE(os.stat(p).st_mode))
         elif event in ("tempfile.mkstemp", "tempfile.mkdtemp"):
-            if not origin.importing():
+            if not code_owner.importing():
                 self.marks.add("entropy")  # the name
         elif event == "os.rename":
             self.read(args[0], args[2], False)
@@ -624,7 +622,7 @@ class Files:
                 for more in ("", "-journal", "-wal", "-shm"):
                     self.written(name + more)
         elif event in _ALL_OBJECTS:
-            if not origin.is_library_path(sys._getframe(3).f_code.co_filename):  # above the hook
+            if not code_owner.is_library_path(sys._getframe(3).f_code.co_filename):  # above the hook
                 self.marks.add("unobserved " + event)
                 self.objects = True
                 if _names is not None:
@@ -656,7 +654,7 @@ class Files:
                     if p is not None and p.startswith(self._folder) and os.path.isfile(p):
                         self.read(p)
 
-    def held(self, opaque):
+    def open_files(self, opaque):
         """The files of the program's that are open or mapped: who uses a handle or a map reads its file. opaque: why values
         in reach cannot be told by content."""
         if not opaque:
@@ -687,7 +685,7 @@ class Files:
             elif attach:
                 self.marks.add("unobserved database")
 
-    def hold(self, paths):
+    def count_as_read(self, paths):
         for p in paths:
             if p not in self.writes:
                 self.reads[p] = None
@@ -726,7 +724,7 @@ class Files:
 
         def observed_getcwd():
             self.cwd_read = True
-            self.folder_read = self.folder_read or not origin.importing()
+            self.folder_read = self.folder_read or not code_owner.importing()
             return getcwd()
 
         self._getcwd = getcwd
@@ -737,7 +735,7 @@ class Files:
         urandom = os.urandom
 
         def observed_urandom(size):
-            if self.active and hidden.made is not None and not origin.importing() and not _drawn_unseen(sys._getframe(1)):
+            if self.active and not adapters.seeding() and not code_owner.importing() and not _drawn_unseen(sys._getframe(1)):
                 self.marks.add("entropy")
             return urandom(size)
 
@@ -784,7 +782,7 @@ class Files:
                     self.chance = [(g, s) for g, s in self.chance if g is not generator or state(g) != s]
                 original(generator, *args, **kwargs)
                 if self.active and original is seed and args[:1] in ((), (None,)) and kwargs.get("a") is None:
-                    if not origin.importing() and not _drawn_unseen(sys._getframe(1)):
+                    if not code_owner.importing() and not _drawn_unseen(sys._getframe(1)):
                         self.chance.append((generator, state(generator)))
             return named(wrapper, original)
 
@@ -797,7 +795,7 @@ class Files:
         """The number of the process, and of what it belongs to, tells libraries whether they are in a copy of it."""
         def noting(original):
             def wrapper(*args):
-                if self.active and origin.kind_of(sys._getframe(1).f_globals.get("__name__")) != origin.LIBRARY:
+                if self.active and code_owner.kind_of(sys._getframe(1).f_globals.get("__name__")) != code_owner.LIBRARY:
                     self.marks.add("process")
                 return original(*args)
             return named(wrapper, original)
@@ -814,7 +812,7 @@ class Files:
                 frame = frame.f_back
             if original.__name__ == "dup" and "dup" not in frame.f_code.co_names:
                 return False  # native code asks for one, as that of NumPy does that reads and writes a file's elements
-            return not origin.is_library_path(frame.f_code.co_filename)
+            return not code_owner.is_library_path(frame.f_code.co_filename)
 
         def opens(original):
             def wrapper(*args, **kwargs):
@@ -868,13 +866,13 @@ def watch_imports(names):
     original = importlib.import_module
 
     def import_module(name, package=None):
-        by_library = origin.is_library_path(sys._getframe(1).f_code.co_filename)
+        by_library = code_owner.is_library_path(sys._getframe(1).f_code.co_filename)
         try:
             return original(name, package)
         finally:
             if isinstance(name, str):
                 full = name if not name.startswith(".") or not package else importlib.util.resolve_name(name, package)
-                if not by_library or full.partition(".")[0] not in sys.modules or origin.kind_of(full.partition(".")[0]) != origin.LIBRARY:
+                if not by_library or full.partition(".")[0] not in sys.modules or code_owner.kind_of(full.partition(".")[0]) != code_owner.LIBRARY:
                     names.imports.add(full)
 
     importlib.import_module = named(import_module, original)
@@ -885,7 +883,7 @@ def watch_contexts(names):
     original = contextvars.copy_context
 
     def copy_context():
-        if not origin.is_library_path(sys._getframe(1).f_code.co_filename):
+        if not code_owner.is_library_path(sys._getframe(1).f_code.co_filename):
             names.everything = True
         return original()
 
@@ -895,9 +893,9 @@ def watch_contexts(names):
 
 def _lookup(files, original, follow):
     def lookup(path, *args, **kwargs):
-        if files.restoring and not origin.looking and not isinstance(path, int):
+        if files.restoring and not code_owner.looking and not isinstance(path, int):
             files.look_aside("stat", path)
-        if files.active and not origin.looking and not isinstance(path, int) and not kwargs.get("dir_fd"):
+        if files.active and not code_owner.looking and not isinstance(path, int) and not kwargs.get("dir_fd"):
             files.active = False
             try:
                 if sys._getframe(1).f_globals.get("__name__") == "importlib.metadata":
@@ -937,7 +935,7 @@ def _question(frame):
         if frame is None:
             break
         code = frame.f_code
-        if code.co_filename.startswith("<frozen ") or origin.is_library_path(code.co_filename):
+        if code.co_filename.startswith("<frozen ") or code_owner.is_library_path(code.co_filename):
             if code.co_name in _PRESENCE:
                 return _IS_THERE
             if code.co_name in ("getmtime", "getatime", "getctime"):
@@ -1002,7 +1000,7 @@ def _library_imports():
         name = frame.f_code.co_filename
         if name == "<frozen importlib._bootstrap>":
             return True
-        if not name.startswith("<frozen ") and not origin.is_library_path(name):
+        if not name.startswith("<frozen ") and not code_owner.is_library_path(name):
             return False
         frame = frame.f_back
     return False
@@ -1038,7 +1036,6 @@ class _Entries:
         self._found.close()
 
 
-_UNTIMED = ("_pytest", "asyncio", "concurrent", "joblib", "logging", "multiprocessing", "queue", "sched", "selectors", "socket", "ssl", "subprocess", "threading", "xstate_kernel")
 
 
 _DURATIONS = ("perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time", "process_time_ns", "thread_time", "thread_time_ns",
@@ -1073,14 +1070,13 @@ def _stopwatch(files, original):
     def clock(*args):
         if files.active:
             name = sys._getframe(1).f_globals.get("__name__")
-            if name == "timeit" or origin.kind_of(name) != origin.LIBRARY:
+            if name == "timeit" or code_owner.kind_of(name) != code_owner.LIBRARY:
                 files.marks.add(files.duration)
         return original(*args)
 
     return named(clock, original)
 
 
-_UNSEEN = frozenset(("tempfile", "joblib.parallel", "sklearn.callback._callback_context", "numpy.random._pickle"))
 
 
 def _drawn_unseen(frame):
@@ -1089,7 +1085,7 @@ def _drawn_unseen(frame):
     for _ in range(3):
         if frame is None:
             return False
-        if frame.f_globals.get("__name__") in _UNSEEN:
+        if frame.f_globals.get("__name__") in adapters.UNSEEN_DRAWS:
             return True
         frame = frame.f_back
     return False
@@ -1099,7 +1095,7 @@ def _shows_time(frame, now):
     """Libraries that wait or keep records take times that the program does not see, until a record is formatted."""
     if frame.f_code.co_name == "formatTime":
         return True
-    return now and str(frame.f_globals.get("__name__")).partition(".")[0] not in _UNTIMED and not origin.importing()
+    return now and str(frame.f_globals.get("__name__")).partition(".")[0] not in adapters.KEEPING_TIME and not code_owner.importing()
 
 
 def _environ(files):

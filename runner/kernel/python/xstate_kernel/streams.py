@@ -13,7 +13,7 @@ import re
 import sys
 import time
 
-from . import origin
+from . import code_owner
 
 LIMIT = 4 << 20  # characters kept of one stream of one node; the rest is cut with a mark
 PLACE = re.compile(r'(<[^<>\n]+>)(?::\d+|", line \d)')  # how warnings and tracebacks cite a line of a block
@@ -80,7 +80,7 @@ class Recorder:
         if not self._active and _thread.get_ident() == self._thread:
             return  # no node is under way: a __del__ that the engine set off
         if len(sys.modules) != self._modules:
-            self.loading.update(filter(None, (origin.imported_library(),)))
+            self.loading.update(filter(None, (code_owner.imported_library(),)))
         with self._lock:
             if self._left.get(stream, LIMIT) <= 0:
                 return

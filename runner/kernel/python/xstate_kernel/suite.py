@@ -23,14 +23,14 @@ import threading
 import types
 from time import monotonic as _clock, time
 
-from . import layout, looked, observe, origin, sha256, state, units
+from . import adapters, bytecode, code_owner, layout, observe, sha256, suite_leftovers, suite_reads, units, volatility
 
 _NEW = getattr(sys, "monitoring", None)
 _TOOL = 4
 _LINES = layout._NUMBERS | {"lineno"}  # who names one of these may read where code stands
 _OF_CLASSES = frozenset(("__firstlineno__",))  # from 3.13 on the body of every class sets it
 _BUNCH = 0.2  # seconds of tests that are told of at once
-_MARKS = frozenset(("clock", "entropy", "network", "subprocess", "thread", looked.DURATION))
+_MARKS = frozenset(("clock", "entropy", "network", "subprocess", "thread", suite_reads.DURATION))
 
 
 class Phase:
@@ -112,10 +112,10 @@ class Suite:
         self.leaks = {}      # test → names it left changed
         self.current = None
         self.loading = []    # modules that are being executed
-        self.held = state.Held()
+        self.bindings = suite_leftovers.ModuleBindings()
         self._now = _note(os.path.join(options["spool"], "now"))
         self._sent = _clock()
-        self.files = looked.Looked(options["spool"], options["store"], self.folder, self.executed, lambda: self.current)
+        self.files = suite_reads.SuiteReads(options["spool"], options["store"], self.folder, self.executed, lambda: self.current)
         layout.watch(self.text_read)
         self._started = {n.partition(".")[0] for n in sys.modules}  # these are not looked for any more
         self.collecting = False
@@ -221,7 +221,7 @@ class Suite:
     def text_read(self, filename):
         """Lines of a file are asked for: one of them by who formats a traceback, all of them by inspect. Whether the file is still as
         it was is asked before one."""
-        if not self.files.active or not isinstance(filename, str) or looked.by_runner():
+        if not self.files.active or not isinstance(filename, str) or suite_reads.by_runner():
             return
         phase, frame = self.stack[-1], sys._getframe(2)
         function = sys._getframe(1).f_locals["function"].__name__
@@ -237,7 +237,7 @@ class Suite:
     def executed(self, code):
         """Code is about to be executed: of a module, or made at run time, which then rests on what made it."""
         path = code.co_filename
-        if code.co_name != "<module>" or not os.path.isabs(path) or origin.is_library_path(path) or path.startswith("<"):
+        if code.co_name != "<module>" or not os.path.isabs(path) or code_owner.is_library_path(path) or path.startswith("<"):
             return
         active, self.files.active = self.files.active, False
         try:
@@ -286,7 +286,7 @@ class Suite:
                 if name and name in imports:
                     self.importing[id(c)] = imports[name]
                 self.watched[id(c)] = (c, module)
-                if not _LINES.isdisjoint(c.co_names) and (c.co_flags & origin.FUNCTION or not _LINES.isdisjoint({*c.co_names} - _OF_CLASSES)):
+                if not _LINES.isdisjoint(c.co_names) and (c.co_flags & bytecode.FUNCTION or not _LINES.isdisjoint({*c.co_names} - _OF_CLASSES)):
                     self.lined.add(id(c))
                 if _NEW is not None:
                     _NEW.set_local_events(_TOOL, c, self._events)
@@ -316,10 +316,10 @@ class Suite:
         def exec_module(self, module):
             __tracebackhide__ = True
             path = getattr(module.__spec__, "origin", None)
-            if not path or origin.is_library_path(path):
+            if not path or code_owner.is_library_path(path):
                 original(self, module)
-                if module.__name__ == "numpy.random":
-                    module.seed(0)
+                if module.__name__ in adapters.GENERATORS:
+                    adapters.GENERATORS[module.__name__](module, 0)
                 return None
             _drop_stale(path, module.__spec__)
             return suite._load(original, self, module)
@@ -376,7 +376,7 @@ class Suite:
             texts.update(self.closure(phase.modules.union(map(self.paths.__getitem__, phase.codes))))
         if level is not None:
             absent |= self._sought(level.source.imports.get("", ()))
-            marks |= origin.volatile([level.code], level.namespace)
+            marks |= volatility.volatile([level.code], level.namespace)
         found = {"units": numbers, "groups": phase.groups, "texts": texts, "lines": phase.lines, "dirs": phase.dirs, "env": phase.env, "modes": phase.modes, "absent": absent,
                  "marks": [m for m in marks if m in _MARKS or m.startswith("unobserved")]}
         found = {name: sorted(seen) for name, seen in found.items() if seen}
@@ -406,15 +406,15 @@ class Suite:
         telling = module.telling
         if telling is None:
             telling = module.telling = {"id"}.union(name for name, value in list(module.namespace.items()) if _tells(value))
-        quiet = telling.isdisjoint(code.co_names) and origin.TELLING.isdisjoint(code.co_names)
-        marks = () if quiet else tuple(origin.volatile([code], module.namespace))
+        quiet = telling.isdisjoint(code.co_names) and volatility.TELLING.isdisjoint(code.co_names)
+        marks = () if quiet else tuple(volatility.volatile([code], module.namespace))
         found = self._facts[i] = marks, self.importing.get(i, ())
         return found
 
     def _sought(self, names):
         """The files that would be found instead of what imports came to."""
         found = set()
-        folders = [p or self.folder for p in sys.path if isinstance(p, str) and not origin.is_library_path(os.path.join(os.path.abspath(p or "."), "x"))]
+        folders = [p or self.folder for p in sys.path if isinstance(p, str) and not code_owner.is_library_path(os.path.join(os.path.abspath(p or "."), "x"))]
         for top in {name.partition(".")[0] for name in names} - self._started:
             have = getattr(sys.modules.get(top), "__file__", None)
             have = os.path.realpath(have) if have else None
@@ -481,17 +481,16 @@ class Suite:
 
     # tests
 
-    def settle(self, files, plugins=()):
+    def remember_start(self, files, plugins=()):
         """Everything is collected: what modules hold now, and the state of random generators, each test is to begin with. files are
         those that hold the tests, plugins those of what runs them."""
         self.generators = random.getstate()
         self._draws = _drawn()
         self._drawn = self._draws()
-        numpy = sys.modules.get("numpy.random")
-        self.numpy = numpy and numpy.get_state()
+        self.library_generators = adapters.random_states()
         self.tests, self.plugins = files, plugins
-        self.held.hold(self.modules.values())
-        self._around = state.around(self.files)
+        self.bindings.hold(self.modules.values())
+        self._around = suite_leftovers.around(self.files)
 
     def collect(self):
         """Begins to collect: what is collected may rest on what hooks read."""
@@ -506,7 +505,7 @@ class Suite:
         self.tell(hooks, self.number())
         looked, self.files.runner = self.files.runner, None
         folders = sorted({os.path.realpath(p) for p in sys.path if isinstance(p, str) and os.path.isdir(p)})
-        listed = self.files.listed.union(p for p in folders if not origin.is_library_path(os.path.join(p, "x")))  # where modules may come to be found
+        listed = self.files.listed.union(p for p in folders if not code_owner.is_library_path(os.path.join(p, "x")))  # where modules may come to be found
         self.channel.send({"ev": "collected", "runner": runner, "items": items, "errors": errors, "configuration": configuration, "repeatable": repeatable and not self.files.effects,
                            "looked": sorted(looked), "listed": sorted(listed), "folders": folders})
         while True:
@@ -530,25 +529,23 @@ class Suite:
         self.current = n
         self._reset()
         self._threads = threading.active_count()
-        self._children = state.children()
+        self._children = suite_leftovers.children()
         self.begin()
 
     def _reset(self):
         if self._draws() != self._drawn or random._inst.gauss_next != self.generators[2]:
             random.setstate(self.generators)
-        numpy = sys.modules.get("numpy.random")
-        if numpy is not None:
-            if self.numpy is None:
-                numpy.seed(0)
-                self.numpy = numpy.get_state()
-            numpy.set_state(self.numpy)
+        for adapter, state in self.library_generators.items():
+            adapter.set_random_state(state)
+            if state is None:
+                self.library_generators[adapter] = adapter.random_state()
 
     def end_test(self, n, starts, absent, outcome):
         phase = self.end(merge=False).whole()
         self.current = None
         if threading.active_count() > self._threads:
             phase.marks.add("thread")
-        if state.children() != self._children:
+        if suite_leftovers.children() != self._children:
             phase.marks.add("subprocess")
         if not self.watching():
             phase.marks.add("unobserved functions")
@@ -585,26 +582,26 @@ class Suite:
     def _left(self, n, phase, used):
         """Tells what a test leaves otherwise than it found it, in modules of the workspace and in the process."""
         left = set()
-        if len(self.held) != len(self.modules):  # the test imported some
-            self.held.hold(self.modules.values())
-        for m, changed in self.held.changes(used - self.tests):
+        if len(self.bindings) != len(self.modules):  # the test imported some
+            self.bindings.hold(self.modules.values())
+        for m, changed in self.bindings.changes(used - self.tests):
             if m.path in self.plugins:
                 changed &= _names(phase)  # what only its reports change is no doing of the test
             left |= changed
-        if not state.stayed(self._around, self.files):
-            now = state.around(self.files)
-            left |= state.moved(self._around, now)
+        if not suite_leftovers.stayed(self._around, self.files):
+            now = suite_leftovers.around(self.files)
+            left |= suite_leftovers.moved(self._around, now)
             self._around = now
         if left:
             self.leaks.setdefault(n, set()).update(left)
         return left
 
 
-_TELLING = frozenset(("uuid", "os", "posix", "secrets", "random", "numpy", "resource", "gc", "tracemalloc", "sys", "_thread", "threading"))
+_TELLING = frozenset(("uuid", "os", "posix", "secrets", "random", "resource", "gc", "tracemalloc", "sys", "_thread", "threading")) | adapters.VOLATILE_PACKAGES
 
 
 def _tells(value):
-    """Reports whether origin.volatile may have something to tell of code that uses a value: to decode all code takes longer."""
+    """Reports whether volatility.volatile may have something to tell of code that uses a value: to decode all code takes longer."""
     if type(value) is types.ModuleType:
         return value.__name__.partition(".")[0] in _TELLING
     return isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)) and str(value.__module__).partition(".")[0] in _TELLING

@@ -8,7 +8,7 @@ import random
 import sys
 import threading
 
-from . import frames, origin, suite
+from . import code_owner, frames, suite
 
 
 def start():
@@ -52,7 +52,7 @@ def _packages():
     """What is installed: whatever is added, upgraded or made anew may be imported, or hook into what runs tests."""
     found = []
     for folder in sys.path:
-        if origin.is_library_path(os.path.join(folder, "x")) and os.path.isdir(folder):
+        if code_owner.is_library_path(os.path.join(folder, "x")) and os.path.isdir(folder):
             for name in os.listdir(folder):
                 if name.endswith((".dist-info", ".egg-info", ".egg-link", ".pth")):
                     found.append("%s %d" % (name, os.stat(os.path.join(folder, name)).st_mtime_ns))

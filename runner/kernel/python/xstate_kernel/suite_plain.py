@@ -29,7 +29,7 @@ def run(suite, options):
             errors.append({"id": os.path.relpath(path), "text": _told(e)})
         finally:
             suite.end(merge=False)
-    suite.settle({os.path.realpath(i["path"]) for i in items})
+    suite.remember_start({os.path.realpath(i["path"]) for i in items})
     told = json.dumps({"packages": options["packages"]}, sort_keys=True)
     chosen = set(suite.choose("unittest", [{"id": i["id"], "kind": i["kind"]} for i in items], errors, sha256(told.encode()).hexdigest()))
     for n, item in enumerate(items):

@@ -70,7 +70,7 @@ class Plugin:
         self.index = {item: i for i, item in enumerate(items)}
         plugins = {m for m in (_file(p) for p in config.pluginmanager.get_plugins()) if m in watched.modules}
         self.plugins = {p for p in plugins if os.path.basename(p) != "conftest.py"}
-        watched.settle({suite.real(str(item.path)) for item in items}, plugins)
+        watched.remember_start({suite.real(str(item.path)) for item in items}, plugins)
         self.collected = True
         repeatable = not any(getattr(config.option, name, False) for name in _REMEMBERING)
         run = watched.choose("pytest " + pytest.__version__, [{"id": item.nodeid, "kind": _kind(item)} for item in items], self.errors, self.configuration(config), repeatable)

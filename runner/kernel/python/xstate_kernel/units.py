@@ -13,7 +13,7 @@ digest is the same, so are the numbers, wherever the text has moved to.
 from . import original as __builtins__
 import ast
 
-from . import origin, sha256
+from . import sha256, workspace_modules
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _IMPORTS = (ast.Import, ast.ImportFrom)
@@ -25,7 +25,7 @@ class Source:
 
     def __init__(self, units, imports, quiet):
         self.units = units      # name → [digest, first line, last line, lines of its statements from the first on, as a text]
-        self.imports = imports  # name → modules that the unit imports, see origin.imported; where it imports any
+        self.imports = imports  # name → modules that the unit imports, see workspace_modules.imported; where it imports any
         self.quiet = quiet      # whether executing it does nothing to other modules, as far as the text shows
         self._by_line = {(unit[1], name.rpartition(".")[2].rstrip("'")): name for name, unit in units.items() if name}
 
@@ -61,7 +61,7 @@ class _Cut:
             stub, f.body = f.body, body
             self.units[name] = [_digest(ast.dump(f)), _first(f), f.end_lineno, self._starts(name, _first(f))]
             f.body = stub
-        self.imports = {name: sorted(origin.imported_by(nodes, package)) for name, nodes in imports.items() if nodes}
+        self.imports = {name: sorted(workspace_modules.imported_by(nodes, package)) for name, nodes in imports.items() if nodes}
 
     def _walk(self, tree, bodies, imports):
         """Lists functions with their names, and imports by the unit that they stand in. Both are statements: expressions are passed over."""

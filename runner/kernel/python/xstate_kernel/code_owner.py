@@ -1,0 +1,224 @@
+"""Whom code belongs to: the program, its workspace, or a library; and which files witness a library's version."""
+from . import original as __builtins__
+import functools
+import importlib._bootstrap_external as external
+import os
+import sys
+import types
+
+from . import blake2b
+
+
+_SITE_PARTS = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
+_LIBRARIES = (
+    os.path.dirname(os.path.realpath(__file__)) + os.sep, os.path.realpath(os.path.dirname(os.__file__)) + os.sep,
+    os.path.realpath(os.path.join(sys.exec_prefix, sys.platlibdir, "python%d.%d" % sys.version_info[:2])) + os.sep,
+    os.path.realpath(sys.base_prefix) + os.sep + "lib")
+PROGRAM, WORKSPACE, LIBRARY = "program", "workspace", "library"
+
+
+def is_site(folder):
+    """Reports whether packages are installed in a folder."""
+    return any(p in folder + os.sep for p in _SITE_PARTS)
+
+
+def is_a(value, kinds):
+    """isinstance without running code of the value's: __class__ may be a property, or lie."""
+    return issubclass(type(value), kinds)
+
+
+def unobserved(function):
+    """Marks a function of the kernel that looks at paths: these are no lookups of the program's."""
+    @functools.wraps(function)
+    def wrapper(*args):
+        global looking
+        before, looking = looking, True
+        try:
+            return function(*args)
+        finally:
+            looking = before
+    return wrapper
+
+
+@unobserved
+def is_library_path(path):
+    """Reports whether a file belongs to the interpreter, an installed package or this kernel."""
+    folder = os.path.dirname(path)
+    if folder in _library_folders and not os.path.islink(path):
+        return True
+    real = os.path.realpath(path)
+    found = real.startswith(_LIBRARIES) or any(p in real for p in _SITE_PARTS)
+    if found and os.path.isabs(folder) and not os.path.islink(path):
+        _library_folders.add(folder)  # to look at every link on the way takes longer than to load many a module
+    return found
+
+
+def folders_above(workspace):
+    """The folders outside the workspace that the interpreter and its packages lie in: there as long as these are."""
+    found = set()
+    for path in [*_LIBRARIES, *filter(is_library_path, sys.path)]:
+        parts = os.path.abspath(path).split(os.sep)
+        found.update(os.sep.join(parts[:n]) for n in range(2, len(parts)))
+    return {p for p in found if not (p + os.sep).startswith(workspace)}
+
+
+looking = False  # see unobserved
+_library_folders = set()
+
+
+def importing():
+    """Reports whether a module is being imported: what a library draws then (keys of processes) is not the program's."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            return True
+        frame = frame.f_back
+    return False
+
+
+def imported_library():
+    """Returns the package of a library that is being imported for the program, or None."""
+    frame, found = sys._getframe(1), None
+    while frame is not None:
+        if frame.f_code.co_name == "_find_and_load" and frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            found = frame.f_locals["name"].partition(".")[0]
+        frame = frame.f_back
+    return found if found and kind_of(found) == LIBRARY else None
+
+
+def keep_bytecode(folder, survives):
+    """Has the bytecode of modules that are no library's kept in folder: a listing of the workspace must not tell what was
+    imported before. None is kept that would come back otherwise than it was compiled, which survives tells."""
+    place = external.cache_from_source
+
+    def cache_from_source(path, *args, **named):
+        found = place(path, *args, **named)
+        path = os.path.abspath(path)
+        if is_library_path(path):
+            return found
+        return os.path.join(folder, os.path.dirname(path).lstrip(os.sep), os.path.basename(found))
+
+    compiled, written, changed = external.SourceLoader.source_to_code, external.SourceFileLoader._cache_bytecode, set()
+
+    def source_to_code(self, data, path, **named):
+        code = compiled(self, data, path, **named)
+        if not is_library_path(path) and not survives(code):
+            changed.add(path)
+        return code
+
+    def cache_bytecode(self, source_path, *args):
+        if source_path not in changed:
+            written(self, source_path, *args)
+
+    external.cache_from_source = cache_from_source
+    external.SourceLoader.source_to_code, external.SourceFileLoader._cache_bytecode = source_to_code, cache_bytecode
+
+
+def module_class(module):
+    name = getattr(module, "__name__", None)
+    if name == "__main__":
+        return PROGRAM
+    path = getattr(module, "__file__", None)
+    if path is None:
+        paths = list(getattr(module, "__path__", None) or ())
+        if not paths:
+            return LIBRARY  # built in
+        return LIBRARY if is_library_path(os.path.join(str(paths[0]), "x")) else WORKSPACE
+    return LIBRARY if is_library_path(path) else WORKSPACE
+
+
+_module_kind = {}
+
+
+def made_by_hand(module):
+    """Reports whether a module was made by hand (types.ModuleType), and is not the one that is imported by its name."""
+    space = vars(module)
+    return space.get("__spec__") is None and "__file__" not in space and sys.modules.get(space.get("__name__")) is not module
+
+
+def kind_of(module_name):
+    """Classes a module by its name; the answer for a loaded module does not change."""
+    if module_name in (None, "__main__"):
+        return PROGRAM
+    kind = _module_kind.get(module_name)
+    if kind is None:
+        if not is_a(module_name, str):
+            return LIBRARY  # of a class of an extension's it may be a descriptor
+        module = sys.modules.get(module_name)
+        if module is None:  # some types of the interpreter say they are of modules that nobody has imported
+            return LIBRARY if module_name.partition(".")[0] in sys.stdlib_module_names else PROGRAM
+        kind = _module_kind[module_name] = module_class(module)
+    return kind
+
+
+def forget_kind(module_name):
+    """Forgets the class of a module that was unloaded: the next one of that name may be another file."""
+    _module_kind.pop(module_name, None)
+
+
+def made_by_user(o):
+    """Reports whether a class, a function or the class of an instance is of the program or the workspace."""
+    return kind_of((o if is_a(o, (type, types.FunctionType)) else type(o)).__module__) != LIBRARY
+
+
+_witness = {}
+
+
+def witness(top):
+    """Returns the files whose content changes when library package top changes version; () for the standard library."""
+    if top in _witness:
+        return _witness[top]
+    files = []
+    module = sys.modules.get(top)
+    path = getattr(module, "__file__", None) if module else None
+    if path and any(p in os.path.realpath(path) for p in _SITE_PARTS):
+        files.append(path)
+        folder = os.path.dirname(path)
+        if os.path.basename(path).startswith("__init__."):
+            for name in ("version.py", "_version.py", "__version__.py", "_version_meson.py"):
+                if os.path.exists(os.path.join(folder, name)):
+                    files.append(os.path.join(folder, name))
+            folder = os.path.dirname(folder)
+        record = _record(folder, top)
+        if record:
+            files.append(record)
+    _witness[top] = tuple(files)
+    return _witness[top]
+
+
+def _record(folder, top):
+    plain = top.lower().replace("_", "").replace("-", "")
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return None
+    for name in names:
+        if name.endswith(".dist-info"):
+            stem = name.split("-")[0].lower().replace("_", "").replace(".", "")
+            path = os.path.join(folder, name, "RECORD")
+            if stem == plain and os.path.exists(path):
+                return path
+    return None
+
+
+def file_digest(path):
+    h = blake2b(digest_size=20)
+    with open(path, "rb") as f:
+        while True:
+            chunk = f.read(1 << 20)
+            if not chunk:
+                return h.hexdigest()
+            h.update(chunk)
+
+
+_version = {}
+
+
+def version(top):
+    """A digest of the witness of library package top."""
+    if top not in _version:
+        h = blake2b(digest_size=20)
+        for path in witness(top):
+            h.update(file_digest(path).encode())
+        _version[top] = h.hexdigest()[:16]
+    return _version[top]

@@ -1,0 +1,133 @@
+"""What the modules of the workspace hold: state of the program, like the values of its names."""
+from . import original as __builtins__
+import marshal
+import sys
+import types
+
+from . import blake2b, code_owner, fingerprint
+
+_MACHINERY = frozenset((
+    "__name__", "__doc__", "__package__", "__loader__", "__spec__", "__path__", "__file__", "__cached__", "__builtins__", "__warningregistry__",
+    "__annotations__", "__annotate__", "__conditional_annotations__"))
+
+
+class ModuleState:
+    """Knows what each module held when it was last looked at: after its load, and after every node that can come to it."""
+
+    def __init__(self, printer, workspace):
+        self._printer, self._workspace = printer, workspace
+        self._known = {}  # name → _Content
+        self.altered = set()  # "MODULE.NAME": what was seen to be another, or changed in place, since this was cleared
+
+    def look(self, name):
+        """Looks at a loaded module. Reports whether it holds something else than before: equal things bound anew count, for
+        who took the old ones by name shares them no more."""
+        module, was = sys.modules[name], self._known.get(name)
+        if was is not None and was.module is not module:
+            was = None
+        now = was
+        if was is None or not was.current():
+            now = self._known[name] = _Content(name, module)
+        before = was and (was.digest, was.parts, was.bound, self._printer.shared.get(name))
+        now.digest, now.parts = self._digest(name, now)
+        places = self._printer.shared[name]
+        if was is None or before == (now.digest, now.parts, now.bound, places):
+            return False
+        different = {*before[1].items(), *before[2]} ^ {*now.parts.items(), *now.bound}
+        self.altered.update("%s.%s" % (name, k) for k, _ in different)
+        self.altered.update("%s.%s" % (name, (place or "").partition(" ")[0]) for _, place in (before[3] or {}).items() ^ places.items())
+        return True
+
+    def digest(self, name):
+        if name not in self._known:
+            self.look(name)
+        return self._known[name].digest
+
+    def names(self, modules):
+        """The names of the program that what modules hold may use: functions of the program that were put there."""
+        return set().union(*(self._known[m].deps for m in modules if m in self._known))
+
+    def forget(self, names):
+        for name in names:
+            self._known.pop(name, None)
+            self._printer.shared.pop(name, None)
+
+    def _digest(self, name, content):
+        """Names data by content, and by type where it has no name; returns the whole, and each living part."""
+        shared, self._printer.shared = self._printer.shared, {}
+        lines, places, parts = [], {}, {}
+        content.deps = set()
+        for k in content.living:
+            v, made = vars(content.module)[k], None
+            if code_owner.is_a(v, (types.FunctionType, type)) and v.__module__ == name:
+                made = v = _members(v)
+            fp = self._printer.of(v)
+            parts[k] = type(v).__name__ if fp.opaque else fp.digest
+            content.deps |= fp.deps
+            lines.append((k, parts[k]))
+            if fp.opaque:  # what it reaches may be anybody's: all loggers, all that a thread holds
+                inner = v.values() if type(v) is dict else v if type(v) in (list, tuple) else ()
+                found = dict.fromkeys(map(id, fingerprint.mutable([v, *inner])))
+            else:
+                found = {i: "%s %s" % (k, place) for i, place in fp.ids.items()}
+            found.pop(id(made), None)
+            lines += sorted((str(places[i]), str(found[i])) for i in found.keys() & places.keys())
+            places = {**found, **places}
+        self._printer.shared = shared
+        shared[name] = places
+        return blake2b(content.lines + marshal.dumps(lines, 2), digest_size=16).hexdigest(), parts
+
+
+class _Content:
+    """What a module binds: what is told once, and what may be changed in place."""
+
+    def __init__(self, name, module):
+        space = vars(module)
+        self.module, self.digest, self.parts, self.deps = module, None, {}, set()
+        self.keys, self.ids = list(space), list(map(id, space.values()))
+        self.plain = []   # functions that hold nothing, and their defaults
+        self.living = []  # names of the rest. The values are not kept: somebody may notice that they go
+        lines = []
+        for k, v in sorted(space.items()):
+            if k in _MACHINERY or sys.modules.get("%s.%s" % (name, k), space) is v:
+                continue  # a submodule is there because somebody imported it
+            if type(v) in fingerprint.ATOMS:
+                lines.append((k, v))
+            elif code_owner.is_a(v, types.ModuleType):
+                lines.append((k, v.__name__))
+            elif not code_owner.is_a(v, (types.FunctionType, type)):
+                self.living.append(k)
+            elif v.__module__ == name:  # where it stands in the text of the module
+                lines.append((k, v.__qualname__, v.__code__.co_firstlineno if code_owner.is_a(v, types.FunctionType) else 0))
+                if _holds(v):
+                    self.living.append(k)
+                else:
+                    lines.append(v.__defaults__)
+                    self.plain.append((v, v.__defaults__))
+            elif code_owner.kind_of(v.__module__) == code_owner.PROGRAM:
+                self.living.append(k)
+            else:
+                lines.append((k, v.__module__, v.__qualname__))
+        self.lines = marshal.dumps(lines, 2)
+        living = set(self.living)
+        self.fixed = [v for k, v in space.items() if k not in living]  # kept, so that nothing else gets their ids
+        self.bound = [(k, i) for k, i in zip(self.keys, self.ids) if type(space[k]) not in fingerprint.ATOMS and k not in _MACHINERY
+                      and not code_owner.is_a(space[k], types.ModuleType)]
+
+    def current(self):
+        """Reports whether the same things are bound, and functions that held nothing hold nothing."""
+        space = vars(self.module)
+        return list(map(id, space.values())) == self.ids and list(space) == self.keys and \
+            not any(f.__dict__ or f.__defaults__ is not defaults for f, defaults in self.plain)
+
+
+def _holds(code):
+    """Reports whether a function or class holds something that can change in place."""
+    return not code_owner.is_a(code, types.FunctionType) or bool(code.__closure__ or code.__kwdefaults__ or code.__dict__) or \
+        not fingerprint.ATOMS.issuperset(map(type, code.__defaults__ or ()))
+
+
+def _members(code):
+    if code_owner.is_a(code, types.FunctionType):
+        return [code.__closure__, code.__defaults__, code.__kwdefaults__, code.__dict__ or None]
+    return [x for x in vars(code).items() if x[0] not in fingerprint.SKIP_MEMBERS]

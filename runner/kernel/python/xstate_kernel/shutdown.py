@@ -1,0 +1,44 @@
+"""The end of the interpreter. What the program left for its own end (atexit, __del__, weakref.finalize) would act after
+the last node, where nobody looks: it does not run. What libraries left does (temporary folders go), and files are flushed."""
+from . import original as __builtins__
+import atexit
+import gc
+import io
+import itertools
+import os
+import sys
+import weakref
+
+from . import code_owner
+
+_program = []  # functions that the program registered
+
+
+def watch():
+    register = atexit.register
+
+    def registered(func, *args, **kwargs):
+        if not code_owner.is_library_path(sys._getframe(1).f_code.co_filename):
+            _program.append(func)
+        return register(func, *args, **kwargs)
+
+    registered.__name__ = registered.__qualname__ = "register"
+    registered.__module__, registered.__doc__ = register.__module__, register.__doc__
+    atexit.register = registered
+
+
+def run(code=0):
+    for func in _program:
+        atexit.unregister(func)
+    for reference, info in list(weakref.finalize._registry.items()):
+        if code_owner.kind_of(getattr(info.func, "__module__", None)) != code_owner.LIBRARY:
+            reference.detach()
+    atexit._run_exitfuncs()
+    objects = gc.get_objects()  # maybe a million
+    files = {t for t in set(map(type, objects)) if issubclass(t, (io.TextIOWrapper, io.BufferedWriter))}
+    for o in itertools.compress(objects, map(files.__contains__, map(type, objects))):
+        try:
+            o.flush()
+        except Exception:
+            pass
+    os._exit(code)

@@ -1,0 +1,138 @@
+package query
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Effect is what a program loses, and does again, when it is run as a plan says.
+type Impact struct {
+	Lost  []Lost           `json:"lost"`
+	Fires []RepeatedEffect `json:"fires"`
+}
+
+// Lost is a variable or a file that the program made, and makes no more.
+type Lost struct {
+	Key   depgraph.Key     `json:"key"`
+	By    string           `json:"by"` // the node that made it
+	Value *state.ValueInfo `json:"value,omitempty"`
+}
+
+// Firing is an effect outside the program that comes, or may come, again.
+type RepeatedEffect struct {
+	Node     string        `json:"node"`
+	Action   runner.Action `json:"action"`   // run or maybe
+	Effect   string        `json:"effect"`   // a file that is written, as file:NAME; network, subprocess, thread; unobserved …
+	Evidence string        `json:"evidence"` // observed: this code did it; former: what stood there before did; predicted: the text says so
+}
+
+func LostKeys(made map[depgraph.Key]AccessView, kept func(depgraph.Key) bool) []Lost {
+	found := []Lost{}
+	for _, k := range slices.Sorted(maps.Keys(made)) {
+		if a := made[k]; a.Digest != state.Absent && !kept(k) {
+			found = append(found, Lost{Key: k, By: a.By, Value: a.Value})
+		}
+	}
+	return found
+}
+
+// made returns the variables and files that the last run of each block made, by who wrote them last.
+func (h *History) Made(program []runner.Block) (map[depgraph.Key]AccessView, error) {
+	made := map[depgraph.Key]AccessView{}
+	for _, b := range program {
+		for i, n := range b.Before.Nodes {
+			if n.Trace == "" {
+				continue
+			}
+			t, ok, err := h.store.Trace(n.Trace)
+			if err != nil {
+				return nil, err
+			}
+			if !ok || t.Err != nil {
+				continue
+			}
+			for _, w := range t.Writes {
+				if IsMade(w.Key) {
+					made[w.Key] = AccessView{Key: w.Key, Digest: w.Digest, Value: ValueOf(&t, w.Key), By: NodeName(b.ID, i, len(b.Before.Nodes))}
+				}
+			}
+		}
+	}
+	return made, nil
+}
+
+func IsMade(k depgraph.Key) bool { return k.Space() == "var" || k.Space() == "file" }
+
+// outside are the effects of an execution outside the program: what its marks tell, and the files that it wrote.
+func OutsideEffects(marks []string, writes []state.Access) []string {
+	var found []string
+	for _, m := range marks {
+		if m == "network" || m == "subprocess" || m == "thread" || strings.HasPrefix(m, "unobserved") {
+			found = append(found, m)
+		}
+	}
+	for _, w := range writes {
+		if w.Key.Space() == "file" {
+			found = append(found, string(w.Key))
+		}
+	}
+	return found
+}
+
+// Aftermath is what became of the program by the run that followed an edit. Other edits that were made before that run have
+// a part in it.
+type Aftermath struct {
+	Seconds float64 `json:"seconds"` // spent executing
+	Impact
+}
+
+// aftermath compares the program as it was run before a step with the run that followed it.
+func (h *History) aftermath(ctx context.Context, n state.StepNumber, after *Snapshot) (*Aftermath, error) {
+	a := &Aftermath{Impact: Impact{Lost: []Lost{}, Fires: []RepeatedEffect{}}}
+	if run := after.Step.Run; run != nil {
+		a.Seconds = run.Seconds
+	}
+	made := map[depgraph.Key]AccessView{}
+	for step, err := range h.Ancestors(ctx, n-1) {
+		if err != nil {
+			return nil, err
+		}
+		if step.Kind != state.KindRun {
+			continue
+		}
+		program, err := h.ProgramAt(ctx, step.Number)
+		if err == nil {
+			made, err = h.Made(program)
+		}
+		if err != nil {
+			return nil, err
+		}
+		break
+	}
+	now := map[depgraph.Key]AccessView{}
+	for i := range after.Blocks {
+		b := &after.Blocks[i]
+		for j := range b.Nodes {
+			x := &b.Nodes[j]
+			var writes []state.Access
+			for _, w := range x.Writes {
+				now[w.Key] = w
+				writes = append(writes, state.Access{Key: w.Key, Digest: w.Digest})
+			}
+			if b.RanAt != after.Step.Number || x.Status != StatusText(state.StatusRan) && x.Status != StatusText(state.StatusFailed) {
+				continue
+			}
+			for _, effect := range OutsideEffects(b.Marks, writes) {
+				a.Fires = append(a.Fires, RepeatedEffect{Node: x.Name, Action: runner.ActRun, Effect: effect, Evidence: "observed"})
+			}
+		}
+	}
+	a.Lost = LostKeys(made, func(k depgraph.Key) bool { return now[k].Digest != state.Absent })
+	return a, nil
+}
