@@ -43,6 +43,8 @@ var layers = []layer{
 		"state/query", "state/artifact"}},
 	{folder: "runner/replay", imports: []string{"depgraph", "depgraph/python", "state", "runner", "state/query"}},
 	{folder: ".", imports: []string{"patch", "depgraph", "depgraph/python", "state", "runner", "state/query", "runner/replay"}},
+	{folder: "internal/xstatetest", imports: []string{"patch", "state", "state/statetest", "runner", "state/query",
+		"state/artifact", "state/provenance", "runner/replay", "."}},
 	{folder: "bench", imports: []string{"internal/pytree", "patch", "depgraph", "depgraph/python", "state", "runner",
 		"state/query", "state/provenance", "runner/replay", "."}},
 	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner",
