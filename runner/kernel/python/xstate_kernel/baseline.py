@@ -123,9 +123,9 @@ class Baseline:
 
     def do_values(self, request, body):
         def look():
-            from . import fingerprint
+            from . import code_digest
             for code, tree, mode, flags in self.nested:
-                fingerprint.flatten_tree(code, tree, mode, flags)
+                code_digest.flatten_tree(code, tree, mode, flags)
             return digests(self.ns, self.bound())
         return {"values": in_child(look)}
 

@@ -7,7 +7,7 @@ import sys
 import traceback
 import warnings
 
-from . import adapters, bytecode, code_owner, display, fingerprint, shutdown, streams
+from . import adapters, atoms, bytecode, code_digest, code_owner, display, shutdown, streams
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 _COROUTINE = 0x80  # code flag, see inspect.CO_COROUTINE
@@ -35,7 +35,7 @@ class Execution:
             if request["line"] > 1:
                 ast.increment_lineno(tree, request["line"] - 1)
             if _NESTS.search(source):
-                fingerprint.flatten(compile(tree, name, "exec", flags, dont_inherit=True), source, flags)
+                code_digest.flatten(compile(tree, name, "exec", flags, dont_inherit=True), source, flags)
             tail = None
             doc = ast.get_docstring(tree, clean=False) is not None
             if doc and not request.get("first"):  # a string like any other
@@ -84,7 +84,7 @@ class Execution:
 
     def release(self, kept, name, line):
         """Lets values go in a line of the program's: who warns then cites it."""
-        if all(type(value) in fingerprint.ATOMS for value in kept):
+        if all(type(value) in atoms.ATOMS for value in kept):
             return
         tree = ast.increment_lineno(ast.parse("kept.clear()", mode="eval"), max(line - 1, 0))
         code = compile(tree, name, "eval")

@@ -7,7 +7,8 @@ from collections import deque
 from itertools import repeat
 
 from . import blake2b
-from .fingerprint import ATOMS, SKIP_MEMBERS
+from .atoms import ATOMS
+from .walk_code import SKIP_MEMBERS
 
 _NOBODY = frozenset()
 _MANY = 100  # classes and functions that a value reaches, of which the names are told

@@ -6,7 +6,7 @@ import linecache
 import types
 import warnings
 
-from . import fingerprint
+from . import code_digest
 
 
 class Lines:
@@ -38,7 +38,7 @@ class Lines:
         """Returns the code object that the text makes now for one that it made before; the same one if there is none."""
         if not code.co_filename.startswith("<") or code.co_filename == "<string>":
             return code  # of a file, or made by exec
-        key = (code.co_name, fingerprint.known_digest(code))
+        key = (code.co_name, code_digest.known(code))
         names = [code.co_filename] if code.co_filename in self._texts else []
         for name in names + [n for n in self._texts if n != code.co_filename]:
             if name not in self._codes:
@@ -55,7 +55,7 @@ class Lines:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 whole = compile(text, name, "exec", flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-                fingerprint.flatten(whole, text, flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+                code_digest.flatten(whole, text, flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         except (SyntaxError, ValueError):
             return found
         todo = [whole]
@@ -64,7 +64,7 @@ class Lines:
             inner = [k for k in code.co_consts if isinstance(k, types.CodeType)]
             todo.extend(reversed(inner))
             for k in inner:
-                found.setdefault((k.co_name, fingerprint.known_digest(k)), k)
+                found.setdefault((k.co_name, code_digest.known(k)), k)
         return found
 
 

@@ -15,8 +15,8 @@ import warnings
 import weakref
 from . import (
     adapters, bindings, code_owner, display, execution, fingerprint, frames, groups, hidden, layout, libraries,
-    lines, magic, modules, node_imports, node_run, observe, sets, shutdown, spill, streams, values,
-    workspace_modules, writes
+    lines, magic, modules, node_imports, node_run, observe, observe_files, sets, shutdown, spill, streams,
+    values, workspace_modules, writes
 )
 
 _NEUTRAL = frozenset(("run", "store", "compile", "sources"))  # requests that leave hidden state as the last node did
@@ -25,7 +25,9 @@ _RESTORING = frozenset(("load", "hidden_put"))  # requests that may import libra
 # count among them, except when they draw a figure, which may take long.
 _UNINTERRUPTED = frozenset(
     os.path.join(execution.FOLDER, name + ".py")
-    for name in ("streams", "frames", "observe", "hidden", "hidden_variable", "interpreter_state"))
+    for name in (
+        "streams", "frames", "observe", "observe_files", "observe_calls", "observe_clocks", "observe_environ", "guard", "hidden",
+        "hidden_variable", "interpreter_state"))
 _ADAPTERS = os.path.join(execution.FOLDER, "adapters")
 _THROUGH = frozenset(("import_module", "exec_module", "_png", "bundle", "show_figures"))  # run code of others
 
@@ -73,7 +75,7 @@ class Kernel:
         self.state = self.hidden.snapshot()  # of the hidden variables; None: not known
         self.execution = execution.Execution(
             self.bindings, self.names, self.recorder, self.hidden, self.modules.process)
-        self.files = observe.Files(
+        self.files = observe_files.Files(
             self.spool, options["store"], options["folder"], self.execution.code_run, options.get("guard"))
         self.imports = node_imports.NodeImports(self.bindings, self.workspace, self.modules, self.files)
         self.blocks = set()  # what tracebacks call the blocks

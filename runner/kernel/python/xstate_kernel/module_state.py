@@ -4,7 +4,7 @@ import marshal
 import sys
 import types
 
-from . import blake2b, code_owner, fingerprint
+from . import atoms, blake2b, code_owner, walk, walk_code
 
 _MACHINERY = frozenset((
     "__name__", "__doc__", "__package__", "__loader__", "__spec__", "__path__", "__file__", "__cached__", "__builtins__", "__warningregistry__",
@@ -67,7 +67,7 @@ class ModuleState:
             lines.append((k, parts[k]))
             if fp.opaque:  # what it reaches may be anybody's: all loggers, all that a thread holds
                 inner = v.values() if type(v) is dict else v if type(v) in (list, tuple) else ()
-                found = dict.fromkeys(map(id, fingerprint.mutable([v, *inner])))
+                found = dict.fromkeys(map(id, walk.mutable([v, *inner])))
             else:
                 found = {i: "%s %s" % (k, place) for i, place in fp.ids.items()}
             found.pop(id(made), None)
@@ -91,7 +91,7 @@ class _Content:
         for k, v in sorted(space.items()):
             if k in _MACHINERY or sys.modules.get("%s.%s" % (name, k), space) is v:
                 continue  # a submodule is there because somebody imported it
-            if type(v) in fingerprint.ATOMS:
+            if type(v) in atoms.ATOMS:
                 lines.append((k, v))
             elif code_owner.is_a(v, types.ModuleType):
                 lines.append((k, v.__name__))
@@ -111,7 +111,7 @@ class _Content:
         self.lines = marshal.dumps(lines, 2)
         living = set(self.living)
         self.fixed = [v for k, v in space.items() if k not in living]  # kept, so that nothing else gets their ids
-        self.bound = [(k, i) for k, i in zip(self.keys, self.ids) if type(space[k]) not in fingerprint.ATOMS and k not in _MACHINERY
+        self.bound = [(k, i) for k, i in zip(self.keys, self.ids) if type(space[k]) not in atoms.ATOMS and k not in _MACHINERY
                       and not code_owner.is_a(space[k], types.ModuleType)]
 
     def current(self):
@@ -124,10 +124,10 @@ class _Content:
 def _holds(code):
     """Reports whether a function or class holds something that can change in place."""
     return not code_owner.is_a(code, types.FunctionType) or bool(code.__closure__ or code.__kwdefaults__ or code.__dict__) or \
-        not fingerprint.ATOMS.issuperset(map(type, code.__defaults__ or ()))
+        not atoms.ATOMS.issuperset(map(type, code.__defaults__ or ()))
 
 
 def _members(code):
     if code_owner.is_a(code, types.FunctionType):
         return [code.__closure__, code.__defaults__, code.__kwdefaults__, code.__dict__ or None]
-    return [x for x in vars(code).items() if x[0] not in fingerprint.SKIP_MEMBERS]
+    return [x for x in vars(code).items() if x[0] not in walk_code.SKIP_MEMBERS]

@@ -18,7 +18,9 @@ import os
 import sys
 import types
 
-from . import adapters, bytecode, code_owner, identity, library_containers, module_state, observe, process
+from . import (
+    adapters, bytecode, code_owner, identity, library_containers, module_state, observe, observe_files, process
+)
 
 _STORES = frozenset(("STORE_ATTR", "DELETE_ATTR"))
 _SETTERS = frozenset(("setattr", "delattr", "patch", "stopall", "monkeypatch", "reload", "install_opener", "__dict__", "vars", *adapters.CLASS_EXTENDERS))
@@ -38,7 +40,7 @@ def _of_code(code):
         stores = not _SETTERS.isdisjoint(names) or any(op in _STORES for _, op, _, _ in bytecode.instructions(code))
         inner = [_of_code(k) for k in code.co_consts if code_owner.is_a(k, types.CodeType)]
         own = stores, not _MODULES.isdisjoint(names), "__subclasses__" in names, "hash" in names and code.co_name != "__hash__", \
-            any(type(k) is str and observe.SQL.search(k) for k in code.co_consts)
+            any(type(k) is str and observe_files.SQL.search(k) for k in code.co_consts)
         found = _asks[code] = tuple(map(any, zip(own, *inner)))
     return found
 

@@ -19,7 +19,7 @@ import sys
 import threading
 import warnings
 
-from . import adapters, code_owner, fingerprint, identity
+from . import adapters, code_owner, identity, walk
 from .adapters import logging as log_handlers
 
 _HOOKS = ("stdin", "stdout", "stderr", "displayhook", "excepthook", "unraisablehook", "breakpointhook", "__stdout__", "__stderr__")
@@ -149,7 +149,7 @@ class Process:
             fp = self._printer.of(_visible(o))
             if fp.opaque and isinstance(place, tuple) and code_owner.kind_of(type(o).__module__) != code_owner.PROGRAM and not _writes(o):
                 if log_handlers.is_handler(o):  # it is enough to know that it is there, and what it may hand records to
-                    found.untold.update(map(id, fingerprint.mutable(list(vars(o).values()))))
+                    found.untold.update(map(id, walk.mutable(list(vars(o).values()))))
                 continue
             found.opaque = found.opaque or bool(fp.opaque)
             found.digests.append(fp.digest)

@@ -102,11 +102,11 @@ def _same(was, now):
 
 def around(files):
     """The environment, the working directory and sys.path."""
-    return dict(os.environ._data), files._getcwd(), sys.path[:]
+    return dict(os.environ._data), files.getcwd(), sys.path[:]
 
 
 def stayed(was, files):
-    return was[0] == os.environ._data and was[2] == sys.path and was[1] == files._getcwd()
+    return was[0] == os.environ._data and was[2] == sys.path and was[1] == files.getcwd()
 
 
 def moved(was, now):

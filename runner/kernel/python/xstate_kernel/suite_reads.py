@@ -1,11 +1,11 @@
-"""What a test looks at outside its code: observe.Files without putting anything back."""
+"""What a test looks at outside its code: observe_files.Files without putting anything back."""
 from . import original as __builtins__
 import linecache
 import os
 import sys
 import tempfile
 
-from . import code_owner, observe, sha256
+from . import code_owner, observe_files, sha256
 
 DURATION = "timing"  # a test that tells how long something took: its results are reused, as those of others, which take their time, too
 _RUNNERS = (os.sep + "_pytest" + os.sep, os.sep + "pluggy" + os.sep, os.sep + "unittest" + os.sep)
@@ -20,7 +20,7 @@ class _NoScan:
         pass
 
 
-class SuiteReads(observe.Files):
+class SuiteReads(observe_files.Files):
     """Files of this process. What it reads is sorted by phase: take returns what was seen since the last time. Files below a
     path that this process made are told by who made them."""
 
@@ -56,11 +56,11 @@ class SuiteReads(observe.Files):
         except OSError:
             return None
 
-    def _path(self, path, dir_fd=None, follow=True):
+    def path_of(self, path, dir_fd=None, follow=True):
         """The runner's own looks are none of the test's: what they come to is told apart (see suite_pytest); so are lines of sources
         (see Suite.text_read). What it collects rests on them, see Suite.choose."""
         if not by_runner(linecache.__file__):
-            return super()._path(path, dir_fd, follow)
+            return super().path_of(path, dir_fd, follow)
         if self.runner is not None:
             self.runner.update(self._places(path))
         return None
@@ -75,7 +75,7 @@ class SuiteReads(observe.Files):
             return ()
         p = os.fsdecode(path)
         if not os.path.isabs(p):
-            p = os.path.join(self._getcwd(), p)
+            p = os.path.join(self.getcwd(), p)
         found = self._found.get(p)
         if found is None:
             found = self._found[p] = self._places_of(os.path.normpath(p))

@@ -17,7 +17,7 @@ import types
 import weakref
 
 from .unsupported import Unstorable
-from . import adapters, attributes, code_owner, fingerprint, instances, sets
+from . import adapters, atoms, attributes, code_digest, code_owner, instances, sets, walk, walk_containers
 
 
 class NeedClass(Exception):
@@ -74,7 +74,7 @@ class _Reducing:
                 return found
         if issubclass(t, BaseException) and (o.__traceback__, o.__cause__, o.__context__, o.__suppress_context__) != (None, None, None, False):
             raise Unstorable("an exception that was raised")
-        name = fingerprint.sentinel(o, t)
+        name = walk.sentinel(o, t)
         if name is not None:
             return _named, (t.__module__, name)
         key = adapters.state_key(o)
@@ -84,7 +84,7 @@ class _Reducing:
             return instances.reduce(o, t)
         if code_owner.kind_of(t.__module__) == code_owner.PROGRAM and not instances.simple(t):
             rv = o.__reduce_ex__(5)
-            if type(rv) is tuple and fingerprint.left_out(o, t, rv):
+            if type(rv) is tuple and walk.left_out(o, t, rv):
                 raise Unstorable("attributes that pickling leaves out")
             if type(rv) is tuple and instances.loaded_by_user(t, rv):
                 raise Unstorable("an instance that the program's code would put together")
@@ -110,10 +110,10 @@ class _Reducing:
         if getattr(f, "__type_params__", None):
             raise Unstorable("a function with type parameters")
         if f.__kwdefaults__ is None and not f.__dict__ and f.__defaults__ is None and f.__closure__ is None and not _annotations(f):
-            return _function, (_marshalled(f.__code__), f.__name__, f.__qualname__, f.__doc__, 0, fingerprint.known_digest(f.__code__), self._bound(f), f.__module__)
+            return _function, (_marshalled(f.__code__), f.__name__, f.__qualname__, f.__doc__, 0, code_digest.known(f.__code__), self._bound(f), f.__module__)
         state = (f.__defaults__, f.__kwdefaults__, f.__dict__ or None, f.__closure__, _annotations(f))
         cells = len(f.__closure__ or ())
-        return (_function, (_marshalled(f.__code__), f.__name__, f.__qualname__, f.__doc__, cells, fingerprint.known_digest(f.__code__), self._bound(f), f.__module__), state, None, None, _fill_function)
+        return (_function, (_marshalled(f.__code__), f.__name__, f.__qualname__, f.__doc__, cells, code_digest.known(f.__code__), self._bound(f), f.__module__), state, None, None, _fill_function)
 
     def _bound(self, f):
         """The digest of a function that is bound to its own name: when it is so at loading, too, it is the one meant."""
@@ -152,7 +152,7 @@ class _Reducing:
 
 
     def _memory(self, m):
-        offset = fingerprint.offset_of(m)
+        offset = walk_containers.offset_of(m)
         if offset is None:
             raise Unstorable("a memoryview that is not contiguous, or read-only")
         return _memory, (bytes(m) if m.readonly else m.obj, offset, m.nbytes, m.format, m.shape)
@@ -261,7 +261,7 @@ def _function(code, name, qualname, doc, cells, digest, whole, module):
         _loading.kept.append(bound)
         return bound
     code = marshal.loads(code)
-    fingerprint.known_digest(code, digest)
+    code_digest.known(code, digest)
     code = _loading.code(code)
     closure = tuple(types.CellType() for _ in range(cells)) if cells else None
     f = types.FunctionType(code, _loading.printer.namespace, name, None, closure)
@@ -309,7 +309,7 @@ def dump(values, prints, fingerprinter, out):
     """Pickles a list of values into the file out. prints: their fingerprints. Returns the classes needed, name → digest, and the sizes of the parts
     that the file consists of; no sizes: it is one. Raises Unstorable."""
     nan = any(fp.nan for fp in prints)
-    flat = nan and len(values) == 1 and type(values[0]) is list and fingerprint.ATOMS.issuperset(map(type, values[0]))
+    flat = nan and len(values) == 1 and type(values[0]) is list and atoms.ATOMS.issuperset(map(type, values[0]))
     if nan and not flat and sum(fp.size for fp in prints) > _SLOWLY:
         raise Unstorable("a NaN in what is large")
     p = (_SlowPickler if nan and not flat else _Pickler)(out, fingerprinter)
