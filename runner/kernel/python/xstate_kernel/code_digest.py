@@ -1,4 +1,5 @@
 """Digests of code objects: by what they do, not by layout, line or file."""
+
 from . import original as __builtins__
 import ast
 import dis
@@ -22,7 +23,6 @@ def flatten(code, source, flags):
     flatten_tree(code, compile(source, "", "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True), "exec", flags)
 
 
-
 def flatten_tree(code, tree, mode, flags):
     """The same for code that was compiled from a tree, which is of no use then."""
     for node in ast.walk(tree):
@@ -30,7 +30,6 @@ def flatten_tree(code, tree, mode, flags):
             node.lineno = node.end_lineno = 1
             node.col_offset = node.end_col_offset = 0
     _pair(code, compile(tree, "", mode, flags, dont_inherit=True))
-
 
 
 def _pair(code, flat):
@@ -43,7 +42,6 @@ def _pair(code, flat):
         _code_digests[_key(a)] = digest(b)
 
 
-
 def known(code, stored=None):
     """Returns the digest of a code object; sets it first when one is given (for code that was stored)."""
     if stored is not None:
@@ -51,10 +49,8 @@ def known(code, stored=None):
     return digest(code)
 
 
-
 def _key(code):
     return code, sets.constants(code)
-
 
 
 def digest(c):
@@ -62,14 +58,24 @@ def digest(c):
     d = _code_digests.get(key)
     if d is None:
         h = blake2b(digest_size=20)
-        for part in (c.co_name, c.co_argcount, c.co_posonlyargcount, c.co_kwonlyargcount, c.co_flags, c.co_names,
-                     c.co_varnames, c.co_freevars, c.co_cellvars):
+        for part in (
+            c.co_name,
+            c.co_argcount,
+            c.co_posonlyargcount,
+            c.co_kwonlyargcount,
+            c.co_flags,
+            c.co_names,
+            c.co_varnames,
+            c.co_freevars,
+            c.co_cellvars,
+        ):
             h.update(marshal.dumps(part, 2))
         _instructions(h, c)
         for const in c.co_consts:
             _const(h, const)
         d = _code_digests[key] = h.digest()
     return d
+
 
 _NO_EFFECT = frozenset(("NOP", "CACHE", "EXTENDED_ARG", "RESUME"))
 _JUMPS = frozenset(dis.hasjrel) | frozenset(dis.hasjabs)
@@ -87,8 +93,16 @@ def _instructions(h, c):
         h.update(b"%d %d;" % (ins.opcode, -1 if arg is None else arg))
     if sys.version_info >= (3, 11):
         for e in dis._parse_exception_table(c):
-            h.update(b"%d-%d>%d %d %d;" % (places.get(e.start, e.start), places.get(e.end, e.end), places.get(e.target, e.target), e.depth, e.lasti))
-
+            h.update(
+                b"%d-%d>%d %d %d;"
+                % (
+                    places.get(e.start, e.start),
+                    places.get(e.end, e.end),
+                    places.get(e.target, e.target),
+                    e.depth,
+                    e.lasti,
+                )
+            )
 
 
 def _const(h, const):
@@ -107,4 +121,3 @@ def _const(h, const):
         h.update(marshal.dumps(const, 2))
     else:
         h.update(repr(const).encode())
-

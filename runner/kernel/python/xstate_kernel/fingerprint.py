@@ -10,6 +10,7 @@ and the global names that their code may load.
 What cannot be named by content (generators, sockets, locks, drawings) is *opaque*: the engine then names it by
 lineage, and assumes that whoever reads it changes it.
 """
+
 from . import original as __builtins__
 import sys
 import warnings
@@ -26,9 +27,9 @@ class Fingerprinter:
         self.namespace = namespace
         self.workspace = workspace
         self.classes = {}  # digest → class of the program
-        self.twins = {}    # id of a class that was defined while another of its name was in use → itself, how many others
+        self.twins = {}  # id of a class that was defined while another of its name was in use → itself, how many others
         self.dotted = set()  # dotted names of modules that the program imported
-        self.shared = {}   # workspace module → id of a mutable object that it holds → place, see module_state.py
+        self.shared = {}  # workspace module → id of a mutable object that it holds → place, see module_state.py
         self.arrays = memory.Arrays()
         self.reached = None  # while no code of the program runs: id of an opaque value → its fingerprint
 
@@ -71,9 +72,11 @@ class Fingerprinter:
         return name if twin is None else "%s#%d" % (name, twin[1])
 
     def unchanged(self, value, fp):
-        """Reports that a value still is what fp says, where that can be told from its containers holding the same objects.
-        That takes a small part of the time. False: it may be, or not."""
-        if fp.levels is None or self.shared:  # of those who share a module's data more is told, see Walk.note_module_state
+        """Reports that a value still is what fp says, where that can be told from its containers holding the same
+        objects. That takes a small part of the time. False: it may be, or not."""
+        if (
+            fp.levels is None or self.shared
+        ):  # of those who share a module's data more is told, see Walk.note_module_state
             return False
         level = [value]
         for lengths, inner, below in fp.levels:
@@ -82,4 +85,3 @@ class Fingerprinter:
                 return False
             level = below
         return True
-

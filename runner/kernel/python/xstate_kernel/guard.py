@@ -1,21 +1,38 @@
 """Which effects the guard refuses: changes outside the folders that it allows, child processes, the network."""
+
 from . import original as __builtins__
 import os
 
-_PROCESSES = frozenset(("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "pty.spawn"))
-_SOCKETS = frozenset(("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "socket.sendmsg", "socket.bind"))
+_PROCESSES = frozenset(
+    ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "pty.spawn")
+)
+_SOCKETS = frozenset(
+    ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "socket.sendmsg", "socket.bind")
+)
 _CHANGES = {  # event → where its arguments have paths that are changed, each with the descriptor that it is relative to
-    "open": ((0, None),), "sqlite3.connect": ((0, None),), "os.remove": ((0, -1),), "os.rmdir": ((0, -1),), "os.mkdir": ((0, -1),), "os.truncate": ((0, None),),
-    "os.utime": ((0, -1),), "os.chmod": ((0, 2),), "os.chown": ((0, 3),), "os.rename": ((0, 2), (1, 3)), "os.link": ((1, 3),), "os.symlink": ((1, 2),)}
+    "open": ((0, None),),
+    "sqlite3.connect": ((0, None),),
+    "os.remove": ((0, -1),),
+    "os.rmdir": ((0, -1),),
+    "os.mkdir": ((0, -1),),
+    "os.truncate": ((0, None),),
+    "os.utime": ((0, -1),),
+    "os.chmod": ((0, 2),),
+    "os.chown": ((0, 3),),
+    "os.rename": ((0, 2), (1, 3)),
+    "os.link": ((1, 3),),
+    "os.symlink": ((1, 2),),
+}
 EVENTS = _PROCESSES | _SOCKETS | _CHANGES.keys() | {"os.kill", "os.killpg"}
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 def guard_of(options):
     """Folders, the longest first, each with whether files in it may be changed. All others may not."""
-    folders = [(os.path.realpath(f), True) for f in options["allow"]] + [(os.path.realpath(f), False) for f in options["deny"]]
+    folders = [(os.path.realpath(f), True) for f in options["allow"]] + [
+        (os.path.realpath(f), False) for f in options["deny"]
+    ]
     return sorted(folders, key=lambda f: -len(f[0]))
-
 
 
 def effect(event, args, guard):
@@ -50,4 +67,3 @@ def effect(event, args, guard):
         if not allowed:
             return "file " + p
     return None
-

@@ -1,5 +1,6 @@
 """The lines of functions. An edit that only moves lines runs nothing again, so that a function made before it, kept or
 stored, would cite lines as they were. It is given the same code as the text has it now."""
+
 from . import original as __builtins__
 import ast
 import linecache
@@ -35,7 +36,8 @@ class Lines:
                 yield code
 
     def current(self, code):
-        """Returns the code object that the text makes now for one that it made before; the same one if there is none."""
+        """Returns the code object that the text makes now for one that it made before; the same one if there is
+        none."""
         if not code.co_filename.startswith("<") or code.co_filename == "<string>":
             return code  # of a file, or made by exec
         key = (code.co_name, code_digest.known(code))
@@ -72,5 +74,9 @@ def _same(a, b):
     """Reports whether two code objects that do the same have the same lines, too."""
     if (a.co_filename, a.co_firstlineno, a.co_linetable) != (b.co_filename, b.co_firstlineno, b.co_linetable):
         return False
-    pairs = [(x, y) for x, y in zip(a.co_consts, b.co_consts) if isinstance(x, types.CodeType) and isinstance(y, types.CodeType)]
+    pairs = [
+        (x, y)
+        for x, y in zip(a.co_consts, b.co_consts)
+        if isinstance(x, types.CodeType) and isinstance(y, types.CodeType)
+    ]
     return all(_same(x, y) for x, y in pairs)

@@ -1,12 +1,12 @@
 """What a node reads: names.
 
-On CPython 3.12 and later: INSTRUCTION events of sys.monitoring, set on the program's own code objects and disabled after
-their first hit, so that a loop pays once. Before 3.12: the names that the text of the node uses, closed over the
+On CPython 3.12 and later: INSTRUCTION events of sys.monitoring, set on the program's own code objects and disabled
+after their first hit, so that a loop pays once. Before 3.12: the names that the text of the node uses, closed over the
 functions and classes reachable from the values bound to them; a superset of what is read.
 
-Files are observed by observe_files.py, functions of os without audit events by observe_calls.py, clocks and randomness by
-observe_clocks.py.
-"""
+Files are observed by observe_files.py, functions of os without audit events by observe_calls.py, clocks and randomness
+by observe_clocks.py."""
+
 from . import original as __builtins__
 import builtins
 import contextvars
@@ -17,8 +17,15 @@ import types
 from . import adapters, bytecode, code_owner, sets
 
 _KINDS = {  # what an instruction does to a name of the namespace; bind and look: or of a scope of its own
-    "LOAD_GLOBAL": "load", "DELETE_GLOBAL": "load", "LOAD_NAME": "look", "LOAD_FROM_DICT_OR_GLOBALS": "look", "DELETE_NAME": "look",
-    "STORE_GLOBAL": "store", "STORE_NAME": "bind", "IMPORT_NAME": "import"}
+    "LOAD_GLOBAL": "load",
+    "DELETE_GLOBAL": "load",
+    "LOAD_NAME": "look",
+    "LOAD_FROM_DICT_OR_GLOBALS": "look",
+    "DELETE_NAME": "look",
+    "STORE_GLOBAL": "store",
+    "STORE_NAME": "bind",
+    "IMPORT_NAME": "import",
+}
 _SPACES = frozenset(("f_globals", "f_locals", "__globals__"))  # attributes that are whole namespaces
 
 
@@ -59,7 +66,8 @@ class StaticNames:
         self._close(uses)
 
     def note(self, name):
-        """A name is read by other means than the program's own code: an attribute of its module, a text given to a library."""
+        """A name is read by other means than the program's own code: an attribute of its module, a text given to a
+        library."""
         if self._deps_of is not None:
             self._close([name])
 
@@ -82,7 +90,6 @@ class StaticNames:
     def end(self):
         self._deps_of = None
         return self.reads, self.imports
-
 
 
 class MonitoredNames:
@@ -163,10 +170,13 @@ class MonitoredNames:
         self.stored.add(name)
 
     def _own(self, name, scope, kind):
-        """Reports whether a class body, or code made at run time, binds a name in a scope of its own, or finds there what it bound."""
+        """Reports whether a class body, or code made at run time, binds a name in a scope of its own, or finds there
+        what it bound."""
         if scope is self.namespace or kind == "look" and name not in scope:
             return False
-        return not all(k in scope for k in self.namespace)  # a copy of the namespace: so it is given out during a comprehension at top level
+        return not all(
+            k in scope for k in self.namespace
+        )  # a copy of the namespace: so it is given out during a comprehension at top level
 
     def begin(self, uses, deps_of, bound):
         self.reads, self.imports, self.stored = set(), set(), set()
@@ -177,7 +187,6 @@ class MonitoredNames:
     def end(self):
         self._start = {}
         return self.reads, self.imports
-
 
 
 class Main(types.ModuleType):
@@ -212,13 +221,13 @@ class Main(types.ModuleType):
         types.ModuleType.__delattr__(self, name)
 
 
-
 def _note_mark(names, dataclasses, given):
     """dataclasses looks up what the text of an annotation begins with: whether it is a mark, as ClassVar is."""
     module, name = given["match"].groups()
     marks = [getattr(dataclasses.get("typing"), "ClassVar", None), dataclasses["InitVar"], dataclasses["KW_ONLY"]]
     if name in _MARKS or not module and any(names.namespace.get(name) is m for m in marks):
         names.note(module or name)
+
 
 _MARKS = frozenset(("ClassVar", "InitVar", "KW_ONLY"))
 Main.__name__ = Main.__qualname__ = "module"
@@ -232,12 +241,13 @@ def watch_main(names):
     watching = names
 
 
-
 def hash(o, /):
-    """Stands for the builtin in nodes whose code names it, but for what __hash__ calls: a hash that is an address is another in each process."""
+    """Stands for the builtin in nodes whose code names it, but for what __hash__ calls: a hash that is an address is
+    another in each process."""
     if _files.active and sets.addressed((o,)):
         _files.marks.add("process")
     return _hash(o)
+
 
 _hash = __builtins__["hash"]
 _files = None
@@ -255,17 +265,15 @@ def watch_hash(on):
         builtins.hash = hash if on else _hash
 
 
-
 def names(namespace, exact=True):
     if exact and hasattr(sys, "monitoring"):
         return MonitoredNames(namespace)
     return StaticNames(namespace)
 
 
-
 def watch_imports(names):
-    """importlib.import_module raises no event for a module that is loaded already. What a library imports of libraries is
-    its own: it does so once, wherever that is."""
+    """importlib.import_module raises no event for a module that is loaded already. What a library imports of libraries
+    is its own: it does so once, wherever that is."""
     original = importlib.import_module
 
     def import_module(name, package=None):
@@ -275,11 +283,14 @@ def watch_imports(names):
         finally:
             if isinstance(name, str):
                 full = name if not name.startswith(".") or not package else importlib.util.resolve_name(name, package)
-                if not by_library or full.partition(".")[0] not in sys.modules or code_owner.kind_of(full.partition(".")[0]) != code_owner.LIBRARY:
+                if (
+                    not by_library
+                    or full.partition(".")[0] not in sys.modules
+                    or code_owner.kind_of(full.partition(".")[0]) != code_owner.LIBRARY
+                ):
                     names.imports.add(full)
 
     importlib.import_module = named(import_module, original)
-
 
 
 def watch_contexts(names):
@@ -295,10 +306,10 @@ def watch_contexts(names):
     copy_context.__module__ = "contextvars"
 
 
-
 def named(wrapper, original):
     wrapper.__name__ = wrapper.__qualname__ = original.__name__
-    wrapper.__module__ = original.__module__ if original.__module__ != "posix" else "os"  # where it is found by its name
+    wrapper.__module__ = (
+        original.__module__ if original.__module__ != "posix" else "os"
+    )  # where it is found by its name
     wrapper.__doc__ = original.__doc__
     return wrapper
-

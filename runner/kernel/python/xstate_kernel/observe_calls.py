@@ -1,4 +1,5 @@
 """Observes the functions of os that raise no audit event: lookups, listings, open descriptors, the process's number."""
+
 from . import original as __builtins__
 import os
 import sys
@@ -56,11 +57,13 @@ def _watch_listings(files):
 
 def _watch_process(files):
     """The number of the process, and of what it belongs to, tells libraries whether they are in a copy of it."""
+
     def noting(original):
         def wrapper(*args):
             if files.active and code_owner.kind_of(sys._getframe(1).f_globals.get("__name__")) != code_owner.LIBRARY:
                 files.marks.add("process")
             return original(*args)
+
         return named(wrapper, original)
 
     for name in ("getpid", "getppid", "getpgrp", "getsid", "times", "getloadavg"):
@@ -68,8 +71,10 @@ def _watch_process(files):
 
 
 def _watch_descriptors(files):
-    """A number that stands for an open file is not seen for what it is: what of the program's is on disk is a state of its own. Who
-    leaves open something else, or uses one of another node's, is marked. What libraries open they put into objects."""
+    """A number that stands for an open file is not seen for what it is: what of the program's is on disk is a state of
+    its own. Who leaves open something else, or uses one of another node's, is marked. What libraries open they put into
+    objects."""
+
     def by_program(original):
         frame = sys._getframe(2)
         while frame.f_code.co_filename == __file__:  # dup is wrapped twice
@@ -83,7 +88,14 @@ def _watch_descriptors(files):
             found = original(*args, **kwargs)
             if files.active:
                 mine = by_program(original)
-                if mine and files.numbers and original is opens_file and len(args) > 1 and kwargs.get("dir_fd") is None and not isinstance(args[0], int):
+                if (
+                    mine
+                    and files.numbers
+                    and original is opens_file
+                    and len(args) > 1
+                    and kwargs.get("dir_fd") is None
+                    and not isinstance(args[0], int)
+                ):
                     files.active = False
                     found = descriptors.place(found, os.fsdecode(args[0]), args[1])
                     files.active = True
@@ -91,6 +103,7 @@ def _watch_descriptors(files):
                         return found
                 files.descriptors.update(dict.fromkeys(found if type(found) is tuple else (found,), mine))
             return found
+
         return named(wrapper, original)
 
     def uses(original):
@@ -106,13 +119,35 @@ def _watch_descriptors(files):
                 if original in ends:
                     files.descriptors.pop(fd, None)
             return original(fd, *args, **kwargs)
+
         return named(wrapper, original)
 
-    opens_file, ends, writes = os.open, (os.close, os.fdopen), (os.write, os.writev, os.pwrite, os.pwritev, os.ftruncate)
+    opens_file, ends, writes = (
+        os.open,
+        (os.close, os.fdopen),
+        (os.write, os.writev, os.pwrite, os.pwritev, os.ftruncate),
+    )
     for name in ("open", "pipe", "dup", "memfd_create"):
         if hasattr(os, name):
             setattr(os, name, opens(getattr(os, name)))
-    for name in ("close", "fdopen", "read", "readv", "write", "writev", "lseek", "pread", "preadv", "pwrite", "pwritev", "ftruncate", "fstat", "fsync", "dup", "dup2"):
+    for name in (
+        "close",
+        "fdopen",
+        "read",
+        "readv",
+        "write",
+        "writev",
+        "lseek",
+        "pread",
+        "preadv",
+        "pwrite",
+        "pwritev",
+        "ftruncate",
+        "fstat",
+        "fsync",
+        "dup",
+        "dup2",
+    ):
         setattr(os, name, uses(getattr(os, name)))
 
 
@@ -145,14 +180,15 @@ def _lookup(files, original, follow):
 
     return named(lookup, original)
 
+
 _IS_THERE, _WHEN, _ALL = range(3)
 _PRESENCE = frozenset(("exists", "isfile", "isdir", "is_file", "is_dir", "lexists", "islink", "is_symlink"))
 TIMES = frozenset(("st_mtime", "st_mtime_ns", "st_atime", "st_atime_ns", "st_ctime", "st_ctime_ns", "st_birthtime"))
 
 
 def _question(frame):
-    """Tells what a lookup serves: a question like os.path.exists, which the content of the file does not matter to, one for
-    its time, or any."""
+    """Tells what a lookup serves: a question like os.path.exists, which the content of the file does not matter to, one
+    for its time, or any."""
     for _ in range(3):
         if frame is None:
             break
@@ -164,7 +200,6 @@ def _question(frame):
                 return _WHEN
         frame = frame.f_back
     return _ALL
-
 
 
 class _Entries:
@@ -188,4 +223,3 @@ class _Entries:
 
     def close(self):
         self._found.close()
-

@@ -1,4 +1,5 @@
 """Observes clocks, and randomness of the operating system: a node that reads one is marked."""
+
 from . import original as __builtins__
 import _datetime
 import _random
@@ -11,8 +12,18 @@ import time
 from . import adapters, code_owner
 from .observe import named
 
-_DURATIONS = ("perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time", "process_time_ns", "thread_time", "thread_time_ns",
-              "clock_gettime", "clock_gettime_ns")
+_DURATIONS = (
+    "perf_counter",
+    "perf_counter_ns",
+    "monotonic",
+    "monotonic_ns",
+    "process_time",
+    "process_time_ns",
+    "thread_time",
+    "thread_time_ns",
+    "clock_gettime",
+    "clock_gettime_ns",
+)
 
 
 def watch(files):
@@ -29,7 +40,7 @@ def _watch_clocks(files):
     for name in _DURATIONS:
         setattr(time, name, _stopwatch(files, getattr(time, name)))
     for cls, name in ((_datetime.date, "today"), (_datetime.datetime, "now"), (_datetime.datetime, "utcnow")):
-        members, = gc.get_referents(vars(cls))  # for attributes of these classes cannot be set
+        (members,) = gc.get_referents(vars(cls))  # for attributes of these classes cannot be set
         members[name] = _clock_of_class(files, members[name])
 
 
@@ -37,7 +48,12 @@ def _watch_urandom(files):
     urandom = os.urandom
 
     def observed_urandom(size):
-        if files.active and not adapters.seeding() and not code_owner.importing() and not _drawn_unseen(sys._getframe(1)):
+        if (
+            files.active
+            and not adapters.seeding()
+            and not code_owner.importing()
+            and not _drawn_unseen(sys._getframe(1))
+        ):
             files.marks.add("entropy")
         return urandom(size)
 
@@ -45,8 +61,8 @@ def _watch_urandom(files):
 
 
 def _watch_seeds(files):
-    """random.Random takes a seed from the operating system where it is given none, as when it is copied: it may get another, or a
-    state, before anything is drawn."""
+    """random.Random takes a seed from the operating system where it is given none, as when it is copied: it may get
+    another, or a state, before anything is drawn."""
     state = _random.Random.getstate
 
     def noting(original):
@@ -57,6 +73,7 @@ def _watch_seeds(files):
             if files.active and original is seed and args[:1] in ((), (None,)) and kwargs.get("a") is None:
                 if not code_owner.importing() and not _drawn_unseen(sys._getframe(1)):
                     files.chance.append((generator, state(generator)))
+
         return named(wrapper, original)
 
     seed = random.Random.seed
@@ -78,20 +95,24 @@ def _clock(files, original, given):
     return named(clock, original)
 
 
-
 def _clock_of_class(files, original):
     def clock(cls, *args, **kwargs):
         if files.active and _shows_time(sys._getframe(1), True):
             files.marks.add("clock")
         return original.__get__(None, cls)(*args, **kwargs)
 
-    clock.__name__, clock.__qualname__, clock.__module__, clock.__doc__ = original.__name__, original.__qualname__, "datetime", original.__doc__
+    clock.__name__, clock.__qualname__, clock.__module__, clock.__doc__ = (
+        original.__name__,
+        original.__qualname__,
+        "datetime",
+        original.__doc__,
+    )
     return classmethod(clock)
-
 
 
 def _stopwatch(files, original):
     """What tells how long something takes: libraries ask it for themselves, but for timeit."""
+
     def clock(*args):
         if files.active:
             name = sys._getframe(1).f_globals.get("__name__")
@@ -102,18 +123,20 @@ def _stopwatch(files, original):
     return named(clock, original)
 
 
-
 def _shows_time(frame, now):
     """Libraries that wait or keep records take times that the program does not see, until a record is formatted."""
     if frame.f_code.co_name == "formatTime":
         return True
-    return now and str(frame.f_globals.get("__name__")).partition(".")[0] not in adapters.KEEPING_TIME and not code_owner.importing()
-
+    return (
+        now
+        and str(frame.f_globals.get("__name__")).partition(".")[0] not in adapters.KEEPING_TIME
+        and not code_owner.importing()
+    )
 
 
 def _drawn_unseen(frame):
-    """Reports whether what is drawn shows nowhere: joblib and scikit-learn number what they do, and a generator that is copied, or comes out of a
-    pickle, has a seed before it gets its state."""
+    """Reports whether what is drawn shows nowhere: joblib and scikit-learn number what they do, and a generator that is
+    copied, or comes out of a pickle, has a seed before it gets its state."""
     for _ in range(3):
         if frame is None:
             return False
@@ -121,4 +144,3 @@ def _drawn_unseen(frame):
             return True
         frame = frame.f_back
     return False
-

@@ -1,4 +1,5 @@
 """Observes which variables of the environment a program reads."""
+
 from . import original as __builtins__
 import os
 
@@ -54,4 +55,3 @@ def observed(files):
     _Environ.__qualname__ = "_Environ"
     _Environ.__module__ = "os"
     return _Environ
-

@@ -2,6 +2,7 @@
 
 A failed lookup is a read, too: of a file that is absent.
 """
+
 from . import original as __builtins__
 import os
 import re
@@ -15,7 +16,9 @@ from . import (
     adapters, bytecode, code_owner, descriptors, guard, libraries, observe, observe_calls, observe_clocks, scan
 )
 
-SQL = re.compile(r"""(?:^|;)\s*(?:(attach)\b(?:\s+database\b)?|vacuum\b.*?\binto\b)\s*(?:'([^']+)')?""", re.IGNORECASE)  # that names a database
+SQL = re.compile(
+    r"""(?:^|;)\s*(?:(attach)\b(?:\s+database\b)?|vacuum\b.*?\binto\b)\s*(?:'([^']+)')?""", re.IGNORECASE
+)  # that names a database
 
 
 class Files:
@@ -28,16 +31,18 @@ class Files:
     def __init__(self, spool, store, folder, on_code, refusing=None):
         self._guard = refusing and guard.guard_of(refusing)
         self._home = threading.get_ident()
-        self._spool = spool      # where copies of files go, before they are first written
+        self._spool = spool  # where copies of files go, before they are first written
         self.store = os.path.realpath(store) + os.sep
         self._folder = os.path.realpath(folder) + os.sep
         descriptors.folder = self._folder
-        self.above = code_owner.folders_above(self._folder)  # libraries look there for the links on the way to their own files
+        self.above = code_owner.folders_above(
+            self._folder
+        )  # libraries look there for the links on the way to their own files
         self._on_code = on_code  # called with each code object that is executed at run time
         self._thread = None
         self._count = 0
-        self._known = set()      # every path that the program read or wrote
-        self._wrote = set()      # and those that it wrote
+        self._known = set()  # every path that the program read or wrote
+        self._wrote = set()  # and those that it wrote
         self._prepare(os.path.realpath(store))
         self.active = False
         self.restoring = False  # no node is under way, but libraries may be imported
@@ -47,6 +52,7 @@ class Files:
         observe_clocks.watch(self)
         if sys.version_info < (3, 11):
             import pathlib
+
             for name in ("stat", "getcwd", "listdir", "scandir"):  # it took its own references
                 setattr(pathlib._NormalAccessor, name, staticmethod(getattr(os, name)))
         passed = self._passed = set()  # events that are of no interest, of which there are thousands
@@ -62,25 +68,27 @@ class Files:
         self._journal = os.open(os.path.join(self._spool, "writing"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
     def reset(self):
-        self.reads = {}      # absolute path → None, or "presence" where only that was asked
-        self.writes = {}     # absolute path → what was there before, see _before; None: nothing
-        self.caches = set()  # what a library keeps for itself outside the workspace, and makes once: when it is imported
-        self.modes = set()   # paths whose permissions were asked
-        self.chmods = {}     # path → its permissions, which the node set, before
-        self.times = set()   # paths whose times were asked
-        self.looks = set()   # paths of which all was asked, the times among it
+        self.reads = {}  # absolute path → None, or "presence" where only that was asked
+        self.writes = {}  # absolute path → what was there before, see _before; None: nothing
+        self.caches = (
+            set()
+        )  # what a library keeps for itself outside the workspace, and makes once: when it is imported
+        self.modes = set()  # paths whose permissions were asked
+        self.chmods = {}  # path → its permissions, which the node set, before
+        self.times = set()  # paths whose times were asked
+        self.looks = set()  # paths of which all was asked, the times among it
         self.listings = set()
         self.environ = set()
         self.forked = False  # a copy of this process was made: what that reads is not seen
-        self.put = {}        # variable → value that was put into the process's environment, perhaps not by os.environ
+        self.put = {}  # variable → value that was put into the process's environment, perhaps not by os.environ
         self.marks = set()
-        self.chance = []     # generators with a seed from the operating system, as yet, and the state they had then
+        self.chance = []  # generators with a seed from the operating system, as yet, and the state they had then
         self.descriptors = {}  # numbers of files that were opened → whether it is the program that has them
         self.cwd_read = False
-        self.moved = False   # to another directory, or to the same again
+        self.moved = False  # to another directory, or to the same again
         self.folder_read = False  # the path of the workspace was told
         self.objects = False  # all that there are were listed
-        self.names = set()   # of the program, that were asked for by an unpickler
+        self.names = set()  # of the program, that were asked for by an unpickler
         self.unpickled = set()  # modules that were
 
     def begin(self, open_files=()):
@@ -117,8 +125,8 @@ class Files:
         self._wrote.update(self.writes)
 
     def path_of(self, path, dir_fd=None, follow=True):
-        """Returns the absolute path without symbolic links if it is of interest, else None. The links on the way count as
-        read; where the last part is one, it is the path itself unless follow."""
+        """Returns the absolute path without symbolic links if it is of interest, else None. The links on the way count
+        as read; where the last part is one, it is the path itself unless follow."""
         if isinstance(path, int) or path is None:
             return None
         try:
@@ -144,8 +152,15 @@ class Files:
 
     def _other(self, p):
         """Reports whether a path is none of the program's."""
-        return (p.startswith(("/proc/", "/dev/", "/sys/")) and not p.startswith("/dev/shm/") or p.startswith((self.store, self._spool))
-                or "__pycache__" in p or p.endswith(".pyc") or self._library(p) and (".dist-info/" not in p or _library_imports()))
+        return (
+            p.startswith(("/proc/", "/dev/", "/sys/"))
+            and not p.startswith("/dev/shm/")
+            or p.startswith((self.store, self._spool))
+            or "__pycache__" in p
+            or p.endswith(".pyc")
+            or self._library(p)
+            and (".dist-info/" not in p or _library_imports())
+        )
 
     def _links(self, p, depth):
         """Notes the symbolic links on the way to a path as read."""
@@ -156,7 +171,9 @@ class Files:
             if depth and os.path.islink(at):
                 if at not in self.writes:
                     self.reads[at] = None
-                self._links(os.path.normpath(os.path.join(os.path.dirname(at), os.readlink(at), *parts[i + 1:])), depth - 1)
+                self._links(
+                    os.path.normpath(os.path.join(os.path.dirname(at), os.readlink(at), *parts[i + 1 :])), depth - 1
+                )
                 return
 
     _library_folders = {}
@@ -256,7 +273,13 @@ class Files:
     def _audit(self, event, args):
         if event == "object.__getattr__":
             f, name = args
-            if self.active and name == "__code__" and type(f) is types.FunctionType and observe.watching is not None and f.__globals__ is observe.watching.namespace:
+            if (
+                self.active
+                and name == "__code__"
+                and type(f) is types.FunctionType
+                and observe.watching is not None
+                and f.__globals__ is observe.watching.namespace
+            ):
                 self._code_asked(f, sys._getframe(2))
             return
         seen = event in _EVENTS or event[:7] in _PREFIXES
@@ -280,9 +303,14 @@ class Files:
             self.active = True
 
     def _code_asked(self, f, frame):
-        """A library that looks at the code of a function may look up for it what it names: to pickle it, to compile it."""
+        """A library that looks at the code of a function may look up for it what it names: to pickle it, to compile
+        it."""
         name = frame.f_globals.get("__name__")
-        if code_owner.kind_of(name) != code_owner.LIBRARY or name.partition(".")[0] in adapters.DEFINING_CODE and frame.f_code.co_name != "getclosurevars":
+        if (
+            code_owner.kind_of(name) != code_owner.LIBRARY
+            or name.partition(".")[0] in adapters.DEFINING_CODE
+            and frame.f_code.co_name != "getclosurevars"
+        ):
             return
         self.active = False
         for name in bytecode.code_facts(f.__code__)[0]:
@@ -315,7 +343,9 @@ class Files:
                 self.unpickled.add(args[0])
         elif event in ("os.listdir", "os.scandir"):
             p = self.path_of(args[0] if args[0] is not None else ".")
-            if p is not None and sys._getframe(3).f_code.co_filename != "<frozen importlib._bootstrap_external>":  # above the hook
+            if (
+                p is not None and sys._getframe(3).f_code.co_filename != "<frozen importlib._bootstrap_external>"
+            ):  # above the hook
                 self.listings.add(p)
         elif event in ("os.remove", "os.rmdir", "os.mkdir"):
             self.seen(args[0], args[-1])
@@ -351,7 +381,15 @@ class Files:
             self.seen(args[1], args[3])
             self.written(args[0], args[2])
             self.written(args[1], args[3], False)
-        elif event in ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "pty.spawn"):
+        elif event in (
+            "subprocess.Popen",
+            "os.system",
+            "os.exec",
+            "os.posix_spawn",
+            "os.fork",
+            "os.forkpty",
+            "pty.spawn",
+        ):
             if not _library_imports():
                 self.marks.add("subprocess")
             self._scan.before()
@@ -373,7 +411,12 @@ class Files:
                 self.objects = True
                 if observe.watching is not None:
                     observe.watching.everything = True
-        elif event.startswith("socket.") and event in ("socket.connect", "socket.getaddrinfo", "socket.sendto", "socket.bind"):
+        elif event.startswith("socket.") and event in (
+            "socket.connect",
+            "socket.getaddrinfo",
+            "socket.sendto",
+            "socket.bind",
+        ):
             self.marks.add("network")
 
     def _moved(self, old, new):
@@ -401,8 +444,8 @@ class Files:
                         self.read(p)
 
     def open_files(self, opaque):
-        """The files of the program's that are open or mapped: who uses a handle or a map reads its file. opaque: why values
-        in reach cannot be told by content."""
+        """The files of the program's that are open or mapped: who uses a handle or a map reads its file. opaque: why
+        values in reach cannot be told by content."""
         if not opaque:
             return set()
         found = set()
@@ -414,14 +457,15 @@ class Files:
         if any("mmap" in why or "memory map" in why for why in opaque):
             try:
                 with open("/proc/self/maps") as f:
-                    found.update(line[line.index("/"):].rstrip("\n") for line in f if "/" in line)
+                    found.update(line[line.index("/") :].rstrip("\n") for line in f if "/" in line)
             except OSError:
                 pass
         return found & self._known
 
     def attached(self, codes):
-        """What is done to a database that SQL names raises no event: a node whose code has such SQL reads those that are attached, and the
-        workspace is looked at, as after a child process. Where a name is made at run time the node is marked."""
+        """What is done to a database that SQL names raises no event: a node whose code has such SQL reads those that
+        are attached, and the workspace is looked at, as after a child process. Where a name is made at run time the
+        node is marked."""
         self.active = False
         self._scan.before()
         self.active = True
@@ -471,7 +515,6 @@ class Files:
         self.active = True
 
 
-
 def _library_imports():
     """Reports whether what happens now is done by a library that is being imported."""
     frame = sys._getframe(1)
@@ -484,9 +527,40 @@ def _library_imports():
         frame = frame.f_back
     return False
 
+
 _ALL_OBJECTS = frozenset(("gc.get_objects", "gc.get_referrers"))
-_EVENTS = frozenset((
-    "open", "exec", "os.chdir", "os.listdir", "os.scandir", "os.remove", "os.truncate", "os.rename", "os.link", "os.symlink", "os.mkdir",
-    "os.rmdir", "os.chmod", "os.utime", "os.putenv", "os.unsetenv", "pickle.find_class", "tempfile.mkstemp", "tempfile.mkdtemp", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork",
-    "os.forkpty", "pty.spawn", "sqlite3.connect")) | _ALL_OBJECTS
+_EVENTS = (
+    frozenset(
+        (
+            "open",
+            "exec",
+            "os.chdir",
+            "os.listdir",
+            "os.scandir",
+            "os.remove",
+            "os.truncate",
+            "os.rename",
+            "os.link",
+            "os.symlink",
+            "os.mkdir",
+            "os.rmdir",
+            "os.chmod",
+            "os.utime",
+            "os.putenv",
+            "os.unsetenv",
+            "pickle.find_class",
+            "tempfile.mkstemp",
+            "tempfile.mkdtemp",
+            "subprocess.Popen",
+            "os.system",
+            "os.exec",
+            "os.posix_spawn",
+            "os.fork",
+            "os.forkpty",
+            "pty.spawn",
+            "sqlite3.connect",
+        )
+    )
+    | _ALL_OBJECTS
+)
 _PREFIXES = frozenset(("socket.",))

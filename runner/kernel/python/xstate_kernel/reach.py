@@ -1,4 +1,5 @@
 """What opaque values reach by references, so that aliases and code in them are still known."""
+
 from . import original as __builtins__
 import builtins
 import enum
@@ -26,7 +27,11 @@ class Reach:
 
     def run(self, root):
         fp, known = self.fp, self.owner.reached if self.owner.reached is not None else {}
-        seen, level, keep = {id(root), id(None), id(self.owner.namespace), id(vars(builtins))}, [root], []  # frames have the builtins
+        seen, level, keep = (
+            {id(root), id(None), id(self.owner.namespace), id(vars(builtins))},
+            [root],
+            [],
+        )  # frames have the builtins
         owned = adapters.shared_internals()
         while level and len(seen) < self.LIMIT:
             kinds = {}
@@ -39,10 +44,21 @@ class Reach:
                     group = [m for m in group if code_owner.made_by_hand(m)]
                     if not group:
                         continue
-                elif (kind.__module__ == "pybind11_builtins" or isinstance(kind, enum.EnumMeta) and code_owner.kind_of(kind.__module__) == code_owner.LIBRARY
-                        or adapter is not None and adapter.unchanging(kind)):
+                elif (
+                    kind.__module__ == "pybind11_builtins"
+                    or isinstance(kind, enum.EnumMeta)
+                    and code_owner.kind_of(kind.__module__) == code_owner.LIBRARY
+                    or adapter is not None
+                    and adapter.unchanging(kind)
+                ):
                     continue  # these never change
-                if level[0] is root or issubclass(kind, types.ModuleType) or not issubclass(kind, NO_ALIAS) and kind is not object and kind not in IMMUTABLE_TYPES:
+                if (
+                    level[0] is root
+                    or issubclass(kind, types.ModuleType)
+                    or not issubclass(kind, NO_ALIAS)
+                    and kind is not object
+                    and kind not in IMMUTABLE_TYPES
+                ):
                     fp.ids.update(dict.fromkeys(map(id, group), "x"))
                 if kind.__name__ in _CONNECTED and kind.__module__ in _CONNECTED:
                     fp.ids[id(_CONNECTED)] = "n"
@@ -90,8 +106,8 @@ class Reach:
             known[id(root)] = fp
 
     def absorb(self, other):
-        """Takes what was reached from an object before for what is reached through it: figures hold all of their axes, and
-        axes their figure."""
+        """Takes what was reached from an object before for what is reached through it: figures hold all of their axes,
+        and axes their figure."""
         fp = self.fp
         fp.ids = {**dict.fromkeys(other.ids, "x"), **fp.ids}
         fp.soft.update(other.soft)
@@ -107,15 +123,20 @@ class Reach:
         self.fp.imports |= imports
 
 
-
 def _hides(t):
-    """Reports whether instances of a type may hold what nobody is told of: one of a package's native code, which takes no part in the
-    collection of garbage, and says at most that it is built in. The standard library has some that hold nothing of others' (hashes)."""
+    """Reports whether instances of a type may hold what nobody is told of: one of a package's native code, which takes
+    no part in the collection of garbage, and says at most that it is built in. The standard library has some that hold
+    nothing of others' (hashes)."""
     if t.__flags__ & _COLLECTED or type(t.__module__) is not str:
         return False
     adapter = adapters.of_type(t)
     if adapter is not None and adapter.reports_referents(t):
         return False
-    return bool(code_owner.witness(t.__module__.partition(".")[0])) or t.__module__ == "builtins" and getattr(builtins, t.__name__, None) is not t
+    return (
+        bool(code_owner.witness(t.__module__.partition(".")[0]))
+        or t.__module__ == "builtins"
+        and getattr(builtins, t.__name__, None) is not t
+    )
+
 
 _COLLECTED = 1 << 14  # type flag: it tells what its instances refer to

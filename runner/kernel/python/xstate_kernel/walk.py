@@ -2,6 +2,7 @@
 
 See fingerprint.py for what the stream holds.
 """
+
 from . import original as __builtins__
 import copyreg
 import collections.abc  # noqa: F401, a function of it is found by this name
@@ -24,19 +25,34 @@ from .unsupported import Opaque
 from .walk_code import Code
 from .walk_containers import Containers, Deep
 
-IMMUTABLE_TYPES = {range, slice, type(Ellipsis), type(NotImplemented), types.BuiltinFunctionType, types.MethodType,
-                    types.GenericAlias, types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType,
-                    types.MemberDescriptorType, types.ClassMethodDescriptorType, types.MethodWrapperType}
+IMMUTABLE_TYPES = {
+    range,
+    slice,
+    type(Ellipsis),
+    type(NotImplemented),
+    types.BuiltinFunctionType,
+    types.MethodType,
+    types.GenericAlias,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+    types.ClassMethodDescriptorType,
+    types.MethodWrapperType,
+}
 if hasattr(types, "UnionType"):
     IMMUTABLE_TYPES.add(types.UnionType)
 _PARAMETERS = frozenset(("TypeVar", "TypeVarTuple", "ParamSpec", "TypeAliasType"))
-_BULK, _LARGE = 1 << 16, 1 << 24  # bytes that are hashed by themselves, where there are many: OpenSSL takes half the time, and four megabytes of memory
+_BULK, _LARGE = (
+    1 << 16,
+    1 << 24,
+# Bytes that are hashed by themselves, where there are many: OpenSSL takes half the time, and four megabytes of memory.
+)
 _FLOAT, _NUMBERS = frozenset((float,)), frozenset((float, int, bool))
 
 
 def _dump(atom):
     return marshal.dumps(atom, 2)  # version 2: no references, no interning marks
-
 
 
 class Walk(Containers, Code):
@@ -48,13 +64,17 @@ class Walk(Containers, Code):
         self.h = blake2b(digest_size=20)
         self.keep = [] if outer is None else outer.keep  # temporaries, kept alive so that their ids stay theirs
         self.temps = set() if outer is None else outer.temps  # ids of containers made on the way: no part of the value
-        self.seen = {}   # id → ordinal
+        self.seen = {}  # id → ordinal
         self.memory = {}  # id of an array that owns memory → ordinal, address first met
         self.stack = []
         self.codes = {}  # class → its code, see graph
         self.levels = None  # to be noted for unchanged; None: not, or no longer
         self.tuples = {}  # id → digest, see immutable
-        self.dicts = {}   # id of the __dict__ of an instance → its place, the same whether it was made yet or not: that of the instance, inverted
+        self.dicts = (
+            {}
+        # Id of the __dict__ of an instance → its place, the same whether it was made yet or not: that of the instance,
+        # inverted.
+        )
 
     def put(self, data):
         self.h.update(data)
@@ -68,6 +88,7 @@ class Walk(Containers, Code):
                     self.put(data)
                 else:
                     from hashlib import sha256
+
                     self.h.update(sha256(data).digest())
                     self.fp.size += len(data)
             if found == atoms.TEXTS:
@@ -75,8 +96,8 @@ class Walk(Containers, Code):
             self.floats(part, found)
 
     def floats(self, items, kinds):
-        """Writes which objects the NaN among the items are: they are found in containers by identity alone. That of a module
-        goes by its name, others are shared like what can change."""
+        """Writes which objects the NaN among the items are: they are found in containers by identity alone. That of a
+        module goes by its name, others are shared like what can change."""
         if float not in kinds:
             return
         try:
@@ -134,7 +155,8 @@ class Walk(Containers, Code):
         self.fp.ids.update(self.dicts)
 
     def note_module_state(self):
-        """Names the places at which the value is what a workspace module holds: an equal list of its own is another value."""
+        """Names the places at which the value is what a workspace module holds: an equal list of its own is another
+        value."""
         found = {}
         for module, places in self.owner.shared.items():
             for i in places.keys() & self.fp.ids.keys():
@@ -228,7 +250,11 @@ class Walk(Containers, Code):
             self.put(("%s:%s:%s;" % (t.__name__, module, rv)).encode())
             if code_owner.kind_of(module) != code_owner.PROGRAM:
                 self.origin_of(module, code_owner.kind_of(module))
-            if code_owner.kind_of(module) == code_owner.PROGRAM or t.__module__ == "typing" and t.__name__ in _PARAMETERS:  # say that they are of typing
+            if (
+                code_owner.kind_of(module) == code_owner.PROGRAM
+                or t.__module__ == "typing"
+                and t.__name__ in _PARAMETERS
+            ):  # say that they are of typing
                 self.named(o, t)
             return
         more = left_out(o, t, rv)
@@ -244,11 +270,16 @@ class Walk(Containers, Code):
         self.stack.extend(reversed([rv[0], rest[0], rest[1]] + items))
 
     def named(self, o, t):
-        """What pickling names by a name of the program, which says nothing of its content: type variables and aliases, functions of NumPy.
-        What they are made of; where that is a function, they keep what it came to, once somebody asked."""
+        """What pickling names by a name of the program, which says nothing of its content: type variables and aliases,
+        functions of NumPy. What they are made of; where that is a function, they keep what it came to, once somebody
+        asked."""
         parts = tuple(self.temporary(dict(x)) if type(x) is dict else x for x in gc.get_referents(o) if x is not t)
         functions = tuple(x for x in parts if type(x) is types.FunctionType)
-        variance = tuple(getattr(o, k, None) for k in ("__covariant__", "__contravariant__", "__infer_variance__")) if t.__module__ == "typing" else None
+        variance = (
+            tuple(getattr(o, k, None) for k in ("__covariant__", "__contravariant__", "__infer_variance__"))
+            if t.__module__ == "typing"
+            else None
+        )
         self.stack.append(self.temporary((functions or parts, variance)))
 
     def watched(self, o):
@@ -293,9 +324,9 @@ class Walk(Containers, Code):
         self.absorb(sub.fp)
 
 
-
 def _fresh(made):
-    """Yields the ids of containers and arrays that only the reduction made refers to, through such containers and tuples."""
+    """Yields the ids of containers and arrays that only the reduction made refers to, through such containers and
+    tuples."""
     todo = [made]
     while todo:
         holder = todo.pop()
@@ -310,6 +341,7 @@ def _fresh(made):
             elif type(p).__name__ == "ndarray" and p.base is None:
                 yield id(p)
 
+
 _CONTAINERS = frozenset((list, dict, set, bytearray, tuple))
 _FRESH = sys.maxsize
 
@@ -319,6 +351,7 @@ def _calibrate():
     for p in ([],):
         return sys.getrefcount(p)
 
+
 _FRESH = _calibrate()
 
 
@@ -327,45 +360,85 @@ def mutable(objects):
     return [o for o in objects if type(o) not in ATOMS and not isinstance(o, NO_ALIAS)]
 
 
-
 def left_out(o, t, rv):
-    """Returns the attributes of an instance of a class of the program's that what a library pickles of it has not, or has as something else:
-    nothing has them of arrays, dates and numbers, and a class may leave out what it can compute again."""
-    if code_owner.kind_of(t.__module__) == code_owner.LIBRARY or instances.simple(t) or not getattr(o, "__dict__", None):
+    """Returns the attributes of an instance of a class of the program's that what a library pickles of it has not, or
+    has as something else: nothing has them of arrays, dates and numbers, and a class may leave out what it can compute
+    again."""
+    if (
+        code_owner.kind_of(t.__module__) == code_owner.LIBRARY
+        or instances.simple(t)
+        or not getattr(o, "__dict__", None)
+    ):
         return {}
     state = rv[2] if len(rv) > 2 else None
     if type(state) is tuple and len(state) == 2 and (state[0] is None or type(state[0]) is dict):
         state = state[0]  # beside that of slots
     if type(state) is not dict or adapters.views_memory(t) is not None:
         return dict(vars(o))
-    return {k: v for k, v in vars(o).items() if k not in adapters.COMPUTED_ATTRIBUTES and state.get(k, adapters) is not v}
+    return {
+        k: v for k, v in vars(o).items() if k not in adapters.COMPUTED_ATTRIBUTES and state.get(k, adapters) is not v
+    }
+
 
 _sentinels = {}  # class of a library → id of an instance that its module has a name for → name, instance
 
 
 def sentinel(o, t):
-    """Returns the name of an object that a library has to tell it from all others (dataclasses.MISSING): one of a class of its own, that many
-    hold and none changes. None of anything else."""
+    """Returns the name of an object that a library has to tell it from all others (dataclasses.MISSING): one of a class
+    of its own, that many hold and none changes. None of anything else."""
     found = _sentinels.get(t)
     if found is None:
         found = _sentinels[t] = {}
-        if t.__name__.startswith("_") and t.__base__ is object and instances.python(t) and code_owner.kind_of(t.__module__) == code_owner.LIBRARY:
-            found.update((id(v), (k, v)) for k, v in getattr(sys.modules.get(t.__module__), "__dict__", {}).items() if type(v) is t)
+        if (
+            t.__name__.startswith("_")
+            and t.__base__ is object
+            and instances.python(t)
+            and code_owner.kind_of(t.__module__) == code_owner.LIBRARY
+        ):
+            found.update(
+                (id(v), (k, v))
+                for k, v in getattr(sys.modules.get(t.__module__), "__dict__", {}).items()
+                if type(v) is t
+            )
     if id(o) not in found or not ATOMS.issuperset(map(type, getattr(o, "__dict__", {}).values())):
         return None
     return found[id(o)][0]
 
+
 _DISPATCH = {
-    list: Walk.list, tuple: Walk.tuple, dict: Walk.dict, set: Walk.set, frozenset: Walk.frozenset,
-    bytearray: Walk.bytearray, memoryview: Walk.memoryview, types.FunctionType: Walk.function, types.CodeType: Walk.code, types.CellType: Walk.cell,
-    types.BuiltinFunctionType: Walk.builtin, types.MethodType: Walk.method, property: Walk.prop,
-    staticmethod: Walk.wrapped, classmethod: Walk.wrapped, types.GeneratorType: Walk.generator,
-    types.CoroutineType: Walk.generator, types.AsyncGeneratorType: Walk.generator,
-    type({}.keys()): Walk.view, type({}.values()): Walk.view, type({}.items()): Walk.view,
-    types.MappingProxyType: Walk.proxy, Deep: Walk.deep, functools.cached_property: Walk.cached,
-    type(functools.lru_cache(len)): Walk.lru, re.Match: Walk.match,
-    **{type(i(c)): Walk.iterator for c in ({}, {}.values(), {}.items(), OrderedDict(), deque()) for i in (iter, reversed)},
-    type(iter(set())): Walk.iterator, **adapters.handlers(),
+    list: Walk.list,
+    tuple: Walk.tuple,
+    dict: Walk.dict,
+    set: Walk.set,
+    frozenset: Walk.frozenset,
+    bytearray: Walk.bytearray,
+    memoryview: Walk.memoryview,
+    types.FunctionType: Walk.function,
+    types.CodeType: Walk.code,
+    types.CellType: Walk.cell,
+    types.BuiltinFunctionType: Walk.builtin,
+    types.MethodType: Walk.method,
+    property: Walk.prop,
+    staticmethod: Walk.wrapped,
+    classmethod: Walk.wrapped,
+    types.GeneratorType: Walk.generator,
+    types.CoroutineType: Walk.generator,
+    types.AsyncGeneratorType: Walk.generator,
+    type({}.keys()): Walk.view,
+    type({}.values()): Walk.view,
+    type({}.items()): Walk.view,
+    types.MappingProxyType: Walk.proxy,
+    Deep: Walk.deep,
+    functools.cached_property: Walk.cached,
+    type(functools.lru_cache(len)): Walk.lru,
+    re.Match: Walk.match,
+    **{
+        type(i(c)): Walk.iterator
+        for c in ({}, {}.values(), {}.items(), OrderedDict(), deque())
+        for i in (iter, reversed)
+    },
+    type(iter(set())): Walk.iterator,
+    **adapters.handlers(),
 }
 NO_ALIAS = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType, types.CodeType, tuple)
 _modules = {}  # id of an object that does not tell its module → itself and the module that pickle finds it in
@@ -378,4 +451,3 @@ def _module_of(o, name):
     if id(o) not in _modules:
         _modules[id(o)] = o, pickle.whichmodule(o, name)
     return _modules[id(o)][1]
-

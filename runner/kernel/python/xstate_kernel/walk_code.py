@@ -1,4 +1,6 @@
-"""Functions, classes and modules in the canonical stream: by what they do, or by name and version of what they belong to."""
+"""Functions, classes and modules in the canonical stream: by what they do, or by name and version of what they belong
+to."""
+
 from . import original as __builtins__
 import abc
 import sys
@@ -8,9 +10,22 @@ from _abc import _get_dump as _abc_dump
 from . import bytecode, code_digest, code_owner
 from .unsupported import Opaque
 
-SKIP_MEMBERS = frozenset((
-    "__dict__", "__weakref__", "__module__", "__firstlineno__", "__static_attributes__", "_abc_impl",
-    "__annotations_cache__", "__annotate_func__", "__annotate__", "__abstractmethods__", "__subclasshook__", "__slotnames__"))
+SKIP_MEMBERS = frozenset(
+    (
+        "__dict__",
+        "__weakref__",
+        "__module__",
+        "__firstlineno__",
+        "__static_attributes__",
+        "_abc_impl",
+        "__annotations_cache__",
+        "__annotate_func__",
+        "__annotate__",
+        "__abstractmethods__",
+        "__subclasshook__",
+        "__slotnames__",
+    )
+)
 _WEAK = frozenset(("weakref", "_weakref", "_weakrefset"))
 _NAME = type.__dict__["__name__"].__get__
 
@@ -49,7 +64,18 @@ class Code:
             self.stack.append(parameters)
         if extra is not None:
             self.temporary(extra)
-        for x in (extra, wrapped, f.__closure__, kw, defaults, _annotations(f), f.__doc__, f.__name__, f.__qualname__, module):
+        for x in (
+            extra,
+            wrapped,
+            f.__closure__,
+            kw,
+            defaults,
+            _annotations(f),
+            f.__doc__,
+            f.__name__,
+            f.__qualname__,
+            module,
+        ):
             self.stack.append(x)
 
     def globals_of(self, f):
@@ -136,7 +162,11 @@ class Code:
             self.stack.append(k)
         if isinstance(c, abc.ABCMeta):
             registered = [r() for r in _abc_dump(c)[0]]
-            self.stack.append(self.temporary(sorted((k for k in registered if k is not None), key=lambda k: (k.__module__, k.__qualname__))))
+            self.stack.append(
+                self.temporary(
+                    sorted((k for k in registered if k is not None), key=lambda k: (k.__module__, k.__qualname__))
+                )
+            )
         bases = c.__bases__
         self.keep.append(bases)
         self.stack.append(bases)
@@ -169,17 +199,14 @@ class Code:
         raise Opaque(type(o).__name__)
 
 
-
 def own_globals(f):
     """Reports whether the globals of a function are a dict of their own and no module's."""
     return f.__globals__ is not getattr(sys.modules.get(f.__globals__.get("__name__")), "__dict__", None)
 
 
-
 def _annotations(f):
     annotate = getattr(f, "__annotate__", None)  # 3.14: evaluating them may fail, their code says the same
     return annotate.__code__ if annotate is not None else f.__annotations__ or None
-
 
 
 def _importable(o):
@@ -191,4 +218,3 @@ def _importable(o):
         if module is None:
             return False
     return module is o or getattr(module, "__func__", None) is o  # that of a class method
-

@@ -1,4 +1,5 @@
 """Containers in the canonical stream: level by level, most of it at the speed of C."""
+
 from . import original as __builtins__
 import gc
 import marshal
@@ -13,7 +14,16 @@ from .unsupported import Opaque
 
 _DEEP = 16  # levels
 _OTHER, _CODES, _FIRST = 1, {list: 2, tuple: 3, dict: 4}, 5  # kinds in graph: atoms have 0, classes from _FIRST on
-_CONSTANTS = frozenset(("datetime.date", "datetime.datetime", "datetime.timedelta", "datetime.time", "decimal.Decimal", "fractions.Fraction"))
+_CONSTANTS = frozenset(
+    (
+        "datetime.date",
+        "datetime.datetime",
+        "datetime.timedelta",
+        "datetime.time",
+        "decimal.Decimal",
+        "fractions.Fraction",
+    )
+)
 
 
 class Containers:
@@ -51,9 +61,9 @@ class Containers:
         self.graph(o)
 
     def graph(self, root):
-        """Writes a container and all containers and plain instances that can be reached from it, level by level, most of
-        it at the speed of C. What it meets of other kinds is left to be written after it. Of a level are written: the
-        lengths of its members, the kinds of all that they hold, the atoms among these, and which are met again."""
+        """Writes a container and all containers and plain instances that can be reached from it, level by level, most
+        of it at the speed of C. What it meets of other kinds is left to be written after it. Of a level are written:
+        the lengths of its members, the kinds of all that they hold, the atoms among these, and which are met again."""
         others, level, depth = [], [root], 0
         if self.levels:
             self.levels = None  # there is more than one to follow
@@ -73,17 +83,24 @@ class Containers:
             if found <= ATOMS:
                 self.atoms(inner, kinds)
                 break
-            codes = {k: 0 if k in ATOMS else _CODES.get(k) or self.plain(k, others) for k in sorted(found, key=kinds.index)}
+            codes = {
+                k: 0 if k in ATOMS else _CODES.get(k) or self.plain(k, others) for k in sorted(found, key=kinds.index)
+            }
             marks = list(map(codes.__getitem__, kinds))
             self.put(marshal.dumps(marks, 2) if max(codes.values()) > 255 else bytes(marks))
             if 0 in codes.values():
                 plain = list(compress(inner, map(not_, marks)))
                 self.atoms(plain, list(map(type, plain)))
-            if self.levels and not all(c == 0 or _OTHER < c < _FIRST or c == _OTHER and _constant(k) for k, c in codes.items()):
+            if self.levels and not all(
+                c == 0 or _OTHER < c < _FIRST or c == _OTHER and _constant(k) for k, c in codes.items()
+            ):
                 self.levels = None
             if _OTHER in codes.values():
                 others.extend(o for o, m in zip(inner, marks) if m == _OTHER)
-            level = self.fresh(inner if min(codes.values()) > _OTHER else [o for o, m in zip(inner, marks) if m > _OTHER], tuple in found)
+            level = self.fresh(
+                inner if min(codes.values()) > _OTHER else [o for o, m in zip(inner, marks) if m > _OTHER],
+                tuple in found,
+            )
             if self.levels:
                 self.levels[-1][2] = level
         self.stack.extend(reversed(others))
@@ -105,12 +122,15 @@ class Containers:
                 continue
             todo.pop()
             if id(o) not in known:
-                parts = [known[id(x)] if type(x) is tuple else marshal.dumps(x, 2) if type(x) in ATOMS else None for x in o]
+                parts = [
+                    known[id(x)] if type(x) is tuple else marshal.dumps(x, 2) if type(x) in ATOMS else None for x in o
+                ]
                 known[id(o)] = None if None in parts else blake2b(marshal.dumps(parts, 2), digest_size=20).digest()
         return known[id(root)]
 
     def fresh(self, found, tuples=False):
-        """Gives each mutable object its ordinal; writes which were met before, and returns the others and all tuples, if there are any."""
+        """Gives each mutable object its ordinal; writes which were met before, and returns the others and all tuples,
+        if there are any."""
         ids = [id(o) for o in found if type(o) is not tuple] if tuples else list(map(id, found))
         places = dict(zip(ids, count(len(self.seen))))
         if len(places) < len(ids) or not self.seen.keys().isdisjoint(places):
@@ -127,7 +147,9 @@ class Containers:
             self.put(b"@" + marshal.dumps(again, 2))
             found, self.levels = new, None
         self.seen.update(places)
-        self.fp.ids.update(places if self.temps.isdisjoint(places) else {i: n for i, n in places.items() if i not in self.temps})
+        self.fp.ids.update(
+            places if self.temps.isdisjoint(places) else {i: n for i, n in places.items() if i not in self.temps}
+        )
         return found
 
     def attributes(self, group):
@@ -237,6 +259,7 @@ class Containers:
     def ctypes(self, o):
         """Notes with whom a ctypes object shares its memory: what it is a field of, or was made over."""
         import ctypes
+
         root = o
         while root._b_base_ is not None:
             root = root._b_base_
@@ -261,10 +284,9 @@ class Containers:
         self.stack.append(self.temporary(dict(o)))
 
 
-
 def members(level, attributes_of=None):
-    """Returns how many members the containers of a level have, and the members, kind by kind. attributes_of gives those of
-    instances."""
+    """Returns how many members the containers of a level have, and the members, kind by kind. attributes_of gives those
+    of instances."""
     lengths, inner = [], []
     kinds = list(map(type, level))
     found = sorted(atoms.among(kinds), key=kinds.index)
@@ -280,10 +302,8 @@ def members(level, attributes_of=None):
     return lengths, list(chain.from_iterable(inner))
 
 
-
 def _of_dicts(group):
     return list(map(len, group)), chain.from_iterable(map(dict.values, group)), chain.from_iterable(group)
-
 
 
 def _constant(kind):
@@ -291,17 +311,16 @@ def _constant(kind):
     return "%s.%s" % (kind.__module__, kind.__qualname__) in _CONSTANTS
 
 
-
 def offset_of(m):
     """Returns how far into its object the memory of a memoryview begins; None where that cannot be told."""
     if type(m.obj) is bytes and m.c_contiguous:
         return 0  # and does not matter
     import ctypes
+
     try:
         return ctypes.addressof(ctypes.c_char.from_buffer(m)) - ctypes.addressof(ctypes.c_char.from_buffer(m.obj))
     except (TypeError, ValueError):  # read-only, empty or not contiguous
         return None
-
 
 
 class Deep:
@@ -311,4 +330,3 @@ class Deep:
 
     def __init__(self, value):
         self.value = value
-
