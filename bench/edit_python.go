@@ -71,7 +71,8 @@ func (t *parsedSource) constants(root int) []textChange {
 		now := ""
 		if x, err := strconv.ParseInt(strings.ReplaceAll(was, "_", ""), 10, 62); n.Sym == pytree.Integer && err == nil {
 			now = strconv.FormatInt(x+1, 10)
-		} else if x, err := strconv.ParseFloat(strings.ReplaceAll(was, "_", ""), 64); n.Sym == pytree.Float && err == nil {
+		} else if x, err := strconv.ParseFloat(strings.ReplaceAll(was, "_", ""), 64); err == nil &&
+			n.Sym == pytree.Float {
 			if now = strconv.FormatFloat(x*1.25+0.001, 'g', 6, 64); !strings.ContainsAny(now, ".e") {
 				now += ".0"
 			}
@@ -158,7 +159,8 @@ func (t *parsedSource) rename(f int, intN func(int) int) (string, bool) {
 			name := t.textOf(i)
 			taken[name] = true
 			switch {
-			case t.inside(i, f, pytree.Parameters) || parent == pytree.GlobalStatement || parent == pytree.NonlocalStatement || parent == pytree.LambdaParameters:
+			case t.inside(i, f, pytree.Parameters) || parent == pytree.GlobalStatement ||
+				parent == pytree.NonlocalStatement || parent == pytree.LambdaParameters:
 				fixed[name] = true
 			case t.parent[i] == i-1 && (parent == pytree.Assignment || parent == pytree.AugmentedAssignment):
 				locals = append(locals, name)

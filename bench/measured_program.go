@@ -211,7 +211,8 @@ func (p *Program) addVersion(kind Kind, blocks []patch.Block) {
 	v := Version{Edit: kind, Blocks: blocks}
 	if n := len(p.Versions); n == 0 {
 		v.Edit = KindFirst
-	} else if v.At = firstDifference(p.Versions[n-1].Blocks, blocks); v.At == len(blocks) && len(blocks) == len(p.Versions[n-1].Blocks) {
+	} else if v.At = firstDifference(p.Versions[n-1].Blocks, blocks); v.At == len(blocks) &&
+		len(blocks) == len(p.Versions[n-1].Blocks) {
 		return
 	}
 	p.Versions = append(p.Versions, v)

@@ -149,7 +149,8 @@ func BenchmarkRestart(b *testing.B) {
 	s.run(text)
 	plain := "import time\nstart = time.time()\nimport numpy as np\na = np.load('a.npy')\nprint(float(a.sum()))\n" +
 		"print('took', time.time() - start)\n"
-	if out, err := exec.Command(s.SessionOptions.Python, "-c", "import numpy as np; np.save('"+s.Workspace+"/a.npy', np.arange(4_400_000) * 1.5)").CombinedOutput(); err != nil {
+	save := "import numpy as np; np.save('" + s.Workspace + "/a.npy', np.arange(4_400_000) * 1.5)"
+	if out, err := exec.Command(s.SessionOptions.Python, "-c", save).CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
 	}
 	var own, load []float64

@@ -37,9 +37,10 @@ var Peers = []Strategy{Marimo, Ipyflow, Joblib, Nbclient}
 
 // peerNeeds lists the packages that each adapter imports, the tool itself first.
 var peerNeeds = map[Strategy][]string{
-	Marimo: {
-		"marimo",
-	}, Ipyflow: {"ipyflow", "jupyter_client", "ipykernel"}, Joblib: {"joblib"}, Nbclient: {"nbclient", "nbformat", "ipykernel"},
+	Marimo:   {"marimo"},
+	Ipyflow:  {"ipyflow", "jupyter_client", "ipykernel"},
+	Joblib:   {"joblib"},
+	Nbclient: {"nbclient", "nbformat", "ipykernel"},
 }
 
 //go:embed peers/*.py

@@ -145,7 +145,8 @@ func (p plot) line(b *strings.Builder, n int, l line) {
 		fmt.Fprintf(
 			b,
 			`<line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f" stroke="%s" stroke-width="3" `+
-				`stroke-opacity="0.35"/><circle cx="%.1f" cy="%.1f" r="4" fill="%s" stroke="%s" stroke-width="1.5"/>`+"\n",
+				`stroke-opacity="0.35"/><circle cx="%.1f" cy="%.1f" r="4" fill="%s" stroke="%s" `+
+				`stroke-width="1.5"/>`+"\n",
 			x,
 			x,
 			p.yOf(q.Q1),

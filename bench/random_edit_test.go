@@ -70,7 +70,8 @@ func TestRewrite(t *testing.T) {
 		{KindOperator, "x = a * 2", []string{"x = a + 2"}},
 		{KindOperator, "x = a <= b", []string{"x = a < b"}},
 		{KindRename, function,
-			[]string{strings.NewReplacer("total = a", "total_ = a", "=total)", "=total_)", "{total}", "{total_}").Replace(function)}},
+			[]string{strings.NewReplacer("total = a", "total_ = a", "=total)", "=total_)", "{total}", "{total_}").
+				Replace(function)}},
 		{KindRename, "def f(a):\n    a = 1\n    return a", nil},
 		{KindRename, "x = 1", nil},
 		{KindBody, "def f(): pass", []string{"def f(): _edited = 1; pass"}},

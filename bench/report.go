@@ -248,7 +248,8 @@ tr.first td{border-top:2px solid #888}.bad{color:#b00020}h2{margin-top:2em}svg{m
 func (r *Report) html() string {
 	var b strings.Builder
 	b.WriteString(
-		"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>xstate bench</title><style>" + style + "</style></head><body>\n<h1>xstate bench</h1>\n",
+		"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>xstate bench</title><style>" +
+			style + "</style></head><body>\n<h1>xstate bench</h1>\n",
 	)
 	fmt.Fprintf(
 		&b,
@@ -260,19 +261,19 @@ func (r *Report) html() string {
 		r.Programs,
 	)
 	b.WriteString(
-		"<p>scratch: everything in a fresh interpreter. down: from the edit down in the live interpreter. names: " +
-			"what was edited and what names connect to it, in the live interpreter. " +
-			"snapshot: from the edit down, after the variables before it were loaded from a pickle. All edits are " +
-			"made one on the other. Equal: what blocks show, values and files are those of scratch. " +
-			"Shares are of scratch, medians with quartiles in parentheses; saved vs down is what down took " +
-			"longer, as a share of the time of scratch. Bars in plots are quartiles; a ring is a median " +
-			"beyond the axis.</p>\n",
+		"<p>scratch runs everything in a fresh interpreter. down runs from the edit down in the live interpreter. " +
+			"names runs the edited blocks and those that depend on them by name, in the live interpreter. " +
+			"snapshot runs from the edit down, after restoring the variables before it from a pickle. " +
+			"Each edit builds on the one before. Equal counts edits after which the output of blocks, the values " +
+			"and the files equal those of scratch. Shares are of scratch; numbers are medians, with quartiles in " +
+			"parentheses. saved vs down is the additional time of down, as a share of the time of scratch. " +
+			"In plots, bars are quartiles, and a ring is a median beyond the axis.</p>\n",
 	)
 	if len(r.Peers) > 0 {
 		fmt.Fprintf(
 			&b,
-			"<p>Peers: %s. Each as its documentation says. Of what they show, what is printed and the text of the "+
-				"last expression is compared; what they refuse counts nowhere else.</p>\n",
+			"<p>Peers: %s. Each is used as its documentation says. Of their output, printed text and the text of the "+
+				"last expression are compared. Edits that a peer refuses count nowhere else.</p>\n",
 			html.EscapeString(strings.Join(r.Peers, ", ")),
 		)
 	}
@@ -359,6 +360,6 @@ func (r *Report) writeLists(b *strings.Builder) {
 		}
 	}
 	if n := r.Programs - r.Done; n > 0 {
-		fmt.Fprintf(b, "<p>%d programs: the time was up.</p>\n", n)
+		fmt.Fprintf(b, "<p>%d programs were not measured: the time limit was reached.</p>\n", n)
 	}
 }

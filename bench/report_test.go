@@ -89,7 +89,8 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := regexp.MustCompile(`(src|href|url\()\s*=?`).FindString(strings.ReplaceAll(string(text), "http://www.w3.org/2000/svg", "")); m != "" ||
+	if m := regexp.MustCompile(`(src|href|url\()\s*=?`).FindString(
+		strings.ReplaceAll(string(text), "http://www.w3.org/2000/svg", "")); m != "" ||
 		strings.Contains(string(text), "<script") {
 		t.Errorf("the page refers to something: %q", m)
 	}

@@ -178,7 +178,9 @@ func rowOf(workload string, strategy Strategy, results []Result) Row {
 				row.Equal++
 			} else if slices.ContainsFunc(x.Differs, func(d string) bool { return strings.HasPrefix(d, "block") }) {
 				row.Shown++
-			} else if !slices.ContainsFunc(x.Differs, func(d string) bool { return !strings.HasSuffix(d, leftoverSuffix) }) {
+			} else if !slices.ContainsFunc(x.Differs, func(d string) bool {
+				return !strings.HasSuffix(d, leftoverSuffix)
+			}) {
 				row.LeftoversOnly++
 			}
 			blocks = append(blocks, float64(x.Ran)/float64(max(x.Blocks, 1)))
