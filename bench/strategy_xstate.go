@@ -53,8 +53,8 @@ func (e *engine) run(ctx context.Context, v int) (*outcome, error) {
 		stopped:    len(blocks),
 		values:     found.Values,
 		seconds:    seconds,
-		recomputed: found.Restored,
-		nodes:      found.Restored,
+		recomputed: found.Recomputed,
+		nodes:      found.Recomputed,
 		marks:      &marks{blocks: make([]bool, len(blocks)), values: map[string]bool{}},
 	}
 	for i := range found.Blocks {
@@ -71,9 +71,9 @@ func (e *engine) run(ctx context.Context, v int) (*outcome, error) {
 		if x.Status >= state.StatusBlocked {
 			out.stopped = min(out.stopped, i)
 		}
-		out.marks.blocks[i] = len(x.Taint) > 0
+		out.marks.blocks[i] = len(x.AllMarks) > 0
 	}
-	for what, why := range found.Tainted {
+	for what, why := range found.VaryingKeys {
 		out.marks.values[what] = len(why) > 0
 	}
 	if out.files, err = e.changedFiles(); err != nil {

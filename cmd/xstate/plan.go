@@ -19,10 +19,10 @@ func (a *app) planVerb() *cobra.Command {
 	var python string
 	cmd := &cobra.Command{
 		Use:   "plan FILE",
-		Short: "tell what would run, why, and for how long",
-		Long: `Plan tells what run would do with the file as it is: which blocks would run and why, which may run (what they read
-depends on what another block comes to), which are reused, and how long that takes by recorded times.
-Nothing is executed and nothing is recorded, not even the edits.`,
+		Short: "report what would run, why, and for how long",
+		Long: `Plan reports what run would do with the file now: blocks that would run and why, that might run (an input
+depends on one that runs first), that would be reused; with recorded times. It executes and records nothing, not even
+the edits.`,
 		Example:           `  xstate plan analysis.py`,
 		Args:              takes(1, 1, "a FILE: a .py, .ipynb or .md file"),
 		ValidArgsFunction: completePrograms,
@@ -140,7 +140,11 @@ func planOf(ctx context.Context, session *xstate.Session, blocks []patch.Block) 
 	if err != nil {
 		return nil, err
 	}
-	return planDocumentOf(session.Name(), plan, old, edits, effect), nil
+	planned, err := plan.Blocks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return planDocumentOf(session.Name(), planned, old, edits, effect), nil
 }
 
 // planOfNew plans a program of which nothing is recorded.
@@ -202,13 +206,13 @@ func (a *app) planText(d *planDocument, note string) {
 	a.ui.talk("%s", text)
 }
 
-func planDocumentOf(session string, plan *xstate.Plan, old []patch.Block, edits []patch.Edit, effect *query.Impact) *planDocument {
+func planDocumentOf(session string, plan []runner.PlanBlock, old []patch.Block, edits []patch.Edit, effect *query.Impact) *planDocument {
 	d := &planDocument{Version: 1, Session: session, Edits: []plannedEdit{}, Blocks: []planBlock{}, Impact: effect}
 	texts := query.SummarizeEdits(old, edits)
 	for i, e := range edits {
 		d.Edits = append(d.Edits, plannedEdit{editDocument{Kind: string(e.Op), Block: xstate.BlockID(e.ID)}, texts[i]})
 	}
-	for _, b := range plan.Blocks {
+	for _, b := range plan {
 		switch b.Action {
 		case runner.ActRun:
 			d.Run++
