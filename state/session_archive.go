@@ -138,7 +138,7 @@ type SessionImport struct {
 	Sessions []SessionArchive // the oldest first
 	Steps    func(i int) iter.Seq2[RawStep, error]
 	Source   func(Digest) ([]byte, error)
-	Records  map[string][]byte // session records of the last of Pasts, CBOR
+	Records  map[string][]byte // of the last of Sessions, CBOR by name
 }
 
 // ImportSessions adds the sessions of an archive to the store, all or none, and returns how many steps are new. Steps
