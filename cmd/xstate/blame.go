@@ -14,10 +14,10 @@ func (a *app) blameVerb() *cobra.Command {
 	var at moment
 	cmd := &cobra.Command{
 		Use:   "blame BLOCK",
-		Short: "tell which edit wrote each line of a block",
-		Long: `Blame prints a block with, before each line, the step that wrote it, and by whom: agent, model and call. A line that an
-edit left as it was keeps the step that wrote it, however the edit was handed in; so does a line that a rollback or an undo
-brought back.`,
+		Short: "show which edit wrote each line of a block",
+		Long: `Blame prints a block and, before each line, the step that wrote the line, with agent, model and call. A
+line that an edit did not change keeps its step, whatever the format of the edit. So does a line that a rollback or an
+undo restored.`,
 		Example: `  xstate blame clean
   xstate blame clean --at-step 5 --json`,
 		Args:              takes(1, 1, "a BLOCK"),

@@ -18,13 +18,14 @@ func (a *app) checkVerb() *cobra.Command {
 	var kept []string
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "verify that the store is what was written",
-		Long: `Check reads the whole store and verifies it: that no step was changed, dropped, inserted or reordered, that every
-source, record and blob is what it is named by. It changes nothing, and programs may run meanwhile.
+		Short: "verify that the store is undamaged",
+		Long: `Check reads the whole store and verifies that no step was changed, dropped, inserted or reordered, and
+that every source, record and blob has the digest that names it. It changes nothing, and programs may run at the same
+time.
 
-The steps of a session form a chain of hashes; printed is the last one of each session. Whoever can write the whole
-store can write another chain. Keep a hash elsewhere, and --head tells later whether the history up to that step is
-still the same. No network is needed: a copy of the store (--store DIR) is enough.
+The steps of a session form a chain of hashes; check prints the last hash of each session. Whoever can write the whole
+store can write another chain. So keep a hash elsewhere: --head then shows whether the history up to that step is still
+the same. Check needs no network: a copy of the store (--store DIR) is enough.
 
 The exit code is 4 when something is damaged, or no step has the hash.`,
 		Example: `  xstate check

@@ -16,13 +16,14 @@ func (a *app) creditVerb() *cobra.Command {
 	var by []string
 	cmd := &cobra.Command{
 		Use:   "credit",
-		Short: "sum up what each agent, model or call did",
-		Long: `Credit sums up the steps of a session by agent and model, or by what --by names: the edits made, the blocks that they broke
-and fixed, the seconds of execution that they caused, those saved because recorded results were reused when they were run,
-tokens and cost. The rows add up to the steps exactly.
+		Short: "add up what each agent, model or call did",
+		Long: `Credit adds up the steps of a session by agent and model, or by the parts that --by names. A row has the
+edits, the blocks that they broke and fixed, the seconds of execution that they caused, the seconds saved by reuse when
+they ran, tokens and cost. The rows add up to the steps exactly.
 
-A block that ran is charged to the edit that made it run: of its own code, or, along the recorded reasons, of the code behind
-the input that changed. What ran for no edit is charged to who ran it; what cannot be told to nobody.`,
+A block that ran is charged to the edit that made it run: the edit of its own code, or, along the recorded reasons, of
+the code behind the input that changed. A run without an edit is charged to its origin. If the edit is not known, no one
+is charged.`,
 		Example: `  xstate credit
   xstate credit --by call --json`,
 		Args: takes(0, 0, ""),
@@ -65,7 +66,7 @@ func (a *app) credit(ctx context.Context, at moment, parts []string) error {
 		case "call":
 			by.Call = true
 		default:
-			return &usageError{err: fmt.Errorf("there are no rows by %q", p), hint: "use --by agent, model, call, or several with commas"}
+			return &usageError{err: fmt.Errorf("credit has no rows by %q", p), hint: "use --by agent, model, call, or several with commas"}
 		}
 	}
 	return a.lookAt(ctx, at, func(o *opened, n xstate.StepNumber) error {

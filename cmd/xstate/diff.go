@@ -18,10 +18,11 @@ func (a *app) diffVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff [STEP|SESSION[@STEP]]...",
 		Short: "show how blocks and outcomes differ between two steps, or two sessions",
-		Long: `Diff shows what changed between the program after one step and that after another: the unified diff of each block
-that was edited, added or deleted, each block whose outcome is another, and each value. With one STEP, the other is the
-last; with none, the last step that changed or ran anything, and the run before it. A SESSION is meant at its last step, or at the STEP that
-follows it; blocks of two sessions are recognised by their ids, which a fork shares with what it was forked from.`,
+		Long: `Diff shows what changed between the program after one step and after another: the unified diff of each
+block that was edited, added or deleted, each block whose outcome differs, and each value. With one STEP, the other is
+the last. With none, diff compares the last step that changed or ran anything with the run before it. SESSION means its
+last step, SESSION@STEP an earlier one. Blocks of two sessions are matched by their ids, which a fork shares with its
+parent.`,
 		Example: `  xstate diff
   xstate diff 5 12 --outputs
   xstate diff analysis.py trial.py
@@ -31,8 +32,8 @@ follows it; blocks of two sessions are recognised by their ids, which a fork sha
 			return a.diff(cmd.Context(), args, withOutputs, patch.Format(format))
 		},
 	}
-	cmd.Flags().BoolVar(&withOutputs, "outputs", false, "show how the output of blocks changed, too")
-	cmd.Flags().StringVar(&format, "format", "", "print a patch in this `FORMAT`, for xstate patch or an agent: "+formatNames())
+	cmd.Flags().BoolVar(&withOutputs, "outputs", false, "also show how the output of blocks changed")
+	cmd.Flags().StringVar(&format, "format", "", "print a patch, for xstate patch or an agent, in this `FORMAT`:\n"+formatNames())
 	return a.sessionFlag(cmd)
 }
 

@@ -52,7 +52,7 @@ func effectText(e *query.Impact) string {
 	return columns(rows)
 }
 
-var evidenceText = map[string]string{"former": "as what stood there did", "predicted": "by its text"}
+var evidenceText = map[string]string{"former": "as the former code did", "predicted": "by its source"}
 
 func firedText(effect string) string {
 	if name, ok := strings.CutPrefix(effect, "file:"); ok {

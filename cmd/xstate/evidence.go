@@ -34,13 +34,14 @@ func (a *app) evidenceVerb() *cobra.Command {
 	var f evidenceFlags
 	cmd := &cobra.Command{
 		Use:   "evidence ARTIFACT|BLOCK|NAME|FILE",
-		Short: "what a result rests on: data, code, patches, agents, runs, checks",
-		Long: `Evidence goes back from a result to all that it rests on: the executions, the versions of their code with the edits and agents
-that wrote them, the files and the environment that were read, and the checks that exercised the code. Nothing is executed.
-A name that means several things is told apart by artifact:, block: or file: before it.
+		Short: "show what a result depends on: data, code, patches, agents, runs, checks",
+		Long: `Evidence goes back from a result to everything that it depends on: the executions, the versions of their
+code with the edits and agents that wrote them, the files and the environment that were read, and the checks that
+exercised the code. Nothing is executed. Where a name means several things, write artifact:NAME, block:NAME or
+file:NAME.
 
---format prov writes it in PROV-JSON (W3C), --format in-toto as an in-toto Statement v1 with SLSA Provenance v1. With --key, an
-Ed25519 key in PEM (of openssl, PKCS #8, or of ssh-keygen), the statement is signed, in a DSSE envelope; xstate evidence verify
+--format prov writes PROV-JSON (W3C), --format in-toto an in-toto Statement v1 with SLSA Provenance v1. --key signs the
+statement in a DSSE envelope with an Ed25519 key in PEM (of openssl, PKCS #8, or of ssh-keygen). xstate evidence verify
 verifies it, offline and without the store.`,
 		Example: `  xstate evidence report
   xstate evidence out/summary.csv --at-step 19 --json
@@ -55,8 +56,8 @@ verifies it, offline and without the store.`,
 	f.at.flags(cmd)
 	flags.StringVar(&f.format, "format", "", "tree, prov or in-toto (default: tree; with --key in-toto)")
 	flags.StringVar(&f.key, "key", "", "sign with the private key in `FILE`")
-	flags.StringVar(&f.out, "out", "", "write it to `FILE`, rather than to stdout")
-	flags.BoolVar(&f.force, "force", false, "write over a file that is there")
+	flags.StringVar(&f.out, "out", "", "write to `FILE` instead of stdout")
+	flags.BoolVar(&f.force, "force", false, "overwrite an existing file")
 	cmd.AddCommand(a.evidenceVerifyVerb())
 	return a.sessionFlag(cmd)
 }
@@ -71,13 +72,13 @@ func (f *evidenceFlags) check(json bool) error {
 	}
 	switch {
 	case f.format != evidenceTree && f.format != evidencePROV && f.format != evidenceInToto:
-		return &usageError{err: fmt.Errorf("there is no format %q of evidence", f.format), hint: hint}
+		return &usageError{err: fmt.Errorf("evidence has no format %q", f.format), hint: hint}
 	case f.key != "" && f.format != evidenceInToto:
-		return &usageError{err: errors.New("only in-toto statements are signed"), hint: "leave out --key, or use --format in-toto"}
+		return &usageError{err: errors.New("only in-toto statements can be signed"), hint: "leave out --key, or use --format in-toto"}
 	case f.out != "" && f.format == evidenceTree:
-		return &usageError{err: errors.New("--out is of --format prov and in-toto"), hint: "send the tree to a file with >"}
+		return &usageError{err: errors.New("--out needs --format prov or in-toto"), hint: "send the tree to a file with >"}
 	case json && f.format != evidenceTree && f.out == "":
-		return &usageError{err: errors.New("--json needs --out FILE, for the document goes to stdout"), hint: "xstate evidence OF --format " + f.format + " --out FILE --json"}
+		return &usageError{err: errors.New("--json needs --out FILE, because the document goes to stdout"), hint: "xstate evidence OF --format " + f.format + " --out FILE --json"}
 	}
 	return nil
 }
@@ -135,7 +136,7 @@ func (a *app) exportEvidence(ctx context.Context, o *opened, e *provenance.Evide
 		return err
 	}
 	if _, err := os.Lstat(path); err == nil && !f.force {
-		return &state.Error{Code: codeFileExists, Message: fmt.Sprintf("the file %s is there already", f.out), Hint: "choose another name, or write over it with --force"}
+		return &state.Error{Code: codeFileExists, Message: fmt.Sprintf("the file %s exists already", f.out), Hint: "choose another name, or overwrite it with --force"}
 	}
 	if err := writeFile(path, data); err != nil {
 		return err

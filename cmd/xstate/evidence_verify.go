@@ -22,11 +22,11 @@ func (a *app) evidenceVerifyVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify FILE --key KEY",
 		Short: "verify a signed statement, offline",
-		Long: `Verify reads a statement that xstate evidence --key signed, verifies its signature with the public key, and tells what it states. It
-needs no store and no network. With --folder it also compares the files that the statement names, results and inputs, with those
-in a folder.
+		Long: `Verify reads a statement that xstate evidence --key signed, verifies its signature with the public key,
+and prints what it states. It needs no store and no network. With --folder it also compares the files that the statement
+names, results and inputs, with those in a folder.
 
-A signature that does not verify, and a file that is another, end with exit code 4.`,
+The exit code is 4 if the signature does not verify or a file differs.`,
 		Example: `  xstate evidence verify report.intoto.json --key pub.pem
   xstate evidence verify report.intoto.json --key pub.pem --folder .`,
 		Args: takes(1, 1, "the FILE of a statement"),
@@ -47,7 +47,7 @@ type verifiedFile struct {
 
 func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 	if f.key == "" {
-		return &usageError{err: errors.New("xstate evidence verify needs --key KEY, the public key of who signed it"), hint: "xstate evidence verify FILE --key pub.pem"}
+		return &usageError{err: errors.New("xstate evidence verify needs --key KEY, the public key of the signer"), hint: "xstate evidence verify FILE --key pub.pem"}
 	}
 	text, err := readKey(f.key)
 	if err != nil {
@@ -84,7 +84,7 @@ func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 		a.ui.talk("the signature verifies, by key %s", short(provenance.KeyID(key)))
 	}
 	if err == nil && differs {
-		a.ui.talk("not all files are those of the statement")
+		a.ui.talk("some files differ from the statement")
 		return outcome(exitDiverged)
 	}
 	return err

@@ -154,7 +154,7 @@ func show(err error) shown {
 		}
 		return e
 	case errors.Is(err, context.Canceled):
-		return shown{Code: codeInterrupted, Message: "interrupted before anything was done", Hint: "run it again to go on"}
+		return shown{Code: codeInterrupted, Message: "interrupted before anything was done", Hint: "run it again to continue"}
 	}
 	return shown{Code: codeInternal, Message: err.Error(), Hint: "this should not happen; please report it with the command and the program"}
 }

@@ -26,9 +26,8 @@ func (a *app) logVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "log",
 		Short: "list the steps of a session, newest first",
-		Long: `Log lists the steps of a session, newest first: every edit with the lines it added and removed and who made it, every
-run with what it came to, rollbacks and forks. With --graph, the steps of all sessions that were forked from one another
-are drawn as a graph: what they share is listed once.`,
+		Long: `Log lists a session's steps, newest first: edits with author and line counts, runs with outcome,
+rollbacks, forks. --graph draws forked sessions and lists shared steps once.`,
 		Example: `  xstate log --limit 5
   xstate log --limit 5 --after 14     the five steps before step 14
   xstate log --graph`,
@@ -36,8 +35,8 @@ are drawn as a graph: what they share is listed once.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.log(cmd.Context(), f) },
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().IntVar(&f.limit, "limit", 20, "at most `N` steps; 0 for all")
-	cmd.Flags().Var(&f.after, "after", "go on after step `N` of the list: with those before it")
+	cmd.Flags().IntVar(&f.limit, "limit", 20, "list at most `N` steps; 0 for all")
+	cmd.Flags().Var(&f.after, "after", "continue after step `N` of the list, with the steps before it")
 	cmd.Flags().BoolVar(&f.graph, "graph", false, "draw the sessions that share a past")
 	return a.sessionFlag(cmd)
 }

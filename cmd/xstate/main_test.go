@@ -327,7 +327,7 @@ func TestVerified(t *testing.T) {
 	}
 	a.printVerified(v)
 	wantOut := "--- from scratch\n+++ incremental\n@@ -1 +1 @@\n-[stdout]total 7\n+[stdout]total 6\n"
-	wantErr := `xstate: block now, output: differs from a run from scratch, which is explained: volatile (clock)
+	wantErr := `xstate: block now, output: differs from a run from scratch, as a volatile block may (clock)
 xstate: not equal to a run from scratch: block report, output
 xstate: and 1 more difference (--json has them all)
 hint: --fresh runs everything again and records that; please report the program

@@ -34,13 +34,14 @@ func (a *app) patchVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "patch [SESSION|FILE] [PATCHFILE|-]",
 		Short: "apply a patch, in any format that agents write, to the program",
-		Long: `Patch reads a change of the program, from PATCHFILE or from stdin, and applies all of it or nothing: to the session, a
-step for each block, and to the session's file. Nothing is executed, unless --run asks for it.
+		Long: `Patch reads a change of the program, from PATCHFILE or from stdin, and applies all of it or nothing: to
+the session, one step for each block, and to the session's file. Nothing is executed unless --run asks for it.
 
-The format is what the text looks like: a unified or git diff, a diff without line numbers, SEARCH/REPLACE blocks,
-*** Begin Patch, a call of a text editor or of a notebook as JSON, or code, which is a block written again. Prose and
-fences around it are skipped. Where the program is not quite as the patch says, white space, indentation, typographic
-signs and then likeness decide; how exactly it was found is recorded. Text that is not there, or there twice, is refused.`,
+Patch detects the format: a unified or git diff, a diff without line numbers, SEARCH/REPLACE blocks, *** Begin Patch, a
+call of a text editor or of a notebook as JSON, or code, which is a block written again. It skips prose and fences
+around the patch. Where the program differs from the patch, patch ignores white space, then indentation, then
+typographic signs, and then searches for similar text; the step records how it was found. Text that is absent or
+ambiguous is an error.`,
 		Example: `  xstate patch analysis.py fix.diff
   xstate patch --run --agent coder --reason "fix the join" < answer.md
   xstate patch analysis.py - --block clean --dry-run`,
@@ -49,12 +50,12 @@ signs and then likeness decide; how exactly it was found is recorded. Text that 
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.format, "format", "", "the patch is in this `FORMAT`: "+formatNames())
-	flags.StringVar(&f.block, "block", "", "the `BLOCK` that is meant where the patch names none")
-	flags.StringVar(&f.expect, "expect", "", "what the patch was made from: a `STEP`, or the VERSION of a block; refuse if that has changed")
-	flags.BoolVar(&f.merge, "merge", false, "with --expect: if others have edited other lines since, merge")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "tell what would change, and record nothing")
-	flags.BoolVar(&f.run, "run", false, "then run what is affected, as run does")
+	flags.StringVar(&f.format, "format", "", "the `FORMAT` of the patch (default: detected):\n"+formatNames())
+	flags.StringVar(&f.block, "block", "", "the `BLOCK` to patch where the patch names none")
+	flags.StringVar(&f.expect, "expect", "", "fail unless the session is at this `STEP`, or the block has this VERSION")
+	flags.BoolVar(&f.merge, "merge", false, "with --expect: merge if others have edited other lines since")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "report what would change, and record nothing")
+	flags.BoolVar(&f.run, "run", false, "then run what is affected, like run")
 	originFlags(cmd, &f.origin)
 	return a.sessionFlag(cmd)
 }
@@ -232,14 +233,14 @@ func unedited(path string, was []byte) error {
 	if now, err := os.ReadFile(path); err == nil && bytes.Equal(now, was) {
 		return nil
 	}
-	return &xstate.Error{Code: xstate.CodeUnrecorded, Message: fromHere(path) + " was changed meanwhile", Hint: "xstate run records its edits; then patch again"}
+	return &xstate.Error{Code: xstate.CodeUnrecorded, Message: fromHere(path) + " was changed in the meantime", Hint: "xstate run records its edits; then patch again"}
 }
 
 // expected is the program that a patch was made from; nil where that is not told.
 func (o *opened) expected(ctx context.Context, f patchFlags) ([]patch.Block, error) {
 	if f.expect == "" {
 		if f.merge {
-			return nil, &usageError{err: errors.New("--merge needs --expect, what the patch was made from"), hint: "xstate patch FILE PATCHFILE --expect STEP --merge"}
+			return nil, &usageError{err: errors.New("--merge needs --expect, the step or version that the patch was made from"), hint: "xstate patch FILE PATCHFILE --expect STEP --merge"}
 		}
 		return nil, nil
 	}
@@ -287,12 +288,12 @@ func (a *app) printPatch(d *patchDocument) error {
 	case len(d.Edits) == 0 && d.File != "":
 		a.ui.talk("no code changes")
 	case len(d.Edits) == 0:
-		a.ui.talk("the program is that already: nothing changes")
+		a.ui.talk("the program has this already: nothing changes")
 	default:
 		a.ui.talk("step %d: %s recorded", d.Step, plural(len(d.Edits), "edit"))
 	}
 	if d.File != "" {
-		a.ui.talk("%s holds it", d.File)
+		a.ui.talk("wrote %s", d.File)
 	}
 	return nil
 }

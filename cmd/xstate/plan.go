@@ -19,10 +19,10 @@ func (a *app) planVerb() *cobra.Command {
 	var python string
 	cmd := &cobra.Command{
 		Use:   "plan FILE",
-		Short: "tell what would run, why, and for how long",
-		Long: `Plan tells what run would do with the file as it is: which blocks would run and why, which may run (what they read
-depends on what another block comes to), which are reused, and how long that takes by recorded times.
-Nothing is executed and nothing is recorded, not even the edits.`,
+		Short: "report what would run, why, and for how long",
+		Long: `Plan reports what run would do with the file now: blocks that would run and why, that might run (an input
+depends on one that runs first), that would be reused; with recorded times. It executes and records nothing, not even
+the edits.`,
 		Example:           `  xstate plan analysis.py`,
 		Args:              takes(1, 1, "a FILE: a .py, .ipynb or .md file"),
 		ValidArgsFunction: completePrograms,

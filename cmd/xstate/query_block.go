@@ -81,7 +81,7 @@ func (a *app) stepHead(s *query.Snapshot) {
 	if s.NextRun > 0 {
 		a.ui.talk("step %d is %s; the next run is step %d", s.Step.Number, what, s.NextRun)
 	} else if s.NotRun {
-		a.ui.talk("step %d is %s, and was not run yet", s.Step.Number, what)
+		a.ui.talk("step %d is %s, and has not run yet", s.Step.Number, what)
 	}
 }
 

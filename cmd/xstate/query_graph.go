@@ -42,7 +42,7 @@ func (a *app) queryReaders(d *query.Dependencies, what string) error {
 		return a.orDocument(err, d, what, found)
 	}
 	a.printDependents(found)
-	a.ui.talk("%s read directly what %s gives", plural(len(found), "block"), what)
+	a.ui.talk("%s read %s directly", plural(len(found), "block"), what)
 	return nil
 }
 

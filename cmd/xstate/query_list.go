@@ -52,7 +52,7 @@ func (a *app) queryUnverified(ctx context.Context, o *opened, n xstate.StepNumbe
 	a.printBlocks(found)
 	a.ui.talk("%s of %d were not confirmed by a run from scratch", plural(len(found), "block"), len(snap.Blocks))
 	if len(unchecked) == len(snap.Blocks) && !slices.ContainsFunc(unchecked, func(c artifact.Coverage) bool { return len(c.Checks) > 0 }) {
-		a.ui.talk("no check exercised any of them as it is")
+		a.ui.talk("no check exercised any of them in its present version")
 		return nil
 	}
 	a.evidenceList("covered by checks that passed", func(add func(...string)) {

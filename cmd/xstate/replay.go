@@ -27,17 +27,17 @@ func (a *app) replayVerb() *cobra.Command {
 	var f replayFlags
 	cmd := &cobra.Command{
 		Use:   "replay",
-		Short: "execute recorded runs again, compare, and name what diverges and why",
-		Long: `Replay executes the runs of a session again, each in a clean interpreter and a clean copy of the workspace, and compares
-every part with what was recorded: status, output, error, values, files, and what it read. It tells that they are equal, or
-which came out otherwise first, and the cause: code, input, file, interpreter, package, environment, randomness, clock,
-network, subprocess, process, race or record. What diverged is then given what was recorded, so that the rest is put to the
-test, too. Code that changed between runs is no divergence: each run has the program that it had.
+		Short: "execute recorded runs again, compare, and report divergences with their causes",
+		Long: `Replay executes the runs of a session again, each in a clean interpreter and a clean copy of the
+workspace. It compares every part with the record: status, output, error, values, files, and reads. It reports that they
+are equal, or the first divergence with its cause: code, input, file, interpreter, package, environment, randomness,
+clock, network, subprocess, process, race or record. A part that diverged then gets the recorded result, so that the
+rest is tested, too. Code that changed between runs is no divergence: each run has the program that it had.
 
-Nothing is recorded, and no file of the workspace is written. What used the network, started processes or changed files
-elsewhere is not executed: it is served what was recorded. Files are those that were recorded, as far as the store keeps
-them (up to 1 MB each, and all that the program writes to), else those that are there now. A part is executed once for each
-code and inputs, however many runs have it.`,
+Replay records nothing and writes no file of the workspace. Parts that used the network, started processes or changed
+files elsewhere are not executed; they get the recorded results. Files are the recorded ones where the store has them
+(up to 1 MB each, and all that the program writes to), otherwise those that are there now. A part is executed once for
+each code and inputs, however many runs have it.`,
 		Example: `  xstate replay
   xstate replay --step 14 --report replay.html
   xstate replay --from 20 --until-divergence --jobs 4
@@ -50,8 +50,8 @@ code and inputs, however many runs have it.`,
 	flags.Var(&f.from, "from", "replay the runs from this `STEP` on")
 	flags.Var(&f.to, "to", "replay the runs up to this `STEP`")
 	flags.Var(&f.step, "step", "replay the run that is this `STEP`")
-	flags.StringVar(&f.block, "block", "", "replay this `BLOCK` with all that it needs, in the last of the runs")
-	flags.BoolVar(&f.o.Cached, "cached", false, "execute nothing: go through what is recorded and verify its digests")
+	flags.StringVar(&f.block, "block", "", "replay this `BLOCK` with everything it needs, in the last of the runs")
+	flags.BoolVar(&f.o.Cached, "cached", false, "execute nothing: verify the digests of the record")
 	flags.BoolVar(&f.o.UntilDivergence, "until-divergence", false, "stop after the first run that diverged")
 	flags.IntVar(&f.o.Jobs, "jobs", 1, "replay this `NUMBER` of runs at once")
 	flags.StringVar(&f.report, "report", "", "write a report to this `FILE`: .html or .md")
@@ -107,7 +107,7 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 	}
 	found, err := replay.Run(ctx, o.session.Subject(), f.o)
 	if ctx.Err() != nil {
-		return &state.Error{Code: codeInterrupted, Message: "interrupted; a replay leaves nothing behind", Hint: "with --from and --to it takes less long"}
+		return &state.Error{Code: codeInterrupted, Message: "interrupted; a replay leaves nothing behind", Hint: "use --from and --to to replay fewer runs"}
 	}
 	if err != nil {
 		return err

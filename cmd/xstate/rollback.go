@@ -25,12 +25,13 @@ func (a *app) rollbackVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollback --to-step N",
 		Short: "go back to the program of an earlier step",
-		Long: `Rollback makes the program what it was after an earlier step, and writes it into the session's file, so that both agree
-and the next run has nothing to undo. It is a step like any other: nothing is erased, and a rollback to the step before
-it takes it back. Nothing is executed: the next run finds the results of that step, and loads values when they are needed.
+		Long: `Rollback makes the program what it was after an earlier step, and writes it into the session's file, so
+that both agree and the next run has nothing to undo. It is a step like any other: nothing is erased, and a rollback to
+the step before it undoes it. Nothing is executed: the next run finds the results of that step, and loads values when
+they are needed.
 
-In the file only code is put back; the text around it, other cells and metadata stay as they are. A file with edits that
-are not recorded is not written: nothing is done then, unless --keep-file says to leave the file alone.`,
+In the file only code is restored; the text around it, other cells and metadata do not change. If the file has edits
+that are not recorded, rollback fails and changes nothing, unless --keep-file leaves the file alone.`,
 		Example: `  xstate rollback --to-step 5
   xstate rollback --to-step 5 --agent reviewer --reason "the join lost rows"`,
 		Args: takes(0, 0, ""),
@@ -38,8 +39,8 @@ are not recorded is not written: nothing is done then, unless --keep-file says t
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(&f.to, "to-step", "back to the program after step `N`")
-	flags.BoolVar(&f.keepFile, "keep-file", false, "leave the file as it is; the next run of it records how it differs")
+	flags.Var(&f.to, "to-step", "restore the program after step `N`")
+	flags.BoolVar(&f.keepFile, "keep-file", false, "do not write the file; its next run records how it differs")
 	flags.StringVar(&f.file, "file", "", "the program's `FILE` (default: the one the session is named after)")
 	originFlags(cmd, &f.origin)
 	return a.sessionFlag(cmd)
@@ -72,9 +73,9 @@ func (a *app) rollback(ctx context.Context, f rollbackFlags) error {
 				File    string            `json:"file,omitempty"`
 			}{1, o.session.Name(), step.Number, step.To, path})
 		}
-		a.ui.talk("step %d: the program is that of step %d again", step.Number, step.To)
+		a.ui.talk("step %d: restored the program of step %d", step.Number, step.To)
 		if path != "" {
-			a.ui.talk("%s holds it", fromHere(path))
+			a.ui.talk("wrote %s", fromHere(path))
 		} else {
 			a.ui.talk("no file was written")
 		}

@@ -40,12 +40,12 @@ func (a *app) runVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run FILE",
 		Short: "run what is new, edited or affected in a program",
-		Long: `Run reads a program (.py with "# %%" cells or without, .ipynb, .md with fenced code), compares its blocks with those
-of the session, records every difference as a step (patch, move, append, delete), and executes the blocks that are new,
-edited or affected, each from the right prior state. All others keep their results.
+		Long: `Run reads a program (.py with "# %%" cells or without, .ipynb, .md with fenced code) and compares its
+blocks with those of the session. It records every difference as a step (patch, move, append, delete) and executes the
+blocks that are new, edited or affected, each from the right prior state. All others keep their results.
 
-Printed are the blocks that ran or whose output is new. The results are those of a fresh interpreter executing the
-whole program from top to bottom; --verify does that, too, and compares.`,
+Run prints the blocks that ran or have new output. The results equal those of a fresh interpreter that executes the
+whole program from top to bottom. --verify also runs everything from scratch, and compares.`,
 		Example: `  xstate run analysis.py
   xstate run analysis.py --verify --timeout 30s
   xstate run analysis.py --json --agent coder --reason "fix the join"`,
@@ -55,19 +55,19 @@ whole program from top to bottom; --verify does that, too, and compares.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVar(&f.all, "all", false, "print the output of reused blocks, too")
-	flags.BoolVar(&f.verify, "verify", false, "then run everything from scratch and compare; effects outside the folder fire again")
+	flags.BoolVar(&f.all, "all", false, "also print the output of reused blocks")
+	flags.BoolVar(&f.verify, "verify", false, "then run everything from scratch and compare; repeats effects outside the folder")
 	flags.BoolVar(&f.fresh, "fresh", false, "reuse nothing: execute every block")
-	flags.StringSliceVar(&f.always, "always", nil, "execute this `BLOCK` whatever its results, as \"# xstate: always\" in it does")
-	flags.StringSliceVar(&f.never, "never", nil, "keep the result of this `BLOCK` whatever it reads, as \"# xstate: never\" in it does")
-	flags.IntVar(&f.jobs, "jobs", 1, "execute blocks that do not rest on one another in this `NUMBER` of interpreters at once")
+	flags.StringSliceVar(&f.always, "always", nil, "always execute this `BLOCK`, like \"# xstate: always\" in its text")
+	flags.StringSliceVar(&f.never, "never", nil, "keep the result of this `BLOCK` even if its inputs change, like \"# xstate: never\"")
+	flags.IntVar(&f.jobs, "jobs", 1, "execute independent blocks in this `NUMBER` of interpreters at once")
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`, such as 30s or 5m")
-	flags.Var(&f.memory, "memory", "keep at most `SIZE` of earlier values in memory for blocks that need them, such as 500MB (default 1GiB)")
-	flags.Var(&f.budget, "max-bytes", "then free results beyond this `SIZE`, as gc does")
-	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, which the session remembers; auto forgets it\n(default: $XSTATE_PYTHON, the one remembered, $VIRTUAL_ENV, .venv beside the file, python3)")
+	flags.Var(&f.memory, "memory", "keep at most `SIZE` of earlier values in memory, such as 500MB (default 1GiB)")
+	flags.Var(&f.budget, "max-bytes", "then free results beyond this `SIZE`, like gc")
+	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, which the session remembers; auto forgets it\n(default: $XSTATE_PYTHON, the one remembered, $VIRTUAL_ENV, .venv, python3)")
 	flags.StringVar(&a.session, "session", "", "the session's `NAME` (default: the file's)")
-	flags.Var(&f.expect, "expect", "refuse if the session is not at this `STEP`: another has edited or run it")
-	flags.BoolVar(&f.merge, "merge", false, "with --expect: if others have edited other lines since, merge, and write the result into the file")
+	flags.Var(&f.expect, "expect", "fail if the session is not at this `STEP`, because others have edited or run it")
+	flags.BoolVar(&f.merge, "merge", false, "with --expect: merge if others have edited other lines, and write the file")
 	originFlags(cmd, &f.origin)
 	flags.BoolVar(&a.ui.quiet, "quiet", false, "print results and errors only")
 	return cmd
@@ -292,7 +292,7 @@ func (a *app) load(ctx context.Context, session *xstate.Session, src *source, f 
 	if err != nil || bytes.Equal(text, src.data) {
 		return edits, err
 	}
-	a.ui.talk("%s holds what others have edited since step %d, too", src.name, f.expect.n)
+	a.ui.talk("%s also contains what others have edited since step %d", src.name, f.expect.n)
 	return edits, writeFile(src.path, text)
 }
 
@@ -300,9 +300,9 @@ func (a *app) load(ctx context.Context, session *xstate.Session, src *source, f 
 func (a *app) unrecorded(err error, out *xstate.Outcome, edits int) error {
 	switch {
 	case out != nil:
-		a.ui.talk("the run could not be recorded; the history is as it was before it")
+		a.ui.talk("the run could not be recorded; the history is unchanged")
 	case edits > 0 && !errors.Is(err, context.Canceled):
-		a.ui.talk("%s of the file recorded; nothing was run", plural(edits, "edit"))
+		a.ui.talk("recorded %s of the file; nothing ran", plural(edits, "edit"))
 	}
 	return err
 }
@@ -358,7 +358,7 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 			continue
 		}
 		if slices.Contains(b.Marks, runner.MarkPinned) {
-			a.ui.talk("block %s keeps a result that does not hold any more (%s): what rests on it may not equal a fresh run", b.ID, reasonText(b.Reason))
+			a.ui.talk("block %s keeps a result that is not up to date (%s): what depends on it may differ from a fresh run", b.ID, reasonText(b.Reason))
 			continue
 		}
 		if ranAny(b) {
@@ -372,10 +372,10 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 		return
 	}
 	if out.Recomputed > 0 {
-		a.ui.talk("%s executed again for values that were not worth storing, or cannot be", plural(out.Recomputed, "node"))
+		a.ui.talk("recomputed %s whose values were not stored", plural(out.Recomputed, "node"))
 	}
 	if out.Stopped != nil {
-		a.ui.talk("interrupted: what was finished is kept as step %d; run it again to go on", step.Number)
+		a.ui.talk("interrupted: step %d keeps what was finished; run it again to continue", step.Number)
 		return
 	}
 	a.printCounts(step, out.Seconds, out.Saved)
@@ -384,7 +384,7 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 // printStale names blocks whose results were reused, though another run may give others.
 func (a *app) printStale(blocks []string) {
 	if len(blocks) > 0 {
-		a.ui.talk("reused from before, though volatile: %s; --fresh runs everything again", strings.Join(blocks, ", "))
+		a.ui.talk("reused although volatile: %s; --fresh runs everything again", strings.Join(blocks, ", "))
 	}
 }
 
@@ -497,7 +497,7 @@ func (a *app) verify(ctx context.Context, s *xstate.Session, step xstate.StepNum
 
 func (a *app) printVerified(v *verifyDocument) {
 	for _, d := range v.Explained {
-		a.ui.talk("block %s, %s: differs from a run from scratch, which is explained: volatile (%s)", d.Block, d.What, strings.Join(d.Marks, ", "))
+		a.ui.talk("block %s, %s: differs from a run from scratch, as a volatile block may (%s)", d.Block, d.What, strings.Join(d.Marks, ", "))
 	}
 	if len(v.Differences) == 0 {
 		text := "equal to a run from scratch"

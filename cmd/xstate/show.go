@@ -14,11 +14,11 @@ func (a *app) showVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show [BLOCK|STEP]",
 		Short: "print the program with its last results, or an edit and what it did",
-		Long: `Show prints the blocks of the program as they were last recorded, each with its source and what it put out; with a
-BLOCK, only that one, with what it read and wrote, too. It is query at the last step, for reading.
+		Long: `Show prints the blocks of the program as they were last recorded, each with its source and output. With a
+BLOCK it prints only that one, and also what it read and wrote. It is query at the last step, for reading.
 
-With the STEP of an edit it prints what that changed, and what came of it in the run that followed: what ran and why, the
-values and files that were lost, the effects that came again.`,
+With the STEP of an edit it prints what the edit changed, and what the next run did because of it: what ran and why, the
+values and files that were lost, the effects that were repeated.`,
 		Example: `  xstate show
   xstate show report
   xstate show 12`,

@@ -26,13 +26,14 @@ func (a *app) undoVerb() *cobra.Command {
 	var f undoFlags
 	cmd := &cobra.Command{
 		Use:   "undo [STEP|STEP..STEP]",
-		Short: "take back edits, and keep those that came after them",
-		Long: `Undo takes back one edit, all edits of a range of steps, or all by one agent (--by), and keeps what others did since: the
-inverse of each edit, the newest first, is merged into what became of its block (three ways, by lines). Where a later edit
-is of the same lines, nothing is changed, and both sides are shown. Declarations of artifacts are taken back likewise.
+		Short: "take back edits, and keep later ones",
+		Long: `Undo takes back one edit, all edits of a range of steps, or all by one agent (--by), and keeps what
+others did since. It merges the inverse of each edit, the newest first, into the present block (a three-way merge by
+lines). Where a later edit changed the same lines, undo changes nothing and shows both sides. It takes back declarations
+of artifacts, too.
 
-Each edit that is taken back is a step more, and can itself be undone. Nothing is executed: the next run finds by content the
-results of code that is there again. The session's file is written as well, as with rollback.`,
+Each edit taken back is one more step, which can itself be undone. Nothing is executed: the next run finds the results
+of restored code by content. Undo writes the session's file, like rollback.`,
 		Example: `  xstate undo 12
   xstate undo 5..9 --by coder
   xstate undo --by coder --reason "another way"`,
@@ -46,7 +47,7 @@ results of code that is there again. The session's file is written as well, as w
 	flags.SortFlags = false
 	flags.StringVar(&f.by, "by", "", "the edits of this `AGENT` only; without a STEP all of them")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would change, and change nothing")
-	flags.BoolVar(&f.keepFile, "keep-file", false, "leave the file as it is; the next run of it records how it differs")
+	flags.BoolVar(&f.keepFile, "keep-file", false, "do not write the file; its next run records how it differs")
 	flags.StringVar(&f.file, "file", "", "the program's `FILE` (default: the one the session is named after)")
 	originFlags(cmd, &f.origin)
 	return a.sessionFlag(cmd)
@@ -165,7 +166,7 @@ func (a *app) told(d undoDocument) {
 	}
 	a.ui.talk("step %d: took back %s", d.Steps[len(d.Steps)-1].Step, what)
 	if d.File != "" {
-		a.ui.talk("%s holds the program", fromHere(d.File))
+		a.ui.talk("wrote %s", fromHere(d.File))
 	} else {
 		a.ui.talk("no file was written")
 	}

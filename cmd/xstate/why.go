@@ -15,11 +15,11 @@ func (a *app) whyVerb() *cobra.Command {
 	var python string
 	cmd := &cobra.Command{
 		Use:   "why BLOCK",
-		Short: "tell why a block ran, was reused, is blocked or is stale",
-		Long: `Why tells, for each node of a block (a definition, an import or a run of statements), what the last run did with it
-and for what reason: down to the key that changed, its two digests, the values where they are recorded, and the node
-that wrote it. Then it tells what the next run would do, and whether the file holds edits that are not recorded yet.
-Nothing is executed.`,
+		Short: "show why a block ran, was reused, is blocked or is stale",
+		Long: `Why shows, for each node of a block (a definition, an import or a run of statements), what the last run
+did with it and the reason: the key that changed, its two digests, the values where they are recorded, and the node that
+wrote it. Then it shows what the next run would do, and whether the file has edits that are not recorded yet. Nothing is
+executed.`,
 		Example: `  xstate why report
   xstate why report --json`,
 		Args:              takes(1, 1, "a BLOCK; xstate show lists them"),
@@ -77,7 +77,7 @@ func (a *app) why(ctx context.Context, block, python string) error {
 	}
 	a.printWhy(x)
 	if planned != nil {
-		a.ui.talk("what the next run would do is not known: %s", show(planned).Message)
+		a.ui.talk("cannot plan the next run: %s", show(planned).Message)
 	}
 	return nil
 }
@@ -91,10 +91,10 @@ func (a *app) printWhy(x *xstate.Explanation) {
 		a.ui.print("  %s: %s\n", x.Error.Type, x.Error.Message)
 	}
 	if x.RanAt > 0 && len(x.Nodes) == 0 && x.Error == nil {
-		a.ui.print("  it holds no statement\n")
+		a.ui.print("  it has no statement\n")
 	}
 	if x.Pending != "" {
-		a.ui.print("the file has it %s since; that is not recorded yet (xstate run does)\n", x.Pending)
+		a.ui.print("the file has it %s since; xstate run will record that\n", x.Pending)
 	}
 	if len(x.Next) == 0 {
 		return

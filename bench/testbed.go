@@ -25,21 +25,21 @@ const maxFolder = 1 << 30
 
 // site is where the strategies run one program: each in a copy of its folder. The copy that is in use has the same path for all,
 // because programs print paths, and keep them in values.
-type site struct {
-	program *Program
-	python  runner.Interpreter
-	environ []string
-	timeout time.Duration
-	root    string
-	ipython bool
-	before  map[string]fs.FileInfo // what the folder holds
-	editor  *editor
-	names   map[string]blockNames
+type testbed struct {
+	program  *Program
+	python   runner.Interpreter
+	environ  []string
+	timeout  time.Duration
+	root     string
+	ipython  bool
+	original map[string]fs.FileInfo // what the folder holds
+	editor   *randomEditor
+	names    map[string]blockNames
 }
 
-func newSite(p *Program, root string, interpreter runner.Interpreter, timeout time.Duration) (*site, error) {
-	b := &site{program: p, python: interpreter, environ: os.Environ(), timeout: timeout, root: root, before: map[string]fs.FileInfo{},
-		editor: &editor{facts: map[string]*depgraph.Facts{}}, names: map[string]blockNames{}}
+func newTestbed(p *Program, root string, interpreter runner.Interpreter, timeout time.Duration) (*testbed, error) {
+	b := &testbed{program: p, python: interpreter, environ: os.Environ(), timeout: timeout, root: root, original: map[string]fs.FileInfo{},
+		editor: &randomEditor{facts: map[string]*depgraph.Facts{}}, names: map[string]blockNames{}}
 	for _, v := range p.Versions {
 		b.ipython = b.ipython || slices.ContainsFunc(v.Blocks, func(x patch.Block) bool { return dialect(x) == python.IPython })
 	}
@@ -48,7 +48,7 @@ func newSite(p *Program, root string, interpreter runner.Interpreter, timeout ti
 	}
 	var size int64
 	err := walkFiles(p.Folder, func(name string, info fs.FileInfo) error {
-		b.before[name] = info
+		b.original[name] = info
 		if size += info.Size(); size > maxFolder {
 			return fmt.Errorf("its folder holds more than %d MB, and is copied for each run", maxFolder>>20)
 		}
@@ -65,20 +65,20 @@ func dialect(b patch.Block) depgraph.Dialect {
 }
 
 // place is the copy of the folder that a strategy works in.
-type place struct {
+type folderCopy struct {
 	strategy Strategy
 	dir      string // where it waits; made when it is first used
 }
 
-func (b *site) place(s Strategy) *place { return &place{strategy: s} }
+func (b *testbed) newCopy(s Strategy) *folderCopy { return &folderCopy{strategy: s} }
 
 // work is the path of the copy in use.
-func (b *site) work() string { return filepath.Join(b.root, "work") }
+func (b *testbed) work() string { return filepath.Join(b.root, "work") }
 
-func (b *site) path(name string) string { return filepath.Join(b.work(), filepath.FromSlash(name)) }
+func (b *testbed) path(name string) string { return filepath.Join(b.work(), filepath.FromSlash(name)) }
 
 // enter puts a copy in use.
-func (b *site) enter(p *place) error {
+func (b *testbed) activate(p *folderCopy) error {
 	if p.dir != "" {
 		return os.Rename(p.dir, b.work())
 	}
@@ -90,7 +90,7 @@ func (b *site) enter(p *place) error {
 	if err := os.Rename(dir, b.work()); err != nil {
 		return err
 	}
-	for name, info := range b.before {
+	for name, info := range b.original {
 		if err := copyFile(filepath.Join(b.program.Folder, filepath.FromSlash(name)), b.path(name), info); err != nil {
 			return fmt.Errorf("copy the folder of the program: %w", err)
 		}
@@ -99,7 +99,7 @@ func (b *site) enter(p *place) error {
 }
 
 // leave puts it aside; what a fresh run worked in is removed.
-func (b *site) leave(p *place) {
+func (b *testbed) deactivate(p *folderCopy) {
 	if p.strategy == Scratch {
 		_ = os.RemoveAll(b.work()) // it is in a temporary folder
 		return
@@ -107,9 +107,9 @@ func (b *site) leave(p *place) {
 	_ = os.Rename(b.work(), p.dir)
 }
 
-func (b *site) folder(prefix string) (string, error) { return os.MkdirTemp(b.root, prefix) }
+func (b *testbed) folder(prefix string) (string, error) { return os.MkdirTemp(b.root, prefix) }
 
-func (b *site) remove(dir string) error {
+func (b *testbed) remove(dir string) error {
 	if dir == "" {
 		return nil
 	}
@@ -118,15 +118,15 @@ func (b *site) remove(dir string) error {
 
 // changedFiles returns the digests of the files in the copy in use that are not as they were before the program; "" of those
 // that are gone.
-func (b *site) changedFiles() (map[string]string, error) {
+func (b *testbed) changedFiles() (map[string]string, error) {
 	found, seen := map[string]string{}, map[string]bool{}
 	err := walkFiles(b.work(), func(name string, info fs.FileInfo) error {
 		seen[name] = true
-		if was := b.before[name]; was != nil && was.Size() == info.Size() && was.ModTime().Equal(info.ModTime()) {
+		if was := b.original[name]; was != nil && was.Size() == info.Size() && was.ModTime().Equal(info.ModTime()) {
 			return nil
 		}
 		digest, err := digestOf(b.path(name))
-		if was := b.before[name]; err == nil && was != nil {
+		if was := b.original[name]; err == nil && was != nil {
 			var old string
 			if old, err = digestOf(filepath.Join(b.program.Folder, filepath.FromSlash(name))); old == digest {
 				return err // written again as it was
@@ -135,7 +135,7 @@ func (b *site) changedFiles() (map[string]string, error) {
 		found[name] = digest
 		return err
 	})
-	for name := range b.before {
+	for name := range b.original {
 		if !seen[name] {
 			found[name] = ""
 		}

@@ -31,7 +31,7 @@ func TestPeers(t *testing.T) {
 		{Ipyflow, "what depends on the edit", plain, "", "", 3},
 		{Ipyflow, "a change in place is made again on the value of before", edited(blocksOf("xs = []", "xs.append(1)\nn = 1", "print(xs, n)"), rewritten{1, "xs.append(2)\nn = 1"}), "", "", 3},
 		{Ipyflow, "a file is read", edited(blocksOf("n = 1", "with open('f', 'w') as f: print(n, file=f)", "print(open('f').read())"), rewritten{0, "n = 2"}), "block 2: output", "", 2},
-		{Ipyflow, "a deleted cell leaves its names", edited(blocksOf("x = 1", "y = 2", "print('y' in globals())"), rewritten{1, ""}), "value y" + left, "", 0},
+		{Ipyflow, "a deleted cell leaves its names", edited(blocksOf("x = 1", "y = 2", "print('y' in globals())"), rewritten{1, ""}), "value y" + leftoverSuffix, "", 0},
 		{Joblib, "a result is kept", function, "", "", 3},
 		{Joblib, "the code of the function", edited(blocksOf("def double(x):\n    return x * 2", "print(double(2))"), rewritten{0, "def double(x):\n    return x * 3"}), "", "", 2},
 		{Joblib, "the code of another function that it calls", edited(blocksOf("def inner(x, y):\n    return x", "def outer(x):\n    return inner(x, 1) + 1", "print(outer(2))"), rewritten{0, "def inner(x, y):\n    return x * 5"}), "block 2: output", "", 3},

@@ -10,13 +10,13 @@ import (
 )
 
 // left ends what is told of a value or file that stays from before, though the program makes it no more.
-const left = " is left"
+const leftoverSuffix = " is left"
 
 // judge tells where an outcome differs from the run from scratch, and how many differences it left out because they are of what is
 // marked as volatile. After a block that failed nothing is compared: what is done then is not the same for all. Files and values
 // are compared only where no block failed. Of a peer the text is compared that all tools show alike, and no names that begin
 // with an underscore: marimo keeps these to a cell, IPython binds its own.
-func judge(have, want *outcome, m *marks) (found []string, volatile int) {
+func compareOutcomes(have, want *outcome, m *marks) (found []string, volatile int) {
 	add := func(marked bool, format string, args ...any) {
 		if marked {
 			volatile++
@@ -52,7 +52,7 @@ func judge(have, want *outcome, m *marks) (found []string, volatile int) {
 		marked := m != nil && m.values["value "+name]
 		switch {
 		case !should:
-			add(marked, "value %s"+left, name)
+			add(marked, "value %s"+leftoverSuffix, name)
 		case !has || x != y && byContent(x) && byContent(y):
 			add(marked, "value %s", name)
 		}
@@ -61,7 +61,7 @@ func judge(have, want *outcome, m *marks) (found []string, volatile int) {
 		marked, x := m != nil && m.values["file "+name], have.files[name]
 		switch y, should := want.files[name]; {
 		case !should && x != "":
-			add(marked, "file %s"+left, name)
+			add(marked, "file %s"+leftoverSuffix, name)
 		case x != y:
 			add(marked, "file %s", name)
 		}

@@ -8,8 +8,8 @@ import (
 // do: a block depends on the block that binds a name which it mentions. Binds are assignments, imports and definitions that the text shows;
 // a change in place is none. Where a name is bound by several blocks, a block depends on the last one before it, and one that
 // binds the name again is run again when one before it was, or the value would be that of the earlier one.
-func (b *site) byNames(old []executed, now []patch.Block) []bool {
-	was := map[string]executed{}
+func (b *testbed) byNames(old []executedBlock, now []patch.Block) []bool {
+	was := map[string]executedBlock{}
 	before := map[string]map[string]string{} // block → name → who bound it
 	binder := map[string]string{}
 	for _, x := range old {
@@ -40,7 +40,7 @@ func (b *site) byNames(old []executed, now []patch.Block) []bool {
 }
 
 // binders tells by which block each name that a block mentions was bound, and notes what it binds itself.
-func (b *site) binders(x patch.Block, binder map[string]string) map[string]string {
+func (b *testbed) binders(x patch.Block, binder map[string]string) map[string]string {
 	from, names := map[string]string{}, b.namesOf(x)
 	for name := range names.uses {
 		if who := binder[name]; who != "" {
@@ -54,13 +54,13 @@ func (b *site) binders(x patch.Block, binder map[string]string) map[string]strin
 }
 
 // namesOf returns the names that the text of a block binds, and those it mentions without binding them first.
-func (b *site) namesOf(x patch.Block) blockNames {
+func (b *testbed) namesOf(x patch.Block) blockNames {
 	key := x.Dialect + "\n" + x.Source
 	if n, known := b.names[key]; known {
 		return n
 	}
 	n := blockNames{binds: map[string]bool{}, uses: map[string]bool{}}
-	if f := b.editor.of(x); f != nil {
+	if f := b.editor.factsOf(x); f != nil {
 		for i := range f.Nodes {
 			node := &f.Nodes[i]
 			for _, list := range [][]string{node.Uses, node.Later} {
@@ -82,8 +82,8 @@ func (b *site) namesOf(x patch.Block) blockNames {
 }
 
 // nodes returns how many nodes a block has.
-func (b *site) nodes(x patch.Block) int {
-	if f := b.editor.of(x); f != nil {
+func (b *testbed) nodes(x patch.Block) int {
+	if f := b.editor.factsOf(x); f != nil {
 		return len(f.Nodes)
 	}
 	return 0

@@ -16,18 +16,18 @@ import (
 
 // engine is xstate, with one session whose interpreter lives on.
 type engine struct {
-	*site
-	place   *place
+	*testbed
+	copy    *folderCopy
 	store   *xstate.Store
 	session *xstate.Session
 	dir     string
 }
 
 func (e *engine) run(ctx context.Context, v int) (*outcome, error) {
-	if err := e.enter(e.place); err != nil {
+	if err := e.activate(e.copy); err != nil {
 		return nil, err
 	}
-	defer e.leave(e.place)
+	defer e.deactivate(e.copy)
 	start := time.Now()
 	if e.session == nil {
 		if err := e.open(ctx); err != nil {
@@ -49,7 +49,7 @@ func (e *engine) run(ctx context.Context, v int) (*outcome, error) {
 	if len(found.Blocks) != len(blocks) {
 		return nil, fmt.Errorf("the session has %d blocks, want %d", len(found.Blocks), len(blocks))
 	}
-	out := &outcome{stopped: len(blocks), values: found.Values, seconds: seconds, again: found.Recomputed, nodes: found.Recomputed,
+	out := &outcome{stopped: len(blocks), values: found.Values, seconds: seconds, recomputed: found.Recomputed, nodes: found.Recomputed,
 		marks: &marks{blocks: make([]bool, len(blocks)), values: map[string]bool{}}}
 	for i := range found.Blocks {
 		x := &found.Blocks[i]
@@ -61,7 +61,7 @@ func (e *engine) run(ctx context.Context, v int) (*outcome, error) {
 		}
 		out.nodes += ran
 		out.ran = append(out.ran, ran > 0)
-		out.blocks = append(out.blocks, shown{output: query.Text(x.Outputs), err: failure(x.Err)})
+		out.blocks = append(out.blocks, blockOutput{output: query.Text(x.Outputs), err: failure(x.Err)})
 		if x.Status >= state.StatusBlocked {
 			out.stopped = min(out.stopped, i)
 		}

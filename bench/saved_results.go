@@ -12,19 +12,19 @@ import (
 )
 
 // recordsName is the file of a bench's folder that results are added to as they come, one a line.
-const recordsName = "results.jsonl"
+const resultsName = "results.jsonl"
 
 // Records are the results in a folder.
-type Records struct {
-	Dir  string
-	Have []Result
-	cut  bool // the last line has no end
+type SavedResults struct {
+	Dir     string
+	Results []Result
+	cut     bool // the last line has no end
 }
 
 // OpenRecords reads the results of a folder, which need not be there. A last line that was cut short is left out.
-func OpenRecords(dir string) (*Records, error) {
-	r := &Records{Dir: dir}
-	f, err := os.Open(filepath.Join(dir, recordsName))
+func OpenSavedResults(dir string) (*SavedResults, error) {
+	r := &SavedResults{Dir: dir}
+	f, err := os.Open(filepath.Join(dir, resultsName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
 	}
@@ -41,17 +41,17 @@ func OpenRecords(dir string) (*Records, error) {
 		}
 		var one Result
 		if json.Unmarshal(line, &one) == nil {
-			r.Have = append(r.Have, one)
+			r.Results = append(r.Results, one)
 		}
 	}
 }
 
 // Add keeps a result.
-func (r *Records) Add(one Result) error {
+func (r *SavedResults) Add(one Result) error {
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(r.Dir, recordsName), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	f, err := os.OpenFile(filepath.Join(r.Dir, resultsName), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (r *Records) Add(one Result) error {
 }
 
 // key names what a result is of.
-func key(p *Program, o *Options) string {
+func resultKey(p *Program, o *Options) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "bench 2\n%q %q\n%s\n%v\n", p.Name, p.File, o.Python, o.Strategies)
 	for _, version := range o.Peers {

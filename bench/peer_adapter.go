@@ -45,8 +45,8 @@ var adapters embed.FS
 
 // peer is another tool at work on one program.
 type peer struct {
-	*site
-	place  *place
+	*testbed
+	copy   *folderCopy
 	dir    string // of its own: the adapters, and what the tool keeps
 	broken string // why it runs no more
 
@@ -81,12 +81,12 @@ type (
 
 // run has the tool run a version. A tool that breaks does not end the program: it refuses this version and those after it.
 func (p *peer) run(ctx context.Context, v int) (*outcome, error) {
-	if err := p.enter(p.place); err != nil {
+	if err := p.activate(p.copy); err != nil {
 		return nil, err
 	}
-	defer p.leave(p.place)
+	defer p.deactivate(p.copy)
 	blocks := p.program.Versions[v].Blocks
-	out := &outcome{peer: true, ran: make([]bool, len(blocks)), blocks: make([]shown, len(blocks)), stopped: len(blocks), refused: p.broken}
+	out := &outcome{peer: true, ran: make([]bool, len(blocks)), blocks: make([]blockOutput, len(blocks)), stopped: len(blocks), refused: p.broken}
 	if p.broken != "" {
 		return out, nil
 	}
@@ -98,7 +98,7 @@ func (p *peer) run(ctx context.Context, v int) (*outcome, error) {
 		out.refused = p.broken
 		return out, p.end()
 	}
-	if p.place.strategy == Joblib { // a script is run in a process of its own each time
+	if p.copy.strategy == Joblib { // a script is run in a process of its own each time
 		if err := p.end(); err != nil {
 			return nil, err
 		}
@@ -145,7 +145,7 @@ func (p *peer) ask(ctx context.Context, blocks []patch.Block, out *outcome) erro
 		return fmt.Errorf("it answered for %d blocks, want %d", len(reply.Blocks), len(blocks))
 	}
 	for i, b := range reply.Blocks {
-		out.ran[i], out.blocks[i] = b.Ran, shown{text: plainText(b.Outputs), err: strings.TrimSpace(b.Error)}
+		out.ran[i], out.blocks[i] = b.Ran, blockOutput{text: plainText(b.Outputs), err: strings.TrimSpace(b.Error)}
 		if b.Ran {
 			out.nodes += p.nodes(blocks[i])
 		}
@@ -184,7 +184,7 @@ func (p *peer) start(ctx context.Context) error {
 		return err
 	}
 	p.stderr.Reset()
-	p.process = exec.Command(p.python.Path, filepath.Join(p.dir, "peers", "run_"+string(p.place.strategy)+".py"), string(options))
+	p.process = exec.Command(p.python.Path, filepath.Join(p.dir, "peers", "run_"+string(p.copy.strategy)+".py"), string(options))
 	p.process.Dir, p.process.Env, p.process.Stderr = p.work(), cfg.Environ, &p.stderr
 	p.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	p.process.WaitDelay = time.Second

@@ -33,7 +33,7 @@ const (
 )
 
 // drawn are the kinds that Edits draws from.
-var drawn = []Kind{KindConstant, KindOperator, KindComment, KindRename, KindBody, KindInsert, KindDelete, KindMove}
+var editKinds = []Kind{KindConstant, KindOperator, KindComment, KindRename, KindBody, KindInsert, KindDelete, KindMove}
 
 // Edits returns the program of a name and count edits of it, each made on the one before. Equal arguments give equal edits. The
 // kinds come in a random order that holds each once, then in another; one that a program gives no place for is left out. An operator is
@@ -41,21 +41,21 @@ var drawn = []Kind{KindConstant, KindOperator, KindComment, KindRename, KindBody
 func Edits(name string, blocks []patch.Block, seed uint64, count int) []Version {
 	h := fnv.New64a()
 	h.Write([]byte(name))
-	e := &editor{Rand: rand.New(rand.NewPCG(seed, h.Sum64())), facts: map[string]*depgraph.Facts{}}
+	e := &randomEditor{Rand: rand.New(rand.NewPCG(seed, h.Sum64())), facts: map[string]*depgraph.Facts{}}
 	p := Program{}
-	p.add(KindFirst, blocks)
+	p.addVersion(KindFirst, blocks)
 	var kinds []Kind
-	for misses := 0; len(p.Versions) <= count && misses < 2*len(drawn); {
+	for misses := 0; len(p.Versions) <= count && misses < 2*len(editKinds); {
 		if len(kinds) == 0 {
-			kinds = slices.Clone(drawn)
+			kinds = slices.Clone(editKinds)
 			e.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
 		}
 		kind := kinds[0]
 		kinds = kinds[1:]
 		if next := e.edit(kind, p.Versions[len(p.Versions)-1].Blocks); next != nil {
-			p.add(kind, next)
+			p.addVersion(kind, next)
 			if n := len(p.Versions); kind == KindOperator && n <= count {
-				p.add(KindUndo, p.Versions[n-2].Blocks)
+				p.addVersion(KindUndo, p.Versions[n-2].Blocks)
 			}
 			misses = 0
 		} else {
@@ -65,14 +65,14 @@ func Edits(name string, blocks []patch.Block, seed uint64, count int) []Version 
 	return p.Versions
 }
 
-type editor struct {
+type randomEditor struct {
 	*rand.Rand
 	facts  map[string]*depgraph.Facts // by source
 	number int                        // of edits tried
 }
 
 // edit returns the blocks after an edit, and nil where there is no place for it.
-func (e *editor) edit(kind Kind, blocks []patch.Block) []patch.Block {
+func (e *randomEditor) edit(kind Kind, blocks []patch.Block) []patch.Block {
 	e.number++
 	switch kind {
 	case KindInsert:
@@ -84,7 +84,7 @@ func (e *editor) edit(kind Kind, blocks []patch.Block) []patch.Block {
 	}
 	for _, i := range e.Perm(len(blocks)) {
 		b := blocks[i]
-		if e.of(b) == nil {
+		if e.factsOf(b) == nil {
 			continue // a block that does not parse stays as it is
 		}
 		source, ok := e.rewrite(kind, b)
@@ -92,7 +92,7 @@ func (e *editor) edit(kind Kind, blocks []patch.Block) []patch.Block {
 			continue
 		}
 		b.Source = source
-		if e.of(b) == nil {
+		if e.factsOf(b) == nil {
 			continue
 		}
 		blocks = slices.Clone(blocks)
@@ -103,7 +103,7 @@ func (e *editor) edit(kind Kind, blocks []patch.Block) []patch.Block {
 }
 
 // rewrite returns the text of a block after an edit within it.
-func (e *editor) rewrite(kind Kind, b patch.Block) (string, bool) {
+func (e *randomEditor) rewrite(kind Kind, b patch.Block) (string, bool) {
 	if kind == KindComment {
 		return b.Source + fmt.Sprintf("\n# edit %d", e.number), true
 	}
@@ -111,7 +111,7 @@ func (e *editor) rewrite(kind Kind, b patch.Block) (string, bool) {
 	if s == nil {
 		return "", false
 	}
-	var places []change
+	var places []textChange
 	switch kind {
 	case KindConstant:
 		places = s.constants(0)
@@ -139,7 +139,7 @@ func (e *editor) rewrite(kind Kind, b patch.Block) (string, bool) {
 	return b.Source[:c.start] + c.text + b.Source[c.end:], true
 }
 
-func (e *editor) pick(list []int) (int, bool) {
+func (e *randomEditor) pick(list []int) (int, bool) {
 	if len(list) == 0 {
 		return 0, false
 	}
@@ -147,7 +147,7 @@ func (e *editor) pick(list []int) (int, bool) {
 }
 
 // of returns the facts of a block; nil if it does not parse.
-func (e *editor) of(b patch.Block) *depgraph.Facts {
+func (e *randomEditor) factsOf(b patch.Block) *depgraph.Facts {
 	key := b.Dialect + "\n" + b.Source
 	f, known := e.facts[key]
 	if !known {
@@ -161,11 +161,11 @@ func (e *editor) of(b patch.Block) *depgraph.Facts {
 }
 
 // insert puts in a block that looks at a value.
-func (e *editor) insert(blocks []patch.Block) []patch.Block {
+func (e *randomEditor) insert(blocks []patch.Block) []patch.Block {
 	at := e.IntN(len(blocks) + 1)
 	var values []string
 	for _, b := range blocks[:at] {
-		f := e.of(b)
+		f := e.factsOf(b)
 		if f == nil {
 			continue
 		}
@@ -186,7 +186,7 @@ func (e *editor) insert(blocks []patch.Block) []patch.Block {
 }
 
 // delete takes out a block that binds nothing that a later one names.
-func (e *editor) delete(blocks []patch.Block) []patch.Block {
+func (e *randomEditor) delete(blocks []patch.Block) []patch.Block {
 	for _, i := range e.Perm(len(blocks)) {
 		own, ok := e.names(blocks[i])
 		for _, b := range blocks[i+1:] {
@@ -201,11 +201,11 @@ func (e *editor) delete(blocks []patch.Block) []patch.Block {
 }
 
 // move puts a block elsewhere, past blocks with which it shares no names.
-func (e *editor) move(blocks []patch.Block) []patch.Block {
+func (e *randomEditor) move(blocks []patch.Block) []patch.Block {
 	for _, i := range e.Perm(len(blocks)) {
 		var to []int
 		for _, step := range []int{-1, 1} {
-			for j := i + step; j >= 0 && j < len(blocks) && e.apart(blocks[i], blocks[j]); j += step {
+			for j := i + step; j >= 0 && j < len(blocks) && e.independent(blocks[i], blocks[j]); j += step {
 				to = append(to, j)
 			}
 		}
@@ -217,7 +217,7 @@ func (e *editor) move(blocks []patch.Block) []patch.Block {
 	return nil
 }
 
-func (e *editor) apart(a, b patch.Block) bool {
+func (e *randomEditor) independent(a, b patch.Block) bool {
 	x, ok := e.names(a)
 	y, too := e.names(b)
 	return ok && too && !overlap(x.binds, y.uses) && !overlap(y.binds, x.uses) && !overlap(x.binds, y.binds)
@@ -227,9 +227,9 @@ func (e *editor) apart(a, b patch.Block) bool {
 type blockNames struct{ binds, uses map[string]bool }
 
 // names returns what the text of a block says of names. ok is false where it does not say all.
-func (e *editor) names(b patch.Block) (n blockNames, ok bool) {
+func (e *randomEditor) names(b patch.Block) (n blockNames, ok bool) {
 	n = blockNames{binds: map[string]bool{}, uses: map[string]bool{}}
-	f := e.of(b)
+	f := e.factsOf(b)
 	if f == nil {
 		return n, false
 	}

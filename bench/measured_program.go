@@ -42,7 +42,7 @@ const (
 
 // Find returns the programs at paths: scripts, notebooks and Markdown files, which get a series of edits each, drawn by seed;
 // archives of sessions, which have their own; and all of these below a folder. What is no program is told to skipped.
-func Find(ctx context.Context, paths []string, seed uint64, edits int, skipped func(path string, err error)) ([]Program, error) {
+func FindPrograms(ctx context.Context, paths []string, seed uint64, edits int, skipped func(path string, err error)) ([]Program, error) {
 	var found []Program
 	for _, path := range paths {
 		files, err := programFiles(path)
@@ -50,7 +50,7 @@ func Find(ctx context.Context, paths []string, seed uint64, edits int, skipped f
 			return nil, &xstate.Error{Code: CodeNothing, Message: fmt.Sprintf("%s cannot be read", path), Hint: "name a folder, a .py, .ipynb or .md file, or an archive of a session", Err: err}
 		}
 		for _, file := range files {
-			p, err := load(ctx, file, seed, edits)
+			p, err := loadFile(ctx, file, seed, edits)
 			if err != nil {
 				skipped(file, err)
 				continue
@@ -89,13 +89,13 @@ func ignored(name string) bool {
 	return strings.HasPrefix(name, ".") || slices.Contains([]string{"__pycache__", "node_modules", "venv", "build", "xstate-bench"}, name)
 }
 
-func load(ctx context.Context, file string, seed uint64, edits int) ([]Program, error) {
+func loadFile(ctx context.Context, file string, seed uint64, edits int) ([]Program, error) {
 	full, err := filepath.Abs(file)
 	if err != nil {
 		return nil, err
 	}
 	if filepath.Ext(file) == archiveExt {
-		return recorded(ctx, file, full)
+		return archivedSession(ctx, file, full)
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -105,7 +105,7 @@ func load(ctx context.Context, file string, seed uint64, edits int) ([]Program, 
 	if err != nil {
 		return nil, err
 	}
-	blocks := named(parsed.Blocks)
+	blocks := withIDs(parsed.Blocks)
 	p := Program{Name: filepath.ToSlash(file), Workload: "files", Folder: filepath.Dir(full), Versions: Edits(filepath.Base(file), blocks, seed, edits)}
 	if filepath.Ext(file) == ".py" {
 		p.File = filepath.Base(file)
@@ -114,7 +114,7 @@ func load(ctx context.Context, file string, seed uint64, edits int) ([]Program, 
 }
 
 // named gives every block an id.
-func named(blocks []patch.Block) []patch.Block {
+func withIDs(blocks []patch.Block) []patch.Block {
 	blocks = slices.Clone(blocks)
 	for i, id := range patch.Names(blocks) {
 		blocks[i].ID = id
@@ -123,7 +123,7 @@ func named(blocks []patch.Block) []patch.Block {
 }
 
 // recorded returns the session of an archive: a version for each run that came after edits.
-func recorded(ctx context.Context, file, full string) ([]Program, error) {
+func archivedSession(ctx context.Context, file, full string) ([]Program, error) {
 	data, err := os.Open(full)
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func recorded(ctx context.Context, file, full string) ([]Program, error) {
 		for i, b := range kept {
 			blocks[i] = patch.Block{ID: string(b.ID), Title: b.Title, Dialect: string(b.Dialect), Source: b.Source}
 		}
-		p.add(KindRecorded, blocks)
+		p.addVersion(KindRecorded, blocks)
 	}
 	if len(p.Versions) == 0 {
 		return nil, errors.New("nothing was run in it")
@@ -186,7 +186,7 @@ func recorded(ctx context.Context, file, full string) ([]Program, error) {
 }
 
 // add makes a version of blocks, unless it is that of before.
-func (p *Program) add(kind Kind, blocks []patch.Block) {
+func (p *Program) addVersion(kind Kind, blocks []patch.Block) {
 	v := Version{Edit: kind, Blocks: blocks}
 	if n := len(p.Versions); n == 0 {
 		v.Edit = KindFirst

@@ -43,7 +43,7 @@ func TestWorkloads(t *testing.T) {
 			}
 		}
 	}
-	for _, k := range append(slices.Clone(drawn), KindUndo, KindAppend, KindEmit, KindVariant) {
+	for _, k := range append(slices.Clone(editKinds), KindUndo, KindAppend, KindEmit, KindVariant) {
 		if kinds[k] == 0 {
 			t.Errorf("no edit is of kind %s: %v", k, kinds)
 		}
@@ -77,7 +77,7 @@ func TestRewrite(t *testing.T) {
 		{KindComment, "x = 1", []string{"x = 1\n# edit 1"}},
 		{KindConstant, "%time x = 1", nil},
 	} {
-		e := &editor{Rand: rand.New(rand.NewPCG(1, 1)), facts: map[string]*depgraph.Facts{}}
+		e := &randomEditor{Rand: rand.New(rand.NewPCG(1, 1)), facts: map[string]*depgraph.Facts{}}
 		dialect := patch.Python
 		if strings.HasPrefix(c.source, "%") {
 			dialect = patch.IPython
@@ -96,7 +96,7 @@ func TestRewrite(t *testing.T) {
 // TestMoveAndDelete: blocks that others need stay where they are.
 func TestMoveAndDelete(t *testing.T) {
 	chain := blocksOf("x = 1", "y = x", "print(y)")
-	e := &editor{Rand: rand.New(rand.NewPCG(1, 1)), facts: map[string]*depgraph.Facts{}}
+	e := &randomEditor{Rand: rand.New(rand.NewPCG(1, 1)), facts: map[string]*depgraph.Facts{}}
 	if moved := e.edit(KindMove, chain); moved != nil {
 		t.Errorf("moved a block of a chain: %v", moved)
 	}

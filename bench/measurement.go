@@ -24,7 +24,7 @@ type Options struct {
 	Jobs       int           // programs at once; 0: one
 	Budget     time.Duration // no run begins later than this; 0: no end
 	Timeout    time.Duration // for one block; 0: none
-	Have       []Result      // of an earlier bench: programs that are among them are not run again
+	Earlier    []Result      // of an earlier bench: programs that are among them are not run again
 	OnVersion  func(program string, version, of int)
 	OnResult   func(Result) error // called for one result at a time
 }
@@ -43,24 +43,24 @@ type Result struct {
 
 // Run is one strategy after one edit.
 type Run struct {
-	Version  int      `json:"version"` // 0: the first run, before any edit
-	Edit     Kind     `json:"edit"`
-	At       float64  `json:"at"`     // where the edit is: 0 the first block, 1 the last
-	Blocks   int      `json:"blocks"` // of the program
-	Strategy Strategy `json:"strategy"`
-	Ran      int      `json:"ran"`   // blocks executed
-	Nodes    int      `json:"nodes"` // executed
-	Again    int      `json:"again"` // of these, for values that had not been kept
-	Seconds  float64  `json:"seconds"`
-	Saved    float64  `json:"saved_seconds"`     // against scratch
-	Equal    bool     `json:"equal"`             // to scratch
-	Differs  []string `json:"differs"`           // where not; at most maxDiffers
-	Refused  string   `json:"refused,omitempty"` // why a peer did not run the program: nothing was compared
-	Volatile int      `json:"volatile"`          // differences left out because of a mark
-	Unstable int      `json:"unstable"`          // differences left out because two runs from scratch differ there, too
-	Failed   bool     `json:"failed"`            // a block failed, from scratch
-	Bytes    int64    `json:"bytes"`             // kept on disk
-	Close    float64  `json:"close_seconds"`     // of the last run: what is stored at the end
+	Version    int      `json:"version"` // 0: the first run, before any edit
+	Edit       Kind     `json:"edit"`
+	At         float64  `json:"at"`     // where the edit is: 0 the first block, 1 the last
+	Blocks     int      `json:"blocks"` // of the program
+	Strategy   Strategy `json:"strategy"`
+	Ran        int      `json:"ran"`   // blocks executed
+	Nodes      int      `json:"nodes"` // executed
+	Recomputed int      `json:"again"` // of these, for values that had not been kept
+	Seconds    float64  `json:"seconds"`
+	Saved      float64  `json:"saved_seconds"`     // against scratch
+	Equal      bool     `json:"equal"`             // to scratch
+	Differs    []string `json:"differs"`           // where not; at most maxDiffers
+	Refused    string   `json:"refused,omitempty"` // why a peer did not run the program: nothing was compared
+	Volatile   int      `json:"volatile"`          // differences left out because of a mark
+	Unstable   int      `json:"unstable"`          // differences left out because two runs from scratch differ there, too
+	Failed     bool     `json:"failed"`            // a block failed, from scratch
+	Bytes      int64    `json:"bytes"`             // kept on disk
+	Close      float64  `json:"close_seconds"`     // of the last run: what is stored at the end
 }
 
 const maxDiffers = 5
@@ -72,7 +72,7 @@ func Measure(ctx context.Context, programs []Program, o Options) ([]Result, erro
 		o.Strategies = Strategies
 	}
 	have := map[string]Result{}
-	for _, r := range o.Have {
+	for _, r := range o.Earlier {
 		have[r.Key] = r
 	}
 	run := ctx
@@ -84,7 +84,7 @@ func Measure(ctx context.Context, programs []Program, o Options) ([]Result, erro
 	results := make([]*Result, len(programs))
 	var todo []int
 	for i := range programs {
-		if r, ok := have[key(&programs[i], &o)]; ok {
+		if r, ok := have[resultKey(&programs[i], &o)]; ok {
 			results[i] = &r
 		} else {
 			todo = append(todo, i)
@@ -130,12 +130,12 @@ func Measure(ctx context.Context, programs []Program, o Options) ([]Result, erro
 // measure runs one program. What keeps it from being judged to its end is the result's error.
 func measure(ctx context.Context, p *Program, o *Options) *Result {
 	began := time.Now()
-	r := &Result{Key: key(p, o), Program: p.Name, Workload: p.Workload, Blocks: len(p.Versions[0].Blocks), Runs: []Run{}}
+	r := &Result{Key: resultKey(p, o), Program: p.Name, Workload: p.Workload, Blocks: len(p.Versions[0].Blocks), Runs: []Run{}}
 	root, err := os.MkdirTemp("", "xstate-bench-")
 	if err == nil {
 		defer os.RemoveAll(root)
-		var s *site
-		if s, err = newSite(p, root, o.Python, o.Timeout); err == nil {
+		var s *testbed
+		if s, err = newTestbed(p, root, o.Python, o.Timeout); err == nil {
 			r.Rebinds = s.rebinds(p.Versions[0].Blocks)
 			err = s.measure(ctx, r, o)
 		}
@@ -147,10 +147,10 @@ func measure(ctx context.Context, p *Program, o *Options) *Result {
 	return r
 }
 
-func (s *site) measure(ctx context.Context, r *Result, o *Options) (err error) {
-	ways := make([]way, len(o.Strategies))
+func (s *testbed) measure(ctx context.Context, r *Result, o *Options) (err error) {
+	ways := make([]runningStrategy, len(o.Strategies))
 	for i, name := range o.Strategies {
-		ways[i] = s.way(name)
+		ways[i] = s.start(name)
 	}
 	defer func() {
 		for i, w := range ways {
@@ -185,19 +185,19 @@ func (s *site) measure(ctx context.Context, r *Result, o *Options) (err error) {
 }
 
 // way makes a strategy ready.
-func (s *site) way(name Strategy) way {
-	p := &plain{site: s, place: s.place(name)}
+func (s *testbed) start(name Strategy) runningStrategy {
+	p := &plain{testbed: s, copy: s.newCopy(name)}
 	switch name {
 	case Scratch:
 		return scratch{s}
 	case Xstate:
-		return &engine{site: s, place: s.place(name)}
+		return &engine{testbed: s, copy: s.newCopy(name)}
 	case Marimo, Ipyflow, Joblib, Nbclient:
-		return &peer{site: s, place: s.place(name)}
+		return &peer{testbed: s, copy: s.newCopy(name)}
 	case Names:
 		p.choose = s.byNames
 	case Snapshot:
-		p.choose, p.saves = fromDown, true
+		p.choose, p.snapshots = fromDown, true
 	default:
 		p.choose = fromDown
 	}
@@ -205,7 +205,7 @@ func (s *site) way(name Strategy) way {
 }
 
 // runs judges what the strategies came to after an edit.
-func (s *site) runs(ctx context.Context, v int, found []*outcome, o *Options) ([]Run, error) {
+func (s *testbed) runs(ctx context.Context, v int, found []*outcome, o *Options) ([]Run, error) {
 	version := &s.program.Versions[v]
 	want := found[slices.Index(o.Strategies, Scratch)]
 	var m *marks
@@ -219,22 +219,22 @@ func (s *site) runs(ctx context.Context, v int, found []*outcome, o *Options) ([
 		var differs []string
 		volatile := 0
 		if out.refused == "" {
-			differs, volatile = judge(out, want, m)
+			differs, volatile = compareOutcomes(out, want, m)
 		}
 		if len(differs) > 0 && !asked {
 			again, err := scratch{s}.run(ctx, v)
 			if err != nil {
 				return nil, err
 			}
-			unstable, _ = judge(again, want, nil)
+			unstable, _ = compareOutcomes(again, want, nil)
 			asked = true
 		}
 		all := len(differs)
 		slices.SortStableFunc(differs, func(a, b string) int { // what is only left comes last
-			return cmp.Compare(strings.Count(a, left), strings.Count(b, left))
+			return cmp.Compare(strings.Count(a, leftoverSuffix), strings.Count(b, leftoverSuffix))
 		})
 		differs = slices.DeleteFunc(differs, func(d string) bool { return slices.Contains(unstable, d) })
-		r := Run{Version: v, Edit: version.Edit, Blocks: len(version.Blocks), Strategy: o.Strategies[i], Nodes: out.nodes, Again: out.again, Seconds: out.seconds,
+		r := Run{Version: v, Edit: version.Edit, Blocks: len(version.Blocks), Strategy: o.Strategies[i], Nodes: out.nodes, Recomputed: out.recomputed, Seconds: out.seconds,
 			Saved: want.seconds - out.seconds, Equal: len(differs) == 0 && out.refused == "", Refused: out.refused, Differs: []string{}, Volatile: volatile, Unstable: all - len(differs), Failed: want.stopped < len(want.blocks), Bytes: out.bytes}
 		r.Differs = append(r.Differs, differs[:min(len(differs), maxDiffers)]...)
 		if n := len(version.Blocks); n > 1 {
@@ -245,14 +245,14 @@ func (s *site) runs(ctx context.Context, v int, found []*outcome, o *Options) ([
 				r.Ran++
 			}
 		}
-		r.Ran = min(r.Ran+out.again, len(version.Blocks))
+		r.Ran = min(r.Ran+out.recomputed, len(version.Blocks))
 		runs = append(runs, r)
 	}
 	return runs, nil
 }
 
 // rebinds reports whether two blocks bind one name.
-func (s *site) rebinds(blocks []patch.Block) bool {
+func (s *testbed) rebinds(blocks []patch.Block) bool {
 	seen := map[string]bool{}
 	for _, b := range blocks {
 		names := s.namesOf(b)

@@ -11,27 +11,27 @@ import (
 )
 
 // text is the text of a block with its tree.
-type text struct {
+type parsedSource struct {
 	src    []byte
 	nodes  []pytree.Node
 	parent []int // of each node; -1 of the first
 }
 
 // change puts a text in the place of bytes start to end.
-type change struct {
+type textChange struct {
 	start, end int
 	text       string
 }
 
 // parse returns nil for what is not Python by itself: magics, errors.
-func parse(b patch.Block) *text {
+func parse(b patch.Block) *parsedSource {
 	src := []byte(b.Source)
 	tree, err := pytree.Parse(src)
 	if err != nil {
 		return nil
 	}
 	defer tree.Close()
-	t := &text{src: src, nodes: slices.Clone(tree.Nodes), parent: make([]int, len(tree.Nodes))}
+	t := &parsedSource{src: src, nodes: slices.Clone(tree.Nodes), parent: make([]int, len(tree.Nodes))}
 	var open []int
 	for i := range t.nodes {
 		for len(open) > 0 && int(t.nodes[open[len(open)-1]].Next) <= i {
@@ -46,25 +46,25 @@ func parse(b patch.Block) *text {
 	return t
 }
 
-func (t *text) sym(i int) pytree.Symbol {
+func (t *parsedSource) sym(i int) pytree.Symbol {
 	if i < 0 {
 		return 0
 	}
 	return t.nodes[i].Sym
 }
 
-func (t *text) at(i int) string { return string(t.src[t.nodes[i].Start:t.nodes[i].End]) }
+func (t *parsedSource) textOf(i int) string { return string(t.src[t.nodes[i].Start:t.nodes[i].End]) }
 
 // constants are the numbers below a node, each with another in its place. Subscripts are left alone, and 0 and 1 as keyword
 // arguments: what is there is seldom a quantity.
-func (t *text) constants(root int) []change {
-	var found []change
+func (t *parsedSource) constants(root int) []textChange {
+	var found []textChange
 	for i := root; i < int(t.nodes[root].Next); i++ {
 		n, parent := t.nodes[i], t.sym(t.parent[i])
 		if n.Sym != pytree.Integer && n.Sym != pytree.Float || parent == pytree.Subscript || parent == pytree.Slice {
 			continue
 		}
-		was := t.at(i)
+		was := t.textOf(i)
 		if parent == pytree.KeywordArgument && (was == "0" || was == "1") {
 			continue
 		}
@@ -77,7 +77,7 @@ func (t *text) constants(root int) []change {
 			}
 		}
 		if now != "" && now != was {
-			found = append(found, change{int(n.Start), int(n.End), now})
+			found = append(found, textChange{int(n.Start), int(n.End), now})
 		}
 	}
 	return found
@@ -87,25 +87,25 @@ var otherOperator = map[string]string{"+": "-", "-": "+", "*": "+", "<": "<=", "
 
 // operators are those below a node, each with another in its place: comparisons, and sums and products with a number, for what
 // else stands beside + may be text or a list.
-func (t *text) operators(root int) []change {
-	var found []change
+func (t *parsedSource) operators(root int) []textChange {
+	var found []textChange
 	for i := root; i < int(t.nodes[root].Next); i++ {
 		p := t.parent[i]
-		now := otherOperator[t.at(i)]
-		if now == "" || int(t.nodes[i].Next) != i+1 || t.sym(p) != pytree.ComparisonOperator && (t.sym(p) != pytree.BinaryOperator || !t.number(i-1) && !t.number(i+1)) {
+		now := otherOperator[t.textOf(i)]
+		if now == "" || int(t.nodes[i].Next) != i+1 || t.sym(p) != pytree.ComparisonOperator && (t.sym(p) != pytree.BinaryOperator || !t.isNumber(i-1) && !t.isNumber(i+1)) {
 			continue
 		}
-		found = append(found, change{int(t.nodes[i].Start), int(t.nodes[i].End), now})
+		found = append(found, textChange{int(t.nodes[i].Start), int(t.nodes[i].End), now})
 	}
 	return found
 }
 
-func (t *text) number(i int) bool {
+func (t *parsedSource) isNumber(i int) bool {
 	return i < len(t.nodes) && (t.nodes[i].Sym == pytree.Integer || t.nodes[i].Sym == pytree.Float)
 }
 
 // functions are the definitions of functions.
-func (t *text) functions() []int {
+func (t *parsedSource) functions() []int {
 	var found []int
 	for i := range t.nodes {
 		if t.nodes[i].Sym == pytree.FunctionDefinition {
@@ -116,7 +116,7 @@ func (t *text) functions() []int {
 }
 
 // statement is one more statement at the beginning of a function's body.
-func (t *text) statement(f, number int) []change {
+func (t *parsedSource) statement(f, number int) []textChange {
 	for i := f + 1; i < int(t.nodes[f].Next); i++ {
 		if t.nodes[i].Sym == pytree.Block && t.parent[i] == f {
 			at := int(t.nodes[i].Start)
@@ -125,14 +125,14 @@ func (t *text) statement(f, number int) []change {
 			if margin := string(t.src[line:at]); strings.TrimSpace(margin) == "" {
 				end = "\n" + margin
 			}
-			return []change{{at, at, fmt.Sprintf("_edited = %d%s", number, end)}}
+			return []textChange{{at, at, fmt.Sprintf("_edited = %d%s", number, end)}}
 		}
 	}
 	return nil
 }
 
 // rename gives a local variable of function f another name.
-func (t *text) rename(f int, intN func(int) int) (string, bool) {
+func (t *parsedSource) rename(f int, intN func(int) int) (string, bool) {
 	taken, fixed := map[string]bool{}, map[string]bool{}
 	var locals []string
 	end := int(t.nodes[f].Next)
@@ -142,7 +142,7 @@ func (t *text) rename(f int, intN func(int) int) (string, bool) {
 		case pytree.ClassDefinition: // its body has a scope that is read in another order
 			return "", false
 		case pytree.Identifier:
-			name := t.at(i)
+			name := t.textOf(i)
 			taken[name] = true
 			switch {
 			case t.inside(i, f, pytree.Parameters) || parent == pytree.GlobalStatement || parent == pytree.NonlocalStatement || parent == pytree.LambdaParameters:
@@ -166,7 +166,7 @@ func (t *text) rename(f int, intN func(int) int) (string, bool) {
 	last := 0
 	for i := f + 1; i < end; i++ {
 		n, p := t.nodes[i], t.parent[i]
-		if n.Sym != pytree.Identifier || t.at(i) != was || t.sym(p) == pytree.Attribute && i != p+1 || t.sym(p) == pytree.KeywordArgument && i == p+1 {
+		if n.Sym != pytree.Identifier || t.textOf(i) != was || t.sym(p) == pytree.Attribute && i != p+1 || t.sym(p) == pytree.KeywordArgument && i == p+1 {
 			continue
 		}
 		b.Write(t.src[last:n.Start])
@@ -178,7 +178,7 @@ func (t *text) rename(f int, intN func(int) int) (string, bool) {
 }
 
 // inside reports whether node i lies in one of a kind below root.
-func (t *text) inside(i, root int, kind pytree.Symbol) bool {
+func (t *parsedSource) inside(i, root int, kind pytree.Symbol) bool {
 	for p := t.parent[i]; p > root; p = t.parent[p] {
 		if t.nodes[p].Sym == kind {
 			return true
