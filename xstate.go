@@ -10,6 +10,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -89,7 +90,7 @@ type Session struct {
 	options   SessionOptions
 	meta      state.Session
 	engine    *runner.Engine
-	python    runner.Interpreter
+	python    python.Interpreter
 	history   *query.History
 	planner   *runner.Planner // of the program after step plannedAt; nil until the first plan
 	plannedAt StepNumber
@@ -137,7 +138,7 @@ func (s *Session) Name() string { return s.name }
 func (s *Session) Folder() string { return s.options.Workspace }
 
 // Python returns the interpreter of the session, once Plan or Run have found it.
-func (s *Session) Python() runner.Interpreter { return s.python }
+func (s *Session) Python() python.Interpreter { return s.python }
 
 // History answers questions about what is recorded of the session.
 func (s *Session) History() *query.History { return s.history }
@@ -236,10 +237,10 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 	if err != nil {
 		return runner.Config{}, err
 	}
-	if s.python, err = runner.Identify(ctx, s.store.state.Dir(), path, environ); err != nil {
+	if s.python, err = python.Identify(ctx, s.store.state.Dir(), path, environ); err != nil {
 		return runner.Config{}, err
 	}
-	return runner.Config{Store: s.store.state, Session: s.name, Workspace: s.options.Workspace, File: s.options.File, Python: s.python,
+	return runner.Config{Store: s.store.state, Session: s.name, Workspace: s.options.Workspace, File: s.options.File, Language: s.python,
 		Seed: s.meta.Seed, Observe: s.options.Observe, Environ: s.options.Environ}, nil
 }
 
@@ -247,7 +248,7 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 const AnyPython = "auto"
 
 // FindPython returns the path of the interpreter for a session's program in folder: the one asked for, $XSTATE_PYTHON, the
-// one that was last asked for in a run of the session, or what runner.FindPython finds.
+// one that was last asked for in a run of the session, or what python.Find finds.
 func (s *Store) FindPython(ctx context.Context, session, asked, folder string, environ func(string) string) (string, error) {
 	remembered := ""
 	switch {
@@ -260,9 +261,9 @@ func (s *Store) FindPython(ctx context.Context, session, asked, folder string, e
 		}
 		asked = remembered
 	}
-	path, err := runner.FindPython(asked, folder, environ)
+	path, err := python.Find(asked, folder, environ)
 	if err != nil && remembered != "" {
-		return "", &Error{Code: runner.CodeNoPython, Message: fmt.Sprintf("the interpreter that session %q runs with is gone: %s", session, remembered),
+		return "", &Error{Code: python.CodeNotFound, Message: fmt.Sprintf("the interpreter that session %q runs with is gone: %s", session, remembered),
 			Hint: "name another with --python PATH, or have one chosen with --python " + AnyPython, Err: err}
 	}
 	return path, err
