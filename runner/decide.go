@@ -60,7 +60,7 @@ func (e *Engine) decide(p place, n *node, g given) (decision, error) {
 	}
 	switch {
 	case c.trace != nil:
-		if by := e.undefinedBy(p, &c.trace.Trace); by != "" && c.reason.Code != ReasonServed {
+		if by := undefinedBy(p, n, &c.trace.Trace); by != "" && c.reason.Code != ReasonServed {
 			return d.block(by), nil
 		}
 		d.Action, d.Trace = ActReuse, c.trace.Digest
@@ -97,13 +97,13 @@ func blockedBy(p interface{ get(depgraph.Key) entry }, n *node, stopped bool) st
 	return ""
 }
 
-// undefinedBy returns the failed block that would have defined the name whose absence made t fail; "" when there is none.
-// Uses lists only the names that the text shows, so a name that eval looked up is found only in this way.
-func (e *Engine) undefinedBy(p interface{ get(depgraph.Key) entry }, t *state.Trace) state.BlockID {
+// undefinedBy returns the failed block that would have defined the name whose absence made t fail; "" when there is
+// none. Uses lists only the names that the text shows, so a name that eval looked up is found only in this way.
+func undefinedBy(p interface{ get(depgraph.Key) entry }, n *node, t *state.Trace) state.BlockID {
 	if t.Err == nil {
 		return ""
 	}
-	name := e.cfg.Language.Missing(t.Err)
+	name := n.unit.language.Missing(t.Err)
 	if name == "" {
 		return ""
 	}

@@ -276,7 +276,7 @@ func (w *walk) perform(ctx context.Context, i int, d *decision) error {
 		return err
 	}
 	w.event(Event{Block: n.unit.ID, Node: n.at, Kind: "end", Seconds: t.Seconds})
-	if by := w.e.undefinedBy(w.pos, &t.Trace); by != "" {
+	if by := undefinedBy(w.pos, n, &t.Trace); by != "" {
 		blocked := d.block(by)
 		w.block(i, &blocked)
 		return nil

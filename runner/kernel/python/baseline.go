@@ -45,7 +45,7 @@ type BaselineResult struct {
 
 // StartBaseline starts an interpreter. Close it.
 func StartBaseline(ctx context.Context, cfg BaselineConfig) (*Baseline, error) {
-	p, err := cfg.Python.start(ctx, "plain", cfg.Scratch, kernel.Command{
+	p, err := cfg.Python.start(ctx, "baseline", cfg.Scratch, kernel.Command{
 		Environ: environList(environOfProgram(cfg.Environ)), Folder: cfg.Workspace, Spool: cfg.Scratch,
 		Options: options{
 			File: cfg.File, Folder: cfg.Workspace, Spool: cfg.Scratch, Store: cfg.Scratch, Seed: cfg.Seed,

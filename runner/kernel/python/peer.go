@@ -2,7 +2,7 @@ package python
 
 // PeerConfig is what a program needs that another tool runs, to be compared with a Baseline.
 type PeerConfig struct {
-	Kernel  string   // the folder to import xstate_kernel from: its module plain seeds generators and digests values
+	Kernel  string   // the folder to import xstate_kernel from: its module baseline seeds generators and digests values
 	Environ []string // of the process, as a Baseline has it
 }
 

@@ -31,7 +31,16 @@ func program(t *testing.T, sources ...string) *depgraph.Graph {
 func edgeTexts(edges []depgraph.Edge) []string {
 	var texts []string
 	for _, e := range edges {
-		texts = append(texts, fmt.Sprintf("%s>%s %s %s", strings.TrimSuffix(string(e.From), "#1"), strings.TrimSuffix(string(e.To), "#1"), e.Hazard, e.Key))
+		texts = append(
+			texts,
+			fmt.Sprintf(
+				"%s>%s %s %s",
+				strings.TrimSuffix(string(e.From), "#1"),
+				strings.TrimSuffix(string(e.To), "#1"),
+				e.Hazard,
+				e.Key,
+			),
+		)
 	}
 	return texts
 }
@@ -46,16 +55,24 @@ func TestBuild(t *testing.T) {
 		{"conditional writer", []string{"x = 1", "if c: x = 2", "y = x"}, "a>b output var:x, a>c flow var:x, b>c flow var:x"},
 		{"anti", []string{"x = 1", "y = x", "x = 2"}, "a>b flow var:x, a>c output var:x, b>c anti var:x"},
 		{"mutation", []string{"x = []", "x.append(1)", "x"}, "a>b flow var:x, a>b output var:x, b>c flow var:x"},
-		{"module method", []string{"import np", "np.f()", "np.g()"}, "module:np>a flow module:np, a>b flow var:np, a>c flow var:np"},
+		{"module method", []string{"import np", "np.f()", "np.g()"},
+			"module:np>a flow module:np, a>b flow var:np, a>c flow var:np"},
 		{"function", []string{"k = 1", "def f(): return k", "f()"}, "a>c flow var:k, b>c flow var:f"},
-		{"function, rebound", []string{"k = 1", "def f(): return k", "k = 2", "f()"}, "a>c output var:k, c>d flow var:k, b>d flow var:f"},
-		{"through two functions", []string{"def f(): return g()", "def g(): return k", "k = 1", "f()"}, "a>d flow var:f, b>d flow var:g, c>d flow var:k"},
-		{"through an object", []string{"class A:\n  def m(self): return k", "o = A()", "k = 1", "o.m()"}, "a>b flow var:A, b>c anti var:k, b>d flow var:o, b>d output var:o, c>d flow var:k"},
-		{"through a subclass", []string{"class A:\n  def m(self): return k", "class B(A): pass", "k = 1", "B().m()"}, "a>b flow var:A, b>d flow var:B, c>d flow var:k"},
-		{"function that mutates", []string{"x = []", "def f(): x.append(1)", "f()", "x"}, "a>c flow var:x, a>c output var:x, b>c flow var:f, c>d flow var:x, c>d output var:x"},
-		{"function that rebinds", []string{"x = 1", "def f():\n  global x\n  x = 2", "f()", "x"}, "a>c output var:x, b>c flow var:f, a>d flow var:x, c>d flow var:x, a>d output var:x, c>d output var:x"},
+		{"function, rebound", []string{"k = 1", "def f(): return k", "k = 2", "f()"},
+			"a>c output var:k, c>d flow var:k, b>d flow var:f"},
+		{"through two functions", []string{"def f(): return g()", "def g(): return k", "k = 1", "f()"},
+			"a>d flow var:f, b>d flow var:g, c>d flow var:k"},
+		{"through an object", []string{"class A:\n  def m(self): return k", "o = A()", "k = 1", "o.m()"},
+			"a>b flow var:A, b>c anti var:k, b>d flow var:o, b>d output var:o, c>d flow var:k"},
+		{"through a subclass", []string{"class A:\n  def m(self): return k", "class B(A): pass", "k = 1", "B().m()"},
+			"a>b flow var:A, b>d flow var:B, c>d flow var:k"},
+		{"function that mutates", []string{"x = []", "def f(): x.append(1)", "f()", "x"},
+			"a>c flow var:x, a>c output var:x, b>c flow var:f, c>d flow var:x, c>d output var:x"},
+		{"function that rebinds", []string{"x = 1", "def f():\n  global x\n  x = 2", "f()", "x"},
+			"a>c output var:x, b>c flow var:f, a>d flow var:x, c>d flow var:x, a>d output var:x, c>d output var:x"},
 		{"file", []string{"df.to_csv('a')", "x = pd.read_csv('a')", "pd.read_csv('b')"}, "a>b flow file:a"},
-		{"unknown file", []string{"df.to_csv('a')", "x = open(p)", "y = pd.read_csv('b')"}, "a>b flow file:a, b>c flow file:*"},
+		{"unknown file", []string{"df.to_csv('a')", "x = open(p)", "y = pd.read_csv('b')"},
+			"a>b flow file:a, b>c flow file:*"},
 		{"cwd", []string{"os.chdir('a')", "x = pd.read_csv('b')"}, "a>b flow cwd:"},
 		{"random", []string{"random.seed(1)", "x = random.random()"}, "a>b flow rng:random, a>b output rng:random"},
 		{"eval", []string{"x = 1", "y = eval(s)", "z = x"}, "a>b flow var:x, a>c flow var:x, b>c flow var:*"},
@@ -103,7 +120,8 @@ func TestAffected(t *testing.T) {
 			t.Errorf("Affected(%s) = got, want\n%s", id, diff)
 		}
 	}
-	if got, err := g.Path("a#2", "e#1"); err != nil || !slices.Equal(got, []depgraph.NodeID{"a#2", "b#1", "c#1", "e#1"}) {
+	if got, err := g.Path("a#2", "e#1"); err != nil ||
+		!slices.Equal(got, []depgraph.NodeID{"a#2", "b#1", "c#1", "e#1"}) {
 		t.Errorf("Path(a#2, e#1) = %v, %v", got, err)
 	}
 	if got, err := g.Path("e#1", "a#2"); err != nil || got != nil {
@@ -111,7 +129,7 @@ func TestAffected(t *testing.T) {
 	}
 }
 
-func TestEvidence(t *testing.T) {
+func TestBasis(t *testing.T) {
 	f := func(src string) *depgraph.Facts {
 		f, err := python.Analyze([]byte(src), python.Plain)
 		if err != nil {
@@ -121,14 +139,23 @@ func TestEvidence(t *testing.T) {
 	}
 	g := depgraph.Build([]depgraph.BlockFacts{
 		{"a", f("x = 1; y = 2"), []depgraph.Access{{Writes: []depgraph.Key{"var:x", "var:y", "file:t"}}}},
-		{"b", f("z = x if c else y"), []depgraph.Access{{Reads: []depgraph.Key{"var:x", "var:c", "file:t"}, Writes: []depgraph.Key{"var:z"}}}},
+		{
+			"b",
+			f("z = x if c else y"),
+			[]depgraph.Access{{Reads: []depgraph.Key{"var:x", "var:c", "file:t"}, Writes: []depgraph.Key{"var:z"}}},
+		},
 		{"c", f("z"), nil},
 	})
 	var got []string
 	for _, e := range g.Edges() {
-		got = append(got, fmt.Sprintf("%s>%s %s %s", e.From, e.To, e.Key, e.Evidence))
+		got = append(got, fmt.Sprintf("%s>%s %s %s", e.From, e.To, e.Key, e.Basis))
 	}
-	want := []string{"a#1>b#1 file:t observed", "a#1>b#1 var:x both", "a#1>b#1 var:y predicted", "b#1>c#1 var:z predicted"}
+	want := []string{
+		"a#1>b#1 file:t observed",
+		"a#1>b#1 var:x both",
+		"a#1>b#1 var:y predicted",
+		"b#1>c#1 var:z predicted",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Build = got, want\n%s", diff)
 	}

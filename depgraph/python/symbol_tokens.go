@@ -6,8 +6,8 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 )
 
-// Symbols returns, for every name that the text of a block binds at top level, the tokens of the statements that bind it: two
-// texts define a name in the same way exactly when these are equal.
+// Symbols returns, for each name that a block binds at top level, the tokens of the statements that bind it. Two texts
+// define a name in the same way if and only if these are equal.
 func Symbols(src []byte, dialect depgraph.Dialect) (map[string]string, error) {
 	f, err := facts(src, dialect, eachStatement)
 	if err != nil {
@@ -22,8 +22,8 @@ func Symbols(src []byte, dialect depgraph.Dialect) (map[string]string, error) {
 	return found, nil
 }
 
-// Comments returns the comments of the code in order. The parser drops them, so they are found between its tokens, where there
-// is nothing else but blanks.
+// Comments returns the comments of the code in order. The parser drops them, so Comments finds them between the tokens,
+// where everything else is blank.
 func Comments(f *depgraph.Facts) []string {
 	var found []string
 	text := string(f.Code)

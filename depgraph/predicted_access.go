@@ -2,22 +2,22 @@ package depgraph
 
 import "slices"
 
-// accesses is what a node is predicted to read and write at its place in the program.
+// accesses is the prediction of what a node reads and writes at its place in the program.
 type accesses struct {
 	reads   map[Key]bool
-	writes  map[Key]bool // may write
-	certain map[Key]bool // of writes: writes without fail, or reads first, so that earlier writers do not show through
-	binds   map[Key]bool // of writes: binds or unbinds a name, rather than changing its value
-	fresh   []Key        // of reads: not yet followed to functions
+	writes  map[Key]bool // it may write these
+	certain map[Key]bool // of writes: it writes without fail, or reads first, so that earlier writers are hidden
+	binds   map[Key]bool // of writes: it binds or unbinds a name instead of changing a value
+	fresh   []Key        // of reads: functions behind them are not yet followed
 	anyRead bool         // may read names that the text does not show
-	anyBind bool         // may bind such names
+	anyBind bool         // may bind names that the text does not show
 }
 
 func newAccesses() *accesses {
 	return &accesses{reads: map[Key]bool{}, writes: map[Key]bool{}, certain: map[Key]bool{}, binds: map[Key]bool{}}
 }
 
-// execution adds what executing a node does at once.
+// execution adds what executing a node does at once, without the calls it makes.
 func (a *accesses) execution(n *Node) {
 	for _, name := range n.Uses {
 		a.read(Var(name))
@@ -45,7 +45,7 @@ func (a *accesses) execution(n *Node) {
 	}
 }
 
-// call adds what calling the functions that a node made may do.
+// call adds what a call of the functions that a node made may do.
 func (a *accesses) call(n *Node) {
 	for _, name := range n.Later {
 		a.read(Var(name))
@@ -76,7 +76,7 @@ func (a *accesses) mutations(names []string) {
 	}
 }
 
-// both adds a read and a write of what was read.
+// both adds a read and a write that depends on it.
 func (a *accesses) both(k Key) {
 	a.read(k)
 	a.writes[k], a.certain[k] = true, true
@@ -111,7 +111,7 @@ func (a *accesses) dynamic(d Dynamic) {
 	a.anyBind = a.anyBind || d.Binds
 }
 
-// sortedKeys returns the keys of a set, sorted, so that edges come in the same order every time.
+// sortedKeys returns the keys of a set in sorted order, so that edges always come in the same order.
 func sortedKeys(set map[Key]bool) []Key {
 	keys := make([]Key, 0, len(set))
 	for k := range set {

@@ -6,16 +6,17 @@ import (
 	p "github.com/xstate-engine/xstate/internal/pytree"
 )
 
-// Tree-sitter's grammar takes layout lightly: it reads "x = 1" and an indented "y = 2" below it as two statements of one
-// level, and a line that dedents to no outer level as part of the outer one. CPython refuses both. A guess here
-// would put a statement into the wrong branch, so layout is checked against the rules of the language reference (2.1.8).
+// Tree-sitter's grammar takes layout lightly. It reads "x = 1" and an indented "y = 2" below it as two statements of
+// one level. It reads a line that dedents to no outer level as part of the outer one. CPython refuses both. A guess
+// would put a statement into the wrong branch, so the walker checks layout by the rules of the language reference
+// (2.1.8).
 
-// column is an indentation measured with tabs to multiples of eight, and with tabs as one: the two must agree.
+// column is an indentation, measured with tabs to multiples of eight and with tabs as one column. The two must agree.
 type column struct{ wide, narrow int }
 
 const byteOrderMark = "\ufeff"
 
-// indent returns the indentation of the line on which a byte stands, and whether only blanks precede it there.
+// indent returns the indentation of the line that holds a byte. first reports whether only blanks precede the byte.
 func (w *walker) indent(at uint32) (c column, first bool) {
 	start := strings.LastIndexByte(w.text[:at], '\n') + 1
 	if start > 1 && continues(w.text[:start-1]) {
@@ -42,8 +43,9 @@ func (w *walker) indent(at uint32) (c column, first bool) {
 	return c, true
 }
 
-// continues reports whether the last line of text is joined to the one below before a statement begins there: it is
-// blank but for a backslash, or has one behind a colon or semicolon. A comment may end in a backslash, too.
+// continues reports whether the last line of text is joined to the next line before a statement begins there. Such a
+// line is blank except for a backslash, or has a backslash after a colon or semicolon. A comment may end in a
+// backslash, too.
 func continues(text string) bool {
 	text = strings.TrimSuffix(text, "\r")
 	if !strings.HasSuffix(text, "\\") {
@@ -53,10 +55,10 @@ func continues(text string) bool {
 	return line == "" || (strings.HasSuffix(line, ":") || strings.HasSuffix(line, ";")) && !strings.Contains(line, "#")
 }
 
-// indentation checks the statements of a block against each other and against the statement that owns the block.
-func (w *walker) indentation(owner, block uint32) {
+// checkBlockIndentation compares the statements of a block with each other and with the statement that owns the block.
+func (w *walker) checkBlockIndentation(owner, block uint32) {
 	var level column
-	open := false // the block stands on lines of its own
+	open := false // the block is on lines of its own
 	outer, _ := w.indent(w.nodes[owner].Start)
 	for c := w.child(block); c < w.end(block); c = w.next(c) {
 		if w.sym(c) < firstNonTerminal {
@@ -84,8 +86,8 @@ func (w *walker) indentation(owner, block uint32) {
 	}
 }
 
-// aligned checks that a clause or the next part of a decorated definition stands under its beginning.
-func (w *walker) aligned(owner, clause uint32) {
+// checkAligned refuses a clause, or a part of a decorated definition, that is not indented like its first line.
+func (w *walker) checkAligned(owner, clause uint32) {
 	if owner+1 == clause {
 		return
 	}
@@ -95,8 +97,8 @@ func (w *walker) aligned(owner, clause uint32) {
 	}
 }
 
-// oldToken refuses numbers and operators that only Python 2 knew.
-func (w *walker) oldToken(i uint32) {
+// refuseOldToken refuses numbers and operators of Python 2.
+func (w *walker) refuseOldToken(i uint32) {
 	text := w.src(i)
 	switch {
 	case w.sym(i) == p.LessGreater:
@@ -108,7 +110,7 @@ func (w *walker) oldToken(i uint32) {
 	}
 }
 
-// string walks the interpolations of a string and refuses prefixes that Python does not know.
+// string walks the interpolations of a string and refuses unknown prefixes.
 func (w *walker) string(i uint32) {
 	text := w.src(i)
 	n := strings.IndexAny(text, "'\"`")

@@ -18,21 +18,36 @@ var dynamicCalls = map[string]string{
 	"timeit.timeit": "timeit", "timeit.repeat": "timeit", "contextvars.copy_context": "copy_context",
 }
 
-// scopeCalls read the names of the scope they are called in: inside a function, that is no concern of the namespace.
+// scopeCalls read the names of the scope they are called in. Inside a function, that scope is not the namespace.
 var scopeCalls = map[string]bool{"locals": true, "vars": true, "dir": true}
 
-// dynamicValues are names whose mere use gives access to a namespace.
+// dynamicValues are names that give access to a namespace without a call.
 var dynamicValues = map[string]string{
 	"sys.modules": "sys.modules", "__main__": "__main__", "__builtins__": "__builtins__",
 }
 
-// dynamicTails are attributes that give access to a namespace, or to what others defined, whatever they hang on. patch.stopall of
-// unittest.mock puts back what was patched, in any module.
-var dynamicTails = map[string]string{"f_globals": "f_globals", "f_locals": "f_locals", "__globals__": "__globals__", "__subclasses__": "__subclasses__",
-	"stopall": "sys.modules"}
+// dynamicTails are attributes that give access to a namespace, or to what other code defined, on any object.
+// patch.stopall of unittest.mock restores patched names in any module.
+var dynamicTails = map[string]string{
+	"f_globals":      "f_globals",
+	"f_locals":       "f_locals",
+	"__globals__":    "__globals__",
+	"__subclasses__": "__subclasses__",
+	"stopall":        "sys.modules",
+}
 
 func dynamicNames() []string {
-	names := []string{"magic", "timeit", "getattr", "setattr", "delattr", "query", "eval", "get_annotations", "signature"}
+	names := []string{
+		"magic",
+		"timeit",
+		"getattr",
+		"setattr",
+		"delattr",
+		"query",
+		"eval",
+		"get_annotations",
+		"signature",
+	}
 	for _, t := range []map[string]string{dynamicCalls, dynamicValues, dynamicTails} {
 		for dotted := range t {
 			names = append(names, dotted[strings.LastIndexByte(dotted, '.')+1:])
@@ -44,7 +59,7 @@ func dynamicNames() []string {
 	return names
 }
 
-// dynamicChain says which dynamic construct a chain is, or "".
+// dynamicChain returns the dynamic construct that a chain is, or "".
 func (w *walker) dynamicChain(c chain, dotted string) string {
 	for prefix := dotted; prefix != ""; {
 		if what, ok := dynamicValues[prefix]; ok {
@@ -81,16 +96,18 @@ func (w *walker) dynamicChain(c chain, dotted string) string {
 			return dotted
 		}
 	}
-	// pandas finds variables for names in a text: those behind an @, in pd.eval all; a text that is computed may hold some.
+	// pandas looks up variables for the names after an @ in a query, and for all names in pd.eval. A computed text may
+	// hold such names.
 	if strings.HasSuffix(dotted, ".query") || strings.HasSuffix(dotted, ".eval") {
 		args := w.next(w.child(call))
-		first := args + 2 // behind the bracket
+		first := args + 2 // after the bracket
 		computed := w.sym(args) == p.ArgumentList && w.arguments(call) > 0 && w.sym(first) != p.String
 		if computed || strings.Contains(w.src(args), "@") || dotted == "pd.eval" || dotted == "pandas.eval" {
 			return "query @"
 		}
 	}
-	if (strings.HasSuffix(dotted, "get_annotations") || strings.HasSuffix(dotted, "signature")) && strings.Contains(w.src(w.next(w.child(call))), "eval_str") {
+	if (strings.HasSuffix(dotted, "get_annotations") || strings.HasSuffix(dotted, "signature")) &&
+		strings.Contains(w.src(w.next(w.child(call))), "eval_str") {
 		return "eval_str"
 	}
 	return ""
@@ -111,11 +128,11 @@ func (w *walker) arguments(call uint32) int {
 	return n
 }
 
-// onModule reports whether a getattr or setattr is on a name that an import of the block binds, with an attribute name
-// that the text does not show.
+// onModule reports whether a getattr or setattr accesses a name that the block imports, with an attribute name that the
+// text does not show.
 func (w *walker) onModule(call uint32) bool {
 	args := w.next(w.child(call))
-	object := args + 2 // behind the bracket
+	object := args + 2 // after the bracket
 	if w.sym(args) != p.ArgumentList || object >= w.end(args) || w.sym(object) != p.Identifier {
 		return false
 	}

@@ -13,7 +13,8 @@ import (
 )
 
 // The judge of the scope table is CPython: the symbol table that its compiler made of every file of its own library,
-// test suites included. XSTATE_TEST_PYTHONS lists the interpreters to ask, separated as in PATH; the default is python3.
+// test suites included. XSTATE_TEST_PYTHONS lists the interpreters to ask, separated as in PATH; the default is
+// python3.
 
 // judged is what the interpreter says about one file (testdata/symtable_facts.py).
 type judged struct {
@@ -153,7 +154,7 @@ func (w *walker) scopeLines(inlined bool) []string {
 	table := make([]tableScope, len(w.all))
 	for i, s := range w.all {
 		table[i] = w.tableScope(int32(i), table, inlined)
-		for k := s.first; k != none; k = w.syms[k].next {
+		for k := s.first; k != noIndex; k = w.syms[k].next {
 			if text := w.symbolText(k); text != "" {
 				table[i].symbols[w.names.texts[w.syms[k].name]] = text
 			}
@@ -182,8 +183,8 @@ func (w *walker) scopeLines(inlined bool) []string {
 	return lines
 }
 
-// mergeInto merges the comprehensions of a scope into it, innermost and first ones first: a name that two of them have is
-// taken from the first.
+// mergeInto merges the comprehensions of a scope into it, innermost and first ones first: a name that two of them have
+// is taken from the first.
 func (w *walker) mergeInto(around int32, table []tableScope, children map[int32][]int32) {
 	for _, i := range children[around] {
 		w.mergeInto(i, table, children)
@@ -220,10 +221,11 @@ func (w *walker) tableScope(i int32, table []tableScope, inlined bool) tableScop
 		return tableScope{"/top", "module", 0, map[string]string{}}
 	}
 	name := ""
-	if s.name != none {
+	if s.name != noIndex {
 		name = w.names.texts[s.name]
 	}
-	kind := map[scopeKind]string{classScope: "class", paramsScope: "params", boundScope: "bound", aliasScope: "alias"}[s.kind]
+	kind := map[scopeKind]string{classScope: "class", paramsScope: "params", boundScope: "bound",
+		aliasScope: "alias"}[s.kind]
 	if kind == "" {
 		kind = "function"
 	}
@@ -238,10 +240,11 @@ func (w *walker) symbolText(i int32) string {
 	s := w.syms[i]
 	marks := ""
 	for _, m := range []struct {
-		m mark
+		m symbolFlags
 		l string
-	}{{isParam, "P"}, {isAssigned, "A"}, {isUsed, "U"}, {isImported, "I"}, {isAnnotated, "T"}, {isGlobal, "G"}, {isNonlocal, "N"}} {
-		if s.marks&m.m != 0 {
+	}{{isParam, "P"}, {isAssigned, "A"}, {isUsed, "U"}, {isImported, "I"}, {isAnnotated, "T"}, {isGlobal, "G"},
+		{isNonlocal, "N"}} {
+		if s.flags&m.m != 0 {
 			marks += m.l
 		}
 	}
@@ -255,13 +258,13 @@ func (w *walker) symbolText(i int32) string {
 func (w *walker) where(i int32) string {
 	s := w.syms[i]
 	switch r := w.resolve(i); {
-	case s.marks&isGlobal != 0:
+	case s.flags&isGlobal != 0:
 		return "explicit"
-	case s.marks&isNonlocal != 0:
+	case s.flags&isNonlocal != 0:
 		return "free"
-	case s.marks&isBound != 0:
+	case s.flags&isBound != 0:
 		return "local"
-	case s.scope == 0, w.classBinds(s), w.syms[r].scope == 0, w.syms[r].marks&isGlobal != 0:
+	case s.scope == 0, w.classBinds(s), w.syms[r].scope == 0, w.syms[r].flags&isGlobal != 0:
 		return "global"
 	}
 	return "free"
@@ -275,8 +278,8 @@ func (w *walker) classBinds(s symbol) bool {
 	class := s.scope
 	for w.all[class].kind != classScope {
 		class = w.all[class].parent
-		for k := w.all[class].first; k != none; k = w.syms[k].next {
-			if w.syms[k].name == s.name && w.syms[k].marks&isBound != 0 && w.syms[k].marks&isNonlocal == 0 {
+		for k := w.all[class].first; k != noIndex; k = w.syms[k].next {
+			if w.syms[k].name == s.name && w.syms[k].flags&isBound != 0 && w.syms[k].flags&isNonlocal == 0 {
 				return w.all[class].kind == classScope
 			}
 		}

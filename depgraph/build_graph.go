@@ -6,27 +6,27 @@ import (
 	"strings"
 )
 
-// BlockFacts is one block of a program, for Build.
+// BlockFacts is one block of a program, as input to Build.
 type BlockFacts struct {
 	ID       string
 	Facts    *Facts
 	Observed []Access // by node; short or nil where nodes have not been executed
 }
 
-// Access is what one execution of a node read and wrote. A node that was not executed has nil for both.
+// Access lists what one execution of a node read and wrote. Both are nil for a node that was not executed.
 type Access struct {
 	Reads, Writes []Key
 }
 
 func (a Access) known() bool { return a.Reads != nil || a.Writes != nil }
 
-// Build returns the graph of a program, whose blocks are given in order.
+// Build returns the graph of a program. The blocks are given in program order.
 //
-// A read depends on the writers that may show through at its place: the last one that is certain to write, and all behind
-// it that may. What a function reads when it is called is read by the node that uses the function, at that node's place;
-// any node that uses a value is taken to call whatever functions the value may hold.
+// A read depends on every writer that may be visible at its place: the last node that certainly writes the key, and all
+// later nodes that may write it. When a node uses a function, that node reads what the function's body reads, at its
+// own place. Build assumes that a node calls every function that a value it uses may hold.
 func Build(blocks []BlockFacts) *Graph {
-	b := &builder{index: map[NodeID]int{}, edges: map[edgeName]Evidence{}}
+	b := &builder{index: map[NodeID]int{}, edges: map[edgeName]Basis{}}
 	for _, block := range blocks {
 		for i := range block.Facts.Nodes {
 			n := buildNode{id: NewNodeID(block.ID, i), facts: &block.Facts.Nodes[i]}
@@ -37,8 +37,8 @@ func Build(blocks []BlockFacts) *Graph {
 			b.nodes = append(b.nodes, n)
 		}
 	}
-	b.predict()
-	b.observe()
+	b.predictEdges()
+	b.observeEdges()
 	return b.graph()
 }
 
@@ -50,7 +50,7 @@ type buildNode struct {
 }
 
 type edgeName struct {
-	from, to int // of builder.nodes; modules behind them
+	from, to int // indexes into builder.nodes; modules come after them
 	typ      EdgeType
 	key      Key
 	hazard   Hazard
@@ -60,21 +60,21 @@ type builder struct {
 	nodes   []buildNode
 	index   map[NodeID]int
 	modules []NodeID
-	edges   map[edgeName]Evidence
+	edges   map[edgeName]Basis
 }
 
-// place is who has touched a key so far.
-type place struct {
-	writers []int // those that may show through
+// keyUse lists the nodes that have accessed a key so far.
+type keyUse struct {
+	writers []int // those whose value may still be visible
 	readers []int // since the last write
 }
 
-func (b *builder) predict() {
-	at := map[Key]*place{}
+func (b *builder) predictEdges() {
+	at := map[Key]*keyUse{}
 	var wild []int // nodes that may have bound any name
 	for i := range b.nodes {
 		n := b.nodes[i].facts
-		b.imports(i, n)
+		b.addImports(i, n)
 		a := b.accesses(i, at)
 		if a.anyRead {
 			for k, p := range at {
@@ -85,7 +85,8 @@ func (b *builder) predict() {
 		}
 		if a.reads[AnyFile] || a.reads[AnyEnv] {
 			for k := range at {
-				a.reads[k] = a.reads[k] || k.Space() == "file" && a.reads[AnyFile] || k.Space() == "env" && a.reads[AnyEnv]
+				a.reads[k] = a.reads[k] || k.Space() == "file" && a.reads[AnyFile] ||
+					k.Space() == "env" && a.reads[AnyEnv]
 			}
 		}
 		for _, k := range sortedKeys(a.reads) {
@@ -113,8 +114,8 @@ func (b *builder) predict() {
 	}
 }
 
-// accesses predicts what node i reads and writes, and finds the functions that it may call and hand on.
-func (b *builder) accesses(i int, at map[Key]*place) *accesses {
+// accesses predicts what node i reads and writes. It also finds the functions that node i may call and pass on.
+func (b *builder) accesses(i int, at map[Key]*keyUse) *accesses {
 	n := b.nodes[i].facts
 	a := newAccesses()
 	a.execution(n)
@@ -135,7 +136,10 @@ func (b *builder) accesses(i int, at map[Key]*place) *accesses {
 		}
 		if p := at[Var(made.Defines[0])]; p != nil {
 			for _, w := range p.writers {
-				if slices.Contains(b.nodes[w].carries, source) { // it put functions into the class, perhaps: instances have them
+				if slices.Contains(
+					b.nodes[w].carries,
+					source,
+				) { // it may have put functions into the class, and instances have them
 					for _, other := range b.nodes[w].carries {
 						carry(other)
 					}
@@ -157,7 +161,7 @@ func (b *builder) accesses(i int, at map[Key]*place) *accesses {
 			}
 		}
 	}
-	b.forgiveModules(a, at)
+	b.dropModuleMutations(a, at)
 	for source := range carried {
 		b.nodes[i].carries = append(b.nodes[i].carries, source)
 	}
@@ -171,9 +175,9 @@ func makesFunctions(n *Node) bool {
 		slices.ContainsFunc(n.Dynamic, func(d Dynamic) bool { return d.Later })
 }
 
-// forgiveModules drops mutations of names that an import statement bound to a module: np.sum(x) is a call, not a change
-// of np. What "from m import x" binds may be anything, and stays.
-func (b *builder) forgiveModules(a *accesses, at map[Key]*place) {
+// dropModuleMutations drops mutations of names that an import statement bound to a module: np.sum(x) is a call, not a
+// change of np. It keeps those of names bound by "from m import x", because such a name may be anything.
+func (b *builder) dropModuleMutations(a *accesses, at map[Key]*keyUse) {
 	for k := range a.writes {
 		if p := at[k]; p != nil && len(p.writers) == 1 && !a.binds[k] && bindsModules(b.nodes[p.writers[0]].facts) {
 			delete(a.writes, k)
@@ -185,7 +189,7 @@ func bindsModules(n *Node) bool {
 	return n.Kind == KindImport && !slices.ContainsFunc(n.Imports, func(imp Import) bool { return imp.Names != nil })
 }
 
-func (b *builder) imports(i int, n *Node) {
+func (b *builder) addImports(i int, n *Node) {
 	for _, imp := range n.Imports {
 		name := strings.Repeat(".", imp.Level) + imp.Module
 		id := NodeID("module:" + name)
@@ -199,9 +203,9 @@ func (b *builder) imports(i int, n *Node) {
 	}
 }
 
-// observe adds the edges between nodes that were both executed.
-func (b *builder) observe() {
-	at := map[Key]*place{}
+// observeEdges adds the edges between nodes that were both executed.
+func (b *builder) observeEdges() {
+	at := map[Key]*keyUse{}
 	for i := range b.nodes {
 		o := b.nodes[i].observed
 		if !o.known() {
@@ -219,10 +223,10 @@ func (b *builder) observe() {
 	}
 }
 
-func (b *builder) read(at map[Key]*place, i int, k Key, e Evidence) {
+func (b *builder) read(at map[Key]*keyUse, i int, k Key, e Basis) {
 	p := at[k]
 	if p == nil {
-		p = &place{}
+		p = &keyUse{}
 		at[k] = p
 	}
 	typ := EdgeOrder
@@ -237,10 +241,10 @@ func (b *builder) read(at map[Key]*place, i int, k Key, e Evidence) {
 	}
 }
 
-func (b *builder) write(at map[Key]*place, i int, k Key, certain bool, e Evidence) {
+func (b *builder) write(at map[Key]*keyUse, i int, k Key, certain bool, e Basis) {
 	p := at[k]
 	if p == nil {
-		p = &place{}
+		p = &keyUse{}
 		at[k] = p
 	}
 	for _, r := range p.readers {
@@ -256,7 +260,7 @@ func (b *builder) write(at map[Key]*place, i int, k Key, certain bool, e Evidenc
 	p.writers = append(p.writers, i)
 }
 
-func (b *builder) edge(from, to int, typ EdgeType, k Key, h Hazard, e Evidence) {
+func (b *builder) edge(from, to int, typ EdgeType, k Key, h Hazard, e Basis) {
 	if from != to {
 		b.edges[edgeName{from, to, typ, k, h}] |= e
 	}
@@ -276,7 +280,13 @@ func (b *builder) graph() *Graph {
 		names = append(names, n)
 	}
 	slices.SortFunc(names, func(x, y edgeName) int {
-		return cmp.Or(cmp.Compare(x.to, y.to), cmp.Compare(x.from, y.from), cmp.Compare(x.typ, y.typ), cmp.Compare(x.key, y.key), cmp.Compare(x.hazard, y.hazard))
+		return cmp.Or(
+			cmp.Compare(x.to, y.to),
+			cmp.Compare(x.from, y.from),
+			cmp.Compare(x.typ, y.typ),
+			cmp.Compare(x.key, y.key),
+			cmp.Compare(x.hazard, y.hazard),
+		)
 	})
 	g.out, g.in = make([][]int, len(all)), make([][]int, len(all))
 	for i, n := range names {

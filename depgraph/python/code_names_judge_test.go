@@ -11,8 +11,8 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 )
 
-// The promise of inclusion, judged by CPython: whatever name of the module the compiled code of a node can read, bind or
-// delete is among those predicted. And the other way round, nothing is predicted that the code does not hold.
+// The promise of inclusion, judged by CPython: whatever name of the module the compiled code of a node can read, bind
+// or delete is among those predicted. And the other way round, nothing is predicted that the code does not hold.
 func TestNamesAgreeWithCompiledCode(t *testing.T) {
 	files, _ := corpus(t)
 	cmd := exec.Command("python3", "-I", "testdata/code_names.py")
@@ -42,7 +42,8 @@ func TestNamesAgreeWithCompiledCode(t *testing.T) {
 		for _, n := range f.Nodes {
 			texts = append(texts, string(src[n.Start:n.End]))
 		}
-		if err := enc.Encode(map[string]any{"nodes": texts, "annotations": slices.Contains(f.Features, "annotations")}); err != nil {
+		if err := enc.Encode(map[string]any{"nodes": texts,
+			"annotations": slices.Contains(f.Features, "annotations")}); err != nil {
 			t.Fatal(err)
 		}
 		var answers []compiled
@@ -70,7 +71,13 @@ func TestNamesAgreeWithCompiledCode(t *testing.T) {
 
 // implied are names that the compiler reads or binds by itself: in class bodies, for annotations, and for a string that
 // stands first in a text, which is its docstring. __debug__ is a constant.
-var implied = map[string]bool{"__debug__": true, "__name__": true, "__annotations__": true, "__doc__": true, superClass: true}
+var implied = map[string]bool{
+	"__debug__":       true,
+	"__name__":        true,
+	"__annotations__": true,
+	"__doc__":         true,
+	superClass:        true,
+}
 
 type compiled struct {
 	Reads, Binds, Deletes, Rebinds, Perhaps []string

@@ -10,7 +10,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/pytree"
 )
 
-// parseError turns what the parser says into a position and a sentence.
+// parseError turns a parser error into a position and a message.
 func parseError(text string, err error) *depgraph.SyntaxError {
 	var at *pytree.Error
 	if !errors.As(err, &at) {
@@ -33,8 +33,8 @@ func parseError(text string, err error) *depgraph.SyntaxError {
 	return &depgraph.SyntaxError{Line: line, Column: utf8.RuneCountInString(text[from:start]) + 1, Msg: msg}
 }
 
-// lexicalError finds brackets and strings that are not closed. The parser, which recovers, reports such a mistake where
-// the statement begins, or far below.
+// lexicalError finds brackets and strings that are not closed. The parser recovers from such a mistake and reports it
+// where the statement begins, or far below.
 func lexicalError(text string) (at int, msg string) {
 	closer := map[byte]byte{'(': ')', '[': ']', '{': '}'}
 	var open []int
@@ -72,7 +72,7 @@ func lexicalError(text string) (at int, msg string) {
 	return 0, ""
 }
 
-// closed reports whether a string literal, prefix aside, ends in the quotes it begins with.
+// closed reports whether a string literal without prefix ends with the quotes it begins with.
 func closed(literal string) bool {
 	quote := literal[:1]
 	if strings.HasPrefix(literal, strings.Repeat(quote, 3)) {

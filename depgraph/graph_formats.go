@@ -11,10 +11,10 @@ import (
 	"github.com/dominikbraun/graph/draw"
 )
 
-// public returns the graph as other programs know graphs: one edge for any number of dependencies between two nodes. It
-// serves drawing and paths. It is on no path of a patch: at 10,000 nodes the library takes seconds for what
-// program order gives away.
-func (g *Graph) public(keep func(Edge) bool) (graph.Graph[NodeID, NodeID], error) {
+// library returns the graph as a value of the graph library, which merges all dependencies between two nodes into one
+// edge. Only drawing and Path use it, never a plan: at 10,000 nodes the library needs seconds for what program order
+// gives for free.
+func (g *Graph) library(keep func(Edge) bool) (graph.Graph[NodeID, NodeID], error) {
 	out := graph.New(func(id NodeID) NodeID { return id }, graph.Directed())
 	for _, id := range append(slices.Clone(g.ids), g.modules...) {
 		if err := out.AddVertex(id); err != nil {
@@ -25,7 +25,12 @@ func (g *Graph) public(keep func(Edge) bool) (graph.Graph[NodeID, NodeID], error
 		if !keep(e) {
 			continue
 		}
-		err := out.AddEdge(e.From, e.To, graph.EdgeAttribute("label", string(e.Key)), graph.EdgeAttribute("style", style(e)))
+		err := out.AddEdge(
+			e.From,
+			e.To,
+			graph.EdgeAttribute("label", string(e.Key)),
+			graph.EdgeAttribute("style", style(e)),
+		)
 		if err != nil && !errors.Is(err, graph.ErrEdgeAlreadyExists) {
 			return nil, fmt.Errorf("add edge %s to %s: %w", e.From, e.To, err)
 		}
@@ -37,7 +42,7 @@ func style(e Edge) string {
 	switch {
 	case e.Hazard != Flow:
 		return "dotted"
-	case e.Evidence&Observed == 0:
+	case e.Basis&Observed == 0:
 		return "dashed"
 	}
 	return "solid"
@@ -47,9 +52,10 @@ func every(Edge) bool { return true }
 
 func flowOnly(e Edge) bool { return e.Hazard == Flow }
 
-// Path returns a shortest chain of flow dependencies from one node to another, both included, and nil where there is none.
+// Path returns a shortest chain of flow dependencies from one node to another, both included. It is nil if there is
+// none.
 func (g *Graph) Path(from, to NodeID) ([]NodeID, error) {
-	p, err := g.public(flowOnly)
+	p, err := g.library(flowOnly)
 	if err != nil {
 		return nil, err
 	}
@@ -63,9 +69,10 @@ func (g *Graph) Path(from, to NodeID) ([]NodeID, error) {
 	return path, nil
 }
 
-// DOT returns the graph in the language of Graphviz: predicted flow is dashed, observed flow solid, the rest dotted.
+// DOT returns the graph in Graphviz's language. Predicted flow is dashed, observed flow is solid, other edges are
+// dotted.
 func (g *Graph) DOT() (string, error) {
-	p, err := g.public(every)
+	p, err := g.library(every)
 	if err != nil {
 		return "", err
 	}
@@ -73,7 +80,7 @@ func (g *Graph) DOT() (string, error) {
 	if err := draw.DOT(p, &b); err != nil {
 		return "", fmt.Errorf("draw: %w", err)
 	}
-	// The library goes over maps; its lines are sorted so that equal graphs print equally.
+	// The library iterates over maps. Sorting its lines makes equal graphs print equally.
 	var lines []string
 	for line := range strings.Lines(b.String()) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -116,18 +123,20 @@ func label(e Edge) string {
 
 // mermaidText quotes text; Mermaid reads entities, not backslashes.
 func mermaidText(text string) string {
-	return `"` + strings.NewReplacer(`&`, "#amp;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "\n", " ").Replace(text) + `"`
+	return `"` + strings.NewReplacer(`&`, "#amp;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "\n", " ").
+		Replace(text) +
+		`"`
 }
 
 // MarshalJSON writes {"version":1,"nodes":[…],"modules":[…],"edges":[{"from","to","type","key","hazard","evidence"}]}.
 func (g *Graph) MarshalJSON() ([]byte, error) {
 	type edge struct {
-		From     NodeID   `json:"from"`
-		To       NodeID   `json:"to"`
-		Type     EdgeType `json:"type"`
-		Key      Key      `json:"key"`
-		Hazard   string   `json:"hazard"`
-		Evidence string   `json:"evidence"`
+		From   NodeID   `json:"from"`
+		To     NodeID   `json:"to"`
+		Type   EdgeType `json:"type"`
+		Key    Key      `json:"key"`
+		Hazard string   `json:"hazard"`
+		Basis  string   `json:"evidence"`
 	}
 	doc := struct {
 		Version int      `json:"version"`
@@ -136,7 +145,7 @@ func (g *Graph) MarshalJSON() ([]byte, error) {
 		Edges   []edge   `json:"edges"`
 	}{1, append([]NodeID{}, g.ids...), append([]NodeID{}, g.modules...), []edge{}}
 	for _, e := range g.edges {
-		doc.Edges = append(doc.Edges, edge{e.From, e.To, e.Type, e.Key, e.Hazard.String(), e.Evidence.String()})
+		doc.Edges = append(doc.Edges, edge{e.From, e.To, e.Type, e.Key, e.Hazard.String(), e.Basis.String()})
 	}
 	return json.Marshal(doc)
 }

@@ -5,9 +5,10 @@ import (
 	p "github.com/xstate-engine/xstate/internal/pytree"
 )
 
-// definition tells whether a def, class or decorated definition can be restored by running its source again: whether
-// its evaluation calls nothing. Operators, attributes and items are taken as calling nothing: __or__ in "int | None",
-// __class_getitem__ in "list[int]". A display such as [] is made anew by each run and is allowed too.
+// definition returns the kind of a def, class or decorated definition. If its evaluation calls nothing, running its
+// source again restores it, so it is a KindDef or KindClass. The package assumes that operators, attributes and items
+// call nothing, such as __or__ in "int | None" and __class_getitem__ in "list[int]". A display such as [] is allowed,
+// although each run creates a new object.
 func (w *walker) definition(i uint32) depgraph.Kind {
 	switch w.sym(i) {
 	case p.FunctionDefinition:
@@ -19,10 +20,10 @@ func (w *walker) definition(i uint32) depgraph.Kind {
 			return depgraph.KindClass
 		}
 	}
-	return depgraph.KindStatement // to decorate is to call
+	return depgraph.KindStatement // a decorator is a call
 }
 
-// plainFunction looks at everything of a def but its body.
+// plainFunction looks at all parts of a def except its body.
 func (w *walker) plainFunction(i uint32) bool {
 	for c := w.child(i); c < w.end(i); c = w.next(c) {
 		switch w.sym(c) {
@@ -82,7 +83,7 @@ func (w *walker) plainMember(i uint32) bool {
 	return false
 }
 
-// plainDecorator knows the decorators of methods that come with the language and only wrap what they are given.
+// plainDecorator reports whether a decorator is one of Python's own for methods, which only wrap their argument.
 func (w *walker) plainDecorator(i uint32) bool {
 	switch w.src(i) {
 	case "property", "staticmethod", "classmethod":
@@ -98,8 +99,8 @@ func (w *walker) plainDecorator(i uint32) bool {
 	return false
 }
 
-// callsNothing reports whether evaluating node i calls nothing, as far as the text shows. A lambda's body is not
-// evaluated. Assigning to an attribute or item calls, so those targets count as calls as well.
+// callsNothing reports whether evaluating node i calls nothing, as far as the text shows. Python does not evaluate a
+// lambda's body. An assignment to an attribute or item calls a method, so it counts as a call.
 func (w *walker) callsNothing(i uint32) bool {
 	for c := i; c < w.end(i); {
 		switch w.sym(c) {

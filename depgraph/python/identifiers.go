@@ -13,26 +13,27 @@ type names struct {
 	kinds []nameKind
 }
 
-// nameKind is what a name may need watching for, wherever it stands.
+// nameKind says why a name needs attention wherever it occurs.
 type nameKind uint8
 
 const (
-	keywordName nameKind = 1 << iota // no identifier at all, though the grammar takes it for one
-	effectName                       // part of the name of something with an effect
-	dynamicName                      // part of the name of something that reads or binds names
-	aliasName                        // bound by an import of the block
+	keywordName nameKind = 1 << iota // a keyword that the grammar takes for an identifier
+	effectName                       // part of the name of an effect
+	dynamicName                      // part of the name of a dynamic construct
+	aliasName                        // an import of the block binds it
 	superName
-	badName // holds a character that no name can hold
-	oddName // may be another name when normalised
+	badName // holds a character that no name may hold
+	oddName // normalisation may change it
 )
 
-// superClass is the name by which super finds its class.
+// superClass is the name through which super finds its class.
 const superClass = "__class__"
 
-// special holds the kinds of the names that have any from the start.
+// special holds the names that have a kind in every block.
 var special = func() map[string]nameKind {
 	m := make(map[string]nameKind)
-	for _, k := range []string{"False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",
+	for _, k := range []string{"False", "None", "True", "and", "as", "assert", "async", "await", "break", "class",
+		"continue", "def",
 		"del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
 		"not", "or", "pass", "raise", "return", "try", "while", "with", "yield"} {
 		m[k] |= keywordName
@@ -51,7 +52,7 @@ func newNames(size int) *names {
 	return &names{ids: make(map[string]int32, size/64+16)}
 }
 
-// id returns the number of a name; grown tells that it is new.
+// id returns the number of a name. grown reports that the name is new.
 func (n *names) id(text string) (id int32, grown bool) {
 	if id, ok := n.ids[text]; ok {
 		return id, false
@@ -82,11 +83,11 @@ func mangle(class, text string) string {
 	return "_" + class + text
 }
 
-// isName tells the names of Python (language reference 2.3) from what the grammar lets pass.
+// isName reports whether a text is a Python name (language reference 2.3). The grammar accepts more.
 func isName(text string) bool {
 	for i, r := range text {
 		switch {
-		case r < utf8.RuneSelf: // the grammar is exact there
+		case r < utf8.RuneSelf: // the grammar is exact for ASCII
 		case unicode.IsLetter(r), unicode.Is(unicode.Nl, r), unicode.Is(unicode.Other_ID_Start, r):
 		case i > 0 && unicode.In(r, unicode.Mn, unicode.Mc, unicode.Nd, unicode.Pc, unicode.Other_ID_Continue):
 		default:
@@ -96,9 +97,9 @@ func isName(text string) bool {
 	return true
 }
 
-// normal holds letters beyond ASCII that stay what they are under NFKC, to which CPython brings every name, and next to
-// any other of them. The tables of all of Unicode are not worth their size here: a name with any other letter
-// (µ, ﬁ, an accent of its own) is marked dynamic, for it may be the same as one that is spelled differently.
+// normal holds letters beyond ASCII that NFKC leaves unchanged, also next to each other. CPython normalises every name
+// to NFKC. The full Unicode tables are not worth their size here. So a name with any other letter (µ, ﬁ, a combining
+// accent) is marked dynamic: it may equal a name that is spelled differently.
 var normal = &unicode.RangeTable{R16: []unicode.Range16{
 	{Lo: 0xc0, Hi: 0xd6, Stride: 1}, {Lo: 0xd8, Hi: 0xf6, Stride: 1}, {Lo: 0xf8, Hi: 0x131, Stride: 1},
 	{Lo: 0x134, Hi: 0x13e, Stride: 1}, {Lo: 0x141, Hi: 0x148, Stride: 1}, {Lo: 0x14a, Hi: 0x17e, Stride: 1},
