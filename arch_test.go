@@ -45,8 +45,10 @@ var layers = []layer{
 	{folder: ".", imports: []string{"patch", "depgraph", "depgraph/python", "state", "runner", "state/query", "runner/replay"}},
 	{folder: "bench", imports: []string{"internal/pytree", "patch", "depgraph", "depgraph/python", "state", "runner",
 		"state/query", "state/provenance", "runner/replay", "."}},
-	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner",
-		"state/query", "state/artifact", "state/provenance", "runner/replay", ".", "bench"}},
+	{folder: "internal/api", imports: []string{"patch", "state", "runner", "state/query", "state/artifact",
+		"state/provenance", "runner/replay", "."}},
+	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", "state/query", "state/artifact",
+		"state/provenance", "runner/replay", ".", "bench", "internal/api"}},
 }
 
 // owners are the packages that alone know a foreign module: another one would be bound to it, too.
