@@ -64,8 +64,12 @@ func freshIsReused(t *testing.T, a *asked, files map[string][]byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	planned, err := plan.Blocks(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	excused := map[string]bool{} // blocks that would run for what a status does not look at, and those that rest on them
-	for _, b := range plan.Blocks {
+	for _, b := range planned {
 		if status[b.ID].Status != artifact.Fresh {
 			continue
 		}

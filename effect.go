@@ -20,10 +20,14 @@ func (s *Session) Impact(ctx context.Context, plan *Plan) (*query.Impact, error)
 	if err != nil {
 		return nil, err
 	}
+	blocks, err := plan.Blocks(ctx)
+	if err != nil {
+		return nil, err
+	}
 	e := &query.Impact{Lost: []query.Lost{}, Fires: []query.RepeatedEffect{}}
 	will := map[Key]bool{}
-	for i := range plan.Blocks {
-		b := &plan.Blocks[i]
+	for i := range blocks {
+		b := &blocks[i]
 		for j := range b.Nodes {
 			willMake(&b.Nodes[j], will)
 			e.Fires = append(e.Fires, firings(&b.Nodes[j], query.NodeName(b.ID, j, len(b.Nodes)))...)

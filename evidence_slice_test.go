@@ -35,7 +35,7 @@ func TestEvidenceSlices(t *testing.T) {
 			least = 0
 		}
 		for i := least; i < len(whole.Blocks); i++ {
-			if b := &whole.Blocks[i]; len(b.Taint) == 0 && b.Err == nil && len(b.Nodes) > 0 {
+			if b := &whole.Blocks[i]; len(b.AllMarks) == 0 && b.Err == nil && len(b.Nodes) > 0 {
 				slicedRun(t, session, b, files, o)
 			}
 		}

@@ -93,7 +93,11 @@ func ExampleSession_Plan() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, b := range plan.Blocks {
+	blocks, err := plan.Blocks(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, b := range blocks {
 		fmt.Println(strings.TrimSpace(fmt.Sprintln(b.ID, b.Action, b.Reason.Code, b.Reason.Key)))
 	}
 	// Output:

@@ -46,7 +46,7 @@ func judgedNodes(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 				n.trace = &t
 			}
 			for _, e := range d.Graph.Preds(n.id) {
-				if e.Evidence&depgraph.Predicted != 0 && e.Hazard == depgraph.Flow && e.Key.Space() == "var" {
+				if e.Basis&depgraph.Predicted != 0 && e.Hazard == depgraph.Flow && e.Key.Space() == "var" {
 					n.predicted[e.Key] = true
 				}
 			}

@@ -413,14 +413,14 @@ func (p *player) runText(ctx context.Context, text []byte, ids []string, onEvent
 	if _, err := p.session.Load(context.Background(), program.Blocks, xstate.Origin{}); err != nil {
 		return nil, err
 	}
-	if _, err := p.session.PlanChanges(context.Background()); err != nil { // see judgeAffected
+	if _, err := p.session.Plan(context.Background(), nil); err != nil { // see judgePlan
 		return nil, err
 	}
 	out, step, err := p.session.Run(ctx, runner.RunOptions{Timeout: 2 * time.Minute, Jobs: p.jobs, OnEvent: onEvent}, xstate.Origin{})
 	if err != nil {
 		return nil, err
 	}
-	if _, err := p.session.PlanChanges(context.Background()); err != nil {
+	if _, err := p.session.Plan(context.Background(), nil); err != nil {
 		return nil, err
 	}
 	if out.Stopped != nil {

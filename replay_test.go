@@ -29,7 +29,7 @@ func TestReplay(t *testing.T) {
 			writeFiles(t, o.Workspace, s.files)
 			s.addTo(files)
 			for _, b := range runFile(t, t.Context(), session, o.Workspace, files, steps[0].timeout).Blocks {
-				marked[b.ID] = marked[b.ID] || len(b.Taint) > 0
+				marked[b.ID] = marked[b.ID] || len(b.AllMarks) > 0
 			}
 		}
 		before := tree(t, o.Workspace)

@@ -164,43 +164,6 @@ func draft(e patch.Edit, origin Origin, before *state.Block) state.Draft {
 	return d
 }
 
-// Plan tells what Run would do, without executing or recording anything. Blocks given are planned in place of the
-// session's program (a file not yet loaded); nil means the program as it is.
-func (s *Session) Plan(ctx context.Context, blocks []patch.Block) (*Plan, error) {
-	if err := s.start(ctx); err != nil {
-		return nil, err
-	}
-	program, _, err := s.history.Program(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if blocks != nil {
-		if program, err = s.supposed(program, blocks); err != nil {
-			return nil, err
-		}
-	}
-	return s.engine.Plan(ctx, program)
-}
-
-// supposed is the program as Load would make it.
-func (s *Session) supposed(program []runner.Block, blocks []patch.Block) ([]runner.Block, error) {
-	before := map[BlockID]*state.Block{}
-	for _, b := range program {
-		before[b.ID] = b.Before
-	}
-	old := query.PatchBlocks(program)
-	now, err := patch.Apply(old, patch.Match(old, blocks))
-	if err != nil {
-		return nil, err
-	}
-	var next []runner.Block
-	for _, b := range now {
-		next = append(next, runner.Block{ID: BlockID(b.ID), Title: b.Title, Dialect: depgraph.Dialect(b.Dialect),
-			Version: state.DigestOf([]byte(b.Source)), Source: b.Source, Before: before[BlockID(b.ID)]})
-	}
-	return next, nil
-}
-
 // Run brings every block up to date, executing only what is affected, and records the run as a step.
 // A run that ctx stops is recorded as far as it came; Outcome.Stopped then tells why.
 func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (*Outcome, Step, error) {

@@ -14,13 +14,13 @@ import (
 // settledRecord is what is kept of a run of a file that executed nothing and left all as it was. It is a memo beside the results:
 // where it is gone, or was made of other results, the program is walked.
 type upToDateRecord struct {
-	Head     Digest            `json:"head"`    // hash of the step that the run became
-	Results  string            `json:"results"` // which results there were, see state.Store.Generation
-	Options  string            `json:"options"`
-	Summary  state.RunSummary  `json:"summary"`
-	Volatile []BlockID         `json:"volatile"` // blocks whose results may be others in another run
-	Standing runner.Standing   `json:"standing"`
-	Codes    map[Digest]string `json:"codes"` // code that is known to be volatile
+	Head     Digest               `json:"head"`    // hash of the step that the run became
+	Results  string               `json:"results"` // which results there were, see state.Store.Generation
+	Options  string               `json:"options"`
+	Summary  state.RunSummary     `json:"summary"`
+	Volatile []BlockID            `json:"volatile"` // blocks whose results may be others in another run
+	Standing runner.Preconditions `json:"standing"`
+	Codes    map[Digest]string    `json:"codes"` // code that is known to be volatile
 }
 
 // Settled is a run that had nothing to do.
@@ -63,7 +63,7 @@ func (s *Session) RunIfChanged(ctx context.Context, name string, data []byte, or
 	if err != nil || !sameCodes(codes, r.Codes) {
 		return done, false, err
 	}
-	if stands, err := s.engine.Stands(r.Standing); err != nil || !stands {
+	if stands, err := s.engine.UpToDate(r.Standing); err != nil || !stands {
 		return done, false, err
 	}
 	draft := state.Draft{Kind: state.KindRun, Origin: origin, Run: &r.Summary}
@@ -86,7 +86,7 @@ func (s *Session) rememberUpToDate(ctx context.Context, o *Outcome, options runn
 		return nil
 	}
 	s.loaded.at = step.Number
-	if !options.Usual() || o.Stopped != nil || step.Run == nil || len(step.Changes) > 0 || o.Restored > 0 {
+	if !options.Usual() || o.Stopped != nil || step.Run == nil || len(step.Changes) > 0 || o.Recomputed > 0 {
 		return nil
 	}
 	r := upToDateRecord{Head: step.Hash, Results: s.store.state.ResultsGeneration(), Options: s.upToDateOptions(), Summary: *step.Run}
@@ -108,7 +108,7 @@ func (s *Session) rememberUpToDate(ctx context.Context, o *Outcome, options runn
 		r.Codes[code] = fmt.Sprintf("%q", why)
 	}
 	var ok bool
-	if r.Standing, ok = s.engine.Standing(); !ok {
+	if r.Standing, ok = s.engine.Preconditions(); !ok {
 		return nil
 	}
 	return s.putUpToDate(&r)

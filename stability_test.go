@@ -55,8 +55,8 @@ func TestVerifyBlock(t *testing.T) {
 	}
 	_, out := p.again(runner.RunOptions{})
 	for _, b := range out.Blocks {
-		if len(b.Taint) > 0 {
-			t.Fatalf("block %s is marked %v: the counter was observed", b.ID, b.Taint)
+		if len(b.AllMarks) > 0 {
+			t.Fatalf("block %s is marked %v: the counter was observed", b.ID, b.AllMarks)
 		}
 	}
 	if found := p.verify("use", 2); !found.Stable || len(found.Differs) != 0 {
@@ -82,8 +82,8 @@ func TestVerifyBlock(t *testing.T) {
 		t.Errorf("ran %v after verify, want nothing: inputs are the same", ran)
 	}
 	for id, marked := range map[xstate.BlockID]bool{"base": false, "use": false, "vary": true, "rest": true} {
-		if b := outcomeOf(out, id); slices.Contains(b.Taint, runner.MarkVolatile) != marked {
-			t.Errorf("block %s has taint %v, want volatile: %v", id, b.Taint, marked)
+		if b := outcomeOf(out, id); slices.Contains(b.AllMarks, runner.MarkVaried) != marked {
+			t.Errorf("block %s has taint %v, want volatile: %v", id, b.AllMarks, marked)
 		}
 	}
 	head, _, err := p.store.State().Head(t.Context(), "prog")
@@ -103,7 +103,7 @@ func TestVerifyBlock(t *testing.T) {
 	p.session = openSession(t, p.store, p.options) // another process
 	p.patch("base", "base = 2")
 	_, out = p.again(runner.RunOptions{})
-	if b := outcomeOf(out, "vary"); !slices.Contains(b.Marks, runner.MarkVolatile) {
+	if b := outcomeOf(out, "vary"); !slices.Contains(b.Marks, runner.MarkVaried) {
 		t.Errorf("with another input it is marked %v, want volatile", b.Marks)
 	}
 	differences, err := replay.Verify(t.Context(), p.session.Subject(), out, runner.RunOptions{})
@@ -111,13 +111,13 @@ func TestVerifyBlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range differences {
-		if !slices.Contains(d.Marks, runner.MarkVolatile) {
+		if !slices.Contains(d.Marks, runner.MarkVaried) {
 			t.Errorf("verify: %s: not explained: %v", d, d.Marks)
 		}
 	}
 	p.patch("vary", "b = 3\nprint(b)\nc = b + 1")
-	if _, out = p.again(runner.RunOptions{}); len(outcomeOf(out, "vary").Taint) > 0 {
-		t.Errorf("after an edit it is marked %v", outcomeOf(out, "vary").Taint)
+	if _, out = p.again(runner.RunOptions{}); len(outcomeOf(out, "vary").AllMarks) > 0 {
+		t.Errorf("after an edit it is marked %v", outcomeOf(out, "vary").AllMarks)
 	}
 }
 
@@ -145,8 +145,12 @@ func TestPins(t *testing.T) {
 		t.Errorf("ran %v, want often alone", ran)
 	}
 	plan, err := p.session.Plan(t.Context(), nil)
-	if err != nil || plan.Blocks[1].Action != runner.ActRun || plan.Blocks[1].Reason.Code != runner.ReasonPinned {
-		t.Errorf("plan: %+v, %v", plan.Blocks[1], err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned, err := plan.Blocks(t.Context())
+	if err != nil || planned[1].Action != runner.ActRun || planned[1].Reason.Code != runner.ReasonPinned {
+		t.Errorf("plan: %+v, %v", planned[1], err)
 	}
 	p.patch("a", "a = 5")
 	ran, out := p.again(runner.RunOptions{})
@@ -157,8 +161,8 @@ func TestPins(t *testing.T) {
 	if r := once.Reason; r.Code != runner.ReasonPinned || r.Key != "var:a" || !slices.Equal(once.Marks, []string{runner.MarkPinned}) {
 		t.Errorf("once: %+v %v, want it pinned, for var:a", r, once.Marks)
 	}
-	if rest := outcomeOf(out, "rest"); !slices.Contains(rest.Taint, runner.MarkPinned) {
-		t.Errorf("rest has taint %v, want pinned", rest.Taint)
+	if rest := outcomeOf(out, "rest"); !slices.Contains(rest.AllMarks, runner.MarkPinned) {
+		t.Errorf("rest has taint %v, want pinned", rest.AllMarks)
 	}
 	differences, err := replay.Verify(t.Context(), p.session.Subject(), out, runner.RunOptions{})
 	if err == nil {

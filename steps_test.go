@@ -57,28 +57,29 @@ y
 	}
 }
 
-// TestStepsThatDoNotApply reads sessions with patches that do not say which lines they mean. The error names the section, and with it
-// the step.
+// TestStepsThatDoNotApply reads sessions with patches that do not say which lines they mean. The error names the
+// section, and with it the step.
 func TestStepsThatDoNotApply(t *testing.T) {
 	const first = "-- prog.py --\na = 1\nb = [\n    2,\n    2,\n]\n"
 	for name, c := range map[string]struct{ section, want string }{
 		"other text":   {"-- step-3/prog.py.patch --\n@@\n-a = 2\n+a = 3\n", `section "step-3/prog.py.patch": `},
 		"twice there":  {"-- step-1/prog.py.patch --\n@@\n-    2,\n", `section "step-1/prog.py.patch": `},
-		"other indent": {"-- step-1/prog.py.patch --\n@@\n-b = [\n-  2,\n+b = []\n", "only when compared by indentation"},
+		"other indent": {"-- step-1/prog.py.patch --\n@@\n-b = [\n-  2,\n+b = []\n", "only when compared by indent"},
 		"no patch":     {"-- step-1/prog.py.patch --\na = 1\n", `section "step-1/prog.py.patch": `},
 		"empty":        {"-- step-1/prog.py.patch --\n", `section "step-1/prog.py.patch": `},
 		"other file":   {"-- step-1/other.py.patch --\n@@\n-a\n+b\n", "no step before has other.py"},
-		"deleted file": {"-- step-1/-prog.py --\n-- step-2/prog.py.patch --\n@@\n-a = 1\n", "no step before has prog.py"},
+		"deleted file": {"-- step-1/-prog.py --\n-- step-2/prog.py.patch --\n@@\n-a = 1\n", "no step before has prog"},
 		"earlier step": {"-- step-2/ran --\n-- step-1/prog.py.patch --\n@@\n-a = 1\n", "stands after those of step 2"},
 	} {
-		if _, err := stepsOf(txtar.Parse([]byte(first + c.section))); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := stepsOf(txtar.Parse([]byte(first + c.section))); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error is %v, want one with %q", name, err, c.want)
 		}
 	}
 }
 
-// maxRepeated is the highest share of the lines of all sessions that may repeat the same file of the step before. Where a step changes
-// a small part of a file, it holds a patch.
+// maxRepeated is the highest share of the lines of all sessions that may repeat the same file of the step before.
+// Where a step changes a small part of a file, it holds a patch.
 const maxRepeated = 0.02
 
 func TestSessionsDoNotRepeatThemselves(t *testing.T) {
@@ -114,6 +115,10 @@ func TestSessionsDoNotRepeatThemselves(t *testing.T) {
 	}
 	t.Logf("%d lines, of which %d repeat the step before", lines, repeated)
 	if share := float64(repeated) / float64(lines); share > maxRepeated {
-		t.Errorf("%.1f%% of the lines of the sessions repeat the step before, want at most %.0f%%", 100*share, 100*maxRepeated)
+		t.Errorf(
+			"%.1f%% of the lines of the sessions repeat the step before, want at most %.0f%%",
+			100*share,
+			100*maxRepeated,
+		)
 	}
 }

@@ -92,8 +92,8 @@ func TestKernelStays(t *testing.T) {
 	for i := range 3 {
 		text += fmt.Sprintf("\n# %%%% look %d\nprint(lock.locked(), size, %d)\n", i, i)
 		outcome := runText(t, t.Context(), session, text, nil)
-		if last := outcome.Blocks[len(outcome.Blocks)-1]; outcome.Restored != 0 || query.Text(last.Outputs) != fmt.Sprintf("[stdout]False 3 %d\n\n", i) {
-			t.Errorf("block %d printed %q, and %d nodes ran again to rebuild values, want none", i, query.Text(last.Outputs), outcome.Restored)
+		if last := outcome.Blocks[len(outcome.Blocks)-1]; outcome.Recomputed != 0 || query.Text(last.Outputs) != fmt.Sprintf("[stdout]False 3 %d\n\n", i) {
+			t.Errorf("block %d printed %q, and %d nodes ran again to rebuild values, want none", i, query.Text(last.Outputs), outcome.Recomputed)
 		}
 	}
 }

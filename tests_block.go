@@ -48,7 +48,7 @@ func (s *Session) testBlocks(ctx context.Context, o TestOptions, found *TestRepo
 		return err
 	}
 	defer release()
-	return own.engine.Aside(func() error {
+	return own.engine.Isolated(func() error {
 		for _, t := range tests {
 			x, err := own.testBlock(ctx, program, outlines, t, o)
 			if err != nil || x == nil {
@@ -101,7 +101,11 @@ func (s *Session) testBlock(ctx context.Context, program []runner.Block, outline
 		if err != nil {
 			return nil, err
 		}
-		last := plan.Blocks[len(plan.Blocks)-1]
+		planned, err := plan.Blocks(ctx)
+		if err != nil {
+			return nil, err
+		}
+		last := planned[len(planned)-1]
 		x.Status, x.Reason, x.Seconds = runner.TestWould, last.Reason, last.Seconds+last.Saved
 		if last.Action == runner.ActReuse {
 			x.Status = runner.TestReused

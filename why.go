@@ -61,17 +61,21 @@ func (s *Session) Why(ctx context.Context, id BlockID, blocks []patch.Block) (x 
 	if blocks != nil {
 		x.Pending = pending(patch.Match(query.SnapshotBlocks(snap), blocks), id)
 	}
-	plan, planned := s.Plan(ctx, blocks)
+	plan, planned := s.walkPlan(ctx, blocks)
 	if planned != nil {
 		return x, planned, nil
 	}
+	next, err := plan.Blocks(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	values.from = head
-	for i := range plan.Blocks {
-		if plan.Blocks[i].ID != id {
+	for i := range next {
+		if next[i].ID != id {
 			continue
 		}
-		for j, n := range plan.Blocks[i].Nodes {
-			r := NodeReason{Name: query.NodeName(id, j, len(plan.Blocks[i].Nodes)), Action: string(n.Action), Reason: n.Reason, Seconds: n.Seconds}
+		for j, n := range next[i].Nodes {
+			r := NodeReason{Name: query.NodeName(id, j, len(next[i].Nodes)), Action: string(n.Action), Reason: n.Reason, Seconds: n.Seconds}
 			if err := values.add(ctx, &r); err != nil {
 				return nil, nil, err
 			}
@@ -195,12 +199,12 @@ func (f *valueFinder) at(ctx context.Context, n StepNumber) (map[state.Access]*s
 	return found, nil
 }
 
-// PlanNew is the plan of a program of which nothing is recorded: every block runs.
-func PlanNew(blocks []patch.Block) *Plan {
-	plan := &Plan{}
+// PlanNew returns the plan of a program of which nothing is recorded: every block runs.
+func PlanNew(blocks []patch.Block) []runner.PlanBlock {
+	var plan []runner.PlanBlock
 	names := patch.Names(blocks)
 	for i, b := range blocks {
-		plan.Blocks = append(plan.Blocks, runner.PlanBlock{ID: BlockID(names[i]), Title: b.Title, Index: i, Action: runner.ActRun,
+		plan = append(plan, runner.PlanBlock{ID: BlockID(names[i]), Title: b.Title, Index: i, Action: runner.ActRun,
 			Reason: state.Reason{Code: runner.ReasonNew}})
 	}
 	return plan

@@ -27,7 +27,6 @@ type (
 	Plan       = runner.Plan
 	Event      = runner.Event
 	Outcome    = runner.Outcome
-	Affected   = runner.Affected
 )
 
 // StoreName is the name of a store's directory.
@@ -85,17 +84,17 @@ type SessionOptions struct {
 
 // Session is one program and its history.
 type Session struct {
-	store   *Store
-	name    string
-	options SessionOptions
-	meta    state.Session
-	engine  *runner.Engine
-	python  runner.Interpreter
-	history *query.History
-	flow    *runner.Flow // of the program after step flowAt; nil until it is asked for
-	flowAt  StepNumber
-	loaded  loadedFile  // last
-	held    *state.Lock // between Hold and its end
+	store     *Store
+	name      string
+	options   SessionOptions
+	meta      state.Session
+	engine    *runner.Engine
+	python    runner.Interpreter
+	history   *query.History
+	planner   *runner.Planner // of the program after step plannedAt; nil until the first plan
+	plannedAt StepNumber
+	loaded    loadedFile  // last
+	held      *state.Lock // between Hold and its end
 }
 
 // Session opens a session by name, making it if there is none. Close it.
@@ -199,7 +198,7 @@ func (s *Session) withOwnEngine(ctx context.Context) (own *Session, release func
 		return nil, nil, err
 	}
 	again := *s
-	again.engine, again.flow = nil, nil
+	again.engine, again.planner = nil, nil
 	if err := again.start(ctx); err != nil {
 		unlock()
 		return nil, nil, err

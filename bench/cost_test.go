@@ -27,18 +27,18 @@ func TestCost(t *testing.T) {
 			t.Run(fmt.Sprintf("n=%d/affected=%d", n, chain), func(t *testing.T) {
 				s := newSynthetic(t, n, chain)
 				if a := s.affected(); a.Total != n || len(a.Nodes) > 0 || a.Work.Visited != n || a.Work.Compared != n {
-					t.Fatalf("Affected of the program = %d of %d nodes, %+v, want none of %d, each visited and compared once", len(a.Nodes), a.Total, a.Work, n)
+					t.Fatalf("Plan of the program = %d of %d nodes, %+v, want none of %d, each visited and compared once", len(a.Nodes), a.Total, a.Work, n)
 				}
 				if a := s.affected(); len(a.Nodes) > 0 || a.Work != (runner.Work{}) {
-					t.Errorf("Affected again = %d nodes, %+v, want no work", len(a.Nodes), a.Work)
+					t.Errorf("Plan again = %d nodes, %+v, want no work", len(a.Nodes), a.Work)
 				}
 				s.edit() // the first of a chain has no trace now; of the others, one each does not hold
 				if a := s.affected(); len(a.Nodes) != chain || a.Work != (runner.Work{Enqueued: chain, Visited: chain, Compared: chain - 1}) {
-					t.Errorf("Affected after an edit = %d nodes, %+v, want %d", len(a.Nodes), a.Work, chain)
+					t.Errorf("Plan after an edit = %d nodes, %+v, want %d", len(a.Nodes), a.Work, chain)
 				}
 				s.edit() // which takes it back
 				if a := s.affected(); len(a.Nodes) != 0 || a.Work != (runner.Work{Enqueued: chain, Visited: chain, Compared: chain}) {
-					t.Errorf("Affected after it was taken back = %d nodes, %+v, want none", len(a.Nodes), a.Work)
+					t.Errorf("Plan after it was taken back = %d nodes, %+v, want none", len(a.Nodes), a.Work)
 				}
 				if bytes := s.lastStep(); bytes != 479 {
 					t.Errorf("the step of an edit takes %d bytes, want 479", bytes)
@@ -118,7 +118,11 @@ func (g *growth) size(b *testing.B, n int) {
 	})
 	if n <= 10_000 { // to walk 100,000 takes 3 s, each time
 		each("walk", s.edit, func() {
-			if _, err := s.session.Plan(ctx, nil); err != nil {
+			plan, err := s.session.Plan(ctx, nil)
+			if err == nil {
+				_, err = plan.Blocks(ctx)
+			}
+			if err != nil {
 				b.Fatal(err)
 			}
 		})

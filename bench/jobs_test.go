@@ -57,7 +57,7 @@ func TestJobs(t *testing.T) {
 		t.Errorf("%d programs were measured at once, and ended as %q; want 2, and not the first before the others", most, ended)
 	}
 
-	o.Have, ended = slices.Delete(slices.Clone(two), 1, 2), nil
+	o.Earlier, ended = slices.Delete(slices.Clone(two), 1, 2), nil
 	again, err := Measure(t.Context(), programs, o)
 	if err != nil || !slices.Equal(ended, []string{programs[1].Name}) || !cmp.Equal(one, again, timeless, whole) {
 		t.Errorf("Measure with all but one = %v, measured %q; want all, that one", err, ended)

@@ -34,7 +34,7 @@ func edited(first []patch.Block, edits ...struct {
 	source string
 }) *Program {
 	p := &Program{Name: "test"}
-	p.add(KindFirst, first)
+	p.addVersion(KindFirst, first)
 	for _, e := range edits {
 		next := slices.Clone(p.Versions[len(p.Versions)-1].Blocks)
 		if e.source == "" {
@@ -42,7 +42,7 @@ func edited(first []patch.Block, edits ...struct {
 		} else {
 			next[e.at].Source = e.source
 		}
-		p.add(KindRecorded, next)
+		p.addVersion(KindRecorded, next)
 	}
 	return p
 }

@@ -20,7 +20,7 @@ func (r *Report) peersMarkdown() string {
 			continue
 		}
 		cells := r.Table()[i]
-		fmt.Fprintf(&b, "| %s | %s | %d | %d of %d | %d | %s | %s | %s | %s |\n", x.Workload, x.Strategy, x.Refused, x.Equal, x.Edits, x.Left, cells[3], cells[4], seconds(x.Xstate), cells[7])
+		fmt.Fprintf(&b, "| %s | %s | %d | %d of %d | %d | %s | %s | %s | %s |\n", x.Workload, x.Strategy, x.Refused, x.Equal, x.Edits, x.LeftoversOnly, cells[3], cells[4], seconds(x.Xstate), cells[7])
 	}
 	fmt.Fprintf(&b, "\n%s; %d of %d programs.\n", strings.Join(r.Peers, ", "), r.Done, r.Programs)
 	return b.String()

@@ -12,11 +12,11 @@ type plot struct {
 	ticks       []string // of the x axis
 	ordered     bool     // they have an order: points are joined
 	lines       []line
-	scale       []mark // of the y axis, from its lower to its upper end
+	scale       []axisMark // of the y axis, from its lower to its upper end
 }
 
 // mark is a place on the y axis.
-type mark struct {
+type axisMark struct {
 	at   float64
 	text string
 }
@@ -28,10 +28,10 @@ type line struct {
 }
 
 // shares are marks at quarters.
-func shares(low, high float64) []mark {
-	var found []mark
+func shares(low, high float64) []axisMark {
+	var found []axisMark
 	for v := low; v <= high+1e-9; v += 0.25 {
-		found = append(found, mark{v, fmt.Sprintf("%.0f%%", v*100)})
+		found = append(found, axisMark{v, fmt.Sprintf("%.0f%%", v*100)})
 	}
 	return found
 }
@@ -125,7 +125,7 @@ func (r *Report) correctness() plot {
 
 // times are those of an edit, by workload. The axis is logarithmic.
 func (r *Report) times() plot {
-	p := plot{title: "Time of an edit", y: "time of an edit", scale: []mark{{-3, "1 ms"}, {-2, "10 ms"}, {-1, "100 ms"}, {0, "1 s"}, {1, "10 s"}}}
+	p := plot{title: "Time of an edit", y: "time of an edit", scale: []axisMark{{-3, "1 ms"}, {-2, "10 ms"}, {-1, "100 ms"}, {0, "1 s"}, {1, "10 s"}}}
 	r.byWorkload(&p, func(row *Row) *Quartiles {
 		if row.Seconds == nil {
 			return nil

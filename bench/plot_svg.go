@@ -32,25 +32,25 @@ func (p plot) svg() string {
 const drawnWidth, drawnHeight = float64(plotWidth - plotLeft - plotRight), float64(plotHeight - plotTop - plotBottom)
 
 // up is the place of a value on the y axis.
-func (p plot) up(v float64) float64 {
+func (p plot) yOf(v float64) float64 {
 	low, high := p.scale[0].at, p.scale[len(p.scale)-1].at
 	return plotTop + drawnHeight*(high-min(max(v, low), high))/(high-low)
 }
 
 // along is the place of a tick on the x axis.
-func (p plot) along(tick float64) float64 {
+func (p plot) xOf(tick float64) float64 {
 	return plotLeft + drawnWidth/float64(len(p.ticks))*(tick+0.5)
 }
 
 func (p plot) axes(b *strings.Builder) {
 	for _, m := range p.scale {
 		fmt.Fprintf(b, `<line x1="%d" x2="%d" y1="%.1f" y2="%.1f" stroke="#ddd"/><text x="%d" y="%.1f" text-anchor="end">%s</text>`+"\n",
-			plotLeft, plotWidth-plotRight, p.up(m.at), p.up(m.at), plotLeft-6, p.up(m.at)+4, m.text)
+			plotLeft, plotWidth-plotRight, p.yOf(m.at), p.yOf(m.at), plotLeft-6, p.yOf(m.at)+4, m.text)
 	}
 	for i, tick := range p.ticks {
-		fmt.Fprintf(b, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`+"\n", p.along(float64(i)), plotHeight-plotBottom+18, html.EscapeString(tick))
+		fmt.Fprintf(b, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`+"\n", p.xOf(float64(i)), plotHeight-plotBottom+18, html.EscapeString(tick))
 		if !p.ordered && i > 0 {
-			fmt.Fprintf(b, `<line x1="%.1f" x2="%.1f" y1="%d" y2="%d" stroke="#eee"/>`+"\n", p.along(float64(i)-0.5), p.along(float64(i)-0.5), plotTop, plotHeight-plotBottom)
+			fmt.Fprintf(b, `<line x1="%.1f" x2="%.1f" y1="%d" y2="%d" stroke="#eee"/>`+"\n", p.xOf(float64(i)-0.5), p.xOf(float64(i)-0.5), plotTop, plotHeight-plotBottom)
 		}
 	}
 	fmt.Fprintf(b, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`+"\n", plotLeft+drawnWidth/2, plotHeight-10, html.EscapeString(p.x))
@@ -65,14 +65,14 @@ func (p plot) line(b *strings.Builder, n int, l line) {
 			continue
 		}
 		step := drawnWidth / float64(len(p.ticks))
-		x, y := p.along(float64(i))+(float64(n)-float64(len(p.lines)-1)/2)*min(9, step*0.8/float64(len(p.lines))), p.up(q.Median)
+		x, y := p.xOf(float64(i))+(float64(n)-float64(len(p.lines)-1)/2)*min(9, step*0.8/float64(len(p.lines))), p.yOf(q.Median)
 		path = append(path, fmt.Sprintf("%.1f,%.1f", x, y))
 		fill := colour
 		if q.Median < p.scale[0].at || q.Median > p.scale[len(p.scale)-1].at {
 			fill = "white"
 		}
 		fmt.Fprintf(b, `<line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f" stroke="%s" stroke-width="3" stroke-opacity="0.35"/><circle cx="%.1f" cy="%.1f" r="4" fill="%s" stroke="%s" stroke-width="1.5"/>`+"\n",
-			x, x, p.up(q.Q1), p.up(q.Q3), colour, x, y, fill, colour)
+			x, x, p.yOf(q.Q1), p.yOf(q.Q3), colour, x, y, fill, colour)
 	}
 	if p.ordered {
 		fmt.Fprintf(b, `<polyline points="%s" fill="none" stroke="%s" stroke-opacity="0.7"/>`+"\n", strings.Join(path, " "), colour)

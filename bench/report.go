@@ -67,7 +67,7 @@ func (r *Report) csv() []byte {
 	number := func(x float64) string { return strconv.FormatFloat(x, 'f', 6, 64) }
 	for _, p := range r.Results {
 		for _, x := range p.Runs {
-			row(p.Program, p.Workload, strconv.Itoa(x.Version), string(x.Edit), number(x.At), strconv.Itoa(x.Blocks), string(x.Strategy), strconv.Itoa(x.Ran), strconv.Itoa(x.Nodes), strconv.Itoa(x.Again),
+			row(p.Program, p.Workload, strconv.Itoa(x.Version), string(x.Edit), number(x.At), strconv.Itoa(x.Blocks), string(x.Strategy), strconv.Itoa(x.Ran), strconv.Itoa(x.Nodes), strconv.Itoa(x.Recomputed),
 				number(x.Seconds), number(x.Saved), strconv.FormatBool(x.Equal), x.Refused, strings.Join(x.Differs, "; "), strconv.Itoa(x.Volatile), strconv.Itoa(x.Unstable), strconv.FormatBool(x.Failed), strconv.FormatInt(x.Bytes, 10), number(x.Close))
 		}
 	}
@@ -194,13 +194,13 @@ func (r *Report) html() string {
 	for _, p := range []plot{r.correctness(), r.times(), r.byPosition(), r.bySize()} {
 		b.WriteString("<h2>" + html.EscapeString(p.title) + "</h2>\n" + p.svg())
 	}
-	r.lists(&b)
+	r.writeLists(&b)
 	b.WriteString("</body></html>\n")
 	return b.String()
 }
 
 // lists tells where strategies were wrong, xstate first, and what could not be measured.
-func (r *Report) lists(b *strings.Builder) {
+func (r *Report) writeLists(b *strings.Builder) {
 	fmt.Fprintf(b, "<h2>xstate</h2>\n<p>Edits after which it was wrong: %d. Edits after which it executed more blocks than a strategy that was right on the whole program: %d.</p>\n", len(r.Summary.Wrong), len(r.Summary.Fewer))
 	for _, w := range r.Summary.Wrong {
 		fmt.Fprintf(b, "<p class=\"bad\">%s, edit %d: %s</p>\n", html.EscapeString(w.Program), w.Version, html.EscapeString(strings.Join(w.Differs, ", ")))

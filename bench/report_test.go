@@ -120,7 +120,7 @@ func TestPeersReport(t *testing.T) {
 		}
 		all[0].Runs = append(all[0].Runs, x)
 	}
-	all[0].Runs[len(all[0].Runs)-2].Differs = []string{"file f" + left}
+	all[0].Runs[len(all[0].Runs)-2].Differs = []string{"file f" + leftoverSuffix}
 	if _, err := NewReport(all, Options{Peers: []string{"marimo 1.0"}}, 1, 1, time.Unix(0, 0)).Write(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestResume(t *testing.T) {
 	first := *edited(blocksOf("x = 1", "print(x)"), rewritten{0, "x = 2"})
 	second := *edited(blocksOf("x = 1", "import time; time.sleep(30)"), rewritten{0, "x = 2"})
 	first.Name, second.Name = "first", "second"
-	records, err := OpenRecords(dir)
+	records, err := OpenSavedResults(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestResume(t *testing.T) {
 	if err == nil || len(got) != 1 || got[0].Program != "first" {
 		t.Fatalf("Measure stopped after the first program = %v, %v; want that, and why", got, err)
 	}
-	file := filepath.Join(dir, recordsName)
+	file := filepath.Join(dir, resultsName)
 	whole, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -159,19 +159,19 @@ func TestResume(t *testing.T) {
 	if err := os.WriteFile(file, append(whole, whole[:len(whole)/2]...), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if records, err = OpenRecords(dir); err != nil || !cmp.Equal(records.Have, got) {
-		t.Fatalf("records = %v, %v; want those of before", records.Have, err)
+	if records, err = OpenSavedResults(dir); err != nil || !cmp.Equal(records.Results, got) {
+		t.Fatalf("records = %v, %v; want those of before", records.Results, err)
 	}
 	second.Versions[0].Blocks[1].Source, second.Versions[1].Blocks[1].Source = "print(x)", "print(x)"
 	measured := 0
-	o.Have = records.Have
+	o.Earlier = records.Results
 	o.OnResult = func(r Result) error { measured++; return records.Add(r) }
 	again, err := Measure(t.Context(), []Program{first, second}, o)
 	if err != nil || len(again) != 2 || measured != 1 || !cmp.Equal(again[0], got[0]) {
 		t.Errorf("Measure again = %v, %v with %d measured; want both, the second measured", again, err, measured)
 	}
-	if records, err = OpenRecords(dir); err != nil || len(records.Have) != 2 {
-		t.Errorf("records = %v, %v; want two", records.Have, err)
+	if records, err = OpenSavedResults(dir); err != nil || len(records.Results) != 2 {
+		t.Errorf("records = %v, %v; want two", records.Results, err)
 	}
 	if none, err := Measure(t.Context(), []Program{second}, Options{Python: python, Budget: 1}); err != nil || len(none) != 0 {
 		t.Errorf("Measure without time = %v, %v; want nothing", none, err)

@@ -29,22 +29,22 @@ var Strategies = []Strategy{Scratch, Down, Names, Snapshot, Xstate}
 
 // outcome is what a strategy came to after an edit.
 type outcome struct {
-	ran     []bool // the blocks that were executed in this run
-	nodes   int    // executed
-	again   int    // of these, executed for values that were not kept
-	blocks  []shown
-	stopped int                     // the first block that failed; the number of blocks when none did
-	values  map[string]state.Digest // "" or a lineage: cannot be compared
-	files   map[string]string       // path → digest, of those that are not as they were before the program
-	seconds float64
-	bytes   int64  // that the strategy keeps, on disk
-	peer    bool   // of a peer: less of it can be compared
-	refused string // why a peer did not run the program
-	marks   *marks
+	ran        []bool // the blocks that were executed in this run
+	nodes      int    // executed
+	recomputed int    // of these, executed for values that were not kept
+	blocks     []blockOutput
+	stopped    int                     // the first block that failed; the number of blocks when none did
+	values     map[string]state.Digest // "" or a lineage: cannot be compared
+	files      map[string]string       // path → digest, of those that are not as they were before the program
+	seconds    float64
+	bytes      int64  // that the strategy keeps, on disk
+	peer       bool   // of a peer: less of it can be compared
+	refused    string // why a peer did not run the program
+	marks      *marks
 }
 
 // shown is what a block shows.
-type shown struct {
+type blockOutput struct {
 	output string
 	text   string // of that, what peers show alike; not of xstate
 	err    string // type and message; "": it did not fail
@@ -57,16 +57,16 @@ type marks struct {
 }
 
 // way is a strategy at work on one program.
-type way interface {
+type runningStrategy interface {
 	run(ctx context.Context, v int) (*outcome, error)
 	close() error
 }
 
 // scratch runs everything in a fresh interpreter, each time in a fresh copy of the folder.
-type scratch struct{ *site }
+type scratch struct{ *testbed }
 
 func (s scratch) run(ctx context.Context, v int) (*outcome, error) {
-	p := &plain{site: s.site, place: s.place(Scratch)}
+	p := &plain{testbed: s.testbed, copy: s.newCopy(Scratch)}
 	defer p.close()
 	return p.run(ctx, v)
 }
@@ -75,47 +75,47 @@ func (s scratch) close() error { return nil }
 
 // plain runs blocks in a live interpreter that observes nothing. choose tells which are to run; without it all are.
 type plain struct {
-	*site
-	place  *place
-	choose func(old []executed, now []patch.Block) []bool
+	*testbed
+	copy   *folderCopy
+	choose func(old []executedBlock, now []patch.Block) []bool
 	// saves has the namespace saved before each block, and put back before the first that runs.
-	saves bool
+	snapshots bool
 
-	kernel *runner.Plain
-	done   []executed // the program as it was run last
-	sizes  []int64    // of snapshots: the state before a block, by its place
-	spool  string
+	kernel  *runner.Plain
+	lastRun []executedBlock // the program as it was run last
+	sizes   []int64         // of snapshots: the state before a block, by its place
+	spool   string
 }
 
 // executed is a block with what it showed when it was executed last.
-type executed struct {
+type executedBlock struct {
 	patch.Block
-	shown
+	blockOutput
 	nodes int
 	ran   bool // it was executed with this source, and did not fail
 }
 
 func (p *plain) run(ctx context.Context, v int) (*outcome, error) {
-	if err := p.enter(p.place); err != nil {
+	if err := p.activate(p.copy); err != nil {
 		return nil, err
 	}
-	defer p.leave(p.place)
+	defer p.deactivate(p.copy)
 	blocks := p.program.Versions[v].Blocks
 	must := slices.Repeat([]bool{true}, len(blocks))
 	if p.choose != nil && p.kernel != nil {
-		must = p.choose(p.done, blocks)
+		must = p.choose(p.lastRun, blocks)
 	}
 	out := &outcome{ran: make([]bool, len(blocks)), stopped: len(blocks)}
-	next := make([]executed, len(blocks))
+	next := make([]executedBlock, len(blocks))
 	for i, b := range blocks {
-		if at := slices.IndexFunc(p.done, func(d executed) bool { return d.ID == b.ID }); at >= 0 {
-			next[i] = p.done[at]
+		if at := slices.IndexFunc(p.lastRun, func(d executedBlock) bool { return d.ID == b.ID }); at >= 0 {
+			next[i] = p.lastRun[at]
 		}
 		next[i].ran = next[i].ran && next[i].Source == b.Source && !must[i]
 		next[i].Block = b
 	}
 	start := time.Now()
-	if err := p.begin(ctx, must, next); err != nil {
+	if err := p.prepare(ctx, must, next); err != nil {
 		return nil, err
 	}
 	for i, b := range blocks {
@@ -129,7 +129,7 @@ func (p *plain) run(ctx context.Context, v int) (*outcome, error) {
 		if err != nil {
 			return nil, err
 		}
-		next[i].shown = shown{query.Text(found.Outputs), plainText(found.Outputs), failure(found.Err)}
+		next[i].blockOutput = blockOutput{query.Text(found.Outputs), plainText(found.Outputs), failure(found.Err)}
 		next[i].ran = found.Err == nil
 		if found.Err != nil {
 			break
@@ -139,9 +139,9 @@ func (p *plain) run(ctx context.Context, v int) (*outcome, error) {
 		}
 	}
 	out.seconds = time.Since(start).Seconds()
-	p.done = next
+	p.lastRun = next
 	for i, b := range next {
-		out.blocks = append(out.blocks, b.shown)
+		out.blocks = append(out.blocks, b.blockOutput)
 		if !b.ran {
 			out.stopped = min(out.stopped, i)
 		}
@@ -158,7 +158,7 @@ func (p *plain) run(ctx context.Context, v int) (*outcome, error) {
 }
 
 // begin brings the interpreter to where the first block runs.
-func (p *plain) begin(ctx context.Context, must []bool, next []executed) error {
+func (p *plain) prepare(ctx context.Context, must []bool, next []executedBlock) error {
 	first := slices.Index(must, true)
 	if p.kernel == nil {
 		var err error
@@ -175,7 +175,7 @@ func (p *plain) begin(ctx context.Context, must []bool, next []executed) error {
 		}
 		return p.save(ctx, 0)
 	}
-	if p.saves {
+	if p.snapshots {
 		if first < 0 {
 			first = len(must)
 		}
@@ -185,12 +185,12 @@ func (p *plain) begin(ctx context.Context, must []bool, next []executed) error {
 		}
 		return nil
 	}
-	return p.kernel.Unbind(ctx, p.gone(must, next))
+	return p.kernel.Unbind(ctx, p.namesToUnbind(must, next))
 }
 
 // gone are the names that blocks which run again, or are no more, have bound. Reactive notebooks take them away before; who runs
 // blocks in a live interpreter by hand does not.
-func (p *plain) gone(must []bool, next []executed) []string {
+func (p *plain) namesToUnbind(must []bool, next []executedBlock) []string {
 	if !p.unbinds() {
 		return []string{}
 	}
@@ -203,8 +203,8 @@ func (p *plain) gone(must []bool, next []executed) []string {
 		}
 	}
 	names := []string{}
-	for _, b := range p.done {
-		at := slices.IndexFunc(next, func(d executed) bool { return d.ID == b.ID })
+	for _, b := range p.lastRun {
+		at := slices.IndexFunc(next, func(d executedBlock) bool { return d.ID == b.ID })
 		if at >= 0 && !must[at] {
 			continue
 		}
@@ -218,10 +218,10 @@ func (p *plain) gone(must []bool, next []executed) []string {
 	return names
 }
 
-func (p *plain) unbinds() bool { return p.place.strategy == Names }
+func (p *plain) unbinds() bool { return p.copy.strategy == Names }
 
 func (p *plain) save(ctx context.Context, n int) error {
-	if !p.saves {
+	if !p.snapshots {
 		return nil
 	}
 	size, err := p.kernel.Save(ctx, n)
@@ -247,7 +247,7 @@ func failure(e *state.ExecError) string {
 }
 
 // fromDown chooses the blocks from the first that is another, or did not run, down.
-func fromDown(old []executed, now []patch.Block) []bool {
+func fromDown(old []executedBlock, now []patch.Block) []bool {
 	must := make([]bool, len(now))
 	same := true
 	for i, b := range now {

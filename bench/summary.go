@@ -34,16 +34,16 @@ func quartilesOf(all []float64) *Quartiles {
 
 // Row is one strategy on one workload. Shares are of 1, and over the runs after edits; the first run is told apart.
 type Row struct {
-	Workload string   `json:"workload"`
-	Strategy Strategy `json:"strategy"`
-	Programs int      `json:"programs"`
-	Edits    int      `json:"edits"`       // that were judged
-	Refused  int      `json:"refused"`     // edits after which a peer did not run the program: they count nowhere else
-	Equal    int      `json:"equal"`       // edits after which all was as from scratch
-	Shown    int      `json:"wrong_shown"` // edits after which a block showed something else; of other wrong ones, a value or file was
-	Left     int      `json:"wrong_left"`  // of the wrong ones, those in which there is only too much: values and files that the program makes no more
-	Volatile int      `json:"volatile"`
-	Unstable int      `json:"unstable"`
+	Workload      string   `json:"workload"`
+	Strategy      Strategy `json:"strategy"`
+	Programs      int      `json:"programs"`
+	Edits         int      `json:"edits"`       // that were judged
+	Refused       int      `json:"refused"`     // edits after which a peer did not run the program: they count nowhere else
+	Equal         int      `json:"equal"`       // edits after which all was as from scratch
+	Shown         int      `json:"wrong_shown"` // edits after which a block showed something else; of other wrong ones, a value or file was
+	LeftoversOnly int      `json:"wrong_left"`  // of the wrong ones, those in which there is only too much: values and files that the program makes no more
+	Volatile      int      `json:"volatile"`
+	Unstable      int      `json:"unstable"`
 
 	Blocks    *Quartiles `json:"blocks"` // share of the blocks that ran
 	Seconds   *Quartiles `json:"seconds"`
@@ -86,7 +86,7 @@ func Summarize(results []Result) *Summary {
 	groups := map[string][]Result{}
 	for _, r := range results {
 		groups[r.Workload] = append(groups[r.Workload], r)
-		s.xstate(&r)
+		s.noteXstate(&r)
 	}
 	names := slices.SortedFunc(maps.Keys(groups), func(a, b string) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b)) })
 	if len(names) > 1 {
@@ -118,7 +118,7 @@ func rank(workload string) int {
 }
 
 // xstate notes where xstate was wrong or executed more than a strategy that was always right.
-func (s *Summary) xstate(r *Result) {
+func (s *Summary) noteXstate(r *Result) {
 	wrong := map[Strategy]bool{}
 	own := map[int]*Run{}
 	for i := range r.Runs {
@@ -169,8 +169,8 @@ func rowOf(workload string, strategy Strategy, results []Result) Row {
 				row.Equal++
 			} else if slices.ContainsFunc(x.Differs, func(d string) bool { return strings.HasPrefix(d, "block") }) {
 				row.Shown++
-			} else if !slices.ContainsFunc(x.Differs, func(d string) bool { return !strings.HasSuffix(d, left) }) {
-				row.Left++
+			} else if !slices.ContainsFunc(x.Differs, func(d string) bool { return !strings.HasSuffix(d, leftoverSuffix) }) {
+				row.LeftoversOnly++
 			}
 			blocks = append(blocks, float64(x.Ran)/float64(max(x.Blocks, 1)))
 			seconds = append(seconds, x.Seconds)

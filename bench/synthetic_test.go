@@ -113,7 +113,11 @@ func (s *synthetic) plan(inserts []state.Change) {
 		if err != nil {
 			s.Fatal(err)
 		}
-		for _, block := range plan.Blocks {
+		planned, err := plan.Blocks(context.Background())
+		if err != nil {
+			s.Fatal(err)
+		}
+		for _, block := range planned {
 			s.codes = append(s.codes, block.Nodes[0].Code)
 		}
 	}
@@ -193,9 +197,9 @@ func (s *synthetic) edit() {
 }
 
 // affected plans what the edits affect.
-func (s *synthetic) affected() *xstate.Affected {
+func (s *synthetic) affected() *xstate.Plan {
 	s.Helper()
-	a, err := s.session.PlanChanges(context.Background())
+	a, err := s.session.Plan(context.Background(), nil)
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -205,19 +205,19 @@ func (g *generator) agent(edits int) []Version {
 	for i := 1; len(g.blocks) < max(total-edits*2/3, 3); i++ {
 		g.block("v%d = work(v%d, %d)\nprint(v%d[:3])", i, i-1, i, i)
 	}
-	p.add(KindFirst, slices.Clone(g.blocks))
+	p.addVersion(KindFirst, slices.Clone(g.blocks))
 	for len(p.Versions) <= edits {
 		i := len(g.blocks) - 1
 		right := fmt.Sprintf("v%d = work(v%d, %d)\nprint(v%d[:3])", i, g.IntN(i), i, i)
 		if g.IntN(3) == 0 {
 			wrong := []string{"v%d = work(values, 1)", "v%d = {}['key']", "v%d = work(v0, 1) + 1"}[g.IntN(3)]
 			g.block(wrong, i)
-			p.add(KindAppend, slices.Clone(g.blocks))
+			p.addVersion(KindAppend, slices.Clone(g.blocks))
 			g.blocks[len(g.blocks)-1].Source = right
-			p.add(KindEmit, slices.Clone(g.blocks))
+			p.addVersion(KindEmit, slices.Clone(g.blocks))
 		} else {
 			g.block("%s", right)
-			p.add(KindAppend, slices.Clone(g.blocks))
+			p.addVersion(KindAppend, slices.Clone(g.blocks))
 		}
 	}
 	p.Versions = p.Versions[:edits+1]
@@ -239,14 +239,14 @@ func (g *generator) tree(edits int) []Version {
 	g.block("%s", variant(0))
 	g.block("score = sum(work(found, 1)) %% 1009")
 	g.block("print('score', score)")
-	p.add(KindFirst, slices.Clone(g.blocks))
+	p.addVersion(KindFirst, slices.Clone(g.blocks))
 	for k := 1; k <= edits; k++ {
 		if k == edits && edits > 2 {
 			g.blocks[at].Source = variant(1)
 		} else {
 			g.blocks[at].Source = variant(k)
 		}
-		p.add(KindVariant, slices.Clone(g.blocks))
+		p.addVersion(KindVariant, slices.Clone(g.blocks))
 	}
 	return p.Versions
 }

@@ -9,9 +9,9 @@
 //   - Edge: a dependency between two nodes, of type import, symbol or order, with its basis.
 //   - Graph: the nodes and edges of one program. It is immutable.
 //
-// Facts predict; they never prove. The promise is one of inclusion. If an execution of a node reads or rebinds a name in
-// the program's namespace, then that name is among the names predicted for the node, or the node carries a Dynamic mark
-// that says why not. A block that does not parse has no facts, only a *SyntaxError.
+// Facts predict; they never prove. The promise is one of inclusion. If an execution of a node reads or rebinds a name
+// in the program's namespace, then that name is among the names predicted for the node, or the node carries a Dynamic
+// mark that says why not. A block that does not parse has no facts, only a *SyntaxError.
 //
 // # Why the simple way fails
 //
@@ -33,8 +33,8 @@
 // # What it cannot see
 //
 //   - Aliases. After "b = a", b.append(1) changes a as well. Only execution shows what is shared.
-//   - Arguments and iteration. f(x) may change x, and "for y in x" drains x if x is a generator. Mutates lists only what
-//     the text shows: assignments to attributes and items, augmented assignments, and method calls.
+//   - Arguments and iteration. f(x) may change x, and "for y in x" drains x if x is a generator. Mutates lists only
+//     what the text shows: assignments to attributes and items, augmented assignments, and method calls.
 //   - The insides of modules: what a call into a library reads from disk, environment or clock, unless the language's
 //     analyser lists the call in a table.
 package depgraph

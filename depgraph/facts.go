@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A Key names something a node reads or writes: a space, a colon, a name.
-// Spaces: var, file, dir, env, module, load, held, rng, conf, cwd, display.
+// A Key names something that nodes read or write: a space, a colon, a name. The spaces are var, file, dir, env, module,
+// load, held, rng, conf, cwd and display.
 type Key string
 
 // Var returns the key of a name in the program's namespace.
@@ -18,27 +18,27 @@ func (k Key) Space() string { s, _, _ := strings.Cut(string(k), ":"); return s }
 // Name returns the part after the first colon ("x").
 func (k Key) Name() string { _, n, _ := strings.Cut(string(k), ":"); return n }
 
-// Keys that stand for all names of a space, where the text does not show the name.
+// These keys stand for all names of a space, where the text does not show the name.
 const (
 	AnyVar  Key = "var:*"
 	AnyFile Key = "file:*"
 	AnyEnv  Key = "env:*"
 )
 
-// Dialect names the language a block is written in. Each language's analyser says which dialects it reads.
+// Dialect names the language a block is written in. Each language's analyser lists the dialects it reads.
 type Dialect string
 
-// Kind tells what a node is.
+// Kind is the kind of a node.
 type Kind uint8
 
 const (
-	KindStatement Kind = iota // a run of statements that are none of the others
+	KindStatement Kind = iota // one or more statements of no other kind
 	KindImport                // one import statement
 	KindDef                   // one function definition whose evaluation calls nothing
 	KindClass                 // one class definition whose evaluation calls nothing
 )
 
-// Facts is what the text of one block says.
+// Facts is what the text of one block says, and what Build needs to know about it.
 type Facts struct {
 	Code     []byte   // the text that is executed: the source itself, or its translation from a dialect, line for line
 	Nodes    []Node   // in program order; together they cover every statement of the block
@@ -61,34 +61,35 @@ type Node struct {
 	Start, End int    // byte range in Facts.Code
 	Line       int    // 1-based line of Start in Facts.Code
 	EndLine    int    // 1-based line of End
-	Tokens     string // the code without layout and comments: equal for two texts exactly when they parse to the same tokens and nesting
-	Expr       bool   // the last statement is an expression, so that the node has a value
+	Tokens     string // the code without layout and comments; equal for two texts if and only if they parse alike
+	Expr       bool   // the last statement is an expression, so the node has a value
 	Await      bool   // has await, async for or async with at top level
 
 	Defines []string // names that execution may bind
-	Certain []string // those of Defines that every path which does not fail has bound at its end: nothing earlier shows through
+	Certain []string // those of Defines that every path that does not fail has bound at its end; they hide earlier writers
 	Deletes []string // names that execution may unbind
 	Uses    []string // names of the namespace (or builtins) that execution may read before calling anything
-	Later   []string // names that a function, method, lambda or generator made here may read when it is called
+	Later   []string // names that a function, method, lambda or generator made here may read when called
 	Rebinds []string // names that such a function may rebind or delete when it is called (global statements)
-	Mutates []string // names whose value execution may change in place, as far as the text shows (x.a = , x[i] = , x += , x.append( …)
+	// names whose value execution may change in place, as the text shows: x.a = , x[i] = , x += , x.append(…)
+	Mutates []string
 
-	MutatesLater []string // the same for what a function, method, lambda or generator made here may do when it is called
+	MutatesLater []string // the same, for calls of a function, method, lambda or generator made here
 
 	Imports []Import
 	Effects []Effect
 	Dynamic []Dynamic
 }
 
-// Import is one module that a node imports, at execution or later.
+// Import is one module that a node imports, either when it runs or later.
 type Import struct {
 	Module string   // dotted name, "" for "from . import x"
 	Level  int      // leading dots of a relative import
-	Names  []string // names taken by from; "*" for a star import
-	Later  bool     // inside a function: happens when it is called
+	Names  []string // names that a from import takes; "*" for a star import
+	Later  bool     // inside a function: the import happens in a call
 }
 
-// EffectKind classifies what the text shows a node to do outside the namespace.
+// EffectKind classifies the effects outside the namespace that the text shows.
 type EffectKind string
 
 const (
@@ -107,22 +108,22 @@ type Effect struct {
 	Kind  EffectKind
 	What  string // the dotted name as written: "os.environ", "pd.read_csv"
 	Arg   string // the first argument where it is a string literal ("data.csv"), else ""
-	Key   Key    // what the effect accesses; "" where no order of nodes makes it repeatable (clock, network, …)
+	Key   Key    // what the effect accesses; "" if no order of nodes makes the effect repeatable (clock, network)
 	Mode  Mode   // how it accesses Key
 	Line  int    // 1-based in Facts.Code
 	Later bool   // inside a function
 }
 
-// Mode tells how an effect accesses its key.
+// Mode is how an effect accesses its key.
 type Mode uint8
 
 const (
-	Updates Mode = iota // reads and writes: also where the text does not show which
+	Updates Mode = iota // reads and writes; also used where the text does not show which
 	Reads
 	Writes // writes without fail, whatever the key held before
 )
 
-// Dynamic is a construct that can read or bind names the text does not show.
+// Dynamic is a construct that can read or bind names that the text does not show.
 type Dynamic struct {
 	What  string // the construct, as the language's analyser names it: "eval", "globals", "import *"
 	Line  int

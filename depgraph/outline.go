@@ -9,7 +9,7 @@ type Outline struct {
 // Definition is something that a text defines and another text may mention.
 type Definition struct {
 	Name      string // dotted, from the top of the text: clean, Model, Model.fit
-	Signature string // how it is called: equal exactly when the tokens are; of a variable its name
+	Signature string // how it is called; equal if and only if the tokens are; for a variable, its name
 	Class     bool
-	Line, End int // from 1; 0 of a variable
+	Line, End int // from 1; 0 for a variable
 }

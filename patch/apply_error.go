@@ -2,31 +2,31 @@ package patch
 
 import "fmt"
 
-// Codes of patches that are refused.
+// These codes say why a patch cannot be read or applied.
 const (
 	CodePatch     Code = "patch-malformed" // it cannot be read
-	CodeAbsent    Code = "patch-absent"    // the text that it replaces is not there
-	CodeAmbiguous Code = "patch-ambiguous" // the text that it replaces is there several times
-	CodeOverlap   Code = "patch-overlap"   // two hunks are about the same lines
-	CodeNoText    Code = "patch-no-target" // there is no block or file of that name
-	CodeExists    Code = "patch-exists"    // there is a block or file of that name already
+	CodeAbsent    Code = "patch-absent"    // the text to replace is not there
+	CodeAmbiguous Code = "patch-ambiguous" // the text to replace is there several times
+	CodeOverlap   Code = "patch-overlap"   // two hunks change the same lines
+	CodeNoText    Code = "patch-no-target" // no block or file has that name
+	CodeExists    Code = "patch-exists"    // a block or file of that name exists already
 )
 
-// ApplyError says why a patch cannot be applied: a code, a sentence, what to do next. Nothing was changed.
+// ApplyError reports why a patch cannot be applied: a code, a sentence, and what to do next. Nothing was changed.
 type ApplyError struct {
 	Code       Code
-	Name       string // of the text
-	Hunk       int    // which hunk of its section, from 1; 0 when none is to blame
+	Name       string // the name of the text
+	Hunk       int    // the number of the hunk in its section, from 1; 0 if no hunk is at fault
 	Message    string
 	Hint       string
-	Old        string      // what was looked for
-	Candidates []Candidate // places that come nearest, the best first
+	Old        string      // the text that was sought
+	Candidates []Candidate // the most similar places, best first
 }
 
 // Candidate is a place that a hunk may have meant.
 type Candidate struct {
 	Line  int     `json:"line"`  // from 1
-	Score float64 `json:"score"` // how alike it is, 0 to 1
+	Score float64 `json:"score"` // similarity, 0 to 1
 	Text  string  `json:"text"`
 }
 
@@ -41,7 +41,7 @@ func (c *ApplyError) Error() string {
 	return where + c.Message
 }
 
-// malformed is the error about a patch that cannot be read.
+// malformed returns the error for a patch that cannot be read.
 func malformed(line int, hint, format string, args ...any) *ParseError {
 	return &ParseError{Code: CodePatch, Name: "patch", Line: line, Message: fmt.Sprintf(format, args...), Hint: hint}
 }

@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// Result is what texts become.
+// Result is the outcome of applying a patch to texts.
 type Result struct {
 	Texts map[string]string
-	Done  *Patch  // what was done, exactly: Done.Invert() undoes it
+	Done  *Patch  // the exact changes; Done.Invert() undoes them
 	Found []Found // where the hunks were found
 }
 
-// Found tells where a hunk was found.
+// Found says where a hunk was found.
 type Found struct {
-	Name string     // of the text
-	Hunk int        // of its section, from 1
-	Line int        // from 1, in the text as the hunks of the patch found it
-	How  Strictness // how exactly
+	Name string     // the name of the text
+	Hunk int        // the number of the hunk in its section, from 1
+	Line int        // from 1, in the text at the time of the hunk
+	How  Strictness // how exactly it matched
 }
 
-// Loosest is the strictness of the match that was least exact.
+// Loosest returns the strictness of the least exact match.
 func (r *Result) Loosest() Strictness {
 	s := Exact
 	for _, f := range r.Found {
@@ -30,8 +30,8 @@ func (r *Result) Loosest() Strictness {
 	return s
 }
 
-// Apply does a patch to texts, by name: all of it or nothing. The error is a *Misfit. Sections must name what they change; ActEmit and
-// ActInsert, which are about blocks, are for Revise.
+// Apply applies a patch to texts, which it finds by name. It applies all sections or none. The error is an *ApplyError.
+// Each section must name the text that it changes. ActEmit and ActInsert change blocks, so only Revise accepts them.
 func (p *Patch) Apply(texts map[string]string) (*Result, error) {
 	r := &Result{Texts: maps.Clone(texts), Done: &Patch{Format: formatDone}}
 	if r.Texts == nil {
@@ -87,7 +87,7 @@ func (r *Result) section(f Format, s *Section) *ApplyError {
 	return nil
 }
 
-// onlyAppends reports whether hunks make a text out of nothing.
+// onlyAppends reports whether the hunks create a text from nothing.
 func onlyAppends(hunks []Hunk) bool {
 	return len(hunks) > 0 && !slices.ContainsFunc(hunks, func(h Hunk) bool { return h.Old != "" || !h.End })
 }
@@ -113,7 +113,7 @@ func (r *Result) drop(name string) {
 	delete(r.Texts, name)
 }
 
-// move gives a text another name; what had it goes.
+// move renames a text. It replaces a text that has the new name.
 func (r *Result) move(name, to string) {
 	if _, there := r.Texts[to]; there {
 		r.drop(to)
@@ -123,12 +123,12 @@ func (r *Result) move(name, to string) {
 	r.Done.Sections = append(r.Done.Sections, Section{Act: ActUpdate, Name: name, To: to})
 }
 
-// inOrder are the formats whose hunks are all about the text as it was before the patch, and come in its order. Those of the others
-// are about what the ones before left.
+// inOrder holds the formats whose hunks all refer to the text before the patch, in its order. In other formats, a hunk
+// refers to the text that the earlier hunks left.
 var inOrder = map[Format]bool{formatDone: true, FormatUnified: true, FormatGit: true, FormatUdiff: true, FormatV4A: true}
 
-// update finds the hunks in the text as it was, all together, which costs no more than the text and the patch are long. A hunk
-// that is about what earlier ones left is looked for there.
+// update finds all hunks of a section in the original text in one pass, so the cost grows with the text and the patch.
+// A hunk that refers to what earlier hunks wrote is sought there.
 func (r *Result) update(f Format, s *Section, was string) *ApplyError {
 	u := &editBuffer{result: r, name: s.Name, ordered: inOrder[f]}
 	u.read(was)
@@ -139,13 +139,14 @@ func (r *Result) update(f Format, s *Section, was string) *ApplyError {
 	}
 	u.commit()
 	if f == FormatV4A && u.text != "" && !u.ended() {
-		u.add(replacement{start: len(u.text), end: len(u.text), text: "\n"}) // as its reference has it
+		u.add(replacement{start: len(u.text), end: len(u.text), text: "\n"}) // the reference implementation does this
 		u.commit()
 	}
 	return nil
 }
 
-// done returns the text with replacements, which are sorted and apart, and records them as whole lines.
+// done returns the text with the replacements, which are sorted and do not overlap. It records them as hunks of whole
+// lines.
 func (r *Result) done(name, was string, spots []*replacement) string {
 	if len(spots) == 0 {
 		return was
@@ -172,7 +173,8 @@ func (r *Result) done(name, was string, spots []*replacement) string {
 	return out.String()
 }
 
-// exactly returns a replacement, with those that touch the same lines, as one of whole lines.
+// exactly returns a replacement as a hunk of whole lines. The hunk includes the following replacements that touch its
+// lines.
 func (l *lineIndex) exactly(spots []*replacement, i int) (Hunk, int) {
 	first := l.lineOf(spots[i].start)
 	var text strings.Builder
@@ -191,7 +193,8 @@ func (l *lineIndex) exactly(spots []*replacement, i int) (Hunk, int) {
 	}
 }
 
-// lineOf is the line that a place is in; that of the end is the last, unless it has an end.
+// lineOf returns the line that holds an offset. The end of the text belongs to the last line, unless that line has a
+// line end.
 func (l *lineIndex) lineOf(at int) int {
 	i, found := slices.BinarySearch(l.from, at)
 	if found && (at < len(l.text) || l.ended()) {
@@ -200,7 +203,7 @@ func (l *lineIndex) lineOf(at int) int {
 	return i - 1
 }
 
-// lineAfter is the line from which on all stays, when what is written before place at is so.
+// lineAfter returns the first line that stays unchanged if written is what comes before offset at.
 func (l *lineIndex) lineAfter(at int, written string) int {
 	i, found := slices.BinarySearch(l.from, at)
 	if found && (written == "" || strings.HasSuffix(written, "\n") || at == len(l.text)) {

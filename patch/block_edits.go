@@ -5,50 +5,50 @@ import (
 	"fmt"
 )
 
-// Op is what an edit does.
+// Op is the kind of an edit.
 type Op string
 
 const (
 	OpAppend Op = "append" // Block becomes a new block directly after After
 	OpPatch  Op = "patch"  // the block ID becomes Block
 	OpMove   Op = "move"   // the block ID goes directly after After
-	OpDelete Op = "delete" // the block ID goes away
+	OpDelete Op = "delete" // the block ID is removed
 )
 
-// By tells how a block of a re-read program was recognised.
+// By says how a block of a program was recognised when the program was read again.
 type By string
 
 const (
-	ByID         By = "id"         // both give the same id
-	ByContent    By = "content"    // both hold the same text
+	ByID         By = "id"         // both have the same id
+	ByContent    By = "content"    // both have the same text
 	ByName       By = "name"       // both have the same title, or define the same name
-	BySimilarity By = "similarity" // enough of the text is the same
+	BySimilarity By = "similarity" // their texts are similar enough
 	ByDefinition By = "definition" // both define the same names
-	ByAnswer     By = "answer"     // it failed, and the other came next
-	ByPart       By = "part"       // it has the definitions that the other consists of, among others
-	ByPlace      By = "place"      // it stands where the other stood
-	ByProgram    By = "program"    // it is the whole program, written again
+	ByAnswer     By = "answer"     // the old block failed, and the new one came next
+	ByPart       By = "part"       // the new text consists of definitions that the old block has among others
+	ByPlace      By = "place"      // both are at the same place
+	ByProgram    By = "program"    // the text is the whole program, written again
 	ByNothing    By = "new"        // it was not recognised
 )
 
-// Edit is one change to a list of blocks. It prints as data: nothing in it refers to the lists it came from.
+// Edit is one change to a list of blocks. It is plain data and does not refer to the lists it came from.
 type Edit struct {
 	Op    Op
-	ID    string  // the block concerned; for OpAppend the id it gets
+	ID    string  // the block to change; for OpAppend, its new id
 	After string  // for OpAppend and OpMove: the block it follows; "" for the first place
-	Block Block   // the block as it is afterwards, with its ID; for OpDelete as it was
-	Score float64 // for OpPatch and OpMove: how alike the two texts are, 0 to 1; 0 also when their lengths differ threefold
+	Block Block   // the block after the edit, with its ID; for OpDelete, the block before
+	Score float64 // for OpPatch and OpMove: similarity of the texts, 0 to 1; also 0 if their lengths differ threefold
 	By    By      // for OpPatch and OpMove: how the block was recognised
 }
 
-// Errors of Apply.
+// These are the errors of Apply.
 var (
 	ErrNoBlock     = errors.New("no such block")
 	ErrDuplicateID = errors.New("two blocks have the same id")
 )
 
-// Apply makes the edits one after another and returns the new list. The ids of blocks must be unique and not empty.
-// When an edit cannot be made, the error names it, wraps ErrNoBlock or ErrDuplicateID, and no list is returned.
+// Apply makes the edits in order and returns the new list. The ids of the blocks must be unique and not empty. If an
+// edit cannot be made, Apply returns no list. The error then names the edit and wraps ErrNoBlock or ErrDuplicateID.
 func Apply(blocks []Block, edits []Edit) ([]Block, error) {
 	c, err := newChain(blocks)
 	if err != nil {
@@ -62,14 +62,14 @@ func Apply(blocks []Block, edits []Edit) ([]Block, error) {
 	return c.blocks(), nil
 }
 
-// link is a block between its neighbours.
+// link is a block and its neighbours.
 type link struct {
 	block      Block
 	prev, next *link
 }
 
-// chain is a ring of links with a root that holds no block, so that an edit costs the same at any place.
-// A slice would cost 10,000 edits of a program of 10,000 blocks 5·10^7 copies of a block.
+// chain is a ring of links, so that an edit costs the same at any place. Its root holds no block. With a slice, 10,000
+// edits of a program of 10,000 blocks would copy 5·10^7 blocks.
 type chain struct {
 	root link
 	byID map[string]*link
@@ -127,7 +127,7 @@ func (c *chain) move(l *link, after string) error {
 	return nil
 }
 
-// at returns the link after which something goes.
+// at returns the link after which an edit puts a block.
 func (c *chain) at(id string) (*link, error) {
 	if id == "" {
 		return &c.root, nil

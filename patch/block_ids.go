@@ -6,12 +6,12 @@ import (
 	"unicode"
 )
 
-// slugLength bounds a name, in runes: it is typed on a command line.
+// slugLength limits an id, in runes, because people type it on a command line.
 const slugLength = 40
 
-// Names returns an id for every block, in order: its own when it is the first to claim it, else a new one made from its
-// title (a name of the program stays as it is, a phrase becomes lower-case words joined by "-"), else "b1", "b2", ….
-// All are unique among themselves and the used.
+// Names returns an id for each block, in order. A block keeps its own id if it is the first to claim it. Otherwise
+// Names makes an id from the title: a Python name stays as it is, and a phrase becomes lower-case words joined by "-".
+// Without a title the ids are "b1", "b2", and so on. All ids differ from each other and from those in used.
 func Names(blocks []Block, used ...string) []string {
 	n := newNamer(used)
 	ids := make([]string, len(blocks))
@@ -28,11 +28,11 @@ func Names(blocks []Block, used ...string) []string {
 	return ids
 }
 
-// namer hands out names that are not in use.
+// namer creates ids that are not in use.
 type namer struct {
 	used   map[string]bool
-	count  map[string]int // for a stem, the number last given out
-	number int            // the highest n of a "bn" in use
+	count  map[string]int // by stem: the last number given out
+	number int            // the highest n of an id "bn" in use
 }
 
 func newNamer(used []string) *namer {
@@ -92,7 +92,8 @@ func number(id string) (int, bool) {
 	return k, err == nil
 }
 
-// slug makes a title fit for a command line: an identifier is kept, of anything else the letters and digits.
+// slug turns a title into an id that is easy to type. It keeps an identifier, and the letters and digits of any other
+// title.
 func slug(title string) string {
 	if isIdentifier(title) {
 		return cut(title)

@@ -7,12 +7,13 @@ import (
 	"github.com/smacker/go-tree-sitter/python"
 )
 
-// bindings are the names that a Python text is about. They are read off its syntax alone, also where it does not parse.
+// bindings are the names that a Python text binds and uses. They come from its syntax alone, so they are known even if
+// the text does not parse.
 type bindings struct {
 	defines map[string]bool // functions and classes at the top level
 	assigns map[string]bool // other names that its top level binds, imports aside
 	imports map[string]bool
-	free    map[string]bool // used, and bound nowhere in it
+	free    map[string]bool // used, but not bound in the text
 }
 
 func bindingsOf(code string) *bindings {
@@ -25,7 +26,7 @@ func bindingsOf(code string) *bindings {
 	defer parser.Close()
 	parser.SetLanguage(python.GetLanguage())
 	tree, err := parser.ParseCtx(context.Background(), nil, text)
-	if err != nil { // happens on a time-out or a limit only; none is set
+	if err != nil { // the parser fails only on a time-out or a limit, and none is set
 		panic("patch: internal error: " + err.Error())
 	}
 	defer tree.Close()
@@ -41,12 +42,12 @@ func bindingsOf(code string) *bindings {
 	return b
 }
 
-// bindingWalk walks the tree with a cursor: to ask a node for its children one by one takes the square of their number.
+// bindingWalk walks the tree with a cursor, because asking a node for its children one by one takes quadratic time.
 type bindingWalk struct {
 	*bindings
 	code        []byte
 	bound, used map[string]bool
-	inner       int // functions and classes around
+	inner       int // number of enclosing functions and classes
 }
 
 func (w *bindingWalk) children(c *sitter.TreeCursor, depth int) {
@@ -81,7 +82,7 @@ func (w *bindingWalk) node(c *sitter.TreeCursor, depth int) {
 	w.children(c, depth+1)
 }
 
-// identifier tells by where a name stands whether it is bound or used.
+// identifier records a name as bound or used, depending on its place in the tree.
 func (w *bindingWalk) identifier(n *sitter.Node, field string) {
 	name := n.Content(w.code)
 	switch parent := n.Parent(); role(n, parent, field) {
@@ -102,13 +103,13 @@ func (w *bindingWalk) identifier(n *sitter.Node, field string) {
 	}
 }
 
-// Roles of an identifier.
+// These are the roles of an identifier.
 const (
 	uses = iota
 	binds
-	imported // by an import
-	defined  // of a definition or a parameter
-	noRole   // of an attribute or an argument
+	imported // bound by an import
+	defined  // the name of a definition or a parameter
+	noRole   // the name of an attribute or an argument
 )
 
 func role(n, parent *sitter.Node, field string) int {
@@ -148,7 +149,8 @@ func role(n, parent *sitter.Node, field string) int {
 	return uses
 }
 
-// importRole tells which of the names in an import it binds: the alias, else the first of a module's, else what is imported from it.
+// importRole returns the role of a name in an import. The import binds the alias if there is one, else the first part
+// of a module's name, else the imported name.
 func importRole(n, parent *sitter.Node, field string) int {
 	if parent.Type() == "aliased_import" {
 		return imported

@@ -2,16 +2,17 @@ package patch
 
 import "strings"
 
-// A sheet is the code of a program as one text, where its file is no text or is none: each block below a line "# %% NAME".
+// A cell text is the code of a program as one text, with each block below a line "# %% NAME". Patches are applied to it
+// if the program has no file or its file is a notebook.
 
-// What a line of a sheet is.
+// These are the kinds of lines in a cell text.
 const (
-	lineOfCode    = iota // of a block; it may look like a mark
-	lineOfMarker         // begins a block
-	lineFromPatch        // came with a patch; it begins a block if it looks like a mark
+	lineOfCode    = iota // code of a block; it may look like a marker
+	lineOfMarker         // the marker of a block
+	lineFromPatch        // inserted by a patch; it begins a block if it looks like a marker
 )
 
-// sheet returns the text, and of each line its block and what it is.
+// cellText returns the text. For each of its lines it returns the index of the block and the kind of the line.
 func cellText(blocks []Block) (text string, lines, marks []int) {
 	var out strings.Builder
 	for i, b := range blocks {
@@ -24,7 +25,7 @@ func cellText(blocks []Block) (text string, lines, marks []int) {
 	return out.String(), lines, marks
 }
 
-// sheetName is what a block is called in a sheet.
+// cellTextTitle returns the name of a block in a cell text.
 func cellTextTitle(b Block) string {
 	name := b.Title
 	if name == "" {
@@ -33,7 +34,7 @@ func cellTextTitle(b Block) string {
 	return parseTitle(name).title
 }
 
-// readSheet returns the blocks of a sheet after a patch. Their dialect is not said.
+// readCellText returns the blocks of a cell text after a patch. Their dialects are unknown.
 func readCellText(text string, marks []int) []Block {
 	var blocks []Block
 	var b Block

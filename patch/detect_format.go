@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// notation is how a format is written and read.
+// notation holds the functions that read and write a format.
 type notation struct {
 	format Format
-	plain  bool                                       // its marks are lines that a string in code may have, too
-	like   func(text string) bool                     // it looks like this format
-	read   func(text string) ([]Section, *ParseError) // what it says
+	plain  bool                                       // its marks are lines that may also occur in a string of code
+	like   func(text string) bool                     // reports whether the text looks like this format
+	read   func(text string) ([]Section, *ParseError) // returns the sections of the text
 	write  func(p *Patch) (string, error)
 }
 
-// notations are the formats, in the order in which a text is tried.
+// notations lists the formats in the order in which Read tries them on a text.
 var notations = []notation{
 	{FormatV4A, true, likeV4A, readV4A, writeV4A},
 	{FormatSearch, true, likeSearch, readSearch, writeSearch},
@@ -28,7 +28,7 @@ var notations = []notation{
 	{FormatBlock, false, likeBlock, readBlock, writeBlock},
 }
 
-// Formats lists the names of the formats.
+// Formats returns the names of the formats.
 func Formats() []Format {
 	var out []Format
 	for _, n := range notations {
@@ -38,8 +38,8 @@ func Formats() []Format {
 	return out
 }
 
-// Read reads a patch. Format "" is what the text looks like: text that is no patch is a block, written again. Errors are
-// *ParseError.
+// Read reads a patch. If f is "", Read detects the format from the text; a text that is no patch counts as a block
+// written again. Errors are *ParseError.
 func Read(text string, f Format) (*Patch, error) {
 	if inner, ok := enclosed(text); ok {
 		text = inner
@@ -66,16 +66,17 @@ func Read(text string, f Format) (*Patch, error) {
 	return nil, unknownFormat(f)
 }
 
-// isCode reports whether a text is Python, be there lines of a patch in its strings. Lines of plus and minus alone are that, too, and
-// yet a diff.
+// isCode reports whether a text is Python, even if a string in it holds lines of a patch. Lines of plus and minus signs
+// alone are valid Python too, but they are a diff.
 func isCode(text string) bool {
 	return len(text) < wholeParse && !strings.HasPrefix(strings.TrimSpace(text), "--- ") && parses(newText([]byte(text)).code)
 }
 
-// wholeParse bounds the text that is parsed only to find out what it is: 50 ms.
+// wholeParse limits the text that is parsed only to detect its format. Parsing that much takes 50 ms.
 const wholeParse = 256 << 10
 
-// enclosed returns the patch that a call of a tool has as its argument: {"input": "*** Begin Patch…"}, ["apply_patch", "…"].
+// enclosed returns the patch in the argument of a tool call, as in {"input": "*** Begin Patch…"} or ["apply_patch",
+// "…"].
 func enclosed(text string) (string, bool) {
 	calls, _ := jsonCalls(text)
 	for _, c := range calls {
@@ -87,7 +88,7 @@ func enclosed(text string) (string, bool) {
 	return "", false
 }
 
-// Print writes a patch in a format. The error says that the format cannot say it.
+// Print writes a patch in a format. It fails if the format cannot express the patch.
 func (p *Patch) Print(f Format) (string, error) {
 	for _, n := range notations {
 		if n.format == f {
@@ -105,12 +106,12 @@ func unknownFormat(f Format) *ParseError {
 	return &ParseError{Code: CodeUnsupported, Message: fmt.Sprintf("there is no format %q of patches", f), Hint: "there are: " + strings.Join(names, ", ")}
 }
 
-// unsaid is the error of a format that has no words for something.
+// cannotExpress returns the error for a change that a format cannot express.
 func cannotExpress(f Format, what string) error {
 	return &ParseError{Code: CodeUnwritable, Message: fmt.Sprintf("the format %s cannot say that %s", f, what), Hint: "choose another --format: git and v4a say the most"}
 }
 
-// fenceLine reports whether a line opens or closes a fence: by which mark, and what it says behind it.
+// fenceLine reports whether a line opens or closes a fence. It returns the fence mark and the text after it.
 func fenceLine(line string) (mark, info string, ok bool) {
 	line = strings.TrimSpace(line)
 	for _, sign := range []string{"`", "~"} {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// hunk is changes that are so near to each other that they are shown together.
+// hunk is a run of changes that are close enough to be shown together.
 type hunk []change
 
 func hunks(changes []change, context int) []hunk {
@@ -35,7 +35,8 @@ func (h hunk) write(out *strings.Builder, a, b []string, context int) {
 	writeLines(out, " ", a[at:to])
 }
 
-// span writes a range of lines: its first line and length, no length when it is 1, the line before it when it is empty.
+// span writes a range of lines as its first line and its length. It omits a length of 1. For an empty range, it writes
+// the line before.
 func span(from, to int) string {
 	switch to - from {
 	case 0:

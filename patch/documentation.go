@@ -10,13 +10,13 @@ import (
 	gmtext "github.com/yuin/goldmark/text"
 )
 
-// CodeSpan is a piece of inline code in a text: what stands between backquotes.
+// CodeSpan is a piece of inline code in a text, between backquotes.
 type CodeSpan struct {
 	Line int // from 1
 	Text string
 }
 
-// CodeSpans returns the inline code of a Markdown text, in order. Fenced and indented code is none.
+// CodeSpans returns the inline code of a Markdown text, in order. It ignores fenced and indented code.
 func CodeSpans(markdown []byte) []CodeSpan {
 	var found []CodeSpan
 	doc := goldmark.DefaultParser().Parse(gmtext.NewReader(markdown))
@@ -45,8 +45,8 @@ func CodeSpans(markdown []byte) []CodeSpan {
 	return found
 }
 
-// Prose returns the lines of a Python text that are comments and nothing else, as Markdown; all others are empty, so that
-// lines keep their numbers. Cells of Markdown in a script are such lines.
+// Prose returns the comment lines of a Python text as Markdown. It empties all other lines, so that lines keep their
+// numbers. Markdown cells of a script are such comments.
 func Prose(python []byte) []byte {
 	lines := bytes.SplitAfter(python, []byte("\n"))
 	for i, line := range lines {
@@ -62,8 +62,9 @@ func Prose(python []byte) []byte {
 	return bytes.Join(lines, nil)
 }
 
-// NotebookProse returns the cells of Markdown of a notebook, and the comments in its code, each line where it stands in the file: a
-// notebook that is saved the usual way has a line for each. Of what cannot be read nothing is returned.
+// NotebookProse returns the Markdown cells of a notebook and the comments in its code. Each line has the number that it
+// has in a notebook file saved the usual way, with one line per source line. The result is nil if the notebook cannot
+// be read.
 func NotebookProse(data []byte) []byte {
 	body := strings.TrimPrefix(string(data), bom)
 	n := &notebook{line: lineCounter{data: data}}

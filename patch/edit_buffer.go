@@ -7,25 +7,26 @@ import (
 	"strings"
 )
 
-// updating is a text while hunks are done to it: as it was, and what comes in place of what. A hunk that is about what an earlier
-// one wrote is done to that. Only one that cannot be told apart so costs a pass over the text.
+// editBuffer is a text while hunks are applied to it. It holds the original text and the replacements so far. A hunk
+// that refers to what an earlier hunk wrote is applied to that. Only a hunk that cannot be placed this way costs a pass
+// over the text.
 type editBuffer struct {
 	*locator
 	result  *Result
 	name    string
 	ordered bool
-	spots   []*replacement            // in the order of the text, and apart
-	joins   bool                      // one of them takes lines away and leaves none: lines have met that were apart
-	written map[string][]*replacement // the lines that hunks wrote, and where
+	spots   []*replacement            // in the order of the text, without overlap
+	joins   bool                      // a replacement is empty, so lines have become neighbours that were not
+	written map[string][]*replacement // by line: the replacements that wrote it
 }
 
-// read begins with a text.
+// read starts with a new text.
 func (u *editBuffer) read(text string) {
 	u.locator = &locator{lineIndex: newLineIndex(text), name: u.name, ordered: u.ordered}
 	u.spots, u.joins, u.written = nil, false, map[string][]*replacement{}
 }
 
-// flush makes the text what it has become.
+// commit makes the replacements and starts again with the result.
 func (u *editBuffer) commit() {
 	now := u.result.done(u.name, u.text, u.spots)
 	u.result.Texts[u.name] = now
@@ -61,7 +62,7 @@ func (u *editBuffer) applyHunk(k int, h *Hunk) *ApplyError {
 	return u.locateInOriginal(k, h)
 }
 
-// found finds a hunk in the text as it was.
+// locateInOriginal finds a hunk in the original text.
 func (u *editBuffer) locateInOriginal(k int, h *Hunk) *ApplyError {
 	found, bad := u.locate(k, h)
 	if bad == nil {
@@ -74,7 +75,7 @@ func (u *editBuffer) locateInOriginal(k int, h *Hunk) *ApplyError {
 	return nil
 }
 
-// take keeps what was found of a hunk.
+// keep stores the replacements of a hunk.
 func (u *editBuffer) keep(h *Hunk, found []replacement) {
 	for _, x := range found {
 		u.add(x)
@@ -82,8 +83,8 @@ func (u *editBuffer) keep(h *Hunk, found []replacement) {
 	u.reached(h, found)
 }
 
-// final reports whether a place in the text as it was is the one, whatever was written since: it is exactly what is looked for, or
-// nothing that was written has a line of it.
+// isFinal reports whether a place in the original text is right whatever was written since. It is if the match is
+// exact, or if no replacement wrote one of the lines.
 func (u *editBuffer) isFinal(h *Hunk, found []replacement) bool {
 	if !slices.ContainsFunc(found, func(x replacement) bool { return x.how > Exact || x.loose }) {
 		return true
@@ -91,7 +92,7 @@ func (u *editBuffer) isFinal(h *Hunk, found []replacement) bool {
 	return h.Manner == ByLines && !u.joins && len(u.writers(splitLines(h.Old))) == 0
 }
 
-// writers are the spots that wrote one of some lines.
+// writers returns the replacements that wrote one of the lines.
 func (u *editBuffer) writers(lines []string) []*replacement {
 	var places []*replacement
 	for _, line := range lines {
@@ -111,7 +112,7 @@ func (u *editBuffer) insert(at int, x replacement) {
 	u.note(&x)
 }
 
-// note remembers what a spot says, and tells where it was found.
+// note records the lines that a replacement writes, and where its hunk was found.
 func (u *editBuffer) note(x *replacement) {
 	u.result.Found = append(u.result.Found, Found{Name: u.name, Hunk: x.hunk + 1, Line: x.line + 1, How: x.how})
 	if u.ordered {
@@ -126,7 +127,8 @@ func (u *editBuffer) note(x *replacement) {
 	}
 }
 
-// placeOf is where a spot belongs: behind those that begin where it begins, but an insertion before what is replaced there.
+// placeOf returns the index of a replacement in order. It comes after those that begin at the same place; but an
+// insertion comes before a replacement that begins there.
 func (u *editBuffer) placeOf(x replacement) int {
 	i, _ := slices.BinarySearchFunc(u.spots, x, func(a *replacement, b replacement) int {
 		if a.start == b.start && a.end > a.start && b.end == b.start {
@@ -137,7 +139,7 @@ func (u *editBuffer) placeOf(x replacement) int {
 	return i
 }
 
-// overlap tells whether a hunk is about what another one is about.
+// overlap returns an error if a hunk changes lines that another hunk changes.
 func (u *editBuffer) overlap(found []replacement, k int) *ApplyError {
 	for _, x := range found {
 		i := u.placeOf(x)
@@ -156,8 +158,8 @@ func (u *editBuffer) overlap(found []replacement, k int) *ApplyError {
 	return nil
 }
 
-// before finds where a line of the text as it has become was: the line before which it stood, and its place among the spots. ok is
-// false for a line that a hunk wrote, and for one that there is not.
+// originalLine finds the line of the original text that a line of the current text stood before, and its index among
+// the replacements. ok is false for a line that a hunk wrote, or that does not exist.
 func (u *editBuffer) originalLine(line int) (at, base int, ok bool) {
 	shift := 0
 	for at = range u.spots {
@@ -175,7 +177,7 @@ func (u *editBuffer) originalLine(line int) (at, base int, ok bool) {
 	return len(u.spots), line - shift, line-shift <= u.len()
 }
 
-// rewritten does a hunk to what an earlier one wrote, and the lines around, if there is one such place for sure.
+// editWritten applies a hunk to what an earlier hunk wrote and the lines around it, if exactly one such place exists.
 func (u *editBuffer) editWritten(k int, h *Hunk) bool {
 	old := splitLines(h.Old)
 	places := u.writers(old)
@@ -202,13 +204,14 @@ func (u *editBuffer) editWritten(k int, h *Hunk) bool {
 	return true
 }
 
-// within finds a hunk of n lines in what a spot wrote and n lines around it, and returns the spot that does both.
+// editNear finds a hunk of n lines in the text of a replacement and the n lines around it. It returns a replacement
+// that does both.
 func (u *editBuffer) editNear(x *replacement, h *Hunk, n int) (out replacement, found, sure bool) {
 	after, _ := slices.BinarySearch(u.from, x.end)
 	from, to := u.from[max(0, x.line-n)], u.from[min(u.len(), after+n)]
 	i := slices.Index(u.spots, x)
 	if i < 0 || i > 0 && u.spots[i-1].end > from || i+1 < len(u.spots) && u.spots[i+1].start < to {
-		return out, false, false // another one is too near
+		return out, false, false // another replacement is too close
 	}
 	w := &locator{lineIndex: newLineIndex(u.text[from:x.start] + x.text + u.text[x.end:to]), name: u.name, more: true}
 	places, bad := w.locate(0, h)

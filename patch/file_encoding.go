@@ -10,7 +10,7 @@ import (
 
 const hintUTF8 = "save the file as UTF-8"
 
-// checkText refuses what is not text in UTF-8.
+// checkText refuses data that is not UTF-8 text.
 func checkText(data []byte) *ParseError {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
@@ -65,10 +65,11 @@ func columnOf(data []byte, at int) int {
 	return 1 + utf8.RuneCount(data[start:at])
 }
 
-// declared is the declaration of an encoding as PEP 263 defines it.
+// declared matches the declaration of an encoding (PEP 263).
 var declared = regexp.MustCompile(`^[ \t\f]*#.*?coding[:=][ \t]*([-_.a-zA-Z0-9]+)`)
 
-// cookie returns the encoding that a Python file declares in its first two lines, and the 1-based line; "" when none.
+// cookie returns the encoding that a Python file declares in its first two lines, and the 1-based line. The encoding is
+// "" if there is none.
 func cookie(data []byte) (string, int) {
 	rest := bytes.TrimPrefix(data, []byte(bom))
 	for n := 1; n <= 2; n++ {
@@ -88,7 +89,7 @@ func cookie(data []byte) (string, int) {
 	return "", 0
 }
 
-// checkCookie refuses a Python file whose declared encoding gives its bytes another meaning than UTF-8 does.
+// checkCookie refuses a Python file if its declared encoding reads its bytes differently from UTF-8.
 func checkCookie(data []byte) *ParseError {
 	name, line := cookie(data)
 	if name == "" || isUTF8(name) || isASCII(data) && extendsASCII(name) {
@@ -111,10 +112,10 @@ func isUTF8(name string) bool {
 	case "utf-8", "utf8", "u8", "utf", "utf8-ucs2", "utf8-ucs4", "cp65001", "utf-8-sig":
 		return true
 	}
-	return strings.HasPrefix(normalEncoding(name), "utf-8-") // editors add -unix, -dos, -mac; Python reads them as UTF-8
+	return strings.HasPrefix(normalEncoding(name), "utf-8-") // editors add -unix, -dos, -mac, and Python reads those as UTF-8
 }
 
-// extendsASCII reports whether ASCII bytes mean in an encoding what they mean in UTF-8.
+// extendsASCII reports whether an encoding reads ASCII bytes as UTF-8 does.
 func extendsASCII(name string) bool {
 	n := normalEncoding(name)
 	for _, family := range []string{"latin", "iso-8859", "iso8859", "cp125", "windows-125", "koi8", "mac-", "euc"} {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A block that is written again comes as code, or as prose with code in fences. Each fence of Python is a block, and so is each
-// cell of code with markers. A name in the fence or in the marker is that of the block.
+// A block that an agent writes again comes as code, or as prose with fenced code. Each Python fence is a block, and so
+// is each cell of code with markers. A name in the fence or the marker is the name of the block.
 func readBlock(text string) ([]Section, *ParseError) {
 	blocks := []Block{{Source: trimBlankLines(text)}}
 	if fences.MatchString(text) && !parses([]byte(text)) {
@@ -27,8 +27,8 @@ func readBlock(text string) ([]Section, *ParseError) {
 	return sections, nil
 }
 
-// outermost returns the text between the first fence and the last where that, fences in it and all, is Python, and what the first
-// fence says does not close it: code may hold fences in its strings.
+// outermost returns the text between the first fence and the last one if that text is Python with the fences inside.
+// Strings of code may hold fences. The first fence must not name another language.
 func outermost(text string) (string, bool) {
 	if len(text) > wholeParse {
 		return "", false
@@ -53,16 +53,18 @@ func outermost(text string) (string, bool) {
 	return inner, inner != "" && parses([]byte(inner))
 }
 
-// likeBlock reports whether a text that is no patch holds code. Prose does not, nor does a patch that is cut short.
+// likeBlock reports whether a text that is no patch holds code. Prose does not, and neither does a patch that is cut
+// off.
 func likeBlock(text string) bool {
 	if isObject(text) || !blankLine(text) && strings.Trim(text, "[]{}, \t\r\n") == "" {
-		return false // a list of no calls is none, either
+		return false // nor is a list without calls
 	}
 	t := newText([]byte(text))
 	return fences.MatchString(text) || parses(t.code) || hasMagic(t, 0, t.lines()-1)
 }
 
-// isObject reports whether a text is an object in JSON, or several: that parses as Python, and is a call that nobody knows.
+// isObject reports whether a text is one or more JSON objects. These parse as Python, but they are calls of an unknown
+// tool.
 func isObject(text string) bool {
 	_, ok := jsonCalls(text)
 	return ok && strings.TrimSpace(text)[0] == '{'

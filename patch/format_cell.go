@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// Edits of a notebook's cells: {"cell_id", "new_source", "edit_mode": replace, insert or delete}, and those of notebook servers, which
-// count cells from 0: {"cell_index", "cell_source"}, with what they do in the name of the tool. A counted cell is called cell-N.
+// This format holds edits of notebook cells: {"cell_id", "new_source", "edit_mode": replace, insert or delete}.
+// Notebook servers count cells from 0 and put the action into the name of the tool: {"cell_index", "cell_source"}. A
+// counted cell is called cell-N.
 func likeCell(text string) bool { return likeCalls(text, (*call).isCell) }
 
 func (c *call) isCell() bool {
 	return c.has("new_source", "cell_source") || c.has("block") && c.has("source") || c.has("cell_id", "cell_index", "cell_number") && (c.has("edit_mode") || strings.Contains(c.Tool, "cell"))
 }
 
-// mode is what a call does to its cell.
+// mode returns what a call does to its cell.
 func (c *call) mode() string {
 	if m := c.text("edit_mode"); m != "" {
 		return m
@@ -46,7 +47,7 @@ func readCell(text string) ([]Section, *ParseError) {
 			s.Act, given = ActDelete, true
 		case "insert":
 			s.Act, s.Name, s.After = ActInsert, "", name
-			if counted >= 0 { // its place, not the cell before
+			if counted >= 0 { // the place of the new cell, not the cell before it
 				s.After = ""
 				if counted > 0 {
 					s.After = fmt.Sprintf("cell-%d", counted-1)
@@ -63,7 +64,7 @@ func readCell(text string) ([]Section, *ParseError) {
 	return sections, nil
 }
 
-// cell is the cell that a call names; counted is its place from 0, or -1.
+// cell returns the cell that a call names. counted is its place from 0, or -1 if the call does not count.
 func (c *call) cell() (name string, counted int) {
 	if id := c.text("cell_id", "block"); id != "" {
 		return id, -1

@@ -2,8 +2,9 @@ package patch
 
 import "encoding/json"
 
-// Anthropic's text editor: {"command": "str_replace", "path", "old_str", "new_str"}, insert with insert_line (0: at the top) and
-// insert_text, which older versions call new_str, create with file_text. Edits in a list: {"path", "edits": [{"oldText", "newText"}]}.
+// This format is that of Anthropic's text editor: {"command": "str_replace", "path", "old_str", "new_str"}. insert has
+// insert_line (0 is the top) and insert_text, which older versions call new_str; create has file_text. It also reads
+// lists of edits: {"path", "edits": [{"oldText", "newText"}]}.
 func likeEditor(text string) bool { return likeCalls(text, (*call).isEditor) }
 
 func (c *call) isEditor() bool {

@@ -2,8 +2,9 @@ package patch
 
 import "encoding/json"
 
-// Edits with old_string, new_string and replace_all, as editors of notebooks and coding agents call them; several as
-// {"file_path", "edits": [{"old_string", "new_string"}]}; all of a text as {"file_path", "content"}. No old_string: the text is new.
+// This format holds edits with old_string, new_string and replace_all, as notebook editors and coding agents use them.
+// Several edits come as {"file_path", "edits": [{"old_string", "new_string"}]}, and a whole text as {"file_path",
+// "content"}. Without old_string the text is new.
 func likeStrings(text string) bool { return likeCalls(text, (*call).isStrings) }
 
 func (c *call) isStrings() bool {

@@ -2,8 +2,9 @@ package patch
 
 import "strings"
 
-// Codex's patches (V4A), read leniently, as its reference reads them for every model: white space around markers, a here-document
-// around the patch, a first chunk without @@, blank lines between chunks.
+// This format is that of Codex (V4A). The reader is as lenient as the reference implementation is for every model. It
+// accepts white space around markers, a here-document around the patch, a first chunk without @@, and blank lines
+// between chunks.
 const (
 	v4aBegin  = "*** Begin Patch"
 	v4aEnd    = "*** End Patch"
@@ -23,7 +24,7 @@ func likeV4A(text string) bool {
 	return false
 }
 
-// v4aReader reads line by line.
+// v4aReader reads a patch line by line.
 type v4aReader struct {
 	lines []string
 	at    int
@@ -106,7 +107,7 @@ func (r *v4aReader) section(head string) (Section, *ParseError) {
 	return s, nil
 }
 
-// chunk reads the lines under one or several @@; the first chunk of a file may lack them.
+// chunk reads the lines below one or more @@ lines. The first chunk of a file may lack @@.
 func (r *v4aReader) chunk(first bool) (Hunk, *ParseError) {
 	var h Hunk
 	marked := false

@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	maxCandidates     = 3    // candidates that a conflict shows
-	minFuzzyScore     = 0.9  // from this likeness on a place is taken for the one that is meant, where
-	minFuzzyLead      = 0.05 // no other is nearly as like
-	maxBytesByChar    = 4096 // bytes up to which two texts are compared by characters; longer ones line by line
-	maxPlacesOfVote   = 64   // a line or word that is there more often tells nothing of a place
-	maxPlacesCompared = 16   // places that are compared in full
-	maxLinesShown     = 12   // lines of a candidate that are shown
+	maxCandidates     = 3    // candidates in an error
+	minFuzzyScore     = 0.9  // a place with this similarity is taken for the right one,
+	minFuzzyLead      = 0.05 // if every other place is less similar by this much
+	maxBytesByChar    = 4096 // up to this size texts are compared by characters, longer ones by lines
+	maxPlacesOfVote   = 64   // a line or word with more places says nothing about a place
+	maxPlacesCompared = 16   // places compared in full
+	maxLinesShown     = 12   // lines of a candidate that an error shows
 )
 
-// fuzzy returns the one place from a line on that is much like the lines looked for. Only lines that the hunk keeps may say
-// something else there: if those that it takes away are not what it says, it was made for another text ("return 3 * x" is 97%
-// like "return 2 * x").
+// fuzzy returns the one place, from a line on, that is very similar to the old lines. Only lines that the hunk
+// keeps may differ. If the removed lines differ, the patch was made for another text: "return 3 * x" is 97% similar to
+// "return 2 * x".
 func (l *locator) fuzzy(h *Hunk, old []string, from int) (int, bool) {
 	best := l.similar(old, from)
 	if len(best) == 0 || best[0].Score < minFuzzyScore || len(best) > 1 && best[1].Score > best[0].Score-minFuzzyLead {
@@ -33,7 +33,7 @@ func (l *locator) fuzzy(h *Hunk, old []string, from int) (int, bool) {
 	}
 	for k, line := range old {
 		if squeezed(line) != squeezed(l.full(i+k)) && l.number(line, Punctuation) >= 0 {
-			return 0, false // it is in the text, elsewhere: that is what was meant
+			return 0, false // the line is elsewhere in the text, and that place was meant
 		}
 	}
 	for _, c := range changesOf(bares(old), bares(splitLines(h.New))) {
@@ -46,10 +46,10 @@ func (l *locator) fuzzy(h *Hunk, old []string, from int) (int, bool) {
 	return i, true
 }
 
-// squeezed is a line without white space and with plain signs.
+// squeezed returns a line without white space and with plain punctuation.
 func squeezed(line string) string { return strings.Join(strings.Fields(plainPunctuation(line)), "") }
 
-// similar returns the places that are most like some lines, the best first.
+// similar returns the places most similar to some lines, best first.
 func (l *locator) similar(old []string, from int) []Candidate {
 	var out []Candidate
 	want := strings.Join(old, "")
@@ -62,7 +62,7 @@ func (l *locator) similar(old []string, from int) []Candidate {
 	return out
 }
 
-// voted returns the places where most of the rarer lines, or else words, of those looked for are where they should be.
+// voted returns the places at which most of the rarer lines and words are where they should be.
 func (l *locator) voted(old []string, from int) []int {
 	votes := map[int]int{}
 	vote := func(places []int32, k, weight int) {
@@ -111,7 +111,8 @@ func wordsOf(line string) []string {
 	return strings.FieldsFunc(line, func(r rune) bool { return !isWord(r) })
 }
 
-// likeTexts tells how alike two texts are by characters, 0 to 1: one less the part that must be edited (Levenshtein).
+// likeTexts returns the similarity of two texts by characters, 0 to 1: one minus the part that must be edited
+// (Levenshtein).
 func likeTexts(a, b string) float64 {
 	if a == b {
 		return 1
@@ -126,7 +127,7 @@ func likeTexts(a, b string) float64 {
 	return 1 - float64(d.DiffLevenshtein(d.DiffMainRunes(x, y, false)))/float64(max(len(x), len(y)))
 }
 
-// absent is the conflict of a hunk whose text is not there.
+// absent returns the error for a hunk whose old text is not there.
 func (l *locator) absent(old []string) *ApplyError {
 	c := &ApplyError{Code: CodeAbsent, Message: "the text that it replaces is not there", Hint: "read the text as it is now (xstate show), and make the patch again from that"}
 	c.Candidates = l.similar(old, 0)
@@ -140,7 +141,7 @@ func (l *locator) absent(old []string) *ApplyError {
 	return c
 }
 
-// firstLines is the beginning of a text, as far as it is shown.
+// firstLines returns the part of a text that an error shows.
 func firstLines(text string) string {
 	at := 0
 	for range maxLinesShown {
@@ -153,7 +154,7 @@ func firstLines(text string) string {
 	return text[:at]
 }
 
-// ambiguous is the conflict of a hunk whose text is there several times.
+// ambiguous returns the error for a hunk whose old text is there several times.
 func (l *locator) ambiguous(lines []int, size int) *ApplyError {
 	c := &ApplyError{Code: CodeAmbiguous, Hint: "give more of the lines around it, so that one place is left"}
 	var at []string

@@ -2,11 +2,11 @@ package patch
 
 import "strings"
 
-// near is how many lines of the text a hunk may leave out between two of its own.
+// maxGapLines limits the lines that a hunk may leave out between two of its own.
 const maxGapLines = 8
 
-// skipped finds a hunk that leaves out lines of the text among those that it keeps: a doc string, a comment, a blank line. Those that
-// it takes away must stand together in one place of the text only, and all others around it, in order.
+// linesWithGaps finds a hunk that leaves out lines between those it keeps: a doc string, a comment, a blank line. The
+// removed lines must be adjacent and occur once in the text. All other lines must be around them, in order.
 func (l *locator) linesWithGaps(h *Hunk, from int) ([]replacement, *ApplyError) {
 	old, fresh := splitLines(h.Old), splitLines(h.New)
 	changes := changesOf(bares(old), bares(fresh))
@@ -24,7 +24,7 @@ func (l *locator) linesWithGaps(h *Hunk, from int) ([]replacement, *ApplyError) 
 	}
 	end := l.lineEnd(at[0])
 	var out strings.Builder
-	next := at[0] // the line of the text that is written next
+	next := at[0] // the next line of the text to write
 	for _, c := range changes {
 		stop := at[len(at)-1] + 1
 		if c.oldStart < len(old) {
@@ -48,7 +48,7 @@ func (l *locator) linesWithGaps(h *Hunk, from int) ([]replacement, *ApplyError) 
 	return []replacement{{start: l.from[at[0]], end: l.from[last], text: text, how: Fuzzy, line: at[0]}}, nil
 }
 
-// aligned returns where each of the old lines of a hunk is, or nil.
+// aligned returns the line of each old line of a hunk, or nil.
 func (l *locator) aligned(old []string, changes []change, from int) []int {
 	first := -1
 	for _, c := range changes {
@@ -72,7 +72,8 @@ func (l *locator) aligned(old []string, changes []change, from int) []int {
 	return nil
 }
 
-// around returns where the old lines are if line k of them is at one of the text: each the nearest behind the one before.
+// around returns the lines of all old lines if old line k is at the given line. Each is the nearest one beyond its
+// neighbour.
 func (l *locator) around(old []string, k, line int) []int {
 	at := make([]int, len(old))
 	at[k] = line
@@ -89,7 +90,7 @@ func (l *locator) around(old []string, k, line int) []int {
 	return at
 }
 
-// closest returns the first such line from one on, in a direction, or -1 if there is none near.
+// closest returns the nearest matching line in a direction, or -1 if there is none within maxGapLines.
 func (l *locator) closest(line string, from, step int) int {
 	want := l.number(line, Punctuation)
 	for i, n := from, 0; want >= 0 && i >= 0 && i < l.len() && n <= maxGapLines; i, n = i+step, n+1 {
@@ -100,7 +101,7 @@ func (l *locator) closest(line string, from, step int) int {
 	return -1
 }
 
-// together reports whether what a hunk takes away, and the places where it only inserts, have no lines of the text in between.
+// together reports whether the hunk leaves out no line between the lines that it removes, nor where it only inserts.
 func together(at []int, changes []change) bool {
 	for _, c := range changes {
 		for k := c.oldStart; k < c.oldEnd-1; k++ {

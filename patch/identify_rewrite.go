@@ -2,19 +2,19 @@ package patch
 
 import "math"
 
-// Decision says which block a block that was written again was taken for, and what else it could have been.
+// Decision says which block a rewritten text replaces, and which other block it could replace.
 type Decision struct {
-	Block         string  `json:"block,omitempty"` // "": none, it is new
+	Block         string  `json:"block,omitempty"` // "" if the text is a new block
 	By            By      `json:"by"`
 	Score         float64 `json:"score"` // 0 to 1
 	RunnerUp      string  `json:"runner_up,omitempty"`
 	RunnerUpScore float64 `json:"runner_up_score,omitempty"`
 }
 
-// Threshold is the score from which on a block that is written again replaces one that is there. Below, it is a new block.
+// Threshold is the lowest score at which a text replaces an existing block. Below it, the text is a new block.
 const Threshold = 0.8
 
-// decider finds out which block is written again. It remembers what it has seen of texts.
+// decider finds out which block an agent wrote again. It caches what it computed from texts.
 type decider struct {
 	in     interner
 	traits map[string]traits
@@ -26,7 +26,7 @@ func newDecider() *decider {
 	return &decider{interner{}, map[string]traits{}, map[string]*bindings{}, map[string][]stmt{}}
 }
 
-// of returns what counts of a text.
+// of returns the traits and the bindings of a text.
 func (g *decider) of(source string) (traits, *bindings) {
 	if g.names[source] == nil {
 		g.traits[source], g.names[source] = g.in.traits(source), bindingsOf(source)
@@ -34,8 +34,8 @@ func (g *decider) of(source string) (traits, *bindings) {
 	return g.traits[source], g.names[source]
 }
 
-// decide tells which of the blocks that are not taken yet is written again as text. failed are the blocks that failed in the last
-// run, which it may answer.
+// decide returns the block that text replaces. It leaves out taken blocks, which other texts replace already. failed
+// holds the blocks that failed in the last run; the text may correct one of them.
 func (g *decider) decide(blocks []Block, text string, failed, taken map[string]bool) Decision {
 	c := g.compare(blocks, text)
 	best, second := Decision{By: ByNothing}, Decision{}
@@ -61,7 +61,8 @@ func (g *decider) decide(blocks []Block, text string, failed, taken map[string]b
 	return best
 }
 
-// whole tells how like a text is to all of a program, by lines; 0 when it is as like to one of its blocks.
+// programLikeness returns the similarity of a text and a whole program, by lines. It is 0 if one block of the program
+// is as similar.
 func (g *decider) programLikeness(blocks []Block, text string) float64 {
 	mine, _ := g.of(text)
 	var lines []int
@@ -77,14 +78,14 @@ func (g *decider) programLikeness(blocks []Block, text string) float64 {
 	return 0
 }
 
-// comparison is a text that was submitted, next to the blocks there are.
+// comparison compares a text with the blocks of a program.
 type comparison struct {
 	*decider
 	blocks []Block
 	mine   traits
 	names  *bindings
-	spread map[int]int    // of a line or word, how many of the blocks have it
-	last   map[string]int // of a function or class, the last block that defines it: the others were written over
+	spread map[int]int    // by line or word: the number of blocks that have it
+	last   map[string]int // by function or class: the last block that defines it, which hides the others
 }
 
 func (g *decider) compare(blocks []Block, text string) *comparison {
@@ -102,7 +103,8 @@ func (g *decider) compare(blocks []Block, text string) *comparison {
 	return c
 }
 
-// rare is what two texts share over what they hold, each line and word counting less the more blocks have it.
+// weightedLikeness returns the share of lines and words that two texts have in common. A line or word weighs less if
+// more blocks have it.
 func (c *comparison) weightedLikeness(a, b traits) float64 {
 	weight := func(n int) float64 { return 1 / float64(max(1, c.spread[n])) }
 	in := map[int]bool{}
@@ -123,15 +125,15 @@ func (c *comparison) weightedLikeness(a, b traits) float64 {
 	return both / total
 }
 
-// evidence is what speaks for a block and against it.
+// features are the arguments for and against a block.
 type features struct {
-	Like   float64 // how alike the texts are
-	Rare   float64 // how alike, where what many blocks have counts little
-	Same   float64 // both define a function or class of one name
-	Apart  float64 // both define some, and none of one name
-	Shares float64 // how many of the other names are bound by both
-	Needs  float64 // the new one uses what only this block binds: it cannot take its place
-	Failed float64 // the block failed, and this came next
+	Like   float64 // similarity of the texts
+	Rare   float64 // similarity, with less weight on what many blocks have
+	Same   float64 // both define a function or class of the same name
+	Apart  float64 // both define some, but none of the same name
+	Shares float64 // the share of other names that both bind
+	Needs  float64 // the new text uses a name that only this block binds, so it cannot replace the block
+	Failed float64 // the block failed, and the text came next
 }
 
 func (c *comparison) featuresOf(i int, failed bool) features {
@@ -154,14 +156,14 @@ func (c *comparison) featuresOf(i int, failed bool) features {
 	return e
 }
 
-// score is how sure it is, 0 to 1, by a logistic function whose weights were fitted on submissions of which it is known what they
-// were, see testdata/decisions.md.
+// score returns the certainty, 0 to 1, by a logistic function. Its weights were fitted on labelled submissions; see
+// testdata/decisions.md.
 func (e features) score() float64 {
 	x := -8.5 + 9*e.Rare + 2*e.Like + 7*e.Same - 3*e.Apart + 1.5*e.Shares + (3.5+4*e.Rare)*e.Failed - 3*e.Needs
 	return 1 / (1 + math.Exp(-x))
 }
 
-// by is what speaks most.
+// by returns the strongest argument.
 func (e features) by() By {
 	switch {
 	case e.Same > 0:
@@ -172,7 +174,7 @@ func (e features) by() By {
 	return BySimilarity
 }
 
-// meets reports whether two sets have something in common.
+// intersects reports whether two sets have a common element.
 func intersects(a, b map[string]bool) bool {
 	for x := range a {
 		if b[x] {
@@ -182,7 +184,7 @@ func intersects(a, b map[string]bool) bool {
 	return false
 }
 
-// shared is how much two sets have in common, 0 to 1.
+// shared returns the share of elements that two sets have in common, 0 to 1.
 func shared(a, b map[string]bool) float64 {
 	both := 0
 	for x := range a {

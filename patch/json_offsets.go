@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// value is a JSON value and where it lies in its document. The zero value stands for one that is not there. Offsets are
-// kept so that a part of a document can be replaced while the rest stays as it was, fields that nobody knows included.
+// value is a JSON value and its place in a document. The zero value stands for an absent one. With the offset, a part
+// of a document can be replaced while all else stays as it was, including unknown fields.
 type value struct {
 	at  int
 	raw json.RawMessage
 }
 
-// object returns the fields of an object; of a repeated field, as encoding/json has it, the last.
+// object returns the fields of an object. Like encoding/json, it uses the last of repeated fields.
 func (v value) object() (map[string]value, bool) {
 	dec, ok := v.enter('{')
 	if !ok {
@@ -32,7 +32,7 @@ func (v value) object() (map[string]value, bool) {
 	return out, true
 }
 
-// array returns the items of a list.
+// array returns the items of an array.
 func (v value) array() ([]value, bool) {
 	dec, ok := v.enter('[')
 	if !ok {
@@ -63,10 +63,10 @@ func (v value) next(dec *json.Decoder) (value, bool) {
 	return value{at: v.at + int(dec.InputOffset()) - len(raw), raw: raw}, true
 }
 
-// into decodes a value and reports whether it is there and of the right type.
+// into decodes a value. It reports whether the value is present and of the right type.
 func (v value) into(to any) bool { return v.raw != nil && json.Unmarshal(v.raw, to) == nil }
 
-// text returns a string, or "" for anything else.
+// text returns a string, or "" for any other value.
 func (v value) text() string {
 	var s string
 	if !v.into(&s) {
@@ -75,7 +75,8 @@ func (v value) text() string {
 	return s
 }
 
-// multiline returns a text given as a string or as a list of strings, and where its first line lies. No text is "".
+// multiline returns a text that is a string or an array of strings, and the offset of its first line. An absent text is
+// "".
 func (v value) multiline() (string, int, bool) {
 	if v.raw == nil || string(v.raw) == "null" {
 		return "", v.at, true

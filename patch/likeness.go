@@ -2,20 +2,20 @@ package patch
 
 import "strings"
 
-// similar is the likeness from which on two texts count as versions of one block. Of 830 real corrections by agents, 83%
-// were at least this much like the block they replaced, by lines.
+// minLikeness is the similarity at which two texts count as versions of one block. Of 830 real corrections by agents,
+// 83% were at least this similar to the block they replaced, by lines.
 const minLikeness = 0.5
 
-// wordy is the number of words up to which a block is also compared by words: in a block of a line or two one edit leaves
-// no line as it was.
+// maxWordsCompared is the largest block, in words, that is also compared by words. In a block of one or two lines, one
+// edit can change every line.
 const maxWordsCompared = 64
 
-// traits is what of a block counts when it is compared: the text of its lines without indentation, and its words.
+// traits are what a comparison of blocks uses: the lines without indentation, and the words.
 type traits struct {
 	lines, words []int
 }
 
-// interner numbers texts, equal ones equally.
+// interner numbers texts. Equal texts get equal numbers.
 type interner map[string]int
 
 func (in interner) number(s string) int {
@@ -31,7 +31,7 @@ func (in interner) traits(source string) traits {
 	var t traits
 	for line := range strings.Lines(source) {
 		if line = strings.TrimSpace(line); line != "" {
-			t.lines = append(t.lines, in.number("\n"+line)) // no word has a line end in it
+			t.lines = append(t.lines, in.number("\n"+line)) // no word contains a line end
 		}
 	}
 	for _, w := range strings.FieldsFunc(source, func(r rune) bool { return !isWord(r) }) {
@@ -40,8 +40,8 @@ func (in interner) traits(source string) traits {
 	return t
 }
 
-// likeness returns how alike two blocks are, 0 to 1: twice what they share over what they hold (as difflib's ratio), by
-// lines or, when one is short, by words, whichever is more.
+// likeness returns the similarity of two blocks, 0 to 1: twice the size of what they share over the size of both, like
+// difflib's ratio. It compares lines and, if one block is short, words; the higher value counts.
 func likeness(a, b traits) float64 {
 	r := ratio(a.lines, b.lines)
 	if r < 1 && min(len(a.words), len(b.words)) <= maxWordsCompared {
@@ -50,7 +50,7 @@ func likeness(a, b traits) float64 {
 	return r
 }
 
-// ratio is 0 as soon as lengths alone rule out similar.
+// ratio returns 0 as soon as the lengths alone rule out minLikeness.
 func ratio(a, b []int) float64 {
 	total := len(a) + len(b)
 	if total == 0 || float64(2*min(len(a), len(b))) < minLikeness*float64(total) {

@@ -5,13 +5,13 @@ import (
 	"unicode"
 )
 
-// lined is a text as lines that are looked up by what they say, at one strictness after the other.
+// lineIndex is a text as lines that can be looked up by content, at each strictness.
 type lineIndex struct {
 	text  string
-	from  []int            // where each line starts; the length of text at the end
-	keys  [Fuzzy][]int     // by strictness, the number of each line: equal numbers, equal lines
-	names [Fuzzy]interner  // what the numbers stand for
-	at    [Fuzzy][][]int32 // by number, the lines that have it, rising
+	from  []int            // offset of each line, and the length of text at the end
+	keys  [Fuzzy][]int     // by strictness: the number of each line; equal lines have equal numbers
+	names [Fuzzy]interner  // by strictness: the text behind each number
+	at    [Fuzzy][][]int32 // by strictness and number: the lines that have it, in rising order
 	words map[string][]int32
 }
 
@@ -31,19 +31,19 @@ func newLineIndex(text string) *lineIndex {
 	return l
 }
 
-// len is the number of lines.
+// len returns the number of lines.
 func (l *lineIndex) len() int { return len(l.from) - 1 }
 
-// full is a line with its end.
+// full returns a line with its line end.
 func (l *lineIndex) full(i int) string { return l.text[l.from[i]:l.from[i+1]] }
 
-// span is the text of some lines.
+// span returns the text of a range of lines.
 func (l *lineIndex) span(first, after int) string { return l.text[l.from[first]:l.from[after]] }
 
-// ended reports whether the last line has an end; a text without lines needs none.
+// ended reports whether the last line has a line end. A text without lines needs none.
 func (l *lineIndex) ended() bool { return l.text == "" || strings.HasSuffix(l.text, "\n") }
 
-// lineEnd is what lines near one end with.
+// lineEnd returns the line end of the lines near one line.
 func (l *lineIndex) lineEnd(near int) string {
 	for _, i := range []int{near, near - 1, 0} {
 		if i < 0 || i >= l.len() {
@@ -59,13 +59,13 @@ func (l *lineIndex) lineEnd(near int) string {
 	return "\n"
 }
 
-// bare is a line without its end.
+// bare returns a line without its line end.
 func bare(line string) string {
 	line = strings.TrimSuffix(line, "\n")
 	return strings.TrimSuffix(line, "\r")
 }
 
-// keyOf is what of a line counts at a strictness.
+// keyOf returns the part of a line that counts at a strictness.
 func keyOf(line string, s Strictness) string {
 	line = bare(line)
 	switch s {
@@ -79,7 +79,7 @@ func keyOf(line string, s Strictness) string {
 	return line
 }
 
-// plainPunctuation writes typographic signs as keyboards have them, one for one.
+// plainPunctuation replaces typographic characters by those of a keyboard, one for one.
 func plainPunctuation(s string) string {
 	for i := range len(s) {
 		if s[i] >= 0x80 {
@@ -120,7 +120,7 @@ func (l *lineIndex) index(s Strictness) {
 	}
 }
 
-// number is the number of a line at a strictness; -1: the text has no such line.
+// number returns the number of a line at a strictness, or -1 if the text has no such line.
 func (l *lineIndex) number(line string, s Strictness) int {
 	l.index(s)
 	if n, ok := l.names[s][keyOf(line, s)]; ok {
@@ -129,7 +129,7 @@ func (l *lineIndex) number(line string, s Strictness) int {
 	return -1
 }
 
-// numbers are those of some lines; nil where one of them is not in the text.
+// numbers returns the numbers of some lines, or nil if one of them is not in the text.
 func (l *lineIndex) numbers(lines []string, s Strictness) []int {
 	out := make([]int, len(lines))
 	for k, line := range lines {
@@ -140,7 +140,7 @@ func (l *lineIndex) numbers(lines []string, s Strictness) []int {
 	return out
 }
 
-// stands reports whether lines with these numbers begin at line i.
+// matchesAt reports whether lines with these numbers begin at line i.
 func (l *lineIndex) matchesAt(want []int, i int, s Strictness) bool {
 	if i < 0 || i+len(want) > l.len() {
 		return false
@@ -153,11 +153,11 @@ func (l *lineIndex) matchesAt(want []int, i int, s Strictness) bool {
 	return true
 }
 
-// few is how often the rarest of the lines looked for may occur for its places to be tried one by one.
+// maxPlacesTried is the largest number of places of the rarest line that find tries one by one.
 const maxPlacesTried = 16
 
-// find returns the first places from line from on where lines with these numbers stand, at most n. It costs as much as there are
-// places of their rarest line, and never more than there are lines (Knuth, Morris, Pratt).
+// find returns the first n places, from a line on, where lines with these numbers begin. Its cost grows with the number
+// of places of their rarest line. It never exceeds the number of lines (Knuth, Morris, Pratt).
 func (l *lineIndex) find(want []int, from, n int, s Strictness) []int {
 	var found []int
 	rarest := 0
@@ -190,7 +190,7 @@ func (l *lineIndex) find(want []int, from, n int, s Strictness) []int {
 	return found
 }
 
-// borders are, for every beginning of a list, the length of the longest shorter one that it ends with.
+// borders returns, for every prefix of a list, the length of its longest proper prefix that is also its suffix.
 func borders(list []int) []int {
 	out := make([]int, len(list))
 	k := 0

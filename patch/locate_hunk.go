@@ -5,27 +5,27 @@ import (
 	"strings"
 )
 
-// spot is where a hunk goes: bytes of the text, and what replaces them.
+// replacement replaces bytes of a text. It is the result of finding a hunk.
 type replacement struct {
 	start, end int
 	text       string
 	how        Strictness
-	loose      bool // a piece of text was found as lines
-	line       int  // of start, from 0
-	hunk       int  // which hunk of the section, from 0
+	loose      bool // a piece of text was found as whole lines
+	line       int  // the line of start, from 0
+	hunk       int  // the hunk of the section, from 0
 }
 
-// locator finds the hunks of a section in one text.
+// locator finds the hunks of one section in one text.
 type locator struct {
 	*lineIndex
 	name    string
 	ordered bool // hunks come in the order of the text
-	more    bool // what is not found as it is can be in what earlier hunks left: likeness is not asked yet
-	after   int  // the line after the last hunk that was found: where formats in file order go on
-	shift   int  // how many lines further down than it said that hunk was
+	more    bool // text written by earlier hunks is searched next, so similarity does not count yet
+	after   int  // the line after the last hunk found; the search for a hunk in file order starts here
+	shift   int  // how many lines below its stated line that hunk was
 }
 
-// locate finds a hunk: every place where it goes, which is one unless the hunk is for all.
+// locate finds the places of a hunk. There is one place, unless the hunk replaces every occurrence.
 func (l *locator) locate(k int, h *Hunk) ([]replacement, *ApplyError) {
 	spots, bad := l.places(h)
 	if bad != nil {
@@ -56,7 +56,7 @@ func (l *locator) places(h *Hunk) ([]replacement, *ApplyError) {
 	return l.lines(h)
 }
 
-// insertion is the place of a hunk that replaces nothing.
+// insertion returns the place of a hunk without old text.
 func (l *locator) insertion(h *Hunk) (replacement, *ApplyError) {
 	line := l.len()
 	switch {
@@ -81,7 +81,8 @@ func (l *locator) insertion(h *Hunk) (replacement, *ApplyError) {
 	return l.insertAt(line, h), nil
 }
 
-// insertAt puts new lines before a line. Those behind a last line without an end give it one, and take its place in that.
+// insertAt inserts lines before a line. After a last line without a line end, it adds one there, and the inserted text
+// has none at its end.
 func (l *locator) insertAt(line int, h *Hunk) replacement {
 	at := l.from[line]
 	text := h.New
@@ -102,7 +103,7 @@ func (l *locator) insertAt(line int, h *Hunk) replacement {
 	return replacement{start: at, end: at, text: text, line: line}
 }
 
-// pieces finds text byte for byte, but for line ends where the text has those of Windows.
+// bytesOf finds a piece of text byte for byte. If the text has Windows line ends, the hunk may lack them.
 func (l *locator) bytesOf(h *Hunk) ([]replacement, *ApplyError) {
 	spots, bad := l.exactBytes(h)
 	if len(spots) == 0 && bad == nil && strings.Contains(h.Old, "\n") && !strings.Contains(h.Old, "\r") && l.lineEnd(0) == "\r\n" {
@@ -146,7 +147,7 @@ func (l *locator) exactBytes(h *Hunk) ([]replacement, *ApplyError) {
 	return found, nil
 }
 
-// lines finds whole lines, exactly or, step by step, less so.
+// lines finds whole lines, first exactly and then less and less strictly.
 func (l *locator) lines(h *Hunk) ([]replacement, *ApplyError) {
 	from, loosest := 0, Exact
 	if len(h.Under) > 0 {
@@ -171,11 +172,11 @@ func (l *locator) lines(h *Hunk) ([]replacement, *ApplyError) {
 	return nil, l.absent(splitLines(h.Old))
 }
 
-// ladder finds lines that are the same at some strictness.
+// linesByStrictness finds lines that are equal at some strictness.
 func (l *locator) linesByStrictness(h *Hunk, from int) ([]replacement, *ApplyError) {
 	old := splitLines(h.Old)
 	if l.numbers(old, Punctuation) == nil {
-		return nil, nil // nor at any that is stricter
+		return nil, nil // then they are not equal at a stricter level either
 	}
 	for s := range Fuzzy {
 		want := l.numbers(old, s)
@@ -199,7 +200,7 @@ func (l *locator) linesByStrictness(h *Hunk, from int) ([]replacement, *ApplyErr
 	return nil, nil
 }
 
-// trimmed finds lines without the blank ones around them, which models add and leave out.
+// linesWithoutBlanks finds lines without the blank ones around them, which models often add or leave out.
 func (l *locator) linesWithoutBlanks(h *Hunk, from int) ([]replacement, *ApplyError) {
 	old, fresh := splitLines(h.Old), splitLines(h.New)
 	cut := false
@@ -221,7 +222,7 @@ func (l *locator) linesWithoutBlanks(h *Hunk, from int) ([]replacement, *ApplyEr
 	return spots, bad
 }
 
-// elided finds the parts of a hunk that leaves lines out with "..." on both sides, one below the other.
+// linesAroundDots finds the parts of a hunk that leaves out lines with "..." in the old and the new text.
 func (l *locator) linesAroundDots(h *Hunk, from int) ([]replacement, *ApplyError) {
 	old, fresh := atDots(h.Old), atDots(h.New)
 	if len(old) < 2 || len(old) != len(fresh) {
@@ -246,7 +247,7 @@ func (l *locator) linesAroundDots(h *Hunk, from int) ([]replacement, *ApplyError
 	return spots, nil
 }
 
-// atDots cuts a text at the lines that are "...".
+// atDots cuts a text at lines that are "...".
 func atDots(text string) []string {
 	var parts []string
 	from, at := 0, 0
@@ -260,7 +261,7 @@ func atDots(text string) []string {
 	return append(parts, text[from:])
 }
 
-// likest finds what is much like the lines.
+// fuzzyLines finds the lines that are most similar.
 func (l *locator) fuzzyLines(h *Hunk, from int) ([]replacement, *ApplyError) {
 	if l.more {
 		return nil, nil
@@ -274,7 +275,8 @@ func (l *locator) fuzzyLines(h *Hunk, from int) ([]replacement, *ApplyError) {
 	return nil, nil
 }
 
-// choose returns the place that is meant among those where lines with these numbers stand; none, when there is none.
+// choose returns the intended one of the places where lines with these numbers begin. The result is empty if there is
+// none.
 func (l *locator) choose(h *Hunk, want []int, from int, s Strictness) ([]int, *ApplyError) {
 	last := l.len() - len(want)
 	if (h.End || !strings.HasSuffix(h.Old, "\n") && h.Manner == ByLines) && last >= from && l.matchesAt(want, last, s) {
@@ -292,7 +294,7 @@ func (l *locator) choose(h *Hunk, want []int, from int, s Strictness) ([]int, *A
 		return apart(found, len(want)), nil
 	}
 	if len(h.Under) > 0 {
-		return found[:1], nil // the nearest below
+		return found[:1], nil // the nearest one below
 	}
 	if behind := l.find(want, max(from, l.after), 2, s); len(behind) == 1 && l.after > 0 && l.ordered {
 		return behind, nil
@@ -300,7 +302,7 @@ func (l *locator) choose(h *Hunk, want []int, from int, s Strictness) ([]int, *A
 	return nil, l.ambiguous(found, len(want))
 }
 
-// apart drops places that overlap the one before.
+// apart drops a place that overlaps the one before.
 func apart(found []int, size int) []int {
 	var out []int
 	for _, i := range found {
@@ -311,7 +313,7 @@ func apart(found []int, size int) []int {
 	return out
 }
 
-// under returns the line below those that a hunk is said to stand under.
+// under returns the line below the lines that Hunk.Under lists.
 func (l *locator) under(h *Hunk) (int, Strictness, *ApplyError) {
 	at, loosest := l.after, Exact
 	for _, u := range h.Under {
@@ -329,7 +331,7 @@ func (l *locator) under(h *Hunk) (int, Strictness, *ApplyError) {
 	return at, loosest, nil
 }
 
-// seek returns the first such line from one on, or -1.
+// seek returns the first such line from a line on, or -1.
 func (l *locator) seek(line string, from int) (int, Strictness) {
 	for s := range Fuzzy {
 		if n := l.number(line, s); n >= 0 {
@@ -341,8 +343,8 @@ func (l *locator) seek(line string, from int) (int, Strictness) {
 	return -1, Exact
 }
 
-// replace makes the replacement of the lines from i on. Lines that the hunk keeps stay as the text has them. ok is false
-// when the lines are nested otherwise than the hunk has them.
+// replace returns the replacement of the lines from line i on. Lines that the hunk keeps stay as they are in the text.
+// ok is false if the nesting of the lines differs from that in the hunk.
 func (l *locator) replace(h *Hunk, old []string, i int, s Strictness) (replacement, bool) {
 	there := make([]string, len(old))
 	for k := range old {
@@ -364,7 +366,7 @@ func (l *locator) replace(h *Hunk, old []string, i int, s Strictness) (replaceme
 	at := 0
 	write := func(lines []string) {
 		if s := out.String(); len(lines) > 0 && s != "" && s[len(s)-1] != '\n' {
-			out.WriteString(end) // what was the last line no longer is
+			out.WriteString(end) // this line is no longer the last
 		}
 		for _, line := range lines {
 			out.WriteString(put(bare(line)) + end)
@@ -387,7 +389,7 @@ func (l *locator) replace(h *Hunk, old []string, i int, s Strictness) (replaceme
 	return replacement{start: l.from[i], end: l.from[i+len(old)], text: text, how: s, line: i}, true
 }
 
-// lastEnd gives the last line of the text an end or none: as the hunk says, else as it was.
+// lastEnd gives the last line of the text a line end if the hunk says so or if it had one before.
 func (l *locator) lastEnd(h *Hunk, text, end string) string {
 	ended := l.ended()
 	if h.Manner == ByLines && (!strings.HasSuffix(h.Old, "\n") || h.New != "" && !strings.HasSuffix(h.New, "\n")) {
@@ -411,7 +413,7 @@ func bares(lines []string) []string {
 	return out
 }
 
-// withEnds ends every line alike, the last one included.
+// withEnds gives every line the same line end, including the last.
 func withEnds(text, end string) string {
 	var out strings.Builder
 	for _, line := range splitLines(text) {
@@ -420,7 +422,7 @@ func withEnds(text, end string) string {
 	return out.String()
 }
 
-// reached remembers where a hunk was found, for the next one.
+// reached records where a hunk was found, for the next hunk.
 func (l *locator) reached(h *Hunk, found []replacement) {
 	last := found[len(found)-1]
 	l.after = last.line + countLines(h.Old)

@@ -2,8 +2,8 @@ package patch
 
 import "strings"
 
-// Compare returns the patch that makes new texts of old ones, in a format that Print knows. Texts are named in the order in
-// which the patch tells of them; one that is only among the new is created, one only among the old deleted.
+// Compare returns the patch that turns the old texts into the new ones, in a format for Print. The patch mentions texts
+// in the order of names. It creates a text that is only in new, and deletes a text that is only in old.
 func Compare(f Format, names []string, old, new map[string]string) *Patch {
 	p := &Patch{Format: f}
 	for _, name := range names {
@@ -28,7 +28,7 @@ func Compare(f Format, names []string, old, new map[string]string) *Patch {
 	return p
 }
 
-// previous is the nearest name before one that is among the old texts.
+// previous returns the nearest earlier name that is among the old texts.
 func previous(names []string, name string, old map[string]string) string {
 	last := ""
 	for _, n := range names {
@@ -44,8 +44,8 @@ func previous(names []string, name string, old map[string]string) string {
 
 const contextLines = 3
 
-// hunksOf returns the hunks that make one text of another. Where a format has no line numbers, each holds so many of the lines
-// around it that it is there only once.
+// hunksOf returns the hunks that turn one text into another. If a format has no line numbers, each hunk includes enough
+// lines around it to occur only once.
 func hunksOf(f Format, old, new string) []Hunk {
 	a, b := splitLines(old), splitLines(new)
 	if len(a) == 0 {
@@ -79,7 +79,7 @@ func hunksOf(f Format, old, new string) []Hunk {
 	return out
 }
 
-// wideHunk is a hunk with the lines around it.
+// wideHunk is a hunk with its context lines.
 type wideHunk struct{ from, to, newFrom, newTo int }
 
 func widen(h hunk, old, new, context int) wideHunk {
@@ -89,7 +89,7 @@ func widen(h hunk, old, new, context int) wideHunk {
 	return wideHunk{first.oldStart - above, last.oldEnd + below, first.newStart - above, min(last.newEnd+below, new)}
 }
 
-// once reports whether lines are in the text once.
+// once reports whether the lines occur once in the text.
 func (l *lineIndex) once(lines []string) bool {
 	want := l.numbers(lines, Exact)
 	return len(want) > 0 && len(l.find(want, 0, 2, Exact)) == 1

@@ -6,10 +6,12 @@ import (
 	"slices"
 )
 
-// Match returns the edits that turn old, the blocks of a session, into new, those of a re-read file, so that
-// Apply(old, Match(old, new)) has the sources, titles, dialects and order of new. The ids of old are unique and not empty;
-// a block that is kept, moved or patched keeps its id. A block is recognised by its id, else by its text, else by its title
-// or the name it defines, else by likeness; the rest is new. Edits are few: no block moves that can stay.
+// Match returns the edits that turn old, the blocks of a session, into new, the blocks of a file that was read again.
+// Apply(old, Match(old, new)) has the sources, titles, dialects and order of new. The ids of old must be unique and not
+// empty.
+//
+// Match recognises a block by its id, then by its text, then by its title or the name it defines, then by similarity.
+// All other blocks are new. A recognised block keeps its id. Edits are few: no block moves that can stay.
 func Match(old, new []Block) []Edit {
 	return match(old, new).edits()
 }
@@ -21,7 +23,7 @@ func match(old, new []Block) *blockMatching {
 	return m
 }
 
-// rest matches what is left.
+// rest matches the blocks that byID did not match.
 func (m *blockMatching) rest() {
 	m.byContent(func(b Block) string { return b.Title + "\x00" + b.Dialect + "\x00" + b.Source })
 	m.byContent(func(b Block) string { return b.Source })
@@ -29,12 +31,12 @@ func (m *blockMatching) rest() {
 	m.bySimilarity()
 }
 
-// matching says which old block each new one is.
+// blockMatching says which old block each new block is.
 type blockMatching struct {
 	old, new []Block
-	oldOf    []int // by place of the new block; -1: none
-	newOf    []int // by place of the old block; -1: none
-	by       []By  // by place of the new block
+	oldOf    []int // by index of the new block; -1: none
+	newOf    []int // by index of the old block; -1: none
+	by       []By  // by index of the new block
 	score    []float64
 	in       interner
 	seen     map[string]traits // by source
@@ -51,7 +53,7 @@ func (m *blockMatching) pair(i, j int, by By, score float64) {
 	m.oldOf[j], m.newOf[i], m.by[j], m.score[j] = i, j, by, score
 }
 
-// free returns the places that are not matched yet.
+// free returns the indexes that are not matched yet.
 func free(match []int) []int {
 	var out []int
 	for i, m := range match {
@@ -74,7 +76,7 @@ func (m *blockMatching) byID() {
 	}
 }
 
-// byContent matches blocks of equal text: first as many as keep their order, then those that moved.
+// byContent matches blocks of equal text. It first matches as many as possible in order, then those that moved.
 func (m *blockMatching) byContent(key func(Block) string) {
 	keys := interner{}
 	number := func(blocks []Block, places []int) []int {
@@ -103,7 +105,7 @@ func (m *blockMatching) byContent(key func(Block) string) {
 	}
 }
 
-// byName matches blocks of one title. Where several have it, the likest first.
+// byName matches blocks with the same title. If several have it, the most similar come first.
 func (m *blockMatching) byName() {
 	named := map[string][]int{}
 	for _, i := range free(m.newOf) {
@@ -135,14 +137,14 @@ func (m *blockMatching) bySimilarity() {
 	m.assign(found, BySimilarity)
 }
 
-// candidate is a match that may be made.
+// candidate is a possible match.
 type candidate struct {
 	i, j  int
 	score float64
-	far   int // how far the old block is from where the new one's neighbours would have it
+	far   int // distance of the old block from where the new block's neighbours would put it
 }
 
-// assign makes the best matches first; among equals those nearer to their place, then those that come earlier.
+// assign makes the best matches first. Among equal scores it prefers the smaller distance, then the earlier block.
 func (m *blockMatching) assign(found []candidate, by By) {
 	slices.SortFunc(found, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.far, b.far), cmp.Compare(a.j, b.j), cmp.Compare(a.i, b.i))
@@ -154,7 +156,8 @@ func (m *blockMatching) assign(found []candidate, by By) {
 	}
 }
 
-// neighbourhood returns for every new block the place among the old ones that follows from the matched block before it.
+// neighbourhood returns, for every new block, the expected index of its old block: the one after that of the matched
+// block before it.
 func (m *blockMatching) neighbourhood() []int {
 	out := make([]int, len(m.new))
 	at := 0

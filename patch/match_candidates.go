@@ -6,19 +6,19 @@ import (
 	"sort"
 )
 
-// Comparing every block with every other costs 10^8 comparisons for a program of 10,000 blocks of which each was touched.
+// Comparing every block with every other would take 10^8 comparisons for a program of 10,000 edited blocks.
 const (
-	maxPairsAll           = 20_000 // up to so many pairs all are compared
-	maxCandidatesPerBlock = 16     // else so many per block, of those in the neighbourhood and of those that share rare lines or words
-	maxHolders            = 16     // what so many blocks share tells nothing
+	maxPairsAll           = 20_000 // up to this number of pairs, all are compared
+	maxCandidatesPerBlock = 16     // above it, each block is compared with this many neighbours and this many that share rare lines or words
+	maxHolders            = 16     // a line or word in more blocks is not rare
 )
 
-// shortlist returns a function that gives the old blocks worth comparing with a new one.
+// shortlist returns a function that lists the old blocks worth comparing with a new one.
 func (m *blockMatching) shortlist(oldAt, near []int) func(j int) []int {
 	if len(oldAt)*len(free(m.oldOf)) <= maxPairsAll {
 		return func(int) []int { return oldAt }
 	}
-	holders := map[int][]int{} // a line or word, the old blocks it is in
+	holders := map[int][]int{} // by line or word: the old blocks that have it
 	for _, i := range oldAt {
 		for _, n := range m.traits(m.old[i].Source).distinct() {
 			holders[n] = append(holders[n], i)
@@ -32,7 +32,7 @@ func (m *blockMatching) shortlist(oldAt, near []int) func(j int) []int {
 	}
 }
 
-// voted returns the old blocks that share most of what is rare with a new one.
+// voted returns the old blocks that share the most rare lines and words with a new one.
 func (m *blockMatching) voted(j int, holders map[int][]int, place int) []int {
 	votes := map[int]int{}
 	for _, n := range m.traits(m.new[j].Source).distinct() {
@@ -52,7 +52,7 @@ func (m *blockMatching) voted(j int, holders map[int][]int, place int) []int {
 	return places[:min(len(places), maxCandidatesPerBlock)]
 }
 
-// closest returns up to n of the rising places that are nearest to one.
+// closest returns the n places, from a rising list, that are nearest to one place.
 func closest(places []int, place, n int) []int {
 	at := sort.SearchInts(places, place)
 	from, to := at, at

@@ -2,8 +2,9 @@ package patch
 
 import "slices"
 
-// edits writes a matching down: first what goes, then from the first new block to the last what comes, moves or changes.
-// Every block is put right behind the one before it, which is already in its place, so each edit holds when it is applied.
+// edits turns a matching into edits. It deletes first; then it goes through the new blocks in order and appends, moves
+// or patches. Each block goes directly after the block before it, which is in place already. So each edit is valid at
+// its turn.
 func (m *blockMatching) edits() []Edit {
 	var out []Edit
 	for _, i := range free(m.newOf) {
@@ -33,7 +34,7 @@ func (m *blockMatching) edits() []Edit {
 	return out
 }
 
-// ids returns the ids of the new blocks: the matched keep theirs, no other takes one that was in use before.
+// ids returns the ids of the new blocks. Matched blocks keep theirs. No other block takes an id that was in use.
 func (m *blockMatching) ids() []string {
 	used := make([]string, len(m.old))
 	for i, b := range m.old {
@@ -57,8 +58,8 @@ func (m *blockMatching) ids() []string {
 	return ids
 }
 
-// stays tells of every new block whether it stays where it is: a longest run of matched blocks that rises on both sides.
-// All others must move, and no fewer can.
+// stays reports, for every new block, whether it keeps its place. The blocks that stay are a longest run of matched
+// blocks in the same order on both sides, so the fewest blocks move.
 func (m *blockMatching) stays() []bool {
 	var was, order []int
 	for _, i := range m.oldOf {

@@ -8,16 +8,16 @@ import (
 
 // Clash is a place that two texts changed in different ways.
 type Clash struct {
-	Line   int    `json:"line"` // 1-based in ours
+	Line   int    `json:"line"` // 1-based, in ours
 	Base   string `json:"base"`
 	Ours   string `json:"ours"`
 	Theirs string `json:"theirs"`
 }
 
-// Merge makes in ours the changes that lead from base to theirs (a three-way merge by lines, diff3). Changes that touch do
-// not clash, for their order is known; those that overlap do, and so do two insertions at one place, unless they are the same, or
-// each line that they replace is changed by one side only, or by both in the same way.
-// With a clash there is no text.
+// Merge applies to ours the changes from base to theirs: a three-way merge by lines, like diff3. Changes that touch do
+// not clash, because their order is known. Changes that overlap clash, and so do two insertions at one place. They do
+// not clash if they are equal, or if for each replaced line only one side changed it or both changed it in the same
+// way. With a clash, the text is "".
 func Merge(base, ours, theirs string) (string, []Clash) {
 	switch {
 	case theirs == base || ours == theirs:
@@ -43,7 +43,8 @@ func Merge(base, ours, theirs string) (string, []Clash) {
 	return strings.Join(append(m.out, m.base[m.at:]...), "\n"), nil
 }
 
-// Carry tells of every line of a new text which line of the old one it is, by a shortest edit; -1: it is in neither place.
+// Carry returns, for every line of a new text, the line of the old text that it is, or -1 if it is new. It uses a
+// shortest edit script.
 func Carry(old, new string) []int {
 	b := textLines(new)
 	out := slices.Repeat([]int{-1}, len(b))
@@ -53,8 +54,8 @@ func Carry(old, new string) []int {
 	return out
 }
 
-// textLines are the lines of a text without their ends. A block has none at its end, and a last line is not another one
-// because something follows it.
+// textLines returns the lines of a text without their line ends. A block has no line end at its end, and the last line
+// must compare equal if a line follows it in the other text.
 func textLines(text string) []string {
 	if text == "" {
 		return nil
@@ -70,14 +71,14 @@ type sideChange struct {
 type merging struct {
 	base    []string
 	sides   [2][]string
-	changes []sideChange // that are left, by their place in base
-	at      int          // lines of base that are done
-	shift   int          // by how many lines ours is longer there
+	changes []sideChange // the remaining ones, by their place in base
+	at      int          // lines of base that are merged
+	shift   int          // by how many lines ours is longer so far
 	out     []string
 	clashes []Clash
 }
 
-// group takes the first change with all that overlap with it.
+// group merges the first change and all changes that overlap with it.
 func (m *merging) group() {
 	from, to, n := m.changes[0].oldStart, m.changes[0].oldEnd, 1
 	for ; n < len(m.changes); n++ {
@@ -107,7 +108,8 @@ func (m *merging) group() {
 	m.at, m.changes = to, m.changes[n:]
 }
 
-// lineByLine takes each line of a stretch that has as many lines on either side from who changed it, unless both did.
+// lineByLine merges a range with equal numbers of lines on both sides, line by line. It fails if both sides changed a
+// line differently.
 func (m *merging) lineByLine(from int, text [2][]string) bool {
 	var out []string
 	for i, base := range m.base[from : from+len(text[0])] {
@@ -124,7 +126,7 @@ func (m *merging) lineByLine(from int, text [2][]string) bool {
 	return true
 }
 
-// side is what one side has for a stretch of base, and whether that is a change.
+// side returns the text of one side for a range of base, and whether the side changed it.
 func (m *merging) side(side int, changes []sideChange, from, to int) (text []string, changed bool) {
 	at := from
 	for _, c := range changes {

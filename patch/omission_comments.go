@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A text that stands for all of a block must be all of it. Models leave out what does not change, and say so in a comment:
-// "# ... existing code ...", "# rest of the function remains the same", "pass  # unchanged".
+// A text that replaces a whole block must be complete. Models leave out unchanged code and say so in a comment, such as
+// "# ... existing code ...", "# rest of the function remains the same" or "pass  # unchanged".
 var omissionComment = regexp.MustCompile(`(?i)^[ \t]*(?:(?:\.\.\.|pass)[ \t]*#.*\b(?:unchanged|same|existing|as before|remains)\b` +
 	`|#[ \t]*(?:\.\.\.|…)[ \t]*$` +
 	`|#[ \t]*(?:\.\.\.|…).*\b(?:existing|rest|remaining|remainder|unchanged|same|previous|other|omitted|as before|as above)\b` +
@@ -14,8 +14,8 @@ var omissionComment = regexp.MustCompile(`(?i)^[ \t]*(?:(?:\.\.\.|pass)[ \t]*#.*
 	`(?:code|functions?|methods?|imports?|script|class(?:es)?|block|program|cell|logic|implementations?|definitions?)\b` +
 	`.*(?:\b(?:unchanged|same|as before|unmodified|omitted|stays?|remains?|here)\b|(?:\.\.\.|…)[ \t]*[)\]]?$))`)
 
-// complete refuses a text that is to stand for all of a block or of the program, and says that it leaves code out. A comment that
-// the program has already is none that says so.
+// refuseOmissions fails on a text that replaces a whole block or program but has a comment that says it leaves out
+// code. A comment that the program already has does not count.
 func (r *reviser) refuseOmissions(text string) error {
 	var known map[string]bool
 	in := scanner{code: []byte(text)}

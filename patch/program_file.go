@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Kind is the kind of file a program was read from.
+// Kind is the kind of file that a program comes from.
 type Kind string
 
 const (
@@ -16,17 +16,18 @@ const (
 	KindMarkdown Kind = "markdown" // an .md file with fenced code
 )
 
-// Program is what a file says: its blocks in order, and everything around them, so that the file can be written again.
+// Program is the content of a file: its blocks in order and everything around them, so that the file can be written
+// again.
 type Program struct {
 	Kind   Kind
 	Blocks []Block
-	Cells  []int // for a notebook: the place of each block among all cells, from 0; those without code count
+	Cells  []int // for a notebook: the index of each block among all cells, from 0, including cells without code
 
 	gaps []string // for .py: the text before, between and after the blocks; one more than there are blocks
-	raw  []byte   // for a notebook or Markdown: the file itself, with everything that is not code
+	raw  []byte   // for a notebook or Markdown: the whole file
 }
 
-// Bytes returns the file the program was read from, byte for byte.
+// Bytes returns the file that the program came from, byte for byte.
 func (p *Program) Bytes() []byte {
 	if p.raw != nil {
 		return bytes.Clone(p.raw)
@@ -40,8 +41,8 @@ func (p *Program) Bytes() []byte {
 	return out.Bytes()
 }
 
-// Parse reads a program from the bytes of a file: .py, .ipynb, .md or .markdown, or, where name has no extension, what
-// the content shows it to be. A block that does not parse is a block like any other. Errors are *ParseError.
+// Parse reads a program from the bytes of a .py, .ipynb, .md or .markdown file. If name has no extension, Parse detects
+// the kind from the content. A block that does not parse is a block like any other. Errors are *ParseError.
 func Parse(name string, data []byte) (*Program, error) {
 	p, err := parse(name, data)
 	if err != nil {
@@ -70,7 +71,7 @@ func parse(name string, data []byte) (*Program, *ParseError) {
 	return p, nil
 }
 
-// dropRepeatedIDs keeps an id for the first block that has it: copied cells bring theirs along.
+// dropRepeatedIDs keeps an id only for the first block that has it. Copied cells repeat ids.
 func (p *Program) dropRepeatedIDs() {
 	seen := map[string]bool{}
 	for i := range p.Blocks {
@@ -86,7 +87,7 @@ func empty(message string) *ParseError {
 	return &ParseError{Code: CodeEmpty, Message: message, Hint: "write a statement or a code cell and run it again"}
 }
 
-// reader picks the reader for a file.
+// reader returns the reader for a file.
 func reader(name string, data []byte) (func([]byte) (*Program, *ParseError), *ParseError) {
 	ext := strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/")))
 	if ext == "" || ext == "."+strings.TrimPrefix(path.Base(name), ".") {
@@ -111,7 +112,7 @@ func unsupported(ext string) *ParseError {
 	return &ParseError{Code: CodeUnsupported, Message: message, Hint: "give a .py, .ipynb or .md file"}
 }
 
-// guess returns the extension that content without one should have had, or "".
+// guess returns the extension that fits the content, or "".
 func guess(data []byte) string {
 	first, _, _ := bytes.Cut(data, []byte("\n"))
 	switch {
@@ -125,11 +126,11 @@ func guess(data []byte) string {
 
 // region is a range of lines that becomes a block.
 type region struct {
-	first, last int // lines from 0, both included
+	first, last int // lines from 0, both inclusive
 	block       Block
 }
 
-// assemble cuts the text at the regions, which are in order and apart.
+// assemble cuts the text at the regions, which are in order and do not overlap.
 func assemble(kind Kind, t *text, regions []region) *Program {
 	p := &Program{Kind: kind}
 	at := 0

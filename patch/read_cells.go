@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// marker is the line that starts a cell.
+// cellMarker is a line that starts a cell.
 type cellMarker struct {
 	line  int // from 0
 	title string
@@ -25,7 +25,8 @@ var (
 	firstWord       = regexp.MustCompile(`^(?:!|[A-Za-z]\w*)`)
 )
 
-// magics are the cell magics that Jupytext writes as "# %%time": a marker's text may follow its %% without a space as well.
+// magics are the cell magics that Jupytext writes as "# %%time". They must be known, because the text of a marker may
+// also follow %% without a space.
 var magics = map[string]bool{
 	"!": true, "HTML": true, "SVG": true, "R": true, "bash": true, "bigquery": true, "capture": true, "cython": true,
 	"debug": true, "file": true, "html": true, "javascript": true, "js": true, "latex": true, "markdown": true,
@@ -34,7 +35,7 @@ var magics = map[string]bool{
 	"writefile": true,
 }
 
-// parseMarker reads a line as a marker.
+// parseMarker reads a line as a marker. ok is false if it is none.
 func parseMarker(line []byte) (cellMarker, bool) {
 	if len(line) == 0 || line[0] != '#' {
 		return cellMarker{}, false
@@ -52,7 +53,7 @@ func parseMarker(line []byte) (cellMarker, bool) {
 	return parseTitle(string(m[1])), true
 }
 
-// parseTitle reads what follows the %%: a title, a type in brackets, options at the end.
+// parseTitle reads the text after %%: a title, a type in brackets, and options at the end.
 func parseTitle(s string) cellMarker {
 	var m cellMarker
 	s = strings.TrimSpace(s)
@@ -82,8 +83,8 @@ func (m *cellMarker) set(key, value string) {
 	}
 }
 
-// markers returns the lines that start cells. One inside a string or any other statement is a comment of that statement:
-// cut there, neither half would parse.
+// cellMarkers returns the lines that start cells. A marker inside a string or another statement is a comment of that
+// statement. A cut there would leave two halves that do not parse.
 func cellMarkers(t *text, list []stmt, broken bool) []cellMarker {
 	var out []cellMarker
 	for i := range t.lines() {
@@ -98,7 +99,7 @@ func cellMarkers(t *text, list []stmt, broken bool) []cellMarker {
 	return outside(t, out, list)
 }
 
-// outside drops the markers within statements. Both lists are in order.
+// outside drops the markers inside statements. Both lists are in order.
 func outside(t *text, marks []cellMarker, list []stmt) []cellMarker {
 	out := marks[:0]
 	var s scanner // of list[0]
@@ -115,8 +116,8 @@ func outside(t *text, marks []cellMarker, list []stmt) []cellMarker {
 	return out
 }
 
-// encloses reports whether a line within a statement belongs to it: in its suite, in a string or in brackets. The parser
-// lets simple statements run over line ends where Python does not: to it, "else:" goes on as an annotation.
+// encloses reports whether a line inside a statement belongs to it: in its suite, in a string or in brackets. The
+// parser lets simple statements continue where Python ends them; for example, it reads "else:" as an annotation.
 func encloses(t *text, of stmt, s *scanner, at int) bool {
 	if of.compound {
 		return true
@@ -128,8 +129,9 @@ func encloses(t *text, of stmt, s *scanner, at int) bool {
 	return s.quote != "" || s.depth > 0
 }
 
-// brokenMarkers drops the markers inside long strings in a file that does not parse. A string left open in one cell seems
-// to end where the next string starts, and so to hide the cells in between. It is taken for one only if its cell parses.
+// markersInBroken drops the markers inside long strings in a file that does not parse. A string that is left open in
+// one cell seems to end where the next string starts, and so seems to hold the cells in between. It counts as a string
+// only if its cell parses.
 func markersInBroken(t *text, marks []cellMarker) []cellMarker {
 	out := marks[:0]
 	s := scanner{code: t.code}
@@ -150,8 +152,8 @@ func markersInBroken(t *text, marks []cellMarker) []cellMarker {
 	return out
 }
 
-// after returns where the cell ends if the string that s is in is one: at the first marker outside of a string. It is 0
-// when the string never ends.
+// after returns the end of the cell if the string that s is in is one: the first marker outside of a string. It returns
+// 0 if the string never ends.
 func (s scanner) after(t *text, marks []cellMarker) int {
 	for _, m := range marks {
 		if s.to(t.begin(m.line)); s.quote == "" {
@@ -164,7 +166,7 @@ func (s scanner) after(t *text, marks []cellMarker) int {
 	return 0
 }
 
-// cellRegions makes a block of every cell with code, and of the text before the first marker if it holds any.
+// cellRegions makes a block of every cell with code, and of the text before the first marker if it has code.
 func cellRegions(t *text, marks []cellMarker, list []stmt, broken bool) []region {
 	var out []region
 	if t.holdsCode(0, marks[0].line-1) {
@@ -206,8 +208,8 @@ func within(list []stmt, from, to int) []stmt {
 	return list[i:j]
 }
 
-// describe returns the statements of one cell of a file that does not parse, and sets its dialect: editors that run cells
-// allow magics in them.
+// describe returns the statements of one cell in a file that does not parse, and sets its dialect. Editors that run
+// cells allow magics in them.
 func describe(r *region, t *text) []stmt {
 	code := t.code[t.begin(r.first):t.finish(r.last)]
 	list, broken := stmts(code)

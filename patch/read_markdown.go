@@ -10,7 +10,7 @@ import (
 	gmtext "github.com/yuin/goldmark/text"
 )
 
-// readMarkdown reads a Markdown file. Its fenced blocks of Python become blocks; indented code is prose.
+// readMarkdown reads a Markdown file. Its fenced Python blocks become blocks. Indented code is prose.
 func readMarkdown(data []byte) (*Program, *ParseError) {
 	body := bytes.TrimPrefix(data, []byte(bom))
 	p := &Program{Kind: KindMarkdown, raw: bytes.Clone(data)}

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// notebook reads one .ipynb file.
+// notebook is the state of reading one .ipynb file.
 type notebook struct {
 	program *Program
 	line    lineCounter
 	major   int    // nbformat
-	foreign string // a language of cells that are not Python, where cells name theirs (nbformat 2 and 3)
+	foreign string // a language other than Python that a cell names (nbformat 2 and 3)
 }
 
 // readNotebook reads a notebook of nbformat 2 to 4. Its code cells become blocks.
@@ -32,7 +32,7 @@ func readNotebook(data []byte) (*Program, *ParseError) {
 	return n.program, nil
 }
 
-// checkJSON refuses what is not JSON, with line and column.
+// checkJSON refuses data that is not JSON, and gives line and column.
 func checkJSON(data []byte, skip int) *ParseError {
 	var raw json.RawMessage
 	err := json.Unmarshal(data[skip:], &raw)
@@ -94,7 +94,7 @@ func notPython(language string) *ParseError {
 	}
 }
 
-// cells returns the cells of the notebook, in nbformat 2 and 3 those of all its worksheets.
+// cells returns the cells of the notebook. In nbformat 2 and 3 these are the cells of all worksheets.
 func (n *notebook) cells(top map[string]value) ([]value, *ParseError) {
 	holders := []map[string]value{top}
 	if n.major < 4 {
@@ -116,7 +116,7 @@ func (n *notebook) cells(top map[string]value) ([]value, *ParseError) {
 	return all, nil
 }
 
-// add makes a block of a code cell with code in it.
+// add makes a block of a code cell that has code.
 func (n *notebook) add(place int, c value) *ParseError {
 	cell, ok := c.object()
 	if !ok {
@@ -158,7 +158,8 @@ func (n *notebook) bad(place, at int, what string) *ParseError {
 	return e
 }
 
-// cellTitle returns the name in a cell's metadata, else the title of a form (Colab), else what the cell defines.
+// cellTitle returns the name in a cell's metadata, else the title of a form (Colab), else the name that the cell
+// defines.
 func cellTitle(metadata value, code string, list []stmt) string {
 	fields, _ := metadata.object()
 	if name := fields["name"].text(); name != "" {
@@ -174,7 +175,7 @@ func cellTitle(metadata value, code string, list []stmt) string {
 	return onlyDefinition(list)
 }
 
-// language returns what a notebook's metadata name as its language, or "".
+// language returns the language in a notebook's metadata, or "".
 func language(metadata value) string {
 	m, _ := metadata.object()
 	for _, place := range [][2]string{{"language_info", "name"}, {"kernelspec", "language"}} {

@@ -1,6 +1,6 @@
 package patch
 
-// readPython reads a .py file: as cells when it has markers, else as a script.
+// readPython reads a .py file: as cells if it has markers, else as a script.
 func readPython(data []byte) (*Program, *ParseError) {
 	if err := checkCookie(data); err != nil {
 		return nil, err
@@ -16,11 +16,11 @@ func readPython(data []byte) (*Program, *ParseError) {
 	return assemble(KindScript, t, scriptRegions(t, list)), nil
 }
 
-// scriptRegions makes a block of every definition, and of every run of other statements without a blank line in it.
-// Each takes the comments before it along.
+// scriptRegions makes a block of every definition, and of every run of other statements without a blank line. Each
+// block includes the comments before it.
 func scriptRegions(t *text, list []stmt) []region {
 	var out []region
-	free := 0 // the first line that belongs to no region
+	free := 0 // the first line that belongs to no region yet
 	for _, it := range items(t, list) {
 		if n := len(out); n > 0 {
 			prev := &out[n-1]
@@ -35,22 +35,22 @@ func scriptRegions(t *text, list []stmt) []region {
 		out = append(out, region{first: first, last: it.last, block: Block{Title: it.defines, Dialect: Python}})
 	}
 	if n := len(out); n > 0 {
-		_, out[n-1].last, _ = t.trim(out[n-1].last, t.lines()-1) // nothing but comments can follow the last statement
+		_, out[n-1].last, _ = t.trim(out[n-1].last, t.lines()-1) // only comments can follow the last statement
 	}
 	return out
 }
 
-// item is the statements that share lines.
+// item is a group of statements that share lines.
 type item struct {
 	first, last int    // lines
-	defines     string // the name, when it is a definition
+	defines     string // the name, if it is a definition
 }
 
 func items(t *text, list []stmt) []item {
 	var out []item
 	for _, s := range list {
 		it := item{defines: s.defines}
-		var ok bool // an error may be nothing but white space, or start with it
+		var ok bool // an error may consist of white space, or start with it
 		if it.first, it.last, ok = t.trim(t.lineAt(s.start), t.lineAt(max(s.start, s.end-1))); !ok {
 			continue
 		}
@@ -63,7 +63,7 @@ func items(t *text, list []stmt) []item {
 	return out
 }
 
-// joined reports whether no blank line lies between two lines.
+// noBlankBetween reports whether no blank line is between two lines.
 func noBlankBetween(t *text, from, to int) bool {
 	for i := from + 1; i < to; i++ {
 		if t.blank(i) {
@@ -73,8 +73,9 @@ func noBlankBetween(t *text, from, to int) bool {
 	return true
 }
 
-// tail returns the last line of a region that is followed by comments and then by a statement on line next: indented
-// comments belong to it, and so does a remark right below a run of statements when a blank line sets it off from next.
+// lastLineOf returns the last line of a region that comments and then a statement on line next follow. Indented
+// comments belong to the region. So does a comment directly below a run of statements, if a blank line separates it
+// from next.
 func lastLineOf(t *text, r *region, next int) int {
 	last := r.last
 	for i := last + 1; i < next; i++ {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// margins says which white space the lines of a text begin with where those of a patch begin with another.
+// indentMap maps the indentation of lines in a patch to that of the same lines in the text.
 type indentMap map[string]string
 
 func marginOf(line string) string {
@@ -15,8 +15,8 @@ func marginOf(line string) string {
 
 func blankLine(line string) bool { return strings.TrimSpace(line) == "" }
 
-// marginsOf compares lines of a patch with those they were found as. ok is false when one margin stands for two, or two for one: then
-// the lines are not indented otherwise, but nested otherwise.
+// indentMapOf compares lines of a patch with the lines of the text where they were found. ok is false if one
+// indentation maps to two, or two to one. Then the nesting of the lines differs, not only their indentation.
 func indentMapOf(patch, text []string) (m indentMap, ok bool) {
 	m = indentMap{}
 	back := map[string]string{}
@@ -36,8 +36,9 @@ func indentMapOf(patch, text []string) (m indentMap, ok bool) {
 	return m, true
 }
 
-// indent gives a new line of the patch the margin that it has in the text: that of a line as deep; else that of the deepest
-// line less deep, with what it has more; else, above all that is known, what the shallowest has less.
+// indent gives a new line of the patch its indentation in the text. If a known line has the same indentation, it uses
+// that line's. Otherwise it uses the deepest known line that is less deep and adds the difference. For a line less deep
+// than all known ones, it removes the difference from the shallowest.
 func (m indentMap) indent(line string) string {
 	was := marginOf(line)
 	if blankLine(line) {
@@ -65,7 +66,7 @@ func (m indentMap) indent(line string) string {
 	return line
 }
 
-// inUnits writes deeper spaces as tabs where the spaces of was stand for the tabs of is.
+// inUnits writes deeper spaces as tabs if spaces in was correspond to tabs in is.
 func inUnits(more, was, is string) string {
 	if is == "" || strings.Trim(is, "\t") != "" || strings.Trim(was+more, " ") != "" || len(was)%len(is) != 0 {
 		return more

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// share is what a text that defines functions and classes makes of one block.
+// blockRewrite is the new source of one block.
 type blockRewrite struct{ block, now string }
 
-// parts reports what becomes of the blocks that hold the definitions of a text, where the text is nothing but definitions and
-// imports: agents often write one function again of a block that has several, or functions of several blocks. Each definition goes
-// where the one block that has it has it, a new one beside its neighbour, and imports that no block has to the top. more says that
-// those blocks hold something else, too, which the text does not, and would lose it if they became the text.
+// splitByDefinition distributes a text of definitions and imports over the blocks that hold these definitions. Agents
+// often write again one function of a block that has several, or functions of several blocks. Each definition replaces
+// the one in its block. A new definition goes next to its neighbour, and an import that no block has goes to the top.
+// more reports that these blocks also hold code that the text lacks, which would be lost if the text replaced them.
 func (g *decider) splitByDefinition(blocks []Block, text string) (out []blockRewrite, more, ok bool) {
 	news, bad := stmts([]byte(text))
 	if bad || slices.ContainsFunc(news, func(s stmt) bool { return s.defines == "" && !isImport(text[s.start:s.end]) }) {
 		return nil, false, false
 	}
-	home := map[string]int{} // definition → the block that has it; -1: several have
+	home := map[string]int{} // definition → index of its block; -1: several blocks have it
 	for i, b := range blocks {
 		for _, s := range g.stmts(b.Source) {
 			if _, twice := home[s.defines]; twice {
@@ -28,7 +28,7 @@ func (g *decider) splitByDefinition(blocks []Block, text string) (out []blockRew
 			}
 		}
 	}
-	again := map[string]string{} // definition → what takes its place
+	again := map[string]string{} // definition → its new source
 	var imports []string
 	last, fresh, at := "", "", 0
 	for i, s := range news {
@@ -80,7 +80,7 @@ func (g *decider) splitByDefinition(blocks []Block, text string) (out []blockRew
 	return out, more, true
 }
 
-// stmts are the statements of a block.
+// stmts returns the statements of a block.
 func (g *decider) stmts(source string) []stmt {
 	list, ok := g.lists[source]
 	if !ok {
@@ -90,8 +90,8 @@ func (g *decider) stmts(source string) []stmt {
 	return list
 }
 
-// replaced is a block's source with definitions in the place of its own, "" if it has none of them; more, whether it holds something
-// that text does not.
+// replaced returns the source of a block with new definitions in the place of its own, or "" if it has none of them.
+// more reports that it holds code that text lacks.
 func replaced(source string, olds []stmt, again map[string]string, text string) (now string, more, bad bool) {
 	var out strings.Builder
 	at := 0
@@ -113,7 +113,7 @@ func replaced(source string, olds []stmt, again map[string]string, text string) 
 	return out.String() + source[at:], more, false
 }
 
-// following is where the statement behind one begins.
+// following returns the offset where the next statement begins.
 func following(list []stmt, i, end int) int {
 	if i+1 < len(list) {
 		return list[i+1].start
@@ -121,7 +121,7 @@ func following(list []stmt, i, end int) int {
 	return end
 }
 
-// trailing is what of the text behind a definition is still its own: the rest of its line, and comments that are indented.
+// trailing returns the text after a definition that belongs to it: the rest of its line, and indented comments.
 func trailing(gap string) string {
 	n := 0
 	for line := range strings.Lines(gap) {
@@ -133,7 +133,7 @@ func trailing(gap string) string {
 	return gap[:n]
 }
 
-// withoutLead leaves out the comments above a definition that stand above the one whose place it takes, too.
+// withoutLead drops the comments above a definition that are already above the definition it replaces.
 func withoutLead(code, before string) string {
 	for code != "" && code[0] == '#' {
 		line, rest, _ := strings.Cut(code, "\n")
@@ -149,7 +149,7 @@ func isImport(code string) bool {
 	return strings.HasPrefix(code, "import ") || strings.HasPrefix(code, "from ")
 }
 
-// holds reports whether a text has lines that are these.
+// containsLines reports whether a text contains the given lines.
 func containsLines(text, lines string) bool {
 	crlf := strings.NewReplacer("\r\n", "\n")
 	return strings.Contains("\n"+crlf.Replace(text)+"\n", "\n"+crlf.Replace(lines)+"\n")

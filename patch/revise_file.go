@@ -1,7 +1,7 @@
 package patch
 
-// inFile does a section to the text of the program's file. Of a notebook, and where there is no file, that is a sheet: its code as
-// a script with cells.
+// inFile applies a section to the text of the program's file. For a notebook, or without a file, that text is the cell
+// text.
 func (r *reviser) inFile(s Section) error {
 	if s.Act == ActDelete || s.To != "" {
 		return &ApplyError{Code: CodeNoText, Name: s.Name, Message: "a patch does not delete or rename the file of the program", Hint: "delete blocks by their ids; xstate fork NEW makes a program of another name"}
@@ -54,7 +54,7 @@ func (r *reviser) inFile(s Section) error {
 	return nil
 }
 
-// inJSON does a section to a notebook's file itself, as git shows it.
+// inJSON applies a section to the JSON of a notebook file, as git shows it.
 func (r *reviser) inJSON(s Section) error {
 	if err := r.write(); err != nil {
 		return err
@@ -76,8 +76,9 @@ func (r *reviser) inJSON(s Section) error {
 	return nil
 }
 
-// identify makes the blocks those that a text has after a patch. lines says of each of its lines in which block it was before. A
-// block is the one that most of its lines were in; one whose lines are all new is recognised as Match does it.
+// identify sets the blocks to those that a text has after a patch. lines gives the former block of each line of the
+// text. A block continues the one that most of its lines come from. A block with only new lines is recognised as in
+// Match.
 func (r *reviser) identify(now []Block, lines []int) {
 	var votes []candidate
 	for j, b := range now {
@@ -99,7 +100,7 @@ func (r *reviser) identify(now []Block, lines []int) {
 	for j, id := range m.ids() {
 		after[j] = now[j]
 		after[j].ID = id
-		if i := m.oldOf[j]; i >= 0 && now[j].Dialect == "" { // a sheet does not say
+		if i := m.oldOf[j]; i >= 0 && now[j].Dialect == "" { // a cell text has no dialects
 			after[j].Dialect = r.blocks[i].Dialect
 			if now[j].Title == cellTextTitle(r.blocks[i]) {
 				after[j].Title = r.blocks[i].titled(now[j].Source)
@@ -112,7 +113,7 @@ func (r *reviser) identify(now []Block, lines []int) {
 	r.blocks = after
 }
 
-// blockOfLine tells of every line of a file which block it is in; -1: none.
+// blockOfLine returns the index of the block that holds each line of a file; -1: none.
 func blockOfLine(p *Program, text string) []int {
 	lines := make([]int, countLines(text))
 	for i := range lines {
@@ -123,7 +124,7 @@ func blockOfLine(p *Program, text string) []int {
 		for k := range lines[at:min(at+countLines(b.Source), len(lines))] {
 			lines[at+k] = i
 		}
-		if p.raw == nil { // the line that begins its cell is of the block, too
+		if p.raw == nil { // the marker of its cell belongs to the block, too
 			_, mark := cutMarker(p.gaps[i])
 			for k := range min(countLines(mark), at) {
 				lines[at-1-k] = i
@@ -133,8 +134,8 @@ func blockOfLine(p *Program, text string) []int {
 	return lines
 }
 
-// moved carries what is known of lines over to the text after hunks of whole lines. Of a line that is new, what is known is asked
-// for, given that of the lines that it replaces.
+// carryLines carries a value for each line over to the text after hunks of whole lines. For a new line it calls of with
+// the values of the lines that it replaces.
 func carryLines(lines []int, hunks []Hunk, of func(old []int) int) []int {
 	if lines == nil {
 		return nil
@@ -160,7 +161,7 @@ func carryLines(lines []int, hunks []Hunk, of func(old []int) int) []int {
 	return append(out, lines[at:]...)
 }
 
-// only is the one block that lines are all of; -1: there are several, or none.
+// commonBlock returns the one block that all lines belong to; -1: none, or several.
 func commonBlock(lines []int) int {
 	for _, i := range lines {
 		if i != lines[0] {

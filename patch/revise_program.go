@@ -7,37 +7,37 @@ import (
 	"strings"
 )
 
-// Subject is the program that a patch is about.
+// Subject is the program that a patch is applied to.
 type Subject struct {
-	Name   string   // of its file, as users name it; "" when it has none
-	Path   string   // of its file, from the root; "" when that is not known
-	File   *Program // the file as it is; nil when there is none
-	Blocks []Block  // the program as it was recorded, with ids: what File says
-	Block  string   // the block that is meant where the patch names none
-	Failed []string // the blocks that failed in the last run, which a block that is written again may answer
+	Name   string   // the name of its file, as users write it; "" if it has none
+	Path   string   // the path of its file from the root; "" if unknown
+	File   *Program // the file as it is; nil if there is none
+	Blocks []Block  // the recorded program with ids, which is the content of File
+	Block  string   // the block to change if the patch names none
+	Failed []string // the blocks that failed in the last run; a rewritten block may correct one
 }
 
-// Revision is what a patch makes of a program. It changes nothing yet.
+// Revision is the result of applying a patch to a program. Nothing has changed yet.
 type Revision struct {
-	Blocks     []Block     // the program afterwards, with ids
-	Edits      []Edit      // that make it of what it was
-	Text       []byte      // of the file; nil when there is none
-	Placements []Placement // how the parts of the patch found their places, in its order
+	Blocks     []Block     // the program after the patch, with ids
+	Edits      []Edit      // turn the program before into Blocks
+	Text       []byte      // the new text of the file; nil if there is none
+	Placements []Placement // where each section was applied, in the order of the patch
 }
 
-// Placement tells how one section of a patch found its place.
+// Placement says where one section of a patch was applied.
 type Placement struct {
-	Block     string     // that it is about; "" for the file
+	Block     string     // the changed block; "" for the file
 	Format    Format     // of the patch
-	Match     Strictness // the loosest of its hunks
+	Match     Strictness // the loosest match of its hunks
 	Lines     []int      // where its hunks were found, from 1
 	Decision  *Decision  // for a block that was written again
-	Unchanged bool       // it says what is there already
+	Unchanged bool       // the text is already as the section says
 }
 
-// Revise does a patch to a program: all of it or nothing. A section that names a block is about that block; one that names the
-// file of the program, or nothing, is about the file, or, where that is a notebook, about its code. The error is a *Misfit or a
-// *ParseError.
+// Revise applies a patch to a program. It applies all sections or none. A section that names a block changes that
+// block. A section that names the program's file, or nothing, changes the file; for a notebook, it changes the cell
+// text. The error is an *ApplyError or a *ParseError.
 func Revise(p *Patch, on Subject) (*Revision, error) {
 	r := &reviser{patch: p, on: on, blocks: slices.Clone(on.Blocks), taken: map[string]bool{}, file: on.File, decider: newDecider(), end: on.lineEnd()}
 	r.fileIDs = r.ids()
@@ -53,7 +53,7 @@ func Revise(p *Patch, on Subject) (*Revision, error) {
 	return r.finish()
 }
 
-// unnamed counts the blocks of a patch that are written again and do not say which they are.
+// unnamed counts the rewritten blocks of a patch that do not say which block they replace.
 func unnamed(p *Patch) (n int) {
 	for _, s := range p.Sections {
 		if s.Act == ActEmit && s.Name == "" {
@@ -63,21 +63,21 @@ func unnamed(p *Patch) (n int) {
 	return n
 }
 
-// reviser holds a program while a patch is done to it, section by section.
+// reviser holds a program while the sections of a patch are applied to it.
 type reviser struct {
 	patch   *Patch
 	on      Subject
 	blocks  []Block
-	file    *Program        // as it was before blocks changed last
-	fileIDs []string        // of its blocks, by place
+	file    *Program        // its text before the latest changes of blocks
+	fileIDs []string        // ids of its blocks, by index
 	stale   bool            // blocks have changed since
-	taken   map[string]bool // blocks that were written again, or are new
-	end     string          // of the program's lines
+	taken   map[string]bool // blocks that were rewritten or are new
+	end     string          // the line end of the program
 	decider *decider
 	places  []Placement
 }
 
-// finish is what has become of the program.
+// finish returns the revision.
 func (r *reviser) finish() (*Revision, error) {
 	if len(r.blocks) == 0 {
 		return nil, empty("the patch would leave no code")
@@ -95,7 +95,7 @@ func (r *reviser) finish() (*Revision, error) {
 	return v, nil
 }
 
-// write brings the file up to the blocks.
+// write updates the file to the blocks.
 func (r *reviser) write() error {
 	if !r.stale {
 		return nil
@@ -139,7 +139,7 @@ func (r *reviser) section(s Section) error {
 	return r.noBlock(s.Name)
 }
 
-// lineEnd is what the program's lines end with; "" when it has but one.
+// lineEnd returns the line end of the program, or "" if it has only one line.
 func (on *Subject) lineEnd() string {
 	texts := make([]string, 0, len(on.Blocks)+1)
 	if on.File != nil && on.File.Kind != KindNotebook {
@@ -158,7 +158,7 @@ func (on *Subject) lineEnd() string {
 	return ""
 }
 
-// ended gives a text the line ends that the program has.
+// ended gives a text the line ends of the program.
 func (r *reviser) ended(text string) string {
 	if r.end == "" {
 		return text
@@ -178,7 +178,7 @@ func (r *reviser) noBlock(name string) error {
 	return c
 }
 
-// block finds the block that is called so: by its id, else by its title, if only one has it, else by its place, as cell-N.
+// block finds a block by its id, then by its title if only one block has it, then by its place as in cell-N.
 func (r *reviser) block(name string) (id string, ok bool) {
 	if name == "" {
 		return "", false
@@ -202,8 +202,8 @@ func (r *reviser) block(name string) (id string, ok bool) {
 	return id, ok
 }
 
-// counted finds a block by its place, from 0: in a notebook that among all cells, also those of text. before is content with the
-// last block before that.
+// counted finds a block by its place, from 0. In a notebook the place counts all cells, including text. If before is
+// set, the last block before that place will do.
 func (r *reviser) counted(name string, before bool) (id string, ok bool) {
 	var n int
 	if _, err := fmt.Sscanf(name+";", "cell-%d;", &n); err != nil {
@@ -227,8 +227,9 @@ func (r *reviser) at(id string) int {
 	return slices.IndexFunc(r.blocks, func(b Block) bool { return b.ID == id })
 }
 
-// isFile reports whether a path in a patch is that of the program's file: its end, or, from the root of a file system where the
-// workspace may lie elsewhere, one that ends as users name the file. Another file of that name in another folder is not it.
+// isFile reports whether a path in a patch refers to the program's file. It may be the end of the file's path. It may
+// also be an absolute path that ends in the file's name as users write it, because the workspace can be elsewhere on
+// the agent's machine. A file of the same name in another folder does not match.
 func (on *Subject) isFile(said string) bool {
 	said, name, full := slashed(said), slashed(on.Name), slashed(on.Path)
 	switch {
@@ -242,7 +243,7 @@ func (on *Subject) isFile(said string) bool {
 
 func slashed(p string) string { return path.Clean(strings.ReplaceAll(p, `\`, "/")) }
 
-// inBlock does a section to the text of one block.
+// inBlock applies a section to the text of one block.
 func (r *reviser) inBlock(id string, s Section) error {
 	i := r.at(id)
 	one := Patch{Format: r.patch.Format, Sections: []Section{s}}
@@ -274,7 +275,7 @@ func (p *Placement) found(r *Result) {
 	}
 }
 
-// set gives a block another text. What it is called goes along, if that was what it defines.
+// set gives a block a new text. If its title is the name that it defines, the title changes too.
 func (r *reviser) set(i int, text string) {
 	b := &r.blocks[i]
 	text = strings.TrimRight(text, "\r\n")
@@ -286,7 +287,8 @@ func (r *reviser) set(i int, text string) {
 	r.stale = true
 }
 
-// titled is the title of a block with another text: one that tells what it defines goes along with that.
+// titled returns the title of a block with a new text. A title that is the name of the block's definition follows the
+// definition.
 func (b Block) titled(text string) string {
 	was, _ := stmts([]byte(b.Source))
 	if b.Title != onlyDefinition(was) {
@@ -296,7 +298,7 @@ func (b Block) titled(text string) string {
 	return onlyDefinition(now)
 }
 
-// emit finds out which block is written again.
+// emit finds the block that a rewritten text replaces, and replaces it.
 func (r *reviser) emit(s Section) error {
 	d := Decision{By: ByName, Score: 1}
 	ok := false
@@ -345,17 +347,18 @@ func (r *reviser) emit(s Section) error {
 	return nil
 }
 
-// become gives a block that was written again its text.
+// rewriteBlock gives a rewritten block its new text.
 func (r *reviser) rewriteBlock(id, text string, d Decision) {
 	i := r.at(id)
 	r.taken[id] = true
-	text = r.ended(text) // parts joins with \n
+	text = r.ended(text) // splitByDefinition joins with \n
 	same := r.blocks[i].Source == strings.TrimRight(text, "\r\n")
 	r.set(i, text)
 	r.places = append(r.places, Placement{Block: id, Format: r.patch.Format, Decision: &d, Unchanged: same})
 }
 
-// spare refuses to take a text for a block that defines more than it does, where that is used: by the text or by other blocks.
+// refuseLostNames fails if a text would replace a block that defines more names, and the text or other blocks use the
+// missing ones.
 func (r *reviser) refuseLostNames(d Decision, text string) error {
 	if d.By != ByDefinition {
 		return nil
@@ -381,10 +384,11 @@ func (r *reviser) refuseLostNames(d Decision, text string) error {
 		Hint: "give the functions alone, each goes to its place; or say --block " + d.Block + " if it is all of the block"}
 }
 
-// wholeProgram is the likeness from which on a text is the program written again, rather than a block of it.
+// wholeProgram is the similarity at which a text counts as the whole program and not as one block.
 const wholeProgram = 0.6
 
-// rewrite makes a script another one. Where the blocks of a program are marked, a text without marks does not say what they are.
+// rewrite replaces a whole script. In a program with marked blocks, a text without markers does not say where its
+// blocks begin, so rewrite fails.
 func (r *reviser) rewrite(s Section, like float64) error {
 	if r.on.File == nil || r.on.File.Kind != KindScript {
 		return &ApplyError{Code: CodeAmbiguous, Name: r.on.Name, Message: "this is the whole program, written again without saying where its blocks begin",
@@ -397,7 +401,7 @@ func (r *reviser) rewrite(s Section, like float64) error {
 	return nil
 }
 
-// insert puts a new block behind another.
+// insert adds a new block after another.
 func (r *reviser) insert(s Section) error {
 	if s.After == "" {
 		return r.insertAt(0, s)
@@ -429,7 +433,7 @@ func (r *reviser) insertAt(i int, s Section) error {
 	return nil
 }
 
-// dialect is that of a new block.
+// dialect returns the dialect of a new block.
 func (r *reviser) dialect(text string) string {
 	t := newText([]byte(text))
 	if r.on.File != nil && r.on.File.Kind == KindNotebook || !parses(t.code) && hasMagic(t, 0, t.lines()-1) {

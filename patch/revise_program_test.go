@@ -63,7 +63,7 @@ func checkRevision(t *testing.T, p *Patch, on Subject) {
 		var unfit *ApplyError
 		var bad *ParseError
 		if !errors.As(err, &unfit) && !errors.As(err, &bad) {
-			t.Fatalf("Revise = %v, want a *Misfit or a *ParseError", err)
+			t.Fatalf("Revise = %v, want a *ApplyError or a *ParseError", err)
 		}
 		return
 	}

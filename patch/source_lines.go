@@ -4,11 +4,11 @@ import "bytes"
 
 const bom = "\ufeff"
 
-// text is a file as lines. A line ends with \n, \r\n or \r, as Python reads it.
+// text is a file as lines. As in Python, a line ends with \n, \r\n or \r.
 type text struct {
 	data []byte // the file
-	code []byte // as long as data, a lone \r turned into \n: what parsers get
-	from []int  // where each line starts, the first behind a byte order mark, and the length of data at the end
+	code []byte // as long as data, with each lone \r replaced by \n: the input of parsers
+	from []int  // the offset of each line, the first after a byte order mark, and the length of data at the end
 }
 
 func newText(data []byte) *text {
@@ -31,12 +31,12 @@ func newText(data []byte) *text {
 // lines returns the number of lines.
 func (t *text) lines() int { return len(t.from) - 1 }
 
-// begin returns where a line starts, finish where it ends, without its line end.
+// begin returns the offset where a line starts.
 func (t *text) begin(line int) int { return t.from[line] }
 
 func (t *text) finish(line int) int { return t.from[line] + len(t.line(line)) }
 
-// line returns a line without its end.
+// line returns a line without its line end.
 func (t *text) line(i int) []byte {
 	l := bytes.TrimSuffix(t.code[t.from[i]:t.from[i+1]], []byte("\n"))
 	return bytes.TrimSuffix(l, []byte("\r"))
@@ -55,10 +55,10 @@ func (t *text) lineAt(offset int) int {
 	return lo
 }
 
-// blank reports whether a line holds nothing but what Python skips.
+// blank reports whether a line holds only characters that Python skips.
 func (t *text) blank(i int) bool { return len(bytes.TrimLeft(t.line(i), " \t\f")) == 0 }
 
-// comment reports whether a line holds nothing but a comment, provided that it is not inside a string.
+// comment reports whether a line is a comment, provided that it is not inside a string.
 func (t *text) comment(i int) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(t.line(i), " \t\f"), []byte("#"))
 }
@@ -69,7 +69,8 @@ func (t *text) indented(i int) bool {
 	return len(l) > 0 && (l[0] == ' ' || l[0] == '\t')
 }
 
-// trim narrows a range of lines to one that starts and ends with a line that is not blank; ok is false when none is left.
+// trim narrows a range of lines so that it starts and ends with a line that is not blank. ok is false if no line
+// remains.
 func (t *text) trim(first, last int) (int, int, bool) {
 	for first <= last && t.blank(first) {
 		first++
@@ -90,7 +91,7 @@ func (t *text) holdsCode(first, last int) bool {
 	return false
 }
 
-// lineCounter returns the 1-based lines of offsets that come in order.
+// lineCounter returns the 1-based lines of offsets. The offsets must come in rising order.
 type lineCounter struct {
 	data         []byte
 	counted, sum int

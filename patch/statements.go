@@ -9,15 +9,15 @@ import (
 	"github.com/smacker/go-tree-sitter/python"
 )
 
-// stmt is one statement at the top level of a Python text, or a stretch of it that does not parse.
+// stmt is one statement at the top level of a Python text, or a range of it that does not parse.
 type stmt struct {
 	start, end int    // byte range in the text
-	defines    string // the name, when it is a definition of a function or class
+	defines    string // the name, if it defines a function or class
 	compound   bool   // has a suite: if, for, while, with, try, match, def, class
 	broken     bool
 }
 
-// stmts returns the statements of a Python text in order; comments are not among them. Only this file knows the parser.
+// stmts returns the statements of a Python text in order, without comments.
 func stmts(code []byte) (list []stmt, broken bool) {
 	if stallsParser(code) {
 		return []stmt{{end: len(code), broken: true}}, true
@@ -26,7 +26,7 @@ func stmts(code []byte) (list []stmt, broken bool) {
 	defer parser.Close()
 	parser.SetLanguage(python.GetLanguage())
 	tree, err := parser.ParseCtx(context.Background(), nil, code)
-	if err != nil { // happens on a time-out or a limit only; none is set
+	if err != nil { // the parser fails only on a time-out or a limit, and none is set
 		panic("patch: internal error: " + err.Error())
 	}
 	defer tree.Close()
@@ -42,8 +42,8 @@ func stmts(code []byte) (list []stmt, broken bool) {
 	return list, root.HasError() || root.IsError()
 }
 
-// hollow reports whether a text has 1,000 lines in a row with nothing but a backslash. The parser takes the square of their
-// number: 300 kB of them cost it 200 s.
+// stallsParser reports whether a text has 1,000 consecutive lines with only a backslash. The parser's time is quadratic
+// in their number: 300 kB of them take 200 s.
 func stallsParser(code []byte) bool {
 	run := 0
 	for line := range bytes.Lines(code) {
@@ -59,7 +59,7 @@ func stallsParser(code []byte) bool {
 
 func newStmt(n *sitter.Node, code []byte) stmt {
 	s := stmt{start: int(n.StartByte()), end: int(n.EndByte())}
-	s.broken = n.HasError() || !isStatement(n.Type()) // under a root that is itself an error lie bare tokens
+	s.broken = n.HasError() || !isStatement(n.Type()) // a root that is itself an error has bare tokens as children
 	s.compound = compound[n.Type()]
 	if d := definition(n); d != nil {
 		if name := d.ChildByFieldName("name"); name != nil {
@@ -95,7 +95,7 @@ func parses(code []byte) bool {
 	return !broken
 }
 
-// onlyDefinition returns the name that the statements define when exactly one of them is a definition.
+// onlyDefinition returns the name that the statements define if exactly one of them is a definition, else "".
 func onlyDefinition(list []stmt) string {
 	name := ""
 	for _, s := range list {

@@ -2,15 +2,15 @@ package patch
 
 import "bytes"
 
-// scanner walks over Python that need not parse and knows only where strings, comments and brackets are.
+// scanner scans Python text that need not parse. It knows only strings, comments and brackets.
 type scanner struct {
 	code  []byte
 	at    int
-	quote string // the delimiter of the long string that at is inside of, or ""
-	depth int    // brackets opened and not closed
+	quote string // the delimiter of the long string around at, or ""
+	depth int    // brackets opened and not yet closed
 }
 
-// to walks on to an offset, which is the start of a line.
+// to scans on to an offset, which must be the start of a line.
 func (s *scanner) to(offset int) {
 	for s.at < offset && s.at < len(s.code) {
 		if s.quote != "" {
@@ -21,7 +21,7 @@ func (s *scanner) to(offset int) {
 	}
 }
 
-// step passes one token that matters outside of long strings: a comment, a string, or any byte.
+// step passes one token outside of long strings: a comment, a string, or any byte.
 func (s *scanner) step() {
 	switch c := s.code[s.at]; c {
 	case '#':
@@ -46,7 +46,7 @@ func (s *scanner) step() {
 	}
 }
 
-// endOfLong returns where the long string ends, or the limit when it goes on.
+// endOfLong returns where the long string ends, or the limit if it continues.
 func (s *scanner) endOfLong(limit int) int {
 	for i := s.at; i < limit && i < len(s.code); i++ {
 		if s.code[i] == '\\' {
@@ -61,7 +61,7 @@ func (s *scanner) endOfLong(limit int) int {
 	return limit
 }
 
-// endOfShort returns where a string in single quotes ends: at its quote, or with the line.
+// endOfShort returns where a string with single delimiters ends: at its quote, or with the line.
 func (s *scanner) endOfShort(quote byte) int {
 	for i := s.at + 1; i < len(s.code); i++ {
 		switch s.code[i] {

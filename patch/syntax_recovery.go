@@ -5,14 +5,14 @@ import (
 	"regexp"
 )
 
-// budget returns how many bytes may be parsed again while recovering, so that a long file with many errors costs little
-// more than a few good ones. What is left over is then cut without the help of a parser.
+// budget returns how many bytes recovery may parse again. So a long file with many errors costs little more than a few
+// correct ones. When the budget is used up, the rest is cut without the parser.
 func budget(file int) int { return 4*file + 1<<18 }
 
-// recoverStmts returns the statements of a script that does not parse. The parser's own recovery is good up to the first
-// error and of no use behind it: an open parenthesis turns all that follows into loose tokens, an open string turns prose
-// into statements. So the text from the first error to where a new block may start becomes one broken statement, and
-// parsing starts again behind it.
+// recoverStmts returns the statements of a script that does not parse. The parser's own recovery is good only up to the
+// first error. After it, an open parenthesis turns all text into loose tokens, and an open string turns prose into
+// statements. So the text from the first error to where a new block may start becomes one broken statement. Parsing
+// starts again after it.
 func recoverStmts(t *text, list []stmt) []stmt {
 	var out []stmt
 	left := budget(len(t.code))
@@ -37,7 +37,7 @@ func recoverStmts(t *text, list []stmt) []stmt {
 	}
 }
 
-// sound returns how many statements come before the first broken one.
+// firstBroken returns the number of statements before the first broken one.
 func firstBroken(list []stmt) int {
 	for i, s := range list {
 		if s.broken {
@@ -65,8 +65,8 @@ func chunks(t *text, first int) []stmt {
 	return out
 }
 
-// stretch returns the lines from first to before next as their statements when they parse by themselves, else as a broken
-// one.
+// parseStretch returns the statements of the lines from first to before next if these lines parse alone. Otherwise it
+// returns one broken statement.
 func parseStretch(t *text, first, next int) []stmt {
 	from, to := t.begin(first), t.from[next]
 	list, broken := stmts(t.code[from:to])
@@ -87,7 +87,7 @@ var (
 	follows  = regexp.MustCompile(`^(?:[\])}]|(?:else|elif|except|finally)\b)`)
 )
 
-// heads returns the name that broken lines start to define, behind comments and decorators.
+// definedByBroken returns the name that broken lines begin to define, after comments and decorators.
 func definedByBroken(t *text, first, last int) string {
 	for i := first; i <= last; i++ {
 		l := t.line(i)
@@ -101,7 +101,7 @@ func definedByBroken(t *text, first, last int) string {
 	return ""
 }
 
-// resync returns the first line behind first at which a block may start, or the number of lines.
+// resync returns the next line after first at which a block may start, or the number of lines.
 func resync(t *text, first int) int {
 	s := scanner{code: t.code, at: t.begin(first)}
 	inDefinition := headOrAt.Match(t.line(first))
@@ -114,8 +114,8 @@ func resync(t *text, first int) int {
 	return t.lines()
 }
 
-// startsBlock reports whether a line may be the first of a block: it starts at the margin, continues nothing, and comes
-// behind a blank line or a definition, or is one.
+// startsBlock reports whether a block may start at a line. The line must be at the margin and continue nothing. It must
+// also be a definition, or come after a blank line or a definition.
 func startsBlock(t *text, i int, behindDefinition bool) bool {
 	l := t.line(i)
 	if t.blank(i) || t.indented(i) || follows.Match(l) || bytes.HasPrefix(t.line(i-1), []byte("@")) {

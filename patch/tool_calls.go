@@ -9,14 +9,15 @@ import (
 	"strings"
 )
 
-// call is a call of a tool, as the models' APIs and the logs of harnesses write it down: the arguments alone, or in an envelope.
+// call is a call of a tool, as models' APIs and harness logs write it. It may be the arguments alone, or the arguments
+// in an envelope.
 type call struct {
-	Tool string // "" when that is not said
+	Tool string // "" if unknown
 	Args map[string]json.RawMessage
 }
 
-// readCalls finds the calls in a text: all of it is JSON, or there is JSON at the beginnings of lines among prose. broken is a line,
-// from 1, where a call begins that cannot be read: to leave it out would be to do half of a patch.
+// readCalls returns the calls in a text. The text is JSON, or it has JSON at the beginnings of lines. broken is the
+// first line, from 1, of a call that cannot be read: skipping it would apply half of a patch.
 func readCalls(text string) (calls []call, broken int) {
 	if calls, ok := jsonCalls(text); ok {
 		return calls, 0
@@ -48,10 +49,10 @@ func readCalls(text string) (calls []call, broken int) {
 	return calls, broken
 }
 
-// callWord is what only calls have.
+// callWord matches a field that only calls have.
 var callWord = regexp.MustCompile(`"(command|old_str|old_string|oldText|new_source|cell_source)"\s*:`)
 
-// calls are those of a text that are of a format.
+// formatCalls returns the calls of one format in a text.
 func formatCalls(text string, is func(*call) bool) ([]call, *ParseError) {
 	all, broken := readCalls(text)
 	if broken > 0 {
@@ -66,13 +67,13 @@ func formatCalls(text string, is func(*call) bool) ([]call, *ParseError) {
 	return calls, nil
 }
 
-// likeCalls reports whether there is a call of a format in a text, or one that cannot be read.
+// likeCalls reports whether a text holds a call of a format, or a call that cannot be read.
 func likeCalls(text string, is func(*call) bool) bool {
 	calls, broken := readCalls(text)
 	return broken > 0 || slices.ContainsFunc(calls, func(c call) bool { return is(&c) })
 }
 
-// jsonCalls reads a text that is JSON: a value, or several.
+// jsonCalls reads a text that consists of one or more JSON values.
 func jsonCalls(text string) (calls []call, ok bool) {
 	if t := strings.TrimSpace(text); t == "" || t[0] != '{' && t[0] != '[' {
 		return nil, false
@@ -91,12 +92,12 @@ func jsonCalls(text string) (calls []call, ok bool) {
 	}
 }
 
-// envelopes are what the arguments of a call are in.
+// envelopes are fields that hold the arguments of a call.
 var envelopes = []string{"input", "arguments", "args", "parameters", "function", "params", "tool_input", "functionCall", "function_call", "tool_calls", "message", "content"}
 
-const deepest = 6 // envelopes in envelopes
+const deepest = 6 // the deepest nesting of envelopes
 
-// unwrap finds the calls in a value.
+// unwrap returns the calls in a value.
 func unwrap(tool string, raw json.RawMessage, depth int) []call {
 	var list []json.RawMessage
 	if depth > deepest {
@@ -110,7 +111,7 @@ func unwrap(tool string, raw json.RawMessage, depth int) []call {
 		return all
 	}
 	var text string
-	if json.Unmarshal(raw, &text) == nil { // OpenAI writes arguments as a text
+	if json.Unmarshal(raw, &text) == nil { // OpenAI writes arguments as a string
 		if t := strings.TrimSpace(text); strings.HasPrefix(t, "{") {
 			return unwrap(tool, json.RawMessage(t), depth+1)
 		}
@@ -134,7 +135,7 @@ func unwrap(tool string, raw json.RawMessage, depth int) []call {
 	return []call{c}
 }
 
-// text returns the first argument of these names that is a text.
+// text returns the first argument with one of these names that is a string.
 func (c *call) text(names ...string) string {
 	s, _ := c.said(names...)
 	return s
@@ -150,7 +151,7 @@ func (c *call) said(names ...string) (string, bool) {
 	return "", false
 }
 
-// lines returns a text that may be given as a list of lines, as notebooks do.
+// lines returns a text that may be an array of lines, as in notebooks.
 func (c *call) lines(names ...string) (string, bool) {
 	if s, ok := c.said(names...); ok {
 		return s, true
@@ -164,7 +165,7 @@ func (c *call) lines(names ...string) (string, bool) {
 	return "", false
 }
 
-// number returns the first argument of these names that is a whole number, or a text of one.
+// number returns the first argument with one of these names that is a whole number, or a string of one.
 func (c *call) number(names ...string) (int, bool) {
 	for _, n := range names {
 		var number int
@@ -188,12 +189,12 @@ func (c *call) has(names ...string) bool {
 	return false
 }
 
-// path is the file or block that a call is about.
+// path returns the file or block that a call is about.
 func (c *call) path() string {
 	return c.text("path", "file_path", "filename", "file", "notebook_path", "block")
 }
 
-// object writes a call's arguments, in the order given.
+// object writes the arguments of a call, in the given order.
 func object(pairs ...any) string {
 	var out strings.Builder
 	out.WriteString("{")
@@ -206,7 +207,7 @@ func object(pairs ...any) string {
 	return out.String() + "}"
 }
 
-// objects writes calls: one alone, several as a list.
+// objects writes a single call alone, and several as an array.
 func objects(calls []string) string {
 	if len(calls) == 1 {
 		return calls[0] + "\n"

@@ -11,7 +11,7 @@ import (
 	gmtext "github.com/yuin/goldmark/text"
 )
 
-// markdownFormat is that of .md files. A block's piece is its fence, from the line that opens it to the one that closes it.
+// markdownFormat returns the format of .md files. The piece of a block is its fence, with both fence lines.
 func (p *Program) markdownFormat() *format {
 	body := bytes.TrimPrefix(p.raw, []byte(bom))
 	f := &format{head: string(p.raw[:len(p.raw)-len(body)]), change: changeFence, render: newFence, note: textFence}
@@ -43,7 +43,7 @@ func (p *Program) markdownFormat() *format {
 			return ast.WalkSkipChildren, nil
 		}
 		begin := bytes.LastIndexByte(body[:c.Info.Segment.Start], '\n') + 1
-		end := lineEnd(body, c.Lines().At(c.Lines().Len()-1).Stop) // of the line that closes it
+		end := lineEnd(body, c.Lines().At(c.Lines().Len()-1).Stop) // of the closing line
 		add(begin)
 		from, to := code[0].Start-begin, code[len(code)-1].Stop-begin
 		q := piece{text: string(body[begin:end]), block: n, from: from, to: from + len(strings.TrimRight(string(body[begin+from:begin+to]), "\r\n"))}
@@ -54,7 +54,7 @@ func (p *Program) markdownFormat() *format {
 	return f
 }
 
-// lineEnd returns where the line that starts at an offset ends, with its line end.
+// lineEnd returns the end of the line that holds an offset, including its line end.
 func lineEnd(body []byte, from int) int {
 	if i := bytes.IndexByte(body[from:], '\n'); i >= 0 {
 		return from + i + 1
@@ -62,7 +62,7 @@ func lineEnd(body []byte, from int) int {
 	return len(body)
 }
 
-// changeFence gives a fence other code, each line behind what stands before the first one (a quotation, a list).
+// changeFence replaces the code of a fence. Each line starts like the first one, which may be in a quotation or a list.
 func changeFence(q piece, was, now Block) string {
 	margin := q.text[strings.LastIndexByte(q.text[:q.from], '\n')+1 : q.from]
 	head, tail := q.text[:q.from], q.text[q.to:]

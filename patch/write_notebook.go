@@ -25,7 +25,7 @@ const emptyNotebook = `{
 }
 `
 
-// notebookFormat is that of .ipynb files of nbformat 4. Its pieces are cells.
+// notebookFormat returns the format of .ipynb files of nbformat 4. Its pieces are cells.
 func (p *Program) notebookFormat() (*format, error) {
 	body := strings.TrimPrefix(string(p.raw), bom)
 	skip := len(p.raw) - len(body)
@@ -69,7 +69,7 @@ func (p *Program) notebookFormat() (*format, error) {
 	return f, nil
 }
 
-// changeCell gives a cell another source. Outputs go: they are of the code that was there.
+// changeCell replaces the source of a cell. It removes the outputs, because they belong to the former code.
 func changeCell(q piece, was, now Block) string {
 	cell := value{raw: json.RawMessage(q.text)}
 	fields, _ := cell.object()
@@ -86,7 +86,7 @@ func changeCell(q piece, was, now Block) string {
 			names = append(names, name)
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int { return fields[b].at - fields[a].at }) // from the end: offsets stay true
+	slices.SortFunc(names, func(a, b string) int { return fields[b].at - fields[a].at }) // from the end, so that offsets stay valid
 	text := q.text
 	for _, name := range names {
 		at := fields[name].at
@@ -95,7 +95,7 @@ func changeCell(q piece, was, now Block) string {
 	return text
 }
 
-// renamed returns a cell's metadata with the name of a block, where the code does not show it.
+// renamed returns a cell's metadata with the name of a block, unless the code shows the name.
 func renamed(metadata value, b Block) string {
 	all := map[string]json.RawMessage{}
 	metadata.into(&all)
@@ -111,7 +111,7 @@ func renamed(metadata value, b Block) string {
 	return encodeJSON(all, "   ")
 }
 
-// cellID is what nbformat 4.5 lets be the id of a cell.
+// cellID matches the cell ids that nbformat 4.5 allows.
 var cellID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 func newCell(b Block, withID bool, used map[string]bool) string {

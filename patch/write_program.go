@@ -8,29 +8,29 @@ import (
 	"strings"
 )
 
-// piece is a part of a file: a block with what announces it (a cell marker, a fence, the JSON of a cell), or the prose
-// before, between and after blocks. The pieces of a file in order are the file.
+// piece is a part of a file. It is a block with what announces it (a cell marker, a fence, the JSON of a cell), or the
+// prose around blocks. The pieces of a file, in order, are the file.
 type piece struct {
 	text     string
-	block    int // the place of the block in it, or prose
-	from, to int // where its source is in text
+	block    int // index of its block, or prose
+	from, to int // the range of its source in text
 }
 
 const prose = -1
 
-// format writes one kind of file.
+// format holds the functions and pieces to write one kind of file.
 type format struct {
 	pieces []piece
-	head   string                                  // what stands before the first piece, and
-	foot   string                                  // after the last one
-	change func(p piece, was, now Block) string    // a block's piece with another block in it
-	render func(b Block, first bool) string        // the piece of a new block
-	join   func(out *strings.Builder, text string) // adds a piece to those written
-	note   func(text string) string                // a piece of prose that shows text as it is
+	head   string                                  // the text before the first piece
+	foot   string                                  // the text after the last piece
+	change func(p piece, was, now Block) string    // returns the piece with another block in it
+	render func(b Block, first bool) string        // returns the piece of a new block
+	join   func(out *strings.Builder, text string) // adds a piece to the output
+	note   func(text string) string                // returns a piece of prose that shows text as it is
 }
 
-// Identify returns, for each of the blocks of a file that was read again, the id that it has in old: "" for one that is not
-// there. The ids of old are unique and not empty. It is what Match finds.
+// Identify returns, for each block of a file that was read again, its id in old, or "" if old does not have it. The ids
+// of old must be unique and not empty. The result is the same as that of Match.
 func Identify(old, new []Block) []string {
 	m := match(old, new)
 	ids := make([]string, len(new))
@@ -42,10 +42,10 @@ func Identify(old, new []Block) []string {
 	return ids
 }
 
-// With returns the file with another program in it: blocks, in their order. ids are those of the file's own blocks, by
-// their place. A block that has one of them takes that place; the file's other blocks go, and new ones are written as the
-// kind of file has it. All that is not code stays: prose, other cells, metadata, the shape of what is not changed. What
-// is returned reads as blocks; the error says that it cannot be written so.
+// With returns the file with blocks as its program, in their order. ids are the ids of the file's own blocks, by index.
+// A block with one of these ids takes the place of that block. The file's other blocks are removed. New blocks are
+// written in the style of the file's kind. Everything that is not code stays: prose, other cells, metadata, and the
+// layout of unchanged parts. The result parses as blocks. If that is not possible, With fails.
 func (p *Program) With(ids []string, blocks []Block) ([]byte, error) {
 	f, err := p.format()
 	if err != nil {
@@ -54,7 +54,7 @@ func (p *Program) With(ids []string, blocks []Block) ([]byte, error) {
 	data := []byte(p.rewrite(f, ids, blocks, nil))
 	err = p.reads(data, blocks)
 	if err != nil && p.Kind == KindScript {
-		return New(KindCells, blocks, nil) // between its blocks a script has blank lines and nothing to keep
+		return New(KindCells, blocks, nil) // between its blocks a script has only blank lines, so nothing is lost
 	}
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (p *Program) With(ids []string, blocks []Block) ([]byte, error) {
 	return data, nil
 }
 
-// CodeUnwritable is the code of errors about a program that a kind of file cannot hold.
+// CodeUnwritable is the code of the error for a program that a kind of file, or a change that a format, cannot express.
 const CodeUnwritable Code = "unwritable"
 
 func unwritable(kind Kind, why string) error {
@@ -70,10 +70,10 @@ func unwritable(kind Kind, why string) error {
 		Hint: "write it into a new file: xstate export --out FILE"}
 }
 
-// reads makes sure that data reads as blocks.
+// reads checks that data parses as blocks.
 func (p *Program) reads(data []byte, blocks []Block) error {
 	if len(blocks) == 0 {
-		return nil // a file without code is no program, and what a session without blocks is written as
+		return nil // a session without blocks is written as a file without code, which is no program
 	}
 	again, bad := readers[p.Kind](data)
 	if bad != nil {
@@ -102,7 +102,7 @@ func (p *Program) format() (*format, error) {
 	return p.pythonFormat(), nil
 }
 
-// rewrite puts blocks into the pieces of a file; a note goes behind each new block that has one, by its place.
+// rewrite puts blocks into the pieces of a file. The note of a new block, if it has one, follows the block.
 func (p *Program) rewrite(f *format, ids []string, blocks []Block, notes []string) string {
 	place := map[string]int{}
 	for i, id := range ids {
@@ -120,7 +120,7 @@ func (p *Program) rewrite(f *format, ids []string, blocks []Block, notes []strin
 			written = true
 		}
 	}
-	until := func(block int) { // the prose up to the piece of a block, those that go being left out
+	until := func(block int) { // writes the prose up to the piece of a block, without removed blocks
 		for ; next < len(f.pieces) && f.pieces[next].block != block; next++ {
 			if q := f.pieces[next]; q.block == prose {
 				emit(q.kept(f.pieces, next, stays))
@@ -152,7 +152,7 @@ func (p *Program) rewrite(f *format, ids []string, blocks []Block, notes []strin
 	return out.String() + f.foot
 }
 
-// kept is the text of a piece of prose; blank lines before a block that goes, go with it.
+// kept returns the text of a piece of prose. Blank lines before a removed block are removed with it.
 func (q piece) kept(all []piece, at int, stays map[int]bool) string {
 	if at+1 < len(all) && !stays[all[at+1].block] && strings.TrimSpace(q.text) == "" {
 		return ""
@@ -160,7 +160,7 @@ func (q piece) kept(all []piece, at int, stays map[int]bool) string {
 	return q.text
 }
 
-// staying tells which blocks of a file keep their places: as many as can without changing places among themselves.
+// staying returns the blocks of a file that keep their places: as many as possible without reordering them.
 func staying(place map[string]int, blocks []Block) map[int]bool {
 	var was []int
 	for _, b := range blocks {
@@ -176,8 +176,8 @@ func staying(place map[string]int, blocks []Block) map[int]bool {
 	return stays
 }
 
-// New returns a file of a kind with blocks in it, and nothing else but notes: texts that are shown behind the blocks, by their
-// place, and are no code. A notebook takes none.
+// New returns a file of a kind that holds only blocks and notes. A note is a text that is shown after a block, by
+// index, and is not code. A notebook ignores notes.
 func New(kind Kind, blocks []Block, notes []string) ([]byte, error) {
 	p := &Program{Kind: kind, gaps: []string{""}}
 	switch kind {
@@ -194,7 +194,7 @@ func New(kind Kind, blocks []Block, notes []string) ([]byte, error) {
 	return data, p.reads(data, blocks)
 }
 
-// pythonFormat is that of .py files.
+// pythonFormat returns the format of .py files.
 func (p *Program) pythonFormat() *format {
 	end := "\n"
 	if i := strings.IndexByte(string(p.Bytes()), '\n'); i > 0 && p.Bytes()[i-1] == '\r' {
@@ -253,7 +253,7 @@ func cutMarker(gap string) (lead, mark string) {
 	return gap, ""
 }
 
-// pythonMarker is the line that starts a cell; a name that the code shows is not repeated in it.
+// pythonMarker returns the line that starts a cell. It does not repeat a name that the code shows.
 func pythonMarker(b Block) string {
 	list, _ := stmts([]byte(b.Source))
 	if b.Title == "" || b.Title == onlyDefinition(list) {
@@ -262,7 +262,7 @@ func pythonMarker(b Block) string {
 	return "# %% " + b.Title
 }
 
-// sourceLines is a text as a notebook has it: a list of lines with their ends.
+// sourceLines returns a text as notebooks store it: a list of lines with their line ends.
 func sourceLines(text string) []string {
 	lines := strings.SplitAfter(text, "\n")
 	if lines[len(lines)-1] == "" {
@@ -271,7 +271,7 @@ func sourceLines(text string) []string {
 	return lines
 }
 
-// encodeJSON writes a value as Jupyter does: indented by one, and nothing escaped that need not be.
+// encodeJSON writes a value as Jupyter does: indented by one space, and without unnecessary escapes.
 func encodeJSON(v any, margin string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -8,12 +8,12 @@ import (
 
 // dynamic reports whether n, or a function it can reach, may read names in a way that is not observed. Then it counts as
 // reading all of them, and which there are.
-func (w *walk) dynamic(p *position, n *node) bool {
+func (w *walk) dynamic(p *programState, n *node) bool {
 	return w.constructs(p, n, func(what string) bool { return !observedDynamic[what] })
 }
 
 // constructs reports whether n, or a function it can reach, has a dynamic construct of some kinds.
-func (w *walk) constructs(p *position, n *node, kinds func(what string) bool) bool {
+func (w *walk) constructs(p *programState, n *node, kinds func(what string) bool) bool {
 	has := func(n *node, now, later bool) bool {
 		return slices.ContainsFunc(n.facts.Dynamic, func(d depgraph.Dynamic) bool {
 			return (now && !d.Later || later && d.Later) && kinds(d.What)
@@ -34,7 +34,7 @@ func (w *walk) constructs(p *position, n *node, kinds func(what string) bool) bo
 }
 
 // listsSubclasses reports whether n may ask which subclasses a class has, by its text or as the kernel has told of what it comes to.
-func (w *walk) listsSubclasses(p *position, n *node) bool {
+func (w *walk) listsSubclasses(p *programState, n *node) bool {
 	return w.lists[n.index] || w.hasDynamic && w.constructs(p, n, func(what string) bool { return what == "__subclasses__" })
 }
 

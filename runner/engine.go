@@ -41,18 +41,18 @@ type Guard struct {
 
 // Engine plans and runs programs of one session. It is not safe for concurrent use.
 type Engine struct {
-	cfg     Config
-	options keyOptions
-	world   *world
-	facts   map[state.Digest]*depgraph.Facts
-	environ map[string]string
-	kernel  *kernel
-	mirror  mirror
-	ledger  ledger
-	backlog backlog
-	spool   string    // see journal.go
-	others  []*Engine // that execute nodes ahead of their turn
-	stale   bool      // of one of these: a run has begun since it executed last
+	cfg         Config
+	options     keyOptions
+	baseState   *baseState
+	facts       map[state.Digest]*depgraph.Facts
+	environ     map[string]string
+	kernel      *kernel
+	kernelState kernelState
+	ledger      ledger
+	backlog     backlog
+	spool       string    // see journal.go
+	others      []*Engine // that execute nodes ahead of their turn
+	stale       bool      // of one of these: a run has begun since it executed last
 
 	spoolLock *state.Lock
 	saved     map[string]FileRecord // cfg.Files as it is kept
@@ -72,14 +72,14 @@ func New(cfg Config) (*Engine, error) {
 		cfg.Files = map[string]FileRecord{}
 	}
 	return &Engine{
-		cfg:     cfg,
-		options: keyOptions{interpreter: cfg.Python.identity(environ), observe: cfg.Observe},
-		world:   newWorld(cfg, workspace, environ, cfg.Files),
-		facts:   map[state.Digest]*depgraph.Facts{},
-		environ: environ,
-		ledger:  ledger{owed: map[joint]debt{}, again: map[joint]float64{}},
-		saved:   maps.Clone(cfg.Files),
-		kept:    map[state.Digest]bool{},
+		cfg:       cfg,
+		options:   keyOptions{interpreter: cfg.Python.identity(environ), observe: cfg.Observe},
+		baseState: newBaseState(cfg, workspace, environ, cfg.Files),
+		facts:     map[state.Digest]*depgraph.Facts{},
+		environ:   environ,
+		ledger:    ledger{deferred: map[groupDigest]deferral{}, again: map[groupDigest]float64{}},
+		saved:     maps.Clone(cfg.Files),
+		kept:      map[state.Digest]bool{},
 	}, nil
 }
 
@@ -136,7 +136,7 @@ func (e *Engine) traces(code state.Digest) ([]state.StoredTrace, error) {
 // Close stores values that are worth it, for about a tenth of the time that was spent executing, and ends the interpreter, if there
 // is one.
 func (e *Engine) Close() error {
-	err := e.settleDebts(context.Background())
+	err := e.storeDeferred(context.Background())
 	e.dropKernel()
 	for _, other := range e.others {
 		other.dropKernel()
@@ -151,7 +151,7 @@ func (e *Engine) dropKernel() {
 		e.kernel.release()
 		e.kernel = nil
 	}
-	e.mirror = newMirror()
+	e.kernelState = newKernelState()
 	e.backlog.all.Wait() // for files of the spool
 	e.dropSpool()
 }
@@ -173,7 +173,7 @@ func (e *Engine) need(ctx context.Context, w *walk) error {
 			return fmt.Errorf("make a folder for values in transit: %w", err)
 		}
 	}
-	e.mirror = newMirror()
+	e.kernelState = newKernelState()
 	w.cited = false
 	store, err := filepath.Abs(e.cfg.Store.Dir())
 	if err != nil {

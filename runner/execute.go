@@ -21,7 +21,7 @@ func (w *walk) execute(ctx context.Context, i int) (*state.StoredTrace, error) {
 	return w.executeAt(ctx, i, w.pos, true)
 }
 
-func (w *walk) executeAt(ctx context.Context, i int, p *position, live bool) (*state.StoredTrace, error) {
+func (w *walk) executeAt(ctx context.Context, i int, p *programState, live bool) (*state.StoredTrace, error) {
 	n := w.nodes[i]
 	if err := w.e.need(ctx, w); err != nil {
 		return nil, err
@@ -32,9 +32,9 @@ func (w *walk) executeAt(ctx context.Context, i int, p *position, live bool) (*s
 	if err := w.sources(ctx); err != nil {
 		return nil, err
 	}
-	wanted, fresh := w.wanted(p, n), false
+	namesToBind, fresh := w.namesToBind(p, n), false
 	for range 8 {
-		if err := w.before(ctx, p, i, wanted); err != nil {
+		if err := w.before(ctx, p, i, namesToBind); err != nil {
 			if ctx.Err() != nil { // in between, the mirror may be ahead of it
 				w.e.dropKernel()
 			}
@@ -64,18 +64,18 @@ func (w *walk) executeAt(ctx context.Context, i int, p *position, live bool) (*s
 		if err != nil || len(again) == 0 {
 			return t, err
 		}
-		wanted = append(wanted, again...)
+		namesToBind = append(namesToBind, again...)
 	}
 	return nil, fmt.Errorf("block %s asks for ever more names", n.unit.ID)
 }
 
 // compiled has CPython look at all blocks, once a pass.
 func (w *walk) compiled(ctx context.Context) (bool, error) {
-	if w.asked {
+	if w.compileAsked {
 		return true, nil
 	}
-	w.asked = true
-	if w.looks { // they were run before, and the verdict could not be kept
+	w.compileAsked = true
+	if w.readOnly { // they were run before, and the verdict could not be kept
 		return true, nil
 	}
 	ok, err := w.e.compile(ctx, w.units)
@@ -108,7 +108,7 @@ func (w *walk) sources(ctx context.Context) error {
 type execution struct {
 	walk    *walk
 	node    *node
-	pos     *position
+	pos     *programState
 	live    bool // its outputs are shown
 	fresh   bool // the kernel was started for it
 	outputs []Output
@@ -163,10 +163,10 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 		return nil, nil, errLists
 	}
 	for _, gone := range x.reply.Unparked {
-		delete(e.mirror.parked, gone)
+		delete(e.kernelState.parked, gone)
 	}
 	for _, gone := range x.reply.Classes {
-		delete(e.mirror.classes, gone)
+		delete(e.kernelState.classes, gone)
 	}
 	e.ledger.executed += x.result.Seconds
 	if again := x.unbound(); len(again) > 0 {
@@ -189,7 +189,7 @@ func (x *execution) request() runRequest {
 	if n.facts.Kind == depgraph.KindStatement {
 		uses = append(uses, n.facts.Later...)
 	}
-	uses = append(uses, x.pos.fragile(n)...)
+	uses = append(uses, x.pos.lifetimeSensitiveNames(n)...)
 	req := runRequest{
 		Op: "run", Uses: append([]string{}, uses...), Node: n.id(), Filename: n.unit.filename(), Line: n.facts.Line, Future: n.future,
 		Expr: n.facts.Expr && n.last, Quiet: n.quiet(), Last: n.last, First: n.index == 0, Certain: n.facts.Certain, Def: n.facts.Kind == depgraph.KindDef || n.facts.Kind == depgraph.KindClass,
@@ -199,7 +199,7 @@ func (x *execution) request() runRequest {
 		req.Uses = append(req.Uses, x.pos.names()...)
 	}
 	for k, e := range x.pos.keys {
-		_, bound := x.walk.e.mirror.bound[k.Name()]
+		_, bound := x.walk.e.kernelState.bound[k.Name()]
 		if _, bad := e.poisoned(); k.Space() == "var" && !bound && !bad && e.digest != state.Absent {
 			x.missing = append(x.missing, k.Name())
 		}
@@ -208,7 +208,7 @@ func (x *execution) request() runRequest {
 	for _, k := range x.pos.loads() {
 		req.Imported = append(req.Imported, k.Name())
 	}
-	req.Reach = x.pos.reach(n)
+	req.Reach = x.pos.namesReachingClass(n)
 	req.Submodules = x.walk.submodules(n.index)
 	req.Lined = n.unit.ID == x.walk.o.Lined
 	req.Lists = x.walk.listsSubclasses(x.pos, n)
@@ -260,7 +260,7 @@ func (x *execution) unbound() []string {
 		again = append(again, e.Name)
 	}
 	for _, v := range x.reply.Writes {
-		if slices.Contains(x.missing, v.Name) && x.pos.noticed(v.Name) {
+		if slices.Contains(x.missing, v.Name) && x.pos.isLifetimeSensitive(v.Name) {
 			again = append(again, v.Name)
 		}
 	}
@@ -269,7 +269,7 @@ func (x *execution) unbound() []string {
 
 // undo makes the mirror say what a failed node left: values it changed in place are gone, files are as it left them.
 func (x *execution) undo() error {
-	m := &x.walk.e.mirror
+	m := &x.walk.e.kernelState
 	for _, name := range x.reply.Dropped {
 		m.unbind(name)
 	}
@@ -301,7 +301,7 @@ func (x *execution) settle(ctx context.Context) (*state.StoredTrace, error) {
 		return nil, err
 	}
 	if x.walk.e.cfg.Volatile[x.node.code] {
-		x.reply.Marks = appendNew(x.reply.Marks, MarkVolatile)
+		x.reply.Marks = appendNew(x.reply.Marks, MarkVaried)
 	}
 	t.Marks = slices.Sorted(slices.Values(x.reply.Marks))
 	t.CitedBlocks = x.reply.Cites
@@ -323,7 +323,7 @@ func (x *execution) settle(ctx context.Context) (*state.StoredTrace, error) {
 	after := x.pos.clone()
 	after.apply(x.node.index, &t)
 	x.follow(after, &t)
-	if err := x.keep(ctx, after, &t); err != nil {
+	if err := x.storeWrites(ctx, after, &t); err != nil {
 		return nil, err
 	}
 	return x.record(t, false)
@@ -331,7 +331,7 @@ func (x *execution) settle(ctx context.Context) (*state.StoredTrace, error) {
 
 // record stores a trace, unless it may come out otherwise next time.
 func (x *execution) record(t state.Trace, transient bool) (*state.StoredTrace, error) {
-	if transient || x.walk.o.Discard || x.walk.early {
+	if transient || x.walk.o.Discard || x.walk.speculative {
 		return &state.StoredTrace{Digest: "", Trace: t}, nil
 	}
 	d, err := x.walk.e.cfg.Store.PutTrace(t)
@@ -367,7 +367,7 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		}
 	}
 	for _, v := range x.reply.Writes { // see mismatch
-		if p.noticed(v.Name) {
+		if p.isLifetimeSensitive(v.Name) {
 			found[depgraph.Var(v.Name)] = p.get(depgraph.Var(v.Name)).digest
 		}
 	}
@@ -399,7 +399,7 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		found[k] = p.get(k).digest
 	}
 	for path, how := range x.reply.Files.Reads {
-		k := w.e.world.fileKey(path)
+		k := w.e.baseState.fileKey(path)
 		d := w.fileBefore(p, k, path, writes)
 		if how != nil && *how == "presence" {
 			k = depgraph.Key("stat:" + k.Name())
@@ -410,13 +410,13 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		found[k] = d
 	}
 	for _, path := range x.reply.Files.Modes {
-		k := depgraph.Key("mode:" + w.e.world.short(path))
+		k := depgraph.Key("mode:" + w.e.baseState.short(path))
 		found[k] = p.get(k).digest
 	}
 	for _, path := range x.reply.Files.Times {
-		k := depgraph.Key("time:" + w.e.world.short(path))
+		k := depgraph.Key("time:" + w.e.baseState.short(path))
 		found[k] = p.get(k).digest
-		if _, written := writes[k.Name()]; written || found[k] == digestWritten || w.e.world.onDisk(k.Name()) == digestDir {
+		if _, written := writes[k.Name()]; written || found[k] == digestWritten || w.e.baseState.onDisk(k.Name()) == digestDir {
 			x.reply.Marks = appendNew(x.reply.Marks, "clock")
 			delete(found, k)
 		}
@@ -431,12 +431,12 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		}
 	}
 	for _, path := range x.reply.Imports.Files {
-		k := w.e.world.fileKey(path)
+		k := w.e.baseState.fileKey(path)
 		found[k] = w.fileBefore(p, k, path, writes)
 		w.e.keepInput(path, found[k])
 	}
 	for _, path := range x.reply.Files.Listings {
-		k := depgraph.Key("dir:" + w.e.world.short(path))
+		k := depgraph.Key("dir:" + w.e.baseState.short(path))
 		found[k] = p.get(k).digest
 		w.e.keepText(found[k])
 	}
@@ -446,7 +446,7 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 			t.Paths = map[depgraph.Key]string{}
 		}
 		t.Paths[k] = strings.Join(files, "\n")
-		w.e.world.learn(map[depgraph.Key]string{k: t.Paths[k]})
+		w.e.baseState.learn(map[depgraph.Key]string{k: t.Paths[k]})
 		found[k] = p.get(k).digest
 	}
 	if x.result.Error == nil {
@@ -458,9 +458,9 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		t.Reads = append(t.Reads, state.Access{Key: k, Digest: d})
 	}
 	slices.SortFunc(t.Reads, byKey)
-	t.ReadAliases = p.within(t.Reads)
+	t.ReadAliases = p.aliasesWithin(t.Reads)
 	t.AliasSensitive = x.reply.Touched
-	t.AliasesBefore = p.around(t.AliasSensitive)
+	t.AliasesBefore = p.aliasesAround(t.AliasSensitive)
 	return nil
 }
 
@@ -541,9 +541,9 @@ func lineage(t *state.Trace, k depgraph.Key) state.Digest {
 }
 
 // follow moves the mirror past a node that succeeded.
-func (x *execution) follow(after *position, t *state.Trace) {
-	m := &x.walk.e.mirror
-	names := sharing(after.shares, m.shares) // those bound for which something may be different now
+func (x *execution) follow(after *programState, t *state.Trace) {
+	m := &x.walk.e.kernelState
+	names := aliasedNames(after.aliases, m.aliases) // those bound for which something may be different now
 	maps.DeleteFunc(names, func(name string, _ bool) bool { _, is := m.bound[name]; return !is })
 	for _, a := range t.Writes {
 		switch a.Key.Space() {
@@ -555,11 +555,11 @@ func (x *execution) follow(after *position, t *state.Trace) {
 		}
 	}
 	x.followModules(after, t)
-	m.shares = map[pair]state.Digest{}
+	m.aliases = map[pair]state.Digest{}
 	for name := range names {
 		delete(m.bound, name)
 		if after.keys[depgraph.Var(name)].digest != state.Absent {
-			j, _ := after.joint(name)
+			j, _ := after.groupDigest(name)
 			m.bind(after, j, []string{name})
 		}
 	}

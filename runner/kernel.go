@@ -286,7 +286,7 @@ type (
 		After        [][3]string             `json:"after"`
 		Born         []string                `json:"born"`
 		Dropped      []string                `json:"dropped"`
-		Unparked     []joint                 `json:"unparked"` // groups that are parked no more: they reach a class or function that was changed or made anew
+		Unparked     []groupDigest           `json:"unparked"` // groups that are parked no more: they reach a class or function that was changed or made anew
 		Classes      []state.Digest          `json:"classes"`  // classes that are there no more, for the same reason
 		Hidden       map[string]state.Digest `json:"hidden"`
 		HiddenReads  []string                `json:"hidden_reads"`
@@ -358,11 +358,11 @@ type (
 		Name      string   `json:"name"`
 	}
 	bindRequest struct {
-		Op     string     `json:"op"`
-		Park   []parkItem `json:"park,omitempty"`
-		Drop   []joint    `json:"drop,omitempty"` // parked groups to forget
-		Unbind []string   `json:"unbind,omitempty"`
-		Unpark []joint    `json:"unpark,omitempty"`
+		Op     string        `json:"op"`
+		Park   []parkItem    `json:"park,omitempty"`
+		Drop   []groupDigest `json:"drop,omitempty"` // parked groups to forget
+		Unbind []string      `json:"unbind,omitempty"`
+		Unpark []groupDigest `json:"unpark,omitempty"`
 	}
 	loadRequest struct {
 		Op    string   `json:"op"`
@@ -375,7 +375,7 @@ type (
 		Need     []string                `json:"need"`
 		Digests  map[string]state.Digest `json:"digests"`
 		Shares   [][3]string             `json:"shares"`
-		Unparked []joint                 `json:"unparked"` // groups that are parked no more
+		Unparked []groupDigest           `json:"unparked"` // groups that are parked no more
 	}
 	storeReply struct {
 		Stored bool        `json:"stored"`
@@ -389,8 +389,8 @@ type (
 
 // parkItem is a group that is put aside.
 type parkItem struct {
-	joint joint
-	names []string
+	groupDigest groupDigest
+	names       []string
 }
 
-func (p parkItem) MarshalJSON() ([]byte, error) { return json.Marshal([]any{p.joint, p.names}) }
+func (p parkItem) MarshalJSON() ([]byte, error) { return json.Marshal([]any{p.groupDigest, p.names}) }

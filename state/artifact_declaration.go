@@ -10,10 +10,10 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// ArtifactKind is what an artifact is for.
+// ArtifactKind is the purpose of an artifact.
 type ArtifactKind string
 
-// The kinds there are.
+// The kinds of artifacts.
 const (
 	ArtifactCode    ArtifactKind = "code"
 	ArtifactTests   ArtifactKind = "tests"
@@ -22,44 +22,47 @@ const (
 	ArtifactData    ArtifactKind = "data"
 )
 
-// ArtifactKinds are all of them, in the order in which people are told.
+// ArtifactKinds lists all kinds, in the order in which commands print them.
 var ArtifactKinds = []ArtifactKind{ArtifactCode, ArtifactTests, ArtifactDocs, ArtifactExample, ArtifactData}
 
 // Artifact is a named group of blocks, files and other artifacts, as a step declared it.
 type Artifact struct {
-	Name       string         `cbor:"name" json:"name"`
-	Kind       ArtifactKind   `cbor:"kind" json:"kind"`
-	Blocks     []BlockID      `cbor:"blocks,omitempty" json:"blocks"`
-	Files      []ArtifactFile `cbor:"files,omitempty" json:"files"`
-	Parts      []string       `cbor:"parts,omitempty" json:"artifacts"` // the artifacts that it contains
-	Needs      []string       `cbor:"needs,omitempty" json:"needs"`     // those that it was said to depend on
-	References []Reference    `cbor:"refs,omitempty" json:"references"` // what its texts spoke of when it was declared
-	Declared   StepNumber     `cbor:"declared" json:"declared"`         // the step that says so; filled in by Commit
+	Name   string         `cbor:"name" json:"name"`
+	Kind   ArtifactKind   `cbor:"kind" json:"kind"`
+	Blocks []BlockID      `cbor:"blocks,omitempty" json:"blocks"`
+	Files  []ArtifactFile `cbor:"files,omitempty" json:"files"`
+	Parts  []string       `cbor:"parts,omitempty" json:"artifacts"` // names of artifacts that it contains
+	// Needs: names of artifacts that its author declared as dependencies
+	Needs []string `cbor:"needs,omitempty" json:"needs"`
+	// References: names that its texts mentioned when it was declared
+	References []Reference `cbor:"refs,omitempty" json:"references"`
+	Declared   StepNumber  `cbor:"declared" json:"declared"` // the step that declared it; Commit fills it in
 }
 
-// ArtifactFile is a file of the workspace, and what it held when its artifact was declared.
+// ArtifactFile is a file of the workspace, with its content at the time of the declaration.
 type ArtifactFile struct {
-	Path   string `cbor:"path" json:"path"` // in the workspace, with slashes
+	Path   string `cbor:"path" json:"path"` // relative to the workspace, with slashes
 	Digest Digest `cbor:"digest" json:"digest"`
 }
 
-// Reference is a place in a text that speaks of something that a program defines.
+// Reference is a place in a text that mentions something that a program defines.
 type Reference struct {
-	File      string `cbor:"file" json:"file"`
-	Line      int    `cbor:"line" json:"line"`                       // from 1
-	Text      string `cbor:"text" json:"text"`                       // as it is written
-	Name      string `cbor:"name" json:"name"`                       // what it means, a dotted name
-	Where     string `cbor:"where,omitempty" json:"where,omitempty"` // the block or file that defined it
-	Signature string `cbor:"signature" json:"signature"`             // how it is called; of a variable its name
+	File  string `cbor:"file" json:"file"`
+	Line  int    `cbor:"line" json:"line"`                       // from 1
+	Text  string `cbor:"text" json:"text"`                       // as it is written
+	Name  string `cbor:"name" json:"name"`                       // the dotted name that Text resolves to
+	Where string `cbor:"where,omitempty" json:"where,omitempty"` // the block or file that defined it
+	// Signature: of a function its parameters, of a variable its name
+	Signature string `cbor:"signature" json:"signature"`
 }
 
-// Declaration says which artifacts there are from a step on.
+// Declaration is the complete list of artifacts from a step on.
 type Declaration struct {
-	Name string     `cbor:"name"`          // of the one that was declared, or dropped
+	Name string     `cbor:"name"`          // of the artifact that the step declared or dropped
 	All  []Artifact `cbor:"all,omitempty"` // sorted by name
 }
 
-// Artifact returns one of them, or nil.
+// Artifact returns the artifact of a name, or nil. A nil Declaration has none.
 func (d *Declaration) Artifact(name string) *Artifact {
 	if d == nil {
 		return nil
@@ -72,7 +75,7 @@ func (d *Declaration) Artifact(name string) *Artifact {
 	return nil
 }
 
-// with returns what is declared when an artifact is added in place of the one of that name; nil drops that.
+// with returns the list after artifact a replaced the one of that name. A nil artifact removes it.
 func (d *Declaration) with(name string, a *Artifact, n StepNumber) *Declaration {
 	next := &Declaration{Name: name}
 	if d != nil {
@@ -87,7 +90,7 @@ func (d *Declaration) with(name string, a *Artifact, n StepNumber) *Declaration 
 	return next
 }
 
-// After returns what is declared after a draft that is committed on d.
+// ApplyTo returns the artifacts that are declared once the draft is committed on top of d.
 func (x Draft) ApplyTo(d *Declaration) *Declaration {
 	switch {
 	case x.Artifact != nil:
@@ -98,7 +101,7 @@ func (x Draft) ApplyTo(d *Declaration) *Declaration {
 	return d
 }
 
-// Same reports whether two artifacts, or none, were declared alike, in whichever step.
+// SameDeclaration reports whether two artifacts were declared alike, regardless of the step. Both may be nil.
 func (a *Artifact) SameDeclaration(b *Artifact) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -111,35 +114,41 @@ func (a *Artifact) SameDeclaration(b *Artifact) bool {
 // CodeArtifactCycle is the code of errors about an artifact that would depend on itself.
 const CodeArtifactCycle Code = "artifact-cycle"
 
-// check tells what is wrong with what is declared in step n.
+// check returns an error if the list cannot be the one that step n declared. Check runs it on every stored list too
+// (invariant 13), so it also rejects what only damage can produce.
 func (d *Declaration) check(n StepNumber) error {
 	for i := range d.All {
 		a := &d.All[i]
 		switch {
 		case a.Name == "" || a.Declared == 0 || a.Declared > n || a.Name == d.Name && a.Declared != n:
-			return fmt.Errorf("the artifact %q is said to be declared in step %d", a.Name, a.Declared)
+			return fmt.Errorf("the artifact %q names step %d as its declaration", a.Name, a.Declared)
 		case i > 0 && d.All[i-1].Name >= a.Name:
 			return fmt.Errorf("there are two artifacts %q, or they are out of order", a.Name)
 		case !slices.Contains(ArtifactKinds, a.Kind):
-			return fmt.Errorf("the artifact %q is of kind %q, which there is not", a.Name, a.Kind)
+			return fmt.Errorf("the artifact %q has the unknown kind %q", a.Name, a.Kind)
 		}
-		for _, to := range a.rests() {
+		for _, to := range a.dependencies() {
 			if d.Artifact(to) == nil {
-				return fmt.Errorf("the artifact %q rests on %q, which is not declared", a.Name, to)
+				return fmt.Errorf("the artifact %q depends on %q, which is not declared", a.Name, to)
 			}
 		}
 	}
 	if ring := d.cycle(); ring != nil {
-		return &Error{Code: CodeArtifactCycle, Message: "an artifact would depend on itself: " + strings.Join(ring, " -> "),
-			Hint: "what an artifact contains or needs must not contain or need it, directly or in turn; xstate artifact list shows what is declared"}
+		return &Error{
+			Code:    CodeArtifactCycle,
+			Message: "an artifact would depend on itself: " + strings.Join(ring, " -> "),
+			Hint: "an artifact must not contain or need itself, directly or through others; " +
+				"xstate artifact list shows the declarations",
+		}
 	}
 	return nil
 }
 
-// rests are the artifacts that an artifact contains or needs.
-func (a *Artifact) rests() []string { return append(slices.Clone(a.Parts), a.Needs...) }
+// dependencies returns the names of the artifacts that an artifact contains or needs.
+func (a *Artifact) dependencies() []string { return append(slices.Clone(a.Parts), a.Needs...) }
 
-// cycle returns a way from an artifact back to itself, or nil.
+// cycle returns a path from an artifact back to itself, or nil. It is a depth-first search: a name that is still open
+// is on the current path.
 func (d *Declaration) cycle() []string {
 	const open, done = 1, 2
 	seen := map[string]int{}
@@ -153,7 +162,7 @@ func (d *Declaration) cycle() []string {
 			return append(slices.Clone(way[slices.Index(way, name):]), name)
 		}
 		seen[name], way = open, append(way, name)
-		for _, to := range d.Artifact(name).rests() {
+		for _, to := range d.Artifact(name).dependencies() {
 			if ring := visit(to); ring != nil {
 				return ring
 			}
@@ -169,7 +178,7 @@ func (d *Declaration) cycle() []string {
 	return nil
 }
 
-// Artifacts returns what was declared of artifacts after step n; nil where nothing was. It reads two steps at most.
+// Artifacts returns the artifacts declared after step n; nil if there are none. It reads at most two steps.
 func (s *Store) Artifacts(ctx context.Context, session string, n StepNumber) (d *Declaration, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		l, head, err := s.find(tx, session)
@@ -185,8 +194,8 @@ func (s *Store) Artifacts(ctx context.Context, session string, n StepNumber) (d 
 	return d, err
 }
 
-// declaredAt returns what holds after step n, and the step that declared it; nil and 0 where there is none.
-func (s *Store) declaredAt(tx *bbolt.Tx, l *lineage, n StepNumber) (*Declaration, StepNumber, error) {
+// declaredAt returns the artifacts after step n and the step that holds their list; nil and 0 if there are none.
+func (s *Store) declaredAt(tx *bbolt.Tx, l *forkChain, n StepNumber) (*Declaration, StepNumber, error) {
 	if n == 0 {
 		return nil, 0, nil
 	}
@@ -201,7 +210,7 @@ func (s *Store) declaredAt(tx *bbolt.Tx, l *lineage, n StepNumber) (*Declaration
 		}
 	}
 	if h.Declared == nil {
-		return nil, 0, badStep(l, at, fmt.Errorf("it declares no artifact, but step %d says so", n))
+		return nil, 0, badStep(l, at, fmt.Errorf("it declares no artifact, but step %d refers to it", n))
 	}
 	return h.Declared, at, nil
 }

@@ -43,13 +43,16 @@ func TestArtifactsInTime(t *testing.T) {
 	}
 	commit(t, s, "fork", Draft{Kind: KindDeclare, Drop: "all"}) // 7 of the fork
 	for n, want := range []map[string]StepNumber{
-		{}, {}, {"code": 2}, {"code": 2}, {"code": 2, "all": 4}, {"code": 5, "all": 4}, {"code": 5}, {"code": 2, "all": 4}, {}, {},
+		{}, {}, {"code": 2}, {"code": 2}, {"code": 2, "all": 4}, {"code": 5, "all": 4}, {"code": 5},
+		{"code": 2, "all": 4}, {}, {},
 	} {
 		if diff := cmp.Diff(want, declared(t, s, "main", StepNumber(n))); diff != "" {
 			t.Errorf("Artifacts(main, %d): (-want +got)\n%s", n, diff)
 		}
 	}
-	for n, want := range map[StepNumber]map[string]StepNumber{5: {"code": 5, "all": 4}, 6: {"code": 5, "all": 4}, 7: {"code": 5}} {
+	for n, want := range map[StepNumber]map[string]StepNumber{
+		5: {"code": 5, "all": 4}, 6: {"code": 5, "all": 4}, 7: {"code": 5},
+	} {
 		if diff := cmp.Diff(want, declared(t, s, "fork", n)); diff != "" {
 			t.Errorf("Artifacts(fork, %d): (-want +got)\n%s", n, diff)
 		}
@@ -67,8 +70,14 @@ func TestArtifactsInTime(t *testing.T) {
 func TestArtifactsRefused(t *testing.T) {
 	s := checkedOpen(t, storeDir(t), Options{})
 	create(t, s, "main")
-	commit(t, s, "main", declare(Artifact{Name: "a", Kind: ArtifactCode}), declare(Artifact{Name: "b", Kind: ArtifactDocs, Needs: []string{"a"}}),
-		declare(Artifact{Name: "c", Kind: ArtifactCode, Parts: []string{"b"}}))
+	commit(
+		t,
+		s,
+		"main",
+		declare(Artifact{Name: "a", Kind: ArtifactCode}),
+		declare(Artifact{Name: "b", Kind: ArtifactDocs, Needs: []string{"a"}}),
+		declare(Artifact{Name: "c", Kind: ArtifactCode, Parts: []string{"b"}}),
+	)
 	for name, test := range map[string]struct {
 		draft Draft
 		code  Code
@@ -81,8 +90,10 @@ func TestArtifactsRefused(t *testing.T) {
 		"unknown need":           {declare(Artifact{Name: "n", Kind: ArtifactCode, Needs: []string{"x"}}), CodeInvalid},
 		"drop of what is not":    {Draft{Kind: KindDeclare, Drop: "x"}, CodeInvalid},
 		"drop of what is needed": {Draft{Kind: KindDeclare, Drop: "a"}, CodeInvalid},
-		"both":                   {Draft{Kind: KindDeclare, Drop: "c", Artifact: &Artifact{Name: "n", Kind: ArtifactCode}}, CodeInvalid},
-		"no declaration":         {Draft{Kind: KindRun, Run: &RunSummary{}, Drop: "c"}, CodeInvalid},
+		"both": {
+			Draft{Kind: KindDeclare, Drop: "c", Artifact: &Artifact{Name: "n", Kind: ArtifactCode}}, CodeInvalid,
+		},
+		"no declaration": {Draft{Kind: KindRun, Run: &RunSummary{}, Drop: "c"}, CodeInvalid},
 	} {
 		if _, err := s.Commit(ctx, "main", 3, []Draft{test.draft}); CodeOf(err) != test.code {
 			t.Errorf("%s: Commit = %v, want %s", name, err, test.code)
@@ -112,7 +123,11 @@ func TestArtifactsTampered(t *testing.T) {
 			edit(t, filepath.Join(dir, historyFile), func(tx *bbolt.Tx) error {
 				headers, bodies := map[StepNumber]*stepHeader{}, map[StepNumber]body{}
 				for n := StepNumber(1); n <= 4; n++ {
-					h, p, _, err := openStep(stepKey(session, n), n, append([]byte(nil), tx.Bucket(bucketSteps).Get(stepKey(session, n))...))
+					h, p, _, err := openStep(
+						stepKey(session, n),
+						n,
+						append([]byte(nil), tx.Bucket(bucketSteps).Get(stepKey(session, n))...),
+					)
 					if err != nil {
 						return err
 					}
@@ -124,7 +139,8 @@ func TestArtifactsTampered(t *testing.T) {
 					headers[n].Prev = prev
 					header := encode(*headers[n])
 					prev = DigestOf(header)
-					if err := tx.Bucket(bucketSteps).Put(stepKey(session, n), packStep(stepKey(session, n), header, bodies[n])); err != nil {
+					key := stepKey(session, n)
+					if err := tx.Bucket(bucketSteps).Put(key, packStep(key, header, bodies[n])); err != nil {
 						return err
 					}
 				}

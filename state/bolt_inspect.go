@@ -10,7 +10,7 @@ import (
 	"os"
 )
 
-// The structure of a bbolt file, as far as it must hold for bbolt to be safe on it (bbolt's internal/common). Numbers
+// The structure of a bbolt file, as far as bbolt relies on it without checks (bbolt's internal/common). Numbers
 // are in the byte order of the machine.
 const (
 	boltMagic   = 0xED0CDAED
@@ -26,33 +26,34 @@ const (
 	freelistPage = 0x10
 	bucketLeaf   = 0x01
 
-	maxDepth = 32 // of a tree; a page has at least two children, so no real one comes near
+	maxDepth = 32 // of a tree; a branch page has at least two children, so no real tree comes near
 
-	// inspectWhole is the largest file, in bytes in use, that is read to its leaves at every opening: about 4 ms. In a
-	// larger one most leaves are left out, which are nearly all of it; what is wrong in one is found when it is read.
+	// inspectWhole is the largest file, in bytes in use, that is inspected down to its leaves: about 4 ms. In a larger
+	// one, inspection skips most leaves, which are nearly all of the file; damage in a leaf is found when it is read.
 	inspectWhole = 8 << 20
 )
 
 var native = binary.NativeEndian
 
-// meta is the content of a meta page. bbolt writes them in turn, each commit ending with one.
+// meta is the content of a meta page. bbolt writes the two in turn; each commit ends with one.
 type meta struct {
 	pageSize             uint32
-	root, freelist, high uint64 // high: pages from here on are not in use
+	root, freelist, high uint64 // high: the first page number that is not in use
 	txid                 uint64
 }
 
 // inspector walks the pages of a file without trusting them.
 type inspector struct {
-	file  io.ReaderAt
-	size  int64
-	whole []byte // the file, when it is small
-	meta  meta
-	seen  []bool // pages that something refers to
-	skim  bool   // leave out the leaves
+	file       io.ReaderAt
+	size       int64
+	whole      []byte // the file's content, if it is small
+	meta       meta
+	used       []bool // pages that the walk has found a reference to
+	skipLeaves bool   // do not read the leaves of the current bucket
 }
 
-// inspectFile reports whether a database file can be given to bbolt. It reads with pread, never through a mapping.
+// inspectFile returns an error if a database file is not safe to open with bbolt. It reads with pread, never through
+// a mapping: a mapping of a truncated file faults.
 func inspectFile(f *os.File, info os.FileInfo) error {
 	in := &inspector{file: f, size: info.Size()}
 	if err := in.inspect(inspectWhole); err != nil {
@@ -61,6 +62,7 @@ func inspectFile(f *os.File, info os.FileInfo) error {
 	return nil
 }
 
+// inspect walks all trees and the free list. Files of up to wholeUpTo bytes in use are read into memory at once.
 func (in *inspector) inspect(wholeUpTo int64) error {
 	if err := in.readMeta(); err != nil {
 		return err
@@ -71,16 +73,16 @@ func (in *inspector) inspect(wholeUpTo int64) error {
 			return err
 		}
 	}
-	in.seen = make([]bool, in.meta.high)
-	in.seen[0], in.seen[1] = true, true
+	in.used = make([]bool, in.meta.high)
+	in.used[0], in.used[1] = true, true
 	if err := in.tree(in.meta.root, bounds{}, 0, true); err != nil {
 		return err
 	}
 	return in.freelist()
 }
 
-// readMeta finds the meta page in force. Both must be sound: a commit damages neither (a meta page lies in one sector),
-// and to go on with the older one would silently take the last commit back.
+// readMeta finds the current meta page. Both must be sound: a commit damages neither, because a meta page lies in one
+// sector. Continuing with the older one would silently drop the last commit.
 func (in *inspector) readMeta() error {
 	first, err := in.metaAt(0)
 	if err != nil {
@@ -99,11 +101,17 @@ func (in *inspector) readMeta() error {
 	case first.pageSize != second.pageSize || m.pageSize < 512 || m.pageSize > 1<<16:
 		return fmt.Errorf("the page size is %d", m.pageSize)
 	case m.high < 4 || m.high > uint64(in.size)/uint64(m.pageSize):
-		return fmt.Errorf("%d pages of %d bytes are in use, but the file has %d bytes: it is cut short", m.high, m.pageSize, in.size)
+		return fmt.Errorf(
+			"%d pages of %d bytes are in use, but the file has %d bytes: it is cut short",
+			m.high,
+			m.pageSize,
+			in.size,
+		)
 	}
 	return nil
 }
 
+// metaAt reads the meta page at an offset and verifies its checksum.
 func (in *inspector) metaAt(offset int64) (meta, error) {
 	b := make([]byte, pageHeader+metaSize)
 	if _, err := in.file.ReadAt(b, offset); err != nil {
@@ -126,14 +134,14 @@ func (in *inspector) metaAt(offset int64) (meta, error) {
 	}, nil
 }
 
-// bounds are the keys that a subtree may hold: from first, before end; nil means no bound.
+// bounds are the keys that a subtree may hold: from first up to but excluding end; nil means no bound.
 type bounds struct{ first, end []byte }
 
-func (b bounds) holds(key []byte) bool {
+func (b bounds) contains(key []byte) bool {
 	return bytes.Compare(key, b.first) >= 0 && (b.end == nil || bytes.Compare(key, b.end) < 0)
 }
 
-// tree walks the pages under id. Only the root tree holds buckets.
+// tree walks the pages under id and checks the order of their keys. Only the root tree holds buckets.
 func (in *inspector) tree(id uint64, within bounds, depth int, root bool) error {
 	if depth > maxDepth {
 		return fmt.Errorf("page %d lies too deep", id)
@@ -162,17 +170,17 @@ func (in *inspector) tree(id uint64, within bounds, depth int, root bool) error 
 		if i+1 < len(e) {
 			sub.end = e[i+1].key
 		}
-		if !within.holds(child.key) || sub.end != nil && bytes.Compare(child.key, sub.end) >= 0 {
+		if !within.contains(child.key) || sub.end != nil && bytes.Compare(child.key, sub.end) >= 0 {
 			return fmt.Errorf("page %d: key %d is out of order", id, i)
 		}
-		if i == 0 && in.skim && !root {
+		if i == 0 && in.skipLeaves && !root {
 			leaves, err = in.isLeaf(child.page)
 			if err != nil {
 				return err
 			}
 		}
-		if leaves { // all children are as deep as the first
-			err = in.see(child.page, 0)
+		if leaves { // all children of a page have the same depth, so one look at the first suffices
+			err = in.markUsed(child.page, 0)
 		} else {
 			err = in.tree(child.page, sub, depth+1, root)
 		}
@@ -183,13 +191,14 @@ func (in *inspector) tree(id uint64, within bounds, depth int, root bool) error 
 	return nil
 }
 
+// leaf checks the keys of a leaf page and, in the root tree, walks the buckets in it.
 func (in *inspector) leaf(id uint64, p []byte, within bounds, root bool) error {
 	e, err := elements(p, true)
 	if err != nil {
 		return fmt.Errorf("page %d: %w", id, err)
 	}
 	for i, item := range e {
-		if !within.holds(item.key) || i > 0 && bytes.Compare(e[i-1].key, item.key) >= 0 {
+		if !within.contains(item.key) || i > 0 && bytes.Compare(e[i-1].key, item.key) >= 0 {
 			return fmt.Errorf("page %d: key %d is out of order", id, i)
 		}
 		switch {
@@ -204,11 +213,13 @@ func (in *inspector) leaf(id uint64, p []byte, within bounds, root bool) error {
 	return nil
 }
 
-// bucket walks one bucket. In a large file it is skimmed, unless a record of it could be lost unnoticed.
+// bucket walks one bucket. In a large file it skips the leaves, except those of buckets whose records could get lost
+// unnoticed. Sources, steps and indexes are read by keys that other records name, so the loss of one is noticed; a
+// lost result is a miss.
 func (in *inspector) bucket(name, value []byte) error {
-	in.skim = in.whole == nil
+	in.skipLeaves = in.whole == nil
 	for _, thorough := range [][]byte{bucketFormat, bucketSessions, bucketHeads, bucketRecords} {
-		in.skim = in.skim && !bytes.Equal(name, thorough)
+		in.skipLeaves = in.skipLeaves && !bytes.Equal(name, thorough)
 	}
 	if len(value) < bucketValue {
 		return errors.New("cut short")
@@ -223,21 +234,21 @@ func (in *inspector) bucket(name, value []byte) error {
 	return in.leaf(0, p, bounds{}, false)
 }
 
-// see marks a page as in use by one thing, with those that follow it.
-func (in *inspector) see(id, overflow uint64) error {
+// markUsed marks a page and its overflow pages as used. A page with two uses would be overwritten by one of them.
+func (in *inspector) markUsed(id, overflow uint64) error {
 	if id < 2 || id >= in.meta.high || overflow >= in.meta.high-id {
 		return fmt.Errorf("page %d is outside the file", id)
 	}
 	for i := id; i <= id+overflow; i++ {
-		if in.seen[i] {
+		if in.used[i] {
 			return fmt.Errorf("page %d is used twice", i)
 		}
-		in.seen[i] = true
+		in.used[i] = true
 	}
 	return nil
 }
 
-// page returns a page with those that it overflows into, and marks them as seen.
+// page returns a page with its overflow pages, and marks them as used.
 func (in *inspector) page(id uint64) ([]byte, error) {
 	if id >= in.meta.high {
 		return nil, fmt.Errorf("page %d is outside the file", id)
@@ -252,7 +263,7 @@ func (in *inspector) page(id uint64) ([]byte, error) {
 	if native.Uint64(head) != id {
 		return nil, fmt.Errorf("page %d calls itself %d", id, native.Uint64(head))
 	}
-	if err := in.see(id, overflow); err != nil {
+	if err := in.markUsed(id, overflow); err != nil {
 		return nil, err
 	}
 	if overflow == 0 {
@@ -272,6 +283,7 @@ func (in *inspector) read(at, size int64) ([]byte, error) {
 	return b, nil
 }
 
+// isLeaf reports whether a page is a leaf, reading only its header.
 func (in *inspector) isLeaf(id uint64) (bool, error) {
 	if id >= in.meta.high {
 		return false, fmt.Errorf("page %d is outside the file", id)
@@ -290,8 +302,9 @@ type element struct {
 	page  uint64 // branch
 }
 
-// elements returns what a tree page holds. Positions count from the element itself. The data lies without gaps behind
-// the table; a wrong count, which would hide elements, is noticed by that.
+// elements returns the elements of a tree page. An element's position counts from the element itself. The data lies
+// without gaps behind the table, and elements checks that: it exposes a wrong count, which would otherwise hide
+// elements.
 func elements(p []byte, leaf bool) ([]element, error) {
 	count := int(native.Uint16(p[10:]))
 	if pageHeader+count*pageElement > len(p) {
@@ -305,7 +318,13 @@ func elements(p []byte, leaf bool) ([]element, error) {
 		var pos, ksize, vsize uint64
 		if leaf {
 			all[i].flags = native.Uint32(e)
-			pos, ksize, vsize = uint64(native.Uint32(e[4:])), uint64(native.Uint32(e[8:])), uint64(native.Uint32(e[12:]))
+			pos, ksize, vsize = uint64(
+				native.Uint32(e[4:]),
+			), uint64(
+				native.Uint32(e[8:]),
+			), uint64(
+				native.Uint32(e[12:]),
+			)
 		} else {
 			pos, ksize = uint64(native.Uint32(e)), uint64(native.Uint32(e[4:]))
 			all[i].page = native.Uint64(e[8:])
@@ -320,7 +339,8 @@ func elements(p []byte, leaf bool) ([]element, error) {
 	return all, nil
 }
 
-// freelist checks that no page in use is about to be written over.
+// freelist checks that no page in use is in the free list: bbolt would overwrite it. The list is sorted, so a
+// duplicate shows too.
 func (in *inspector) freelist() error {
 	p, err := in.page(in.meta.freelist)
 	if err != nil {
@@ -339,7 +359,7 @@ func (in *inspector) freelist() error {
 	last := uint64(1)
 	for i := range count {
 		id := native.Uint64(ids[8*i:])
-		if id <= last || id >= in.meta.high || in.seen[id] {
+		if id <= last || id >= in.meta.high || in.used[id] {
 			return fmt.Errorf("page %d is in the free list", id)
 		}
 		last = id

@@ -47,14 +47,18 @@ func TestInspect(t *testing.T) {
 		t.Errorf("skimming the good file = %v", err)
 	}
 	branches := 0
-	for page, used := range sound.seen {
+	for page, used := range sound.used {
 		at := page * pageSize
-		if !used || native.Uint64(good[at:]) != uint64(page) || native.Uint16(good[at+8:]) != branchPage { // not in the middle of a long one
+		if !used || native.Uint64(good[at:]) != uint64(page) ||
+			native.Uint16(good[at+8:]) != branchPage { // not in the middle of a long one
 			continue
 		}
 		branches++
 		bad := bytes.Clone(good)
-		native.PutUint64(bad[at+pageHeader+8:], uint64(page)) // its first child is itself: bbolt would recurse until it dies
+		native.PutUint64(
+			bad[at+pageHeader+8:],
+			uint64(page),
+		) // its first child is itself: bbolt would recurse until it dies
 		for _, wholeUpTo := range []int64{0, inspectWhole} {
 			if err := inspectBytes(bad, wholeUpTo); err == nil {
 				t.Errorf("inspect(page %d its own child, %d) finds nothing", page, wholeUpTo)

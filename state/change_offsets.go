@@ -7,33 +7,38 @@ import (
 	"sync"
 )
 
-// The changes of a step lie behind a table of their sizes. To read one of a million without a look at all sizes, the store
-// remembers where each 256th begins. It is only a hint: what is read has a checksum of its own.
-const landmarkGap = 256
+// The changes of a step lie behind a table of their sizes, so the offset of one change is a sum over that table. In a
+// step of a million changes the sum costs more than the change. So the store caches where each 256th change begins.
+// The cache need not be trusted: every change has a checksum of its own.
+const offsetGap = 256
 
-type landmarks struct {
+// changeOffsets caches the offsets of large steps. mu guards both fields.
+type changeOffsets struct {
 	mu   sync.Mutex
-	kept map[landmarkKey][]int
-	size int
+	kept map[offsetsKey][]int
+	size int // offsets in kept, of all steps
 }
 
-type landmarkKey struct {
+// offsetsKey includes the size of the body, so that a garbled body is not read by the offsets of the intact one.
+type offsetsKey struct {
 	session sessionID
 	step    StepNumber
 	bytes   int
 }
 
-// maxLandmarks is how many of them are remembered: 8 MB, enough for steps of 270 million changes together.
-const maxLandmarks = 1 << 20
+// maxOffsets is how many offsets are cached: 8 MB, enough for steps of 270 million changes together. When it is
+// exceeded, the cache starts again empty.
+const maxOffsets = 1 << 20
 
-// of returns where each 256th change of a body begins, and where the last ends.
-func (l *landmarks) of(session sessionID, n StepNumber, b body) ([]int, error) {
+// ofBody returns where each 256th change of a body begins. Small bodies are not cached: to add up at most 256 sizes
+// is cheap.
+func (l *changeOffsets) ofBody(session sessionID, n StepNumber, b body) ([]int, error) {
 	count, err := b.count()
 	if err != nil {
 		return nil, err
 	}
-	key := landmarkKey{session, n, len(b)}
-	if count > landmarkGap {
+	key := offsetsKey{session, n, len(b)}
+	if count > offsetGap {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if kept := l.kept[key]; kept != nil {
@@ -43,7 +48,7 @@ func (l *landmarks) of(session sessionID, n StepNumber, b body) ([]int, error) {
 	at := 4 + bodyEntry*count
 	var marks []int
 	for i := range count {
-		if i%landmarkGap == 0 {
+		if i%offsetGap == 0 {
 			marks = append(marks, at)
 		}
 		at += b.size(i)
@@ -51,29 +56,29 @@ func (l *landmarks) of(session sessionID, n StepNumber, b body) ([]int, error) {
 	if at != len(b) {
 		return nil, errors.New("its table of changes does not fit them")
 	}
-	if count > landmarkGap {
-		if l.size += len(marks); l.size > maxLandmarks || l.kept == nil {
-			l.kept, l.size = make(map[landmarkKey][]int), len(marks)
+	if count > offsetGap {
+		if l.size += len(marks); l.size > maxOffsets || l.kept == nil {
+			l.kept, l.size = make(map[offsetsKey][]int), len(marks)
 		}
 		l.kept[key] = marks
 	}
 	return marks, nil
 }
 
-// size returns the size of change i.
+// size returns the size of change i in bytes.
 func (b body) size(i int) int { return int(binary.BigEndian.Uint32(b[4+bodyEntry*i:])) }
 
-// change returns change i, not verified.
+// change returns change i without verifying it.
 func (b body) change(marks []int, i int) ([]byte, error) {
 	count, err := b.count()
 	if err != nil {
 		return nil, err
 	}
-	if i >= count || i/landmarkGap >= len(marks) {
+	if i >= count || i/offsetGap >= len(marks) {
 		return nil, fmt.Errorf("it has no change %d", i)
 	}
-	at := marks[i/landmarkGap]
-	for j := i - i%landmarkGap; j < i; j++ {
+	at := marks[i/offsetGap]
+	for j := i - i%offsetGap; j < i; j++ {
 		at += b.size(j)
 	}
 	if end := at + b.size(i); end <= len(b) {

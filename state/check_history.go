@@ -15,10 +15,10 @@ import (
 
 // Problem is a broken invariant.
 type Problem struct {
-	Invariant int        // its number in the package documentation
+	Invariant int        // its number in the documentation of the package
 	File      string     // history.db, results.db or the path of a blob in the store
-	Session   string     // "" when it is not of one session
-	Step      StepNumber // 0 when it is not of one step
+	Session   string     // "" if it does not belong to one session
+	Step      StepNumber // 0 if it does not belong to one step
 	Message   string
 }
 
@@ -35,13 +35,20 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// maxProblems bounds a report: after these, what is wrong is clear.
+// maxProblems bounds a report. A store with a thousand problems needs a backup, not a longer list.
 const maxProblems = 1000
 
-// Check verifies every invariant of the store and returns what is broken, in order of files, sessions and steps. The
-// error is for what keeps it from looking, not for what it finds. It changes nothing, and lets others write meanwhile.
+// Check verifies every invariant of the store and returns the broken ones, in order of files, sessions and steps. Its
+// error says what prevented the check, not what the check found. Check writes nothing but pending results, and lets
+// other processes write meanwhile.
 func (s *Store) Check(ctx context.Context) ([]Problem, error) {
-	c := &checker{store: s, ctx: ctx, database: s.history, versions: make(map[Digest]bool), owned: make(map[sessionID]*lineage)}
+	c := &checker{
+		store:    s,
+		ctx:      ctx,
+		database: s.history,
+		versions: make(map[Digest]bool),
+		owned:    make(map[sessionID]*forkChain),
+	}
 	err := c.history()
 	if errors.Is(err, ErrDamaged) {
 		c.add(Problem{Invariant: 1, File: historyFile, Message: err.Error()})
@@ -61,23 +68,24 @@ func (s *Store) Check(ctx context.Context) ([]Problem, error) {
 
 var errEnough = errors.New("enough problems")
 
+// checker collects the problems of a store. ImportSessions uses one too, inside its own write transaction.
 type checker struct {
 	store    *Store
 	ctx      context.Context
 	problems []Problem
 
-	database *database // that is looked at; nil: what tx sees, in which a session is being restored
-	tx       *bbolt.Tx // of this turn
+	database *database // the database being checked; nil: only what tx sees, the transaction of ImportSessions
+	tx       *bbolt.Tx // the current read transaction
 	session  string
-	versions map[Digest]bool // verified sources: whether they are good
-	owned    map[sessionID]*lineage
+	versions map[Digest]bool          // sources read so far, and whether they are sound
+	owned    map[sessionID]*forkChain // sessions found so far
 }
 
 func (c *checker) add(p Problem) {
 	c.problems = append(c.problems, p)
 }
 
-// stop returns the reason to look no further, if there is one.
+// stop returns a reason to end the check, if there is one.
 func (c *checker) stop() error {
 	if len(c.problems) >= maxProblems {
 		return errEnough
@@ -85,28 +93,35 @@ func (c *checker) stop() error {
 	return c.ctx.Err()
 }
 
-func (c *checker) bad(invariant int, step StepNumber, format string, args ...any) {
-	c.add(Problem{Invariant: invariant, File: historyFile, Session: c.session, Step: step, Message: fmt.Sprintf(format, args...)})
+func (c *checker) report(invariant int, step StepNumber, format string, args ...any) {
+	c.add(Problem{
+		Invariant: invariant,
+		File:      historyFile,
+		Session:   c.session,
+		Step:      step,
+		Message:   fmt.Sprintf(format, args...),
+	})
 }
 
-// checkTurn is how long others wait at most for a check to let them write.
-const checkTurn = 50 * time.Millisecond
+// maxCheckRead bounds a read transaction of a check, because writers wait for it.
+const maxCheckRead = 50 * time.Millisecond
 
-// turns calls one until it has no more to do, in transactions that are short.
-func (c *checker) turns(one func() (more bool, err error)) error {
+// inShortReads calls next until it reports no more work, in read transactions of at most maxCheckRead. Between two of
+// them other processes may write, so next must find its place again by key.
+func (c *checker) inShortReads(next func() (more bool, err error)) error {
 	for more := true; more; {
 		if c.database == nil {
 			var err error
-			if more, err = one(); err != nil {
+			if more, err = next(); err != nil {
 				return err
 			}
 			continue
 		}
 		err := c.database.view(c.ctx, func(tx *bbolt.Tx) (err error) {
 			c.tx = tx
-			for end := time.Now().Add(checkTurn); more && err == nil && time.Now().Before(end); {
+			for end := time.Now().Add(maxCheckRead); more && err == nil && time.Now().Before(end); {
 				if err = c.stop(); err == nil {
-					more, err = one()
+					more, err = next()
 				}
 			}
 			return err
@@ -121,13 +136,13 @@ func (c *checker) turns(one func() (more bool, err error)) error {
 // each calls fn for every record of a bucket.
 func (c *checker) each(bucket []byte, fn func(k, v []byte) error) error {
 	var last []byte
-	return c.turns(func() (bool, error) {
+	return c.inShortReads(func() (bool, error) {
 		cursor := c.tx.Bucket(bucket).Cursor()
 		k, v := cursor.Seek(last)
 		if last != nil && bytes.Equal(k, last) {
 			k, v = cursor.Next()
 		}
-		for range 100 { // a cursor for each would take longer than the records
+		for range 100 { // per cursor: seeking for every record would take longer than reading it
 			if k == nil {
 				return false, nil
 			}
@@ -141,9 +156,10 @@ func (c *checker) each(bucket []byte, fn func(k, v []byte) error) error {
 	})
 }
 
+// history checks history.db: its pages, each session, then records that belong to none.
 func (c *checker) history() error {
 	if err := c.database.inspect(c.ctx); errors.Is(err, ErrDamaged) {
-		c.bad(1, 0, "%v", err)
+		c.report(1, 0, "%v", err)
 	} else if err != nil {
 		return err
 	}
@@ -151,7 +167,7 @@ func (c *checker) history() error {
 	err := c.each(bucketSessions, func(k, v []byte) error {
 		c.session = string(k)
 		if _, err := unseal(bucketSessions, k, v); err != nil {
-			c.bad(2, 0, "its record cannot be read: %v", err)
+			c.report(2, 0, "its record cannot be read: %v", err)
 			return nil
 		}
 		names = append(names, c.session)
@@ -159,7 +175,7 @@ func (c *checker) history() error {
 	})
 	for _, c.session = range names {
 		if err == nil {
-			err = c.oneSession()
+			err = c.checkSession()
 		}
 	}
 	c.session = ""
@@ -172,18 +188,19 @@ func (c *checker) history() error {
 	return err
 }
 
-func (c *checker) oneSession() error {
-	var walk *walker
+// checkSession walks the steps of session c.session, 100 per call.
+func (c *checker) checkSession() error {
+	var walk *historyWalker
 	var n StepNumber
-	return c.turns(func() (bool, error) {
+	return c.inShortReads(func() (bool, error) {
 		l, head, err := c.store.find(c.tx, c.session)
 		if err != nil {
-			c.bad(2, 0, "%v", err)
+			c.report(2, 0, "%v", err)
 			return false, nil
 		}
 		if walk == nil {
 			c.owned[l.id] = l
-			walk, n = c.begin(l), l.start()+1
+			walk, n = c.newWalker(l), l.forkStep()+1
 		}
 		for range 100 {
 			if n > head.Step {
@@ -195,119 +212,123 @@ func (c *checker) oneSession() error {
 		if n <= head.Step {
 			return true, nil
 		}
-		if head.Step < l.start() || walk.prev != "" && walk.prev != head.Hash {
-			c.bad(4, head.Step, "the head does not have the hash of the last step")
+		if head.Step < l.forkStep() || walk.prev != "" && walk.prev != head.Hash {
+			c.report(4, head.Step, "the head does not have the hash of the last step")
 		}
 		return false, nil
 	})
 }
 
-// begin returns a walker that is where the session begins.
-func (c *checker) begin(l *lineage) *walker {
-	walk := &walker{checker: c, line: l, prev: l.hash, time: l.birth.Created}
+// newWalker returns a walker at the beginning of a session.
+func (c *checker) newWalker(l *forkChain) *historyWalker {
+	walk := &historyWalker{checker: c, chain: l, prev: l.hash, time: l.creation.Created}
 	if l.parent != nil {
-		walk.from(l.birth.From)
+		walk.startAtFork(l.creation.From)
 	} else {
-		walk.index, walk.facts = newIndex(), make(map[BlockID]Digest)
+		walk.index, walk.versionOf = newIndex(), make(map[BlockID]Digest)
 	}
 	return walk
 }
 
-// walker goes through the steps of one session as an auditor would, from nothing but the records.
-type walker struct {
+// historyWalker replays the steps of one session from the stored records alone, without caches, and compares each
+// derived field with the stored one.
+type historyWalker struct {
 	*checker
-	line  *lineage
-	prev  Digest             // hash of the step before; "" when it could not be read
-	time  int64              // of the step before
-	index *index             // program after the step before; nil when it is not known
-	facts map[BlockID]Digest // version of each block in it
+	chain     *forkChain
+	prev      Digest             // hash of the previous step; "" if that step is unreadable
+	time      int64              // of the previous step
+	index     *index             // program after the previous step; nil if it is not known
+	versionOf map[BlockID]Digest // version of each block in it
 
-	artifacts StepNumber // the step that says which artifacts there are after the step before
+	artifacts StepNumber // the step that holds the list of artifacts after the previous step
 }
 
-func (w *walker) from(p *ForkPoint) {
-	hash := w.line.parent.hash
+// startAtFork continues from the step that the session was forked from, after comparing its hash.
+func (w *historyWalker) startAtFork(p *ForkPoint) {
+	hash := w.chain.parent.hash
 	if p.Step > 0 {
-		h, _, at, err := w.store.readStep(w.tx, w.line.parent, p.Step)
+		h, _, at, err := w.store.readStep(w.tx, w.chain.parent, p.Step)
 		if err != nil {
-			w.bad(2, 0, "the step it was forked from cannot be read: %v", err)
+			w.report(2, 0, "the step it was forked from cannot be read: %v", err)
 			return
 		}
 		hash, w.time, w.artifacts = at, h.Time, h.Artifacts
 	}
 	if hash != p.Hash {
-		w.bad(2, 0, "step %d of session %q is not the one it was forked from", p.Step, p.Session)
+		w.report(2, 0, "step %d of session %q is not the one it was forked from", p.Step, p.Session)
 	}
-	w.restore(p.Step)
+	w.resetTo(p.Step)
 }
 
-// restore sets the program to the one after an earlier step.
-func (w *walker) restore(n StepNumber) {
-	w.index, w.facts = nil, make(map[BlockID]Digest)
-	x, err := w.store.indexAt(w.tx, w.line, n)
+// resetTo sets the program to the one after step n.
+func (w *historyWalker) resetTo(n StepNumber) {
+	w.index, w.versionOf = nil, make(map[BlockID]Digest)
+	x, err := w.store.indexAt(w.tx, w.chain, n)
 	if err != nil {
 		return // reported at the step that is damaged
 	}
-	r := blockReader{tx: w.tx, line: w.line, marks: &landmarks{}}
-	for id, p := range x.places {
+	r := blockReader{tx: w.tx, chain: w.chain, offsetCache: &changeOffsets{}}
+	for id, p := range x.lastChange {
 		var b Block
 		if err := r.read(id, p, &b); err != nil {
 			return
 		}
-		w.facts[id] = b.Version
+		w.versionOf[id] = b.Version
 	}
 	w.index = x
 }
 
-func (w *walker) step(n StepNumber) {
-	key := stepKey(w.line.id, n)
+// step checks step n against the state after step n-1. After an unreadable step the program is not known, and then
+// only what needs no program is checked.
+func (w *historyWalker) step(n StepNumber) {
+	key := stepKey(w.chain.id, n)
 	value := w.tx.Bucket(bucketSteps).Get(key)
 	if value == nil {
-		w.bad(3, n, "it is missing")
+		w.report(3, n, "it is missing")
 		w.prev, w.index = "", nil
 		return
 	}
 	h, p, hash, err := openStep(key, n, value)
 	if err != nil {
-		w.bad(3, n, "it cannot be read: %v", err)
+		w.report(3, n, "it cannot be read: %v", err)
 		w.prev, w.index = "", nil
 		return
 	}
 	if w.prev != "" && h.Prev != w.prev {
-		w.bad(4, n, "it does not follow from step %d: one of the two is not what was committed", n-1)
+		w.report(4, n, "it does not follow from step %d: one of the two is not what was committed", n-1)
 	}
 	if h.Time < w.time {
-		w.bad(4, n, "its time is before that of the step before")
+		w.report(4, n, "its time is before that of the step before")
 	}
 	w.prev, w.time = hash, h.Time
 	if h.Kind == KindRollback {
-		w.restore(h.To)
+		w.resetTo(h.To)
 	}
 	w.declaration(&h)
 	if h.Tested != nil && h.Tested.Checks != "" && !w.source(h.Tested.Checks) {
-		w.bad(6, n, "what it tells of tests, source %s, is missing or damaged", h.Tested.Checks)
+		w.report(6, n, "its test facts, source %s, are missing or damaged", h.Tested.Checks)
 	}
 	if DigestOf(p.body) != h.Body {
-		w.bad(5, n, "its changes are not those that were committed")
+		w.report(5, n, "its changes are not those that were committed")
 		w.index = nil
 		return
 	}
 	changes, err := p.body.changes(n)
 	if err != nil {
-		w.bad(5, n, "its changes cannot be read: %v", err)
+		w.report(5, n, "its changes cannot be read: %v", err)
 		w.index = nil
 		return
 	}
 	w.replay(&h, changes)
 }
 
-// declaration looks at what a step says of artifacts.
-func (w *walker) declaration(h *stepHeader) {
+// declaration checks which step the header names as the holder of the list of artifacts, and the list itself.
+func (w *historyWalker) declaration(h *stepHeader) {
 	n := h.Number
 	if h.Kind == KindRollback {
 		w.artifacts = 0
 		if h.To > 0 {
-			to, _, _, err := w.store.readStep(w.tx, w.line, h.To)
+			to, _, _, err := w.store.readStep(w.tx, w.chain, h.To)
 			if err != nil {
 				return // reported at that step
 			}
@@ -317,42 +338,51 @@ func (w *walker) declaration(h *stepHeader) {
 	if h.Declared != nil {
 		w.artifacts = n
 		if err := h.Declared.check(n); err != nil {
-			w.bad(13, n, "what it declares cannot be: %v", err)
+			w.report(13, n, "its declaration is invalid: %v", err)
 		}
 	}
 	if h.Artifacts != w.artifacts {
-		w.bad(13, n, "it says that step %d declares what artifacts there are, not step %d", h.Artifacts, w.artifacts)
+		w.report(
+			13,
+			n,
+			"it names step %d as the one that declares its artifacts, not step %d",
+			h.Artifacts,
+			w.artifacts,
+		)
 		w.artifacts = h.Artifacts
 	}
 }
 
-func (w *walker) replay(h *stepHeader, changes []Change) {
+// replay applies the changes of a step and compares its Was and Now.
+func (w *historyWalker) replay(h *stepHeader, changes []Change) {
 	n := h.Number
 	if w.index == nil {
 		return
 	}
-	if h.Block != "" && w.facts[h.Block] != h.Was {
-		w.bad(8, n, "it says that block %q had version %q, not %q", h.Block, h.Was, w.facts[h.Block])
+	if h.Block != "" && w.versionOf[h.Block] != h.Was {
+		w.report(8, n, "it says that block %q had version %q, not %q", h.Block, h.Was, w.versionOf[h.Block])
 	}
 	for i, change := range changes {
-		if err := w.index.apply(change.Op, change.ID, change.After, place{n, uint32(i)}); err != nil {
-			w.bad(5, n, "change %d does not fit the program: %v", i, err)
+		if err := w.index.apply(change.Op, change.ID, change.After, changeRef{n, uint32(i)}); err != nil {
+			w.report(5, n, "change %d does not fit the program: %v", i, err)
 			w.index = nil
 			return
 		}
-		w.fact(n, change)
+		w.applyVersion(n, change)
 	}
-	if h.Block != "" && w.facts[h.Block] != h.Now {
-		w.bad(8, n, "it says that block %q got version %q, not %q", h.Block, h.Now, w.facts[h.Block])
+	if h.Block != "" && w.versionOf[h.Block] != h.Now {
+		w.report(8, n, "it says that block %q got version %q, not %q", h.Block, h.Now, w.versionOf[h.Block])
 	}
 	if h.Index {
-		w.snapshot(n)
+		w.checkIndex(n)
 	}
 }
 
-func (w *walker) fact(n StepNumber, change Change) {
+// applyVersion records the version that a change gives to its block, and checks the step numbers in the block's
+// facts.
+func (w *historyWalker) applyVersion(n StepNumber, change Change) {
 	if change.Op == OpDelete {
-		delete(w.facts, change.ID)
+		delete(w.versionOf, change.ID)
 	}
 	b := change.Block
 	if b == nil {
@@ -360,36 +390,38 @@ func (w *walker) fact(n StepNumber, change Change) {
 	}
 	switch {
 	case b.ID != change.ID:
-		w.bad(8, n, "a change of block %q carries block %q", change.ID, b.ID)
+		w.report(8, n, "a change of block %q carries block %q", change.ID, b.ID)
 	case b.Edited == 0 || b.Edited > n || b.RanAt > n || b.Verified > n:
-		w.bad(8, n, "block %q is said to be of a later step", b.ID)
-	case w.facts[b.ID] != b.Version && b.Edited != n:
-		w.bad(8, n, "block %q has a new version that is said to be of step %d", b.ID, b.Edited)
+		w.report(8, n, "block %q refers to a later step", b.ID)
+	case w.versionOf[b.ID] != b.Version && b.Edited != n:
+		w.report(8, n, "block %q has a new version, but names step %d as its origin", b.ID, b.Edited)
 	}
-	w.facts[b.ID] = b.Version
+	w.versionOf[b.ID] = b.Version
 	if !w.source(b.Version) {
-		w.bad(6, n, "the source of block %q, version %s, is missing or damaged", b.ID, b.Version)
+		w.report(6, n, "the source of block %q, version %s, is missing or damaged", b.ID, b.Version)
 	}
 }
 
-func (w *walker) snapshot(n StepNumber) {
-	kept, err := w.store.readIndex(w.tx, w.line, n)
+// checkIndex compares the stored index of step n with the replayed one.
+func (w *historyWalker) checkIndex(n StepNumber) {
+	kept, err := w.store.readIndex(w.tx, w.chain, n)
 	if err != nil {
-		w.bad(7, n, "its index cannot be read: %v", err)
+		w.report(7, n, "its index cannot be read: %v", err)
 		return
 	}
 	if !slices.Equal(kept.order, w.index.order) {
-		w.bad(7, n, "its index has other blocks, or another order, than the steps")
+		w.report(7, n, "its index differs from the steps in blocks or their order")
 		return
 	}
 	for _, id := range kept.order {
-		if kept.places[id] != w.index.places[id] {
-			w.bad(7, n, "its index has other facts of block %q than the steps", id)
+		if kept.lastChange[id] != w.index.lastChange[id] {
+			w.report(7, n, "its index differs from the steps in the facts of block %q", id)
 			return
 		}
 	}
 }
 
+// source reports whether the text of a version exists and has its digest. It reads each version once.
 func (c *checker) source(version Digest) bool {
 	good, known := c.versions[version]
 	if !known {
@@ -400,7 +432,7 @@ func (c *checker) source(version Digest) bool {
 	return good
 }
 
-// strays looks for records that belong to no session or step.
+// strays checks the records that no session or step refers to.
 func (c *checker) strays() error {
 	for _, bucket := range [][]byte{bucketHeads, bucketSteps, bucketIndexes, bucketRecords} {
 		err := c.each(bucket, func(k, v []byte) error {
@@ -414,14 +446,15 @@ func (c *checker) strays() error {
 	return nil
 }
 
-// owner returns the session with this number, which may be newer than the check.
-func (c *checker) owner(id sessionID) *lineage {
+// owner returns the session with this id. A session may have been created after the check listed them, so it looks
+// again.
+func (c *checker) owner(id sessionID) *forkChain {
 	if l := c.owned[id]; l != nil {
 		return l
 	}
 	cursor := c.tx.Bucket(bucketSessions).Cursor()
 	for k, _ := cursor.First(); k != nil; k, _ = cursor.Next() {
-		if l, err := c.store.lineage(c.tx, string(k), 0); err == nil && l.id == id {
+		if l, err := c.store.forkChain(c.tx, string(k), 0); err == nil && l.id == id {
 			c.owned[id] = l
 			return l
 		}
@@ -429,17 +462,18 @@ func (c *checker) owner(id sessionID) *lineage {
 	return nil
 }
 
+// stray checks that a record belongs to a session, and to a step that the session stores.
 func (c *checker) stray(bucket, k, v []byte) {
 	if len(k) < 8 {
-		c.bad(3, 0, "bucket %s has a key of %d bytes", bucket, len(k))
+		c.report(3, 0, "bucket %s has a key of %d bytes", bucket, len(k))
 		return
 	}
 	l := c.owner(sessionID(binary.BigEndian.Uint64(k)))
 	if l == nil {
-		c.bad(3, 0, "bucket %s has a record of no session", bucket)
+		c.report(3, 0, "bucket %s has a record of no session", bucket)
 		return
 	}
-	name := l.birth.Name
+	name := l.creation.Name
 	report := func(invariant int, n StepNumber, message string) {
 		c.add(Problem{Invariant: invariant, File: historyFile, Session: name, Step: n, Message: message})
 	}
@@ -461,22 +495,23 @@ func (c *checker) stray(bucket, k, v []byte) {
 	if err := getRecord(c.tx, bucketHeads, l.id.key(), &head); err != nil {
 		return // reported with the session
 	}
-	if n <= l.start() || n > head.Step {
-		report(3, n, "it is kept but not part of the session")
+	if n <= l.forkStep() || n > head.Step {
+		report(3, n, "it is stored but not part of the session")
 		return
 	}
 	if bytes.Equal(bucket, bucketIndexes) {
 		if h, _, _, err := c.store.readStep(c.tx, l, n); err == nil && !h.Index {
-			report(7, n, "it has an index that it does not know of")
+			report(7, n, "it has an index, but its header says that it has none")
 		}
 	}
 }
 
+// sources checks the sources that no step refers to, too.
 func (c *checker) sources() error {
 	return c.each(bucketSources, func(k, _ []byte) error {
 		var version Digest
 		if err := version.UnmarshalBinary(k); err != nil || !c.source(version) {
-			c.bad(6, 0, "the source %s is not the text of its name", version)
+			c.report(6, 0, "the source %s does not have the digest that names it", version)
 		}
 		return nil
 	})

@@ -14,55 +14,55 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// CollectOptions say what Collect frees. The zero value is what is of no use.
+// CollectOptions say what Collect frees. The zero value frees only what nothing refers to.
 type CollectOptions struct {
-	MaxBytes int64 // results beyond this size go, those worth least first; 0: no bound. History is not counted
-	DryRun   bool  // tell, and do nothing
+	MaxBytes int64 // evict results beyond this size, lowest retention score first; 0: no bound. History is not counted
+	DryRun   bool  // report what would be freed, and free nothing
 }
 
-// Freed is what Collect frees of one kind.
+// Freed counts what Collect freed of one kind.
 type Freed struct {
 	Count   int     `json:"count"`
 	Bytes   int64   `json:"bytes"`
-	Seconds float64 `json:"seconds"` // to compute it again, by recorded times
+	Seconds float64 `json:"seconds"` // to recompute it, by recorded times
 }
 
-// Collected is what Collect did, or would do.
+// Collected reports what Collect freed, or would free in a dry run.
 type Collected struct {
 	Before  int64 `json:"before"`  // bytes of results.db and blobs/
-	After   int64 `json:"after"`   // about, of a dry run
-	Useless Freed `json:"useless"` // blobs that nothing refers to, and what killed processes left
+	After   int64 `json:"after"`   // an estimate in a dry run
+	Useless Freed `json:"useless"` // unreferenced blobs, and files that killed processes left
 	Evicted Freed `json:"evicted"` // outputs, files and values, each with its blobs
-	Traces  Freed `json:"traces"`  // evicted when nothing else is left: what nodes read and wrote
+	Traces  Freed `json:"traces"`  // evicted last: what nodes read and wrote
 }
 
-// leftAlone is how long a blob that nothing refers to may be about to be referred to.
-const leftAlone = time.Hour
+// blobGracePeriod protects a new blob that nothing refers to yet. A process stores blobs first and then the record
+// that refers to them; results pending in its memory refer to blobs on disk.
+const blobGracePeriod = time.Hour
 
-// item is something that can be freed.
-type item struct {
-	bucket  []byte    // of a record; nil: a file
-	key     string    // of the record, or the path of the file
-	digest  Digest    // of a blob
-	bytes   int64     // 0 once it is chosen
-	seconds float64   // to compute it again
-	used    time.Time // last
-	refs    []*item   // blobs that a record refers to
-	users   int       // records that refer to a blob
-	rate    float64   // worth of a record
+// candidate is a record or file that can be freed.
+type candidate struct {
+	bucket  []byte       // of a record; nil for a file
+	key     string       // of the record, or the path of the file
+	digest  Digest       // of a blob
+	bytes   int64        // 0 once it is chosen, so that it is counted once
+	seconds float64      // to recompute it
+	used    time.Time    // last use
+	refs    []*candidate // of a record: the blobs that it refers to
+	users   int          // of a blob: the number of records that refer to it
+	score   float64      // of a record: its retention score
 }
 
-// Collect frees results: those of no use, and with MaxBytes those that are worth least, by the time to compute them again for
-// each byte and by their last use. History is never touched. Others may use the store meanwhile; what they miss they
-// compute again.
+// Collect frees results: what nothing refers to and, with MaxBytes, those with the lowest retention score. It never
+// touches history. Other processes may use the store meanwhile; a result that they miss they recompute.
 func (s *Store) Collect(ctx context.Context, o CollectOptions) (Collected, error) {
 	if s.options.ReadOnly && !o.DryRun {
 		return Collected{}, errReadOnly
 	}
 	s.results.flush()
-	defer s.results.take()
-	c := &collector{store: s, ctx: ctx, now: s.options.Now(), options: o, blobs: make(map[Digest]*item)}
-	err := c.look()
+	defer s.results.noteRemoval()
+	c := &collector{store: s, ctx: ctx, now: s.options.Now(), options: o, blobs: make(map[Digest]*candidate)}
+	err := c.scan()
 	if err == nil {
 		c.choose()
 		err = c.free()
@@ -71,21 +71,22 @@ func (s *Store) Collect(ctx context.Context, o CollectOptions) (Collected, error
 }
 
 type collector struct {
-	store   *Store
-	ctx     context.Context
-	now     time.Time
-	options CollectOptions
-	blobs   map[Digest]*item
-	records []*item
-	left    []*item // files that killed processes left
-	gone    []*item
-	live    int64 // bytes of records
-	slack   bool  // results.db is mostly free pages
-	report  Collected
+	store       *Store
+	ctx         context.Context
+	now         time.Time
+	options     CollectOptions
+	blobs       map[Digest]*candidate
+	records     []*candidate
+	leftovers   []*candidate // files that killed processes left behind
+	chosen      []*candidate
+	recordBytes int64 // bytes of all records in results.db
+	mostlyFree  bool  // results.db consists mostly of free pages
+	report      Collected
 }
 
-// look finds everything there is.
-func (c *collector) look() error {
+// scan lists all records and files with their references and sizes. Files come first, so that a record finds the
+// blobs it refers to.
+func (c *collector) scan() error {
 	r := c.store.results
 	r.mu.Lock()
 	db := r.db
@@ -114,11 +115,11 @@ func (c *collector) look() error {
 		if err != nil {
 			return fileError("look at results", err)
 		}
-		c.report.Before, c.report.After = info.Size(), min(info.Size(), paged(c.live))
-		c.slack = info.Size() > 2*paged(c.live)+growBy
+		c.report.Before, c.report.After = info.Size(), min(info.Size(), fileSizeFor(c.recordBytes))
+		c.mostlyFree = info.Size() > 2*fileSizeFor(c.recordBytes)+growBy
 	}
 	files := int64(0)
-	for _, i := range c.left {
+	for _, i := range c.leftovers {
 		files += i.bytes
 	}
 	for _, b := range c.blobs {
@@ -131,17 +132,18 @@ func (c *collector) look() error {
 	return nil
 }
 
-// paged is how large a database is that holds so many bytes of records, about.
-func paged(bytes int64) int64 { return bytes*4/3 + 32*pageSize }
+// fileSizeFor estimates the size of a database that holds so many bytes of records: a third more for the free space
+// in pages, and 32 pages for what every database has.
+func fileSizeFor(bytes int64) int64 { return bytes*4/3 + 32*pageSize }
 
-// record notes a record of results.db. One that is damaged is worth nothing.
+// record adds a record of results.db. A damaged one keeps zero seconds, so it is evicted first.
 func (c *collector) record(bucket, k, v []byte) {
-	i := &item{bucket: bucket, key: string(k), bytes: int64(len(k) + len(v))}
-	c.live += i.bytes
+	i := &candidate{bucket: bucket, key: string(k), bytes: int64(len(k) + len(v))}
+	c.recordBytes += i.bytes
 	if string(bucket) == string(bucketInline) {
 		if i.digest.UnmarshalBinary(k) == nil {
 			if file := c.blobs[i.digest]; file != nil {
-				c.left = append(c.left, file) // kept twice
+				c.leftovers = append(c.leftovers, file) // stored twice: the record suffices
 			}
 			c.blobs[i.digest] = i
 		}
@@ -157,18 +159,21 @@ func (c *collector) record(bucket, k, v []byte) {
 		var t Trace
 		if decode(payload, &t) == nil {
 			i.seconds, i.used = t.Seconds, t.At
-			c.refer(i, t.Outputs)
+			c.addReference(i, t.Outputs)
 			for _, a := range slices.Concat(t.Writes, t.Reads) {
-				c.refer(i, a.Digest) // of files, and what else is kept by its digest
+				c.addReference(
+					i,
+					a.Digest,
+				) // digests of files, and of other contents stored by digest; others match no blob
 			}
 		}
 	case string(bucketValues):
 		var value Value
 		if decode(payload, &value) == nil {
 			i.seconds = value.Seconds
-			c.refer(i, value.Blob)
+			c.addReference(i, value.Blob)
 			for _, d := range value.Parts {
-				c.refer(i, d)
+				c.addReference(i, d)
 			}
 		}
 	case string(bucketMemo):
@@ -176,7 +181,8 @@ func (c *collector) record(bucket, k, v []byte) {
 	}
 }
 
-func (c *collector) refer(i *item, d Digest) {
+// addReference notes that record i refers to blob d. The record counts as used when its blob was.
+func (c *collector) addReference(i *candidate, d Digest) {
 	b := c.blobs[d]
 	if b == nil || slices.Contains(i.refs, b) {
 		return
@@ -187,10 +193,10 @@ func (c *collector) refer(i *item, d Digest) {
 	}
 }
 
-// memoSeconds is what a memo saves, about: to hash a small file, to look at an interpreter.
+// memoSeconds is an estimate of what a memo saves: hashing a small file, or querying an interpreter.
 const memoSeconds = 0.001
 
-// files notes the files of blobs/ and those that are no part of the store.
+// files adds the files in blobs/, files there that killed processes left, and quarantined databases.
 func (c *collector) files() error {
 	err := filepath.WalkDir(c.store.blobs.dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
@@ -200,12 +206,12 @@ func (c *collector) files() error {
 		if err != nil {
 			return ignoreMissing(err)
 		}
-		i := &item{key: path, bytes: info.Size(), used: info.ModTime()}
+		i := &candidate{key: path, bytes: info.Size(), used: info.ModTime()}
 		i.digest = Digest(strings.TrimSuffix(e.Name(), ".zst"))
 		if want, ok := c.store.blobs.path(i.digest); ok && want == path {
 			c.blobs[i.digest] = i
-		} else if c.now.Sub(i.used) > leftAlone {
-			c.left = append(c.left, i)
+		} else if c.now.Sub(i.used) > blobGracePeriod {
+			c.leftovers = append(c.leftovers, i)
 		}
 		return c.ctx.Err()
 	})
@@ -215,7 +221,7 @@ func (c *collector) files() error {
 	aside, err := filepath.Glob(filepath.Join(c.store.dir, resultsFile+".damaged-*"))
 	for _, path := range aside {
 		if info, err := os.Stat(path); err == nil {
-			c.left = append(c.left, &item{key: path, bytes: info.Size()})
+			c.leftovers = append(c.leftovers, &candidate{key: path, bytes: info.Size()})
 		}
 	}
 	return err
@@ -228,13 +234,14 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// choose decides what goes.
+// choose decides what to free. The order is: what nothing refers to; then what records refer to, lowest score first;
+// then, if that is not enough, the traces themselves.
 func (c *collector) choose() {
-	for _, i := range c.left {
+	for _, i := range c.leftovers {
 		c.drop(i, &c.report.Useless)
 	}
 	for _, b := range c.blobs {
-		if b.users == 0 && (b.bucket != nil || c.now.Sub(b.used) > leftAlone) {
+		if b.users == 0 && (b.bucket != nil || c.now.Sub(b.used) > blobGracePeriod) {
 			c.drop(b, &c.report.Useless)
 		}
 	}
@@ -242,9 +249,12 @@ func (c *collector) choose() {
 		return
 	}
 	for _, i := range c.records {
-		i.rate = i.worth(c.now)
+		i.score = i.retentionScore(c.now)
 	}
-	slices.SortFunc(c.records, func(a, b *item) int { return cmp.Or(cmp.Compare(a.rate, b.rate), cmp.Compare(a.key, b.key)) })
+	slices.SortFunc(
+		c.records,
+		func(a, b *candidate) int { return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(a.key, b.key)) },
+	)
 	for _, i := range c.records {
 		if c.report.After > c.options.MaxBytes {
 			c.evict(i)
@@ -257,8 +267,9 @@ func (c *collector) choose() {
 	}
 }
 
-// worth is what an item is kept for: seconds for each byte that it has to itself, less and less as it is not used.
-func (i *item) worth(now time.Time) float64 {
+// retentionScore returns the seconds to recompute an item, per byte that it alone uses, divided by one plus the days
+// since its last use. A shared blob counts in equal parts for each of its records.
+func (i *candidate) retentionScore(now time.Time) float64 {
 	bytes := float64(i.bytes)
 	for _, b := range i.refs {
 		bytes += float64(b.bytes) / float64(b.users)
@@ -267,9 +278,9 @@ func (i *item) worth(now time.Time) float64 {
 	return i.seconds / bytes / (1 + days)
 }
 
-// evict drops what a record is about: blobs that no other refers to, and the record. A trace stays: it is small, and
-// tells what its node read.
-func (c *collector) evict(i *item) {
+// evict frees the blobs of a record that no other record refers to, and the record. A trace stays: it is small, and
+// it records what its node read.
+func (c *collector) evict(i *candidate) {
 	trace := string(i.bucket) == string(bucketTraces)
 	if trace && len(i.refs) == 0 {
 		return
@@ -285,7 +296,8 @@ func (c *collector) evict(i *item) {
 	}
 }
 
-func (c *collector) drop(i *item, into *Freed) {
+// drop chooses an item. A record of n bytes frees about 4n/3, see fileSizeFor.
+func (c *collector) drop(i *candidate, into *Freed) {
 	into.Count++
 	into.Bytes += i.bytes
 	if i.bucket == nil {
@@ -293,24 +305,24 @@ func (c *collector) drop(i *item, into *Freed) {
 	} else {
 		c.report.After -= i.bytes * 4 / 3
 	}
-	c.gone = append(c.gone, i)
+	c.chosen = append(c.chosen, i)
 	i.bytes = 0
 }
 
-// freeBatch is how many records go in one transaction: others wait for it.
+// freeBatch is how many records are deleted in one transaction. Other processes wait for it, so it is bounded.
 const freeBatch = 1000
 
-// free removes what was chosen: records first, so that nothing is referred to that is not there.
+// free removes what was chosen: records first, so that no record refers to a removed blob.
 func (c *collector) free() error {
 	if c.options.DryRun {
 		return nil
 	}
-	if len(c.gone) > 0 {
+	if len(c.chosen) > 0 {
 		c.store.renewGeneration()
 	}
 	r := c.store.results
-	var records []*item
-	for _, i := range c.gone {
+	var records []*candidate
+	for _, i := range c.chosen {
 		if i.bucket != nil {
 			records = append(records, i)
 		}
@@ -326,17 +338,18 @@ func (c *collector) free() error {
 			return err
 		}
 	}
-	for _, i := range c.gone {
+	for _, i := range c.chosen {
 		if i.bucket == nil {
 			if err := ignoreMissing(os.Remove(i.key)); err != nil {
 				return fileError("free results", err)
 			}
 		}
 	}
-	return c.compact(len(records) > 0 || c.slack)
+	return c.compact(len(records) > 0 || c.mostlyFree)
 }
 
-func (c *collector) delete(tx *bbolt.Tx, batch []*item) error {
+// delete removes a batch of records.
+func (c *collector) delete(tx *bbolt.Tx, batch []*candidate) error {
 	for _, i := range batch {
 		b := tx.Bucket(i.bucket)
 		if string(i.bucket) == string(bucketTraces) {
@@ -351,13 +364,14 @@ func (c *collector) delete(tx *bbolt.Tx, batch []*item) error {
 	return nil
 }
 
-// unlist takes a trace from the list of its code.
+// unlist removes a trace from the list of its code. Otherwise the list would name a missing trace (invariant 10).
 func unlist(tx *bbolt.Tx, key []byte) error {
 	var t Trace
 	var id Digest
 	var list []Digest
-	if getRecord(tx, bucketTraces, key, &t) != nil || id.UnmarshalBinary(key) != nil || getRecord(tx, bucketByCode, t.Code.key(), &list) != nil {
-		return nil // no record, or one that cannot be read: it is in no list that can
+	if getRecord(tx, bucketTraces, key, &t) != nil || id.UnmarshalBinary(key) != nil ||
+		getRecord(tx, bucketByCode, t.Code.key(), &list) != nil {
+		return nil // no record, or an unreadable one: no readable list names it
 	}
 	list = slices.DeleteFunc(list, func(d Digest) bool { return d == id })
 	if len(list) == 0 {
@@ -366,7 +380,7 @@ func unlist(tx *bbolt.Tx, key []byte) error {
 	return putRecord(tx, bucketByCode, t.Code.key(), list)
 }
 
-// compact writes results.db anew when that makes it smaller.
+// compact rewrites results.db without its free pages if records were deleted or most pages are free.
 func (c *collector) compact(changed bool) error {
 	r := c.store.results
 	r.mu.Lock()

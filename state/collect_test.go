@@ -22,7 +22,13 @@ func stocked(t *testing.T, now time.Time) (s *Store, dear, cheap []Trace, values
 	}
 	for i := range 10 {
 		for _, seconds := range []float64{100, 0.01} {
-			tr := Trace{Code: Digest(fmt.Sprint("code ", seconds)), Outputs: put(1000+i+int(seconds), 20_000), Seconds: seconds, At: now, Marks: []string{itoa(i)}}
+			tr := Trace{
+				Code:    Digest(fmt.Sprint("code ", seconds)),
+				Outputs: put(1000+i+int(seconds), 20_000),
+				Seconds: seconds,
+				At:      now,
+				Marks:   []string{itoa(i)},
+			}
 			if _, err := s.PutTrace(tr); err != nil {
 				t.Fatal(err)
 			}
@@ -32,7 +38,14 @@ func stocked(t *testing.T, now time.Time) (s *Store, dear, cheap []Trace, values
 				cheap = append(cheap, tr)
 			}
 		}
-		v := Value{Group: DigestOf([]byte{byte(i)}), Names: []string{"x"}, Blob: put(2000+i, 9000), Parts: []Digest{put(3000, 30_000), put(3001+i, 30_000)}, Bytes: 69_000, Seconds: 1}
+		v := Value{
+			Group:   DigestOf([]byte{byte(i)}),
+			Names:   []string{"x"},
+			Blob:    put(2000+i, 9000),
+			Parts:   []Digest{put(3000, 30_000), put(3001+i, 30_000)},
+			Bytes:   69_000,
+			Seconds: 1,
+		}
 		if err := s.PutValue(v); err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +156,8 @@ func TestCollectBudget(t *testing.T) {
 			t.Errorf("value %d lost a part", i)
 		}
 	}
-	if got, err = s.Collect(ctx, CollectOptions{MaxBytes: 1}); err != nil || got.Traces.Count == 0 || s.missing(t, dear[0].Outputs) == 0 {
+	if got, err = s.Collect(ctx, CollectOptions{MaxBytes: 1}); err != nil || got.Traces.Count == 0 ||
+		s.missing(t, dear[0].Outputs) == 0 {
 		t.Errorf("Collect = %+v, %v, want nothing left", got, err)
 	}
 	if program, err := s.ProgramAt(ctx, "s", 1); err != nil || len(program) != 1 {

@@ -27,7 +27,12 @@ type sample struct {
 
 func newSample(t testing.TB, steps int) *sample {
 	t.Helper()
-	p := &sample{dir: storeDir(t), sources: make(map[Digest]string), traces: make(map[Digest]Trace), blobs: make(map[Digest][]byte)}
+	p := &sample{
+		dir:     storeDir(t),
+		sources: make(map[Digest]string),
+		traces:  make(map[Digest]Trace),
+		blobs:   make(map[Digest][]byte),
+	}
 	s, err := Open(ctx, p.dir, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +205,8 @@ func TestHistoryBitFlips(t *testing.T) {
 
 func wantDamaged(t *testing.T, err error) {
 	t.Helper()
-	if !errors.Is(err, ErrDamaged) || strings.Contains(err.Error(), "WRONG") || !strings.Contains(err.Error(), historyFile) && !errors.Is(err, ErrNoSource) {
+	if !errors.Is(err, ErrDamaged) || strings.Contains(err.Error(), "WRONG") ||
+		!strings.Contains(err.Error(), historyFile) && !errors.Is(err, ErrNoSource) {
 		t.Errorf("%v, want code %s naming %s", err, CodeDamaged, historyFile)
 	}
 }
@@ -223,7 +229,12 @@ func TestHistoryCutShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cases := map[string][]byte{"garbage": noise(1, len(good)), "text": []byte("hello"), "empty": {}, "zeros": make([]byte, len(good))}
+	cases := map[string][]byte{
+		"garbage": noise(1, len(good)),
+		"text":    []byte("hello"),
+		"empty":   {},
+		"zeros":   make([]byte, len(good)),
+	}
 	for size := 0; size < len(good)-pageSize; size += pageSize / 2 {
 		cases[fmt.Sprintf("%d bytes", size)] = good[:size]
 	}

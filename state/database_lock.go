@@ -12,11 +12,12 @@ import (
 
 // How processes take turns at a database, see "Several processes" in the documentation of the package.
 
-// leaseTime is how long a database stays locked for reading: in it, as many transactions as one likes.
+// leaseTime is how long a database stays locked for reading, for as many transactions as fit.
 const leaseTime = 3 * time.Millisecond
 
-// pass takes the gate, which keeps others out until it is given back: a writer while it writes, a reader while it enters.
-func (d *database) pass(ctx context.Context, exclusive bool) (back func(), err error) {
+// passGate locks the gate until the caller releases it: a writer for the whole write, a reader only while it locks
+// the file. A writer that holds the gate waits for no new readers.
+func (d *database) passGate(ctx context.Context, exclusive bool) (back func(), err error) {
 	if d.gate == nil {
 		return func() {}, nil
 	}
@@ -30,8 +31,10 @@ func (d *database) pass(ctx context.Context, exclusive bool) (back func(), err e
 	return func() { unlock(d.gate) }, nil
 }
 
-// acquire locks the file and makes d.open one that is up to date. The caller has d.mu alone and has passed the gate.
-func (d *database) acquire(ctx context.Context, write bool) error {
+// lockCurrentFile locks the file and makes d.open a handle that is up to date. The caller has locked d.mu exclusively
+// and has passed the gate. An open handle is reused if the path still names its file and the meta pages are unchanged
+// under the lock.
+func (d *database) lockCurrentFile(ctx context.Context, write bool) error {
 	if d.closed {
 		return errClosed
 	}
@@ -45,7 +48,7 @@ func (d *database) acquire(ctx context.Context, write bool) error {
 			}
 		}
 	}
-	d.drop()
+	d.closeFile()
 	for range 100 {
 		f, info, err := d.openFile(write)
 		if err != nil {
@@ -55,14 +58,15 @@ func (d *database) acquire(ctx context.Context, write bool) error {
 			return errors.Join(err, f.Close())
 		}
 		if now, err := os.Stat(d.path); err != nil || !os.SameFile(now, info) {
-			f.Close() // it was set aside meanwhile
+			f.Close() // another process has quarantined or compacted it between open and lock
 			continue
 		}
 		return d.openBolt(f, write)
 	}
-	return &Error{Code: CodeIO, Message: d.name + " is replaced all the time"}
+	return &Error{Code: CodeIO, Message: d.name + " was replaced 100 times while it was being opened"}
 }
 
+// openFile opens the file unlocked. It rejects directories, devices and pipes: opening or reading those may block.
 func (d *database) openFile(write bool) (*os.File, os.FileInfo, error) {
 	flag := os.O_RDONLY
 	if write {
@@ -82,6 +86,7 @@ func (d *database) openFile(write bool) (*os.File, os.FileInfo, error) {
 	return f, info, nil
 }
 
+// lock locks an open file, shared or exclusively, and waits as long as the options allow.
 func (d *database) lock(ctx context.Context, f *os.File, exclusive bool) error {
 	ok, err := lockFile(ctx, f, exclusive, d.options.wait)
 	if err != nil {
@@ -93,7 +98,7 @@ func (d *database) lock(ctx context.Context, f *os.File, exclusive bool) error {
 	return nil
 }
 
-// view runs fn in a read transaction.
+// view runs fn in a read transaction. While a lease runs, goroutines share the handle under d.mu.RLock.
 func (d *database) view(ctx context.Context, fn func(*bbolt.Tx) error) error {
 	d.mu.RLock()
 	if d.leased {
@@ -104,19 +109,19 @@ func (d *database) view(ctx context.Context, fn func(*bbolt.Tx) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.leased {
-		if err := d.enter(ctx); err != nil {
+		if err := d.startLease(ctx); err != nil {
 			return err
 		}
 	}
 	return d.guard("read", func() error { return d.open.bolt.View(fn) })
 }
 
-// inspect looks at the pages as they are now.
+// inspect inspects the pages as they are now, whatever the inspection memo says.
 func (d *database) inspect(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.leased {
-		if err := d.enter(ctx); err != nil {
+		if err := d.startLease(ctx); err != nil {
 			return err
 		}
 	}
@@ -127,20 +132,21 @@ func (d *database) inspect(ctx context.Context) error {
 	return inspectFile(d.open.file, info)
 }
 
-// claim waits for its turn and locks the database; back ends the turn, not the lock.
+// claim waits for the gate and locks the database. back releases the gate, not the lock.
 func (d *database) claim(ctx context.Context, write bool) (back func(), err error) {
-	if back, err = d.pass(ctx, write); err != nil {
+	if back, err = d.passGate(ctx, write); err != nil {
 		return nil, err
 	}
-	if err = d.acquire(ctx, write); err != nil {
+	if err = d.lockCurrentFile(ctx, write); err != nil {
 		back()
 		return nil, err
 	}
 	return back, nil
 }
 
-// enter locks the database for reading, for a while: a transaction a record would be mostly locking.
-func (d *database) enter(ctx context.Context) error {
+// startLease locks the database for reading for leaseTime: with a lock per transaction, most of the time would go
+// into locking.
+func (d *database) startLease(ctx context.Context) error {
 	back, err := d.claim(ctx, false)
 	if err != nil {
 		return err
@@ -150,13 +156,13 @@ func (d *database) enter(ctx context.Context) error {
 	d.lease = time.AfterFunc(leaseTime, func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.leave()
+		d.endLease()
 	})
 	return nil
 }
 
-// leave ends the lock for reading. The caller has d.mu alone.
-func (d *database) leave() {
+// endLease releases the lock for reading. The caller has locked d.mu exclusively.
+func (d *database) endLease() {
 	if d.leased {
 		d.leased = false
 		d.lease.Stop()
@@ -174,7 +180,7 @@ func (d *database) update(ctx context.Context, fn func(*bbolt.Tx) error) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.leave()
+	d.endLease()
 	back, err := d.claim(ctx, true)
 	if err != nil {
 		return err
@@ -188,22 +194,23 @@ func (d *database) update(ctx context.Context, fn func(*bbolt.Tx) error) error {
 	}()
 	err = d.guard("write", func() error { return h.bolt.Update(fn) })
 	if err != nil {
-		return errors.Join(fileError("write "+d.name, err), d.undo(h))
+		return errors.Join(fileError("write "+d.name, err), d.revertFailedWrite(h))
 	}
 	if h.metas, err = readMetas(h.file); err == nil {
-		d.seen = h.metas
+		d.lastMetas = h.metas
 		if info, err := h.file.Stat(); err == nil {
-			d.remember(info, h.metas)
+			d.rememberSound(info, h.metas)
 		}
 	}
 	return nil
 }
 
-// undo makes a transaction that failed one that never was. When the last write was done and could not be synced, the
-// new meta page is there; the one before it goes back in its place.
-func (d *database) undo(h *handle) error {
+// revertFailedWrite makes sure that a failed transaction has no effect. If bbolt wrote the new meta page but could
+// not sync it, the old meta pages are written back. bbolt's own view of the file is then out of date, so the file is
+// closed.
+func (d *database) revertFailedWrite(h *handle) error {
 	if d.broken.Load() != nil {
-		d.drop()
+		d.closeFile()
 		return nil
 	}
 	now, err := readMetas(h.file)
@@ -213,9 +220,14 @@ func (d *database) undo(h *handle) error {
 	if err == nil {
 		err = h.metas.write(h.file)
 	}
-	d.drop() // bbolt may have another idea of it
+	d.closeFile() // what bbolt has in memory may not be what the file holds
 	if err != nil {
-		e := &Error{Code: CodeIO, Message: d.name + " does not keep what is written to it", Hint: "look at the disk; xstate check tells what is there", Err: err}
+		e := &Error{
+			Code:    CodeIO,
+			Message: d.name + ": a failed write could not be reverted",
+			Hint:    "check the disk; xstate check reports what the store holds",
+			Err:     err,
+		}
 		d.broken.CompareAndSwap(nil, e)
 		return e
 	}

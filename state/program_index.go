@@ -9,51 +9,50 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// A program is kept as an index: the order of its blocks, and for each the change that last gave it its facts. A block's
-// facts are stored once, in the step that changed them; an index of ten thousand blocks is a few hundred kilobytes. An
-// index is written when the steps since the last one have grown larger than it would be, so that writing costs a
-// constant factor and reading any step costs at most one index and as many bytes of steps.
-
-// place says where a block's facts are: change Change of step Step.
-type place struct {
+// changeRef locates a block's facts: change Change of step Step.
+type changeRef struct {
 	Step   StepNumber
 	Change uint32
 }
 
+// index is the program after a step: the order of its blocks, and for each block the change that last set its facts.
+// A block's facts are stored once, in the step that changed them; an index of ten thousand blocks takes a few hundred
+// kilobytes. An index is stored when the steps since the last one have grown larger than it would be. So writing
+// costs a constant factor, and reading any step costs at most one index and as many bytes of steps.
 type index struct {
-	order  []BlockID
-	places map[BlockID]place
-	bytes  uint64 // about the size of the encoded index
+	order      []BlockID
+	lastChange map[BlockID]changeRef
+	bytes      uint64 // approximate size of the encoded index
 }
 
-// indexMinGap is how many bytes of steps are always cheaper to replay than an index is to keep.
-const indexMinGap = 4096
+// minReplayBytes is how many bytes of steps are always cheaper to replay than to store an index for.
+const minReplayBytes = 4096
 
-// entryBytes is what a block takes in a packed index, about: numbers hardly become smaller, ids do.
+// entryBytes estimates what a block takes in a compressed index: its numbers hardly compress, its id does.
 func entryBytes(id BlockID) uint64 { return 6 + uint64(len(id))/4 }
 
-func newIndex() *index { return &index{places: make(map[BlockID]place)} }
+func newIndex() *index { return &index{lastChange: make(map[BlockID]changeRef)} }
 
-// apply does one change. It says what is wrong with a change that does not fit.
-func (x *index) apply(op Op, id, after BlockID, at place) error {
-	_, known := x.places[id]
+// apply applies one change. Its error says why a change does not fit, and then the index is unchanged.
+func (x *index) apply(op Op, id, after BlockID, at changeRef) error {
+	_, known := x.lastChange[id]
 	switch {
 	case id == "":
 		return fmt.Errorf("a block has no id")
 	case op == OpInsert && known:
-		return fmt.Errorf("there is a block %q already", id)
+		return fmt.Errorf("there is already a block %q", id)
 	case op != OpInsert && !known:
 		return fmt.Errorf("there is no block %q", id)
 	}
 	switch op {
 	case OpUpdate:
-		x.places[id] = at
+		x.lastChange[id] = at
 		return nil
 	case OpInsert:
 		if err := x.insert(id, after); err != nil {
 			return err
 		}
-		x.places[id] = at
+		x.lastChange[id] = at
 		x.bytes += entryBytes(id)
 		return nil
 	case OpMove:
@@ -70,17 +69,18 @@ func (x *index) apply(op Op, id, after BlockID, at place) error {
 	case OpDelete:
 		i := x.find(id)
 		x.order = slices.Delete(x.order, i, i+1)
-		delete(x.places, id)
+		delete(x.lastChange, id)
 		x.bytes -= entryBytes(id)
 		return nil
 	}
 	return fmt.Errorf("operation %d is not known", op)
 }
 
+// insert puts a block after another one, or first. It leaves lastChange to the caller.
 func (x *index) insert(id, after BlockID) error {
 	i := 0
 	if after != "" {
-		if _, ok := x.places[after]; !ok {
+		if _, ok := x.lastChange[after]; !ok {
 			return fmt.Errorf("there is no block %q to put %q after", after, id)
 		}
 		i = x.find(after) + 1
@@ -89,7 +89,7 @@ func (x *index) insert(id, after BlockID) error {
 	return nil
 }
 
-// find looks from the end: most programs grow there.
+// find returns the position of a block. It searches from the end, because most programs grow there.
 func (x *index) find(id BlockID) int {
 	for i := len(x.order) - 1; i >= 0; i-- {
 		if x.order[i] == id {
@@ -99,7 +99,8 @@ func (x *index) find(id BlockID) int {
 	panic("state: internal error: block " + string(id) + " has a place but no position")
 }
 
-// headCache keeps the index at the head of each session that was written or read, as long as its hash is the head's.
+// headCache holds the index at the head of each session that was written or read. An entry is valid while its hash is
+// the head's. mu guards the map, not the indexes: see take and read.
 type headCache struct {
 	mu   sync.Mutex
 	byID map[sessionID]headIndex
@@ -110,7 +111,7 @@ type headIndex struct {
 	index *index
 }
 
-// take removes the index from the cache, for a writer to change.
+// take removes an index from the cache, because a writer is about to change it.
 func (c *headCache) take(id sessionID, hash Digest) *index {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,7 +132,8 @@ func (c *headCache) put(id sessionID, hash Digest, x *index) {
 	c.byID[id] = headIndex{hash, x}
 }
 
-// read returns a cached index, or nil. It is for the transaction that reads it: the next writer changes it.
+// read returns a cached index, or nil. It is valid until the end of the caller's read transaction: the next writer
+// changes it.
 func (c *headCache) read(id sessionID, hash Digest) *index {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,8 +143,9 @@ func (c *headCache) read(id sessionID, hash Digest) *index {
 	return nil
 }
 
-// indexAt returns the index of the program after step n, which the caller may change.
-func (s *Store) indexAt(tx *bbolt.Tx, l *lineage, n StepNumber) (*index, error) {
+// indexAt returns the index of the program after step n. The caller may change it. It reads steps backwards to the
+// last stored index and replays them forwards.
+func (s *Store) indexAt(tx *bbolt.Tx, l *forkChain, n StepNumber) (*index, error) {
 	var replay []packedStep
 	x := newIndex()
 	for n > 0 {
@@ -154,7 +157,7 @@ func (s *Store) indexAt(tx *bbolt.Tx, l *lineage, n StepNumber) (*index, error) 
 			if kept, err := s.readIndex(tx, l, n); err == nil {
 				x = kept
 				break
-			} // else it is replayed from further back: slower, and Check names it
+			} // a damaged index is replayed from an earlier one: slower, and Check reports it
 		}
 		replay = append(replay, p)
 		n = h.base()
@@ -169,7 +172,7 @@ func (s *Store) indexAt(tx *bbolt.Tx, l *lineage, n StepNumber) (*index, error) 
 			if err := decode(data, &r); err != nil {
 				return nil, badStep(l, p.number, err)
 			}
-			if err := x.apply(r.Op, r.ID, r.After, place{p.number, uint32(i)}); err != nil {
+			if err := x.apply(r.Op, r.ID, r.After, changeRef{p.number, uint32(i)}); err != nil {
 				return nil, badStep(l, p.number, err)
 			}
 		}
@@ -177,7 +180,8 @@ func (s *Store) indexAt(tx *bbolt.Tx, l *lineage, n StepNumber) (*index, error) 
 	return x, nil
 }
 
-func (s *Store) readIndex(tx *bbolt.Tx, l *lineage, n StepNumber) (*index, error) {
+// readIndex returns the stored index of a step.
+func (s *Store) readIndex(tx *bbolt.Tx, l *forkChain, n StepNumber) (*index, error) {
 	key := stepKey(l.owner(n), n)
 	value := tx.Bucket(bucketIndexes).Get(key)
 	if value == nil {
@@ -190,8 +194,8 @@ func (s *Store) readIndex(tx *bbolt.Tx, l *lineage, n StepNumber) (*index, error
 	return decodeIndex(payload)
 }
 
-// readStep returns the verified header of a step that the session has.
-func (s *Store) readStep(tx *bbolt.Tx, l *lineage, n StepNumber) (stepHeader, packedStep, Digest, error) {
+// readStep returns the header of a step of the session, after verifying its seal, with the step's hash.
+func (s *Store) readStep(tx *bbolt.Tx, l *forkChain, n StepNumber) (stepHeader, packedStep, Digest, error) {
 	key := stepKey(l.owner(n), n)
 	value := tx.Bucket(bucketSteps).Get(key)
 	if value == nil {
@@ -204,19 +208,25 @@ func (s *Store) readStep(tx *bbolt.Tx, l *lineage, n StepNumber) (stepHeader, pa
 	return h, p, hash, nil
 }
 
-func badStep(l *lineage, n StepNumber, err error) error {
-	return damaged(historyFile, fmt.Sprintf("step %d of session %q cannot be read", n, l.birth.Name), err)
+// badStep is the error for a step that cannot be read.
+func badStep(l *forkChain, n StepNumber, err error) error {
+	return damaged(historyFile, fmt.Sprintf("step %d of session %q cannot be read", n, l.creation.Name), err)
 }
 
-// ProgramAt returns the program of a session after step n, in order.
+// ProgramAt returns the blocks of the program after step n, in order.
 func (s *Store) ProgramAt(ctx context.Context, session string, n StepNumber) ([]Block, error) {
 	program, _, err := s.FirstBlocks(ctx, session, n, 0)
 	return program, err
 }
 
-// ProgramStart returns the first blocks of the program after step n, at most limit of them unless it is 0, and how many
-// there are.
-func (s *Store) FirstBlocks(ctx context.Context, session string, n StepNumber, limit int) (program []Block, total int, err error) {
+// FirstBlocks returns the first blocks of the program after step n, at most limit unless limit is 0, and the number
+// of all its blocks.
+func (s *Store) FirstBlocks(
+	ctx context.Context,
+	session string,
+	n StepNumber,
+	limit int,
+) (program []Block, total int, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		l, x, err := s.programIndex(tx, session, n)
 		if err != nil {
@@ -227,9 +237,9 @@ func (s *Store) FirstBlocks(ctx context.Context, session string, n StepNumber, l
 			limit = total
 		}
 		program = make([]Block, limit)
-		r := blockReader{tx: tx, line: l, marks: &s.landmarks}
+		r := blockReader{tx: tx, chain: l, offsetCache: &s.offsets}
 		for i, id := range x.order[:limit] {
-			if err := r.read(id, x.places[id], &program[i]); err != nil {
+			if err := r.read(id, x.lastChange[id], &program[i]); err != nil {
 				return err
 			}
 		}
@@ -241,7 +251,7 @@ func (s *Store) FirstBlocks(ctx context.Context, session string, n StepNumber, l
 	return program, total, nil
 }
 
-// Order returns the ids of the blocks of the program after step n, in order.
+// BlockOrder returns the ids of the blocks of the program after step n, in order.
 func (s *Store) BlockOrder(ctx context.Context, session string, n StepNumber) (order []BlockID, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		_, x, err := s.programIndex(tx, session, n)
@@ -253,7 +263,7 @@ func (s *Store) BlockOrder(ctx context.Context, session string, n StepNumber) (o
 	return order, err
 }
 
-// LastBlock returns the last block of the program after step n, "" when it has none.
+// LastBlock returns the id of the last block of the program after step n; "" if it has no blocks.
 func (s *Store) LastBlock(ctx context.Context, session string, n StepNumber) (last BlockID, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		_, x, err := s.programIndex(tx, session, n)
@@ -265,25 +275,31 @@ func (s *Store) LastBlock(ctx context.Context, session string, n StepNumber) (la
 	return last, err
 }
 
-// BlockAt returns one block of the program after step n, without reading the others.
-func (s *Store) BlockAt(ctx context.Context, session string, n StepNumber, id BlockID) (block Block, found bool, err error) {
+// BlockAt returns one block of the program after step n without reading the others.
+func (s *Store) BlockAt(
+	ctx context.Context,
+	session string,
+	n StepNumber,
+	id BlockID,
+) (block Block, found bool, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		l, x, err := s.programIndex(tx, session, n)
 		if err != nil {
 			return err
 		}
-		var p place
-		if p, found = x.places[id]; !found {
+		var p changeRef
+		if p, found = x.lastChange[id]; !found {
 			return nil
 		}
-		r := blockReader{tx: tx, line: l, marks: &s.landmarks}
+		r := blockReader{tx: tx, chain: l, offsetCache: &s.offsets}
 		return r.read(id, p, &block)
 	})
 	return block, found && err == nil, err
 }
 
-// programIndex returns the index of the program after step n, for a transaction that reads.
-func (s *Store) programIndex(tx *bbolt.Tx, session string, n StepNumber) (*lineage, *index, error) {
+// programIndex returns the index of the program after step n, for the read transaction tx. The caller must not change
+// it.
+func (s *Store) programIndex(tx *bbolt.Tx, session string, n StepNumber) (*forkChain, *index, error) {
 	l, head, err := s.find(tx, session)
 	if err != nil {
 		return nil, nil, err
@@ -305,41 +321,44 @@ func (s *Store) programIndex(tx *bbolt.Tx, session string, n StepNumber) (*linea
 	return l, x, err
 }
 
-// blockReader reads the facts of blocks, finding its way in each step once.
+// blockReader reads the facts of blocks. It locates the parts of each step once, because blocks of one step are read
+// together.
 type blockReader struct {
-	tx    *bbolt.Tx
-	line  *lineage
-	marks *landmarks
-	steps map[StepNumber]openBody
+	tx          *bbolt.Tx
+	chain       *forkChain
+	offsetCache *changeOffsets
+	steps       map[StepNumber]openBody
 }
 
 type openBody struct {
-	body  body
-	marks []int
+	body    body
+	offsets []int
 }
 
-func (r *blockReader) read(id BlockID, p place, into *Block) error {
+// read decodes the facts of a block from the change that p refers to.
+func (r *blockReader) read(id BlockID, p changeRef, into *Block) error {
 	data, err := r.record(p)
 	if err != nil {
-		return badStep(r.line, p.Step, err)
+		return badStep(r.chain, p.Step, err)
 	}
 	var record changeRecord
 	if err := decode(data, &record); err != nil {
-		return badStep(r.line, p.Step, err)
+		return badStep(r.chain, p.Step, err)
 	}
 	if record.ID != id || len(record.Block) == 0 {
-		return badStep(r.line, p.Step, fmt.Errorf("change %d is not of block %q", p.Change, id))
+		return badStep(r.chain, p.Step, fmt.Errorf("change %d is not of block %q", p.Change, id))
 	}
 	if err := decode(record.Block, into); err != nil {
-		return badStep(r.line, p.Step, err)
+		return badStep(r.chain, p.Step, err)
 	}
 	return nil
 }
 
-func (r *blockReader) record(p place) ([]byte, error) {
+// record returns the verified bytes of the change that p refers to. Only that change is verified, not the whole step.
+func (r *blockReader) record(p changeRef) ([]byte, error) {
 	o, ok := r.steps[p.Step]
 	if !ok {
-		value := r.tx.Bucket(bucketSteps).Get(stepKey(r.line.owner(p.Step), p.Step))
+		value := r.tx.Bucket(bucketSteps).Get(stepKey(r.chain.owner(p.Step), p.Step))
 		if value == nil {
 			return nil, errNoRecord
 		}
@@ -348,7 +367,7 @@ func (r *blockReader) record(p place) ([]byte, error) {
 			return nil, err
 		}
 		o.body = packed.body
-		if o.marks, err = r.marks.of(r.line.owner(p.Step), p.Step, o.body); err != nil {
+		if o.offsets, err = r.offsetCache.ofBody(r.chain.owner(p.Step), p.Step, o.body); err != nil {
 			return nil, err
 		}
 		if r.steps == nil {
@@ -356,7 +375,7 @@ func (r *blockReader) record(p place) ([]byte, error) {
 		}
 		r.steps[p.Step] = o
 	}
-	data, err := o.body.change(o.marks, int(p.Change))
+	data, err := o.body.change(o.offsets, int(p.Change))
 	if err != nil {
 		return nil, err
 	}

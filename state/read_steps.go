@@ -10,11 +10,11 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Steps are read so many in one transaction, so that none is open while a caller works: few at first, for a caller who
-// looks for the next of a kind.
+// Steps reads steps in pages, so that no transaction is open while the caller works. The first page is small, for a
+// caller that stops at the next step of some kind; each page doubles.
 const (
-	firstPage = 8
-	stepsPage = 128
+	firstPageSize = 8
+	maxPageSize   = 128
 )
 
 // Step returns one step of a session with its changes.
@@ -43,13 +43,13 @@ func (s *Store) Step(ctx context.Context, session string, n StepNumber) (step St
 	return step, err
 }
 
-// Steps yields the steps from through to in order, without their changes. A to beyond the head means the head. After an
-// error it ends.
+// Steps yields steps from through to in order, without their changes. If to is beyond the head, it stops at the head.
+// After an error it ends.
 func (s *Store) Steps(ctx context.Context, session string, from, to StepNumber) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
-		size := firstPage
-		for n := max(from, 1); n <= to; size = min(2*size, stepsPage) {
-			page, end, err := s.stepsPage(ctx, session, n, to, size)
+		size := firstPageSize
+		for n := max(from, 1); n <= to; size = min(2*size, maxPageSize) {
+			page, end, err := s.readPage(ctx, session, n, to, size)
 			for _, step := range page {
 				if !yield(step, nil) {
 					return
@@ -67,7 +67,13 @@ func (s *Store) Steps(ctx context.Context, session string, from, to StepNumber) 
 	}
 }
 
-func (s *Store) stepsPage(ctx context.Context, session string, from, to StepNumber, size int) (page []Step, end bool, err error) {
+// readPage reads up to size steps in one transaction. end reports that the page ends at to or at the head.
+func (s *Store) readPage(
+	ctx context.Context,
+	session string,
+	from, to StepNumber,
+	size int,
+) (page []Step, end bool, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		l, head, err := s.find(tx, session)
 		if err != nil {
@@ -87,9 +93,9 @@ func (s *Store) stepsPage(ctx context.Context, session string, from, to StepNumb
 	return page, end, err
 }
 
-// WithHash returns the session and the step that have this hash, 0 for that of a session's birth. A step that several
-// sessions share is told of the one that it was made in. When no step has the hash, the error is of CodeNoStep: what it was
-// taken from is not in the history any more.
+// StepWithHash returns the session and step with this hash; step 0 means that the hash is that of the session's
+// creation record. For a step that several sessions share, it returns the session in which the step was made. If no
+// step has the hash, the error has CodeNoStep: a statement that cites it is about another history.
 func (s *Store) StepWithHash(ctx context.Context, hash Digest) (session string, n StepNumber, err error) {
 	all, err := s.Sessions(ctx)
 	if err != nil {
@@ -117,10 +123,15 @@ func (s *Store) StepWithHash(ctx context.Context, hash Digest) (session string, 
 			}
 		}
 	}
-	return "", 0, &Error{Code: CodeNoStep, Message: fmt.Sprintf("no step has the hash %s", hash), Hint: "xstate log --json tells the hashes of steps"}
+	return "", 0, &Error{
+		Code:    CodeNoStep,
+		Message: fmt.Sprintf("no step has the hash %s", hash),
+		Hint:    "xstate log --json shows the hashes of steps",
+	}
 }
 
-// StepBefore returns the last step that was committed at or before t; 0 when there is none.
+// StepBefore returns the last step committed at or before t; 0 if there is none. It is a binary search, because time
+// does not go back within a session (invariant 4).
 func (s *Store) StepBefore(ctx context.Context, session string, t time.Time) (n StepNumber, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		l, head, err := s.find(tx, session)

@@ -53,7 +53,8 @@ func TestWorkspaceMovesWithStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.CreateSession(ctx, "s", SessionMeta{Workspace: filepath.Join(filepath.Dir(dir), "sub")}); err != nil {
+	meta := SessionMeta{Workspace: filepath.Join(filepath.Dir(dir), "sub")}
+	if _, err := s.CreateSession(ctx, "s", meta); err != nil {
 		t.Fatal(err)
 	}
 	checkClose(t, s)
@@ -108,8 +109,19 @@ func TestStepTellsVersions(t *testing.T) {
 	s := checkedOpen(t, storeDir(t), Options{})
 	create(t, s, "s")
 	one, two := DigestOf([]byte("1")), DigestOf([]byte("2"))
-	patch := Draft{Kind: KindPatch, Changes: []Change{{Op: OpUpdate, Block: &Block{ID: "a", Version: two}}}, Sources: [][]byte{[]byte("2")}}
-	steps := commit(t, s, "s", insert("a", "", "1"), patch, Draft{Kind: KindDelete, Changes: []Change{{Op: OpDelete, ID: "a"}}})
+	patch := Draft{
+		Kind:    KindPatch,
+		Changes: []Change{{Op: OpUpdate, Block: &Block{ID: "a", Version: two}}},
+		Sources: [][]byte{[]byte("2")},
+	}
+	steps := commit(
+		t,
+		s,
+		"s",
+		insert("a", "", "1"),
+		patch,
+		Draft{Kind: KindDelete, Changes: []Change{{Op: OpDelete, ID: "a"}}},
+	)
 	want := [][2]Digest{{"", one}, {one, two}, {two, ""}}
 	for i, step := range steps {
 		if got := [2]Digest{step.Was, step.Now}; step.Block != "a" || got != want[i] {
@@ -164,8 +176,8 @@ func TestStepsMayWriteMeanwhile(t *testing.T) {
 	}
 }
 
-// TestIndexesAreFew holds that what a step costs does not grow with the program: the indexes together stay smaller than
-// the steps.
+// TestIndexesAreFew holds that what a step costs does not grow with the program: the indexes together stay smaller
+// than the steps.
 func TestIndexesAreFew(t *testing.T) {
 	s := checkedOpen(t, storeDir(t), Options{})
 	create(t, s, "s")

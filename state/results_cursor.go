@@ -6,51 +6,52 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Who keeps in memory what results there are needs to know when there are others. A Mark is a time in the life of an open store.
-// The zero value is before all.
+// Cursor is a point in the life of an open store. A caller that keeps results in memory passes it to TracedSince to
+// learn which of them may have changed. The zero value lies before all others.
 type Cursor struct {
-	turn  int // of results.db: how often another process had written to it
-	taken int // how often results were taken away
-	count int // traces put
+	foreignWrites int // how often another process had written to results.db
+	removals      int // how often results had been removed
+	traced        int // how many traces had been put
 }
 
-// maxRecorded is how many codes are remembered of which a trace was put.
-const maxRecorded = 1 << 14
+// maxTracedCodes is for how many traces the store remembers the codes. A caller that asks less often gets ok false,
+// and starts anew.
+const maxTracedCodes = 1 << 14
 
-// Recorded returns the codes of which a trace was put since a mark, and the mark of now. ok says that no other result has come or
-// gone since: not by another process, by Collect, or by damage that was noticed.
+// TracedSince returns the codes for which a trace was put since a cursor, and the current cursor. ok is false if
+// other results may have come or gone since: through another process, Collect, or damage that was noticed.
 func (s *Store) TracedSince(since Cursor) (codes []Digest, now Cursor, ok bool) {
 	r := s.results
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.view(func(*bbolt.Tx) error { return nil }) // which notices that another process has written
-	now = Cursor{taken: r.taken, count: r.dropped + len(r.recorded)}
+	r.view(func(*bbolt.Tx) error { return nil }) // detects writes of another process
+	now = Cursor{removals: r.removals, traced: r.droppedCodes + len(r.tracedCodes)}
 	if r.db != nil {
-		now.turn = r.db.turnOf()
+		now.foreignWrites = r.db.foreignWriteCount()
 	}
-	if since.turn != now.turn || since.taken != now.taken || since.count < r.dropped {
+	if since.foreignWrites != now.foreignWrites || since.removals != now.removals || since.traced < r.droppedCodes {
 		return nil, now, false
 	}
-	return r.recorded[since.count-r.dropped:], now, true
+	return r.tracedCodes[since.traced-r.droppedCodes:], now, true
 }
 
-// record notes that a trace of a code was put. The lock is held.
-func (r *results) record(code Digest) {
-	if len(r.recorded) == maxRecorded {
-		r.recorded, r.dropped = nil, r.dropped+maxRecorded
+// noteTraced records that a trace of a code was put. The caller holds r.mu.
+func (r *results) noteTraced(code Digest) {
+	if len(r.tracedCodes) == maxTracedCodes {
+		r.tracedCodes, r.droppedCodes = nil, r.droppedCodes+maxTracedCodes
 	}
-	r.recorded = append(r.recorded, code)
+	r.tracedCodes = append(r.tracedCodes, code)
 }
 
-// take notes that results were taken away.
-func (r *results) take() {
+// noteRemoval records that results were removed.
+func (r *results) noteRemoval() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.taken++
+	r.removals++
 }
 
-// Generation names the results that there are: it is another one once some were freed, or all were lost. More of them do not
-// change it. It is for memos that rest on what is there.
+// ResultsGeneration names the set of stored results. The name changes when results are freed or lost, and not when
+// results are added. It is for memos that depend on results that exist.
 func (s *Store) ResultsGeneration() string {
 	name, ok := s.Memo("generation", "")
 	if !ok {
@@ -59,11 +60,12 @@ func (s *Store) ResultsGeneration() string {
 	return string(name)
 }
 
-// renewGeneration must come before results are freed, so that it holds where that is not finished.
+// renewGeneration must run before results are freed: then a crash in between leaves a new name, not memos of freed
+// results.
 func (s *Store) renewGeneration() string {
 	name := rand.Text()
 	if s.PutMemo("generation", "", []byte(name)) != nil {
-		return name // which no memo has
+		return name // read-only: a name that no memo has
 	}
 	s.results.flush()
 	return name

@@ -41,9 +41,9 @@ func TestRecorded(t *testing.T) {
 	if _, next, ok = s.TracedSince(next); ok {
 		t.Error("Recorded is ok after Collect")
 	}
-	for range maxRecorded + 1 {
+	for range maxTracedCodes + 1 {
 		s.results.mu.Lock()
-		s.results.record(code("d"))
+		s.results.noteTraced(code("d"))
 		s.results.mu.Unlock()
 	}
 	if _, _, ok := s.TracedSince(next); ok {
@@ -72,8 +72,8 @@ func TestGeneration(t *testing.T) {
 	}
 }
 
-// A run that had nothing to do is recorded without a look at the program. So that many of them leave no program that takes long to
-// read, an index is written now and then all the same.
+// A run that had nothing to do is recorded without a look at the program. So that many of them leave no program that
+// takes long to read, an index is written now and then all the same.
 func TestEmptyRunsKeepIndexes(t *testing.T) {
 	dir := storeDir(t)
 	s := checkedOpen(t, dir, Options{})
@@ -106,12 +106,12 @@ func TestLandmarks(t *testing.T) {
 	s := checkedOpen(t, storeDir(t), Options{})
 	create(t, s, "s")
 	d := Draft{Kind: KindAppend}
-	for i := range 3*landmarkGap + 7 {
+	for i := range 3*offsetGap + 7 {
 		one := insert(BlockID("b"+itoa(i)), "", "x = "+itoa(i))
 		d.Changes, d.Sources = append(d.Changes, one.Changes...), append(d.Sources, one.Sources...)
 	}
 	commit(t, s, "s", d)
-	for _, i := range []int{0, 1, landmarkGap - 1, landmarkGap, 2*landmarkGap + 1, 3*landmarkGap + 6} {
+	for _, i := range []int{0, 1, offsetGap - 1, offsetGap, 2*offsetGap + 1, 3*offsetGap + 6} {
 		b, found, err := s.BlockAt(ctx, "s", 1, BlockID("b"+itoa(i)))
 		if err != nil || !found || b.Version != DigestOf([]byte("x = "+itoa(i))) {
 			t.Errorf("BlockAt(b%d) = %+v, %v, %v", i, b, found, err)

@@ -11,25 +11,26 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// A session can be taken out of a store and put into another one: its birth and steps, byte for byte, so that the hashes
-// that chain them stay what they are, and those of the sessions that it was forked from, as far as it shares them. Texts,
-// traces, values and blobs go by their digests, see Trace, Value and Blob.
+// An archive carries a session from one store into another: its creation record and its steps, byte for byte, so that
+// the hashes of the chain stay valid. It also carries the sessions that it was forked from, up to the fork. Texts,
+// traces, values and blobs travel by their digests; see Trace, Value and Blob.
 
-// Past is what is taken of one session: its birth, and its own steps up to Last.
+// SessionArchive is the part of one session that an archive holds: its creation record, and its own steps up to Last.
 type SessionArchive struct {
 	Name     string     `json:"name"`
-	Creation []byte     `json:"birth"` // CBOR; its digest is what the first own step chains to
-	First    StepNumber `json:"first"` // its first own step
-	Last     StepNumber `json:"last"`  // First-1: none
-	Hash     Digest     `json:"hash"`  // of step Last, or of the birth
+	Creation []byte     `json:"birth"` // CBOR; the first own step holds its digest
+	First    StepNumber `json:"first"` // its first own step; the steps before it belong to the parent
+	Last     StepNumber `json:"last"`  // First-1 if it has no step of its own
+	Hash     Digest     `json:"hash"`  // of step Last, or of the creation record
 }
 
-// RawStep is a step as it is hashed: the digest of Header is the step's hash, and Header holds the digest of Body.
+// RawStep is a step in its hashed form: the digest of Header is the step's hash, and Header holds the digest of Body.
 type RawStep struct {
 	Header, Body []byte
 }
 
-// Pasts returns what there is to take of a session: its ancestors, the oldest first, and itself.
+// SessionArchives returns what an archive of a session holds: its ancestors, the oldest first, then the session
+// itself.
 func (s *Store) SessionArchives(ctx context.Context, session string) (pasts []SessionArchive, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		pasts = nil
@@ -38,19 +39,24 @@ func (s *Store) SessionArchives(ctx context.Context, session string) (pasts []Se
 			return err
 		}
 		for last := head.Step; l != nil; l = l.parent {
-			p := SessionArchive{Name: l.birth.Name, First: l.start() + 1, Last: max(last, l.start()), Hash: l.hash}
+			p := SessionArchive{
+				Name:  l.creation.Name,
+				First: l.forkStep() + 1,
+				Last:  max(last, l.forkStep()),
+				Hash:  l.hash,
+			}
 			var r sessionRecord
 			if err := getRecord(tx, bucketSessions, []byte(p.Name), &r); err != nil {
 				return damaged(historyFile, fmt.Sprintf("session %q cannot be read", p.Name), err)
 			}
-			p.Creation = bytes.Clone(r.Birth)
+			p.Creation = bytes.Clone(r.Creation)
 			if p.Last >= p.First {
 				if _, _, p.Hash, err = s.readStep(tx, l, p.Last); err != nil {
 					return err
 				}
 			}
 			pasts = append(pasts, p)
-			last = l.start()
+			last = l.forkStep()
 		}
 		slices.Reverse(pasts)
 		return nil
@@ -58,7 +64,8 @@ func (s *Store) SessionArchives(ctx context.Context, session string) (pasts []Se
 	return pasts, err
 }
 
-// RawSteps yields the steps of a past in order. After an error it ends.
+// RawSteps yields the steps of an archived session in order. It reads them in pages, so that no transaction is open
+// while the caller works. After an error it ends.
 func (s *Store) RawSteps(ctx context.Context, p SessionArchive) iter.Seq2[RawStep, error] {
 	return func(yield func(RawStep, error) bool) {
 		for n := p.First; n <= p.Last; {
@@ -66,7 +73,7 @@ func (s *Store) RawSteps(ctx context.Context, p SessionArchive) iter.Seq2[RawSte
 			err := s.view(ctx, func(tx *bbolt.Tx) error {
 				page = nil
 				l, _, err := s.find(tx, p.Name)
-				for ; err == nil && n+StepNumber(len(page)) <= p.Last && len(page) < stepsPage; err = nil {
+				for ; err == nil && n+StepNumber(len(page)) <= p.Last && len(page) < maxPageSize; err = nil {
 					at := n + StepNumber(len(page))
 					_, packed, _, err := s.readStep(tx, l, at)
 					if err != nil {
@@ -99,7 +106,7 @@ func (r RawStep) Changes() ([]Change, error) {
 	return body(r.Body).changes(h.Number)
 }
 
-// Checks returns the digest of the source that tells what is known of tests since the step; "" for most steps.
+// Checks returns the digest of the source that holds the test facts recorded with the step; "" for most steps.
 func (r RawStep) Checks() (Digest, error) {
 	var h stepHeader
 	if err := decode(r.Header, &h); err != nil || h.Tested == nil {
@@ -108,20 +115,24 @@ func (r RawStep) Checks() (Digest, error) {
 	return h.Tested.Checks, nil
 }
 
-// CodeForged is the code of errors about an archive whose parts do not fit one another.
+// CodeArchiveDamaged is the code of errors about an archive whose parts contradict each other.
 const CodeArchiveDamaged Code = "archive-damaged"
 
-func forged(session string, n StepNumber, format string, args ...any) error {
+func archiveDamaged(session string, n StepNumber, format string, args ...any) error {
 	what := fmt.Sprintf(format, args...)
 	if n > 0 {
 		what = fmt.Sprintf("step %d of session %q: %s", n, session, what)
 	} else {
 		what = fmt.Sprintf("session %q: %s", session, what)
 	}
-	return &Error{Code: CodeArchiveDamaged, Message: what, Hint: "the archive is not what was exported; nothing was imported"}
+	return &Error{
+		Code:    CodeArchiveDamaged,
+		Message: what,
+		Hint:    "the archive differs from what was exported; nothing was imported",
+	}
 }
 
-// Incoming is what Restore asks for.
+// SessionImport is the input of ImportSessions. Steps and Source are called as steps need them.
 type SessionImport struct {
 	Sessions []SessionArchive // the oldest first
 	Steps    func(i int) iter.Seq2[RawStep, error]
@@ -129,53 +140,55 @@ type SessionImport struct {
 	Records  map[string][]byte // session records of the last of Pasts, CBOR
 }
 
-// Restore puts the sessions of another store into this one, all or nothing, and returns how many steps are new. What is there
-// already must be the same: a session that has fewer of the steps gets the rest, one that has others is a conflict. All
-// that Check verifies of them is verified first.
+// ImportSessions adds the sessions of an archive to the store, all or none, and returns how many steps are new. Steps
+// that the store already has must be equal: a session that has fewer steps gets the rest, and one with different
+// steps is a conflict. Before the transaction commits, every new step passes the checks of Check.
 func (s *Store) ImportSessions(ctx context.Context, in SessionImport) (added int, err error) {
-	r := restorer{store: s, ctx: ctx, in: in}
+	r := sessionImporter{store: s, ctx: ctx, in: in}
 	err = s.update(ctx, func(tx *bbolt.Tx) error {
-		r.tx, r.added, r.lines = tx, 0, nil
+		r.tx, r.added, r.chains = tx, 0, nil
 		for i := range in.Sessions {
-			if err := r.past(i); err != nil {
+			if err := r.importSession(i); err != nil {
 				return err
 			}
 		}
 		return r.verify()
 	})
-	if err != nil { // what a lineage was taken for is not so
-		s.births.mu.Lock()
+	if err != nil { // the cache may hold sessions that the failed transaction created
+		s.forkChains.mu.Lock()
 		for _, p := range in.Sessions {
-			delete(s.births.byName, p.Name)
+			delete(s.forkChains.byName, p.Name)
 		}
-		s.births.mu.Unlock()
+		s.forkChains.mu.Unlock()
 	}
 	return r.added, err
 }
 
-type restorer struct {
-	store *Store
-	ctx   context.Context
-	in    SessionImport
-	tx    *bbolt.Tx
-	lines []*lineage // of the pasts so far
-	added int
+type sessionImporter struct {
+	store  *Store
+	ctx    context.Context
+	in     SessionImport
+	tx     *bbolt.Tx
+	chains []*forkChain // of the pasts so far
+	added  int
 }
 
-func (r *restorer) past(i int) error {
+// importSession adds session i of the archive. Its parent, if it has one, is session i-1.
+func (r *sessionImporter) importSession(i int) error {
 	p := r.in.Sessions[i]
-	var birth birthRecord
+	var birth creationRecord
 	if err := decode(p.Creation, &birth); err != nil || birth.Name != p.Name || p.Last+1 < p.First {
-		return forged(p.Name, 0, "its birth is not that of this session")
+		return archiveDamaged(p.Name, 0, "its creation record belongs to another session")
 	}
-	l := &lineage{birth: birth, hash: DigestOf(p.Creation)}
+	l := &forkChain{creation: birth, hash: DigestOf(p.Creation)}
 	if i > 0 {
-		l.parent = r.lines[i-1]
+		l.parent = r.chains[i-1]
 	}
-	if (birth.From == nil) != (l.parent == nil) || birth.From != nil && birth.From.Session != l.parent.birth.Name || p.First != l.start()+1 {
-		return forged(p.Name, 0, "it was not forked from the session before it")
+	if (birth.From == nil) != (l.parent == nil) || birth.From != nil && birth.From.Session != l.parent.creation.Name ||
+		p.First != l.forkStep()+1 {
+		return archiveDamaged(p.Name, 0, "its creation record does not name the session before it as its parent")
 	}
-	r.lines = append(r.lines, l)
+	r.chains = append(r.chains, l)
 	head, err := r.session(l, p)
 	if err != nil {
 		return err
@@ -197,26 +210,26 @@ func (r *restorer) past(i int) error {
 	return nil
 }
 
-// session finds a session that is here already, or makes it, and returns where it is.
-func (r *restorer) session(l *lineage, p SessionArchive) (headRecord, error) {
-	head := headRecord{Step: l.start(), Hash: l.hash, Time: l.birth.Created}
+// session finds the session in the store, or creates it, and returns its head.
+func (r *sessionImporter) session(l *forkChain, p SessionArchive) (headRecord, error) {
+	head := headRecord{Step: l.forkStep(), Hash: l.hash, Time: l.creation.Created}
 	var known sessionRecord
 	if r.tx.Bucket(bucketSessions).Get([]byte(p.Name)) == nil {
 		parent := sessionID(0)
 		if l.parent != nil {
 			parent = l.parent.id
-			base, _, _, err := r.store.readStep(r.tx, l.parent, l.start())
-			if err != nil && l.start() > 0 {
+			base, _, _, err := r.store.readStep(r.tx, l.parent, l.forkStep())
+			if err != nil && l.forkStep() > 0 {
 				return head, err
 			}
 			head.Replay = base.Replay
 		}
-		made, err := createSession(r.tx, l.birth, parent)
+		made, err := createSession(r.tx, l.creation, parent)
 		if err != nil {
 			return head, err
 		}
 		if made.hash != l.hash {
-			return head, forged(p.Name, 0, "its birth is not written as this version writes it")
+			return head, archiveDamaged(p.Name, 0, "its creation record is not in the form that this version writes")
 		}
 		l.id = made.id
 		return head, putRecord(r.tx, bucketHeads, l.id.key(), head)
@@ -224,15 +237,19 @@ func (r *restorer) session(l *lineage, p SessionArchive) (headRecord, error) {
 	if err := getRecord(r.tx, bucketSessions, []byte(p.Name), &known); err != nil {
 		return head, damaged(historyFile, fmt.Sprintf("session %q cannot be read", p.Name), err)
 	}
-	if !bytes.Equal(known.Birth, p.Creation) {
-		return head, &Error{Code: CodeSessionExists, Message: fmt.Sprintf("the store has another session %q", p.Name), Hint: "import into a store of its own: --store DIR"}
+	if !bytes.Equal(known.Creation, p.Creation) {
+		return head, &Error{
+			Code:    CodeSessionExists,
+			Message: fmt.Sprintf("the store has a different session %q", p.Name),
+			Hint:    "import into a store of its own: --store DIR",
+		}
 	}
 	l.id = known.ID
 	return head, getRecord(r.tx, bucketHeads, l.id.key(), &head)
 }
 
-// steps compares those that are here and adds the others.
-func (r *restorer) steps(i int, l *lineage, head headRecord) error {
+// steps compares the steps that the store has with those of the archive, and adds the others.
+func (r *sessionImporter) steps(i int, l *forkChain, head headRecord) error {
 	p := r.in.Sessions[i]
 	had, n := head.Step, p.First
 	var x *index
@@ -244,11 +261,16 @@ func (r *restorer) steps(i int, l *lineage, head headRecord) error {
 			return err
 		}
 		if n > p.Last {
-			return forged(p.Name, n, "it is not announced")
+			return archiveDamaged(p.Name, n, "the archive's list of sessions does not include it")
 		}
 		if n <= had {
 			if _, _, hash, err := r.store.readStep(r.tx, l, n); err != nil || hash != DigestOf(raw.Header) {
-				return &Error{Code: CodeConflict, Message: fmt.Sprintf("the session %q of the store has another step %d", p.Name, n), Hint: "import into a store of its own: --store DIR", Err: err}
+				return &Error{
+					Code:    CodeConflict,
+					Message: fmt.Sprintf("the session %q of the store has another step %d", p.Name, n),
+					Hint:    "import into a store of its own: --store DIR",
+					Err:     err,
+				}
 			}
 		} else {
 			if x == nil {
@@ -263,23 +285,23 @@ func (r *restorer) steps(i int, l *lineage, head headRecord) error {
 		n++
 	}
 	if n != p.Last+1 {
-		return forged(p.Name, n, "it is missing")
+		return archiveDamaged(p.Name, n, "it is missing")
 	}
 	if had < p.Last && head.Hash != p.Hash {
-		return forged(p.Name, p.Last, "its hash is not the one announced")
+		return archiveDamaged(p.Name, p.Last, "its hash differs from the one in the archive's list of sessions")
 	}
 	return putRecord(r.tx, bucketHeads, l.id.key(), head)
 }
 
-// step adds one; verify looks whether it is sound.
-func (r *restorer) step(l *lineage, n StepNumber, raw RawStep, x *index, head *headRecord) (*index, error) {
-	name := l.birth.Name
+// step adds one step and applies its changes to x. It checks only what later steps need; verify does the rest.
+func (r *sessionImporter) step(l *forkChain, n StepNumber, raw RawStep, x *index, head *headRecord) (*index, error) {
+	name := l.creation.Name
 	var h stepHeader
 	if err := decode(raw.Header, &h); err != nil || h.Number != n || h.base() >= n || h.Undoes >= n {
-		return nil, forged(name, n, "its header cannot be read")
+		return nil, archiveDamaged(name, n, "its header cannot be read")
 	}
 	if h.Prev != head.Hash || DigestOf(raw.Body) != h.Body {
-		return nil, forged(name, n, "the chain of hashes is broken")
+		return nil, archiveDamaged(name, n, "the chain of hashes is broken")
 	}
 	key := stepKey(l.id, n)
 	if err := r.tx.Bucket(bucketSteps).Put(key, packStep(key, raw.Header, raw.Body)); err != nil {
@@ -287,7 +309,7 @@ func (r *restorer) step(l *lineage, n StepNumber, raw RawStep, x *index, head *h
 	}
 	changes, err := body(raw.Body).changes(n)
 	if err != nil {
-		return nil, forged(name, n, "its changes cannot be read: %v", err)
+		return nil, archiveDamaged(name, n, "its changes cannot be read: %v", err)
 	}
 	if h.Kind == KindRollback {
 		if x, err = r.store.indexAt(r.tx, l, h.To); err != nil {
@@ -305,8 +327,8 @@ func (r *restorer) step(l *lineage, n StepNumber, raw RawStep, x *index, head *h
 				return nil, err
 			}
 		}
-		if err := x.apply(c.Op, c.ID, c.After, place{n, uint32(i)}); err != nil {
-			return nil, forged(name, n, "its changes do not fit the program: %v", err)
+		if err := x.apply(c.Op, c.ID, c.After, changeRef{n, uint32(i)}); err != nil {
+			return nil, archiveDamaged(name, n, "its changes do not fit the program: %v", err)
 		}
 	}
 	if h.Index {
@@ -319,7 +341,8 @@ func (r *restorer) step(l *lineage, n StepNumber, raw RawStep, x *index, head *h
 	return x, nil
 }
 
-func (r *restorer) source(session string, n StepNumber, version Digest) error {
+// source adds the text of a version, unless the store has it.
+func (r *sessionImporter) source(session string, n StepNumber, version Digest) error {
 	if hasSource(r.tx, version) {
 		return nil
 	}
@@ -328,40 +351,47 @@ func (r *restorer) source(session string, n StepNumber, version Digest) error {
 		return err
 	}
 	if DigestOf(text) != version {
-		return forged(session, n, "the text of version %s is another", version)
+		return archiveDamaged(session, n, "the text of version %s does not have that digest", version)
 	}
 	return putSource(r.tx, text)
 }
 
-// verify checks the sessions as Check does, before they are kept.
-func (r *restorer) verify() error {
-	c := &checker{store: r.store, ctx: r.ctx, tx: r.tx, versions: make(map[Digest]bool), owned: make(map[sessionID]*lineage)}
+// verify runs the checks of Check over the imported sessions inside the transaction, so that a bad archive leaves
+// nothing behind.
+func (r *sessionImporter) verify() error {
+	c := &checker{
+		store:    r.store,
+		ctx:      r.ctx,
+		tx:       r.tx,
+		versions: make(map[Digest]bool),
+		owned:    make(map[sessionID]*forkChain),
+	}
 	for _, p := range r.in.Sessions {
 		c.session = p.Name
-		if err := c.oneSession(); err != nil && err != errEnough {
+		if err := c.checkSession(); err != nil && err != errEnough {
 			return err
 		}
 	}
 	if len(c.problems) > 0 {
-		return forged(c.problems[0].Session, c.problems[0].Step, "%s", c.problems[0].Message)
+		return archiveDamaged(c.problems[0].Session, c.problems[0].Step, "%s", c.problems[0].Message)
 	}
 	return nil
 }
 
-// RecordsOf returns the records of a session, CBOR by name.
+// SessionRecords returns all records of a session, CBOR by name.
 func (s *Store) SessionRecords(ctx context.Context, session string) (records map[string][]byte, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
-		l, err := s.lineage(tx, session, 0)
+		l, err := s.forkChain(tx, session, 0)
 		if err != nil {
 			return err
 		}
-		records, err = sessionRecords(tx, l.id)
+		records, err = recordsOf(tx, l.id)
 		return err
 	})
 	return records, err
 }
 
-// PutBlobFrom keeps what r gives if it is the content of d, and says so; else nothing is kept.
+// PutBlobFrom stores the content of r if its digest is d, and reports whether it did. Otherwise it stores nothing.
 func (s *Store) PutBlobFrom(d Digest, size int64, r io.Reader) (bool, error) {
 	if s.blobs.readOnly {
 		return false, errReadOnly
@@ -381,7 +411,7 @@ func (s *Store) PutBlobFrom(d Digest, size int64, r io.Reader) (bool, error) {
 	return err == nil, err
 }
 
-// EncodeTrace and DecodeTrace, and the same of values, are for archives: a trace is known by its Identity.
+// EncodeTrace returns a trace in its stored form. Archives name a trace by its Identity.
 func EncodeTrace(t Trace) []byte { return encode(t) }
 
 // DecodeTrace is the inverse of EncodeTrace.
@@ -390,7 +420,7 @@ func DecodeTrace(data []byte) (t Trace, err error) {
 	return t, err
 }
 
-// EncodeValue returns a value as it is kept.
+// EncodeValue returns a value in its stored form.
 func EncodeValue(v Value) []byte { return encode(v) }
 
 // DecodeValue is the inverse of EncodeValue.

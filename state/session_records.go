@@ -9,16 +9,16 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// PutSessionRecord keeps a small mutable value beside a session, durably. value must be encodable as CBOR.
-// Records that go with a step are better given in its Draft: they are committed with it.
+// PutSessionRecord stores a small mutable value with a session, durably. CBOR must be able to encode value. A record
+// that belongs to a step is better put into its Draft, which commits both together.
 func (s *Store) PutSessionRecord(ctx context.Context, session, key string, value any) error {
 	data, err := encoding.Marshal(value)
 	if err != nil {
 		return invalid(fmt.Sprintf("record %q: %v", key, err))
 	}
-	s.results.flush() // so that a crash from here on loses no blob that the record names
+	s.results.flush() // first, so that a crash loses no blob that the record names
 	return s.update(ctx, func(tx *bbolt.Tx) error {
-		l, err := s.lineage(tx, session, 0)
+		l, err := s.forkChain(tx, session, 0)
 		if err != nil {
 			return err
 		}
@@ -26,11 +26,11 @@ func (s *Store) PutSessionRecord(ctx context.Context, session, key string, value
 	})
 }
 
-// SessionRecord decodes a value kept by PutSessionRecord into value, or reports that there is none.
-// A fork begins with the records its parent had when it was made.
+// SessionRecord decodes a value stored by PutSessionRecord into value, and reports whether there is one. A fork
+// begins with the records that its parent has at the time of the fork.
 func (s *Store) SessionRecord(ctx context.Context, session, key string, value any) (found bool, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
-		l, err := s.lineage(tx, session, 0)
+		l, err := s.forkChain(tx, session, 0)
 		if err != nil {
 			return err
 		}
@@ -47,6 +47,7 @@ func (s *Store) SessionRecord(ctx context.Context, session, key string, value an
 	return found, err
 }
 
+// recordKey puts the session first, so that the records of a session are adjacent.
 func recordKey(id sessionID, key string) []byte { return append(id.key(), key...) }
 
 func putSessionRecord(tx *bbolt.Tx, id sessionID, key string, data []byte) error {
@@ -54,8 +55,9 @@ func putSessionRecord(tx *bbolt.Tx, id sessionID, key string, data []byte) error
 	return tx.Bucket(bucketRecords).Put(k, seal(bucketRecords, k, data))
 }
 
+// copySessionRecords copies all records of a session to its fork.
 func copySessionRecords(tx *bbolt.Tx, from, to sessionID) error {
-	records, err := sessionRecords(tx, from)
+	records, err := recordsOf(tx, from)
 	if err != nil {
 		return err
 	}
@@ -67,7 +69,8 @@ func copySessionRecords(tx *bbolt.Tx, from, to sessionID) error {
 	return nil
 }
 
-func sessionRecords(tx *bbolt.Tx, id sessionID) (map[string][]byte, error) {
+// recordsOf returns all records of a session, CBOR by name.
+func recordsOf(tx *bbolt.Tx, id sessionID) (map[string][]byte, error) {
 	records := make(map[string][]byte)
 	c := tx.Bucket(bucketRecords).Cursor()
 	prefix := id.key()

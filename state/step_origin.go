@@ -12,42 +12,46 @@ import (
 	"strings"
 )
 
-// Origin tells who made a step, by what and why. All fields are optional.
+// Origin records who made a step, with what and why. All fields are optional.
 type Origin struct {
 	Agent  string            `cbor:"agent,omitempty" json:"agent,omitempty"`
 	Model  string            `cbor:"model,omitempty" json:"model,omitempty"`
-	CallID string            `cbor:"call,omitempty" json:"call_id,omitempty"` // the call of the model that answered with it
+	CallID string            `cbor:"call,omitempty" json:"call_id,omitempty"` // the model call that produced the step
 	Action string            `cbor:"action,omitempty" json:"action,omitempty"`
 	Reason string            `cbor:"reason,omitempty" json:"reason,omitempty"`
 	Labels map[string]string `cbor:"labels,omitempty" json:"labels,omitempty"`
 
-	Author      Author  `cbor:"author,omitempty" json:"author,omitempty"`
-	Client      string  `cbor:"client,omitempty" json:"client,omitempty"`            // the program that it came through, such as an editor
-	Prompt      string  `cbor:"prompt,omitempty" json:"prompt_digest,omitempty"`     // digest of what the model was asked
-	Answers     *Answer `cbor:"answers,omitempty" json:"answers,omitempty"`          // what it is an answer to
+	Author Author `cbor:"author,omitempty" json:"author,omitempty"`
+	// Client: the program that submitted it, such as an editor
+	Client string `cbor:"client,omitempty" json:"client,omitempty"`
+	Prompt string `cbor:"prompt,omitempty" json:"prompt_digest,omitempty"` // digest of the prompt
+	// Answers: the step or failure that it responds to
+	Answers     *Answer `cbor:"answers,omitempty" json:"answers,omitempty"`
 	TraceParent string  `cbor:"traceparent,omitempty" json:"trace_parent,omitempty"` // W3C Trace Context
-	TokensIn    int64   `cbor:"in,omitempty" json:"tokens_in,omitempty"`             // that the call took; see Further
-	TokensOut   int64   `cbor:"out,omitempty" json:"tokens_out,omitempty"`           // that the call gave
-	Cost        Dollars `cbor:"cost,omitempty" json:"cost_usd,omitempty"`            // of the call
-	Unknown     Fields  `cbor:"unknown,omitempty" json:"-"`                          // fields of a JSON origin that have no other place, as they were
+	// TokensIn: tokens that the call read; see WithoutCost
+	TokensIn  int64   `cbor:"in,omitempty" json:"tokens_in,omitempty"`
+	TokensOut int64   `cbor:"out,omitempty" json:"tokens_out,omitempty"` // tokens that the call produced
+	Cost      Dollars `cbor:"cost,omitempty" json:"cost_usd,omitempty"`  // of the call
+	// Unknown: fields of a JSON origin that this version does not know, unchanged
+	Unknown Fields `cbor:"unknown,omitempty" json:"-"`
 }
 
-// Author tells a person from a program.
+// Author distinguishes a person from a program.
 type Author string
 
-// The authors there are; "" where it is not known.
+// The authors; "" means not known.
 const (
 	Human   Author = "human"
 	Machine Author = "machine"
 )
 
-// Answer names what a step answers: a step and, where that is a failure, the block that failed in it.
+// Answer names what a step responds to: a step and, if it responds to a failure, the block that failed in it.
 type Answer struct {
 	Step  StepNumber `cbor:"step" json:"step"`
 	Block BlockID    `cbor:"block,omitempty" json:"block,omitempty"`
 }
 
-// String writes an answer as flags take it: 12 or clean@12.
+// String returns the form that flags accept: 12 or clean@12.
 func (a *Answer) String() string {
 	switch {
 	case a == nil:
@@ -61,15 +65,15 @@ func (a *Answer) String() string {
 // Fields are JSON values by name.
 type Fields map[string]json.RawMessage
 
-// Dollars is an amount in billionths of a US dollar: amounts add up exactly, and a token may cost that little.
-// In JSON it is a number of dollars.
+// Dollars is an amount in billionths of a US dollar, in JSON a number of dollars. Integers add up exactly, and one
+// token may cost as little as a billionth.
 type Dollars int64
 
 const perDollar = 1_000_000_000
 
 var amount = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,32})?([eE][-+]?[0-9]{1,2})?$`)
 
-// ParseDollars reads a decimal number of dollars, such as 0.0125. What is finer than a billionth is cut off.
+// ParseDollars parses a decimal number of dollars, such as 0.0125. It truncates below a billionth.
 func ParseDollars(text string) (Dollars, error) {
 	if amount.MatchString(text) {
 		if r, ok := new(big.Rat).SetString(text); ok {
@@ -79,33 +83,33 @@ func ParseDollars(text string) (Dollars, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("%q is no amount of dollars", text)
+	return 0, fmt.Errorf("%q is not an amount of dollars", text)
 }
 
-// Dollars returns the amount as a number of dollars, about.
+// Dollars returns the amount as a number of dollars, rounded to a float64.
 func (d Dollars) Dollars() float64 { return float64(d) / perDollar }
 
-// String writes the number of dollars without needless zeros.
+// String returns the number of dollars without trailing zeros.
 func (d Dollars) String() string {
 	text := big.NewRat(int64(d), perDollar).FloatString(9)
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 }
 
-// MarshalJSON writes a number.
+// MarshalJSON writes a JSON number.
 func (d Dollars) MarshalJSON() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalJSON reads a number.
+// UnmarshalJSON reads a JSON number.
 func (d *Dollars) UnmarshalJSON(data []byte) (err error) {
 	*d, err = ParseDollars(string(data))
 	return err
 }
 
-// known are the fields of an Origin that have a name in JSON.
-type known Origin
+// originFields are the fields of an Origin without its methods, so that encoding/json treats them as a plain struct.
+type originFields Origin
 
-var knownFields = func() map[string]bool {
+var originFieldNames = func() map[string]bool {
 	names := map[string]bool{}
-	t := reflect.TypeFor[known]()
+	t := reflect.TypeFor[originFields]()
 	for i := range t.NumField() {
 		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
 		names[name] = true
@@ -113,18 +117,18 @@ var knownFields = func() map[string]bool {
 	return names
 }()
 
-// MarshalJSON writes one object: the known fields, then the others by name.
+// MarshalJSON writes one object: the known fields, then the unknown ones by name.
 func (o Origin) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(known(o)); err != nil {
+	if err := e.Encode(originFields(o)); err != nil {
 		return nil, err
 	}
 	data := bytes.TrimSuffix(out.Bytes(), []byte("}\n"))
 	for _, name := range slices.Sorted(maps.Keys(o.Unknown)) {
-		if knownFields[name] {
-			continue // a later version knows it, or it was put there by hand
+		if originFieldNames[name] {
+			continue // the field itself was written already
 		}
 		if len(data) > 1 {
 			data = append(data, ',')
@@ -138,19 +142,19 @@ func (o Origin) MarshalJSON() ([]byte, error) {
 	return append(data, '}'), nil
 }
 
-// UnmarshalJSON reads an object over what is there: a field that it does not name stays. Fields that it names and nobody
-// knows are kept as they are.
+// UnmarshalJSON merges an object into the origin: a field that the object lacks keeps its value. Unknown fields are
+// stored unchanged, so that a newer client loses nothing through an older store.
 func (o *Origin) UnmarshalJSON(data []byte) error {
 	var fields Fields
 	if err := json.Unmarshal(data, &fields); err != nil {
 		return err
 	}
-	if err := json.Unmarshal(data, (*known)(o)); err != nil {
+	if err := json.Unmarshal(data, (*originFields)(o)); err != nil {
 		return err
 	}
 	o.Unknown = maps.Clone(o.Unknown)
 	for name, value := range fields {
-		if knownFields[name] {
+		if originFieldNames[name] {
 			continue
 		}
 		var compact bytes.Buffer
@@ -165,13 +169,14 @@ func (o *Origin) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Further is the origin of a second step of the same call: without what the call cost, so that sums over steps are sums
-// over calls.
+// WithoutCost is the origin of a second step of the same model call. It has no tokens and cost, so that sums over
+// steps count each call once.
 func (o Origin) WithoutCost() Origin {
 	o.TokensIn, o.TokensOut, o.Cost = 0, 0, 0
 	return o
 }
 
+// empty reports whether no field is set. An empty map or label set counts as unset.
 func (o *Origin) empty() bool {
 	plain := *o
 	if len(o.Labels) == 0 {
@@ -186,7 +191,7 @@ func (o *Origin) empty() bool {
 // traceParent is a header of W3C Trace Context, version 00.
 var traceParent = regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
-// Check tells what is wrong with an origin.
+// Check returns an error if a field has an invalid value.
 func (o *Origin) Check() error {
 	switch {
 	case o.Author != "" && o.Author != Human && o.Author != Machine:
@@ -194,7 +199,10 @@ func (o *Origin) Check() error {
 	case o.TokensIn < 0 || o.TokensOut < 0 || o.Cost < 0:
 		return fmt.Errorf("tokens and cost are not negative")
 	case o.TraceParent != "" && !traceParent.MatchString(o.TraceParent):
-		return fmt.Errorf("%q is no traceparent, such as 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", o.TraceParent)
+		return fmt.Errorf(
+			"%q is not a traceparent, such as 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+			o.TraceParent,
+		)
 	}
 	return nil
 }

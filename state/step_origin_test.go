@@ -9,10 +9,23 @@ import (
 )
 
 func fullOrigin() Origin {
-	return Origin{Agent: "coder", Model: "m/1", CallID: "c1", Action: "fix", Reason: "why", Labels: map[string]string{"task": "7"},
-		Author: Machine, Client: "editor", Prompt: "sha256:ab", Answers: &Answer{Step: 12, Block: "clean"},
-		TraceParent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", TokensIn: 1200, TokensOut: 80, Cost: 12_500_000,
-		Unknown: Fields{"seed": json.RawMessage(`7`), "run": json.RawMessage(`{"deep":[1,null,"é"]}`)}}
+	return Origin{
+		Agent:       "coder",
+		Model:       "m/1",
+		CallID:      "c1",
+		Action:      "fix",
+		Reason:      "why",
+		Labels:      map[string]string{"task": "7"},
+		Author:      Machine,
+		Client:      "editor",
+		Prompt:      "sha256:ab",
+		Answers:     &Answer{Step: 12, Block: "clean"},
+		TraceParent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+		TokensIn:    1200,
+		TokensOut:   80,
+		Cost:        12_500_000,
+		Unknown:     Fields{"seed": json.RawMessage(`7`), "run": json.RawMessage(`{"deep":[1,null,"é"]}`)},
+	}
 }
 
 // TestOrigin: no field is lost in a record or in JSON, and none is forgotten when one is asked whether there is any.
@@ -67,7 +80,9 @@ func TestOriginCheck(t *testing.T) {
 	if err := full.Check(); err != nil {
 		t.Errorf("Check = %v", err)
 	}
-	for _, bad := range []Origin{{Author: "robot"}, {TokensIn: -1}, {TokensOut: -1}, {Cost: -1}, {TraceParent: "00-xyz"}} {
+	for _, bad := range []Origin{
+		{Author: "robot"}, {TokensIn: -1}, {TokensOut: -1}, {Cost: -1}, {TraceParent: "00-xyz"},
+	} {
 		if bad.Check() == nil {
 			t.Errorf("Check of %+v finds nothing", bad)
 		}
@@ -75,7 +90,10 @@ func TestOriginCheck(t *testing.T) {
 }
 
 func TestDollars(t *testing.T) {
-	for text, want := range map[string]string{"0": "0", "12": "12", "0.0125": "0.0125", "0.1000000001": "0.1", "3e-6": "0.000003", "999999999.999999999": "999999999.999999999"} {
+	for text, want := range map[string]string{
+		"0": "0", "12": "12", "0.0125": "0.0125", "0.1000000001": "0.1", "3e-6": "0.000003",
+		"999999999.999999999": "999999999.999999999",
+	} {
 		if d, err := ParseDollars(text); err != nil || d.String() != want {
 			t.Errorf("ParseDollars(%q) = %v, %v, want %s", text, d, err, want)
 		}

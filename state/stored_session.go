@@ -14,15 +14,17 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// SessionMeta is what a session is born with. It does not change.
+// SessionMeta is what a session is created with. It does not change.
 type SessionMeta struct {
-	Workspace string    // absolute path of the directory the program runs in; kept relative to the store where that can be
-	Python    string    // the interpreter chosen
+	// Workspace: absolute path of the directory that the program runs in; stored relative to the store if it lies
+	// below the store's parent
+	Workspace string
+	Python    string    // the chosen interpreter
 	Seed      uint64    // base entropy of the program's random number generators
 	Created   time.Time // zero means now
 }
 
-// ForkPoint is where a session left another one.
+// ForkPoint is the step at which a session was forked from another one.
 type ForkPoint struct {
 	Session string     `cbor:"session" json:"session"`
 	Step    StepNumber `cbor:"step" json:"step"`
@@ -33,22 +35,22 @@ type ForkPoint struct {
 type Session struct {
 	Name string
 	SessionMeta
-	From *ForkPoint // nil when it began empty
+	From *ForkPoint // nil if it began empty
 	Head StepNumber // 0 before the first step
-	Hash Digest     // of the step Head; of the birth record before the first step
+	Hash Digest     // of step Head; before the first step, of the creation record
 }
 
-// sessionID orders the keys of a session; it means nothing outside its store.
+// sessionID is the prefix of a session's keys. It has no meaning outside its store: an archive names sessions.
 type sessionID uint64
 
 type sessionRecord struct {
-	ID     sessionID       `cbor:"id"`
-	Parent sessionID       `cbor:"parent,omitempty"`
-	Birth  cbor.RawMessage `cbor:"birth"`
+	ID       sessionID       `cbor:"id"`
+	Parent   sessionID       `cbor:"parent,omitempty"`
+	Creation cbor.RawMessage `cbor:"birth"`
 }
 
-// birthRecord is hashed: its digest is what the first step of the session chains to.
-type birthRecord struct {
+// creationRecord is hashed: the first step of the session holds its digest.
+type creationRecord struct {
 	Name      string     `cbor:"name"`
 	Workspace string     `cbor:"workspace"`
 	Python    string     `cbor:"python"`
@@ -57,49 +59,52 @@ type birthRecord struct {
 	From      *ForkPoint `cbor:"from,omitempty"`
 }
 
-// headRecord is where a session is.
+// headRecord is the last step of a session, with what a commit needs to know about it.
 type headRecord struct {
 	Step   StepNumber `cbor:"n"`
 	Hash   Digest     `cbor:"hash"`
 	Time   int64      `cbor:"t"`
 	Replay uint64     `cbor:"replay"`          // as in stepHeader
-	Index  uint64     `cbor:"index,omitempty"` // about how large an index would be; 0: not known
+	Index  uint64     `cbor:"index,omitempty"` // approximate size of an index of the program; 0: not known
 }
 
-// lineage is a session with those it was forked from: the steps up to the fork point are the parent's.
-type lineage struct {
-	id     sessionID
-	birth  birthRecord
-	hash   Digest // of the birth record
-	parent *lineage
+// forkChain is a session with the sessions that it was forked from: the steps up to the fork point belong to the
+// parent.
+type forkChain struct {
+	id       sessionID
+	creation creationRecord
+	hash     Digest // of the creation record
+	parent   *forkChain
 }
 
-// owner returns the session that keeps step n.
-func (l *lineage) owner(n StepNumber) sessionID {
-	for l.parent != nil && n <= l.birth.From.Step {
+// owner returns the session that stores step n.
+func (l *forkChain) owner(n StepNumber) sessionID {
+	for l.parent != nil && n <= l.creation.From.Step {
 		l = l.parent
 	}
 	return l.id
 }
 
-func (l *lineage) start() StepNumber {
+// forkStep returns the step at which the session was forked; 0 if it was not.
+func (l *forkChain) forkStep() StepNumber {
 	if l.parent == nil {
 		return 0
 	}
-	return l.birth.From.Step
+	return l.creation.From.Step
 }
 
-// births caches lineages by name: they do not change.
-type births struct {
+// forkChainCache caches fork chains by name. They do not change, so an entry is valid for as long as the store is
+// open.
+type forkChainCache struct {
 	mu     sync.Mutex
-	byName map[string]*lineage
+	byName map[string]*forkChain
 }
 
 const maxSessionName = 512
 
-// CreateSession makes an empty session.
+// CreateSession creates an empty session.
 func (s *Store) CreateSession(ctx context.Context, name string, meta SessionMeta) (Session, error) {
-	birth := birthRecord{Name: name, Workspace: s.relative(meta.Workspace), Python: meta.Python, Seed: meta.Seed}
+	birth := creationRecord{Name: name, Workspace: s.relative(meta.Workspace), Python: meta.Python, Seed: meta.Seed}
 	if meta.Created.IsZero() {
 		meta.Created = s.options.Now()
 	}
@@ -117,8 +122,8 @@ func (s *Store) CreateSession(ctx context.Context, name string, meta SessionMeta
 	return s.Session(ctx, name)
 }
 
-// Fork makes a session that shares the steps of from up to at, with a step of its own that says so.
-// It copies nothing but the session's records, which are small.
+// Fork creates a session that shares the steps of from up to at. Its first own step has KindFork. Fork copies nothing
+// but the session's records, which are small.
 func (s *Store) Fork(ctx context.Context, name, from string, at StepNumber, origin Origin) (Session, error) {
 	err := s.update(ctx, func(tx *bbolt.Tx) error {
 		parent, head, err := s.find(tx, from)
@@ -128,7 +133,7 @@ func (s *Store) Fork(ctx context.Context, name, from string, at StepNumber, orig
 		if at > head.Step {
 			return noStep(from, at, head.Step)
 		}
-		point := headRecord{Hash: parent.hash, Time: parent.birth.Created}
+		point := headRecord{Hash: parent.hash, Time: parent.creation.Created}
 		if at > 0 {
 			h, _, hash, err := s.readStep(tx, parent, at)
 			if err != nil {
@@ -136,7 +141,7 @@ func (s *Store) Fork(ctx context.Context, name, from string, at StepNumber, orig
 			}
 			point = headRecord{Step: at, Hash: hash, Time: h.Time, Replay: h.Replay}
 		}
-		birth := parent.birth
+		birth := parent.creation
 		birth.Name, birth.Created = name, s.options.Now().UnixNano()
 		birth.From = &ForkPoint{Session: from, Step: at, Hash: point.Hash}
 		l, err := createSession(tx, birth, parent.id)
@@ -144,7 +149,7 @@ func (s *Store) Fork(ctx context.Context, name, from string, at StepNumber, orig
 			return err
 		}
 		l.parent = parent
-		w := stepWriter{store: s, tx: tx, line: l, head: point}
+		w := stepWriter{store: s, tx: tx, chain: l, head: point}
 		w.head.Hash = l.hash
 		if _, err := w.append(Draft{Kind: KindFork, Origin: origin}, nil); err != nil {
 			return err
@@ -160,27 +165,36 @@ func (s *Store) Fork(ctx context.Context, name, from string, at StepNumber, orig
 	return s.Session(ctx, name)
 }
 
-func createSession(tx *bbolt.Tx, birth birthRecord, parent sessionID) (*lineage, error) {
+// createSession writes the creation record under a new id.
+func createSession(tx *bbolt.Tx, birth creationRecord, parent sessionID) (*forkChain, error) {
 	if birth.Name == "" || len(birth.Name) > maxSessionName || strings.ContainsRune(birth.Name, 0) {
-		return nil, &Error{Code: CodeInvalid, Message: fmt.Sprintf("%q cannot be the name of a session", birth.Name), Hint: fmt.Sprintf("use 1 to %d bytes of text", maxSessionName)}
+		return nil, &Error{
+			Code:    CodeInvalid,
+			Message: fmt.Sprintf("%q cannot be the name of a session", birth.Name),
+			Hint:    fmt.Sprintf("use 1 to %d bytes of text", maxSessionName),
+		}
 	}
 	b := tx.Bucket(bucketSessions)
 	if b.Get([]byte(birth.Name)) != nil {
-		return nil, &Error{Code: CodeSessionExists, Message: fmt.Sprintf("the session %q exists already", birth.Name), Hint: "choose another name, or go on with that session"}
+		return nil, &Error{
+			Code:    CodeSessionExists,
+			Message: fmt.Sprintf("the session %q exists already", birth.Name),
+			Hint:    "choose another name, or continue that session",
+		}
 	}
 	n, err := b.NextSequence()
 	if err != nil {
 		return nil, err
 	}
 	raw := encode(birth)
-	record := sessionRecord{ID: sessionID(n), Parent: parent, Birth: raw}
+	record := sessionRecord{ID: sessionID(n), Parent: parent, Creation: raw}
 	if err := putRecord(tx, bucketSessions, []byte(birth.Name), record); err != nil {
 		return nil, err
 	}
-	return &lineage{id: sessionID(n), birth: birth, hash: DigestOf(raw)}, nil
+	return &forkChain{id: sessionID(n), creation: birth, hash: DigestOf(raw)}, nil
 }
 
-// Session returns a session as it is now, or ErrNoSession.
+// Session returns the current state of a session, or ErrNoSession.
 func (s *Store) Session(ctx context.Context, name string) (session Session, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		session, err = s.session(tx, name)
@@ -205,7 +219,8 @@ func (s *Store) Sessions(ctx context.Context) (all []Session, err error) {
 	return all, err
 }
 
-// Head returns the last step of a session and its hash. Before the first step it is 0 and the hash of the session's birth.
+// Head returns the last step of a session and its hash. Before the first step they are 0 and the hash of the creation
+// record.
 func (s *Store) Head(ctx context.Context, session string) (n StepNumber, hash Digest, err error) {
 	err = s.view(ctx, func(tx *bbolt.Tx) error {
 		_, head, err := s.find(tx, session)
@@ -220,18 +235,23 @@ func (s *Store) session(tx *bbolt.Tx, name string) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
-	b := l.birth
+	b := l.creation
 	return Session{
-		Name:        name,
-		SessionMeta: SessionMeta{Workspace: s.absolute(b.Workspace), Python: b.Python, Seed: b.Seed, Created: time.Unix(0, b.Created).UTC()},
-		From:        b.From, Head: head.Step, Hash: head.Hash,
+		Name: name,
+		SessionMeta: SessionMeta{
+			Workspace: s.absolute(b.Workspace),
+			Python:    b.Python,
+			Seed:      b.Seed,
+			Created:   time.Unix(0, b.Created).UTC(),
+		},
+		From: b.From, Head: head.Step, Hash: head.Hash,
 	}, nil
 }
 
-// find returns the lineage and head of a session.
-func (s *Store) find(tx *bbolt.Tx, name string) (*lineage, headRecord, error) {
+// find returns the fork chain and head of a session.
+func (s *Store) find(tx *bbolt.Tx, name string) (*forkChain, headRecord, error) {
 	var head headRecord
-	l, err := s.lineage(tx, name, 0)
+	l, err := s.forkChain(tx, name, 0)
 	if err != nil {
 		return nil, head, err
 	}
@@ -241,12 +261,14 @@ func (s *Store) find(tx *bbolt.Tx, name string) (*lineage, headRecord, error) {
 	return l, head, nil
 }
 
-const maxForkDepth = 1 << 16 // a bound for damaged records that point in a circle
+const maxForkDepth = 1 << 16 // damaged records may form a circle
 
-func (s *Store) lineage(tx *bbolt.Tx, name string, depth int) (*lineage, error) {
-	s.births.mu.Lock()
-	l := s.births.byName[name]
-	s.births.mu.Unlock()
+// forkChain reads a session's creation record and those of its ancestors. depth is the number of descendants read so
+// far.
+func (s *Store) forkChain(tx *bbolt.Tx, name string, depth int) (*forkChain, error) {
+	s.forkChains.mu.Lock()
+	l := s.forkChains.byName[name]
+	s.forkChains.mu.Unlock()
 	if l != nil {
 		return l, nil
 	}
@@ -255,35 +277,43 @@ func (s *Store) lineage(tx *bbolt.Tx, name string, depth int) (*lineage, error) 
 		if err := verifyAll(tx, bucketSessions, nil); err != nil {
 			return nil, err
 		}
-		return nil, &Error{Code: CodeNoSession, Message: fmt.Sprintf("there is no session %q", name), Hint: "xstate log lists the sessions of the store"}
+		return nil, &Error{
+			Code:    CodeNoSession,
+			Message: fmt.Sprintf("there is no session %q", name),
+			Hint:    "xstate log lists the sessions of the store",
+		}
 	} else if err != nil {
 		return nil, damaged(historyFile, fmt.Sprintf("session %q cannot be read", name), err)
 	}
-	l = &lineage{id: r.ID, hash: DigestOf(r.Birth)}
-	if err := decode(r.Birth, &l.birth); err != nil {
-		return nil, damaged(historyFile, fmt.Sprintf("the birth of session %q cannot be read", name), err)
+	l = &forkChain{id: r.ID, hash: DigestOf(r.Creation)}
+	if err := decode(r.Creation, &l.creation); err != nil {
+		return nil, damaged(historyFile, fmt.Sprintf("the creation record of session %q cannot be read", name), err)
 	}
-	if (l.birth.From == nil) != (r.Parent == 0) || depth > maxForkDepth {
+	if (l.creation.From == nil) != (r.Parent == 0) || depth > maxForkDepth {
 		return nil, damaged(historyFile, fmt.Sprintf("session %q has no proper parent", name), nil)
 	}
-	if l.birth.From != nil {
-		parent, err := s.lineage(tx, l.birth.From.Session, depth+1)
+	if l.creation.From != nil {
+		parent, err := s.forkChain(tx, l.creation.From.Session, depth+1)
 		if err != nil {
-			return nil, damaged(historyFile, fmt.Sprintf("the session that %q was forked from cannot be read", name), err)
+			return nil, damaged(
+				historyFile,
+				fmt.Sprintf("the session that %q was forked from cannot be read", name),
+				err,
+			)
 		}
 		l.parent = parent
 	}
-	s.births.mu.Lock()
-	defer s.births.mu.Unlock()
-	if s.births.byName == nil {
-		s.births.byName = make(map[string]*lineage)
+	s.forkChains.mu.Lock()
+	defer s.forkChains.mu.Unlock()
+	if s.forkChains.byName == nil {
+		s.forkChains.byName = make(map[string]*forkChain)
 	}
-	s.births.byName[name] = l
+	s.forkChains.byName[name] = l
 	return l, nil
 }
 
-// verifyAll opens every sealed record under a prefix. It is asked when a record is not found: a damaged key must not
-// pass for absence.
+// verifyAll opens every sealed record under a prefix. It runs when a record is not found: a record under a damaged
+// key must not pass for a missing one.
 func verifyAll(tx *bbolt.Tx, bucket, prefix []byte) error {
 	c := tx.Bucket(bucket).Cursor()
 	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); k, v = c.Next() {
@@ -294,11 +324,17 @@ func verifyAll(tx *bbolt.Tx, bucket, prefix []byte) error {
 	return nil
 }
 
+// noStep is the error for a step beyond the head, or for step 0 where a step is needed.
 func noStep(session string, n, head StepNumber) error {
-	return &Error{Code: CodeNoStep, Message: fmt.Sprintf("session %q has no step %d", session, n), Hint: fmt.Sprintf("its last step is %d", head)}
+	return &Error{
+		Code:    CodeNoStep,
+		Message: fmt.Sprintf("session %q has no step %d", session, n),
+		Hint:    fmt.Sprintf("its last step is %d", head),
+	}
 }
 
-// relative returns path relative to the directory that holds the store when it lies within, so that both can be moved.
+// relative returns a path relative to the directory that holds the store, if it lies below, so that both can be moved
+// together.
 func (s *Store) relative(path string) string {
 	if path == "" {
 		return ""
@@ -309,6 +345,7 @@ func (s *Store) relative(path string) string {
 	return path
 }
 
+// absolute is the inverse of relative.
 func (s *Store) absolute(path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path

@@ -10,10 +10,10 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 )
 
-// Access is a key with the digest it had.
+// Access is a key with its digest when a node read or wrote it.
 type Access struct {
 	Key    depgraph.Key `cbor:"k"`
-	Digest Digest       `cbor:"d,omitempty"` // Absent: there was no value
+	Digest Digest       `cbor:"d,omitempty"` // Absent if there was no value
 }
 
 // ValueInfo describes a written value for people and queries, bounded in size.
@@ -23,38 +23,60 @@ type ValueInfo struct {
 	Shape string `cbor:"shape,omitempty" json:"shape,omitempty"`
 	Bytes int64  `cbor:"bytes,omitempty" json:"bytes,omitempty"`
 
-	Deps             []string `cbor:"deps,omitempty" json:"-"`   // names that code reachable from the value may load, sorted
-	Code             []string `cbor:"code,omitempty" json:"-"`   // qualified names of the program's classes and functions that it reaches, sorted; ["*"]: of many
-	ReachesModules   bool     `cbor:"rests,omitempty" json:"-"`  // it reaches a function, class or object of a workspace module
-	ModuleReferences []string `cbor:"held,omitempty" json:"-"`   // what workspace modules hold a part of it by, "MODULE.NAME", sorted
-	Opaque           string   `cbor:"opaque,omitempty" json:"-"` // why its digest is by lineage and not by content; "" when it is by content
-
-	LifetimeSensitive bool `cbor:"fragile,omitempty" json:"-"` // it may notice that an object goes
+	// Deps are the names that code reachable from the value may load, sorted.
+	Deps []string `cbor:"deps,omitempty" json:"-"`
+	// Code holds the qualified names of the program's classes and functions that the value reaches, sorted; ["*"] if
+	// they are too many.
+	Code []string `cbor:"code,omitempty" json:"-"`
+	// ReachesModules: the value reaches a function, class or object of a workspace module.
+	ReachesModules bool `cbor:"rests,omitempty" json:"-"`
+	// ModuleReferences are the names in workspace modules through which these hold a part of the value, as
+	// "MODULE.NAME", sorted.
+	ModuleReferences []string `cbor:"held,omitempty" json:"-"`
+	// Opaque says why the value's digest is by lineage; "" if it is by content.
+	Opaque string `cbor:"opaque,omitempty" json:"-"`
+	// LifetimeSensitive: the value can observe when an object is freed, through a finalizer or a weak reference.
+	LifetimeSensitive bool `cbor:"fragile,omitempty" json:"-"`
 }
 
-// Share says that two names reach a common mutable object: the names in order, and a digest of the places at which
-// each of them does. With the content of both, it determines how they overlap.
+// Alias records that two names reach a common mutable object: the names in order, and a digest of the paths by which
+// each of them reaches it. Together with the content of both, it determines how they overlap.
 type Alias []string
 
-// Trace is the record of one execution of one node's code. Its identity is the digest of everything but Cost and Info.
+// Trace is the record of one execution of one node's code. Its identity is the digest of everything except Seconds,
+// At and Info.
 type Trace struct {
-	Code           Digest                     `cbor:"code"`
-	Reads          []Access                   `cbor:"reads,omitempty"`   // sorted by key
-	Writes         []Access                   `cbor:"writes,omitempty"`  // sorted by key; Absent: unbound or deleted
-	ReadAliases    []Alias                    `cbor:"within,omitempty"`  // sharing among the names read
-	AliasSensitive []string                   `cbor:"touched,omitempty"` // names read whose sharing with any other name matters, sorted
-	AliasesBefore  []Alias                    `cbor:"around,omitempty"`  // all sharing that involves Touched, before
-	AliasesAfter   []Alias                    `cbor:"after,omitempty"`   // all sharing that involves what was touched or written, after
-	BindOrder      []string                   `cbor:"born,omitempty"`    // names that were not bound before, in order, where that is not sorted; "-NAME" was, and was deleted meanwhile
-	Outputs        Digest                     `cbor:"outputs,omitempty"` // blob of the output events, see runner
-	Err            *ExecError                 `cbor:"err,omitempty"`
-	Marks          []string                   `cbor:"marks,omitempty"`  // why the node is volatile or its reads inexact: "clock", "network", …
-	CitedBlocks    []string                   `cbor:"cites,omitempty"`  // blocks whose lines its outputs or its error cite, sorted
-	CitedSource    Digest                     `cbor:"layout,omitempty"` // digest of the exact text of those blocks: the trace holds only for it
-	Seconds        float64                    `cbor:"seconds"`
-	At             time.Time                  `cbor:"at"`
-	Info           map[depgraph.Key]ValueInfo `cbor:"info,omitempty"`
-	Paths          map[depgraph.Key]string    `cbor:"paths,omitempty"` // for module: keys, the file that witnesses the version
+	Code   Digest   `cbor:"code"`
+	Reads  []Access `cbor:"reads,omitempty"`  // sorted by key
+	Writes []Access `cbor:"writes,omitempty"` // sorted by key; Absent: unbound or deleted
+
+	// Sharing is a part of the inputs: b.append(1) changes a as well if a is the same list, and does not if b is an
+	// equal list of its own. ReadAliases are the aliases among the names read.
+	ReadAliases []Alias `cbor:"within,omitempty"`
+	// AliasSensitive are the names read for which it matters whether any other name shares their objects, sorted.
+	AliasSensitive []string `cbor:"touched,omitempty"`
+	// AliasesBefore are all aliases that involve a name in AliasSensitive, before the execution.
+	AliasesBefore []Alias `cbor:"around,omitempty"`
+	// AliasesAfter are all aliases that involve a name in AliasSensitive or a name written, after the execution.
+	AliasesAfter []Alias `cbor:"after,omitempty"`
+
+	// BindOrder lists the names that the execution bound first, in order, if that order is not sorted. "-NAME" was
+	// bound before and deleted meanwhile.
+	BindOrder []string   `cbor:"born,omitempty"`
+	Outputs   Digest     `cbor:"outputs,omitempty"` // blob of the output events; package runner defines its form
+	Err       *ExecError `cbor:"err,omitempty"`
+	// Marks: why the node is volatile or its reads inexact: "clock", "network", …
+	Marks []string `cbor:"marks,omitempty"`
+
+	// Outputs and errors can cite lines of blocks. CitedBlocks are those blocks, sorted, and CitedSource is the digest
+	// of their exact text. The trace is valid only for that text: a comment line in front changes the line numbers.
+	CitedBlocks []string `cbor:"cites,omitempty"`
+	CitedSource Digest   `cbor:"layout,omitempty"`
+
+	Seconds float64                    `cbor:"seconds"`
+	At      time.Time                  `cbor:"at"`
+	Info    map[depgraph.Key]ValueInfo `cbor:"info,omitempty"`
+	Paths   map[depgraph.Key]string    `cbor:"paths,omitempty"` // of module: keys, the file that witnesses the version
 }
 
 // StoredTrace is a trace with its identity.
@@ -63,16 +85,17 @@ type StoredTrace struct {
 	Trace
 }
 
-// maxTraces is how many traces are kept for one code; the oldest go first.
+// maxTraces is how many traces are stored for one code. Beyond that, the oldest are deleted.
 const maxTraces = 32
 
-// Identity returns the digest of everything in the trace but its cost, time and descriptions.
+// Identity returns the digest of the trace without its cost, time and descriptions: two executions with equal reads
+// and writes are one trace.
 func (t Trace) Identity() Digest {
 	t.Seconds, t.At, t.Info = 0, time.Time{}, nil
 	return DigestOf(encode(t))
 }
 
-// PutTrace records a trace as the newest of its code. It is durable when the next run step is.
+// PutTrace stores a trace as the newest of its code. It is durable once the next run step is committed.
 func (s *Store) PutTrace(t Trace) (Digest, error) {
 	if s.options.ReadOnly {
 		return "", errReadOnly
@@ -81,17 +104,17 @@ func (s *Store) PutTrace(t Trace) (Digest, error) {
 	r := s.results
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.added == nil {
-		r.added = make(map[Digest][]Digest)
+	if r.newTraces == nil {
+		r.newTraces = make(map[Digest][]Digest)
 	}
-	r.added[t.Code] = ahead(r.added[t.Code], id)
-	r.record(t.Code)
+	r.newTraces[t.Code] = moveToFront(r.newTraces[t.Code], id)
+	r.noteTraced(t.Code)
 	r.set(bucketTraces, id.key(), seal(bucketTraces, id.key(), encode(t)))
 	return id, nil
 }
 
-// ahead puts a digest before the others of a list.
-func ahead(list []Digest, id Digest) []Digest {
+// moveToFront puts a digest before the others of a list.
+func moveToFront(list []Digest, id Digest) []Digest {
 	return slices.Insert(slices.DeleteFunc(list, func(d Digest) bool { return d == id }), 0, id)
 }
 
@@ -109,7 +132,7 @@ func (s *Store) Traces(code Digest) ([]StoredTrace, error) {
 	return traces, nil
 }
 
-// Trace returns one trace, if it is still there.
+// Trace returns one trace, if it still exists.
 func (s *Store) Trace(id Digest) (Trace, bool, error) {
 	r := s.results
 	r.mu.Lock()
@@ -118,7 +141,8 @@ func (s *Store) Trace(id Digest) (Trace, bool, error) {
 	return t, ok, nil
 }
 
-// tracesOf returns the digests of a code's traces, newest first. The lock is held.
+// tracesOf returns the digests of a code's traces, newest first: the pending ones, then those in the file. The caller
+// holds r.mu.
 func (r *results) tracesOf(code Digest) []Digest {
 	what := fmt.Sprintf("the list of traces of code %s", code)
 	var list []Digest
@@ -128,20 +152,20 @@ func (r *results) tracesOf(code Digest) []Digest {
 			list = nil
 		}
 	}
-	for _, id := range slices.Backward(r.added[code]) {
-		list = ahead(list, id)
+	for _, id := range slices.Backward(r.newTraces[code]) {
+		list = moveToFront(list, id)
 	}
 	return list[:min(len(list), maxTraces)]
 }
 
-// addTraces puts traces at the head of the list of a code, and takes those at its end away that are too many.
+// addTraces puts traces at the front of the list of a code, and deletes the oldest beyond maxTraces.
 func addTraces(tx *bbolt.Tx, code Digest, traces []Digest) error {
 	var list []Digest
 	if err := getRecord(tx, bucketByCode, code.key(), &list); err != nil {
-		list = nil // none, or damaged: then its traces cannot be told from others
+		list = nil // no list, or a damaged one: which traces it named is lost
 	}
 	for _, id := range slices.Backward(traces) {
-		list = ahead(list, id)
+		list = moveToFront(list, id)
 	}
 	for _, id := range list[min(len(list), maxTraces):] {
 		if err := tx.Bucket(bucketTraces).Delete(id.key()); err != nil {
@@ -151,6 +175,7 @@ func addTraces(tx *bbolt.Tx, code Digest, traces []Digest) error {
 	return putRecord(tx, bucketByCode, code.key(), list[:min(len(list), maxTraces)])
 }
 
+// trace reads one trace. The caller holds r.mu.
 func (r *results) trace(id Digest) (t Trace, ok bool) {
 	what := fmt.Sprintf("trace %s", id)
 	payload := r.getLocked(bucketTraces, id.key(), what)

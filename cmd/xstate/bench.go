@@ -103,12 +103,12 @@ func (a *app) bench(ctx context.Context, paths []string, f benchFlags) error {
 	if f.o.Peers, err = bench.CheckPeers(ctx, f.o.Python, f.o.Strategies); err != nil {
 		return err
 	}
-	records, err := bench.OpenRecords(f.out)
+	records, err := bench.OpenSavedResults(f.out)
 	if err != nil {
 		return &usageError{err: fmt.Errorf("the results cannot be read: %w", err), hint: "name another folder: --out FOLDER"}
 	}
 	if !f.fresh {
-		f.o.Have = records.Have
+		f.o.Earlier = records.Results
 	}
 	f.o.OnResult = records.Add
 	a.benchProgress(&f.o, len(programs))
@@ -138,7 +138,7 @@ func (a *app) bench(ctx context.Context, paths []string, f benchFlags) error {
 
 // benchPrograms finds and generates what is to be measured.
 func (a *app) benchPrograms(ctx context.Context, paths []string, f benchFlags) ([]bench.Program, error) {
-	programs, err := bench.Find(ctx, paths, f.seed, f.edits, func(path string, err error) { a.ui.talk("%s is left out: %v", path, err) })
+	programs, err := bench.FindPrograms(ctx, paths, f.seed, f.edits, func(path string, err error) { a.ui.talk("%s is left out: %v", path, err) })
 	if err != nil {
 		return nil, err
 	}

@@ -102,7 +102,11 @@ func planOf(ctx context.Context, session *xstate.Session, blocks []patch.Block) 
 	if err != nil {
 		return nil, err
 	}
-	return planDocumentOf(session.Name(), plan, old, edits, effect), nil
+	planned, err := plan.Blocks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return planDocumentOf(session.Name(), planned, old, edits, effect), nil
 }
 
 // planOfNew plans a program of which nothing is recorded.
@@ -164,13 +168,13 @@ func (a *app) planText(d *api.Plan, note string) {
 	a.ui.talk("%s", text)
 }
 
-func planDocumentOf(session string, plan *xstate.Plan, old []patch.Block, edits []patch.Edit, effect *query.Impact) *api.Plan {
+func planDocumentOf(session string, plan []runner.PlanBlock, old []patch.Block, edits []patch.Edit, effect *query.Impact) *api.Plan {
 	d := &api.Plan{Version: api.Version, Session: session, Edits: []api.PlannedEdit{}, Blocks: []api.PlanBlock{}, Impact: effect}
 	texts := query.SummarizeEdits(old, edits)
 	for i, e := range edits {
 		d.Edits = append(d.Edits, api.PlannedEdit{Edit: api.Edit{Kind: string(e.Op), Block: xstate.BlockID(e.ID)}, EditSummary: texts[i]})
 	}
-	for _, b := range plan.Blocks {
+	for _, b := range plan {
 		switch b.Action {
 		case runner.ActRun:
 			d.Run++

@@ -331,7 +331,7 @@ func answer(out *xstate.Outcome, v *api.Verified) error {
 
 func documentOf(session string, step xstate.Step, edits []xstate.Step, out *xstate.Outcome, v *api.Verified, notices []string) api.Run {
 	d := api.Run{Version: api.Version, Session: session, Step: step.Number, Seconds: micro(out.Seconds), Saved: micro(out.Saved),
-		Restored: out.Restored, Edits: []api.Edit{}, Blocks: []api.Block{}, Verified: v, Notices: notices}
+		Restored: out.Recomputed, Edits: []api.Edit{}, Blocks: []api.Block{}, Verified: v, Notices: notices}
 	if step.Run != nil {
 		c := step.Run.Blocks
 		d.Ran, d.Reused, d.Failed, d.Blocked = c.Ran, c.Reused, c.Failed, c.Blocked
@@ -372,8 +372,8 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 	if step.Run == nil {
 		return
 	}
-	if out.Restored > 0 {
-		a.ui.talk("recomputed %s whose values were not stored", plural(out.Restored, "node"))
+	if out.Recomputed > 0 {
+		a.ui.talk("recomputed %s whose values were not stored", plural(out.Recomputed, "node"))
 	}
 	if out.Stopped != nil {
 		a.ui.talk("interrupted: step %d keeps what was finished; run it again to continue", step.Number)

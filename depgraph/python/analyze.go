@@ -10,24 +10,24 @@ import (
 	"github.com/xstate-engine/xstate/internal/pytree"
 )
 
-// The dialects that this package reads.
+// These are the dialects that this package reads.
 const (
 	Plain   depgraph.Dialect = "python"  // plain Python, 3.10 to 3.14
 	IPython depgraph.Dialect = "ipython" // Python with line magics, cell magics and shell escapes
 )
 
-// Analyze returns the facts of a block. The error is a *SyntaxError where the block does not parse; nothing is ever
-// guessed about such a block.
+// Analyze returns the facts of a block. The error is a *depgraph.SyntaxError if the block does not parse. Analyze never
+// guesses about such a block.
 func Analyze(src []byte, dialect depgraph.Dialect) (*depgraph.Facts, error) {
 	return facts(src, dialect, runs)
 }
 
-// grain is how statements that are neither imports nor definitions are cut into nodes.
+// grain says how statements that are neither imports nor definitions become nodes.
 type grain uint8
 
 const (
-	runs          grain = iota // those that follow one another are one node
-	eachStatement              // each is one
+	runs          grain = iota // consecutive statements are one node
+	eachStatement              // each statement is a node
 )
 
 func facts(src []byte, dialect depgraph.Dialect, g grain) (*depgraph.Facts, error) {
@@ -58,18 +58,18 @@ func analyze(code []byte, g grain) (*walker, error) {
 	defer tree.Close()
 	w := newWalker(string(code), tree.Nodes)
 	w.facts.Code = bytes.Clone(code)
-	w.open(moduleScope, none, 0)
+	w.open(moduleScope, noIndex, 0)
 	w.scanImports()
-	w.indentation0()
+	w.checkTopIndentation()
 	w.statements(g)
 	w.close()
 	w.checkNonlocals()
 	if w.err != nil {
 		return nil, w.err
 	}
-	w.settle()
-	w.finish()
-	w.nodes = nil // freed
+	w.resolveChains()
+	w.addTokens()
+	w.nodes = nil // Close frees them
 	return w, nil
 }
 
@@ -93,8 +93,8 @@ func checkText(src []byte) error {
 	return &depgraph.SyntaxError{Line: line, Column: utf8.RuneCount(src[start:at]) + 1, Msg: msg}
 }
 
-// indentation0 checks that no top-level statement is indented.
-func (w *walker) indentation0() {
+// checkTopIndentation refuses an indented statement at top level.
+func (w *walker) checkTopIndentation() {
 	for c := w.child(0); c < w.end(0); c = w.next(c) {
 		if col, first := w.indent(w.nodes[c].Start); first && col != (column{}) {
 			w.failNode(c, "unexpected indent")
@@ -102,7 +102,7 @@ func (w *walker) indentation0() {
 	}
 }
 
-// checkNonlocals refuses nonlocal declarations that no function around can satisfy.
+// checkNonlocals refuses a nonlocal declaration for a name that no enclosing function binds.
 func (w *walker) checkNonlocals() {
 	for _, name := range w.unfound {
 		text := w.names.texts[name]
@@ -115,7 +115,7 @@ func (w *walker) checkNonlocals() {
 	}
 }
 
-// declaresNonlocal reports whether identifier i stands in a nonlocal statement.
+// declaresNonlocal reports whether identifier i is in a nonlocal statement.
 func (w *walker) declaresNonlocal(i uint32) bool {
 	for k := i; k > 0; k-- {
 		if s := w.sym(k); s == pytree.NonlocalStatement {
@@ -127,9 +127,9 @@ func (w *walker) declaresNonlocal(i uint32) bool {
 	return false
 }
 
-// statements cuts the block into nodes and walks each.
+// statements divides the block into nodes and walks each of them.
 func (w *walker) statements(g grain) {
-	run := uint32(0) // first statement of the run under way, or 0
+	run := uint32(0) // first statement of the current run, or 0
 	last := uint32(0)
 	flush := func() {
 		if run != 0 {
@@ -183,31 +183,33 @@ func (w *walker) endNode(kind depgraph.Kind, first, last uint32) {
 	for _, i := range w.touched {
 		s := &w.syms[i]
 		name := w.names.texts[s.name]
-		if s.marks&(isCertain|definesNow) == isCertain|definesNow && !strings.HasPrefix(name, ours) {
+		if s.flags&(isCertain|definesNow) == isCertain|definesNow && !strings.HasPrefix(name, kernelPrefix) {
 			n.Certain = append(n.Certain, name)
 		}
 		for _, list := range [...]struct {
-			m  mark
+			m  symbolFlags
 			to *[]string
 		}{
 			{definesNow, &n.Defines}, {deletesNow, &n.Deletes}, {usesNow, &n.Uses}, {usesLater, &n.Later},
 			{rebindsLater, &n.Rebinds}, {mutatesNow, &n.Mutates}, {mutatesLater, &n.MutatesLater},
 		} {
-			if s.marks&list.m != 0 && !strings.HasPrefix(name, ours) {
+			if s.flags&list.m != 0 && !strings.HasPrefix(name, kernelPrefix) {
 				*list.to = append(*list.to, name)
 			}
 		}
-		s.marks &^= outbound
+		s.flags &^= outbound
 	}
 	w.touched = w.touched[:0]
 	w.undo(0)
-	for _, list := range [][]string{n.Defines, n.Certain, n.Deletes, n.Uses, n.Later, n.Rebinds, n.Mutates, n.MutatesLater} {
+	for _, list := range [][]string{n.Defines, n.Certain, n.Deletes, n.Uses, n.Later, n.Rebinds, n.Mutates,
+		n.MutatesLater} {
 		sort.Strings(list)
 	}
 }
 
-// ours begins the names by which translated magics reach the kernel; they are none of the program's.
-const ours = "__xstate_"
+// kernelPrefix starts the names through which translated magics call the kernel. Programs have no such names, so facts
+// leave them out.
+const kernelPrefix = "__xstate_"
 
 func (w *walker) isExpression(i uint32) bool {
 	if w.sym(i) != pytree.ExpressionStatement {
@@ -217,12 +219,12 @@ func (w *walker) isExpression(i uint32) bool {
 	return s != pytree.Assignment && s != pytree.AugmentedAssignment
 }
 
-// finish fills in what is known only when all nodes are.
-func (w *walker) finish() {
+// addTokens adds the facts that need all nodes: their tokens, and whether the block is quiet.
+func (w *walker) addTokens() {
 	buf := make([]byte, 0, len(w.text)+len(w.nodes)/2)
 	ends := make([]int, len(w.spans))
 	for i, s := range w.spans {
-		buf = w.tokens(buf, s[0], s[1])
+		buf = w.appendTokens(buf, s[0], s[1])
 		ends[i] = len(buf)
 	}
 	all, at := string(buf), 0

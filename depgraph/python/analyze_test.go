@@ -69,7 +69,8 @@ func TestNames(t *testing.T) {
 		{"exception name", "try: f()\nexcept (A, B) as e: g(e)", "defines: e; deletes: e; uses: A B f g"},
 		{"exception group", "try: f()\nexcept* A as e: g(e)", "defines: e; deletes: e; uses: A f g"},
 		{"except without parentheses", "try: f()\nexcept A, B: pass", "uses: A B f"},
-		{"match", "match v:\n  case C(a, k=b) | D.e: pass\n  case [x, *y]: pass\n  case {1: z, **r} as w if t: pass\n  case _: pass",
+		{"match", "match v:\n  case C(a, k=b) | D.e: pass\n  case [x, *y]: pass\n  case {1: z, **r} as w if t: pass\n  " +
+			"case _: pass",
 			"defines: a b r w x y z; uses: C D t v"},
 		{"f-string", "f'{x!r:>{w}} {y = } {f\"{z}\"}'", "uses: w x y z"},
 		{"await", "x = await f()", "defines: x; uses: f; await"},
@@ -104,19 +105,23 @@ func TestDefinitions(t *testing.T) {
 		{"recursive", "def f(): f()", depgraph.KindDef, "defines: f; later: f"},
 		{"annotated", "def f(a: A) -> B: pass", depgraph.KindDef, "defines: f; uses: A B; later: A B"},
 		{"global", "def f():\n  global x, y\n  x = 1\n  del y", depgraph.KindDef, "defines: f; rebinds: x y"},
-		{"global read", "def f():\n  global x\n  x += 1", depgraph.KindDef, "defines: f; later: x; rebinds: x; mutates later: x"},
+		{"global read", "def f():\n  global x\n  x += 1", depgraph.KindDef,
+			"defines: f; later: x; rebinds: x; mutates later: x"},
 		{"mutating", "def f(): x.append(1)", depgraph.KindDef, "defines: f; later: x; mutates later: x"},
 		{"nested", "def f(a):\n  def g():\n    nonlocal a\n    a = b\n  return g", depgraph.KindDef, "defines: f; later: b"},
 		{"comprehension inside", "def f(): return [a for b in c if d]", depgraph.KindDef, "defines: f; later: a c d"},
 		{"default that calls", "def f(a=g()): pass", depgraph.KindStatement, "defines: f; uses: g"},
 		{"decorated", "@d\ndef f(): pass", depgraph.KindStatement, "defines: f; uses: d"},
 		{"generic", "def f[T: B](a: T) -> C: return T", depgraph.KindDef, "defines: f; uses: C; later: B C"},
-		{"class", "class A(B):\n  x = y\n  def m(self): return x, A", depgraph.KindClass, "defines: A; uses: B y; later: A x"},
+		{"class", "class A(B):\n  x = y\n  def m(self): return x, A", depgraph.KindClass,
+			"defines: A; uses: B y; later: A x"},
 		{"class reads what it binds later", "class A:\n  x = x\n  y = x", depgraph.KindClass, "defines: A; uses: x"},
 		{"class in a function", "def f(x):\n  class A:\n    x = x", depgraph.KindDef, "defines: f; later: x"},
 		{"class that calls", "class A:\n  x = f()", depgraph.KindStatement, "defines: A; uses: f"},
-		{"class with properties", "class A:\n  @property\n  def x(self): pass\n  @x.setter\n  def x(self, v): pass", depgraph.KindClass, "defines: A; uses: property"},
-		{"class with a comprehension", "class A:\n  s = 1\n  t = [s for i in s]", depgraph.KindStatement, "defines: A; uses: s"},
+		{"class with properties", "class A:\n  @property\n  def x(self): pass\n  @x.setter\n  def x(self, v): pass",
+			depgraph.KindClass, "defines: A; uses: property"},
+		{"class with a comprehension", "class A:\n  s = 1\n  t = [s for i in s]", depgraph.KindStatement,
+			"defines: A; uses: s"},
 		{"private name", "class A:\n  def m(self): return __x, __y__", depgraph.KindClass, "defines: A; later: _A__x __y__"},
 		{"super", "class A(B):\n  def m(self): super().m()", depgraph.KindClass, "defines: A; uses: B; later: super"},
 		{"generic class", "class A[T](B[T]):\n  x: T", depgraph.KindClass, "defines: A; uses: B"},
@@ -138,7 +143,8 @@ func TestDefinitions(t *testing.T) {
 }
 
 func TestNodes(t *testing.T) {
-	src := "# c\nimport a, b.c\nx = 1; y = 2\nfrom . import z\nif x:\n  import d\nprint(y)\n\ndef f(): pass\nclass A: pass\n@d\nasync def g(): pass\nx\n"
+	src := "# c\nimport a, b.c\nx = 1; y = 2\nfrom . import z\nif x:\n  import d\nprint(y)\n\ndef f(): pass\nclass A: " +
+		"pass\n@d\nasync def g(): pass\nx\n"
 	f, err := Analyze([]byte(src), Plain)
 	if err != nil {
 		t.Fatal(err)
@@ -227,7 +233,10 @@ func TestEffects(t *testing.T) {
 }
 
 func TestImports(t *testing.T) {
-	f, err := Analyze([]byte("import a.b, c as d\nfrom ..e.f import g as h, i\nfrom . import *\ndef k():\n  import l\n"), Plain)
+	f, err := Analyze(
+		[]byte("import a.b, c as d\nfrom ..e.f import g as h, i\nfrom . import *\ndef k():\n  import l\n"),
+		Plain,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

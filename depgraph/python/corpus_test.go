@@ -74,7 +74,9 @@ func BenchmarkBareParse(b *testing.B) {
 }
 
 func BenchmarkAnalyzeBlock(b *testing.B) {
-	src := []byte("import pandas as pd\ndf = pd.read_csv('a.csv')\nfor c in df.columns:\n    df[c] = df[c].fillna(0)\ndf.head()\n")
+	src := []byte(
+		"import pandas as pd\ndf = pd.read_csv('a.csv')\nfor c in df.columns:\n    df[c] = df[c].fillna(0)\ndf.head()\n",
+	)
 	b.SetBytes(int64(len(src)))
 	for b.Loop() {
 		if _, err := Analyze(src, Plain); err != nil {

@@ -22,20 +22,20 @@
 //
 //	f"{x = }"               This shows its own text. So a string is one token as written; other tokens ignore layout.
 //
-// The grammar causes the other half of the work. Tree-sitter recovers from errors and takes layout lightly: it puts c of
-// "if a:\n        b\n    c" outside of the if. Here such a guess is an error (layout.go), and so are the statements of
-// Python 2 that the grammar still accepts. Tree-sitter also takes "type(x).y = 1" for a type alias; walk_def.go corrects
-// that.
+// The grammar causes the other half of the work. Tree-sitter recovers from errors and takes layout lightly: it puts c
+// of "if a:\n        b\n    c" outside of the if. Here such a guess is an error (layout.go), and so are the statements
+// of Python 2 that the grammar still accepts. Tree-sitter also takes "type(x).y = 1" for a type alias; walk_def.go
+// corrects that.
 //
-// The tests compare the facts with CPython: with its symbol tables for its own library, file by file and scope by scope,
-// in four versions.
+// The tests compare the facts with CPython: with its symbol tables for its own library, file by file and scope by
+// scope, in four versions.
 //
 // # What it cannot see
 //
 //   - Names made at run time. eval, exec, globals() and similar calls carry a Dynamic mark. A debugger does not, and
 //     neither does unpickling an instance of a class of the program.
-//   - Names spelled in two ways. CPython normalises identifiers (NFKC), so that "ﬁ" is "fi". Here they differ, and a name
-//     that normalisation may change is marked Dynamic.
+//   - Names spelled in two ways. CPython normalises identifiers (NFKC), so that "ﬁ" is "fi". Here they differ, and a
+//     name that normalisation may change is marked Dynamic.
 //   - Line numbers and the source itself as data: inspect.getsource, tracebacks. Two texts with equal Tokens may differ
 //     there.
 package python

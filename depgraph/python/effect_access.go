@@ -7,8 +7,8 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 )
 
-// accessOf returns the key that an effect accesses, and how. Clock, network, processes and input have no key: no order of
-// nodes makes them repeatable.
+// accessOf returns the key that an effect accesses, and how. Clock, network, processes and input have no key, because
+// no order of nodes makes them repeatable.
 func accessOf(e depgraph.Effect) (depgraph.Key, depgraph.Mode) {
 	last := e.What[strings.LastIndexByte(e.What, '.')+1:]
 	switch e.Kind {
@@ -38,7 +38,8 @@ func accessOf(e depgraph.Effect) (depgraph.Key, depgraph.Mode) {
 	return "", depgraph.Updates
 }
 
-// fileAccess tells what a call of the function does to the file that its first argument names, "" where that is unknown.
+// fileAccess returns how a function accesses the file named by its first argument. name is "" if the text does not show
+// it.
 func fileAccess(function, name string) (depgraph.Key, depgraph.Mode) {
 	key := depgraph.AnyFile
 	if name != "" {
@@ -54,11 +55,13 @@ func fileAccess(function, name string) (depgraph.Key, depgraph.Mode) {
 }
 
 func readsFile(function string) bool {
-	return strings.HasPrefix(function, "read") || slices.Contains([]string{"exists", "is_file", "is_dir", "isfile", "isdir",
-		"listdir", "scandir", "walk", "stat", "glob", "iglob", "rglob", "iterdir", "getsize", "getmtime", "load", "loadtxt",
-		"genfromtxt", "fromfile", "imread"}, function)
+	return strings.HasPrefix(function, "read") ||
+		slices.Contains([]string{"exists", "is_file", "is_dir", "isfile", "isdir",
+			"listdir", "scandir", "walk", "stat", "glob", "iglob", "rglob", "iterdir", "getsize", "getmtime", "load", "loadtxt",
+			"genfromtxt", "fromfile", "imread"}, function)
 }
 
 func writesFile(function string) bool {
-	return strings.HasPrefix(function, "to_") || strings.HasPrefix(function, "write") || strings.HasPrefix(function, "save")
+	return strings.HasPrefix(function, "to_") || strings.HasPrefix(function, "write") ||
+		strings.HasPrefix(function, "save")
 }

@@ -9,28 +9,28 @@ import (
 	p "github.com/xstate-engine/xstate/internal/pytree"
 )
 
-// A cell of IPython becomes plain Python, line for line, in which magics are calls of an object that the kernel's driver
-// binds to __xstate__. Its methods:
+// translate turns an IPython cell into plain Python, line for line. Magics become calls of an object that the kernel's
+// driver binds to __xstate__. Its methods:
 //
-//	magic(name, args)             a line magic that concerns only the driver: %matplotlib, %who, …
+//	magic(name, args)             a line magic that only the driver handles: %matplotlib, %who, …
 //	cell_magic(name, args, body)  a cell magic whose body is not Python: %%latex, %%perl, …
 //	clock(), timed(clock, value)  %time of an expression: timed reports the time since clock() and returns value
 //	time()                        a context manager that reports the time of its body: %time of a statement
 //	cell_time()                   reports the time from here to the end of the block: %%time
-//	timeit(code, opts)            code is a function, or source that is run in the namespace
+//	timeit(code, opts)            code is a function, or source that runs in the namespace
 //	capture()                     a context manager whose value holds what its body printed: %%capture
 //	bash(src)                     runs src with bash; html(text) displays text
 //	writefile(args, text)         args are those of %%writefile: options and a path
 //	env(args), cd(dir), pwd()     as the magics; each returns what the magic returns
-//	system(cmd)                   runs a shell command, its output going to the cell's
+//	system(cmd)                   runs a shell command; its output joins the cell's
 //	getoutput(cmd)                runs a shell command and returns its lines as a list
-//	var(text, get)                get() as a string, or text where that raises NameError: $name, {expression} in a command
-//	pinfo(text, get)              shows help on get(), or says that text was not found
+//	var(text, get)                get() as a string, or text on a NameError: $name, {expression} in a command
+//	pinfo(text, get)              shows help on get(), or reports that text was not found
 //
-// Functions handed to __xstate__ are called at once: what they read counts as used by the node.
+// __xstate__ calls the functions it receives at once. So what they read counts as used by the node.
 //
-// IPython replaces either all fields of a command or, when one fails, none; var decides for each. Automagic (ls without
-// the percent sign), auto-call (/f x), and magics defined by the user are not known.
+// IPython replaces all fields of a command or, if one fails, none; here var decides for each field. Automagic (ls
+// without the percent sign), auto-call (/f x), and magics defined by the user are not known.
 
 // translate turns a cell into Python.
 func translate(text string) (string, error) {
@@ -101,7 +101,7 @@ func helpLine(code string) (string, bool) {
 	return fmt.Sprintf("__xstate__.pinfo(%s, lambda: %s)", quote(object), object), true
 }
 
-// expression returns the text without a semicolon at its end where it is one expression, and "" where it is not.
+// expression returns the text, without a final semicolon, if it is one expression, and "" otherwise.
 func expression(text string) string {
 	text = strings.TrimRight(strings.TrimSuffix(strings.TrimSpace(text), ";"), " \t")
 	tree, err := p.Parse([]byte(text))
@@ -109,7 +109,8 @@ func expression(text string) string {
 		return ""
 	}
 	defer tree.Close()
-	if len(tree.Nodes) < 3 || tree.Nodes[1].Sym != p.ExpressionStatement || tree.Nodes[1].Next != uint32(len(tree.Nodes)) {
+	if len(tree.Nodes) < 3 || tree.Nodes[1].Sym != p.ExpressionStatement ||
+		tree.Nodes[1].Next != uint32(len(tree.Nodes)) {
 		return ""
 	}
 	switch tree.Nodes[2].Sym {
@@ -119,7 +120,7 @@ func expression(text string) string {
 	return text
 }
 
-// has reports whether the text, which parses, holds a node of the kind.
+// has reports whether a text, which must parse, holds a node of the kind.
 func has(text string, s p.Symbol) bool {
 	tree, err := p.Parse([]byte(text))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 )
 
-// cellMagic translates a cell that begins with a cell magic, on the given line.
+// cellMagic translates a cell whose first line of code, on the given line, is a cell magic.
 func cellMagic(before string, lines []logicalLine, line int) (string, error) {
 	head, _, _ := strings.Cut(lines[0].text, "\n")
 	head = strings.TrimRight(head, " \t\r")
@@ -82,8 +82,8 @@ func captureTarget(args string) string {
 	return ""
 }
 
-// wrap makes python the body of a compound statement whose head is on the line above. Only lines at which a statement
-// begins are indented, so that strings of several lines keep their text.
+// wrap makes python the body of a compound statement whose head is on the line above. It indents only lines at which a
+// statement begins, so that strings of several lines keep their text.
 func wrap(head, python string) string {
 	var b strings.Builder
 	b.WriteString(head)

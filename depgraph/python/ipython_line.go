@@ -9,8 +9,8 @@ type logicalLine struct {
 	code   int    // length of text without a comment and blanks at its end
 }
 
-// logicalLines cuts a text at the newlines that end a statement. A magic or a shell escape is one physical line, joined
-// only by backslashes: quotes and brackets mean nothing to Python in it.
+// logicalLines cuts a text at the newlines that end a statement. A magic or a shell escape is one physical line, which
+// only a backslash joins to the next: quotes and brackets in it are not Python's.
 func logicalLines(text string) []logicalLine {
 	var lines []logicalLine
 	for len(text) > 0 {
@@ -65,7 +65,7 @@ func lineEnd(text string) (n, code int) {
 			if n+1 < len(text) && text[n+1] == '\r' {
 				n++
 			}
-			n++ // whatever is escaped, a newline above all
+			n++ // the escaped character, usually a newline
 			code = n
 		case '\'', '"':
 			n += stringEnd(text[n:])
@@ -80,7 +80,7 @@ func lineEnd(text string) (n, code int) {
 	return len(text), min(code, len(text))
 }
 
-// isEscape reports whether a line is for IPython rather than for Python: a magic or a shell command, alone or assigned.
+// isEscape reports whether a line is IPython's and not Python's: a magic or a shell command, alone or assigned.
 func isEscape(text string) bool {
 	text = strings.TrimLeft(text, " \t\f")
 	if text == "" {
@@ -94,8 +94,8 @@ func isEscape(text string) bool {
 	return ok
 }
 
-// stringEnd returns the length of the string literal at the beginning of text: up to the closing quotes, or, for one
-// that is not closed, up to the end of the line or text.
+// stringEnd returns the length of the string literal at the beginning of text. It ends with the closing quotes or,
+// without them, with the line or text.
 func stringEnd(text string) int {
 	quote := text[:1]
 	if strings.HasPrefix(text, strings.Repeat(quote, 3)) {

@@ -8,23 +8,29 @@ import (
 	p "github.com/xstate-engine/xstate/internal/pytree"
 )
 
-// driverMagics are line magics that the driver alone deals with.
-var driverMagics = words(`matplotlib load_ext reload_ext unload_ext autoreload config precision pylab gui colors xmode pdb pprint
+// driverMagics are line magics that only the driver handles.
+var driverMagics = words(
+	`matplotlib load_ext reload_ext unload_ext autoreload config precision pylab gui colors xmode pdb pprint
 	doctest_mode automagic alias unalias history hist notebook lsmagic magic quickref page tb logstart logstop logon logoff
 	logstate who who_ls whos reset reset_selective store macro save edit run load loadpy recall rep rerun debug psearch
 	pdoc pdef pfile psource pinfo pinfo2 dirs pushd popd dhist bookmark rehashx killbgscripts lprun mprun watermark
-	reload sql tensorboard config_profile conda_env code_wrap subshell killbgscripts pycat profile`)
+	reload sql tensorboard config_profile conda_env code_wrap subshell killbgscripts pycat profile`,
+)
 
-// dynamicMagics are those of them that read, bind or delete names which the text does not show.
-var dynamicMagics = words(`pylab who who_ls whos reset reset_selective store macro save edit run load loadpy recall rep rerun
-	debug lprun mprun sql`)
+// dynamicMagics are the driver magics that read, bind or delete names that the text does not show.
+var dynamicMagics = words(
+	`pylab who who_ls whos reset reset_selective store macro save edit run load loadpy recall rep rerun
+	debug lprun mprun sql`,
+)
 
-// shellMagics run the command of their name.
+// shellMagics run the command of the same name.
 var shellMagics = words(`ls ll la lx lf lk ldir mkdir rmdir rm cp mv cat less more man pip conda mamba micromamba uv`)
 
-// scriptMagics are cell magics that hand their body to another program or to the display.
-var scriptMagics = words(`script perl ruby python python2 python3 pypy cmd javascript js latex markdown svg SVG sql cython R julia
-	debug_script`)
+// scriptMagics are cell magics that pass their body to another program or to the display.
+var scriptMagics = words(
+	`script perl ruby python python2 python3 pypy cmd javascript js latex markdown svg SVG sql cython R julia
+	debug_script`,
+)
 
 func words(text string) map[string]bool {
 	m := make(map[string]bool)
@@ -115,8 +121,8 @@ func quiet(text string) string {
 	return ""
 }
 
-// timedStatement translates %time of a statement. A compound statement cannot stand behind another on one line; it goes
-// untimed.
+// timedStatement translates %time of a statement. A compound statement cannot follow another on one line, so it is not
+// timed.
 func timedStatement(stmt string) string {
 	first, _, _ := strings.Cut(stmt, " ")
 	switch strings.TrimSuffix(first, ":") {
@@ -128,8 +134,8 @@ func timedStatement(stmt string) string {
 	return "with __xstate__.time(): " + stmt
 }
 
-// timeit translates %timeit. What is timed runs in a function, so that an assignment binds nothing: of one, the value is
-// timed. Any other statement is handed over as source, and marked dynamic.
+// timeit translates %timeit. The timed code runs in a function, so that an assignment binds nothing; for an assignment,
+// only the value is timed. Any other statement is passed as source and marked dynamic.
 func timeit(args string) string {
 	opts, stmt := cutOptions(args)
 	e := expression(stmt)
@@ -177,7 +183,7 @@ func assigned(stmt string) string {
 	return ""
 }
 
-// command writes a command line as a Python expression in which $name and {expression} are looked up.
+// command writes a command line as a Python expression that looks up $name and {expression}.
 func command(text string) string {
 	var parts []string
 	lit := ""
@@ -208,7 +214,7 @@ func command(text string) string {
 	return strings.Join(parts, " + ")
 }
 
-// commandField looks at the beginning of text for a field; n is its length, and e the expression in it.
+// commandField looks for a field at the beginning of text. n is its length, and e is the expression in it.
 func commandField(text string) (n int, e string) {
 	switch {
 	case strings.HasPrefix(text, "$$"), strings.HasPrefix(text, "{{"), strings.HasPrefix(text, "}}"):

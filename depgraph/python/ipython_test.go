@@ -23,9 +23,11 @@ func TestTranslate(t *testing.T) {
 		{"env of a value", "%env A={b}", `__xstate__.env("A=" + __xstate__.var("{b}", lambda: b))`},
 		{"cd", "%cd $folder/x", `__xstate__.cd(__xstate__.var("$folder", lambda: folder) + "/x")`},
 		{"pwd", "d = %pwd", `d = __xstate__.pwd()`},
-		{"shell", "!echo {x + 1} $y $$HOME '{print $1}'", `__xstate__.system("echo " + __xstate__.var("{x + 1}", lambda: x + 1) + " " + __xstate__.var("$y", lambda: y) + " $HOME '{print $1}'")`},
+		{"shell", "!echo {x + 1} $y $$HOME '{print $1}'",
+			`__xstate__.system("echo " + __xstate__.var("{x + 1}", lambda: x + 1) + " " + __xstate__.var("$y", lambda: y) + " $HOME '{print $1}'")`},
 		{"shell on two lines", "!echo a \\\n  b\nx", "__xstate__.system(\"echo a    b\")\n\nx"},
-		{"shell in a loop", "for f in fs:\n    !rm $f\nz", "for f in fs:\n    __xstate__.system(\"rm \" + __xstate__.var(\"$f\", lambda: f))\nz"},
+		{"shell in a loop", "for f in fs:\n    !rm $f\nz",
+			"for f in fs:\n    __xstate__.system(\"rm \" + __xstate__.var(\"$f\", lambda: f))\nz"},
 		{"assigned shell", "files = !ls 'it", `files = __xstate__.getoutput("ls 'it")`},
 		{"quote in a shell line", "!echo it's\nx = 'a'\n%pwd", "__xstate__.system(\"echo it's\")\nx = 'a'\n__xstate__.pwd()"},
 		{"pip", "%pip install a", `__xstate__.system("pip install a")`},
@@ -40,7 +42,8 @@ func TestTranslate(t *testing.T) {
 		{"not equal", "x != y", "x != y"},
 		{"cell time", "%%time\nx = 1\n%pwd", "__xstate__.cell_time()\nx = 1\n__xstate__.pwd()"},
 		{"cell time below blank lines", "\n%%time\nx = 1", "\n__xstate__.cell_time()\nx = 1"},
-		{"cell timeit", "%%timeit -n 1\nx = f()\nif x:\n  y", "def __xstate_cell__():\n x = f()\n if x:\n   y\n__xstate__.timeit(__xstate_cell__, \"-n 1\")"},
+		{"cell timeit", "%%timeit -n 1\nx = f()\nif x:\n  y",
+			"def __xstate_cell__():\n x = f()\n if x:\n   y\n__xstate__.timeit(__xstate_cell__, \"-n 1\")"},
 		{"capture", "%%capture out\ns = '''a\nb'''\n", "with __xstate__.capture() as out:\n s = '''a\nb'''\n"},
 		{"capture of nothing", "%%capture\n# no", "with __xstate__.capture(): pass\n# no"},
 		{"bash", "%%bash\necho \"a\"\n", "__xstate__.bash(\"echo \\\"a\\\"\\n\")\n\n"},
@@ -91,7 +94,8 @@ func TestTranslateNames(t *testing.T) {
 		for _, d := range n.Dynamic {
 			dynamic = append(dynamic, d.What)
 		}
-		if diff := cmp.Diff([][]string{test.defines, test.uses, test.dynamic}, [][]string{n.Defines, n.Uses, dynamic}); diff != "" {
+		if diff := cmp.Diff([][]string{test.defines, test.uses, test.dynamic},
+			[][]string{n.Defines, n.Uses, dynamic}); diff != "" {
 			t.Errorf("Analyze(%q) = got, want\n%s", test.src, diff)
 		}
 	}
@@ -114,7 +118,8 @@ func TestTranslateErrors(t *testing.T) {
 }
 
 func TestQuiet(t *testing.T) {
-	for src, want := range map[string]bool{"x;": true, "x; # c\n": true, "x": false, "x; y": false, "if x: y;": false, "": false} {
+	for src, want := range map[string]bool{"x;": true, "x; # c\n": true, "x": false, "x; y": false, "if x: y;": false,
+		"": false} {
 		f, err := Analyze([]byte(src), IPython)
 		if err != nil || f.Quiet != want {
 			t.Errorf("Analyze(%q).Quiet = %v, %v, want %v", src, f.Quiet, err, want)

@@ -7,7 +7,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/pytree"
 )
 
-// Outline returns the outline of a block or file. The error is a *SyntaxError where it does not parse.
+// Outline returns the outline of a block or file. The error is a *depgraph.SyntaxError if the text does not parse.
 func Outline(src []byte, dialect depgraph.Dialect) (*depgraph.Outline, error) {
 	f, err := facts(src, dialect, eachStatement)
 	if err != nil {
@@ -28,11 +28,11 @@ func Outline(src []byte, dialect depgraph.Dialect) (*depgraph.Outline, error) {
 	return &o.out, nil
 }
 
-// outliner walks the statements that are executed with a text, but no bodies of functions.
+// outliner walks the statements that run when the text runs. It does not enter the bodies of functions.
 type outliner struct {
 	*walker
 	out depgraph.Outline
-	at  map[string]int // name → its place in out
+	at  map[string]int // name → index in out
 }
 
 func (o *outliner) add(d depgraph.Definition) {
@@ -44,7 +44,7 @@ func (o *outliner) add(d depgraph.Definition) {
 	o.out.Definitions = append(o.out.Definitions, d)
 }
 
-// suite walks all below node i; prefix is the class that it is in, with a dot.
+// suite walks everything below node i. prefix is the enclosing class and a dot, or "".
 func (o *outliner) suite(i uint32, prefix string) {
 	for c := o.child(i); c < o.end(i); c = o.next(c) {
 		switch o.sym(c) {
@@ -57,17 +57,18 @@ func (o *outliner) suite(i uint32, prefix string) {
 		case pytree.AssertStatement:
 			o.out.Asserts = append(o.out.Asserts, o.line(o.nodes[c].Start))
 		case pytree.ExpressionStatement:
-			if a := o.child(c); prefix != "" && a < o.end(c) && o.sym(a) == pytree.Assignment && o.sym(o.child(a)) == pytree.Identifier {
+			if a := o.child(c); prefix != "" && a < o.end(c) && o.sym(a) == pytree.Assignment &&
+				o.sym(o.child(a)) == pytree.Identifier {
 				name := prefix + o.src(o.child(a))
 				o.add(depgraph.Definition{Name: name, Signature: name})
 			}
 		default:
-			o.suite(c, prefix) // if, try, with: what is defined in them is defined
+			o.suite(c, prefix) // if, try, with: their definitions count
 		}
 	}
 }
 
-// wrappers are the decorators that change how a function is called.
+// wrappers returns the decorators that change how a function is called.
 func (o *outliner) wrappers(i uint32) string {
 	text := ""
 	for c := o.child(i); c < o.end(i); c = o.next(c) {
@@ -78,7 +79,7 @@ func (o *outliner) wrappers(i uint32) string {
 	return text
 }
 
-// define adds the definition at node i, which begins with its decorators at node all.
+// define adds the definition at node i. Its decorators begin at node all.
 func (o *outliner) define(i, all uint32, prefix, wrappers string) {
 	name, body := o.end(i), o.end(i)
 	for c := o.child(i); c < o.end(i); c = o.next(c) {
@@ -109,7 +110,7 @@ func (o *outliner) define(i, all uint32, prefix, wrappers string) {
 	o.out.Definitions[at] = d
 }
 
-// constructor tells how a class is called: by its __init__ or, where it has none, by its annotated fields.
+// constructor returns how a class is called: the signature of its __init__ or, without one, its annotated fields.
 func (o *outliner) constructor(class string, body uint32) string {
 	if i, ok := o.at[class+".__init__"]; ok {
 		return ": " + o.out.Definitions[i].Signature
@@ -119,7 +120,8 @@ func (o *outliner) constructor(class string, body uint32) string {
 		if o.sym(c) != pytree.ExpressionStatement {
 			continue
 		}
-		if a := o.child(c); a < o.end(c) && o.sym(a) == pytree.Assignment && o.find(a, o.child(a), pytree.Type) < o.end(a) {
+		if a := o.child(c); a < o.end(c) && o.sym(a) == pytree.Assignment &&
+			o.find(a, o.child(a), pytree.Type) < o.end(a) {
 			fields = append(fields, o.phrase(a, o.end(a)))
 		}
 	}
@@ -129,7 +131,7 @@ func (o *outliner) constructor(class string, body uint32) string {
 	return ": " + strings.Join(fields, "; ")
 }
 
-// phrase is the text of node i up to node end by its tokens, spaced as people do.
+// phrase returns the text of node i up to node end, token by token, with conventional spacing.
 func (o *outliner) phrase(i, end uint32) string {
 	var b strings.Builder
 	last := ""
@@ -148,7 +150,7 @@ func (o *outliner) phrase(i, end uint32) string {
 	return b.String()
 }
 
-// spaced reports whether a blank stands between two tokens.
+// spaced reports whether a blank separates two tokens.
 func spaced(a, b string) bool {
 	if a == "" || b == "" {
 		return false
@@ -161,5 +163,6 @@ func spaced(a, b string) bool {
 }
 
 func nameByte(c byte) bool {
-	return c == '_' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '"' || c == '\''
+	return c == '_' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '"' ||
+		c == '\''
 }

@@ -7,7 +7,9 @@ import (
 
 // FuzzOutline: what is analysed has an outline, whose lines lie in the text, and which layout does not change.
 func FuzzOutline(f *testing.F) {
-	f.Add("class A(B):\n    x: int = 1\n    @property\n    def f(self, a=1, *b: int, **c) -> 'A': return lambda: a\nassert A\n")
+	f.Add(
+		"class A(B):\n    x: int = 1\n    @property\n    def f(self, a=1, *b: int, **c) -> 'A': return lambda: a\nassert A\n",
+	)
 	f.Add("if x:\n    def f(): pass\nasync def g[T](x: T): await x\nfor i in y: assert i\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		_, bad := Analyze([]byte(text), Plain)

@@ -82,12 +82,15 @@ func TestSignatures(t *testing.T) {
 		return o.Definitions[0].Signature
 	}
 	base := signature("def f(a, b=1, *c): return a")
-	for _, same := range []string{"def f(a,b = 1,*c):\n  return b", "def f(a, # x\n      b=1, *c):\n  '''doc'''", "@cache\ndef f(a, b=1, *c): ..."} {
+	for _, same := range []string{"def f(a,b = 1,*c):\n  return b", "def f(a, # x\n      b=1, *c):\n  '''doc'''",
+		"@cache\ndef f(a, b=1, *c): ..."} {
 		if got := signature(same); got != base {
 			t.Errorf("signature of %q = %q, want %q", same, got, base)
 		}
 	}
-	for _, other := range []string{"def f(a, b=2, *c): return a", "def f(a, b=1, **c): return a", "def f(a, b=1): return a", "def f(a, b=1, *c) -> int: return a", "async def f(a, b=1, *c): return a", "@staticmethod\ndef f(a, b=1, *c): return a"} {
+	for _, other := range []string{"def f(a, b=2, *c): return a", "def f(a, b=1, **c): return a",
+		"def f(a, b=1): return a", "def f(a, b=1, *c) -> int: return a", "async def f(a, b=1, *c): return a",
+		"@staticmethod\ndef f(a, b=1, *c): return a"} {
 		if got := signature(other); got == base {
 			t.Errorf("signature of %q is that of the other", other)
 		}

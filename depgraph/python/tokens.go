@@ -2,23 +2,23 @@ package python
 
 import p "github.com/xstate-engine/xstate/internal/pytree"
 
-// Tokens are what is left of a text without layout: each token, or marker, is followed by a NUL, which no Python text can
-// hold. A marker is a control character, which no token can begin with.
+// Tokens are what remains of a text without layout. A NUL follows each token or marker, because no Python text can hold
+// a NUL. A marker is a control character, because no token begins with one.
 //
-//	\x01  end of a statement, whether a line or a semicolon ended it
+//	\x01  end of a statement, whether by a line end or a semicolon
 //	\x02  beginning of a block, whether indented or on the same line
 //	\x03  end of a block
 //
-// Strings are one token as written: the text inside f"{x = }" shows. Commas and parentheses stay, though some of them
-// say nothing: to drop a redundant pair takes knowing which are redundant, and being wrong once is worse than a re-run.
+// A string is one token as written, because f"{x = }" shows its text. Commas and parentheses stay, although some of
+// them are redundant: to drop the wrong pair would be worse than to run a block again.
 const (
 	endStatement = "\x01\x00"
 	beginBlock   = "\x02\x00"
 	endBlock     = "\x03\x00"
 )
 
-// tokens appends the tokens of the nodes from i up to end, which are whole statements.
-func (w *walker) tokens(out []byte, i, end uint32) []byte {
+// appendTokens appends the tokens of the nodes from i up to end, which are whole statements.
+func (w *walker) appendTokens(out []byte, i, end uint32) []byte {
 	type pending struct {
 		end   uint32
 		block bool
@@ -50,7 +50,7 @@ func (w *walker) tokens(out []byte, i, end uint32) []byte {
 			out = append(out, beginBlock...)
 			open = append(open, pending{n.Next, true})
 			i++
-		case n.Sym == p.ExceptStar: // "except *E" comes as two tokens
+		case n.Sym == p.ExceptStar: // the parser yields two tokens for "except *E"
 			out = append(out, "except\x00*\x00"...)
 			i = n.Next
 		case n.Next == i+1 || n.Sym == p.String:

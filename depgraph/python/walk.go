@@ -10,8 +10,8 @@ import (
 	"github.com/xstate-engine/xstate/internal/pytree"
 )
 
-// walker goes over the tree of one block once and fills the scope table, the facts of each node, and the list of
-// places to look at for effects when all names are known.
+// walker goes over the syntax tree of one block once. It fills the scope table and the facts of each node. It also
+// collects the dotted names that may be effects; resolveChains looks at them when all names are known.
 type walker struct {
 	scopes
 	text  string
@@ -19,11 +19,11 @@ type walker struct {
 	names *names
 
 	facts  *depgraph.Facts
-	node   int // index of the node under way
+	node   int // index of the current node
 	await  bool
-	atOnce bool // in the arguments of a translated magic, which calls the functions it is given
+	atOnce bool // in the arguments of a translated magic, which calls the functions it receives
 	chains []chain
-	spans  [][2]uint32      // the tree nodes of each node: from, up to
+	spans  [][2]uint32      // the tree nodes of each node: first, and end
 	alias  map[int32]string // symbol → dotted name it was imported as
 	future bool             // from __future__ import annotations
 
@@ -34,26 +34,26 @@ type walker struct {
 	lines []uint32 // start of each line
 }
 
-// flow is what may stand here: it is saved and reset around functions and classes.
+// flow describes the context of a statement. The walker saves and resets it around functions and classes.
 type flow struct {
 	loops    int
 	function bool
 	async    bool
-	iterable int // inside the iterables of so many comprehensions
+	iterable int // the number of enclosing iterables of comprehensions
 }
 
-// maxDepth bounds nesting of expressions and statements; CPython's parser gives up at 6000 and sooner.
+// maxDepth limits the nesting of expressions and statements. CPython's parser gives up at 6000 or below.
 const maxDepth = 5000
 
 func newWalker(text string, nodes []pytree.Node) *walker {
 	w := &walker{text: text, nodes: nodes, names: newNames(len(text)), facts: &depgraph.Facts{}}
-	w.cur, w.cell = none, none
+	w.cur, w.cell = noIndex, noIndex
 	w.syms = make([]symbol, 0, len(text)/40+16)
 	w.all = make([]scope, 0, len(text)/500+4)
 	return w
 }
 
-// child returns the first child of node i; it is past the end of i when there is none.
+// child returns the first child of node i. If there is none, the result is the end of i.
 func (w *walker) child(i uint32) uint32 { return i + 1 }
 
 func (w *walker) sym(i uint32) pytree.Symbol { return w.nodes[i].Sym }
@@ -66,7 +66,7 @@ func (w *walker) src(i uint32) string {
 	return w.text[n.Start:n.End]
 }
 
-// fail records an error; the one that stands first in the text is kept.
+// fail records an error. The walker keeps the error that comes first in the text.
 func (w *walker) fail(at uint32, format string, args ...any) {
 	if w.err == nil || int(at) < w.errAt {
 		w.errAt = int(at)
@@ -105,7 +105,7 @@ func lineStarts(text string) []uint32 {
 	}
 }
 
-// ident returns the number of the name at node i, mangled as the scope wants it.
+// ident returns the number of the name at node i, mangled for the current scope.
 func (w *walker) ident(i uint32) int32 {
 	text := w.src(i)
 	if len(text) > 2 && text[0] == '_' && text[1] == '_' {
@@ -121,7 +121,7 @@ func (w *walker) ident(i uint32) int32 {
 func (w *walker) intern(i uint32, text string) int32 {
 	id, grown := w.names.id(text)
 	if grown {
-		w.tops = append(w.tops, none)
+		w.tops = append(w.tops, noIndex)
 		if text == superClass {
 			w.cell = id
 		}
@@ -137,19 +137,19 @@ func (w *walker) intern(i uint32, text string) int32 {
 }
 
 // bindName binds the name at node i in the current scope.
-func (w *walker) bindName(i uint32, sort mark) int32 { return w.bind(w.ident(i), sort) }
+func (w *walker) bindName(i uint32, sort symbolFlags) int32 { return w.bind(w.ident(i), sort) }
 
 // useName reads the name at node i and returns its symbol.
 func (w *walker) useName(i uint32) int32 {
 	id := w.ident(i)
 	s := w.use(id)
 	if k := w.names.kinds[id]; k != 0 {
-		w.watch(i, s, k, false)
+		w.noteName(i, s, k, false)
 	}
 	return s
 }
 
-// deeper guards against nesting that would exhaust the stack.
+// deeper fails on nesting that would exhaust the stack.
 func (w *walker) deeper(i uint32) bool {
 	w.depth++
 	if w.depth > maxDepth {

@@ -7,19 +7,19 @@ import (
 	p "github.com/xstate-engine/xstate/internal/pytree"
 )
 
-// function walks a def: defaults and annotations here, the body in a scope of its own, later.
+// function walks a def: defaults and annotations at once, the body in its own scope, as code that runs later.
 func (w *walker) function(i uint32) {
 	c := w.child(i)
 	async := w.sym(c) == p.KwAsync
 	if async {
 		c = w.next(c)
 	}
-	name := w.next(c) // after def
+	name := w.next(c) // the one that follows def
 	params := w.find(i, name, p.Parameters)
 	typeParams := w.find(i, name, p.TypeParameter)
 	w.defaults(params)
 	generic := typeParams < w.end(i)
-	id := w.intern(name, w.src(name)) // scopes carry names as written, not mangled
+	id := w.intern(name, w.src(name)) // a scope's name is not mangled
 	if generic {
 		w.open(paramsScope, id, w.nodes[i].Start)
 		w.typeParameters(typeParams)
@@ -53,7 +53,7 @@ func (w *walker) lambda(i uint32) {
 	if has {
 		w.defaults(params)
 	}
-	w.open(lambdaScope, none, w.nodes[i].Start)
+	w.open(lambdaScope, noIndex, w.nodes[i].Start)
 	if w.atOnce {
 		w.all[w.cur].timing = max(w.all[w.all[w.cur].parent].timing, both)
 	}
@@ -67,7 +67,7 @@ func (w *walker) lambda(i uint32) {
 	w.close()
 }
 
-// defaults walks the default values of parameters, which belong to the scope around.
+// defaults walks the default values of parameters, which belong to the enclosing scope.
 func (w *walker) defaults(params uint32) {
 	for c := w.child(params); c < w.end(params); c = w.next(c) {
 		if s := w.sym(c); s == p.DefaultParameter || s == p.TypedDefaultParameter {
@@ -84,8 +84,8 @@ func (w *walker) annotations(params uint32) {
 	}
 }
 
-// marked reports whether an annotation, if it is text, is one of which dataclasses looks up the first name.
-func (w *walker) marked(text string) bool {
+// isDataclassMarker reports whether an annotation is a string whose first name dataclasses looks up in the module.
+func (w *walker) isDataclassMarker(text string) bool {
 	bare := strings.TrimLeft(text, `"'`)
 	if !w.future && bare == text {
 		return false
@@ -97,18 +97,18 @@ func (w *walker) marked(text string) bool {
 	return slices.Contains([]string{"ClassVar", "InitVar", "KW_ONLY"}, bare[strings.LastIndexByte(bare, '.')+1:])
 }
 
-// annotation walks an annotation. Before 3.14 it is evaluated at once, from 3.14 on when somebody asks, and never
-// under the future import, where it becomes a string.
+// annotation walks an annotation. Before Python 3.14 it is evaluated at once, from 3.14 on when code asks for it. Under
+// the future import it becomes a string and is never evaluated.
 func (w *walker) annotation(i uint32) {
-	if w.all[w.cur].kind == classScope && w.marked(w.src(i)) {
+	if w.all[w.cur].kind == classScope && w.isDataclassMarker(w.src(i)) {
 		w.dynamic("annotation", w.nodes[i].Start)
 	}
 	if w.future {
 		saved := w.await
 		scopes, syms, chains := len(w.all), len(w.syms), len(w.chains)
-		w.open(aliasScope, none, w.nodes[i].Start)
+		w.open(aliasScope, noIndex, w.nodes[i].Start)
 		w.expr(i)
-		w.drop(scopes, syms)
+		w.discard(scopes, syms)
 		w.chains, w.await = w.chains[:chains], saved
 		return
 	}
@@ -160,13 +160,13 @@ func (w *walker) parameter(i uint32) {
 		return
 	}
 	id := w.ident(i)
-	if s := w.at(w.cur, id); w.syms[s].marks&isParam != 0 {
+	if s := w.at(w.cur, id); w.syms[s].flags&isParam != 0 {
 		w.failNode(i, "duplicate parameter %s", w.names.texts[id])
 	}
 	w.bind(id, isParam)
 }
 
-// class walks a class: bases here, the body at once in a scope that methods do not see.
+// class walks a class: bases in the current scope, the body at once in a scope that methods do not see.
 func (w *walker) class(i uint32) {
 	name := w.child(i) + 1
 	typeParams := w.find(i, name, p.TypeParameter)
@@ -200,7 +200,7 @@ func (w *walker) class(i uint32) {
 	w.bindName(name, isAssigned)
 }
 
-// typeParameters binds type parameters; their bounds are evaluated when asked for.
+// typeParameters binds type parameters. Python evaluates their bounds only on request.
 func (w *walker) typeParameters(i uint32) {
 	for c := w.child(i); c < w.end(i); c = w.next(c) {
 		if w.sym(c) != p.Type {
@@ -219,7 +219,7 @@ func (w *walker) typeParameters(i uint32) {
 			continue
 		}
 		id := w.ident(name)
-		if s := w.at(w.cur, id); w.syms[s].marks&isAssigned != 0 {
+		if s := w.at(w.cur, id); w.syms[s].flags&isAssigned != 0 {
 			w.failNode(name, "duplicate type parameter %s", w.names.texts[id])
 		}
 		w.bind(id, isAssigned)
@@ -263,7 +263,8 @@ func (w *walker) typeAlias(i uint32) {
 	}
 }
 
-// isAssignmentToType tells what tree-sitter takes for a type alias from what it is: type(x).y = value.
+// isAssignmentToType reports whether node i is an assignment such as type(x).y = value, which tree-sitter takes for a
+// type alias.
 func (w *walker) isAssignmentToType(i uint32) bool {
 	s := w.sym(i)
 	if s == p.ConstrainedType {

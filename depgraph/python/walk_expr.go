@@ -6,7 +6,7 @@ import (
 	p "github.com/xstate-engine/xstate/internal/pytree"
 )
 
-// firstNonTerminal is the lowest symbol that is not a token. Tokens other than names say nothing.
+// firstNonTerminal is the lowest symbol that is not a token. Names are the only tokens that carry facts.
 const firstNonTerminal = p.Module
 
 // expr walks an expression that is evaluated in the current scope.
@@ -17,7 +17,7 @@ func (w *walker) expr(i uint32) {
 		case p.Identifier:
 			w.useName(i)
 		case p.Integer, p.LessGreater:
-			w.oldToken(i)
+			w.refuseOldToken(i)
 		}
 		return
 	}
@@ -55,7 +55,7 @@ func (w *walker) expr(i uint32) {
 	case p.Yield:
 		w.yield(i)
 	case p.BooleanOperator, p.ConditionalExpression, p.ComparisonOperator:
-		// Only part of it may run.
+		// Only a part of it may run.
 		f := w.fork()
 		w.exprs(i)
 		w.arm(&f, true)
@@ -82,7 +82,7 @@ func (w *walker) lastChild(i uint32) uint32 {
 	return last
 }
 
-// find returns the first child of i, at or after c, with the symbol, or the end of i.
+// find returns the first child of i, at or after c, that has the symbol. If there is none, it returns the end of i.
 func (w *walker) find(i, c uint32, s p.Symbol) uint32 {
 	for ; c < w.end(i); c = w.next(c) {
 		if w.sym(c) == s {
@@ -92,7 +92,7 @@ func (w *walker) find(i, c uint32, s p.Symbol) uint32 {
 	return c
 }
 
-// attribute walks a.b.c. Only the leftmost name is read from the namespace.
+// attribute walks a.b.c. It reads only the leftmost name from the namespace.
 func (w *walker) attribute(i uint32, called bool) {
 	base, kinds := i, nameKind(0)
 	for w.sym(base) == p.Attribute {
@@ -107,14 +107,14 @@ func (w *walker) attribute(i uint32, called bool) {
 	if w.sym(base) != p.Identifier {
 		w.expr(base)
 		if kinds&(effectName|dynamicName) != 0 {
-			w.link(i, none, called)
+			w.noteChain(i, noIndex, called)
 		}
 		return
 	}
 	id := w.ident(base)
 	s := w.use(id)
 	if (kinds|w.names.kinds[id])&(effectName|dynamicName|aliasName) != 0 {
-		w.link(i, s, called)
+		w.noteChain(i, s, called)
 	}
 }
 
@@ -123,26 +123,26 @@ func (w *walker) call(i uint32) {
 	switch w.sym(f) {
 	case p.Attribute:
 		w.attribute(f, true)
-		if r := w.root(f); r != none {
+		if r := w.root(f); r != noIndex {
 			w.mutate(w.ident(uint32(r)))
 		}
 	case p.Identifier:
 		id := w.ident(f)
 		s := w.use(id)
 		if k := w.names.kinds[id]; k != 0 {
-			w.watch(f, s, k, true)
+			w.noteName(f, s, k, true)
 		}
 	default:
 		w.expr(f)
 	}
-	if w.sym(f) == p.Attribute && strings.HasPrefix(w.src(f), ours) {
+	if w.sym(f) == p.Attribute && strings.HasPrefix(w.src(f), kernelPrefix) {
 		w.atOnce = true
 		defer func() { w.atOnce = false }()
 	}
 	w.exprsFrom(w.next(f), w.end(i))
 }
 
-// root returns the name from which an attribute, item or call chain starts, or none.
+// root returns the name that an attribute, item or call chain starts from, or noIndex.
 func (w *walker) root(i uint32) int64 {
 	for {
 		switch w.sym(i) {
@@ -152,7 +152,7 @@ func (w *walker) root(i uint32) int64 {
 			i = w.child(i)
 		case p.Call:
 			if i = w.child(i); w.sym(i) == p.Identifier {
-				return none // what a function returns hangs on no name
+				return noIndex // the result of a function belongs to no name
 			}
 		case p.ParenthesizedExpression:
 			i = w.next(w.child(i))
@@ -161,25 +161,25 @@ func (w *walker) root(i uint32) int64 {
 				i++
 			}
 		default:
-			return none
+			return noIndex
 		}
 	}
 }
 
-// mutateRoot records that something hanging on the name at the root of i changes.
+// mutateRoot records that something reached through the name at the root of i changes.
 func (w *walker) mutateRoot(i uint32) {
-	if r := w.root(i); r != none {
+	if r := w.root(i); r != noIndex {
 		w.mutate(w.ident(uint32(r)))
 	}
 }
 
-// comprehension walks a comprehension: its first iterable in the scope around, the rest in its own.
+// comprehension walks a comprehension: its first iterable in the enclosing scope, the rest in a scope of its own.
 func (w *walker) comprehension(i uint32, kind scopeKind) {
 	first := w.find(i, w.child(i), p.ForInClause)
 	in := w.find(first, w.child(first), p.KwIn)
 	w.iterable(first, in)
 	f := w.fork()
-	w.open(kind, none, w.nodes[i].Start)
+	w.open(kind, noIndex, w.nodes[i].Start)
 	if w.sym(w.child(first)) == p.KwAsync {
 		w.awaits(i)
 	}
@@ -223,7 +223,7 @@ func (w *walker) forTarget(clause uint32) {
 	w.target(w.next(c), isAssigned|isIterated)
 }
 
-// walrus binds in the nearest function or module around comprehensions (PEP 572).
+// walrus binds in the nearest function or module outside of comprehensions (PEP 572).
 func (w *walker) walrus(i uint32) {
 	name := w.child(i)
 	w.expr(w.lastChild(i))
@@ -236,8 +236,8 @@ func (w *walker) walrus(i uint32) {
 		w.failNode(name, "an assignment expression cannot be used in a comprehension iterable expression")
 	}
 	home := w.cur
-	for home != none && w.all[home].kind.comprehension() {
-		if s := w.at(home, id); w.syms[s].marks&isIterated != 0 {
+	for home != noIndex && w.all[home].kind.comprehension() {
+		if s := w.at(home, id); w.syms[s].flags&isIterated != 0 {
 			w.failNode(name, "an assignment expression cannot rebind the iteration variable %s", w.names.texts[id])
 		}
 		home = w.all[home].parent
@@ -250,22 +250,22 @@ func (w *walker) walrus(i uint32) {
 	case w.all[home].kind == classScope:
 		w.failNode(name, "an assignment expression within a comprehension cannot be used in a class body")
 	case home == 0:
-		w.syms[h].marks |= isGlobal
+		w.syms[h].flags |= isGlobal
 		w.declare(id, isGlobal|isAssigned)
 		w.store(id, definesNow)
-	case w.syms[h].marks&isGlobal != 0:
-		w.syms[h].marks |= isAssigned
+	case w.syms[h].flags&isGlobal != 0:
+		w.syms[h].flags |= isAssigned
 		w.declare(id, isGlobal|isAssigned)
 		w.store(id, definesNow)
 	default:
-		w.syms[h].marks |= isAssigned
+		w.syms[h].flags |= isAssigned
 		w.declare(id, isNonlocal|isAssigned)
 	}
 }
 
-func (w *walker) declare(id int32, m mark) { w.syms[w.at(w.cur, id)].marks |= m }
+func (w *walker) declare(id int32, m symbolFlags) { w.syms[w.at(w.cur, id)].flags |= m }
 
-// awaits notes that the node needs a running event loop.
+// awaits records that the node needs a running event loop.
 func (w *walker) awaits(uint32) {
 	if w.all[w.cur].timing == now {
 		w.await = true

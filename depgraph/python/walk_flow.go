@@ -11,7 +11,7 @@ func (w *walker) ifStatement(i uint32) (ends bool) {
 			all = all && end
 			w.arm(&f, end)
 		case p.ElifClause, p.ElseClause:
-			w.aligned(i, c)
+			w.checkAligned(i, c)
 			body := w.lastChild(c)
 			for k := w.child(c); k < body; k = w.next(k) {
 				w.expr(k)
@@ -54,7 +54,7 @@ func (w *walker) whileStatement(i uint32) {
 	w.loopBody(i, w.next(condition), &f)
 }
 
-// loopBody walks the body of a loop, which may not run at all, and its else clause.
+// loopBody walks the body of a loop, which may not run, and its else clause.
 func (w *walker) loopBody(i, c uint32, f *fork) {
 	for ; c < w.end(i); c = w.next(c) {
 		switch w.sym(c) {
@@ -64,7 +64,7 @@ func (w *walker) loopBody(i, c uint32, f *fork) {
 			w.flow.loops--
 			w.arm(f, true)
 		case p.ElseClause:
-			w.aligned(i, c)
+			w.checkAligned(i, c)
 			w.block(c, w.lastChild(c))
 			w.arm(f, true)
 		}
@@ -85,7 +85,7 @@ func (w *walker) withStatement(i uint32) {
 				}
 				w.withItem(w.child(item))
 				if first {
-					// An exception behind this point may be swallowed by the manager just entered.
+					// The context manager may swallow an exception from here on.
 					f, first = w.fork(), false
 				}
 			}
@@ -99,7 +99,7 @@ func (w *walker) withStatement(i uint32) {
 
 func (w *walker) withItem(i uint32) {
 	if s := w.sym(i); s == p.ParenthesizedExpression || s == p.Tuple {
-		// "with (a as b):" and "with (a as b,):" are items in parentheses, not expressions.
+		// "with (a as b):" and "with (a as b,):" hold items in parentheses, not expressions.
 		if as := w.find(i, w.child(i), p.AsPattern); as < w.end(i) {
 			for c := w.child(i); c < w.end(i); c = w.next(c) {
 				w.withItem(c)
@@ -124,9 +124,10 @@ func (w *walker) tryStatement(i uint32) (ends bool) {
 	body := w.find(i, w.child(i), p.Block)
 	bodyEnds = w.block(i, body)
 	for c := w.next(body); c < w.end(i); c = w.next(c) {
-		w.aligned(i, c)
+		w.checkAligned(i, c)
 		if w.sym(c) == p.ElseClause {
-			bodyEnds = w.block(c, w.lastChild(c)) || bodyEnds // runs after the whole body: what that bound is certain
+			bodyEnds = w.block(c, w.lastChild(c)) ||
+				bodyEnds // runs after the whole body, so what the body bound is certain
 		}
 		if s := w.sym(c); s == p.ExceptClause || s == p.ExceptGroupClause {
 			handlers++
@@ -154,13 +155,13 @@ func (w *walker) tryStatement(i uint32) (ends bool) {
 	if handlers > 0 {
 		w.join(&f)
 	}
-	for _, s := range bound { // try/finally: behind it, the body has run to its end
+	for _, s := range bound { // after try/finally, the body has run to its end
 		w.certain(s)
 	}
 	return bodyEnds && allEnd
 }
 
-// handler walks an except clause. Its name is bound, and unbound again at the end.
+// handler walks an except clause. The clause binds its name and unbinds it at the end.
 func (w *walker) handler(i uint32) (ends bool) {
 	name := uint32(0)
 	for c := w.child(i); c < w.end(i); c = w.next(c) {
@@ -197,7 +198,7 @@ func (w *walker) matchStatement(i uint32) (ends bool) {
 			w.failNode(i, "expected an indented block")
 			return false
 		}
-		w.indentation(i, c)
+		w.checkBlockIndentation(i, c)
 		f = w.fork()
 		for k := w.child(c); k < w.end(c); k = w.next(k) {
 			w.caseClause(k)
@@ -221,7 +222,7 @@ func (w *walker) caseClause(i uint32) {
 	}
 }
 
-// pattern walks a pattern of a case clause: bare names capture, dotted names and class names are read.
+// pattern walks a pattern of a case clause. Bare names capture; dotted names and class names are read.
 func (w *walker) pattern(i uint32) {
 	switch w.sym(i) {
 	case p.DottedName:
@@ -240,7 +241,7 @@ func (w *walker) pattern(i uint32) {
 		for c := w.next(w.child(i)); c < w.end(i); c = w.next(c) {
 			w.pattern(c)
 		}
-	case p.Identifier: // behind a star, or behind as
+	case p.Identifier: // after a star, or after as
 		if w.src(i) != "_" {
 			w.bindName(i, isAssigned)
 		}

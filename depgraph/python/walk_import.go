@@ -9,8 +9,8 @@ import (
 	p "github.com/xstate-engine/xstate/internal/pytree"
 )
 
-// scanImports looks at all imports of the block before the walk: the walk must know what is a future import and which
-// names are aliases wherever they are used.
+// scanImports visits all imports of the block before the walk. The walk must know the future imports, and which names
+// are aliases wherever they occur.
 func (w *walker) scanImports() {
 	for i := range w.nodes {
 		switch w.nodes[i].Sym {
@@ -103,7 +103,7 @@ func (w *walker) importStatement(i uint32) {
 	w.addImport(imp)
 }
 
-// imported binds a name to what was imported as the dotted name.
+// imported binds a name to the thing imported under a dotted name.
 func (w *walker) imported(i uint32, dotted string) {
 	s := w.bindName(i, isImported)
 	if w.alias == nil {
@@ -112,7 +112,7 @@ func (w *walker) imported(i uint32, dotted string) {
 	w.alias[s] = dotted
 }
 
-// dotted returns the text of a dotted name without layout.
+// dotted returns a dotted name without layout.
 func (w *walker) dotted(i uint32) string {
 	text := w.src(i)
 	if !strings.ContainsAny(text, " \t\n\\\f\r") {
@@ -130,7 +130,7 @@ func (w *walker) addImport(imp depgraph.Import) {
 	n.Imports = append(n.Imports, imp)
 }
 
-// futures are the features that __future__ has had.
+// futures are the features that any version of __future__ has had.
 var futures = []string{"nested_scopes", "generators", "division", "absolute_import", "with_statement", "print_function",
 	"unicode_literals", "barry_as_FLUFL", "generator_stop", "annotations"}
 
@@ -140,7 +140,7 @@ func (w *walker) checkFuture(imp depgraph.Import, i uint32) {
 	}
 }
 
-// leading reports whether only a docstring and other future imports stand before statement i.
+// leading reports whether only a docstring and other future imports precede statement i.
 func (w *walker) leading(i uint32) bool {
 	for c := w.child(0); c < i; c = w.next(c) {
 		switch w.sym(c) {

@@ -2,7 +2,7 @@ package python
 
 import p "github.com/xstate-engine/xstate/internal/pytree"
 
-// stmt walks a statement. It reports whether control never goes on behind it.
+// stmt walks a statement. It reports whether control never continues after it.
 func (w *walker) stmt(i uint32) (ends bool) {
 	if !w.deeper(i) {
 		return false
@@ -73,13 +73,13 @@ func (w *walker) stmt(i uint32) (ends bool) {
 	return false
 }
 
-// block walks the statements of a block that belongs to the statement or clause owner.
+// block walks the statements of a block. The block belongs to the statement or clause owner.
 func (w *walker) block(owner, i uint32) (ends bool) {
 	if w.sym(i) != p.Block || w.child(i) == w.end(i) {
 		w.failNode(owner, "expected an indented block")
 		return false
 	}
-	w.indentation(owner, i)
+	w.checkBlockIndentation(owner, i)
 	for c := w.child(i); c < w.end(i); c = w.next(c) {
 		if w.sym(c) >= firstNonTerminal && w.stmt(c) {
 			ends = true
@@ -115,7 +115,7 @@ func (w *walker) expressionStatement(i uint32) {
 	}
 }
 
-// unwrap returns what stands in the parentheses of a target such as (x), which the grammar takes for a tuple.
+// unwrap returns the content of the parentheses of a target such as (x). The grammar takes it for a tuple.
 func (w *walker) unwrap(i uint32) uint32 {
 	for w.sym(i) == p.TuplePattern || w.sym(i) == p.ParenthesizedExpression {
 		inner := i + 2
@@ -155,7 +155,7 @@ func (w *walker) assignment(i uint32) {
 	switch w.sym(left) {
 	case p.Identifier:
 		id := w.ident(left)
-		if s := w.at(w.cur, id); w.syms[s].marks&(isGlobal|isNonlocal) != 0 && w.cur != 0 {
+		if s := w.at(w.cur, id); w.syms[s].flags&(isGlobal|isNonlocal) != 0 && w.cur != 0 {
 			w.failNode(left, "annotated name %s cannot be global or nonlocal", w.names.texts[id])
 		}
 		if equal < w.end(i) {
@@ -177,8 +177,8 @@ func (w *walker) assignment(i uint32) {
 	}
 }
 
-// target binds what stands left of an equals sign, behind for or as.
-func (w *walker) target(i uint32, sort mark) {
+// target binds what is left of an equals sign, or after for or as.
+func (w *walker) target(i uint32, sort symbolFlags) {
 	switch w.sym(i) {
 	case p.Identifier:
 		w.bindName(i, sort)
@@ -224,7 +224,7 @@ func (w *walker) deleteTarget(i uint32) {
 	}
 }
 
-func (w *walker) declareNames(i uint32, m mark) {
+func (w *walker) declareNames(i uint32, m symbolFlags) {
 	for c := w.child(i) + 1; c < w.end(i); c = w.next(c) {
 		if w.sym(c) != p.Identifier {
 			continue
@@ -234,7 +234,7 @@ func (w *walker) declareNames(i uint32, m mark) {
 			w.failNode(c, "nonlocal declaration not allowed at module level")
 			return
 		}
-		switch s := w.syms[w.at(w.cur, id)].marks; {
+		switch s := w.syms[w.at(w.cur, id)].flags; {
 		case s&isParam != 0:
 			w.failNode(c, "name %s is parameter and %s", w.names.texts[id], w.src(i+1))
 		case s&(isAssigned|isImported|isUsed|isAnnotated) != 0:
@@ -244,14 +244,14 @@ func (w *walker) declareNames(i uint32, m mark) {
 		}
 		w.declare(id, m)
 		if m == isGlobal {
-			w.syms[w.at(0, id)].marks |= isGlobal
+			w.syms[w.at(0, id)].flags |= isGlobal
 		}
 	}
 }
 
 func (w *walker) decorated(i uint32) {
 	for c := w.child(i); c < w.end(i); c = w.next(c) {
-		w.aligned(i, c)
+		w.checkAligned(i, c)
 		if w.sym(c) == p.Decorator {
 			w.exprs(c)
 		} else {

@@ -72,7 +72,7 @@ func Bisect(ctx context.Context, s *Subject, id state.BlockID, o BisectOptions) 
 	if err := b.ends(ctx); err != nil {
 		return nil, err
 	}
-	return b.found, engine.Aside(func() error { return b.search(ctx) })
+	return b.found, engine.Isolated(func() error { return b.search(ctx) })
 }
 
 type bisecting struct {
@@ -317,7 +317,11 @@ func (b *bisecting) ask(ctx context.Context, program []runner.Block, p *Probe, e
 	if err != nil {
 		return err
 	}
-	last := &plan.Blocks[len(plan.Blocks)-1]
+	planned, err := plan.Blocks(ctx)
+	if err != nil {
+		return err
+	}
+	last := &planned[len(planned)-1]
 	known := func(n runner.PlanNode) bool { return n.Action == runner.ActReuse || n.Action == runner.ActBlock }
 	if !slices.ContainsFunc(last.Nodes, func(n runner.PlanNode) bool { return !known(n) }) {
 		return b.recorded(last, p)
@@ -325,7 +329,7 @@ func (b *bisecting) ask(ctx context.Context, program []runner.Block, p *Probe, e
 	if !execute {
 		return nil
 	}
-	out, err := b.engine.Run(ctx, restsOn(program, plan), runner.RunOptions{Timeout: b.options.Timeout})
+	out, err := b.engine.Run(ctx, restsOn(program, planned), runner.RunOptions{Timeout: b.options.Timeout})
 	if err == nil {
 		err = out.Stopped
 	}
@@ -333,7 +337,7 @@ func (b *bisecting) ask(ctx context.Context, program []runner.Block, p *Probe, e
 		return err
 	}
 	b.found.Seconds += out.Seconds
-	b.found.Restored += out.Restored
+	b.found.Restored += out.Recomputed
 	for i := range out.Blocks {
 		if slices.ContainsFunc(out.Blocks[i].Nodes, func(n runner.NodeOutcome) bool { return n.Seconds > 0 }) {
 			b.found.Executed++
@@ -344,7 +348,7 @@ func (b *bisecting) ask(ctx context.Context, program []runner.Block, p *Probe, e
 }
 
 // restsOn is the last block of a program with all that it rests on.
-func restsOn(program []runner.Block, plan *runner.Plan) []runner.Block {
+func restsOn(program []runner.Block, planned []runner.PlanBlock) []runner.Block {
 	var blocks []depgraph.BlockFacts
 	for i := range program {
 		facts, err := python.Analyze([]byte(program[i].Source), program[i].Dialect)
@@ -352,9 +356,9 @@ func restsOn(program []runner.Block, plan *runner.Plan) []runner.Block {
 			facts = &depgraph.Facts{}
 		}
 		f := depgraph.BlockFacts{ID: string(program[i].ID), Facts: facts}
-		for j := range plan.Blocks[i].Nodes {
+		for j := range planned[i].Nodes {
 			var seen depgraph.Access
-			if t := plan.Blocks[i].Nodes[j].Last; t != nil { // of other code, maybe: then it is a hint, and analysis has the rest
+			if t := planned[i].Nodes[j].Last; t != nil { // of other code, maybe: then it is a hint, and analysis has the rest
 				seen = depgraph.Access{Reads: keysOf(t.Reads), Writes: keysOf(t.Writes)}
 			}
 			f.Observed = append(f.Observed, seen)
@@ -379,7 +383,7 @@ func restsOn(program []runner.Block, plan *runner.Plan) []runner.Block {
 		}
 	}
 	for i := range program { // what fails keeps its readers from running, and needs no edge for it
-		if plan.Blocks[i].Err != nil {
+		if planned[i].Err != nil {
 			needed[program[i].ID] = true
 		}
 	}

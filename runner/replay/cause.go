@@ -63,7 +63,7 @@ var causeOfMark = []struct {
 	{"process", CauseProcess, "it depends on what differs from process to process: its number, addresses"},
 	{"time-out", CauseClock, "it was stopped after the time that was given"},
 	{"kernel died", CauseRace, "the interpreter died"},
-	{runner.MarkVolatile, CauseRace, "verify found that it comes to something else each time, from the same code and inputs"},
+	{runner.MarkVaried, CauseRace, "verify found that it comes to something else each time, from the same code and inputs"},
 }
 
 // explain fills in the cause of a divergence.

@@ -173,7 +173,7 @@ func (x *replaying) needed(ctx context.Context, program []runner.Block) ([]runne
 		return nil, x.subject.NoBlock(x.options.Block, query.PatchBlocks(program))
 	}
 	program = program[:at+1]
-	plan := &runner.Plan{}
+	var planned []runner.PlanBlock
 	for i := range program {
 		b := runner.PlanBlock{ID: program[i].ID, Err: program[i].Before.Err}
 		for _, n := range program[i].Before.Nodes {
@@ -190,9 +190,9 @@ func (x *replaying) needed(ctx context.Context, program []runner.Block) ([]runne
 			}
 			b.Nodes = append(b.Nodes, pn)
 		}
-		plan.Blocks = append(plan.Blocks, b)
+		planned = append(planned, b)
 	}
-	return restsOn(program, plan), nil
+	return restsOn(program, planned), nil
 }
 
 func (x *replaying) recordOf(name string, n state.NodeResult) (*recordedNode, error) {

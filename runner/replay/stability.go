@@ -62,7 +62,7 @@ func VerifyBlock(ctx context.Context, s *Subject, id state.BlockID, o VerifyOpti
 		return nil, s.NoBlock(id, query.PatchBlocks(program))
 	}
 	var outs []*runner.BlockOutcome
-	err = engine.Aside(func() (err error) {
+	err = engine.Isolated(func() (err error) {
 		outs, err = repeat(ctx, engine, program[:at+1], o)
 		return err
 	})

@@ -101,11 +101,11 @@ func Compare(have, want *runner.Outcome) []Difference {
 		if x != y {
 			d := Difference{What: what, Have: x, Want: y}
 			if b != nil {
-				d.Block, d.Marks = b.ID, b.Taint
+				d.Block, d.Marks = b.ID, b.AllMarks
 			} else {
-				d.Marks = have.Tainted[what]
+				d.Marks = have.VaryingKeys[what]
 				if x == "" { // such as a file under a name drawn by chance
-					d.Marks = want.Tainted[what]
+					d.Marks = want.VaryingKeys[what]
 				}
 			}
 			found = append(found, d)

@@ -27,7 +27,7 @@ type CheckView struct {
 // Proves reports whether the check passed on the present code. One that comes to something else each time, or keeps a result that
 // does not hold, proves nothing.
 func (c *CheckView) Proves() bool {
-	return c.Current && c.Outcome == query.CheckPassed && !slices.Contains(c.Marks, runner.MarkVolatile) && !slices.Contains(c.Marks, runner.MarkPinned)
+	return c.Current && c.Outcome == query.CheckPassed && !slices.Contains(c.Marks, runner.MarkVaried) && !slices.Contains(c.Marks, runner.MarkPinned)
 }
 
 // Coverage is what checks that passed exercised of the present version of a block or file. Lines are those that were executed where
@@ -113,7 +113,7 @@ func asserts(ctx context.Context, h *query.History, m *assessment) ([]CheckView,
 			}
 			c := CheckView{Check: query.Check{ID: n.Name, Kind: CheckAssert, Outcome: query.CheckPassed, At: run.Time, Step: run.Number, Seconds: n.Seconds, Marks: b.Marks}, Current: true}
 			if volatile[n.Code] != nil {
-				c.Marks = query.AppendNew(slices.Clone(c.Marks), runner.MarkVolatile)
+				c.Marks = query.AppendNew(slices.Clone(c.Marks), runner.MarkVaried)
 			}
 			if n.Status == "failed" || b.Status == "failed" && j == len(b.Nodes)-1 {
 				c.Outcome, c.Message = query.CheckFailed, brief(b.Error)

@@ -46,7 +46,7 @@ func (m *assessment) Links() map[string][]link {
 				continue
 			}
 			r := link{query.Via{From: m.Dependencies.NodeName(e.From), Key: e.Key}, depgraph.Predicted.String()}
-			if e.Evidence&depgraph.Observed != 0 {
+			if e.Basis&depgraph.Observed != 0 {
 				r.evidence = depgraph.Observed.String()
 			}
 			if !slices.ContainsFunc(m.linked[p.Name], func(x link) bool { return x.Via == r.Via }) {
@@ -63,7 +63,7 @@ func (m *assessment) counts(e depgraph.Edge) bool {
 	if e.Hazard != depgraph.Flow || from == nil || to == nil {
 		return false
 	}
-	return to.Access.Reads == nil || e.Evidence&depgraph.Observed != 0 || from.Access.Writes == nil && slices.Contains(to.Access.Reads, e.Key)
+	return to.Access.Reads == nil || e.Basis&depgraph.Observed != 0 || from.Access.Writes == nil && slices.Contains(to.Access.Reads, e.Key)
 }
 
 // trailOf returns what the nodes of a program that ran were seen to rest on.

@@ -188,7 +188,7 @@ func (a *archiver) collect(ctx context.Context, s *query.History) error {
 	if err != nil {
 		return err
 	}
-	err = runner.Recorded(a.store, blocks, func(v state.Value) error {
+	err = runner.StoredValues(a.store, blocks, func(v state.Value) error {
 		a.values[v.Group] = v
 		for _, d := range append([]state.Digest{v.Blob}, v.Parts...) {
 			a.blobs[d] = true

@@ -224,7 +224,7 @@ func (d *Dependencies) follow(id depgraph.NodeID, how map[depgraph.NodeID]*reach
 			r = &reach{}
 			how[id] = r
 		}
-		seen := from.observed && e.Evidence&depgraph.Observed != 0
+		seen := from.observed && e.Basis&depgraph.Observed != 0
 		if seen && !r.observed {
 			r.via = nil // what is seen explains it better than what may be
 		}
@@ -257,7 +257,7 @@ func (d *Dependencies) Readers(what string) ([]Dependent, error) {
 				how[e.To] = &reach{}
 			}
 			r := how[e.To]
-			r.observed = r.observed || e.Evidence&depgraph.Observed != 0
+			r.observed = r.observed || e.Basis&depgraph.Observed != 0
 			r.via = append(r.via, Via{From: d.NodeName(from), Key: e.Key})
 		}
 	}
@@ -380,7 +380,7 @@ func (d *Dependencies) SpreadMarks(marks map[state.BlockID][]string) {
 		to := d.Nodes[id].Block.ID
 		for _, e := range d.Graph.Preds(id) {
 			from := d.Nodes[e.From]
-			if from == nil || e.Hazard != depgraph.Flow || e.Evidence&depgraph.Observed == 0 {
+			if from == nil || e.Hazard != depgraph.Flow || e.Basis&depgraph.Observed == 0 {
 				continue
 			}
 			for _, m := range marks[from.Block.ID] {

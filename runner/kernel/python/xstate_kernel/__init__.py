@@ -24,8 +24,10 @@ original["id"] = object.__hash__  # tells objects apart as well, and raises no a
 
 
 def _keep_bytecode():
-    """Writes the kernel's own bytecode, in its own folder, where the user wants none written elsewhere: compiling takes
-    longer than all the rest of the start."""
+    """Writes the kernel's own bytecode, in its own folder, where the user wants none written elsewhere.
+
+    To compile takes longer than all the rest of the start.
+    """
     import importlib._bootstrap_external as external
     import os
     import sys
@@ -33,10 +35,12 @@ def _keep_bytecode():
     if not sys.dont_write_bytecode or os.path.exists(external.cache_from_source(os.path.join(folder, "main.py"))):
         return
     sys.dont_write_bytecode = False
-    for name in os.listdir(folder):
-        stem, ending = os.path.splitext(name)
-        if ending == ".py":
-            external.SourceFileLoader("%s.%s" % (__name__, stem), os.path.join(folder, name)).get_code("%s.%s" % (__name__, stem))
+    for package, place in ((__name__, folder), (__name__ + ".adapters", os.path.join(folder, "adapters"))):
+        for name in os.listdir(place):
+            stem, ending = os.path.splitext(name)
+            if ending == ".py":
+                module = "%s.%s" % (package, stem)
+                external.SourceFileLoader(module, os.path.join(place, name)).get_code(module)
     sys.dont_write_bytecode = True
 
 

@@ -18,7 +18,7 @@ import traceback
 import types
 import warnings
 
-from . import display, frames, magic, streams
+from . import adapters, display, frames, magic, streams
 
 _PRESET = ("__name__", "__doc__", "__file__")
 _SPECIAL = frozenset((
@@ -75,7 +75,7 @@ class Baseline:
         try:
             try:
                 self.execute(body.decode(), request)
-                display.flush_figures(self.recorder)
+                adapters.show_figures(self.recorder)
                 builtins.__xstate__.end_cell()
             finally:
                 self.executing = False
@@ -202,19 +202,19 @@ def digests(ns, bound):
 
 
 def seed(number):
-    """Seeds the generators of random numbers of random and, when it is loaded, numpy."""
+    """Seeds the generators of random numbers of random and, when they are loaded, of libraries."""
     random.seed(number)
     sys.meta_path.insert(0, _Seeding(number))
 
 
 class _Seeding:
-    """Seeds numpy.random when it is loaded, which may be in the statement that seeds it."""
+    """Seeds the generator of a library when it is loaded, which may be in the statement that seeds it."""
 
     def __init__(self, seed):
         self.seed, self.busy = seed, False
 
     def find_spec(self, name, path=None, target=None):
-        if name != "numpy.random" or self.busy:
+        if name not in adapters.GENERATORS or self.busy:
             return None
         self.busy = True
         try:
@@ -225,7 +225,7 @@ class _Seeding:
 
         def exec_module(module):
             load(module)
-            module.seed(self.seed & 0xFFFFFFFF)
+            adapters.GENERATORS[name](module, self.seed)
         spec.loader.exec_module = exec_module
         return spec
 

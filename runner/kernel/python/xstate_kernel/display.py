@@ -1,9 +1,9 @@
 """What a value looks like: media bundles for results and display(), bounded descriptions for queries, figures."""
 from . import original as __builtins__
 import binascii
-import io
 import reprlib
-import sys
+
+from . import adapters
 
 _LIMIT = 1 << 20
 _ATOMS = (int, str, float, bool, type(None), bytes, complex)
@@ -11,10 +11,10 @@ _ATOMS = (int, str, float, bool, type(None), bytes, complex)
 
 def bundle(value):
     """Returns media type → text for a value; images in base64."""
-    found = {}
-    if _is_figure(value):
-        return {"text/plain": repr(value), "image/png": _png(value)}
-    found["text/plain"] = _cut(repr(value))
+    own = adapters.bundle(value)
+    if own is not None:
+        return own
+    found = {"text/plain": _cut(repr(value))}
     for method, media in (("_repr_html_", "text/html"), ("_repr_markdown_", "text/markdown"), ("_repr_svg_", "image/svg+xml"), ("_repr_png_", "image/png"), ("_repr_latex_", "text/latex")):
         try:
             render = getattr(type(value), method, None)  # not on the value, whose __getattr__ may answer to any name
@@ -34,30 +34,12 @@ def _cut(text):
     return text if len(text) <= _LIMIT else text[:_LIMIT] + "\n[xstate: output cut here]"
 
 
-def _is_figure(value):
-    figure = sys.modules.get("matplotlib.figure")
-    return figure is not None and issubclass(type(value), figure.Figure)
 
 
-def _png(figure):
-    out = io.BytesIO()
-    figure.savefig(out, format="png", bbox_inches="tight", metadata={"Software": None})
-    return binascii.b2a_base64(out.getvalue(), newline=False).decode()
 
 
-def open_figures():
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    return list(pyplot.get_fignums()) if pyplot is not None and hasattr(pyplot, "get_fignums") else []
 
 
-def flush_figures(recorder):
-    """Shows the open figures in order of their numbers and closes them."""
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    for number in open_figures():
-        figure = pyplot.figure(number)
-        recorder.rich("display", {"text/plain": repr(figure), "image/png": _png(figure)})
-    if pyplot is not None and hasattr(pyplot, "close"):
-        pyplot.close("all")
 
 
 def describe(value):
@@ -65,18 +47,17 @@ def describe(value):
     t = type(value)
     info = {"type": t.__qualname__ if t.__module__ in ("builtins", "__main__") else "%s.%s" % (t.__module__, t.__qualname__)}
     try:
-        if issubclass(t, _ATOMS) and t.__module__ in ("builtins", "numpy"):
+        adapter = adapters.of_type(t)
+        own = adapter and adapter.describe(value, t, _small.repr)
+        if issubclass(t, _ATOMS) and t.__module__ == "builtins":
             info["repr"] = _small.repr(value)
         elif t in (list, tuple, set, frozenset, dict):
             info["shape"] = str(len(value))
             items = list(value.items() if t is dict else value) if len(value) <= 64 else []
             if items and all(type(x) in _ATOMS or type(x) is tuple and all(type(y) in _ATOMS for y in x) for x in items) or not value:
                 info["repr"] = _small.repr(value)
-        elif hasattr(t, "__module__") and t.__module__.partition(".")[0] in ("numpy", "pandas"):
-            if hasattr(value, "shape"):
-                info["shape"] = "x".join(map(str, value.shape))
-            if hasattr(value, "dtype"):
-                info["repr"] = str(value.dtype)
+        elif own is not None:
+            info.update(own)
         elif callable(value) and hasattr(value, "__qualname__"):
             info["repr"] = "<%s %s>" % (t.__name__, value.__qualname__)
     except Exception:

@@ -34,16 +34,14 @@ from collections import OrderedDict, deque
 from itertools import chain, compress, count
 from operator import invert, not_
 
-from . import atoms, attributes, blake2b, bytecode, code_owner, hidden, identity, instances, memory, sets
+from .unsupported import Opaque
+from . import adapters, atoms, attributes, blake2b, bytecode, code_owner, identity, instances, memory, sets
 from .atoms import ATOMS
 
 SKIP_MEMBERS = frozenset((
     "__dict__", "__weakref__", "__module__", "__firstlineno__", "__static_attributes__", "_abc_impl",
     "__annotations_cache__", "__annotate_func__", "__annotate__", "__abstractmethods__", "__subclasshook__", "__slotnames__"))
 _WEAK = frozenset(("weakref", "_weakref", "_weakrefset"))
-_OPAQUE_PACKAGES = frozenset(("matplotlib", "mpl_toolkits", "_asyncio", "asyncio", "threading", "_thread", "socket", "ssl", "sqlite3"))
-_KEEPING = frozenset(("random", "decimal", "numpy", "matplotlib"))  # libraries with objects that keep hidden state
-_IMMUTABLE_MODULES = frozenset(("datetime", "decimal", "fractions", "re", "uuid", "pathlib", "zoneinfo", "ipaddress", "operator", "typing"))
 _IMMUTABLE_TYPES = {range, slice, type(Ellipsis), type(NotImplemented), types.BuiltinFunctionType, types.MethodType,
                     types.GenericAlias, types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType,
                     types.MemberDescriptorType, types.ClassMethodDescriptorType, types.MethodWrapperType}
@@ -52,7 +50,6 @@ if hasattr(types, "UnionType"):
 
 
 _PARAMETERS = frozenset(("TypeVar", "TypeVarTuple", "ParamSpec", "TypeAliasType"))
-_UNSAID = {"sklearn": "_stop_words_id", "pandas": "_cache"}  # attributes that are no part of a value: an address; what was computed before
 _DEEP = 16  # levels
 _BULK, _LARGE = 1 << 16, 1 << 24  # bytes that are hashed by themselves, where there are many: OpenSSL takes half the time, and four megabytes of memory
 _OTHER, _CODES, _FIRST = 1, {list: 2, tuple: 3, dict: 4}, 5  # kinds in graph: atoms have 0, classes from _FIRST on
@@ -61,15 +58,8 @@ _OTHER, _CODES, _FIRST = 1, {list: 2, tuple: 3, dict: 4}, 5  # kinds in graph: a
 _FLOAT, _NUMBERS = frozenset((float,)), frozenset((float, int, bool))
 
 
-def nan_name(x):
-    """Returns the module that keeps a NaN for all to use, or None."""
-    if x is math.nan:
-        return "math"
-    return "numpy" if x is getattr(sys.modules.get("numpy"), "nan", None) else None
 
 
-class Opaque(Exception):
-    """The value cannot be named by content."""
 
 
 class Fingerprint:
@@ -228,12 +218,12 @@ class _Walk:
         found = [x for x in items if type(x) is float and x != x]
         if found:
             self.fp.nan, self.levels = True, None
-            own = {id(x): x for x in found if nan_name(x) is None}
+            own = {id(x): x for x in found if adapters.nan_name(x) is None}
             for x in own.values():
                 if id(x) not in self.seen:
                     self.seen[id(x)] = len(self.seen)
                     self.own(x)
-            self.put(_dump([self.seen[id(x)] if id(x) in own else nan_name(x) for x in found]))
+            self.put(_dump([self.seen[id(x)] if id(x) in own else adapters.nan_name(x) for x in found]))
 
     def mark(self, o):
         """Gives o the next ordinal; reports whether it was met before (then a reference is written)."""
@@ -696,9 +686,11 @@ class _Walk:
     def other(self, o, t):
         module = t.__module__ if type(t.__module__) is str else ""  # of a function of Cython's it may be a descriptor
         top = module.partition(".")[0]
-        if top in _KEEPING and hidden.keeper(o) is not None:
+        adapter = adapters.of_package(top)
+        key = adapter and adapter.state_key(o)
+        if key:
             self.fp.libraries.add(top)
-            self.put(b"h%s;" % hidden.keeper(o).encode())
+            self.put(b"h%s;" % key.encode())
             return
         if issubclass(t, weakref.ref):
             self.weak(o)
@@ -708,19 +700,18 @@ class _Walk:
             return
         if "_ctypes" in sys.modules and issubclass(t, sys.modules["_ctypes"].Structure.__base__):
             self.ctypes(o)
-        if top in _OPAQUE_PACKAGES:
-            raise Opaque("%s.%s" % (t.__module__, t.__qualname__))
-        if top == "numpy" and self.numpy(o, t):
-            return
-        if top == "pandas" and self.pandas(o, t):
-            return
+        if adapter is not None:
+            if adapter.opaque:
+                raise Opaque("%s.%s" % (t.__module__, t.__qualname__))
+            if adapter.fingerprint(self, o, t):
+                return
         name = sentinel(o, t)
         if name is not None:
             self.put(("N%s.%s;" % (module, name)).encode())
             self.origin_of(module, code_owner.LIBRARY)
             return
         # Which of equal constants it is does not count, as with numbers.
-        constant, named = t in _IMMUTABLE_TYPES or top in _IMMUTABLE_MODULES and t.__name__ != "Context", issubclass(t, enum.Enum)
+        constant, named = t in _IMMUTABLE_TYPES or adapter is not None and adapter.constant(t), issubclass(t, enum.Enum)
         if not constant and self.mark(o):
             return
         if named:
@@ -732,10 +723,9 @@ class _Walk:
             self.own(o)
             if weakref.getweakrefcount(o):
                 self.watched(o)
-            if "numpy" in sys.modules and issubclass(t, sys.modules["numpy"].ndarray):
-                self.shares(o, self.seen[id(o)])
-                if isinstance(getattr(o, "_mask", None), sys.modules["numpy"].ndarray):
-                    self.shares(o._mask, "%dm" % self.seen[id(o)])
+            memory = adapters.views_memory(t)
+            if memory is not None:
+                memory.note_memory(self, o)
         if instances.simple(t):
             self.put(b"T")
             *parts, own = instances.parts(o, t)
@@ -750,9 +740,10 @@ class _Walk:
             self.keep.append(parts)
             self.stack.extend((*reversed(parts), t))
             return
-        if module == "unittest.mock" and issubclass(t, tuple):  # a call, which has all attributes: also those that tell how to pickle it
+        parts = adapter and adapter.parts(o, t)
+        if parts:
             self.put(b"c")
-            self.stack.extend((tuple.__getitem__(o, slice(None)), object.__getattribute__(o, "__dict__")))
+            self.stack.extend(parts)
             return
         if issubclass(t, BaseException):
             self.raised(o)
@@ -773,7 +764,7 @@ class _Walk:
         self.keep.append(rv)
         self.temps.update(_fresh(rv))
         rest = list(rv[1:]) + [None] * (6 - len(rv))
-        unsaid = _UNSAID.get(top)
+        unsaid = adapter and adapter.ignored_attribute
         if unsaid and type(rest[1]) is dict and unsaid in rest[1]:
             rest[1] = self.temporary({k: v for k, v in rest[1].items() if k != unsaid}) or None
         items = [it if it is None else self.temporary(list(it)) for it in rest[2:4]]
@@ -818,176 +809,11 @@ class _Walk:
             tb = tb.tb_next
         self.stack.extend((tuple(places), e.__suppress_context__, e.__context__, e.__cause__))
 
-    def numpy(self, o, t):
-        np = sys.modules["numpy"]
-        if isinstance(o, np.void) and o.dtype.names is not None:  # may be a view of an array
-            if not self.mark(o):
-                self.own(o)
-                self.put(b"V")
-                self.shares(o, self.seen[id(o)])
-                self.stack.extend((o.dtype, o.item()))
-            return True
-        if isinstance(o, np.generic) and t.__module__ == "numpy":
-            self.put(b"n")
-            self.put(("%s;" % o.dtype.str).encode())
-            self.put(o.tobytes())
-            return True
-        if isinstance(o, np.dtype):
-            if o.names is not None:  # which can be assigned to
-                if self.mark(o):
-                    return True
-                self.own(o)
-            self.put(b"y")
-            self.put(repr(o).encode() + (b"" if o.metadata is None else repr(o.metadata).encode()))
-            return True
-        if t is np.flatiter:
-            self.put(b"i%d;" % o.index)
-            self.stack.append(o.base)
-            if not self.mark(o):
-                self.own(o)
-            return True
-        if t.__module__.startswith("numpy.random") and self.drawing(o, t):
-            return True
-        if isinstance(o, np.memmap) and o._mmap is not None:
-            raise Opaque("a memory map")
-        if t is not np.ndarray:
-            return False
-        if self.mark(o):
-            return True
-        if _of_map(o):
-            raise Opaque("a memory map")
-        self.own(o)
-        self.put(b"A")
-        self.shares(o, self.seen[id(o)])
-        flags = o.flags
-        order = "c" if flags.c_contiguous else "f" if flags.f_contiguous else o.strides
-        self.put(("%s%r%d%s;" % (o.dtype.str if not o.dtype.fields else repr(o.dtype), o.shape, flags.writeable, order)).encode())
-        if o.dtype.names is not None:
-            self.stack.append(o.dtype)
-        self.elements(o, np)
-        return True
 
-    def drawing(self, o, t):
-        """Generators: what they tell of their state is made for who asks."""
-        random = sys.modules["numpy.random"]
-        if issubclass(t, random.BitGenerator):
-            parts = _drawn(o.state), getattr(o, "seed_seq", None)
-        elif issubclass(t, random.RandomState):
-            state = o.get_state(legacy=False)
-            parts = (state["has_gauss"], state["gauss"]), o._bit_generator
-        else:
-            return False
-        if not self.mark(o):
-            self.own(o)
-            self.put(b"R")
-            self.keep.append(parts)
-            self.stack.extend((*parts, t))
-        return True
 
-    def shares(self, o, ordinal):
-        """Notes the memory that an array views. Who views it goes by ~id of the array at its root: to hold the same memory
-        is not to be the same array."""
-        if id(o) in self.temps:
-            return
-        root, address = memory_of(o)
-        place = "%d%r" % (address - root.__array_interface__["data"][0], o.strides)
-        self.fp.ids[~id(root)] = "%s+%s" % (ordinal, place)
-        inner = getattr(root.base, "obj", root.base)
-        if inner is not None and type(inner) is not bytes:
-            self.fp.ids[id(inner)] = "%s+%s" % (ordinal, place)
-        known = self.memory.get(id(root))
-        if known is None:
-            self.memory[id(root)] = (len(self.memory), address)
-        else:
-            self.put(b"~%d%+d%r" % (known[0], address - known[1], o.strides))
 
-    def elements(self, o, np):
-        if o.nbytes >= memory.LARGE:
-            found = self.owner.arrays.digest(o, np)
-            if found is not None:
-                self.fp.size += o.nbytes
-                self.put(found)
-                return
-        if o.dtype.hasobject:
-            items, nan = o.ravel().tolist(), self.fp.nan
-            self.seq(tuple(items), b"o", False)
-            self.fp.nan = nan  # see values
-            self.keep.append(items)
-            return
-        flat = o if o.flags.c_contiguous else np.ascontiguousarray(o)
-        if flat.size == 0:
-            return
-        try:
-            self.put(memoryview(flat.reshape(-1).view(np.uint8)))
-        except (TypeError, ValueError):
-            self.put(flat.tobytes())
 
-    def pandas(self, o, t):
-        pd = sys.modules["pandas"]
-        if t is pd.DataFrame or t is pd.Series:
-            mgr = o._mgr
-            if self.mark(o):
-                return True
-            self.own(o)
-            try:
-                blocks = mgr.blocks
-            except AttributeError:
-                return False
-            self.put(b"D" if t is pd.DataFrame else b"S")
-            later = [o.attrs, o.flags.allows_duplicate_labels, o.index]
-            if t is pd.DataFrame:
-                later.append(o.columns)
-                nos, locs = mgr.blknos, mgr.blklocs
-                for i in range(len(nos)):
-                    values = blocks[nos[i]].values
-                    later.append(_Column(values, int(locs[i])))
-            else:
-                later.append(o.name)
-                later.append(_Column(blocks[0].values, None))
-            self.put(b"%d;" % len(later))
-            self.stack.extend(self.temporary(later))
-            return True
-        if isinstance(o, pd.api.extensions.ExtensionArray) and (hasattr(o, "_mask") and hasattr(o, "_data") or hasattr(o, "_ndarray")):
-            if not self.mark(o):
-                self.own(o)  # beside these it only caches
-                parts = (o._mask, o._data) if hasattr(o, "_mask") else (o._ndarray, getattr(o, "_freq", None))
-                self.put(b"E%d;" % bool(getattr(o, "_readonly", False)))
-                self.stack.extend(parts + (o.dtype,))
-            return True
-        if t.__module__ == "pandas._config.config" and t.__name__ == "DictWrapper":  # by which options are looked up
-            self.put(("o%s;" % object.__getattribute__(o, "prefix")).encode())
-            return True
-        if isinstance(o, pd.Index):
-            if self.mark(o):
-                return True
-            self.put(("I%s%s;" % (t.__name__, getattr(o, "dtype", ""))).encode())
-            names = self.temporary(list(o.names))
-            if t is pd.RangeIndex:
-                parts = [names, o.start, o.stop, o.step]
-            elif t is pd.MultiIndex:
-                parts = [names, self.temporary(list(o.levels)), self.temporary(list(o.codes)), o.sortorder]
-            else:
-                parts = [names, o._data, getattr(o, "freq", None)]
-            self.own(o)
-            self.apart(self.temporary(parts), self.fp.copied)
-            return True
-        return False
 
-    def column(self, c):
-        np = sys.modules["numpy"]
-        values, row = c.values, c.row
-        ids = self.fp.copied if copy_on_write() else self.fp.ids
-        if type(values) is np.ndarray:
-            root, address = memory_of(values)
-            place = "%d+%d%r" % (len(self.seen), address - root.__array_interface__["data"][0], values.strides)
-            ids.setdefault(~id(root), place)
-            if row is not None and values.ndim == 2:
-                values = values[row]
-            self.put(("%s%r;" % (values.dtype.str, values.shape)).encode())
-            self.elements(values, np)
-        else:
-            self.put(("%s;" % getattr(values, "dtype", "")).encode())
-            self.apart(values, ids)
 
     def apart(self, o, ids):
         """Writes a part of a frame or an index; what it reaches goes to ids."""
@@ -1000,11 +826,6 @@ class _Walk:
         self.absorb(sub.fp)
 
 
-def _drawn(state):
-    """The state of a generator as what cannot be shared."""
-    if type(state) is dict:
-        return tuple((k, _drawn(v)) for k, v in state.items())
-    return (state.dtype.str, state.tobytes()) if hasattr(state, "tobytes") else state
 
 
 def _members(level, attributes=None):
@@ -1092,27 +913,10 @@ class _Deep:
         self.value = value
 
 
-def _of_map(a):
-    """Reports whether an array's memory is that of a file: others may write to it."""
-    while a is not None and type(a).__name__ != "mmap":
-        a = a.obj if isinstance(a, memoryview) else getattr(a, "base", None)
-    return a is not None
 
 
-def memory_of(a):
-    """Returns the array at the root of a view, and the address of the view's first element."""
-    return root_of(a), a.__array_interface__["data"][0]
 
 
-def root_of(a):
-    array = sys.modules["numpy"].ndarray
-    while True:
-        base = a.base
-        if not isinstance(base, array):
-            base = getattr(base, "base", None)  # of what as_strided puts between
-            if not isinstance(base, array):
-                return a
-        a = base
 
 
 def left_out(o, t, rv):
@@ -1123,12 +927,11 @@ def left_out(o, t, rv):
     state = rv[2] if len(rv) > 2 else None
     if type(state) is tuple and len(state) == 2 and (state[0] is None or type(state[0]) is dict):
         state = state[0]  # beside that of slots
-    if type(state) is not dict or "numpy" in sys.modules and issubclass(t, sys.modules["numpy"].ndarray):
+    if type(state) is not dict or adapters.views_memory(t) is not None:
         return dict(vars(o))
-    return {k: v for k, v in vars(o).items() if k not in _COMPUTED and state.get(k, _COMPUTED) is not v}
+    return {k: v for k, v in vars(o).items() if k not in adapters.COMPUTED_ATTRIBUTES and state.get(k, adapters) is not v}
 
 
-_COMPUTED = frozenset(("_item_cache", "_attrs", "_cacher"))  # attributes that pandas gives to frames and pickles otherwise, or not
 
 
 _sentinels = {}  # class of a library → id of an instance that its module has a name for → name, instance
@@ -1147,19 +950,8 @@ def sentinel(o, t):
     return found[id(o)][0]
 
 
-def copy_on_write():
-    """Reports whether pandas copies what frames share before either is written to."""
-    pandas = sys.modules["pandas"]
-    return int(pandas.__version__.partition(".")[0]) >= 3 or bool(getattr(pandas.options.mode, "copy_on_write", False))
 
 
-class _Column:
-    """One column of a frame, so that how the frame groups its columns in memory is no part of its content."""
-
-    __slots__ = ("values", "row")
-
-    def __init__(self, values, row):
-        self.values, self.row = values, row
 
 
 _DISPATCH = {
@@ -1168,11 +960,11 @@ _DISPATCH = {
     types.BuiltinFunctionType: _Walk.builtin, types.MethodType: _Walk.method, property: _Walk.prop,
     staticmethod: _Walk.wrapped, classmethod: _Walk.wrapped, types.GeneratorType: _Walk.generator,
     types.CoroutineType: _Walk.generator, types.AsyncGeneratorType: _Walk.generator,
-    type({}.keys()): _Walk.view, type({}.values()): _Walk.view, type({}.items()): _Walk.view, _Column: _Walk.column,
+    type({}.keys()): _Walk.view, type({}.values()): _Walk.view, type({}.items()): _Walk.view,
     types.MappingProxyType: _Walk.proxy, _Deep: _Walk.deep, functools.cached_property: _Walk.cached,
     type(functools.lru_cache(len)): _Walk.lru, re.Match: _Walk.match,
     **{type(i(c)): _Walk.iterator for c in ({}, {}.values(), {}.items(), OrderedDict(), deque()) for i in (iter, reversed)},
-    type(iter(set())): _Walk.iterator,
+    type(iter(set())): _Walk.iterator, **adapters.handlers(),
 }
 
 
@@ -1192,19 +984,20 @@ class _Reach:
     def run(self, root):
         fp, known = self.fp, self.owner.reached if self.owner.reached is not None else {}
         seen, level, keep = {id(root), id(None), id(self.owner.namespace), id(vars(builtins))}, [root], []  # frames have the builtins
-        owned = _drawn_with()
+        owned = adapters.shared_internals()
         while level and len(seen) < self.LIMIT:
             kinds = {}
             for o in level:
                 kinds.setdefault(type(o), []).append(o)
             inner = []
             for kind, group in kinds.items():
+                adapter = adapters.of_type(kind)
                 if issubclass(kind, types.ModuleType):
                     group = [m for m in group if code_owner.made_by_hand(m)]
                     if not group:
                         continue
                 elif (kind.__module__ == "pybind11_builtins" or isinstance(kind, enum.EnumMeta) and code_owner.kind_of(kind.__module__) == code_owner.LIBRARY
-                        or kind.__module__ == "numpy" and kind.__name__ != "void" and issubclass(kind, sys.modules["numpy"].generic)):
+                        or adapter is not None and adapter.unchanging(kind)):
                     continue  # these never change
                 if level[0] is root or issubclass(kind, types.ModuleType) or not issubclass(kind, _NO_ALIAS) and kind is not object and kind not in _IMMUTABLE_TYPES:
                     fp.ids.update(dict.fromkeys(map(id, group), "x"))
@@ -1234,14 +1027,8 @@ class _Reach:
                             self.code(frame.f_code)
                     inner += gc.get_referents(*group)
                     inner.append(kind)
-                    if kind.__module__ == "numpy" and kind.__name__ == "nditer":
-                        inner += chain.from_iterable(o.operands for o in group)
-                    if kind.__module__ == "numpy" and kind.__name__ == "ndarray":  # these do not tell
-                        for a in group:
-                            if id(root_of(a)) not in owned:
-                                fp.ids[~id(root_of(a))] = "x"
-                            inner += a.ravel().tolist() if a.dtype.hasobject else ()
-                            inner.append(a.base)
+                    if adapter is not None:
+                        inner += adapter.referents(fp, kind, group, owned)
                     if issubclass(kind, weakref.ref):
                         fp.weak = fp.lifetime_sensitive = True
                         inner += [r() for r in group]
@@ -1277,30 +1064,10 @@ class _Reach:
         self.fp.imports |= imports
 
 
-_drawing = 0, frozenset()  # how many modules there were; see _drawn_with
 
 
-def _drawn_with():
-    """The ids of what modules and classes of matplotlib hold, and of its options: all figures have some of it, and change none."""
-    global _drawing
-    options = getattr(sys.modules.get("matplotlib"), "rcParams", None)
-    if options is None:
-        return frozenset()
-    if _drawing[0] != len(sys.modules):
-        held = set()
-        for name, module in list(sys.modules.items()):
-            if name.partition(".")[0] in _DRAWING and type(module) is types.ModuleType:
-                for value in list(vars(module).values()):
-                    held.add(id(value))
-                    for own in vars(value).values() if isinstance(value, type) else ():
-                        held.add(id(own))
-                        if type(own).__module__.partition(".")[0] in _DRAWING and hasattr(own, "__dict__"):
-                            held.update(map(id, vars(own).values()))
-        _drawing = len(sys.modules), frozenset(held)
-    return _drawing[1].union(map(id, dict.values(options)))
 
 
-_DRAWING = frozenset(("matplotlib", "mpl_toolkits"))
 _NAME = type.__dict__["__name__"].__get__
 _modules = {}  # id of an object that does not tell its module → itself and the module that pickle finds it in
 
@@ -1322,7 +1089,10 @@ def _own_globals(f):
 def _hides(t):
     """Reports whether instances of a type may hold what nobody is told of: one of a package's native code, which takes no part in the
     collection of garbage, and says at most that it is built in. The standard library has some that hold nothing of others' (hashes)."""
-    if t.__flags__ & _COLLECTED or type(t.__module__) is not str or t.__module__ == "numpy" and t.__name__ == "ndarray":
+    if t.__flags__ & _COLLECTED or type(t.__module__) is not str:
+        return False
+    adapter = adapters.of_type(t)
+    if adapter is not None and adapter.reports_referents(t):
         return False
     return bool(code_owner.witness(t.__module__.partition(".")[0])) or t.__module__ == "builtins" and getattr(builtins, t.__name__, None) is not t
 

@@ -1,8 +1,8 @@
 """What a node reads of the layout of blocks: their text, and numbers of lines."""
+from . import original as __builtins__
 import linecache
-import sys
 
-from . import code_owner, observe
+from . import adapters, code_owner, observe
 
 _NUMBERS = frozenset(("f_lineno", "tb_lineno", "co_firstlineno", "co_lines", "co_positions", "co_linetable", "co_lnotab", "__firstlineno__"))
 
@@ -38,15 +38,8 @@ def _noting(function, note):
 def numbered(codes, theirs):
     """Returns the files whose line numbers the code objects may ask for: their own, if one of them names such an attribute, or one of a
     module of the workspace that they come to, or if a handler of logging writes the line of who calls it."""
-    if _logged() or any(not _NUMBERS.isdisjoint(c.co_names) for c in (*codes, *theirs)):
+    if adapters.writes_line_numbers() or any(not _NUMBERS.isdisjoint(c.co_names) for c in (*codes, *theirs)):
         return {c.co_filename for c in codes if c.co_filename.startswith("<")}
     return set()
 
 
-def _logged():
-    logging = sys.modules.get("logging")
-    for reference in getattr(logging, "_handlerList", ()):
-        formatter = getattr(reference(), "formatter", None)
-        if "lineno" in str(getattr(formatter, "_fmt", None)):
-            return True
-    return False

@@ -8,7 +8,7 @@ import os
 import sys
 import types
 
-from . import blake2b, code_owner
+from . import adapters, blake2b, code_owner
 
 _looks = {}   # library → what it looked at while it was imported: (kind, name) → what that was, None where it is as usual
 _nested = {}  # library → those that looked at something while they were imported by it, itself among them
@@ -46,7 +46,7 @@ def _unusual(kind, name):
     """What something is that a library may look at; None where it is there on every machine, or belongs to it."""
     if kind == "env":
         value = os.environ._data.get(os.environ.encodekey(name))
-        return None if value is None or name in _USUAL or (name, value) == ("MPLBACKEND", b"Agg") else value
+        return None if value is None or name in _USUAL or (name, value) in adapters.USUAL_ENVIRON else value
     ours = name.startswith(workspace) or name.startswith(_HOME) and not name.startswith(_CACHE)
     if not ours or not os.path.isfile(name) or os.access(name, os.X_OK) or code_owner.is_library_path(name):
         return None

@@ -8,25 +8,14 @@ import sys
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
 
-from . import bytecode, code_owner, identity
+from . import adapters, bytecode, code_owner, identity
 
 _DICTS = frozenset((dict, defaultdict, OrderedDict, Counter))
 _KINDS = _DICTS | {list, set, deque}
 _HEAP = 1 << 9  # type flag: made by a class statement
 _BY_TEXT = frozenset(("getattr", "vars", "__dict__", "attrgetter"))
-_ELSEWHERE = frozenset(("sys", "os", "gc", "warnings", "mimetypes", "linecache", "typing", "matplotlib._pylab_helpers"))  # modules of which this is known otherwise, or which remember
-_CHANGED_BY = {  # module → its functions that change what hangs on it → that; of an instance its attributes are meant
-    "calendar": dict.fromkeys(("setfirstweekday",), ("c",)),
-    "copyreg": dict.fromkeys(("pickle",), ("dispatch_table",)),
-    "doctest": dict.fromkeys(("register_optionflag",), ("OPTIONFLAGS_BY_NAME",)),
-    "email.charset": {"add_charset": ("CHARSETS",), "add_alias": ("ALIASES",), "add_codec": ("CODEC_MAP",)},
-    "logging": dict.fromkeys(("addLevelName",), ("_levelToName", "_nameToLevel")),
-    "shutil": {"register_archive_format": ("_ARCHIVE_FORMATS",), "unregister_archive_format": ("_ARCHIVE_FORMATS",),
-               "register_unpack_format": ("_UNPACK_FORMATS",), "unregister_unpack_format": ("_UNPACK_FORMATS",)},
-    "sqlite3": {"register_adapter": ("adapters",), "register_converter": ("converters",)},
-    "webbrowser": dict.fromkeys(("register",), ("_browsers", "_tryorder")),
-    "xml.etree.ElementTree": dict.fromkeys(("register_namespace",), ("_namespace_map",)),
-}
+# Modules whose containers are observed in other ways, or only remember what was computed.
+_OTHERWISE = frozenset(("sys", "os", "gc", "linecache")) | adapters.KNOWN_CONTAINERS
 _named = {}
 
 
@@ -71,7 +60,7 @@ class LibraryContainers:
                 imports |= imported
                 self._names |= names
             roots.update((id(v), v) for v in map(space.get, loads) if v is not None)
-        self._names.update(v.__name__ for v in roots.values() if code_owner.is_a(v, types.FunctionType) and v.__module__ in _CHANGED_BY)
+        self._names.update(v.__name__ for v in roots.values() if code_owner.is_a(v, types.FunctionType) and v.__module__ in adapters.CHANGED_BY)
         if not self._names:
             return
         for name in imports:
@@ -93,9 +82,9 @@ class LibraryContainers:
         done = set()
         for value in todo:
             if code_owner.is_a(value, types.FunctionType):
-                value = sys.modules.get(value.__module__)  # of which it may be one of _CHANGED_BY
+                value = sys.modules.get(value.__module__)  # of which it may be one of adapters.CHANGED_BY
             if code_owner.is_a(value, types.ModuleType):
-                owners = (value,) if code_owner.module_class(value) == code_owner.LIBRARY and value.__name__ not in _ELSEWHERE else ()
+                owners = (value,) if code_owner.module_class(value) == code_owner.LIBRARY and value.__name__ not in _OTHERWISE else ()
             else:
                 t = value if code_owner.is_a(value, type) else type(value)
                 owners = [c for c in t.__mro__ if c.__flags__ & _HEAP and code_owner.kind_of(c.__module__) == code_owner.LIBRARY] if t.__flags__ & _HEAP else ()
@@ -103,7 +92,7 @@ class LibraryContainers:
                 if id(owner) not in done:
                     done.add(id(owner))
                     space = vars(owner)
-                    changers = _CHANGED_BY.get(owner.__name__, {})
+                    changers = adapters.CHANGED_BY.get(owner.__name__, {})
                     for k in {k for f in self._names & changers.keys() for k in changers[f]} & space.keys():
                         self._note(owner, k, space[k] if type(space[k]) in _KINDS else vars(space[k]))
                     for name in self._names & self._index(owner, space):

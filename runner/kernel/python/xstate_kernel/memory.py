@@ -121,6 +121,8 @@ def _pages(k):
 class Arrays:
     """Digests of large arrays; see above."""
 
+    LARGE = LARGE
+
     def __init__(self):
         self._watch = None  # made when first needed
         self._known = {}    # (address, shape, strides, type) → _Known

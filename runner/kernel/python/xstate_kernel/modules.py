@@ -18,12 +18,10 @@ import os
 import sys
 import types
 
-from . import bytecode, code_owner, identity, library_containers, module_state, observe, process
+from . import adapters, bytecode, code_owner, identity, library_containers, module_state, observe, process
 
 _STORES = frozenset(("STORE_ATTR", "DELETE_ATTR"))
-_ACCESSORS = {"register_dataframe_accessor": "DataFrame", "register_series_accessor": "Series", "register_index_accessor": "Index"}  # of pandas
-_SETTERS = frozenset(("setattr", "delattr", "patch", "stopall", "monkeypatch", "reload", "install_opener", "__dict__", "vars", *_ACCESSORS))
-_PATCHERS = ("unittest.mock", "_pytest.monkeypatch")  # these assign to attributes of what a text names
+_SETTERS = frozenset(("setattr", "delattr", "patch", "stopall", "monkeypatch", "reload", "install_opener", "__dict__", "vars", *adapters.CLASS_EXTENDERS))
 _MODULES = frozenset(("modules", "stopall"))  # of sys, and of the patches of unittest.mock
 _HOOKS = frozenset(("__import__", "__build_class__"))  # builtins that statements call
 _HEAP = 1 << 9  # type flag: made by a class statement
@@ -82,7 +80,7 @@ class Modules:
             _, _, lists, hashes, attaches = _of_code(c)
             self.lists_subclasses, self.calls_hash, self.attaches_databases = self.lists_subclasses or lists, self.calls_hash or hashes, self.attaches_databases or attaches
         observe.watch_hash(self.calls_hash)
-        for name in self._entries.keys() & _PATCHERS:
+        for name in self._entries.keys() & adapters.PATCHERS:
             self._assigning(self._entries[name])
         if self.assigns_attributes:
             names = {n for c in codes for inner in bytecode.nested(c) for n in inner.co_names}
@@ -92,8 +90,8 @@ class Modules:
                 if code_owner.is_a(value, types.ModuleType) and vars(value) is not self._namespace:
                     for name in names & vars(value).keys():
                         self._take(vars(value)[name])
-            for name in names & _ACCESSORS.keys():
-                self._take(getattr(sys.modules.get("pandas"), _ACCESSORS[name], None))
+            for name in names & adapters.CLASS_EXTENDERS.keys():
+                self._take(getattr(sys.modules.get("pandas"), adapters.CLASS_EXTENDERS[name], None))
         for name in self._targets.keys() & self._entries.keys():
             self._take_targets(name)
         spaces = {m.__file__: vars(m) for _, m in self._workspace.loaded() if hasattr(m, "__file__")} if theirs else {}
@@ -230,7 +228,7 @@ class Modules:
 
     def _awaited(self, name, path):
         """Finds a library of which something is to be looked at as soon as it is loaded."""
-        if not (self._active and (name in _PATCHERS or self.containers.awaits(name))):
+        if not (self._active and (name in adapters.PATCHERS or self.containers.awaits(name))):
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path)
         if spec is None or not spec.has_location:
@@ -240,7 +238,7 @@ class Modules:
 
     def _loaded(self, execute, module):
         execute(module)
-        if module.__name__ in _PATCHERS:
+        if module.__name__ in adapters.PATCHERS:
             self._assigning(module)
         self.containers.imported(module)
 

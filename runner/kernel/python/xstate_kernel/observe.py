@@ -24,7 +24,7 @@ import time
 import types
 from json import dumps
 
-from . import bytecode, code_owner, descriptors, hidden, libraries, scan, sets
+from . import adapters, bytecode, code_owner, descriptors, libraries, scan, sets
 
 _KINDS = {  # what an instruction does to a name of the namespace; bind and look: or of a scope of its own
     "LOAD_GLOBAL": "load", "DELETE_GLOBAL": "load", "LOAD_NAME": "look", "LOAD_FROM_DICT_OR_GLOBALS": "look", "DELETE_NAME": "look",
@@ -188,8 +188,6 @@ class MonitoredNames:
         return self.reads, self.imports
 
 
-# These only want globals for the code that they make, or resolve annotations.
-_DEFINERS = frozenset(("dataclasses", "attr", "attrs", "collections", "enum", "typing", "pydantic", "inspect", "functools"))
 
 
 class Main(types.ModuleType):
@@ -201,7 +199,7 @@ class Main(types.ModuleType):
             if name == "__dict__":
                 frame = sys._getframe(1)
                 caller = frame.f_globals.get("__name__") or ""
-                names.everything = names.everything or caller.partition(".")[0] not in _DEFINERS
+                names.everything = names.everything or caller.partition(".")[0] not in adapters.DEFINING_CODE
                 if caller == "dataclasses" and frame.f_code.co_name == "_is_type":
                     _note_mark(names, frame.f_globals, frame.f_locals)
             elif not name.startswith("__"):
@@ -538,7 +536,7 @@ class Files:
     def _code_asked(self, f, frame):
         """A library that looks at the code of a function may look up for it what it names: to pickle it, to compile it."""
         name = frame.f_globals.get("__name__")
-        if code_owner.kind_of(name) != code_owner.LIBRARY or name.partition(".")[0] in _DEFINERS and frame.f_code.co_name != "getclosurevars":
+        if code_owner.kind_of(name) != code_owner.LIBRARY or name.partition(".")[0] in adapters.DEFINING_CODE and frame.f_code.co_name != "getclosurevars":
             return
         self.active = False
         for name in bytecode.code_facts(f.__code__)[0]:
@@ -737,7 +735,7 @@ class Files:
         urandom = os.urandom
 
         def observed_urandom(size):
-            if self.active and hidden.made is not None and not code_owner.importing() and not _drawn_unseen(sys._getframe(1)):
+            if self.active and not adapters.seeding() and not code_owner.importing() and not _drawn_unseen(sys._getframe(1)):
                 self.marks.add("entropy")
             return urandom(size)
 
@@ -1038,7 +1036,6 @@ class _Entries:
         self._found.close()
 
 
-_UNTIMED = ("_pytest", "asyncio", "concurrent", "joblib", "logging", "multiprocessing", "queue", "sched", "selectors", "socket", "ssl", "subprocess", "threading", "xstate_kernel")
 
 
 _DURATIONS = ("perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time", "process_time_ns", "thread_time", "thread_time_ns",
@@ -1080,7 +1077,6 @@ def _stopwatch(files, original):
     return named(clock, original)
 
 
-_UNSEEN = frozenset(("tempfile", "joblib.parallel", "sklearn.callback._callback_context", "numpy.random._pickle"))
 
 
 def _drawn_unseen(frame):
@@ -1089,7 +1085,7 @@ def _drawn_unseen(frame):
     for _ in range(3):
         if frame is None:
             return False
-        if frame.f_globals.get("__name__") in _UNSEEN:
+        if frame.f_globals.get("__name__") in adapters.UNSEEN_DRAWS:
             return True
         frame = frame.f_back
     return False
@@ -1099,7 +1095,7 @@ def _shows_time(frame, now):
     """Libraries that wait or keep records take times that the program does not see, until a record is formatted."""
     if frame.f_code.co_name == "formatTime":
         return True
-    return now and str(frame.f_globals.get("__name__")).partition(".")[0] not in _UNTIMED and not code_owner.importing()
+    return now and str(frame.f_globals.get("__name__")).partition(".")[0] not in adapters.KEEPING_TIME and not code_owner.importing()
 
 
 def _environ(files):

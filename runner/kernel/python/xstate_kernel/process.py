@@ -11,7 +11,6 @@ it is not known: every node is taken to write to them.
 from . import original as __builtins__
 import _signal
 import codecs
-import fcntl
 import gc
 import io
 import os
@@ -20,11 +19,11 @@ import sys
 import threading
 import warnings
 
-from . import code_owner, fingerprint, hidden, identity
+from . import adapters, code_owner, fingerprint, identity
+from .adapters import logging as log_handlers
 
 _HOOKS = ("stdin", "stdout", "stderr", "displayhook", "excepthook", "unraisablehook", "breakpointhook", "__stdout__", "__stderr__")
 _SIGNALS = range(1, _signal.NSIG)
-_OF_FILE = frozenset(("lock", "stream", "dev", "ino"))  # attributes of a handler that tell how its file was opened
 
 
 class Process:
@@ -95,8 +94,7 @@ class Process:
             start = self._start
             self._seen, self._others = raw, {k: v for k, v in self._places().items() if v is not start.get(k)}
         found = dict(self._others)
-        found.update(_loggers())
-        found.update(hidden.registered())
+        found.update(adapters.registered())
         found.update(self.attributes)
         return found
 
@@ -104,15 +102,15 @@ class Process:
         for search in self._searchers:
             self._forget(search)  # what was found through it is kept in a cache
         self._registered = self.registered()
-        for handler in map(_file_handler, self._registered.values()):
-            if handler is not None and id(handler) not in self._adrift and not _at_end(handler):
-                _open_anew(handler)
+        for handler in map(log_handlers.file_handler, self._registered.values()):
+            if handler is not None and id(handler) not in self._adrift and not log_handlers.at_end(handler):
+                log_handlers.reopen(handler)
         self._print = self._of(self._registered)
         self.traced = self._tracing != (None, None)
 
     def files(self):
         """The files that handlers of loggers write to."""
-        return {os.path.realpath(h.baseFilename) for h in map(_file_handler, self._registered.values()) if h is not None}
+        return {os.path.realpath(h.baseFilename) for h in map(log_handlers.file_handler, self._registered.values()) if h is not None}
 
     def names(self):
         """The names that what is registered may use, and those that share objects with it."""
@@ -139,7 +137,7 @@ class Process:
             return False
         lost = not self.sharing().isdisjoint(bound())
         self._registered, self._print = now, self._of(now)
-        adrift = {id(h): h for h in map(_file_handler, now.values()) if h is not None and not _at_end(h)}
+        adrift = {id(h): h for h in map(log_handlers.file_handler, now.values()) if h is not None and not log_handlers.at_end(h)}
         lost = lost or adrift.keys() != self._adrift.keys()
         self._adrift = adrift
         return (now.keys() != before.keys() or any(before[k] is not v and not (type(v) is tuple and before[k] == v) for k, v in now.items())
@@ -150,7 +148,7 @@ class Process:
         for place, o in registered.items():
             fp = self._printer.of(_visible(o))
             if fp.opaque and isinstance(place, tuple) and code_owner.kind_of(type(o).__module__) != code_owner.PROGRAM and not _writes(o):
-                if _is_handler(o):  # it is enough to know that it is there, and what it may hand records to
+                if log_handlers.is_handler(o):  # it is enough to know that it is there, and what it may hand records to
                     found.untold.update(map(id, fingerprint.mutable(list(vars(o).values()))))
                 continue
             found.opaque = found.opaque or bool(fp.opaque)
@@ -182,61 +180,19 @@ class _Print:
         self.untold = set()  # ids of what handlers of libraries hold that cannot be told
 
 
-def _loggers():
-    """What loggers have that logging does not make. Their levels are plain data, see hidden.py."""
-    logging = sys.modules.get("logging")
-    if logging is None:
-        return {}
-    found = {}
-    if logging.getLoggerClass() is not logging.Logger:
-        found["logger class"] = logging.getLoggerClass()
-    for x in [logging.root] + [x for x in logging.root.manager.loggerDict.values() if isinstance(x, logging.Logger)]:
-        handlers = [h for h in x.handlers if type(h).__name__ != "NullHandler"]
-        if x.filters:
-            found["logger", x.name] = tuple(x.filters)
-        for i, h in enumerate(handlers):
-            found["handler", x.name, i] = h
-    return found
 
 
-def _is_handler(o):
-    return isinstance(o, getattr(sys.modules.get("logging"), "Handler", ()))
 
 
-def _file_handler(o):
-    """Returns the handler of logging's own that writes a file by its name, if o is one or hands on to one."""
-    logging = sys.modules.get("logging")
-    if not _is_handler(o):
-        return None
-    if isinstance(o, logging.FileHandler):
-        return o if type(o).__module__.partition(".")[0] == "logging" else None
-    return _file_handler(getattr(o, "target", None))
 
 
-def _at_end(handler):
-    """Reports whether what a handler writes goes to the end of the file of its name."""
-    stream = handler.stream
-    if stream is None:
-        return True
-    try:
-        st, fd = os.stat(handler.baseFilename), stream.fileno()
-        return os.path.samestat(st, os.fstat(fd)) and (bool(fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_APPEND) or os.lseek(fd, 0, os.SEEK_CUR) == st.st_size)
-    except (OSError, ValueError):
-        return False
 
 
-def _open_anew(handler):
-    handler.stream.close()
-    handler.stream = None  # it opens one when it writes
-    if os.path.exists(handler.baseFilename):
-        mode = "a" if "a" in handler.mode else "r+"
-        handler.stream = open(handler.baseFilename, mode, encoding=handler.encoding, errors=getattr(handler, "errors", None))
-        handler.stream.seek(0, os.SEEK_END)
 
 
 def _writes(o):
     """Reports whether an object is a file of the program's, or a handler that writes to one."""
-    o = getattr(o, "stream", o) if _file_handler(o) is None else None
+    o = getattr(o, "stream", o) if log_handlers.file_handler(o) is None else None
     if not isinstance(o, io.IOBase):
         return False
     try:
@@ -250,7 +206,7 @@ def _visible(o):
     something of it may be in a buffer."""
     if isinstance(o, io.IOBase) and not isinstance(o, (io.StringIO, io.BytesIO)):
         return o if _writes(o) else type(o).__name__
-    if _is_handler(o):
-        own = _OF_FILE if _file_handler(o) is o else ("lock",)
+    if log_handlers.is_handler(o):
+        own = log_handlers.OF_FILE if log_handlers.file_handler(o) is o else ("lock",)
         return [type(o)] + [(k, _visible(v)) for k, v in vars(o).items() if k not in own]
     return o

@@ -23,7 +23,7 @@ import threading
 import types
 from time import monotonic as _clock, time
 
-from . import bytecode, code_owner, layout, observe, sha256, suite_leftovers, suite_reads, units, volatility
+from . import adapters, bytecode, code_owner, layout, observe, sha256, suite_leftovers, suite_reads, units, volatility
 
 _NEW = getattr(sys, "monitoring", None)
 _TOOL = 4
@@ -318,8 +318,8 @@ class Suite:
             path = getattr(module.__spec__, "origin", None)
             if not path or code_owner.is_library_path(path):
                 original(self, module)
-                if module.__name__ == "numpy.random":
-                    module.seed(0)
+                if module.__name__ in adapters.GENERATORS:
+                    adapters.GENERATORS[module.__name__](module, 0)
                 return None
             _drop_stale(path, module.__spec__)
             return suite._load(original, self, module)
@@ -487,8 +487,7 @@ class Suite:
         self.generators = random.getstate()
         self._draws = _drawn()
         self._drawn = self._draws()
-        numpy = sys.modules.get("numpy.random")
-        self.numpy = numpy and numpy.get_state()
+        self.library_generators = adapters.random_states()
         self.tests, self.plugins = files, plugins
         self.bindings.hold(self.modules.values())
         self._around = suite_leftovers.around(self.files)
@@ -536,12 +535,10 @@ class Suite:
     def _reset(self):
         if self._draws() != self._drawn or random._inst.gauss_next != self.generators[2]:
             random.setstate(self.generators)
-        numpy = sys.modules.get("numpy.random")
-        if numpy is not None:
-            if self.numpy is None:
-                numpy.seed(0)
-                self.numpy = numpy.get_state()
-            numpy.set_state(self.numpy)
+        for adapter, state in self.library_generators.items():
+            adapter.set_random_state(state)
+            if state is None:
+                self.library_generators[adapter] = adapter.random_state()
 
     def end_test(self, n, starts, absent, outcome):
         phase = self.end(merge=False).whole()
@@ -600,7 +597,7 @@ class Suite:
         return left
 
 
-_TELLING = frozenset(("uuid", "os", "posix", "secrets", "random", "numpy", "resource", "gc", "tracemalloc", "sys", "_thread", "threading"))
+_TELLING = frozenset(("uuid", "os", "posix", "secrets", "random", "resource", "gc", "tracemalloc", "sys", "_thread", "threading")) | adapters.VOLATILE_PACKAGES
 
 
 def _tells(value):

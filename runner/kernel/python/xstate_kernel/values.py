@@ -16,7 +16,8 @@ import sys
 import types
 import weakref
 
-from . import attributes, code_owner, fingerprint, hidden, instances, sets
+from .unsupported import Unstorable
+from . import adapters, attributes, code_owner, fingerprint, instances, sets
 
 
 class NeedClass(Exception):
@@ -25,10 +26,6 @@ class NeedClass(Exception):
     def __init__(self, name, digest):
         super().__init__(name)
         self.name, self.digest = name, digest
-
-
-class Unstorable(Exception):
-    """The group cannot be stored; it is rebuilt by running what made it."""
 
 
 _SLOWLY = 4 << 20  # bytes up to which a pickler written in Python is used
@@ -44,9 +41,9 @@ class _Reducing:
         self._fingerprinter = fingerprinter
         self.needs = {}
         self._instances = 0
-        self._bases = {}
+        self.bases = {}  # id of the array at the root of views → how its memory is stored
+        self.notes = {}  # what adapters note for their trailers, by library
         self._nans = {}
-        self._counted = {}  # what pandas counts references to memory in → (what refers to it, which of its blocks or None)
 
     def reducer_override(self, o):
         t = type(o)
@@ -67,22 +64,24 @@ class _Reducing:
         if t is types.CodeType:
             return marshal.loads, (_marshalled(o),)
         if t is _Nan:
-            return _nan, (fingerprint.nan_name(o.value),)
+            return _nan, (adapters.nan_name(o.value),)
         if t is _Table:
             return sets.lay, (o.set, *sets.table(o.set), sets.listed(o.set))
-        if t.__module__ == "numpy" and t.__name__ == "ndarray":
-            return self._array(o)
+        adapter = adapters.of_type(t)
+        if adapter is not None:
+            found = adapter.reduce(self, o, t)
+            if found is not NotImplemented:
+                return found
         if issubclass(t, BaseException) and (o.__traceback__, o.__cause__, o.__context__, o.__suppress_context__) != (None, None, None, False):
             raise Unstorable("an exception that was raised")
         name = fingerprint.sentinel(o, t)
         if name is not None:
             return _named, (t.__module__, name)
-        if hidden.keeper(o) is not None:
-            return hidden.kept_by, (hidden.keeper(o),)
+        key = adapters.state_key(o)
+        if key is not None:
+            return adapters.state_object, (key,)
         if instances.simple(t) and (instances.custom(t) or self._without_dict(t)):
             return instances.reduce(o, t)
-        if t is _Counted:
-            return _count, ([who for who in self._counted.values() if len(who) > 1],)
         if code_owner.kind_of(t.__module__) == code_owner.PROGRAM and not instances.simple(t):
             rv = o.__reduce_ex__(5)
             if type(rv) is tuple and fingerprint.left_out(o, t, rv):
@@ -90,19 +89,8 @@ class _Reducing:
             if type(rv) is tuple and instances.loaded_by_user(t, rv):
                 raise Unstorable("an instance that the program's code would put together")
             return rv
-        if type(t.__module__) is str and (t.__module__ == "pandas" or t.__module__.startswith("pandas.")) and "pandas" in sys.modules:
-            self._note_counted(o)
-        if t.__name__.endswith("Block") and t.__module__.startswith("pandas.") and fingerprint.copy_on_write():
-            return self._block(o)
         return NotImplemented
 
-    def _note_counted(self, o):
-        """pandas copies memory before it writes to it where it knows of others that refer to it, which pickling does not tell."""
-        if issubclass(type(o), sys.modules["pandas"].Index) and vars(o).get("_references") is not None:
-            self._counted.setdefault(id(o._references), []).append((o, None))
-        elif type(o).__name__.endswith("BlockManager"):
-            for i, b in enumerate(o.blocks):
-                self._counted.setdefault(id(getattr(b, "refs", b)), []).append((o, i))
 
     def _without_dict(self, t):
         self._instances += 1
@@ -154,21 +142,6 @@ class _Reducing:
             contents = ()
         return types.CellType, (), contents, None, None, _fill_cell
 
-    def _array(self, o):
-        base = _root(o)
-        if base is o:
-            rv = o.__reduce_ex__(5)
-            if o.dtype.hasobject and len(rv) == 3 and type(rv[2]) is tuple and type(rv[2][-1]) is list:
-                return rv[0], rv[1], (*rv[2][:-1], self.stand_ins(rv[2][-1]))
-            return (_owned, (o.flags.writeable,) + rv) if len(rv) == 2 and o.flags.owndata else NotImplemented
-        if base.base is not None or base.dtype.hasobject or base.nbytes > 2 * o.nbytes + 4096:
-            self._copied(base, _COPY)
-            return NotImplemented
-        self._copied(base, _SHARED)
-        if not (base.flags.c_contiguous or base.flags.f_contiguous):
-            raise Unstorable("a view of an array that is not contiguous")
-        offset = o.__array_interface__["data"][0] - base.__array_interface__["data"][0]
-        return _view, (base, o.dtype, o.shape, offset, o.strides, o.flags.writeable)
 
     def stand_ins(self, items):
         """Items with something for each NaN, of which pickling would make another object every time."""
@@ -177,13 +150,6 @@ class _Reducing:
     def nan(self, x):
         return self._nans.setdefault(id(x), _Nan(x))
 
-    def _copied(self, base, how):
-        """Notes how the memory of base is stored; two ways that would tear an alias apart are refused."""
-        before = self._bases.setdefault(id(base), how)
-        if before != how or how == _COPY and self._bases.get((id(base), 1)):
-            raise Unstorable("arrays that share memory")
-        if how == _COPY:
-            self._bases[id(base), 1] = True
 
     def _memory(self, m):
         offset = fingerprint.offset_of(m)
@@ -191,15 +157,6 @@ class _Reducing:
             raise Unstorable("a memoryview that is not contiguous, or read-only")
         return _memory, (bytes(m) if m.readonly else m.obj, offset, m.nbytes, m.format, m.shape)
 
-    def _block(self, o):
-        """A block of a pandas frame. Under copy-on-write shared memory is not observable, and what is restored
-        could not know of its sharing: it gets memory of its own."""
-        rv = o.__reduce__()
-        values = rv[1][0]
-        if type(values).__name__ == "ndarray" and values.base is not None and not values.dtype.hasobject:
-            self._copied(_root(values), _FRAME)
-            return (rv[0], (values.copy(order="K"),) + tuple(rv[1][1:])) + tuple(rv[2:])
-        return NotImplemented
 
 
 class _Pickler(_Reducing, pickle.Pickler):
@@ -248,23 +205,8 @@ class _Table:
         self.set = o
 
 
-class _Counted:
-    """What is stored of frames that share memory beside them."""
 
 
-def _count(groups):
-    for group in groups:
-        refs = None
-        for o, i in group:
-            block = None if i is None else o.blocks[i]
-            if refs is None:
-                refs = o._references if block is None else block.refs
-            elif block is None:
-                o._references = refs
-                refs.add_index_reference(o)
-            else:
-                block.refs = refs
-                refs.add_reference(block)
 
 
 def _out_of_band(b, buffers):
@@ -275,13 +217,8 @@ def _out_of_band(b, buffers):
     return False
 
 
-_COPY, _SHARED, _FRAME = "copy", "shared", "frame"
 
 
-def _root(a):
-    while type(a.base) is type(a):
-        a = a.base
-    return a
 
 
 def _annotations(f):
@@ -297,18 +234,8 @@ def _named(module, name):
     return getattr(importlib.import_module(module), name)
 
 
-def _owned(writeable, make, args):
-    """An array that owns its memory, as it did: one made over a buffer cannot be resized or unlocked."""
-    a = make(*args).copy(order="K")
-    a.flags.writeable = writeable
-    return a
 
 
-def _view(base, dtype, shape, offset, strides, writeable):
-    import numpy
-    a = numpy.ndarray(shape, dtype, base if base.flags.c_contiguous else base.T, offset, strides)
-    a.flags.writeable = writeable
-    return a
 
 
 def _memory(whole, offset, size, format, shape):
@@ -391,8 +318,7 @@ def dump(values, prints, fingerprinter, out):
             values = [p.stand_ins(values[0])]
         if any(fp.sets for fp in prints):
             values = values + [_Table(o) for o in sets.within(values)]
-        if "pandas" in sys.modules and fingerprint.copy_on_write():
-            values = values + [_Counted()]
+        values = values + adapters.trailers(p)
         p.dump(values)
         if not p.buffers:
             return p.needs, []
@@ -451,3 +377,7 @@ def _buffers(f, first):
             f.readinto(found[-1])
     f.seek(0)
     return found
+
+
+# Names under which groups that were stored before find what restores them.
+_owned, _view, _count = adapters.numpy.owned, adapters.numpy.view, adapters.pandas.share_references

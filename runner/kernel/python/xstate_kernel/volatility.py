@@ -5,15 +5,13 @@ import os
 import sys
 import types
 
-from . import bytecode, code_owner
+from . import adapters, bytecode, code_owner
 
 
 _ENTROPY = frozenset(("uuid.uuid1", "uuid.uuid4", "posix.urandom", "os.urandom", "secrets.token_hex", "secrets.token_bytes",
-                      "secrets.token_urlsafe", "secrets.randbelow", "secrets.choice", "secrets.randbits",
-                      "numpy.empty", "numpy.empty_like"))  # which hold what was in memory
+                      "secrets.token_urlsafe", "secrets.randbelow", "secrets.choice", "secrets.randbits"))
 _RUNNING = frozenset(("current_task", "all_tasks"))
 _TASKS = _RUNNING | {"create_task", "ensure_future"}
-_PRESENT = frozenset(("now", "today"))  # texts that stand for it
 _FOLDER = (frozenset(("__file__",)), frozenset(("argv",)), frozenset(("sys", "path")))
 
 
@@ -26,7 +24,7 @@ _PROCESS = frozenset((
     "builtins.id", "resource.getrusage",
     "_thread.get_ident", "_thread.get_native_id", "sys.getrefcount", "sys.getsizeof", "sys._current_frames", "gc.get_count", "gc.get_stats", "gc.get_freeze_count",
     "_tracemalloc.get_traced_memory", "_tracemalloc._get_traces"))
-TELLING = frozenset(n.rpartition(".")[2] for n in _ENTROPY | _PROCESS | {"numpy.datetime64"})  # last names of these
+TELLING = frozenset(n.rpartition(".")[2] for n in _ENTROPY | _PROCESS | adapters.VOLATILE.keys() | adapters.VOLATILE_TEXTS.keys())  # last names of these
 
 
 def volatile(codes, namespace):
@@ -41,10 +39,14 @@ def volatile(codes, namespace):
             full = "%s.%s" % (getattr(value, "__module__", None) or "", getattr(value, "__qualname__", ""))
             if full in _ENTROPY:
                 marks.add("entropy")
-            elif full == "numpy.datetime64" and not _PRESENT.isdisjoint(code.co_consts):
-                marks.add("clock")
             elif full in _PROCESS:
                 marks.add("process")
+            elif full in adapters.VOLATILE:
+                marks.add(adapters.VOLATILE[full])
+            elif full in adapters.VOLATILE_TEXTS:
+                mark, texts = adapters.VOLATILE_TEXTS[full]
+                if not texts.isdisjoint(code.co_consts):
+                    marks.add(mark)
     return marks
 
 

@@ -1,0 +1,178 @@
+"""What the kernel knows of libraries: one file a library, and here the one registry.
+
+To teach the kernel a library, add adapters/LIB.py with an Adapter (see protocol.py) named `adapter`, and its name to the
+imports and to ALL below. The rest of the kernel asks by the functions of this file and names no library.
+"""
+from .. import original as __builtins__
+import math
+
+from . import (
+    asyncio, csv, decimal, futures, logging, matplotlib, mimetypes, mock, numpy, pandas, random, sklearn, socket, stdlib,
+    typing, warnings)
+from .protocol import Adapter, NOTHING
+
+ALL = (
+    random.adapter, numpy.adapter, matplotlib.adapter, sklearn.adapter, pandas.adapter, warnings.adapter, decimal.adapter,
+    socket.adapter, csv.adapter, mimetypes.adapter, logging.adapter, futures.adapter, typing.adapter, mock.adapter,
+    asyncio.adapter, *stdlib.ADAPTERS)
+
+
+def _with(hook):
+    """Returns the adapters that override a hook: a loop over these costs nothing for libraries without it."""
+    return tuple(a for a in ALL if getattr(type(a), hook) is not getattr(Adapter, hook) or hook in vars(a))
+
+
+def _union(hook):
+    return frozenset().union(*(getattr(a, hook) for a in ALL))
+
+
+def _merged(hook):
+    return {k: v for a in ALL for k, v in getattr(a, hook).items()}
+
+
+def _packages(hook):
+    return frozenset(p for a in ALL if getattr(a, hook) for p in a.packages)
+
+
+_BY_PACKAGE = {p: a for a in ALL for p in a.packages}
+of_package = _BY_PACKAGE.get  # top-level package → its adapter, or None
+
+DEFINING_CODE, KEEPING_TIME = _packages("defines_code"), _packages("keeps_time")
+UNSEEN_DRAWS, COMPUTED_ATTRIBUTES = _union("unseen_draws"), _union("computed_attributes")
+KNOWN_CONTAINERS, PATCHERS, USUAL_ENVIRON = _union("known_containers"), _union("patchers"), _union("usual_environ")
+VOLATILE, VOLATILE_TEXTS, CHANGED_BY = _merged("volatile"), _merged("volatile_texts"), _merged("changed_by")
+CLASS_EXTENDERS, GENERATORS = _merged("class_extenders"), _merged("generators")
+VOLATILE_PACKAGES = frozenset(name.partition(".")[0] for name in (*VOLATILE, *VOLATILE_TEXTS))
+
+_STATEFUL, _WITH_MEMORY, _WITH_NAN, _SHARING = map(_with, ("state_key", "owns_memory", "nan", "shared_internals"))
+_TRAILING, _BEFORE_NODE, _REGISTERING, _UNSEEDED = map(_with, ("trailer", "before_node", "registered", "unseeded"))
+_SEEDING, _DRAWING, _BUNDLING, _READ_BY_ATTRIBUTES = map(
+    _with, ("seeding", "open_figures", "bundle", "attributes_variable"))
+_CITING, _GENERATING = map(_with, ("writes_line_numbers", "random_state"))
+
+
+def of_type(kind):
+    """Returns the adapter for the package of a class, or None."""
+    module = kind.__module__
+    if type(module) is not str:  # of a class of Cython's it may be a descriptor
+        return None
+    return of_package(module.partition(".")[0])
+
+
+def state_key(o):
+    """Returns the key of the hidden state that an object holds, or None."""
+    for a in _STATEFUL:
+        key = a.state_key(o)
+        if key is not None:
+            return key
+    return None
+
+
+def state_object(key):
+    """Returns the object that state_key knows by the key."""
+    for a in _STATEFUL:
+        found = a.state_object(key)
+        if found is not None:
+            return found
+    raise ValueError("no hidden state has the key " + key)
+
+
+def views_memory(kind):
+    """Returns the adapter that knows what memory instances of a class view, or None."""
+    for a in _WITH_MEMORY:
+        if a.owns_memory(kind):
+            return a
+    return None
+
+
+def nan_name(x):
+    """Returns the module that keeps a NaN for all to use, or None."""
+    if x is math.nan:
+        return "math"
+    for a in _WITH_NAN:
+        if x is a.nan():
+            return a.packages[0]
+    return None
+
+
+def shared_internals():
+    """Returns the ids of objects that instances of libraries share and do not change."""
+    return NOTHING.union(*(a.shared_internals() for a in _SHARING))
+
+
+def trailers(pickler):
+    """Returns the objects to be stored after all others."""
+    return [o for a in _TRAILING for o in (a.trailer(pickler),) if o is not None]
+
+
+def handlers():
+    """Returns class → function(walk, o) of all adapters."""
+    return {kind: f for a in ALL for kind, f in a.handlers().items()}
+
+
+def registered():
+    """Returns place → object that the program put into libraries."""
+    found = {}
+    for a in _REGISTERING:
+        found.update(a.registered())
+    return found
+
+
+def before_node():
+    """Has libraries forget what would make a node depend on which nodes ran before it."""
+    for a in _BEFORE_NODE:
+        a.before_node()
+
+
+def unseeded():
+    """Reports whether a library made a generator whose seed comes from the operating system. Forgets them."""
+    return any([a.unseeded() for a in _UNSEEDED])
+
+
+def seeding():
+    """Reports whether entropy is drawn right now for a generator that is given another seed at once."""
+    return any(a.seeding() for a in _SEEDING)
+
+
+def note_attributes(codes):
+    """Code that names an attribute which shows hidden state reads that state."""
+    for a in _READ_BY_ATTRIBUTES:
+        variable = a.attributes_variable()
+        if variable is not None and any(not a.attributes_read.isdisjoint(c.co_names) for c in codes):
+            variable.touched = True
+
+
+def random_states():
+    """Returns the state of the random generator of each library that has one, None where it is not loaded."""
+    return {a: a.random_state() for a in _GENERATING}
+
+
+def bundle(value):
+    """Returns media type → text for a value that a library shows in a way of its own, or None."""
+    for a in _BUNDLING:
+        found = a.bundle(value)
+        if found is not None:
+            return found
+    return None
+
+
+def open_figures():
+    """Returns the figures that are open."""
+    return [figure for a in _DRAWING for figure in a.open_figures()]
+
+
+def show_figures(recorder):
+    """Sends the open figures as output, in order, and closes them."""
+    for a in _DRAWING:
+        a.show_figures(recorder)
+
+
+def close_figures():
+    """Closes all figures."""
+    for a in _DRAWING:
+        a.close_figures()
+
+
+def writes_line_numbers():
+    """Reports whether the output of a library cites the line of the code that called it."""
+    return any(a.writes_line_numbers() for a in _CITING)

@@ -1,0 +1,20 @@
+"""asyncio: its objects cannot be named by content, and its tasks show a number that counts all of them."""
+from .. import original as __builtins__
+import sys
+
+from ..hidden_variable import mark_repr
+from .protocol import Adapter
+
+_SHOWN_BY = "_task_repr" if sys.version_info >= (3, 11) else "_task_repr_info"
+
+
+class Asyncio(Adapter):
+    packages = ("asyncio", "_asyncio")
+    opaque = True
+    keeps_time = True
+
+    def after_import(self):
+        return {"asyncio.base_tasks": lambda hidden, module: mark_repr(module, _SHOWN_BY)}  # before _asyncio takes it
+
+
+adapter = Asyncio()

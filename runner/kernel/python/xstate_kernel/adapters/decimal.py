@@ -1,0 +1,58 @@
+"""The module decimal: the context of the main thread is hidden state."""
+from .. import original as __builtins__
+import sys
+
+from ..hidden_variable import Variable
+from .protocol import Adapter
+
+
+class Decimal(Adapter):
+    packages = ("decimal",)
+    immutable = True
+
+    def __init__(self):
+        self._context = None  # the one that there is when the module was just loaded
+
+    def constant(self, kind):
+        return kind.__name__ != "Context"
+
+    def variables(self):
+        self.context = Variable("conf:decimal", self._get, self._put, lambda: self._context is not None, "decimal")
+        return (self.context,)
+
+    def after_import(self):
+        return {"decimal": self._watch}
+
+    def _watch(self, hidden, module):
+        self._context = module.getcontext()
+        hidden.begin(self.context)
+
+    def registered(self):
+        """Another context is another object: the program put it there."""
+        if self._context is None or sys.modules["decimal"].getcontext() is self._context:
+            return {}
+        return {"decimal": sys.modules["decimal"].getcontext()}
+
+    def state_key(self, o):
+        return "conf:decimal" if o is self._context and o is not None else None
+
+    def state_object(self, key):
+        if key != "conf:decimal":
+            return None
+        import decimal  # noqa: F401, the context is noted when it is loaded
+        return self._context
+
+    def _get(self):
+        c = self._context
+        flags, traps = (sorted(s.__name__ for s in which if which[s]) for which in (c.flags, c.traps))
+        return c.prec, c.rounding, c.Emin, c.Emax, c.capitals, c.clamp, flags, traps
+
+    def _put(self, v):
+        c = self._context
+        c.prec, c.rounding, c.Emin, c.Emax, c.capitals, c.clamp = v[:6]
+        for signals, names in ((c.flags, v[6]), (c.traps, v[7])):
+            for s in signals:
+                signals[s] = s.__name__ in names
+
+
+adapter = Decimal()

@@ -1,0 +1,154 @@
+"""matplotlib: its options, named colours and colormaps; figures as output; drawings that share its internals."""
+from .. import original as __builtins__
+import binascii
+import io
+import sys
+import types
+from itertools import islice
+
+from .. import code_owner
+from ..hidden_variable import Settings, Variable, watch_items
+from .protocol import Adapter, NOTHING
+
+_PACKAGES = ("matplotlib", "mpl_toolkits")
+
+
+class Matplotlib(Adapter):
+    packages = _PACKAGES
+    opaque = True
+    known_containers = ("matplotlib._pylab_helpers",)
+    usual_environ = (("MPLBACKEND", b"Agg"),)
+
+    def __init__(self):
+        self._colors = None  # how many colours have names when matplotlib was just loaded
+        self._colormaps = {}  # that the program registered, by name
+        self._internals = 0, NOTHING  # how many modules there were; see shared_internals
+
+    # hidden state
+
+    def variables(self):
+        options = lambda: "matplotlib" in sys.modules and hasattr(sys.modules["matplotlib"], "rcParams")
+        colors = lambda: hasattr(sys.modules.get("matplotlib.colors"), "_colors_full_map")
+        self.options = Settings("conf:matplotlib", _get_options, _put_options, options, "matplotlib")
+        self.colors = Variable("conf:colors", self._get_colors, self._put_colors, colors, "matplotlib")
+        return self.options, self.colors
+
+    def after_import(self):
+        return {"matplotlib": self._watch}
+
+    def _watch(self, hidden, module):
+        hidden.begin(self.options)
+        hidden.begin(self.colors)
+        self._watch_colormaps(type(module.colormaps))
+        watch_items(module.RcParams, self.options, ("__getitem__", "_get", "__setitem__", "_set"))
+
+    def _watch_colormaps(self, cls):
+        """A library registers its own when it is imported."""
+        register, unregister, colormaps = cls.register, cls.unregister, self._colormaps
+
+        def observed_register(self, cmap, *, name=None, **named):
+            register(self, cmap, name=name, **named)
+            if not code_owner.importing():
+                colormaps[name or cmap.name] = cmap
+
+        def observed_unregister(self, name):
+            unregister(self, name)
+            colormaps.pop(name, None)
+
+        for f, original in ((observed_register, register), (observed_unregister, unregister)):
+            f.__name__, f.__qualname__ = original.__name__, original.__qualname__
+            f.__module__, f.__doc__ = original.__module__, original.__doc__
+            setattr(cls, original.__name__, f)
+
+    def _get_colors(self):
+        """The colours that one letter stands for, which seaborn gives others, and those that were added."""
+        named = sys.modules["matplotlib.colors"]._colors_full_map
+        if self._colors is None:
+            self._colors = len(named)
+        return [(k, named.get(k)) for k in "bgrcmykw"] + list(islice(named.items(), self._colors, None))
+
+    def _put_colors(self, value):
+        named = sys.modules["matplotlib.colors"]._colors_full_map
+        for k in list(islice(named, self._colors, None)):
+            del named[k]
+        for k, color in value:
+            named[k] = color
+
+    def registered(self):
+        return {("colormap", name): o for name, o in self._colormaps.items()}
+
+    def state_key(self, o):
+        matplotlib = sys.modules.get("matplotlib")
+        known = matplotlib is not None and o is getattr(matplotlib, "rcParams", None)
+        return "conf:matplotlib" if known else None
+
+    def state_object(self, key):
+        if key != "conf:matplotlib":
+            return None
+        import matplotlib
+        return matplotlib.rcParams
+
+    # values
+
+    def shared_internals(self):
+        """What modules and classes of matplotlib hold, and its options: all figures have some of it, none changes it."""
+        options = getattr(sys.modules.get("matplotlib"), "rcParams", None)
+        if options is None:
+            return NOTHING
+        if self._internals[0] != len(sys.modules):
+            found = set()
+            for name, module in list(sys.modules.items()):
+                if name.partition(".")[0] in _PACKAGES and type(module) is types.ModuleType:
+                    for value in list(vars(module).values()):
+                        found.add(id(value))
+                        for own in vars(value).values() if isinstance(value, type) else ():
+                            found.add(id(own))
+                            if type(own).__module__.partition(".")[0] in _PACKAGES and hasattr(own, "__dict__"):
+                                found.update(map(id, vars(own).values()))
+            self._internals = len(sys.modules), frozenset(found)
+        return self._internals[1].union(map(id, dict.values(options)))
+
+    # output
+
+    def bundle(self, value):
+        figure = sys.modules.get("matplotlib.figure")
+        if figure is None or not issubclass(type(value), figure.Figure):
+            return None
+        return {"text/plain": repr(value), "image/png": _png(value)}
+
+    def open_figures(self):
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        return list(pyplot.get_fignums()) if pyplot is not None and hasattr(pyplot, "get_fignums") else []
+
+    def show_figures(self, recorder):
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        for number in self.open_figures():
+            figure = pyplot.figure(number)
+            recorder.rich("display", {"text/plain": repr(figure), "image/png": _png(figure)})
+        if pyplot is not None and hasattr(pyplot, "close"):
+            pyplot.close("all")
+
+    def close_figures(self):
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        if pyplot is not None:
+            pyplot.close("all")
+
+
+def _get_options():
+    return dict(dict.items(sys.modules["matplotlib"].rcParams))
+
+
+def _put_options(value):
+    pyplot, params = sys.modules.get("matplotlib.pyplot"), sys.modules["matplotlib"].rcParams
+    if value["backend"] != dict.get(params, "backend") and getattr(pyplot, "_backend_mod", None) is not None:
+        pyplot.switch_backend(value["backend"])
+    dict.update(params, value)
+
+
+def _png(figure):
+    out = io.BytesIO()
+    figure.savefig(out, format="png", bbox_inches="tight", metadata={"Software": None})
+    return binascii.b2a_base64(out.getvalue(), newline=False).decode()
+
+
+adapter = Matplotlib()

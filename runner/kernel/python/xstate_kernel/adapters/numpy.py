@@ -1,0 +1,372 @@
+"""NumPy: arrays by their elements and by the memory that they share, its random generator, its print options."""
+from .. import original as __builtins__
+import sys
+from itertools import chain
+
+from .. import code_owner
+from ..hidden_variable import PLAIN, Variable, watch_generator
+from ..unsupported import Opaque, Unstorable
+from .protocol import Adapter
+
+_ATOMS = (int, str, float, bool, type(None), bytes, complex)
+_COPY, _SHARED, FRAME = "copy", "shared", "frame"  # how the memory of an array is stored
+
+
+class NumPy(Adapter):
+    packages = ("numpy",)
+    volatile = {"numpy.empty": "entropy", "numpy.empty_like": "entropy"}  # these hold what was in memory
+    volatile_texts = {"numpy.datetime64": ("clock", frozenset(("now", "today")))}
+    unseen_draws = ("numpy.random._pickle",)  # a generator that is unpickled has a seed before it gets its state
+    generators = {"numpy.random": lambda module, seed: module.seed(seed & 0xFFFFFFFF)}
+
+    def __init__(self):
+        self._unseeded = []  # generators that RandomState made in the node, as yet without a seed; None: it makes one
+
+    # hidden state
+
+    def variables(self):
+        self.generator = Variable(
+            "rng:numpy", _generator_state, _set_generator_state, lambda: "numpy.random" in sys.modules, "numpy.random",
+            precise=True)
+        printing = lambda: hasattr(sys.modules.get("numpy"), "set_printoptions")
+        return self.generator, Variable("conf:numpy", _get_options, _put_options, printing, "numpy")
+
+    def after_import(self):
+        return {"numpy.random": self._watch}
+
+    def _watch(self, hidden, module):
+        self.generators["numpy.random"](module, hidden.seed)
+        watch_generator(module, self.generator, ("seed", "get_state", "set_state"))
+        hidden.begin(self.generator)
+        self._watch_legacy(sys.modules["numpy.random.mtrand"])
+
+    def _watch_legacy(self, module):
+        """RandomState(seed) makes a generator with a seed from the operating system, and then gives it another."""
+        original, adapter = module._MT19937, self
+
+        class Making(type):
+            def __call__(cls, *args, **kwargs):
+                found, adapter._unseeded = adapter._unseeded, None
+                try:
+                    g = original(*args, **kwargs)
+                finally:
+                    adapter._unseeded = found
+                if found is not None and not code_owner.importing():
+                    found.append(g)
+                return g
+
+            def __instancecheck__(cls, o):
+                return isinstance(o, original)
+
+        module._MT19937 = Making("MT19937", (), {})
+
+    def unseeded(self):
+        found, self._unseeded = self._unseeded, []
+        return any(getattr(g, "_seed_seq", g) is not None for g in found or ())
+
+    def seeding(self):
+        return self._unseeded is None
+
+    def random_state(self):
+        module = sys.modules.get("numpy.random")
+        return module and module.get_state()
+
+    def set_random_state(self, state):
+        """None: seeds the generator, which was not there when the state was asked for."""
+        module = sys.modules.get("numpy.random")
+        if module is not None:
+            if state is None:
+                module.seed(0)
+            else:
+                module.set_state(state)
+
+    def registered(self):
+        np = sys.modules.get("numpy")
+        if not hasattr(np, "set_printoptions"):
+            return {}
+        options = {"formatter": np.get_printoptions()["formatter"], "errcall": np.geterrcall()}
+        return {("numpy", k): v for k, v in options.items() if v is not None}
+
+    def state_key(self, o):
+        mtrand = sys.modules.get("numpy.random.mtrand")
+        if mtrand is not None and hasattr(mtrand, "_rand"):
+            if o is mtrand._rand:
+                return "rng:numpy"
+            if o is mtrand._rand._bit_generator:
+                return "bits:numpy"
+        return None
+
+    def state_object(self, key):
+        if key not in ("rng:numpy", "bits:numpy"):
+            return None
+        from numpy.random import mtrand
+        return mtrand._rand if key == "rng:numpy" else mtrand._rand._bit_generator
+
+    # values
+
+    def nan(self):
+        return getattr(sys.modules.get("numpy"), "nan", None)
+
+    def unchanging(self, kind):
+        return kind.__module__ == "numpy" and kind.__name__ != "void" and issubclass(kind, sys.modules["numpy"].generic)
+
+    def owns_memory(self, kind):
+        return "numpy" in sys.modules and issubclass(kind, sys.modules["numpy"].ndarray)
+
+    def note_memory(self, walk, o):
+        shares(walk, o, walk.seen[id(o)])
+        if isinstance(getattr(o, "_mask", None), sys.modules["numpy"].ndarray):
+            shares(walk, o._mask, "%dm" % walk.seen[id(o)])
+
+    def fingerprint(self, walk, o, t):
+        np = sys.modules["numpy"]
+        if isinstance(o, np.void) and o.dtype.names is not None:  # may be a view of an array
+            if not walk.mark(o):
+                walk.own(o)
+                walk.put(b"V")
+                shares(walk, o, walk.seen[id(o)])
+                walk.stack.extend((o.dtype, o.item()))
+            return True
+        if isinstance(o, np.generic) and t.__module__ == "numpy":
+            walk.put(b"n")
+            walk.put(("%s;" % o.dtype.str).encode())
+            walk.put(o.tobytes())
+            return True
+        if isinstance(o, np.dtype):
+            if o.names is not None:  # which can be assigned to
+                if walk.mark(o):
+                    return True
+                walk.own(o)
+            walk.put(b"y")
+            walk.put(repr(o).encode() + (b"" if o.metadata is None else repr(o.metadata).encode()))
+            return True
+        if t is np.flatiter:
+            walk.put(b"i%d;" % o.index)
+            walk.stack.append(o.base)
+            if not walk.mark(o):
+                walk.own(o)
+            return True
+        if t.__module__.startswith("numpy.random") and _fingerprint_generator(walk, o, t):
+            return True
+        if isinstance(o, np.memmap) and o._mmap is not None:
+            raise Opaque("a memory map")
+        if t is not np.ndarray:
+            return False
+        if walk.mark(o):
+            return True
+        if _of_map(o):
+            raise Opaque("a memory map")
+        walk.own(o)
+        walk.put(b"A")
+        shares(walk, o, walk.seen[id(o)])
+        flags = o.flags
+        order = "c" if flags.c_contiguous else "f" if flags.f_contiguous else o.strides
+        dtype = o.dtype.str if not o.dtype.fields else repr(o.dtype)
+        walk.put(("%s%r%d%s;" % (dtype, o.shape, flags.writeable, order)).encode())
+        if o.dtype.names is not None:
+            walk.stack.append(o.dtype)
+        elements(walk, o)
+        return True
+
+    def referents(self, fp, kind, group, shared):
+        """Of arrays and of iterators over arrays."""
+        if kind.__module__ == "numpy" and kind.__name__ == "nditer":
+            yield from chain.from_iterable(o.operands for o in group)
+        if kind.__module__ == "numpy" and kind.__name__ == "ndarray":
+            for a in group:
+                root = root_of(a)
+                if id(root) not in shared:
+                    fp.ids[~id(root)] = "x"
+                yield from a.ravel().tolist() if a.dtype.hasobject else ()
+                yield a.base
+
+    def reports_referents(self, kind):
+        return kind.__module__ == "numpy" and kind.__name__ == "ndarray"
+
+    # storing
+
+    def reduce(self, pickler, o, t):
+        if t.__module__ != "numpy" or t.__name__ != "ndarray":
+            return NotImplemented
+        base = stored_root(o)
+        if base is o:
+            rv = o.__reduce_ex__(5)
+            if o.dtype.hasobject and len(rv) == 3 and type(rv[2]) is tuple and type(rv[2][-1]) is list:
+                return rv[0], rv[1], (*rv[2][:-1], pickler.stand_ins(rv[2][-1]))
+            return (owned, (o.flags.writeable,) + rv) if len(rv) == 2 and o.flags.owndata else NotImplemented
+        if base.base is not None or base.dtype.hasobject or base.nbytes > 2 * o.nbytes + 4096:
+            note_copy(pickler, base, _COPY)
+            return NotImplemented
+        note_copy(pickler, base, _SHARED)
+        if not (base.flags.c_contiguous or base.flags.f_contiguous):
+            raise Unstorable("a view of an array that is not contiguous")
+        offset = o.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+        return view, (base, o.dtype, o.shape, offset, o.strides, o.flags.writeable)
+
+    # queries
+
+    def describe(self, value, kind, short):
+        if issubclass(kind, _ATOMS) and kind.__module__ == "numpy":
+            return {"repr": short(value)}
+        return describe_array(value)
+
+
+def describe_array(value):
+    """Returns shape and element type of an array or a frame."""
+    found = {}
+    if hasattr(value, "shape"):
+        found["shape"] = "x".join(map(str, value.shape))
+    if hasattr(value, "dtype"):
+        found["repr"] = str(value.dtype)
+    return found
+
+
+def _generator_state():
+    state = sys.modules["numpy.random.mtrand"]._rand.get_state(legacy=False)
+    inner = {k: v if type(v) in PLAIN else v.tobytes() for k, v in state["state"].items()}
+    return state["bit_generator"], inner, state["has_gauss"], state["gauss"]
+
+
+def _set_generator_state(state):
+    np = sys.modules["numpy"]
+    kind, inner, has_gauss, gauss = state
+    inner = {k: np.frombuffer(v, dtype=np.uint32) if type(v) is bytes else v for k, v in inner.items()}
+    np.random.mtrand._rand.set_state({"bit_generator": kind, "state": inner, "has_gauss": has_gauss, "gauss": gauss})
+
+
+def _get_options():
+    np = sys.modules["numpy"]
+    return {**np.get_printoptions(), "formatter": None, "err": np.geterr()}
+
+
+def _put_options(value):
+    np = sys.modules["numpy"]
+    value = dict(value)
+    np.seterr(**value.pop("err"))
+    value.pop("override_repr", None)
+    np.set_printoptions(**{**value, "formatter": np.get_printoptions()["formatter"]})
+
+
+def _fingerprint_generator(walk, o, t):
+    """Writes a random generator. What it reports of its state is made for the caller, and so cannot be shared."""
+    random = sys.modules["numpy.random"]
+    if issubclass(t, random.BitGenerator):
+        parts = _frozen(o.state), getattr(o, "seed_seq", None)
+    elif issubclass(t, random.RandomState):
+        state = o.get_state(legacy=False)
+        parts = (state["has_gauss"], state["gauss"]), o._bit_generator
+    else:
+        return False
+    if not walk.mark(o):
+        walk.own(o)
+        walk.put(b"R")
+        walk.keep.append(parts)
+        walk.stack.extend((*parts, t))
+    return True
+
+
+def _frozen(state):
+    """Returns the state of a generator as tuples and bytes."""
+    if type(state) is dict:
+        return tuple((k, _frozen(v)) for k, v in state.items())
+    return (state.dtype.str, state.tobytes()) if hasattr(state, "tobytes") else state
+
+
+def shares(walk, o, ordinal):
+    """Notes the memory that an array views. Its viewers go by ~id of the array at its root: to hold the same memory is
+    not to be the same array."""
+    if id(o) in walk.temps:
+        return
+    root, address = memory_of(o)
+    place = "%d%r" % (address - root.__array_interface__["data"][0], o.strides)
+    walk.fp.ids[~id(root)] = "%s+%s" % (ordinal, place)
+    inner = getattr(root.base, "obj", root.base)
+    if inner is not None and type(inner) is not bytes:
+        walk.fp.ids[id(inner)] = "%s+%s" % (ordinal, place)
+    known = walk.memory.get(id(root))
+    if known is None:
+        walk.memory[id(root)] = (len(walk.memory), address)
+    else:
+        walk.put(b"~%d%+d%r" % (known[0], address - known[1], o.strides))
+
+
+def elements(walk, o):
+    """Writes the elements of an array."""
+    np = sys.modules["numpy"]
+    if o.nbytes >= walk.owner.arrays.LARGE:
+        found = walk.owner.arrays.digest(o, np)
+        if found is not None:
+            walk.fp.size += o.nbytes
+            walk.put(found)
+            return
+    if o.dtype.hasobject:
+        items, nan = o.ravel().tolist(), walk.fp.nan
+        walk.seq(tuple(items), b"o", False)
+        walk.fp.nan = nan  # pickling keeps these apart by itself, see reduce
+        walk.keep.append(items)
+        return
+    flat = o if o.flags.c_contiguous else np.ascontiguousarray(o)
+    if flat.size == 0:
+        return
+    try:
+        walk.put(memoryview(flat.reshape(-1).view(np.uint8)))
+    except (TypeError, ValueError):
+        walk.put(flat.tobytes())
+
+
+def _of_map(a):
+    """Reports whether an array's memory is that of a file: others may write to it."""
+    while a is not None and type(a).__name__ != "mmap":
+        a = a.obj if isinstance(a, memoryview) else getattr(a, "base", None)
+    return a is not None
+
+
+def memory_of(a):
+    """Returns the array at the root of a view, and the address of the view's first element."""
+    return root_of(a), a.__array_interface__["data"][0]
+
+
+def root_of(a):
+    """Returns the array that owns the memory of a view, as far as arrays know."""
+    array = sys.modules["numpy"].ndarray
+    while True:
+        base = a.base
+        if not isinstance(base, array):
+            base = getattr(base, "base", None)  # of what as_strided puts between
+            if not isinstance(base, array):
+                return a
+        a = base
+
+
+def stored_root(a):
+    """Returns the array of the same class at the root of a view."""
+    while type(a.base) is type(a):
+        a = a.base
+    return a
+
+
+def note_copy(pickler, base, how):
+    """Notes how the memory of base is stored. Raises Unstorable where two ways would tear an alias apart."""
+    before = pickler.bases.setdefault(id(base), how)
+    if before != how or how == _COPY and pickler.bases.get((id(base), 1)):
+        raise Unstorable("arrays that share memory")
+    if how == _COPY:
+        pickler.bases[id(base), 1] = True
+
+
+def owned(writeable, make, args):
+    """Loads an array that owns its memory, as it did: one over a buffer cannot be resized or unlocked."""
+    a = make(*args).copy(order="K")
+    a.flags.writeable = writeable
+    return a
+
+
+def view(base, dtype, shape, offset, strides, writeable):
+    """Loads a view of an array that was stored with it."""
+    import numpy
+    a = numpy.ndarray(shape, dtype, base if base.flags.c_contiguous else base.T, offset, strides)
+    a.flags.writeable = writeable
+    return a
+
+
+adapter = NumPy()

@@ -1,0 +1,248 @@
+"""pandas: frames by their columns, its options, names that the text of a query looks up."""
+from .. import original as __builtins__
+import sys
+
+from ..hidden_variable import Variable
+from . import numpy
+from .protocol import Adapter
+
+_GROUPS = ("compute", "display", "future", "io", "mode", "plotting", "styler")  # groups of options
+_FUNCTIONS = (("display", "float_format"), ("styler", "format", "formatter"))  # options that may be functions
+
+
+class Pandas(Adapter):
+    packages = ("pandas",)
+    ignored_attribute = "_cache"  # what was computed before
+    computed_attributes = frozenset(("_item_cache", "_attrs", "_cacher"))  # which frames pickle otherwise, or not
+    class_extenders = {
+        "register_dataframe_accessor": "DataFrame", "register_series_accessor": "Series",
+        "register_index_accessor": "Index"}
+
+    # hidden state
+
+    def variables(self):
+        self.options = {group: _options_variable(group) for group in _GROUPS}
+        return tuple(self.options.values())
+
+    def after_import(self):
+        return {"pandas._config.config": lambda hidden, module: _watch_options(module, self.options),
+                "pandas.core.computation.scope": lambda hidden, module: _watch_names(module.Scope, hidden.names)}
+
+    def registered(self):
+        found, config = {}, getattr(sys.modules.get("pandas._config.config"), "_global_config", {})
+        for names in _FUNCTIONS:
+            tree = config
+            for name in names:
+                tree = dict.get(tree, name) if isinstance(tree, dict) else None
+            if tree is not None:
+                found[names] = tree
+        return found
+
+    # values
+
+    def fingerprint(self, walk, o, t):
+        pd = sys.modules["pandas"]
+        if t is pd.DataFrame or t is pd.Series:
+            return self._frame(walk, o, t is pd.DataFrame)
+        if isinstance(o, pd.api.extensions.ExtensionArray) and (
+                hasattr(o, "_mask") and hasattr(o, "_data") or hasattr(o, "_ndarray")):
+            if not walk.mark(o):
+                walk.own(o)  # beside these it only caches
+                parts = (o._mask, o._data) if hasattr(o, "_mask") else (o._ndarray, getattr(o, "_freq", None))
+                walk.put(b"E%d;" % bool(getattr(o, "_readonly", False)))
+                walk.stack.extend(parts + (o.dtype,))
+            return True
+        if t.__module__ == "pandas._config.config" and t.__name__ == "DictWrapper":  # by which options are looked up
+            walk.put(("o%s;" % object.__getattribute__(o, "prefix")).encode())
+            return True
+        if isinstance(o, pd.Index):
+            if walk.mark(o):
+                return True
+            walk.put(("I%s%s;" % (t.__name__, getattr(o, "dtype", ""))).encode())
+            names = walk.temporary(list(o.names))
+            if t is pd.RangeIndex:
+                parts = [names, o.start, o.stop, o.step]
+            elif t is pd.MultiIndex:
+                parts = [names, walk.temporary(list(o.levels)), walk.temporary(list(o.codes)), o.sortorder]
+            else:
+                parts = [names, o._data, getattr(o, "freq", None)]
+            walk.own(o)
+            walk.apart(walk.temporary(parts), walk.fp.copied)
+            return True
+        return False
+
+    def _frame(self, walk, o, is_frame):
+        """Writes a frame or a series; how a frame groups its columns in memory is no part of its content."""
+        mgr = o._mgr
+        if walk.mark(o):
+            return True
+        walk.own(o)
+        try:
+            blocks = mgr.blocks
+        except AttributeError:
+            return False
+        walk.put(b"D" if is_frame else b"S")
+        later = [o.attrs, o.flags.allows_duplicate_labels, o.index]
+        if is_frame:
+            later.append(o.columns)
+            nos, locs = mgr.blknos, mgr.blklocs
+            for i in range(len(nos)):
+                later.append(_Column(blocks[nos[i]].values, int(locs[i])))
+        else:
+            later.append(o.name)
+            later.append(_Column(blocks[0].values, None))
+        walk.put(b"%d;" % len(later))
+        walk.stack.extend(walk.temporary(later))
+        return True
+
+    def handlers(self):
+        return {_Column: _fingerprint_column}
+
+    # storing
+
+    def reduce(self, pickler, o, t):
+        """pandas copies memory before it writes to it where it counts other references, which pickling does not show."""
+        if "pandas" in sys.modules:
+            counted = pickler.notes.setdefault("pandas", {})  # counter → what refers to it, which of its blocks or None
+            if issubclass(t, sys.modules["pandas"].Index) and vars(o).get("_references") is not None:
+                counted.setdefault(id(o._references), []).append((o, None))
+            elif t.__name__.endswith("BlockManager"):
+                for i, b in enumerate(o.blocks):
+                    counted.setdefault(id(getattr(b, "refs", b)), []).append((o, i))
+        if t.__name__.endswith("Block") and t.__module__.startswith("pandas.") and copy_on_write():
+            return _reduce_block(pickler, o)
+        return NotImplemented
+
+    def trailer(self, pickler):
+        if "pandas" in sys.modules and copy_on_write():
+            return _References(pickler.notes.setdefault("pandas", {}))
+        return None
+
+    # queries
+
+    def describe(self, value, kind, short):
+        return numpy.describe_array(value)
+
+
+class _Column:
+    """One column of a frame."""
+
+    __slots__ = ("values", "row")
+
+    def __init__(self, values, row):
+        self.values, self.row = values, row
+
+
+def _fingerprint_column(walk, c):
+    values, row = c.values, c.row
+    ids = walk.fp.copied if copy_on_write() else walk.fp.ids
+    if type(values) is sys.modules["numpy"].ndarray:
+        root, address = numpy.memory_of(values)
+        place = "%d+%d%r" % (len(walk.seen), address - root.__array_interface__["data"][0], values.strides)
+        ids.setdefault(~id(root), place)
+        if row is not None and values.ndim == 2:
+            values = values[row]
+        walk.put(("%s%r;" % (values.dtype.str, values.shape)).encode())
+        numpy.elements(walk, values)
+    else:
+        walk.put(("%s;" % getattr(values, "dtype", "")).encode())
+        walk.apart(values, ids)
+
+
+def copy_on_write():
+    """Reports whether pandas copies what frames share before either is written to."""
+    pandas = sys.modules["pandas"]
+    return int(pandas.__version__.partition(".")[0]) >= 3 or bool(getattr(pandas.options.mode, "copy_on_write", False))
+
+
+def _reduce_block(pickler, o):
+    """A block of a frame. Under copy-on-write no program can observe shared memory, and what is loaded could not know
+    of its sharing: it gets memory of its own."""
+    rv = o.__reduce__()
+    values = rv[1][0]
+    if type(values).__name__ == "ndarray" and values.base is not None and not values.dtype.hasobject:
+        numpy.note_copy(pickler, numpy.stored_root(values), numpy.FRAME)
+        return (rv[0], (values.copy(order="K"),) + tuple(rv[1][1:])) + tuple(rv[2:])
+    return NotImplemented
+
+
+class _References:
+    """What is stored beside frames that share memory: which of them count the same references."""
+
+    def __init__(self, counted):
+        self._counted = counted
+
+    def __reduce__(self):
+        return share_references, ([group for group in self._counted.values() if len(group) > 1],)
+
+
+def share_references(groups):
+    """Loads what _References stored."""
+    for group in groups:
+        refs = None
+        for o, i in group:
+            block = None if i is None else o.blocks[i]
+            if refs is None:
+                refs = o._references if block is None else block.refs
+            elif block is None:
+                o._references = refs
+                refs.add_index_reference(o)
+            else:
+                block.refs = refs
+                refs.add_reference(block)
+
+
+def _watch_names(cls, names):
+    """pandas looks up, in the caller's namespace, the names in a text given to query and eval."""
+    resolve = cls.resolve
+
+    def wrapper(self, key, is_local):
+        if is_local or not self.has_resolvers:
+            names.note(key)
+        return resolve(self, key, is_local)
+
+    cls.resolve = wrapper
+
+
+class _Options(dict):
+    """The options, by which pandas and the program look them up."""
+
+    variables = {}
+
+    def __getitem__(self, key):
+        if key in self.variables:
+            self.variables[key].touched = True
+        return dict.__getitem__(self, key)
+
+
+def _watch_options(module, variables):
+    _Options.variables = variables
+    module._global_config = _Options(module._global_config)
+    options = getattr(module, "options", None)
+    if isinstance(getattr(options, "__dict__", {}).get("d"), dict):
+        object.__setattr__(options, "d", module._global_config)
+
+
+def _options_variable(group):
+    def tree():
+        return dict.get(sys.modules["pandas._config.config"]._global_config, group, {})
+
+    return Variable(
+        "conf:pandas." + group, lambda: _plain(tree()), lambda value: _put_options(tree(), value),
+        lambda: "pandas._config.config" in sys.modules, "pandas", precise=True)
+
+
+def _plain(tree):
+    """Returns a tree of options without those that are functions, which registered reports."""
+    return {k: _plain(v) if isinstance(v, dict) else v for k, v in tree.items() if not callable(v)}
+
+
+def _put_options(tree, plain):
+    for k, v in plain.items():
+        if isinstance(v, dict) and isinstance(tree.get(k), dict):
+            _put_options(tree[k], v)
+        else:
+            tree[k] = v
+
+
+adapter = Pandas()

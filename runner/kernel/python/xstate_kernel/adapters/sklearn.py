@@ -1,0 +1,45 @@
+"""scikit-learn: its options are hidden state."""
+from .. import original as __builtins__
+
+from ..hidden_variable import Variable
+from .protocol import Adapter
+
+
+class ScikitLearn(Adapter):
+    packages = ("sklearn",)
+    ignored_attribute = "_stop_words_id"  # an address
+    unseen_draws = ("sklearn.callback._callback_context",)  # it numbers what it does
+
+    def __init__(self):
+        self._options = None  # a function that returns the options, once scikit-learn is loaded
+
+    def variables(self):
+        self.options = Variable("conf:sklearn", self._get, self._put, lambda: self._options is not None, "sklearn")
+        return (self.options,)
+
+    def after_import(self):
+        return {"sklearn._config": self._watch}
+
+    def _watch(self, hidden, module):
+        variable = self.options
+        self._options = original = module._get_threadlocal_config
+
+        def wrapper():
+            variable.touched = True
+            return original()
+
+        wrapper.__name__ = wrapper.__qualname__ = original.__name__
+        wrapper.__module__, wrapper.__doc__ = module.__name__, original.__doc__
+        module._get_threadlocal_config = wrapper
+        variable.precise = True
+        hidden.begin(variable)
+
+    def _get(self):
+        return dict(self._options())
+
+    def _put(self, value):
+        self._options().clear()
+        self._options().update(value)
+
+
+adapter = ScikitLearn()

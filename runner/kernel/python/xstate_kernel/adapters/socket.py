@@ -1,0 +1,25 @@
+"""The module socket: its default timeout is hidden state."""
+from .. import original as __builtins__
+import sys
+
+from ..hidden_variable import Variable
+from .protocol import Adapter
+
+
+class Socket(Adapter):
+    packages = ("socket",)
+    opaque = True
+    keeps_time = True
+
+    def variables(self):
+        self.timeout = Variable(
+            "conf:socket", lambda: sys.modules["socket"].getdefaulttimeout(),
+            lambda v: sys.modules["socket"].setdefaulttimeout(v),
+            lambda: hasattr(sys.modules.get("socket"), "getdefaulttimeout"), "socket")
+        return (self.timeout,)
+
+    def after_import(self):
+        return {"socket": lambda hidden, module: hidden.begin(self.timeout)}
+
+
+adapter = Socket()

@@ -1,0 +1,70 @@
+"""The module warnings: the filters are hidden state, and what was shown already is forgotten before each node.
+
+Entries that an import adds to the filters belong to the library, not to the program.
+"""
+from .. import original as __builtins__
+import warnings
+
+from .. import code_owner
+from ..hidden_variable import Variable
+from .protocol import Adapter
+
+
+class Warnings(Adapter):
+    packages = ("warnings",)
+    known_containers = ("warnings",)
+
+    def __init__(self):
+        self._defaults, self._of_libraries = list(warnings.filters), []
+
+    def variables(self):
+        return (Variable("conf:warnings", self._get, self._put),)
+
+    def registered(self):
+        """Filters for warnings of the program's own classes are not plain data."""
+        if not _of_program(warnings.filters):
+            return {}
+        return {"filters": tuple(f for f in warnings.filters if f not in self._of_libraries)}
+
+    def before_node(self):
+        """Voids every "already shown" registry, so that what a node warns of does not depend on what ran before."""
+        mutated = getattr(warnings, "_filters_mutated", None) or getattr(warnings, "_filters_mutated_lock_held", None)
+        if mutated is not None:
+            try:
+                mutated()
+            except Exception:
+                pass
+
+    def library_imported(self, before):
+        """What differs in the filters from the list before came with the import of a library."""
+        unchanged = [f for f in before if f not in self._of_libraries] == self._defaults
+        self._of_libraries.extend(f for f in warnings.filters if f not in before and f not in self._of_libraries
+                                  and f not in self._defaults)
+        if unchanged:  # the import may also have moved some, or taken them out
+            self._defaults = [f for f in warnings.filters if f not in self._of_libraries]
+
+    def _get(self):
+        """The filters except those of libraries. None: as without the program. "planted": see registered; the text is
+        part of digests and stays as it is."""
+        own = [f for f in warnings.filters if f not in self._of_libraries]
+        if own == self._defaults:
+            return None
+        return "planted" if _of_program(own) else own
+
+    def _put(self, value):
+        if value == "planted":
+            return  # the node that registered them does this
+        own = self._defaults if value is None else value
+        i, rest = len(own), list(self._defaults)
+        while i and own[i - 1] in rest:  # what stands where it stood before the program: libraries came after that
+            i -= 1
+            del rest[rest.index(own[i]):]
+        warnings.filters[:] = own[:i] + self._of_libraries + own[i:]
+        self.before_node()
+
+
+def _of_program(filters):
+    return any(code_owner.kind_of(f[2].__module__) != code_owner.LIBRARY for f in filters)
+
+
+adapter = Warnings()

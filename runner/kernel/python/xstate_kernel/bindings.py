@@ -1,0 +1,116 @@
+"""What the program has bound: the namespace, its fingerprints and groups, and groups that are parked."""
+from . import original as __builtins__
+
+PRESET = ("__name__", "__doc__", "__file__")  # names like others, that have a value before the program
+SPECIAL = frozenset((
+    "__package__", "__loader__", "__spec__", "__builtins__", "__annotations__",
+    "__warningregistry__", "__conditional_annotations__", "__annotate__", "__cached__", "__xstate__"))
+GONE = object()
+
+
+class Bindings:
+    """The namespace of the program, and groups of names that the engine has put aside."""
+
+    def __init__(self, namespace, preset, printer, groups):
+        self.ns, self.preset, self.printer, self.groups = namespace, preset, printer, groups
+        self.kept_alive = []  # values that are no longer bound, and whose going would be noticed
+        self.parked = {}  # digest of a group → ({name: value}, {name: Fingerprint})
+
+    def names_bound(self):
+        """What the program has bound."""
+        bound = dict(self.ns)  # and not name by name: every node asks
+        for k in SPECIAL & bound.keys():
+            del bound[k]
+        for k, v in self.preset.items():
+            if bound.get(k, GONE) is v:
+                del bound[k]
+        return bound
+
+    def order(self, names):
+        """Puts names in the order in which the program has bound them."""
+        names = [n for n in names if n in self.ns and n not in self.preset and n not in SPECIAL]
+        if names != list(filter(set(names).__contains__, self.ns)):
+            for n in names:
+                self.ns[n] = self.ns.pop(n)
+
+    def unbind(self, name):
+        self.clear(name)
+        self.groups.drop(name)
+
+    def clear(self, name):
+        self.ns.pop(name, None)
+        if name in self.preset:
+            self.ns[name] = self.preset[name]
+
+    def forget(self, joint):
+        bound, prints = self.parked.pop(joint)
+        for name, value in bound.items():
+            self.keep_alive(value, prints[name])
+
+    def keep_alive(self, value, fp):
+        """Holds on to a value that the engine drops, and not the program, if its going would have effects."""
+        if fp is not None and fp.lifetime_sensitive:
+            self.kept_alive.append(value)
+
+    def bind(self, name, value, fp=None):
+        self.ns[name] = value
+        self.groups.put(name, fp or self.printer.of(value))
+
+    def forget_those(self, which):
+        """Forgets the parked groups of which a value's fingerprint is one of those."""
+        gone = [j for j, (_, prints) in self.parked.items() if any(fp is not None and which(fp) for fp in prints.values())]
+        for joint in gone:
+            self.forget(joint)
+        return gone
+
+    def park(self, digest, names):
+        """Puts a group of names aside, still bound."""
+        prints = self.groups.prints
+        self.parked[digest] = {n: self.ns[n] for n in names}, {n: prints.get(n) for n in names}
+
+    def restore(self, digest):
+        """Binds the names of a parked group again."""
+        bound, prints = self.parked.pop(digest)
+        for name, value in bound.items():
+            self.bind(name, value, prints[name])
+
+    def forget_all(self):
+        """Forgets all parked groups."""
+        for digest in list(self.parked):
+            self.forget(digest)
+
+    def unpark(self, classes):
+        """Drops the parked groups that hold what hangs on one of the classes: that is bound now."""
+        ids = {i for c in classes for i in self.printer.of(c).ids}
+        return self.forget_those(lambda fp: not ids.isdisjoint(fp.ids))
+
+    def reach(self, names):
+        """The bound names among names and those that the code of their values loads, closed."""
+        seen, todo = set(), list(names)
+        while todo:
+            name = todo.pop()
+            fp = self.groups.prints.get(name)
+            if fp is not None and name not in seen:
+                seen.add(name)
+                todo.extend(fp.deps)
+        return seen
+
+    def deps(self, name):
+        fp = self.groups.prints.get(name)
+        return (fp.deps, fp.imports) if fp is not None else ((), set())
+
+    def parts(self, changed, others):
+        """Returns the names of which a changed module held a part, and those that rest on modules that are others now."""
+        if not (changed or others):
+            return set()
+        return {n for n, fp in self.groups.prints.items() if not (changed.isdisjoint(fp.in_modules) and others.isdisjoint(fp.files))}
+
+    def rest_on(self, names):
+        """The workspace modules that the values of the names rest on."""
+        prints = self.groups.prints
+        return {m for n in names if n in prints for m in prints[n].files}
+
+
+def ids_of(bound):
+    """Returns name → id for what is bound: no references, for a node may notice that a value goes."""
+    return dict(zip(bound, map(id, bound.values())))

@@ -1,0 +1,182 @@
+"""Compiles and executes the code of a node, and describes the exception that it raised."""
+from . import original as __builtins__
+import ast
+import os
+import re
+import sys
+import traceback
+import warnings
+
+from . import adapters, bytecode, code_owner, display, fingerprint, shutdown, streams
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+_COROUTINE = 0x80  # code flag, see inspect.CO_COROUTINE
+_NESTS = re.compile(r"\b(def|lambda|class|for)\b")  # what may hold a code object of its own
+_UNPICKLED = re.compile(r"Can't get attribute '(\w+)' on <module '__main__'")
+
+
+class Execution:
+    """The code of the node under way."""
+
+    def __init__(self, bindings, names, recorder, hidden, process):
+        self._bindings, self.ns, self.names, self.recorder = bindings, bindings.ns, names, recorder
+        self._hidden, self._process = hidden, process
+        self.pid = os.getpid()
+        self.executing = False
+        self.own = ()   # code objects of the node under way
+        self.made = []  # code that the node made at run time
+        self.loop = None
+
+    def compiled(self, source, name, request):
+        flags = compiler_flags(request.get("future")) | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            tree = compile(source, name, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+            if request["line"] > 1:
+                ast.increment_lineno(tree, request["line"] - 1)
+            if _NESTS.search(source):
+                fingerprint.flatten(compile(tree, name, "exec", flags, dont_inherit=True), source, flags)
+            tail = None
+            doc = ast.get_docstring(tree, clean=False) is not None
+            if doc and not request.get("first"):  # a string like any other
+                tree.body.insert(0, ast.copy_location(ast.Pass(), tree.body[0]))
+            if request.get("expr") and tree.body and isinstance(tree.body[-1], ast.Expr):
+                tail = ast.Expression(tree.body[-1].value)
+                if not doc or len(tree.body) > 1:
+                    tree.body.pop()
+                tail = compile(tail, name, "eval", flags, dont_inherit=True)
+            code = compile(tree, name, "exec", flags, dont_inherit=True)
+        self.names.add_node(code)
+        if tail is not None:
+            self.names.add_node(tail)
+        self.own = (code, tail)
+        return code, tail
+
+    def execute(self, code, tail, request, name):
+        self.executing = True
+        kept, error, line = [], None, tail.co_firstlineno if tail is not None else 1
+        try:
+            try:
+                self._hidden.collector.resume()
+                self._process.resume()
+                self.evaluate(code)
+                value = self.evaluate(tail) if tail is not None else None
+                if value is not None and not request.get("quiet"):
+                    self.recorder.rich("result", display.bundle(value))
+                kept.append(value)
+                del value
+                if request.get("last"):
+                    adapters.show_figures(self.recorder)
+            finally:
+                self._process.suspend()
+                self._hidden.collector.pause()
+                self.executing = False
+        except SystemExit as e:
+            if os.getpid() != self.pid:
+                shutdown.run(e.code if type(e.code) is int else int(e.code is not None))
+            error = self.error(e, name)
+            kept.append(e)
+        except BaseException as e:
+            error = self.error(e, name)
+            kept.append(e)
+        self.release(kept, name, error["line"] if error else line)
+        return error
+
+    def release(self, kept, name, line):
+        """Lets values go in a line of the program's: who warns then cites it."""
+        if all(type(value) in fingerprint.ATOMS for value in kept):
+            return
+        tree = ast.increment_lineno(ast.parse("kept.clear()", mode="eval"), max(line - 1, 0))
+        code = compile(tree, name, "eval")
+        self.own = (*self.own, code)
+        eval(code, self.ns, {"kept": kept})
+
+    def evaluate(self, code):
+        if not code.co_flags & _COROUTINE:
+            return eval(code, self.ns)
+        if self.loop is None:
+            import asyncio
+            self.loop = asyncio.new_event_loop()
+            asyncio.set_event_loop(self.loop)
+        return self.loop.run_until_complete(eval(code, self.ns))
+
+    def error(self, e, name):
+        """Describes an exception in terms of blocks and lines; frames of the kernel are left out."""
+        tb = e.__traceback__
+        frames = []
+        while tb is not None:
+            if not tb.tb_frame.f_code.co_filename.startswith(FOLDER):
+                break
+            tb = tb.tb_next
+        try:
+            shown = traceback.TracebackException(type(e), e, tb, compact=True)
+            _strip(shown)
+            frames = [line[:10000] for part in shown.format() for line in part.rstrip("\n").split("\n")]
+            message = str(e)
+        except BaseException as broken:  # the exception's own __str__ failed
+            frames, message = [], "<%s in __str__>" % type(broken).__name__
+        line = 0
+        while tb is not None:
+            if tb.tb_frame.f_code.co_filename == name:
+                line = tb.tb_lineno
+            tb = tb.tb_next
+        if isinstance(e, SyntaxError) and e.filename == name:
+            line = e.lineno or 0
+        found = {"type": type(e).__name__, "message": message[:10000], "traceback": frames[-200:], "line": line,
+                 "frames": sorted(set(streams.PLACE.findall("\n".join(frames))))}
+        if isinstance(e, NameError):
+            found["name"] = getattr(e, "name", None)
+        elif isinstance(e, AttributeError):
+            unpickled = _UNPICKLED.match(message)
+            found["name"] = unpickled and unpickled.group(1)
+        return found
+
+    def code_run(self, code):
+        """Code is about to be executed: that of a module, or if it is not the node's own, one that was made at run time."""
+        if any(code is c for c in self.own):
+            return
+        caller = sys._getframe(1)
+        while caller is not None and caller.f_code.co_filename.startswith(FOLDER):
+            caller = caller.f_back
+        if caller is not None and caller.f_globals is not self.ns and code_owner.is_library_path(caller.f_code.co_filename):
+            if self.given(caller):  # an annotation that is text, as typing and inspect look at it
+                for name in bytecode.loads(code):
+                    self.names.note(name)
+            return  # code that it made: namedtuple, dataclass
+        path = code.co_filename
+        if path.startswith("<frozen ") or not path.startswith("<") and code_owner.is_library_path(path):
+            return
+        if not path.startswith("<") and code_owner.importing():
+            self.names.add_module(code)
+        elif self.executing:
+            self.names.add(code)
+            self.made.append(code)
+
+    def given(self, frame):
+        """Reports whether a library, of which a frame is, was given the program's namespace, or took it from a function."""
+        while frame is not None and frame.f_globals is not self.ns and code_owner.is_library_path(frame.f_code.co_filename):
+            if any(v is self.ns for v in list(frame.f_locals.values())):
+                return True
+            frame = frame.f_back
+        return False
+
+
+def compiler_flags(future):
+    import __future__
+    flags = 0
+    for name in future or ():
+        feature = getattr(__future__, name, None)
+        if feature is not None:
+            flags |= feature.compiler_flag
+    return flags
+
+
+def _strip(shown):
+    """Leaves the kernel's own frames out of a traceback, also of its causes."""
+    while shown is not None:
+        shown.stack[:] = [f for f in shown.stack if not f.filename.startswith(FOLDER)]
+        if isinstance(getattr(shown, "_str", None), str) and (shown._str or "").startswith("name "):
+            shown._str = shown._str.partition(". Did you mean: ")[0]  # that depends on what else is bound
+        for group in getattr(shown, "exceptions", None) or ():
+            _strip(group)
+        shown = shown.__cause__ or (None if shown.__suppress_context__ else shown.__context__)

@@ -1,0 +1,152 @@
+"""A variable of hidden state, and the ways in which adapters observe that a program reads or sets one."""
+from . import original as __builtins__
+import marshal
+from operator import is_
+
+from . import blake2b
+
+PLAIN = frozenset((int, str, float, bool, type(None)))
+marks = set()  # marks of the node under way, because of what it showed; the run clears them
+
+
+class Variable:
+    """One piece of hidden state: a key, a way to read it as plain data, a way to set it.
+
+    loaded reports whether it is there now; module is what to import to have it. Its pristine value, whose digest is
+    absent in keys, stands for "as in a fresh interpreter".
+    """
+
+    precise = False  # whether touched tells exactly that a node read it
+
+    def __init__(self, key, get, put, loaded=lambda: True, module=None, precise=False):
+        self.key, self.get, self.put, self.loaded, self.module = key, get, put, loaded, module
+        if precise:
+            self.precise = True
+        self.touched = False
+        self.last = None, None  # what was hashed last, and its digest
+        self.pristine = None
+        self.known = False
+        self.start = None   # digest when the node began
+        self.set_by_node = False  # perhaps to what it was: its value then depends on this node alone
+        self.fresh = False  # seeded by the node before it drew anything
+        self.unseeded = False  # seeded by the node from the operating system
+        self.arm = lambda: None  # makes the next read be noted
+
+    def begin(self, digest):
+        """A node begins. digest is that of the value now, None where there is none."""
+        self.touched, self.set_by_node, self.fresh, self.unseeded = False, False, False, False
+        self.start = digest
+        self.arm()
+
+    def digest(self, value):
+        try:
+            data = marshal.dumps(value, 2)  # some eight times as fast as repr
+        except ValueError:
+            data = repr(value).encode()
+        if data != self.last[0]:
+            self.last = data, blake2b(data, digest_size=20).hexdigest()
+        return self.last[1]
+
+
+class Settings(Variable):
+    """Hundreds of options, few of which are not plain."""
+
+    precise = True
+
+    def __init__(self, *args, **named):
+        super().__init__(*args, **named)
+        self._names, self._values, self._lists, self._others, self._plain = [], [], [], [], b""
+
+    def digest(self, value):
+        names, values = list(value), list(value.values())
+        if names != self._names or not all(map(is_, values, self._values)):
+            self._names, self._values = names, values
+            self._lists = [v for v in values if type(v) is list]
+            self._others = [v for v in values if type(v) is not list and type(v) not in PLAIN]
+            self._plain = marshal.dumps([(k, v) for k, v in value.items() if type(v) in PLAIN], 2)
+        return super().digest((self._plain, self._lists, list(map(repr, self._others))))
+
+
+class Counter:
+    """Gives the number in the name of the next thread, or pool of threads, that got no name of its own."""
+
+    def __init__(self, variable, first):
+        self.next, self._variable = first, variable
+
+    def number(self):
+        self._variable.touched = True
+        self.next += 1
+        return self.next - 1
+
+
+def watch_generator(module, variable, names):
+    """Wraps the functions of a module that seed a generator, and that get and set its state.
+
+    A node that sets the state before any draw does not read it. A node that gets the state reads it.
+    """
+    seed, give, put = names
+
+    def setting(*args, **kwargs):
+        if variable.start is not None and not variable.touched and variable.digest(variable.get()) == variable.start:
+            variable.fresh = True
+        variable.set_by_node = True
+
+    def seeding(*args, **kwargs):
+        setting()
+        variable.unseeded = not any(a is not None for a in (*args[:1], *kwargs.values()))
+
+    def giving(*args, **kwargs):
+        variable.touched = variable.touched or not variable.fresh
+
+    for name, note in ((seed, seeding), (give, giving), (put, setting)):
+        setattr(module, name, noting_first(getattr(module, name), note, module))
+
+
+def noting_first(function, note, module):
+    """Returns a function of a module that calls note before it does what it does."""
+    def wrapper(*args, **kwargs):
+        note(*args, **kwargs)
+        return function(*args, **kwargs)
+
+    wrapper.__name__ = wrapper.__qualname__ = function.__name__
+    wrapper.__module__ = module.__name__
+    wrapper.__doc__ = function.__doc__
+    return wrapper
+
+
+def watch_items(cls, variable, names):
+    """Notes the first use of an item in a node; a drawing uses tens of thousands.
+
+    A node that sets an item, perhaps to what it was, reads what the others are.
+    """
+    own = {name: vars(cls)[name] for name in names if name in vars(cls)}
+
+    def noting(name):
+        def used(self, *args, **named):
+            variable.touched = True
+            put(own)
+            return own[name](self, *args, **named)
+
+        used.__name__, used.__qualname__, used.__module__ = name, own[name].__qualname__, own[name].__module__
+        return used
+
+    def put(methods):
+        for name, method in methods.items():
+            setattr(cls, name, method)
+
+    watched = {name: noting(name) for name in own}
+    variable.arm = lambda: put(watched)
+    variable.arm()
+
+
+def mark_repr(holder, name):
+    """Marks a node that shows what has an address in it, or a number that counts all that were made."""
+    original = getattr(holder, name)
+
+    def shown(o):
+        marks.add("process")
+        return original(o)
+
+    for k in ("__name__", "__qualname__", "__module__", "__doc__"):
+        setattr(shown, k, getattr(original, k))
+    setattr(holder, name, shown)

@@ -1,0 +1,104 @@
+"""What code and which modules a node may come to, and what its imports depend on."""
+from . import original as __builtins__
+import importlib
+import sys
+import types
+
+from . import bytecode, code_owner, libraries
+
+
+class NodeImports:
+    """Finds the code objects that a node can reach, and the packages and workspace modules that it depends on."""
+
+    def __init__(self, bindings, workspace, modules, files):
+        self._bindings, self.ns, self.groups = bindings, bindings.ns, bindings.groups
+        self.workspace, self.modules, self.files = workspace, modules, files
+
+    def attach(self, request, kernel):
+        """Imports the submodules that nodes before have imported of packages that the node uses, in an interpreter that was only given the
+        packages: they are attributes of these."""
+        todo = [n for n in request.get("submodules") or () if n not in sys.modules and n.partition(".")[0] in sys.modules
+                and code_owner.kind_of(n.partition(".")[0]) == code_owner.LIBRARY and not _has(n)]
+        if not todo:
+            return
+        used = (self.ns.get(name) for name in self._bindings.reach(request["uses"]))
+        used = {m.__name__ for m in used if code_owner.is_a(m, types.ModuleType) and code_owner.kind_of(m.__name__) == code_owner.LIBRARY}
+        self.files.restoring = True
+        for n in todo:
+            if any(n.startswith(m + ".") for m in used):
+                kernel.state = None  # what the import sets is not the node's doing
+                try:
+                    importlib.import_module(n)
+                except Exception:
+                    pass  # it was a name in the package, or failed then, too
+        self.files.restoring = False
+
+    def modules_of(self, imports, reads):
+        """Returns the workspace modules that the node can have come to: those it imports or read something of, and theirs."""
+        loaded = [name for name, _ in self.workspace.loaded()]
+        if not loaded:
+            return set()
+        found = self._bindings.rest_on(reads) | self.modules.process.modules()
+        for n in imports:
+            top = n.partition(".")[0]
+            if top in sys.modules and code_owner.kind_of(top) == code_owner.WORKSPACE:
+                found.update([m for m in loaded if m == n or m.startswith(n + ".") or n.startswith(m + ".")] or [top])
+        if self.modules.reads_sys_modules or "__import__" in reads:  # raises no event for what is loaded already
+            found.update(loaded)
+        return {m for n in found for m in self.workspace.closure(n)}
+
+    def imported(self, imports, reads, reached, made, before):
+        """Returns what the node's imports rest on: library packages with their witness, those that looked at something with what
+        they saw, workspace modules and their files."""
+        packages, held = {}, reached.union(self.modules.others, *map(self.workspace.closure, self._bindings.rest_on(made)))  # from an import that no text shows
+        todo = set(imports)
+        for n in reads:
+            value = self.ns.get(n)
+            if code_owner.is_a(value, types.ModuleType) and code_owner.kind_of(value.__name__) == code_owner.LIBRARY:
+                todo.add(value.__name__)
+            elif n in self.groups.prints:
+                todo |= self.groups.prints[n].libraries
+        for m in held & sys.modules.keys():
+            todo |= self.workspace.imports(m)
+        for n in todo:
+            top = n.partition(".")[0]
+            if top in sys.modules and top != "__main__" and code_owner.kind_of(top) == code_owner.LIBRARY:
+                witness = code_owner.witness(top)
+                if witness or libraries.nested_in(top):
+                    packages[top] = list(witness)
+        for path in self.modules.sought(imports):
+            if code_owner.is_library_path(path):
+                self.files.reads.setdefault(path, "presence")
+            else:
+                self.files.seen(path)
+        loads = libraries.newly_loaded()
+        for top in {n.partition(".")[0] for n in imports}:
+            for t in libraries.nested_in(top):
+                loads[top], loads[t] = libraries.loaded(top), libraries.loaded(t)
+                if t not in before:
+                    self.files.look_again(libraries.looks_of(t))
+        return {"libraries": packages, "loads": loads, "files": sorted(filter(None, map(self.workspace.path, held))),
+                "held": sorted(held)}
+
+    def codes(self, request, code, tail):
+        """Yields the code objects that the node runs or may run: its own and those of the functions it can reach."""
+        for c in (code, tail):
+            if c is not None:
+                yield from (c,) if request.get("definition") else bytecode.nested(c)
+        for name in self._bindings.reach(request["uses"]):
+            for f in self.groups.prints[name].soft.values():
+                if isinstance(f, types.FunctionType):
+                    yield from bytecode.nested(f.__code__)
+
+    def module_codes(self, codes, names):
+        """The code objects of modules of the workspace that the code objects, which use names, may come to."""
+        if not self.workspace.loaded():
+            return []
+        modules = self.modules_of(set().union(*(bytecode.code_facts(c)[1] for c in codes)), self._bindings.reach(names))
+        return self.workspace.codes(modules, codes)
+
+
+def _has(dotted):
+    """Reports whether the last part of a dotted name is an attribute of the module that the others name, without asking that."""
+    module, _, name = dotted.rpartition(".")
+    return name in getattr(sys.modules.get(module), "__dict__", ())

@@ -1,0 +1,248 @@
+"""What a node wrote: which names it bound or deleted, which values it changed in place, and what they share now."""
+from . import original as __builtins__
+import builtins
+import itertools
+import operator
+import types
+import weakref
+
+from .bindings import GONE, ids_of
+
+from . import code_owner, display, groups
+
+
+class Writes:
+    """Fingerprints what a node may have changed, and compares it with what was there before."""
+
+    def __init__(self, bindings):
+        self._bindings = bindings
+        self.ns, self.printer, self.groups = bindings.ns, bindings.printer, bindings.groups
+        self.values_before = {}  # name → value when the node began; nothing where a value that goes may matter to the node
+        self.reach_of = {}   # class → names that reach it where the node is
+        self.redefined = {}  # class → itself, that the node defined
+        self.defined_as = {}  # id of a class that a node defined → weak reference to it, its digest then
+        self.altered = set()  # names of classes and functions that the node changed in place
+        self.old_classes = {}  # digest → the class object that instances may be of
+
+    def fingerprint_writes(self, start, reads, certain, failed, parts):
+        """Fingerprints what the node bound or may have changed; returns the writes and the sharing. See the engine."""
+        old, noted = dict(self.groups.prints), dict(self.groups.noted)
+        self.altered, self.redefined = set(), {}
+        now = self._bindings.names_bound()
+        ids = ids_of(now)
+        rebound = {*itertools.compress(ids, map(operator.ne, ids.values(), map(start.get, ids))), *(certain & now.keys())}
+        deleted = sorted(start.keys() - now.keys())
+        reads = reads | {n for n in rebound | set(deleted) if n in old and n in start and old[n].lifetime_sensitive}
+        if failed:
+            return self.undo(start, now, {k for k in rebound if start.get(k) != id(now[k])}, reads)
+        weak = self.weak(rebound | set(deleted), old, noted)
+        changed, near = self.changed_before(reads & (rebound | set(deleted)), old)
+        candidates = ((reads | parts) - rebound) | near | weak
+        for name in deleted:
+            self.groups.drop(name)
+        for name in rebound:
+            self.made_class(now[name], rebound.union(deleted))
+            fp = self.printer.of(now[name])
+            if code_owner.is_a(now[name], type) and not fp.opaque and code_owner.kind_of(now[name].__module__) == code_owner.PROGRAM:
+                kept = self.same_class(name, now[name], fp)
+                if kept is not now[name]:
+                    now[name], fp = kept, self.printer.of(kept)
+                else:
+                    self.redefined[self.printer.called(kept)] = kept
+                    self.defined_as[id(kept)] = weakref.ref(kept), fp.digest
+            self.groups.put(name, fp)
+        mutated = self.rehash(candidates, old, now, rebound, parts)
+        written = rebound | mutated | set(deleted)
+        after = self.groups.pairs(written)
+        touched = mutated | changed | weak | {n for n in rebound & start.keys() if start[n] == id(now[n]) and n in old and old[n].reached()}
+        touched |= self.sources(after, written, touched, reads, old)
+        touched = {n for n in touched if n in start and n in old}
+        after.update(self.groups.pairs(touched))
+        return {
+            "reads": sorted(reads),
+            "comembers": sorted((mutated | weak) - reads),
+            "altered": sorted(self.altered),
+            "writes": [self.write(n, now) for n in sorted(written)],
+            "touched": sorted(touched),
+            "sharing": [[a, b, d] for (a, b), d in sorted(after.items())],
+            "bind_order": _bind_order(list(start), list(now)),
+        }
+
+    def sources(self, after, written, touched, reads, old):
+        """Returns the names from which the written ones have what they newly share with names that were not written:
+        names that the node read, and where none explains it, those not written themselves."""
+        found, prints = set(), self.groups.prints
+        for pair in after:
+            for w, other in (pair, pair[::-1]):
+                if w in written and other not in written:
+                    new = groups.shared(prints[w], prints[other])
+                    if w in touched:
+                        new -= groups.shared(old.get(w), old.get(other))
+                    for r in sorted(reads) if new else ():
+                        if r in old and not new.isdisjoint(old[r].reached()):
+                            found.add(r)
+                            new -= old[r].reached()
+                    if new:
+                        found.add(other)
+        return found
+
+    def changed_before(self, names, old):
+        """Returns the names of values that the node read, may have changed, and then bound anew, and who overlaps with one:
+        "f(); f = None", where f appends to a list that others hold, too."""
+        changed, near = set(), set()
+        for name in names & old.keys():
+            was = old[name]
+            if was.ids or was.soft or was.opaque:
+                if name in self.values_before and self.printer.unchanged(self.values_before[name], was):
+                    continue
+                fp = self.printer.of(self.values_before[name]) if name in self.values_before else None
+                if fp is None or fp.differs(was):
+                    self.altered |= self.groups.altered(was)
+                    changed.add(name)
+                    near |= self.groups.neighbours(name, soft=True)
+        return changed, near
+
+    def weak(self, names, old, noted):
+        """Returns who refers weakly to what the names were bound to, which may be gone now."""
+        if not any(fp.weak for fp in noted.values()):
+            return set()
+        return {n for name in names for n in self.groups.neighbours(name) if old[n].weak}
+
+    def rehash(self, candidates, old, now, rebound, parts=()):
+        """Fingerprints again what the node read and, from what turns out changed, everything that overlaps with it."""
+        mutated, done, todo = set(), set(), list(candidates)
+        while todo:
+            name = todo.pop()
+            if name in done or name in rebound or name not in now or name not in old:
+                continue
+            done.add(name)
+            was = old[name]
+            if not (was.ids or was.soft or was.opaque or name in parts):
+                continue  # immutable through and through
+            if self.printer.unchanged(now[name], was):
+                continue
+            near = self.groups.neighbours(name, soft=True)
+            fp = self.printer.of(now[name])
+            self.altered |= self.groups.altered(was)
+            self.groups.put(name, fp)
+            if fp.differs(was):
+                mutated.add(name)
+                todo.extend(near | self.groups.neighbours(name, soft=True))
+                prints = self.groups.prints
+                todo.extend(prints if fp.partial else [n for n in prints if prints[n].partial])
+        return mutated
+
+    def made_class(self, value, names):
+        """Tells a class that the node has made from others of its name that are in use, by names that the node did not bind:
+        equal classes are two."""
+        if not code_owner.is_a(value, type) or code_owner.kind_of(value.__module__) != code_owner.PROGRAM or self.groups.reached(value) or id(value) in self.printer.twins:
+            return
+        name = self.printer.called(value)
+        self.altered.add(name)
+        used, n = {k for k, who in self.reach_of.items() if not names.issuperset(who)}, 0
+        while "%s#%d" % (name, n) in used or n == 0 and name in used:
+            n += 1
+        if n:
+            self.printer.twins[id(value)] = value, n
+
+    def same_class(self, name, value, fp):
+        """A class defined again to the same effect stays the old object, so that isinstance holds for old instances. One
+        that holds what can change does not: it is in one group with its instances, and what it holds may be shared."""
+        if fp.ids:
+            return value
+        kept = self.old_classes.setdefault(fp.digest, value)
+        if kept is not value:
+            if self.printer.of(kept).digest != fp.digest:  # it was changed since
+                kept = self.old_classes[fp.digest] = value
+            self.ns[name] = kept
+            self.printer.classes[fp.digest] = kept
+        return kept
+
+    def write(self, name, now):
+        fp = self.groups.prints.get(name)
+        if fp is None or name not in now:
+            return {"name": name, "deleted": True}
+        return {"name": name, "digest": "" if fp.opaque else fp.digest, "opaque": fp.opaque, "size": fp.size,
+                "deps": sorted(d for d in fp.deps if not hasattr(builtins, d)), "imports": sorted(fp.imports),
+                "info": display.describe(now[name]), "class": code_owner.is_a(now[name], (type, types.FunctionType, types.ModuleType)),
+                "code": self.groups.code(fp), "fragile": fp.lifetime_sensitive, "rests": bool(fp.files), "held": sorted("%s.%s" % (m, k) for m, names in fp.in_modules.items() for k in names)}
+
+    def undo(self, start, now, rebound, reads):
+        """A failed node defines nothing: bindings are put back, values it changed in place are unbound."""
+        if not self.values_before:
+            self._bindings.kept_alive.extend(now[name] for name in rebound)  # its going would change what other names are bound to
+        old = dict(self.groups.prints)
+        near = set().union(*(self.groups.neighbours(name, soft=True) for name in reads if id(now.get(name, GONE)) != start.get(name)))
+        for name in rebound:
+            self._bindings.clear(name)
+        gone = set()
+        for name, i in start.items():
+            if name in self.values_before:
+                self.ns[name] = self.values_before[name]
+            elif id(self.ns.get(name, GONE)) != i:
+                gone.add(name)
+        dropped = self.rehash(reads | near, old, self.ns, gone) | gone
+        for name in dropped:
+            if name in self.ns:
+                self._bindings.keep_alive(self.ns[name], old.get(name))
+            self._bindings.unbind(name)
+        return {"reads": sorted(reads), "dropped": sorted(dropped), "writes": [], "comembers": [], "touched": [], "sharing": []}
+
+    def obsolete(self):
+        """Drops what rests on a class or function that the node changed, or on a class that it made anew: parked groups, and other classes that
+        are kept for what is loaded or defined again. Returns the names of the groups, and the digests of the classes."""
+        changed, self.groups.changed = self.groups.changed, set()
+        made = self.redefined
+
+        def rests(fp):
+            return not changed.isdisjoint(fp.soft) or any(
+                code_owner.is_a(c, type) and self.again(c, made.get(self.printer.called(c), c)) for c in fp.soft.values())
+
+        if not (changed or made):
+            return [], []
+        gone = [d for d, c in self.printer.classes.items() if made and rests(self.printer.of(c))]
+        for d in gone:
+            del self.printer.classes[d]
+        for d in [d for d, c in self.old_classes.items() if made and rests(self.printer.of(c))]:
+            del self.old_classes[d]
+        return self._bindings.forget_those(rests), gone
+
+    def again(self, c, new):
+        """Reports whether new is what a class is since it was made again. Another version leaves it as it is."""
+        if c is new:
+            return False
+        of, was = self.defined_as.get(id(c), (None, None))
+        return of is None or of() is not c or was == self.defined_as[id(new)][1]
+
+    def lingering(self, order):
+        """Reports whether a class has subclasses of the program's that no name reaches, as earlier versions are, or has them in another
+        order than the program bound them in."""
+        at = {name: i for i, name in enumerate(order)}
+        todo, seen = [object], set()
+        for c in todo:
+            inner = type.__subclasses__(c)
+            todo += [s for s in inner if s not in seen]
+            seen.update(inner)
+            ours = [s for s in inner if vars(s).get("__module__") == "__main__"]
+            places = [at[s.__name__] for s in ours if s.__name__ in at]
+            if places != sorted(places) or not all(map(self.groups.reached, ours)):
+                return True
+        return False
+
+    def lifetime_sensitive(self):
+        """Reports whether something bound may notice that an object goes. Then nothing may be held while a node runs."""
+        return any(fp.lifetime_sensitive or fp.opaque for fp in self.groups.noted.values())
+
+
+def _bind_order(before, after):
+    """Returns the names that stand behind those that were there before, in order: "-" tells one that was there, and was
+    deleted meanwhile. Nothing where they are new, and sorted."""
+    new = after[len(before):]
+    if after[:len(before)] != before:
+        rest, new = iter(before), []
+        for at, name in enumerate(after):
+            if name not in rest:  # which takes from it what comes before
+                new = after[at:]
+                break
+    was = set(before)
+    return [] if was.isdisjoint(new) and sorted(new) == new else ["-" + n if n in was else n for n in new]
