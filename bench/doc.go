@@ -18,7 +18,7 @@
 //	          That is what kernels with checkpoints do. Saving counts as time of the run
 //	xstate    a session whose interpreter lives on
 //
-// All but xstate use runner.Plain, which observes nothing and stops at the first block that fails.
+// All but xstate use python.Baseline, which observes nothing and stops at the first block that fails.
 //
 // # The peers
 //

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/runner"
+	py "github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -81,7 +81,7 @@ type plain struct {
 	// saves has the namespace saved before each block, and put back before the first that runs.
 	snapshots bool
 
-	kernel  *runner.Plain
+	kernel  *py.Baseline
 	lastRun []executedBlock // the program as it was run last
 	sizes   []int64         // of snapshots: the state before a block, by its place
 	spool   string
@@ -125,7 +125,7 @@ func (p *plain) run(ctx context.Context, v int) (*outcome, error) {
 		out.ran[i] = true
 		next[i].nodes = p.nodes(b)
 		out.nodes += next[i].nodes
-		found, err := p.kernel.Run(ctx, runner.Block{ID: state.BlockID(b.ID), Dialect: dialect(b), Source: b.Source}, i, p.timeout)
+		found, err := p.kernel.Run(ctx, py.BaselineBlock{ID: state.BlockID(b.ID), Dialect: dialect(b), Source: b.Source}, i, p.timeout)
 		if err != nil {
 			return nil, err
 		}
@@ -169,7 +169,7 @@ func (p *plain) prepare(ctx context.Context, must []bool, next []executedBlock) 
 		if p.program.File != "" {
 			file = p.path(p.program.File)
 		}
-		p.kernel, err = runner.StartPlain(ctx, runner.PlainConfig{Python: p.python, Workspace: p.work(), File: file, Scratch: p.spool, Seed: seed, Environ: p.environ, IPython: p.ipython})
+		p.kernel, err = py.StartBaseline(ctx, py.BaselineConfig{Python: p.python, Workspace: p.work(), File: file, Scratch: p.spool, Seed: seed, Environ: p.environ, IPython: p.ipython})
 		if err != nil {
 			return err
 		}

@@ -101,7 +101,7 @@ func (s *synthetic) plan(inserts []state.Change) {
 		s.Fatal(err)
 	}
 	for at := 0; at < len(inserts); at += atOnce {
-		engine, err := runner.New(runner.Config{Store: s.store.State(), Session: "s", Workspace: s.options.Workspace, Python: s.session.Python(), Seed: 1, Environ: os.Environ()})
+		engine, err := runner.New(runner.Config{Store: s.store.State(), Session: "s", Workspace: s.options.Workspace, Language: s.session.Python(), Seed: 1, Environ: os.Environ()})
 		if err != nil {
 			s.Fatal(err)
 		}
