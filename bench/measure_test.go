@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/runner"
+	py "github.com/xstate-engine/xstate/runner/kernel/python"
 )
 
 // interpreter is that of the tests.
-func interpreter(t testing.TB) runner.Interpreter {
+func interpreter(t testing.TB) py.Interpreter {
 	t.Helper()
-	found, err := runner.Identify(t.Context(), t.TempDir(), measuredPython(t), func(string) string { return "" })
+	found, err := py.Identify(t.Context(), t.TempDir(), measuredPython(t), func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}

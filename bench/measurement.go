@@ -13,12 +13,12 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/runner"
+	py "github.com/xstate-engine/xstate/runner/kernel/python"
 )
 
 // Options are the choices of Measure. The zero value is the usual bench.
 type Options struct {
-	Python     runner.Interpreter
+	Python     py.Interpreter
 	Strategies []Strategy    // must include Scratch; nil means Strategies
 	Peers      []string      // versions of the peers among them, see CheckPeers
 	Jobs       int           // programs measured at once; 0 means one
@@ -314,13 +314,13 @@ func ParseStrategies(names []string, peers bool) ([]Strategy, error) {
 
 // FindInterpreter returns the interpreter to measure with: the one asked for, or the one that runs programs in the
 // current folder.
-func FindInterpreter(ctx context.Context, asked string) (runner.Interpreter, error) {
+func FindInterpreter(ctx context.Context, asked string) (py.Interpreter, error) {
 	if asked == xstate.AnyPython {
 		asked = ""
 	}
-	path, err := runner.FindPython(asked, ".", os.Getenv)
+	path, err := py.Find(asked, ".", os.Getenv)
 	if err != nil {
-		return runner.Interpreter{}, err
+		return py.Interpreter{}, err
 	}
-	return runner.Identify(ctx, os.TempDir(), path, os.Getenv)
+	return py.Identify(ctx, os.TempDir(), path, os.Getenv)
 }

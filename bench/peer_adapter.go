@@ -20,6 +20,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	py "github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -181,7 +182,7 @@ func (p *peer) start(ctx context.Context) error {
 			return fmt.Errorf("write the adapter: %w", err)
 		}
 	}
-	cfg, err := runner.Peer(p.dir, p.environ)
+	cfg, err := py.Peer(p.dir, p.environ)
 	if err != nil {
 		return err
 	}
@@ -310,7 +311,7 @@ func plainText(outputs []runner.Output) string {
 
 // CheckPeers returns the versions of the peers among strategies, as "NAME VERSION". It fails if the interpreter lacks
 // one.
-func CheckPeers(ctx context.Context, python runner.Interpreter, strategies []Strategy) ([]string, error) {
+func CheckPeers(ctx context.Context, python py.Interpreter, strategies []Strategy) ([]string, error) {
 	var found []string
 	for _, s := range strategies {
 		if !slices.Contains(Peers, s) {

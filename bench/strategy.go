@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/runner"
+	py "github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -81,7 +81,7 @@ type plain struct {
 	// snapshots: the namespace is saved before each block, and restored before the first block that runs.
 	snapshots bool
 
-	kernel  *runner.Plain
+	kernel  *py.Baseline
 	lastRun []executedBlock // the blocks of the previous version, with their output
 	sizes   []int64         // sizes of the snapshots, by the position of the block that follows
 	spool   string
@@ -127,7 +127,7 @@ func (p *plain) run(ctx context.Context, v int) (*outcome, error) {
 		out.nodes += next[i].nodes
 		found, err := p.kernel.Run(
 			ctx,
-			runner.Block{ID: state.BlockID(b.ID), Dialect: dialect(b), Source: b.Source},
+			py.BaselineBlock{ID: state.BlockID(b.ID), Dialect: dialect(b), Source: b.Source},
 			i,
 			p.timeout,
 		)
@@ -174,9 +174,9 @@ func (p *plain) prepare(ctx context.Context, must []bool, next []executedBlock) 
 		if p.program.File != "" {
 			file = p.path(p.program.File)
 		}
-		p.kernel, err = runner.StartPlain(
+		p.kernel, err = py.StartBaseline(
 			ctx,
-			runner.PlainConfig{
+			py.BaselineConfig{
 				Python:    p.python,
 				Workspace: p.work(),
 				File:      file,

@@ -119,7 +119,7 @@ func (s *synthetic) plan(inserts []state.Change) {
 			Store:     s.store.State(),
 			Session:   "s",
 			Workspace: s.options.Workspace,
-			Python:    s.session.Python(),
+			Language:  s.session.Python(),
 			Seed:      1,
 			Environ:   os.Environ(),
 		})

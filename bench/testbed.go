@@ -14,7 +14,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/runner"
+	py "github.com/xstate-engine/xstate/runner/kernel/python"
 )
 
 // seed seeds the random number generators of programs that do not seed them, equally for all strategies.
@@ -27,7 +27,7 @@ const maxFolder = 1 << 30
 // always has the same path, because programs print paths and store them in values.
 type testbed struct {
 	program  *Program
-	python   runner.Interpreter
+	python   py.Interpreter
 	environ  []string
 	timeout  time.Duration
 	root     string
@@ -37,7 +37,7 @@ type testbed struct {
 	names    map[string]blockNames
 }
 
-func newTestbed(p *Program, root string, interpreter runner.Interpreter, timeout time.Duration) (*testbed, error) {
+func newTestbed(p *Program, root string, interpreter py.Interpreter, timeout time.Duration) (*testbed, error) {
 	b := &testbed{
 		program:  p,
 		python:   interpreter,
