@@ -90,8 +90,17 @@ func analyse(blocks []Block, o keyOptions, cache map[state.Digest]*depgraph.Fact
 }
 
 // read analyses the block.
-func (u *unit) read(language kernel.Language, cache map[state.Digest]*depgraph.Facts, refused func(*unit) *state.ExecError) {
+func (u *unit) read(
+	language kernel.Language, cache map[state.Digest]*depgraph.Facts, refused func(*unit) *state.ExecError,
+) {
 	u.language = language
+	if b := u.Block; b.Dialect != "" && !slices.Contains(language.Dialects(), b.Dialect) {
+		u.err = &state.ExecError{
+			Type:    "UnknownLanguage",
+			Message: fmt.Sprintf("the block is written in %q, and %s runs the program", b.Dialect, language), Block: b.ID,
+		}
+		return
+	}
 	facts, err := factsOf(language, u.Block, cache)
 	if err != nil {
 		u.err = syntaxError(language, u.Block, err)

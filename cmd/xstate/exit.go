@@ -9,6 +9,7 @@ import (
 	"github.com/xstate-engine/xstate/bench"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
@@ -65,6 +66,7 @@ var exitCodes = map[state.Code]int{
 	query.CodeExpression:              exitUsage,
 	runner.CodeNoTests:                exitUsage,
 	runner.CodeNotKept:                exitUsage,
+	kernel.CodeUnknownLanguage:        exitUsage,
 	python.CodeNotFound:               exitUsage,
 	python.CodeTooOld:                 exitUsage,
 	python.CodeBroken:                 exitUsage,
