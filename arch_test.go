@@ -48,6 +48,8 @@ var layers = []layer{
 		"state/query"}},
 	{folder: ".", imports: []string{"patch", "depgraph", "depgraph/python", "state", "runner", "runner/kernel",
 		"runner/kernel/python", "state/query", "runner/replay"}},
+	{folder: "internal/xstatetest", imports: []string{"patch", "state", "state/statetest", "runner", "runner/kernel/python",
+		"state/query", "state/artifact", "state/provenance", "runner/replay", "."}},
 	{folder: "bench", imports: []string{"internal/pytree", "patch", "depgraph", "depgraph/python", "state", "runner",
 		"runner/kernel/python", "state/query", "state/provenance", "runner/replay", "."}},
 	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", "runner/kernel", "runner/kernel/python",

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner/kernel"
 )
@@ -14,7 +15,7 @@ import (
 // TestUnknownLanguage: a block in R was once taken in, and run as Python.
 func TestUnknownLanguage(t *testing.T) {
 	dir := t.TempDir()
-	s := openSession(t, openStore(t, filepath.Join(dir, xstate.StoreName)), xstate.SessionOptions{Workspace: dir})
+	s := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(dir, xstate.StoreName)), xstate.SessionOptions{Workspace: dir})
 	_, err := s.Load(t.Context(), []patch.Block{{ID: "a", Dialect: "R", Source: "x <- 1\n"}}, xstate.Origin{})
 	var found *xstate.Error
 	if !errors.As(err, &found) || found.Code != kernel.CodeUnknownLanguage {

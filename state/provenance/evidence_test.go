@@ -1,4 +1,4 @@
-package xstate_test
+package provenance_test
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
@@ -17,9 +18,9 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-func (a *asked) evidence(t *testing.T, of string) *provenance.Evidence {
+func evidence(t *testing.T, a *xstatetest.Asked, of string) *provenance.Evidence {
 	t.Helper()
-	e, err := provenance.EvidenceOf(t.Context(), a.session.History(), a.head(t), of)
+	e, err := provenance.EvidenceOf(t.Context(), a.Session.History(), a.Head(t), of)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,11 +29,11 @@ func (a *asked) evidence(t *testing.T, of string) *provenance.Evidence {
 
 // TestEvidence: the slice of a result holds what it rests on and nothing else.
 func TestEvidence(t *testing.T) {
-	a := newArtifacts(t)
-	a.run(t, strings.Replace(artifactProgram, "by * x", "x * by", 1)) // version 2
-	a.declare(t, "show", state.ArtifactExample, "report")
-	a.declare(t, "input", state.ArtifactData, "data.csv")
-	a.declare(t, "guide", state.ArtifactDocs, "guide.md")
+	a := xstatetest.NewArtifacts(t)
+	a.Run(t, strings.Replace(xstatetest.ArtifactProgram, "by * x", "x * by", 1)) // version 2
+	a.Declare(t, "show", state.ArtifactExample, "report")
+	a.Declare(t, "input", state.ArtifactData, "data.csv")
+	a.Declare(t, "guide", state.ArtifactDocs, "guide.md")
 	for _, test := range []struct{ of, sort, nodes, results, inputs, edits string }{
 		{"report", "block", "load helpers#2 scaled middle report", "", "file:data.csv", "load:1 scaled:1 middle:1 report:1 helpers:2"},
 		{"artifact:show", "artifact", "load helpers#2 scaled middle report", "", "file:data.csv", "load:1 scaled:1 middle:1 report:1 helpers:2"},
@@ -44,7 +45,7 @@ func TestEvidence(t *testing.T) {
 		{"input", "artifact", "", "", "file:data.csv", ""},
 		{"guide", "artifact", "load helpers#2 helpers#3", "var:rows var:scale var:Table", "file:data.csv file:guide.md", "load:1 helpers:2"},
 	} {
-		e := a.evidence(t, test.of)
+		e := evidence(t, a, test.of)
 		var nodes, results, inputs, edits []string
 		for _, n := range e.Nodes {
 			nodes = append(nodes, n.Name)
@@ -67,12 +68,12 @@ func TestEvidence(t *testing.T) {
 		if d := cmp.Diff(fmt.Sprint(test.sort, strings.Fields(test.nodes), want, strings.Fields(test.inputs), strings.Fields(test.edits)), got); d != "" {
 			t.Errorf("Evidence(%s): (-want +got)\n%s", test.of, d)
 		}
-		if _, hash, _ := a.store.State().Head(t.Context(), a.session.Name()); e.Hash != hash {
+		if _, hash, _ := a.Store.State().Head(t.Context(), a.Session.Name()); e.Hash != hash {
 			t.Errorf("Evidence(%s) has hash %s, want %s", test.of, e.Hash, hash)
 		}
 	}
 	for of, code := range map[string]state.Code{"nothing": query.CodeNoBlock, "artifact:report": artifact.CodeNoArtifact, "data.csv": query.CodeNoBlock} {
-		if _, err := provenance.EvidenceOf(t.Context(), a.session.History(), a.head(t), of); state.CodeOf(err) != code {
+		if _, err := provenance.EvidenceOf(t.Context(), a.Session.History(), a.Head(t), of); state.CodeOf(err) != code {
 			t.Errorf("Evidence(%s) = %v, want code %s", of, err, code)
 		}
 	}
@@ -80,14 +81,14 @@ func TestEvidence(t *testing.T) {
 
 // TestEvidenceChecks: a check counts for the version that it executed, function by function, and for no other.
 func TestEvidenceChecks(t *testing.T) {
-	a := newArtifacts(t)
-	e := a.evidence(t, "report")
+	a := xstatetest.NewArtifacts(t)
+	e := evidence(t, a, "report")
 	if len(e.Checks) != 1 || e.Checks[0].ID != "check" || !e.Checks[0].Proves() || e.Checks[0].Exercised[0].Function != "scale" {
 		t.Fatalf("checks of report: %+v", e.Checks)
 	}
 	covered := func() string {
 		var b strings.Builder
-		for _, c := range a.evidence(t, "report").Coverage {
+		for _, c := range evidence(t, a, "report").Coverage {
 			fmt.Fprintf(&b, "%s %d/%d %q %q\n", c.Block, c.Covered, c.Lines, c.Checks, c.Missed)
 		}
 		return b.String()
@@ -99,45 +100,45 @@ report 0/1 [] [""]
 	if d := cmp.Diff("load 0/1 [] [\"\"]\nhelpers 2/5 [\"check\"] [\"\" \"Table\" \"Table.total\"]\n"+rest, covered()); d != "" {
 		t.Errorf("coverage: (-want +got)\n%s", d)
 	}
-	unchecked, err := artifact.IncompleteCoverage(t.Context(), a.session.History(), a.head(t))
+	unchecked, err := artifact.IncompleteCoverage(t.Context(), a.Session.History(), a.Head(t))
 	if err != nil || len(unchecked) != 5 {
 		t.Errorf("Unchecked = %d blocks, %v, want all but check", len(unchecked), err)
 	}
-	a.edit(t, strings.Replace(artifactProgram, "by * x", "x * by", 1)) // not run: the check was of another version
-	if e := a.evidence(t, "report"); e.Checks[0].Proves() || e.Status != artifact.Stale {
+	a.Edit(t, strings.Replace(xstatetest.ArtifactProgram, "by * x", "x * by", 1)) // not run: the check was of another version
+	if e := evidence(t, a, "report"); e.Checks[0].Proves() || e.Status != artifact.Stale {
 		t.Errorf("after an edit without a run: %+v, %s", e.Checks, e.Status)
 	}
 	if got := covered(); !strings.Contains(got, "helpers 0/5 []") {
 		t.Errorf("after an edit without a run, covered is\n%s", got)
 	}
-	a.run(t, strings.Replace(artifactProgram, "by * x", "3 * x", 1)) // the check fails
+	a.Run(t, strings.Replace(xstatetest.ArtifactProgram, "by * x", "3 * x", 1)) // the check fails
 	if got := covered(); !strings.Contains(got, "helpers 0/5 []") {
 		t.Errorf("after the check failed, covered is\n%s", got)
 	}
-	if e := a.evidence(t, "report"); len(e.Checks) != 1 || e.Checks[0].Outcome != query.CheckFailed || !strings.HasPrefix(e.Checks[0].Message, "AssertionError") {
+	if e := evidence(t, a, "report"); len(e.Checks) != 1 || e.Checks[0].Outcome != query.CheckFailed || !strings.HasPrefix(e.Checks[0].Message, "AssertionError") {
 		t.Errorf("after the check failed: %+v", e.Checks)
 	}
 }
 
 // TestVolatileCheck: a check that was found to come to something else each time proves nothing.
 func TestVolatileCheck(t *testing.T) {
-	a := newAsked(t, "# %% f\ndef f(x): return x\n# %% check\ndraw = __import__(\"os\").urandom(8)\nassert f(1) == 1\n")
-	a.declare(t, "code", state.ArtifactCode, "f")
-	a.declare(t, "tests", state.ArtifactTests, "check")
-	if got := a.statuses(t, a.head(t)); strings.Count(got, " fresh: ") != 2 {
+	a := xstatetest.NewAsked(t, "# %% f\ndef f(x): return x\n# %% check\ndraw = __import__(\"os\").urandom(8)\nassert f(1) == 1\n")
+	a.Declare(t, "code", state.ArtifactCode, "f")
+	a.Declare(t, "tests", state.ArtifactTests, "check")
+	if got := a.Statuses(t, a.Head(t)); strings.Count(got, " fresh: ") != 2 {
 		t.Fatalf("statuses: %s", got)
 	}
-	if found, err := replay.VerifyBlock(t.Context(), a.session.Subject(), "check", replay.VerifyOptions{Times: 2}, xstate.Origin{}); err != nil || found.Stable {
+	if found, err := replay.VerifyBlock(t.Context(), a.Session.Subject(), "check", replay.VerifyOptions{Times: 2}, xstate.Origin{}); err != nil || found.Stable {
 		t.Fatalf("VerifyBlock = %+v, %v", found, err)
 	}
-	a.wantStatuses(t, a.head(t), "code unverified: no check exercised the present version of block f\ntests unverified: no check of block check passed that proves anything\n")
+	a.WantStatuses(t, a.Head(t), "code unverified: no check exercised the present version of block f\ntests unverified: no check of block check passed that proves anything\n")
 }
 
 // TestFileChecks: tests of files count as long as the files hold what they held, and cover the functions that they executed.
 func TestFileChecks(t *testing.T) {
-	a := newArtifacts(t)
+	a := xstatetest.NewArtifacts(t)
 	const source = "import os\n\ndef used(x):\n    return x\n\ndef unused(x):\n    return x\n\nclass Table:\n    rows = 1\n    def total(self):\n        return used(1)\n    def other(self):\n        pass\n"
-	writeFiles(t, a.dir, map[string][]byte{"lib.py": []byte(source), "test_lib.py": []byte("def test(): pass\n")})
+	xstatetest.WriteFiles(t, a.Dir, map[string][]byte{"lib.py": []byte(source), "test_lib.py": []byte("def test(): pass\n")})
 	content := state.DigestOf([]byte(source))
 	part := func(function string, from, to int) query.Exercised {
 		return query.Exercised{File: "lib.py", Function: function, Version: "v", From: from, To: to, Content: content}
@@ -148,38 +149,38 @@ func TestFileChecks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	draft := state.Draft{Kind: state.KindDeclare, Sources: [][]byte{text}, Tested: &state.Testing{Ran: 1, Checks: state.DigestOf(text)}, Records: map[string]any{"tested": a.head(t) + 1}}
-	if _, err := a.store.State().Commit(t.Context(), a.session.Name(), a.head(t), []state.Draft{draft}); err != nil {
+	draft := state.Draft{Kind: state.KindDeclare, Sources: [][]byte{text}, Tested: &state.Testing{Ran: 1, Checks: state.DigestOf(text)}, Records: map[string]any{"tested": a.Head(t) + 1}}
+	if _, err := a.Store.State().Commit(t.Context(), a.Session.Name(), a.Head(t), []state.Draft{draft}); err != nil {
 		t.Fatal(err)
 	}
-	tested := a.head(t)
-	a.declare(t, "lib", state.ArtifactCode, "lib.py")
-	a.declare(t, "tests", state.ArtifactTests, "test_lib.py")
-	e := a.evidence(t, "lib")
+	tested := a.Head(t)
+	a.Declare(t, "lib", state.ArtifactCode, "lib.py")
+	a.Declare(t, "tests", state.ArtifactTests, "test_lib.py")
+	e := evidence(t, a, "lib")
 	want := []artifact.Coverage{{File: "lib.py", Checks: []string{"test_lib.py::test"}, Lines: 11, Covered: 7, Missed: []string{"unused", "Table.other"}, Whole: []string{"", "used", "Table.total"}}}
 	if d := cmp.Diff(want, e.Coverage); d != "" || len(e.Checks) != 1 || e.Status != artifact.Fresh {
 		t.Errorf("evidence of lib is %s by %d checks, coverage (-want +got)\n%s", e.Status, len(e.Checks), d)
 	}
-	if got := a.statuses(t, a.head(t)); !strings.Contains(got, "tests fresh") {
+	if got := a.Statuses(t, a.Head(t)); !strings.Contains(got, "tests fresh") {
 		t.Errorf("statuses: %s", got)
 	}
-	unchecked, err := artifact.IncompleteCoverage(t.Context(), a.session.History(), a.head(t))
+	unchecked, err := artifact.IncompleteCoverage(t.Context(), a.Session.History(), a.Head(t))
 	if err != nil || !slices.ContainsFunc(unchecked, func(c artifact.Coverage) bool { return c.File == "lib.py" && c.Covered == 7 }) {
 		t.Errorf("Unchecked = %+v, %v", unchecked, err)
 	}
-	writeFiles(t, a.dir, map[string][]byte{"lib.py": []byte(strings.Replace(source, "pass", "...", 1))})
-	if got := a.statuses(t, a.head(t)); !strings.Contains(got, "tests stale: what test_lib.py::test exercised has changed since it ran in step 8") || !strings.Contains(got, "lib unverified: no check exercised lib.py as it is") {
+	xstatetest.WriteFiles(t, a.Dir, map[string][]byte{"lib.py": []byte(strings.Replace(source, "pass", "...", 1))})
+	if got := a.Statuses(t, a.Head(t)); !strings.Contains(got, "tests stale: what test_lib.py::test exercised has changed since it ran in step 8") || !strings.Contains(got, "lib unverified: no check exercised lib.py as it is") {
 		t.Errorf("statuses after an edit: %s", got)
 	}
 	for n, want := range map[xstate.StepNumber]int{tested - 1: 0, tested: 1, tested + 1: 1} {
-		if checks, err := a.session.History().ChecksAt(t.Context(), n); err != nil || len(checks) != want {
+		if checks, err := a.Session.History().ChecksAt(t.Context(), n); err != nil || len(checks) != want {
 			t.Errorf("ChecksAt(%d) = %d, %v, want %d", n, len(checks), err, want)
 		}
 	}
-	if _, err := a.session.Fork(t.Context(), "fork", tested-1, xstate.Origin{}); err != nil { // its record names a step that is another's
+	if _, err := a.Session.Fork(t.Context(), "fork", tested-1, xstate.Origin{}); err != nil { // its record names a step that is another's
 		t.Fatal(err)
 	}
-	fork, err := a.store.Existing(t.Context(), "fork", xstate.SessionOptions{})
+	fork, err := a.Store.Existing(t.Context(), "fork", xstate.SessionOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,8 +191,8 @@ func TestFileChecks(t *testing.T) {
 
 // TestEvidencePROV: the slice is valid PROV-JSON, and holds the check but nothing that is not part of it.
 func TestEvidencePROV(t *testing.T) {
-	a := newArtifacts(t)
-	data, err := provenance.PROV(t.Context(), a.session.History(), a.evidence(t, "scaled"))
+	a := xstatetest.NewArtifacts(t)
+	data, err := provenance.PROV(t.Context(), a.Session.History(), evidence(t, a, "scaled"))
 	if err != nil {
 		t.Fatal(err)
 	}

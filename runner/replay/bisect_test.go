@@ -1,4 +1,4 @@
-package xstate_test
+package replay_test
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
@@ -31,7 +32,7 @@ type long struct {
 
 func newLong(t *testing.T, blocks ...[2]string) *long {
 	l := &long{t: t, dir: t.TempDir()}
-	l.session = openSession(t, openStore(t, filepath.Join(l.dir, xstate.StoreName)), xstate.SessionOptions{Workspace: l.dir, Seed: 7})
+	l.session = xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(l.dir, xstate.StoreName)), xstate.SessionOptions{Workspace: l.dir, Seed: 7})
 	for _, b := range blocks {
 		if _, err := l.session.Append(t.Context(), patch.Block{ID: b[0], Dialect: patch.Python, Source: b[1]}, "", xstate.Origin{}); err != nil {
 			t.Fatal(err)
@@ -246,8 +247,8 @@ func TestBisectAside(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(seed, 6))
 	l := &long{t: t, dir: t.TempDir()}
-	writeFiles(t, l.dir, map[string][]byte{"data.csv": []byte("1\n2\n")})
-	l.session = openSession(t, openStore(t, filepath.Join(l.dir, xstate.StoreName)), xstate.SessionOptions{Workspace: l.dir, Seed: 7})
+	xstatetest.WriteFiles(t, l.dir, map[string][]byte{"data.csv": []byte("1\n2\n")})
+	l.session = xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(l.dir, xstate.StoreName)), xstate.SessionOptions{Workspace: l.dir, Seed: 7})
 	searched, executed := 0, 0
 	rounds := 16
 	if testing.Short() {
@@ -256,18 +257,18 @@ func TestBisectAside(t *testing.T) {
 	for round := range rounds {
 		for range 1 + r.IntN(4) {
 			text := ""
-			for i, part := range backParts {
+			for i, part := range xstatetest.ReplacedParts {
 				if code := part[r.IntN(len(part))]; code != "" {
 					text += fmt.Sprintf("# %%%% part %d\n%s\n", i, code)
 				}
 			}
-			if _, err := l.session.Load(t.Context(), parse(t, text), xstate.Origin{}); err != nil {
+			if _, err := l.session.Load(t.Context(), xstatetest.ParseScript(t, text), xstate.Origin{}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for range 2 {
 			before := l.files()
-			id := fmt.Sprintf("part-%d", r.IntN(len(backParts)))
+			id := fmt.Sprintf("part-%d", r.IntN(len(xstatetest.ReplacedParts)))
 			found, err := replay.Bisect(t.Context(), l.session.Subject(), xstate.BlockID(id), replay.BisectOptions{})
 			switch state.CodeOf(err) {
 			case replay.CodeUnchanged, query.CodeNoBlock, state.CodeNoStep:
@@ -294,7 +295,7 @@ func TestBisectAside(t *testing.T) {
 				printed += o.Text
 			}
 		}
-		if want, got := scratch(t, l.session.Python().Path, program), printed+written(l.dir); got != want {
+		if want, got := xstatetest.FromScratchText(t, l.session.Python().Path, program), printed+xstatetest.WrittenFiles(l.dir); got != want {
 			t.Fatalf("seed %d, round %d:\n%s\n--- came to\n%s--- from scratch\n%s", seed, round, program, got, want)
 		}
 	}

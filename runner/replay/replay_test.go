@@ -1,4 +1,4 @@
-package xstate_test
+package replay_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state/artifact"
@@ -20,20 +21,20 @@ import (
 // not. Of a session's runs only the last finds the workspace as it was: the others have what the store keeps. By itself the test
 // takes every thirtieth session; XSTATE_TEST_REPLAY=all takes all, XSTATE_TEST_REPLAY=TEXT those that have the text in their names.
 func TestReplay(t *testing.T) {
-	sample(t, "XSTATE_TEST_REPLAY", 0, func(t *testing.T, python string, steps []step) {
+	xstatetest.SamplePrograms(t, "XSTATE_TEST_REPLAY", 0, func(t *testing.T, python string, steps []xstatetest.ProgramStep) {
 		o := xstate.SessionOptions{Python: python, Seed: 7, Observe: os.Getenv("XSTATE_TEST_OBSERVE"), Workspace: t.TempDir()}
-		session := openSession(t, openStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
+		session := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
 		marked := map[xstate.BlockID]bool{}
 		files := map[string][]byte{}
 		for _, s := range steps {
-			writeFiles(t, o.Workspace, s.files)
-			s.addTo(files)
-			for _, b := range runFile(t, t.Context(), session, o.Workspace, files, steps[0].timeout).Blocks {
+			xstatetest.WriteFiles(t, o.Workspace, s.Files)
+			s.AddTo(files)
+			for _, b := range xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, steps[0].Timeout).Blocks {
 				marked[b.ID] = marked[b.ID] || len(b.AllMarks) > 0
 			}
 		}
 		before := tree(t, o.Workspace)
-		found, err := replay.Run(t.Context(), session.Subject(), replay.Options{Timeout: steps[0].timeout, Jobs: 2})
+		found, err := replay.Run(t.Context(), session.Subject(), replay.Options{Timeout: steps[0].Timeout, Jobs: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,27 +97,27 @@ func tree(t *testing.T, dir string) map[string]string {
 
 // TestReplayDemo: the demo's session, with all its edits, is equal when it is replayed, also by several at once.
 func TestReplayDemo(t *testing.T) {
-	o := xstate.SessionOptions{Python: pythons()[0], Seed: 7, Workspace: t.TempDir()}
-	session := openSession(t, openStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
-	edits, err := filepath.Glob("testdata/demo/edits/*.py")
+	o := xstate.SessionOptions{Python: xstatetest.Pythons()[0], Seed: 7, Workspace: t.TempDir()}
+	session := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
+	edits, err := filepath.Glob(xstatetest.Testdata("demo", "edits", "*.py"))
 	if err != nil || len(edits) == 0 {
 		t.Fatalf("no edits in the demo: %v", err)
 	}
-	penguins, err := os.ReadFile("testdata/demo/penguins.csv")
+	penguins, err := os.ReadFile(xstatetest.Testdata("demo", "penguins.csv"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeFiles(t, o.Workspace, map[string][]byte{"penguins.csv": penguins})
-	for _, file := range append([]string{"testdata/demo/analysis.py"}, edits...) {
+	xstatetest.WriteFiles(t, o.Workspace, map[string][]byte{"penguins.csv": penguins})
+	for _, file := range append([]string{xstatetest.Testdata("demo", "analysis.py")}, edits...) {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		files := map[string][]byte{"prog.py": data}
-		writeFiles(t, o.Workspace, files)
-		runFile(t, t.Context(), session, o.Workspace, files, time.Minute)
+		xstatetest.WriteFiles(t, o.Workspace, files)
+		xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, time.Minute)
 	}
-	writeFiles(t, o.Workspace, map[string][]byte{"penguins.csv": nil}) // what it read is kept
+	xstatetest.WriteFiles(t, o.Workspace, map[string][]byte{"penguins.csv": nil}) // what it read is kept
 	for _, jobs := range []int{1, 3} {
 		found, err := replay.Run(t.Context(), session.Subject(), replay.Options{Jobs: jobs})
 		if err != nil {

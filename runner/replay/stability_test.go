@@ -1,13 +1,14 @@
-package xstate_test
+package replay_test
 
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
@@ -22,7 +23,7 @@ func (p *planted) again(o runner.RunOptions) ([]string, *xstate.Outcome) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return ranBlocks(out), out
+	return xstatetest.RanBlocks(out), out
 }
 
 func (p *planted) verify(block xstate.BlockID, times int) *replay.Stability {
@@ -48,7 +49,7 @@ func outcomeOf(o *xstate.Outcome, id xstate.BlockID) *runner.BlockOutcome {
 func TestVerifyBlock(t *testing.T) {
 	p := plant(t, map[string]string{"out.txt": "mine"}, "", "base", "base = 1", "vary", "b = counter() + base\nopen('out.txt', 'w').write(str(b))\nprint(b)\nimport math\nc = b + 1", "use", "d = base + 1", "rest", "e = b")
 	counter := filepath.Join(t.TempDir(), "__pycache__", "n")
-	writeFiles(t, filepath.Dir(counter), map[string][]byte{"n": []byte("1")})
+	xstatetest.WriteFiles(t, filepath.Dir(counter), map[string][]byte{"n": []byte("1")})
 	count := "def counter():\n    with open(" + quote(counter) + ", 'r+') as f:\n        n = int(f.read()) + 1\n        f.seek(0)\n        f.write(str(n))\n    return n"
 	if _, err := p.session.Append(t.Context(), patch.Block{ID: "counter", Dialect: patch.Python, Source: count}, "base", xstate.Origin{}); err != nil {
 		t.Fatal(err)
@@ -100,7 +101,7 @@ func TestVerifyBlock(t *testing.T) {
 		}
 	}
 	p.session.Close()
-	p.session = openSession(t, p.store, p.options) // another process
+	p.session = xstatetest.OpenSession(t, p.store, p.options) // another process
 	p.patch("base", "base = 2")
 	_, out = p.again(runner.RunOptions{})
 	if b := outcomeOf(out, "vary"); !slices.Contains(b.Marks, runner.MarkVaried) {
@@ -184,5 +185,21 @@ func TestPins(t *testing.T) {
 	}
 	if ran, _ = p.again(runner.RunOptions{Pins: map[xstate.BlockID]runner.Pin{"once": "", "often": runner.PinNever, "use": runner.PinAlways}}); !slices.Equal(ran, []string{"use", "once", "rest"}) {
 		t.Errorf("with other pins ran %v, want use, once, rest", ran)
+	}
+}
+
+// TestAttribute: a difference in what a volatile block gives, or in what is computed from it, is explained; no other is.
+func TestAttribute(t *testing.T) {
+	a := xstatetest.NewAsked(t, "# %% now\nimport time\nt = time.time()\n# %% then\nu = t + 1\n# %% other\nv = 1\n")
+	found, err := replay.Attribute(t.Context(), a.Session.Subject(), a.Runs[0], []replay.Difference{{What: "value t"}, {What: "value u"}, {What: "value v"}, {What: "output", Block: "then"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, d := range found {
+		got = append(got, string(d.Block)+" "+strings.Join(d.Marks, ","))
+	}
+	if d := cmp.Diff([]string{"now clock", "then clock", "other ", "then clock"}, got); d != "" {
+		t.Errorf("Attribute (-want +got):\n%s", d)
 	}
 }

@@ -1,4 +1,4 @@
-package xstate_test
+package artifact_test
 
 import (
 	"os"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
@@ -17,23 +18,23 @@ import (
 // each block is an artifact, and the plan of the run the judge. By itself the test takes every thirtieth session;
 // XSTATE_TEST_ARTIFACTS=all takes all, XSTATE_TEST_ARTIFACTS=TEXT those that have the text in their names.
 func TestFreshIsReused(t *testing.T) {
-	sample(t, "XSTATE_TEST_ARTIFACTS", 2, func(t *testing.T, python string, steps []step) {
-		a := &asked{dir: t.TempDir()}
-		a.store = openStore(t, filepath.Join(a.dir, xstate.StoreName))
-		a.session = openSession(t, a.store, xstate.SessionOptions{Python: python, Seed: 7, Observe: os.Getenv("XSTATE_TEST_OBSERVE"), Workspace: a.dir})
+	xstatetest.SamplePrograms(t, "XSTATE_TEST_ARTIFACTS", 2, func(t *testing.T, python string, steps []xstatetest.ProgramStep) {
+		a := &xstatetest.Asked{Dir: t.TempDir()}
+		a.Store = xstatetest.OpenStore(t, filepath.Join(a.Dir, xstate.StoreName))
+		a.Session = xstatetest.OpenSession(t, a.Store, xstate.SessionOptions{Python: python, Seed: 7, Observe: os.Getenv("XSTATE_TEST_OBSERVE"), Workspace: a.Dir})
 		files := map[string][]byte{}
 		for n, s := range steps {
-			writeFiles(t, a.dir, s.files)
-			s.addTo(files)
+			xstatetest.WriteFiles(t, a.Dir, s.Files)
+			s.AddTo(files)
 			if n > 0 {
 				freshIsReused(t, a, files)
 			}
-			runFile(t, t.Context(), a.session, a.dir, files, steps[0].timeout)
+			xstatetest.RunFile(t, t.Context(), a.Session, a.Dir, files, steps[0].Timeout)
 		}
 	})
 }
 
-func freshIsReused(t *testing.T, a *asked, files map[string][]byte) {
+func freshIsReused(t *testing.T, a *xstatetest.Asked, files map[string][]byte) {
 	t.Helper()
 	for name, data := range files {
 		if !strings.HasPrefix(name, "prog.") {
@@ -43,24 +44,24 @@ func freshIsReused(t *testing.T, a *asked, files map[string][]byte) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a.session.Load(t.Context(), p.Blocks, xstate.Origin{}); err != nil {
+		if _, err := a.Session.Load(t.Context(), p.Blocks, xstate.Origin{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	blocks, _, err := a.session.History().Program(t.Context())
+	blocks, _, err := a.Session.History().Program(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	status := map[xstate.BlockID]artifact.View{}
 	for _, b := range blocks {
-		a.declare(t, "x", state.ArtifactExample, "block:"+string(b.ID))
-		v, err := artifact.Get(t.Context(), a.session.History(), a.head(t), "x")
+		a.Declare(t, "x", state.ArtifactExample, "block:"+string(b.ID))
+		v, err := artifact.Get(t.Context(), a.Session.History(), a.Head(t), "x")
 		if err != nil {
 			t.Fatal(err)
 		}
 		status[b.ID] = *v
 	}
-	plan, err := a.session.Plan(t.Context(), nil)
+	plan, err := a.Session.Plan(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package xstate_test
+package provenance_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/state/provenance"
 )
 
@@ -43,16 +44,16 @@ type agentTrace struct {
 // TestAgentTrace: the record is as its schema has it, its ranges cover every line of every block once, each has the content that its
 // hash says, and is by the model that blame names.
 func TestAgentTrace(t *testing.T) {
-	a := newAgents(t, 3, "ann", "bob")
+	a := xstatetest.NewAgents(t, 3, "ann", "bob")
 	for range 12 {
-		a.edit(a.r.IntN(2), a.program())
+		a.Edit(a.R.IntN(2), a.Program())
 	}
-	text, err := a.session.History().Text(t.Context(), a.head(), "prog.py", nil)
+	text, err := a.Session.History().Text(t.Context(), a.Head(), "prog.py", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	text = append([]byte("# by hand\n\n"), text...)
-	data, err := provenance.Export(t.Context(), a.session.History(), a.head(), provenance.FormatAgentTrace, provenance.ExportOptions{File: "src/prog.py", Data: text})
+	data, err := provenance.Export(t.Context(), a.Session.History(), a.Head(), provenance.FormatAgentTrace, provenance.ExportOptions{File: "src/prog.py", Data: text})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,8 +93,8 @@ func TestAgentTrace(t *testing.T) {
 		}
 	}
 	at := 0
-	for _, b := range a.program() {
-		blame, err := a.session.History().Blame(t.Context(), a.head(), xstate.BlockID(b.ID))
+	for _, b := range a.Program() {
+		blame, err := a.Session.History().Blame(t.Context(), a.Head(), xstate.BlockID(b.ID))
 		if err != nil {
 			t.Fatal(err)
 		}

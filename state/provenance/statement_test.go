@@ -1,4 +1,4 @@
-package xstate_test
+package provenance_test
 
 import (
 	"bytes"
@@ -16,7 +16,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -27,6 +26,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
 	"github.com/xstate-engine/xstate/state/query"
@@ -34,9 +34,9 @@ import (
 
 func newStatement(t *testing.T, of string) *provenance.Statement {
 	t.Helper()
-	a := newArtifacts(t)
-	a.declare(t, "show", state.ArtifactExample, "report", "data.csv")
-	st, err := a.evidence(t, of).Statement("test")
+	a := xstatetest.NewArtifacts(t)
+	a.Declare(t, "show", state.ArtifactExample, "report", "data.csv")
+	st, err := evidence(t, a, of).Statement("test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,12 +97,12 @@ func TestStatement(t *testing.T) {
 
 // TestStatementNotRun: nothing is stated of what was not run.
 func TestStatementNotRun(t *testing.T) {
-	a := newArtifacts(t)
-	a.edit(t, strings.Replace(artifactProgram, "by * x", "x * by", 1))
-	if _, err := a.evidence(t, "report").Statement("test"); state.CodeOf(err) != query.CodeNotExecuted {
+	a := xstatetest.NewArtifacts(t)
+	a.Edit(t, strings.Replace(xstatetest.ArtifactProgram, "by * x", "x * by", 1))
+	if _, err := evidence(t, a, "report").Statement("test"); state.CodeOf(err) != query.CodeNotExecuted {
 		t.Errorf("Statement of what rests on an edit that was not run = %v", err)
 	}
-	if _, err := a.evidence(t, "load").Statement("test"); err != nil {
+	if _, err := evidence(t, a, "load").Statement("test"); err != nil {
 		t.Errorf("Statement of what does not rest on it = %v", err)
 	}
 }
@@ -308,7 +308,7 @@ func TestKeys(t *testing.T) {
 // TestOthersVerify has the reference implementation in Python verify an envelope, and read the statement in it.
 func TestOthersVerify(t *testing.T) {
 	python := ""
-	for _, p := range pythons() {
+	for _, p := range xstatetest.Pythons() {
 		if exec.Command(p, "-c", "import securesystemslib, cryptography, in_toto_attestation").Run() == nil {
 			python = p
 		}
@@ -327,13 +327,13 @@ func TestOthersVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	writeFiles(t, dir, map[string][]byte{"signed.json": signed, "pub.pem": pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}),
+	xstatetest.WriteFiles(t, dir, map[string][]byte{"signed.json": signed, "pub.pem": pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}),
 		"tampered.json": bytes.Replace(signed, []byte(`"sig":"`), []byte(`"sig":"AAAA`), 1)})
-	judge, err := os.ReadFile(filepath.Join("testdata", "judges", "statement.py"))
+	judge, err := os.ReadFile(xstatetest.Testdata("judges", "statement.py"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeFiles(t, dir, map[string][]byte{"judge.py": judge})
+	xstatetest.WriteFiles(t, dir, map[string][]byte{"judge.py": judge})
 	for name, want := range map[string]string{"signed.json": "verified", "tampered.json": "refused"} {
 		cmd := exec.Command(python, "judge.py", name, "pub.pem", provenance.KeyID(public))
 		cmd.Dir = dir

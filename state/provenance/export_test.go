@@ -1,4 +1,4 @@
-package xstate_test
+package provenance_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state/provenance"
 )
@@ -36,21 +37,21 @@ y = [r for r in open("data.csv")]
 "no newline: %s <&>" % scale(4)
 `
 
-func exported(t *testing.T) *asked {
+func exported(t *testing.T) *xstatetest.Asked {
 	t.Helper()
-	return newAsked(t, exportedProgram, strings.Replace(exportedProgram, "2 * x", "3 * x", 1))
+	return xstatetest.NewAsked(t, exportedProgram, strings.Replace(exportedProgram, "2 * x", "3 * x", 1))
 }
 
 // TestExport: a program that is exported reads as the program, at any step, with what it put out then.
 func TestExport(t *testing.T) {
 	a := exported(t)
-	for i, n := range a.runs {
+	for i, n := range a.Runs {
 		for format, name := range map[provenance.Format]string{provenance.FormatScript: "p.py", provenance.FormatMarkdown: "p.md", provenance.FormatNotebook: "p.ipynb"} {
-			data, err := provenance.Export(t.Context(), a.session.History(), n, format, provenance.ExportOptions{})
+			data, err := provenance.Export(t.Context(), a.Session.History(), n, format, provenance.ExportOptions{})
 			if err != nil {
 				t.Fatalf("Export(%s): %v", format, err)
 			}
-			again, err := provenance.Export(t.Context(), a.session.History(), n, format, provenance.ExportOptions{})
+			again, err := provenance.Export(t.Context(), a.Session.History(), n, format, provenance.ExportOptions{})
 			if err != nil || !bytes.Equal(data, again) {
 				t.Errorf("Export(%s) twice is not the same: %v", format, err)
 			}
@@ -58,7 +59,7 @@ func TestExport(t *testing.T) {
 			if err != nil {
 				t.Fatalf("the exported %s: %v\n%s", format, err, data)
 			}
-			blocks, err := a.session.History().ProgramAt(t.Context(), n)
+			blocks, err := a.Session.History().ProgramAt(t.Context(), n)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,13 +78,13 @@ func TestExport(t *testing.T) {
 					t.Errorf("the exported %s of step %d lacks %q:\n%s", format, n, text, data)
 				}
 			}
-			bare, err := provenance.Export(t.Context(), a.session.History(), n, format, provenance.ExportOptions{NoOutputs: true})
+			bare, err := provenance.Export(t.Context(), a.Session.History(), n, format, provenance.ExportOptions{NoOutputs: true})
 			if err != nil || strings.Contains(string(bare), "ZeroDivisionError") {
 				t.Errorf("Export(%s) without outputs: %v\n%s", format, err, bare)
 			}
 		}
 	}
-	if _, err := provenance.Export(t.Context(), a.session.History(), a.runs[0], "docx", provenance.ExportOptions{}); err == nil {
+	if _, err := provenance.Export(t.Context(), a.Session.History(), a.Runs[0], "docx", provenance.ExportOptions{}); err == nil {
 		t.Error("a program was exported as docx")
 	}
 }
@@ -92,7 +93,7 @@ func valid(t *testing.T, schema string, data []byte) any {
 	t.Helper()
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	s, err := c.Compile(filepath.Join("testdata", "schema", schema))
+	s, err := c.Compile(xstatetest.Testdata("schema", schema))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func valid(t *testing.T, schema string, data []byte) any {
 // TestNotebookIsValid: the notebook is what nbformat 4.5 says, whatever the blocks are called and put out.
 func TestNotebookIsValid(t *testing.T) {
 	a := exported(t)
-	data, err := provenance.Export(t.Context(), a.session.History(), a.runs[1], provenance.FormatNotebook, provenance.ExportOptions{})
+	data, err := provenance.Export(t.Context(), a.Session.History(), a.Runs[1], provenance.FormatNotebook, provenance.ExportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,8 +153,8 @@ func keep(t *testing.T, name string, data []byte) {
 
 // TestPROV: the document is valid PROV-JSON, its relations hold between what is in it, and tell how a value came about.
 func TestPROV(t *testing.T) {
-	a := newAsked(t, askedFirst, askedSecond)
-	data, err := provenance.Export(t.Context(), a.session.History(), a.runs[1], provenance.FormatPROV, provenance.ExportOptions{})
+	a := xstatetest.NewAsked(t, xstatetest.AskedFirst, xstatetest.AskedSecond)
+	data, err := provenance.Export(t.Context(), a.Session.History(), a.Runs[1], provenance.FormatPROV, provenance.ExportOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +214,7 @@ func TestSchemasReject(t *testing.T) {
 	} {
 		c := jsonschema.NewCompiler()
 		c.AssertFormat()
-		s, err := c.Compile(filepath.Join("testdata", "schema", schema))
+		s, err := c.Compile(xstatetest.Testdata("schema", schema))
 		if err != nil {
 			t.Fatal(err)
 		}

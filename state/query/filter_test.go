@@ -1,4 +1,4 @@
-package xstate_test
+package query_test
 
 import (
 	"slices"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
@@ -50,8 +51,8 @@ func nameList(f *query.Found) []string {
 
 // TestWhere: one expression each over blocks, traces, steps and origins, at the steps that they are of.
 func TestWhere(t *testing.T) {
-	a := newAsked(t, filteredProgram, strings.Replace(filteredProgram, "2 * x", "3 * x", 1))
-	first, last := a.runs[0], a.runs[1]
+	a := xstatetest.NewAsked(t, filteredProgram, strings.Replace(filteredProgram, "2 * x", "3 * x", 1))
+	first, last := a.Runs[0], a.Runs[1]
 	for _, c := range []struct {
 		at         xstate.StepNumber
 		expression string
@@ -83,7 +84,7 @@ func TestWhere(t *testing.T) {
 			t.Errorf("NewFilter(%s): %v", c.expression, err)
 			continue
 		}
-		found, err := a.session.History().Where(t.Context(), c.at, f, query.Page{})
+		found, err := a.Session.History().Where(t.Context(), c.at, f, query.Page{})
 		if err != nil {
 			t.Errorf("Where(%s): %v", c.expression, err)
 			continue
@@ -96,20 +97,20 @@ func TestWhere(t *testing.T) {
 
 // TestWherePages: page after page is the whole answer.
 func TestWherePages(t *testing.T) {
-	a := newAsked(t, filteredProgram, strings.Replace(filteredProgram, "2 * x", "3 * x", 1))
+	a := xstatetest.NewAsked(t, filteredProgram, strings.Replace(filteredProgram, "2 * x", "3 * x", 1))
 	for _, expression := range []string{"true", `trace.seconds >= 0.0`, "step.number > 0"} {
 		f, err := query.NewFilter(expression)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := a.session.History().Where(t.Context(), a.runs[1], f, query.Page{})
+		all, err := a.Session.History().Where(t.Context(), a.Runs[1], f, query.Page{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
 		p := query.Page{Limit: 2}
 		for range 20 {
-			found, err := a.session.History().Where(t.Context(), a.runs[1], f, p)
+			found, err := a.Session.History().Where(t.Context(), a.Runs[1], f, p)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,7 +125,7 @@ func TestWherePages(t *testing.T) {
 		if d := cmp.Diff(nameList(all), got); d != "" || len(got) < 5 {
 			t.Errorf("pages of %s (-all at once +together):\n%s", expression, d)
 		}
-		if _, err := a.session.History().Where(t.Context(), a.runs[1], f, query.Page{After: "nonsense"}); state.CodeOf(err) != state.CodeInvalid {
+		if _, err := a.Session.History().Where(t.Context(), a.Runs[1], f, query.Page{After: "nonsense"}); state.CodeOf(err) != state.CodeInvalid {
 			t.Errorf("a page after nonsense = %v, want %s", err, state.CodeInvalid)
 		}
 	}
@@ -150,22 +151,22 @@ func TestBadExpressions(t *testing.T) {
 			t.Errorf("hint of %q = %q, want the names", expression, hint)
 		}
 	}
-	a := newAsked(t, "x = 1\n")
+	a := xstatetest.NewAsked(t, "x = 1\n")
 	f, err := query.NewFilter(`[1, 2][block.index + 5] == 1`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.session.History().Where(t.Context(), a.runs[0], f, query.Page{}); state.CodeOf(err) != query.CodeExpression {
+	if _, err := a.Session.History().Where(t.Context(), a.Runs[0], f, query.Page{}); state.CodeOf(err) != query.CodeExpression {
 		t.Errorf("an expression that fails = %v, want %s", err, query.CodeExpression)
 	}
 }
 
 // TestStates: what failed, what may differ, and what nobody has confirmed.
 func TestStates(t *testing.T) {
-	a := newAsked(t, filteredProgram)
+	a := xstatetest.NewAsked(t, filteredProgram)
 	ids := func(n xstate.StepNumber, keep func(*query.BlockView) bool) []string {
 		t.Helper()
-		snap, err := a.session.History().At(t.Context(), n)
+		snap, err := a.Session.History().At(t.Context(), n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,10 +176,10 @@ func TestStates(t *testing.T) {
 		}
 		return list
 	}
-	if d := cmp.Diff([]string{"bad"}, ids(a.runs[0], (*query.BlockView).Failed)); d != "" {
+	if d := cmp.Diff([]string{"bad"}, ids(a.Runs[0], (*query.BlockView).Failed)); d != "" {
 		t.Errorf("failed (-want +got):\n%s", d)
 	}
-	d, err := a.session.History().Dependencies(t.Context(), a.runs[0])
+	d, err := a.Session.History().Dependencies(t.Context(), a.Runs[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,22 +188,22 @@ func TestStates(t *testing.T) {
 		t.Errorf("volatile (-want +got):\n%s", d)
 	}
 
-	all := ids(a.runs[0], (*query.BlockView).Unverified)
+	all := ids(a.Runs[0], (*query.BlockView).Unverified)
 	if len(all) != 7 {
 		t.Errorf("unverified before any comparison = %v, want all", all)
 	}
-	out, step, err := a.session.Run(t.Context(), runner.RunOptions{Timeout: time.Minute}, xstate.Origin{})
+	out, step, err := a.Session.Run(t.Context(), runner.RunOptions{Timeout: time.Minute}, xstate.Origin{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := replay.Verify(t.Context(), a.session.Subject(), out, runner.RunOptions{Timeout: time.Minute})
+	found, err := replay.Verify(t.Context(), a.Session.Subject(), out, runner.RunOptions{Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found, err = replay.Attribute(t.Context(), a.session.Subject(), step.Number, found); err != nil {
+	if found, err = replay.Attribute(t.Context(), a.Session.Subject(), step.Number, found); err != nil {
 		t.Fatal(err)
 	}
-	said, err := replay.Confirm(t.Context(), a.session.Subject(), step.Number, found, xstate.Origin{})
+	said, err := replay.Confirm(t.Context(), a.Session.Subject(), step.Number, found, xstate.Origin{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,24 +213,24 @@ func TestStates(t *testing.T) {
 	if d := cmp.Diff([]string{"when", "later"}, ids(said.Number, (*query.BlockView).Unverified)); d != "" {
 		t.Errorf("unverified (-want +got):\n%s", d)
 	}
-	a.run(t, strings.Replace(filteredProgram, "2 * x", "3 * x", 1))
-	if d := cmp.Diff([]string{"scale", "scaled", "when", "later"}, ids(a.runs[1], (*query.BlockView).Unverified)); d != "" {
+	a.Run(t, strings.Replace(filteredProgram, "2 * x", "3 * x", 1))
+	if d := cmp.Diff([]string{"scale", "scaled", "when", "later"}, ids(a.Runs[1], (*query.BlockView).Unverified)); d != "" {
 		t.Errorf("unverified after an edit (-want +got):\n%s", d)
 	}
 	if d := cmp.Diff([]string{"when", "later"}, ids(said.Number, (*query.BlockView).Unverified)); d != "" {
 		t.Errorf("unverified at the step before (-want +got):\n%s", d)
 	}
-	if problems, err := a.store.State().Check(t.Context()); err != nil || len(problems) > 0 {
+	if problems, err := a.Store.State().Check(t.Context()); err != nil || len(problems) > 0 {
 		t.Errorf("check: %v, %v", problems, err)
 	}
 }
 
 // TestVersions: when a version was there, over edits, a rollback and a deletion; and what an edit led to.
 func TestVersions(t *testing.T) {
-	a := newAsked(t, askedFirst, askedSecond)
+	a := xstatetest.NewAsked(t, xstatetest.AskedFirst, xstatetest.AskedSecond)
 	version := func(n xstate.StepNumber) string {
 		t.Helper()
-		snap, err := a.session.History().At(t.Context(), n)
+		snap, err := a.Session.History().At(t.Context(), n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -239,18 +240,18 @@ func TestVersions(t *testing.T) {
 		}
 		return string(b.Version)
 	}
-	first, second := version(a.runs[0]), version(a.runs[1])
-	back, err := a.session.Rollback(t.Context(), a.runs[0], xstate.Origin{})
+	first, second := version(a.Runs[0]), version(a.Runs[1])
+	back, err := a.Session.Rollback(t.Context(), a.Runs[0], xstate.Origin{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone, err := a.session.Delete(t.Context(), "scale", xstate.Origin{})
+	gone, err := a.Session.Delete(t.Context(), "scale", xstate.Origin{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	spans := func(v string) [][2]xstate.StepNumber {
 		t.Helper()
-		found, err := a.session.History().Version(t.Context(), v[:12])
+		found, err := a.Session.History().Version(t.Context(), v[:12])
 		if err != nil || len(found) != 1 || found[0].Block != "scale" || string(found[0].Version) != v {
 			t.Fatalf("Version(%s) = %+v, %v", v, found, err)
 		}
@@ -260,20 +261,20 @@ func TestVersions(t *testing.T) {
 		}
 		return list
 	}
-	edit := a.runs[0] + 1
-	if d := cmp.Diff([][2]xstate.StepNumber{{2, a.runs[0]}, {back.Number, gone.Number - 1}}, spans(first)); d != "" {
+	edit := a.Runs[0] + 1
+	if d := cmp.Diff([][2]xstate.StepNumber{{2, a.Runs[0]}, {back.Number, gone.Number - 1}}, spans(first)); d != "" {
 		t.Errorf("spans of the first version (-want +got):\n%s", d)
 	}
 	if d := cmp.Diff([][2]xstate.StepNumber{{edit, back.Number - 1}}, spans(second)); d != "" {
 		t.Errorf("spans of the second version (-want +got):\n%s", d)
 	}
 	for _, bad := range []string{"12", "ffffffff", "nonsense"} {
-		if _, err := a.session.History().Version(t.Context(), bad); state.CodeOf(err) != query.CodeNoVersion {
+		if _, err := a.Session.History().Version(t.Context(), bad); state.CodeOf(err) != query.CodeNoVersion {
 			t.Errorf("Version(%s) = %v, want %s", bad, err, query.CodeNoVersion)
 		}
 	}
 
-	patches, err := a.session.History().Patches(t.Context(), "7")
+	patches, err := a.Session.History().Patches(t.Context(), "7")
 	if err != nil || len(patches) != 1 {
 		t.Fatalf("Patches(7) = %+v, %v", patches, err)
 	}
@@ -282,11 +283,11 @@ func TestVersions(t *testing.T) {
 	for _, r := range p.Ran {
 		then = append(then, string(r.Block)+" "+r.Reason.Code)
 	}
-	if !strings.Contains(p.Diff, "+    return 3 * x") || p.NextRun != a.runs[1] || !slices.Equal(then, []string{"scale code-changed", "scaled input-changed", "report input-changed"}) {
+	if !strings.Contains(p.Diff, "+    return 3 * x") || p.NextRun != a.Runs[1] || !slices.Equal(then, []string{"scale code-changed", "scaled input-changed", "report input-changed"}) {
 		t.Errorf("the patch = %+v, then ran %v", p, then)
 	}
 	for _, bad := range []string{"6", "99", "no-call"} {
-		if _, err := a.session.History().Patches(t.Context(), bad); state.CodeOf(err) != state.CodeNoStep {
+		if _, err := a.Session.History().Patches(t.Context(), bad); state.CodeOf(err) != state.CodeNoStep {
 			t.Errorf("Patches(%s) = %v, want %s", bad, err, state.CodeNoStep)
 		}
 	}

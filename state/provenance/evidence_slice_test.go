@@ -1,4 +1,4 @@
-package xstate_test
+package provenance_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/depgraph/python"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state/provenance"
 	"github.com/xstate-engine/xstate/state/query"
@@ -20,15 +21,15 @@ import (
 // fresh folder, comes to the same results of the block. By itself the test takes every thirtieth session of testdata, and the last two
 // blocks of each; XSTATE_TEST_EVIDENCE=all takes all, XSTATE_TEST_EVIDENCE=TEXT all blocks of those that have the text in their names.
 func TestEvidenceSlices(t *testing.T) {
-	sample(t, "XSTATE_TEST_EVIDENCE", 1, func(t *testing.T, python string, steps []step) {
+	xstatetest.SamplePrograms(t, "XSTATE_TEST_EVIDENCE", 1, func(t *testing.T, python string, steps []xstatetest.ProgramStep) {
 		o := xstate.SessionOptions{Python: python, Seed: 7, Observe: os.Getenv("XSTATE_TEST_OBSERVE"), Workspace: t.TempDir()}
-		session := openSession(t, openStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
+		session := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
 		files := map[string][]byte{}
 		var whole *xstate.Outcome
 		for _, s := range steps {
-			writeFiles(t, o.Workspace, s.files)
-			s.addTo(files)
-			whole = blank(runFile(t, t.Context(), session, o.Workspace, files, steps[0].timeout), o.Workspace)
+			xstatetest.WriteFiles(t, o.Workspace, s.Files)
+			s.AddTo(files)
+			whole = xstatetest.Blank(xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, steps[0].Timeout), o.Workspace)
 		}
 		least := max(0, len(whole.Blocks)-2)
 		if os.Getenv("XSTATE_TEST_EVIDENCE") != "" {
@@ -61,7 +62,7 @@ func slicedRun(t *testing.T, session *xstate.Session, b *runner.BlockOutcome, fi
 	maps.DeleteFunc(sliced, func(name string, _ []byte) bool { return strings.HasPrefix(name, "prog.") })
 	source := slicedSource(t, program, e)
 	sliced["prog.py"] = []byte(source)
-	have := fromScratch(t, t.Context(), sliced, o, 0)
+	have := xstatetest.FromScratch(t, t.Context(), sliced, o, 0)
 	at := slices.IndexFunc(have.Blocks, func(x runner.BlockOutcome) bool { return x.Title == string(b.ID) })
 	if at < 0 {
 		t.Fatalf("block %s is not in the program of its evidence:\n%s", b.ID, source)

@@ -1,4 +1,4 @@
-package xstate_test
+package provenance_test
 
 import (
 	"archive/zip"
@@ -16,70 +16,54 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
 )
 
-func archived(t *testing.T, s *xstate.Session, o provenance.ArchiveOptions) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	if _, err := provenance.Archive(t.Context(), s.History(), &b, o); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
 func imported(t *testing.T, store *xstate.Store, data []byte) *provenance.Imported {
 	t.Helper()
-	found, err := importArchive(t.Context(), store, data)
+	found, err := xstatetest.ImportArchive(t.Context(), store, data)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return found
 }
 
-func importArchive(ctx context.Context, store *xstate.Store, data []byte) (*provenance.Imported, error) {
-	f, err := provenance.OpenArchive(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		return nil, err
-	}
-	return provenance.Import(ctx, store.State(), f)
-}
-
 // TestArchive: a session that was forked, rolled back and edited comes to another store with all that it answers, and
 // goes on there; nothing is executed.
 func TestArchive(t *testing.T) {
-	a := newAsked(t, askedFirst, askedSecond)
-	if _, err := a.session.Rollback(t.Context(), a.runs[0], xstate.Origin{Agent: "reviewer"}); err != nil {
+	a := xstatetest.NewAsked(t, xstatetest.AskedFirst, xstatetest.AskedSecond)
+	if _, err := a.Session.Rollback(t.Context(), a.Runs[0], xstate.Origin{Agent: "reviewer"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.session.Fork(t.Context(), "child", a.runs[0]+1, xstate.Origin{}); err != nil {
+	if _, err := a.Session.Fork(t.Context(), "child", a.Runs[0]+1, xstate.Origin{}); err != nil {
 		t.Fatal(err)
 	}
-	child, err := a.store.Existing(t.Context(), "child", xstate.SessionOptions{})
+	child, err := a.Store.Existing(t.Context(), "child", xstate.SessionOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ran(t, child)
+	xstatetest.RunsBlocks(t, child)
 	if _, err := child.Fork(t.Context(), "grandchild", 3, xstate.Origin{}); err != nil { // before its parent's own steps
 		t.Fatal(err)
 	}
-	grandchild, err := a.store.Existing(t.Context(), "grandchild", xstate.SessionOptions{})
+	grandchild, err := a.Store.Existing(t.Context(), "grandchild", xstate.SessionOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer child.Close()
 	defer grandchild.Close()
-	ran(t, grandchild)
-	for _, from := range []*xstate.Session{a.session, child, grandchild} {
-		data := archived(t, from, provenance.ArchiveOptions{Values: true})
-		if again := archived(t, from, provenance.ArchiveOptions{Values: true}); !bytes.Equal(data, again) {
+	xstatetest.RunsBlocks(t, grandchild)
+	for _, from := range []*xstate.Session{a.Session, child, grandchild} {
+		data := xstatetest.Archived(t, from, provenance.ArchiveOptions{Values: true})
+		if again := xstatetest.Archived(t, from, provenance.ArchiveOptions{Values: true}); !bytes.Equal(data, again) {
 			t.Errorf("the archive of %s differs from one time to the next", from.Name())
 		}
 		dir := t.TempDir()
-		writeFiles(t, dir, map[string][]byte{"data.csv": []byte("1\n2\n")})
-		store := openStore(t, filepath.Join(dir, xstate.StoreName))
+		xstatetest.WriteFiles(t, dir, map[string][]byte{"data.csv": []byte("1\n2\n")})
+		store := xstatetest.OpenStore(t, filepath.Join(dir, xstate.StoreName))
 		found := imported(t, store, data)
 		if found.Session != from.Name() || found.Steps == 0 || found.Skipped > 0 {
 			t.Errorf("import of %s = %+v", from.Name(), found)
@@ -101,7 +85,7 @@ func TestArchive(t *testing.T) {
 				t.Fatalf("%s after step %d (-there +here):\n%s", from.Name(), n, d)
 			}
 		}
-		if n := ran(t, to); n != 0 {
+		if n := xstatetest.RunsBlocks(t, to); n != 0 {
 			t.Errorf("the run of the imported %s executed %d nodes, want none", from.Name(), n)
 		}
 		if problems, err := store.State().Check(t.Context()); err != nil || len(problems) > 0 {
@@ -117,12 +101,12 @@ func TestArchive(t *testing.T) {
 // TestArchiveOfFiles: what a file held before the program wrote to it goes along, and is not what the program left.
 func TestArchiveOfFiles(t *testing.T) {
 	dir := t.TempDir()
-	writeFiles(t, dir, map[string][]byte{"log.txt": []byte("base\n")})
-	from := openSession(t, openStore(t, filepath.Join(dir, xstate.StoreName)), xstate.SessionOptions{Workspace: dir, Seed: 1})
+	xstatetest.WriteFiles(t, dir, map[string][]byte{"log.txt": []byte("base\n")})
+	from := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(dir, xstate.StoreName)), xstate.SessionOptions{Workspace: dir, Seed: 1})
 	program := "# %% write\nopen('log.txt', 'a').write('one\\n')\n# %% read\nprint(open('log.txt').read())\n"
 	load := func(s *xstate.Session, text string) string {
 		t.Helper()
-		if _, err := s.Load(t.Context(), parse(t, text), xstate.Origin{}); err != nil {
+		if _, err := s.Load(t.Context(), xstatetest.ParseScript(t, text), xstate.Origin{}); err != nil {
 			t.Fatal(err)
 		}
 		out, _, err := s.Run(t.Context(), runner.RunOptions{Timeout: time.Minute}, xstate.Origin{})
@@ -132,14 +116,14 @@ func TestArchiveOfFiles(t *testing.T) {
 		return out.Blocks[1].Outputs[0].Text
 	}
 	load(from, program)
-	data := archived(t, from, provenance.ArchiveOptions{Values: true})
+	data := xstatetest.Archived(t, from, provenance.ArchiveOptions{Values: true})
 	left, err := os.ReadFile(filepath.Join(dir, "log.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	there := t.TempDir()
-	writeFiles(t, there, map[string][]byte{"log.txt": left}) // a copy of the folder
-	store := openStore(t, filepath.Join(there, xstate.StoreName))
+	xstatetest.WriteFiles(t, there, map[string][]byte{"log.txt": left}) // a copy of the folder
+	store := xstatetest.OpenStore(t, filepath.Join(there, xstate.StoreName))
 	imported(t, store, data)
 	to, err := store.Existing(t.Context(), from.Name(), xstate.SessionOptions{Workspace: there})
 	if err != nil {
@@ -153,40 +137,40 @@ func TestArchiveOfFiles(t *testing.T) {
 
 // TestArchiveGoesOn: what came since is added; another history under the same name is refused, and nothing of it is kept.
 func TestArchiveGoesOn(t *testing.T) {
-	a := newAsked(t, askedFirst)
-	first := archived(t, a.session, provenance.ArchiveOptions{})
-	a.run(t, askedSecond)
-	second := archived(t, a.session, provenance.ArchiveOptions{})
+	a := xstatetest.NewAsked(t, xstatetest.AskedFirst)
+	first := xstatetest.Archived(t, a.Session, provenance.ArchiveOptions{})
+	a.Run(t, xstatetest.AskedSecond)
+	second := xstatetest.Archived(t, a.Session, provenance.ArchiveOptions{})
 	dir := t.TempDir()
-	store := openStore(t, filepath.Join(dir, xstate.StoreName))
-	if n := imported(t, store, first).Steps; n != int(a.runs[0]) {
-		t.Errorf("new steps = %d, want %d", n, a.runs[0])
+	store := xstatetest.OpenStore(t, filepath.Join(dir, xstate.StoreName))
+	if n := imported(t, store, first).Steps; n != int(a.Runs[0]) {
+		t.Errorf("new steps = %d, want %d", n, a.Runs[0])
 	}
-	if n := imported(t, store, second).Steps; n != int(a.runs[1]-a.runs[0]) {
-		t.Errorf("new steps = %d, want %d", n, a.runs[1]-a.runs[0])
+	if n := imported(t, store, second).Steps; n != int(a.Runs[1]-a.Runs[0]) {
+		t.Errorf("new steps = %d, want %d", n, a.Runs[1]-a.Runs[0])
 	}
 	if n := imported(t, store, first).Steps; n != 0 {
 		t.Errorf("new steps of the older archive = %d, want none", n)
 	}
-	other := newAsked(t, askedSecond)
-	data := archived(t, other.session, provenance.ArchiveOptions{})
-	if _, err := importArchive(t.Context(), store, data); state.CodeOf(err) != state.CodeSessionExists {
+	other := xstatetest.NewAsked(t, xstatetest.AskedSecond)
+	data := xstatetest.Archived(t, other.Session, provenance.ArchiveOptions{})
+	if _, err := xstatetest.ImportArchive(t.Context(), store, data); state.CodeOf(err) != state.CodeSessionExists {
 		t.Errorf("import of another session of that name = %v, want %s", err, state.CodeSessionExists)
 	}
-	to, err := store.Existing(t.Context(), a.session.Name(), xstate.SessionOptions{Workspace: dir})
+	to, err := store.Existing(t.Context(), a.Session.Name(), xstate.SessionOptions{Workspace: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := to.Delete(t.Context(), "other", xstate.Origin{}); err != nil {
 		t.Fatal(err)
 	}
-	a.run(t, askedFirst)
-	third := archived(t, a.session, provenance.ArchiveOptions{})
-	if _, err := importArchive(t.Context(), store, third); state.CodeOf(err) != state.CodeConflict {
+	a.Run(t, xstatetest.AskedFirst)
+	third := xstatetest.Archived(t, a.Session, provenance.ArchiveOptions{})
+	if _, err := xstatetest.ImportArchive(t.Context(), store, third); state.CodeOf(err) != state.CodeConflict {
 		t.Errorf("import of a session that went another way = %v, want %s", err, state.CodeConflict)
 	}
-	if head, _, err := store.State().Head(t.Context(), a.session.Name()); err != nil || head != a.runs[1]+1 {
-		t.Errorf("head after the conflict = %d, %v, want %d", head, err, a.runs[1]+1)
+	if head, _, err := store.State().Head(t.Context(), a.Session.Name()); err != nil || head != a.Runs[1]+1 {
+		t.Errorf("head after the conflict = %d, %v, want %d", head, err, a.Runs[1]+1)
 	}
 }
 
@@ -248,8 +232,8 @@ func resummed(t *testing.T, data []byte) []byte {
 // TestTamperedArchive: whatever is changed in the history of an archive is found, and nothing is kept; what is changed in
 // results is left out.
 func TestTamperedArchive(t *testing.T) {
-	a := newAsked(t, askedFirst, askedSecond)
-	data := archived(t, a.session, provenance.ArchiveOptions{Values: true})
+	a := xstatetest.NewAsked(t, xstatetest.AskedFirst, xstatetest.AskedSecond)
+	data := xstatetest.Archived(t, a.Session, provenance.ArchiveOptions{Values: true})
 	edit := func(prefix string, change func([]byte) []byte) []byte {
 		done := false
 		out := altered(t, data, func(name string, content []byte) []byte {
@@ -289,7 +273,7 @@ func TestTamperedArchive(t *testing.T) {
 		"agent changed":   edit("history/0/steps", replace("coder", "dodor")),
 		"no index":        edit("xstate.json", drop),
 		"head changed":    edit("xstate.json", replace(`"last": 8`, `"last": 7`)),
-		"name changed":    edit("xstate.json", replace(a.session.Name(), a.session.Name()+"x")),
+		"name changed":    edit("xstate.json", replace(a.Session.Name(), a.Session.Name()+"x")),
 		"cut":             data[:len(data)/2],
 		"not a zip":       []byte("hello"),
 		"a later format":  edit("xstate.json", replace(`"version": 1`, `"version": 9`)),
@@ -305,8 +289,8 @@ func TestTamperedArchive(t *testing.T) {
 		}
 	}
 	for what, forged := range bad {
-		store := openStore(t, filepath.Join(t.TempDir(), xstate.StoreName))
-		_, err := importArchive(t.Context(), store, forged)
+		store := xstatetest.OpenStore(t, filepath.Join(t.TempDir(), xstate.StoreName))
+		_, err := xstatetest.ImportArchive(t.Context(), store, forged)
 		if code := state.CodeOf(err); code != state.CodeArchiveDamaged && code != state.CodeNewer {
 			t.Errorf("%s: import = %v, want %s", what, err, state.CodeArchiveDamaged)
 		}
@@ -315,7 +299,7 @@ func TestTamperedArchive(t *testing.T) {
 		}
 	}
 	for _, prefix := range []string{"traces/", "values/", "blobs/"} {
-		store := openStore(t, filepath.Join(t.TempDir(), xstate.StoreName))
+		store := xstatetest.OpenStore(t, filepath.Join(t.TempDir(), xstate.StoreName))
 		if found := imported(t, store, edit(prefix, flip(-1))); found.Skipped != 1 {
 			t.Errorf("with a bit of %s changed: %d skipped, want 1", prefix, found.Skipped)
 		}

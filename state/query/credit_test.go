@@ -1,4 +1,4 @@
-package xstate_test
+package query_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
@@ -69,7 +70,7 @@ func credit(t *testing.T, s *xstate.Session, by query.CreditBy) *query.Credit {
 // TestCredit: who broke what and who fixed it is told along the reasons for which blocks ran, also where several edit before a run.
 func TestCredit(t *testing.T) {
 	dir := t.TempDir()
-	s := openSession(t, openStore(t, dir+"/"+xstate.StoreName), xstate.SessionOptions{Workspace: dir, Seed: 7})
+	s := xstatetest.OpenSession(t, xstatetest.OpenStore(t, dir+"/"+xstate.StoreName), xstate.SessionOptions{Workspace: dir, Seed: 7})
 	ctx := t.Context()
 	edit := func(who, block, source string) {
 		t.Helper()
@@ -119,32 +120,32 @@ func TestCredit(t *testing.T) {
 
 // TestCreditSums: whatever agents do, the rows are the total, and the total is the sum over the steps.
 func TestCreditSums(t *testing.T) {
-	a := newAgents(t, 9, "ann", "bob")
+	a := xstatetest.NewAgents(t, 9, "ann", "bob")
 	fresh := rand.New(rand.NewPCG(9, 1))
 	for round := range 24 {
-		a.edit(a.r.IntN(2), slices.DeleteFunc(a.program(), func(b patch.Block) bool { return b.ID == "part1" }))
+		a.Edit(a.R.IntN(2), slices.DeleteFunc(a.Program(), func(b patch.Block) bool { return b.ID == "part1" }))
 		switch round % 6 {
 		case 2:
 			source := fmt.Sprintf("undefined_%d", round)
 			if round%12 == 8 {
 				source = "print(1)"
 			}
-			if _, err := a.session.Patch(t.Context(), "part1", source, xstate.Origin{Agent: "cy", Cost: 7, TokensOut: 5}); err != nil {
+			if _, err := a.Session.Patch(t.Context(), "part1", source, xstate.Origin{Agent: "cy", Cost: 7, TokensOut: 5}); err != nil {
 				t.Fatal(err)
 			}
 			fallthrough
 		case 4:
-			if _, _, err := a.session.Run(t.Context(), runner.RunOptions{Fresh: fresh.IntN(4) == 0}, xstate.Origin{Agent: "runner", TokensIn: 2}); err != nil {
+			if _, _, err := a.Session.Run(t.Context(), runner.RunOptions{Fresh: fresh.IntN(4) == 0}, xstate.Origin{Agent: "runner", TokensIn: 2}); err != nil {
 				t.Fatal(err)
 			}
 		case 3:
-			if _, err := a.session.Rollback(t.Context(), a.head()-2, xstate.Origin{Agent: "cy"}); err != nil {
+			if _, err := a.Session.Rollback(t.Context(), a.Head()-2, xstate.Origin{Agent: "cy"}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	for _, by := range []query.CreditBy{{}, {Agent: true}, {Call: true}, {Agent: true, Model: true, Call: true}} {
-		if c := credit(t, a.session, by); c.Total.Patches == 0 || c.Total.Caused == 0 || c.Total.Saved == 0 || c.Total.Broken == 0 || c.Total.Fixed == 0 {
+		if c := credit(t, a.Session, by); c.Total.Patches == 0 || c.Total.Caused == 0 || c.Total.Saved == 0 || c.Total.Broken == 0 || c.Total.Fixed == 0 {
 			t.Errorf("%+v: %+v shows nothing", by, c.Total)
 		}
 	}

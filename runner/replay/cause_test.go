@@ -1,4 +1,4 @@
-package xstate_test
+package replay_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
@@ -32,11 +33,11 @@ type planted struct {
 func plant(t *testing.T, files map[string]string, python string, blocks ...string) *planted {
 	p := &planted{t: t, dir: t.TempDir()}
 	for name, text := range files {
-		writeFiles(t, p.dir, map[string][]byte{name: []byte(text)})
+		xstatetest.WriteFiles(t, p.dir, map[string][]byte{name: []byte(text)})
 	}
 	p.options = xstate.SessionOptions{Workspace: p.dir, Seed: 7, Python: python, Environ: append(os.Environ(), "PLANTED=one")}
-	p.store = openStore(t, filepath.Join(p.dir, xstate.StoreName))
-	p.session = openSession(t, p.store, p.options)
+	p.store = xstatetest.OpenStore(t, filepath.Join(p.dir, xstate.StoreName))
+	p.session = xstatetest.OpenSession(t, p.store, p.options)
 	for i := 0; i < len(blocks); i += 2 {
 		if _, err := p.session.Append(t.Context(), patch.Block{ID: blocks[i], Dialect: patch.Python, Source: blocks[i+1]}, "", xstate.Origin{}); err != nil {
 			t.Fatal(err)
@@ -52,7 +53,7 @@ func (p *planted) run() {
 		p.t.Fatal(err)
 	}
 	p.session.Close()
-	p.session = openSession(p.t, p.store, p.options)
+	p.session = xstatetest.OpenSession(p.t, p.store, p.options)
 }
 
 func (p *planted) replay(o replay.Options) *replay.Report {
@@ -102,7 +103,7 @@ func (p *planted) equal() *replay.Report {
 
 // write changes a file of the workspace; nil removes it.
 func (p *planted) write(name string, data []byte) {
-	writeFiles(p.t, p.dir, map[string][]byte{name: data})
+	xstatetest.WriteFiles(p.t, p.dir, map[string][]byte{name: data})
 }
 
 // large is a text that is too large to be kept as an input.
@@ -167,7 +168,7 @@ func TestReplayCauses(t *testing.T) {
 		p := plant(t, nil, "", "a", "import os\na = os.environ['PLANTED']", "b", "print(a)")
 		p.equal()
 		p.options.Environ = append(p.options.Environ, "PLANTED=two")
-		p.session = openSession(t, p.store, p.options)
+		p.session = xstatetest.OpenSession(t, p.store, p.options)
 		p.diverges("a#2", replay.CauseEnvironment, "the variable PLANTED of the environment differs")
 	})
 	t.Run("randomness", func(t *testing.T) {
@@ -185,7 +186,7 @@ func TestReplayCauses(t *testing.T) {
 	t.Run("race", func(t *testing.T) { // what runs beside the program: neither an input nor a mark
 		p := plant(t, nil, "", "a", "a = 1")
 		counter := filepath.Join(t.TempDir(), "__pycache__", "n")
-		writeFiles(t, filepath.Dir(counter), map[string][]byte{"n": []byte("1")})
+		xstatetest.WriteFiles(t, filepath.Dir(counter), map[string][]byte{"n": []byte("1")})
 		p.patch("a", "with open("+quote(counter)+", 'r+') as f:\n    a = int(f.read()) + 1\n    f.seek(0)\n    f.write(str(a))")
 		p.diverges("a", replay.CauseRace, "something else each time")
 	})
@@ -214,7 +215,7 @@ func TestReplayDamage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := replay.Run(t.Context(), openSession(t, store, p.options).Subject(), replay.Options{Cached: cached})
+		found, err := replay.Run(t.Context(), xstatetest.OpenSession(t, store, p.options).Subject(), replay.Options{Cached: cached})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -235,7 +236,7 @@ func TestReplayInterpreter(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.options.Python = ""
-	p.session = openSession(t, p.store, p.options)
+	p.session = xstatetest.OpenSession(t, p.store, p.options)
 	found := p.diverges("a#2", replay.CauseInterpreter, "")
 	if len(found.Missing) != 1 || found.Missing[0].What != "interpreter" || !strings.Contains(found.Missing[0].Why, "is gone") {
 		t.Errorf("missing %v, want the interpreter", found.Missing)
@@ -251,7 +252,7 @@ func TestReplayPackage(t *testing.T) {
 	}
 	site := strings.TrimSpace(string(out))
 	install := func(version string) {
-		writeFiles(t, site, map[string][]byte{"planted_package/__init__.py": []byte("version = '" + version + "'\n"),
+		xstatetest.WriteFiles(t, site, map[string][]byte{"planted_package/__init__.py": []byte("version = '" + version + "'\n"),
 			"planted_package-" + version + ".dist-info/METADATA": []byte("Metadata-Version: 2.1\nName: planted-package\nVersion: " + version + "\n"),
 			"planted_package-" + version + ".dist-info/RECORD":   []byte("planted_package/__init__.py,,\n")})
 	}
@@ -274,7 +275,7 @@ func TestReplayPackage(t *testing.T) {
 	}
 	other := p.options // another interpreter, which never had the package: it is named, rather than the interpreter
 	other.Python = newVenv(t)
-	if found, err := replay.Run(t.Context(), openSession(t, p.store, other).Subject(), replay.Options{}); err != nil || len(found.Missing) != 1 || found.Missing[0].What != "module:planted_package" {
+	if found, err := replay.Run(t.Context(), xstatetest.OpenSession(t, p.store, other).Subject(), replay.Options{}); err != nil || len(found.Missing) != 1 || found.Missing[0].What != "module:planted_package" {
 		t.Errorf("with another interpreter: missing %+v, %v, want the package", found, err)
 	}
 	install("2.0")
@@ -288,7 +289,7 @@ func TestReplayPackage(t *testing.T) {
 func newVenv(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "venv")
-	python := pythons()[0]
+	python := xstatetest.Pythons()[0]
 	if python == "" {
 		python = "python3"
 	}

@@ -1,4 +1,4 @@
-package xstate_test
+package provenance_test
 
 import (
 	"crypto/ed25519"
