@@ -65,13 +65,6 @@ type keyOptions struct {
 	observe     string
 }
 
-func newKeyOptions(cfg Config, environ map[string]string) keyOptions {
-	return keyOptions{
-		language: cfg.Language, semantics: cfg.Language.Semantics(), interpreter: cfg.Language.Identity(environ),
-		observe: cfg.Observe,
-	}
-}
-
 // analyse reads the blocks of a program, in order. A block that does not parse has no nodes and an error.
 func analyse(blocks []Block, o keyOptions, cache map[state.Digest]*depgraph.Facts, refused func(*unit) *state.ExecError) ([]*unit, []*node) {
 	var units []*unit
@@ -135,7 +128,9 @@ func withFeatures(future, more []string) []string {
 func dialectsOf(blocks []Block) []depgraph.Dialect {
 	var found []depgraph.Dialect
 	for _, b := range blocks {
-		found = appendNew(found, b.Dialect)
+		if !slices.Contains(found, b.Dialect) {
+			found = append(found, b.Dialect)
+		}
 	}
 	return found
 }
