@@ -144,8 +144,8 @@ func (s *Session) drafts(ctx context.Context, head StepNumber, old []patch.Block
 	return drafts, nil
 }
 
-// checkLanguage returns the error of an edit that brings a block in a language that nothing here runs. An edit that names
-// none brings Python.
+// checkLanguage returns the error of an edit that brings a block in a language that nothing here runs. An edit that
+// names none brings Python.
 func checkLanguage(e patch.Edit) error {
 	if e.Block.Dialect == "" {
 		return nil

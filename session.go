@@ -147,8 +147,8 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 	if s.python, err = python.Identify(ctx, s.store.state.Dir(), path, environ); err != nil {
 		return runner.Config{}, err
 	}
-	return runner.Config{Store: s.store.state, Session: s.name, Workspace: s.options.Workspace, File: s.options.File, Language: s.python,
-		Seed: s.meta.Seed, Observe: s.options.Observe, Environ: s.options.Environ}, nil
+	return runner.Config{Store: s.store.state, Session: s.name, Workspace: s.options.Workspace, File: s.options.File,
+		Language: s.python, Seed: s.meta.Seed, Observe: s.options.Observe, Environ: s.options.Environ}, nil
 }
 
 func lookup(environ []string, name string) string {

@@ -276,7 +276,11 @@ func (s *session) outputs() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	want := []kernel.Output{{Kind: "stdout", Text: "one\n"}, {Kind: "stderr", Text: "two\n"}, {Kind: "stdout", Text: "three\n"}}
+	want := []kernel.Output{
+		{Kind: "stdout", Text: "one\n"},
+		{Kind: "stderr", Text: "two\n"},
+		{Kind: "stdout", Text: "three\n"},
+	}
 	same := func(a, b kernel.Output) bool { return a.Kind == b.Kind && a.Text == b.Text }
 	if !slices.EqualFunc(got, want, same) {
 		s.Errorf("Print put out %v, want %v", got, want)
@@ -296,7 +300,14 @@ func (s *session) scratch() {
 			s.Fatal(err)
 		}
 		if !slices.Equal(sorted(one.Names), sorted(two.Names)) || !maps.Equal(written(one), written(two)) {
-			s.Errorf("%q read %v and wrote %v; in another process %v and %v", text, one.Names, written(one), two.Names, written(two))
+			s.Errorf(
+				"%q read %v and wrote %v; in another process %v and %v",
+				text,
+				one.Names,
+				written(one),
+				two.Names,
+				written(two),
+			)
 		}
 		if len(one.Marks)+len(two.Marks) > 0 {
 			s.Errorf("%q has the marks %v and %v, want none", text, one.Marks, two.Marks)
