@@ -96,7 +96,7 @@ func (s *Session) testFiles(ctx context.Context, o TestOptions, found *TestRepor
 	if err != nil {
 		return err
 	}
-	suite, err := runner.NewSuite(runner.SuiteConfig{Store: cfg.Store, Workspace: cfg.Workspace, Python: cfg.Python, Environ: cfg.Environ})
+	suite, err := runner.NewSuite(runner.SuiteConfig{Store: cfg.Store, Workspace: cfg.Workspace, Language: cfg.Language, Environ: cfg.Environ})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -106,7 +107,7 @@ func (s *Store) Session(ctx context.Context, name string, o SessionOptions) (*Se
 const AnyPython = "auto"
 
 // FindPython returns the path of the interpreter for a session's program in folder: the one asked for, $XSTATE_PYTHON, the
-// one that was last asked for in a run of the session, or what runner.FindPython finds.
+// one that was last asked for in a run of the session, or what python.Find finds.
 func (s *Store) FindPython(ctx context.Context, session, asked, folder string, environ func(string) string) (string, error) {
 	remembered := ""
 	switch {
@@ -119,9 +120,9 @@ func (s *Store) FindPython(ctx context.Context, session, asked, folder string, e
 		}
 		asked = remembered
 	}
-	path, err := runner.FindPython(asked, folder, environ)
+	path, err := python.Find(asked, folder, environ)
 	if err != nil && remembered != "" {
-		return "", &Error{Code: runner.CodeNoPython, Message: fmt.Sprintf("the interpreter that session %q runs with is gone: %s", session, remembered),
+		return "", &Error{Code: python.CodeNotFound, Message: fmt.Sprintf("the interpreter that session %q runs with is gone: %s", session, remembered),
 			Hint: "name another with --python PATH, or have one chosen with --python " + AnyPython, Err: err}
 	}
 	return path, err
