@@ -1,17 +1,18 @@
 # make          format, vet, staticcheck, quick tests
 # make build    bin/xstate
 # make demo     the main job on real data; needs Go, a C compiler and python3, nothing else
-# make test     sets up what the tests need, then runs them all
+# make test     sets up what the tests need, then runs them all: at most a quarter of an hour on 2 cores
+# make test-all the same, with every session in both modes on every interpreter, and no run from scratch shared
 # make fuzz     random programs for FUZZTIME, a thousand kills, then every fuzz target for as long
-# make selection tests that an edit affects, against running all of them and against pytest-testmon (half an hour)
-# make readme   the session in README.md anew
+# make selection  tests that an edit affects, against running all and against pytest-testmon: half an hour
+# make readme   the sessions in README.md and docs/audit.md anew
 # make bench    what re-execution saves, and whether it is right, against simpler ways: at most a quarter of an hour
-# make bench-peers  the same for marimo, ipyflow, joblib.Memory and nbclient beside xstate, in an environment that it makes
-# make bench-readme  tables and plot of make bench and make bench-peers into README.md
+# make bench-peers  the same for marimo, ipyflow, joblib.Memory and nbclient beside xstate
+# make bench-readme  tables and plot of make bench and make bench-peers into docs/benchmarks.md
 # make compare  OLD and NEW (commits) in turn, judged by benchstat; BENCH names benchmarks of the engine
 # make baseline the times of the engine into bench/baselines/DATE.txt, beside those kept before
-# make growth   what an edit costs the engine in programs of NODES nodes, and plots of it: up to 100,000 a few minutes, 1,000,000 a quarter of an hour
-# make bench-full  the same on more and larger programs, and what the engine costs, as ratios to something measured in the same run
+# make growth   what an edit costs the engine in programs of NODES nodes, and plots of it: a quarter of an hour
+# make bench-full  the same as make bench on more and larger programs, and what the engine costs in ratios
 
 # Interpreters to test with; none: see .ci/venv.
 PYTHONS  =
@@ -44,6 +45,9 @@ demo: build
 test:
 	.ci/test $(PYTHONS)
 
+test-all:
+	XSTATE_TEST_ALL=1 .ci/test $(PYTHONS)
+
 fuzz:
 	.ci/fuzz $(FUZZTIME) $(PYTHONS)
 
@@ -57,19 +61,13 @@ bench-readme:
 	.ci/bench-readme build/bench build/bench-peers
 
 bench-peers: build
-	XSTATE_TEST_PYTHONS=$$(MORE=bench/peers/requirements.txt .ci/venv build/peers python3) && export XSTATE_TEST_PYTHONS && go test -run '^TestPeer' ./bench
-	.ci/bench bin/xstate build/bench-peers --peers --strategy xstate --size 20 --edits 8
+	.ci/bench-peers bin/xstate
 
 bench-full: build
-	.ci/bench bin/xstate build/bench-full --size 10,40,160,640 --edits 20
-	XSTATE_TEST_PYTHONS=$$(.ci/venv build/venv $(PYTHONS)) && export XSTATE_TEST_PYTHONS && \
-	go test -run '^$$' -bench . -benchtime 5x -timeout 6h ./bench
-	go test -run '^$$' -bench 'Analyze$$|BareParse$$' ./depgraph | awk -f .ci/ratio.awk
+	.ci/bench-full bin/xstate $(PYTHONS)
 
 growth:
-	mkdir -p build/growth && XSTATE_BENCH_GROWTH=$$PWD/build/growth XSTATE_BENCH_NODES=$(NODES) go test -run '^$$' -bench 'Cost|NullProcess' -benchtime 40x -timeout 6h ./bench
-	go test -run '^$$' -bench Invalidate ./runner
-	@echo plots: build/growth/growth-size.svg build/growth/growth-affected.svg
+	.ci/growth $(NODES)
 
 compare:
 	.ci/compare $(OLD) $(NEW) '$(BENCH)'
@@ -83,4 +81,5 @@ selection:
 clean:
 	rm -rf bin build
 
-.PHONY: check format vet lint build demo test fuzz readme bench bench-peers bench-readme bench-full growth compare baseline selection clean
+.PHONY: check format vet lint build demo test test-all fuzz readme \
+	bench bench-peers bench-readme bench-full growth compare baseline selection clean

@@ -19,9 +19,9 @@
 // A patch as an agent writes it (patch.Read) becomes edits by Revise, which changes nothing and says what was found where, and Record,
 // which keeps all of them or none.
 //
-// What a question costs follows what changed where it can: Affected plans after an edit without a look at the rest of the program
-// (runner.Flow), and RunSettled runs a file that was run last and needs nothing without a look at the program at all
-// (runner.Standing). The first plan of a session, and a run that has something to do, walk it.
+// What a call costs follows what changed, where it can. In an open session, Plan after an edit visits only the nodes that
+// the edit affects (runner.Planner). RunSettled runs a file that was run last, and needs nothing, without a look at the
+// program (runner.Preconditions). The first plan of a session, and a run that has something to do, walk the program.
 //
 // Every edit and every run is on disk when the method returns. An edit is recorded, not executed, so that several can
 // be made before one run. Edits and runs that build on a program that another has changed meanwhile are refused with
@@ -38,7 +38,7 @@
 //
 // Credit sums up what steps did by who made them, exactly; a node that ran is charged to an edit along the recorded reasons.
 // Bisect finds the edit since which a block fails or comes to something else. It is the one question that may execute, of
-// programs that are no more: aside, with nothing recorded in the session and all files put back (runner.Engine.Aside).
+// programs that are no more: aside, with nothing recorded in the session and all files put back (runner.Engine.Isolated).
 //
 // Replay puts the record to the test, for those who were not there. It executes the program of each recorded run in a clean
 // interpreter and a copy of the workspace that is laid out from the record, in a store of its own above the session's
@@ -89,7 +89,7 @@
 //
 // A node that reads the clock, the network or the randomness of the operating system is marked (BlockOutcome.Marks): its
 // recorded result is one of several possible ones. State that native code hides, and assignments to the attributes of
-// library modules, are neither observed nor restored. README.md lists the limits.
+// library modules, are neither observed nor restored. docs/limits.md lists the limits.
 //
 // Of an artifact: what files held between steps, and what Plan alone asks (packages, the environment, listings); references by another name than the
 // program's (an alias of an import), in notebooks, and in code that is indented. Of a check in a block: which methods of a class it

@@ -12,7 +12,11 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/artifact"
+	"github.com/xstate-engine/xstate/state/provenance"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // Example is what a harness does: it appends blocks, runs them, patches one, and runs what that affects.
@@ -89,7 +93,11 @@ func ExampleSession_Plan() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, b := range plan.Blocks {
+	blocks, err := plan.Blocks(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, b := range blocks {
 		fmt.Println(strings.TrimSpace(fmt.Sprintln(b.ID, b.Action, b.Reason.Code, b.Reason.Key)))
 	}
 	// Output:
@@ -101,7 +109,7 @@ func ExampleSession_Plan() {
 }
 
 // Every step is kept: which code was running then, what it read and wrote, what it put out, who wrote it.
-func ExampleSession_At() {
+func ExampleSession_History() {
 	ctx := context.Background()
 	session, done := exampleSession(ctx, "x = 1", "print(x)")
 	defer done()
@@ -117,7 +125,7 @@ func ExampleSession_At() {
 		log.Fatal(err)
 	}
 	for _, n := range []xstate.StepNumber{first, run()} {
-		program, err := session.At(ctx, n)
+		program, err := session.History().At(ctx, n)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -188,11 +196,11 @@ func ExampleSession_Rollback() {
 		}
 		fmt.Printf("due after step %d: %s, by %s\n", n, v.Text, v.By)
 	}
-	filter, err := xstate.NewFilter(`step.kind == "run" && step.ran > 0`)
+	filter, err := query.NewFilter(`step.kind == "run" && step.ran > 0`)
 	if err != nil {
 		log.Fatal(err)
 	}
-	found, err := session.Where(ctx, 8, filter, xstate.Page{})
+	found, err := session.History().Where(ctx, 8, filter, query.Page{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -238,7 +246,7 @@ func ExampleSession_Revise() {
 	// Output:
 	// search-replace changes b1
 	// block changes b1
-	// text-editor is refused: b1: hunk 1: the text that it replaces is not there; nearest is line 2
+	// text-editor is refused: b1: hunk 1: the text to replace is not there; the most similar place is line 2
 }
 
 func ExampleSession_Undo() {
@@ -258,7 +266,7 @@ func ExampleSession_Undo() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	lines, err := session.Blame(ctx, steps[0].Number, "b1")
+	lines, err := session.History().Blame(ctx, steps[0].Number, "b1")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -316,7 +324,7 @@ func exampleSession(ctx context.Context, sources ...string) (session *xstate.Ses
 }
 
 // What was recorded is put to the test: each run again, elsewhere. One that read the clock does not come out the same, and it is told why.
-func ExampleSession_Replay() {
+func Example_replay() {
 	ctx := context.Background()
 	session, done := exampleSession(ctx, "rate = 0.2", "import time\nstarted = time.time_ns()", "print(rate * 10)")
 	defer done()
@@ -330,7 +338,7 @@ func ExampleSession_Replay() {
 		log.Fatal(err)
 	}
 	run()
-	found, err := session.Replay(ctx, xstate.ReplayOptions{})
+	found, err := replay.Run(ctx, session.Subject(), replay.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -345,14 +353,14 @@ func ExampleSession_Replay() {
 }
 
 // A function and a check of it, as an artifact. Then the function is edited, and nothing has run since.
-func ExampleSession_Artifacts() {
+func Example_artifacts() {
 	ctx := context.Background()
 	session, done := exampleSession(ctx, "def double(x):\n    return 2 * x", "assert double(2) == 4")
 	defer done()
 	if _, _, err := session.Run(ctx, runner.RunOptions{}, xstate.Origin{}); err != nil {
 		log.Fatal(err)
 	}
-	step, err := session.Declare(ctx, xstate.Declaring{Name: "doubling", Kind: state.ArtifactCode, Members: []string{"b1"}}, xstate.Origin{Agent: "writer"})
+	step, err := artifact.Declare(ctx, session.History(), artifact.Spec{Name: "doubling", Kind: state.ArtifactCode, Members: []string{"b1"}}, xstate.Origin{Agent: "writer"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -361,7 +369,7 @@ func ExampleSession_Artifacts() {
 		log.Fatal(err)
 	}
 	for _, n := range []xstate.StepNumber{step.Number, edit.Number} {
-		found, err := session.Artifacts(ctx, n)
+		found, err := artifact.List(ctx, session.History(), n)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -373,7 +381,7 @@ func ExampleSession_Artifacts() {
 }
 
 // What a value rests on.
-func ExampleSession_Evidence() {
+func Example_evidence() {
 	ctx := context.Background()
 	session, done := exampleSession(ctx, "prices = [3, 4, 5]", "unused = 1", "total = sum(prices)", "assert total == 12")
 	defer done()
@@ -381,7 +389,7 @@ func ExampleSession_Evidence() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	e, err := session.Evidence(ctx, step.Number, "total")
+	e, err := provenance.EvidenceOf(ctx, session.History(), step.Number, "total")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -12,8 +12,11 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/artifact"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // TestLines gives the lines that each test executed to two judges: what was observed must be what the trace module of the standard
@@ -38,7 +41,7 @@ func TestLines(t *testing.T) {
 			for _, name := range []string{"odd.py", "test_lines.py"} {
 				copyFile(t, filepath.Join("testdata", "lines", name), filepath.Join(o.Workspace, name))
 			}
-			session := openSession(t, openStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
+			session := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
 			found := runTests(t, session, xstate.TestOptions{Lines: true})
 			if len(found.Tests) < 15 || found.Failed > 0 {
 				t.Fatalf("%d tests, %d failed: %v", len(found.Tests), found.Failed, outcomes(found))
@@ -53,13 +56,13 @@ func TestLines(t *testing.T) {
 
 // TestLinesOfBlocks: the same of tests in blocks, and of functions in blocks.
 func TestLinesOfBlocks(t *testing.T) {
-	for _, python := range pythons() {
+	for _, python := range xstatetest.Pythons() {
 		if python == "" {
 			python = "python3"
 		}
 		t.Run(filepath.Base(filepath.Dir(filepath.Dir(python))), func(t *testing.T) {
 			t.Parallel()
-			if pythonMinor(t, python) < 12 {
+			if xstatetest.PythonMinor(t, python) < 12 {
 				t.Skip("lines are told since Python 3.12")
 			}
 			o := xstate.SessionOptions{Python: python, Workspace: t.TempDir(), Seed: 1}
@@ -75,10 +78,10 @@ func TestLinesOfBlocks(t *testing.T) {
 			_, own, _ = strings.Cut(own, "\n")
 			own, _, _ = strings.Cut(own, "def test_wrap")
 			judged := t.TempDir()
-			writeFiles(t, judged, map[string][]byte{"odd.py": odd, "test_lines.py": []byte("import odd\n" + own)})
+			xstatetest.WriteFiles(t, judged, map[string][]byte{"odd.py": odd, "test_lines.py": []byte("import odd\n" + own)})
 			want := judgeLines(t, python, judged, []string{"odd.py"})
 
-			session := openSession(t, openStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
+			session := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
 			text := "# %% odd\n" + string(odd) + "\n# %% tests\n" + strings.ReplaceAll(own, "odd.", "")
 			runText(t, t.Context(), session, text, nil)
 			for _, again := range []bool{false, true} {
@@ -98,7 +101,7 @@ func TestLinesOfBlocks(t *testing.T) {
 					}
 					slices.Sort(got)
 					lines := slices.DeleteFunc(slices.Clone(want.Calls[test]["odd.py"]), func(line int) bool { // of a class that is read all counts but its methods
-						return !slices.Contains(got, line) && slices.ContainsFunc(x.Exercised, func(e xstate.Exercised) bool { return e.Lines == "" && e.From <= line && line <= e.To })
+						return !slices.Contains(got, line) && slices.ContainsFunc(x.Exercised, func(e query.Exercised) bool { return e.Lines == "" && e.From <= line && line <= e.To })
 					})
 					if d := gocmp.Diff(lines, got); d != "" {
 						t.Errorf("%s: statements that were executed (-trace +observed):\n%s\n%+v", test, d, x.Exercised)
@@ -150,7 +153,7 @@ func judgeLines(t *testing.T, python, workspace string, files []string) (want ju
 }
 
 // compare compares the statements that a check executed.
-func (want *judgedLines) compare(t *testing.T, c *xstate.Check) {
+func (want *judgedLines) compare(t *testing.T, c *query.Check) {
 	t.Helper()
 	_, test, _ := strings.Cut(c.ID, "::")
 	got := map[string][]int{}
@@ -209,12 +212,12 @@ def g(x):
 func TestCoveredLines(t *testing.T) {
 	python := testers(t)[0]
 	o := xstate.SessionOptions{Python: python, Workspace: t.TempDir(), Seed: 1}
-	store := openStore(t, filepath.Join(o.Workspace, xstate.StoreName))
-	session := openSession(t, store, o)
-	write := func(name, text string) { writeFiles(t, o.Workspace, map[string][]byte{name: []byte(text)}) }
+	store := xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName))
+	session := xstatetest.OpenSession(t, store, o)
+	write := func(name, text string) { xstatetest.WriteFiles(t, o.Workspace, map[string][]byte{name: []byte(text)}) }
 	write("lib.py", coveredProgram)
 	write("test_a.py", "import lib\ndef test_f(): assert lib.f(1) == 1\n")
-	if _, err := session.Declare(t.Context(), xstate.Declaring{Name: "lib", Kind: state.ArtifactCode, Members: []string{"lib.py"}}, xstate.Origin{}); err != nil {
+	if _, err := artifact.Declare(t.Context(), session.History(), artifact.Spec{Name: "lib", Kind: state.ArtifactCode, Members: []string{"lib.py"}}, xstate.Origin{}); err != nil {
 		t.Fatal(err)
 	}
 	covered := func(want string) {
@@ -223,7 +226,7 @@ func TestCoveredLines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := session.Unchecked(t.Context(), head)
+		found, err := artifact.IncompleteCoverage(t.Context(), session.History(), head)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -29,17 +30,18 @@ var unlike = map[string]string{
 	"sets-after-restart":    "a set that was emptied has the table of a new one, see runner's doc.go",
 }
 
-// judgePlain judges the runs from scratch, by which all others are judged, by the interpreter alone: what "python prog.py" prints
-// for the first and the last version of a session, up to the first block that fails.
-func judgePlain(t *testing.T, name, python string, steps []step, found []*xstate.Outcome) {
+// judgePlain compares what a session printed, and with it the runs from scratch that it was compared with, with the
+// interpreter alone: what "python prog.py" prints for the last version of the session, and for the first where that is
+// asked for, up to the first block that fails.
+func judgePlain(t *testing.T, name, python string, steps []xstatetest.ProgramStep, found []*xstate.Outcome, first bool) {
 	t.Helper()
 	if unlike[name] != "" {
 		return
 	}
 	files := map[string][]byte{}
 	for i, s := range steps {
-		s.addTo(files)
-		if i > 0 && i < len(steps)-1 {
+		s.AddTo(files)
+		if i < len(steps)-1 && (i > 0 || !first) {
 			continue
 		}
 		if what := unlikePlain(t, python, files, found[i]); what != "" {
@@ -48,9 +50,9 @@ func judgePlain(t *testing.T, name, python string, steps []step, found []*xstate
 	}
 }
 
-// unlikePlain tells how what a run from scratch printed, up to the first block that fails, is unlike what the interpreter
-// prints by itself; "" where it is alike, or cannot be compared: a block is marked, draws from a generator that the session
-// seeds, or is written for IPython.
+// unlikePlain tells how what a run from scratch printed, up to the first block that fails, is unlike what the
+// interpreter prints by itself; "" where it is alike, or cannot be compared: a block is marked, draws from a generator
+// that the session seeds, or is written for IPython.
 func unlikePlain(t *testing.T, python string, files map[string][]byte, out *xstate.Outcome) string {
 	if notPlain.Match(files["prog.py"]) {
 		return ""
@@ -58,7 +60,7 @@ func unlikePlain(t *testing.T, python string, files map[string][]byte, out *xsta
 	var want strings.Builder
 	failed, exited := false, false
 	for _, b := range out.Blocks {
-		if len(b.Taint) > 0 || b.Status == state.StatusBlocked && !failed {
+		if len(b.AllMarks) > 0 || b.Status == state.StatusBlocked && !failed {
 			return ""
 		}
 		if failed {
@@ -77,7 +79,7 @@ func unlikePlain(t *testing.T, python string, files map[string][]byte, out *xsta
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	writeFiles(t, dir, files)
+	xstatetest.WriteFiles(t, dir, files)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, cmp.Or(python, "python3"), "prog.py")
@@ -89,7 +91,8 @@ func unlikePlain(t *testing.T, python string, files map[string][]byte, out *xsta
 	if (err != nil) != failed && !exited {
 		return fmt.Sprintf("a run from scratch fails: %v, the interpreter: %v\n%s", failed, err, stderr.String())
 	}
-	shown, expected := address.ReplaceAllString(strings.ReplaceAll(string(text), dir, "DIR"), "at"), address.ReplaceAllString(want.String(), "at")
+	shown := address.ReplaceAllString(strings.ReplaceAll(string(text), dir, "DIR"), "at")
+	expected := address.ReplaceAllString(want.String(), "at")
 	if shown != expected {
 		return "the interpreter prints\n" + shown + "and a run from scratch\n" + expected
 	}
@@ -98,4 +101,5 @@ func unlikePlain(t *testing.T, python string, files map[string][]byte, out *xsta
 
 var address = regexp.MustCompile(`at 0x[0-9a-f]+`)
 
-var notPlain = regexp.MustCompile(`(?m)^(%|!|await )|random\.(random|rand|randint|choice|sample|shuffle|normal|uniform|gauss|choices|default_rng|getstate|getrandbits)\b`)
+var notPlain = regexp.MustCompile(`(?m)^(%|!|await )|` +
+	`random\.(random|rand|randint|choice|choices|sample|shuffle|normal|uniform|gauss|default_rng|getstate|getrandbits)\b`)

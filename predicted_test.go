@@ -9,28 +9,30 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // judged is one node of a program that ran, with what analysis predicts of it and what its execution was seen to do.
 type judged struct {
 	id        depgraph.NodeID
 	facts     *depgraph.Node
-	view      *xstate.NodeView
+	view      *query.NodeView
 	trace     *state.Trace          // nil: none is kept
 	predicted map[depgraph.Key]bool // names that earlier nodes may write and this one may read
 }
 
 // judgedNodes returns the nodes of the program after a step, in order.
 func judgedNodes(ctx context.Context, store *xstate.Store, session *xstate.Session, step xstate.StepNumber) ([]judged, error) {
-	d, err := session.Dependencies(ctx, step)
+	d, err := session.History().Dependencies(ctx, step)
 	if err != nil {
 		return nil, err
 	}
 	var nodes []judged
 	for i := range d.Snapshot.Blocks {
 		b := &d.Snapshot.Blocks[i]
-		facts, err := depgraph.Analyze([]byte(b.Source), b.Dialect)
+		facts, err := python.Analyze([]byte(b.Source), b.Dialect)
 		if err != nil || len(facts.Nodes) != len(b.Nodes) {
 			continue // it does not compile
 		}
@@ -44,7 +46,7 @@ func judgedNodes(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 				n.trace = &t
 			}
 			for _, e := range d.Graph.Preds(n.id) {
-				if e.Evidence&depgraph.Predicted != 0 && e.Hazard == depgraph.Flow && e.Key.Space() == "var" {
+				if e.Basis&depgraph.Predicted != 0 && e.Hazard == depgraph.Flow && e.Key.Space() == "var" {
 					n.predicted[e.Key] = true
 				}
 			}
@@ -79,7 +81,7 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 	for i, n := range nodes {
 		if i > 0 && nodes[i-1].trace != nil {
 			for _, w := range nodes[i-1].trace.Writes {
-				fragile[w.Key], held[w.Key] = nodes[i-1].trace.Info[w.Key].Fragile, len(nodes[i-1].trace.Info[w.Key].Held) > 0
+				fragile[w.Key], held[w.Key] = nodes[i-1].trace.Info[w.Key].LifetimeSensitive, len(nodes[i-1].trace.Info[w.Key].ModuleReferences) > 0
 				if w.Key == "conf:modules" {
 					planted = nodes[i-1].trace.Info[w.Key].Deps
 				}
@@ -156,7 +158,7 @@ func (n *judged) changedThroughAlias(k depgraph.Key, held bool) bool {
 		return false
 	}
 	opaque := func(w state.Access) bool { return n.trace.Info[w.Key].Opaque != "" && w.Key != k } // which may hold what it does not tell
-	return held || slices.ContainsFunc(n.trace.Writes, opaque) || n.trace.Info[k].Type == "module" || len(n.trace.Info[k].Code) > 0 || len(n.trace.Info[k].Held) > 0 || slices.ContainsFunc(n.trace.Around, func(s state.Share) bool { return s[0] == k.Name() || s[1] == k.Name() })
+	return held || slices.ContainsFunc(n.trace.Writes, opaque) || n.trace.Info[k].Type == "module" || len(n.trace.Info[k].Code) > 0 || len(n.trace.Info[k].ModuleReferences) > 0 || slices.ContainsFunc(n.trace.AliasesBefore, func(s state.Alias) bool { return s[0] == k.Name() || s[1] == k.Name() })
 }
 
 // inputs describes, for each node of a run from scratch, its code and everything that it may depend on: the values of the
@@ -197,7 +199,7 @@ func (p *place) pass(n *judged) {
 		return
 	}
 	gone := map[string]bool{}
-	for _, name := range n.trace.Touched {
+	for _, name := range n.trace.AliasSensitive {
 		gone[name] = true
 	}
 	for _, w := range n.trace.Writes {
@@ -207,7 +209,7 @@ func (p *place) pass(n *judged) {
 		}
 	}
 	maps.DeleteFunc(p.shares, func(pair [2]string, _ string) bool { return gone[pair[0]] || gone[pair[1]] })
-	for _, s := range n.trace.After {
+	for _, s := range n.trace.AliasesAfter {
 		p.shares[[2]string{s[0], s[1]}] = s[2]
 	}
 }
@@ -225,7 +227,7 @@ func (p *place) grow(near map[string]bool) {
 }
 
 func (p *place) describe(n *judged) (string, bool) {
-	if n.dynamic() || n.trace == nil || len(n.trace.Cites) > 0 {
+	if n.dynamic() || n.trace == nil || len(n.trace.CitedBlocks) > 0 {
 		return "", false
 	}
 	near := map[string]bool{}
@@ -241,9 +243,9 @@ func (p *place) describe(n *judged) (string, bool) {
 	all := len(n.facts.Mutates)+len(n.facts.MutatesLater) > 0 || strings.Contains(n.facts.Tokens, "class") ||
 		slices.ContainsFunc(n.trace.Reads, func(a state.Access) bool { return a.Key.Space() == "reach" })
 	for k, info := range p.info { // with what it changes in place, maybe a class or a module, changes what reaches that
-		if len(info.Held) > 0 || all && len(info.Code) > 0 {
+		if len(info.ModuleReferences) > 0 || all && len(info.Code) > 0 {
 			near[k.Name()] = true
-			lines = append(lines, fmt.Sprint("reach ", k, info.Code, info.Held))
+			lines = append(lines, fmt.Sprint("reach ", k, info.Code, info.ModuleReferences))
 		}
 	}
 	p.grow(near)
@@ -251,7 +253,7 @@ func (p *place) describe(n *judged) (string, bool) {
 		group := map[string]bool{name: true}
 		p.grow(group)
 		for other := range group {
-			if p.info[depgraph.Var(other)].Fragile {
+			if p.info[depgraph.Var(other)].LifetimeSensitive {
 				maps.Copy(near, group)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 )
 
 // A random session is a list of versions of one small program, each made from one before by an edit. The statements
@@ -252,7 +252,7 @@ func namesOf(text string) (binds, uses []string) {
 		both := known.([2][]string)
 		return both[0], both[1]
 	}
-	facts, err := depgraph.Analyze([]byte(text), depgraph.Python)
+	facts, err := python.Analyze([]byte(text), python.Plain)
 	if err == nil {
 		for _, n := range facts.Nodes {
 			for _, name := range slices.Concat(n.Uses, n.Later) {

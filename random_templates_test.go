@@ -21,7 +21,7 @@ var names = map[string][]string{
 }
 
 // templates of statements. None runs forever, writes outside the workspace or shows what differs between two runs. What
-// README.md says is not seen is left out.
+// docs/limits.md says is not observed is left out.
 var templates = map[string]struct {
 	weight int
 	texts  []string

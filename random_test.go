@@ -23,8 +23,10 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -94,12 +96,12 @@ func randomFor(t *testing.T, first uint64, d time.Duration) {
 // the way of observing.
 func testRandom(t *testing.T, seed uint64) {
 	t.Helper()
-	list := pythons()
+	list := xstatetest.Pythons()
 	o := xstate.SessionOptions{Python: list[seed%uint64(len(list))], Seed: 7, Observe: os.Getenv("XSTATE_TEST_OBSERVE")}
 	if o.Observe == "" && seed/uint64(len(list))%3 == 2 {
 		o.Observe = "static"
 	}
-	c := &referee{t: t, options: o, jobs: jobs(), known: map[string]*verdict{}}
+	c := &referee{t: t, options: o, jobs: xstatetest.Jobs(), known: map[string]*verdict{}}
 	if c.jobs == 0 && seed/uint64(len(list))%4 == 3 {
 		c.jobs = 2
 	}
@@ -229,7 +231,7 @@ func (g *game) move(v version) (ran []string, law, what string) {
 	if err != nil {
 		return nil, lawSettles, err.Error()
 	}
-	ran = ranBlocks(have.Outcome)
+	ran = xstatetest.RanBlocks(have.Outcome)
 	want, err := g.scratch(g.base, have.Blocks)
 	if err != nil {
 		return ran, lawSettles, "from scratch: " + err.Error()
@@ -286,7 +288,7 @@ func (g *game) write(v version) {
 			changed[name] = nil
 		}
 	}
-	writeFiles(g.t, g.o.Workspace, changed)
+	xstatetest.WriteFiles(g.t, g.o.Workspace, changed)
 	for name, data := range changed {
 		if data == nil {
 			delete(g.base, name)
@@ -340,7 +342,7 @@ func (c *referee) scratch(files map[string][]byte, blocks []runner.BlockOutcome)
 	}
 	dir, remove := c.folder()
 	defer remove()
-	writeFiles(c.t, dir, files)
+	xstatetest.WriteFiles(c.t, dir, files)
 	o := c.options
 	p := player{o: o}
 	p.o.Workspace = dir
@@ -412,21 +414,21 @@ func (p *player) runText(ctx context.Context, text []byte, ids []string, onEvent
 	if _, err := p.session.Load(context.Background(), program.Blocks, xstate.Origin{}); err != nil {
 		return nil, err
 	}
-	if _, err := p.session.Affected(context.Background()); err != nil { // see judgeAffected
+	if _, err := p.session.Plan(context.Background(), nil); err != nil { // see judgePlan
 		return nil, err
 	}
 	out, step, err := p.session.Run(ctx, runner.RunOptions{Timeout: 2 * time.Minute, Jobs: p.jobs, OnEvent: onEvent}, xstate.Origin{})
 	if err != nil {
 		return nil, err
 	}
-	if _, err := p.session.Affected(context.Background()); err != nil {
+	if _, err := p.session.Plan(context.Background(), nil); err != nil {
 		return nil, err
 	}
 	if out.Stopped != nil {
 		return nil, errStopped
 	}
 	p.step = step.Number
-	found := &verdict{Outcome: blank(out, p.o.Workspace)}
+	found := &verdict{Outcome: xstatetest.Blank(out, p.o.Workspace)}
 	for name := range out.Files { // with the text of an object that tells its address
 		if data, err := os.ReadFile(filepath.Join(p.o.Workspace, name)); err == nil && address.Match(data) {
 			delete(out.Files, name)
@@ -460,17 +462,17 @@ func (p *player) interrupted(v version) error {
 	return err
 }
 
-func (p *player) verify() ([]xstate.Difference, error) {
+func (p *player) verify() ([]replay.Difference, error) {
 	out, _, err := p.session.Run(context.Background(), runner.RunOptions{Timeout: 2 * time.Minute}, xstate.Origin{})
 	if err != nil {
 		return nil, err
 	}
-	found, err := p.session.Verify(context.Background(), out, runner.RunOptions{Timeout: 2 * time.Minute})
+	found, err := replay.Verify(context.Background(), p.session.Subject(), out, runner.RunOptions{Timeout: 2 * time.Minute})
 	opaque, wrong := p.opaque(out)
 	if err == nil {
 		err = wrong
 	}
-	return slices.DeleteFunc(found, func(d xstate.Difference) bool { return excused(d, opaque) }), err
+	return slices.DeleteFunc(found, func(d replay.Difference) bool { return excused(d, opaque) }), err
 }
 
 // opaque returns the names whose values have digests by lineage: those may differ where the values do not.
@@ -498,7 +500,7 @@ func (p *player) opaque(out *xstate.Outcome) (map[string]bool, error) {
 // differences tells where a run differs from one from scratch, "" when it does not.
 func differences(have, want *verdict) string {
 	var list []string
-	for _, d := range xstate.Compare(have.Outcome, want.Outcome) {
+	for _, d := range replay.Compare(have.Outcome, want.Outcome) {
 		if !excused(d, have.opaque) && !excused(d, want.opaque) {
 			list = append(list, d.String())
 		}
@@ -509,7 +511,7 @@ func differences(have, want *verdict) string {
 	return strings.Join(list, "\n")
 }
 
-func excused(d xstate.Difference, opaque map[string]bool) bool {
+func excused(d replay.Difference, opaque map[string]bool) bool {
 	name, isValue := strings.CutPrefix(d.What, "value ")
 	return len(d.Marks) > 0 || isValue && opaque[name]
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // CodeUnrecorded is the code of errors about a file with edits that no step holds.
@@ -42,11 +43,11 @@ type Repeat struct {
 // Revise does a patch to the program, all of it or nothing, and says what comes of it. The file must be as it was recorded.
 // Record keeps it.
 func (s *Session) Revise(ctx context.Context, p *patch.Patch, t Target) (*Revision, error) {
-	program, head, err := s.Program(ctx)
+	program, head, err := s.history.Program(ctx)
 	if err != nil {
 		return nil, err
 	}
-	on := patch.Subject{Name: t.Name, Path: t.Path, Blocks: patched(program), Block: string(t.Block)}
+	on := patch.Subject{Name: t.Name, Path: t.Path, Blocks: query.PatchBlocks(program), Block: string(t.Block)}
 	if on.Failed, err = s.answered(ctx, program, t.Answers); err != nil {
 		return nil, err
 	}
@@ -83,7 +84,7 @@ func (s *Session) Revise(ctx context.Context, p *patch.Patch, t Target) (*Revisi
 
 // fileOf is the file as it would be with the program that a patch was made from.
 func (s *Session) fileOf(ctx context.Context, t Target) (*patch.Program, error) {
-	text, err := s.TextOf(ctx, t.Base, t.Name, t.Data)
+	text, err := s.history.TextOf(ctx, t.Base, t.Name, t.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +97,7 @@ func (s *Session) bringUp(ctx context.Context, r *Revision, t Target) (err error
 		return err
 	}
 	if r.Blocks, err = patch.Apply(r.old, r.Edits); err == nil && t.Data != nil {
-		r.Text, err = s.TextOf(ctx, r.Blocks, t.Name, t.Data)
+		r.Text, err = s.history.TextOf(ctx, r.Blocks, t.Name, t.Data)
 	}
 	return err
 }
@@ -107,7 +108,7 @@ func (s *Session) answered(ctx context.Context, program []runner.Block, a *state
 		return []string{string(a.Block)}, nil
 	}
 	if a != nil {
-		if program, err = s.ProgramAt(ctx, a.Step); err != nil {
+		if program, err = s.history.ProgramAt(ctx, a.Step); err != nil {
 			return nil, err
 		}
 	}
@@ -135,7 +136,7 @@ func (s *Session) countRepeats(ctx context.Context, r *Revision) error {
 	if len(texts) == 0 {
 		return nil
 	}
-	steps, err := s.stepsBefore(ctx, r.Base+1, remembered)
+	steps, err := s.history.StepsBefore(ctx, r.Base+1, remembered)
 	if err != nil {
 		return err
 	}
@@ -153,7 +154,7 @@ func (s *Session) countRepeats(ctx context.Context, r *Revision) error {
 	if len(r.Repeats) == 0 {
 		return nil
 	}
-	now, err := s.At(ctx, r.Base)
+	now, err := s.history.At(ctx, r.Base)
 	if err != nil {
 		return err
 	}
@@ -164,7 +165,7 @@ func (s *Session) countRepeats(ctx context.Context, r *Revision) error {
 }
 
 // fails tells how the block fails with its text, if that is how it is.
-func (r *Repeat) fails(now *Snapshot, version Digest) {
+func (r *Repeat) fails(now *query.Snapshot, version Digest) {
 	for _, b := range now.Blocks {
 		if b.ID == r.Block && b.Version == version && b.Error != nil {
 			r.Failed = b.Error.Type + ": " + b.Error.Message
@@ -185,7 +186,7 @@ func (s *Session) Record(ctx context.Context, r *Revision, origin Origin) ([]Ste
 	for _, p := range r.Placements {
 		if p.Unchanged && p.Block != "" {
 			if len(drafts) > 0 {
-				origin = origin.Further()
+				origin = origin.WithoutCost()
 			}
 			drafts = append(drafts, state.Draft{Kind: state.KindDeclare, Origin: origin, Block: BlockID(p.Block), Placement: r.placement(BlockID(p.Block))})
 		}
@@ -232,21 +233,5 @@ func (r *Revision) Diff(edit int) string {
 	if e.Op == patch.OpPatch || e.Op == patch.OpAppend {
 		now = e.Block.Source
 	}
-	return unified(BlockID(e.ID), was, now)
-}
-
-// Patch returns the patch that makes the program of a later snapshot of that of this one, block by block, in a format.
-func (s *Snapshot) Patch(now *Snapshot, f patch.Format) (string, error) {
-	old, new := map[string]string{}, map[string]string{}
-	var names []string
-	for _, b := range now.Blocks {
-		names = append(names, string(b.ID))
-		new[string(b.ID)] = lined(b.Source)
-	}
-	for _, b := range s.Blocks {
-		if old[string(b.ID)] = lined(b.Source); new[string(b.ID)] == "" {
-			names = append(names, string(b.ID))
-		}
-	}
-	return patch.Compare(f, names, old, new).Print(f)
+	return query.UnifiedDiff(BlockID(e.ID), was, now)
 }

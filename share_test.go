@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // Edits that another commits while a program runs stay, and so does what the run found out about the other blocks.
@@ -42,10 +44,10 @@ func TestEditWhileRunning(t *testing.T) {
 			t.Errorf("Run during a run = %v, want code %s", err, state.CodeBusy)
 		}
 	})
-	if got, want := xstate.Text(outcome.Blocks[2].Outputs), "[stdout]2\n\n"; got != want {
+	if got, want := query.Text(outcome.Blocks[2].Outputs), "[stdout]2\n\n"; got != want {
 		t.Errorf("third printed %q, want %q", got, want)
 	}
-	blocks, head, err := other.Program(t.Context())
+	blocks, head, err := other.History().Program(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +64,7 @@ func TestEditWhileRunning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := xstate.Text(outcome.Blocks[2].Outputs) + xstate.Text(outcome.Blocks[3].Outputs); got != "[stdout]11\n\n[stdout]10\n\n" {
+	if got := query.Text(outcome.Blocks[2].Outputs) + query.Text(outcome.Blocks[3].Outputs); got != "[stdout]11\n\n[stdout]10\n\n" {
 		t.Errorf("the next run printed %q", got)
 	}
 	session.Close()
@@ -73,7 +75,7 @@ func TestEditWhileRunning(t *testing.T) {
 // executed that reads it: it once came only with the end of the run, and the reader failed. What the file held before is kept.
 func TestReusedFile(t *testing.T) {
 	root := t.TempDir()
-	store := openStore(t, filepath.Join(root, xstate.StoreName))
+	store := xstatetest.OpenStore(t, filepath.Join(root, xstate.StoreName))
 	const write = "# %% write\nopen('out.txt', 'w').write('hello')\n"
 	for i, c := range []struct{ program, want string }{
 		{write + "# %% print\nprint(1)\n", "1\n"},
@@ -81,14 +83,14 @@ func TestReusedFile(t *testing.T) {
 		{write + "# %% look\nimport os; print(os.path.exists('out.txt'), os.listdir('.'))\n", "True ['out.txt']\n"},
 	} {
 		dir := filepath.Join(root, "folder", string(rune('a'+i)))
-		writeFiles(t, dir, map[string][]byte{"out.txt": []byte("by hand")})
+		xstatetest.WriteFiles(t, dir, map[string][]byte{"out.txt": []byte("by hand")})
 		s, err := store.Session(t.Context(), dir, xstate.SessionOptions{Workspace: dir, Seed: 7})
 		if err != nil {
 			t.Fatal(err)
 		}
 		out := runText(t, t.Context(), s, c.program, nil)
 		if got := out.Blocks[1].Outputs[0].Text; got != c.want || out.Blocks[0].Status != state.StatusRan && i == 0 || out.Blocks[0].Status != state.StatusReused && i > 0 {
-			t.Errorf("session %d: %s, prints %q, want %q", i, xstate.StatusText(out.Blocks[0].Status), got, c.want)
+			t.Errorf("session %d: %s, prints %q, want %q", i, query.StatusText(out.Blocks[0].Status), got, c.want)
 		}
 		if _, err := s.Delete(t.Context(), "write", xstate.Origin{}); err != nil {
 			t.Fatal(err)
@@ -106,9 +108,9 @@ func TestReusedFile(t *testing.T) {
 // TestShareAfterDeath: what an interpreter that died had written is no part of the workspace as it was, also where nothing is
 // executed after it: the result of another session would not hold there, and the block after would see the file.
 func TestShareAfterDeath(t *testing.T) {
-	store := openStore(t, filepath.Join(t.TempDir(), xstate.StoreName))
+	store := xstatetest.OpenStore(t, filepath.Join(t.TempDir(), xstate.StoreName))
 	for _, name := range []string{"first", "second"} {
-		o := xstate.SessionOptions{Workspace: t.TempDir(), Seed: 7, Python: pythons()[0]}
+		o := xstate.SessionOptions{Workspace: t.TempDir(), Seed: 7, Python: xstatetest.Pythons()[0]}
 		session, err := store.Session(t.Context(), name, o)
 		if err != nil {
 			t.Fatal(err)
@@ -123,7 +125,7 @@ func TestShareAfterDeath(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := xstate.Text(out.Blocks[1].Outputs); !strings.Contains(text, "False") {
+		if text := query.Text(out.Blocks[1].Outputs); !strings.Contains(text, "False") {
 			t.Errorf("session %s: after the death it put out %q, want False", name, text)
 		}
 	}

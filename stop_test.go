@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // A block that starts a child and a grandchild and then catches every interrupt is killed with all that it started; so is
@@ -37,7 +39,7 @@ print("pids", os.getpid(), child.pid, child.stdout.readline().strip(), forked)
 			if outcome.Blocks[1].Err == nil || outcome.Blocks[2].Err != nil {
 				t.Fatalf("errors of hang and last: %v and %v, want one and none", outcome.Blocks[1].Err, outcome.Blocks[2].Err)
 			}
-			_, pids, ok := strings.Cut(xstate.Text(outcome.Blocks[1].Outputs), "pids ")
+			_, pids, ok := strings.Cut(query.Text(outcome.Blocks[1].Outputs), "pids ")
 			if !ok {
 				t.Fatalf("what hang printed before it was stopped is lost: %q", outcome.Blocks[1].Outputs)
 			}
@@ -74,7 +76,7 @@ func TestInterruptedWrite(t *testing.T) {
 		t.Fatal("the run was not stopped")
 	}
 	outcome = runText(t, t.Context(), session, strings.Replace(look, "print(", "print(1, ", 1)+write, nil)
-	if got, want := xstate.Text(outcome.Blocks[0].Outputs), "[stdout]1 False whole\n\n"; got != want {
+	if got, want := query.Text(outcome.Blocks[0].Outputs), "[stdout]1 False whole\n\n"; got != want {
 		t.Errorf("look after an interrupted write printed %q, want %q", got, want)
 	}
 }
@@ -91,15 +93,15 @@ func TestKernelStays(t *testing.T) {
 	for i := range 3 {
 		text += fmt.Sprintf("\n# %%%% look %d\nprint(lock.locked(), size, %d)\n", i, i)
 		outcome := runText(t, t.Context(), session, text, nil)
-		if last := outcome.Blocks[len(outcome.Blocks)-1]; outcome.Restored != 0 || xstate.Text(last.Outputs) != fmt.Sprintf("[stdout]False 3 %d\n\n", i) {
-			t.Errorf("block %d printed %q, and %d nodes ran again to rebuild values, want none", i, xstate.Text(last.Outputs), outcome.Restored)
+		if last := outcome.Blocks[len(outcome.Blocks)-1]; outcome.Recomputed != 0 || query.Text(last.Outputs) != fmt.Sprintf("[stdout]False 3 %d\n\n", i) {
+			t.Errorf("block %d printed %q, and %d nodes ran again to rebuild values, want none", i, query.Text(last.Outputs), outcome.Recomputed)
 		}
 	}
 }
 
 func newSession(t *testing.T) (*xstate.Session, string) {
 	dir := t.TempDir()
-	return openSession(t, openStore(t, filepath.Join(dir, xstate.StoreName)), xstate.SessionOptions{Workspace: dir, Python: pythons()[0]}), dir
+	return xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(dir, xstate.StoreName)), xstate.SessionOptions{Workspace: dir, Python: xstatetest.Pythons()[0]}), dir
 }
 
 func runText(t *testing.T, ctx context.Context, session *xstate.Session, text string, onEvent func(runner.Event)) *xstate.Outcome {

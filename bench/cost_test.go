@@ -13,6 +13,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner"
 )
 
@@ -26,18 +27,27 @@ func TestCost(t *testing.T) {
 			t.Run(fmt.Sprintf("n=%d/affected=%d", n, chain), func(t *testing.T) {
 				s := newSynthetic(t, n, chain)
 				if a := s.affected(); a.Total != n || len(a.Nodes) > 0 || a.Work.Visited != n || a.Work.Compared != n {
-					t.Fatalf("Affected of the program = %d of %d nodes, %+v, want none of %d, each visited and compared once", len(a.Nodes), a.Total, a.Work, n)
+					t.Fatalf(
+						"Plan of the program = %d of %d nodes, %+v, want none of %d, each visited and "+
+							"compared once",
+						len(a.Nodes),
+						a.Total,
+						a.Work,
+						n,
+					)
 				}
 				if a := s.affected(); len(a.Nodes) > 0 || a.Work != (runner.Work{}) {
-					t.Errorf("Affected again = %d nodes, %+v, want no work", len(a.Nodes), a.Work)
+					t.Errorf("Plan again = %d nodes, %+v, want no work", len(a.Nodes), a.Work)
 				}
 				s.edit() // the first of a chain has no trace now; of the others, one each does not hold
-				if a := s.affected(); len(a.Nodes) != chain || a.Work != (runner.Work{Enqueued: chain, Visited: chain, Compared: chain - 1}) {
-					t.Errorf("Affected after an edit = %d nodes, %+v, want %d", len(a.Nodes), a.Work, chain)
+				if a := s.affected(); len(a.Nodes) != chain ||
+					a.Work != (runner.Work{Enqueued: chain, Visited: chain, Compared: chain - 1}) {
+					t.Errorf("Plan after an edit = %d nodes, %+v, want %d", len(a.Nodes), a.Work, chain)
 				}
 				s.edit() // which takes it back
-				if a := s.affected(); len(a.Nodes) != 0 || a.Work != (runner.Work{Enqueued: chain, Visited: chain, Compared: chain}) {
-					t.Errorf("Affected after it was taken back = %d nodes, %+v, want none", len(a.Nodes), a.Work)
+				if a := s.affected(); len(a.Nodes) != 0 ||
+					a.Work != (runner.Work{Enqueued: chain, Visited: chain, Compared: chain}) {
+					t.Errorf("Plan after it was taken back = %d nodes, %+v, want none", len(a.Nodes), a.Work)
 				}
 				if bytes := s.lastStep(); bytes != 479 {
 					t.Errorf("the step of an edit takes %d bytes, want 479", bytes)
@@ -50,7 +60,7 @@ func TestCost(t *testing.T) {
 // lastStep returns how many bytes the last step takes.
 func (s *synthetic) lastStep() (bytes int) {
 	s.Helper()
-	pasts, err := s.store.State().Pasts(context.Background(), "s")
+	pasts, err := s.store.State().SessionArchives(context.Background(), "s")
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -69,14 +79,15 @@ func (s *synthetic) lastStep() (bytes int) {
 func BenchmarkFacts(b *testing.B) {
 	s := &synthetic{TB: b, chain: chainLength}
 	for i := 0; b.Loop(); i++ {
-		if _, err := depgraph.Analyze([]byte(s.text(i, i)), depgraph.Python); err != nil {
+		if _, err := python.Analyze([]byte(s.text(i, i)), python.Plain); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
-// BenchmarkCost times what the engine does after an edit that affects ten nodes, in programs of several sizes (XSTATE_BENCH_NODES),
-// and after edits that affect more, in one of 10,000. XSTATE_BENCH_GROWTH names a folder for plots of that.
+// BenchmarkCost times what the engine does after an edit that affects ten nodes, in programs of several sizes
+// (XSTATE_BENCH_NODES), and after edits that affect more, in one of 10,000. XSTATE_BENCH_GROWTH names a folder for
+// plots of that.
 func BenchmarkCost(b *testing.B) {
 	g := newGrowth()
 	for _, n := range nodeCounts(b) {
@@ -117,7 +128,11 @@ func (g *growth) size(b *testing.B, n int) {
 	})
 	if n <= 10_000 { // to walk 100,000 takes 3 s, each time
 		each("walk", s.edit, func() {
-			if _, err := s.session.Plan(ctx, nil); err != nil {
+			plan, err := s.session.Plan(ctx, nil)
+			if err == nil {
+				_, err = plan.Blocks(ctx)
+			}
+			if err != nil {
 				b.Fatal(err)
 			}
 		})
@@ -129,10 +144,11 @@ func (g *growth) size(b *testing.B, n int) {
 	each("cold", func() { s.close(); s.forget() }, null)
 }
 
-// build times the first plan of what is affected, and tells what it keeps; once, however often the others are timed.
+// build times the first plan of what is affected, and reports what it keeps; once, however often the others are timed.
 func (s *synthetic) build(b *testing.B) {
 	empty := heap()
-	if _, err := s.store.State().LastBlock(context.Background(), "s", s.head); err != nil { // which reads where the blocks are
+	// which reads where the blocks are
+	if _, err := s.store.State().LastBlock(context.Background(), "s", s.head); err != nil {
 		b.Fatal(err)
 	}
 	before, start := heap(), time.Now()
@@ -154,7 +170,8 @@ func heap() float64 {
 	return float64(m.HeapAlloc)
 }
 
-// settle returns a run that has nothing to do, of a file, in a process that has just begun: opening the store is part of it.
+// settle returns a run that has nothing to do, of a file, in a process that has just begun: opening the store is part
+// of it.
 func (s *synthetic) settle() func() {
 	s.Helper()
 	if s.edits%2 == 1 {
@@ -175,7 +192,7 @@ func (s *synthetic) settle() func() {
 	}
 	return func() {
 		s.open()
-		if _, ok, err := s.session.RunSettled(ctx, "program.py", data, xstate.Origin{}); err != nil || !ok {
+		if _, ok, err := s.session.RunIfChanged(ctx, "program.py", data, xstate.Origin{}); err != nil || !ok {
 			s.Fatalf("the program is not settled: %v", err)
 		}
 	}
@@ -203,7 +220,7 @@ func (s *synthetic) forget() {
 func (s *synthetic) facts() (blocks []depgraph.BlockFacts) {
 	s.Helper()
 	for i := range s.nodes {
-		facts, err := depgraph.Analyze([]byte(s.text(i, 1)), depgraph.Python)
+		facts, err := python.Analyze([]byte(s.text(i, 1)), python.Plain)
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -212,7 +229,8 @@ func (s *synthetic) facts() (blocks []depgraph.BlockFacts) {
 	return blocks
 }
 
-// BenchmarkNullProcess times whole processes: a run that has nothing to do of a program of 1,000 blocks, against "xstate version".
+// BenchmarkNullProcess times whole processes: a run that has nothing to do of a program of 1,000 blocks, against
+// "xstate version".
 func BenchmarkNullProcess(b *testing.B) {
 	bed := newBed(b)
 	s := &synthetic{chain: chainLength, nodes: 1000}

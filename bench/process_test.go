@@ -51,7 +51,7 @@ func newBed(b *testing.B) *bed {
 	if err != nil {
 		b.Fatal(err)
 	}
-	t := &bed{b: b, folder: b.TempDir(), python: python(b), xstate: path}
+	t := &bed{b: b, folder: b.TempDir(), python: measuredPython(b), xstate: path}
 	t.starts = filepath.Join(b.TempDir(), "starts")
 	wrapper := filepath.Join(b.TempDir(), "python3")
 	text := fmt.Sprintf("#!/bin/sh\nprintf . >>'%s'\nexec '%s' \"$@\"\n", t.starts, t.python)

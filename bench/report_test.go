@@ -46,7 +46,13 @@ func TestSummarize(t *testing.T) {
 		t.Fatalf("rows: %+v", s.Rows)
 	}
 	if x.Equal != 2 || x.Edits != 2 || down.Equal != 1 || down.Shown != 0 {
-		t.Errorf("equal: xstate %d of %d, down %d, of which %d show; want 2 of 2, 1, 0", x.Equal, x.Edits, down.Equal, down.Shown)
+		t.Errorf(
+			"equal: xstate %d of %d, down %d, of which %d show; want 2 of 2, 1, 0",
+			x.Equal,
+			x.Edits,
+			down.Equal,
+			down.Shown,
+		)
 	}
 	if d := cmp.Diff(&Quartiles{0.375, 0.5, 0.625}, x.Saved); d != "" {
 		t.Errorf("saved (-want +got):\n%s", d)
@@ -83,7 +89,9 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := regexp.MustCompile(`(src|href|url\()\s*=?`).FindString(strings.ReplaceAll(string(text), "http://www.w3.org/2000/svg", "")); m != "" || strings.Contains(string(text), "<script") {
+	if m := regexp.MustCompile(`(src|href|url\()\s*=?`).FindString(
+		strings.ReplaceAll(string(text), "http://www.w3.org/2000/svg", "")); m != "" ||
+		strings.Contains(string(text), "<script") {
 		t.Errorf("the page refers to something: %q", m)
 	}
 	if strings.Contains(string(text), "<a>") || strings.Count(string(text), "<svg") != 4 {
@@ -110,7 +118,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestPeersReport: what a peer refused is told, and counts nowhere else.
+// TestPeersReport: refused edits are listed, and count nowhere else.
 func TestPeersReport(t *testing.T) {
 	all, dir := results(), t.TempDir()
 	for version := range 3 {
@@ -120,16 +128,19 @@ func TestPeersReport(t *testing.T) {
 		}
 		all[0].Runs = append(all[0].Runs, x)
 	}
-	all[0].Runs[len(all[0].Runs)-2].Differs = []string{"file f" + left}
+	all[0].Runs[len(all[0].Runs)-2].Differs = []string{"file f" + leftoverSuffix}
 	if _, err := NewReport(all, Options{Peers: []string{"marimo 1.0"}}, 1, 1, time.Unix(0, 0)).Write(dir); err != nil {
 		t.Fatal(err)
 	}
 	table, err := os.ReadFile(filepath.Join(dir, "peers.md"))
-	if want := "| files | marimo | 1 | 0 of 1 | 1 | 100% (100 to 100) | 500 ms (500 to 500) | 250 ms (250 to 250) | 0.5x (0.5 to 0.5) |\n\nmarimo 1.0; 1 of 1 programs.\n"; err != nil || !strings.HasSuffix(string(table), want) {
+	if want := "| files | marimo | 1 | 0 of 1 | 1 | 100% (100 to 100) | 500 ms (500 to 500) | 250 ms (250 to 250) " +
+		"| 0.5x (0.5 to 0.5) |\n\nmarimo 1.0; 1 of 1 programs.\n"; err != nil ||
+		!strings.HasSuffix(string(table), want) {
 		t.Errorf("peers.md = %s (%v), want it to end in %s", table, err, want)
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
-	if err != nil || !strings.Contains(string(page), "<td>1</td><td>Multiple&lt;Definition&gt;</td>") || strings.Contains(string(page), "<td>2: </td><td>marimo</td>") {
+	if err != nil || !strings.Contains(string(page), "<td>1</td><td>Multiple&lt;Definition&gt;</td>") ||
+		strings.Contains(string(page), "<td>2: </td><td>marimo</td>") {
 		t.Errorf("the page does not tell what marimo refused, or calls it wrong (%v)", err)
 	}
 }
@@ -140,7 +151,7 @@ func TestResume(t *testing.T) {
 	first := *edited(blocksOf("x = 1", "print(x)"), rewritten{0, "x = 2"})
 	second := *edited(blocksOf("x = 1", "import time; time.sleep(30)"), rewritten{0, "x = 2"})
 	first.Name, second.Name = "first", "second"
-	records, err := OpenRecords(dir)
+	records, err := OpenSavedResults(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +162,7 @@ func TestResume(t *testing.T) {
 	if err == nil || len(got) != 1 || got[0].Program != "first" {
 		t.Fatalf("Measure stopped after the first program = %v, %v; want that, and why", got, err)
 	}
-	file := filepath.Join(dir, recordsName)
+	file := filepath.Join(dir, resultsName)
 	whole, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -159,21 +170,22 @@ func TestResume(t *testing.T) {
 	if err := os.WriteFile(file, append(whole, whole[:len(whole)/2]...), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if records, err = OpenRecords(dir); err != nil || !cmp.Equal(records.Have, got) {
-		t.Fatalf("records = %v, %v; want those of before", records.Have, err)
+	if records, err = OpenSavedResults(dir); err != nil || !cmp.Equal(records.Results, got) {
+		t.Fatalf("records = %v, %v; want those of before", records.Results, err)
 	}
 	second.Versions[0].Blocks[1].Source, second.Versions[1].Blocks[1].Source = "print(x)", "print(x)"
 	measured := 0
-	o.Have = records.Have
+	o.Earlier = records.Results
 	o.OnResult = func(r Result) error { measured++; return records.Add(r) }
 	again, err := Measure(t.Context(), []Program{first, second}, o)
 	if err != nil || len(again) != 2 || measured != 1 || !cmp.Equal(again[0], got[0]) {
 		t.Errorf("Measure again = %v, %v with %d measured; want both, the second measured", again, err, measured)
 	}
-	if records, err = OpenRecords(dir); err != nil || len(records.Have) != 2 {
-		t.Errorf("records = %v, %v; want two", records.Have, err)
+	if records, err = OpenSavedResults(dir); err != nil || len(records.Results) != 2 {
+		t.Errorf("records = %v, %v; want two", records.Results, err)
 	}
-	if none, err := Measure(t.Context(), []Program{second}, Options{Python: python, Budget: 1}); err != nil || len(none) != 0 {
+	if none, err := Measure(t.Context(), []Program{second}, Options{Python: python, Budget: 1}); err != nil ||
+		len(none) != 0 {
 		t.Errorf("Measure without time = %v, %v; want nothing", none, err)
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/runner"
+	py "github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // Strategy is a way to run a program again after an edit.
@@ -18,104 +18,104 @@ type Strategy string
 
 const (
 	Scratch  Strategy = "scratch"  // everything, in a fresh interpreter
-	Down     Strategy = "down"     // from the edit down, in the live interpreter
-	Names    Strategy = "names"    // what was edited and what names connect to it, in the live interpreter
-	Snapshot Strategy = "snapshot" // from the edit down, after the variables before it were loaded from a pickle
+	Down     Strategy = "down"     // from the first changed block down, in the live interpreter
+	Names    Strategy = "names"    // changed blocks and what depends on them by name, in the live interpreter
+	Snapshot Strategy = "snapshot" // from the first changed block down, after restoring the variables from a pickle
 	Xstate   Strategy = "xstate"
 )
 
-// Strategies are those of the usual bench. The first judges the others.
+// Strategies are those of the usual bench. The others are compared with the first.
 var Strategies = []Strategy{Scratch, Down, Names, Snapshot, Xstate}
 
-// outcome is what a strategy came to after an edit.
+// outcome is the result of a strategy after an edit.
 type outcome struct {
-	ran     []bool // the blocks that were executed in this run
-	nodes   int    // executed
-	again   int    // of these, executed for values that were not kept
-	blocks  []shown
-	stopped int                     // the first block that failed; the number of blocks when none did
-	values  map[string]state.Digest // "" or a lineage: cannot be compared
-	files   map[string]string       // path → digest, of those that are not as they were before the program
-	seconds float64
-	bytes   int64  // that the strategy keeps, on disk
-	peer    bool   // of a peer: less of it can be compared
-	refused string // why a peer did not run the program
-	marks   *marks
+	ran        []bool // which blocks were executed in this run
+	nodes      int    // nodes executed
+	recomputed int    // of these, executed again for values that were not stored
+	blocks     []blockOutput
+	stopped    int                     // the first block that failed; the number of blocks if none did
+	values     map[string]state.Digest // "" or a lineage digest cannot be compared
+	files      map[string]string       // path → digest, of files that differ from the program's folder
+	seconds    float64
+	bytes      int64  // bytes that the strategy stores on disk
+	peer       bool   // the strategy is a peer: less can be compared
+	refused    string // why a peer refused the program
+	marks      *marks
 }
 
-// shown is what a block shows.
-type shown struct {
+// blockOutput is what a block displays.
+type blockOutput struct {
 	output string
-	text   string // of that, what peers show alike; not of xstate
-	err    string // type and message; "": it did not fail
+	text   string // the part that peers display alike; not set for xstate
+	err    string // type and message of the error; "" if there is none
 }
 
-// marks tell what may differ from run to run.
+// marks are the parts of an outcome that xstate marks as volatile.
 type marks struct {
 	blocks []bool
 	values map[string]bool // "value NAME" and "file NAME"
 }
 
-// way is a strategy at work on one program.
-type way interface {
+// runningStrategy is a strategy at work on one program. run is called with version 0, 1, and so on.
+type runningStrategy interface {
 	run(ctx context.Context, v int) (*outcome, error)
 	close() error
 }
 
 // scratch runs everything in a fresh interpreter, each time in a fresh copy of the folder.
-type scratch struct{ *site }
+type scratch struct{ *testbed }
 
 func (s scratch) run(ctx context.Context, v int) (*outcome, error) {
-	p := &plain{site: s.site, place: s.place(Scratch)}
+	p := &plain{testbed: s.testbed, copy: s.newCopy(Scratch)}
 	defer p.close()
 	return p.run(ctx, v)
 }
 
 func (s scratch) close() error { return nil }
 
-// plain runs blocks in a live interpreter that observes nothing. choose tells which are to run; without it all are.
+// plain runs blocks in a live interpreter that observes nothing. choose returns which blocks must run; nil means all.
 type plain struct {
-	*site
-	place  *place
-	choose func(old []executed, now []patch.Block) []bool
-	// saves has the namespace saved before each block, and put back before the first that runs.
-	saves bool
+	*testbed
+	copy   *folderCopy
+	choose func(old []executedBlock, now []patch.Block) []bool
+	// snapshots: the namespace is saved before each block, and restored before the first block that runs.
+	snapshots bool
 
-	kernel *runner.Plain
-	done   []executed // the program as it was run last
-	sizes  []int64    // of snapshots: the state before a block, by its place
-	spool  string
+	kernel  *py.Baseline
+	lastRun []executedBlock // the blocks of the previous version, with their output
+	sizes   []int64         // sizes of the snapshots, by the position of the block that follows
+	spool   string
 }
 
-// executed is a block with what it showed when it was executed last.
-type executed struct {
+// executedBlock is a block with its output from its last execution.
+type executedBlock struct {
 	patch.Block
-	shown
+	blockOutput
 	nodes int
 	ran   bool // it was executed with this source, and did not fail
 }
 
 func (p *plain) run(ctx context.Context, v int) (*outcome, error) {
-	if err := p.enter(p.place); err != nil {
+	if err := p.activate(p.copy); err != nil {
 		return nil, err
 	}
-	defer p.leave(p.place)
+	defer p.deactivate(p.copy)
 	blocks := p.program.Versions[v].Blocks
 	must := slices.Repeat([]bool{true}, len(blocks))
 	if p.choose != nil && p.kernel != nil {
-		must = p.choose(p.done, blocks)
+		must = p.choose(p.lastRun, blocks)
 	}
 	out := &outcome{ran: make([]bool, len(blocks)), stopped: len(blocks)}
-	next := make([]executed, len(blocks))
+	next := make([]executedBlock, len(blocks))
 	for i, b := range blocks {
-		if at := slices.IndexFunc(p.done, func(d executed) bool { return d.ID == b.ID }); at >= 0 {
-			next[i] = p.done[at]
+		if at := slices.IndexFunc(p.lastRun, func(d executedBlock) bool { return d.ID == b.ID }); at >= 0 {
+			next[i] = p.lastRun[at]
 		}
 		next[i].ran = next[i].ran && next[i].Source == b.Source && !must[i]
 		next[i].Block = b
 	}
 	start := time.Now()
-	if err := p.begin(ctx, must, next); err != nil {
+	if err := p.prepare(ctx, must, next); err != nil {
 		return nil, err
 	}
 	for i, b := range blocks {
@@ -125,11 +125,16 @@ func (p *plain) run(ctx context.Context, v int) (*outcome, error) {
 		out.ran[i] = true
 		next[i].nodes = p.nodes(b)
 		out.nodes += next[i].nodes
-		found, err := p.kernel.Run(ctx, runner.Block{ID: state.BlockID(b.ID), Dialect: dialect(b), Source: b.Source}, i, p.timeout)
+		found, err := p.kernel.Run(
+			ctx,
+			py.BaselineBlock{ID: state.BlockID(b.ID), Dialect: dialect(b), Source: b.Source},
+			i,
+			p.timeout,
+		)
 		if err != nil {
 			return nil, err
 		}
-		next[i].shown = shown{xstate.Text(found.Outputs), plainText(found.Outputs), failure(found.Err)}
+		next[i].blockOutput = blockOutput{query.Text(found.Outputs), plainText(found.Outputs), failure(found.Err)}
 		next[i].ran = found.Err == nil
 		if found.Err != nil {
 			break
@@ -139,9 +144,9 @@ func (p *plain) run(ctx context.Context, v int) (*outcome, error) {
 		}
 	}
 	out.seconds = time.Since(start).Seconds()
-	p.done = next
+	p.lastRun = next
 	for i, b := range next {
-		out.blocks = append(out.blocks, b.shown)
+		out.blocks = append(out.blocks, b.blockOutput)
 		if !b.ran {
 			out.stopped = min(out.stopped, i)
 		}
@@ -157,8 +162,8 @@ func (p *plain) run(ctx context.Context, v int) (*outcome, error) {
 	return out, err
 }
 
-// begin brings the interpreter to where the first block runs.
-func (p *plain) begin(ctx context.Context, must []bool, next []executed) error {
+// prepare brings the interpreter into the state that the first block to run needs.
+func (p *plain) prepare(ctx context.Context, must []bool, next []executedBlock) error {
 	first := slices.Index(must, true)
 	if p.kernel == nil {
 		var err error
@@ -169,28 +174,39 @@ func (p *plain) begin(ctx context.Context, must []bool, next []executed) error {
 		if p.program.File != "" {
 			file = p.path(p.program.File)
 		}
-		p.kernel, err = runner.StartPlain(ctx, runner.PlainConfig{Python: p.python, Workspace: p.work(), File: file, Scratch: p.spool, Seed: seed, Environ: p.environ, IPython: p.ipython})
+		p.kernel, err = py.StartBaseline(
+			ctx,
+			py.BaselineConfig{
+				Python:    p.python,
+				Workspace: p.work(),
+				File:      file,
+				Scratch:   p.spool,
+				Seed:      seed,
+				Environ:   p.environ,
+				IPython:   p.ipython,
+			},
+		)
 		if err != nil {
 			return err
 		}
 		return p.save(ctx, 0)
 	}
-	if p.saves {
+	if p.snapshots {
 		if first < 0 {
 			first = len(must)
 		}
-		if first < len(p.sizes) { // else nothing is another
+		if first < len(p.sizes) { // otherwise nothing changed
 			p.sizes = p.sizes[:first+1]
 			return p.kernel.Restore(ctx, first)
 		}
 		return nil
 	}
-	return p.kernel.Unbind(ctx, p.gone(must, next))
+	return p.kernel.Unbind(ctx, p.namesToUnbind(must, next))
 }
 
-// gone are the names that blocks which run again, or are no more, have bound. Reactive notebooks take them away before; who runs
-// blocks in a live interpreter by hand does not.
-func (p *plain) gone(must []bool, next []executed) []string {
+// namesToUnbind returns the names bound by blocks that run again or were deleted. Only Names uses it: reactive
+// notebooks unbind them; a person who runs blocks by hand does not.
+func (p *plain) namesToUnbind(must []bool, next []executedBlock) []string {
 	if !p.unbinds() {
 		return []string{}
 	}
@@ -203,8 +219,8 @@ func (p *plain) gone(must []bool, next []executed) []string {
 		}
 	}
 	names := []string{}
-	for _, b := range p.done {
-		at := slices.IndexFunc(next, func(d executed) bool { return d.ID == b.ID })
+	for _, b := range p.lastRun {
+		at := slices.IndexFunc(next, func(d executedBlock) bool { return d.ID == b.ID })
 		if at >= 0 && !must[at] {
 			continue
 		}
@@ -218,10 +234,11 @@ func (p *plain) gone(must []bool, next []executed) []string {
 	return names
 }
 
-func (p *plain) unbinds() bool { return p.place.strategy == Names }
+func (p *plain) unbinds() bool { return p.copy.strategy == Names }
 
+// save stores a snapshot of the namespace before block n. Later snapshots are out of date, and are dropped.
 func (p *plain) save(ctx context.Context, n int) error {
-	if !p.saves {
+	if !p.snapshots {
 		return nil
 	}
 	size, err := p.kernel.Save(ctx, n)
@@ -246,8 +263,8 @@ func failure(e *state.ExecError) string {
 	return strings.TrimSpace(fmt.Sprintf("%s: %s", e.Type, e.Message))
 }
 
-// fromDown chooses the blocks from the first that is another, or did not run, down.
-func fromDown(old []executed, now []patch.Block) []bool {
+// fromDown chooses the first block that changed or did not run, and all after it.
+func fromDown(old []executedBlock, now []patch.Block) []bool {
 	must := make([]bool, len(now))
 	same := true
 	for i, b := range now {

@@ -1,9 +1,12 @@
 package depgraph
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
-// A Key names something a node reads or writes: a space, a colon, a name.
-// Spaces: var, file, dir, env, module, load, held, rng, conf, cwd, display.
+// A Key names something that nodes read or write: a space, a colon, a name. The spaces are var, file, dir, env, module,
+// load, held, rng, conf, cwd and display.
 type Key string
 
 // Var returns the key of a name in the program's namespace.
@@ -15,30 +18,41 @@ func (k Key) Space() string { s, _, _ := strings.Cut(string(k), ":"); return s }
 // Name returns the part after the first colon ("x").
 func (k Key) Name() string { _, n, _ := strings.Cut(string(k), ":"); return n }
 
-// Dialect is the language a block is written in.
-type Dialect string
-
+// These keys stand for all names of a space, where the text does not show the name.
 const (
-	Python  Dialect = "python"  // plain Python, 3.10 to 3.14
-	IPython Dialect = "ipython" // Python with line magics, cell magics and shell escapes
+	AnyVar  Key = "var:*"
+	AnyFile Key = "file:*"
+	AnyEnv  Key = "env:*"
 )
 
-// Kind tells what a node is.
+// Dialect names the language a block is written in. Each language's analyser lists the dialects it reads.
+type Dialect string
+
+// Kind is the kind of a node.
 type Kind uint8
 
 const (
-	KindStatement Kind = iota // a run of statements that are none of the others
+	KindStatement Kind = iota // one or more statements of no other kind
 	KindImport                // one import statement
 	KindDef                   // one function definition whose evaluation calls nothing
 	KindClass                 // one class definition whose evaluation calls nothing
 )
 
-// Facts is what the text of one block says.
+// Facts is what the text of one block says, and what Build needs to know about it.
 type Facts struct {
-	Code   []byte   // the Python text that is executed: the source itself, or its translation from IPython, line for line
-	Nodes  []Node   // in program order; together they cover every statement of the block
-	Future []string // features imported from __future__, sorted
-	Quiet  bool     // the block ends in a semicolon: its last expression is not a result (IPython)
+	Code     []byte   // the text that is executed: the source itself, or its translation from a dialect, line for line
+	Nodes    []Node   // in program order; together they cover every statement of the block
+	Features []string // language features that the text turns on for itself and for later blocks, sorted
+	Quiet    bool     // the value of the last expression is not a result of the block
+}
+
+// Tokens returns the code of all nodes without layout and comments.
+func (f *Facts) Tokens() string {
+	var b strings.Builder
+	for i := range f.Nodes {
+		b.WriteString(f.Nodes[i].Tokens)
+	}
+	return b.String()
 }
 
 // Node is the unit of execution inside a block. Name lists are sorted and hold no duplicates.
@@ -47,34 +61,35 @@ type Node struct {
 	Start, End int    // byte range in Facts.Code
 	Line       int    // 1-based line of Start in Facts.Code
 	EndLine    int    // 1-based line of End
-	Tokens     string // the code without layout and comments: equal for two texts exactly when they parse to the same tokens and nesting
-	Expr       bool   // the last statement is an expression, so that the node has a value
+	Tokens     string // the code without layout and comments; equal for two texts if and only if they parse alike
+	Expr       bool   // the last statement is an expression, so the node has a value
 	Await      bool   // has await, async for or async with at top level
 
 	Defines []string // names that execution may bind
-	Certain []string // those of Defines that every path which does not fail has bound at its end: nothing earlier shows through
+	Certain []string // those of Defines that every path that does not fail has bound at its end; they hide earlier writers
 	Deletes []string // names that execution may unbind
 	Uses    []string // names of the namespace (or builtins) that execution may read before calling anything
-	Later   []string // names that a function, method, lambda or generator made here may read when it is called
+	Later   []string // names that a function, method, lambda or generator made here may read when called
 	Rebinds []string // names that such a function may rebind or delete when it is called (global statements)
-	Mutates []string // names whose value execution may change in place, as far as the text shows (x.a = , x[i] = , x += , x.append( …)
+	// names whose value execution may change in place, as the text shows: x.a = , x[i] = , x += , x.append(…)
+	Mutates []string
 
-	MutatesLater []string // the same for what a function, method, lambda or generator made here may do when it is called
+	MutatesLater []string // the same, for calls of a function, method, lambda or generator made here
 
 	Imports []Import
 	Effects []Effect
 	Dynamic []Dynamic
 }
 
-// Import is one module that a node imports, at execution or later.
+// Import is one module that a node imports, either when it runs or later.
 type Import struct {
 	Module string   // dotted name, "" for "from . import x"
 	Level  int      // leading dots of a relative import
-	Names  []string // names taken by from; "*" for a star import
-	Later  bool     // inside a function: happens when it is called
+	Names  []string // names that a from import takes; "*" for a star import
+	Later  bool     // inside a function: the import happens in a call
 }
 
-// EffectKind classes what the text shows a node to do outside the namespace.
+// EffectKind classifies the effects outside the namespace that the text shows.
 type EffectKind string
 
 const (
@@ -93,19 +108,36 @@ type Effect struct {
 	Kind  EffectKind
 	What  string // the dotted name as written: "os.environ", "pd.read_csv"
 	Arg   string // the first argument where it is a string literal ("data.csv"), else ""
+	Key   Key    // what the effect accesses; "" if no order of nodes makes the effect repeatable (clock, network)
+	Mode  Mode   // how it accesses Key
 	Line  int    // 1-based in Facts.Code
 	Later bool   // inside a function
 }
 
-// Dynamic is a construct that can read or bind names the text does not show.
+// Mode is how an effect accesses its key.
+type Mode uint8
+
+const (
+	Updates Mode = iota // reads and writes; also used where the text does not show which
+	Reads
+	Writes // writes without fail, whatever the key held before
+)
+
+// Dynamic is a construct that can read or bind names that the text does not show.
 type Dynamic struct {
-	What  string // "eval", "exec", "globals", "locals", "vars", "import *", "query @", "setattr", …
+	What  string // the construct, as the language's analyser names it: "eval", "globals", "import *"
 	Line  int
 	Later bool
+	Reads bool // it may read any name
+	Binds bool // it may bind any name
 }
 
 // SyntaxError reports a block that does not parse.
 type SyntaxError struct {
 	Line, Column int // 1-based; Column in runes
 	Msg          string
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Msg)
 }

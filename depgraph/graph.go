@@ -5,61 +5,61 @@ import (
 	"slices"
 )
 
-// NodeID names a node of a program: the block's id, "#", the node's place in the block, from 1. A module that the program imports
-// is a node, too: "module:numpy".
+// NodeID names a node of a program: the block's id, "#", and the node's place in the block, from 1. A module that the
+// program imports is a node too: "module:numpy".
 type NodeID string
 
-// NewNodeID returns the id of the nth node of a block, counted from 0.
+// NewNodeID returns the id of the nth node of a block. It counts n from 0.
 func NewNodeID(block string, n int) NodeID { return NodeID(fmt.Sprintf("%s#%d", block, n+1)) }
 
-// EdgeType is one of the three kinds of dependency.
+// EdgeType is the type of a dependency.
 type EdgeType string
 
 const (
 	EdgeImport EdgeType = "import" // node → module, workspace file or package
-	EdgeSymbol EdgeType = "symbol" // def-use through a name
-	EdgeOrder  EdgeType = "order"  // through an effect, and anti- and output dependencies
+	EdgeSymbol EdgeType = "symbol" // definition and use of a name
+	EdgeOrder  EdgeType = "order"  // an effect, or an anti- or output dependency
 )
 
-// Evidence tells how an edge is known.
-type Evidence uint8
+// Basis is the basis on which an edge is known. An edge may have both.
+type Basis uint8
 
 const (
-	Predicted Evidence = 1 << iota // by analysis of the source
-	Observed                       // in an execution
+	Predicted Basis = 1 << iota // analysis of the source
+	Observed                    // an execution
 )
 
-func (e Evidence) String() string {
+func (e Basis) String() string {
 	return [...]string{"none", "predicted", "observed", "both"}[e&3]
 }
 
-// Hazard tells why the order of an edge's ends matters, in the terms of instruction scheduling.
+// Hazard is the reason why the order of an edge's ends matters, in the terms of instruction scheduling.
 type Hazard uint8
 
 const (
-	Flow   Hazard = iota // the later one reads what the earlier one wrote
-	Anti                 // the later one writes what the earlier one read
-	Output               // both write
+	Flow   Hazard = iota // the later node reads what the earlier one wrote
+	Anti                 // the later node writes what the earlier one read
+	Output               // both nodes write
 )
 
 func (h Hazard) String() string { return [...]string{"flow", "anti", "output"}[h] }
 
-// Edge is a dependency: To depends on From, which stands earlier in the program.
+// Edge is a dependency of To on From, which comes earlier in the program.
 type Edge struct {
 	From, To NodeID
 	Type     EdgeType
-	Key      Key // through what; "var:*" and "file:*" where the text does not show the name
+	Key      Key // what the dependency is about; "var:*" or "file:*" where the text does not show the name
 	Hazard   Hazard
-	Evidence Evidence
+	Basis    Basis
 }
 
-// Graph is the dependencies of one program. It does not change.
+// Graph holds the dependencies of one program. It is immutable.
 type Graph struct {
 	ids     []NodeID // in program order
 	modules []NodeID // sorted
 	index   map[NodeID]int
 	edges   []Edge
-	out, in [][]int // edges by node; modules behind the nodes
+	out, in [][]int // edges by node; modules come after the nodes
 }
 
 // NodeIDs returns the nodes in program order, which is a topological order of the graph. Modules are not among them.
@@ -68,16 +68,16 @@ func (g *Graph) NodeIDs() []NodeID { return slices.Clone(g.ids) }
 // Modules returns the imported modules, sorted.
 func (g *Graph) Modules() []NodeID { return slices.Clone(g.modules) }
 
-// Edges returns all edges, by the later end's place in the program.
+// Edges returns all edges, ordered by the place of To in the program.
 func (g *Graph) Edges() []Edge { return slices.Clone(g.edges) }
 
-// Preds returns the edges that end in a node, Succs those that begin in it. An unknown node has none.
-func (g *Graph) Preds(id NodeID) []Edge { return g.pick(g.in, id) }
+// Preds returns the edges that end in a node. An unknown node has none.
+func (g *Graph) Preds(id NodeID) []Edge { return g.edgesOf(g.in, id) }
 
-// Succs returns the edges that begin in a node.
-func (g *Graph) Succs(id NodeID) []Edge { return g.pick(g.out, id) }
+// Succs returns the edges that begin in a node. An unknown node has none.
+func (g *Graph) Succs(id NodeID) []Edge { return g.edgesOf(g.out, id) }
 
-func (g *Graph) pick(lists [][]int, id NodeID) []Edge {
+func (g *Graph) edgesOf(lists [][]int, id NodeID) []Edge {
 	i, ok := g.index[id]
 	if !ok {
 		return nil
@@ -89,9 +89,8 @@ func (g *Graph) pick(lists [][]int, id NodeID) []Edge {
 	return edges
 }
 
-// Affected returns the nodes that a change of the given node may reach, in program order, without the node itself: all
-// that can be reached over flow, whether through names, modules or effects. Anti- and output dependencies do not carry
-// a change.
+// Affected returns the nodes that a change of the given node may reach, in program order, without the node itself. It
+// follows flow edges of every type. Anti- and output dependencies do not carry a change.
 func (g *Graph) Affected(id NodeID) []NodeID {
 	start, ok := g.index[id]
 	if !ok {

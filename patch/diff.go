@@ -7,8 +7,8 @@ import (
 	"github.com/sergi/go-diff/diffmatchpatch"
 )
 
-// Unified returns the unified diff of two texts by lines, "" when they are equal: what "diff -u" prints and "patch" reads,
-// a text without a line end at its end included. context is the number of unchanged lines shown around a change.
+// Unified returns the unified diff of two texts by lines, or "" if they are equal. The format is that of "diff -u" and
+// "patch", including the note on a missing final line end. context is the number of unchanged lines around a change.
 func Unified(oldName, newName, old, new string, context int) string {
 	a, b := splitLines(old), splitLines(new)
 	changes := changesOf(a, b)
@@ -32,7 +32,7 @@ func Stat(old, new string) (added, removed int) {
 	return added, removed
 }
 
-// fileName writes a name so that readers of diffs see where it ends: a tab after one with spaces, as git has it.
+// fileName writes a name so that diff readers find its end. As git does, it adds a tab to a name with spaces.
 func fileName(name string) string {
 	name = strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(name)
 	if strings.Contains(name, " ") {
@@ -41,7 +41,7 @@ func fileName(name string) string {
 	return name
 }
 
-// splitLines cuts a text behind every line end.
+// splitLines cuts a text after every line end.
 func splitLines(s string) []string {
 	lines := strings.SplitAfter(s, "\n")
 	if lines[len(lines)-1] == "" {
@@ -50,12 +50,12 @@ func splitLines(s string) []string {
 	return lines
 }
 
-// change says that the lines of one text from oldStart to before oldEnd became those of the other.
+// change is a range of lines, from oldStart to before oldEnd, and the range that replaces it in the other text.
 type change struct {
 	oldStart, oldEnd, newStart, newEnd int
 }
 
-// changesOf returns the changes between two lists of lines, in order and apart.
+// changesOf returns the changes between two lists of lines, in order and without overlap.
 func changesOf(a, b []string) []change {
 	var out []change
 	at := pair{}
@@ -68,9 +68,9 @@ func changesOf(a, b []string) []change {
 	return out
 }
 
-// small is the number of lines up to which the plain O(ND) comparison serves, at worst some 10^7 steps. A longer text is
-// first cut at the lines that are found once on either side (patience diff).
-const small = 8_000
+// maxLinesPlain is the largest number of lines for the plain O(ND) comparison, which then takes at most some 10^7
+// steps. A longer text is first cut at the lines that occur once on both sides (patience diff).
+const maxLinesPlain = 8_000
 
 func sameLines(a, b []string) []pair {
 	in := interner{}
@@ -81,7 +81,7 @@ func sameLines(a, b []string) []pair {
 	for j, s := range b {
 		y[j] = in.number(s)
 	}
-	if len(a)+len(b) <= small {
+	if len(a)+len(b) <= maxLinesPlain {
 		return compare(x, y)
 	}
 	var out []pair
@@ -99,13 +99,13 @@ func sameLines(a, b []string) []pair {
 }
 
 func between(x, y []int) []pair {
-	if len(x)+len(y) <= small {
+	if len(x)+len(y) <= maxLinesPlain {
 		return compare(x, y)
 	}
 	return common(x, y)
 }
 
-// anchors returns the lines found once on either side, as many as are in order.
+// anchors returns the lines that occur once on both sides, as many as are in the same order.
 func anchors(x, y []int) []pair {
 	inX, inY := places(x), places(y)
 	once := func(list []int) (at, items []int) {
@@ -152,8 +152,8 @@ func compare(x, y []int) []pair {
 	return out
 }
 
-// runes names every number by a rune, for that is what go-diff compares. There are at most small of them, far below the
-// surrogates, which do not survive its way through strings.
+// runes maps every number to a rune, because go-diff compares runes. There are at most maxLinesPlain of them. That is
+// far below the surrogates, which go-diff would lose because it converts to strings.
 func runes(list []int, local map[int]rune) []rune {
 	out := make([]rune, len(list))
 	for i, v := range list {

@@ -5,15 +5,17 @@ import (
 	"strings"
 )
 
-// Edits of a notebook's cells: {"cell_id", "new_source", "edit_mode": replace, insert or delete}, and those of notebook servers, which
-// count cells from 0: {"cell_index", "cell_source"}, with what they do in the name of the tool. A counted cell is called cell-N.
+// This format holds edits of notebook cells: {"cell_id", "new_source", "edit_mode": replace, insert or delete}.
+// Notebook servers count cells from 0 and put the action into the name of the tool: {"cell_index", "cell_source"}. A
+// counted cell is called cell-N.
 func likeCell(text string) bool { return likeCalls(text, (*call).isCell) }
 
 func (c *call) isCell() bool {
-	return c.has("new_source", "cell_source") || c.has("block") && c.has("source") || c.has("cell_id", "cell_index", "cell_number") && (c.has("edit_mode") || strings.Contains(c.Tool, "cell"))
+	return c.has("new_source", "cell_source") || c.has("block") && c.has("source") ||
+		c.has("cell_id", "cell_index", "cell_number") && (c.has("edit_mode") || strings.Contains(c.Tool, "cell"))
 }
 
-// mode is what a call does to its cell.
+// mode returns what a call does to its cell.
 func (c *call) mode() string {
 	if m := c.text("edit_mode"); m != "" {
 		return m
@@ -36,7 +38,8 @@ func readCell(text string) ([]Section, *ParseError) {
 		source, given := c.lines("new_source", "cell_source", "source")
 		name, counted := c.cell()
 		if kind := c.text("cell_type"); kind != "" && kind != "code" {
-			return nil, malformed(0, "edit the text of a notebook in the file itself", "call %d: a cell of %s is no block", i+1, kind)
+			return nil, malformed(0, "edit text cells in the notebook file itself", "call %d: a %s cell is not a block", i+1,
+				kind)
 		}
 		s := Section{Name: name, Text: source}
 		switch m := c.mode(); m {
@@ -46,24 +49,25 @@ func readCell(text string) ([]Section, *ParseError) {
 			s.Act, given = ActDelete, true
 		case "insert":
 			s.Act, s.Name, s.After = ActInsert, "", name
-			if counted >= 0 { // its place, not the cell before
+			if counted >= 0 { // the place of the new cell, not the cell before it
 				s.After = ""
 				if counted > 0 {
 					s.After = fmt.Sprintf("cell-%d", counted-1)
 				}
 			}
 		default:
-			return nil, malformed(0, "edit_mode is replace, insert or delete", "call %d: edit_mode %q is not known", i+1, m)
+			return nil, malformed(0, "edit_mode is replace, insert or delete", "call %d: unknown edit_mode %q", i+1, m)
 		}
 		if !given || name == "" && s.Act != ActInsert {
-			return nil, malformed(0, "give cell_id and new_source", "call %d does not say which cell, or what it becomes", i+1)
+			return nil, malformed(0, "give cell_id and new_source",
+				"call %d does not say which cell it changes, or its new source", i+1)
 		}
 		sections = append(sections, s)
 	}
 	return sections, nil
 }
 
-// cell is the cell that a call names; counted is its place from 0, or -1.
+// cell returns the cell that a call names. counted is its place from 0, or -1 if the call does not count.
 func (c *call) cell() (name string, counted int) {
 	if id := c.text("cell_id", "block"); id != "" {
 		return id, -1
@@ -85,7 +89,7 @@ func writeCell(p *Patch) (string, error) {
 		case ActDelete:
 			calls = append(calls, object("cell_id", s.Name, "edit_mode", "delete"))
 		default:
-			return "", unsaid(FormatCell, "a part of a cell is changed, or which one it is")
+			return "", cannotExpress(FormatCell, "a part of a cell changes, or which cell is meant")
 		}
 	}
 	return objects(calls), nil

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// SEARCH/REPLACE blocks, as Aider has them:
+// This format holds SEARCH/REPLACE blocks, as Aider defines them:
 //
 //	path/of/file.py
 //	<<<<<<< SEARCH
@@ -15,8 +15,8 @@ import (
 //	lines in their place
 //	>>>>>>> REPLACE
 //
-// The path stands alone within the three lines before, else it is that of the block before. No lines to search for: the others
-// go to the end of the text, which may be new.
+// The path is alone on one of the three lines before; otherwise it is that of the block before. With no lines to search
+// for, the new lines go to the end of the text, which may be new.
 var (
 	searchHead    = regexp.MustCompile(`^<{5,9} SEARCH>?\s*$`)
 	searchDivider = regexp.MustCompile(`^={5,9}\s*$`)
@@ -52,7 +52,8 @@ func readSearch(text string) ([]Section, *ParseError) {
 			fresh.WriteString(lines[i])
 		}
 		if i >= len(lines) {
-			return nil, malformed(head+1, "end the block with ======= and, after the new lines, >>>>>>> REPLACE", "a SEARCH block has no end")
+			return nil, malformed(head+1, "end the block with ======= and, after the new lines, >>>>>>> REPLACE",
+				"a SEARCH block has no end")
 		}
 		h := Hunk{Old: unix(old.String()), New: unix(fresh.String())}
 		h.End = h.Old == ""
@@ -61,7 +62,7 @@ func readSearch(text string) ([]Section, *ParseError) {
 	return sections, nil
 }
 
-// addHunk adds a hunk to the last section, if that is of the same text.
+// addHunk adds a hunk to the last section if that section changes the same text. Otherwise it starts a section.
 func addHunk(sections []Section, name string, h Hunk) []Section {
 	if n := len(sections); n > 0 && sections[n-1].Act == ActUpdate && sections[n-1].Name == name {
 		sections[n-1].Hunks = append(sections[n-1].Hunks, h)
@@ -70,8 +71,8 @@ func addHunk(sections []Section, name string, h Hunk) []Section {
 	return append(sections, Section{Act: ActUpdate, Name: name, Hunks: []Hunk{h}})
 }
 
-// searchName finds the name of a file or block in the lines before a block of edits, the nearest first. What does not look like a
-// path is only a name right above it.
+// searchName finds the name of a file or block in the lines before a block of edits, nearest first. A name that does
+// not look like a path must be directly above the block.
 func searchName(lines []string) string {
 	above := true
 	for _, line := range slices.Backward(lines) {
@@ -110,14 +111,14 @@ func writeSearch(p *Patch) (string, error) {
 		case s.Act == ActCreate:
 			s.Hunks = []Hunk{{New: s.Text, End: true}}
 		case s.Act != ActUpdate || s.To != "":
-			return "", unsaid(FormatSearch, "a text is renamed, deleted or written over")
+			return "", cannotExpress(FormatSearch, "a text is renamed, deleted or replaced as a whole")
 		}
 		for k, h := range s.Hunks {
 			if h.Old == "" && !h.End {
-				return "", unsaid(FormatSearch, "something is inserted at a line")
+				return "", cannotExpress(FormatSearch, "text is inserted at a line")
 			}
 			if hasMarks(h.Old) || hasMarks(h.New) {
-				return "", unsaid(FormatSearch, "lines like its own marks are text")
+				return "", cannotExpress(FormatSearch, "lines that look like its own marks are text")
 			}
 			if s.Name != "" && (k == 0 && (i == 0 || p.Sections[i-1].Name != s.Name)) {
 				out.WriteString(s.Name + "\n")

@@ -2,8 +2,9 @@ package patch
 
 import "encoding/json"
 
-// Edits with old_string, new_string and replace_all, as editors of notebooks and coding agents call them; several as
-// {"file_path", "edits": [{"old_string", "new_string"}]}; all of a text as {"file_path", "content"}. No old_string: the text is new.
+// This format holds edits with old_string, new_string and replace_all, as notebook editors and coding agents use them.
+// Several edits come as {"file_path", "edits": [{"old_string", "new_string"}]}, and a whole text as {"file_path",
+// "content"}. Without old_string the text is new.
 func likeStrings(text string) bool { return likeCalls(text, (*call).isStrings) }
 
 func (c *call) isStrings() bool {
@@ -24,7 +25,8 @@ func readStrings(text string) ([]Section, *ParseError) {
 		}
 		edits := []map[string]json.RawMessage{c.Args}
 		if c.has("edits") && json.Unmarshal(c.Args["edits"], &edits) != nil {
-			return nil, malformed(0, `write "edits": [{"old_string": "…", "new_string": "…"}]`, "call %d: its edits cannot be read", i+1)
+			return nil, malformed(0, `write "edits": [{"old_string": "…", "new_string": "…"}]`,
+				"call %d: its edits cannot be read", i+1)
 		}
 		for _, e := range edits {
 			one := call{Args: e}
@@ -51,12 +53,12 @@ func writeStrings(p *Patch) (string, error) {
 		case s.Act == ActCreate:
 			calls = append(calls, object("file_path", s.Name, "old_string", "", "new_string", s.Text))
 		case s.Act != ActUpdate || s.To != "":
-			return "", unsaid(FormatStrings, "a text is deleted or renamed, or which block is meant")
+			return "", cannotExpress(FormatStrings, "a text is deleted or renamed, or which block is meant")
 		}
 		for _, h := range s.Hunks {
 			switch {
 			case h.Old == "":
-				return "", unsaid(FormatStrings, "something is inserted without a text that it replaces")
+				return "", cannotExpress(FormatStrings, "text is inserted without replacing any")
 			case h.All:
 				calls = append(calls, object("file_path", s.Name, "old_string", h.Old, "new_string", h.New, "replace_all", true))
 			default:

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Unified diffs, those of git, and Aider's, which have no line numbers, are read alike. Models count badly, so a hunk ends
-// where its lines end: the counts in its head only tell, as long as they are not used up, that "--- x" is a line that goes.
+// One reader serves unified diffs, git's diffs, and Aider's diffs without line numbers. Models miscount lines, so a
+// hunk ends where its lines end. The counts in its head have one use: until they are used up, a line "--- x" is a
+// removed line.
 var (
 	hunkHead = regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
 	barePath = regexp.MustCompile(`^(?:---|\+\+\+) \S`)
@@ -24,7 +25,7 @@ func hasLine(text, prefix string) bool {
 	return strings.HasPrefix(text, prefix) || strings.Contains(text, "\n"+prefix)
 }
 
-// hunkHeads reports whether there is the head of a hunk, with numbers or, if they are not asked for, without.
+// hunkHeads reports whether the text holds the head of a hunk. numbers says whether the head must have line numbers.
 func hunkHeads(text string, numbers bool) bool {
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "@@") && (hunkHead.MatchString(line) || !numbers) {
@@ -34,11 +35,12 @@ func hunkHeads(text string, numbers bool) bool {
 	return false
 }
 
-// pathPair reports whether a line --- is followed by a line +++.
+// pathPair reports whether a line +++ follows a line ---.
 func pathPair(text string) bool {
 	before := ""
 	for line := range strings.Lines(text) {
-		if strings.HasPrefix(before, "--- ") && barePath.MatchString(before) && strings.HasPrefix(line, "+++ ") && barePath.MatchString(line) {
+		if strings.HasPrefix(before, "--- ") && barePath.MatchString(before) && strings.HasPrefix(line, "+++ ") &&
+			barePath.MatchString(line) {
 			return true
 		}
 		before = line
@@ -46,13 +48,13 @@ func pathPair(text string) bool {
 	return false
 }
 
-// diffReader reads file by file, hunk by hunk.
+// diffReader reads a diff file by file and hunk by hunk.
 type diffReader struct {
 	lines    []string
 	at       int
 	sections []Section
-	s        *Section // the last of them, which hunks go to
-	headed   bool     // git began it, and its paths have not come yet
+	s        *Section // the last section, which receives the hunks
+	headed   bool     // a git header began it, and its paths are still to come
 }
 
 func readDiff(text string) ([]Section, *ParseError) {
@@ -81,7 +83,7 @@ func readDiff(text string) ([]Section, *ParseError) {
 	return r.finished(), nil
 }
 
-// readUdiff reads a diff of which the numbers, if there are any, mean nothing.
+// readUdiff reads a diff and ignores its line numbers.
 func readUdiff(text string) ([]Section, *ParseError) {
 	sections, bad := readDiff(text)
 	for _, s := range sections {
@@ -97,7 +99,7 @@ func (r *diffReader) bad(at int, format string, args ...any) *ParseError {
 	return malformed(at+1, "write --- OLD, +++ NEW, then @@ and lines that begin with a space, - or +", format, args...)
 }
 
-// paths reports whether two lines name the old and the new file.
+// paths reports whether the next two lines name the old and the new file.
 func (r *diffReader) paths() bool {
 	return r.at+1 < len(r.lines) && barePath.MatchString(r.lines[r.at]) && strings.HasPrefix(r.lines[r.at], "---") &&
 		strings.HasPrefix(r.lines[r.at+1], "+++ ")
@@ -105,7 +107,7 @@ func (r *diffReader) paths() bool {
 
 func (r *diffReader) path(i int) string { return unquotePath(r.lines[i][4:]) }
 
-// unquotePath reads a path: to the tab before a time stamp, or, with quotes, with the escapes that git writes.
+// unquotePath reads a path up to the tab before a time stamp. A path in quotes may hold git's escapes.
 func unquotePath(s string) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\t")
 	if q, err := strconv.Unquote(s); err == nil && strings.HasPrefix(s, `"`) {
@@ -114,13 +116,13 @@ func unquotePath(s string) string {
 	return s
 }
 
-// next begins a section.
+// next starts a section.
 func (r *diffReader) next() {
 	r.sections = append(r.sections, Section{Act: ActUpdate})
 	r.s = &r.sections[len(r.sections)-1]
 }
 
-// begin begins a section, unless git's head of it did.
+// begin starts a section, unless its git header did.
 func (r *diffReader) begin(old, new string) {
 	if !r.headed {
 		r.next()
@@ -146,7 +148,7 @@ func (r *diffReader) begin(old, new string) {
 	}
 }
 
-// gitHead reads what git says before the hunks of a file.
+// gitHead reads the header lines that git writes before the hunks of a file.
 func (r *diffReader) gitHead() *ParseError {
 	r.next()
 	r.headed = true
@@ -162,8 +164,10 @@ func (r *diffReader) gitHead() *ParseError {
 			r.s.Act = ActCreate
 		} else if _, ok := word("deleted file mode "); ok {
 			r.s.Act = ActDelete
-		} else if strings.HasPrefix(line, "Binary files ") || strings.HasPrefix(line, "GIT binary patch") || strings.HasPrefix(line, "copy from ") {
-			return malformed(r.at+1, "patch text only; write a copy as a new file", "this patch cannot be done to text: %s", line)
+		} else if strings.HasPrefix(line, "Binary files ") || strings.HasPrefix(line, "GIT binary patch") ||
+			strings.HasPrefix(line, "copy from ") {
+			return malformed(r.at+1, "patch text only; write a copy as a new file", "this patch cannot be applied to text: %s",
+				line)
 		} else if !gitWords(line) {
 			return nil
 		}
@@ -180,7 +184,7 @@ func gitWords(line string) bool {
 	return false
 }
 
-// gitName is the name in "a/NAME b/NAME", which may hold spaces.
+// gitName returns the name in "a/NAME b/NAME". The name may hold spaces.
 func gitName(s string) string {
 	if strings.HasPrefix(s, `"`) {
 		if q, err := strconv.QuotedPrefix(s); err == nil {
@@ -195,7 +199,7 @@ func gitName(s string) string {
 	return name
 }
 
-// numbered reads a hunk that begins with @@.
+// numbered reads a hunk that begins with @@ and line numbers.
 func (r *diffReader) numbered(line string) *ParseError {
 	r.at++
 	m := hunkHead.FindStringSubmatch(line)
@@ -210,14 +214,14 @@ func (r *diffReader) numbered(line string) *ParseError {
 	}
 	from, old, new := number(m[1], 0), number(m[2], 1), number(m[4], 1)
 	if old == 0 {
-		from++ // of nothing, it is the line before
+		from++ // for an empty range, diff gives the line before
 	}
 	return r.hunk(from, old, new)
 }
 
 func isDiffLine(line string) bool { return line != "" && strings.Contains(" +-", line[:1]) }
 
-// hunk reads the lines of a hunk. old and new are how many it should have, as far as that is said.
+// hunk reads the lines of a hunk. old and new are its expected line counts, as far as the head gives them.
 func (r *diffReader) hunk(from, old, new int) *ParseError {
 	begun, end := r.at, r.at
 	var h hunkText
@@ -232,10 +236,10 @@ loop:
 				end = r.at + 1
 				h.keep()
 			}
-			continue // it counts if something follows
+			continue // it belongs to the hunk only if a line of the hunk follows
 		case strings.HasPrefix(line, `\`):
 			h.unended()
-		case !isDiffLine(line), old <= 0 && new <= 0 && (r.paths() || line == "-- "): // the second ends a mail
+		case !isDiffLine(line), old <= 0 && new <= 0 && (r.paths() || line == "-- "): // the second case ends a mail
 			break loop
 		default:
 			h.add(line[0], line[1:])
@@ -266,7 +270,7 @@ loop:
 // hunkText collects the old and the new lines of a hunk.
 type hunkText struct {
 	old, new []string
-	last     byte // what the last line was
+	last     byte // the sign of the last line
 	kept     hunkSize
 }
 
@@ -282,7 +286,7 @@ func (h *hunkText) add(sign byte, line string) {
 	h.last = sign
 }
 
-// unended takes the line end off the last line: \ No newline at end of file.
+// unended removes the line end of the last line: \ No newline at end of file.
 func (h *hunkText) unended() {
 	cutEnd := func(lines []string) {
 		if n := len(lines); n > 0 {
@@ -297,14 +301,14 @@ func (h *hunkText) unended() {
 	}
 }
 
-// keep says that the lines so far belong to the hunk.
+// keep confirms that the lines so far belong to the hunk.
 func (h *hunkText) keep() { h.kept = hunkSize{len(h.old), len(h.new)} }
 
 func (h *hunkText) texts() (old, new string) {
 	return joinEnded(h.old[:h.kept.old]), joinEnded(h.new[:h.kept.new])
 }
 
-// joinEnded joins lines; one without an end can only be the last.
+// joinEnded joins lines. Only the last one may lack a line end.
 func joinEnded(lines []string) string {
 	var out strings.Builder
 	for i, line := range lines {
@@ -319,7 +323,7 @@ func joinEnded(lines []string) string {
 	return out.String()
 }
 
-// finished turns the hunks of what is created or deleted into its text.
+// finished turns the hunks of a created or deleted text into that text.
 func (r *diffReader) finished() []Section {
 	var out []Section
 	for _, s := range r.sections {
@@ -357,9 +361,9 @@ func (p *Patch) writeDiff(f Format) (string, error) {
 			new = devNull
 			s.Hunks = []Hunk{{Old: s.Text, Line: 1}}
 		case s.Act != ActUpdate:
-			return "", unsaid(f, "all of a text is written over, or which block is meant")
+			return "", cannotExpress(f, "a whole text is replaced, or which block is meant")
 		case s.To != "" && f != FormatGit:
-			return "", unsaid(f, "a text is renamed")
+			return "", cannotExpress(f, "a text is renamed")
 		case s.To != "":
 			new = "b/" + s.To
 		}
@@ -368,7 +372,7 @@ func (p *Patch) writeDiff(f Format) (string, error) {
 		}
 		text := s.Act == ActUpdate && len(s.Hunks) > 0 || s.Text != ""
 		if !text && f != FormatGit {
-			return "", unsaid(f, "a text without lines comes or goes")
+			return "", cannotExpress(f, "a text without lines is created or deleted")
 		}
 		if text && s.Name != "" {
 			fmt.Fprintf(&out, "--- %s\n+++ %s\n", fileName(old), fileName(new))
@@ -376,13 +380,13 @@ func (p *Patch) writeDiff(f Format) (string, error) {
 		shift := 0
 		for _, h := range s.Hunks {
 			if h.All {
-				return "", unsaid(f, "every occurrence is replaced")
+				return "", cannotExpress(f, "every occurrence is replaced")
 			}
 			if text {
 				begun := out.Len()
 				h.writeUnified(&out, f, shift)
 				if f == FormatUdiff && pathPair(out.String()[begun:]) {
-					return "", unsaid(f, "these lines are no names of files: --- and +++")
+					return "", cannotExpress(f, "lines like --- and +++ are text, not file names")
 				}
 				shift += countLines(h.New) - countLines(h.Old)
 			}

@@ -5,18 +5,20 @@ import (
 	"sort"
 )
 
-// pair says that item i of one list is item j of the other.
+// pair says that item i of one list equals item j of the other.
 type pair struct{ i, j int }
 
-// exactly bounds the pairs of equal items for which common is exact. Where a list repeats itself more than that (a thousand
-// equal blocks against a thousand), every item is compared only with those of nearly the same rank among its equals.
+// maxEqualPairs limits the pairs of equal items for which common is exact. If a list repeats itself more than that (a
+// thousand equal blocks against a thousand), common compares an item only with those of nearly the same rank among its
+// equals.
 const (
-	exactly = 1 << 20
-	nearby  = 16
+	maxEqualPairs = 1 << 20
+	rankWindow    = 16
 )
 
-// common returns a longest common subsequence of two lists, in order. It is Hunt and Szymanski's algorithm (1977):
-// O((r+n) log n) for r pairs of equal items, so linear in practice where items are mostly distinct.
+// common returns a longest common subsequence of two lists, in order. It uses the algorithm of Hunt and Szymanski
+// (1977). The cost is O((r+n) log n) for r pairs of equal items, which is linear in practice if items are mostly
+// distinct.
 func common(a, b []int) []pair {
 	head := 0
 	for head < len(a) && head < len(b) && a[head] == b[head] {
@@ -30,7 +32,7 @@ func common(a, b []int) []pair {
 	for k := range head {
 		out = append(out, pair{k, k})
 	}
-	for _, p := range chase(a[head:len(a)-foot], b[head:len(b)-foot]) {
+	for _, p := range longestChain(a[head:len(a)-foot], b[head:len(b)-foot]) {
 		out = append(out, pair{p.i + head, p.j + head})
 	}
 	for k := foot; k > 0; k-- {
@@ -39,20 +41,20 @@ func common(a, b []int) []pair {
 	return out
 }
 
-// step is the last pair of a chain of pairs that rise in both lists; before is where the chain goes on, or -1.
+// step is the last pair of a chain of pairs that rise in both lists. before is the index of the previous step, or -1.
 type step struct {
 	pair
 	before int
 }
 
-// chase keeps, for every length, the chain whose last j is lowest, and prolongs them item by item of a.
-func chase(a, b []int) []pair {
+// longestChain keeps, for every length, the chain whose last j is lowest. It extends the chains item by item of a.
+func longestChain(a, b []int) []pair {
 	var steps []step
-	var ends []int // ends[k]: the step that ends the best chain of k+1 pairs
+	var ends []int // ends[k] is the step that ends the best chain of k+1 pairs
 	equal := equals(a, b)
 	for i := range a {
 		js := equal(i)
-		for n := len(js) - 1; n >= 0; n-- { // downwards, so that one i is used once
+		for n := len(js) - 1; n >= 0; n-- { // downwards, so that each i is used once
 			j := js[n]
 			k := sort.Search(len(ends), func(k int) bool { return steps[ends[k]].j >= j })
 			s := step{pair: pair{i, j}, before: -1}
@@ -77,7 +79,7 @@ func chase(a, b []int) []pair {
 	return out
 }
 
-// equals returns a function that gives the places in b, rising, that hold a[i]; it is to be called for every i in order.
+// equals returns a function that gives the places in b that hold a[i], in rising order. Call it for every i, in order.
 func equals(a, b []int) func(i int) []int {
 	in := places(b)
 	times := map[int]int{}
@@ -88,7 +90,7 @@ func equals(a, b []int) func(i int) []int {
 	for v, n := range times {
 		r += n * len(in[v])
 	}
-	if r <= exactly {
+	if r <= maxEqualPairs {
 		return func(i int) []int { return in[a[i]] }
 	}
 	rank := map[int]int{}
@@ -97,11 +99,11 @@ func equals(a, b []int) func(i int) []int {
 		all := in[v]
 		at := rank[v] * len(all) / times[v]
 		rank[v]++
-		return all[max(0, at-nearby):min(len(all), at+nearby+1)]
+		return all[max(0, at-rankWindow):min(len(all), at+rankWindow+1)]
 	}
 }
 
-// places returns where in a list each item is, rising.
+// places returns the places of each item of a list, in rising order.
 func places(list []int) map[int][]int {
 	out := make(map[int][]int, len(list))
 	for i, v := range list {
@@ -110,8 +112,8 @@ func places(list []int) map[int][]int {
 	return out
 }
 
-// commonLength returns the length of a longest common subsequence. Short lists, which blocks mostly are, take a plain
-// table: no maps, no memory to speak of.
+// commonLength returns the length of a longest common subsequence. For short lists, as most blocks are, it uses a plain
+// table, which needs no maps and little memory.
 func commonLength(a, b []int) int {
 	if len(a)*len(b) > 1<<14 {
 		return len(common(a, b))

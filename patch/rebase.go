@@ -2,27 +2,27 @@ package patch
 
 import "slices"
 
-// Conflict is an edit that cannot be made on a list that has changed.
+// Conflict is an edit that cannot be made on the changed list.
 type Conflict struct {
 	ID      string  `json:"block"`
 	Op      Op      `json:"op"`
 	Why     Why     `json:"why"`
-	Clashes []Clash `json:"clashes"` // of WhyEdited, for OpPatch: the places
+	Clashes []Clash `json:"clashes"` // for WhyEdited of OpPatch: the places
 }
 
-// Why tells what stands in the way of an edit.
+// Why is the reason for a conflict.
 type Why string
 
 const (
-	WhyEdited  Why = "edited"  // the block was edited since, in the same place, or is to be deleted
-	WhyDeleted Why = "deleted" // the block was deleted since
-	WhyExists  Why = "exists"  // another block has the id of the one to be added
-	WhyMoved   Why = "moved"   // the block was moved elsewhere since
+	WhyEdited  Why = "edited"  // the block was edited in the same place, or is to be deleted
+	WhyDeleted Why = "deleted" // the block was deleted
+	WhyExists  Why = "exists"  // another block has the id of the new one
+	WhyMoved   Why = "moved"   // the block was moved elsewhere
 )
 
-// Rebase returns the edits, which were made on base, as edits of now, which came from base in another way: sources are merged
-// (Merge), what goes after a block that is gone goes after the nearest one before it, and what was done already is left
-// out. With a conflict there are no edits.
+// Rebase takes edits that were made on base and returns the same edits for now, a list that came from base in another
+// way. It merges sources with Merge. A block that goes after a deleted block goes after the nearest remaining one
+// before. Edits that now has already are left out. With a conflict there are no edits.
 func Rebase(base, now []Block, edits []Edit) ([]Edit, []Conflict, error) {
 	r := rebasing{}
 	var err error
@@ -57,7 +57,7 @@ type rebasing struct {
 	conflicts []Conflict
 }
 
-// edit returns an edit as one of now, and whether it is to be made.
+// edit returns an edit for now, and whether it is still to be made.
 func (r *rebasing) edit(e Edit) (next Edit, todo bool) {
 	was, is := r.base.byID[e.ID], r.now.byID[e.ID]
 	switch {
@@ -69,7 +69,7 @@ func (r *rebasing) edit(e Edit) (next Edit, todo bool) {
 			r.conflict(e, WhyExists, nil)
 		}
 		return e, false
-	case was == nil: // the edit does not fit base, as apply will say
+	case was == nil: // the edit does not fit base, and apply will fail
 		return e, false
 	case is == nil:
 		if e.Op != OpDelete {
@@ -117,7 +117,7 @@ func (r *rebasing) conflict(e Edit, why Why, clashes []Clash) {
 	r.conflicts = append(r.conflicts, Conflict{ID: e.ID, Op: e.Op, Why: why, Clashes: append([]Clash{}, clashes...)})
 }
 
-// anchor returns the block of now that what goes after a block of base goes after.
+// anchor returns the block of now after which an edit puts a block that base has after the given one.
 func (r *rebasing) anchor(after string) string {
 	if l := r.base.byID[after]; l != nil {
 		return r.common(r.base, l, r.now)
@@ -125,7 +125,7 @@ func (r *rebasing) anchor(after string) string {
 	return ""
 }
 
-// common returns the first block, from one of a chain backwards, that the other chain has, too.
+// common returns the first block, from one of a chain backwards, that the other chain has too.
 func (r *rebasing) common(c *chain, from *link, other *chain) string {
 	for l := from; l != &c.root; l = l.prev {
 		if other.byID[l.block.ID] != nil {
@@ -135,7 +135,7 @@ func (r *rebasing) common(c *chain, from *link, other *chain) string {
 	return ""
 }
 
-// Renamed returns the edits with other ids for what they append, where now has another block of that id.
+// Renamed returns the edits with new ids for appended blocks whose id another block in now has.
 func Renamed(edits []Edit, now []Block) []Edit {
 	there := make(map[string]Block, len(now))
 	var used []string

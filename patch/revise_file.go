@@ -1,10 +1,11 @@
 package patch
 
-// inFile does a section to the text of the program's file. Of a notebook, and where there is no file, that is a sheet: its code as
-// a script with cells.
+// inFile applies a section to the text of the program's file. For a notebook, or without a file, that text is the cell
+// text.
 func (r *reviser) inFile(s Section) error {
 	if s.Act == ActDelete || s.To != "" {
-		return &Misfit{Code: CodeNoText, Name: s.Name, Message: "a patch does not delete or rename the file of the program", Hint: "delete blocks by their ids; xstate fork NEW makes a program of another name"}
+		return &ApplyError{Code: CodeNoText, Name: s.Name, Message: "a patch cannot delete or rename the program's file",
+			Hint: "delete blocks by their ids, or use xstate fork NEW for a program with another name"}
 	}
 	own := r.on.File != nil && r.on.File.Kind != KindNotebook
 	if r.on.File != nil && !own && s.Act == ActWrite && isObject(s.Text) {
@@ -19,7 +20,7 @@ func (r *reviser) inFile(s Section) error {
 		text = string(r.file.Bytes())
 		lines = blockOfLine(r.file, text)
 	} else {
-		text, lines, marks = sheet(r.blocks)
+		text, lines, marks = cellText(r.blocks)
 	}
 	const key = "the program"
 	s.Name = key
@@ -29,7 +30,7 @@ func (r *reviser) inFile(s Section) error {
 		return nil
 	}
 	if err != nil {
-		if c, ok := err.(*Misfit); ok {
+		if c, ok := err.(*ApplyError); ok {
 			c.Name = r.on.Name
 		}
 		return err
@@ -38,11 +39,12 @@ func (r *reviser) inFile(s Section) error {
 	place.found(done)
 	r.places = append(r.places, place)
 	for _, d := range done.Done.Sections {
-		lines, marks = moved(lines, d.Hunks, only), moved(marks, d.Hunks, func([]int) int { return fresh })
+		lines, marks = carryLines(lines, d.Hunks, commonBlock),
+			carryLines(marks, d.Hunks, func([]int) int { return lineFromPatch })
 	}
 	if !own {
 		r.stale = true
-		r.identify(readSheet(done.Texts[key], marks), lines)
+		r.identify(readCellText(done.Texts[key], marks), lines)
 		return nil
 	}
 	after, err := Parse(r.on.Name, []byte(done.Texts[key]))
@@ -54,7 +56,7 @@ func (r *reviser) inFile(s Section) error {
 	return nil
 }
 
-// inJSON does a section to a notebook's file itself, as git shows it.
+// inJSON applies a section to the JSON of a notebook file, as git shows it.
 func (r *reviser) inJSON(s Section) error {
 	if err := r.write(); err != nil {
 		return err
@@ -76,8 +78,9 @@ func (r *reviser) inJSON(s Section) error {
 	return nil
 }
 
-// identify makes the blocks those that a text has after a patch. lines says of each of its lines in which block it was before. A
-// block is the one that most of its lines were in; one whose lines are all new is recognised as Match does it.
+// identify sets the blocks to those that a text has after a patch. lines gives the former block of each line of the
+// text. A block continues the one that most of its lines come from. A block with only new lines is recognised as in
+// Match.
 func (r *reviser) identify(now []Block, lines []int) {
 	var votes []candidate
 	for j, b := range now {
@@ -91,7 +94,7 @@ func (r *reviser) identify(now []Block, lines []int) {
 			votes = append(votes, candidate{i: i, j: j, score: float64(n)})
 		}
 	}
-	m := newMatching(r.blocks, now)
+	m := newBlockMatching(r.blocks, now)
 	m.byID()
 	m.assign(votes, ByPlace)
 	m.rest()
@@ -99,9 +102,9 @@ func (r *reviser) identify(now []Block, lines []int) {
 	for j, id := range m.ids() {
 		after[j] = now[j]
 		after[j].ID = id
-		if i := m.oldOf[j]; i >= 0 && now[j].Dialect == "" { // a sheet does not say
+		if i := m.oldOf[j]; i >= 0 && now[j].Dialect == "" { // a cell text has no dialects
 			after[j].Dialect = r.blocks[i].Dialect
-			if now[j].Title == sheetName(r.blocks[i]) {
+			if now[j].Title == cellTextTitle(r.blocks[i]) {
 				after[j].Title = r.blocks[i].titled(now[j].Source)
 			}
 		}
@@ -112,7 +115,7 @@ func (r *reviser) identify(now []Block, lines []int) {
 	r.blocks = after
 }
 
-// blockOfLine tells of every line of a file which block it is in; -1: none.
+// blockOfLine returns the index of the block that holds each line of a file; -1: none.
 func blockOfLine(p *Program, text string) []int {
 	lines := make([]int, countLines(text))
 	for i := range lines {
@@ -123,7 +126,7 @@ func blockOfLine(p *Program, text string) []int {
 		for k := range lines[at:min(at+countLines(b.Source), len(lines))] {
 			lines[at+k] = i
 		}
-		if p.raw == nil { // the line that begins its cell is of the block, too
+		if p.raw == nil { // the marker of its cell belongs to the block, too
 			_, mark := cutMarker(p.gaps[i])
 			for k := range min(countLines(mark), at) {
 				lines[at-1-k] = i
@@ -133,9 +136,9 @@ func blockOfLine(p *Program, text string) []int {
 	return lines
 }
 
-// moved carries what is known of lines over to the text after hunks of whole lines. Of a line that is new, what is known is asked
-// for, given that of the lines that it replaces.
-func moved(lines []int, hunks []Hunk, of func(old []int) int) []int {
+// carryLines carries a value for each line over to the text after hunks of whole lines. For a new line it calls of with
+// the values of the lines that it replaces.
+func carryLines(lines []int, hunks []Hunk, of func(old []int) int) []int {
 	if lines == nil {
 		return nil
 	}
@@ -160,8 +163,8 @@ func moved(lines []int, hunks []Hunk, of func(old []int) int) []int {
 	return append(out, lines[at:]...)
 }
 
-// only is the one block that lines are all of; -1: there are several, or none.
-func only(lines []int) int {
+// commonBlock returns the one block that all lines belong to; -1: none, or several.
+func commonBlock(lines []int) int {
 	for _, i := range lines {
 		if i != lines[0] {
 			return -1

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -31,7 +31,7 @@ func (e *Engine) adoptRelatives() error {
 	}
 	for _, files := range all {
 		for name, r := range files {
-			now := e.world.onDisk(name)
+			now := e.baseState.onDisk(name)
 			if own, ok := e.cfg.Files[name]; r.Left == now && (!ok || own.Left != now) {
 				e.cfg.Files[name] = r
 			}
@@ -43,7 +43,7 @@ func (e *Engine) adoptRelatives() error {
 // adoptEdits makes what somebody wrote into a file of the program's, since the last run, its new base.
 func (e *Engine) adoptEdits() error {
 	for name, r := range e.cfg.Files {
-		now := e.world.onDisk(name)
+		now := e.baseState.onDisk(name)
 		if now == r.Left {
 			continue
 		}
@@ -51,7 +51,7 @@ func (e *Engine) adoptEdits() error {
 			return fmt.Errorf("keep %s as it was edited: %w", name, err)
 		}
 		r = FileRecord{Base: now, Left: now}
-		r.Mode, r.Time = e.world.attributes(name)
+		r.Mode, r.Time = e.baseState.attributes(name)
 		e.cfg.Files[name] = r
 	}
 	return nil
@@ -62,7 +62,7 @@ func (e *Engine) keepBase(name string, now state.Digest) error {
 	if !stored(now) {
 		return nil
 	}
-	_, err := e.cfg.Store.PutBase(e.world.path(name))
+	_, err := e.cfg.Store.PutBase(e.baseState.path(name))
 	return err
 }
 
@@ -71,7 +71,7 @@ const keptInput = 1 << 20
 
 // keepInput keeps what a node read of a file of the workspace.
 func (e *Engine) keepInput(path string, d state.Digest) {
-	if !stored(d) || e.kept[d] || filepath.IsAbs(e.world.short(path)) {
+	if !stored(d) || e.kept[d] || filepath.IsAbs(e.baseState.short(path)) {
 		return
 	}
 	e.kept[d] = true
@@ -85,13 +85,13 @@ func (e *Engine) keepInput(path string, d state.Digest) {
 
 // keepText keeps the names that a node saw in a directory, or the time of a file.
 func (e *Engine) keepText(d state.Digest) {
-	if text := e.world.texts[d]; text != nil {
+	if text := e.baseState.texts[d]; text != nil {
 		_, _ = e.cfg.Store.PutBlob(text)
 	}
 }
 
 // putFiles makes the files that the program writes what p has. Files it never wrote are not touched.
-func (w *walk) putFiles(p *position) error {
+func (w *walk) putFiles(p *programState) error {
 	if err := w.adoptReused(p); err != nil {
 		return err
 	}
@@ -112,11 +112,11 @@ func (w *walk) putFiles(p *position) error {
 }
 
 // putFile puts one file in the state wanted, from the store, and records what it left.
-func (w *walk) putFile(p *position, name string, want entry) error {
+func (w *walk) putFile(p *programState, name string, want entry) error {
 	e := w.e
-	path := e.world.path(name)
+	path := e.baseState.path(name)
 	first := string(p.get(depgraph.Key("link:" + name)).digest)
-	now := e.world.onDisk(name)
+	now := e.baseState.onDisk(name)
 	if now != want.digest {
 		if err := e.announce(path); err != nil {
 			return fmt.Errorf("note that a file is put back: %w", err)
@@ -132,7 +132,7 @@ func (w *walk) putFile(p *position, name string, want entry) error {
 			return fmt.Errorf("take back a file that the program wrote: %w", err)
 		}
 	case first != "" && first != name:
-		if err := relink(e.world.path(first), path); err != nil {
+		if err := relink(e.baseState.path(first), path); err != nil {
 			return fmt.Errorf("put back a link: %w", err)
 		}
 	case now == want.digest && (first != "" || !e.tied(name)):
@@ -174,19 +174,25 @@ func (w *walk) putContent(name string, want entry) error {
 			return err
 		}
 	}
-	path, from := e.world.path(name), filepath.Join(e.spool, "put")
+	path, from := e.baseState.path(name), filepath.Join(e.spool, "put")
 	ok, err := e.cfg.Store.BlobToFile(want.digest, from)
 	if err != nil {
 		return fmt.Errorf("put back %s: %w", name, err)
 	}
 	if !ok {
 		if want.writer < 0 {
-			return &state.Error{Code: "file-lost", Message: fmt.Sprintf("the content that %s had before the program wrote it is gone from the store", name),
-				Hint: "put the file back by hand, then run again"}
+			return &state.Error{
+				Code: "file-lost",
+				Message: fmt.Sprintf(
+					"the content that %s had before the program wrote it is gone from the store",
+					name,
+				),
+				Hint: "put the file back by hand, then run again",
+			}
 		}
 		return w.lost(want.writer)
 	}
-	if e.held(path) {
+	if e.kernel != nil && e.kernel.HasOpen(path) {
 		err = overwrite(path, from)
 	} else if err = os.Rename(from, path); errors.Is(err, syscall.EXDEV) { // the store is in another file system
 		if err = overwrite(path+temporary, from); err == nil {
@@ -226,32 +232,9 @@ func overwrite(path, from string) error {
 	return err
 }
 
-// held reports whether the interpreter has a file mapped, or open otherwise than for writing only.
-func (e *Engine) held(path string) bool {
-	info, err := os.Stat(path)
-	if err != nil || e.kernel == nil {
-		return false
-	}
-	proc := fmt.Sprintf("/proc/%d/", e.kernel.cmd.Process.Pid)
-	fds, _ := os.ReadDir(proc + "fd")
-	for _, fd := range fds {
-		if open, err := os.Stat(proc + "fd/" + fd.Name()); err != nil || !os.SameFile(info, open) {
-			continue
-		}
-		data, _ := os.ReadFile(proc + "fdinfo/" + fd.Name())
-		_, text, _ := strings.Cut(string(data), "flags:")
-		var flags int
-		if _, err := fmt.Sscanf(text, "%o", &flags); err == nil && flags&syscall.O_ACCMODE != syscall.O_WRONLY {
-			return true
-		}
-	}
-	maps, _ := os.ReadFile(proc + "maps")
-	return bytes.Contains(maps, []byte(" "+path+"\n"))
-}
-
 // putMode gives a file the permissions that it has at p.
-func (w *walk) putMode(p *position, name string) error {
-	info, err := os.Lstat(w.e.world.path(name))
+func (w *walk) putMode(p *programState, name string) error {
+	info, err := os.Lstat(w.e.baseState.path(name))
 	if err != nil {
 		return err
 	}
@@ -268,7 +251,7 @@ func (w *walk) putMode(p *position, name string) error {
 	if info.Mode().Perm() == want {
 		return nil
 	}
-	return os.Chmod(w.e.world.path(name), want)
+	return os.Chmod(w.e.baseState.path(name), want)
 }
 
 // relink makes path a second name of the file first.
@@ -287,7 +270,7 @@ func relink(first, path string) error {
 
 // tied reports whether a file is on disk one with another that the program writes.
 func (e *Engine) tied(name string) bool {
-	info, err := os.Lstat(e.world.path(name))
+	info, err := os.Lstat(e.baseState.path(name))
 	return err == nil && linked(info) && len(e.linkGroups()[name]) > 0
 }
 
@@ -301,7 +284,7 @@ func (e *Engine) linkGroups() map[string]string {
 	type inode struct{ dev, ino uint64 }
 	groups := map[inode][]string{}
 	for _, name := range slices.Sorted(maps.Keys(e.cfg.Files)) {
-		if info, err := os.Lstat(e.world.path(name)); err == nil && linked(info) {
+		if info, err := os.Lstat(e.baseState.path(name)); err == nil && linked(info) {
 			st := info.Sys().(*syscall.Stat_t)
 			i := inode{uint64(st.Dev), st.Ino}
 			groups[i] = append(groups[i], name)
@@ -324,9 +307,9 @@ func (w *walk) left(name string, r FileRecord, d state.Digest) {
 	w.e.cfg.Files[name] = r
 }
 
-// settleFiles leaves the workspace as a fresh run would. Of a run that was stopped, or that was served results, files stay as the
+// finalizeFiles leaves the workspace as a fresh run would. Of a run that was stopped, or that was served results, files stay as the
 // last node left them.
-func (w *walk) settleFiles(complete bool) error {
+func (w *walk) finalizeFiles(complete bool) error {
 	if err := w.e.recoverFiles(); err != nil { // of an interpreter that died
 		return err
 	}
@@ -341,7 +324,7 @@ func (w *walk) settleFiles(complete bool) error {
 
 // adoptReused begins to keep records of the files that reused results wrote, which were recorded elsewhere: in another session, or
 // aside. It must come before a node executes that looks for them.
-func (w *walk) adoptReused(p *position) error {
+func (w *walk) adoptReused(p *programState) error {
 	for _, name := range w.written {
 		if _, known := w.e.cfg.Files[name]; !known {
 			if err := w.adopt(name, p.get(depgraph.Key("file:"+name))); err != nil {
@@ -358,26 +341,26 @@ func (w *walk) adoptReused(p *position) error {
 
 // adopt begins to keep a record of a file that a reused result writes.
 func (w *walk) adopt(name string, now entry) error {
-	base := w.e.world.get(depgraph.Key("file:" + name))
+	base := w.e.baseState.get(depgraph.Key("file:" + name))
 	if base != now.digest {
 		if err := w.e.keepBase(name, base); err != nil {
 			return fmt.Errorf("keep %s as it was before the program: %w", name, err)
 		}
 	}
 	r := FileRecord{Base: base, Left: base}
-	r.Mode, r.Time = w.e.world.attributes(name)
+	r.Mode, r.Time = w.e.baseState.attributes(name)
 	w.e.cfg.Files[name] = r
 	return nil
 }
 
 // fileBefore is the digest of a file before the node: as the position has it, which for a file that no node wrote is
 // what was on disk when the run began.
-func (w *walk) fileBefore(p *position, k depgraph.Key, path string, writes map[string]fileWrite) state.Digest {
+func (w *walk) fileBefore(p *programState, k depgraph.Key, path string, writes map[string]fileWrite) state.Digest {
 	if _, known := p.keys[k]; !known {
 		if fw, ok := writes[k.Name()]; ok {
-			if _, asked := w.e.world.base[k]; !asked {
+			if _, asked := w.e.baseState.base[k]; !asked {
 				if _, recorded := w.e.cfg.Files[k.Name()]; !recorded {
-					w.e.world.base[k] = fw.before
+					w.e.baseState.base[k] = fw.before
 				}
 			}
 		}
@@ -397,29 +380,29 @@ type fileWrite struct {
 func (x *execution) fileWrites() (map[string]fileWrite, error) {
 	e := x.walk.e
 	found := map[string]fileWrite{}
-	for path, before := range x.reply.Files.Writes {
-		name := e.world.short(path)
+	for path, before := range x.seen.Files.Writes {
+		name := e.baseState.short(path)
 		fw, err := x.fileWrite(path, before)
 		if err != nil {
 			return nil, err
 		}
 		e.noteWrite(name, fw)
-		if _, asked := e.world.base[depgraph.Key("file:"+name)]; !asked {
-			e.world.base[depgraph.Key("file:"+name)] = e.cfg.Files[name].Base
+		if _, asked := e.baseState.base[depgraph.Key("file:"+name)]; !asked {
+			e.baseState.base[depgraph.Key("file:"+name)] = e.cfg.Files[name].Base
 		}
 		found[name] = fw
 	}
-	for path, mode := range x.reply.Files.Chmods {
-		name := e.world.short(path)
+	for path, mode := range x.seen.Files.Chmods {
+		name := e.baseState.short(path)
 		if _, known := e.cfg.Files[name]; known {
 			continue
 		}
-		now := e.world.onDisk(name)
+		now := e.baseState.onDisk(name)
 		if err := e.keepBase(name, now); err != nil {
 			return nil, err
 		}
 		r := FileRecord{Base: now, Left: now, Mode: e.modeBefore(path, mode)}
-		_, r.Time = e.world.attributes(name)
+		_, r.Time = e.baseState.attributes(name)
 		e.cfg.Files[name] = r
 	}
 	if err := x.throughHandles(found); err != nil {
@@ -428,7 +411,7 @@ func (x *execution) fileWrites() (map[string]fileWrite, error) {
 	return found, x.walk.saveFiles()
 }
 
-func (x *execution) fileWrite(path string, before *fileBefore) (fileWrite, error) {
+func (x *execution) fileWrite(path string, before *kernel.FileBefore) (fileWrite, error) {
 	fw, err := x.walk.e.beforeWrite(path, before)
 	if err != nil {
 		return fw, err
@@ -436,19 +419,19 @@ func (x *execution) fileWrite(path string, before *fileBefore) (fileWrite, error
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
 		return fw, x.putContent(path, &fw.after)
 	}
-	fw.after = x.walk.e.world.onDisk(x.walk.e.world.short(path))
+	fw.after = x.walk.e.baseState.onDisk(x.walk.e.baseState.short(path))
 	return fw, nil
 }
 
 // beforeWrite stores what was at a path before a node wrote there.
-func (e *Engine) beforeWrite(path string, before *fileBefore) (fileWrite, error) {
+func (e *Engine) beforeWrite(path string, before *kernel.FileBefore) (fileWrite, error) {
 	if before == nil {
 		return fileWrite{}, nil
 	}
 	fw := fileWrite{before: state.Digest(before.Copy), mode: e.modeBefore(path, before.Mode), time: before.Time}
 	if stored(fw.before) {
 		keep := e.cfg.Store.PutBase
-		if _, known := e.cfg.Files[e.world.short(path)]; known {
+		if _, known := e.cfg.Files[e.baseState.short(path)]; known {
 			keep = e.cfg.Store.PutBlobFile // what a node before wrote there
 		}
 		ref, err := keep(before.Copy)
@@ -462,7 +445,7 @@ func (e *Engine) beforeWrite(path string, before *fileBefore) (fileWrite, error)
 
 func (e *Engine) modeBefore(path string, mode uint32) state.Digest {
 	kind := fs.FileMode(0)
-	if e.world.onDisk(e.world.short(path)) == digestDir {
+	if e.baseState.onDisk(e.baseState.short(path)) == digestDir {
 		kind = fs.ModeDir
 	}
 	return modeDigest(kind | fs.FileMode(mode))
@@ -475,8 +458,8 @@ func (x *execution) fileAttributes(files map[string]fileWrite) []state.Access {
 	for name := range files {
 		names[name] = true
 	}
-	for path := range x.reply.Files.Chmods {
-		names[e.world.short(path)] = true
+	for path := range x.seen.Files.Chmods {
+		names[e.baseState.short(path)] = true
 	}
 	var found []state.Access
 	note := func(k depgraph.Key, now state.Digest) {
@@ -486,9 +469,9 @@ func (x *execution) fileAttributes(files map[string]fileWrite) []state.Access {
 	}
 	links := false
 	for name := range names {
-		mode, _ := e.world.attributes(name)
+		mode, _ := e.baseState.attributes(name)
 		note(depgraph.Key("mode:"+name), mode)
-		info, err := os.Lstat(e.world.path(name))
+		info, err := os.Lstat(e.baseState.path(name))
 		links = links || err == nil && linked(info)
 	}
 	for k := range p.keys {
@@ -522,22 +505,22 @@ func (x *execution) throughHandles(found map[string]fileWrite) error {
 		if _, seen := found[name]; seen {
 			continue
 		}
-		now := e.world.onDisk(name)
+		now := e.baseState.onDisk(name)
 		fw := fileWrite{before: e.cfg.Files[name].Left, after: now}
 		if now == fw.before || now == digestSpecial {
 			continue
 		}
 		if stored(now) {
-			if err := x.putContent(e.world.path(name), &fw.after); err != nil {
+			if err := x.putContent(e.baseState.path(name), &fw.after); err != nil {
 				return err
 			}
 		}
 		e.noteWrite(name, fw)
 		found[name] = fw
-		if x.reply.Files.Reads == nil {
-			x.reply.Files.Reads = map[string]*string{}
+		if x.seen.Files.Reads == nil {
+			x.seen.Files.Reads = map[string]*string{}
 		}
-		x.reply.Files.Reads[e.world.path(name)] = nil
+		x.seen.Files.Reads[e.baseState.path(name)] = nil
 	}
 	return nil
 }

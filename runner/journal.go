@@ -11,15 +11,19 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
 // The spool is a folder in the store for what passes between kernel and engine: values, and copies of files that are
-// about to be written. Before a node's first write to a path the kernel notes it, with the copy, in a journal there; the
-// engine clears it when its own records hold what the node wrote; so does the engine where it puts a file back. A journal
-// that is not empty and belongs to nobody is what was under way when the engine or the kernel was killed: without it, a
-// half-written file would be taken for one that somebody edited. It is written, not synced: it outlives the processes, not
-// the machine. An engine has its spool locked; one that can be locked was left behind.
+// about to be written. Before a node's first write to a path, the kernel notes the path and the copy in a journal
+// there. The engine clears the journal when its own records hold what the node wrote. It uses the journal in the same
+// way where it restores a file.
+//
+// A journal that is not empty and that no engine owns shows what was under way when the engine or the kernel was
+// killed. Without it, a half-written file would be taken for one that a person edited. The journal is written, not
+// synced: it outlives the processes, not the machine. An engine locks its spool, so a spool that can be locked was left
+// behind.
 const journalName = "writing"
 
 func (e *Engine) spoolPrefix() string {
@@ -38,7 +42,7 @@ func (e *Engine) makeSpool() error {
 	return err
 }
 
-// dropSpool removes the spool, unless its journal is to be read by recoverFiles.
+// dropSpool removes the spool, unless recoverFiles is to read its journal.
 func (e *Engine) dropSpool() {
 	if e.spool == "" {
 		return
@@ -47,12 +51,12 @@ func (e *Engine) dropSpool() {
 		os.RemoveAll(e.spool)
 	}
 	if e.spoolLock != nil {
-		_ = e.spoolLock.Release() // of a folder that is only read
+		_ = e.spoolLock.Release() // the lock of a folder holds no data
 	}
 	e.spool, e.spoolLock = "", nil
 }
 
-// announce notes in the journal that a file of the program's is about to be put back.
+// announce notes in the journal that a file of the program is about to be restored.
 func (e *Engine) announce(path string) error {
 	if e.spool == "" {
 		if err := e.makeSpool(); err != nil {
@@ -71,7 +75,7 @@ func (e *Engine) announce(path string) error {
 	return err
 }
 
-// saveFiles keeps the records of files, when they are others than those kept, and clears the journal.
+// saveFiles stores the records of files, if they changed, and clears the journal.
 func (w *walk) saveFiles() error {
 	e := w.e
 	if w.o.Discard {
@@ -83,7 +87,7 @@ func (w *walk) saveFiles() error {
 	return e.clearJournal()
 }
 
-// keepFiles keeps the records of files, when they are others than those kept.
+// keepFiles stores the records of files, if they changed.
 func (e *Engine) keepFiles() error {
 	if !e.unsaved() || e.cfg.OnFiles == nil {
 		return nil
@@ -106,7 +110,7 @@ func (e *Engine) clearJournal() error {
 	return err
 }
 
-// recoverFiles takes over what kernels of this session that were killed had begun to write.
+// recoverFiles takes over what killed kernels of this session had begun to write.
 func (e *Engine) recoverFiles() error {
 	dir, err := filepath.Abs(e.scratchDir())
 	if err != nil {
@@ -128,14 +132,14 @@ func (e *Engine) recoverFiles() error {
 	return nil
 }
 
-// takeOver reads and removes a spool, unless an engine has it.
+// takeOver reads and removes a spool, unless an engine owns it.
 func (e *Engine) takeOver(spool string) error {
 	lock, free, err := state.LockFolder(spool)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !free {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look at what a killed run left: %w", err)
+		return fmt.Errorf("lock what a killed run left: %w", err)
 	}
 	defer lock.Release()
 	if err := e.readJournal(filepath.Join(spool, journalName)); err != nil {
@@ -160,19 +164,19 @@ func (e *Engine) readJournal(path string) error {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var line struct {
-			Path   string      `json:"path"`
-			Before *fileBefore `json:"before"`
+			Path   string             `json:"path"`
+			Before *kernel.FileBefore `json:"before"`
 		}
 		if json.Unmarshal(lines.Bytes(), &line) != nil || line.Path == "" {
-			continue // cut off: the write it was to announce did not happen
+			continue // cut off: the write that it would announce did not happen
 		}
 		_ = os.Remove(line.Path + temporary)
-		name := e.world.short(line.Path)
+		name := e.baseState.short(line.Path)
 		fw, err := e.beforeWrite(line.Path, line.Before)
 		if err != nil {
 			return err
 		}
-		fw.after = e.world.onDisk(name)
+		fw.after = e.baseState.onDisk(name)
 		e.noteWrite(name, fw)
 	}
 	if err := lines.Err(); err != nil {

@@ -30,18 +30,20 @@ func (n *node) imports(module string) bool {
 }
 
 // mayImport reports whether node at, or a function that it may call, imports a module by its text.
-func (w *walk) mayImport(p *position, at int, module string) bool {
+func (w *walk) mayImport(p *programState, at int, module string) bool {
 	n := w.nodes[at]
-	return n.imports(module) || n.facts.Kind == depgraph.KindStatement && slices.ContainsFunc(w.closure(p, slices.Concat(n.facts.Uses, n.facts.Later)), func(name string) bool {
-		e := p.keys[depgraph.Var(name)]
-		return e.writer >= 0 && w.nodes[e.writer].imports(module)
-	})
+	return n.imports(module) ||
+		n.facts.Kind == depgraph.KindStatement &&
+			slices.ContainsFunc(w.closure(p, slices.Concat(n.facts.Uses, n.facts.Later)), func(name string) bool {
+				e := p.keys[depgraph.Var(name)]
+				return e.writer >= 0 && w.nodes[e.writer].imports(module)
+			})
 }
 
 // misloaded reports whether the kernel has a library that saw something else than at p. Whether it can have one that was not imported
 // yet is for it to say, see outdated in libraries.py.
-func (w *walk) misloaded(p *position, at int) bool {
-	for k, have := range w.e.mirror.loads {
+func (w *walk) misloaded(p *programState, at int) bool {
+	for k, have := range w.e.kernelState.loads {
 		if p.get(k).digest != state.Absent && !w.behind(p, at, k, have) {
 			return true
 		}
@@ -51,10 +53,10 @@ func (w *walk) misloaded(p *position, at int) bool {
 
 // nextLoad returns a node to run again before the kernel imports a library by itself, or -1: what that looks at is not what it was where the
 // program imports it, or it prints and node at may import it.
-func (w *walk) nextLoad(p *position, at int) int {
+func (w *walk) nextLoad(p *programState, at int) int {
 	for _, k := range p.loads() {
 		e := p.keys[k]
-		if _, there := w.e.mirror.loads[k]; there || w.outcomes[e.writer].t == nil {
+		if _, there := w.e.kernelState.loads[k]; there || w.outcomes[e.writer].t == nil {
 			continue
 		}
 		if strings.HasPrefix(string(e.digest), "printed") && w.mayImport(p, at, k.Name()) {
@@ -73,9 +75,9 @@ func (w *walk) nextLoad(p *position, at int) int {
 }
 
 // loads returns the keys of the libraries that were imported before p, sorted.
-func (p *position) loads() []depgraph.Key {
+func (p *programState) loads() []depgraph.Key {
 	var found []depgraph.Key
-	for k := range p.held {
+	for k := range p.moduleState {
 		if k.Space() == "load" {
 			found = append(found, k)
 		}
@@ -86,10 +88,10 @@ func (p *position) loads() []depgraph.Key {
 
 // loadReads notes the libraries that the node imported, and what those saw that it uses.
 func (x *execution) loadReads(found map[depgraph.Key]state.Digest) {
-	for top := range x.reply.Imports.Loads {
+	for top := range x.seen.Imports.Loads {
 		found[loadKey(top)] = x.pos.get(loadKey(top)).digest
 	}
-	for top := range x.reply.Imports.Libraries {
+	for top := range x.seen.Imports.Libraries {
 		if d := x.pos.get(loadKey(top)).digest; saw(d) != "" {
 			found[loadKey(top)] = d
 		}
@@ -99,7 +101,7 @@ func (x *execution) loadReads(found map[depgraph.Key]state.Digest) {
 // loadWrites returns the libraries that the node imported first, or of which it imported a part that saw more.
 func (x *execution) loadWrites() []state.Access {
 	var writes []state.Access
-	for top, d := range x.reply.Imports.Loads {
+	for top, d := range x.seen.Imports.Loads {
 		if was := x.pos.get(loadKey(top)).digest; was == state.Absent || saw(d) != saw(was) {
 			writes = append(writes, state.Access{Key: loadKey(top), Digest: d})
 		}
@@ -108,16 +110,16 @@ func (x *execution) loadWrites() []state.Access {
 }
 
 // followLoads moves the mirror past a node after which the position is after.
-func (x *execution) followLoads(after *position) {
-	for _, top := range x.reply.Restored { // the environment was that of this position
+func (x *execution) followLoads(after *programState) {
+	for _, top := range x.seen.Restored { // the environment was that of this position
 		if d := x.pos.get(loadKey(top)).digest; d != state.Absent {
-			x.walk.e.mirror.loads[loadKey(top)] = d
+			x.walk.e.kernelState.loads[loadKey(top)] = d
 		}
 	}
-	for top, d := range x.reply.Imports.Loads {
+	for top, d := range x.seen.Imports.Loads {
 		if now := after.get(loadKey(top)).digest; now != state.Absent {
 			d = now
 		}
-		x.walk.e.mirror.loads[loadKey(top)] = d
+		x.walk.e.kernelState.loads[loadKey(top)] = d
 	}
 }

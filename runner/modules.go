@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -24,7 +25,7 @@ type quietLoad struct {
 }
 
 // contextOf digests the options and the working directory, which no observation shows a module to depend on when it is loaded.
-func (p *position) contextOf() state.Digest {
+func (p *programState) contextOf() state.Digest {
 	var lines []string
 	for k, e := range p.keys {
 		if s := k.Space(); (s == "conf" || s == "cwd") && e.digest != p.pristine(k) {
@@ -40,7 +41,7 @@ func (p *position) contextOf() state.Digest {
 
 // behind reports whether what the kernel has of a key is what p has, or what a node before p left: then running again
 // what came after leads to p.
-func (w *walk) behind(p *position, at int, k depgraph.Key, have state.Digest) bool {
+func (w *walk) behind(p *programState, at int, k depgraph.Key, have state.Digest) bool {
 	if have == p.get(k).digest || have == state.Absent {
 		return true
 	}
@@ -53,10 +54,10 @@ func (w *walk) behind(p *position, at int, k depgraph.Key, have state.Digest) bo
 }
 
 // unloadModules takes from the kernel the workspace modules that are not, or not so, loaded at p.
-func (w *walk) unloadModules(ctx context.Context, p *position, at int) error {
-	m := &w.e.mirror
+func (w *walk) unloadModules(ctx context.Context, p *programState, at int) error {
+	m := &w.e.kernelState
 	var names []string
-	for k, have := range m.held {
+	for k, have := range m.moduleState {
 		if !w.behind(p, at, k, have) {
 			names = append(names, k.Name())
 		}
@@ -64,7 +65,9 @@ func (w *walk) unloadModules(ctx context.Context, p *position, at int) error {
 	for name, q := range m.quiet {
 		by, known := w.first(q.code)
 		known = known && by < at
-		if known && w.contexts[by] != q.context || !known && (p.context != q.context || strings.Contains(name, ".")) { // a submodule is an attribute of its package
+		if known && w.contexts[by] != q.context ||
+			!known &&
+				(p.context != q.context || strings.Contains(name, ".")) { // a submodule is an attribute of its package
 			names = append(names, name)
 		}
 	}
@@ -72,9 +75,8 @@ func (w *walk) unloadModules(ctx context.Context, p *position, at int) error {
 		return nil
 	}
 	slices.Sort(names)
-	var reply unloadReply
-	_, err := w.e.kernel.request(ctx, map[string]any{"op": "unload", "modules": names}, nil, &reply, nil)
-	m.unload(reply)
+	gone, err := w.e.kernel.Unload(ctx, names)
+	m.unload(gone)
 	return err
 }
 
@@ -94,7 +96,7 @@ func (w *walk) first(code state.Digest) (int, bool) {
 
 // heldReads notes the modules and libraries that the node can have come to.
 func (x *execution) heldReads(found map[depgraph.Key]state.Digest) {
-	for _, name := range x.reply.Imports.Held {
+	for _, name := range x.seen.Imports.Held {
 		found[heldKey(name)] = x.pos.get(heldKey(name)).digest
 	}
 	x.loadReads(found)
@@ -104,40 +106,40 @@ func (x *execution) heldReads(found map[depgraph.Key]state.Digest) {
 // writes is another one at another place.
 func (x *execution) heldWrites() []state.Access {
 	var writes []state.Access
-	for name, q := range x.reply.Quiet {
-		if _, ours := x.walk.e.cfg.Files[x.walk.e.world.short(q[0])]; ours {
-			x.reply.Held[name] = state.Digest(q[1])
-			delete(x.reply.Quiet, name)
+	for name, q := range x.seen.Quiet {
+		if _, ours := x.walk.e.cfg.Files[x.walk.e.baseState.short(q[0])]; ours {
+			x.seen.Held[name] = state.Digest(q[1])
+			delete(x.seen.Quiet, name)
 		}
 	}
-	for name, d := range x.reply.Held {
+	for name, d := range x.seen.Held {
 		writes = append(writes, state.Access{Key: heldKey(name), Digest: d})
 	}
 	return append(writes, x.loadWrites()...)
 }
 
 // followModules moves the mirror past a node that wrote t and left after.
-func (x *execution) followModules(after *position, t *state.Trace) {
-	m := &x.walk.e.mirror
+func (x *execution) followModules(after *programState, t *state.Trace) {
+	m := &x.walk.e.kernelState
 	x.followLoads(after)
 	for _, a := range t.Writes {
 		if a.Key.Space() == "held" {
-			m.held[a.Key] = a.Digest
+			m.moduleState[a.Key] = a.Digest
 			delete(m.quiet, a.Key.Name())
 		}
 	}
-	for name := range x.reply.Quiet {
+	for name := range x.seen.Quiet {
 		m.quiet[name] = quietLoad{x.node.code, x.pos.context}
 	}
 }
 
 // unload notes that modules were unloaded, and with them names that rest on them.
-func (m *mirror) unload(r unloadReply) {
-	if len(r.Unloaded) > 0 {
-		debugf("kernel", "unload %v, drop %v", r.Unloaded, r.Dropped)
+func (m *kernelState) unload(r kernel.Unloaded) {
+	if len(r.Modules) > 0 {
+		debugf("kernel", "unload %v, drop %v", r.Modules, r.Dropped)
 	}
-	for _, name := range r.Unloaded {
-		delete(m.held, heldKey(name))
+	for _, name := range r.Modules {
+		delete(m.moduleState, heldKey(name))
 		delete(m.quiet, name)
 	}
 	for _, name := range r.Dropped {
@@ -146,44 +148,54 @@ func (m *mirror) unload(r unloadReply) {
 	for _, d := range r.Classes {
 		delete(m.classes, d)
 	}
-	if len(r.Unloaded) > 0 {
-		m.parked = map[joint]parked{}
+	if len(r.Modules) > 0 {
+		m.parked = map[groupDigest]parked{}
 	}
 }
 
 // moduleNames returns the names of which a workspace module holds a part, if n can come to one through a module: what it
 // makes may share with them. If it imports: those of workspace packages, which may gain an attribute. If it can come to
 // sys.modules: all that are, or rest on, modules.
-func (w *walk) moduleNames(p *position, n *node, names []string) []string {
+func (w *walk) moduleNames(p *programState, n *node, names []string) []string {
 	info := func(name string) state.ValueInfo {
 		if info := p.keys[depgraph.Var(name)].info; info != nil {
 			return *info
 		}
 		return state.ValueInfo{}
 	}
-	if w.hasDynamic && w.constructs(p, n, func(what string) bool { return what == "sys.modules" }) {
-		return slices.DeleteFunc(p.names(), func(name string) bool { return !info(name).Rests && info(name).Type != "module" })
+	if w.hasDynamic &&
+		w.constructs(p, n, func(what string) bool { return w.construct(what) == kernel.ReachesModules }) {
+		return slices.DeleteFunc(
+			p.names(),
+			func(name string) bool { return !info(name).ReachesModules && info(name).Type != "module" },
+		)
 	}
 	var found []string
-	for k := range p.held {
+	for k := range p.moduleState {
 		if k.Space() == "var" {
 			found = append(found, k.Name())
 		}
 	}
 	slices.Sort(found)
 	if len(n.facts.Imports) == 0 {
-		if len(found) > 0 && !slices.ContainsFunc(w.closure(p, names), func(name string) bool { return info(name).Rests }) {
+		if len(found) > 0 &&
+			!slices.ContainsFunc(w.closure(p, names), func(name string) bool { return info(name).ReachesModules }) {
 			return nil
 		}
 		return found
 	}
-	return append(found, slices.DeleteFunc(p.names(), func(name string) bool { return !info(name).Rests || info(name).Type != "module" })...)
+	return append(
+		found,
+		slices.DeleteFunc(
+			p.names(),
+			func(name string) bool { return !info(name).ReachesModules || info(name).Type != "module" },
+		)...)
 }
 
 // nextState returns the first of the nodes to run again for modules to be as p has them, or -1. Values that were made
 // before it and can only be made again go first: they are made from modules as they were then.
-func (w *walk) nextState(p *position, at int, wanted []string) int {
-	m := &w.e.mirror
+func (w *walk) nextState(p *programState, at int, namesToBind []string) int {
+	m := &w.e.kernelState
 	first := -1
 	consider := func(i int) {
 		if i >= 0 && (first < 0 || i < first) {
@@ -193,8 +205,8 @@ func (w *walk) nextState(p *position, at int, wanted []string) int {
 	if e := p.get(modulesKey); e.digest != m.modules {
 		consider(e.writer)
 	}
-	for k := range p.held {
-		if e := p.keys[k]; k.Space() == "held" && e.digest != m.held[k] {
+	for k := range p.moduleState {
+		if e := p.keys[k]; k.Space() == "held" && e.digest != m.moduleState[k] {
 			consider(e.writer)
 		}
 	}
@@ -202,11 +214,11 @@ func (w *walk) nextState(p *position, at int, wanted []string) int {
 	if first < 0 {
 		return -1
 	}
-	for _, name := range w.closure(p, wanted) {
+	for _, name := range w.closure(p, namesToBind) {
 		if _, live := m.bound[name]; live {
 			continue
 		}
-		j, names := p.joint(name)
+		j, names := p.groupDigest(name)
 		writer := p.writer(names)
 		if writer >= first {
 			continue

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -18,33 +19,34 @@ import (
 //
 // What is not live is loaded; what was not stored is rebuilt by running the node that wrote it, from its own prior
 // state, recursively: each rebuild is of an earlier node, so that it ends.
-func (w *walk) before(ctx context.Context, p *position, at int, wanted []string) error {
+func (w *walk) before(ctx context.Context, p *programState, at int, namesToBind []string) error {
 	if !w.listsSubclasses(p, w.nodes[at]) {
-		return w.bring(ctx, p, at, wanted)
+		return w.bring(ctx, p, at, namesToBind)
 	}
-	classes := p.reachingCode() // in the order in which a class lists its subclasses
+	classes := p.namesReachingCode() // in the order in which a class lists its subclasses
 	for i := range classes {
 		if err := w.bring(ctx, p, at, classes[:i+1]); err != nil {
 			return err
 		}
 	}
-	return w.bring(ctx, p, at, append(classes, wanted...))
+	return w.bring(ctx, p, at, append(classes, namesToBind...))
 }
 
 // bring does so for names in any order.
-func (w *walk) bring(ctx context.Context, p *position, at int, wanted []string) error {
+func (w *walk) bring(ctx context.Context, p *programState, at int, namesToBind []string) error {
 	for range 2*len(w.nodes) + 8 {
 		if err := w.e.need(ctx, w); err != nil {
 			return err
 		}
-		if !w.behind(p, at, modulesKey, w.e.mirror.modules) || w.misloaded(p, at) { // only a new interpreter has libraries as they were
+		if !w.behind(p, at, modulesKey, w.e.kernelState.modules) ||
+			w.misloaded(p, at) { // only a new interpreter has libraries as they were
 			w.e.dropKernel()
 			continue
 		}
 		if err := w.unloadModules(ctx, p, at); err != nil {
 			return err
 		}
-		if i := w.nextState(p, at, wanted); i >= 0 {
+		if i := w.nextState(p, at, namesToBind); i >= 0 {
 			if err := w.rebuild(ctx, i); err != nil {
 				return err
 			}
@@ -56,11 +58,11 @@ func (w *walk) bring(ctx context.Context, p *position, at int, wanted []string) 
 		if err := w.environment(ctx, p); err != nil { // before libraries are imported that look at it
 			return err
 		}
-		missing, err := w.bindAll(ctx, p, at, wanted)
+		missing, err := w.bindAll(ctx, p, at, namesToBind)
 		if err != nil {
 			return err
 		}
-		if missing < 0 && w.e.mirror.figures != p.get(figuresKey).digest {
+		if missing < 0 && w.e.kernelState.figures != p.get(figuresKey).digest {
 			if p.get(figuresKey).digest != state.Absent {
 				missing = p.get(figuresKey).writer
 			} else if err := w.closeFigures(ctx); err != nil {
@@ -95,36 +97,37 @@ const (
 )
 
 func (w *walk) closeFigures(ctx context.Context) error {
-	_, err := w.e.kernel.request(ctx, map[string]string{"op": "close_figures"}, nil, nil, nil)
-	w.e.mirror.figures = state.Absent
+	err := w.e.kernel.CloseDisplays(ctx)
+	w.e.kernelState.figures = state.Absent
 	return err
 }
 
 // makeWay parks or unbinds every group that is not what p has. Of a group that p has only a part of (a name was bound
 // anew, or poisoned, since), that part stays.
-func (w *walk) makeWay(ctx context.Context, p *position) error {
-	m := &w.e.mirror
-	shared := sharing(p.shares, m.shares)
-	groups := map[joint][]string{}
+func (w *walk) makeWay(ctx context.Context, p *programState) error {
+	m := &w.e.kernelState
+	shared := aliasedNames(p.aliases, m.aliases)
+	groups := map[groupDigest][]string{}
 	for name, b := range m.bound {
-		if shared[name] || isGroup(b.joint) || p.keys[depgraph.Var(name)].digest != b.digest || !w.current(p, []string{name}) {
-			groups[b.joint] = append(groups[b.joint], name)
+		if shared[name] || isGroup(b.groupDigest) || p.keys[depgraph.Var(name)].digest != b.digest ||
+			!w.current(p, []string{name}) {
+			groups[b.groupDigest] = append(groups[b.groupDigest], name)
 		} // else it stays, as nearly all do
 	}
-	req := bindRequest{Op: "bind"}
+	req := kernel.Binding{}
 	for _, j := range slices.Sorted(maps.Keys(groups)) {
 		slices.Sort(groups[j])
 		for _, set := range parts(j, groups[j]) {
 			kept := w.project(p, set)
 			if _, twice := m.parked[j]; len(kept) == 0 && !twice && w.current(p, set) {
-				req.Park = append(req.Park, parkItem{j, set})
+				req.Park = append(req.Park, kernel.Parking{Group: j, Names: set})
 				m.park(j, set)
 			}
 			for _, name := range set {
 				if kept[name] {
-					now, _ := p.joint(name)
+					now, _ := p.groupDigest(name)
 					b := m.bound[name]
-					b.joint = now
+					b.groupDigest = now
 					m.bound[name] = b
 				} else {
 					req.Unbind = append(req.Unbind, name)
@@ -137,15 +140,14 @@ func (w *walk) makeWay(ctx context.Context, p *position) error {
 		return nil
 	}
 	req.Drop = m.evict(cmp.Or(w.o.Memory, defaultMemory))
-	_, err := w.e.kernel.request(ctx, req, nil, nil, nil)
-	return err
+	return w.e.kernel.Bind(ctx, req)
 }
 
 // project returns the names of a bound group that are, with all that p has them share with, as p has them. Of those of which
 // only some can stay, because they share no longer, those stay that were not written since: another may have come to an
 // equal value, and to make that again will not make this.
-func (w *walk) project(p *position, set []string) map[string]bool {
-	m := &w.e.mirror
+func (w *walk) project(p *programState, set []string) map[string]bool {
+	m := &w.e.kernelState
 	kept, done := map[string]bool{}, map[string]bool{}
 	set, writers := slices.Clone(set), map[string]int{}
 	for _, name := range set {
@@ -163,14 +165,14 @@ func (w *walk) project(p *position, set []string) map[string]bool {
 			ok = ok && slices.Contains(set, n) && p.keys[depgraph.Var(n)].digest == m.bound[n].digest
 		}
 		ok = ok && w.current(p, group)
-		for pr, d := range m.shares {
+		for pr, d := range m.aliases {
 			in0, in1 := slices.Contains(group, pr[0]), slices.Contains(group, pr[1])
-			if in0 && in1 && p.shares[pr] != d || in0 != in1 && (kept[pr[0]] || kept[pr[1]]) {
+			if in0 && in1 && p.aliases[pr] != d || in0 != in1 && (kept[pr[0]] || kept[pr[1]]) {
 				ok = false
 			}
 		}
-		for pr := range p.shares {
-			if _, have := m.shares[pr]; !have && slices.Contains(group, pr[0]) {
+		for pr := range p.aliases {
+			if _, have := m.aliases[pr]; !have && slices.Contains(group, pr[0]) {
 				ok = false
 			}
 		}
@@ -185,14 +187,14 @@ func (w *walk) project(p *position, set []string) map[string]bool {
 
 // current reports whether a bound or parked function was made from its definition as it reads now. One of a group may have
 // come from the store.
-func (w *walk) current(p *position, names []string) bool {
+func (w *walk) current(p *programState, names []string) bool {
 	n := w.definition(p, names[0])
-	return len(names) > 1 || n == nil || w.e.mirror.layouts[names[0]] == n.layout
+	return len(names) > 1 || n == nil || w.e.kernelState.layouts[names[0]] == n.layout
 }
 
 // definition returns the node that defines the function bound to name at p, if it is one whose definition calls nothing.
 // Such a function is made by running its definition rather than loaded: then its lines are those of the text as it is.
-func (w *walk) definition(p *position, name string) *node {
+func (w *walk) definition(p *programState, name string) *node {
 	if e := p.keys[depgraph.Var(name)]; e.writer >= 0 && e.writer < len(w.nodes) {
 		if n := w.nodes[e.writer]; n.facts.Kind == depgraph.KindDef && n.facts.Defines[0] == name {
 			return n
@@ -203,7 +205,7 @@ func (w *walk) definition(p *position, name string) *node {
 
 // parts splits the names bound in groups of one joint digest into the groups: names that hold equal values but share
 // nothing are groups of their own under one digest.
-func parts(j joint, names []string) [][]string {
+func parts(j groupDigest, names []string) [][]string {
 	if len(names) > 1 && !isGroup(j) {
 		var single [][]string
 		for _, n := range names {
@@ -215,10 +217,10 @@ func parts(j joint, names []string) [][]string {
 }
 
 // bindAll binds the wanted names. It returns the index of a node that must be run again first, or -1.
-func (w *walk) bindAll(ctx context.Context, p *position, at int, wanted []string) (int, error) {
-	m := &w.e.mirror
+func (w *walk) bindAll(ctx context.Context, p *programState, at int, namesToBind []string) (int, error) {
+	m := &w.e.kernelState
 	missing := -1
-	names := w.closure(p, wanted)
+	names := w.closure(p, namesToBind)
 	slices.SortStableFunc(names, func(a, b string) int { // definitions first: values that hold a function hold that one
 		return cmp.Compare(defined(p, a), defined(p, b))
 	})
@@ -229,7 +231,7 @@ func (w *walk) bindAll(ctx context.Context, p *position, at int, wanted []string
 		if missing >= 0 && defined(p, name) > 0 {
 			break
 		}
-		j, names := p.joint(name)
+		j, names := p.groupDigest(name)
 		writer, err := w.bindGroup(ctx, p, at, j, names)
 		if err != nil {
 			return -1, err
@@ -240,7 +242,7 @@ func (w *walk) bindAll(ctx context.Context, p *position, at int, wanted []string
 }
 
 // defined is 0 for a function and 1 for anything else.
-func defined(p *position, name string) int {
+func defined(p *programState, name string) int {
 	if info := p.keys[depgraph.Var(name)].info; info != nil && info.Type == "function" {
 		return 0
 	}
@@ -249,9 +251,9 @@ func defined(p *position, name string) int {
 
 // closure returns the names that have a value at p among those wanted and those that the code of their values may
 // load, sorted.
-func (w *walk) closure(p *position, wanted []string) []string {
+func (w *walk) closure(p *programState, namesToBind []string) []string {
 	seen := map[string]bool{}
-	todo := slices.Clone(wanted)
+	todo := slices.Clone(namesToBind)
 	for len(todo) > 0 {
 		name := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
@@ -282,13 +284,12 @@ func (w *walk) closure(p *position, wanted []string) []string {
 }
 
 // bindGroup binds one group from what is parked or stored. It returns the node to run again if it cannot, else -1.
-func (w *walk) bindGroup(ctx context.Context, p *position, at int, j joint, names []string) (int, error) {
-	m := &w.e.mirror
+func (w *walk) bindGroup(ctx context.Context, p *programState, at int, j groupDigest, names []string) (int, error) {
+	m := &w.e.kernelState
 	if g, ok := m.parked[j]; ok && slices.Equal(g.names, names) && w.current(p, names) {
 		delete(m.parked, j)
 		m.bind(p, j, names)
-		_, err := w.e.kernel.request(ctx, bindRequest{Op: "bind", Unpark: []joint{j}}, nil, nil, nil)
-		return -1, err
+		return -1, w.e.kernel.Bind(ctx, kernel.Binding{Unpark: []groupDigest{j}})
 	}
 	writer := p.writer(names)
 	if len(names) == 1 && w.definition(p, names[0]) != nil {
@@ -325,10 +326,16 @@ func (w *walk) definer(need state.Need, at int) int {
 }
 
 // load binds a stored group. A value that does not come back as it was is not used: its writer is returned.
-func (w *walk) load(ctx context.Context, p *position, j joint, names []string, v state.Value, writer int) (int, error) {
-	m := &w.e.mirror
-	req := loadRequest{Op: "load", Names: names}
-	var body []byte
+func (w *walk) load(
+	ctx context.Context,
+	p *programState,
+	j groupDigest,
+	names []string,
+	v state.Value,
+	writer int,
+) (int, error) {
+	m := &w.e.kernelState
+	req := kernel.Loading{Names: names}
 	if v.Bytes > inlineBytes {
 		req.Path = filepath.Join(w.e.spool, "load")
 		first, ok, err := w.e.cfg.Store.BlobsToFile(append([]state.Digest{v.Blob}, v.Parts...), req.Path)
@@ -343,11 +350,11 @@ func (w *walk) load(ctx context.Context, p *position, j joint, names []string, v
 		if err != nil || !ok {
 			return writer, err
 		}
-		body = data
+		req.Data = data
 	}
-	var reply loadReply
-	if _, err := w.e.kernel.request(ctx, req, body, &reply, nil); err != nil {
-		if errors.Is(err, errKernelDied) || ctx.Err() != nil {
+	reply, err := w.e.kernel.Load(ctx, req)
+	if err != nil {
+		if errors.Is(err, kernel.ErrDied) || ctx.Err() != nil {
 			return -1, err
 		}
 		debugf("kernel", "load %v: %v", names, err)
@@ -365,21 +372,20 @@ func (w *walk) load(ctx context.Context, p *position, j joint, names []string, v
 			return writer, w.unload(ctx, j, names, v)
 		}
 	}
-	shares := map[pair]state.Digest{}
+	aliases := map[pair]state.Digest{}
 	for _, s := range reply.Shares {
-		shares[pair{s[0], s[1]}] = state.Digest(s[2])
+		aliases[pair{s[0], s[1]}] = state.Digest(s[2])
 	}
-	for pr, d := range p.shares {
-		if slices.Contains(names, pr[0]) && shares[pr] != d {
+	for pr, d := range p.aliases {
+		if slices.Contains(names, pr[0]) && aliases[pr] != d {
 			debugf("kernel", "load %v: %s and %s share otherwise", names, pr[0], pr[1])
 			return writer, w.unload(ctx, j, names, v)
 		}
 	}
-	for pr := range shares {
-		if _, share := p.shares[pr]; !share { // it holds a class that is equal to another's, and is found as that
+	for pr := range aliases {
+		if _, share := p.aliases[pr]; !share { // it holds a class that is equal to another's, and is found as that
 			debugf("kernel", "load %v: %s and %s share", names, pr[0], pr[1])
-			_, err := w.e.kernel.request(ctx, bindRequest{Op: "bind", Unbind: names}, nil, nil, nil)
-			return writer, err
+			return writer, w.e.kernel.Bind(ctx, kernel.Binding{Unbind: names})
 		}
 	}
 	m.bind(p, j, names)
@@ -387,29 +393,28 @@ func (w *walk) load(ctx context.Context, p *position, j joint, names []string, v
 }
 
 // unload forgets a stored value that did not come back as it was.
-func (w *walk) unload(ctx context.Context, j joint, names []string, v state.Value) error {
-	if w.looks {
+func (w *walk) unload(ctx context.Context, j groupDigest, names []string, v state.Value) error {
+	if w.readOnly {
 		return errForeign
 	}
 	v.Blob = ""
 	if err := w.e.cfg.Store.PutValue(v); err != nil {
 		return err
 	}
-	_, err := w.e.kernel.request(ctx, bindRequest{Op: "bind", Unbind: names}, nil, nil, nil)
-	return err
+	return w.e.kernel.Bind(ctx, kernel.Binding{Unbind: names})
 }
 
 // rebuild executes node i again, for the state it leaves. Where it comes to something else than its trace says, the
 // trace did not hold (the node is not reproducible): the new one takes its place and the walk begins again.
 func (w *walk) rebuild(ctx context.Context, i int) error {
 	recorded := w.outcomes[i].t
-	if recorded == nil && w.looks {
+	if recorded == nil && w.readOnly {
 		return errNotKept
 	}
 	if recorded == nil || recorded.Err != nil {
 		return fmt.Errorf("runner: internal error: node %d is to be rebuilt but has no result", i)
 	}
-	if w.looks && w.nodes[i].facts.Kind == depgraph.KindStatement {
+	if w.readOnly && w.nodes[i].facts.Kind == depgraph.KindStatement {
 		return errNotKept
 	}
 	if w.served(i) != nil && w.nodes[i].facts.Kind == depgraph.KindStatement {
@@ -419,7 +424,7 @@ func (w *walk) rebuild(ctx context.Context, i int) error {
 	if w.nodes[i].facts.Kind == depgraph.KindStatement {
 		w.restored++
 	}
-	want := w.positionAt(i)
+	want := w.stateAt(i)
 	t, err := w.executeAt(ctx, i, want, false)
 	if err != nil {
 		return err
@@ -427,14 +432,22 @@ func (w *walk) rebuild(ctx context.Context, i int) error {
 	got := want.clone() // sharing may be told by another of the names: by what else is bound
 	got.apply(i, &t.Trace)
 	want.apply(i, recorded)
-	if !slices.Equal(t.Writes, recorded.Writes) || !maps.Equal(got.shares, want.shares) {
-		if w.looks {
+	if !slices.Equal(t.Writes, recorded.Writes) || !maps.Equal(got.aliases, want.aliases) {
+		if w.readOnly {
 			return errForeign
 		}
 		if w.served(i) != nil {
 			return errServed
 		}
-		debugf("kernel", "rebuild %s: wrote %v, recorded %v; shares %v, recorded %v", w.nodes[i].id(), t.Writes, recorded.Writes, t.After, recorded.After)
+		debugf(
+			"kernel",
+			"rebuild %s: wrote %v, recorded %v; shares %v, recorded %v",
+			w.nodes[i].id(),
+			t.Writes,
+			recorded.Writes,
+			t.AliasesAfter,
+			recorded.AliasesAfter,
+		)
 		w.ran[i], w.reasons[i], w.spent[i] = t, state.Reason{Code: ReasonLost}, t.Seconds
 		return errRestart
 	}
@@ -442,8 +455,8 @@ func (w *walk) rebuild(ctx context.Context, i int) error {
 }
 
 // positionAt returns the position before node i of this walk.
-func (w *walk) positionAt(i int) *position {
-	p := newPosition(w.e.world.get)
+func (w *walk) stateAt(i int) *programState {
+	p := newProgramState(w.e.baseState.get)
 	for k, n := range w.nodes[:i] {
 		out := w.outcomes[k]
 		switch {
@@ -458,8 +471,8 @@ func (w *walk) positionAt(i int) *position {
 
 // hidden makes random number generators, configuration and working directory what p has.
 // It returns the index of a node that must be run again first, or -1.
-func (w *walk) hidden(ctx context.Context, p *position) (int, error) {
-	m := &w.e.mirror
+func (w *walk) hidden(ctx context.Context, p *programState) (int, error) {
+	m := &w.e.kernelState
 	keys := map[depgraph.Key]bool{}
 	for k := range m.hidden {
 		keys[k] = true
@@ -477,7 +490,6 @@ func (w *walk) hidden(ctx context.Context, p *position) (int, error) {
 		if k == modulesKey || have == want {
 			continue
 		}
-		req := map[string]any{"op": "hidden_put", "key": k, "pristine": want == p.pristine(k)}
 		var body []byte
 		if want != p.pristine(k) {
 			v, ok, err := w.e.cfg.Store.Value(want)
@@ -491,8 +503,8 @@ func (w *walk) hidden(ctx context.Context, p *position) (int, error) {
 				return p.get(k).writer, nil
 			}
 		}
-		if _, err := w.e.kernel.request(ctx, req, body, nil, nil); err != nil {
-			if errors.Is(err, errKernelDied) || ctx.Err() != nil {
+		if err := w.e.kernel.SetHidden(ctx, k, want == p.pristine(k), body); err != nil {
+			if errors.Is(err, kernel.ErrDied) || ctx.Err() != nil {
 				return -1, err
 			}
 			return -1, fmt.Errorf("%s %w: %w", k, errStuck, err) // a limit that can only be lowered
@@ -504,7 +516,7 @@ func (w *walk) hidden(ctx context.Context, p *position) (int, error) {
 
 // lost forgets that node i has a result, because a part of it is gone.
 func (w *walk) lost(i int) error {
-	if w.looks {
+	if w.readOnly {
 		return errNotKept
 	}
 	if i < 0 {
@@ -513,7 +525,7 @@ func (w *walk) lost(i int) error {
 	if w.served(i) != nil {
 		return errServed
 	}
-	t, err := w.executeAt(context.Background(), i, w.positionAt(i), false)
+	t, err := w.executeAt(context.Background(), i, w.stateAt(i), false)
 	if err != nil {
 		return err
 	}
@@ -521,8 +533,8 @@ func (w *walk) lost(i int) error {
 	return errRestart
 }
 
-func (w *walk) environment(ctx context.Context, p *position) error {
-	m := &w.e.mirror
+func (w *walk) environment(ctx context.Context, p *programState) error {
+	m := &w.e.kernelState
 	set := map[string]*string{}
 	for k := range m.environ {
 		if _, ok := p.keys[k]; !ok { // back to the base
@@ -559,8 +571,7 @@ func (w *walk) environment(ctx context.Context, p *position) error {
 	if len(set) == 0 {
 		return nil
 	}
-	_, err := w.e.kernel.request(ctx, map[string]any{"op": "environ", "set": set}, nil, nil, nil)
-	return err
+	return w.e.kernel.SetEnviron(ctx, set)
 }
 
 func environOf(value *string) state.Digest {

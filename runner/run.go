@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -16,24 +17,27 @@ type RunOptions struct {
 	Fresh   bool                  // use no recorded result: every node executes
 	Discard bool                  // record no result
 	Timeout time.Duration         // for one node; 0 means none
-	Memory  int64                 // bytes of earlier values that may be kept alive for the blocks that need them; 0: a gigabyte, below: none
-	Pins    map[state.BlockID]Pin // instead of those in comments; "" takes one away
-	Jobs    int                   // interpreters: with two or more, nodes that do not depend on one another execute at the same time
+	Pins    map[state.BlockID]Pin // replace those in comments; "" removes one
+	Jobs    int                   // interpreters; with two or more, independent nodes execute at the same time
 	OnEvent func(Event)           // called in order, from the goroutine of Run
-	Lined   state.BlockID         // the block of which it is observed what lines of other blocks' functions it executes, see LinesOf
+	Lined   state.BlockID         // the block whose executed lines in other blocks' functions are observed, see LinesOf
 
-	Force func(state.BlockID, int) bool               // nodes that execute even where a result holds; may be nil
-	Serve func(state.BlockID, int) *state.StoredTrace // results that nodes are given, whatever they read: these never execute; may be nil
+	// Memory bounds the bytes of earlier values that stay alive for the blocks that need them. 0 means a gigabyte, and a
+	// negative number none.
+	Memory int64
+
+	Force func(state.BlockID, int) bool               // the nodes to execute even where a trace is valid; may be nil
+	Serve func(state.BlockID, int) *state.StoredTrace // results of nodes that never execute; may be nil
 }
 
-// Usual reports whether a run may reuse what holds, and only that.
+// Usual reports whether a run reuses valid traces, all of them, and no others.
 func (o *RunOptions) Usual() bool {
 	return !o.Fresh && !o.Discard && len(o.Pins) == 0 && o.Force == nil && o.Serve == nil
 }
 
 const defaultMemory = 1 << 30
 
-// Event tells of progress while a run is under way.
+// Event reports progress of a run.
 type Event struct {
 	Block    state.BlockID
 	Node     int     // index in the block
@@ -43,85 +47,86 @@ type Event struct {
 	Seconds  float64 // for "end"
 }
 
-// NodeOutcome is what became of a node.
+// NodeOutcome is the outcome of a node.
 type NodeOutcome struct {
 	state.NodeResult
-	Line  int      // 1-based in the block
-	Saved float64  // recorded cost, when reused
-	Taint []string // marks of the node and of all that its inputs rest on
-	t     *state.Trace
+	Line     int      // 1-based in the block
+	Saved    float64  // recorded cost, when reused
+	AllMarks []string // the node's own marks and those of all that its inputs depend on
+	t        *state.Trace
 }
 
-// Result is the execution that the node's outcome rests on; nil when it was blocked or not reached.
+// Result returns the execution that gave the outcome, or nil where the node was blocked or not reached.
 func (n *NodeOutcome) Result() *state.Trace { return n.t }
 
-// BlockOutcome is what became of a block.
+// BlockOutcome is the outcome of a block.
 type BlockOutcome struct {
 	Block
-	Status  state.Status
-	Reason  state.Reason // of the first node that ran, else of the first
-	Outputs []Output
-	Err     *state.ExecError
-	Seconds float64
-	Saved   float64
-	Marks   []string // why its nodes may come out otherwise each time: "clock", "network", …
-	Taint   []string // its marks and those of all that its inputs rest on
-	Nodes   []NodeOutcome
+	Status   state.Status
+	Reason   state.Reason // of the first node that ran, else of the first
+	Outputs  []Output
+	Err      *state.ExecError
+	Seconds  float64
+	Saved    float64
+	Marks    []string // why another run may give its nodes other results: "clock", "network", …
+	AllMarks []string // its own marks and those of all that its inputs depend on
+	Nodes    []NodeOutcome
 }
 
-// Outcome is what became of a run.
+// Outcome is the outcome of a run.
 type Outcome struct {
-	Blocks   []BlockOutcome
-	Seconds  float64                 // spent executing nodes
-	Saved    float64                 // recorded cost of the nodes reused
-	Restored int                     // nodes executed again only for values that were not worth storing, or cannot be
-	Stopped  error                   // why the run ended early: interrupted; nil when it did not
-	Values   map[string]state.Digest // name → digest after the last node
-	Files    map[string]state.Digest // file written → digest after the last node
-	Tainted  map[string][]string     // of "value NAME" and "file NAME": why they may differ from run to run
+	Blocks      []BlockOutcome
+	Seconds     float64                 // spent executing nodes
+	Saved       float64                 // recorded cost of the nodes reused
+	Recomputed  int                     // nodes executed again only to rebuild values that were not stored
+	Stopped     error                   // why the run ended early: interrupted; nil when it did not
+	Values      map[string]state.Digest // name → digest after the last node
+	Files       map[string]state.Digest // file written → digest after the last node
+	VaryingKeys map[string][]string     // of "value NAME" and "file NAME": why they may differ from run to run
 }
 
-// errRestart says that a trace in use turned out not to hold; the walk begins again with what is known now.
+// errRestart reports that a trace in use is not valid after all. The walk begins again, with what is known by then.
 var errRestart = errors.New("walk again")
 
-// maxRestarts bounds how often: each restart follows a node whose result was replaced, or a block that was refused.
+// maxRestarts bounds the restarts of a walk. Each follows a node whose result was replaced, or a block that was
+// refused.
 const maxRestarts = 200
 
-// maxDeaths is how often an interpreter may die while no node runs, of a signal or for want of memory.
+// maxDeaths bounds how often an interpreter may die while no node runs, of a signal or for want of memory.
 const maxDeaths = 3
 
 // walk is one pass over the nodes in program order.
 type walk struct {
-	e        *Engine
-	o        RunOptions
-	units    []*unit
-	nodes    []*node
-	pos      *position
-	outcomes []NodeOutcome
-	ran      map[int]*state.StoredTrace // nodes executed in this run, for the walk begun again
-	reasons  map[int]state.Reason
-	spent    map[int]float64
-	stopped  map[*unit]bool
-	contexts []state.Digest       // of the positions before nodes, see modules.go
-	firsts   map[state.Digest]int // code → the first node that has it; nil until it is asked for
-	dotted   []dottedImport       // of the nodes before dottedAt
-	dottedAt int
-	restored int
-	ipython  bool
-	asked    bool // CPython was asked which blocks it accepts
-	cited    bool // the kernel has the sources
-	renewed  bool // a new interpreter was tried, when a state could not be restored
-	looks    bool // nothing but imports and definitions may run, and nothing be written: see Value
-	early    bool // one node executes before its turn: see ahead
-	ahead    *ahead
+	e            *Engine
+	o            RunOptions
+	units        []*unit
+	nodes        []*node
+	pos          *programState
+	outcomes     []NodeOutcome
+	ran          map[int]*state.StoredTrace // nodes executed in this run, for a walk that restarts
+	reasons      map[int]state.Reason
+	spent        map[int]float64
+	stopped      map[*unit]bool
+	contexts     []state.Digest       // of the states before nodes, see modules.go
+	firsts       map[state.Digest]int // code → the first node that has it; nil until it is read
+	dotted       []dottedImport       // of the nodes before dottedAt
+	dottedAt     int
+	restored     int
+	dialects     []depgraph.Dialect // of the blocks
+	compileAsked bool               // the language was asked which blocks it accepts
+	cited        bool               // the kernel has the sources
+	renewed      bool               // a new interpreter was tried, when a state could not be restored
+	readOnly     bool               // only imports and definitions may run, and nothing is written, see Value
+	speculative  bool               // one node executes before its turn, see speculator
+	speculator   *speculator
 
-	written    []string     // files that reused results wrote, and no record is kept of yet
+	written    []string     // files that reused results wrote, and of which there is no record yet
 	hasDynamic bool         // some node of the program may read names unobserved
 	lists      map[int]bool // nodes, by index, that list subclasses by code of the workspace's
 }
 
-// Run makes the outcome of every block what a fresh run of the whole program would give, executing only what must be.
-// An interrupted run returns an Outcome with Stopped set: what was finished is kept.
+// Run makes the outcome of every block what a fresh run of the whole program would give. It executes only what must be.
+// An interrupted run returns an Outcome with Stopped set, and keeps what was finished.
 func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (out *Outcome, err error) {
 	defer func() {
 		if failed := e.backlog.wait(); failed != nil && err == nil {
@@ -129,7 +134,7 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (out *Ou
 		}
 	}()
 	w := &walk{e: e, o: o, ran: map[int]*state.StoredTrace{}, reasons: map[int]state.Reason{}, spent: map[int]float64{}}
-	e.world.begin()
+	e.baseState.begin()
 	if err := e.recoverFiles(); err != nil {
 		return nil, err
 	}
@@ -142,13 +147,14 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (out *Ou
 	if err := e.refresh(ctx); err != nil {
 		return nil, err
 	}
-	w.ahead = w.newAhead(ctx, blocks)
-	defer w.ahead.finish()
+	w.speculator = w.newSpeculator(ctx, blocks)
+	defer w.speculator.finish()
 	var stop error
 	deaths := 0
 	for attempt := 0; ; attempt++ {
 		stop = w.pass(ctx, blocks)
-		if errors.Is(stop, errKernelDied) && ctx.Err() == nil && deaths < maxDeaths { // between two nodes: none is to blame
+		if errors.Is(stop, kernel.ErrDied) && ctx.Err() == nil &&
+			deaths < maxDeaths { // between two nodes, so no node failed
 			deaths++
 			e.dropKernel()
 			continue
@@ -162,13 +168,13 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (out *Ou
 			break
 		}
 		if attempt == maxRestarts {
-			return nil, fmt.Errorf("the program does not settle: its results differ each time it is run")
+			return nil, fmt.Errorf("the program has no stable outcome: its results differ each time it is run")
 		}
 	}
 	if stop != nil && ctx.Err() == nil {
 		return nil, stop
 	}
-	if err := w.settleFiles(stop == nil); err != nil {
+	if err := w.finalizeFiles(stop == nil); err != nil {
 		return nil, err
 	}
 	out = w.outcome()
@@ -176,21 +182,20 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (out *Ou
 	return out, nil
 }
 
-// refresh has a kernel that lives forget what may be others now: modules whose files were edited, and values put aside.
+// refresh makes a living kernel forget what may be outdated: modules whose files were edited, and parked values.
 func (e *Engine) refresh(ctx context.Context) error {
 	if e.kernel == nil {
 		return nil
 	}
-	var reply unloadReply
-	_, err := e.kernel.request(ctx, map[string]string{"op": "forget"}, nil, &reply, nil)
-	if err != nil && ctx.Err() == nil && !errors.Is(err, errKernelDied) {
+	gone, err := e.kernel.Refresh(ctx)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, kernel.ErrDied) {
 		return err
 	}
-	if err != nil || reply.Stale {
+	if err != nil || gone.Stale {
 		e.dropKernel()
 	}
-	e.mirror.unload(reply)
-	e.mirror.parked = map[joint]parked{}
+	e.kernelState.unload(gone)
+	e.kernelState.parked = map[groupDigest]parked{}
 	return nil
 }
 
@@ -210,73 +215,60 @@ func (w *walk) pass(ctx context.Context, blocks []Block) error {
 
 // start puts the walk before the first node.
 func (w *walk) start(blocks []Block) {
-	w.ipython = slices.ContainsFunc(blocks, func(b Block) bool { return b.Dialect == depgraph.IPython })
+	w.dialects = dialectsOf(blocks)
 	w.units, w.nodes = w.e.analyse(blocks)
-	w.pos = newPosition(w.e.world.get)
+	w.pos = newProgramState(w.e.baseState.get)
 	w.outcomes = make([]NodeOutcome, len(w.nodes))
 	w.stopped = map[*unit]bool{}
 	w.contexts, w.firsts = make([]state.Digest, len(w.nodes)), nil
 	w.dotted, w.dottedAt = nil, 0
-	w.asked, w.cited = false, false
+	w.compileAsked, w.cited = false, false
 	w.hasDynamic = slices.ContainsFunc(w.nodes, func(n *node) bool { return len(n.facts.Dynamic) > 0 })
 }
 
 // node brings the walk past node i.
 func (w *walk) node(ctx context.Context, i int) error {
-	n := w.nodes[i]
-	out := &w.outcomes[i]
+	n, out := w.nodes[i], &w.outcomes[i]
 	out.Code, out.Line = n.code, n.facts.Line
 	w.contexts[i] = w.pos.context
-	if by, blocked := blockedBy(w.pos, n, w.stopped[n.unit]); blocked {
-		w.block(i, by)
-		return nil
+	d, err := w.decide(w.pos, i, w.stopped)
+	if err != nil {
+		return err
 	}
-	if t := w.served(i); t != nil {
-		w.take(i, t, state.StatusReused, state.Reason{Code: ReasonServed})
-		return nil
-	}
-	if t := w.ran[i]; t != nil { // executed before the walk began again
-		if _, _, ok := w.pos.mismatch(&t.Trace); ok && t.Code == n.code {
-			w.take(i, t, state.StatusRan, w.reasons[i])
-			out.Seconds = w.spent[i]
-			return nil
+	switch {
+	case d.Action == ActBlock:
+		w.block(i, &d)
+	case d.trace == nil:
+		return w.perform(ctx, i, &d)
+	case d.trace == w.ran[i]:
+		w.take(i, &d, state.StatusRan, w.reasons[i])
+		out.Seconds = w.spent[i]
+	default:
+		if d.Reason.Code != ReasonServed {
+			if d.trace, err = w.e.withVaryMark(d.trace, w.o.Discard); err != nil {
+				return err
+			}
+			out.Saved = d.trace.Seconds
 		}
+		w.take(i, &d, state.StatusReused, d.Reason)
 	}
-	var c choice
-	pin := w.pin(n.unit)
-	if w.o.Fresh || w.o.Force != nil && w.o.Force(n.unit.ID, n.at) {
-		c.reason.Code = ReasonForced
-	} else if pin == PinAlways {
-		c.reason.Code = ReasonPinned
-	} else {
-		var err error
-		if c, err = w.e.choose(here{w.pos, w.units, w.nodes}, n); err != nil {
-			return err
-		}
-		if c.trace == nil && pin == PinNever {
-			c, _ = w.e.pinned(n, c)
-		}
-	}
-	if c.trace != nil {
-		if by := w.blockedByName(c.trace); by != "" {
-			w.block(i, by)
-			return nil
-		}
-		var err error
-		if c.trace, err = w.e.remembered(c.trace, w.o.Discard); err != nil {
-			return err
-		}
-		w.take(i, c.trace, state.StatusReused, c.reason)
-		out.Saved = c.trace.Seconds
-		return nil
-	}
-	expected := 0.0
-	if c.last != nil {
-		expected = c.last.Seconds
-	}
-	w.event(Event{Block: n.unit.ID, Node: n.at, Kind: "begin", Expected: expected})
-	w.ahead.look(i)
-	t, err := w.ahead.take(ctx, i)
+	return nil
+}
+
+// decide returns what happens to node i at p, in this run.
+func (w *walk) decide(p *programState, i int, stopped map[*unit]bool) (decision, error) {
+	n := w.nodes[i]
+	forced := w.o.Fresh || w.o.Force != nil && w.o.Force(n.unit.ID, n.at)
+	return w.e.decide(walkPlace{p, w.units, w.nodes}, n,
+		given{stopped: stopped[n.unit], pin: w.pin(n.unit), forced: forced, served: w.served(i), ran: w.ran[i]})
+}
+
+// perform executes node i, which has no valid trace, or takes over a speculative execution.
+func (w *walk) perform(ctx context.Context, i int, d *decision) error {
+	n, out := w.nodes[i], &w.outcomes[i]
+	w.event(Event{Block: n.unit.ID, Node: n.at, Kind: "begin", Expected: d.Seconds})
+	w.speculator.dispatch(i, d)
+	t, err := w.speculator.take(ctx, i)
 	if t == nil && err == nil {
 		t, err = w.execute(ctx, i)
 	}
@@ -284,14 +276,27 @@ func (w *walk) node(ctx context.Context, i int) error {
 		return err
 	}
 	w.event(Event{Block: n.unit.ID, Node: n.at, Kind: "end", Seconds: t.Seconds})
-	if by := w.blockedByName(t); by != "" {
-		w.block(i, by)
+	if by := undefinedBy(w.pos, n, &t.Trace); by != "" {
+		blocked := d.block(by)
+		w.block(i, &blocked)
 		return nil
 	}
-	w.ran[i], w.reasons[i], w.spent[i] = t, c.reason, t.Seconds
-	w.take(i, t, state.StatusRan, c.reason)
+	w.ran[i], w.reasons[i], w.spent[i] = t, d.Reason, t.Seconds
+	done := *d
+	if done.trace = t; t.Err != nil {
+		done.failed = n.unit.ID
+	}
+	w.take(i, &done, state.StatusRan, d.Reason)
 	out.Seconds = t.Seconds
 	return nil
+}
+
+// pin returns the pin of a block.
+func (w *walk) pin(u *unit) Pin {
+	if p, ok := w.o.Pins[u.ID]; ok {
+		return p
+	}
+	return u.pin()
 }
 
 func (w *walk) event(ev Event) {
@@ -300,18 +305,17 @@ func (w *walk) event(ev Event) {
 	}
 }
 
-// take moves the position past node i with trace t.
-func (w *walk) take(i int, t *state.StoredTrace, status state.Status, reason state.Reason) {
-	n, out := w.nodes[i], &w.outcomes[i]
+// take moves the position past node i, which has a result.
+func (w *walk) take(i int, d *decision, status state.Status, reason state.Reason) {
+	t, out := d.trace, &w.outcomes[i]
 	out.Trace, out.Reason, out.Status, out.t = t.Digest, reason, status, &t.Trace
-	out.Taint = w.pos.taint(&t.Trace)
+	out.AllMarks = w.pos.allMarks(&t.Trace)
+	w.pos.advance(i, w.nodes[i], d, w.stopped)
 	if t.Err != nil {
 		if status == state.StatusReused {
 			out.Saved = t.Seconds
 		}
 		out.Status = state.StatusFailed
-		w.stopped[n.unit] = true
-		w.pos.fail(i, n.unit.ID, n.facts.Defines)
 		return
 	}
 	for _, x := range t.Writes {
@@ -319,33 +323,22 @@ func (w *walk) take(i int, t *state.StoredTrace, status state.Status, reason sta
 			w.written = append(w.written, x.Key.Name())
 		}
 	}
-	w.pos.apply(i, &t.Trace)
-	w.pos.mark(&t.Trace, out.Taint)
+	w.pos.mark(&t.Trace, out.AllMarks)
 }
 
-// block marks node i as blocked by a failed block.
-func (w *walk) block(i int, by string) {
-	n, out := w.nodes[i], &w.outcomes[i]
-	out.Status, out.Reason = state.StatusBlocked, state.Reason{Code: ReasonBlocked, By: by}
-	w.stopped[n.unit] = true
-	w.pos.fail(i, state.BlockID(by), n.facts.Defines)
-}
-
-// blockedByName tells which failed block would have defined the name whose absence made an execution fail.
-func (w *walk) blockedByName(t *state.StoredTrace) string {
-	if t.Err == nil || t.Err.Type != "NameError" && t.Err.Type != "UnboundLocalError" {
-		return ""
-	}
-	for k, e := range w.pos.keys {
-		if by, bad := e.poisoned(); bad && t.Err.Message == fmt.Sprintf("name '%s' is not defined", k.Name()) {
-			return by
-		}
-	}
-	return ""
+// block moves the position past node i, which a failure keeps from running.
+func (w *walk) block(i int, d *decision) {
+	w.outcomes[i].Status, w.outcomes[i].Reason = state.StatusBlocked, d.Reason
+	w.pos.advance(i, w.nodes[i], d, w.stopped)
 }
 
 func (w *walk) outcome() *Outcome {
-	o := &Outcome{Restored: w.restored, Values: map[string]state.Digest{}, Files: map[string]state.Digest{}, Tainted: map[string][]string{}}
+	o := &Outcome{
+		Recomputed:  w.restored,
+		Values:      map[string]state.Digest{},
+		Files:       map[string]state.Digest{},
+		VaryingKeys: map[string][]string{},
+	}
 	for k, e := range w.pos.keys {
 		if _, bad := e.poisoned(); bad || e.digest == state.Absent && k.Space() == "var" {
 			continue
@@ -353,10 +346,10 @@ func (w *walk) outcome() *Outcome {
 		switch k.Space() {
 		case "var":
 			o.Values[k.Name()] = e.digest
-			o.Tainted["value "+k.Name()] = e.marks
+			o.VaryingKeys["value "+k.Name()] = e.marks
 		case "file":
 			o.Files[k.Name()] = e.digest
-			o.Tainted["file "+k.Name()] = e.marks
+			o.VaryingKeys["file "+k.Name()] = e.marks
 		}
 	}
 	for _, u := range w.units {
@@ -400,11 +393,11 @@ func (w *walk) blockOutcome(u *unit) BlockOutcome {
 		for _, m := range out.t.Marks {
 			b.Marks = appendNew(b.Marks, m)
 		}
-		for _, m := range out.Taint {
-			b.Taint = appendNew(b.Taint, m)
+		for _, m := range out.AllMarks {
+			b.AllMarks = appendNew(b.AllMarks, m)
 		}
 	}
-	b.Outputs = merge(b.Outputs)
+	b.Outputs = kernel.Merge(b.Outputs)
 	return b
 }
 

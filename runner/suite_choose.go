@@ -9,8 +9,9 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// choose decides which of the collected tests run, and returns their numbers. A test is reused if a trace of it holds: every part of
-// the code, file and variable that it read is what it was, and what it read of the tests before it is what these would leave.
+// choose decides which of the collected tests run, and returns their numbers. A test is reused if a trace of it is
+// valid: every part of the code, file and variable that it read is unchanged, and so is what the tests before it would
+// leave.
 func (p *suiteProcess) choose() ([]int, error) {
 	s := p.s
 	s.order = s.order[:0]
@@ -23,7 +24,7 @@ func (p *suiteProcess) choose() ([]int, error) {
 	}
 	c := &choosing{p: p, at: at, chosen: map[string]*verdict{}}
 	for _, x := range p.items {
-		if err := c.judge(x.ID); err != nil {
+		if err := c.chooseTrace(x.ID); err != nil {
 			return nil, err
 		}
 	}
@@ -50,11 +51,20 @@ func (p *suiteProcess) choose() ([]int, error) {
 	return run, nil
 }
 
-// uncollected tells of a file that cannot be collected. A trace remembers it, so that the next time is told from the first.
+// uncollected reports a file that cannot be collected. A trace records it, so that the first time is told apart from
+// later ones.
 func (p *suiteProcess) uncollected(e collectError) error {
 	s := p.s
-	t := &TestOutcome{ID: e.ID, Kind: "function", Status: TestRan, Reason: state.Reason{Code: ReasonRetry}, Outcome: "error", At: time.Now().UTC(),
-		Message: "it cannot be collected: " + lastLine(e.Text), Text: e.Text}
+	t := &TestOutcome{
+		ID:      e.ID,
+		Kind:    "function",
+		Status:  TestRan,
+		Reason:  state.Reason{Code: ReasonRetry},
+		Outcome: "error",
+		At:      time.Now().UTC(),
+		Message: "it cannot be collected: " + lastLine(e.Text),
+		Text:    e.Text,
+	}
 	if strings.HasPrefix(p.out.Runner, "pytest") {
 		t.Kind = "pytest"
 	}
@@ -66,22 +76,28 @@ func (p *suiteProcess) uncollected(e collectError) error {
 	}
 	t.Reason.Code = ReasonNew
 	if !p.o.Plan {
-		_, err = s.cfg.Store.PutTrace(state.Trace{Code: p.code(e.ID), Writes: []state.Access{{Key: keyOutcome, Digest: state.DigestOf([]byte(t.Outcome))}}, At: t.At})
+		_, err = s.cfg.Store.PutTrace(
+			state.Trace{
+				Code:   p.code(e.ID),
+				Writes: []state.Access{{Key: keyOutcome, Digest: state.DigestOf([]byte(t.Outcome))}},
+				At:     t.At,
+			},
+		)
 	}
 	return err
 }
 
-// finished reports whether a test ended in an earlier process of this run, and is not asked for again.
+// finished reports whether a test ended in an earlier process of this run, and need not run again.
 func (s *Suite) finished(id string) bool {
 	_, again := s.forced[id]
 	t := s.done[id]
 	return t != nil && t.Status == TestRan && !again
 }
 
-// verdict is what is known of a test before it may run.
+// verdict is what is decided about a test before it may run.
 type verdict struct {
-	trace  *state.StoredTrace // that holds; nil: it runs
-	held   *state.StoredTrace // that would
+	trace  *state.StoredTrace // that is valid; nil where the test runs
+	held   *state.StoredTrace // that is valid, even if the test runs
 	newest *state.StoredTrace
 	reason state.Reason // why it runs
 }
@@ -89,7 +105,7 @@ type verdict struct {
 func (v *verdict) outcome(x item) *TestOutcome {
 	t := &TestOutcome{ID: x.ID, Kind: x.Kind, Status: TestWould, Reason: v.reason, held: v.held}
 	if v.newest != nil {
-		t.before, t.Seconds = v.newest.Touched, v.newest.Seconds
+		t.before, t.Seconds = v.newest.AliasSensitive, v.newest.Seconds
 	}
 	if v.trace != nil {
 		t.Status, t.Outcome, t.Message = TestReused, outcomeOf(v.trace), v.trace.Info[keyOutcome].Repr
@@ -98,7 +114,7 @@ func (v *verdict) outcome(x item) *TestOutcome {
 	return t
 }
 
-// outcomeOf returns what a trace says became of its test.
+// outcomeOf returns the outcome that a trace records.
 func outcomeOf(t *state.StoredTrace) string {
 	for _, o := range []string{"passed", "skipped", "xfailed", "xpassed"} {
 		for _, a := range t.Writes {
@@ -110,17 +126,17 @@ func outcomeOf(t *state.StoredTrace) string {
 	return "failed"
 }
 
-// choosing is under way while it is decided which tests run.
+// choosing holds the decisions about tests while choose makes them.
 type choosing struct {
 	p      *suiteProcess
 	at     map[string]int
 	chosen map[string]*verdict
 }
 
-// judge looks for a trace of a test that holds. A failure is never reused: its report cites lines, whoever asks for it wants to see
-// it, and what failed once may have failed by chance. It is kept all the same, so that an older success under the same reads
-// does not count any more.
-func (c *choosing) judge(id string) error {
+// chooseTrace looks for a valid trace of a test. A failure is never reused: its report cites lines, the caller wants to
+// see it, and what failed once may have failed by chance. It is kept all the same, so that an older success under the
+// same reads does not count any more.
+func (c *choosing) chooseTrace(id string) error {
 	if c.chosen[id] != nil {
 		return nil
 	}
@@ -169,13 +185,13 @@ func (c *choosing) judge(id string) error {
 	return nil
 }
 
-// unseen are the marks for which no result is reused: what the test read cannot be compared. How long something took is no such
-// thing, for it is no input; that tests of it may fail on a slow machine is so with any way to run them.
+// unseen returns the marks for which no result is reused: what the test read cannot be compared. Timing is not one of
+// them, for it is not an input. Tests of time may fail on a slow machine however they are run.
 func unseen(marks []string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(marks), func(m string) bool { return m == "timing" }), ", ")
 }
 
-// fails returns why reads do not hold; nil: they do.
+// fails returns the reason why reads are not valid, or nil.
 func (c *choosing) fails(id string, reads []state.Access) (*state.Reason, error) {
 	var failed *state.Reason
 	for _, a := range reads {
@@ -190,7 +206,7 @@ func (c *choosing) fails(id string, reads []state.Access) (*state.Reason, error)
 	return failed, nil
 }
 
-// weight puts the reason first that tells most.
+// weight orders reasons: the most specific comes first.
 func weight(r *state.Reason) int {
 	switch {
 	case r.Code == ReasonCode && strings.Contains(string(r.Key), "::"):
@@ -205,7 +221,7 @@ func weight(r *state.Reason) int {
 
 func (c *choosing) failsOne(id string, a state.Access) (*state.Reason, error) {
 	s := c.p.s
-	if g := s.held(a); g != nil {
+	if g := s.groupReadsOf(a); g != nil {
 		if !g.known {
 			failed, err := c.fails(id, g.reads)
 			if err != nil {
@@ -217,11 +233,11 @@ func (c *choosing) failsOne(id string, a state.Access) (*state.Reason, error) {
 	}
 	now := state.Absent
 	switch a.Key.Space() {
-	case "test": // one before this: what it would leave is what it left
+	case "test": // an earlier test: while its trace is valid, it would leave what it left then
 		before := a.Key.Name()
 		i, there := c.at[before]
 		if there && i < c.at[id] {
-			if err := c.judge(before); err != nil {
+			if err := c.chooseTrace(before); err != nil {
 				return nil, err
 			}
 			if t := c.chosen[before].trace; t != nil {
@@ -251,14 +267,14 @@ func (c *choosing) failsOne(id string, a state.Access) (*state.Reason, error) {
 	return nil, nil
 }
 
-// need has a source file cut that the process did not execute.
+// need reads the units of a source file that the process did not execute.
 func (p *suiteProcess) need(file string) error {
 	s := p.s
 	if s.sources[file] != nil {
 		return nil
 	}
 	s.sources[file] = &source{}
-	d := s.world.onDisk(file)
+	d := s.baseState.onDisk(file)
 	if !stored(d) {
 		return nil
 	}
@@ -269,7 +285,7 @@ func (p *suiteProcess) need(file string) error {
 		if p.k == nil {
 			return errNoProcess
 		}
-		return writeFrame(p.k.in, map[string]any{"cut": [][]string{{s.world.path(file), ""}}}, nil)
+		return p.k.Send(map[string]any{"cut": [][]string{{s.baseState.path(file), ""}}})
 	})
 	if err == nil {
 		s.sources[file] = src
@@ -277,7 +293,7 @@ func (p *suiteProcess) need(file string) error {
 	return err
 }
 
-// needed adds the tests whose leavings those that run are to find.
+// needed adds the tests that leave something that a test to be run reads.
 func (c *choosing) needed() {
 	s := c.p.s
 	for again := true; again; {
@@ -300,14 +316,16 @@ func (c *choosing) needed() {
 	}
 }
 
-// follow looks for tests that were reused, though one before them leaves something changed that it did not leave before: whether
-// they read it is found by running them. It reports whether there are any.
+// follow looks for reused tests after a test that left something changed that it did not leave before. Only a run shows
+// whether they read it. follow reports whether there are any.
 func (p *suiteProcess) follow() bool {
 	s, by := p.s, ""
 	first := len(s.forced) == 0
 	for i, x := range p.items {
 		t := s.done[x.ID]
-		if r := p.ended[i]; r != nil && first && slices.ContainsFunc(r.Leaves, func(n string) bool { return !slices.Contains(t.before, n) }) && by == "" {
+		if r := p.ended[i]; r != nil && first &&
+			slices.ContainsFunc(r.Leaves, func(n string) bool { return !slices.Contains(t.before, n) }) &&
+			by == "" {
 			by = x.ID
 			continue
 		}
@@ -320,4 +338,9 @@ func (p *suiteProcess) follow() bool {
 		return true
 	}
 	return false
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
 }

@@ -15,19 +15,22 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// collection is which tests there are, and what that rests on. It is found again by the interpreter, the environment as a whole, and the
-// arguments. While all of it holds, the tests need not be collected, and where none of them is to run, no interpreter starts.
+// collection is which tests there are, and what that depends on. The interpreter, the environment and the arguments
+// name it. While all of it is unchanged, the tests need not be collected, and where none is to run, no interpreter
+// starts.
 //
-// It rests on what was executed and read while modules were imported, files collected and hooks called, which is told in groups; on
-// what the runner looked at itself (configuration, whether a folder is to be collected) and on the entries of folders that it listed,
-// which no test rests on, for what the runner makes of them is known by its result; and on the packages that are installed.
+// It depends on what was executed and read while modules were imported, files collected and hooks called, which comes
+// in groups. It depends on what pytest itself looked at (configuration, whether to collect a folder), and on the
+// entries of the folders that it listed. No test depends on these, for the result shows what pytest makes of them. And
+// it depends on the installed packages. To watch the test files alone would miss a new conftest, a plug-in, and a test
+// that exists only if some file does.
 type collection struct {
 	Runner        string            `json:"runner"`
 	Configuration state.Digest      `json:"configuration"`
 	Items         []item            `json:"items"`
-	Sources       map[string]string `json:"sources"` // files that were executed, and the packages that they are modules of
+	Sources       map[string]string `json:"sources"` // executed files, and the packages of their modules
 	Reads         []state.Access    `json:"reads"`
-	Folders       []string          `json:"folders"`  // where packages are looked for
+	Folders       []string          `json:"folders"`  // the folders where packages are looked for
 	Packages      state.Digest      `json:"packages"` // what is installed there
 }
 
@@ -36,24 +39,32 @@ const (
 	spaceCollections = "collections"
 )
 
-// errNoProcess says that something can be found out by an interpreter alone.
+// errNoProcess reports that only an interpreter can answer.
 var errNoProcess = errors.New("no interpreter runs")
 
 func (s *Suite) collectionKey(o SuiteOptions) string {
-	text := fmt.Sprintf("collection 1\nengine %s\ninterpreter %s\npath %q\nfolder %q\nargs %q\nchoose %q\npaths %q\n", driverDigest(), s.python, s.cfg.Python.Path, s.cfg.Workspace, o.Args, o.Choose, o.Paths)
+	text := fmt.Sprintf("collection 1\nengine %s\ninterpreter %s\npath %q\nfolder %q\nargs %q\nchoose %q\npaths %q\n",
+		s.cfg.Language.Semantics(), s.python, s.cfg.Language.Command(), s.cfg.Workspace, o.Args, o.Choose, o.Paths)
 	for _, name := range slices.Sorted(maps.Keys(s.environ)) {
 		text += fmt.Sprintf("environment %q %q\n", name, s.environ[name])
 	}
 	return string(state.DigestOf([]byte(text)))
 }
 
-// keepCollection keeps what was collected, if it would be the same next time. What failed is collected again.
+// keepCollection stores the collection, if it is repeatable. One with errors is collected again.
 func (p *suiteProcess) keepCollection(e *suiteEvent) error {
 	s := p.s
 	if !e.Repeatable || len(e.Errors) > 0 {
 		return nil
 	}
-	c := collection{Runner: e.Runner, Configuration: e.Configuration, Items: e.Items, Sources: p.packages, Folders: e.Folders, Packages: installed(e.Folders)}
+	c := collection{
+		Runner:        e.Runner,
+		Configuration: e.Configuration,
+		Items:         e.Items,
+		Sources:       p.packages,
+		Folders:       e.Folders,
+		Packages:      installed(e.Folders),
+	}
 	found := map[depgraph.Key]state.Digest{}
 	for _, g := range p.groups {
 		if unseen(g.Marks) != "" {
@@ -64,10 +75,10 @@ func (p *suiteProcess) keepCollection(e *suiteEvent) error {
 		}
 	}
 	for _, path := range e.Looked {
-		found[s.world.fileKey(path)] = s.world.get(s.world.fileKey(path))
+		found[s.baseState.fileKey(path)] = s.baseState.get(s.baseState.fileKey(path))
 	}
 	for _, path := range e.Listed {
-		found[depgraph.Key(spaceFolder+":"+s.world.short(path))] = s.entries(s.world.short(path))
+		found[depgraph.Key(spaceFolder+":"+s.baseState.short(path))] = s.entries(s.baseState.short(path))
 	}
 	for k, d := range found {
 		c.Reads = append(c.Reads, state.Access{Key: k, Digest: d})
@@ -80,12 +91,12 @@ func (p *suiteProcess) keepCollection(e *suiteEvent) error {
 	return s.cfg.Store.PutMemo(spaceCollections, s.collectionKey(p.o), data)
 }
 
-// changed reports whether tests are to run or to be collected anew. If not, it says what became of each.
+// changed reports whether tests have to run or to be collected again. If not, it sets the outcome of each.
 func (s *Suite) changed(o SuiteOptions, out *SuiteOutcome) (bool, error) {
 	if o.All {
 		return true, nil
 	}
-	s.world.begin()
+	s.baseState.begin()
 	c := s.collected(o)
 	if c == nil {
 		return true, nil
@@ -100,7 +111,7 @@ func (s *Suite) changed(o SuiteOptions, out *SuiteOutcome) (bool, error) {
 	return false, err
 }
 
-// collected returns what was collected before, nil unless it holds.
+// collected returns the stored collection, or nil if it is not valid.
 func (s *Suite) collected(o SuiteOptions) *collection {
 	data, ok := s.cfg.Store.Memo(spaceCollections, s.collectionKey(o))
 	c := &collection{}
@@ -109,7 +120,7 @@ func (s *Suite) collected(o SuiteOptions) *collection {
 	}
 	s.conf = c.Configuration
 	for file, pkg := range c.Sources {
-		if s.sources[file] = s.units(s.world.onDisk(file), pkg); s.sources[file] == nil {
+		if s.sources[file] = s.units(s.baseState.onDisk(file), pkg); s.sources[file] == nil {
 			return nil
 		}
 	}
@@ -121,9 +132,9 @@ func (s *Suite) collected(o SuiteOptions) *collection {
 	return c
 }
 
-// entries are what a folder lists, and of which sort each is, but for what those who run tests keep there.
+// entries digests what a folder lists, with the type of each entry. Caches of pytest, Python and xstate do not count.
 func (s *Suite) entries(name string) state.Digest {
-	list, err := os.ReadDir(s.world.path(name))
+	list, err := os.ReadDir(s.baseState.path(name))
 	if err != nil {
 		return state.Absent
 	}
@@ -131,7 +142,7 @@ func (s *Suite) entries(name string) state.Digest {
 	for _, e := range list {
 		if n := e.Name(); n != ".xstate" && n != "__pycache__" && n != ".pytest_cache" {
 			sort := e.Type()
-			if info, err := os.Stat(filepath.Join(s.world.path(name), n)); err == nil && sort&fs.ModeSymlink != 0 {
+			if info, err := os.Stat(filepath.Join(s.baseState.path(name), n)); err == nil && sort&fs.ModeSymlink != 0 {
 				sort |= info.Mode().Type()
 			}
 			fmt.Fprintf(&text, "%q %s\n", n, sort)
@@ -140,7 +151,7 @@ func (s *Suite) entries(name string) state.Digest {
 	return state.DigestOf([]byte(text.String()))
 }
 
-// installed names the packages in folders: whatever is added, upgraded or made anew may hook into what collects tests.
+// installed digests the packages in folders. Any that is added, upgraded or reinstalled may hook into the collection.
 func installed(folders []string) state.Digest {
 	var text strings.Builder
 	for _, folder := range folders {

@@ -13,17 +13,21 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Lines that a test executed are kept by the statements they belong to, and these by their number in the unit: the digest of the unit, which
-// the trace has, covers which statements there are and in what order, and nothing of where they stand. They are no part of
-// a trace, for they follow from what is: a trace that holds executed them. They are kept beside it, and may be lost like any result.
+// Lines are observed on demand (SuiteOptions.Lines), for they cost more than all else: each line of a function is an
+// event of its own, armed again for each test. The executed lines are kept as numbers of statements in their unit. The
+// digest of the unit, which the trace has, covers which statements there are, in which order, and nothing of their
+// places. So the numbers stay right wherever the text moves to, and whatever becomes of its layout. Numbers of lines
+// would not, even counted from the beginning of the function. A statement of several lines is one. They are not part of
+// a trace, for they follow from what is: a valid trace executed them. They are kept beside it, and may be lost like any
+// result.
 
 // statements are the numbers of statements of a unit.
 type statements map[int]bool
 
-// executedLines are the statements that imports executed, and those that a test did, by unit, as ranges.
+// executedLines are the statements that imports executed, and those that a test executed, by unit, as ranges.
 type executedLines []map[depgraph.Key]string
 
-// spaceLines is where they are kept.
+// spaceLines is the space of their memos.
 const spaceLines = "lines"
 
 // hitLines is written as a list: the number of a unit, lines of it.
@@ -36,8 +40,8 @@ func (h *hitLines) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &[]any{&h.Unit, &h.Lines})
 }
 
-// add notes the statements that lines belong to: the last that begins there or before, with all that do so on one line. Lines
-// before the first are those of a docstring.
+// add notes the statements that lines belong to: the last that begins there or before, with all others on that line.
+// Lines before the first statement belong to a docstring.
 func (p *suiteProcess) add(to map[int]statements, h hitLines) {
 	part := p.units[h.Unit]
 	starts := p.starts(h.Unit)
@@ -52,7 +56,7 @@ func (p *suiteProcess) add(to map[int]statements, h hitLines) {
 	}
 }
 
-// starts are the lines on which statements of a unit begin, counted from its first.
+// starts returns the lines on which statements of a unit begin, counted from its first.
 func (p *suiteProcess) starts(unit int) []int {
 	found, ok := p.begins[unit]
 	if !ok {
@@ -63,7 +67,7 @@ func (p *suiteProcess) starts(unit int) []int {
 	return found
 }
 
-// hits notes what a test executed itself and in its fixtures.
+// hits notes the statements that a test executed, itself and in its fixtures.
 func (p *suiteProcess) hits(r *report, to map[int]statements, seen map[int]bool) {
 	for _, h := range r.Hit {
 		p.add(to, h)
@@ -76,13 +80,15 @@ func (p *suiteProcess) hits(r *report, to map[int]statements, seen map[int]bool)
 	}
 }
 
-// keptLines is what is kept beside the trace of a test. What imports executed is the same for all tests of a process, and kept once.
+// keptLines is stored beside the trace of a test. What imports executed is equal for all tests of a process, and is
+// stored once.
 type keptLines struct {
 	Units  map[depgraph.Key]string `json:"units"`
 	Levels state.Digest            `json:"levels"`
 }
 
-// keepLines keeps the lines that a test executed beside its trace. Of a module, those that its import did.
+// keepLines stores the lines that a test executed beside its trace. Of a module level, these are the lines that its
+// import executed.
 func (p *suiteProcess) keepLines(trace state.Digest, r *report) (executedLines, error) {
 	if p.imported == nil {
 		p.imported = p.written(p.levels)
@@ -96,12 +102,15 @@ func (p *suiteProcess) keepLines(trace state.Digest, r *report) (executedLines, 
 	kept := keptLines{p.written(own), state.DigestOf(levels)}
 	data, err := json.Marshal(kept)
 	if err == nil {
-		err = errors.Join(p.s.cfg.Store.PutMemo(spaceLines, string(kept.Levels), levels), p.s.cfg.Store.PutMemo(spaceLines, string(trace), data))
+		err = errors.Join(
+			p.s.cfg.Store.PutMemo(spaceLines, string(kept.Levels), levels),
+			p.s.cfg.Store.PutMemo(spaceLines, string(trace), data),
+		)
 	}
 	return executedLines{p.imported, kept.Units}, err
 }
 
-// written are statements by the names of their units.
+// written returns statements by the names of their units.
 func (p *suiteProcess) written(units map[int]statements) map[depgraph.Key]string {
 	found := map[depgraph.Key]string{}
 	for n, list := range units {
@@ -110,7 +119,7 @@ func (p *suiteProcess) written(units map[int]statements) map[depgraph.Key]string
 	return found
 }
 
-// lines returns what was kept beside a trace, nil where nothing was.
+// lines returns the lines that were stored beside a trace, or nil.
 func (s *Suite) lines(trace state.Digest) executedLines {
 	var kept keptLines
 	levels := map[depgraph.Key]string{}
@@ -124,7 +133,7 @@ func (s *Suite) lines(trace state.Digest) executedLines {
 	return executedLines{levels, kept.Units}
 }
 
-// of are the statements of a unit that were executed.
+// of returns the executed statements of a unit.
 func (e executedLines) of(unit depgraph.Key) map[int]bool {
 	found := map[int]bool{}
 	for _, units := range e {
@@ -145,9 +154,10 @@ func (u unitOf) starts() []int {
 	return found
 }
 
-// lines are the lines of executed statements of a unit as the source has them now, counted from the first of the unit. A statement has
-// the lines up to the next that begins, in the unit or in a function within; before the first lies what is executed by calling it. At
-// the level of a module the functions are not told apart, for their lines are not its own.
+// lines returns the lines of executed statements of a unit in the present source, counted from the first line of the
+// unit. A statement has the lines up to the next that begins, in the unit or in a function within. Before the first
+// statement lies what a call executes. At the level of a module the functions are not told apart, for their lines are
+// not its own.
 func (s *source) lines(unit string, executed map[int]bool) string {
 	u := s.Units[unit]
 	starts := u.starts()

@@ -12,25 +12,25 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Reasons why a test runs, beside those of nodes.
+// Reasons why a test runs, besides those of nodes.
 const (
-	ReasonMarked = "marked"    // By: what it read cannot be compared, so that no result of it is reused
+	ReasonMarked = "marked"    // By: marks of reads that cannot be compared, so that no result is reused
 	ReasonNeeded = "needed-by" // By: a test that reads what this one leaves
 	ReasonFollow = "follows"   // By: a test that leaves something changed that it did not leave before
-	ReasonLines  = "no-lines"  // it is asked which lines it executes, and that was not observed when it ran
+	ReasonLines  = "no-lines"  // the caller wants its executed lines, and its last run did not observe them
 )
 
-// Spaces of keys that name reads which many traces share, by their digest.
+// Spaces of keys that name, by digest, reads that many traces share.
 const (
 	spaceGroup   = "group"
 	spaceFixture = "fixture"
 )
 
-// report is what the driver tells of a test or a group.
+// report is what the driver reports of a test or a group.
 type report struct {
 	Units  []int              `json:"units"`
 	Groups []int              `json:"groups"`
-	Files  map[string]*string `json:"files"` // what was there before it was written, "presence", or nil: what is there
+	Files  map[string]*string `json:"files"` // the digest before a write, "presence", or nil for the present content
 	Texts  []string           `json:"texts"`
 	Lines  []lineRead         `json:"lines"`
 	Dirs   []string           `json:"dirs"`
@@ -39,7 +39,7 @@ type report struct {
 	Absent []string           `json:"absent"`
 	Marks  []string           `json:"marks"`
 
-	Fixture bool `json:"fixture"` // of a group: a test that has it executed it
+	Fixture bool `json:"fixture"` // of a group: a test that has it executed the fixture
 
 	Hit []hitLines `json:"hit"`
 
@@ -50,16 +50,16 @@ type report struct {
 	After   []int    `json:"after"` // tests that left something that this one read
 	Leaves  []string `json:"leaves"`
 
-	reads []state.Access // but for groups and tests before
+	reads []state.Access // without groups and earlier tests
 }
 
-// report reads what is told, and looks at once at what files hold: a later test may write to them.
+// report decodes a report. It digests the files at once, for a later test may write to them.
 func (p *suiteProcess) report(text json.RawMessage) (*report, error) {
 	r := &report{}
 	if err := json.Unmarshal(text, r); err != nil {
 		return nil, fmt.Errorf("what a test read: %w", err)
 	}
-	w, found := p.s.world, map[depgraph.Key]state.Digest{}
+	w, found := p.s.baseState, map[depgraph.Key]state.Digest{}
 	for _, n := range r.Units {
 		found[p.units[n].key()] = p.units[n].Version
 	}
@@ -120,7 +120,7 @@ func (l *lineRead) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &[]any{&l.Path, &l.Line})
 }
 
-// unitAt returns the name of the innermost unit around a line, behind that of its file.
+// unitAt returns the name of the innermost unit around a line, after the name of its file.
 func (s *Suite) unitAt(file string, line int) string {
 	name, from := file, 0
 	if src := s.sources[file]; src != nil {
@@ -133,14 +133,14 @@ func (s *Suite) unitAt(file string, line int) string {
 	return name
 }
 
-// textAt is the digest of the text of a unit and of where it stands, which a traceback shows.
+// textAt returns the digest of the text and place of a unit: a traceback shows both.
 func (s *Suite) textAt(k depgraph.Key) state.Digest {
 	file, unit := splitCode(k)
 	src := s.sources[file]
 	if unit == "" || src == nil || src.Units[unit].From == 0 {
-		return s.world.onDisk(file)
+		return s.baseState.onDisk(file)
 	}
-	data, err := os.ReadFile(s.world.path(file))
+	data, err := os.ReadFile(s.baseState.path(file))
 	if err != nil {
 		return state.Absent
 	}
@@ -152,19 +152,19 @@ func sortReads(reads []state.Access) {
 	slices.SortFunc(reads, func(a, b state.Access) int { return strings.Compare(string(a.Key), string(b.Key)) })
 }
 
-// heldReads are the reads of a group, which many traces share.
-type heldReads struct {
+// groupReads are the reads of a group, which many traces share.
+type groupReads struct {
 	reads  []state.Access
-	failed *state.Reason // nil: they hold
+	failed *state.Reason // nil where they are valid
 	known  bool
 }
 
-// group keeps the reads of a group, and returns the digest that names them.
+// group stores the reads of a group, and returns the digest that names them.
 func (p *suiteProcess) group(n int, seen map[int]state.Digest) (state.Digest, error) {
 	if d, ok := seen[n]; ok {
 		return d, nil
 	}
-	seen[n] = "" // one in itself adds nothing
+	seen[n] = "" // a group within itself adds nothing
 	reads, err := p.withGroups(p.groups[n], seen)
 	if err != nil {
 		return "", err
@@ -178,7 +178,7 @@ func (p *suiteProcess) group(n int, seen map[int]state.Digest) (state.Digest, er
 	return d, p.s.cfg.Store.PutMemo("reads", string(d), data)
 }
 
-// withGroups are the reads of a test or group, and the groups that it rests on.
+// withGroups returns the reads of a test or group, and the groups that it depends on.
 func (p *suiteProcess) withGroups(r *report, seen map[int]state.Digest) ([]state.Access, error) {
 	reads := slices.Clone(r.reads)
 	for _, g := range r.Groups {
@@ -201,7 +201,7 @@ func (p *suiteProcess) withGroups(r *report, seen map[int]state.Digest) ([]state
 	return slices.CompactFunc(reads, func(a, b state.Access) bool { return a.Key == b.Key }), nil
 }
 
-// marks are those of a test and of all groups that it rests on.
+// marks returns the marks of a test and of all groups that it depends on.
 func (p *suiteProcess) marks(r *report, seen map[int]bool) []string {
 	if r == nil {
 		return nil
@@ -219,7 +219,7 @@ func (p *suiteProcess) marks(r *report, seen map[int]bool) []string {
 
 const keyOutcome depgraph.Key = "check:outcome"
 
-// record keeps the traces of the tests that ended.
+// record stores the traces of the tests that ended.
 func (p *suiteProcess) record() error {
 	seen := map[int]state.Digest{}
 	for i, x := range p.items {
@@ -233,12 +233,23 @@ func (p *suiteProcess) record() error {
 		}
 		reads = append(reads, state.Access{Key: "conf:tests", Digest: p.s.conf})
 		for _, n := range r.After {
-			reads = append(reads, state.Access{Key: depgraph.Key("test:" + p.items[n].ID), Digest: p.s.done[p.items[n].ID].Trace})
+			reads = append(
+				reads,
+				state.Access{Key: depgraph.Key("test:" + p.items[n].ID), Digest: p.s.done[p.items[n].ID].Trace},
+			)
 		}
 		sortReads(reads)
 		t.Marks = p.marks(r, map[int]bool{})
-		trace := state.Trace{Code: p.code(x.ID), Reads: reads, Writes: []state.Access{{Key: keyOutcome, Digest: state.DigestOf([]byte(t.Outcome))}},
-			Touched: r.Leaves, Marks: t.Marks, Seconds: t.Seconds, At: t.At, Info: map[depgraph.Key]state.ValueInfo{keyOutcome: {Type: t.Outcome, Repr: t.Message}}}
+		trace := state.Trace{
+			Code:           p.code(x.ID),
+			Reads:          reads,
+			Writes:         []state.Access{{Key: keyOutcome, Digest: state.DigestOf([]byte(t.Outcome))}},
+			AliasSensitive: r.Leaves,
+			Marks:          t.Marks,
+			Seconds:        t.Seconds,
+			At:             t.At,
+			Info:           map[depgraph.Key]state.ValueInfo{keyOutcome: {Type: t.Outcome, Repr: t.Message}},
+		}
 		if t.Trace, err = p.s.cfg.Store.PutTrace(trace); err != nil {
 			return err
 		}
@@ -253,15 +264,16 @@ func (p *suiteProcess) record() error {
 	return nil
 }
 
-// code names the traces of a test.
+// code returns the key of the traces of a test.
 func (p *suiteProcess) code(id string) state.Digest {
 	s := p.s
-	return state.DigestOf(fmt.Appendf(nil, "test 1\nengine %s\ninterpreter %s\nfolder %q\nargs %q\nrunner %q\nid %q\n", driverDigest(), s.python, s.cfg.Workspace,
-		p.o.Args, p.out.Runner, id))
+	return state.DigestOf(fmt.Appendf(nil,
+		"test 1\nengine %s\ninterpreter %s\nfolder %q\nargs %q\nrunner %q\nid %q\n",
+		s.cfg.Language.Semantics(), s.python, s.cfg.Workspace, p.o.Args, p.out.Runner, id))
 }
 
-// parts are the functions that a test executed, those of its fixtures among them, and the levels of the modules these are in, with
-// what is known of lines.
+// parts returns the functions that a test and its fixtures executed, and the levels of their modules, with the executed
+// lines where they are known.
 func (s *Suite) parts(reads []state.Access, lines executedLines) []CodePart {
 	found := map[depgraph.Key]CodePart{}
 	add := func(file, unit string, version state.Digest) {
@@ -277,7 +289,7 @@ func (s *Suite) parts(reads []state.Access, lines executedLines) []CodePart {
 	for _, a := range reads {
 		executed := []state.Access{a}
 		if a.Key.Space() == spaceFixture {
-			executed = s.held(a).reads
+			executed = s.groupReadsOf(a).reads
 		}
 		for _, a := range executed {
 			if file, unit := splitCode(a.Key); a.Key.Space() == "code" {
@@ -296,15 +308,15 @@ func splitCode(k depgraph.Key) (file, unit string) {
 	return file, unit
 }
 
-// held returns the reads of a group.
-func (s *Suite) held(a state.Access) *heldReads {
+// groupReadsOf returns the reads of the group that a key names, or nil.
+func (s *Suite) groupReadsOf(a state.Access) *groupReads {
 	if space := a.Key.Space(); space != spaceGroup && space != spaceFixture {
 		return nil
 	}
 	g := s.reads[a.Digest]
 	if g == nil {
 		data, ok := s.cfg.Store.Memo("reads", string(a.Digest))
-		g = &heldReads{}
+		g = &groupReads{}
 		if !ok || json.Unmarshal(data, &g.reads) != nil || state.DigestOf(data) != a.Digest {
 			g.failed, g.known = &state.Reason{Code: ReasonLost}, true
 		}
@@ -317,7 +329,7 @@ func (s *Suite) held(a state.Access) *heldReads {
 func (s *Suite) now(k depgraph.Key) state.Digest {
 	switch k.Space() {
 	case "there":
-		d := s.world.onDisk(k.Name())
+		d := s.baseState.onDisk(k.Name())
 		if stored(d) {
 			d = "file"
 		}
@@ -335,5 +347,5 @@ func (s *Suite) now(k depgraph.Key) state.Digest {
 		}
 		return state.Absent
 	}
-	return s.world.get(k)
+	return s.baseState.get(k)
 }

@@ -10,34 +10,32 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// CodeNotKept is the code of errors about a value that would have to be computed to be seen.
+// CodeNotKept is the code of errors about a value that would have to be computed again to be shown.
 const CodeNotKept state.Code = "value-not-kept"
 
-// errNotKept says that a statement of the program would have to run.
+// errNotKept reports that a statement of the program would have to run.
 var errNotKept = errors.New("a statement would have to run")
 
-// errForeign says that what was stored, or what it needs, comes back as something else.
+// errForeign reports that a stored value, or what it needs, comes back as something else.
 var errForeign = errors.New("it comes back as something else")
 
-// Value returns what repr tells of the variable name after the last of blocks, as their recorded outcomes have it. The value is
-// loaded by an interpreter of its own; what it needs of the program's imports, functions and classes is run again for it,
-// and nothing else. Neither the store nor a file is written.
+// Value returns repr of the variable name after the last of blocks, by their recorded outcomes. It loads the value into
+// an interpreter of its own. That runs the program's imports, functions and classes that the value needs, and nothing
+// else. Neither the store nor a file is written.
 func (e *Engine) Value(ctx context.Context, blocks []Block, name string) (string, error) {
-	w := &walk{e: e, o: RunOptions{Discard: true}, looks: true}
-	for _, b := range blocks {
-		w.ipython = w.ipython || b.Dialect == depgraph.IPython
-	}
-	e.world.begin()
+	w := &walk{e: e, o: RunOptions{Discard: true}, readOnly: true}
+	w.dialects = dialectsOf(blocks)
+	e.baseState.begin()
 	w.units, w.nodes = e.analyse(blocks)
 	w.outcomes = make([]NodeOutcome, len(w.nodes))
-	if err := w.recall(); err != nil {
+	if err := w.loadOutcomes(); err != nil {
 		return "", err
 	}
 	at, err := w.storedAt(name)
 	if err != nil {
 		return "", err
 	}
-	w.pos = w.positionAt(at)
+	w.pos = w.stateAt(at)
 	for range 2*len(w.nodes) + 8 {
 		if err := e.need(ctx, w); err != nil {
 			return "", err
@@ -50,27 +48,28 @@ func (e *Engine) Value(ctx context.Context, blocks []Block, name string) (string
 		case errors.Is(err, errNotKept):
 			return "", notKept(name, "it, or what it is made of, was not stored")
 		case errors.Is(err, errForeign):
-			return "", &state.Error{Code: CodeNotKept, Message: fmt.Sprintf("the value of %s does not come back as it was from %s", name, e.cfg.Python.Path),
-				Hint: "name the interpreter that the program ran with: --python PATH; xstate log --json tells its version"}
+			return "", &state.Error{
+				Code:    CodeNotKept,
+				Message: fmt.Sprintf("the value of %s does not come back as it was from %s", name, e.cfg.Language.Command()),
+				Hint:    "name the interpreter that the program ran with: --python PATH; xstate log --json tells its version",
+			}
 		case err != nil:
 			return "", err
 		case missing < 0:
-			var reply struct{ Repr string }
-			_, err := e.kernel.request(ctx, map[string]string{"op": "show", "name": name}, nil, &reply, nil)
-			return reply.Repr, err
+			return e.kernel.Inspect(ctx, name)
 		}
 	}
-	return "", notKept(name, "what it needs does not settle")
+	return "", notKept(name, "what it needs has no stable state")
 }
 
-// storedAt returns a place after which name has the value that it has at the end, and where that was stored: with all that it
-// shares objects with there. A frame is stored when it is made; a view of it that a later block takes makes another group of
-// both, which may not be. Where none was stored it is the end.
+// storedAt returns a place after which name has its final value, and where its group was stored. A frame is stored when
+// it is made. A later view of it makes another group of both, which may not be stored. Where no group was stored,
+// storedAt returns the end.
 func (w *walk) storedAt(name string) (int, error) {
 	k := depgraph.Var(name)
-	want := w.positionAt(len(w.nodes)).keys[k].digest
-	p := newPosition(w.e.world.get)
-	at, tried := len(w.nodes), map[joint]bool{}
+	want := w.stateAt(len(w.nodes)).keys[k].digest
+	p := newProgramState(w.e.baseState.get)
+	at, tried := len(w.nodes), map[groupDigest]bool{}
 	for i := range w.nodes {
 		if t := w.outcomes[i].t; t != nil && t.Err == nil {
 			p.apply(i, t)
@@ -78,7 +77,7 @@ func (w *walk) storedAt(name string) (int, error) {
 		if p.keys[k].digest != want {
 			continue
 		}
-		j, _ := p.joint(name)
+		j, _ := p.groupDigest(name)
 		if tried[j] {
 			continue
 		}
@@ -99,8 +98,8 @@ func notKept(name, why string) error {
 		Hint: "xstate fork NEW.py --at-step N makes a program that prints it when it is run"}
 }
 
-// recall takes the recorded traces of the blocks for their outcomes.
-func (w *walk) recall() error {
+// loadOutcomes reads the recorded traces of the blocks as their outcomes.
+func (w *walk) loadOutcomes() error {
 	for i, n := range w.nodes {
 		b := n.unit.Before
 		if b == nil || b.RanAt < b.Edited || n.at >= len(b.Nodes) || b.Nodes[n.at].Trace == "" {
@@ -117,10 +116,10 @@ func (w *walk) recall() error {
 	return nil
 }
 
-// Recorded calls yield with the name of every value that was stored of the variables of blocks, as they are after the last
-// of them by their recorded outcomes, and of hidden state.
-func Recorded(store *state.Store, blocks []Block, yield func(state.Value) error) error {
-	p := newPosition(func(depgraph.Key) state.Digest { return state.Absent })
+// StoredValues calls yield for every stored value of the variables of blocks, and of hidden state, after each of their
+// nodes by the recorded outcomes.
+func StoredValues(store *state.Store, blocks []Block, yield func(state.Value) error) error {
+	p := newProgramState(func(depgraph.Key) state.Digest { return state.Absent })
 	seen := map[state.Digest]bool{}
 	each := func(d state.Digest) error {
 		if seen[d] || d == state.Absent {
@@ -147,10 +146,10 @@ func Recorded(store *state.Store, blocks []Block, yield func(state.Value) error)
 				continue
 			}
 			p.apply(n, &t)
-			for _, a := range t.Writes { // values in between are what a block edited later starts from
+			for _, a := range t.Writes { // values in between: a block that is edited later starts from them
 				d := a.Digest
 				if a.Key.Space() == "var" && d != state.Absent {
-					j, _ := p.joint(a.Key.Name())
+					j, _ := p.groupDigest(a.Key.Name())
 					d = state.Digest(j)
 				}
 				if err := each(d); err != nil {
@@ -162,5 +161,5 @@ func Recorded(store *state.Store, blocks []Block, yield func(state.Value) error)
 	return nil
 }
 
-// scratchDir is where the engine keeps what passes between it and the kernel.
+// scratchDir returns the folder for what passes between engine and kernel.
 func (e *Engine) scratchDir() string { return cmp.Or(e.cfg.Scratch, e.cfg.Store.Dir()) }

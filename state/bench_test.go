@@ -22,7 +22,8 @@ func benchStore(b *testing.B, blocks int) *Store {
 		d := insert(id, after, "x = "+itoa(i))
 		drafts, after = append(drafts, d), id
 		run.Changes = append(run.Changes, Change{Op: OpUpdate, Block: ranBlock(*d.Changes[0].Block, i)})
-		if _, err := s.PutTrace(Trace{Code: benchCode(i), Reads: []Access{{"var:x", benchCode(i)}}, Writes: []Access{{"var:y", benchCode(i)}}}); err != nil {
+		reads, writes := []Access{{"var:x", benchCode(i)}}, []Access{{"var:y", benchCode(i)}}
+		if _, err := s.PutTrace(Trace{Code: benchCode(i), Reads: reads, Writes: writes}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -34,7 +35,9 @@ func benchCode(i int) Digest { return DigestOf([]byte(itoa(i))) }
 
 func ranBlock(b Block, i int) *Block {
 	b.Status = StatusRan
-	b.Nodes = []NodeResult{{Code: benchCode(i), Trace: benchCode(i + 1), Status: StatusRan, Reason: Reason{Code: "new"}, Seconds: 0.25}}
+	b.Nodes = []NodeResult{
+		{Code: benchCode(i), Trace: benchCode(i + 1), Status: StatusRan, Reason: Reason{Code: "new"}, Seconds: 0.25},
+	}
 	return &b
 }
 
@@ -53,13 +56,20 @@ func BenchmarkCommit(b *testing.B) {
 			}
 			start := s.bucketBytes(b, bucketSteps) + s.bucketBytes(b, bucketIndexes)
 			for i := 0; b.Loop(); i++ {
-				d := Draft{Kind: KindRun, Run: &RunSummary{Seconds: float64(i)}, Changes: []Change{{Op: OpUpdate, Block: ranBlock(block, i)}}}
+				d := Draft{
+					Kind:    KindRun,
+					Run:     &RunSummary{Seconds: float64(i)},
+					Changes: []Change{{Op: OpUpdate, Block: ranBlock(block, i)}},
+				}
 				if _, err := s.Commit(ctx, "s", n, []Draft{d}); err != nil {
 					b.Fatal(err)
 				}
 				n++
 			}
-			b.ReportMetric(float64(s.bucketBytes(b, bucketSteps)+s.bucketBytes(b, bucketIndexes)-start)/float64(b.N), "B/step")
+			b.ReportMetric(
+				float64(s.bucketBytes(b, bucketSteps)+s.bucketBytes(b, bucketIndexes)-start)/float64(b.N),
+				"B/step",
+			)
 		})
 	}
 }
@@ -76,7 +86,10 @@ func BenchmarkProgramAt(b *testing.B) {
 		for i := range drafts {
 			drafts[i] = insert("x", "", "y = "+itoa(i))
 			if i > 0 {
-				drafts[i].Kind, drafts[i].Changes[0] = KindPatch, Change{Op: OpUpdate, Block: drafts[i].Changes[0].Block}
+				drafts[i].Kind, drafts[i].Changes[0] = KindPatch, Change{
+					Op:    OpUpdate,
+					Block: drafts[i].Changes[0].Block,
+				}
 			}
 		}
 		commit(b, s, "s", drafts...)
@@ -137,7 +150,7 @@ func openAndRead(b *testing.B, dir string, blocks int) {
 	}
 }
 
-// BenchmarkFork times a fork, fsync included, and tells what it takes.
+// BenchmarkFork times a fork, fsync included, and reports its size on disk.
 func BenchmarkFork(b *testing.B) {
 	for _, blocks := range []int{100, 10_000} {
 		b.Run(fmt.Sprintf("blocks=%d", blocks), func(b *testing.B) {

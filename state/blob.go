@@ -18,22 +18,23 @@ import (
 const (
 	blobsDir = "blobs"
 	basesDir = "bases"
-	// inlineSize is the largest packed blob kept in results.db: about a page. A file of its own costs more than that.
+	// inlineSize is the largest compressed blob stored in results.db, in bytes: about a page. A file of its own would
+	// take at least a page plus an inode, and cost an open for each read.
 	inlineSize = 4000
 )
 
-// BlobRef names a blob by the SHA-256 and size of its uncompressed content, as the Remote Execution API does.
+// BlobRef names a blob by the SHA-256 and size of its uncompressed content, as the Remote Execution API v2 does.
 type BlobRef struct {
 	Digest Digest `cbor:"digest"`
 	Size   int64  `cbor:"size"`
 }
 
-// blobs keeps contents under their digests: small ones in results.db, others as zstd files blobs/ab/abcd….zst. A file
-// appears under its name only when it is complete; it is not synced, for every read verifies it. The time of a file is
-// that of its last use, about.
+// blobs stores contents by digest: small ones in results.db, others as zstd files blobs/ab/abcd….zst. A file gets its
+// name only when it is complete. It is not synced, because every read verifies the content. A file's modification
+// time is the approximate time of its last use; Collect reads it.
 //
-// Bases are kept in the same way in bases/, but all of them as files, synced, and for good: what a file of the workspace
-// held before a program wrote to it cannot be computed again.
+// Bases are stored in bases/ in the same way, but always as files, synced, and never evicted: what a workspace file
+// held before a program wrote to it cannot be recomputed.
 type blobs struct {
 	dir      string
 	readOnly bool
@@ -41,13 +42,14 @@ type blobs struct {
 	note     func(format string, args ...any)
 }
 
-// PutBlob keeps content.
+// PutBlob stores content.
 func (s *Store) PutBlob(content []byte) (BlobRef, error) {
 	ref := BlobRef{DigestOf(content), int64(len(content))}
 	b := s.blobs
 	if b.readOnly {
 		return BlobRef{}, errReadOnly
 	}
+	// A re-run stores many contents again, and a lookup is cheaper than compressing.
 	if b.has(ref.Digest) {
 		return ref, nil
 	}
@@ -59,7 +61,7 @@ func (s *Store) PutBlob(content []byte) (BlobRef, error) {
 	return ref, b.write(ref, bytes.NewReader(content))
 }
 
-// PutBlobFile keeps the content of a file of any size. The file must not change meanwhile; if it does, that is an error.
+// PutBlobFile stores the content of a file of any size. It fails if the file changes meanwhile.
 func (s *Store) PutBlobFile(path string) (BlobRef, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -73,7 +75,7 @@ func (s *Store) PutBlobFile(path string) (BlobRef, error) {
 	return s.putSection(f, 0, info.Size())
 }
 
-// PutBase keeps the content of a file for good. Blob and the like find it, too.
+// PutBase stores the content of a file durably. Blob, OpenBlob and the like also find it.
 func (s *Store) PutBase(path string) (ref BlobRef, err error) {
 	if s.bases.readOnly {
 		return ref, errReadOnly
@@ -96,7 +98,8 @@ func (s *Store) PutBase(path string) (ref BlobRef, err error) {
 	return ref, s.bases.write(ref, f)
 }
 
-// PutBlobParts keeps the parts of a file, which have these sizes, each by itself.
+// PutBlobParts splits a file into consecutive parts of these sizes and stores each as a blob. Values that share one
+// large array then share its blob.
 func (s *Store) PutBlobParts(path string, sizes []int64) ([]BlobRef, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -114,6 +117,8 @@ func (s *Store) PutBlobParts(path string, sizes []int64) ([]BlobRef, error) {
 	return refs, nil
 }
 
+// putSection stores size bytes of f from offset at. It reads a large section twice: once for the digest, and once to
+// compress it, which it skips if the store has the blob.
 func (s *Store) putSection(f *os.File, at, size int64) (ref BlobRef, err error) {
 	if s.blobs.readOnly {
 		return ref, errReadOnly
@@ -137,7 +142,7 @@ func (s *Store) putSection(f *os.File, at, size int64) (ref BlobRef, err error) 
 	return ref, s.blobs.write(ref, io.NewSectionReader(f, at, size))
 }
 
-// Blob returns the content of a blob, if it is still there. A damaged one is removed, so that it can be kept anew.
+// Blob returns the content of a blob, if the store has it. A damaged blob is removed, so that it can be stored again.
 func (s *Store) Blob(d Digest) ([]byte, bool, error) {
 	if content := s.blobs.inline(d); content != nil {
 		return content, true, nil
@@ -154,8 +159,8 @@ func (s *Store) Blob(d Digest) ([]byte, bool, error) {
 	return content.Bytes(), true, nil
 }
 
-// OpenBlob returns a reader of a blob, if it is there. The content is verified as it is read: use none of it before the
-// reader has returned io.EOF. Any other error means that the blob is damaged, and gone from now on.
+// OpenBlob returns a reader of a blob, if the store has it. The reader verifies the content as it goes: use none of
+// it before io.EOF. Any other error means that the blob was damaged and has been removed.
 func (s *Store) OpenBlob(d Digest) (io.ReadCloser, bool, error) {
 	if content := s.blobs.inline(d); content != nil {
 		return io.NopCloser(bytes.NewReader(content)), true, nil
@@ -166,13 +171,13 @@ func (s *Store) OpenBlob(d Digest) (io.ReadCloser, bool, error) {
 	if r := s.bases.open(d); r != nil {
 		return r, true, nil
 	}
-	if s.options.Beneath != nil {
-		return s.options.Beneath.OpenBlob(d)
+	if s.options.Fallback != nil {
+		return s.options.Fallback.OpenBlob(d)
 	}
 	return nil, false, nil
 }
 
-// open returns a reader of the file of a blob, or nil when there is none.
+// open returns a reader of a blob's file, or nil if there is none.
 func (b *blobs) open(d Digest) *blobReader {
 	path, ok := b.path(d)
 	if !ok {
@@ -195,22 +200,25 @@ func (b *blobs) open(d Digest) *blobReader {
 	return &blobReader{blobs: b, digest: d, path: path, file: f, zstd: z, hash: sha256.New()}
 }
 
-// used notes the time of a use, which is not worth a write for each.
+// used records the time of a use, at most once an hour: a write for every read would cost more than the record is
+// worth.
 func (b *blobs) used(f *os.File, path string) {
 	now := time.Now()
 	if info, err := f.Stat(); err == nil && !b.readOnly && b.results != nil && now.Sub(info.ModTime()) > time.Hour {
-		_ = os.Chtimes(path, time.Time{}, now) // it then counts as used less lately
+		_ = os.Chtimes(path, time.Time{}, now) // on failure Collect takes it for older than it is
 	}
 }
 
-// BlobToFile writes the content of a blob to path, replacing what is there, and reports whether the blob was there.
+// BlobToFile writes the content of a blob to path, replacing what is there, and reports whether the store had the
+// blob.
 func (s *Store) BlobToFile(d Digest, path string) (bool, error) {
 	_, ok, err := s.BlobsToFile([]Digest{d}, path)
 	return ok, err
 }
 
-// BlobsToFile writes the contents of blobs to path, one behind the other, replacing what is there. It reports the size
-// of the first, and whether all were there.
+// BlobsToFile writes the contents of blobs to path, one after the other, replacing what is there. It returns the size
+// of the first, and whether the store had them all. The file is written under a temporary name, so a missing blob
+// leaves path as it was.
 func (s *Store) BlobsToFile(blobs []Digest, path string) (first int64, ok bool, err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".xstate-*")
 	if err != nil {
@@ -249,7 +257,8 @@ func (s *Store) appendBlob(f *os.File, d Digest) (int64, bool, error) {
 	return n, true, err
 }
 
-// faultReader tells an error in reading from one in writing.
+// faultReader remembers read errors. io.Copy returns errors of either side alike, but only a failed write is the
+// caller's error: a failed read is a damaged blob, which is a miss.
 type faultReader struct {
 	r   io.Reader
 	err error
@@ -284,7 +293,7 @@ func (b *blobs) has(d Digest) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// inline returns the content of a blob kept in results.db, or nil.
+// inline returns the content of a blob stored in results.db, or nil.
 func (b *blobs) inline(d Digest) []byte {
 	if d == Absent || b.results == nil {
 		return nil
@@ -307,6 +316,8 @@ func (b *blobs) inline(d Digest) []byte {
 	return content
 }
 
+// path returns the file name of a digest. A digest that is not SHA-256 in hex has none: it could name a file
+// elsewhere.
 func (b *blobs) path(d Digest) (string, bool) {
 	if _, ok := d.raw(); !ok {
 		return "", false
@@ -314,12 +325,13 @@ func (b *blobs) path(d Digest) (string, bool) {
 	return filepath.Join(b.dir, string(d[:2]), string(d)+".zst"), true
 }
 
-// write compresses what r gives into the file of ref, which it must be the content of.
+// write compresses r into the file of ref. It verifies the digest while it reads, and renames the file only then.
 func (b *blobs) write(ref BlobRef, r io.Reader) error {
 	path, _ := b.path(ref.Digest)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return fileError("keep blob", err)
 	}
+	// Collect removes a new-* file that a killed process left, after blobGracePeriod.
 	f, err := os.CreateTemp(b.dir, "new-*")
 	if err != nil {
 		return fileError("keep blob", err)
@@ -330,6 +342,7 @@ func (b *blobs) write(ref BlobRef, r io.Reader) error {
 		err = errors.New("the file changed while it was read")
 	}
 	if err == nil {
+		// Read-only, against tools that edit every file below a folder.
 		err = f.Chmod(0o444)
 	}
 	if err == nil && b.results == nil {
@@ -348,7 +361,12 @@ func (b *blobs) write(ref BlobRef, r io.Reader) error {
 }
 
 func compress(w io.Writer, r io.Reader, size int64) error {
-	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithLowerEncoderMem(true))
+	z, err := zstd.NewWriter(
+		nil,
+		zstd.WithEncoderConcurrency(1),
+		zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithLowerEncoderMem(true),
+	)
 	if err != nil {
 		return err
 	}
@@ -357,6 +375,7 @@ func compress(w io.Writer, r io.Reader, size int64) error {
 	return errors.Join(err, z.Close())
 }
 
+// discard reports a damaged blob and removes its file. A damaged base stays: it cannot be stored again.
 func (b *blobs) discard(d Digest, path string, why error) {
 	b.note("blob %s is damaged and counts as missing: %v", d, why)
 	if !b.readOnly && b.results != nil {
@@ -368,7 +387,7 @@ func (b *blobs) discard(d Digest, path string, why error) {
 
 func sumOf(h hash.Hash) Digest { return digest([sha256.Size]byte(h.Sum(nil))) }
 
-// blobReader decompresses a blob and holds back io.EOF unless the content is what its name says.
+// blobReader decompresses a blob. It returns io.EOF only if the content has the blob's digest.
 type blobReader struct {
 	blobs  *blobs
 	digest Digest

@@ -13,7 +13,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// results verifies results.db. What waits in memory is written first.
+// results verifies results.db, after writing what is pending. A damaged record is reported and the walk goes on: in
+// this file nothing depends on it.
 func (c *checker) results() error {
 	r := c.store.results
 	r.flush()
@@ -24,7 +25,7 @@ func (c *checker) results() error {
 		return nil
 	}
 	if err := c.database.inspect(c.ctx); errors.Is(err, ErrDamaged) {
-		c.result("%v", err)
+		c.reportResult("%v", err)
 	} else if err != nil {
 		return err
 	}
@@ -35,12 +36,12 @@ func (c *checker) results() error {
 				err = c.resultRecord(string(bucket), k, payload)
 			}
 			if err != nil {
-				c.result("bucket %s, record %x: %v", bucket, k, err)
+				c.reportResult("bucket %s, record %x: %v", bucket, k, err)
 			}
 			return nil
 		})
 		if errors.Is(err, ErrDamaged) {
-			c.result("%v", err)
+			c.reportResult("%v", err)
 			return nil
 		}
 		if err != nil {
@@ -50,10 +51,11 @@ func (c *checker) results() error {
 	return nil
 }
 
-func (c *checker) result(format string, args ...any) {
+func (c *checker) reportResult(format string, args ...any) {
 	c.add(Problem{Invariant: 10, File: resultsFile, Message: fmt.Sprintf(format, args...)})
 }
 
+// resultRecord checks one record of results.db against its key.
 func (c *checker) resultRecord(bucket string, k, payload []byte) error {
 	var key Digest
 	if bucket != string(bucketFormat) {
@@ -68,7 +70,7 @@ func (c *checker) resultRecord(bucket string, k, payload []byte) error {
 			return err
 		}
 		if t.Identity() != key {
-			return errors.New("the trace is not the one of its name")
+			return errors.New("the trace does not have the identity that names it")
 		}
 	case string(bucketByCode):
 		return c.traceList(key, payload)
@@ -77,8 +79,8 @@ func (c *checker) resultRecord(bucket string, k, payload []byte) error {
 		if err := decode(payload, &v); err != nil {
 			return err
 		}
-		if v.Joint != key {
-			return errors.New("the value is not the one of its name")
+		if v.Group != key {
+			return errors.New("the value does not have the digest that names it")
 		}
 	case string(bucketInline):
 		content, err := unpack(payload)
@@ -86,12 +88,13 @@ func (c *checker) resultRecord(bucket string, k, payload []byte) error {
 			return err
 		}
 		if DigestOf(content) != key {
-			return errors.New("the blob is not the one of its name")
+			return errors.New("the blob does not have the digest that names it")
 		}
 	}
 	return nil
 }
 
+// traceList checks the list of traces of a code (invariant 10).
 func (c *checker) traceList(code Digest, payload []byte) error {
 	var list []Digest
 	if err := decode(payload, &list); err != nil {
@@ -109,13 +112,14 @@ func (c *checker) traceList(code Digest, payload []byte) error {
 			return fmt.Errorf("trace %s: %w", id, err)
 		}
 		if t.Code != code {
-			return fmt.Errorf("trace %s is of another code", id)
+			return fmt.Errorf("trace %s belongs to another code", id)
 		}
 	}
 	return nil
 }
 
-// blobFiles verifies every file in blobs/ and bases/.
+// blobFiles verifies every file in blobs/ and bases/. It decompresses them all, so it takes most of the time of a
+// check.
 func (c *checker) blobFiles() error {
 	err := c.blobsIn(c.store.blobs.dir, 11)
 	if err == nil {
@@ -143,10 +147,11 @@ func (c *checker) blobsIn(dir string, invariant int) error {
 	})
 }
 
+// verifyBlob compares the content of a blob file with its name.
 func verifyBlob(dir, path string) error {
 	d := Digest(strings.TrimSuffix(filepath.Base(path), ".zst"))
 	if want, ok := (&blobs{dir: dir}).path(d); !ok || want != path {
-		return errors.New("it is not a blob")
+		return errors.New("its name is not that of a blob")
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -163,7 +168,7 @@ func verifyBlob(dir, path string) error {
 		return err
 	}
 	if sumOf(h) != d {
-		return errors.New("its content is not the one of its name")
+		return errors.New("its content does not have the digest that names it")
 	}
 	return nil
 }

@@ -103,19 +103,23 @@ func TestTampering(t *testing.T) {
 				}
 			}
 			h, _ := at(tx, 5)
-			return put(tx, stepHeader{Number: 6, Time: h.Time, Kind: KindDeclare, Prev: DigestOf(at5(t, tx, session))}, packBody(6, nil))
+			return put(
+				tx,
+				stepHeader{Number: 6, Time: h.Time, Kind: KindDeclare, Prev: DigestOf(at5(t, tx, session))},
+				packBody(6, nil),
+			)
 		}, 7, 4}, // step 6 is well made; that step 7 does not follow from it gives it away
 		{"change the birth", func(tx *bbolt.Tx) error {
 			var r sessionRecord
 			if err := getRecord(tx, bucketSessions, []byte("s"), &r); err != nil {
 				return err
 			}
-			var birth birthRecord
-			if err := decode(r.Birth, &birth); err != nil {
+			var birth creationRecord
+			if err := decode(r.Creation, &birth); err != nil {
 				return err
 			}
 			birth.Seed++
-			r.Birth = encode(birth)
+			r.Creation = encode(birth)
 			return putRecord(tx, bucketSessions, []byte("s"), r)
 		}, 1, 4},
 		{"drop a source", func(tx *bbolt.Tx) error {
@@ -163,7 +167,8 @@ func TestTampering(t *testing.T) {
 				t.Fatalf("Check = %v, %v, want a problem", problems, err)
 			}
 			first := problems[0]
-			if test.step != ^StepNumber(0) && first.Step != test.step || first.Invariant != test.invariant || first.File != historyFile {
+			if test.step != ^StepNumber(0) && first.Step != test.step || first.Invariant != test.invariant ||
+				first.File != historyFile {
 				t.Errorf("Check begins with %q, want step %d, invariant %d", first, test.step, test.invariant)
 			}
 			if _, err := s.Step(ctx, "s", 4); err != nil && test.step >= 5 {
@@ -173,8 +178,8 @@ func TestTampering(t *testing.T) {
 	}
 }
 
-// TestKeptHash writes a whole new history, as somebody could who knows the format. Only the hash that was kept elsewhere
-// gives it away.
+// TestKeptHash writes a whole new history, as somebody could who knows the format. Only the hash that was kept
+// elsewhere gives it away.
 func TestKeptHash(t *testing.T) {
 	dir := tamperable(t)
 	s, err := Open(ctx, copyStore(t, dir), Options{})
@@ -199,12 +204,12 @@ func TestKeptHash(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n, hash := range kept {
-		if name, at, err := s.WithHash(ctx, hash); name != "s" || int(at) != n || err != nil {
+		if name, at, err := s.StepWithHash(ctx, hash); name != "s" || int(at) != n || err != nil {
 			t.Errorf("WithHash of step %d = %s, %d, %v", n, name, at, err)
 		}
 	}
 	if _, hash, _ := s.Head(ctx, "fork"); true {
-		if name, at, err := s.WithHash(ctx, hash); name != "fork" || at != 8 || err != nil {
+		if name, at, err := s.StepWithHash(ctx, hash); name != "fork" || at != 8 || err != nil {
 			t.Errorf("WithHash of the fork = %s, %d, %v", name, at, err)
 		}
 	}
@@ -236,7 +241,7 @@ func TestKeptHash(t *testing.T) {
 		return putRecord(tx, bucketHeads, sessionID(1).key(), head)
 	})
 	s = checkedOpen(t, dir, Options{}) // finds nothing wrong
-	if _, _, err := s.WithHash(ctx, kept[10]); !errors.Is(err, ErrNoStep) {
+	if _, _, err := s.StepWithHash(ctx, kept[10]); !errors.Is(err, ErrNoStep) {
 		t.Errorf("WithHash of a history that was written anew = %v, want code %s", err, CodeNoStep)
 	}
 }
@@ -258,7 +263,18 @@ func tamperable(t *testing.T) string {
 		t.Fatal(err)
 	}
 	create(t, s, "s")
-	texts := []string{"x0 = 0", "x1 = 1+0", "x2 = 1+1+0", "x3 = 1+1+1+0", "x4 = 1+1+1+1+0", "x5", "x6", "x7", "x8", "x9"}
+	texts := []string{
+		"x0 = 0",
+		"x1 = 1+0",
+		"x2 = 1+1+0",
+		"x3 = 1+1+1+0",
+		"x4 = 1+1+1+1+0",
+		"x5",
+		"x6",
+		"x7",
+		"x8",
+		"x9",
+	}
 	for i, text := range texts {
 		d := insert(BlockID("b"+itoa(i)), "", text)
 		d.Origin.Reason = string(bytes.Repeat([]byte("because "), 80))

@@ -10,7 +10,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// Digest names content: a source text, a node's code, a value, an output. Hex; "" means absent.
+// Digest names content: a source text, a node's code, a value, an output. It is lower-case hex; "" means absent.
 type Digest string
 
 // Absent is the digest of a key that has no value.
@@ -24,8 +24,8 @@ func DigestOf(content []byte) Digest {
 
 func digest(sum [sha256.Size]byte) Digest { return Digest(hex.EncodeToString(sum[:])) }
 
-// MarshalBinary halves a digest in records: 64 hex digits become 32 bytes. Any other text keeps its bytes behind a zero,
-// or, lest that be 32 bytes long, between a one and a zero.
+// MarshalBinary halves a digest in records: 64 hex digits become 32 bytes. Any other text gets a zero byte in front.
+// A text of 31 bytes would then have 32 bytes too, so it gets a one in front and a zero behind instead.
 func (d Digest) MarshalBinary() ([]byte, error) {
 	if d == "" {
 		return nil, nil
@@ -81,20 +81,27 @@ func hexDigit(c byte) byte {
 	return 255
 }
 
-// key returns the form of a digest in database keys.
+// key returns a digest as a database key.
 func (d Digest) key() []byte {
 	b, _ := d.MarshalBinary()
 	return b
 }
 
-// Records are CBOR in the core deterministic encoding (RFC 8949, 4.2.1), so that equal records have equal hashes.
+// Records are CBOR in the core deterministic encoding (RFC 8949, 4.2.1), so that equal records have equal hashes. The
+// decoder bounds arrays and maps, so that a damaged length cannot exhaust memory, and rejects duplicate keys.
 var (
 	encoding = must(func() (cbor.EncMode, error) {
 		o := cbor.CoreDetEncOptions()
 		o.Time = cbor.TimeRFC3339NanoUTC
 		return o.EncMode()
 	}())
-	decoding = must(cbor.DecOptions{MaxArrayElements: 1 << 24, MaxMapPairs: 1 << 24, DupMapKey: cbor.DupMapKeyEnforcedAPF}.DecMode())
+	decoding = must(
+		cbor.DecOptions{
+			MaxArrayElements: 1 << 24,
+			MaxMapPairs:      1 << 24,
+			DupMapKey:        cbor.DupMapKeyEnforcedAPF,
+		}.DecMode(),
+	)
 )
 
 func must[T any](v T, err error) T {
@@ -104,7 +111,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// encode panics when v cannot be encoded: all our own record types can.
+// encode panics if v cannot be encoded. The record types of this package always can.
 func encode(v any) []byte { return must(encoding.Marshal(v)) }
 
 func decode(data []byte, v any) error { return decoding.Unmarshal(data, v) }
@@ -113,14 +120,14 @@ const sealSize = 16
 
 var errSeal = errors.New("checksum does not match")
 
-// seal returns payload behind its checksum, which also covers where it is kept, so that a record that turns up under
-// another key is noticed too.
+// seal returns the payload behind its checksum. The checksum also covers bucket and key, so that a record that turns
+// up under another key is detected.
 func seal(bucket, key, payload []byte) []byte {
 	sum := sealSum(bucket, key, payload)
 	return append(sum[:sealSize:sealSize], payload...)
 }
 
-// unseal returns the payload of a sealed record. It shares memory with the record.
+// unseal returns the payload of a sealed record. The result shares memory with the record.
 func unseal(bucket, key, value []byte) ([]byte, error) {
 	if len(value) < sealSize {
 		return nil, fmt.Errorf("record of %d bytes is cut short", len(value))
@@ -132,6 +139,8 @@ func unseal(bucket, key, value []byte) ([]byte, error) {
 	return value[sealSize:], nil
 }
 
+// sealSum hashes bucket, key and payload. The lengths come first, because ("ab", "c") and ("a", "bc") must not have
+// one sum.
 func sealSum(bucket, key, payload []byte) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	var n [8]byte
@@ -145,7 +154,8 @@ func sealSum(bucket, key, payload []byte) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// stepKey orders the steps of all sessions: session, then number, both big-endian.
+// stepKey returns the key of a step: session, then number, both big-endian, so that a session's steps are adjacent
+// and in order.
 func stepKey(id sessionID, n StepNumber) []byte {
 	k := make([]byte, 16)
 	binary.BigEndian.PutUint64(k, uint64(id))

@@ -8,12 +8,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 )
 
 func TestDigestBinary(t *testing.T) {
 	full := DigestOf([]byte("x"))
 	seen := make(map[string]Digest)
-	for _, d := range []Digest{"", full, "lineage", Digest(strings.Repeat("a", 30)), Digest(strings.Repeat("a", 31)), Digest(strings.Repeat("a", 32)), Digest(strings.ToUpper(string(full))), full + "00", full[:63]} {
+	for _, d := range []Digest{
+		"", full, "lineage", Digest(strings.Repeat("a", 30)), Digest(strings.Repeat("a", 31)),
+		Digest(strings.Repeat("a", 32)), Digest(strings.ToUpper(string(full))), full + "00", full[:63],
+	} {
 		b, err := d.MarshalBinary()
 		if err != nil {
 			t.Fatal(err)
@@ -54,9 +58,18 @@ func TestSealCoversPlace(t *testing.T) {
 func fullBlock() Block {
 	reason := Reason{Code: "input-changed", Key: "var:x", Was: DigestOf([]byte("1")), Now: "lineage", By: "b1"}
 	return Block{
-		ID: "b", Title: "load", Dialect: depgraph.IPython, Version: DigestOf([]byte("text")), Edited: 1, Status: StatusFailed, RanAt: 2,
-		Nodes: []NodeResult{{Code: DigestOf([]byte("c")), Trace: DigestOf([]byte("t")), Status: StatusRan, Reason: reason, Seconds: 0.1}},
-		Err:   &ExecError{Type: "ValueError", Message: "bad", Traceback: []string{"line"}, Block: "b", Line: 3},
+		ID: "b", Title: "load", Dialect: python.IPython, Version: DigestOf([]byte("text")),
+		Edited: 1, Status: StatusFailed, RanAt: 2,
+		Nodes: []NodeResult{
+			{
+				Code:    DigestOf([]byte("c")),
+				Trace:   DigestOf([]byte("t")),
+				Status:  StatusRan,
+				Reason:  reason,
+				Seconds: 0.1,
+			},
+		},
+		Err: &ExecError{Type: "ValueError", Message: "bad", Traceback: []string{"line"}, Block: "b", Line: 3},
 
 		Verified: 3,
 	}
@@ -64,9 +77,17 @@ func fullBlock() Block {
 
 func fullTrace() Trace {
 	return Trace{
-		Code: DigestOf([]byte("c")), Reads: []Access{{"var:x", DigestOf([]byte("1"))}, {"var:y", Absent}}, Writes: []Access{{"var:z", "lineage"}},
-		Within: []Share{{"x@0", "y@1"}}, Touched: []string{"x"}, Around: []Share{{"x@0", "q@2"}}, After: []Share{{"x@0", "z@0"}}, Born: []string{"z", "-q"},
-		Outputs: DigestOf([]byte("out")), Err: &ExecError{Type: "E"}, Marks: []string{"clock"}, Cites: []string{"<b>"}, Layout: DigestOf([]byte("l")),
+		Code: DigestOf(
+			[]byte("c"),
+		), Reads: []Access{{"var:x", DigestOf([]byte("1"))}, {"var:y", Absent}}, Writes: []Access{{"var:z", "lineage"}},
+		ReadAliases: []Alias{
+			{"x@0", "y@1"},
+		}, AliasSensitive: []string{"x"}, AliasesBefore: []Alias{{"x@0", "q@2"}}, AliasesAfter: []Alias{{"x@0", "z@0"}},
+		BindOrder: []string{"z", "-q"},
+		Outputs: DigestOf(
+			[]byte("out"),
+		), Err: &ExecError{Type: "E"}, Marks: []string{"clock"},
+		CitedBlocks: []string{"<b>"}, CitedSource: DigestOf([]byte("l")),
 		Seconds: 1.5, At: time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC),
 		Info:  map[depgraph.Key]ValueInfo{"var:z": {Type: "int", Repr: "1", Shape: "()", Bytes: 28}},
 		Paths: map[depgraph.Key]string{"module:m": "/m.py"},
@@ -74,7 +95,9 @@ func fullTrace() Trace {
 }
 
 func TestRecordsKeepEveryField(t *testing.T) {
-	for _, v := range []any{fullBlock(), fullTrace(), Value{"j", []string{"a"}, "b", []Digest{"p"}, 3, []Need{{"k", "d"}}, 2}} {
+	for _, v := range []any{
+		fullBlock(), fullTrace(), Value{"j", []string{"a"}, "b", []Digest{"p"}, 3, []Need{{"k", "d"}}, 2},
+	} {
 		for i := range reflect.ValueOf(v).NumField() {
 			if reflect.ValueOf(v).Field(i).IsZero() {
 				t.Errorf("%T.%s is not set: set it in this test", v, reflect.TypeOf(v).Field(i).Name)

@@ -12,34 +12,37 @@ import (
 type Draft struct {
 	Kind   Kind
 	Origin Origin
-	Block  BlockID     // the one block it concerns; filled in when all changes are of one block and it is no run
+	// Block: the one block it concerns; Commit fills it in when all changes are of one block and it is not a run
+	Block  BlockID
 	Run    *RunSummary // for KindRun
 	To     StepNumber  // for KindRollback: the changes apply to the program after that step
-	Undoes StepNumber  // the edit that this one takes back; 0: none
+	Undoes StepNumber  // the edit that this one reverts; 0: none
 
 	Verified  *Verification // for KindDeclare
 	Repeated  *Repetition   // for KindDeclare
 	Tested    *Testing      // for KindDeclare
 	Placement *Placement    // when a patch made it
 
-	Artifact *Artifact // for KindDeclare: declare it, in place of one of the same name
-	Drop     string    // for KindDeclare: the name of an artifact that is one no more
+	Artifact *Artifact // for KindDeclare: declared in place of one of the same name
+	Drop     string    // for KindDeclare: the name of an artifact whose declaration is removed
 
-	Changes []Change       // done in order
-	Sources [][]byte       // new texts that blocks in Changes have as their versions; known ones may be repeated
-	Records map[string]any // session records put with the step, see PutSessionRecord
+	Changes []Change       // applied in order
+	Sources [][]byte       // texts of the versions in Changes; the store may have them already
+	Records map[string]any // session records written with the step, see PutSessionRecord
 }
 
-// Commit appends one step for each draft if the session's head is still base, all or none, and returns them with their
-// changes. When it returns, they are on disk. If the head is elsewhere, the error has CodeConflict and wraps a *Conflict.
+// Commit appends one step for each draft, all or none, if the session's head is still base. It returns the steps with
+// their changes once they are on disk. If the head is elsewhere, the error has CodeConflict and wraps a *Conflict.
 //
-// Of the blocks in Changes it fills in Edited, where the version is new, and for a run RanAt.
+// In the blocks of Changes it fills in Edited where the version is new, and RanAt for a run.
 func (s *Store) Commit(ctx context.Context, session string, base StepNumber, drafts []Draft) ([]Step, error) {
 	if s.options.ReadOnly {
 		return nil, errReadOnly
 	}
+	// Order matters: results before history. After a crash in between, the store has traces that no step names, which
+	// is harmless. The other way round a run step would name traces that do not exist.
 	if slices.ContainsFunc(drafts, func(d Draft) bool { return d.Kind == KindRun }) {
-		s.results.flush() // so that a crash from here on loses no result that the step refers to
+		s.results.flush() // first, so that a crash loses no result that the step refers to
 	}
 	var steps []Step
 	var w stepWriter
@@ -51,8 +54,11 @@ func (s *Store) Commit(ctx context.Context, session string, base StepNumber, dra
 		if head.Step != base {
 			return s.conflict(tx, l, base, head.Step)
 		}
-		w = stepWriter{store: s, tx: tx, line: l, head: head}
-		if w.index = s.heads.take(l.id, head.Hash); w.index == nil && (head.Replay >= max(indexMinGap, head.Index) || slices.ContainsFunc(drafts, Draft.looks)) {
+		// take removes the cached index, because this transaction is about to change it. If the transaction fails,
+		// the next reader rebuilds the index from the file; a changed index of a failed commit must never be seen.
+		w = stepWriter{store: s, tx: tx, chain: l, head: head}
+		if w.index = s.heads.take(l.id, head.Hash); w.index == nil &&
+			(head.Replay >= max(minReplayBytes, head.Index) || slices.ContainsFunc(drafts, Draft.needsIndex)) {
 			if w.index, err = s.indexAt(tx, l, head.Step); err != nil {
 				return err
 			}
@@ -70,16 +76,20 @@ func (s *Store) Commit(ctx context.Context, session string, base StepNumber, dra
 		return nil, err
 	}
 	if w.index != nil {
-		s.heads.put(w.line.id, w.head.Hash, w.index)
+		s.heads.put(w.chain.id, w.head.Hash, w.index)
 	}
 	return steps, nil
 }
 
-// looks reports whether a draft is to be compared with the program.
-func (d Draft) looks() bool { return len(d.Changes) > 0 || d.Block != "" || d.Kind == KindRollback }
+// needsIndex reports whether the draft must be checked against the program. Other drafts, such as runs that reused
+// everything, are committed without reading the index.
+func (d Draft) needsIndex() bool {
+	return len(d.Changes) > 0 || d.Block != "" || d.Kind == KindRollback
+}
 
-func (s *Store) conflict(tx *bbolt.Tx, l *lineage, base, head StepNumber) error {
-	c := &Conflict{Session: l.birth.Name, Base: base, Head: head}
+// conflict returns the error of a commit whose base is not the head, with the steps that the caller has not seen.
+func (s *Store) conflict(tx *bbolt.Tx, l *forkChain, base, head StepNumber) error {
+	c := &Conflict{Session: l.creation.Name, Base: base, Head: head}
 	for n := base + 1; n <= head && len(c.Since) < conflictSteps; n++ {
 		h, _, hash, err := s.readStep(tx, l, n)
 		if err != nil {
@@ -87,35 +97,41 @@ func (s *Store) conflict(tx *bbolt.Tx, l *lineage, base, head StepNumber) error 
 		}
 		c.Since = append(c.Since, h.step(hash))
 	}
-	return &Error{Code: CodeConflict, Message: "the program changed meanwhile", Hint: "look at the steps since, then try again on the new head", Err: c}
+	return &Error{
+		Code:    CodeConflict,
+		Message: "the program changed meanwhile",
+		Hint:    "read the steps since then, then try again on the new head",
+		Err:     c,
+	}
 }
 
 // stepWriter appends steps to a session in one transaction.
 type stepWriter struct {
 	store *Store
 	tx    *bbolt.Tx
-	line  *lineage
+	chain *forkChain
 	head  headRecord
-	index *index // of the program at head; nil when no changes will be made
+	index *index // of the program at head; nil when no draft needs it
 
-	declared  *Declaration // what holds at head, once it was looked for
-	artifacts *StepNumber  // the step that says so
+	declared  *Declaration // the artifacts at head, once declare has read them
+	artifacts *StepNumber  // the step that holds their list; nil until declare has read it
 }
 
 // draft checks a draft against the program and appends it.
 func (w *stepWriter) draft(d Draft) (Step, error) {
 	n := w.head.Step + 1
+	// A rollback applies its changes to an earlier program, so the index at the head is of no use.
 	if d.Kind == KindRollback {
 		if d.To >= n {
-			return Step{}, noStep(w.line.birth.Name, d.To, n-1)
+			return Step{}, noStep(w.chain.creation.Name, d.To, n-1)
 		}
-		x, err := w.store.indexAt(w.tx, w.line, d.To)
+		x, err := w.store.indexAt(w.tx, w.chain, d.To)
 		if err != nil {
 			return Step{}, err
 		}
 		w.index = x
 	} else if d.To != 0 {
-		return Step{}, invalid("only a rollback goes to a step")
+		return Step{}, invalid("only a rollback has a step to return to")
 	}
 	for _, text := range d.Sources {
 		if err := putSource(w.tx, text); err != nil {
@@ -127,7 +143,7 @@ func (w *stepWriter) draft(d Draft) (Step, error) {
 		if err != nil {
 			return Step{}, invalid(fmt.Sprintf("record %q: %v", key, err))
 		}
-		if err := putSessionRecord(w.tx, w.line.id, key, data); err != nil {
+		if err := putSessionRecord(w.tx, w.chain.id, key, data); err != nil {
 			return Step{}, err
 		}
 	}
@@ -138,11 +154,12 @@ func (w *stepWriter) draft(d Draft) (Step, error) {
 	return w.append(d, versions)
 }
 
-// versions are the versions of the one block a step concerns.
+// versions are the versions of the one block that a step concerns, before and after it.
 type versions struct{ was, now Digest }
 
-// complete applies the changes to the index and returns a copy of the draft with everything filled in.
+// complete applies the changes to the index and returns a copy of the draft with all derived fields set.
 func (w *stepWriter) complete(n StepNumber, d Draft) (Draft, *versions, error) {
+	// The caller keeps its slice: Edited and RanAt are set in a copy.
 	d.Changes = slices.Clone(d.Changes)
 	if d.Block == "" && d.Kind != KindRun {
 		d.Block = onlyBlock(d.Changes)
@@ -167,6 +184,7 @@ func (w *stepWriter) complete(n StepNumber, d Draft) (Draft, *versions, error) {
 	return d, &v, nil
 }
 
+// onlyBlock returns the block that all changes are of, or "".
 func onlyBlock(changes []Change) BlockID {
 	var only BlockID
 	for _, c := range changes {
@@ -182,7 +200,7 @@ func onlyBlock(changes []Change) BlockID {
 	return only
 }
 
-// change checks, completes and applies one change of step n, the earlier ones being done.
+// change checks, completes and applies one change of step n. The changes in done come before it in the same step.
 func (w *stepWriter) change(n StepNumber, kind Kind, done []Change, c *Change) error {
 	if (c.Block != nil) != (c.Op == OpInsert || c.Op == OpUpdate) {
 		return invalid("an insert or update, and nothing else, carries a block")
@@ -210,7 +228,7 @@ func (w *stepWriter) change(n StepNumber, kind Kind, done []Change, c *Change) e
 		}
 		c.Block = &b
 	}
-	if err := w.index.apply(c.Op, c.ID, c.After, place{n, uint32(len(done))}); err != nil {
+	if err := w.index.apply(c.Op, c.ID, c.After, changeRef{n, uint32(len(done))}); err != nil {
 		return invalid(err.Error())
 	}
 	return nil
@@ -218,9 +236,9 @@ func (w *stepWriter) change(n StepNumber, kind Kind, done []Change, c *Change) e
 
 func invalid(message string) error { return &Error{Code: CodeInvalid, Message: message} }
 
-// version returns the version of a block in the program as far as it is done, or Absent.
+// version returns the version of a block in the program after the changes in done, or Absent.
 func (w *stepWriter) version(id BlockID, n StepNumber, done []Change) (Digest, error) {
-	p, ok := w.index.places[id]
+	p, ok := w.index.lastChange[id]
 	if !ok {
 		return Absent, nil
 	}
@@ -228,30 +246,46 @@ func (w *stepWriter) version(id BlockID, n StepNumber, done []Change) (Digest, e
 		return done[p.Change].Block.Version, nil
 	}
 	var b Block
-	r := blockReader{tx: w.tx, line: w.line, marks: &w.store.landmarks}
+	r := blockReader{tx: w.tx, chain: w.chain, offsetCache: &w.store.offsets}
 	if err := r.read(id, p, &b); err != nil {
 		return Absent, err
 	}
 	return b.Version, nil
 }
 
-// append writes a completed draft as the next step.
+// append writes a completed draft as the next step. It also writes an index when one is due: when replaying the steps
+// since the last index would read more bytes than an index. A rollback continues with the Replay of the step that it
+// returns to, because that is the step from which its program is replayed.
 func (w *stepWriter) append(d Draft, v *versions) (Step, error) {
 	n := w.head.Step + 1
 	if err := d.Origin.Check(); err != nil {
 		return Step{}, invalid(err.Error())
 	}
 	if d.Tested != nil && d.Tested.Checks != "" && !hasSource(w.tx, d.Tested.Checks) {
-		return Step{}, invalid("what is known of the tests is not in the store")
+		return Step{}, invalid("the source that holds the test facts is not in the store")
 	}
 	if d.Undoes >= n {
-		return Step{}, noStep(w.line.birth.Name, d.Undoes, n-1)
+		return Step{}, noStep(w.chain.creation.Name, d.Undoes, n-1)
 	}
 	if err := w.declare(n, d); err != nil {
 		return Step{}, err
 	}
 	packed := packBody(n, d.Changes)
-	h := stepHeader{Number: n, Kind: d.Kind, Block: d.Block, Run: d.Run, To: d.To, Undoes: d.Undoes, Verified: d.Verified, Repeated: d.Repeated, Tested: d.Tested, Placed: d.Placement, Prev: w.head.Hash, Body: DigestOf(packed)}
+	h := stepHeader{
+		Number:   n,
+		Kind:     d.Kind,
+		Block:    d.Block,
+		Run:      d.Run,
+		To:       d.To,
+		Undoes:   d.Undoes,
+		Verified: d.Verified,
+		Repeated: d.Repeated,
+		Tested:   d.Tested,
+		Placed:   d.Placement,
+		Prev:     w.head.Hash,
+		Body:     DigestOf(packed),
+	}
+	// The clock may have been set back. Step times must not go back, because StepBefore searches them.
 	h.Time = max(w.store.options.Now().UnixNano(), w.head.Time)
 	h.Artifacts = *w.artifacts
 	if h.Artifacts == n {
@@ -267,7 +301,7 @@ func (w *stepWriter) append(d Draft, v *versions) (Step, error) {
 	if d.Kind == KindRollback {
 		h.Replay = 0
 		if d.To > 0 {
-			to, _, _, err := w.store.readStep(w.tx, w.line, d.To)
+			to, _, _, err := w.store.readStep(w.tx, w.chain, d.To)
 			if err != nil {
 				return Step{}, err
 			}
@@ -275,16 +309,16 @@ func (w *stepWriter) append(d Draft, v *versions) (Step, error) {
 		}
 	}
 	h.Replay += uint64(len(packed) + len(encode(h)) + stepFrame)
-	if w.index != nil && h.Replay > max(indexMinGap, w.index.bytes) {
+	if w.index != nil && h.Replay > max(minReplayBytes, w.index.bytes) {
 		h.Index, h.Replay = true, 0
-		if err := putIndex(w.tx, stepKey(w.line.id, n), w.index); err != nil {
+		if err := putIndex(w.tx, stepKey(w.chain.id, n), w.index); err != nil {
 			return Step{}, err
 		}
 	}
 	header := encode(h)
-	key := stepKey(w.line.id, n)
+	key := stepKey(w.chain.id, n)
 	b := w.tx.Bucket(bucketSteps)
-	b.FillPercent = 0.9 // steps arrive in order
+	b.FillPercent = 0.9 // keys arrive in order, so pages need little room for inserts
 	if err := b.Put(key, packStep(key, header, packed)); err != nil {
 		return Step{}, err
 	}
@@ -297,14 +331,14 @@ func (w *stepWriter) append(d Draft, v *versions) (Step, error) {
 	return step, nil
 }
 
-// declare makes declared and artifacts what they are after step n.
+// declare sets declared and artifacts to what they are after step n.
 func (w *stepWriter) declare(n StepNumber, d Draft) error {
 	if w.artifacts == nil || d.Kind == KindRollback {
 		base := n - 1
 		if d.Kind == KindRollback {
 			base = d.To
 		}
-		declared, at, err := w.store.declaredAt(w.tx, w.line, base)
+		declared, at, err := w.store.declaredAt(w.tx, w.chain, base)
 		if err != nil {
 			return err
 		}
@@ -315,7 +349,7 @@ func (w *stepWriter) declare(n StepNumber, d Draft) error {
 	case d.Artifact == nil && d.Drop == "":
 		return nil
 	case d.Kind != KindDeclare || d.Artifact != nil && d.Drop != "":
-		return invalid("a declaration, and nothing else, declares an artifact or drops one")
+		return invalid("only a declaration declares or drops an artifact, and only one of the two")
 	case d.Artifact != nil:
 		name = d.Artifact.Name
 	case w.declared.Artifact(name) == nil:
@@ -331,7 +365,7 @@ func (w *stepWriter) declare(n StepNumber, d Draft) error {
 	return nil
 }
 
-// finish writes where the session is now.
+// finish writes the head record.
 func (w *stepWriter) finish() error {
-	return putRecord(w.tx, bucketHeads, w.line.id.key(), w.head)
+	return putRecord(w.tx, bucketHeads, w.chain.id.key(), w.head)
 }

@@ -27,7 +27,12 @@ type sample struct {
 
 func newSample(t testing.TB, steps int) *sample {
 	t.Helper()
-	p := &sample{dir: storeDir(t), sources: make(map[Digest]string), traces: make(map[Digest]Trace), blobs: make(map[Digest][]byte)}
+	p := &sample{
+		dir:     storeDir(t),
+		sources: make(map[Digest]string),
+		traces:  make(map[Digest]Trace),
+		blobs:   make(map[Digest][]byte),
+	}
 	s, err := Open(ctx, p.dir, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +117,7 @@ func (p *sample) verify(s *Store) (failed []error) {
 	for d, want := range p.sources {
 		got, err := s.Source(ctx, d)
 		if errors.Is(err, ErrNoSource) {
-			err = fmt.Errorf("%w: %w", ErrDamaged, err) // a miss of a source is told as such, and named
+			err = fmt.Errorf("%w: %w", ErrDamaged, err) // a missing source has a code of its own, and is named
 		}
 		fail(err)
 		if err == nil && string(got) != want {
@@ -200,7 +205,8 @@ func TestHistoryBitFlips(t *testing.T) {
 
 func wantDamaged(t *testing.T, err error) {
 	t.Helper()
-	if !errors.Is(err, ErrDamaged) || strings.Contains(err.Error(), "WRONG") || !strings.Contains(err.Error(), historyFile) && !errors.Is(err, ErrNoSource) {
+	if !errors.Is(err, ErrDamaged) || strings.Contains(err.Error(), "WRONG") ||
+		!strings.Contains(err.Error(), historyFile) && !errors.Is(err, ErrNoSource) {
 		t.Errorf("%v, want code %s naming %s", err, CodeDamaged, historyFile)
 	}
 }
@@ -223,7 +229,12 @@ func TestHistoryCutShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cases := map[string][]byte{"garbage": noise(1, len(good)), "text": []byte("hello"), "empty": {}, "zeros": make([]byte, len(good))}
+	cases := map[string][]byte{
+		"garbage": noise(1, len(good)),
+		"text":    []byte("hello"),
+		"empty":   {},
+		"zeros":   make([]byte, len(good)),
+	}
 	for size := 0; size < len(good)-pageSize; size += pageSize / 2 {
 		cases[fmt.Sprintf("%d bytes", size)] = good[:size]
 	}
@@ -284,7 +295,7 @@ func TestResultsDamage(t *testing.T) {
 	}
 }
 
-// useDamaged opens a store with damaged results, reads everything, writes anew, and opens it again.
+// useDamaged opens a store with damaged results, reads everything, writes again, and reopens it.
 func (p *sample) useDamaged(t *testing.T, dir string, noticed bool) {
 	t.Helper()
 	s, err := Open(ctx, dir, Options{})
@@ -326,7 +337,7 @@ func (p *sample) useDamaged(t *testing.T, dir string, noticed bool) {
 		t.Errorf("second Close: %v", err)
 	}
 	if aside, _ := filepath.Glob(filepath.Join(dir, resultsFile+".damaged-*")); noticed && len(aside) == 0 {
-		t.Error("the damaged file was not set aside")
+		t.Error("the damaged file was not quarantined")
 	}
 }
 

@@ -21,14 +21,15 @@ const (
 	historyFile = "history.db"
 	resultsFile = "results.db"
 
-	formatVersion = 1 // of both files; raise it when a reader of the version before would go wrong
+	formatVersion = 1 // of both files; raise it when an older version would misread the new one
 	pageSize      = 4096
-	growBy        = 1 << 20     // bytes a file grows by at once; every growth costs an fsync
-	boltWait      = time.Second // for a foreign program that has the file open; ours are kept out before
+	growBy        = 1 << 20     // bytes that a file grows by at once; every growth costs an fsync
+	boltWait      = time.Second // for a foreign program that has the file open; ours wait at the gate
 
-	// freeList is how bbolt keeps free pages in memory; the file is the same. Each commit writes the list: where large transactions have
-	// left 54,000 pages free, a commit takes 2.7 ms with a map, most of it to sort that, and 0.9 ms with an array. Not to write the list
-	// (NoFreelistSync) would save another 0.1 ms, and make each opening read every page: for a million blocks, 780 MB, 3 s in place of 3 ms.
+	// freeList is how bbolt keeps the free list in memory; the file is the same. Each commit sorts and writes the
+	// list. After large transactions have left 54,000 free pages, a commit takes 2.7 ms with a map, most of it
+	// sorting, and 0.9 ms with an array. Not writing the list (NoFreelistSync) would save another 0.1 ms, but then
+	// each opening reads every page: for a million blocks that is 780 MB, and 3 s instead of 3 ms.
 	freeList = bbolt.FreelistArrayType
 )
 
@@ -37,7 +38,7 @@ var (
 	bucketFormat = []byte("format")
 
 	// history.db
-	bucketSessions = []byte("sessions") // name → birth
+	bucketSessions = []byte("sessions") // name → creation record
 	bucketHeads    = []byte("heads")    // session → head
 	bucketSteps    = []byte("steps")    // session, number → header and changes
 	bucketIndexes  = []byte("indexes")  // session, number → index of the program after that step
@@ -47,45 +48,57 @@ var (
 	// results.db
 	bucketTraces = []byte("traces") // digest → trace
 	bucketByCode = []byte("bycode") // code → digests of its traces, newest first
-	bucketValues = []byte("values") // joint digest → value
+	bucketValues = []byte("values") // digest of the group → value
 	bucketInline = []byte("inline") // digest → small blob
 	bucketMemo   = []byte("memo")   // space, key → bytes
 
-	historyBuckets = [][]byte{bucketFormat, bucketSessions, bucketHeads, bucketSteps, bucketIndexes, bucketSources, bucketRecords}
+	historyBuckets = [][]byte{
+		bucketFormat,
+		bucketSessions,
+		bucketHeads,
+		bucketSteps,
+		bucketIndexes,
+		bucketSources,
+		bucketRecords,
+	}
 	resultsBuckets = [][]byte{bucketFormat, bucketTraces, bucketByCode, bucketValues, bucketInline, bucketMemo}
 
 	formatKey = []byte("format")
 )
 
-// database is one bbolt file, shared with other processes. It is locked for the length of a transaction: by the readers
-// together, by a writer alone. bbolt keeps it open in between, and what bbolt knows of it holds for as long as the meta
-// pages are those that it saw; else the file is opened anew.
+// database is one bbolt file that several processes share. It is locked for each transaction: by readers together, by
+// a writer alone. In between, bbolt keeps the file open. What bbolt has in memory is valid while the file's meta
+// pages are those that it read; otherwise the file is reopened.
 //
-// bbolt trusts its pages: on a garbled file it panics, reads outside its mapping or recurses without end. So the pages are
-// inspected before it opens the file (see sound.go for when not), and every transaction runs guarded.
+// bbolt trusts its pages: on a garbled file it panics, reads outside its mapping or recurses without end. So the
+// pages are inspected before bbolt opens the file (inspection_memo.go skips inspections that were done before), and
+// every transaction is guarded.
 type database struct {
 	name    string // of the file, for messages
 	path    string
 	options databaseOptions
-	gate    *os.File // a writer has it from before it waits for the readers to leave; nil where it cannot be made
-	broken  atomic.Pointer[Error]
+	// a writer locks it before it waits for the readers to leave; nil if it cannot be created
+	gate *os.File
+	// set once bbolt has panicked or a failed write could not be reverted; after that nothing is written
+	broken atomic.Pointer[Error]
 
-	mu     sync.RWMutex // held shared to read through an open handle, and alone to do anything else
-	open   *handle      // nil when there is none
-	leased bool         // open is locked for reading
-	lease  *time.Timer  // ends that
+	// locked shared to read through an open handle, and exclusively for everything else; guards the fields below
+	mu     sync.RWMutex
+	open   *handle     // nil when the file is closed
+	leased bool        // open is locked for reading, until lease fires
+	lease  *time.Timer // ends the lease
 	closed bool
 
-	seen metas // when this process last looked or wrote
-	turn int   // how often they were others when it looked
+	lastMetas     metas // the meta pages when this process last opened or wrote the file
+	foreignWrites int   // how often they had changed when it opened the file
 }
 
-// handle is the file opened by bbolt.
+// handle is the file as bbolt has opened it.
 type handle struct {
 	bolt     *bbolt.DB
-	file     *os.File // the one that bbolt has; its locks are ours
+	file     *os.File // the descriptor that bbolt uses, so that its locks are ours
 	info     os.FileInfo
-	metas    metas // as bbolt knows them
+	metas    metas // as bbolt read or wrote them
 	writable bool
 }
 
@@ -96,7 +109,8 @@ type databaseOptions struct {
 	buckets  [][]byte
 }
 
-// openDatabase opens the file at path and verifies its format. A file that is missing is made, unless that is not allowed.
+// openDatabase opens the file at path and verifies its format. It creates a missing file, unless the options forbid
+// it.
 func openDatabase(ctx context.Context, path string, o databaseOptions) (*database, error) {
 	d := &database{name: filepath.Base(path), path: path, options: o}
 	if err := d.openGate(); err != nil {
@@ -113,6 +127,8 @@ func openDatabase(ctx context.Context, path string, o databaseOptions) (*databas
 	return d, nil
 }
 
+// openGate opens the lock file beside the database. A read-only store must not create the file. If it cannot open one
+// either, it does without.
 func (d *database) openGate() (err error) {
 	path := strings.TrimSuffix(d.path, filepath.Ext(d.path)) + ".lock"
 	if d.options.readOnly {
@@ -126,21 +142,21 @@ func (d *database) openGate() (err error) {
 	return fileError("open "+d.name, err)
 }
 
-// openBolt gives a locked file to bbolt.
+// openBolt opens a locked file with bbolt, after inspecting its pages.
 func (d *database) openBolt(f *os.File, write bool) error {
-	info, err := f.Stat() // as it is now that it is locked
+	info, err := f.Stat() // the size under the lock, not before it
 	if err != nil {
 		return errors.Join(fileError("open "+d.name, err), f.Close())
 	}
 	m, err := readMetas(f)
-	if err != nil || !d.known(info, m) {
+	if err != nil || !d.isKnownSound(info, m) {
 		if err := inspectFile(f, info); err != nil {
 			return errors.Join(err, f.Close())
 		}
-		d.remember(info, m)
+		d.rememberSound(info, m)
 	}
-	if m != d.seen {
-		d.seen, d.turn = m, d.turn+1
+	if m != d.lastMetas {
+		d.lastMetas, d.foreignWrites = m, d.foreignWrites+1
 	}
 	h := &handle{file: f, info: info, metas: m, writable: write}
 	err = d.guard("open", func() (err error) {
@@ -163,7 +179,7 @@ func (d *database) openBolt(f *os.File, write bool) error {
 		if h.bolt != nil {
 			d.closeHandle(h)
 		}
-		f.Close() // bbolt closes it, too, unless it panicked
+		f.Close() // bbolt closed it as well, unless it panicked
 		return fileError("open "+d.name, err)
 	}
 	d.open = h
@@ -185,9 +201,14 @@ func (d *database) checkFormat(tx *bbolt.Tx) error {
 	}
 	if f.Format > formatVersion {
 		return &Error{
-			Code:    CodeNewer,
-			Message: fmt.Sprintf("%s has format %d; this xstate knows formats up to %d", d.name, f.Format, formatVersion),
-			Hint:    "install a newer xstate, or choose another store with --store DIR",
+			Code: CodeNewer,
+			Message: fmt.Sprintf(
+				"%s has format %d; this xstate knows formats up to %d",
+				d.name,
+				f.Format,
+				formatVersion,
+			),
+			Hint: "install a newer xstate, or choose another store with --store DIR",
 		}
 	}
 	for _, name := range d.options.buckets {
@@ -198,10 +219,10 @@ func (d *database) checkFormat(tx *bbolt.Tx) error {
 	return nil
 }
 
-// replace puts an empty database in the place of the damaged file, which it sets aside, or of none. Another process may
-// have done so.
+// replace quarantines the damaged file and creates an empty database in its place. bad is nil if there was no file.
+// If another process has replaced the file meanwhile, it does nothing.
 func (d *database) replace(ctx context.Context, bad os.FileInfo) error {
-	back, err := d.pass(ctx, true)
+	back, err := d.passGate(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -214,25 +235,25 @@ func (d *database) replace(ctx context.Context, bad os.FileInfo) error {
 	case bad == nil || !os.SameFile(bad, now):
 		return nil
 	default:
-		if err := setAside(d.path); err != nil {
+		if err := quarantine(d.path); err != nil {
 			return err
 		}
 	}
 	return createDatabase(d.path, d.options.buckets)
 }
 
-// setAside renames a damaged file to the first free name path.damaged-N.
-func setAside(path string) error {
+// quarantine renames a damaged file to the first free name path.damaged-N.
+func quarantine(path string) error {
 	for n := 1; ; n++ {
-		aside := fmt.Sprintf("%s.damaged-%d", path, n)
-		if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
-			return fileError("set "+filepath.Base(path)+" aside", os.Rename(path, aside))
+		target := fmt.Sprintf("%s.damaged-%d", path, n)
+		if _, err := os.Lstat(target); errors.Is(err, fs.ErrNotExist) {
+			return fileError("quarantine "+filepath.Base(path), os.Rename(path, target))
 		}
 	}
 }
 
-// createDatabase makes an empty database. It appears under its name only when it is complete, so that a crash leaves
-// none rather than a broken one.
+// createDatabase creates an empty database under a temporary name and renames it when it is complete. So a crash
+// leaves no file rather than a broken one.
 func createDatabase(path string, buckets [][]byte) error {
 	fresh := path + ".new"
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -262,6 +283,7 @@ func createDatabase(path string, buckets [][]byte) error {
 	return nil
 }
 
+// syncDir makes a rename in a directory durable.
 func syncDir(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -269,22 +291,22 @@ func syncDir(dir string) error {
 	}
 	err = f.Sync()
 	if errors.Is(err, errors.ErrUnsupported) || runtime.GOOS == "windows" {
-		err = nil // not every file system has it
+		err = nil // not every file system can sync a directory
 	}
 	return errors.Join(err, f.Close())
 }
 
-// compact puts a copy of the file without its free pages in its place.
+// compact replaces the file by a copy without free pages.
 func (d *database) compact(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.leave()
+	d.endLease()
 	back, err := d.claim(ctx, true)
 	if err != nil {
 		return err
 	}
 	defer back()
-	defer d.drop()
+	defer d.closeFile()
 	fresh := d.path + ".new"
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fileError("compact "+d.name, err)
@@ -307,7 +329,8 @@ func (d *database) compact(ctx context.Context) error {
 	return fileError("compact "+d.name, err)
 }
 
-// guard turns what bbolt does on garbled pages into an error. Panics of our own code go on.
+// guard turns a panic or fault of bbolt on garbled pages into an error. Panics of our own code continue: they are
+// bugs, and hiding them behind "damaged" would send users to their backups.
 func (d *database) guard(what string, fn func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -325,7 +348,8 @@ func (d *database) guard(what string, fn func() error) (err error) {
 	return fn()
 }
 
-// panickedInBolt reports whether the panic being recovered began in bbolt.
+// panickedInBolt reports whether the panic being recovered began in bbolt: whether the first frame below the
+// runtime's own frames is one of bbolt's.
 func panickedInBolt() bool {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
@@ -344,19 +368,20 @@ func panickedInBolt() bool {
 	}
 }
 
-// drop closes the file. The caller has d.mu alone.
-func (d *database) drop() {
+// closeFile closes the file, if it is open. The caller has locked d.mu exclusively.
+func (d *database) closeFile() {
 	if d.open != nil {
-		d.leave()
+		d.endLease()
 		d.closeHandle(d.open)
 		d.open = nil
 	}
 }
 
-// closeHandle closes a file. bbolt may hold its locks for ever when a transaction panicked, so it gets a moment.
+// closeHandle closes a file. After a panic in a transaction bbolt may hold its own locks for ever, so Close gets a
+// second; then at least the file lock is released.
 func (d *database) closeHandle(h *handle) {
 	if d.broken.Load() == nil {
-		_ = d.guard("close", h.bolt.Close) // nothing waits to be written
+		_ = d.guard("close", h.bolt.Close) // nothing is pending, so nothing is lost
 		return
 	}
 	done := make(chan error, 1)
@@ -368,7 +393,7 @@ func (d *database) closeHandle(h *handle) {
 	}
 }
 
-// info names the file that is open; nil when none is.
+// info identifies the open file; it is nil when none is open.
 func (d *database) info() os.FileInfo {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -378,18 +403,18 @@ func (d *database) info() os.FileInfo {
 	return d.open.info
 }
 
-// turnOf tells how often another process had written when this one looked.
-func (d *database) turnOf() int {
+// foreignWriteCount returns how often this process found that another one had written.
+func (d *database) foreignWriteCount() int {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return d.turn
+	return d.foreignWrites
 }
 
 // close releases the file.
 func (d *database) close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.drop()
+	d.closeFile()
 	d.closed = true
 	if d.gate != nil {
 		defer func() { d.gate = nil }()
@@ -400,7 +425,7 @@ func (d *database) close() error {
 
 var errNoRecord = errors.New("no record")
 
-// getRecord decodes the sealed record under key. It returns errNoRecord when there is none.
+// getRecord decodes the sealed record under key. It returns errNoRecord if there is none.
 func getRecord(tx *bbolt.Tx, bucket, key []byte, v any) error {
 	b := tx.Bucket(bucket)
 	if b == nil {
@@ -417,6 +442,7 @@ func getRecord(tx *bbolt.Tx, bucket, key []byte, v any) error {
 	return decode(payload, v)
 }
 
+// putRecord seals v and stores it under key.
 func putRecord(tx *bbolt.Tx, bucket, key []byte, v any) error {
 	return tx.Bucket(bucket).Put(key, seal(bucket, key, encode(v)))
 }

@@ -1,123 +1,137 @@
-// Package state keeps what xstate must not forget, the history of programs, and what it would rather not compute again,
-// the results of their executions. It is the only place that knows how they are stored.
+// Package state stores the history of programs and the cached results of their executions. History is durable: losing
+// it loses facts. Results are disposable: losing them costs time. No other package knows how either is stored.
 //
 // # Nouns
 //
-// There are ten. A Store is a directory. It holds Sessions; a session is a program and its history, a chain of Steps. A
-// step holds Changes to the program, which is a list of Blocks in order; a block's text is a Source. Beside history lie
-// the results: Traces of executions, Values, and Blobs, the bytes that both refer to. An Artifact is a named group of blocks,
-// files and other artifacts, which a step declared.
+// There are ten. A Store is a directory. It holds Sessions: a Session is one program and its history, a chain of
+// Steps. A Step holds Changes to the program. The program is an ordered list of Blocks; the text of a block is a
+// Source. Results are Traces of executions, Values, and Blobs, the bytes that both refer to. An Artifact is a named
+// group of blocks, files and other artifacts; a step declares it.
 //
 // # Promise
 //
-// A step that Commit has returned is on disk, whatever happens to the process after. A session's steps form a chain: each
-// holds the hash of the one before, the first the hash of the session's birth record, so that no step can be changed,
-// dropped, inserted or reordered without every later hash, and the head's, becoming another. Results are disposable:
-// losing them costs time. What is damaged is never taken for what was written: in results and blobs it is a miss with a
-// reason (Notices), in history an error that names the step or the file.
+// A step that Commit has returned is on disk, whatever happens to the process afterwards. The steps of a session form
+// a chain: each holds the hash of the step before, and the first holds the hash of the session's creation record. So
+// changing, dropping, inserting or reordering a step changes every later hash, and the head's. Damage is never read as
+// data. In results and blobs it is a miss with a reason (Notices). In history it is an error that names the step or
+// file.
 //
-// The promise is against accidents and against edits of the file by those who do not know the head's hash. Whoever can
-// rewrite the whole file can also write a new chain; to notice that, keep the head's hash (Head) elsewhere.
+// The chain detects accidents and edits by anyone who does not know the head's hash. An attacker who can rewrite the
+// whole file can also write a new chain. To detect that, keep the head's hash (Head) somewhere else.
 //
 // # Files
 //
 //	history.db   bbolt; durable: sessions, heads, steps, indexes, sources, records
 //	results.db   bbolt; disposable: traces by digest and by code, values, small blobs, memos
 //	blobs/       disposable: ab/abcd….zst, large blobs by the SHA-256 of their content
-//	bases/       durable: likewise, what files of the workspace held before a program wrote to them
+//	bases/       durable, named like blobs: what workspace files held before a program wrote to them
 //	*.lock       locked by a process that writes the database of that name, and by one that begins to read it
-//	*.sound      disposable: what the pages of the database were when they were last known to be sound
+//	*.sound      disposable: size, time and meta pages of the database when its pages were last known to be sound
 //	locks/       locked by the process that runs a session
 //	.gitignore   keeps all of it out of repositories
 //
-// A record is CBOR in the core deterministic encoding behind a checksum that covers the record's key too. Why the simple
-// way, a bbolt file and trust, does not do: bbolt has no checksums beyond its two meta pages. On a flipped bit it panics,
-// faults, recurses without end, returns another value, finds nothing, or hands out a page in use for writing over. So
-// the pages are inspected before bbolt opens a file (pages.go), transactions run guarded (database.go), and records are
-// sealed (codec.go).
+// A record is CBOR in the core deterministic encoding, behind a checksum that also covers the record's key.
+//
+// Why not simply trust bbolt? Because bbolt has no checksums beyond its two meta pages. On a flipped bit it may panic,
+// fault, recurse without end, return another value, find nothing, or hand out a page in use for writing. There are
+// three defences. bolt_inspect.go inspects the pages before bbolt opens a file. database.go guards every transaction
+// against panics and faults. codec.go seals every record.
 //
 // # Programs in time
 //
-// A block's facts are stored once, in the step that changed them. The program after a step is an index: the order of the
-// blocks and, for each, the step that has its facts. An index is kept for a step when the steps since the last index have
-// grown larger than it would be. So a step costs its changes and an amortised constant more; the program at any step costs
-// at most one index, as many bytes of steps again, and the blocks asked for; forking and going back copy nothing. Measured over
-// a million steps and ten thousand blocks (bench): 880 bytes a step, sources and indexes included; an append, most of it
-// the fsync, takes as long late as early; a fork is 400 bytes.
+// A block's facts are stored once, in the step that changed them. The program after a step is an index: the order of
+// the blocks and, for each block, the step that has its facts. A step gets a stored index when the steps since the
+// last index have grown larger than the index would be. The costs follow from that:
 //
-// Which artifacts there are is said whole by each step that declares or drops one, for they are few; every other step names
-// the step that said so last. So they are known after any step by reading two, go back with a rollback, and come along with a fork.
+//   - a step costs its changes and an amortised constant;
+//   - the program at any step costs at most one index, as many bytes of steps again, and the blocks asked for;
+//   - forking and rolling back copy nothing.
 //
-// A step that changes no block, as a run that had nothing to do is, is written without a look at the index, as long as none is due: the head
-// tells about how large one would be. Where single changes of a large step lie is remembered (landmarks), so that to read one block
-// costs the same in a step of a million changes. The index at the head is kept in memory while nobody else writes, and is not copied.
+// Measured over a million steps and ten thousand blocks (package bench): 880 bytes a step, sources and indexes
+// included; 400 bytes a fork. An append takes as long at the end as at the start, and most of it is the fsync.
+//
+// A step that declares or drops an artifact holds the whole list, because there are few. Every other step names the
+// step that holds the list. So two reads give the artifacts after any step, and rollbacks and forks need no rule of
+// their own.
+//
+// Three caches keep common operations cheap. A step that changes no block, such as a run that reused everything, does
+// not read the index unless one is due: the head record holds its approximate size. changeOffsets holds where changes
+// lie in a large step, so that reading one block costs the same in a step of a million changes. headCache keeps the
+// index at the head in memory until another process writes.
 //
 // # Freeing
 //
-// Collect frees results by what they are worth: the seconds to compute them again for each byte that they have to
-// themselves, divided by the days since the last use and one. The simple way, to evict what was not used for longest, would
-// keep a gigabyte that takes a second to make and lose the hour behind a number. A value goes with its blobs; of a trace
-// the outputs and files go first, for it is small and tells what its node read. Of several values that share a part, the
-// part stays until the last one goes. Records go before the blobs they refer to, so that one who is killed in between leaves
-// blobs of no use. A blob that is younger than an hour may be about to be referred to, and stays.
+// Collect evicts the results with the lowest retention score: the seconds to recompute a result, per byte that it
+// alone uses, divided by one plus the days since its last use. Evicting by last use alone would keep a gigabyte that
+// takes a second to recompute and lose a number that takes an hour.
+//
+// A value goes with its blobs. A trace loses its outputs and files first: the trace itself is small, and it records
+// what its node read. A blob that several values share stays until the last of them goes. Records are removed before
+// the blobs they refer to, so a killed Collect leaves unreferenced blobs and no dangling references. An unreferenced
+// blob younger than an hour stays, because a process may be about to write the record that refers to it.
 //
 // # Several processes
 //
-// Processes share a store by taking turns, a transaction at a time: readers together, a writer alone (flock on the database
-// file, which bbolt's own lock is too). bbolt is made for one process: it keeps the list of free pages in memory, and a
-// writer hands out pages that a reader of another process may still look at. So nobody has a transaction open while
-// another writes. The simple way, to open the file for every transaction, does do, but costs 0.1 ms each; instead the file
-// stays open, unlocked, and is opened anew when its meta pages are not those that were seen last: two reads of 80
-// bytes, 4 µs with the locks. A reader keeps its lock for 3 ms, because a run asks for records by the ten thousand. A
-// writer takes a second lock, the gate, before it waits for the readers to leave, and a reader passes through it: so
-// that readers who come and go do not keep a writer waiting for ever. A socket served by the process that runs
-// would need none of that, and a protocol for every question, and somebody to answer when the one who serves is killed.
+// Processes share a store by locking it for one transaction at a time: readers together, a writer alone (flock on the
+// database file, which is also bbolt's own lock). bbolt is made for one process. It keeps the free list in memory, so
+// a writer would hand out pages that a reader in another process still uses. Therefore no process has a transaction
+// open while another one writes.
 //
-// Every wait has a bound, after which the error names who is waited for. Two writers of one session are told apart by the
-// step they build on: the second gets a Conflict. Results that two processes write at once are merged.
+// Opening the file for every transaction would be correct, but costs 0.1 ms each time. Instead the file stays open and
+// unlocked, and is reopened when its meta pages have changed: two reads of 80 bytes, 4 µs with the locks. A reader
+// keeps its lock for 3 ms, because a run reads tens of thousands of records. A writer takes a second lock, the gate,
+// before it waits for the readers to leave, and every reader passes through the gate. So a stream of readers cannot
+// starve a writer. A server in front of the store would need none of this. But it would need a protocol for every
+// query, and a successor when the process that serves is killed.
 //
-// A session is run by one process at a time, and so is a workspace (LockRun): a run puts files of the workspace in the
-// state that its program needs, node by node, and takes what another does to them for an edit. Programs that share a folder
-// therefore wait for one another, though they may write different files: which ones is known only when they have run.
+// Every wait has a bound; the error afterwards names the process that holds the lock. Commit tells two writers of one
+// session apart by the step they build on: the second gets a Conflict. Results that two processes write at once are
+// merged.
+//
+// LockRun lets one process at a time run a session, and likewise a workspace. A run puts workspace files into the
+// state that each node needs, and reads changes by another program as edits. So programs that share a folder wait for
+// each other even if they write different files: which files they write is known only after they have run.
 //
 // # Invariants
 //
 // Check verifies them all; its Problems carry these numbers.
 //
-//  1. The pages of history.db form trees, nothing is in two of them, and no page in use is in the free list.
-//  2. A session has a birth record and a head. One that was forked names an existing session and step, with its hash.
-//  3. The steps kept for a session are those after its fork point up to its head, without gaps; nothing is kept for others.
+//  1. The pages of history.db form trees, no page is in two of them, and no page in use is in the free list.
+//  2. A session has a creation record and a head. A forked one names an existing session and step, with its hash.
+//  3. The steps stored for a session are those after its fork point up to its head, without gaps; no others are stored.
 //  4. A step holds the hash of the one before, the head that of the last step; time does not go back.
-//  5. The changes of a step are those its header vouches for, and fit the program they apply to.
-//  6. The source of every version is there and has the digest it is named by. So has what a step tells of tests.
-//  7. An index equals the steps replayed; there is one exactly for the steps that say so.
+//  5. The changes of a step have the digests in its header, and fit the program they apply to.
+//  6. The source of every version exists and has the digest that names it. So does the source with a step's test facts.
+//  7. An index equals the replayed steps; there is one exactly for the steps whose headers say so.
 //  8. A step's Was and Now, and its blocks' Edited, RanAt and Verified, are true.
 //  9. Session records are as written.
-//  10. In results.db every record is as written and under its own name. A code lists at most 32 traces, all there.
-//  11. A file in blobs/ has the content it is named by.
+//  10. In results.db every record is as written and under its own name. A code lists at most 32 traces, and all exist.
+//  11. A file in blobs/ has the content that its name is the digest of.
 //  12. So has a file in bases/.
-//  13. A step names the step that says which artifacts there are after it: the last of its line that declared one. What
-//     that says is well made: names once and in order, kinds that there are, nothing that rests on what is not declared or on itself.
+//  13. A step names the step that holds the list of artifacts after it: the last in its history that declared or
+//     dropped one. In that list names are unique and sorted, kinds are known, and no artifact depends on itself or on
+//     one that is not declared.
 //
-// That a trace, value or blob is missing breaks no invariant.
+// A missing trace, value or blob breaks no invariant.
 //
 // # Failures
 //
-//	process killed        the transaction in progress never was; pending results are lost
-//	machine stops         the same; results.db may be garbled, and is then set aside
-//	disk full             disk-full; nothing of the commit was done, and the store goes on
-//	results.db damaged    renamed results.db.damaged-N, replaced by an empty one, noticed
-//	history.db damaged    store-damaged, at Open for what its pages show, else when a step is read; nothing is written
-//	blob damaged          removed, noticed, missing
-//	base damaged          noticed, missing
+//	process killed        the transaction in progress is rolled back; pending results are lost
+//	machine stops         the same; results.db may be garbled, and is then quarantined
+//	disk full             disk-full; nothing of the commit was done, and the store stays usable
+//	results.db damaged    renamed to results.db.damaged-N, replaced by an empty one, and reported in Notices
+//	history.db damaged    store-damaged: at Open if the pages show it, else when a step is read; nothing is written
+//	blob damaged          removed, reported in Notices, then missing
+//	base damaged          reported in Notices, then missing
 //	busy with another     store-busy after a bounded wait, naming the process
-//	sync refused          store-io; the transaction is taken back, or nothing is written any more
+//	sync refused          store-io; the transaction is reverted, or the store refuses further writes
 //	directory read-only   store-readonly
 //	newer format          store-newer
-//	archive altered       archive-damaged, naming session and step; nothing of it is kept (Restore)
+//	archive altered       archive-damaged, naming session and step; ImportSessions imports nothing
 //
 // # What it cannot see
 //
-// Damage in a page of a large history.db that nothing reads is found by Check, not by Open; so is damage that leaves size
-// and time of a file as they were. Locks of another machine, on a file system that does not pass them on.
+// Open does not find damage in a page of a large history.db that nothing reads; Check does. The same holds for damage
+// that leaves a file's size and time unchanged. Locks of another machine are invisible on a file system that does not
+// pass them on.
 package state

@@ -13,20 +13,20 @@ type Code string
 
 // The codes of this package. Packages above add their own.
 const (
-	CodeNoStore       Code = "no-store"       // the directory holds no store and may not be made
+	CodeNoStore       Code = "no-store"       // the directory holds no store, and creating one is not allowed
 	CodeBusy          Code = "store-busy"     // another process holds the store
-	CodeReadOnly      Code = "store-readonly" // the store cannot be, or was not, opened for writing
+	CodeReadOnly      Code = "store-readonly" // the store cannot be written, or was opened read-only
 	CodeNewer         Code = "store-newer"    // written by a later version of xstate
-	CodeDamaged       Code = "store-damaged"  // history is not what was written
+	CodeDamaged       Code = "store-damaged"  // history differs from what was written
 	CodeDiskFull      Code = "disk-full"
-	CodeIO            Code = "store-io" // the file system refused for another reason
+	CodeIO            Code = "store-io" // the file system failed for another reason
 	CodeClosed        Code = "store-closed"
 	CodeNoSession     Code = "no-session"
 	CodeSessionExists Code = "session-exists"
 	CodeNoStep        Code = "no-step"
 	CodeNoSource      Code = "no-source"
-	CodeConflict      Code = "conflict"       // the session moved on, see Conflict
-	CodeInvalid       Code = "invalid-change" // a draft that does not fit the program it changes
+	CodeConflict      Code = "conflict"       // another writer appended steps, see Conflict
+	CodeInvalid       Code = "invalid-change" // a draft does not fit the program it changes
 )
 
 // Sentinels for errors.Is; they match every Error of the same code.
@@ -44,11 +44,11 @@ var (
 	errClosed   = &Error{Code: CodeClosed, Message: "the store is closed"}
 )
 
-// Error is an error to show: a stable code, a sentence without a final stop, and the next thing to do.
+// Error is an error for users: a stable code, a sentence without a final stop, and a hint with the next thing to do.
 type Error struct {
 	Code    Code
 	Message string
-	Hint    string // "" when there is nothing useful to say
+	Hint    string // "" if there is nothing useful to say
 	Err     error  // the cause, or nil
 }
 
@@ -76,11 +76,11 @@ func CodeOf(err error) Code {
 	return ""
 }
 
-// Conflict says that a session's head was not where the writer believed. Errors of CodeConflict wrap it.
+// Conflict reports that a session's head was not where the writer expected it. Errors with CodeConflict wrap it.
 type Conflict struct {
 	Session string
-	Base    StepNumber // what the writer built on
-	Head    StepNumber // where the session is
+	Base    StepNumber // the head that the writer expected
+	Head    StepNumber // the actual head
 	Since   []Step     // the steps after Base without their changes, oldest first, at most conflictSteps
 }
 
@@ -101,16 +101,19 @@ func (c *Conflict) Error() string {
 	return fmt.Sprintf("session %q moved from step %d to %d%s", c.Session, c.Base, c.Head, what)
 }
 
+// damaged returns the error for a damaged database file.
 func damaged(file, what string, cause error) *Error {
 	return &Error{
 		Code:    CodeDamaged,
 		Message: fmt.Sprintf("%s is damaged: %s", file, what),
-		Hint:    "nothing was changed; copy the file to a safe place, then restore it from a backup (results.db and blobs/ are not needed)",
-		Err:     cause,
+		Hint: "nothing was changed; copy the file to a safe place, then restore it from a backup " +
+			"(results.db and blobs/ are not needed)",
+		Err: cause,
 	}
 }
 
-// fileError gives an error of the file system its code. what is what was tried, as in "open history.db".
+// fileError wraps an error of the file system and gives it a code. what names the attempt, as in "open history.db".
+// Errors that have a code keep it.
 func fileError(what string, err error) error {
 	var own *Error
 	switch {
@@ -119,14 +122,24 @@ func fileError(what string, err error) error {
 	case errors.As(err, &own):
 		return err
 	case diskFull(err):
-		return &Error{Code: CodeDiskFull, Message: what + ": the disk is full", Hint: "free some space and try again; what was acknowledged before is kept", Err: err}
+		return &Error{
+			Code:    CodeDiskFull,
+			Message: what + ": the disk is full",
+			Hint:    "free some space and try again; no committed step is lost",
+			Err:     err,
+		}
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		return &Error{Code: CodeReadOnly, Message: what + ": not writable", Hint: "choose a store elsewhere with --store DIR", Err: err}
+		return &Error{
+			Code:    CodeReadOnly,
+			Message: what + ": not writable",
+			Hint:    "choose a store elsewhere with --store DIR",
+			Err:     err,
+		}
 	}
 	return &Error{Code: CodeIO, Message: what, Err: err}
 }
 
-// diskFull also reads the text: bbolt formats what the system says without wrapping it.
+// diskFull also compares the text, because bbolt formats system errors without wrapping them.
 func diskFull(err error) bool {
 	for _, full := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
 		if errors.Is(err, full) || strings.HasSuffix(err.Error(), full.Error()) {

@@ -43,7 +43,15 @@ func commitOnce(dir string, out io.Writer) error {
 	for range 2 {
 		n, _, err := s.Head(ctx, "s")
 		if err == nil {
-			_, err = s.Commit(ctx, "s", n, []Draft{{Kind: KindRun, Run: &RunSummary{}}, insert(BlockID("n"+itoa(int(n))), "", string(noise(uint64(n), 9000)))})
+			_, err = s.Commit(
+				ctx,
+				"s",
+				n,
+				[]Draft{
+					{Kind: KindRun, Run: &RunSummary{}},
+					insert(BlockID("n"+itoa(int(n))), "", string(noise(uint64(n), 9000))),
+				},
+			)
 		}
 		say("step "+itoa(int(n+2)), err)
 	}
@@ -66,8 +74,10 @@ const (
 
 // writers are the system calls that change files, with whether the first argument is a file.
 var writers = map[uint64]bool{
-	syscall.SYS_PWRITE64: true, syscall.SYS_WRITE: true, syscall.SYS_FTRUNCATE: true, syscall.SYS_FSYNC: true, syscall.SYS_FDATASYNC: true,
-	syscall.SYS_FCHMOD: true, syscall.SYS_RENAME: false, syscall.SYS_RENAMEAT: false, syscall.SYS_UNLINKAT: false, syscall.SYS_MKDIRAT: false,
+	syscall.SYS_PWRITE64: true, syscall.SYS_WRITE: true, syscall.SYS_FTRUNCATE: true,
+	syscall.SYS_FSYNC: true, syscall.SYS_FDATASYNC: true,
+	syscall.SYS_FCHMOD: true, syscall.SYS_RENAME: false, syscall.SYS_RENAMEAT: false,
+	syscall.SYS_UNLINKAT: false, syscall.SYS_MKDIRAT: false,
 }
 
 // withFault runs a child and does the fault to its call number at. It returns what the child printed, and how many
@@ -158,7 +168,8 @@ func trace(t *testing.T, pid int, dir string, f fault, at int) (calls int) {
 		switch {
 		case f == faultKill && calls == at:
 			_ = syscall.Kill(pid, syscall.SIGKILL)
-		case f == faultShort && calls == at && regs.Rdx > 1 && (regs.Orig_rax == syscall.SYS_PWRITE64 || regs.Orig_rax == syscall.SYS_WRITE):
+		case f == faultShort && calls == at && regs.Rdx > 1 &&
+			(regs.Orig_rax == syscall.SYS_PWRITE64 || regs.Orig_rax == syscall.SYS_WRITE):
 			regs.Rdx /= 2
 			_ = syscall.PtraceSetRegs(tid, &regs)
 		case f == faultIO && calls == at:
@@ -183,8 +194,8 @@ func touches(pid int, dir string, regs *syscall.PtraceRegs) bool {
 	return err == nil && strings.HasPrefix(path, dir)
 }
 
-// TestFaults has every call that changes a file of the store fail, in each way: what was acknowledged is there, of the rest
-// nothing is, nothing is damaged, and the store goes on.
+// TestFaults has every call that changes a file of the store fail, in each way: what was acknowledged is there, of the
+// rest nothing is, nothing is damaged, and the store goes on.
 func TestFaults(t *testing.T) {
 	p := newSample(t, 12)
 	dir := storeDir(t)
@@ -205,7 +216,7 @@ func TestFaults(t *testing.T) {
 		step = 13
 	}
 	for _, f := range []fault{faultIO, faultFull, faultShort, faultKill} {
-		felt := 0 // by the child; what concerns results alone is not told
+		felt := 0 // by the child; failures of results alone are not errors
 		for at := 1; at <= calls; at += step {
 			again()
 			lines, _ := withFault(t, dir, f, at)
@@ -263,7 +274,8 @@ func (p *sample) afterFault(t *testing.T, dir string, f fault, lines []string) {
 	for _, err := range p.verifyResults(s) {
 		t.Error(err)
 	}
-	if content, ok, err := s.Blob(DigestOf(noise(7, 20_000))); err != nil || ok && !bytes.Equal(content, noise(7, 20_000)) {
+	if content, ok, err := s.Blob(DigestOf(noise(7, 20_000))); err != nil ||
+		ok && !bytes.Equal(content, noise(7, 20_000)) {
 		t.Errorf("the new blob: %v", err)
 	}
 	commit(t, s, "s", insert("after", "", "x = 1"))

@@ -65,10 +65,22 @@ func makeFormat(t *testing.T, dir string) {
 	if _, err := s.PutTrace(trace); err != nil {
 		t.Fatal(err)
 	}
-	commit(t, s, "main",
-		Draft{Kind: KindMove, Origin: Origin{Agent: "a", Labels: map[string]string{"k": "v"}}, Changes: []Change{{Op: OpMove, ID: "b2", After: "b9"}}},
+	commit(
+		t,
+		s,
+		"main",
+		Draft{
+			Kind:    KindMove,
+			Origin:  Origin{Agent: "a", Labels: map[string]string{"k": "v"}},
+			Changes: []Change{{Op: OpMove, ID: "b2", After: "b9"}},
+		},
 		Draft{Kind: KindDelete, Changes: []Change{{Op: OpDelete, ID: "b5"}}},
-		Draft{Kind: KindRun, Run: &RunSummary{Nodes: Counts{Ran: 1}, Seconds: 0.5, Interpreter: "CPython 3.12"}, Changes: []Change{{Op: OpUpdate, Block: &full}}, Records: map[string]any{"files": []string{"out.csv"}}},
+		Draft{
+			Kind:    KindRun,
+			Run:     &RunSummary{Nodes: Counts{Ran: 1}, Seconds: 0.5, Interpreter: "CPython 3.12"},
+			Changes: []Change{{Op: OpUpdate, Block: &full}},
+			Records: map[string]any{"files": []string{"out.csv"}},
+		},
 		Draft{Kind: KindRollback, To: 10},
 	)
 	if _, err := s.Fork(ctx, "fork", "main", 14, Origin{Agent: "forker"}); err != nil {
@@ -79,7 +91,8 @@ func makeFormat(t *testing.T, dir string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.PutValue(Value{Joint: DigestOf(content[:5]), Names: []string{"x"}, Blob: ref.Digest, Bytes: ref.Size}); err != nil {
+		value := Value{Group: DigestOf(content[:5]), Names: []string{"x"}, Blob: ref.Digest, Bytes: ref.Size}
+		if err := s.PutValue(value); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,7 +101,8 @@ func makeFormat(t *testing.T, dir string) {
 	}
 	write(t, filepath.Join(dir, "dump.txt"), []byte(dump(t, s)))
 	checkClose(t, s)
-	for _, name := range []string{".gitignore", "history.lock", "history.sound", "results.lock", "results.sound"} { // the first would keep the rest out of the repository
+	// the first would keep the rest out of the repository
+	for _, name := range []string{".gitignore", "history.lock", "history.sound", "results.lock", "results.sound"} {
 		if err := os.Remove(filepath.Join(store, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +119,15 @@ func dump(t *testing.T, s *Store) string {
 	}
 	for _, session := range sessions {
 		session.Workspace = ""
-		fmt.Fprintf(&b, "session %s seed %d created %v head %d %s\n", session.Name, session.Seed, session.Created, session.Head, session.Hash)
+		fmt.Fprintf(
+			&b,
+			"session %s seed %d created %v head %d %s\n",
+			session.Name,
+			session.Seed,
+			session.Created,
+			session.Head,
+			session.Hash,
+		)
 		if session.From != nil {
 			fmt.Fprintf(&b, "  from %+v\n", *session.From)
 		}
@@ -121,7 +143,10 @@ func dump(t *testing.T, s *Store) string {
 }
 
 // laterFields are those of a step, without a value, that came after format 1.
-var laterFields = regexp.MustCompile(` (Verified:<nil>|Repeated:<nil>|Tested:<nil>|Placement:<nil>|Declared:<nil>|Artifacts:0|Undoes:0|Author:|Client:|Prompt:|Answers:|TraceParent:|TokensIn:0|TokensOut:0|Cost:0|Unknown:map\[\])`)
+var laterFields = regexp.MustCompile(
+	` (Verified:<nil>|Repeated:<nil>|Tested:<nil>|Placement:<nil>|Declared:<nil>|Artifacts:0|Undoes:0|` +
+		`Author:|Client:|Prompt:|Answers:|TraceParent:|TokensIn:0|TokensOut:0|Cost:0|Unknown:map\[\])`,
+)
 
 func dumpStep(t *testing.T, w io.Writer, s *Store, session string, n StepNumber) {
 	t.Helper()
@@ -147,7 +172,16 @@ func dumpStep(t *testing.T, w io.Writer, s *Store, session string, n StepNumber)
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(w, "  block %s of step %d, status %d of step %d, %d nodes, %d bytes\n", block.ID, block.Edited, block.Status, block.RanAt, len(block.Nodes), len(text))
+		fmt.Fprintf(
+			w,
+			"  block %s of step %d, status %d of step %d, %d nodes, %d bytes\n",
+			block.ID,
+			block.Edited,
+			block.Status,
+			block.RanAt,
+			len(block.Nodes),
+			len(text),
+		)
 	}
 }
 
@@ -162,7 +196,18 @@ func dumpResults(t *testing.T, w io.Writer, s *Store) {
 	}
 	for _, content := range [][]byte{[]byte("small"), noise(1, 5000)} {
 		v, ok, err := s.Value(DigestOf(content[:5]))
-		fmt.Fprintf(w, "value {Joint:%s Names:%v Blob:%s Bytes:%d Needs:%v Seconds:%v} %v %v\n", v.Joint, v.Names, v.Blob, v.Bytes, v.Needs, v.Seconds, ok, err)
+		fmt.Fprintf(
+			w,
+			"value {Joint:%s Names:%v Blob:%s Bytes:%d Needs:%v Seconds:%v} %v %v\n",
+			v.Group,
+			v.Names,
+			v.Blob,
+			v.Bytes,
+			v.Needs,
+			v.Seconds,
+			ok,
+			err,
+		)
 		got, ok, err := s.Blob(v.Blob)
 		fmt.Fprintf(w, "blob of %d bytes, %v %v\n", len(got), ok, err)
 	}

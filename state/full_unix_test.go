@@ -92,8 +92,8 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestReleaseUnlocks: a lock whose file a process that was being started had open, too, outlived its release, and the next
-// run took the folder for another's: what a killed interpreter had written was taken for an edit.
+// TestReleaseUnlocks: a lock whose file a process that was being started had open, too, outlived its release, and the
+// next run took the folder for another's: what a killed interpreter had written was taken for an edit.
 func TestReleaseUnlocks(t *testing.T) {
 	dir := t.TempDir()
 	l, ok, err := LockFolder(dir)

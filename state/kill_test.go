@@ -37,7 +37,8 @@ func child(role, dir string) *exec.Cmd {
 	return cmd
 }
 
-// commitForever commits steps and frees results now and then. It prints the number of each step once it is acknowledged.
+// commitForever commits steps and frees results now and then. It prints the number of each step once it is
+// acknowledged.
 func commitForever(dir string, out io.Writer) error {
 	s, err := Open(ctx, dir, Options{})
 	if err != nil {

@@ -14,9 +14,11 @@ import (
 
 const locksDir = "locks"
 
-// lockFile locks f, waiting for at most limit. It returns false when others have it for longer than that.
+// lockFile locks f, waiting at most limit. It returns false if other processes held it all that time. It polls,
+// because flock with a timeout would need a goroutine that outlives the wait.
 func lockFile(ctx context.Context, f *os.File, exclusive bool, limit time.Duration) (bool, error) {
 	deadline := time.Now().Add(limit)
+	// Most holders leave within a transaction, so the first pauses are short. 5 ms keep the load of a long wait low.
 	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 5*time.Millisecond) {
 		if ok, err := tryLock(f, exclusive); ok || err != nil {
 			return ok, err
@@ -33,12 +35,16 @@ func lockFile(ctx context.Context, f *os.File, exclusive bool, limit time.Durati
 	}
 }
 
-// busy is the error of a wait that was too long. what is held is "the store DIR is held", or the like.
+// busy is the error of a wait that exceeded its limit. what reads like "the store DIR is held".
 func busy(what string, f *os.File) error {
-	return &Error{Code: CodeBusy, Message: what + " by " + holders(f), Hint: "wait for it to end, or end it, and try again; --wait says how long to wait"}
+	return &Error{
+		Code:    CodeBusy,
+		Message: what + " by " + holders(f),
+		Hint:    "wait for it to end, or end it, and try again; --wait sets how long to wait",
+	}
 }
 
-// holders names the processes that have a file locked, as far as the system tells.
+// holders names the processes that have a file locked, as far as /proc/locks lists them.
 func holders(f *os.File) string {
 	unknown := "another process"
 	info, err := f.Stat()
@@ -52,11 +58,12 @@ func holders(f *os.File) string {
 	var names []string
 	for line := range strings.Lines(string(locks)) { // 1: FLOCK  ADVISORY  WRITE 6687 fe:00:10674272 0 EOF
 		field := strings.Fields(line)
-		if len(field) < 6 || field[1] != "FLOCK" || !strings.HasSuffix(field[5], ":"+strconv.FormatUint(inode(info), 10)) {
+		if len(field) < 6 || field[1] != "FLOCK" ||
+			!strings.HasSuffix(field[5], ":"+strconv.FormatUint(inode(info), 10)) {
 			continue
 		}
 		if _, err := os.Stat("/proc/" + field[4]); err != nil {
-			continue // of another namespace
+			continue // a process of another PID namespace
 		}
 		if name := fmt.Sprintf("process %s (%s)", field[4], command(field[4])); !slices.Contains(names, name) {
 			names = append(names, name)
@@ -68,7 +75,7 @@ func holders(f *os.File) string {
 	return strings.Join(names, ", ")
 }
 
-// command returns the command line of a process, on one line and not too long.
+// command returns the command line of a process, on one line and at most 200 characters.
 func command(pid string) string {
 	data, err := os.ReadFile("/proc/" + pid + "/cmdline")
 	if err != nil || len(data) == 0 {
@@ -83,21 +90,22 @@ func command(pid string) string {
 	return string(text)
 }
 
-// Lock is a hold of this process on files and folders. The end of the process ends it, too.
+// Lock is this process's locks on files and folders. They end with the process at the latest.
 type Lock struct{ files []*os.File }
 
-// Release gives the lock up. A file that was locked stays: to remove it would race with those who wait for it.
+// Release unlocks and closes the files. It does not remove them: a process that waits for a removed file would lock a
+// file that no newcomer can see.
 func (l *Lock) Release() error {
 	var errs []error
 	for _, f := range l.files {
-		unlock(f) // a process that is being started may have it open, too, until it executes
+		unlock(f) // explicitly: a child between fork and exec may have a copy of the descriptor, which keeps the lock
 		errs = append(errs, f.Close())
 	}
 	l.files = nil
 	return errors.Join(errs...)
 }
 
-// add locks a file or folder; what is it called in the error when another process has it for longer than limit.
+// add locks a file or folder. what describes it in the error if another process holds it longer than limit.
 func (l *Lock) add(ctx context.Context, f *os.File, exclusive bool, limit time.Duration, what string) error {
 	ok, err := lockFile(ctx, f, exclusive, limit)
 	if err == nil && !ok {
@@ -110,7 +118,7 @@ func (l *Lock) add(ctx context.Context, f *os.File, exclusive bool, limit time.D
 	return nil
 }
 
-// LockFolder locks a folder at once, or reports that another has it.
+// LockFolder locks a folder without waiting. It returns false if another process holds it.
 func LockFolder(path string) (*Lock, bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -123,10 +131,10 @@ func LockFolder(path string) (*Lock, bool, error) {
 	return &Lock{[]*os.File{f}}, true, nil
 }
 
-// LockRun gives the caller a session and its workspace alone, to run the session's program there. Runs of one session
-// follow one another, and so do runs of several whose workspaces are one folder or, below the folder that holds the store,
-// one within the other: each puts files in place for its own program, which the other would read as its own.
-// It waits as long as Options.Wait; then the error has CodeBusy and names who has it.
+// LockRun gives the caller exclusive use of a session and its workspace, to run the program there. Runs of one
+// session exclude each other. So do runs of different sessions with the same workspace, or with one workspace inside
+// the other, below the folder that holds the store: each run puts files in place for its own program, and the other
+// would read them as its own. It waits as long as Options.Wait; then the error has CodeBusy and names the holder.
 func (s *Store) LockRun(ctx context.Context, session, workspace string) (*Lock, error) {
 	dir := filepath.Join(s.dir, locksDir)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -146,7 +154,8 @@ func (s *Store) LockRun(ctx context.Context, session, workspace string) (*Lock, 
 	return &l, nil
 }
 
-// workspace locks a folder for the caller alone and, together with others that do so, those from top down that it lies in.
+// workspace locks a folder exclusively, and every folder above it up to top as a shared lock. So runs in sibling
+// folders proceed together, and a run in a parent folder excludes both.
 func (l *Lock) workspace(ctx context.Context, folder, top string, limit time.Duration) error {
 	folder, err := filepath.EvalSymlinks(folder)
 	if err == nil {

@@ -4,7 +4,7 @@ package state
 
 import "os"
 
-// tryLock leaves it to bbolt's own lock, which a process keeps for as long as it has a database open.
+// tryLock always succeeds. bbolt's own lock remains, which a process keeps while it has a database open.
 func tryLock(*os.File, bool) (bool, error) { return true, nil }
 
 func unlock(*os.File) {}

@@ -63,7 +63,8 @@ func TestBusyNamesReader(t *testing.T) {
 	if ok, err := tryLock(f, false); !ok || err != nil {
 		t.Fatalf("tryLock = %v, %v", ok, err)
 	}
-	if _, err := s.Commit(ctx, "s", 0, []Draft{insert("a", "", "x")}); CodeOf(err) != CodeBusy || !strings.Contains(err.Error(), "process "+itoa(os.Getpid())) {
+	if _, err := s.Commit(ctx, "s", 0, []Draft{insert("a", "", "x")}); CodeOf(err) != CodeBusy ||
+		!strings.Contains(err.Error(), "process "+itoa(os.Getpid())) {
 		t.Errorf("Commit = %v, want code %s and the process", err, CodeBusy)
 	}
 	if _, _, err := s.Head(ctx, "s"); err != nil {
@@ -99,7 +100,7 @@ func TestStepsAreSeen(t *testing.T) {
 	}
 }
 
-// Two who add traces of one code lose none to each other, and keep the limit.
+// Two processes that add traces of one code lose none, and keep the limit.
 func TestTracesOfTwo(t *testing.T) {
 	dir := storeDir(t)
 	a, b := checkedOpen(t, dir, Options{}), checkedOpen(t, dir, Options{})
@@ -143,9 +144,12 @@ func TestLockRun(t *testing.T) {
 	for _, test := range []struct {
 		session, folder string
 		free            bool
-	}{{"first", "c", false}, {"second", "a", false}, {"second", "a/b", false}, {"second", "", false}, {"second", "c", true}} {
+	}{
+		{"first", "c", false}, {"second", "a", false}, {"second", "a/b", false}, {"second", "", false}, {"second", "c", true},
+	} {
 		l, err := s.LockRun(ctx, test.session, filepath.Join(root, test.folder))
-		if (err == nil) != test.free || !test.free && (CodeOf(err) != CodeBusy || !strings.Contains(err.Error(), itoa(os.Getpid()))) {
+		if (err == nil) != test.free ||
+			!test.free && (CodeOf(err) != CodeBusy || !strings.Contains(err.Error(), itoa(os.Getpid()))) {
 			t.Errorf("LockRun(%s, %q) = %v, want it to be free: %v", test.session, test.folder, err, test.free)
 		}
 		if err == nil {
@@ -226,8 +230,8 @@ func mixOne(s *Store, session, name string, i int, out io.Writer) error {
 	return nil
 }
 
-// TestProcesses has four processes read and write one store, each a session of its own and one that they share. No step
-// that was acknowledged is lost, and there is no error but the conflicts in the session that they share.
+// TestProcesses has four processes read and write one store, each a session of its own and one that they share. No
+// step that was acknowledged is lost, and there is no error but the conflicts in the session that they share.
 // XSTATE_MIX_TIME says for how long.
 func TestProcesses(t *testing.T) {
 	long := 2 * time.Second

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock locks f without waiting, in place of the lock that f has; the lock goes when f is closed.
+// tryLock locks f without waiting, and replaces the lock that f already has. Closing f releases it.
 func tryLock(f *os.File, exclusive bool) (bool, error) {
 	how := unix.LOCK_SH
 	if exclusive {
@@ -25,7 +25,7 @@ func tryLock(f *os.File, exclusive bool) (bool, error) {
 		case errors.Is(err, unix.EWOULDBLOCK):
 			return false, nil
 		case errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOLCK):
-			return true, nil // a file system without locks
+			return true, nil // the file system has no locks: proceed without
 		default:
 			return false, err
 		}

@@ -53,7 +53,14 @@ func FuzzModel(f *testing.F) {
 
 func runModel(t *testing.T, seed uint64, operations int) {
 	r := &modelRun{T: t, Rand: rand.New(rand.NewPCG(seed, 0)), dir: storeDir(t)}
-	r.model = model{make(map[string]*modelSession), make(map[Digest][]byte), make(map[Digest][]StoredTrace), make(map[Digest][]byte), make(map[Digest]Value), make(map[string][]byte)}
+	r.model = model{
+		make(map[string]*modelSession),
+		make(map[Digest][]byte),
+		make(map[Digest][]StoredTrace),
+		make(map[Digest][]byte),
+		make(map[Digest]Value),
+		make(map[string][]byte),
+	}
 	r.now = time.Unix(1_700_000_000, 0).UTC()
 	r.open()
 	r.create("s0")
@@ -91,7 +98,12 @@ func (r *modelRun) reopen() {
 
 func (r *modelRun) create(name string) {
 	create(r.T, r.store, name)
-	r.model.sessions[name] = &modelSession{programs: [][]Block{nil}, artifacts: []map[string]Artifact{nil}, steps: []Step{{}}, records: make(map[string]int)}
+	r.model.sessions[name] = &modelSession{
+		programs:  [][]Block{nil},
+		artifacts: []map[string]Artifact{nil},
+		steps:     []Step{{}},
+		records:   make(map[string]int),
+	}
 }
 
 func (r *modelRun) pick() (string, *modelSession) {
@@ -145,7 +157,16 @@ func (r *modelRun) commit() {
 			d, after = r.declaration(artifacts), program
 		}
 		artifacts = artifactsAfter(artifacts, d, n, m)
-		drafts, programs, program, declared = append(drafts, d), append(programs, after), after, append(declared, artifacts)
+		drafts, programs, program, declared = append(
+			drafts,
+			d,
+		), append(
+			programs,
+			after,
+		), after, append(
+			declared,
+			artifacts,
+		)
 	}
 	steps, err := r.store.Commit(ctx, name, base, drafts)
 	if err != nil {
@@ -168,7 +189,8 @@ func (r *modelRun) commit() {
 	}
 }
 
-// declaration declares one of four artifacts, which may rest on those that come before it by name, or drops one on which none rests.
+// declaration declares one of four artifacts, which may depend on those that come before it by name, or drops one on
+// which none rests.
 func (r *modelRun) declaration(artifacts map[string]Artifact) Draft {
 	name := string(rune('a' + r.IntN(4)))
 	needed := false
@@ -178,7 +200,11 @@ func (r *modelRun) declaration(artifacts map[string]Artifact) Draft {
 	if _, ok := artifacts[name]; ok && !needed && r.IntN(2) == 0 {
 		return Draft{Kind: KindDeclare, Drop: name}
 	}
-	a := &Artifact{Name: name, Kind: ArtifactKinds[r.IntN(len(ArtifactKinds))], Blocks: []BlockID{BlockID(itoa(r.IntN(9)))}}
+	a := &Artifact{
+		Name:   name,
+		Kind:   ArtifactKinds[r.IntN(len(ArtifactKinds))],
+		Blocks: []BlockID{BlockID(itoa(r.IntN(9)))},
+	}
 	for other := range artifacts {
 		if other < name && r.IntN(2) == 0 {
 			a.Needs = append(a.Needs, other)
@@ -297,7 +323,11 @@ func (r *modelRun) fork() {
 	if err != nil || step.Kind != KindFork || s.Head != at+1 || s.From.Session != from || s.From.Step != at {
 		r.Fatalf("Fork(%s, %s, %d) = %+v with step %+v, %v", name, from, at, s, step, err)
 	}
-	child := &modelSession{programs: slices.Clone(m.programs[:at+1]), steps: slices.Clone(m.steps[:at+1]), records: make(map[string]int)}
+	child := &modelSession{
+		programs: slices.Clone(m.programs[:at+1]),
+		steps:    slices.Clone(m.steps[:at+1]),
+		records:  make(map[string]int),
+	}
 	for k, v := range m.records {
 		child.records[k] = v
 	}
@@ -309,7 +339,12 @@ func (r *modelRun) fork() {
 
 func (r *modelRun) trace() {
 	code := DigestOf([]byte{byte(r.IntN(4))})
-	t := Trace{Code: code, Reads: []Access{{"var:x", DigestOf([]byte{byte(r.IntN(45))})}}, Seconds: r.Float64(), At: r.now}
+	t := Trace{
+		Code:    code,
+		Reads:   []Access{{"var:x", DigestOf([]byte{byte(r.IntN(45))})}},
+		Seconds: r.Float64(),
+		At:      r.now,
+	}
 	id, err := r.store.PutTrace(t)
 	if err != nil {
 		r.Fatal(err)
@@ -334,11 +369,16 @@ func (r *modelRun) blob() {
 }
 
 func (r *modelRun) value() {
-	v := Value{Joint: DigestOf([]byte{1, byte(r.IntN(30))}), Names: []string{"x"}, Blob: DigestOf(nil), Bytes: r.Int64N(1000)}
+	v := Value{
+		Group: DigestOf([]byte{1, byte(r.IntN(30))}),
+		Names: []string{"x"},
+		Blob:  DigestOf(nil),
+		Bytes: r.Int64N(1000),
+	}
 	if err := r.store.PutValue(v); err != nil {
 		r.Fatal(err)
 	}
-	r.model.values[v.Joint] = v
+	r.model.values[v.Group] = v
 	key, memo := itoa(r.IntN(20)), []byte{byte(r.IntN(256))}
 	if err := r.store.PutMemo("stat", key, memo); err != nil {
 		r.Fatal(err)

@@ -40,11 +40,14 @@ func TestTracesAreBounded(t *testing.T) {
 			s.results.flush()
 		}
 	}
-	if _, err := s.PutTrace(Trace{Code: code, Marks: []string{"10"}, Seconds: 5}); err != nil { // known: the newest again
+	// known: the newest again
+	if _, err := s.PutTrace(Trace{Code: code, Marks: []string{"10"}, Seconds: 5}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := s.Traces(code)
-	if len(got) != 32 || got[0].Digest != ids[10] || got[0].Seconds != 5 || got[1].Digest != ids[39] || got[31].Digest != ids[8] || err != nil {
+	if len(got) != 32 || got[0].Digest != ids[10] || got[0].Seconds != 5 || got[1].Digest != ids[39] ||
+		got[31].Digest != ids[8] ||
+		err != nil {
 		t.Errorf("Traces = %d traces, %v, want 32 from 10, 39 down to 8", len(got), err)
 	}
 	s.results.flush()

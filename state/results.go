@@ -14,33 +14,35 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// results is the disposable half of the store. Nothing in it is needed for truth, so no failure of it is an error: a
-// record that cannot be read is a miss, one that cannot be written is dropped, and both leave a notice. Writes gather in
-// memory and reach the file in batches without fsync; a crash of the process loses at most the last batch, a crash of
-// the machine may lose the file. Other processes write the same file: a batch is put on top of what they wrote.
+// results is the disposable half of the store. Nothing depends on it for correctness, so its failures are not errors:
+// a record that cannot be read is a miss, one that cannot be written is dropped, and both add a notice.
+//
+// Writes gather in memory and reach the file in batches without fsync. A crash of the process loses at most the last
+// batch; a crash of the machine may lose the file. Other processes write the same file; a batch is applied on top of
+// their writes.
 type results struct {
 	note    func(format string, args ...any)
 	path    string
 	options databaseOptions
 
-	mu      sync.Mutex
-	db      *database // nil when it is missing and may not be made, or was closed
-	pending map[string]map[string][]byte
-	added   map[Digest][]Digest // code → its traces that wait, newest first
-	size    int
+	mu        sync.Mutex
+	db        *database // nil if the file is missing in a read-only store, or closed
+	pending   map[string]map[string][]byte
+	newTraces map[Digest][]Digest // code → its pending traces, newest first
+	size      int
 
-	recorded []Digest // codes of which a trace was put, see Recorded; after so many as were dropped
-	dropped  int
-	taken    int // how often results were taken away; at first 1, so that no mark is the zero value
+	tracedCodes  []Digest // codes of which a trace was put, see Recorded; after so many as were dropped
+	droppedCodes int
+	removals     int // how often results were taken away; at first 1, so that no mark is the zero value
 }
 
-// flushSize is how many bytes may wait in memory.
+// flushSize is how many bytes may be pending in memory.
 const flushSize = 1 << 20
 
-// openResults opens results.db. One that is damaged is set aside and replaced by an empty one.
+// openResults opens results.db. It quarantines a damaged file and creates an empty one.
 func openResults(ctx context.Context, dir string, o databaseOptions, note func(string, ...any)) (*results, error) {
 	o.noSync, o.buckets = true, resultsBuckets
-	r := &results{note: note, path: filepath.Join(dir, resultsFile), options: o, taken: 1}
+	r := &results{note: note, path: filepath.Join(dir, resultsFile), options: o, removals: 1}
 	was, err := os.Lstat(r.path)
 	if errors.Is(err, fs.ErrNotExist) && o.readOnly {
 		return r, nil
@@ -49,18 +51,18 @@ func openResults(ctx context.Context, dir string, o databaseOptions, note func(s
 	if !errors.Is(err, ErrDamaged) {
 		return r, err
 	}
-	return r, r.renew(ctx, was, err)
+	return r, r.replaceDamaged(ctx, was, err)
 }
 
-// renew replaces the file, which is damaged. Where that is not allowed, there is none from now on.
-func (r *results) renew(ctx context.Context, bad os.FileInfo, why error) error {
+// replaceDamaged quarantines the file and creates an empty one. A read-only store continues without results.
+func (r *results) replaceDamaged(ctx context.Context, bad os.FileInfo, why error) error {
 	r.db = nil
-	r.taken++
+	r.removals++
 	if r.options.readOnly {
-		r.note("%v; recorded results are not available", why)
+		r.note("%v; cached results are not available", why)
 		return nil
 	}
-	r.note("%v; it was set aside, and results will be computed again", why)
+	r.note("%v; the file was quarantined, and results will be recomputed", why)
 	d := &database{name: filepath.Base(r.path), path: r.path, options: r.options}
 	err := d.openGate()
 	if err == nil {
@@ -72,7 +74,7 @@ func (r *results) renew(ctx context.Context, bad os.FileInfo, why error) error {
 	return err
 }
 
-// put keeps a sealed payload; it copies nothing.
+// put stores a payload under its seal. It keeps the slice, so the caller must not change it.
 func (r *results) put(bucket, key, payload []byte) error {
 	if r.options.readOnly {
 		return errReadOnly
@@ -83,7 +85,7 @@ func (r *results) put(bucket, key, payload []byte) error {
 	return nil
 }
 
-// set is put with the lock held; a nil value deletes.
+// set stores a sealed value; nil deletes. The caller holds r.mu.
 func (r *results) set(bucket, key, value []byte) {
 	if r.pending == nil {
 		r.pending = make(map[string]map[string][]byte)
@@ -104,7 +106,9 @@ func (r *results) get(bucket, key []byte, what string) []byte {
 	return r.getLocked(bucket, key, what)
 }
 
+// getLocked is get for a caller that holds r.mu. Pending writes come before the file.
 func (r *results) getLocked(bucket, key []byte, what string) []byte {
+	// A pending nil is a deletion, which hides what the file still holds.
 	value, waiting := r.pending[string(bucket)][string(key)]
 	if !waiting {
 		r.view(func(tx *bbolt.Tx) error {
@@ -123,25 +127,27 @@ func (r *results) getLocked(bucket, key []byte, what string) []byte {
 	return payload
 }
 
-// view runs fn with the lock held, if there is a file.
+// view runs fn in a read transaction, if there is a file. The caller holds r.mu.
 func (r *results) view(fn func(*bbolt.Tx) error) {
 	if r.db == nil {
 		return
 	}
 	if err := r.db.view(context.Background(), fn); err != nil {
-		r.failed("read", err)
+		r.handleFailure("read", err)
 	}
 }
 
-// failed gives up a file that is damaged.
-func (r *results) failed(what string, err error) {
+// handleFailure adds a notice and, if the file is damaged, replaces it.
+func (r *results) handleFailure(what string, err error) {
 	if !errors.Is(err, ErrDamaged) {
 		r.note("results were not %s: %v", what, err)
 		return
 	}
+	// Another process may find the same damage. bad names the file that this one saw: replace leaves a newer file
+	// alone.
 	bad := r.db.info()
 	_ = r.db.close()
-	if err := r.renew(context.Background(), bad, err); err != nil {
+	if err := r.replaceDamaged(context.Background(), bad, err); err != nil {
 		r.note("%v", err)
 	}
 }
@@ -153,9 +159,11 @@ func (r *results) flush() {
 	r.flushLocked()
 }
 
+// flushLocked is flush for a caller that holds r.mu. What cannot be written is dropped: keeping it would let memory
+// grow.
 func (r *results) flushLocked() {
-	pending, added := r.pending, r.added
-	r.pending, r.added, r.size = nil, nil, 0
+	pending, added := r.pending, r.newTraces
+	r.pending, r.newTraces, r.size = nil, nil, 0
 	if len(pending)+len(added) == 0 || r.db == nil || r.options.readOnly {
 		return
 	}
@@ -182,10 +190,11 @@ func (r *results) flushLocked() {
 		return nil
 	})
 	if err != nil {
-		r.failed("kept", err)
+		r.handleFailure("kept", err)
 	}
 }
 
+// sortedKeys puts keys in order: bbolt writes ordered keys to fewer pages.
 func sortedKeys(m map[string][]byte) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
@@ -207,18 +216,18 @@ func (r *results) close() error {
 	return fileError("close "+resultsFile, err)
 }
 
-// PutMemo keeps a small value that can be computed again, such as the digest of a file with this size and time.
+// PutMemo stores a small value that can be recomputed, such as the digest of a file with some size and time.
 func (s *Store) PutMemo(space, key string, value []byte) error {
 	return s.results.put(bucketMemo, memoKey(space, key), value)
 }
 
-// Memo returns a value kept by PutMemo, if it is still there.
+// Memo returns a value stored by PutMemo, if it still exists.
 func (s *Store) Memo(space, key string) ([]byte, bool) {
 	value := s.results.get(bucketMemo, memoKey(space, key), fmt.Sprintf("memo %s %s", space, key))
 	return value, value != nil
 }
 
-// memoKey hashes: keys such as paths may be longer than a database key can.
+// memoKey hashes space and key, because keys such as paths may exceed bbolt's limit for keys.
 func memoKey(space, key string) []byte {
 	return DigestOf(fmt.Appendf(nil, "%q %q", space, key)).key()
 }

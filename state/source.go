@@ -10,15 +10,15 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Sources are the texts of versions, stored once by content. The first byte of a record says how.
+// Sources are the texts of versions, stored once by content. The first byte of a record is its codec.
 const (
 	codecRaw  byte = 0
 	codecZstd byte = 1
 
-	compressFrom = 256 // bytes; shorter texts gain nothing
+	compressFrom = 256 // bytes; shorter texts hardly compress
 )
 
-// Encoders and decoders are costly to make, safe to share, and hold no state between calls.
+// Encoders and decoders are expensive to create, safe for concurrent use, and hold no state between calls.
 var (
 	encoder = sync.OnceValue(func() *zstd.Encoder {
 		return must(zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true)))
@@ -37,6 +37,8 @@ func (s *Store) Source(ctx context.Context, version Digest) (text []byte, err er
 	return text, err
 }
 
+// getSource returns the text of a version. It does not compare the text with the digest: the seal covers the key, and
+// Check compares.
 func getSource(tx *bbolt.Tx, version Digest) ([]byte, error) {
 	if version == Absent {
 		return nil, &Error{Code: CodeNoSource, Message: "an absent version has no source"}
@@ -44,7 +46,11 @@ func getSource(tx *bbolt.Tx, version Digest) ([]byte, error) {
 	key := version.key()
 	value := tx.Bucket(bucketSources).Get(key)
 	if value == nil {
-		return nil, &Error{Code: CodeNoSource, Message: fmt.Sprintf("the store has no source %s", version), Hint: "xstate check tells whether it should have"}
+		return nil, &Error{
+			Code:    CodeNoSource,
+			Message: fmt.Sprintf("the store has no source %s", version),
+			Hint:    "xstate check reports whether a source is missing",
+		}
 	}
 	payload, err := unseal(bucketSources, key, value)
 	if err == nil {
@@ -56,10 +62,12 @@ func getSource(tx *bbolt.Tx, version Digest) ([]byte, error) {
 	return payload, nil
 }
 
+// hasSource reports whether the store has the text of a version.
 func hasSource(tx *bbolt.Tx, version Digest) bool {
 	return version != Absent && tx.Bucket(bucketSources).Get(version.key()) != nil
 }
 
+// putSource stores a text, unless the store has it.
 func putSource(tx *bbolt.Tx, text []byte) error {
 	version := DigestOf(text)
 	if hasSource(tx, version) {
@@ -69,7 +77,7 @@ func putSource(tx *bbolt.Tx, text []byte) error {
 	return tx.Bucket(bucketSources).Put(key, seal(bucketSources, key, pack(text)))
 }
 
-// pack returns content behind a codec byte, compressed where that makes it shorter.
+// pack returns content behind a codec byte, compressed if that makes it shorter.
 func pack(content []byte) []byte {
 	if len(content) >= compressFrom {
 		if small := encoder().EncodeAll(content, []byte{codecZstd}); len(small) < len(content) {

@@ -13,39 +13,39 @@ import (
 // StepNumber counts the steps of a session from 1. 0 is the empty session before the first step.
 type StepNumber uint64
 
-// Kind is what a step did.
+// Kind is the type of a step.
 type Kind string
 
 const (
-	KindAppend   Kind = "append" // a block was added (at the end or in between)
+	KindAppend   Kind = "append" // a block was added, at the end or in between
 	KindPatch    Kind = "patch"  // a block's source or title changed
 	KindMove     Kind = "move"
 	KindDelete   Kind = "delete"
 	KindRun      Kind = "run"
-	KindFork     Kind = "fork"     // the first step of a session made by Fork
-	KindRollback Kind = "rollback" // the program of an earlier step is back
-	KindDeclare  Kind = "declare"  // something was said about the program that changes no source
+	KindFork     Kind = "fork"     // the first own step of a forked session
+	KindRollback Kind = "rollback" // the program of an earlier step was restored
+	KindDeclare  Kind = "declare"  // a fact about the program was recorded; no source changed
 )
 
-// Op is what one change does to the program.
+// Op is the operation of one change.
 type Op uint8
 
 const (
 	OpInsert Op = iota + 1 // a new block, after the block After
-	OpUpdate               // new facts (source, title, status, results) for a block that stays where it is
-	OpMove                 // the block goes after the block After
+	OpUpdate               // new facts (source, title, status, results) for a block that keeps its position
+	OpMove                 // the block moves behind the block After
 	OpDelete
 )
 
-// Change is one delta of a step.
+// Change is one change of the program in a step.
 type Change struct {
 	Op    Op
-	ID    BlockID // may be left empty when Block is given
+	ID    BlockID // may be empty if Block is given
 	After BlockID // for OpInsert and OpMove; "" means first
 	Block *Block  // for OpInsert and OpUpdate
 }
 
-// Counts are numbers of blocks or nodes by the outcome of a run.
+// Counts are numbers of blocks or nodes by status after a run.
 type Counts struct {
 	Ran     int `cbor:"ran,omitempty" json:"ran"`
 	Reused  int `cbor:"reused,omitempty" json:"reused"`
@@ -53,7 +53,7 @@ type Counts struct {
 	Blocked int `cbor:"blocked,omitempty" json:"blocked"`
 }
 
-// RunSummary is what a run came to.
+// RunSummary is the result of a run in numbers.
 type RunSummary struct {
 	Blocks       Counts  `cbor:"blocks" json:"blocks"`
 	Nodes        Counts  `cbor:"nodes" json:"nodes"`
@@ -62,21 +62,23 @@ type RunSummary struct {
 	Interpreter  string  `cbor:"interpreter" json:"interpreter"` // name and version
 }
 
-// Verification is what comparing a run with one from scratch came to.
+// Verification is the result of comparing a run with a run from scratch.
 type Verification struct {
 	Of          StepNumber `cbor:"of" json:"of"`         // the run
-	Blocks      int        `cbor:"blocks" json:"blocks"` // that came to the same
+	Blocks      int        `cbor:"blocks" json:"blocks"` // blocks with equal results
 	Differences int        `cbor:"differences,omitempty" json:"differences"`
-	Explained   int        `cbor:"explained,omitempty" json:"explained"` // differences of what may differ from run to run
+	// Explained: differences at values that are marked as varying from run to run
+	Explained int `cbor:"explained,omitempty" json:"explained"`
 }
 
-// Repetition is what executing a block several times from the same state came to.
+// Repetition is the result of executing a block several times from the same state.
 type Repetition struct {
-	Times   int      `cbor:"times" json:"times"`
-	Differs []string `cbor:"differs,omitempty" json:"differs"` // what did not come out the same: output, "value NAME", "file NAME", …
+	Times int `cbor:"times" json:"times"`
+	// Differs: what differed between executions: output, "value NAME", "file NAME", …
+	Differs []string `cbor:"differs,omitempty" json:"differs"`
 }
 
-// Testing is what a run of tests came to.
+// Testing is the result of a run of tests.
 type Testing struct {
 	Ran          int     `cbor:"ran,omitempty" json:"ran"`
 	Reused       int     `cbor:"reused,omitempty" json:"reused"`
@@ -84,47 +86,51 @@ type Testing struct {
 	Seconds      float64 `cbor:"seconds" json:"seconds"`
 	SavedSeconds float64 `cbor:"saved" json:"saved_seconds"` // recorded cost of what was reused
 
-	Checks Digest `cbor:"checks,omitempty" json:"checks,omitempty"` // of the source that tells what is known of each test since
+	// Checks: digest of the source with the facts known about each test after it
+	Checks Digest `cbor:"checks,omitempty" json:"checks,omitempty"`
 }
 
-// Placement tells how the patch of a step found the block that it is about.
+// Placement records how a patch found the block that it edits.
 type Placement struct {
-	Format        string  `cbor:"format" json:"format"`                        // of the patch
-	Match         string  `cbor:"match,omitempty" json:"match,omitempty"`      // how exactly its text was found, see patch.Strictness
-	By            string  `cbor:"by,omitempty" json:"by,omitempty"`            // how a block that was written again was recognised, see patch.By
-	Score         float64 `cbor:"score,omitempty" json:"score,omitempty"`      // how sure that is, 0 to 1
-	RunnerUp      BlockID `cbor:"second,omitempty" json:"runner_up,omitempty"` // the block that came second
+	Format string `cbor:"format" json:"format"` // of the patch
+	// Match: how exactly its text matched, see patch.Strictness
+	Match string `cbor:"match,omitempty" json:"match,omitempty"`
+	// By: how a rewritten block was recognised, see patch.By
+	By            string  `cbor:"by,omitempty" json:"by,omitempty"`
+	Score         float64 `cbor:"score,omitempty" json:"score,omitempty"`      // confidence in that, 0 to 1
+	RunnerUp      BlockID `cbor:"second,omitempty" json:"runner_up,omitempty"` // the second best block
 	RunnerUpScore float64 `cbor:"second_score,omitempty" json:"runner_up_score,omitempty"`
-	Times         int     `cbor:"times,omitempty" json:"times,omitempty"` // how often the block was submitted with this text, this time included; 0: once
+	// Times: how often this text was submitted, this time included; 0: once
+	Times int `cbor:"times,omitempty" json:"times,omitempty"`
 }
 
-// Step is one committed event in a session. It does not change.
+// Step is one committed event in a session. It is immutable.
 type Step struct {
 	Number StepNumber
-	Time   time.Time // UTC; never before the step before
+	Time   time.Time // UTC; not before that of the previous step
 	Kind   Kind
 	Origin Origin
 	Block  BlockID     // the one block it concerns, or ""
 	Was    Digest      // version of Block before
 	Now    Digest      // version of Block after
 	Run    *RunSummary // for KindRun
-	To     StepNumber  // for KindRollback, the step whose program the changes apply to
-	Undoes StepNumber  // of an edit that takes back another one: that one
+	To     StepNumber  // for KindRollback, the step that it returned to: Changes apply to its program
+	Undoes StepNumber  // the edit that this one reverted; 0: none
 
-	Verified  *Verification // for KindDeclare, when that is what it says
-	Repeated  *Repetition   // likewise, of Block
+	Verified  *Verification // for KindDeclare, if it records this
+	Repeated  *Repetition   // likewise, about Block
 	Tested    *Testing      // likewise
 	Placement *Placement    // when a patch made it
-	Declared  *Declaration  // for KindDeclare, when it says which artifacts there are
+	Declared  *Declaration  // for KindDeclare, if it declares or drops an artifact
 
-	Artifacts StepNumber // the step that says which artifacts there are after this one: Declared is its; 0: there are none
+	Artifacts StepNumber // the step that holds the list of artifacts after this one, in Declared; 0: there are none
 
-	Changes []Change // see Store.Steps for when they are left out
-	Prev    Digest   // hash of the step before; of the session's birth for its first own step
+	Changes []Change // Store.Step sets them, Store.Steps does not
+	Prev    Digest   // hash of the previous step; for the first own step, of the creation record
 	Hash    Digest
 }
 
-// stepHeader is the part of a step that is hashed. It vouches for the changes by their digest.
+// stepHeader is the hashed part of a step. It holds the digest of the changes.
 type stepHeader struct {
 	Number    StepNumber    `cbor:"n"`
 	Time      int64         `cbor:"t"` // nanoseconds since 1970
@@ -144,14 +150,16 @@ type stepHeader struct {
 	Artifacts StepNumber    `cbor:"artifacts,omitempty"`
 	Prev      Digest        `cbor:"prev"`
 	Body      Digest        `cbor:"body"`
-	Index     bool          `cbor:"index,omitempty"`  // an index of the program is kept for this step
+	Index     bool          `cbor:"index,omitempty"`  // an index of the program is stored for this step
 	Replay    uint64        `cbor:"replay,omitempty"` // bytes of steps since the last such step, this one included
 }
 
+// step returns the public form of a header, without changes.
 func (h *stepHeader) step(hash Digest) Step {
 	s := Step{
 		Number: h.Number, Time: time.Unix(0, h.Time).UTC(), Kind: h.Kind, Block: h.Block, Was: h.Was, Now: h.Now,
-		Run: h.Run, To: h.To, Undoes: h.Undoes, Verified: h.Verified, Repeated: h.Repeated, Tested: h.Tested, Placement: h.Placed, Declared: h.Declared, Artifacts: h.Artifacts,
+		Run: h.Run, To: h.To, Undoes: h.Undoes, Verified: h.Verified, Repeated: h.Repeated, Tested: h.Tested,
+		Placement: h.Placed, Declared: h.Declared, Artifacts: h.Artifacts,
 		Prev: h.Prev, Hash: hash,
 	}
 	if h.Origin != nil {
@@ -168,24 +176,25 @@ func (h *stepHeader) base() StepNumber {
 	return h.Number - 1
 }
 
-// A step's value is: seal (16 bytes), length of the header (4), header, body. The seal ends with the header; the body
+// A step is stored as: seal (16 bytes), length of the header (4), header, body. The seal covers the header. The body
 // has checksums of its own, so that one change can be read without the others.
 const stepFrame = sealSize + 4
 
+// packStep returns a step in its stored form.
 func packStep(key, header []byte, body []byte) []byte {
 	front := binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(header)), uint32(len(header)))
 	front = append(front, header...)
 	return append(seal(bucketSteps, key, front), body...)
 }
 
-// packedStep is a step as it is kept. It shares memory with the database.
+// packedStep is a step in its stored form. It shares memory with the database.
 type packedStep struct {
 	number StepNumber
 	header []byte
 	body   body
 }
 
-// unpackStep finds the parts of a step's value. It does not verify the seal: see open.
+// unpackStep finds the parts of a stored step. It does not verify the seal; openStep does.
 func unpackStep(n StepNumber, value []byte) (packedStep, error) {
 	if len(value) < stepFrame {
 		return packedStep{}, errors.New("it is cut short")
@@ -198,7 +207,7 @@ func unpackStep(n StepNumber, value []byte) (packedStep, error) {
 	return packedStep{number: n, header: value[stepFrame:end], body: value[end:]}, nil
 }
 
-// openStep decodes a verified header and returns the step's hash with it.
+// openStep verifies and decodes the header of a stored step, and returns it with the step's hash.
 func openStep(key []byte, n StepNumber, value []byte) (h stepHeader, p packedStep, hash Digest, err error) {
 	if p, err = unpackStep(n, value); err != nil {
 		return h, p, "", err
@@ -213,12 +222,13 @@ func openStep(key []byte, n StepNumber, value []byte) (h stepHeader, p packedSte
 		return h, p, "", fmt.Errorf("its number is %d", h.Number)
 	}
 	if h.Artifacts > n || (h.Artifacts == n) != (h.Declared != nil) {
-		return h, p, "", fmt.Errorf("it says that step %d declares what artifacts there are", h.Artifacts)
+		return h, p, "", fmt.Errorf("it names step %d as the one that declares its artifacts", h.Artifacts)
 	}
 	return h, p, DigestOf(p.header), nil
 }
 
-// body holds the changes of a step: their count (4 bytes), for each its length (4) and checksum (8), then the changes.
+// body holds the changes of a step: their count (4 bytes), for each its length (4) and checksum (8), then the
+// changes.
 type body []byte
 
 const (
@@ -226,6 +236,7 @@ const (
 	bodySum   = 8
 )
 
+// changeRecord is the stored form of a Change. The block stays encoded, because replaying an index does not need it.
 type changeRecord struct {
 	Op    Op              `cbor:"op"`
 	ID    BlockID         `cbor:"id"`
@@ -233,6 +244,7 @@ type changeRecord struct {
 	Block cbor.RawMessage `cbor:"block,omitempty"`
 }
 
+// packBody returns the changes of step n in their stored form.
 func packBody(n StepNumber, changes []Change) body {
 	table := binary.BigEndian.AppendUint32(nil, uint32(len(changes)))
 	var records []byte
@@ -250,6 +262,8 @@ func packBody(n StepNumber, changes []Change) body {
 	return append(table, records...)
 }
 
+// changeSum is the checksum of change i of step n. It covers both numbers, so that a change cannot pass for another
+// one.
 func changeSum(n StepNumber, i int, data []byte) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	h.Write(stepKey(sessionID(n), StepNumber(i)))
@@ -282,6 +296,7 @@ func (b body) records(n StepNumber) ([][]byte, error) {
 	return all, nil
 }
 
+// count returns the number of changes, after checking that the table fits into the body.
 func (b body) count() (int, error) {
 	if len(b) < 4 {
 		return 0, errors.New("its changes are cut short")
@@ -293,6 +308,7 @@ func (b body) count() (int, error) {
 	return int(count), nil
 }
 
+// verify compares a change with its checksum.
 func (b body) verify(n StepNumber, i int, data []byte) error {
 	sum := changeSum(n, i, data)
 	if at := 4 + bodyEntry*i + 4; string(sum[:bodySum]) != string(b[at:at+bodySum]) {
@@ -312,6 +328,7 @@ func (r *changeRecord) change() (Change, error) {
 	return c, nil
 }
 
+// changes returns the verified, decoded changes.
 func (b body) changes(n StepNumber) ([]Change, error) {
 	records, err := b.records(n)
 	if err != nil || len(records) == 0 {

@@ -13,17 +13,17 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Options say how to open a store. The zero value opens it for writing, making it when it is not there.
+// Options say how to open a store. The zero value opens it for writing, and creates it if it does not exist.
 type Options struct {
-	Wait     time.Duration    // how long to wait for another process at a time; 0 means 5 s, negative not at all
-	ReadOnly bool             // change nothing on disk. The store must exist
+	Wait     time.Duration    // bound of each wait for another process; 0 means 5 s, negative means no wait
+	ReadOnly bool             // write nothing. The store must exist
 	Now      func() time.Time // nil means time.Now
-	Beneath  *Store           // where values and blobs are looked for that are not here; may be nil
+	Fallback *Store           // read for values and blobs that this store lacks; may be nil
 }
 
 const defaultWait = 5 * time.Second
 
-// Store is an open store. Its methods may be called from several goroutines.
+// Store is an open store. Its methods are safe for concurrent use.
 type Store struct {
 	dir     string // absolute
 	options Options
@@ -35,16 +35,17 @@ type Store struct {
 	noticesMu sync.Mutex
 	notices   []string
 
-	births births
-	heads  headCache
+	forkChains forkChainCache
+	heads      headCache
 
-	landmarks landmarks
+	offsets changeOffsets
 
 	closeOnce sync.Once
 	closeErr  error
 }
 
-// Open opens the store in dir. Its errors are *Error: store-busy, store-readonly, store-newer, store-damaged, no-store.
+// Open opens the store in dir. Its errors are *Error with the codes store-busy, store-readonly, store-newer,
+// store-damaged, no-store and those of the file system.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -66,15 +67,24 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// prepareDir makes the directory of a store that is to be written.
+// prepareDir creates the directory of a store that is opened for writing.
 func (s *Store) prepareDir() error {
 	info, err := os.Stat(s.dir)
 	if err == nil && !info.IsDir() {
-		return &Error{Code: CodeReadOnly, Message: s.dir + " is not a directory", Hint: "choose a store elsewhere with --store DIR"}
+		return &Error{
+			Code:    CodeReadOnly,
+			Message: s.dir + " is not a directory",
+			Hint:    "choose a store elsewhere with --store DIR",
+		}
 	}
 	if s.options.ReadOnly {
 		if _, err := os.Stat(filepath.Join(s.dir, historyFile)); errors.Is(err, fs.ErrNotExist) {
-			return &Error{Code: CodeNoStore, Message: "there is no store in " + s.dir, Hint: "xstate run FILE makes one beside the file", Err: err}
+			return &Error{
+				Code:    CodeNoStore,
+				Message: "there is no store in " + s.dir,
+				Hint:    "xstate run FILE creates one beside the file",
+				Err:     err,
+			}
 		} else if err != nil {
 			return fileError("open store", err)
 		}
@@ -101,7 +111,12 @@ func (s *Store) open(ctx context.Context) (err error) {
 	if s.results, err = openResults(ctx, s.dir, o, s.note); err != nil {
 		return err
 	}
-	s.blobs = &blobs{dir: filepath.Join(s.dir, blobsDir), readOnly: s.options.ReadOnly, results: s.results, note: s.note}
+	s.blobs = &blobs{
+		dir:      filepath.Join(s.dir, blobsDir),
+		readOnly: s.options.ReadOnly,
+		results:  s.results,
+		note:     s.note,
+	}
 	s.bases = &blobs{dir: filepath.Join(s.dir, basesDir), readOnly: s.options.ReadOnly, note: s.note}
 	return nil
 }
@@ -124,7 +139,8 @@ func (s *Store) Close() error {
 	return s.closeErr
 }
 
-// Notices returns what the user should know about results that were lost or unreadable since Open. It costs time, not truth.
+// Notices returns messages for the user about results that were lost or unreadable since Open. They cost time, not
+// correctness.
 func (s *Store) Notices() []string {
 	s.noticesMu.Lock()
 	defer s.noticesMu.Unlock()
@@ -139,7 +155,7 @@ func (s *Store) note(format string, args ...any) {
 	switch len(s.notices) {
 	case maxNotices:
 	case maxNotices - 1:
-		s.notices = append(s.notices, "more results are damaged than are named here")
+		s.notices = append(s.notices, "more results are damaged than these notices name")
 	default:
 		s.notices = append(s.notices, fmt.Sprintf(format, args...))
 	}

@@ -43,8 +43,10 @@ func storeDir(t testing.TB) string { return filepath.Join(t.TempDir(), ".xstate"
 // insert returns a draft that adds a block with this text after another.
 func insert(id, after BlockID, text string) Draft {
 	return Draft{
-		Kind:    KindAppend,
-		Changes: []Change{{Op: OpInsert, After: after, Block: &Block{ID: id, Dialect: "python", Version: DigestOf([]byte(text))}}},
+		Kind: KindAppend,
+		Changes: []Change{
+			{Op: OpInsert, After: after, Block: &Block{ID: id, Dialect: "python", Version: DigestOf([]byte(text))}},
+		},
 		Sources: [][]byte{[]byte(text)},
 	}
 }

@@ -9,7 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/artifact"
 )
 
 type declareFlags struct {
@@ -21,15 +23,16 @@ type declareFlags struct {
 func (a *app) artifactVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "artifact",
-		Short: "named groups of blocks and files, and what they are worth at a step",
-		Long: `An artifact is a named group of blocks, files of the workspace and other artifacts, of a kind: code, tests, docs, example or
-data. It depends on those that it was said to need, and on those that its blocks were seen to read from, or its texts speak of.
+		Short: "declare named groups of blocks and files, and show the status of each",
+		Long: `An artifact is a named group of blocks, files of the workspace and other artifacts. Its kind is code,
+tests, docs, example or data. It depends on the artifacts that --needs names, on those that its blocks were seen to read
+from, and on what its texts mention.
 
-A declaration is a step of the history: it has an origin, it is undone by undo and rollback, and --at-step asks what was declared
-then. What the status says:
-  failing      a block failed or a test does, or something that it holds is gone
-  stale        it was right once: a block or file has changed and nothing ran since, or docs speak of what changed or is gone
-  unverified   nothing shows that it works: code that no check exercised in its present version, tests that never ran
+A declaration is a step of the history: it has an origin, undo and rollback take it back, and --at-step shows what was
+declared then. The status is one of:
+  failing      a block or test fails, or a member is missing
+  stale        a block or file changed and nothing ran since, or docs mention what changed or is gone
+  unverified   no check covers the present code, or tests never ran
   fresh        none of these`,
 		Example: `  xstate artifact declare cleaning --kind code clean helpers
   xstate artifact declare guide --kind docs guide.md --needs cleaning
@@ -48,11 +51,11 @@ func (a *app) artifactDeclareVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "declare NAME --kind KIND BLOCK|FILE|ARTIFACT…",
 		Short: "declare an artifact, or declare it again",
-		Long: `Declare records that the artifact NAME holds these blocks, files and artifacts, in place of what was declared of it before. Where
-a name means several of these, block:NAME, file:NAME or artifact:NAME says which.
+		Long: `Declare records that the artifact NAME contains these blocks, files and artifacts. It replaces the
+earlier declaration of NAME. Where a name means several things, write block:NAME, file:NAME or artifact:NAME.
 
-What data files hold, and what docs speak of in inline code, is recorded with it: what has changed since makes it stale, and to
-declare it again says that it holds for what is there now.`,
+The declaration records what data files hold, and what docs mention in inline code. A later change makes the artifact
+stale. Declare it again to say that it is right for what is there now.`,
 		Example: `  xstate artifact declare cleaning --kind code clean helpers
   xstate artifact declare penguins --kind data penguins.csv
   xstate artifact declare paper --kind docs paper.md cleaning --needs penguins --agent writer`,
@@ -62,17 +65,10 @@ declare it again says that it holds for what is there now.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.kind, "kind", "", "what it is: code, tests, docs, example or data")
+	flags.StringVar(&f.kind, "kind", "", "the kind: code, tests, docs, example or data")
 	flags.StringSliceVar(&f.needs, "needs", nil, "the `NAME` of an artifact that it depends on; may be repeated")
 	originFlags(cmd, &f.origin)
 	return a.sessionFlag(cmd)
-}
-
-// artifactDocument is what the verbs that change artifacts print.
-type artifactDocument struct {
-	answerDocument
-	Artifact *xstate.ArtifactView `json:"artifact,omitempty"` // as it is now; absent when it was dropped
-	Dropped  string               `json:"dropped,omitempty"`
 }
 
 func (a *app) declareArtifact(ctx context.Context, args []string, f declareFlags) error {
@@ -84,16 +80,16 @@ func (a *app) declareArtifact(ctx context.Context, args []string, f declareFlags
 		return err
 	}
 	return a.change(ctx, func(o *opened) error {
-		step, err := o.session.Declare(ctx, xstate.Declaring{Name: args[0], Kind: state.ArtifactKind(f.kind), Members: args[1:], Needs: f.needs, Folder: folder}, f.origin)
+		step, err := artifact.Declare(ctx, o.session.History(), artifact.Spec{Name: args[0], Kind: state.ArtifactKind(f.kind), Members: args[1:], Needs: f.needs, Folder: folder}, f.origin)
 		if err != nil {
 			return err
 		}
-		v, err := o.session.Artifact(ctx, step.Number, args[0])
+		v, err := artifact.Get(ctx, o.session.History(), step.Number, args[0])
 		if err != nil {
 			return err
 		}
 		if a.ui.json {
-			return a.ui.document(artifactDocument{atStep(o.session.Name(), step.Number), v, ""})
+			return a.ui.document(api.Artifact{Answer: api.AnswerAt(o.session.Name(), step.Number), Artifact: v})
 		}
 		a.printArtifact(v)
 		a.ui.talk("step %d: declared %s", step.Number, v.Name)
@@ -105,7 +101,7 @@ func (a *app) artifactListVerb() *cobra.Command {
 	var at moment
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "the artifacts there are, each with its status and why",
+		Short:   "list the artifacts, each with its status and the reason",
 		Example: "  xstate artifact list\n  xstate artifact list --at-step 12 --json",
 		Args:    takes(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -118,7 +114,7 @@ func (a *app) artifactListVerb() *cobra.Command {
 }
 
 func (a *app) listArtifacts(ctx context.Context, o *opened, n xstate.StepNumber) error {
-	found, err := o.session.Artifacts(ctx, n)
+	found, err := artifact.List(ctx, o.session.History(), n)
 	if err != nil {
 		return err
 	}
@@ -127,11 +123,7 @@ func (a *app) listArtifacts(ctx context.Context, o *opened, n xstate.StepNumber)
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			answerDocument
-			Artifacts  []xstate.ArtifactView `json:"artifacts"`
-			Unrecorded []string              `json:"unrecorded"`
-		}{atStep(o.session.Name(), n), found, unrecorded})
+		return a.ui.document(api.Artifacts{Answer: api.AnswerAt(o.session.Name(), n), Artifacts: found, Unrecorded: unrecorded})
 	}
 	var rows [][]string
 	for _, v := range found {
@@ -140,7 +132,7 @@ func (a *app) listArtifacts(ctx context.Context, o *opened, n xstate.StepNumber)
 	a.ui.write(columns(rows))
 	a.ui.talk("%s after step %d", plural(len(found), "artifact"), n)
 	if len(unrecorded) > 0 {
-		a.ui.talk("%s holds edits that no step has, and that do not count here: %s", fromHere(o.file), strings.Join(unrecorded, ", "))
+		a.ui.talk("%s has edits that no step has; they do not count here: %s", fromHere(o.file), strings.Join(unrecorded, ", "))
 	}
 	return nil
 }
@@ -152,7 +144,7 @@ func (o *opened) unrecorded(ctx context.Context, n xstate.StepNumber) ([]string,
 	if blocks == nil {
 		return ids, nil
 	}
-	edits, _, head, err := o.session.Compare(ctx, blocks)
+	edits, _, head, err := o.session.History().Compare(ctx, blocks)
 	if err != nil || n != head {
 		return ids, err
 	}
@@ -166,17 +158,17 @@ func (a *app) artifactShowVerb() *cobra.Command {
 	var at moment
 	cmd := &cobra.Command{
 		Use:     "show NAME",
-		Short:   "what an artifact holds, what it depends on, and what it is worth",
+		Short:   "show what an artifact contains, what it depends on, and its status",
 		Example: "  xstate artifact show guide\n  xstate artifact show guide --at-step 12",
 		Args:    takes(1, 1, "the NAME of an artifact"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.lookAt(cmd.Context(), at, func(o *opened, n xstate.StepNumber) error {
-				v, err := o.session.Artifact(cmd.Context(), n, args[0])
+				v, err := artifact.Get(cmd.Context(), o.session.History(), n, args[0])
 				if err != nil {
 					return err
 				}
 				if a.ui.json {
-					return a.ui.document(artifactDocument{atStep(o.session.Name(), n), v, ""})
+					return a.ui.document(api.Artifact{Answer: api.AnswerAt(o.session.Name(), n), Artifact: v})
 				}
 				a.printArtifact(v)
 				return nil
@@ -188,7 +180,7 @@ func (a *app) artifactShowVerb() *cobra.Command {
 	return a.sessionFlag(cmd)
 }
 
-func (a *app) printArtifact(v *xstate.ArtifactView) {
+func (a *app) printArtifact(v *artifact.View) {
 	a.ui.print("%s  %s  %s: %s\n", a.ui.bold(v.Name), v.Kind, v.Status, v.Reason)
 	var rows [][]string
 	for _, id := range v.Blocks {
@@ -210,9 +202,9 @@ func (a *app) printArtifact(v *xstate.ArtifactView) {
 	for _, r := range v.References {
 		text := string(r.Status)
 		switch {
-		case r.Status == xstate.ReferenceSignature:
+		case r.Status == artifact.ReferenceSignature:
 			text = "now " + r.Now
-		case r.Status == xstate.ReferenceFresh:
+		case r.Status == artifact.ReferenceFresh:
 			text = r.Signature
 		}
 		rows = append(rows, []string{"speaks of", r.Name, fmt.Sprintf("%s  line %d of %s", text, r.Line, r.File)})
@@ -236,19 +228,19 @@ func (a *app) artifactDropVerb() *cobra.Command {
 	var origin xstate.Origin
 	cmd := &cobra.Command{
 		Use:   "drop NAME",
-		Short: "an artifact is one no more; its blocks and files stay",
-		Long: `Drop records that the artifact is one no more. Its blocks and files stay, and what was declared of it is still told at earlier
-steps. One that others contain or need is not dropped.`,
+		Short: "remove the declaration of an artifact; its blocks and files stay",
+		Long: `Drop removes an artifact's declaration. Its blocks and files stay; earlier steps still show it. Drop
+fails if another artifact contains or needs it.`,
 		Example: "  xstate artifact drop guide",
 		Args:    takes(1, 1, "the NAME of an artifact"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.change(cmd.Context(), func(o *opened) error {
-				step, err := o.session.DropArtifact(cmd.Context(), args[0], origin)
+				step, err := artifact.Drop(cmd.Context(), o.session.History(), args[0], origin)
 				if err != nil {
 					return err
 				}
 				if a.ui.json {
-					return a.ui.document(artifactDocument{atStep(o.session.Name(), step.Number), nil, args[0]})
+					return a.ui.document(api.Artifact{Answer: api.AnswerAt(o.session.Name(), step.Number), Dropped: args[0]})
 				}
 				a.ui.talk("step %d: dropped %s", step.Number, args[0])
 				return nil

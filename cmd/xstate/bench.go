@@ -28,20 +28,23 @@ func (a *app) benchVerb() *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
 		Use:   "bench [PATH...]",
-		Short: "measure what re-execution saves on your programs, and whether it is right, against simpler ways",
-		Long: `Bench takes programs, makes a series of edits to each, and runs each after every edit under several strategies:
-scratch (everything in a fresh interpreter), down (from the edit down in the live interpreter), names (what was edited, and what
-names connect to it, in the live interpreter, as reactive notebooks do), snapshot (from the edit down, after the variables
-before it were loaded from a pickle) and xstate. It tells what each executed and saved, and where what blocks show, values or
-files are not those of scratch. --peers adds tools that people use instead, each as its documentation says: marimo, ipyflow,
-joblib (Memory, on functions), nbclient (run all).
+		Short: "measure what re-execution saves on your programs, and whether it is right",
+		Long: `Bench makes a series of edits to each program and runs the program after every edit under several strategies:
+  scratch    everything, in a fresh interpreter
+  down       from the edit down, in the live interpreter
+  names      what was edited and what names connect to it, as reactive notebooks do
+  snapshot   from the edit down, after the variables before it were loaded from a pickle
+  xstate     what is affected
+It reports what each strategy executed and saved, and where output, values or files differ from scratch. --peers adds
+other tools, each used as its documentation says: marimo, ipyflow, joblib (Memory, on functions), nbclient (run all).
 
-A PATH is a script, a notebook, a session that "export --out FILE.zip" wrote, which has edits of its own, or a folder of these. The
-folder of a program is copied for each run; the programs execute many times, with all effects that they have elsewhere.
---workload generates programs: chain, fan-out, diamond, layered, notebook, agent, tree, tests, or all.
+A PATH is a script, a notebook, an archive of a session ("export --out FILE.zip"), which brings its own edits, or a
+folder of these. Bench copies the folder of a program for each run. The programs execute many times, and so do their
+effects elsewhere. --workload generates programs: chain, fan-out, diamond, layered, notebook, agent, tree, tests, or
+all.
 
-Results are added to --out as they come, and a bench that was stopped goes on there. The report is written there, too: report.html,
-report.json, runs.csv, table.md, savings.svg, and with peers peers.md.`,
+Results are added to --out as they come; a bench that was stopped continues there. The report goes there, too:
+report.html, report.json, runs.csv, table.md, savings.svg, and with peers peers.md.`,
 		Example: `  xstate bench notebooks/
   xstate bench analysis.py --edits 20 --seed 7
   xstate bench --workload all --size 10,40 --jobs 2 --budget 10m
@@ -55,12 +58,12 @@ report.json, runs.csv, table.md, savings.svg, and with peers peers.md.`,
 	flags.IntVar(&f.edits, "edits", 8, "make this `NUMBER` of edits to each program")
 	flags.Uint64Var(&f.seed, "seed", 1, "draw edits and programs with this `SEED`")
 	flags.StringSliceVar(&f.strategies, "strategy", nil, "measure these strategies (`NAMES`; default: all but peers); scratch is always one")
-	flags.BoolVar(&f.peers, "peers", false, "measure other tools, too: marimo, ipyflow, joblib, nbclient; the interpreter must have them")
+	flags.BoolVar(&f.peers, "peers", false, "also measure marimo, ipyflow, joblib and nbclient; the interpreter must have them")
 	flags.IntVar(&f.o.Jobs, "jobs", 1, "measure this `NUMBER` of programs at once; times are then less exact")
-	flags.DurationVar(&f.o.Budget, "budget", 0, "stop after this `DURATION`; the next bench goes on")
-	flags.DurationVar(&f.o.Timeout, "timeout", time.Minute, "give up a program of which a block runs longer than this `DURATION`")
+	flags.DurationVar(&f.o.Budget, "budget", 0, "stop after this `DURATION`; the next bench continues")
+	flags.DurationVar(&f.o.Timeout, "timeout", time.Minute, "give up a program when one of its blocks runs longer than this `DURATION`")
 	flags.StringVar(&f.out, "out", "xstate-bench", "keep results and report in this `FOLDER`")
-	flags.BoolVar(&f.fresh, "fresh", false, "measure again what the folder has results of")
+	flags.BoolVar(&f.fresh, "fresh", false, "measure again what the folder has results for")
 	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH` (default: as for run)")
 	flags.BoolVar(&a.ui.quiet, "quiet", false, "print the table and errors only")
 	return cmd
@@ -100,19 +103,19 @@ func (a *app) bench(ctx context.Context, paths []string, f benchFlags) error {
 	if f.o.Peers, err = bench.CheckPeers(ctx, f.o.Python, f.o.Strategies); err != nil {
 		return err
 	}
-	records, err := bench.OpenRecords(f.out)
+	records, err := bench.OpenSavedResults(f.out)
 	if err != nil {
 		return &usageError{err: fmt.Errorf("the results cannot be read: %w", err), hint: "name another folder: --out FOLDER"}
 	}
 	if !f.fresh {
-		f.o.Have = records.Have
+		f.o.Earlier = records.Results
 	}
 	f.o.OnResult = records.Add
 	a.benchProgress(&f.o, len(programs))
 	results, err := bench.Measure(ctx, programs, f.o)
 	a.ui.progress("")
 	if ctx.Err() != nil {
-		return &state.Error{Code: codeInterrupted, Message: fmt.Sprintf("interrupted; the results of %d of %s are kept in %s", len(results), plural(len(programs), "program"), f.out), Hint: "run it again to go on"}
+		return &state.Error{Code: codeInterrupted, Message: fmt.Sprintf("interrupted; the results of %d of %s are kept in %s", len(results), plural(len(programs), "program"), f.out), Hint: "run it again to continue"}
 	}
 	if err != nil {
 		return err
@@ -135,7 +138,7 @@ func (a *app) bench(ctx context.Context, paths []string, f benchFlags) error {
 
 // benchPrograms finds and generates what is to be measured.
 func (a *app) benchPrograms(ctx context.Context, paths []string, f benchFlags) ([]bench.Program, error) {
-	programs, err := bench.Find(ctx, paths, f.seed, f.edits, func(path string, err error) { a.ui.talk("%s is left out: %v", path, err) })
+	programs, err := bench.FindPrograms(ctx, paths, f.seed, f.edits, func(path string, err error) { a.ui.talk("%s is left out: %v", path, err) })
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +189,7 @@ func (a *app) printBench(r *bench.Report, page string) {
 		}
 	}
 	if n := r.Programs - r.Done; n > 0 {
-		a.ui.talk("the time was up with %s left; run it again to go on", plural(n, "program"))
+		a.ui.talk("the time was up with %s left; run it again to continue", plural(n, "program"))
 	}
 	if n := len(r.Summary.Fewer); n > 0 {
 		a.ui.talk("after %s xstate executed more blocks than a strategy that was right on the whole program", plural(n, "edit"))

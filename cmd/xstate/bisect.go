@@ -11,26 +11,29 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/runner/replay"
 )
 
 type bisectFlags struct {
 	block     string
 	good, bad optionalStep
 	python    string
-	o         xstate.BisectOptions
+	o         replay.BisectOptions
 }
 
 func (a *app) bisectVerb() *cobra.Command {
 	var f bisectFlags
 	cmd := &cobra.Command{
 		Use:   "bisect --block BLOCK",
-		Short: "find the edit after which a block failed, or came to something else",
-		Long: `Bisect finds the first edit after which a block failed or, where it does not fail in the end, made or printed something
-else than in the beginning. It halves the edits in between and asks first what is recorded. Only what is missing is executed: of
-the program as it was then, the block and what it rests on.
+		Short: "find the edit after which a block failed, or its results changed",
+		Long: `Bisect finds the first edit after which a block failed. If the block does not fail at the end, bisect
+finds the first edit after which it made or printed something else than at the beginning. It halves the edits in between
+and looks at the record first. It executes only what is missing: of the program at that step, the block and what it
+depends on.
 
-The session stays as it is, and files that are written are put back; results are kept for later runs. Effects outside the
-folder fire. With --recorded nothing is executed, and the edits that it may be are listed.`,
+The session does not change, files are restored, and results are kept for later runs. Effects outside the folder happen.
+With --recorded nothing is executed, and bisect lists the edits that it may be.`,
 		Example: `  xstate bisect --block report
   xstate bisect --block fit --value score --good 12 --bad 80`,
 		Args: takes(0, 0, ""),
@@ -39,8 +42,8 @@ folder fire. With --recorded nothing is executed, and the edits that it may be a
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.block, "block", "", "the `BLOCK`")
-	flags.StringVar(&f.o.Value, "value", "", "what counts is only the variable `NAME` that it makes")
-	flags.Var(&f.good, "good", "the `STEP` to begin with (default: the first run that it did not fail in)")
+	flags.StringVar(&f.o.Value, "value", "", "compare only the variable `NAME` that the block makes")
+	flags.Var(&f.good, "good", "the `STEP` to begin with (default: the first run in which the block did not fail)")
 	flags.Var(&f.bad, "bad", "the `STEP` to end with (default: the last)")
 	flags.BoolVar(&f.o.Recorded, "recorded", false, "execute nothing")
 	flags.DurationVar(&f.o.Timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`")
@@ -59,22 +62,18 @@ func (a *app) bisect(ctx context.Context, f bisectFlags) error {
 		return err
 	}
 	defer o.Close()
-	found, err := o.session.Bisect(ctx, xstate.BlockID(f.block), f.o)
+	found, err := replay.Bisect(ctx, o.session.Subject(), xstate.BlockID(f.block), f.o)
 	if err != nil {
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version int    `json:"version"`
-			Session string `json:"session"`
-			*xstate.Bisection
-		}{1, o.session.Name(), found})
+		return a.ui.document(api.Bisection{Version: api.Version, Session: o.session.Name(), Bisection: found})
 	}
 	a.printBisection(found)
 	return nil
 }
 
-func (a *app) printBisection(x *xstate.Bisection) {
+func (a *app) printBisection(x *replay.Bisection) {
 	for _, e := range x.Between {
 		a.ui.write(columns([][]string{entryRow(e)}))
 	}
@@ -83,10 +82,10 @@ func (a *app) printBisection(x *xstate.Bisection) {
 		a.ui.print("%s", probeText("before", &x.Good, &x.Bad))
 		a.ui.print("%s", probeText("since", &x.Bad, &x.Good))
 	} else {
-		a.ui.talk("it is one of these; without --recorded, what is missing is executed")
+		a.ui.talk("the edit is one of these; without --recorded, bisect executes what is missing")
 	}
 	if len(x.Bad.Marks) > 0 {
-		a.ui.talk("block %s is volatile (%s): it may come out otherwise without an edit", x.Block, strings.Join(x.Bad.Marks, ", "))
+		a.ui.talk("block %s is volatile (%s): its results may change without an edit", x.Block, strings.Join(x.Bad.Marks, ", "))
 	}
 	text := fmt.Sprintf("block %s %s; looked at %s", x.Block, x.Test, plural(len(x.Probes), "program"))
 	if x.Executed > 0 {
@@ -98,7 +97,7 @@ func (a *app) printBisection(x *xstate.Bisection) {
 }
 
 // probeText says what a block came to, as far as it is not what it came to elsewhere.
-func probeText(when string, p, other *xstate.Probe) string {
+func probeText(when string, p, other *replay.Probe) string {
 	text := fmt.Sprintf("%s (step %d): %s\n", when, p.Step, p.Status)
 	if p.Error != "" {
 		text += indent(p.Error, "    ")

@@ -7,16 +7,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 )
 
 func (a *app) blameVerb() *cobra.Command {
 	var at moment
 	cmd := &cobra.Command{
 		Use:   "blame BLOCK",
-		Short: "tell which edit wrote each line of a block",
-		Long: `Blame prints a block with, before each line, the step that wrote it, and by whom: agent, model and call. A line that an
-edit left as it was keeps the step that wrote it, however the edit was handed in; so does a line that a rollback or an undo
-brought back.`,
+		Short: "show which edit wrote each line of a block",
+		Long: `Blame prints a block and, before each line, the step that wrote the line, with agent, model and call. A
+line that an edit did not change keeps its step, whatever the format of the edit. So does a line that a rollback or an
+undo restored.`,
 		Example: `  xstate blame clean
   xstate blame clean --at-step 5 --json`,
 		Args:              takes(1, 1, "a BLOCK"),
@@ -30,16 +31,12 @@ brought back.`,
 
 func (a *app) blame(ctx context.Context, block string, at moment) error {
 	return a.lookAt(ctx, at, func(o *opened, n xstate.StepNumber) error {
-		lines, err := o.session.Blame(ctx, n, xstate.BlockID(block))
+		lines, err := o.session.History().Blame(ctx, n, xstate.BlockID(block))
 		if err != nil {
 			return err
 		}
 		if a.ui.json {
-			return a.ui.document(struct {
-				answerDocument
-				Block string             `json:"block"`
-				Lines []xstate.BlameLine `json:"lines"`
-			}{atStep(o.session.Name(), n), block, lines})
+			return a.ui.document(api.Blame{Answer: api.AnswerAt(o.session.Name(), n), Block: block, Lines: lines})
 		}
 		var rows [][]string
 		for _, l := range lines {

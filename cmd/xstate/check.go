@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -18,13 +19,14 @@ func (a *app) checkVerb() *cobra.Command {
 	var kept []string
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "verify that the store is what was written",
-		Long: `Check reads the whole store and verifies it: that no step was changed, dropped, inserted or reordered, that every
-source, record and blob is what it is named by. It changes nothing, and programs may run meanwhile.
+		Short: "verify that the store is undamaged",
+		Long: `Check reads the whole store and verifies that no step was changed, dropped, inserted or reordered, and
+that every source, record and blob has the digest that names it. It changes nothing, and programs may run at the same
+time.
 
-The steps of a session form a chain of hashes; printed is the last one of each session. Whoever can write the whole
-store can write another chain. Keep a hash elsewhere, and --head tells later whether the history up to that step is
-still the same. No network is needed: a copy of the store (--store DIR) is enough.
+The steps of a session form a chain of hashes; check prints the last hash of each session. Whoever can write the whole
+store can write another chain. So keep a hash elsewhere: --head then shows whether the history up to that step is still
+the same. Check needs no network: a copy of the store (--store DIR) is enough.
 
 The exit code is 4 when something is damaged, or no step has the hash.`,
 		Example: `  xstate check
@@ -34,21 +36,6 @@ The exit code is 4 when something is damaged, or no step has the hash.`,
 	}
 	cmd.Flags().StringArrayVar(&kept, "head", nil, "verify that the history has a step with this `HASH`, too; may be repeated")
 	return cmd
-}
-
-// head is where a session is, or a step whose hash was kept elsewhere.
-type head struct {
-	Session string            `json:"session"`
-	Step    xstate.StepNumber `json:"step"`
-	Hash    xstate.Digest     `json:"hash"`
-}
-
-type problem struct {
-	Invariant int               `json:"invariant"`
-	File      string            `json:"file"`
-	Session   string            `json:"session,omitempty"`
-	Step      xstate.StepNumber `json:"step,omitempty"`
-	Message   string            `json:"message"`
 }
 
 func (a *app) check(ctx context.Context, kept []string) (err error) {
@@ -73,26 +60,26 @@ func (a *app) check(ctx context.Context, kept []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	d := checkDocument{Version: 1, Store: dir, Heads: []head{}, Problems: []problem{}}
+	d := api.Check{Version: api.Version, Store: dir, Heads: []api.Head{}, Problems: []api.Problem{}}
 	problems, err := store.State().Check(ctx)
 	if err != nil {
 		return err
 	}
 	for _, p := range problems {
-		d.Problems = append(d.Problems, problem{p.Invariant, p.File, p.Session, p.Step, p.Message})
+		d.Problems = append(d.Problems, api.Problem{Invariant: p.Invariant, File: p.File, Session: p.Session, Step: p.Step, Message: p.Message})
 	}
 	all, err := store.State().Sessions(ctx)
 	if err != nil && len(problems) == 0 {
 		return err
 	}
 	for _, s := range all {
-		d.Heads = append(d.Heads, head{s.Name, s.Head, s.Hash})
+		d.Heads = append(d.Heads, api.Head{Session: s.Name, Step: s.Head, Hash: s.Hash})
 	}
 	for _, hash := range kept {
-		name, n, err := store.State().WithHash(ctx, xstate.Digest(strings.ToLower(hash)))
+		name, n, err := store.State().StepWithHash(ctx, xstate.Digest(strings.ToLower(hash)))
 		switch {
 		case err == nil:
-			d.Verified = append(d.Verified, head{name, n, xstate.Digest(hash)})
+			d.Verified = append(d.Verified, api.Head{Session: name, Step: n, Hash: xstate.Digest(hash)})
 		case state.CodeOf(err) == state.CodeNoStep || len(problems) > 0:
 			d.Missing = append(d.Missing, hash)
 		default:
@@ -111,7 +98,7 @@ func (a *app) check(ctx context.Context, kept []string) (err error) {
 	return err
 }
 
-func (a *app) printCheck(d checkDocument, problems []state.Problem) {
+func (a *app) printCheck(d api.Check, problems []state.Problem) {
 	for _, p := range problems {
 		a.ui.print("%s\n", p)
 	}
@@ -133,15 +120,4 @@ func (a *app) printCheck(d checkDocument, problems []state.Problem) {
 		a.ui.say("xstate: the store " + d.Store + " is damaged: " + plural(len(problems), "problem") + "\n")
 		a.ui.say("hint: copy it to a safe place; results.db and blobs/ may be deleted, history.db is to be restored from a backup\n")
 	}
-}
-
-type checkDocument struct {
-	Version  int       `json:"version"`
-	Store    string    `json:"store"`
-	Sessions int       `json:"sessions"`
-	Heads    []head    `json:"heads"`
-	Problems []problem `json:"problems"`
-	Verified []head    `json:"verified,omitempty"`
-	Missing  []string  `json:"missing,omitempty"`
-	Notices  []string  `json:"notices,omitempty"`
 }

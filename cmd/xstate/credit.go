@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 func (a *app) creditVerb() *cobra.Command {
@@ -15,13 +17,14 @@ func (a *app) creditVerb() *cobra.Command {
 	var by []string
 	cmd := &cobra.Command{
 		Use:   "credit",
-		Short: "sum up what each agent, model or call did",
-		Long: `Credit sums up the steps of a session by agent and model, or by what --by names: the edits made, the blocks that they broke
-and fixed, the seconds of execution that they caused, those saved because recorded results were reused when they were run,
-tokens and cost. The rows add up to the steps exactly.
+		Short: "add up what each agent, model or call did",
+		Long: `Credit adds up the steps of a session by agent and model, or by the parts that --by names. A row has the
+edits, the blocks that they broke and fixed, the seconds of execution that they caused, the seconds saved by reuse when
+they ran, tokens and cost. The rows add up to the steps exactly.
 
-A block that ran is charged to the edit that made it run: of its own code, or, along the recorded reasons, of the code behind
-the input that changed. What ran for no edit is charged to who ran it; what cannot be told to nobody.`,
+A block that ran is charged to the edit that made it run: the edit of its own code, or, along the recorded reasons, of
+the code behind the input that changed. A run without an edit is charged to its origin. If the edit is not known, no one
+is charged.`,
 		Example: `  xstate credit
   xstate credit --by call --json`,
 		Args: takes(0, 0, ""),
@@ -34,27 +37,12 @@ the input that changed. What ran for no edit is charged to who ran it; what cann
 	return a.sessionFlag(cmd)
 }
 
-// creditDocument is a row of credit --json. Seconds have nine decimals, so that they add up exactly.
-type creditDocument struct {
-	Agent     string  `json:"agent,omitempty"`
-	Model     string  `json:"model,omitempty"`
-	CallID    string  `json:"call_id,omitempty"`
-	Patches   int     `json:"patches"`
-	Broken    int     `json:"broken"`
-	Fixed     int     `json:"fixed"`
-	Caused    float64 `json:"caused_seconds"`
-	Saved     float64 `json:"saved_seconds"`
-	TokensIn  int64   `json:"tokens_in"`
-	TokensOut int64   `json:"tokens_out"`
-	Cost      any     `json:"cost_usd"`
-}
-
-func creditOf(r xstate.CreditRow) creditDocument {
-	return creditDocument{r.Agent, r.Model, r.CallID, r.Patches, r.Broken, r.Fixed, r.Caused.Seconds(), r.Saved.Seconds(), r.TokensIn, r.TokensOut, r.Cost}
+func creditOf(r query.CreditRow) api.CreditRow {
+	return api.CreditRow{Agent: r.Agent, Model: r.Model, CallID: r.CallID, Patches: r.Patches, Broken: r.Broken, Fixed: r.Fixed, Caused: r.Caused.Seconds(), Saved: r.Saved.Seconds(), TokensIn: r.TokensIn, TokensOut: r.TokensOut, Cost: r.Cost}
 }
 
 func (a *app) credit(ctx context.Context, at moment, parts []string) error {
-	var by xstate.CreditBy
+	var by query.CreditBy
 	for _, p := range parts {
 		switch p {
 		case "agent":
@@ -64,24 +52,20 @@ func (a *app) credit(ctx context.Context, at moment, parts []string) error {
 		case "call":
 			by.Call = true
 		default:
-			return &usageError{err: fmt.Errorf("there are no rows by %q", p), hint: "use --by agent, model, call, or several with commas"}
+			return &usageError{err: fmt.Errorf("credit has no rows by %q", p), hint: "use --by agent, model, call, or several with commas"}
 		}
 	}
 	return a.lookAt(ctx, at, func(o *opened, n xstate.StepNumber) error {
-		c, err := o.session.Credit(ctx, n, by)
+		c, err := o.session.History().Credit(ctx, n, by)
 		if err != nil {
 			return err
 		}
 		if a.ui.json {
-			rows := []creditDocument{}
+			rows := []api.CreditRow{}
 			for _, r := range c.Rows {
 				rows = append(rows, creditOf(r))
 			}
-			return a.ui.document(struct {
-				answerDocument
-				Rows  []creditDocument `json:"rows"`
-				Total creditDocument   `json:"total"`
-			}{atStep(o.session.Name(), n), rows, creditOf(c.Total)})
+			return a.ui.document(api.Credit{Answer: api.AnswerAt(o.session.Name(), n), Rows: rows, Total: creditOf(c.Total)})
 		}
 		rows := [][]string{{"", "edits", "broke", "fixed", "caused", "saved", "tokens", "cost"}}
 		for _, r := range c.Rows {
@@ -92,14 +76,14 @@ func (a *app) credit(ctx context.Context, at moment, parts []string) error {
 	})
 }
 
-func nameText(r xstate.CreditRow) string {
+func nameText(r query.CreditRow) string {
 	if who := whoText(xstate.Origin{Agent: r.Agent, Model: r.Model, CallID: r.CallID}); strings.TrimSpace(who) != "" {
 		return who
 	}
 	return "(nobody named)"
 }
 
-func creditText(name string, r xstate.CreditRow) []string {
+func creditText(name string, r query.CreditRow) []string {
 	tokens, cost := "", ""
 	if r.TokensIn+r.TokensOut > 0 {
 		tokens = fmt.Sprintf("%d+%d", r.TokensIn, r.TokensOut)

@@ -8,8 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 func (a *app) diffVerb() *cobra.Command {
@@ -17,10 +19,11 @@ func (a *app) diffVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff [STEP|SESSION[@STEP]]...",
 		Short: "show how blocks and outcomes differ between two steps, or two sessions",
-		Long: `Diff shows what changed between the program after one step and that after another: the unified diff of each block
-that was edited, added or deleted, each block whose outcome is another, and each value. With one STEP, the other is the
-last; with none, the last step that changed or ran anything, and the run before it. A SESSION is meant at its last step, or at the STEP that
-follows it; blocks of two sessions are recognised by their ids, which a fork shares with what it was forked from.`,
+		Long: `Diff shows what changed between the program after one step and after another: the unified diff of each
+block that was edited, added or deleted, each block whose outcome differs, and each value. With one STEP, the other is
+the last. With none, diff compares the last step that changed or ran anything with the run before it. SESSION means its
+last step, SESSION@STEP an earlier one. Blocks of two sessions are matched by their ids, which a fork shares with its
+parent.`,
 		Example: `  xstate diff
   xstate diff 5 12 --outputs
   xstate diff analysis.py trial.py
@@ -30,8 +33,8 @@ follows it; blocks of two sessions are recognised by their ids, which a fork sha
 			return a.diff(cmd.Context(), args, withOutputs, patch.Format(format))
 		},
 	}
-	cmd.Flags().BoolVar(&withOutputs, "outputs", false, "show how the output of blocks changed, too")
-	cmd.Flags().StringVar(&format, "format", "", "print a patch in this `FORMAT`, for xstate patch or an agent: "+formatNames())
+	cmd.Flags().BoolVar(&withOutputs, "outputs", false, "also show how the output of blocks changed")
+	cmd.Flags().StringVar(&format, "format", "", "print a patch, for xstate patch or an agent, in this `FORMAT`:\n"+formatNames())
 	return a.sessionFlag(cmd)
 }
 
@@ -52,11 +55,11 @@ func (a *app) diff(ctx context.Context, args []string, withOutputs bool, format 
 		if err != nil {
 			return err
 		}
-		before, err := old.session.At(ctx, old.step)
+		before, err := old.session.History().At(ctx, old.step)
 		if err != nil {
 			return err
 		}
-		after, err := now.session.At(ctx, now.step)
+		after, err := now.session.History().At(ctx, now.step)
 		if err != nil {
 			return err
 		}
@@ -122,7 +125,7 @@ func (o *opened) side(ctx context.Context, text string) (side, error) {
 // before returns the last step before n of a kind that is meant, or 0.
 func (o *opened) before(ctx context.Context, n xstate.StepNumber, meant func(state.Kind) bool) (xstate.StepNumber, error) {
 	for n > 1 {
-		entries, err := o.session.Log(ctx, n, 64)
+		entries, err := o.session.History().Log(ctx, n, 64)
 		if err != nil {
 			return 0, err
 		}
@@ -136,36 +139,21 @@ func (o *opened) before(ctx context.Context, n xstate.StepNumber, meant func(sta
 }
 
 // printAsPatch prints the patch that makes the later program of the earlier one.
-func (a *app) printAsPatch(old, now *xstate.Snapshot, f patch.Format) error {
+func (a *app) printAsPatch(old, now *query.Snapshot, f patch.Format) error {
 	text, err := old.Patch(now, f)
 	if err != nil {
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version int               `json:"version"`
-			Session string            `json:"session"`
-			Other   string            `json:"other,omitempty"`
-			From    xstate.StepNumber `json:"from"`
-			To      xstate.StepNumber `json:"to"`
-			Format  patch.Format      `json:"format"`
-			Patch   string            `json:"patch"`
-		}{1, old.Session, other(old, now), old.Step.Number, now.Step.Number, f, text})
+		return a.ui.document(api.DiffPatch{Version: api.Version, Session: old.Session, Other: other(old, now), From: old.Step.Number, To: now.Step.Number, Format: f, Patch: text})
 	}
 	a.ui.write(text)
 	return nil
 }
 
-func (a *app) printDiff(old, now *xstate.Snapshot, changes []xstate.BlockChange, withOutputs bool) error {
+func (a *app) printDiff(old, now *query.Snapshot, changes []query.BlockChange, withOutputs bool) error {
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version int                  `json:"version"`
-			Session string               `json:"session"`
-			Other   string               `json:"other,omitempty"`
-			From    xstate.StepNumber    `json:"from"`
-			To      xstate.StepNumber    `json:"to"`
-			Blocks  []xstate.BlockChange `json:"blocks"`
-		}{1, old.Session, other(old, now), old.Step.Number, now.Step.Number, changes})
+		return a.ui.document(api.Diff{Version: api.Version, Session: old.Session, Other: other(old, now), From: old.Step.Number, To: now.Step.Number, Blocks: changes})
 	}
 	from, to := fmt.Sprintf("step %d", old.Step.Number), fmt.Sprintf("step %d", now.Step.Number)
 	if other(old, now) != "" {
@@ -179,7 +167,7 @@ func (a *app) printDiff(old, now *xstate.Snapshot, changes []xstate.BlockChange,
 }
 
 // other is the session of the later program, when it is another.
-func other(old, now *xstate.Snapshot) string {
+func other(old, now *query.Snapshot) string {
 	if old.Session == now.Session {
 		return ""
 	}
@@ -189,7 +177,7 @@ func other(old, now *xstate.Snapshot) string {
 // done says operations in words.
 var done = map[string]string{"append": "added", "patch": "edited", "move": "moved", "delete": "deleted"}
 
-func (a *app) printChange(c xstate.BlockChange, withOutputs bool) {
+func (a *app) printChange(c query.BlockChange, withOutputs bool) {
 	head := "block " + a.ui.bold(string(c.ID))
 	if c.Op != "" {
 		head += " " + done[c.Op]

@@ -4,21 +4,21 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // textEffect says what an edit does to the text of its block.
-func textEffect(kind string, x xstate.TextEffect) string {
+func textEffect(kind string, x query.EditSummary) string {
 	switch {
-	case x.Form == xstate.FormLayout:
+	case x.Form == query.FormLayout:
 		return "layout only"
-	case x.Form == xstate.FormComment:
+	case x.Form == query.FormComment:
 		return "comments only"
-	case x.Form == xstate.FormNone && state.Kind(kind) == state.KindMove:
+	case x.Form == query.FormNone && state.Kind(kind) == state.KindMove:
 		return "another place"
-	case x.Form == xstate.FormNone:
+	case x.Form == query.FormNone:
 		return "no code"
 	}
 	var parts []string
@@ -37,7 +37,7 @@ func textEffect(kind string, x xstate.TextEffect) string {
 }
 
 // effectText says what a run loses and does again.
-func effectText(e *xstate.Effect) string {
+func effectText(e *query.Impact) string {
 	var rows [][]string
 	for _, l := range e.Lost {
 		rows = append(rows, []string{"lost", string(l.Key), "made by " + l.By, valueText(l.Value)})
@@ -52,7 +52,7 @@ func effectText(e *xstate.Effect) string {
 	return columns(rows)
 }
 
-var evidenceText = map[string]string{"former": "as what stood there did", "predicted": "by its text"}
+var evidenceText = map[string]string{"former": "as the former code did", "predicted": "by its source"}
 
 func firedText(effect string) string {
 	if name, ok := strings.CutPrefix(effect, "file:"); ok {

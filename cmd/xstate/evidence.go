@@ -12,7 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/artifact"
+	"github.com/xstate-engine/xstate/state/provenance"
 )
 
 type evidenceFlags struct {
@@ -32,13 +35,14 @@ func (a *app) evidenceVerb() *cobra.Command {
 	var f evidenceFlags
 	cmd := &cobra.Command{
 		Use:   "evidence ARTIFACT|BLOCK|NAME|FILE",
-		Short: "what a result rests on: data, code, patches, agents, runs, checks",
-		Long: `Evidence goes back from a result to all that it rests on: the executions, the versions of their code with the edits and agents
-that wrote them, the files and the environment that were read, and the checks that exercised the code. Nothing is executed.
-A name that means several things is told apart by artifact:, block: or file: before it.
+		Short: "show what a result depends on: data, code, patches, agents, runs, checks",
+		Long: `Evidence goes back from a result to everything that it depends on: the executions, the versions of their
+code with the edits and agents that wrote them, the files and the environment that were read, and the checks that
+exercised the code. Nothing is executed. Where a name means several things, write artifact:NAME, block:NAME or
+file:NAME.
 
---format prov writes it in PROV-JSON (W3C), --format in-toto as an in-toto Statement v1 with SLSA Provenance v1. With --key, an
-Ed25519 key in PEM (of openssl, PKCS #8, or of ssh-keygen), the statement is signed, in a DSSE envelope; xstate evidence verify
+--format prov writes PROV-JSON (W3C), --format in-toto an in-toto Statement v1 with SLSA Provenance v1. --key signs the
+statement in a DSSE envelope with an Ed25519 key in PEM (of openssl, PKCS #8, or of ssh-keygen). xstate evidence verify
 verifies it, offline and without the store.`,
 		Example: `  xstate evidence report
   xstate evidence out/summary.csv --at-step 19 --json
@@ -53,8 +57,8 @@ verifies it, offline and without the store.`,
 	f.at.flags(cmd)
 	flags.StringVar(&f.format, "format", "", "tree, prov or in-toto (default: tree; with --key in-toto)")
 	flags.StringVar(&f.key, "key", "", "sign with the private key in `FILE`")
-	flags.StringVar(&f.out, "out", "", "write it to `FILE`, rather than to stdout")
-	flags.BoolVar(&f.force, "force", false, "write over a file that is there")
+	flags.StringVar(&f.out, "out", "", "write to `FILE` instead of stdout")
+	flags.BoolVar(&f.force, "force", false, "overwrite an existing file")
 	cmd.AddCommand(a.evidenceVerifyVerb())
 	return a.sessionFlag(cmd)
 }
@@ -69,13 +73,13 @@ func (f *evidenceFlags) check(json bool) error {
 	}
 	switch {
 	case f.format != evidenceTree && f.format != evidencePROV && f.format != evidenceInToto:
-		return &usageError{err: fmt.Errorf("there is no format %q of evidence", f.format), hint: hint}
+		return &usageError{err: fmt.Errorf("evidence has no format %q", f.format), hint: hint}
 	case f.key != "" && f.format != evidenceInToto:
-		return &usageError{err: errors.New("only in-toto statements are signed"), hint: "leave out --key, or use --format in-toto"}
+		return &usageError{err: errors.New("only in-toto statements can be signed"), hint: "leave out --key, or use --format in-toto"}
 	case f.out != "" && f.format == evidenceTree:
-		return &usageError{err: errors.New("--out is of --format prov and in-toto"), hint: "send the tree to a file with >"}
+		return &usageError{err: errors.New("--out needs --format prov or in-toto"), hint: "send the tree to a file with >"}
 	case json && f.format != evidenceTree && f.out == "":
-		return &usageError{err: errors.New("--json needs --out FILE, for the document goes to stdout"), hint: "xstate evidence OF --format " + f.format + " --out FILE --json"}
+		return &usageError{err: errors.New("--json needs --out FILE, because the document goes to stdout"), hint: "xstate evidence OF --format " + f.format + " --out FILE --json"}
 	}
 	return nil
 }
@@ -85,7 +89,7 @@ func (a *app) evidence(ctx context.Context, of string, f evidenceFlags) error {
 		return err
 	}
 	return a.lookAt(ctx, f.at, func(o *opened, n xstate.StepNumber) error {
-		e, err := o.session.Evidence(ctx, n, fileOrName(o, of))
+		e, err := provenance.EvidenceOf(ctx, o.session.History(), n, fileOrName(o, of))
 		if err != nil {
 			return err
 		}
@@ -93,10 +97,7 @@ func (a *app) evidence(ctx context.Context, of string, f evidenceFlags) error {
 			return a.exportEvidence(ctx, o, e, f)
 		}
 		if a.ui.json {
-			return a.ui.document(struct {
-				Version int `json:"version"`
-				*xstate.Evidence
-			}{1, e})
+			return a.ui.document(api.Evidence{Version: api.Version, Evidence: e})
 		}
 		a.printEvidence(e)
 		return nil
@@ -119,7 +120,7 @@ func fileOrName(o *opened, of string) string {
 	return filepath.ToSlash(rel)
 }
 
-func (a *app) exportEvidence(ctx context.Context, o *opened, e *xstate.Evidence, f evidenceFlags) error {
+func (a *app) exportEvidence(ctx context.Context, o *opened, e *provenance.Evidence, f evidenceFlags) error {
 	data, err := evidenceBytes(ctx, o, e, f)
 	if err != nil {
 		return err
@@ -133,21 +134,21 @@ func (a *app) exportEvidence(ctx context.Context, o *opened, e *xstate.Evidence,
 		return err
 	}
 	if _, err := os.Lstat(path); err == nil && !f.force {
-		return &state.Error{Code: codeFileExists, Message: fmt.Sprintf("the file %s is there already", f.out), Hint: "choose another name, or write over it with --force"}
+		return &state.Error{Code: codeFileExists, Message: fmt.Sprintf("the file %s exists already", f.out), Hint: "choose another name, or overwrite it with --force"}
 	}
 	if err := writeFile(path, data); err != nil {
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(exportDocument{Version: 1, Session: e.Session, Step: e.Step, Hash: e.Hash, Format: f.format, File: path, Bytes: int64(len(data))})
+		return a.ui.document(api.Export{Version: api.Version, Session: e.Session, Step: e.Step, Hash: e.Hash, Format: f.format, File: path, Bytes: int64(len(data))})
 	}
 	a.ui.talk("wrote %s, %s, about %s after step %d", f.out, size(int64(len(data))), e.Of, e.Step)
 	return nil
 }
 
-func evidenceBytes(ctx context.Context, o *opened, e *xstate.Evidence, f evidenceFlags) ([]byte, error) {
+func evidenceBytes(ctx context.Context, o *opened, e *provenance.Evidence, f evidenceFlags) ([]byte, error) {
 	if f.format == evidencePROV {
-		return o.session.PROV(ctx, e)
+		return provenance.PROV(ctx, o.session.History(), e)
 	}
 	statement, err := e.Statement(buildVersion())
 	if err != nil {
@@ -160,7 +161,7 @@ func evidenceBytes(ctx context.Context, o *opened, e *xstate.Evidence, f evidenc
 	if err != nil {
 		return nil, err
 	}
-	key, err := xstate.PrivateKey(text)
+	key, err := provenance.PrivateKey(text)
 	if err != nil {
 		return nil, err
 	}
@@ -176,10 +177,10 @@ func readKey(path string) ([]byte, error) {
 }
 
 // printEvidence draws the slice as a tree, then lists what it ends in.
-func (a *app) printEvidence(e *xstate.Evidence) {
+func (a *app) printEvidence(e *provenance.Evidence) {
 	u := a.ui
 	u.print("%s  %s  %s: %s\n", u.bold(e.Of), e.Sort, e.Status, e.Reason)
-	tree := &evidenceTreeView{e: e, nodes: map[string]*xstate.EvidenceNode{}, patches: map[xstate.BlockID]*xstate.EvidencePatch{}, shown: map[string]bool{}}
+	tree := &evidenceTreeView{e: e, nodes: map[string]*provenance.EvidenceNode{}, patches: map[xstate.BlockID]*provenance.EvidencePatch{}, shown: map[string]bool{}}
 	for i := range e.Nodes {
 		tree.nodes[e.Nodes[i].Name] = &e.Nodes[i]
 	}
@@ -246,7 +247,7 @@ func (a *app) evidenceList(title string, fill func(add func(...string))) {
 	}
 }
 
-func exercisedText(c *xstate.CheckView) string {
+func exercisedText(c *artifact.CheckView) string {
 	if !c.Current {
 		return "of code that is another by now"
 	}
@@ -264,7 +265,7 @@ func exercisedText(c *xstate.CheckView) string {
 }
 
 // coverageRow tells how much of a block was exercised, by what, and what was not.
-func coverageRow(c *xstate.Coverage) []string {
+func coverageRow(c *artifact.Coverage) []string {
 	row := []string{string(c.Block) + c.File, fmt.Sprintf("%d of %s", c.Covered, plural(c.Lines, "line"))}
 	if len(c.Checks) == 0 {
 		return append(row, "by no check")
@@ -297,9 +298,9 @@ func functionsText(names []string) string {
 
 // evidenceTreeView lays out what rests on what. A node is drawn once with what it rests on, then only named.
 type evidenceTreeView struct {
-	e       *xstate.Evidence
-	nodes   map[string]*xstate.EvidenceNode
-	patches map[xstate.BlockID]*xstate.EvidencePatch
+	e       *provenance.Evidence
+	nodes   map[string]*provenance.EvidenceNode
+	patches map[xstate.BlockID]*provenance.EvidencePatch
 	shown   map[string]bool
 	rows    [][]string
 }
@@ -357,7 +358,7 @@ func (t *evidenceTreeView) draw(node, through, margin string, last bool) {
 }
 
 // below are the nodes that a node rests on, in program order, and through what.
-func (t *evidenceTreeView) below(n *xstate.EvidenceNode) ([]string, map[string][]string) {
+func (t *evidenceTreeView) below(n *provenance.EvidenceNode) ([]string, map[string][]string) {
 	keys := map[string][]string{}
 	for _, via := range n.Rests {
 		if t.nodes[via.From] != nil {

@@ -11,8 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/provenance"
 )
 
 type evidenceVerifyFlags struct{ key, folder string }
@@ -22,11 +23,11 @@ func (a *app) evidenceVerifyVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify FILE --key KEY",
 		Short: "verify a signed statement, offline",
-		Long: `Verify reads a statement that xstate evidence --key signed, verifies its signature with the public key, and tells what it states. It
-needs no store and no network. With --folder it also compares the files that the statement names, results and inputs, with those
-in a folder.
+		Long: `Verify reads a statement that xstate evidence --key signed, verifies its signature with the public key,
+and prints what it states. It needs no store and no network. With --folder it also compares the files that the statement
+names, results and inputs, with those in a folder.
 
-A signature that does not verify, and a file that is another, end with exit code 4.`,
+The exit code is 4 if the signature does not verify or a file differs.`,
 		Example: `  xstate evidence verify report.intoto.json --key pub.pem
   xstate evidence verify report.intoto.json --key pub.pem --folder .`,
 		Args: takes(1, 1, "the FILE of a statement"),
@@ -39,21 +40,15 @@ A signature that does not verify, and a file that is another, end with exit code
 	return cmd
 }
 
-// verifiedFile is a file that a statement names, as it is here.
-type verifiedFile struct {
-	Name   string `json:"name"`
-	Status string `json:"status"` // equal, differs, missing
-}
-
 func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 	if f.key == "" {
-		return &usageError{err: errors.New("xstate evidence verify needs --key KEY, the public key of who signed it"), hint: "xstate evidence verify FILE --key pub.pem"}
+		return &usageError{err: errors.New("xstate evidence verify needs --key KEY, the public key of the signer"), hint: "xstate evidence verify FILE --key pub.pem"}
 	}
 	text, err := readKey(f.key)
 	if err != nil {
 		return err
 	}
-	key, err := xstate.PublicKey(text)
+	key, err := provenance.PublicKey(text)
 	if err != nil {
 		return err
 	}
@@ -63,40 +58,34 @@ func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 	} else if err != nil {
 		return &state.Error{Code: codeUnreadable, Message: err.Error(), Hint: "check the name of the statement"}
 	}
-	st, err := xstate.VerifyStatement(data, key)
+	st, err := provenance.VerifyStatement(data, key)
 	if err != nil {
 		return err
 	}
-	files, differs := []verifiedFile{}, false
+	files, differs := []api.VerifiedFile{}, false
 	if f.folder != "" {
 		files, differs = compareFiles(st, f.folder)
 	}
 	if a.ui.json {
-		err = a.ui.document(struct {
-			Version   int               `json:"version"`
-			Verified  bool              `json:"verified"`
-			KeyID     string            `json:"key_id"`
-			Statement *xstate.Statement `json:"statement"`
-			Files     []verifiedFile    `json:"files"`
-		}{1, true, xstate.KeyID(key), st, files})
+		err = a.ui.document(api.VerifiedStatement{Version: api.Version, Verified: true, KeyID: provenance.KeyID(key), Statement: st, Files: files})
 	} else {
 		a.printStatement(st, files)
-		a.ui.talk("the signature verifies, by key %s", short(xstate.KeyID(key)))
+		a.ui.talk("the signature verifies, by key %s", short(provenance.KeyID(key)))
 	}
 	if err == nil && differs {
-		a.ui.talk("not all files are those of the statement")
+		a.ui.talk("some files differ from the statement")
 		return outcome(exitDiverged)
 	}
 	return err
 }
 
-func (a *app) printStatement(st *xstate.Statement, files []verifiedFile) {
+func (a *app) printStatement(st *provenance.Statement, files []api.VerifiedFile) {
 	status := map[string]string{}
 	for _, x := range files {
 		status[x.Name] = x.Status
 	}
 	p := &st.Predicate
-	list := func(title string, resources []xstate.Resource) {
+	list := func(title string, resources []provenance.Resource) {
 		a.evidenceList(title, func(add func(...string)) {
 			for _, r := range resources {
 				digest := ""
@@ -129,15 +118,15 @@ func firstOf(notes map[string]any, names ...string) any {
 }
 
 // compareFiles compares files that a statement names by the SHA-256 of their content with those in a folder.
-func compareFiles(st *xstate.Statement, folder string) (files []verifiedFile, differs bool) {
-	files = []verifiedFile{}
+func compareFiles(st *provenance.Statement, folder string) (files []api.VerifiedFile, differs bool) {
+	files = []api.VerifiedFile{}
 	for _, r := range append(st.Subject[:len(st.Subject):len(st.Subject)], st.Predicate.BuildDefinition.ResolvedDependencies...) {
 		want := r.Digest["sha256"]
 		name := filepath.FromSlash(r.Name)
-		if want == "" || !xstate.NamesFile(r) || !filepath.IsLocal(name) {
+		if want == "" || !provenance.NamesFile(r) || !filepath.IsLocal(name) {
 			continue
 		}
-		x := verifiedFile{r.Name, "equal"}
+		x := api.VerifiedFile{Name: r.Name, Status: "equal"}
 		data, err := os.ReadFile(filepath.Join(folder, name))
 		if sum := sha256.Sum256(data); err != nil {
 			x.Status = "missing"

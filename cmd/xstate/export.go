@@ -14,7 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/provenance"
 )
 
 type exportFlags struct {
@@ -34,13 +36,14 @@ func (a *app) exportVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "write a program, its provenance or a whole session into a file",
-		Long: `Export writes the program after a step, with what its blocks put out, as a script with "# %%" cells (.py), a document
-(.md) or a notebook (.ipynb, nbformat 4.5): each reads as that program. As .json it writes the provenance of the program in
-PROV-JSON (W3C): versions, values and files as entities, edits, runs and executions as activities, who made them as agents.
-With --format agent-trace it writes who wrote which lines of the program's file, as a record of Agent Trace 0.1.
+		Long: `Export writes the program after a step, with the outputs of its blocks, as a script with "# %%" cells
+(.py), a document (.md) or a notebook (.ipynb, nbformat 4.5). Each reads as that program. As .json it writes the
+provenance of the program in PROV-JSON (W3C): versions, values and files are entities; edits, runs and executions are
+activities; authors are agents. With --format agent-trace it writes who wrote which lines of the program's file, as a
+record of Agent Trace 0.1.
 
-As .zip it writes the whole session: its history, byte for byte, the texts, outputs, and what executions read and wrote;
-with --values the values of the program as it is now, too, and the content of files. xstate import puts it into another store.`,
+As .zip it writes the whole session: the history byte for byte, texts, outputs, and what executions read and wrote. With
+--values it adds the present values of the program and the content of files. xstate import reads it into another store.`,
 		Example: `  xstate export --at-step 5 --out then.py
   xstate export --format ipynb > now.ipynb
   xstate export --out provenance.json
@@ -54,16 +57,16 @@ with --values the values of the program as it is now, too, and the content of fi
 	f.at.flags(cmd)
 	flags.StringVarP(&f.out, "out", "o", "", "write into `FILE` (default: stdout)")
 	flags.StringVar(&f.format, "format", "", "py, md, ipynb, prov, agent-trace or archive (default: by the ending of FILE)")
-	flags.BoolVar(&f.noOutputs, "no-outputs", false, "leave out what blocks put out")
-	flags.BoolVar(&f.values, "values", false, "with an archive: values and the content of files, too")
-	flags.BoolVar(&f.force, "force", false, "write over a FILE that is there")
+	flags.BoolVar(&f.noOutputs, "no-outputs", false, "leave out the outputs of blocks")
+	flags.BoolVar(&f.values, "values", false, "with an archive: also values and the content of files")
+	flags.BoolVar(&f.force, "force", false, "overwrite an existing FILE")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(append(formats(), formatArchive), cobra.ShellCompDirectiveNoFileComp))
 	return a.sessionFlag(cmd)
 }
 
 func formats() []string {
 	var list []string
-	for _, f := range xstate.Formats {
+	for _, f := range provenance.Formats {
 		list = append(list, string(f))
 	}
 	return list
@@ -77,30 +80,19 @@ func (f *exportFlags) check(json bool) error {
 	hint := "use --format " + strings.Join(formats(), ", ") + " or " + formatArchive
 	switch {
 	case f.format == "" && f.out != "":
-		return &usageError{err: fmt.Errorf("the name %s does not tell what to write", f.out), hint: hint}
+		return &usageError{err: fmt.Errorf("the name %s does not say which format to write", f.out), hint: hint}
 	case f.format == "":
 		return &usageError{err: errors.New("xstate export needs --out FILE or --format"), hint: hint}
 	case f.format != formatArchive && !slices.Contains(formats(), f.format):
 		return &usageError{err: fmt.Errorf("there is no format %q", f.format), hint: hint}
 	case f.format == formatArchive && (f.at.step.given || f.at.time != "" || f.noOutputs):
-		return &usageError{err: errors.New("an archive is of the whole session"), hint: "leave out --at-step, --at and --no-outputs; xstate fork makes a session that ends at a step"}
+		return &usageError{err: errors.New("an archive holds the whole session"), hint: "leave out --at-step, --at and --no-outputs; xstate fork makes a session that ends at a step"}
 	case f.format != formatArchive && f.values:
-		return &usageError{err: errors.New("--values is of archives"), hint: "xstate query --value NAME prints one"}
+		return &usageError{err: errors.New("--values needs an archive"), hint: "xstate query --value NAME prints one"}
 	case json && f.out == "":
-		return &usageError{err: errors.New("--json needs --out FILE, for the document goes to stdout"), hint: "xstate export --out FILE --json"}
+		return &usageError{err: errors.New("--json needs --out FILE, because the document goes to stdout"), hint: "xstate export --out FILE --json"}
 	}
 	return nil
-}
-
-// exportDocument is what export --json prints.
-type exportDocument struct {
-	Version int               `json:"version"`
-	Session string            `json:"session"`
-	Step    xstate.StepNumber `json:"step"`
-	Hash    xstate.Digest     `json:"hash,omitempty"` // of an archive: of its last step
-	Format  string            `json:"format"`
-	File    string            `json:"file"`
-	Bytes   int64             `json:"bytes"`
 }
 
 func (a *app) export(ctx context.Context, f exportFlags) error {
@@ -108,10 +100,10 @@ func (a *app) export(ctx context.Context, f exportFlags) error {
 		return err
 	}
 	return a.lookAt(ctx, f.at, func(o *opened, n xstate.StepNumber) error {
-		doc := exportDocument{Version: 1, Session: o.session.Name(), Step: n, Format: f.format}
+		doc := api.Export{Version: api.Version, Session: o.session.Name(), Step: n, Format: f.format}
 		if f.out != "" {
 			if _, err := os.Lstat(f.out); !errors.Is(err, fs.ErrNotExist) && !f.force {
-				return &state.Error{Code: codeFileExists, Message: fmt.Sprintf("the file %s is there already", f.out), Hint: "choose another name, or write over it with --force"}
+				return &state.Error{Code: codeFileExists, Message: fmt.Sprintf("the file %s exists already", f.out), Hint: "choose another name, or overwrite it with --force"}
 			}
 		}
 		var err error
@@ -134,15 +126,15 @@ func (a *app) export(ctx context.Context, f exportFlags) error {
 	})
 }
 
-func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *exportDocument) error {
-	options := xstate.Exported{NoOutputs: f.noOutputs}
-	if xstate.Format(f.format) == xstate.FormatAgentTrace {
+func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *api.Export) error {
+	options := provenance.ExportOptions{NoOutputs: f.noOutputs}
+	if provenance.Format(f.format) == provenance.FormatAgentTrace {
 		options.File = fromRoot(o.file)
 		if src, err := readSource(o.file); err == nil {
 			options.Data = src.data
 		}
 	}
-	data, err := o.session.Export(ctx, doc.Step, xstate.Format(f.format), options)
+	data, err := provenance.Export(ctx, o.session.History(), doc.Step, provenance.Format(f.format), options)
 	if err != nil {
 		return err
 	}
@@ -170,10 +162,10 @@ func fromRoot(path string) string {
 	}
 }
 
-func (a *app) exportArchive(ctx context.Context, o *opened, f exportFlags, doc *exportDocument) error {
+func (a *app) exportArchive(ctx context.Context, o *opened, f exportFlags, doc *api.Export) error {
 	if f.out == "" {
 		var b bytes.Buffer
-		_, err := o.session.Archive(ctx, &b, xstate.Archived{Values: f.values})
+		_, err := provenance.Archive(ctx, o.session.History(), &b, provenance.ArchiveOptions{Values: f.values})
 		if err == nil {
 			a.ui.write(b.String())
 		}
@@ -188,7 +180,7 @@ func (a *app) exportArchive(ctx context.Context, o *opened, f exportFlags, doc *
 		return unwritten(path, err)
 	}
 	defer os.Remove(file.Name())
-	info, err := o.session.Archive(ctx, file, xstate.Archived{Values: f.values})
+	info, err := provenance.Archive(ctx, o.session.History(), file, provenance.ArchiveOptions{Values: f.values})
 	if err != nil {
 		file.Close()
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -23,12 +24,12 @@ func (a *app) forkVerb() *cobra.Command {
 	var origin xstate.Origin
 	cmd := &cobra.Command{
 		Use:   "fork NEW",
-		Short: "begin a session that shares the past of another",
-		Long: `Fork makes the session NEW, which begins as another was after a step and then goes its own way. It runs and copies
-nothing: what both have in common keeps its results. The other session, its program and its file stay as they are.
+		Short: "make a session that shares the past of another",
+		Long: `Fork makes the session NEW, which begins with the history of another session up to a step. It runs and
+copies nothing: what both have in common keeps its results. The other session, its program and its file do not change.
 
-If NEW is the name of a program (.py, .ipynb, .md), the program is written into that file, which must not be there;
-then xstate run NEW goes on. Otherwise it is a session without a file of its own: xstate run FILE --session NEW.`,
+If NEW is the name of a program (.py, .ipynb, .md), fork writes the program into that file, which must not exist yet;
+continue with xstate run NEW. Otherwise the session has no file of its own: xstate run FILE --session NEW.`,
 		Example: `  xstate fork trial.py
   xstate fork trial.py --at-step 5 --agent coder --reason "another way to clean"`,
 		Args: takes(1, 1, "the NEW session's name"),
@@ -66,19 +67,13 @@ func (a *app) fork(ctx context.Context, name string, at moment, origin xstate.Or
 			}
 		}
 		if a.ui.json {
-			return a.ui.document(struct {
-				Version int               `json:"version"`
-				Session string            `json:"session"`
-				From    *state.ForkPoint  `json:"from"`
-				Step    xstate.StepNumber `json:"step"`
-				File    string            `json:"file,omitempty"`
-			}{1, made.Name, made.From, made.Head, path})
+			return a.ui.document(api.Fork{Version: api.Version, Session: made.Name, From: made.From, Step: made.Head, File: path})
 		}
 		a.ui.talk("session %s begins after step %d of %s", made.Name, n, o.session.Name())
 		if path != "" {
 			a.ui.talk("its program is in %s", fromHere(path))
 		} else {
-			a.ui.talk("xstate run FILE --session %s goes on in it", made.Name)
+			a.ui.talk("continue with xstate run FILE --session %s", made.Name)
 		}
 		return nil
 	})
@@ -88,13 +83,13 @@ func (a *app) fork(ctx context.Context, name string, at moment, origin xstate.Or
 // the same kind.
 func (o *opened) forkText(ctx context.Context, n xstate.StepNumber, path string) ([]byte, error) {
 	if _, err := os.Lstat(path); err == nil {
-		return nil, &state.Error{Code: codeFileExists, Message: fmt.Sprintf("the file %s is there already", fromHere(path)), Hint: "choose another name, or move the file away"}
+		return nil, &state.Error{Code: codeFileExists, Message: fmt.Sprintf("the file %s exists already", fromHere(path)), Hint: "choose another name, or move the file away"}
 	}
 	var data []byte
 	if src, err := readSource(o.file); err == nil && filepath.Ext(o.file) == filepath.Ext(path) {
 		data = src.data
 	}
-	return o.session.Text(ctx, n, path, data)
+	return o.session.History().Text(ctx, n, path, data)
 }
 
 // fromHere is a path as people write it: from the working directory, if it lies below.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -18,13 +19,13 @@ func (a *app) gcVerb() *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{
 		Use:   "gc",
-		Short: "free results that are of no use, or beyond a size",
-		Long: `Gc frees what recorded results take on the disk: blobs that nothing refers to, and what killed processes left. With
---max-bytes it also frees results until the rest fits: those first that take the least time to compute again for each
-byte, and of these the ones that were not used for long. What a program then needs, it computes again.
+		Short: "free unused results, or results beyond a size",
+		Long: `Gc frees disk space of cached results: blobs that nothing refers to, and what killed processes left. With
+--max-bytes it also frees results until the rest fits. It begins with those that take the least time to compute again
+for each byte, and among these with the least recently used. A program computes again what it then needs.
 
-History (steps, sources, who did what) is never freed, nor is what files held before a program wrote to them. What nodes
-read and wrote is freed when nothing else is left. Programs may run meanwhile.`,
+History (steps, sources, origins) is never freed, nor is what files held before a program wrote to them. Traces (what
+nodes read and wrote) are freed when nothing else is left. Programs may run at the same time.`,
 		Example: `  xstate gc --dry-run
   xstate gc --max-bytes 2GB`,
 		Args: takes(0, 0, ""),
@@ -34,7 +35,7 @@ read and wrote is freed when nothing else is left. Programs may run meanwhile.`,
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().Var(&budget, "max-bytes", "free results beyond this `SIZE`, such as 500MB or 2GiB")
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "tell what would be freed, and free nothing")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "report what would be freed, and free nothing")
 	return cmd
 }
 
@@ -61,12 +62,7 @@ func (a *app) gc(ctx context.Context, o state.CollectOptions) (err error) {
 	}
 	a.notices(store)
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version int    `json:"version"`
-			Store   string `json:"store"`
-			DryRun  bool   `json:"dry_run"`
-			state.Collected
-		}{1, dir, o.DryRun, got})
+		return a.ui.document(api.Freed{Version: api.Version, Store: dir, DryRun: o.DryRun, Collected: got})
 	}
 	a.printFreed("of no use", got.Useless)
 	a.printFreed("results", got.Evicted)

@@ -15,8 +15,8 @@ func (a *app) graphVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph",
 		Short: "print the dependency graph",
-		Long: `Graph prints what depends on what in the program, as it was last recorded or after a step: import, symbol and order
-edges, known from the text (predicted), from executions (observed) or both. query --path finds a way through it.`,
+		Long: `Graph prints the dependencies after a step. An edge has a type (import, symbol, order) and is predicted
+from the source, observed in executions, or both. query --path finds a shortest chain.`,
 		Example: `  xstate graph | dot -Tsvg > graph.svg
   xstate graph --format mermaid
   xstate graph --at-step 5`,
@@ -37,7 +37,7 @@ func (a *app) graph(ctx context.Context, format string, at moment) error {
 		return &usageError{err: fmt.Errorf("there is no format %q", format), hint: "use --format dot, mermaid or json"}
 	}
 	return a.lookAt(ctx, at, func(o *opened, n xstate.StepNumber) error {
-		d, err := o.session.Dependencies(ctx, n)
+		d, err := o.session.History().Dependencies(ctx, n)
 		if err != nil {
 			return err
 		}

@@ -9,19 +9,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/provenance"
 )
 
 func (a *app) importVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "import ARCHIVE",
-		Short: "put the session of an archive into the store",
-		Long: `Import puts a session that export wrote as an archive into the store: the nearest one at or above the working directory, or
-one made there. The history is taken whole or not at all: that every step follows from the one before, that every text has
-its digest, and all else that xstate check verifies, is verified first. Damaged results are left out; they are
-computed again. A session that the store has already, with fewer steps, gets the rest.
+		Short: "add the session of an archive to the store",
+		Long: `Import adds the session of an archive, which export wrote, to the store: the nearest one at or above the
+working directory, or one that import makes there. It verifies first that every step follows from the one before, that
+every text has its digest, and all else that xstate check verifies. It takes the whole history or nothing. Damaged
+results are left out and computed again. If the store has the session already, with fewer steps, it gets the rest.
 
-What is in an archive runs when its program is run, and when its values are loaded: import what you would run.`,
+Code in an archive runs when its program runs, and when its values are loaded: import only what you would run.`,
 		Example: `  xstate import session.zip
   xstate import session.zip --store elsewhere`,
 		Args: takes(1, 1, "an ARCHIVE, which xstate export --out FILE.zip makes"),
@@ -42,7 +44,7 @@ func (a *app) importArchive(ctx context.Context, name string) (err error) {
 	if !info.Mode().IsRegular() {
 		return &state.Error{Code: codeNotAFile, Message: name + " is not a file", Hint: "name an archive, which xstate export --out FILE.zip makes"}
 	}
-	archive, err := xstate.OpenArchive(file, info.Size())
+	archive, err := provenance.OpenArchive(file, info.Size())
 	if err != nil {
 		return err // and make no store
 	}
@@ -59,22 +61,14 @@ func (a *app) importArchive(ctx context.Context, name string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	found, err := store.Import(ctx, archive)
+	found, err := provenance.Import(ctx, store.State(), archive)
 	if err != nil {
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version int               `json:"version"`
-			Store   string            `json:"store"`
-			Session string            `json:"session"`
-			Step    xstate.StepNumber `json:"step"`
-			Hash    xstate.Digest     `json:"hash"`
-			New     int               `json:"new"`
-			Skipped int               `json:"skipped"`
-		}{1, dir, found.Session, found.Head, found.Hash, found.Steps, found.Skipped})
+		return a.ui.document(api.Import{Version: api.Version, Store: dir, Session: found.Session, Step: found.Head, Hash: found.Hash, New: found.Steps, Skipped: found.Skipped})
 	}
-	a.ui.talk("session %s is there up to step %d, verified; %s new", found.Session, found.Head, plural(found.Steps, "step"))
+	a.ui.talk("imported session %s up to step %d, verified; %s new", found.Session, found.Head, plural(found.Steps, "step"))
 	a.ui.talk("the hash of its last step is %s", found.Hash)
 	if found.Skipped > 0 {
 		a.ui.talk("left out: %s of damaged results, which are computed again", plural(found.Skipped, "piece"))

@@ -7,15 +7,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 )
 
 func (a *app) initVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "init [DIR]",
-		Short: "make a store, so that programs below share it",
-		Long: `Init makes a store (.xstate/) in a directory. Programs in it and below then keep their sessions and results there.
-Without it, run makes a store beside each file. A store keeps itself out of git.`,
+		Short: "make a store that programs below share",
+		Long: `Init makes a store (.xstate/) in a directory. Programs in it and below then keep their sessions and
+results there. Without init, run makes a store beside each file. A store keeps itself out of git.`,
 		Example: `  xstate init
   xstate init ~/work/analyses`,
 		Args: takes(0, 1, "one DIR"),
@@ -46,16 +47,12 @@ func (a *app) init(ctx context.Context, args []string) error {
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version int    `json:"version"`
-			Store   string `json:"store"`
-			Made    bool   `json:"made"`
-		}{1, dir, made})
+		return a.ui.document(api.Init{Version: api.Version, Store: dir, Made: made})
 	}
 	if made {
 		a.ui.talk("made the store %s", dir)
 	} else {
-		a.ui.talk("the store %s is there already", dir)
+		a.ui.talk("the store %s exists already", dir)
 	}
 	return nil
 }

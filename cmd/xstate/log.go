@@ -9,7 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 const timeFormat = "2006-01-02 15:04:05"
@@ -25,9 +27,8 @@ func (a *app) logVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "log",
 		Short: "list the steps of a session, newest first",
-		Long: `Log lists the steps of a session, newest first: every edit with the lines it added and removed and who made it, every
-run with what it came to, rollbacks and forks. With --graph, the steps of all sessions that were forked from one another
-are drawn as a graph: what they share is listed once.`,
+		Long: `Log lists a session's steps, newest first: edits with author and line counts, runs with outcome,
+rollbacks, forks. --graph draws forked sessions and lists shared steps once.`,
 		Example: `  xstate log --limit 5
   xstate log --limit 5 --after 14     the five steps before step 14
   xstate log --graph`,
@@ -35,8 +36,8 @@ are drawn as a graph: what they share is listed once.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.log(cmd.Context(), f) },
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().IntVar(&f.limit, "limit", 20, "at most `N` steps; 0 for all")
-	cmd.Flags().Var(&f.after, "after", "go on after step `N` of the list: with those before it")
+	cmd.Flags().IntVar(&f.limit, "limit", 20, "list at most `N` steps; 0 for all")
+	cmd.Flags().Var(&f.after, "after", "continue after step `N` of the list, with the steps before it")
 	cmd.Flags().BoolVar(&f.graph, "graph", false, "draw the sessions that share a past")
 	return a.sessionFlag(cmd)
 }
@@ -47,7 +48,7 @@ func (a *app) log(ctx context.Context, f logFlags) error {
 		return a.look(ctx, func(o *opened) error { return a.logGraph(ctx, o, f) })
 	}
 	return a.look(ctx, func(o *opened) error {
-		entries, err := o.session.Log(ctx, f.after.n, max(f.limit, 0))
+		entries, err := o.session.History().Log(ctx, f.after.n, max(f.limit, 0))
 		if err != nil {
 			return err
 		}
@@ -77,23 +78,12 @@ func (a *app) log(ctx context.Context, f logFlags) error {
 	})
 }
 
-// stepDocument is a step of log --json.
-type stepDocument struct {
-	xstate.Entry
-	Forks []string `json:"forks,omitempty"` // sessions that were forked after it
-}
-
-func logDocument(session string, entries []xstate.Entry, forks map[xstate.StepNumber][]string, next xstate.StepNumber) any {
-	steps := []stepDocument{}
+func logDocument(session string, entries []query.Entry, forks map[xstate.StepNumber][]string, next xstate.StepNumber) api.Log {
+	steps := []api.LogStep{}
 	for _, e := range entries {
-		steps = append(steps, stepDocument{e, forks[e.Number]})
+		steps = append(steps, api.LogStep{Entry: e, Forks: forks[e.Number]})
 	}
-	return struct {
-		Version int               `json:"version"`
-		Session string            `json:"session"`
-		Steps   []stepDocument    `json:"steps"`
-		Next    xstate.StepNumber `json:"next,omitempty"` // for --after; absent at the end
-	}{1, session, steps, next}
+	return api.Log{Version: api.Version, Session: session, Steps: steps, Next: next}
 }
 
 // forks returns the sessions that were forked from this one, by the step after which they were.
@@ -109,7 +99,7 @@ func (o *opened) forks(ctx context.Context) (map[xstate.StepNumber][]string, err
 }
 
 // entryRow is a step in columns: number, time, kind, what, who and why.
-func entryRow(e xstate.Entry) []string {
+func entryRow(e query.Entry) []string {
 	row := []string{fmt.Sprintf("step %d", e.Number), e.Time.Local().Format(timeFormat), string(e.Kind), entryText(e)}
 	if by := originText(e.Origin); by != "" {
 		row = append(row, by)
@@ -117,7 +107,7 @@ func entryRow(e xstate.Entry) []string {
 	return row
 }
 
-func entryText(e xstate.Entry) string {
+func entryText(e query.Entry) string {
 	switch {
 	case e.Run != nil:
 		text := countsText(e.Run.Blocks)
@@ -152,7 +142,7 @@ func entryText(e xstate.Entry) string {
 	return strings.TrimSpace(text)
 }
 
-func artifactText(e xstate.Entry) string {
+func artifactText(e query.Entry) string {
 	text := fmt.Sprintf("artifact %s: %s", e.Artifact.Name, e.Artifact.Kind)
 	if e.Artifact.Dropped {
 		text = "artifact " + e.Artifact.Name + " dropped"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // TestDrawn: lanes begin at the last step of a session and end where it was forked, also where that is a step of the
@@ -29,7 +30,7 @@ func TestDrawn(t *testing.T) {
 		name string
 		n    xstate.StepNumber
 	}{{"late", 5}, {"deep", 2}, {"main", 4}, {"try", 3}, {"main", 3}, {"main", 2}, {"main", 1}} {
-		steps = append(steps, ownStep{family[s.name], xstate.Entry{Number: s.n, Kind: "run", Time: time.Unix(int64(s.n), 0)}})
+		steps = append(steps, ownStep{family[s.name], query.Entry{Number: s.n, Kind: "run", Time: time.Unix(int64(s.n), 0)}})
 	}
 	want := `
 *      late  step 5

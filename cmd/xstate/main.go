@@ -52,7 +52,7 @@ func (a *app) interruptible(parent context.Context) (context.Context, context.Ca
 	told := context.AfterFunc(ctx, func() {
 		stop()
 		if a.ui.errTerminal {
-			a.ui.talk("stops what runs; once more ends it at once")
+			a.ui.talk("stopping what runs; interrupt again to end at once")
 		}
 	})
 	return ctx, func() { told(); stop() }
@@ -89,14 +89,14 @@ func (p *patience) Type() string   { return "duration" }
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "xstate",
-		Short: "run programs block by block, again only what is affected",
-		Long: `xstate runs a program block by block and records what each block really read and wrote. After an edit it runs
-again only the blocks that the edit affects, each from the right prior state; all others keep their results.
-Every step is kept: what code was running then, what it read, wrote and printed, and who wrote it.`,
+		Short: "run programs block by block, and after an edit only what is affected",
+		Long: `xstate runs a program block by block and records what each block really read and wrote. After an edit it
+runs again only the blocks that the edit affects, each from the right prior state; all others keep their results. Every
+step is kept: which code ran then, what it read, wrote and printed, and who wrote it.`,
 		Example: `  xstate run analysis.py        run what is new, edited or affected
   xstate plan analysis.py       what would run, why, and for how long
   xstate why report             why the block "report" ran, was reused or is stale
-  xstate query --at-step 5      what code was running at step 5`,
+  xstate query --at-step 5      which code ran at step 5`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil

@@ -20,7 +20,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
 )
 
 var update = flag.Bool("update", false, "write the goldens again")
@@ -271,18 +273,18 @@ func golden(t *testing.T, path, got string) {
 	}
 }
 
-// TestExitCodes: every code of an error has an exit code, and README.md tells of it.
+// TestExitCodes: every code of an error has an exit code, and docs/json.md names it.
 func TestExitCodes(t *testing.T) {
 	if got := exitCode("a code of the future"); got != exitInternal {
 		t.Errorf("exitCode of an unknown code = %d, want %d", got, exitInternal)
 	}
-	readme, err := os.ReadFile("../../README.md")
+	page, err := os.ReadFile("../../docs/json.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for code, exit := range exitCodes {
-		if !bytes.Contains(readme, []byte("`"+string(code)+"`")) {
-			t.Errorf("README.md does not tell of the code %s", code)
+		if !bytes.Contains(page, []byte("`"+string(code)+"`")) {
+			t.Errorf("docs/json.md does not name the code %s", code)
 		}
 		if exit < exitFailed || exit > exitInternal {
 			t.Errorf("exit code of %s = %d, want one of the table", code, exit)
@@ -320,13 +322,13 @@ func TestProgressLine(t *testing.T) {
 func TestVerified(t *testing.T) {
 	var out, errOut bytes.Buffer
 	a := &app{ui: newUI(&out, &errOut)}
-	v := &verifyDocument{Blocks: 3,
-		Differences: []xstate.Difference{{Block: "report", What: "output", Have: "[stdout]total 6", Want: "[stdout]total 7"}, {What: "value x"}},
-		Explained:   []xstate.Difference{{Block: "now", What: "output", Marks: []string{"clock"}}},
+	v := &api.Verified{Blocks: 3,
+		Differences: []replay.Difference{{Block: "report", What: "output", Have: "[stdout]total 6", Want: "[stdout]total 7"}, {What: "value x"}},
+		Explained:   []replay.Difference{{Block: "now", What: "output", Marks: []string{"clock"}}},
 	}
 	a.printVerified(v)
 	wantOut := "--- from scratch\n+++ incremental\n@@ -1 +1 @@\n-[stdout]total 7\n+[stdout]total 6\n"
-	wantErr := `xstate: block now, output: differs from a run from scratch, which is explained: volatile (clock)
+	wantErr := `xstate: block now, output: differs from a run from scratch, as a volatile block may (clock)
 xstate: not equal to a run from scratch: block report, output
 xstate: and 1 more difference (--json has them all)
 hint: --fresh runs everything again and records that; please report the program

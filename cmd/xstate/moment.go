@@ -42,14 +42,14 @@ func parseStep(text string) (xstate.StepNumber, error) {
 
 func (m *moment) flags(cmd *cobra.Command) {
 	cmd.Flags().Var(&m.step, "at-step", "the program after step `N` (default: the last)")
-	cmd.Flags().StringVar(&m.time, "at", "", "the program at a `TIME`, such as 2026-11-20T10:00: after the last step until then")
+	cmd.Flags().StringVar(&m.time, "at", "", "the program at a `TIME`, such as 2026-11-20T10:00")
 }
 
 // step returns the step that is meant.
 func (o *opened) step(ctx context.Context, m moment) (xstate.StepNumber, error) {
 	switch {
 	case m.step.given && m.time != "":
-		return 0, &usageError{err: errors.New("--at-step and --at are two moments"), hint: "name one"}
+		return 0, &usageError{err: errors.New("--at-step and --at exclude each other"), hint: "use one of them"}
 	case m.step.given:
 		return m.step.n, nil
 	case m.time != "":

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -34,13 +35,14 @@ func (a *app) patchVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "patch [SESSION|FILE] [PATCHFILE|-]",
 		Short: "apply a patch, in any format that agents write, to the program",
-		Long: `Patch reads a change of the program, from PATCHFILE or from stdin, and applies all of it or nothing: to the session, a
-step for each block, and to the session's file. Nothing is executed, unless --run asks for it.
+		Long: `Patch reads a change of the program, from PATCHFILE or from stdin, and applies all of it or nothing: to
+the session, one step for each block, and to the session's file. Nothing is executed unless --run asks for it.
 
-The format is what the text looks like: a unified or git diff, a diff without line numbers, SEARCH/REPLACE blocks,
-*** Begin Patch, a call of a text editor or of a notebook as JSON, or code, which is a block written again. Prose and
-fences around it are skipped. Where the program is not quite as the patch says, white space, indentation, typographic
-signs and then likeness decide; how exactly it was found is recorded. Text that is not there, or there twice, is refused.`,
+Patch detects the format: a unified or git diff, a diff without line numbers, SEARCH/REPLACE blocks, *** Begin Patch, a
+call of a text editor or of a notebook as JSON, or code, which is a block written again. It skips prose and fences
+around the patch. Where the program differs from the patch, patch ignores white space, then indentation, then
+typographic signs, and then searches for similar text; the step records how it was found. Text that is absent or
+ambiguous is an error.`,
 		Example: `  xstate patch analysis.py fix.diff
   xstate patch --run --agent coder --reason "fix the join" < answer.md
   xstate patch analysis.py - --block clean --dry-run`,
@@ -49,12 +51,12 @@ signs and then likeness decide; how exactly it was found is recorded. Text that 
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.format, "format", "", "the patch is in this `FORMAT`: "+formatNames())
-	flags.StringVar(&f.block, "block", "", "the `BLOCK` that is meant where the patch names none")
-	flags.StringVar(&f.expect, "expect", "", "what the patch was made from: a `STEP`, or the VERSION of a block; refuse if that has changed")
-	flags.BoolVar(&f.merge, "merge", false, "with --expect: if others have edited other lines since, merge")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "tell what would change, and record nothing")
-	flags.BoolVar(&f.run, "run", false, "then run what is affected, as run does")
+	flags.StringVar(&f.format, "format", "", "the `FORMAT` of the patch (default: detected):\n"+formatNames())
+	flags.StringVar(&f.block, "block", "", "the `BLOCK` to patch where the patch names none")
+	flags.StringVar(&f.expect, "expect", "", "fail unless the session is at this `STEP`, or the block has this VERSION")
+	flags.BoolVar(&f.merge, "merge", false, "with --expect: merge if others have edited other lines since")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "report what would change, and record nothing")
+	flags.BoolVar(&f.run, "run", false, "then run what is affected, like run")
 	originFlags(cmd, &f.origin)
 	return a.sessionFlag(cmd)
 }
@@ -65,37 +67,6 @@ func formatNames() string {
 		names = append(names, string(f))
 	}
 	return strings.Join(names, ", ")
-}
-
-// patchDocument is what patch --json prints.
-type patchDocument struct {
-	Version int                 `json:"version"`
-	Session string              `json:"session"`
-	Step    xstate.StepNumber   `json:"step"` // the last one recorded; of a dry run the one that it is about
-	Base    xstate.StepNumber   `json:"base"` // the step that the patch was applied to
-	Format  patch.Format        `json:"format"`
-	DryRun  bool                `json:"dry_run,omitempty"`
-	Edits   []patchEdit         `json:"edits"`
-	Places  []placementDocument `json:"placements"`
-	Repeats []xstate.Repeat     `json:"repeats,omitempty"`
-	File    string              `json:"file,omitempty"` // that was written
-	Run     *runDocument        `json:"run,omitempty"`
-	Plan    *planDocument       `json:"plan,omitempty"` // of a dry run
-}
-
-type patchEdit struct {
-	Step  xstate.StepNumber `json:"step,omitempty"`
-	Kind  string            `json:"kind"`
-	Block xstate.BlockID    `json:"block"`
-	Diff  string            `json:"diff,omitempty"`
-}
-
-type placementDocument struct {
-	Block     string           `json:"block,omitempty"` // "": the file
-	Match     patch.Strictness `json:"match"`
-	Lines     []int            `json:"lines,omitempty"`
-	Unchanged bool             `json:"unchanged,omitempty"`
-	*patch.Decision
 }
 
 func (a *app) patch(ctx context.Context, in io.Reader, args []string, f patchFlags) error {
@@ -214,7 +185,7 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 		}
 	}
 	if len(steps) > 0 {
-		f.origin = f.origin.Further()
+		f.origin = f.origin.WithoutCost()
 	}
 	var bad error
 	d.Run, bad = a.execute(ctx, o.store, o.session, steps[:len(r.Edits)], runFlags{origin: f.origin})
@@ -232,14 +203,14 @@ func unedited(path string, was []byte) error {
 	if now, err := os.ReadFile(path); err == nil && bytes.Equal(now, was) {
 		return nil
 	}
-	return &xstate.Error{Code: xstate.CodeUnrecorded, Message: fromHere(path) + " was changed meanwhile", Hint: "xstate run records its edits; then patch again"}
+	return &xstate.Error{Code: xstate.CodeUnrecorded, Message: fromHere(path) + " was changed in the meantime", Hint: "xstate run records its edits; then patch again"}
 }
 
 // expected is the program that a patch was made from; nil where that is not told.
 func (o *opened) expected(ctx context.Context, f patchFlags) ([]patch.Block, error) {
 	if f.expect == "" {
 		if f.merge {
-			return nil, &usageError{err: errors.New("--merge needs --expect, what the patch was made from"), hint: "xstate patch FILE PATCHFILE --expect STEP --merge"}
+			return nil, &usageError{err: errors.New("--merge needs --expect, the step or version that the patch was made from"), hint: "xstate patch FILE PATCHFILE --expect STEP --merge"}
 		}
 		return nil, nil
 	}
@@ -249,27 +220,27 @@ func (o *opened) expected(ctx context.Context, f patchFlags) ([]patch.Block, err
 	}
 	n, err := parseStep(f.expect)
 	if err != nil || n > head && len(f.expect) > 3 { // a digest may begin with digits only
-		return o.session.Base(ctx, f.expect)
+		return o.session.History().Base(ctx, f.expect)
 	}
 	if !f.merge { // no step at all is refused when it does not follow the one expected
 		_, err := o.store.State().Commit(ctx, o.session.Name(), n, nil)
 		return nil, err
 	}
-	return o.session.ProgramFrom(ctx, n)
+	return o.session.History().ProgramFrom(ctx, n)
 }
 
-func patchDocumentOf(session string, p *patch.Patch, r *xstate.Revision) patchDocument {
-	d := patchDocument{Version: 1, Session: session, Step: r.Base, Base: r.Base, Format: p.Format, Edits: []patchEdit{}, Places: []placementDocument{}, Repeats: r.Repeats}
+func patchDocumentOf(session string, p *patch.Patch, r *xstate.Revision) api.Patch {
+	d := api.Patch{Version: api.Version, Session: session, Step: r.Base, Base: r.Base, Format: p.Format, Edits: []api.PatchEdit{}, Places: []api.Placement{}, Repeats: r.Repeats}
 	for i, e := range r.Edits {
-		d.Edits = append(d.Edits, patchEdit{Kind: string(e.Op), Block: xstate.BlockID(e.ID), Diff: r.Diff(i)})
+		d.Edits = append(d.Edits, api.PatchEdit{Kind: string(e.Op), Block: xstate.BlockID(e.ID), Diff: r.Diff(i)})
 	}
 	for _, x := range r.Placements {
-		d.Places = append(d.Places, placementDocument{Block: x.Block, Match: x.Match, Lines: x.Lines, Unchanged: x.Unchanged, Decision: x.Decision})
+		d.Places = append(d.Places, api.Placement{Block: x.Block, Match: x.Match, Lines: x.Lines, Unchanged: x.Unchanged, Decision: x.Decision})
 	}
 	return d
 }
 
-func (a *app) printPatch(d *patchDocument) error {
+func (a *app) printPatch(d *api.Patch) error {
 	if a.ui.json {
 		return a.ui.document(d)
 	}
@@ -287,18 +258,18 @@ func (a *app) printPatch(d *patchDocument) error {
 	case len(d.Edits) == 0 && d.File != "":
 		a.ui.talk("no code changes")
 	case len(d.Edits) == 0:
-		a.ui.talk("the program is that already: nothing changes")
+		a.ui.talk("the program has this already: nothing changes")
 	default:
 		a.ui.talk("step %d: %s recorded", d.Step, plural(len(d.Edits), "edit"))
 	}
 	if d.File != "" {
-		a.ui.talk("%s holds it", d.File)
+		a.ui.talk("wrote %s", d.File)
 	}
 	return nil
 }
 
 // placementText says how a part of a patch found its place.
-func placementText(x placementDocument) string {
+func placementText(x api.Placement) string {
 	where := "the file"
 	if x.Block != "" {
 		where = "block " + x.Block
@@ -320,7 +291,7 @@ func placementText(x placementDocument) string {
 }
 
 // repeats tells of blocks that were submitted as they were before, and how they fail now, if they do.
-func (a *app) repeats(d *patchDocument) {
+func (a *app) repeats(d *api.Patch) {
 	for i := range d.Repeats {
 		r := &d.Repeats[i]
 		if d.Run != nil {

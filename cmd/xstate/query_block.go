@@ -7,12 +7,14 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 func (a *app) queryBlock(ctx context.Context, o *opened, n xstate.StepNumber, id string) error {
-	snap, err := o.session.At(ctx, n)
+	snap, err := o.session.History().At(ctx, n)
 	if err != nil {
 		return err
 	}
@@ -21,25 +23,16 @@ func (a *app) queryBlock(ctx context.Context, o *opened, n xstate.StepNumber, id
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version int               `json:"version"`
-			Session string            `json:"session"`
-			Step    xstate.Entry      `json:"step"`
-			NextRun xstate.StepNumber `json:"next_run,omitempty"`
-			Block   *xstate.BlockView `json:"block"`
-		}{1, snap.Session, snap.Step, snap.NextRun, b})
+		return a.ui.document(api.QueryBlock{Version: api.Version, Session: snap.Session, Step: snap.Step, NextRun: snap.NextRun, Block: b})
 	}
 	a.stepHead(snap)
 	a.printBlockView(b)
 	return nil
 }
 
-func (a *app) printSnapshot(snap *xstate.Snapshot) error {
+func (a *app) printSnapshot(snap *query.Snapshot) error {
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version int `json:"version"`
-			*xstate.Snapshot
-		}{1, snap})
+		return a.ui.document(api.Query{Version: api.Version, Snapshot: snap})
 	}
 	a.stepHead(snap)
 	a.printBlocks(snap.Blocks)
@@ -50,7 +43,7 @@ func (a *app) printSnapshot(snap *xstate.Snapshot) error {
 }
 
 // printBlocks lists blocks, a line each.
-func (a *app) printBlocks(blocks []xstate.BlockView) {
+func (a *app) printBlocks(blocks []query.BlockView) {
 	var rows [][]string
 	for _, b := range blocks {
 		took := ""
@@ -64,7 +57,7 @@ func (a *app) printBlocks(blocks []xstate.BlockView) {
 }
 
 // stepHead tells which step a snapshot is of.
-func (a *app) stepHead(s *xstate.Snapshot) {
+func (a *app) stepHead(s *query.Snapshot) {
 	if s.Step.Number == 0 {
 		a.ui.print("session %s before its first step\n", s.Session)
 		return
@@ -80,7 +73,7 @@ func (a *app) stepHead(s *xstate.Snapshot) {
 	if s.NextRun > 0 {
 		a.ui.talk("step %d is %s; the next run is step %d", s.Step.Number, what, s.NextRun)
 	} else if s.NotRun {
-		a.ui.talk("step %d is %s, and was not run yet", s.Step.Number, what)
+		a.ui.talk("step %d is %s, and has not run yet", s.Step.Number, what)
 	}
 }
 
@@ -104,7 +97,7 @@ func summary(list []runner.Output, e *state.ExecError) string {
 	return first
 }
 
-func (a *app) printBlockView(b *xstate.BlockView) {
+func (a *app) printBlockView(b *query.BlockView) {
 	u := a.ui
 	head := fmt.Sprintf("%s  version %s of step %d, %s", title(u, b.Index, b.ID, b.Title), short(string(b.Version)), b.Edited, b.EditedAt.Local().Format(timeFormat))
 	if by := originText(b.Origin); by != "" {
@@ -173,7 +166,7 @@ func plain(k xstate.Key) bool {
 	return false
 }
 
-func fromText(r xstate.AccessView) string {
+func fromText(r query.AccessView) string {
 	switch {
 	case r.By != "":
 		return "from " + r.By

@@ -4,19 +4,17 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
-func (a *app) queryPath(d *xstate.Dependencies, from, to string) error {
+func (a *app) queryPath(d *query.Dependencies, from, to string) error {
 	nodes, err := d.Path(from, to)
 	if err != nil {
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			answerDocument
-			Path []string `json:"path"`
-		}{atStep(d.Snapshot.Session, d.Snapshot.Step.Number), nodes})
+		return a.ui.document(api.QueryPath{Answer: api.AnswerAt(d.Snapshot.Session, d.Snapshot.Step.Number), Path: nodes})
 	}
 	if len(nodes) == 0 {
 		a.ui.talk("%s does not depend on %s", to, from)
@@ -26,7 +24,7 @@ func (a *app) queryPath(d *xstate.Dependencies, from, to string) error {
 	return nil
 }
 
-func (a *app) queryAffected(d *xstate.Dependencies, what string) error {
+func (a *app) queryAffected(d *query.Dependencies, what string) error {
 	found, err := d.Affected(what)
 	if err != nil || a.ui.json {
 		return a.orDocument(err, d, what, found)
@@ -36,17 +34,17 @@ func (a *app) queryAffected(d *xstate.Dependencies, what string) error {
 	return nil
 }
 
-func (a *app) queryReaders(d *xstate.Dependencies, what string) error {
+func (a *app) queryReaders(d *query.Dependencies, what string) error {
 	found, err := d.Readers(what)
 	if err != nil || a.ui.json {
 		return a.orDocument(err, d, what, found)
 	}
 	a.printDependents(found)
-	a.ui.talk("%s read directly what %s gives", plural(len(found), "block"), what)
+	a.ui.talk("%s read %s directly", plural(len(found), "block"), what)
 	return nil
 }
 
-func total(found []xstate.Dependent) float64 {
+func total(found []query.Dependent) float64 {
 	sum := 0.0
 	for _, b := range found {
 		sum += b.Seconds
@@ -55,19 +53,14 @@ func total(found []xstate.Dependent) float64 {
 }
 
 // orDocument prints dependents as a document, unless there is an error.
-func (a *app) orDocument(err error, d *xstate.Dependencies, what string, found []xstate.Dependent) error {
+func (a *app) orDocument(err error, d *query.Dependencies, what string, found []query.Dependent) error {
 	if err != nil {
 		return err
 	}
-	return a.ui.document(struct {
-		answerDocument
-		Of      string             `json:"of"`
-		Seconds float64            `json:"seconds"`
-		Blocks  []xstate.Dependent `json:"blocks"`
-	}{atStep(d.Snapshot.Session, d.Snapshot.Step.Number), what, micro(total(found)), found})
+	return a.ui.document(api.QueryDependents{Answer: api.AnswerAt(d.Snapshot.Session, d.Snapshot.Step.Number), Of: what, Seconds: micro(total(found)), Blocks: found})
 }
 
-func (a *app) printDependents(found []xstate.Dependent) {
+func (a *app) printDependents(found []query.Dependent) {
 	var rows [][]string
 	for _, b := range found {
 		rows = append(rows, []string{fmt.Sprintf("[%d]", b.Index+1), string(b.Block), seconds(b.Seconds), b.Evidence, viaText(b.Through)})
@@ -77,7 +70,7 @@ func (a *app) printDependents(found []xstate.Dependent) {
 
 const viaShown = 4
 
-func viaText(list []xstate.Via) string {
+func viaText(list []query.Via) string {
 	var parts []string
 	for i, v := range list {
 		if i == viaShown {
@@ -93,19 +86,16 @@ func viaText(list []xstate.Via) string {
 	return strings.Join(parts, ", ")
 }
 
-func (a *app) querySymbol(d *xstate.Dependencies, name string) error {
+func (a *app) querySymbol(d *query.Dependencies, name string) error {
 	s, err := d.Symbol(name)
 	if err != nil {
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			answerDocument
-			*xstate.Symbol
-		}{atStep(d.Snapshot.Session, d.Snapshot.Step.Number), s})
+		return a.ui.document(api.QuerySymbol{Answer: api.AnswerAt(d.Snapshot.Session, d.Snapshot.Step.Number), Symbol: s})
 	}
 	var rows [][]string
-	add := func(what string, uses []xstate.SymbolUse) {
+	add := func(what string, uses []query.SymbolUse) {
 		for _, use := range uses {
 			rows = append(rows, []string{what, use.Node, use.Evidence, short(string(use.Digest)), valueText(use.Value)})
 		}
@@ -116,13 +106,10 @@ func (a *app) querySymbol(d *xstate.Dependencies, name string) error {
 	return nil
 }
 
-func (a *app) queryVolatile(d *xstate.Dependencies) error {
+func (a *app) queryVolatile(d *query.Dependencies) error {
 	found := d.Volatile()
 	if a.ui.json {
-		return a.ui.document(struct {
-			answerDocument
-			Blocks []xstate.Volatile `json:"blocks"`
-		}{atStep(d.Snapshot.Session, d.Snapshot.Step.Number), found})
+		return a.ui.document(api.QueryVolatile{Answer: api.AnswerAt(d.Snapshot.Session, d.Snapshot.Step.Number), Blocks: found})
 	}
 	var rows [][]string
 	for _, v := range found {

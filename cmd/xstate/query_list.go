@@ -7,21 +7,21 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/state/artifact"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // ofBlocks is a question for the blocks that keep holds for; told is what is said of them.
-func (a *app) ofBlocks(told string, keep func(*xstate.BlockView) bool) func(context.Context, *opened, xstate.StepNumber) error {
+func (a *app) ofBlocks(told string, keep func(*query.BlockView) bool) func(context.Context, *opened, xstate.StepNumber) error {
 	return func(ctx context.Context, o *opened, n xstate.StepNumber) error {
-		snap, err := o.session.At(ctx, n)
+		snap, err := o.session.History().At(ctx, n)
 		if err != nil {
 			return err
 		}
 		found := snap.Select(keep)
 		if a.ui.json {
-			return a.ui.document(struct {
-				answerDocument
-				Blocks []xstate.BlockView `json:"blocks"`
-			}{atStep(snap.Session, n), found})
+			return a.ui.document(api.QueryBlocks{Answer: api.AnswerAt(snap.Session, n), Blocks: found})
 		}
 		a.printBlocks(found)
 		a.ui.talk("%s of %d %s", plural(len(found), "block"), len(snap.Blocks), told)
@@ -31,26 +31,22 @@ func (a *app) ofBlocks(told string, keep func(*xstate.BlockView) bool) func(cont
 
 // queryUnverified lists what no run from scratch has confirmed, and what no check exercised.
 func (a *app) queryUnverified(ctx context.Context, o *opened, n xstate.StepNumber) error {
-	snap, err := o.session.At(ctx, n)
+	snap, err := o.session.History().At(ctx, n)
 	if err != nil {
 		return err
 	}
-	unchecked, err := o.session.Unchecked(ctx, n)
+	unchecked, err := artifact.IncompleteCoverage(ctx, o.session.History(), n)
 	if err != nil {
 		return err
 	}
-	found := snap.Select((*xstate.BlockView).Unverified)
+	found := snap.Select((*query.BlockView).Unverified)
 	if a.ui.json {
-		return a.ui.document(struct {
-			answerDocument
-			Blocks    []xstate.BlockView `json:"blocks"`
-			Unchecked []xstate.Coverage  `json:"unchecked"`
-		}{atStep(snap.Session, n), found, unchecked})
+		return a.ui.document(api.QueryUnverified{Answer: api.AnswerAt(snap.Session, n), Blocks: found, Unchecked: unchecked})
 	}
 	a.printBlocks(found)
 	a.ui.talk("%s of %d were not confirmed by a run from scratch", plural(len(found), "block"), len(snap.Blocks))
-	if len(unchecked) == len(snap.Blocks) && !slices.ContainsFunc(unchecked, func(c xstate.Coverage) bool { return len(c.Checks) > 0 }) {
-		a.ui.talk("no check exercised any of them as it is")
+	if len(unchecked) == len(snap.Blocks) && !slices.ContainsFunc(unchecked, func(c artifact.Coverage) bool { return len(c.Checks) > 0 }) {
+		a.ui.talk("no check exercised any of them in its present version")
 		return nil
 	}
 	a.evidenceList("covered by checks that passed", func(add func(...string)) {
@@ -62,19 +58,16 @@ func (a *app) queryUnverified(ctx context.Context, o *opened, n xstate.StepNumbe
 }
 
 func (a *app) queryWhere(ctx context.Context, o *opened, n xstate.StepNumber, f queryFlags) error {
-	filter, err := xstate.NewFilter(f.where)
+	filter, err := query.NewFilter(f.where)
 	if err != nil {
 		return err
 	}
-	found, err := o.session.Where(ctx, n, filter, xstate.Page{Limit: max(f.limit, 0), After: f.after})
+	found, err := o.session.History().Where(ctx, n, filter, query.Page{Limit: max(f.limit, 0), After: f.after})
 	if err != nil {
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			answerDocument
-			*xstate.Found
-		}{atStep(o.session.Name(), n), found})
+		return a.ui.document(api.QueryWhere{Answer: api.AnswerAt(o.session.Name(), n), Found: found})
 	}
 	a.printBlocks(found.Blocks)
 	var rows [][]string
@@ -100,26 +93,19 @@ func (a *app) queryValue(ctx context.Context, o *opened, n xstate.StepNumber, na
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			answerDocument
-			*xstate.ValueView
-		}{atStep(o.session.Name(), n), v})
+		return a.ui.document(api.QueryValue{Answer: api.AnswerAt(o.session.Name(), n), ValueView: v})
 	}
 	a.ui.text(v.Text)
 	return nil
 }
 
 func (a *app) queryVersion(ctx context.Context, o *opened, version string) error {
-	found, err := o.session.Version(ctx, version)
+	found, err := o.session.History().Version(ctx, version)
 	if err != nil {
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version  int                  `json:"version"`
-			Session  string               `json:"session"`
-			Versions []xstate.VersionView `json:"versions"`
-		}{1, o.session.Name(), found})
+		return a.ui.document(api.QueryVersion{Version: api.Version, Session: o.session.Name(), Versions: found})
 	}
 	for _, v := range found {
 		a.ui.print("block %s  version %s\n", a.ui.bold(string(v.Block)), short(string(v.Version)))
@@ -138,22 +124,18 @@ func (a *app) queryVersion(ctx context.Context, o *opened, version string) error
 }
 
 func (a *app) queryPatch(ctx context.Context, o *opened, what string) error {
-	found, err := o.session.Patches(ctx, what)
+	found, err := o.session.History().Patches(ctx, what)
 	if err != nil {
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version int                `json:"version"`
-			Session string             `json:"session"`
-			Patches []xstate.PatchView `json:"patches"`
-		}{1, o.session.Name(), found})
+		return a.ui.document(api.QueryPatch{Version: api.Version, Session: o.session.Name(), Patches: found})
 	}
 	for _, p := range found {
 		a.ui.write(columns([][]string{entryRow(p.Step)}))
 		a.ui.text(originMore(p.Step.Origin))
 		a.ui.write(p.Diff)
-		a.ui.print("%s\n", textEffect(string(p.Step.Kind), p.TextEffect))
+		a.ui.print("%s\n", textEffect(string(p.Step.Kind), p.EditSummary))
 		if p.NextRun == 0 {
 			a.ui.print("no run followed it\n")
 			continue
@@ -164,7 +146,7 @@ func (a *app) queryPatch(ctx context.Context, o *opened, what string) error {
 			rows = append(rows, []string{"  " + string(r.Block), r.Status, reasonText(r.Reason)})
 		}
 		a.ui.write(columns(rows))
-		a.ui.write(effectText(&p.After.Effect))
+		a.ui.write(effectText(&p.After.Impact))
 	}
 	return nil
 }

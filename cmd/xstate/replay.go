@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -19,24 +21,24 @@ type replayFlags struct {
 	from, to, step optionalStep
 	block, report  string
 	python         string
-	o              xstate.ReplayOptions
+	o              replay.Options
 }
 
 func (a *app) replayVerb() *cobra.Command {
 	var f replayFlags
 	cmd := &cobra.Command{
 		Use:   "replay",
-		Short: "execute recorded runs again, compare, and name what diverges and why",
-		Long: `Replay executes the runs of a session again, each in a clean interpreter and a clean copy of the workspace, and compares
-every part with what was recorded: status, output, error, values, files, and what it read. It tells that they are equal, or
-which came out otherwise first, and the cause: code, input, file, interpreter, package, environment, randomness, clock,
-network, subprocess, process, race or record. What diverged is then given what was recorded, so that the rest is put to the
-test, too. Code that changed between runs is no divergence: each run has the program that it had.
+		Short: "execute recorded runs again, compare, and report divergences with their causes",
+		Long: `Replay executes the runs of a session again, each in a clean interpreter and a clean copy of the
+workspace. It compares every part with the record: status, output, error, values, files, and reads. It reports that they
+are equal, or the first divergence with its cause: code, input, file, interpreter, package, environment, randomness,
+clock, network, subprocess, process, race or record. A part that diverged then gets the recorded result, so that the
+rest is tested, too. Code that changed between runs is no divergence: each run has the program that it had.
 
-Nothing is recorded, and no file of the workspace is written. What used the network, started processes or changed files
-elsewhere is not executed: it is served what was recorded. Files are those that were recorded, as far as the store keeps
-them (up to 1 MB each, and all that the program writes to), else those that are there now. A part is executed once for each
-code and inputs, however many runs have it.`,
+Replay records nothing and writes no file of the workspace. Parts that used the network, started processes or changed
+files elsewhere are not executed; they get the recorded results. Files are the recorded ones where the store has them
+(up to 1 MB each, and all that the program writes to), otherwise those that are there now. A part is executed once for
+each code and inputs, however many runs have it.`,
 		Example: `  xstate replay
   xstate replay --step 14 --report replay.html
   xstate replay --from 20 --until-divergence --jobs 4
@@ -49,8 +51,8 @@ code and inputs, however many runs have it.`,
 	flags.Var(&f.from, "from", "replay the runs from this `STEP` on")
 	flags.Var(&f.to, "to", "replay the runs up to this `STEP`")
 	flags.Var(&f.step, "step", "replay the run that is this `STEP`")
-	flags.StringVar(&f.block, "block", "", "replay this `BLOCK` with all that it needs, in the last of the runs")
-	flags.BoolVar(&f.o.Cached, "cached", false, "execute nothing: go through what is recorded and verify its digests")
+	flags.StringVar(&f.block, "block", "", "replay this `BLOCK` with everything it needs, in the last of the runs")
+	flags.BoolVar(&f.o.Cached, "cached", false, "execute nothing: verify the digests of the record")
 	flags.BoolVar(&f.o.UntilDivergence, "until-divergence", false, "stop after the first run that diverged")
 	flags.IntVar(&f.o.Jobs, "jobs", 1, "replay this `NUMBER` of runs at once")
 	flags.StringVar(&f.report, "report", "", "write a report to this `FILE`: .html or .md")
@@ -99,14 +101,14 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 	defer o.Close()
 	if a.ui.errTerminal && !a.ui.quiet && !a.ui.json {
 		n := 0
-		f.o.OnRun = func(run *xstate.ReplayedRun, of int) {
+		f.o.OnRun = func(run *replay.RunReport, of int) {
 			n++
 			a.ui.progress(fmt.Sprintf("xstate: replayed %d of %s: step %d %s", n, plural(of, "run"), run.Step, run.Result))
 		}
 	}
-	found, err := o.session.Replay(ctx, f.o)
+	found, err := replay.Run(ctx, o.session.Subject(), f.o)
 	if ctx.Err() != nil {
-		return &state.Error{Code: codeInterrupted, Message: "interrupted; a replay leaves nothing behind", Hint: "with --from and --to it takes less long"}
+		return &state.Error{Code: codeInterrupted, Message: "interrupted; a replay leaves nothing behind", Hint: "use --from and --to to replay fewer runs"}
 	}
 	if err != nil {
 		return err
@@ -117,20 +119,17 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 		}
 	}
 	if a.ui.json {
-		err = a.ui.document(struct {
-			Version int `json:"version"`
-			*xstate.Replay
-		}{1, found})
+		err = a.ui.document(api.Replay{Version: api.Version, Report: found})
 	} else {
 		a.printReplay(found)
 	}
-	if err == nil && found.Result == xstate.ReplayDiverged {
+	if err == nil && found.Result == replay.Diverged {
 		return outcome(exitDiverged)
 	}
 	return err
 }
 
-func (a *app) printReplay(x *xstate.Replay) {
+func (a *app) printReplay(x *replay.Report) {
 	a.ui.write(columns(replayRows(x)))
 	for _, run := range x.Runs {
 		for i := range run.Divergences {
@@ -151,7 +150,7 @@ func (a *app) printReplay(x *xstate.Replay) {
 }
 
 // replayRows are a table of the runs.
-func replayRows(x *xstate.Replay) [][]string {
+func replayRows(x *replay.Report) [][]string {
 	rows := [][]string{{"step", "result", "nodes", "executed", "proved", "served", "first divergence"}}
 	for _, run := range x.Runs {
 		first := ""
@@ -164,7 +163,7 @@ func replayRows(x *xstate.Replay) [][]string {
 	return rows
 }
 
-func divergenceText(d *xstate.Divergence, first bool) string {
+func divergenceText(d *replay.Divergence, first bool) string {
 	text := fmt.Sprintf("\nstep %d, %s: %s diverges\n    cause: %s: %s\n", d.Step, d.Node, d.What, d.Cause, d.Detail)
 	if !first {
 		text = strings.TrimPrefix(text, "\n")
@@ -187,7 +186,7 @@ func oneLine(text string) string {
 	return text
 }
 
-func missingText(m xstate.Missing) string {
+func missingText(m replay.Missing) string {
 	if name, is := strings.CutPrefix(m.What, "module:"); is {
 		m.What = "package " + name
 	}
@@ -198,20 +197,20 @@ func missingText(m xstate.Missing) string {
 }
 
 // servedTexts tell which parts were not executed, once for all runs.
-func servedTexts(x *xstate.Replay) []string {
+func servedTexts(x *replay.Report) []string {
 	why := map[string]string{
-		xstate.ServedEffect:     "%s: not executed, for it has effects that cannot be taken back (%s); served what was recorded",
-		xstate.ServedNeeds:      "%s: not executed, for it needs what a part that was served would have made, and the value was not kept",
-		xstate.ServedPinned:     "%s: not executed, for it kept a result that did not hold (never); served what was recorded",
-		xstate.ServedFolder:     "%s: not compared, for it rests on the name of the folder, which the copy does not have",
-		xstate.ServedUnrecorded: "%s: not compared, for its record is gone, or its failure left none",
+		replay.ServedEffect:     "%s: not executed, for it has effects that cannot be taken back (%s); served what was recorded",
+		replay.ServedNeeds:      "%s: not executed, for it needs what a part that was served would have made, and the value was not kept",
+		replay.ServedPinned:     "%s: not executed, for it kept a result that did not hold (never); served what was recorded",
+		replay.ServedFolder:     "%s: not compared, for it rests on the name of the folder, which the copy does not have",
+		replay.ServedUnrecorded: "%s: not compared, for its record is gone, or its failure left none",
 	}
 	var texts []string
 	seen := map[string]bool{}
 	for _, run := range x.Runs {
 		for _, s := range run.Served {
 			format, told := why[s.Why]
-			if told && s.Why == xstate.ServedEffect {
+			if told && s.Why == replay.ServedEffect {
 				format = fmt.Sprintf(format, s.Node, strings.Join(s.What, ", "))
 			} else if told {
 				format = fmt.Sprintf(format, s.Node)
@@ -226,7 +225,7 @@ func servedTexts(x *xstate.Replay) []string {
 }
 
 // otherInterpreters are those that runs were recorded with, beside the one of the replay.
-func otherInterpreters(x *xstate.Replay) []string {
+func otherInterpreters(x *replay.Report) []string {
 	var found []string
 	for _, run := range x.Runs {
 		if name := run.Interpreter; !x.Cached && name != x.Interpreter && !slices.Contains(found, name) {
@@ -236,7 +235,7 @@ func otherInterpreters(x *xstate.Replay) []string {
 	return found
 }
 
-func replayedText(x *xstate.Replay) string {
+func replayedText(x *replay.Report) string {
 	executed, served := 0, 0
 	for _, run := range x.Runs {
 		executed += run.Executed

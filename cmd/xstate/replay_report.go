@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/runner/replay"
 )
 
 // replayReport is what a replay came to, to hand over: one file that needs nothing else.
-func replayReport(x *xstate.Replay, format string) string {
+func replayReport(x *replay.Report, format string) string {
 	r := &report{html: format == "html"}
 	r.head("Replay of session " + x.Session)
 	r.para(strings.ToUpper(x.Result[:1]) + x.Result[1:] + ". " + replayedText(x) + ".")
@@ -118,7 +118,7 @@ func (r *report) table(rows [][]string) {
 	r.either("</table>\n", "\n")
 }
 
-func (r *report) divergence(d *xstate.Divergence) {
+func (r *report) divergence(d *replay.Divergence) {
 	r.para(fmt.Sprintf("Step %d, %s, line %d of block %s: %s. Cause: %s: %s.", d.Step, d.Node, max(d.Line, 1), d.Block, d.What, d.Cause, d.Detail))
 	for _, side := range [][2]string{{"Recorded", d.Recorded}, {"Replayed", d.Replayed}} {
 		if side[1] != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -25,12 +26,13 @@ func (a *app) rollbackVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollback --to-step N",
 		Short: "go back to the program of an earlier step",
-		Long: `Rollback makes the program what it was after an earlier step, and writes it into the session's file, so that both agree
-and the next run has nothing to undo. It is a step like any other: nothing is erased, and a rollback to the step before
-it takes it back. Nothing is executed: the next run finds the results of that step, and loads values when they are needed.
+		Long: `Rollback makes the program what it was after an earlier step, and writes it into the session's file, so
+that both agree and the next run has nothing to undo. It is a step like any other: nothing is erased, and a rollback to
+the step before it undoes it. Nothing is executed: the next run finds the results of that step, and loads values when
+they are needed.
 
-In the file only code is put back; the text around it, other cells and metadata stay as they are. A file with edits that
-are not recorded is not written: nothing is done then, unless --keep-file says to leave the file alone.`,
+In the file only code is restored; the text around it, other cells and metadata do not change. If the file has edits
+that are not recorded, rollback fails and changes nothing, unless --keep-file leaves the file alone.`,
 		Example: `  xstate rollback --to-step 5
   xstate rollback --to-step 5 --agent reviewer --reason "the join lost rows"`,
 		Args: takes(0, 0, ""),
@@ -38,8 +40,8 @@ are not recorded is not written: nothing is done then, unless --keep-file says t
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.Var(&f.to, "to-step", "back to the program after step `N`")
-	flags.BoolVar(&f.keepFile, "keep-file", false, "leave the file as it is; the next run of it records how it differs")
+	flags.Var(&f.to, "to-step", "restore the program after step `N`")
+	flags.BoolVar(&f.keepFile, "keep-file", false, "do not write the file; its next run records how it differs")
 	flags.StringVar(&f.file, "file", "", "the program's `FILE` (default: the one the session is named after)")
 	originFlags(cmd, &f.origin)
 	return a.sessionFlag(cmd)
@@ -64,17 +66,11 @@ func (a *app) rollback(ctx context.Context, f rollbackFlags) error {
 			return err
 		}
 		if a.ui.json {
-			return a.ui.document(struct {
-				Version int               `json:"version"`
-				Session string            `json:"session"`
-				Step    xstate.StepNumber `json:"step"`
-				To      xstate.StepNumber `json:"to"`
-				File    string            `json:"file,omitempty"`
-			}{1, o.session.Name(), step.Number, step.To, path})
+			return a.ui.document(api.Rollback{Version: api.Version, Session: o.session.Name(), Step: step.Number, To: step.To, File: path})
 		}
-		a.ui.talk("step %d: the program is that of step %d again", step.Number, step.To)
+		a.ui.talk("step %d: restored the program of step %d", step.Number, step.To)
 		if path != "" {
-			a.ui.talk("%s holds it", fromHere(path))
+			a.ui.talk("wrote %s", fromHere(path))
 		} else {
 			a.ui.talk("no file was written")
 		}
@@ -84,10 +80,12 @@ func (a *app) rollback(ctx context.Context, f rollbackFlags) error {
 
 // rolledBack returns the file that goes along and what it is to hold; no path when none does.
 func (o *opened) rolledBack(ctx context.Context, f rollbackFlags) (path string, text []byte, err error) {
-	if _, err := o.session.ProgramAt(ctx, f.to.n); err != nil || f.keepFile {
+	if _, err := o.session.History().ProgramAt(ctx, f.to.n); err != nil || f.keepFile {
 		return "", nil, err
 	}
-	return o.following(ctx, f.file, func(path string, data []byte) ([]byte, error) { return o.session.Text(ctx, f.to.n, path, data) })
+	return o.following(ctx, f.file, func(path string, data []byte) ([]byte, error) {
+		return o.session.History().Text(ctx, f.to.n, path, data)
+	})
 }
 
 // following returns the session's file, or the one that the user names, and what it is to hold when the program becomes
@@ -110,7 +108,7 @@ func (o *opened) following(ctx context.Context, file string, text func(path stri
 	if err != nil {
 		return "", nil, err
 	}
-	edits, err := o.session.Unrecorded(ctx, path, src.data)
+	edits, err := o.session.History().Unrecorded(ctx, path, src.data)
 	if err != nil || len(edits) > 0 {
 		return "", nil, unrecorded(fromHere(path), len(edits), err)
 	}

@@ -15,9 +15,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // runFlags are the flags of run.
@@ -38,12 +42,12 @@ func (a *app) runVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run FILE",
 		Short: "run what is new, edited or affected in a program",
-		Long: `Run reads a program (.py with "# %%" cells or without, .ipynb, .md with fenced code), compares its blocks with those
-of the session, records every difference as a step (patch, move, append, delete), and executes the blocks that are new,
-edited or affected, each from the right prior state. All others keep their results.
+		Long: `Run reads a program (.py with "# %%" cells or without, .ipynb, .md with fenced code) and compares its
+blocks with those of the session. It records every difference as a step (patch, move, append, delete) and executes the
+blocks that are new, edited or affected, each from the right prior state. All others keep their results.
 
-Printed are the blocks that ran or whose output is new. The results are those of a fresh interpreter executing the
-whole program from top to bottom; --verify does that, too, and compares.`,
+Run prints the blocks that ran or have new output. The results equal those of a fresh interpreter that executes the
+whole program from top to bottom. --verify also runs everything from scratch, and compares.`,
 		Example: `  xstate run analysis.py
   xstate run analysis.py --verify --timeout 30s
   xstate run analysis.py --json --agent coder --reason "fix the join"`,
@@ -53,19 +57,19 @@ whole program from top to bottom; --verify does that, too, and compares.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVar(&f.all, "all", false, "print the output of reused blocks, too")
-	flags.BoolVar(&f.verify, "verify", false, "then run everything from scratch and compare; effects outside the folder fire again")
+	flags.BoolVar(&f.all, "all", false, "also print the output of reused blocks")
+	flags.BoolVar(&f.verify, "verify", false, "then run everything from scratch and compare; repeats effects outside the folder")
 	flags.BoolVar(&f.fresh, "fresh", false, "reuse nothing: execute every block")
-	flags.StringSliceVar(&f.always, "always", nil, "execute this `BLOCK` whatever its results, as \"# xstate: always\" in it does")
-	flags.StringSliceVar(&f.never, "never", nil, "keep the result of this `BLOCK` whatever it reads, as \"# xstate: never\" in it does")
-	flags.IntVar(&f.jobs, "jobs", 1, "execute blocks that do not rest on one another in this `NUMBER` of interpreters at once")
+	flags.StringSliceVar(&f.always, "always", nil, "always execute this `BLOCK`, like \"# xstate: always\" in its text")
+	flags.StringSliceVar(&f.never, "never", nil, "keep the result of this `BLOCK` even if its inputs change, like \"# xstate: never\"")
+	flags.IntVar(&f.jobs, "jobs", 1, "execute independent blocks in this `NUMBER` of interpreters at once")
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`, such as 30s or 5m")
-	flags.Var(&f.memory, "memory", "keep at most `SIZE` of earlier values in memory for blocks that need them, such as 500MB (default 1GiB)")
-	flags.Var(&f.budget, "max-bytes", "then free results beyond this `SIZE`, as gc does")
-	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, which the session remembers; auto forgets it\n(default: $XSTATE_PYTHON, the one remembered, $VIRTUAL_ENV, .venv beside the file, python3)")
+	flags.Var(&f.memory, "memory", "keep at most `SIZE` of earlier values in memory, such as 500MB (default 1GiB)")
+	flags.Var(&f.budget, "max-bytes", "then free results beyond this `SIZE`, like gc")
+	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, which the session remembers; auto forgets it\n(default: $XSTATE_PYTHON, the one remembered, $VIRTUAL_ENV, .venv, python3)")
 	flags.StringVar(&a.session, "session", "", "the session's `NAME` (default: the file's)")
-	flags.Var(&f.expect, "expect", "refuse if the session is not at this `STEP`: another has edited or run it")
-	flags.BoolVar(&f.merge, "merge", false, "with --expect: if others have edited other lines since, merge, and write the result into the file")
+	flags.Var(&f.expect, "expect", "fail if the session is not at this `STEP`, because others have edited or run it")
+	flags.BoolVar(&f.merge, "merge", false, "with --expect: merge if others have edited other lines, and write the file")
 	originFlags(cmd, &f.origin)
 	flags.BoolVar(&a.ui.quiet, "quiet", false, "print results and errors only")
 	return cmd
@@ -152,7 +156,7 @@ func findPython(asked, folder string) error {
 	if asked == xstate.AnyPython {
 		asked = ""
 	}
-	_, err := runner.FindPython(asked, folder, os.Getenv)
+	_, err := python.Find(asked, folder, os.Getenv)
 	return err
 }
 
@@ -209,7 +213,7 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 		release()
 	}()
 	if f.usual() && !a.ui.json {
-		if done, ok, err := session.RunSettled(ctx, src.name, src.data, f.origin); ok || err != nil {
+		if done, ok, err := session.RunIfChanged(ctx, src.name, src.data, f.origin); ok || err != nil {
 			if err == nil {
 				a.printSettled(done)
 			}
@@ -235,9 +239,9 @@ func (f *runFlags) usual() bool {
 }
 
 // execute runs what the edits of a session affect, and prints it, unless that is for a document, which it returns.
-func (a *app) execute(ctx context.Context, store *xstate.Store, session *xstate.Session, edits []xstate.Step, f runFlags) (*runDocument, error) {
+func (a *app) execute(ctx context.Context, store *xstate.Store, session *xstate.Session, edits []xstate.Step, f runFlags) (*api.Run, error) {
 	if len(edits) > 0 {
-		f.origin = f.origin.Further()
+		f.origin = f.origin.WithoutCost()
 	}
 	p := newProgress(a.ui)
 	pins, err := f.pins(ctx, session)
@@ -263,7 +267,7 @@ func (a *app) execute(ctx context.Context, store *xstate.Store, session *xstate.
 	if !a.ui.json {
 		a.printRun(out, step, p, f.all)
 	}
-	var verified *verifyDocument
+	var verified *api.Verified
 	if f.verify && out.Stopped == nil {
 		if verified, err = a.verify(ctx, session, step.Number, out, f); err != nil {
 			return nil, err
@@ -290,7 +294,7 @@ func (a *app) load(ctx context.Context, session *xstate.Session, src *source, f 
 	if err != nil || bytes.Equal(text, src.data) {
 		return edits, err
 	}
-	a.ui.talk("%s holds what others have edited since step %d, too", src.name, f.expect.n)
+	a.ui.talk("%s also contains what others have edited since step %d", src.name, f.expect.n)
 	return edits, writeFile(src.path, text)
 }
 
@@ -298,16 +302,16 @@ func (a *app) load(ctx context.Context, session *xstate.Session, src *source, f 
 func (a *app) unrecorded(err error, out *xstate.Outcome, edits int) error {
 	switch {
 	case out != nil:
-		a.ui.talk("the run could not be recorded; the history is as it was before it")
+		a.ui.talk("the run could not be recorded; the history is unchanged")
 	case edits > 0 && !errors.Is(err, context.Canceled):
-		a.ui.talk("%s of the file recorded; nothing was run", plural(edits, "edit"))
+		a.ui.talk("recorded %s of the file; nothing ran", plural(edits, "edit"))
 	}
 	return err
 }
 
 // name tells the progress line where blocks are.
 func (p *progress) name(ctx context.Context, s *xstate.Session) error {
-	blocks, _, err := s.Program(ctx)
+	blocks, _, err := s.History().Program(ctx)
 	for i, b := range blocks {
 		p.places[b.ID], p.names[b.ID] = i, b.Title
 	}
@@ -315,7 +319,7 @@ func (p *progress) name(ctx context.Context, s *xstate.Session) error {
 }
 
 // answer is the exit code of a run.
-func answer(out *xstate.Outcome, v *verifyDocument) error {
+func answer(out *xstate.Outcome, v *api.Verified) error {
 	if v != nil && len(v.Differences) > 0 {
 		return outcome(exitDiverged)
 	}
@@ -326,9 +330,9 @@ func answer(out *xstate.Outcome, v *verifyDocument) error {
 	return nil
 }
 
-func documentOf(session string, step xstate.Step, edits []xstate.Step, out *xstate.Outcome, v *verifyDocument, notices []string) runDocument {
-	d := runDocument{Version: 1, Session: session, Step: step.Number, Seconds: micro(out.Seconds), Saved: micro(out.Saved),
-		Restored: out.Restored, Edits: []editDocument{}, Blocks: []blockDocument{}, Verified: v, Notices: notices}
+func documentOf(session string, step xstate.Step, edits []xstate.Step, out *xstate.Outcome, v *api.Verified, notices []string) api.Run {
+	d := api.Run{Version: api.Version, Session: session, Step: step.Number, Seconds: micro(out.Seconds), Saved: micro(out.Saved),
+		Restored: out.Recomputed, Edits: []api.Edit{}, Blocks: []api.Block{}, Verified: v, Notices: notices}
 	if step.Run != nil {
 		c := step.Run.Blocks
 		d.Ran, d.Reused, d.Failed, d.Blocked = c.Ran, c.Reused, c.Failed, c.Blocked
@@ -337,7 +341,7 @@ func documentOf(session string, step xstate.Step, edits []xstate.Step, out *xsta
 		d.Stopped = string(codeInterrupted)
 	}
 	for _, e := range edits {
-		d.Edits = append(d.Edits, editDocument{e.Number, string(e.Kind), e.Block})
+		d.Edits = append(d.Edits, api.Edit{Step: e.Number, Kind: string(e.Kind), Block: e.Block})
 	}
 	for i := range out.Blocks {
 		d.Blocks = append(d.Blocks, blockDocumentOf(i, &out.Blocks[i]))
@@ -356,7 +360,7 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 			continue
 		}
 		if slices.Contains(b.Marks, runner.MarkPinned) {
-			a.ui.talk("block %s keeps a result that does not hold any more (%s): what rests on it may not equal a fresh run", b.ID, reasonText(b.Reason))
+			a.ui.talk("block %s keeps a result that is not up to date (%s): what depends on it may differ from a fresh run", b.ID, reasonText(b.Reason))
 			continue
 		}
 		if ranAny(b) {
@@ -369,11 +373,11 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 	if step.Run == nil {
 		return
 	}
-	if out.Restored > 0 {
-		a.ui.talk("%s executed again for values that were not worth storing, or cannot be", plural(out.Restored, "node"))
+	if out.Recomputed > 0 {
+		a.ui.talk("recomputed %s whose values were not stored", plural(out.Recomputed, "node"))
 	}
 	if out.Stopped != nil {
-		a.ui.talk("interrupted: what was finished is kept as step %d; run it again to go on", step.Number)
+		a.ui.talk("interrupted: step %d keeps what was finished; run it again to continue", step.Number)
 		return
 	}
 	a.printCounts(step, out.Seconds, out.Saved)
@@ -382,7 +386,7 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 // printStale names blocks whose results were reused, though another run may give others.
 func (a *app) printStale(blocks []string) {
 	if len(blocks) > 0 {
-		a.ui.talk("reused from before, though volatile: %s; --fresh runs everything again", strings.Join(blocks, ", "))
+		a.ui.talk("reused although volatile: %s; --fresh runs everything again", strings.Join(blocks, ", "))
 	}
 }
 
@@ -399,7 +403,7 @@ func (a *app) printCounts(step xstate.Step, took, saved float64) {
 }
 
 // printSettled is printRun of a run that had nothing to do.
-func (a *app) printSettled(done xstate.Settled) {
+func (a *app) printSettled(done xstate.UpToDateRun) {
 	var stale []string
 	for _, id := range done.Volatile {
 		stale = append(stale, string(id))
@@ -435,7 +439,7 @@ func ranAny(b *runner.BlockOutcome) bool {
 
 func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
 	head := title(a.ui, i, b.ID, b.Title) + "  "
-	status := xstate.StatusText(b.Status)
+	status := query.StatusText(b.Status)
 	switch b.Status {
 	case state.StatusFailed, state.StatusBlocked:
 		head += a.ui.red(status)
@@ -459,21 +463,21 @@ func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
 	a.ui.text(body)
 }
 
-func (a *app) verify(ctx context.Context, s *xstate.Session, step xstate.StepNumber, have *xstate.Outcome, f runFlags) (*verifyDocument, error) {
+func (a *app) verify(ctx context.Context, s *xstate.Session, step xstate.StepNumber, have *xstate.Outcome, f runFlags) (*api.Verified, error) {
 	if a.ui.errTerminal && !a.ui.quiet && !a.ui.json {
 		a.ui.progress("xstate: runs everything from scratch, to verify")
 	}
-	found, err := s.Verify(ctx, have, runner.RunOptions{Timeout: f.timeout})
+	found, err := replay.Verify(ctx, s.Subject(), have, runner.RunOptions{Timeout: f.timeout})
 	if ctx.Err() != nil {
 		return nil, &state.Error{Code: codeInterrupted, Message: fmt.Sprintf("interrupted while verifying; the run is kept as step %d", step), Hint: "run it again with --verify"}
 	}
 	if err != nil {
 		return nil, err
 	}
-	if found, err = s.Attribute(ctx, step, found); err != nil {
+	if found, err = replay.Attribute(ctx, s.Subject(), step, found); err != nil {
 		return nil, err
 	}
-	v := &verifyDocument{Blocks: len(have.Blocks), Differences: []xstate.Difference{}, Explained: []xstate.Difference{}}
+	v := &api.Verified{Blocks: len(have.Blocks), Differences: []replay.Difference{}, Explained: []replay.Difference{}}
 	for _, d := range found {
 		if len(d.Marks) > 0 {
 			v.Explained = append(v.Explained, d)
@@ -482,7 +486,7 @@ func (a *app) verify(ctx context.Context, s *xstate.Session, step xstate.StepNum
 		}
 	}
 	v.Equal = len(found) == 0
-	said, err := s.Confirm(ctx, step, found, f.origin.Further())
+	said, err := replay.Confirm(ctx, s.Subject(), step, found, f.origin.WithoutCost())
 	if err != nil {
 		return nil, err
 	}
@@ -493,9 +497,9 @@ func (a *app) verify(ctx context.Context, s *xstate.Session, step xstate.StepNum
 	return v, nil
 }
 
-func (a *app) printVerified(v *verifyDocument) {
+func (a *app) printVerified(v *api.Verified) {
 	for _, d := range v.Explained {
-		a.ui.talk("block %s, %s: differs from a run from scratch, which is explained: volatile (%s)", d.Block, d.What, strings.Join(d.Marks, ", "))
+		a.ui.talk("block %s, %s: differs from a run from scratch, as a volatile block may (%s)", d.Block, d.What, strings.Join(d.Marks, ", "))
 	}
 	if len(v.Differences) == 0 {
 		text := "equal to a run from scratch"
@@ -519,7 +523,7 @@ func (a *app) printVerified(v *verifyDocument) {
 }
 
 // differenceText renders a difference as a unified diff from the run from scratch to the incremental one.
-func differenceText(d xstate.Difference) string {
+func differenceText(d replay.Difference) string {
 	return patch.Unified("from scratch", "incremental", line(d.Want), line(d.Have), 3)
 }
 

@@ -7,17 +7,18 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 func (a *app) showVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show [BLOCK|STEP]",
 		Short: "print the program with its last results, or an edit and what it did",
-		Long: `Show prints the blocks of the program as they were last recorded, each with its source and what it put out; with a
-BLOCK, only that one, with what it read and wrote, too. It is query at the last step, for reading.
+		Long: `Show prints the blocks of the program as they were last recorded, each with its source and output. With a
+BLOCK it prints only that one, and also what it read and wrote. It is query at the last step, for reading.
 
-With the STEP of an edit it prints what that changed, and what came of it in the run that followed: what ran and why, the
-values and files that were lost, the effects that came again.`,
+With the STEP of an edit it prints what the edit changed, and what the next run did because of it: what ran and why, the
+values and files that were lost, the effects that were repeated.`,
 		Example: `  xstate show
   xstate show report
   xstate show 12`,
@@ -31,13 +32,13 @@ values and files that were lost, the effects that came again.`,
 func (a *app) show(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		err := a.query(ctx, queryFlags{block: args[0]})
-		if state.CodeOf(err) == xstate.CodeNoBlock && isNumber(args[0]) {
+		if state.CodeOf(err) == query.CodeNoBlock && isNumber(args[0]) {
 			return a.query(ctx, queryFlags{patch: args[0]})
 		}
 		return err
 	}
 	return a.lookAt(ctx, moment{}, func(o *opened, head xstate.StepNumber) error {
-		snap, err := o.session.At(ctx, head)
+		snap, err := o.session.History().At(ctx, head)
 		if err != nil {
 			return err
 		}
@@ -52,7 +53,7 @@ func (a *app) show(ctx context.Context, args []string) error {
 	})
 }
 
-func (a *app) showBlock(b *xstate.BlockView) {
+func (a *app) showBlock(b *query.BlockView) {
 	head := "\n" + title(a.ui, b.Index, b.ID, b.Title) + "  " + b.Status
 	if b.Seconds > 0 {
 		head += " " + seconds(b.Seconds)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -31,17 +32,17 @@ func (a *app) testVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test [PATH…|BLOCK…] [-- PYTEST ARGUMENT…]",
 		Short: "run the tests that a change affects",
-		Long: `Test runs the tests of the folder, and those in the program's blocks. Each has its own trace: the functions that it
-executed, the modules it rests on, the files and variables it read. Only the tests run of which something is not what it was;
-all others keep their results. Results are found by content: a change that is undone runs nothing.
+		Long: `Test runs the tests of the folder and those in the program's blocks. Each test has its own trace: the
+functions that it executed, the modules it depends on, the files and variables it read. Only tests whose inputs changed
+run; all others keep their results. Results are found by content: to undo a change runs nothing.
 
-Tests are run by pytest where the interpreter has it, with its fixtures, marks, plugins and configuration, else by unittest.
-A test that failed, or that read the clock, the network or another process, runs every time. What follows -- goes to
-pytest as it is; results are reused only under the same arguments. -k and -m only choose among the tests. With --lines it is
-observed, too, which lines each test executes (of one in a block from CPython 3.12 on): xstate evidence, query --unverified and
-artifact status tell them.
+Pytest runs the tests where the interpreter has it, with its fixtures, marks, plugins and configuration; otherwise
+unittest does. A test that failed, or that read the clock, the network or another process, runs every time. What follows
+-- goes to pytest; results are reused only under the same arguments. -k and -m only choose among the tests. --lines also
+observes which lines each test executes (in blocks from CPython 3.12 on), for xstate evidence, query --unverified and
+artifact.
 
-Printed are the tests that ran, why, and the reports of those that failed. Exit code 1 says that a test failed.`,
+Test prints the tests that ran, why, and the reports of those that failed. Exit code 1 means that a test failed.`,
 		Example: `  xstate test
   xstate test tests/test_api.py -k login
   xstate test --plan
@@ -58,9 +59,9 @@ Printed are the tests that ran, why, and the reports of those that failed. Exit 
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.BoolVar(&f.all, "all", false, "run every test")
-	flags.BoolVar(&f.plan, "plan", false, "tell what would run, and why; test files are imported only where it is not known which tests they hold")
-	flags.BoolVar(&f.lines, "lines", false, "observe the lines that tests execute, too, for evidence; those of which that is not known run")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the tests that were reused, too")
+	flags.BoolVar(&f.plan, "plan", false, "report what would run and why; imports only test files whose tests are not known")
+	flags.BoolVar(&f.lines, "lines", false, "also observe the lines that tests execute; tests without known lines run")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "also print the tests that were reused")
 	flags.StringVarP(&f.keyword, "keyword", "k", "", "only tests whose names match `EXPRESSION`, as for pytest")
 	flags.StringVarP(&f.mark, "mark", "m", "", "only tests whose marks match `EXPRESSION`, as for pytest")
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop a test that runs longer than this `DURATION`")
@@ -107,12 +108,7 @@ func (a *app) test(ctx context.Context, args, more []string, f testFlags) error 
 		return &state.Error{Code: runner.CodeNoTests, Message: "no tests were found", Hint: "name a file or folder: xstate test PATH"}
 	}
 	if a.ui.json {
-		err = a.ui.document(struct {
-			Version int    `json:"version"`
-			Session string `json:"session"`
-			Plan    bool   `json:"plan"`
-			*xstate.TestReport
-		}{1, o.session.Name(), f.plan, found})
+		err = a.ui.document(api.Test{Version: api.Version, Session: o.session.Name(), Plan: f.plan, TestReport: found})
 	} else {
 		a.printTests(found, f)
 	}
@@ -159,7 +155,7 @@ func (a *app) openToTest(ctx context.Context, python string) (*opened, error) {
 
 // whichTests sorts arguments into blocks of the program, and paths relative to the workspace.
 func (o *opened) whichTests(ctx context.Context, args []string) (paths []string, blocks []xstate.BlockID, err error) {
-	program, _, err := o.session.Program(ctx)
+	program, _, err := o.session.History().Program(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/patch"
 )
 
@@ -25,13 +26,14 @@ func (a *app) undoVerb() *cobra.Command {
 	var f undoFlags
 	cmd := &cobra.Command{
 		Use:   "undo [STEP|STEP..STEP]",
-		Short: "take back edits, and keep those that came after them",
-		Long: `Undo takes back one edit, all edits of a range of steps, or all by one agent (--by), and keeps what others did since: the
-inverse of each edit, the newest first, is merged into what became of its block (three ways, by lines). Where a later edit
-is of the same lines, nothing is changed, and both sides are shown. Declarations of artifacts are taken back likewise.
+		Short: "take back edits, and keep later ones",
+		Long: `Undo takes back one edit, all edits of a range of steps, or all by one agent (--by), and keeps what
+others did since. It merges the inverse of each edit, the newest first, into the present block (a three-way merge by
+lines). Where a later edit changed the same lines, undo changes nothing and shows both sides. It takes back declarations
+of artifacts, too.
 
-Each edit that is taken back is a step more, and can itself be undone. Nothing is executed: the next run finds by content the
-results of code that is there again. The session's file is written as well, as with rollback.`,
+Each edit taken back is one more step, which can itself be undone. Nothing is executed: the next run finds the results
+of restored code by content. Undo writes the session's file, like rollback.`,
 		Example: `  xstate undo 12
   xstate undo 5..9 --by coder
   xstate undo --by coder --reason "another way"`,
@@ -45,7 +47,7 @@ results of code that is there again. The session's file is written as well, as w
 	flags.SortFlags = false
 	flags.StringVar(&f.by, "by", "", "the edits of this `AGENT` only; without a STEP all of them")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "show what would change, and change nothing")
-	flags.BoolVar(&f.keepFile, "keep-file", false, "leave the file as it is; the next run of it records how it differs")
+	flags.BoolVar(&f.keepFile, "keep-file", false, "do not write the file; its next run records how it differs")
 	flags.StringVar(&f.file, "file", "", "the program's `FILE` (default: the one the session is named after)")
 	originFlags(cmd, &f.origin)
 	return a.sessionFlag(cmd)
@@ -73,26 +75,6 @@ func (f *undoFlags) which() (w xstate.Which, err error) {
 	return w, err
 }
 
-// undoDocument is what undo --json prints.
-type undoDocument struct {
-	Version int                  `json:"version"`
-	Session string               `json:"session"`
-	DryRun  bool                 `json:"dry_run,omitempty"`
-	Undone  []xstate.StepNumber  `json:"undone"`
-	Steps   []undoStep           `json:"steps"`
-	Changes []xstate.BlockChange `json:"changes"`
-	File    string               `json:"file,omitempty"`
-}
-
-type undoStep struct {
-	Step   xstate.StepNumber `json:"step"`
-	Kind   string            `json:"kind"`
-	Block  xstate.BlockID    `json:"block"`
-	Undoes xstate.StepNumber `json:"undoes"`
-
-	Artifact string `json:"artifact,omitempty"` // where a declaration was taken back
-}
-
 func (a *app) undo(ctx context.Context, f undoFlags) error {
 	w, err := f.which()
 	if err != nil {
@@ -108,7 +90,7 @@ func (a *app) undo(ctx context.Context, f undoFlags) error {
 		if err != nil {
 			return err
 		}
-		d := undoDocument{Version: 1, Session: o.session.Name(), DryRun: f.dryRun, Undone: u.Steps, Steps: []undoStep{}, Changes: u.Changes()}
+		d := api.Undo{Version: api.Version, Session: o.session.Name(), DryRun: f.dryRun, Undone: u.Steps, Steps: []api.UndoStep{}, Changes: u.Changes()}
 		if !f.dryRun {
 			if err := a.undoIn(ctx, o, u, f, &d); err != nil {
 				return err
@@ -131,11 +113,13 @@ func (a *app) undo(ctx context.Context, f undoFlags) error {
 	})
 }
 
-func (a *app) undoIn(ctx context.Context, o *opened, u *xstate.Undoing, f undoFlags, d *undoDocument) error {
+func (a *app) undoIn(ctx context.Context, o *opened, u *xstate.Undoing, f undoFlags, d *api.Undo) error {
 	var text []byte
 	if !f.keepFile {
 		var err error
-		d.File, text, err = o.following(ctx, f.file, func(path string, data []byte) ([]byte, error) { return o.session.TextOf(ctx, u.Blocks, path, data) })
+		d.File, text, err = o.following(ctx, f.file, func(path string, data []byte) ([]byte, error) {
+			return o.session.History().TextOf(ctx, u.Blocks, path, data)
+		})
 		if err != nil {
 			return err
 		}
@@ -145,7 +129,7 @@ func (a *app) undoIn(ctx context.Context, o *opened, u *xstate.Undoing, f undoFl
 		return err
 	}
 	for _, s := range steps {
-		step := undoStep{s.Number, string(s.Kind), s.Block, s.Undoes, ""}
+		step := api.UndoStep{Step: s.Number, Kind: string(s.Kind), Block: s.Block, Undoes: s.Undoes}
 		if s.Declared != nil {
 			step.Artifact = s.Declared.Name
 		}
@@ -154,7 +138,7 @@ func (a *app) undoIn(ctx context.Context, o *opened, u *xstate.Undoing, f undoFl
 	return nil
 }
 
-func (a *app) told(d undoDocument) {
+func (a *app) told(d api.Undo) {
 	what := plural(len(d.Undone), "edit")
 	if d.DryRun {
 		a.ui.talk("would take back %s; nothing was changed", what)
@@ -162,7 +146,7 @@ func (a *app) told(d undoDocument) {
 	}
 	a.ui.talk("step %d: took back %s", d.Steps[len(d.Steps)-1].Step, what)
 	if d.File != "" {
-		a.ui.talk("%s holds the program", fromHere(d.File))
+		a.ui.talk("wrote %s", fromHere(d.File))
 	} else {
 		a.ui.talk("no file was written")
 	}

@@ -11,8 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 type verifyFlags struct {
@@ -26,13 +29,13 @@ func (a *app) verifyVerb() *cobra.Command {
 	var f verifyFlags
 	cmd := &cobra.Command{
 		Use:   "verify BLOCK",
-		Short: "execute a block several times from the same state, and tell what differs",
-		Long: `Verify executes a block several times from the same state, each time in an interpreter of its own, and tells what did not
-come out the same: output, error, variables, files. Code that varies is remembered as volatile until it is edited: its
-results are marked, and confirm nothing. What is found is recorded as a step.
+		Short: "execute a block several times from the same state, and report what differs",
+		Long: `Verify executes a block several times from the same state, each time in an interpreter of its own, and
+reports what differs: output, error, variables, files. The session remembers code that varies as volatile until it is
+edited: its results are marked, and confirm nothing. A step records the findings.
 
-What the block rests on is brought up to date first. Files that it writes are put back; effects outside the folder fire each
-time. To compare the whole program with a run from scratch: xstate run FILE --verify.`,
+Verify first brings the block's inputs up to date. It restores files that the block writes; effects outside the folder
+happen each time. To compare the whole program with a run from scratch: xstate run FILE --verify.`,
 		Example: `  xstate verify fit
   xstate verify fit --times 10 --timeout 1m`,
 		Args:              takes(1, 1, "a BLOCK"),
@@ -43,7 +46,7 @@ time. To compare the whole program with a run from scratch: xstate run FILE --ve
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.IntVar(&f.times, "times", 3, "execute it this `NUMBER` of times")
+	flags.IntVar(&f.times, "times", 3, "execute the block this `NUMBER` of times")
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`")
 	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, as for run")
 	originFlags(cmd, &f.origin)
@@ -52,23 +55,19 @@ time. To compare the whole program with a run from scratch: xstate run FILE --ve
 
 func (a *app) verifyBlock(ctx context.Context, id xstate.BlockID, f verifyFlags) error {
 	if f.times < 2 {
-		return &usageError{err: errors.New("--times must be 2 or more: what is executed once cannot differ"), hint: "xstate verify BLOCK --times 3"}
+		return &usageError{err: errors.New("--times must be 2 or more: one execution cannot differ"), hint: "xstate verify BLOCK --times 3"}
 	}
 	o, err := a.openWith(ctx, state.Options{}, f.python)
 	if err != nil {
 		return err
 	}
 	defer o.Close()
-	found, err := o.session.VerifyBlock(ctx, id, xstate.VerifyOptions{Times: f.times, Timeout: f.timeout}, f.origin)
+	found, err := replay.VerifyBlock(ctx, o.session.Subject(), id, replay.VerifyOptions{Times: f.times, Timeout: f.timeout}, f.origin)
 	if err != nil {
 		return err
 	}
 	if a.ui.json {
-		err = a.ui.document(struct {
-			Version int    `json:"version"`
-			Session string `json:"session"`
-			*xstate.Stability
-		}{1, o.session.Name(), found})
+		err = a.ui.document(api.Verify{Version: api.Version, Session: o.session.Name(), Stability: found})
 	} else {
 		a.printStability(found)
 	}
@@ -78,7 +77,7 @@ func (a *app) verifyBlock(ctx context.Context, id xstate.BlockID, f verifyFlags)
 	return err
 }
 
-func (a *app) printStability(x *xstate.Stability) {
+func (a *app) printStability(x *replay.Stability) {
 	for _, v := range x.Differs {
 		text := fmt.Sprintf("%s, %s: %d different", v.Node, v.What, len(v.Values))
 		if v.Follows {
@@ -106,14 +105,14 @@ func (f *runFlags) pins(ctx context.Context, s *xstate.Session) (map[xstate.Bloc
 	if len(f.always)+len(f.never) == 0 {
 		return nil, nil
 	}
-	blocks, _, err := s.Program(ctx)
+	blocks, _, err := s.History().Program(ctx)
 	if err != nil {
 		return nil, err
 	}
 	pins := map[xstate.BlockID]runner.Pin{}
 	for _, id := range slices.Concat(f.always, f.never) {
 		if !slices.ContainsFunc(blocks, func(b runner.Block) bool { return string(b.ID) == id }) {
-			return nil, &state.Error{Code: xstate.CodeNoBlock, Message: fmt.Sprintf("there is no block %q to pin", id), Hint: "xstate show lists the blocks"}
+			return nil, &state.Error{Code: query.CodeNoBlock, Message: fmt.Sprintf("there is no block %q to pin", id), Hint: "xstate show lists the blocks"}
 		}
 	}
 	for _, id := range f.always {
@@ -121,7 +120,7 @@ func (f *runFlags) pins(ctx context.Context, s *xstate.Session) (map[xstate.Bloc
 	}
 	for _, id := range f.never {
 		if pins[xstate.BlockID(id)] != "" {
-			return nil, &usageError{err: fmt.Errorf("block %q is to run always and never", id), hint: "name it with --always or with --never"}
+			return nil, &usageError{err: fmt.Errorf("block %q is pinned to always and to never", id), hint: "name it with --always or with --never"}
 		}
 		pins[xstate.BlockID(id)] = runner.PinNever
 	}

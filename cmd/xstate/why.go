@@ -7,18 +7,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 func (a *app) whyVerb() *cobra.Command {
 	var python string
 	cmd := &cobra.Command{
 		Use:   "why BLOCK",
-		Short: "tell why a block ran, was reused, is blocked or is stale",
-		Long: `Why tells, for each node of a block (a definition, an import or a run of statements), what the last run did with it
-and for what reason: down to the key that changed, its two digests, the values where they are recorded, and the node
-that wrote it. Then it tells what the next run would do, and whether the file holds edits that are not recorded yet.
-Nothing is executed.`,
+		Short: "show why a block ran, was reused, is blocked or is stale",
+		Long: `Why shows, for each node of a block (a definition, an import or a run of statements), what the last run
+did with it and the reason: the key that changed, its two digests, the values where they are recorded, and the node that
+wrote it. Then it shows what the next run would do, and whether the file has edits that are not recorded yet. Nothing is
+executed.`,
 		Example: `  xstate why report
   xstate why report --json`,
 		Args:              takes(1, 1, "a BLOCK; xstate show lists them"),
@@ -39,7 +41,7 @@ func (a *app) completeBlocks(cmd *cobra.Command, args []string, _ string) ([]str
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer o.Close()
-	blocks, _, err := o.session.Program(cmd.Context())
+	blocks, _, err := o.session.History().Program(cmd.Context())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -68,15 +70,11 @@ func (a *app) why(ctx context.Context, block, python string) error {
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version int    `json:"version"`
-			Session string `json:"session"`
-			*xstate.Explanation
-		}{1, o.session.Name(), x})
+		return a.ui.document(api.Why{Version: api.Version, Session: o.session.Name(), Explanation: x})
 	}
 	a.printWhy(x)
 	if planned != nil {
-		a.ui.talk("what the next run would do is not known: %s", show(planned).Message)
+		a.ui.talk("cannot plan the next run: %s", show(planned).Message)
 	}
 	return nil
 }
@@ -90,10 +88,10 @@ func (a *app) printWhy(x *xstate.Explanation) {
 		a.ui.print("  %s: %s\n", x.Error.Type, x.Error.Message)
 	}
 	if x.RanAt > 0 && len(x.Nodes) == 0 && x.Error == nil {
-		a.ui.print("  it holds no statement\n")
+		a.ui.print("  it has no statement\n")
 	}
 	if x.Pending != "" {
-		a.ui.print("the file has it %s since; that is not recorded yet (xstate run does)\n", x.Pending)
+		a.ui.print("the file has it %s since; xstate run will record that\n", x.Pending)
 	}
 	if len(x.Next) == 0 {
 		return
@@ -140,7 +138,7 @@ func (a *app) printReason(n xstate.NodeReason, margin string) {
 	if n.Seconds > 0 {
 		took = ", " + seconds(n.Seconds)
 	}
-	a.ui.print("%s%s %s%s: %s (%s)\n", margin, n.Name, verb, took, xstate.Sentence(n.Reason), n.Reason.Code)
+	a.ui.print("%s%s %s%s: %s (%s)\n", margin, n.Name, verb, took, query.Sentence(n.Reason), n.Reason.Code)
 	if n.Reason.Key == "" {
 		return
 	}

@@ -17,8 +17,8 @@ x = (1,
      2); y
 `
 
-// The prototypes in flatten.c are copies. If a layout of theirs changed, a tree walked through them would differ from the
-// same tree walked through go-tree-sitter.
+// The prototypes in flatten.c are copies. If the library changed a layout, a tree walked through them would differ from
+// the same tree walked through go-tree-sitter.
 func TestPrototypes(t *testing.T) {
 	p := sitter.NewParser()
 	p.SetLanguage(python.GetLanguage())

@@ -7,8 +7,8 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// CheckedOpen opens the store in dir and, when the test ends, checks every invariant and closes it. A test that closes
-// the store itself gives up the check.
+// CheckedOpen opens the store in dir. When the test ends, it checks every invariant and closes the store. It skips
+// the check if the test has closed the store itself.
 func CheckedOpen(t testing.TB, dir string, o state.Options) *state.Store {
 	t.Helper()
 	s, err := state.Open(context.Background(), dir, o)

@@ -1,0 +1,178 @@
+package patch
+
+import (
+	"context"
+
+	sitter "github.com/smacker/go-tree-sitter"
+	"github.com/smacker/go-tree-sitter/python"
+)
+
+// bindings are the names that a Python text binds and uses. They come from its syntax alone, so they are known even if
+// the text does not parse.
+type bindings struct {
+	defines map[string]bool // functions and classes at the top level
+	assigns map[string]bool // other names that its top level binds, imports aside
+	imports map[string]bool
+	free    map[string]bool // used, but not bound in the text
+}
+
+func bindingsOf(code string) *bindings {
+	b := &bindings{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	text := []byte(code)
+	if stallsParser(text) {
+		return b
+	}
+	parser := sitter.NewParser()
+	defer parser.Close()
+	parser.SetLanguage(python.GetLanguage())
+	tree, err := parser.ParseCtx(context.Background(), nil, text)
+	if err != nil { // the parser fails only on a time-out or a limit, and none is set
+		panic("patch: internal error: " + err.Error())
+	}
+	defer tree.Close()
+	w := &bindingWalk{bindings: b, code: text, bound: map[string]bool{}, used: map[string]bool{}}
+	cursor := sitter.NewTreeCursor(tree.RootNode())
+	defer cursor.Close()
+	w.children(cursor, 0)
+	for name := range w.used {
+		if !w.bound[name] {
+			b.free[name] = true
+		}
+	}
+	return b
+}
+
+// bindingWalk walks the tree with a cursor, because asking a node for its children one by one takes quadratic time.
+type bindingWalk struct {
+	*bindings
+	code        []byte
+	bound, used map[string]bool
+	inner       int // number of enclosing functions and classes
+}
+
+func (w *bindingWalk) children(c *sitter.TreeCursor, depth int) {
+	if depth > 500 || !c.GoToFirstChild() {
+		return
+	}
+	defer c.GoToParent()
+	for {
+		w.node(c, depth)
+		if !c.GoToNextSibling() {
+			return
+		}
+	}
+}
+
+func (w *bindingWalk) node(c *sitter.TreeCursor, depth int) {
+	n := c.CurrentNode()
+	kind := n.Type()
+	if kind == "identifier" {
+		w.identifier(n, c.CurrentFieldName())
+		return
+	}
+	if kind == "function_definition" || kind == "class_definition" || kind == "lambda" {
+		if name := n.ChildByFieldName("name"); name != nil && w.inner == 0 {
+			w.defines[name.Content(w.code)] = true
+		}
+		w.inner++
+		w.children(c, depth+1)
+		w.inner--
+		return
+	}
+	w.children(c, depth+1)
+}
+
+// identifier records a name as bound or used, depending on its place in the tree.
+func (w *bindingWalk) identifier(n *sitter.Node, field string) {
+	name := n.Content(w.code)
+	switch parent := n.Parent(); role(n, parent, field) {
+	case binds:
+		w.bound[name] = true
+		if w.inner == 0 && !w.defines[name] {
+			w.assigns[name] = true
+		}
+	case imported:
+		w.bound[name] = true
+		if w.inner == 0 {
+			w.imports[name] = true
+		}
+	case defined:
+		w.bound[name] = true
+	case uses:
+		w.used[name] = true
+	}
+}
+
+// These are the roles of an identifier.
+const (
+	uses = iota
+	binds
+	imported // bound by an import
+	defined  // the name of a definition or a parameter
+	noRole   // the name of an attribute or an argument
+)
+
+func role(n, parent *sitter.Node, field string) int {
+	if parent == nil {
+		return uses
+	}
+	switch parent.Type() {
+	case "function_definition", "class_definition":
+		if field == "name" {
+			return defined
+		}
+	case "parameters", "lambda_parameters", "default_parameter", "typed_parameter", "typed_default_parameter",
+		"list_splat_pattern", "dictionary_splat_pattern":
+		if field != "value" && field != "type" {
+			return defined
+		}
+	case "keyword_argument":
+		if field == "name" {
+			return noRole
+		}
+	case "attribute":
+		if field == "attribute" {
+			return noRole
+		}
+	case "dotted_name", "aliased_import":
+		return importRole(n, parent, field)
+	case "assignment", "augmented_assignment", "for_statement", "for_in_clause":
+		if field == "left" {
+			return binds
+		}
+	case "named_expression":
+		if field == "name" {
+			return binds
+		}
+	case "as_pattern_target", "pattern_list", "tuple_pattern", "list_pattern":
+		return binds
+	}
+	return uses
+}
+
+// importRole returns the role of a name in an import. The import binds the alias if there is one, else the first part
+// of a module's name, else the imported name.
+func importRole(n, parent *sitter.Node, field string) int {
+	if parent.Type() == "aliased_import" {
+		return imported
+	}
+	up := parent.Parent()
+	if up == nil {
+		return uses
+	}
+	switch up.Type() {
+	case "aliased_import":
+		return noRole
+	case "import_statement":
+		if n.StartByte() == parent.StartByte() {
+			return imported
+		}
+		return noRole
+	case "import_from_statement":
+		if m := up.ChildByFieldName("module_name"); m != nil && m.StartByte() == parent.StartByte() {
+			return noRole
+		}
+		return imported
+	}
+	return uses
+}

@@ -1,0 +1,129 @@
+package patch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// notation holds the functions that read and write a format.
+type notation struct {
+	format Format
+	plain  bool                                       // its marks are lines that may also occur in a string of code
+	like   func(text string) bool                     // reports whether the text looks like this format
+	read   func(text string) ([]Section, *ParseError) // returns the sections of the text
+	write  func(p *Patch) (string, error)
+}
+
+// notations lists the formats in the order in which Read tries them on a text.
+var notations = []notation{
+	{FormatV4A, true, likeV4A, readV4A, writeV4A},
+	{FormatSearch, true, likeSearch, readSearch, writeSearch},
+	{FormatCell, false, likeCell, readCell, writeCell},
+	{FormatEditor, false, likeEditor, readEditor, writeEditor},
+	{FormatStrings, false, likeStrings, readStrings, writeStrings},
+	{FormatGit, true, likeGit, readDiff, writeGit},
+	{FormatUnified, true, likeUnified, readDiff, writeUnified},
+	{FormatUdiff, true, likeUdiff, readUdiff, writeUdiff},
+	{FormatBlock, false, likeBlock, readBlock, writeBlock},
+}
+
+// Formats returns the names of the formats.
+func Formats() []Format {
+	var out []Format
+	for _, n := range notations {
+		out = append(out, n.format)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Read reads a patch. If f is "", Read detects the format from the text; a text that is no patch counts as a block
+// written again. Errors are *ParseError.
+func Read(text string, f Format) (*Patch, error) {
+	if inner, ok := enclosed(text); ok {
+		text = inner
+	}
+	for _, n := range notations {
+		if n.format != f && (f != "" || !n.like(text) || n.plain && isCode(text)) {
+			continue
+		}
+		sections, bad := n.read(text)
+		if bad != nil {
+			return nil, bad
+		}
+		if len(sections) == 0 {
+			return nil, malformed(0, "write at least one change", "the patch is empty")
+		}
+		return &Patch{Format: n.format, Sections: sections}, nil
+	}
+	if calls, ok := jsonCalls(text); f == "" && ok && len(calls) > 0 {
+		return nil, malformed(0, "give only the arguments of the call: old_string and new_string, or command, or cell_id",
+			"this is JSON, but not a known tool call")
+	}
+	if f == "" {
+		return nil, malformed(0, "put code between ```python and ```, or use --format block to accept any text",
+			"this is neither a patch in a known format nor Python")
+	}
+	return nil, unknownFormat(f)
+}
+
+// isCode reports whether a text is Python, even if a string in it holds lines of a patch. Lines of plus and minus signs
+// alone are valid Python too, but they are a diff.
+func isCode(text string) bool {
+	return len(text) < wholeParse && !strings.HasPrefix(strings.TrimSpace(text), "--- ") &&
+		parses(newText([]byte(text)).code)
+}
+
+// wholeParse limits the text that is parsed only to detect its format. Parsing that much takes 50 ms.
+const wholeParse = 256 << 10
+
+// enclosed returns the patch in the argument of a tool call, as in {"input": "*** Begin Patch…"} or ["apply_patch",
+// "…"].
+func enclosed(text string) (string, bool) {
+	calls, _ := jsonCalls(text)
+	for _, c := range calls {
+		inner := c.text("patch", "diff", "input", "patch_text")
+		if inner != "" && (likeV4A(inner) || likeSearch(inner) || likeGit(inner) || likeUdiff(inner)) {
+			return inner, true
+		}
+	}
+	return "", false
+}
+
+// Print writes a patch in a format. It fails if the format cannot express the patch.
+func (p *Patch) Print(f Format) (string, error) {
+	for _, n := range notations {
+		if n.format == f {
+			return n.write(p)
+		}
+	}
+	return "", unknownFormat(f)
+}
+
+func unknownFormat(f Format) *ParseError {
+	var names []string
+	for _, g := range Formats() {
+		names = append(names, string(g))
+	}
+	return &ParseError{Code: CodeUnsupported, Message: fmt.Sprintf("there is no patch format %q", f), Hint: "there are: " +
+		strings.Join(names, ", ")}
+}
+
+// cannotExpress returns the error for a change that a format cannot express.
+func cannotExpress(f Format, what string) error {
+	return &ParseError{Code: CodeUnwritable, Message: fmt.Sprintf("the format %s cannot express that %s", f, what),
+		Hint: "choose another --format: git and v4a can express the most"}
+}
+
+// fenceLine reports whether a line opens or closes a fence. It returns the fence mark and the text after it.
+func fenceLine(line string) (mark, info string, ok bool) {
+	line = strings.TrimSpace(line)
+	for _, sign := range []string{"`", "~"} {
+		rest := strings.TrimLeft(line, sign)
+		if n := len(line) - len(rest); n >= 3 && !strings.Contains(rest, "`") {
+			return line[:n], strings.TrimSpace(rest), true
+		}
+	}
+	return "", "", false
+}

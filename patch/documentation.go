@@ -1,0 +1,107 @@
+package patch
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	gmtext "github.com/yuin/goldmark/text"
+)
+
+// CodeSpan is a piece of inline code in a text, between backquotes.
+type CodeSpan struct {
+	Line int // from 1
+	Text string
+}
+
+// CodeSpans returns the inline code of a Markdown text, in order. It ignores fenced and indented code.
+func CodeSpans(markdown []byte) []CodeSpan {
+	var found []CodeSpan
+	doc := goldmark.DefaultParser().Parse(gmtext.NewReader(markdown))
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		span, ok := n.(*ast.CodeSpan)
+		if !ok || !entering {
+			return ast.WalkContinue, nil
+		}
+		var text strings.Builder
+		line := 0
+		for c := span.FirstChild(); c != nil; c = c.NextSibling() {
+			t, ok := c.(*ast.Text)
+			if !ok {
+				continue
+			}
+			if line == 0 {
+				line = bytes.Count(markdown[:t.Segment.Start], []byte("\n")) + 1
+			}
+			text.Write(t.Segment.Value(markdown))
+		}
+		if line > 0 {
+			found = append(found, CodeSpan{line, strings.TrimSpace(strings.ReplaceAll(text.String(), "\n", " "))})
+		}
+		return ast.WalkSkipChildren, nil
+	})
+	return found
+}
+
+// Prose returns the comment lines of a Python text as Markdown. It empties all other lines, so that lines keep their
+// numbers. Markdown cells of a script are such comments.
+func Prose(python []byte) []byte {
+	lines := bytes.SplitAfter(python, []byte("\n"))
+	for i, line := range lines {
+		text := bytes.TrimLeft(line, " \t")
+		end := line[len(bytes.TrimRight(line, "\r\n")):]
+		switch {
+		case bytes.HasPrefix(text, []byte("# ")) && !bytes.HasPrefix(text, []byte("# %%")):
+			lines[i] = text[2:]
+		default:
+			lines[i] = end
+		}
+	}
+	return bytes.Join(lines, nil)
+}
+
+// NotebookProse returns the Markdown cells of a notebook and the comments in its code. Each line has the number that it
+// has in a notebook file saved the usual way, with one line per source line. The result is nil if the notebook cannot
+// be read.
+func NotebookProse(data []byte) []byte {
+	body := strings.TrimPrefix(string(data), bom)
+	n := &notebook{line: lineCounter{data: data}}
+	top, ok := value{at: len(data) - len(body), raw: json.RawMessage(body)}.object()
+	if !ok {
+		return nil
+	}
+	if n.major = 4; top["worksheets"].raw != nil {
+		n.major = 3
+	}
+	cells, bad := n.cells(top)
+	if bad != nil {
+		return nil
+	}
+	var out bytes.Buffer
+	lines := 1
+	for _, c := range cells {
+		cell, _ := c.object()
+		source := cell["source"]
+		if source.raw == nil {
+			source = cell["input"]
+		}
+		text, at, _ := source.multiline()
+		prose := []byte(text)
+		switch cell["cell_type"].text() {
+		case "markdown":
+		case "code":
+			prose = Prose(prose)
+		default:
+			continue
+		}
+		for ; lines < n.line.at(at); lines++ {
+			out.WriteByte('\n')
+		}
+		out.Write(prose)
+		out.WriteByte('\n')
+		lines += bytes.Count(prose, []byte("\n")) + 1
+	}
+	return out.Bytes()
+}

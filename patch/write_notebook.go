@@ -1,0 +1,141 @@
+package patch
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const emptyNotebook = `{
+ "cells": [],
+ "metadata": {
+  "kernelspec": {
+   "display_name": "Python 3",
+   "language": "python",
+   "name": "python3"
+  },
+  "language_info": {
+   "name": "python"
+  }
+ },
+ "nbformat": 4,
+ "nbformat_minor": 5
+}
+`
+
+// notebookFormat returns the format of .ipynb files of nbformat 4. Its pieces are cells.
+func (p *Program) notebookFormat() (*format, error) {
+	body := strings.TrimPrefix(string(p.raw), bom)
+	skip := len(p.raw) - len(body)
+	top, _ := value{at: skip, raw: json.RawMessage(body)}.object()
+	var major, minor int
+	if !top["nbformat"].into(&major) || major != 4 {
+		return nil, unwritable(p.Kind, "it is older than nbformat 4")
+	}
+	top["nbformat_minor"].into(&minor)
+	cells := top["cells"]
+	list, _ := cells.array()
+	f := &format{head: string(p.raw[:cells.at+1]), foot: string(p.raw[cells.at+len(cells.raw)-1:])}
+	gap, first := "\n  ", true
+	if len(list) > 0 {
+		end := list[len(list)-1]
+		f.head, f.foot = string(p.raw[:list[0].at]), string(p.raw[end.at+len(end.raw):])
+		gap = f.head[strings.LastIndexByte(f.head, '[')+1:]
+	} else {
+		f.head, f.foot = f.head+"\n  ", "\n "+f.foot
+	}
+	f.join = func(out *strings.Builder, text string) {
+		if !first {
+			out.WriteString("," + gap)
+		}
+		first = false
+		out.WriteString(text)
+	}
+	for i, c := range list {
+		q := piece{text: string(c.raw), block: prose}
+		if k := slices.Index(p.Cells, i); k >= 0 {
+			q.block = k
+		}
+		f.pieces = append(f.pieces, q)
+	}
+	f.change = changeCell
+	used := map[string]bool{}
+	for _, b := range p.Blocks {
+		used[b.ID] = true
+	}
+	f.render = func(b Block, _ bool) string { return newCell(b, minor >= 5, used) }
+	return f, nil
+}
+
+// changeCell replaces the source of a cell. It removes the outputs, because they belong to the former code.
+func changeCell(q piece, was, now Block) string {
+	cell := value{raw: json.RawMessage(q.text)}
+	fields, _ := cell.object()
+	put := map[string]string{"source": encodeJSON(sourceLines(now.Source), "   ")}
+	if was.Source != now.Source {
+		put["outputs"], put["execution_count"] = "[]", "null"
+	}
+	if was.Title != now.Title {
+		put["metadata"] = renamed(fields["metadata"], now)
+	}
+	var names []string
+	for name := range put {
+		if fields[name].raw != nil {
+			names = append(names, name)
+		}
+	}
+	// from the end, so that offsets stay valid
+	slices.SortFunc(names, func(a, b string) int { return fields[b].at - fields[a].at })
+	text := q.text
+	for _, name := range names {
+		at := fields[name].at
+		text = text[:at] + put[name] + text[at+len(fields[name].raw):]
+	}
+	return text
+}
+
+// renamed returns a cell's metadata with the name of a block, unless the code shows the name.
+func renamed(metadata value, b Block) string {
+	all := map[string]json.RawMessage{}
+	metadata.into(&all)
+	delete(all, "name")
+	list, _ := stmts([]byte(b.Source))
+	if b.Title != "" && cellTitle(value{}, b.Source, list) != b.Title {
+		name, err := json.Marshal(b.Title)
+		if err != nil {
+			panic("patch: internal error: " + err.Error())
+		}
+		all["name"] = name
+	}
+	return encodeJSON(all, "   ")
+}
+
+// cellID matches the cell ids that nbformat 4.5 allows.
+var cellID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+func newCell(b Block, withID bool, used map[string]bool) string {
+	type field struct {
+		name, value string
+	}
+	fields := []field{{"cell_type", `"code"`}, {"execution_count", "null"}}
+	if withID {
+		id := b.ID
+		if !cellID.MatchString(id) {
+			id = "cell"
+		}
+		for stem, n := id, 2; used[id] && id != b.ID || !cellID.MatchString(id); n++ {
+			id = fmt.Sprintf("%.56s-%d", stem, n)
+		}
+		used[id] = true
+		fields = append(fields, field{"id", encodeJSON(id, "")})
+	}
+	fields = append(fields, field{"metadata", renamed(value{}, b)}, field{"outputs", "[]"},
+		field{"source", encodeJSON(sourceLines(b.Source), "   ")})
+	var lines []string
+	for _, x := range fields {
+		lines = append(lines, fmt.Sprintf("   %q: %s", x.name, x.value))
+	}
+	return "{\n" + strings.Join(lines, ",\n") + "\n  }"
+}

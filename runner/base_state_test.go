@@ -1,0 +1,32 @@
+package runner
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/statetest"
+)
+
+// A file that is written over and given the time that it had, as archives and copies do, is another.
+func TestFileWithItsOldTime(t *testing.T) {
+	dir := t.TempDir()
+	store := statetest.CheckedOpen(t, filepath.Join(dir, ".xstate"), state.Options{})
+	w := newBaseState(Config{Store: store}, dir, nil, nil)
+	path := filepath.Join(dir, "data.csv")
+	seen := map[state.Digest]bool{}
+	for _, text := range []string{"a,1\n", "a,2\n", "a,3\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, time.Time{}, time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)); err != nil {
+			t.Fatal(err)
+		}
+		seen[w.onDisk("data.csv")] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("%d contents of 3 are told apart", len(seen))
+	}
+}

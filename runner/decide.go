@@ -1,0 +1,336 @@
+package runner
+
+import (
+	"slices"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Codes of reasons.
+const (
+	ReasonNew     = "new"              // this code was never run
+	ReasonCode    = "code-changed"     // the block was edited here
+	ReasonEngine  = "engine-changed"   // the same code was run, by another interpreter or version of xstate
+	ReasonInput   = "input-changed"    // Key had digest Was and has Now
+	ReasonSharing = "sharing-changed"  // names that it reads share objects in another way
+	ReasonMaybe   = "input-may-change" // in a plan: Key depends on the result of By
+	ReasonLost    = "result-lost"      // it was run, but the store no longer has the results
+	ReasonRetry   = "failed-before"    // it failed in a way that may not happen again
+	ReasonLayout  = "line-moved"       // its output cites lines that moved
+	ReasonForced  = "forced"
+	ReasonReused  = "reused"
+	ReasonPinned  = "pinned"  // it always executes, or keeps a result that is not valid, see Pin
+	ReasonServed  = "served"  // the caller supplied the result, see RunOptions.Serve
+	ReasonBlocked = "blocked" // it uses what block By would have defined, or follows a failure in its block
+	ReasonSyntax  = "syntax-error"
+)
+
+// Action is what a plan intends for a node.
+type Action string
+
+const (
+	ActRun   Action = "run"
+	ActMaybe Action = "maybe" // it runs if an input changes
+	ActReuse Action = "reuse"
+	ActBlock Action = "block"
+)
+
+// PlanNode is one node of a plan.
+type PlanNode struct {
+	Block   state.BlockID
+	Node    int // index in the block
+	Line    int // 1-based in the block
+	Action  Action
+	Reason  state.Reason
+	Seconds float64 // recorded cost of the last execution; 0 when there was none
+
+	Code  state.Digest   // the key of its traces
+	Facts *depgraph.Node // the analysis of its text
+	Trace state.Digest   // the result that is reused, or ""
+	Last  *state.Trace   // the last execution, maybe of other code; nil when there is none
+}
+
+// place is what a decision about a node queries: the state before the node, and the text of the program. A walk answers
+// from its program state, the planner from its index, which notes each query.
+type place interface {
+	get(depgraph.Key) entry
+	aliasesWithin([]state.Access) []state.Alias
+	aliasesAround([]string) []state.Alias
+	isLifetimeSensitive(name string) bool        // the value of name, or one that shares with it, is frail
+	layout(n *node, cited []string) state.Digest // see layoutOf
+	nameOf(writer int) string                    // of an entry
+}
+
+// walkPlace is a place in a walk.
+type walkPlace struct {
+	*programState
+	units []*unit
+	nodes []*node
+}
+
+func (h walkPlace) layout(n *node, cited []string) state.Digest { return layoutOf(h.units, n, cited) }
+func (h walkPlace) nameOf(writer int) string                    { return h.nodes[writer].id() }
+
+// given is what a decision about a node depends on beside its place and the store: the options of a run, and what the
+// run did so far. A plan knows of none but the comments of the block.
+type given struct {
+	stopped bool // an earlier node of its block failed or is blocked
+	pin     Pin
+	forced  bool               // the node executes even where a trace is valid
+	served  *state.StoredTrace // a result that the node takes without a look at what it reads
+	ran     *state.StoredTrace // the node's execution in this run, before the walk was restarted
+}
+
+// decision is what happens to a node, and the state that this leaves.
+type decision struct {
+	PlanNode
+	trace  *state.StoredTrace // the result that is reused; nil when the node has to run, or is blocked
+	failed state.BlockID      // the block whose failure takes away what the node defines; "" when there is none
+}
+
+// decide reports what happens to n at p. It is the only place where that is decided: plans, the planner, runs and
+// speculation all call it, so a run does what the plan before it said.
+func (e *Engine) decide(p place, n *node, g given) (decision, error) {
+	d := decision{PlanNode: PlanNode{Block: n.unit.ID, Node: n.at, Line: n.facts.Line, Code: n.code, Facts: n.facts}}
+	if by := blockedBy(p, n, g.stopped); by != "" {
+		return d.block(by), nil
+	}
+	c, err := e.chooseGiven(p, n, g)
+	if err != nil {
+		return d, err
+	}
+	d.trace, d.Reason, d.Last = c.trace, c.reason, c.last
+	if c.last != nil {
+		d.Seconds = c.last.Seconds
+	}
+	switch {
+	case c.trace != nil:
+		if by := undefinedBy(p, n, &c.trace.Trace); by != "" && c.reason.Code != ReasonServed {
+			return d.block(by), nil
+		}
+		d.Action, d.Trace = ActReuse, c.trace.Digest
+		if c.trace.Err != nil {
+			d.failed = n.unit.ID
+		}
+	case c.reason.Code == ReasonMaybe:
+		d.Action = ActMaybe
+	default:
+		d.Action = ActRun
+	}
+	return d, nil
+}
+
+// block returns the decision about the same node where a failure in block by keeps it from running.
+func (d decision) block(by state.BlockID) decision {
+	node := d.PlanNode
+	node.Action, node.Reason = ActBlock, state.Reason{Code: ReasonBlocked, By: string(by)}
+	node.Seconds, node.Trace, node.Last = 0, "", nil
+	return decision{PlanNode: node, failed: by}
+}
+
+// blockedBy returns the failed block that n depends on; "" when there is none. stopped says that a node before it in
+// its block failed or is blocked.
+func blockedBy(p interface{ get(depgraph.Key) entry }, n *node, stopped bool) state.BlockID {
+	if stopped {
+		return n.unit.ID
+	}
+	for _, name := range n.facts.Uses {
+		if by, bad := p.get(depgraph.Var(name)).poisoned(); bad {
+			return by
+		}
+	}
+	return ""
+}
+
+// undefinedBy returns the failed block that would have defined the name whose absence made t fail; "" when there is
+// none. Uses lists only the names that the text shows, so a name that eval looked up is found only in this way.
+func undefinedBy(p interface{ get(depgraph.Key) entry }, n *node, t *state.Trace) state.BlockID {
+	if t.Err == nil {
+		return ""
+	}
+	name := n.unit.language.Missing(t.Err)
+	if name == "" {
+		return ""
+	}
+	by, _ := p.get(depgraph.Var(name)).poisoned()
+	return by
+}
+
+// choice is a trace that is valid for a node, or the reason why none is.
+type choice struct {
+	trace  *state.StoredTrace
+	reason state.Reason
+	last   *state.Trace // the best known earlier execution, for its cost and writes; may be nil
+}
+
+// chooseGiven returns the result that n takes. What a run was given comes first: the caller of Run said so.
+func (e *Engine) chooseGiven(p place, n *node, g given) (choice, error) {
+	if t := g.served; t != nil {
+		return choice{trace: t, reason: state.Reason{Code: ReasonServed}, last: &t.Trace}, nil
+	}
+	if t := g.ran; t != nil && t.Code == n.code {
+		if _, _, ok := mismatch(p, &t.Trace); ok {
+			return choice{trace: t, reason: state.Reason{Code: ReasonReused}, last: &t.Trace}, nil
+		}
+	}
+	if g.forced {
+		return choice{reason: state.Reason{Code: ReasonForced}}, nil
+	}
+	c, err := e.choose(p, n)
+	if err != nil {
+		return c, err
+	}
+	switch g.pin {
+	case PinAlways: // the last execution was looked up all the same, for its cost and writes
+		c.trace, c.reason = nil, state.Reason{Code: ReasonPinned}
+	case PinNever:
+		if c.trace == nil {
+			c, _ = e.pinned(n, c)
+		}
+	}
+	return c, nil
+}
+
+// pinned returns the result that a node pinned to never keeps: the last one of its code, if that did not fail. c says
+// why no trace is valid.
+func (e *Engine) pinned(n *node, c choice) (choice, bool) {
+	before, _ := previous(n)
+	if before == nil || before.Code != n.code || before.Trace == "" {
+		return c, false
+	}
+	t, ok, err := e.cfg.Store.Trace(before.Trace)
+	if err != nil || !ok || t.Err != nil || !e.usable(&t) {
+		return c, false
+	}
+	t.Marks = appendNew(slices.Clone(t.Marks), MarkPinned)
+	c.reason.Code = ReasonPinned
+	return choice{trace: &state.StoredTrace{Digest: before.Trace, Trace: t}, reason: c.reason, last: &t}, true
+}
+
+// choose looks for a trace of n that is valid at p. The newest comes first.
+func (e *Engine) choose(p place, n *node) (choice, error) {
+	traces, err := e.traces(n.code)
+	if err != nil {
+		return choice{}, err
+	}
+	moved := false
+	for i := range traces {
+		t := &traces[i]
+		e.baseState.learn(t.Paths)
+		e.compared++
+		if _, _, ok := mismatch(p, &t.Trace); !ok {
+			continue
+		}
+		if t.CitedSource != p.layout(n, t.CitedBlocks) {
+			moved = true
+			continue
+		}
+		if !e.usable(&t.Trace) {
+			continue
+		}
+		return choice{trace: t, reason: state.Reason{Code: ReasonReused}, last: &t.Trace}, nil
+	}
+	return e.explain(p, n, traces, moved), nil
+}
+
+// usable reports whether the store still has everything that a trace refers to.
+func (e *Engine) usable(t *state.Trace) bool {
+	if t.Outputs != "" {
+		if _, ok, err := e.cfg.Store.Blob(t.Outputs); err != nil || !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// explain returns the reason why n has no trace that is valid at p.
+func (e *Engine) explain(p place, n *node, traces []state.StoredTrace, moved bool) choice {
+	before, edited := previous(n)
+	c := choice{reason: state.Reason{Code: ReasonNew}}
+	if b := n.unit.Before; edited && b.Edited < b.RanAt && b.Version == n.unit.Version &&
+		len(b.Nodes) == len(n.unit.nodes) {
+		c.reason.Code = ReasonEngine
+	} else if edited {
+		c.reason.Code = ReasonCode
+	}
+	if before != nil && before.Trace != "" {
+		if t, ok, err := e.cfg.Store.Trace(before.Trace); err == nil && ok {
+			c.last = &t
+		}
+	}
+	if before == nil || before.Code != n.code {
+		if len(traces) == 0 {
+			return c
+		}
+	}
+	if before != nil && before.Code == n.code && c.last == nil && before.Trace != "" {
+		c.reason.Code = ReasonLost
+		return c
+	}
+	if (c.last == nil || c.last.Code != n.code) && len(traces) > 0 {
+		c.last = &traces[0].Trace
+	}
+	if c.last == nil {
+		if before != nil && before.Status == state.StatusFailed {
+			c.reason.Code = ReasonRetry
+		}
+		return c
+	}
+	if c.last.Code != n.code {
+		return c
+	}
+	if moved {
+		c.reason.Code = ReasonLayout
+		return c
+	}
+	access, now, ok := mismatch(p, c.last)
+	switch {
+	case ok:
+		c.reason.Code = ReasonLost
+	case access.Key == "":
+		c.reason.Code = ReasonSharing
+	default:
+		c.reason = state.Reason{Code: ReasonInput, Key: access.Key, Was: access.Digest, Now: now.digest}
+		if now.writer >= 0 {
+			c.reason.By = p.nameOf(now.writer)
+		}
+		if now.digest == unknown {
+			c.reason.Code, c.reason.Now = ReasonMaybe, ""
+		}
+	}
+	return c
+}
+
+// previous returns the outcome that the last run recorded for n: of the same code if there is one, else of the node at
+// its place in the block. edited says that a run recorded the block, maybe in another version.
+func previous(n *node) (before *state.NodeResult, edited bool) {
+	b := n.unit.Before
+	if b == nil || b.RanAt == 0 {
+		return nil, false
+	}
+	for i := range b.Nodes {
+		if b.Nodes[i].Code == n.code {
+			return &b.Nodes[i], true
+		}
+	}
+	if n.at < len(b.Nodes) {
+		return &b.Nodes[n.at], true
+	}
+	return nil, true
+}
+
+// advance makes p the position after node i, of which d is decided. It reports whether the outcome of the node is known
+// by that. Where it is not, the node has to run first, and the caller says what that leaves.
+func (p *programState) advance(i int, n *node, d *decision, stopped map[*unit]bool) bool {
+	switch {
+	case d.failed != "":
+		stopped[n.unit] = true
+		p.fail(i, d.failed, n.facts.Defines)
+	case d.trace != nil:
+		p.apply(i, &d.trace.Trace)
+	default:
+		return false
+	}
+	return true
+}

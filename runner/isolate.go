@@ -1,0 +1,79 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"time"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Isolated calls do, which may run other programs than the session's own with this engine. Then it restores every file
+// that they wrote: content, permissions, and time of last change. Until then the records of files are kept as in any
+// run. So if the process is killed in between, the next run restores the files.
+func (e *Engine) Isolated(do func() error) error {
+	if err := e.recoverFiles(); err != nil {
+		return err
+	}
+	if err := e.adoptRelatives(); err != nil {
+		return err
+	}
+	records := maps.Clone(e.cfg.Files)
+	before := map[string]onDisk{}
+	for name := range records {
+		now := onDisk{digest: e.baseState.onDisk(name)}
+		now.mode, now.time = e.baseState.attributes(name)
+		if err := e.keepBase(name, now.digest); err != nil {
+			return fmt.Errorf("keep a copy of %s: %w", name, err)
+		}
+		before[name] = now
+	}
+	links := e.linkGroups()
+	err := do()
+	e.dropKernel() // it may have files open
+	return errors.Join(err, e.restoreFilesTo(records, before, links))
+}
+
+// onDisk is the state of a file on disk.
+type onDisk struct {
+	digest, mode state.Digest
+	time         int64
+}
+
+// restoreFilesTo restores files and their records.
+func (e *Engine) restoreFilesTo(
+	records map[string]FileRecord,
+	before map[string]onDisk,
+	links map[string]string,
+) error {
+	e.baseState.begin()
+	p := newProgramState(e.baseState.get) // its base has the files that were not written before
+	for name, was := range before {
+		p.keys[depgraph.Key("file:"+name)] = entry{digest: was.digest, writer: -1}
+		p.keys[depgraph.Key("mode:"+name)] = entry{digest: was.mode, writer: -1}
+		if first := links[name]; first != "" {
+			p.keys[depgraph.Key("link:"+name)] = entry{digest: state.Digest(first), writer: -1}
+		}
+	}
+	w := &walk{e: e}
+	if err := w.putFiles(p); err != nil {
+		return fmt.Errorf("restore the files: %w", err)
+	}
+	for name, was := range before {
+		if !stored(was.digest) {
+			continue
+		}
+		if _, now := e.baseState.attributes(name); now != was.time {
+			if err := os.Chtimes(e.baseState.path(name), time.Time{}, time.Unix(0, was.time)); err != nil {
+				return err
+			}
+		}
+	}
+	clear(e.cfg.Files)
+	maps.Copy(e.cfg.Files, records)
+	e.baseState.begin()
+	return w.saveFiles()
+}

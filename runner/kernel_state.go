@@ -1,0 +1,131 @@
+package runner
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// bound is what a name is bound to in the kernel.
+type bound struct {
+	groupDigest groupDigest  // the group it is bound in
+	digest      state.Digest // of its value
+	bytes       int64        // approximate size
+	took        float64      // seconds that it took to compute
+}
+
+// parked is a group that the kernel keeps alive, unbound, for nodes that need it later.
+type parked struct {
+	names []string
+	bytes int64   // about what it holds
+	took  float64 // seconds that it took to compute
+}
+
+// kernelState is what the engine knows of the kernel's state, so that it sends differences only.
+//
+// Invariant: two groups that are both bound, or parked, share no mutable object. A group is bound, parked and stored as
+// a whole. Where a program state has another value for one of its names, the whole group is unbound.
+type kernelState struct {
+	bound       map[string]bound              // name → the group it is bound in
+	aliases     map[pair]state.Digest         // of the bound names
+	parked      map[groupDigest]parked        // groups kept alive
+	hidden      map[depgraph.Key]entry        // rng, conf, cwd: absent is pristine
+	environ     map[depgraph.Key]*string      // variables that differ from the base; nil means unset
+	figures     state.Digest                  // display:figures
+	modules     state.Digest                  // conf:modules
+	moduleState map[depgraph.Key]state.Digest // held: keys, see modules.go
+	loads       map[depgraph.Key]state.Digest // load: keys, see libraries.go
+	quiet       map[string]quietLoad          // workspace modules that may be loaded at any place
+	layouts     map[string]state.Digest       // function → layout of the definition that the bound object was made from
+	classes     map[state.Digest]bool         // classes of the program that the kernel can name
+}
+
+func newKernelState() kernelState {
+	return kernelState{
+		bound:       map[string]bound{},
+		aliases:     map[pair]state.Digest{},
+		parked:      map[groupDigest]parked{},
+		hidden:      map[depgraph.Key]entry{},
+		environ:     map[depgraph.Key]*string{},
+		moduleState: map[depgraph.Key]state.Digest{},
+		loads:       map[depgraph.Key]state.Digest{},
+		quiet:       map[string]quietLoad{},
+		classes:     map[state.Digest]bool{},
+		layouts:     map[string]state.Digest{},
+	}
+}
+
+// aliasedNames returns the names that share objects with others.
+func aliasedNames(all ...map[pair]state.Digest) map[string]bool {
+	found := map[string]bool{}
+	for _, aliases := range all {
+		for pr := range aliases {
+			found[pr[0]], found[pr[1]] = true, true
+		}
+	}
+	return found
+}
+
+// isGroup reports whether j names a group of several names. Their digests are SHA-256; those of single values are
+// shorter.
+func isGroup(j groupDigest) bool { return len(j) == 64 }
+
+// bind notes that names are bound to their values at p, as one group.
+func (m *kernelState) bind(p *programState, j groupDigest, names []string) {
+	for _, n := range names {
+		e := p.keys[depgraph.Var(n)]
+		b := bound{groupDigest: j, digest: e.digest, took: e.took}
+		if e.info != nil {
+			b.bytes = e.info.Bytes
+		}
+		m.bound[n] = b
+	}
+	for pr, d := range p.aliases {
+		if slices.Contains(names, pr[0]) {
+			m.aliases[pr] = d
+		}
+	}
+}
+
+// park notes that the group of the names set is parked.
+func (m *kernelState) park(j groupDigest, set []string) {
+	g := parked{names: set}
+	for _, n := range set {
+		g.bytes += m.bound[n].bytes
+		g.took = max(g.took, m.bound[n].took)
+	}
+	m.parked[j] = g
+}
+
+// evict forgets parked groups until the rest takes at most limit bytes. It begins with those that took the least time
+// to compute for their size. It returns their digests.
+func (m *kernelState) evict(limit int64) []groupDigest {
+	held := int64(0)
+	for _, g := range m.parked {
+		held += g.bytes
+	}
+	if held <= limit {
+		return nil
+	}
+	worth := func(j groupDigest) float64 { return m.parked[j].took / float64(m.parked[j].bytes+1) }
+	var gone []groupDigest
+	cheapest := func(a, b groupDigest) int { return cmp.Or(cmp.Compare(worth(a), worth(b)), cmp.Compare(a, b)) }
+	for _, j := range slices.SortedFunc(maps.Keys(m.parked), cheapest) {
+		if held <= limit {
+			break
+		}
+		held -= m.parked[j].bytes
+		delete(m.parked, j)
+		gone = append(gone, j)
+	}
+	return gone
+}
+
+// unbind notes that a name is no longer bound.
+func (m *kernelState) unbind(name string) {
+	delete(m.bound, name)
+	maps.DeleteFunc(m.aliases, func(pr pair, _ state.Digest) bool { return pr[0] == name || pr[1] == name })
+}

@@ -1,0 +1,503 @@
+package runner
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// groupDigest names the content of a group: names whose values share mutable objects. A name that shares with none is a
+// group by itself. Its group digest is the digest of its value, whatever the name, so that equal values are stored
+// once.
+type groupDigest = kernel.Group
+
+// pair is two names that share objects, in order.
+type pair [2]string
+
+// entry is what a key has in a program state.
+type entry struct {
+	digest state.Digest
+	writer int              // index of the node that wrote it; -1: the base
+	info   *state.ValueInfo // of a var key that has a value; nil otherwise
+	took   float64          // seconds that its writer executed
+	failed state.BlockID    // the block that failed, of a poisoned key
+	marks  []string         // why it may differ from run to run: those of its writer and of all that it depends on
+}
+
+// poison is the digest of a key that a failed node would have written.
+const poison state.Digest = "!failed"
+
+// unknown is, in a plan, the digest of a key whose writer must run first.
+const unknown state.Digest = "!unknown"
+
+func (e entry) poisoned() (block state.BlockID, ok bool) { return e.failed, e.digest == poison }
+
+// programState is the state at one place in the program: what each key has, and which names share objects.
+type programState struct {
+	base    func(depgraph.Key) state.Digest // what a key has that no node wrote
+	keys    map[depgraph.Key]entry
+	aliases map[pair]state.Digest
+
+	context           state.Digest          // see modules.go
+	moduleState       map[depgraph.Key]bool // held: and load: keys, and names that modules hold a part of
+	bindOrder         map[string]int        // names that are bound → their order
+	bindCount         int
+	lifetimeSensitive map[string]bool // names whose values have a finalizer, or refer weakly to others
+}
+
+func newProgramState(base func(depgraph.Key) state.Digest) *programState {
+	return &programState{
+		base:              base,
+		keys:              map[depgraph.Key]entry{},
+		aliases:           map[pair]state.Digest{},
+		moduleState:       map[depgraph.Key]bool{},
+		lifetimeSensitive: map[string]bool{},
+		bindOrder:         map[string]int{},
+	}
+}
+
+func (p *programState) clone() *programState {
+	q := *p
+	q.keys, q.aliases, q.moduleState = maps.Clone(p.keys), maps.Clone(p.aliases), maps.Clone(p.moduleState)
+	q.lifetimeSensitive, q.bindOrder = maps.Clone(p.lifetimeSensitive), maps.Clone(p.bindOrder)
+	return &q
+}
+
+func (p *programState) get(k depgraph.Key) entry {
+	if e, ok := p.keys[k]; ok {
+		return e
+	}
+	switch k.Space() {
+	case "var", "display", "link", "held", "load":
+		return entry{writer: -1}
+	case "names":
+		return entry{digest: state.DigestOf(fmt.Appendf(nil, "names %q", p.ordered())), writer: -1}
+	case "reach":
+		if k == reachAll {
+			return entry{digest: state.DigestOf(fmt.Appendf(nil, "reach %q", p.namesReachingCode())), writer: -1}
+		}
+		names, last := p.namesReaching(k.Name())
+		return entry{digest: state.DigestOf(fmt.Appendf(nil, "reach %q", names)), writer: last}
+	case "files":
+		return entry{digest: p.files(), writer: -1}
+	case "stat":
+		return p.presence(k.Name())
+	case "time":
+		if e, ok := p.keys[depgraph.Key("file:"+k.Name())]; ok {
+			return entry{digest: digestWritten, writer: e.writer, marks: e.marks}
+		}
+	case "dir":
+		return entry{digest: p.listing(k), writer: -1}
+	case "isset":
+		e := p.get(depgraph.Key("env:" + k.Name()))
+		if e.digest != state.Absent {
+			e.digest = "set"
+		}
+		return e
+	case "env":
+		if k == envAll {
+			return entry{digest: p.environment(p.base(envAll)), writer: -1}
+		}
+		if k == envChanged {
+			return entry{digest: p.environment(state.Absent), writer: -1}
+		}
+	}
+	return entry{digest: p.base(k), writer: -1}
+}
+
+// namesReaching returns the names whose values reach a class or function of the program, given its qualified name, or a
+// part of what a workspace module holds. These names form no group: many nodes use such an object, and few change it. A
+// node that does changes all of them. last is the node that wrote one of the names last.
+func (p *programState) namesReaching(what string) (names []string, last int) {
+	last = -1
+	is := func(code string) bool { return code == what || code == "*" || strings.HasPrefix(code, what+"#") }
+	for k, e := range p.keys {
+		if k.Space() == "var" && e.info != nil &&
+			(slices.ContainsFunc(e.info.Code, is) || slices.Contains(e.info.ModuleReferences, what)) {
+			names, last = append(names, k.Name()), max(last, e.writer)
+		}
+	}
+	slices.Sort(names)
+	return names, last
+}
+
+// reachAll is read by nodes that list subclasses.
+const reachAll depgraph.Key = "reach:*"
+
+// namesReachingCode returns the names that reach a class or function of the program, in the order of their binding.
+func (p *programState) namesReachingCode() []string {
+	return slices.DeleteFunc(p.ordered(), func(name string) bool { return !p.reachesCode(name) })
+}
+
+func (p *programState) reachesCode(name string) bool {
+	info := p.keys[depgraph.Var(name)].info
+	return info != nil && len(info.Code) > 0
+}
+
+// namesReachingClass returns, by qualified name, the names that reach a class such as n may define. The new class
+// differs from theirs even if it is equal.
+func (p *programState) namesReachingClass(n *node) map[string][]string {
+	found := map[string][]string{}
+	for k, e := range p.keys {
+		if k.Space() != "var" || e.info == nil {
+			continue
+		}
+		for _, code := range e.info.Code {
+			name, _, _ := strings.Cut(code, "#")
+			if n.facts.Kind == depgraph.KindClass && name == n.facts.Defines[0] ||
+				strings.Contains(name, ".<locals>.") {
+				found[code] = append(found[code], k.Name())
+			}
+		}
+	}
+	return found
+}
+
+// digestWritten is the time of a file that the program wrote. Such times differ in any two runs.
+const digestWritten state.Digest = "written"
+
+// pristine returns what hidden state has before any node.
+func (p *programState) pristine(k depgraph.Key) state.Digest { return p.base(k) }
+
+// presence returns what a query depends on that only checks whether a file exists.
+func (p *programState) presence(name string) entry {
+	e := p.get(depgraph.Key("file:" + name))
+	if stored(e.digest) {
+		e.digest = "file"
+	}
+	return e
+}
+
+// listing returns what a directory holds here: its content at the base, with the files written or deleted so far.
+func (p *programState) listing(dir depgraph.Key) state.Digest {
+	changed := map[string]bool{}
+	prefix := dir.Name() + "/"
+	if dir.Name() == "." {
+		prefix = ""
+	}
+	for k, e := range p.keys {
+		if k.Space() != "file" {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(k.Name(), prefix); ok && rest != "" && !strings.HasPrefix(rest, "/") {
+			name, _, nested := strings.Cut(rest, "/")
+			changed[name] = changed[name] || e.digest != state.Absent || nested && e.digest != state.Absent
+		}
+	}
+	itself, written := p.keys[depgraph.Key("file:"+dir.Name())]
+	if written && itself.digest == state.Absent {
+		return state.Absent
+	}
+	if len(changed) == 0 && !written {
+		return p.base(dir)
+	}
+	var b strings.Builder
+	b.WriteString(string(dir))
+	for _, name := range slices.Sorted(maps.Keys(changed)) {
+		fmt.Fprintf(&b, "\x00%s=%v", name, changed[name])
+	}
+	if len(changed) == 0 {
+		b.WriteString("\x00") // the program made it, and it is empty
+	}
+	return p.base(depgraph.Key(b.String()))
+}
+
+// files digests which files the program wrote or deleted so far.
+func (p *programState) files() state.Digest {
+	var names []string
+	for k := range p.keys {
+		if k.Space() == "file" {
+			names = append(names, k.Name())
+		}
+	}
+	slices.Sort(names)
+	return state.DigestOf(fmt.Appendf(nil, "files %q", names))
+}
+
+// environment digests the changes that the program made to the environment. base covers the rest.
+func (p *programState) environment(base state.Digest) state.Digest {
+	lines := []string{string(base)}
+	for k, e := range p.keys {
+		if k.Space() == "env" {
+			lines = append(lines, fmt.Sprintf("%s=%s", k.Name(), e.digest))
+		}
+	}
+	slices.Sort(lines[1:])
+	return state.DigestOf([]byte(strings.Join(lines, "\n")))
+}
+
+// namesKey is read by nodes that may list the names of the program.
+const namesKey depgraph.Key = "names:*"
+
+// envAll is read by nodes that iterate over the environment. envChanged, what the program changed of it, is read by
+// child processes.
+const (
+	envAll     depgraph.Key = "env:*"
+	envChanged depgraph.Key = "env:+"
+)
+
+// filesWritten is read by child processes.
+const filesWritten depgraph.Key = "files:+"
+
+// names returns the names that have a value here, sorted.
+func (p *programState) names() []string {
+	var names []string
+	for k, e := range p.keys {
+		if k.Space() == "var" && e.digest != state.Absent {
+			if _, bad := e.poisoned(); !bad {
+				names = append(names, k.Name())
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// ordered returns the names in the order in which they were bound, as a namespace lists them.
+func (p *programState) ordered() []string {
+	names := p.names()
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(p.bindOrder[a], p.bindOrder[b]) })
+	return names
+}
+
+// noteBindings notes which names t binds for the first time, or again after they were deleted.
+func (p *programState) noteBindings(t *state.Trace) {
+	noteBindings := func(name string) {
+		if _, there := p.bindOrder[name]; !there {
+			p.bindCount++
+			p.bindOrder[name] = p.bindCount
+		}
+	}
+	for _, name := range t.BindOrder {
+		if was, moved := strings.CutPrefix(name, "-"); moved {
+			delete(p.bindOrder, was)
+			name = was
+		}
+		noteBindings(name)
+	}
+	for _, w := range t.Writes {
+		if w.Key.Space() == "var" && w.Digest != state.Absent {
+			noteBindings(w.Key.Name())
+		} else if w.Key.Space() == "var" {
+			delete(p.bindOrder, w.Key.Name())
+		}
+	}
+}
+
+// group returns the names whose values form one object graph with that of name. They are sorted, and include name.
+func (p *programState) group(name string) []string {
+	if len(p.aliases) == 0 {
+		return []string{name}
+	}
+	seen := map[string]bool{name: true}
+	for todo := []string{name}; len(todo) > 0; {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for pr := range p.aliases {
+			other := ""
+			switch n {
+			case pr[0]:
+				other = pr[1]
+			case pr[1]:
+				other = pr[0]
+			}
+			if other != "" && !seen[other] {
+				seen[other] = true
+				todo = append(todo, other)
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// groupDigest returns the group of name and its digest.
+func (p *programState) groupDigest(name string) (groupDigest, []string) {
+	names := p.group(name)
+	if len(names) == 1 {
+		return groupDigest(p.keys[depgraph.Var(name)].digest), names
+	}
+	var b strings.Builder
+	b.WriteString("group\n")
+	for _, n := range names {
+		fmt.Fprintf(&b, "%q %s\n", n, p.keys[depgraph.Var(n)].digest)
+	}
+	for _, s := range sortedAliases(p.aliases, func(pr pair) bool { return slices.Contains(names, pr[0]) }) {
+		fmt.Fprintf(&b, "%q\n", []string(s))
+	}
+	return groupDigest(state.DigestOf([]byte(b.String()))), names
+}
+
+// writer returns the last node that wrote one of the names. They share objects as they do since then.
+func (p *programState) writer(names []string) int {
+	last := -1
+	for _, n := range names {
+		last = max(last, p.keys[depgraph.Var(n)].writer)
+	}
+	return last
+}
+
+func sortedAliases(aliases map[pair]state.Digest, keep func(pair) bool) []state.Alias {
+	var found []state.Alias
+	for pr, d := range aliases {
+		if keep(pr) {
+			found = append(found, state.Alias{pr[0], pr[1], string(d)})
+		}
+	}
+	slices.SortFunc(found, func(a, b state.Alias) int { return slices.Compare(a, b) })
+	return found
+}
+
+// aliasesWithin returns the pairs of names read that share objects.
+func (p *programState) aliasesWithin(reads []state.Access) []state.Alias {
+	if len(p.aliases) == 0 {
+		return nil
+	}
+	read := map[string]bool{}
+	for _, a := range reads {
+		if a.Key.Space() == "var" {
+			read[a.Key.Name()] = true
+		}
+	}
+	return sortedAliases(p.aliases, func(pr pair) bool { return read[pr[0]] && read[pr[1]] })
+}
+
+// aliasesAround returns the pairs that share objects, and of which one is among names.
+func (p *programState) aliasesAround(names []string) []state.Alias {
+	if len(p.aliases) == 0 {
+		return nil
+	}
+	return sortedAliases(
+		p.aliases,
+		func(pr pair) bool { return slices.Contains(names, pr[0]) || slices.Contains(names, pr[1]) },
+	)
+}
+
+// mismatch returns the first read of t that has another digest here. ok says that all reads and all aliases are equal.
+func (p *programState) mismatch(t *state.Trace) (first state.Access, now entry, ok bool) {
+	return mismatch(walkPlace{programState: p}, t)
+}
+
+// mismatch compares t with any place. The first mismatch ends it, so a trace that is not valid costs little.
+func mismatch(p place, t *state.Trace) (first state.Access, now entry, ok bool) {
+	for _, a := range t.Reads {
+		if e := p.get(a.Key); e.digest != a.Digest {
+			return a, e, false
+		}
+	}
+	// An execution reads these only where they exist: values with finalizers, figures that were begun, and what libraries
+	// saw. So their absence from the reads is compared, too.
+	reads := func(k depgraph.Key) bool {
+		_, found := slices.BinarySearchFunc(t.Reads, state.Access{Key: k}, byKey)
+		return found
+	}
+	for _, w := range t.Writes {
+		if w.Key.Space() == "var" && p.isLifetimeSensitive(w.Key.Name()) && !reads(w.Key) {
+			return state.Access{Key: w.Key}, p.get(w.Key), false
+		}
+	}
+	if e := p.get(figuresKey); e.digest != state.Absent && !reads(figuresKey) {
+		return state.Access{Key: figuresKey}, e, false
+	}
+	for _, a := range t.Reads {
+		if a.Key.Space() != "module" {
+			continue
+		}
+		k := loadKey(a.Key.Name())
+		if e := p.get(k); saw(e.digest) != "" && !reads(k) {
+			return state.Access{Key: k}, e, false
+		}
+	}
+	if !slices.EqualFunc(p.aliasesWithin(t.Reads), t.ReadAliases, slices.Equal) ||
+		!slices.EqualFunc(p.aliasesAround(t.AliasSensitive), t.AliasesBefore, slices.Equal) {
+		return state.Access{}, entry{}, false
+	}
+	return state.Access{}, entry{}, true
+}
+
+// apply makes p the state after node i, with trace t.
+func (p *programState) apply(i int, t *state.Trace) {
+	gone, context := map[string]bool{}, false
+	for _, w := range t.Writes {
+		if _, bad := p.keys[w.Key].poisoned(); bad && w.Digest == state.Absent {
+			continue // the name stays poisoned: its users are blocked, whether a run observed the deletion or not
+		}
+		e := entry{digest: w.Digest, writer: i, took: t.Seconds}
+		if info, ok := t.Info[w.Key]; ok {
+			e.info = &info
+		}
+		if name := w.Key.Name(); w.Key.Space() == "var" {
+			gone[name] = true
+			if delete(p.lifetimeSensitive, name); e.info != nil && e.info.LifetimeSensitive {
+				p.lifetimeSensitive[name] = true
+			}
+		}
+		p.keys[w.Key] = e
+		if w.Key.Space() == "held" || w.Key.Space() == "load" || e.info != nil && len(e.info.ModuleReferences) > 0 {
+			p.moduleState[w.Key] = true
+		} else {
+			delete(p.moduleState, w.Key)
+		}
+		context = context || w.Key.Space() == "conf" || w.Key.Space() == "cwd"
+	}
+	p.noteBindings(t)
+	if context {
+		p.context = p.contextOf()
+	}
+	if len(p.aliases) > 0 {
+		maps.DeleteFunc(p.aliases, func(pr pair, _ state.Digest) bool {
+			return gone[pr[0]] || gone[pr[1]] || slices.Contains(t.AliasSensitive, pr[0]) ||
+				slices.Contains(t.AliasSensitive, pr[1])
+		})
+	}
+	for _, s := range t.AliasesAfter {
+		p.aliases[pair{s[0], s[1]}] = state.Digest(s[2])
+	}
+}
+
+// isLifetimeSensitive reports whether the value of name, or one that shares with it, is lifetime-sensitive.
+func (p *programState) isLifetimeSensitive(name string) bool {
+	if len(p.lifetimeSensitive) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(p.group(name), func(n string) bool { return p.lifetimeSensitive[n] })
+}
+
+// allMarks returns the marks of a trace and of everything that it read.
+func (p *programState) allMarks(t *state.Trace) []string {
+	marks := slices.Clone(t.Marks)
+	for _, a := range t.Reads {
+		for _, m := range p.get(a.Key).marks {
+			marks = appendNew(marks, m)
+		}
+	}
+	return marks
+}
+
+// mark sets the marks of what t wrote.
+func (p *programState) mark(t *state.Trace, marks []string) {
+	for _, w := range t.Writes {
+		if e, ok := p.keys[w.Key]; ok && len(marks) > 0 {
+			e.marks = marks
+			p.keys[w.Key] = e
+		}
+	}
+}
+
+// fail makes p the state after node i failed in block, or was blocked by it. What the node defines is poisoned.
+func (p *programState) fail(i int, block state.BlockID, defines []string) {
+	for _, name := range defines {
+		p.keys[depgraph.Var(name)] = entry{digest: poison, writer: i, failed: block}
+		delete(p.moduleState, depgraph.Var(name))
+		delete(p.lifetimeSensitive, name)
+		delete(p.bindOrder, name)
+		maps.DeleteFunc(p.aliases, func(pr pair, _ state.Digest) bool { return pr[0] == name || pr[1] == name })
+	}
+}
+
+func byKey(a, b state.Access) int { return cmp.Compare(a.Key, b.Key) }

@@ -1,0 +1,300 @@
+package replay
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/xstate-engine/xstate/state"
+)
+
+// inputs are what the nodes of a program read of the workspace that none of them had written: by the name of the file.
+type inputs struct {
+	content map[string]state.Digest // what it held
+	present map[string]state.Digest // whether it was there, where no more was asked
+	listed  map[string]state.Digest // what the directory listed, with what the program had made of it by then
+	modes   map[string]state.Digest
+	times   map[string]state.Digest
+	written map[string]bool // what some node wrote
+}
+
+// readInputs collects them from what is recorded.
+func (x *replaying) readInputs() *inputs {
+	in := &inputs{content: map[string]state.Digest{}, present: map[string]state.Digest{}, listed: map[string]state.Digest{}, modes: map[string]state.Digest{}, times: map[string]state.Digest{}, written: map[string]bool{}}
+	for _, ref := range x.order {
+		t := x.recorded[ref].trace
+		if t == nil {
+			continue
+		}
+		for _, a := range t.Reads {
+			into := map[string]map[string]state.Digest{"file": in.content, "stat": in.present, "dir": in.listed, "mode": in.modes, "time": in.times}[a.Key.Space()]
+			name := a.Key.Name()
+			if into == nil || filepath.IsAbs(name) || in.written[name] {
+				continue
+			}
+			if _, known := into[name]; !known {
+				into[name] = a.Digest
+			}
+		}
+		for _, a := range t.Writes {
+			if a.Key.Space() == "file" {
+				in.written[a.Key.Name()] = true
+			}
+		}
+	}
+	return in
+}
+
+// layOut makes the copy of the workspace: the files that the program read, as they were recorded, and no others. The store is
+// asked for them first, then the workspace as it is.
+func (x *replaying) layOut() error {
+	if err := os.MkdirAll(x.folder, 0o777); err != nil {
+		return err
+	}
+	in := x.readInputs()
+	for name, d := range in.content {
+		if err := x.putInput(name, d); err != nil {
+			return err
+		}
+	}
+	for name, d := range in.present {
+		if _, known := in.content[name]; known || d == state.Absent {
+			continue
+		}
+		if err := x.putPresent(name, d == "directory"); err != nil {
+			return err
+		}
+	}
+	for name, d := range in.listed {
+		if err := x.putListed(in, name, d); err != nil {
+			return err
+		}
+	}
+	for name, d := range in.modes {
+		var mode uint32
+		if _, err := fmt.Sscanf(string(d), "%o", &mode); err == nil {
+			if err := os.Chmod(filepath.Join(x.folder, name), fs.FileMode(mode)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	for name, d := range in.times {
+		if err := x.putTime(name, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putTime gives a file the time that the program saw, if that was kept.
+func (x *replaying) putTime(name string, d state.Digest) error {
+	data, ok, err := x.subject.Store().Blob(d)
+	if err != nil || !ok {
+		return err
+	}
+	var at int64
+	if _, err := fmt.Sscanf(string(data), "time %d", &at); err != nil || at == 0 {
+		return nil
+	}
+	if err := x.putPresent(name, false); err != nil {
+		return err
+	}
+	return os.Chtimes(filepath.Join(x.folder, name), time.Time{}, time.Unix(0, at))
+}
+
+// putInput puts one file as it was recorded; where nobody has it any more, as it is now.
+func (x *replaying) putInput(name string, d state.Digest) error {
+	path, now := filepath.Join(x.folder, name), filepath.Join(x.config.Workspace, name)
+	target, isLink := strings.CutPrefix(string(d), "symlink:")
+	switch {
+	case d == state.Absent:
+		return nil
+	case d == "directory":
+		return os.MkdirAll(path, 0o777)
+	case isLink:
+		return x.made(path, func() error { return os.Symlink(target, path) })
+	}
+	return x.made(path, func() error {
+		ok, err := x.subject.Store().BlobToFile(d, path)
+		if err != nil {
+			return err
+		}
+		if ok {
+			return x.age(name, path, d)
+		}
+		have, err := copyFile(now, path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			x.miss(Missing{Step: x.step.Number, What: "file:" + name, Why: "it is gone, and its content was not kept"})
+			return nil
+		case err != nil:
+			return err
+		case have != d:
+			x.miss(Missing{Step: x.step.Number, What: "file:" + name, Why: "it has been changed since, and its former content was not kept; replayed with what it is now"})
+		}
+		return nil
+	})
+}
+
+func (x *replaying) made(path string, do func() error) error {
+	if _, err := os.Lstat(path); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	return do()
+}
+
+// age gives a file that came from the store the permissions and the time that it had, as far as that is known.
+func (x *replaying) age(name, path string, d state.Digest) error {
+	mode, at := fs.FileMode(0), time.Time{}
+	if info, err := os.Lstat(filepath.Join(x.config.Workspace, name)); err == nil {
+		mode, at = info.Mode().Perm(), info.ModTime()
+	}
+	if r := x.files[name]; r.Base == d && r.Time != 0 {
+		at = time.Unix(0, r.Time)
+	}
+	if at.IsZero() {
+		at = x.step.Time
+	}
+	if mode != 0 {
+		if err := os.Chmod(path, mode); err != nil {
+			return err
+		}
+	}
+	return os.Chtimes(path, time.Time{}, at)
+}
+
+// putPresent puts something where the program only asked whether there is something.
+func (x *replaying) putPresent(name string, directory bool) error {
+	path := filepath.Join(x.folder, name)
+	return x.made(path, func() error {
+		if r, written := x.files[name]; written && r.Base != state.Absent {
+			return x.putInput(name, r.Base)
+		}
+		info, err := os.Lstat(filepath.Join(x.config.Workspace, name))
+		if directory || err == nil && info.IsDir() {
+			return os.Mkdir(path, 0o777)
+		}
+		if err == nil && info.Mode().IsRegular() {
+			_, err = copyFile(filepath.Join(x.config.Workspace, name), path)
+			return err
+		}
+		return os.WriteFile(path, nil, 0o666)
+	})
+}
+
+// putListed puts what a directory listed.
+func (x *replaying) putListed(in *inputs, dir string, d state.Digest) error {
+	if d == state.Absent {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Join(x.folder, dir), 0o777); err != nil {
+		return err
+	}
+	names, err := x.listing(dir, d)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		full := filepath.Join(dir, name)
+		d, known := in.content[full]
+		made := in.written[full] || isAbove(in.written, full)
+		if x.files[full].Base == state.Absent && (!known && made || known && d == state.Absent) {
+			continue // the program made it
+		}
+		if err := x.putPresent(full, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isAbove reports whether a file that was written lies in a folder.
+func isAbove(written map[string]bool, folder string) bool {
+	for name := range written {
+		if strings.HasPrefix(name, folder+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// listing returns the names that a directory listed: as they were kept, else those that are there now.
+func (x *replaying) listing(dir string, d state.Digest) ([]string, error) {
+	data, ok, err := x.subject.Store().Blob(d)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		return quotedList(strings.TrimPrefix(string(data), "listing ")), nil
+	}
+	entries, err := os.ReadDir(filepath.Join(x.config.Workspace, dir))
+	if err != nil {
+		x.miss(Missing{Step: x.step.Number, What: "dir:" + dir, Why: "it is gone, and what it listed was not kept"})
+		return nil, nil
+	}
+	var names []string
+	for _, e := range entries {
+		name := e.Name()
+		r, written := x.files[filepath.Join(dir, name)]
+		if name != ".xstate" && name != "__pycache__" && (!written || r.Base != state.Absent) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// quotedList reads a list as %q prints it.
+func quotedList(text string) []string {
+	var names []string
+	text = strings.TrimPrefix(text, "[")
+	for {
+		quoted, err := strconv.QuotedPrefix(strings.TrimPrefix(text, " "))
+		if err != nil {
+			return names
+		}
+		text = strings.TrimPrefix(text, " ")[len(quoted):]
+		if name, err := strconv.Unquote(quoted); err == nil {
+			names = append(names, name)
+		}
+	}
+}
+
+// copyFile copies a regular file with its permissions and time, and returns the digest of what it copied.
+func copyFile(from, to string) (state.Digest, error) {
+	info, err := os.Lstat(from)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", fs.ErrNotExist
+	}
+	src, err := os.Open(from)
+	if err != nil {
+		return "", err
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	_, err = io.Copy(io.MultiWriter(dst, h), src)
+	if err = errors.Join(err, dst.Close()); err != nil {
+		return "", err
+	}
+	if err := os.Chmod(to, info.Mode().Perm()); err != nil {
+		return "", err
+	}
+	return state.Digest(hex.EncodeToString(h.Sum(nil))), os.Chtimes(to, time.Time{}, info.ModTime())
+}

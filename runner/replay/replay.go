@@ -1,0 +1,309 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// ReplayOptions are the choices of Replay. The zero value replays every run of the session.
+type Options struct {
+	From, To        state.StepNumber // the runs from one step through another; 0: the first, the last
+	Step            state.StepNumber // only the run that this step is
+	Block           state.BlockID    // only this block with all that it needs, in the last of the runs
+	Cached          bool             // execute nothing: verify what is recorded
+	UntilDivergence bool             // stop after the first run that diverged
+	Jobs            int              // runs at once; 0: one
+	Timeout         time.Duration    // for one node; 0 means none
+
+	OnRun func(done *RunReport, of int) // called when a run is done, one at a time; may be nil
+}
+
+// Replay is what re-executing runs, and comparing them with what was recorded, came to.
+type Report struct {
+	Session     string      `json:"session"`
+	Cached      bool        `json:"cached"`
+	Interpreter string      `json:"interpreter,omitempty"` // that it was replayed with
+	Result      string      `json:"result"`                // the worst of the runs: equal, partial or diverged
+	Runs        []RunReport `json:"runs"`                  // in order
+	First       *Divergence `json:"first"`
+	Missing     []Missing   `json:"missing"` // what was recorded and cannot be had any more
+	Seconds     float64     `json:"seconds"`
+}
+
+// The results of a replay. One that is partial has no divergence, but not everything could be put to the test.
+const (
+	Equal    = "equal"
+	Partial  = "partial"
+	Diverged = "diverged"
+)
+
+// ReplayedRun is one run of the session, executed again.
+type RunReport struct {
+	Step        state.StepNumber `json:"step"`
+	Time        time.Time        `json:"time,omitzero"`
+	Interpreter string           `json:"interpreter"` // that it was recorded with
+	Result      string           `json:"result"`
+	Nodes       int              `json:"nodes"`    // that have a recorded outcome
+	Executed    int              `json:"executed"` // nodes
+	Proved      int              `json:"proved"`   // nodes that an earlier run of this replay executed, from the same inputs
+	Served      []ServedNode     `json:"served"`   // nodes that were given what was recorded, and not executed
+	Divergences []Divergence     `json:"divergences"`
+	Seconds     float64          `json:"seconds"` // spent executing
+}
+
+// ServedNode is a node that was given its recorded result.
+type ServedNode struct {
+	Node string   `json:"node"`
+	Why  string   `json:"why"` // effect, needs, pinned, folder, unrecorded or diverged
+	What []string `json:"what,omitempty"`
+}
+
+// Why a node was served its recorded result.
+const (
+	ServedEffect     = "effect"     // executing it would fire an effect that cannot be taken back
+	ServedNeeds      = "needs"      // it needs what another served node made, which was not kept
+	ServedPinned     = "pinned"     // it had kept a result that did not hold
+	ServedFolder     = "folder"     // it rests on the name of the workspace, which the copy does not have, and cannot be compared
+	ServedUnrecorded = "unrecorded" // there is no record to compare with: it was freed, or the failure left none
+	ServedDiverged   = "diverged"   // after it diverged, so that the rest is replayed from what was recorded
+)
+
+// Missing is something that a replay needs and that is gone.
+type Missing struct {
+	Step state.StepNumber `json:"step,omitempty"`
+	What string           `json:"what"` // a key such as file:data.csv, or interpreter
+	Why  string           `json:"why"`
+}
+
+// CodeNoRun is the code of errors about steps among which nothing was run.
+const CodeNoRun state.Code = "no-run"
+
+// Replay executes recorded runs again, each in a clean interpreter and a clean copy of the workspace, compares every node with
+// what was recorded, and names what diverges with its cause. What has been proved once is not executed again: a node that has the
+// same code and inputs as in an earlier run of the replay. Nothing is recorded, no file of the workspace is written, and no
+// effect fires that cannot be taken back: see replay in doc.go.
+func Run(ctx context.Context, s *Subject, o Options) (*Report, error) {
+	steps, err := runsOf(ctx, s, &o)
+	if err != nil {
+		return nil, err
+	}
+	r := &replayer{subject: s, options: o, found: &Report{Session: s.Name(), Cached: o.Cached, Runs: make([]RunReport, len(steps)), Missing: []Missing{}}}
+	if !o.Cached {
+		err = r.execute(ctx, steps)
+	}
+	if none := state.CodeOf(err) == python.CodeNotFound && !s.Named; none || o.Cached {
+		if none {
+			r.miss(Missing{What: "interpreter", Why: message(err) + "; nothing was executed, the record was verified"})
+			r.found.Cached = true
+		}
+		err = r.walk(ctx, steps)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.sum()
+	if r.found.Cached && !o.Cached && r.found.Result == Equal {
+		r.found.Result = Partial // a record that is whole proves nothing
+	}
+	return r.found, nil
+}
+
+// runsOf returns the runs to replay.
+func runsOf(ctx context.Context, s *Subject, o *Options) ([]state.Step, error) {
+	head, _, err := s.Store().Head(ctx, s.Name())
+	if err != nil {
+		return nil, err
+	}
+	if o.Step != 0 {
+		o.From, o.To = o.Step, o.Step
+	}
+	if o.To == 0 {
+		o.To = head
+	}
+	if o.From > head || o.To > head {
+		return nil, &state.Error{Code: state.CodeNoStep, Message: fmt.Sprintf("session %q has no step %d", s.Name(), max(o.From, o.To)), Hint: fmt.Sprintf("its last step is %d; xstate log lists them", head)}
+	}
+	var runs []state.Step
+	for step, err := range s.Store().Steps(ctx, s.Name(), o.From, o.To) {
+		if err != nil {
+			return nil, err
+		}
+		if step.Kind == state.KindRun {
+			runs = append(runs, step)
+		}
+	}
+	if len(runs) == 0 {
+		e := &state.Error{Code: CodeNoRun, Message: fmt.Sprintf("nothing was run in steps %d to %d", max(o.From, 1), o.To), Hint: "xstate log lists the steps; those of kind run can be replayed"}
+		if o.Step != 0 {
+			e.Message = fmt.Sprintf("step %d is no run", o.Step)
+			if snap := (&query.Snapshot{}); s.DescribeStep(ctx, o.Step, snap) == nil && snap.NextRun != 0 {
+				e.Hint = fmt.Sprintf("the run that followed it: xstate replay --step %d", snap.NextRun)
+			}
+		}
+		return nil, e
+	}
+	if o.Block != "" {
+		runs = runs[len(runs)-1:]
+	}
+	return runs, nil
+}
+
+// replayer is one replay under way.
+type replayer struct {
+	subject *Subject
+	options Options
+	found   *Report
+	folder  string // for copies of the workspace, and for what is proved
+	config  runner.Config
+	files   map[string]runner.FileRecord // as the session has them now
+
+	mu      sync.Mutex
+	stopped atomic.Bool
+}
+
+// execute replays runs in parallel, each goroutine a stretch of them, so that it reuses what it has just proved.
+func (r *replayer) execute(ctx context.Context, steps []state.Step) (err error) {
+	if err := r.interpreter(ctx); err != nil {
+		return err
+	}
+	if r.files, err = r.subject.Files(ctx); err != nil {
+		return err
+	}
+	if r.folder, err = os.MkdirTemp("", "xstate-replay-"); err != nil {
+		return fmt.Errorf("make a copy of the workspace: %w", err)
+	}
+	defer func() { removeAll(r.folder) }()
+	if r.folder, err = filepath.EvalSymlinks(r.folder); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	jobs := min(max(r.options.Jobs, 1), len(steps))
+	var wait sync.WaitGroup
+	for j := range jobs {
+		wait.Go(func() {
+			if err := r.stretch(ctx, steps, j, jobs); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	wait.Wait()
+	return context.Cause(ctx)
+}
+
+// stretch replays one of several stretches of runs, with a store of its own: all copies of the workspace that results in a store come
+// from lie at the same place.
+func (r *replayer) stretch(ctx context.Context, steps []state.Step, j, of int) (err error) {
+	folder := filepath.Join(r.folder, fmt.Sprint(j))
+	store, err := state.Open(ctx, filepath.Join(folder, "store"), state.Options{Fallback: r.subject.Store()})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	subject := *r.subject
+	subject.History = r.subject.Clone() // a history is for one goroutine
+	for i := j * len(steps) / of; i < (j+1)*len(steps)/of && !r.stopped.Load(); i++ {
+		x := &replaying{replayer: r, subject: &subject, step: steps[i], store: store, root: folder, served: map[nodeRef]*ServedNode{}, known: map[nodeRef]bool{}}
+		run, err := x.replay(ctx)
+		if err != nil {
+			return fmt.Errorf("replay step %d: %w", steps[i].Number, err)
+		}
+		r.found.Runs[i] = *run
+		if r.options.OnRun != nil {
+			r.mu.Lock()
+			r.options.OnRun(run, len(steps))
+			r.mu.Unlock()
+		}
+		if r.options.UntilDivergence && run.Result == Diverged {
+			r.stopped.Store(true)
+		}
+	}
+	return nil
+}
+
+// interpreter finds one to replay with: the session's, else another.
+func (r *replayer) interpreter(ctx context.Context) (err error) {
+	s := r.subject
+	r.config, err = s.Config(ctx, false)
+	if state.CodeOf(err) == python.CodeNotFound && !s.Chosen {
+		gone := err
+		if r.config, err = s.Config(ctx, true); err == nil {
+			r.miss(Missing{What: "interpreter", Why: message(gone) + "; replayed with " + r.config.Language.Command()})
+		}
+	}
+	if e := (*state.Error)(nil); errors.As(err, &e) && state.CodeOf(err) == python.CodeNotFound {
+		return &state.Error{Code: e.Code, Message: e.Message, Hint: e.Hint + "; xstate replay --cached verifies the record without one", Err: err}
+	}
+	if err != nil {
+		return err
+	}
+	r.found.Interpreter = r.config.Language.String()
+	if real, err := filepath.EvalSymlinks(r.config.Workspace); err == nil {
+		r.config.Workspace = real // as a run has it; else it is gone
+	}
+	return nil
+}
+
+func message(err error) string {
+	if e := (*state.Error)(nil); errors.As(err, &e) {
+		return e.Message
+	}
+	return err.Error()
+}
+
+func (r *replayer) miss(m Missing) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.ContainsFunc(r.found.Missing, func(x Missing) bool { return x.What == m.What && x.Why == m.Why }) {
+		r.found.Missing = append(r.found.Missing, m)
+	}
+}
+
+// sum draws the results of the runs together.
+func (r *replayer) sum() {
+	f := r.found
+	f.Runs = slices.DeleteFunc(f.Runs, func(run RunReport) bool { return run.Step == 0 })
+	f.Result = Equal
+	for i := range f.Runs {
+		run := &f.Runs[i]
+		f.Seconds += run.Seconds
+		if len(run.Divergences) > 0 && f.First == nil {
+			f.First = &run.Divergences[0]
+		}
+		switch {
+		case run.Result == Diverged:
+			f.Result = Diverged
+		case run.Result == Partial && f.Result == Equal:
+			f.Result = Partial
+		}
+	}
+	slices.SortStableFunc(f.Missing, func(a, b Missing) int { return int(a.Step) - int(b.Step) })
+	if r.options.UntilDivergence {
+		if n := slices.IndexFunc(f.Runs, func(run RunReport) bool { return run.Result == Diverged }); n >= 0 {
+			f.Runs = f.Runs[:n+1] // others that went on beside it
+		}
+	}
+}
+
+// removeAll removes a folder in which a program may have taken permissions away.
+func removeAll(folder string) {
+	_ = filepath.WalkDir(folder, func(path string, e os.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	_ = os.RemoveAll(folder)
+}

@@ -1,0 +1,212 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// VerifyOptions are the choices of VerifyBlock.
+type VerifyOptions struct {
+	Times   int           // how often; 0: three times
+	Timeout time.Duration // for one node; 0 means none
+}
+
+// Stability is what executing a block several times from the same state came to.
+type Stability struct {
+	Block   state.BlockID    `json:"block"`
+	Step    state.StepNumber `json:"step"` // that records it
+	Times   int              `json:"times"`
+	Stable  bool             `json:"stable"`
+	Differs []Variation      `json:"differs"`
+	Marks   []string         `json:"marks"`   // what was observed, that may make it differ
+	Seconds float64          `json:"seconds"` // spent executing
+}
+
+// Variation is something that did not come out the same each time.
+type Variation struct {
+	Node    string   `json:"node"`
+	What    string   `json:"what"`              // status, output, error, "value NAME" or "file NAME"
+	Values  []string `json:"values"`            // that it came to, in the order in which they came; each once
+	Follows bool     `json:"follows,omitempty"` // what the node reads differed already
+}
+
+const defaultTimes = 3
+
+// VerifyBlock executes a block several times from the same state, each time in an interpreter of its own, and tells what did not come
+// out the same. Code that varies is remembered: its results are marked runner.MarkVolatile from then on, in this session and those
+// forked from it, until it is edited. It is recorded as a step; files are put back; effects outside the workspace fire each time.
+func VerifyBlock(ctx context.Context, s *Subject, id state.BlockID, o VerifyOptions, origin state.Origin) (*Stability, error) {
+	if o.Times == 0 {
+		o.Times = defaultTimes
+	}
+	if o.Times < 2 {
+		return nil, &state.Error{Code: state.CodeInvalid, Message: "what is executed once cannot differ", Hint: "execute it twice or more: --times 3"}
+	}
+	engine, release, err := s.Engine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	program, head, err := s.Program(ctx)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(program, func(b runner.Block) bool { return b.ID == id })
+	if at < 0 {
+		return nil, s.NoBlock(id, query.PatchBlocks(program))
+	}
+	var outs []*runner.BlockOutcome
+	err = engine.Isolated(func() (err error) {
+		outs, err = repeat(ctx, engine, program[:at+1], o)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	found := &Stability{Block: id, Times: o.Times, Differs: []Variation{}, Marks: []string{}}
+	roots, err := vary(s, found, outs)
+	if err != nil {
+		return nil, err
+	}
+	step, err := recordStability(ctx, s, head, program[at].Before, found, roots, origin)
+	found.Step = step.Number
+	return found, err
+}
+
+// repeat executes the last block of a program several times. What it rests on is brought up to date first.
+func repeat(ctx context.Context, engine *runner.Engine, program []runner.Block, o VerifyOptions) ([]*runner.BlockOutcome, error) {
+	last := len(program) - 1
+	id := program[last].ID
+	out, err := engine.Run(ctx, program[:last], runner.RunOptions{Timeout: o.Timeout})
+	if err == nil {
+		err = out.Stopped
+	}
+	var outs []*runner.BlockOutcome
+	for err == nil && len(outs) < o.Times {
+		if err = engine.Close(); err != nil { // another interpreter, to which addresses and all that is hidden are new
+			break
+		}
+		out, err = engine.Run(ctx, program, runner.RunOptions{Timeout: o.Timeout, Discard: true, Force: func(block state.BlockID, _ int) bool { return block == id }})
+		if err == nil {
+			err = out.Stopped
+		}
+		if err == nil && (len(out.Blocks[last].Nodes) == 0 || out.Blocks[last].Nodes[0].Result() == nil) {
+			err = &state.Error{Code: query.CodeNotExecuted, Message: fmt.Sprintf("block %s cannot be executed: %s", id, query.Sentence(out.Blocks[last].Reason)), Hint: "xstate why " + string(id) + " tells more"}
+		}
+		if err == nil {
+			outs = append(outs, &out.Blocks[last])
+		}
+	}
+	return outs, err
+}
+
+// vary fills in what differs between outcomes of a block, and returns the code that differs by itself.
+func vary(s *Subject, found *Stability, outs []*runner.BlockOutcome) (map[state.Digest][]string, error) {
+	roots := map[state.Digest][]string{}
+	for _, b := range outs {
+		found.Seconds += b.Seconds
+		for _, m := range b.Marks {
+			found.Marks = query.AppendNew(found.Marks, m)
+		}
+	}
+	for j := range outs[0].Nodes {
+		var sets []map[string]string
+		follows := false
+		first := outs[0].Nodes[j].Result()
+		for _, b := range outs {
+			t := b.Nodes[j].Result()
+			set, err := comesTo(s, t)
+			if err != nil {
+				return nil, err
+			}
+			sets = append(sets, set)
+			follows = follows || t == nil || first == nil || !slices.Equal(first.Reads, t.Reads)
+		}
+		name, code := query.NodeName(outs[0].ID, j, len(outs[0].Nodes)), outs[0].Nodes[j].Code
+		for _, v := range variations(sets) {
+			v.Node, v.Follows = name, follows
+			found.Differs = append(found.Differs, v)
+			if !follows {
+				roots[code] = append(roots[code], v.What)
+			}
+		}
+	}
+	found.Stable = len(found.Differs) == 0
+	return roots, nil
+}
+
+// comesTo is what an execution came to, by what it is.
+func comesTo(s *Subject, t *state.Trace) (map[string]string, error) {
+	if t == nil {
+		return map[string]string{"status": "blocked"}, nil
+	}
+	outputs, _, err := runner.Outputs(s.Store(), t)
+	set := map[string]string{"status": failure(t), "output": query.Text(outputs), "error": query.ErrorText(t.Err)}
+	for _, a := range t.Writes {
+		what := map[string]string{"var": "value ", "file": "file "}[a.Key.Space()]
+		if what != "" && !(a.Key.Space() == "var" && byLineage(a.Digest)) {
+			set[what+a.Key.Name()] = described(a.Digest, t.Info[a.Key])
+		}
+	}
+	return set, err
+}
+
+// variations are the entries that are not the same in all sets.
+func variations(sets []map[string]string) []Variation {
+	var names []string
+	for _, set := range sets {
+		for name := range set {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	var found []Variation
+	for _, name := range slices.Compact(names) {
+		v := Variation{What: name}
+		for _, set := range sets {
+			v.Values = query.AppendNew(v.Values, set[name])
+		}
+		if len(v.Values) > 1 {
+			found = append(found, v)
+		}
+	}
+	return found
+}
+
+// recordStability commits what was found of a block, which is no proof any more where it varies.
+func recordStability(ctx context.Context, s *Subject, head state.StepNumber, b *state.Block, found *Stability, roots map[state.Digest][]string, origin state.Origin) (state.Step, error) {
+	d := state.Draft{Kind: state.KindDeclare, Origin: origin, Block: found.Block, Repeated: &state.Repetition{Times: found.Times}}
+	for _, v := range found.Differs {
+		d.Repeated.Differs = query.AppendNew(d.Repeated.Differs, v.What)
+	}
+	if len(roots) > 0 {
+		volatile, err := s.VaryingCode(ctx)
+		if err != nil {
+			return state.Step{}, err
+		}
+		for code, what := range roots {
+			for _, w := range what {
+				if !slices.Contains(volatile[code], w) {
+					volatile[code] = append(volatile[code], w)
+				}
+			}
+		}
+		d.Records = map[string]any{query.RecordVarying: volatile}
+		if b.Verified != 0 {
+			now := *b
+			now.Verified = 0
+			d.Changes = []state.Change{{Op: state.OpUpdate, ID: b.ID, Block: &now}}
+		}
+	}
+	steps, err := s.Store().Commit(ctx, s.Name(), head, []state.Draft{d})
+	if err != nil {
+		return state.Step{}, err
+	}
+	return steps[0], nil
+}

@@ -1,0 +1,157 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// Difference is one place where two outcomes of the same program differ.
+type Difference struct {
+	Block state.BlockID `json:"block,omitempty"`
+	What  string        `json:"what"`            // "status", "output", "error", "value NAME" or "file NAME"
+	Have  string        `json:"have"`            // incrementally
+	Want  string        `json:"want"`            // from scratch
+	Marks []string      `json:"marks,omitempty"` // why it may differ from run to run: "clock", "network", …; nil: it must not
+}
+
+func (d Difference) String() string {
+	where := d.What
+	if d.Block != "" {
+		where = fmt.Sprintf("block %s, %s", d.Block, d.What)
+	}
+	return fmt.Sprintf("%s: incrementally %s, from scratch %s", where, d.Have, d.Want)
+}
+
+// Verify runs the whole program from scratch, in an interpreter of its own and from the workspace as it was before the
+// program, and tells where the outcome of the incremental run have differs from it. Nothing is recorded. Effects outside
+// the workspace fire again.
+func Verify(ctx context.Context, s *Subject, have *runner.Outcome, o runner.RunOptions) ([]Difference, error) {
+	engine, release, err := s.Engine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	blocks, _, err := s.Program(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o.Fresh, o.Discard = true, true
+	want, err := engine.Run(ctx, blocks, o)
+	if err != nil {
+		return nil, err
+	}
+	if want.Stopped != nil {
+		return nil, want.Stopped
+	}
+	return Compare(have, want), nil
+}
+
+// Confirm records what Verify, with Attribute, found of the run of step n, as a step of its own: the blocks that came to the
+// same are confirmed (BlockView.Verified) for as long as their results stay what they are. It fails with state.CodeConflict
+// when the program has changed since.
+func Confirm(ctx context.Context, s *Subject, n state.StepNumber, found []Difference, origin state.Origin) (state.Step, error) {
+	blocks, err := s.Store().ProgramAt(ctx, s.Name(), n)
+	if err != nil {
+		return state.Step{}, err
+	}
+	differs := map[state.BlockID]bool{}
+	v := &state.Verification{Of: n}
+	for _, d := range found {
+		differs[d.Block] = true
+		if len(d.Marks) > 0 {
+			v.Explained++
+		} else {
+			v.Differences++
+		}
+	}
+	volatile, err := s.VaryingCode(ctx)
+	if err != nil {
+		return state.Step{}, err
+	}
+	draft := state.Draft{Kind: state.KindDeclare, Origin: origin, Verified: v}
+	for i := range blocks {
+		b := &blocks[i]
+		if differs[b.ID] || differs[""] || b.RanAt < b.Edited || b.Status == state.StatusNew || unprovable(b, volatile) {
+			continue
+		}
+		v.Blocks++
+		if b.Verified == 0 {
+			b.Verified = n + 1
+			draft.Changes = append(draft.Changes, state.Change{Op: state.OpUpdate, ID: b.ID, Block: b})
+		}
+	}
+	steps, err := s.Store().Commit(ctx, s.Name(), n, []state.Draft{draft})
+	if err != nil {
+		return state.Step{}, err
+	}
+	return steps[0], nil
+}
+
+// Compare tells where the outcome have differs from want: block by block status, outputs and errors as text with object
+// addresses blanked; then values and files by digest.
+func Compare(have, want *runner.Outcome) []Difference {
+	var found []Difference
+	add := func(b *runner.BlockOutcome, what, x, y string) {
+		if x != y {
+			d := Difference{What: what, Have: x, Want: y}
+			if b != nil {
+				d.Block, d.Marks = b.ID, b.AllMarks
+			} else {
+				d.Marks = have.VaryingKeys[what]
+				if x == "" { // such as a file under a name drawn by chance
+					d.Marks = want.VaryingKeys[what]
+				}
+			}
+			found = append(found, d)
+		}
+	}
+	for i := range min(len(have.Blocks), len(want.Blocks)) {
+		x, y := &have.Blocks[i], &want.Blocks[i]
+		add(x, "status", settled(x.Status), settled(y.Status))
+		if a, b := query.Text(x.Outputs), query.Text(y.Outputs); a != b {
+			add(x, "output", a, b)
+		}
+		add(x, "error", query.ErrorText(x.Err), query.ErrorText(y.Err))
+	}
+	addAll(have.Values, want.Values, "value ", add)
+	addAll(have.Files, want.Files, "file ", add)
+	return found
+}
+
+func addAll(have, want map[string]state.Digest, what string, add func(*runner.BlockOutcome, string, string, string)) {
+	both := maps.Clone(have)
+	maps.Copy(both, want)
+	for _, name := range slices.Sorted(maps.Keys(both)) {
+		if what == "value " && byLineage(have[name]) && byLineage(want[name]) {
+			continue // two histories, which may be told apart where the values cannot
+		}
+		add(nil, what+name, string(have[name]), string(want[name]))
+	}
+}
+
+// byLineage reports whether a digest names a value by what made it (SHA-256) and not by content (BLAKE2, 160 bits).
+func byLineage(d state.Digest) bool { return len(d) == 64 }
+
+// settled is a status without how it was reached.
+func settled(s state.Status) string {
+	switch s {
+	case state.StatusFailed:
+		return "failed"
+	case state.StatusBlocked:
+		return "blocked"
+	case state.StatusNew:
+		return "not run"
+	}
+	return "done"
+}
+
+// unprovable reports whether what a block came to is no proof, though a run from scratch came to the same.
+func unprovable(b *state.Block, volatile map[state.Digest][]string) bool {
+	return slices.ContainsFunc(b.Nodes, func(n state.NodeResult) bool { return volatile[n.Code] != nil || query.IsPinned(&n) })
+}

@@ -1,0 +1,328 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// What storing may cost. A run must not take longer for values that may never be read. So a large value is stored only
+// if computing it again would take several times as long, with all that would have to be computed for it first.
+//
+// The interpreter goes on when it has pickled a value. To compress and write it takes much longer, and happens
+// meanwhile (backlog), for a quarter of the time spent executing. The end of a run waits for what is left of that, so
+// it may be a twentieth, and so may the time that pickling keeps the interpreter. Values that did not fit in are
+// deferred. They are stored when the engine closes, if they still exist, for a tenth of the time: first those that are
+// dear to compute and cheap to store. A node that needs a value that was not stored computes it again.
+const (
+	inlineBytes  = 32 << 10 // of a frame, equal to the driver's _INLINE; values up to this size are always stored
+	arrayRate    = 200e6    // bytes of arrays and frames a second, for pickling, compressing and writing
+	objectRate   = 40e6     // the same of other objects
+	arrayPickle  = 2e9      // the same of pickling alone
+	objectPickle = 60e6
+	storeWorth   = 4    // a value is worth storing if it took this many times what storing costs
+	storeShare   = 0.05 // of the seconds executed, for what the run waits for
+	asideShare   = 0.25 // of them, for what happens meanwhile
+	closeShare   = 0.1  // of them, at the end
+)
+
+// ledger holds what an engine has spent, and which values it deferred.
+type ledger struct {
+	executed float64 // seconds
+	waited   float64 // seconds that storing kept the interpreter from executing
+	deferred map[groupDigest]deferral
+	again    map[groupDigest]float64 // seconds that computing a value again takes, about, of values not stored
+	all      bool                    // store everything: for speculation and tests
+}
+
+// backlog stores groups while the program goes on, one at a time.
+type backlog struct {
+	groups map[groupDigest]bool // only the engine's own goroutine uses it
+	all    sync.WaitGroup
+	ahead  atomic.Int64 // nanoseconds that the rest will take, about
+	spent  atomic.Int64 // nanoseconds
+
+	mu  sync.Mutex // held while a group is stored, and guards err
+	err error
+}
+
+// add calls store for a pickled group, in the background.
+func (b *backlog) add(j groupDigest, cost price, store func() error) {
+	if b.groups == nil {
+		b.groups = map[groupDigest]bool{}
+	}
+	b.groups[j] = true
+	left := int64((cost.all - cost.pickle) * 1e9)
+	b.ahead.Add(left)
+	b.all.Go(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		begin := time.Now()
+		b.err = errors.Join(b.err, store())
+		b.spent.Add(int64(time.Since(begin)))
+		b.ahead.Add(-left)
+	})
+}
+
+// wait returns when everything is stored. It returns the errors since its last call.
+func (b *backlog) wait() error {
+	b.all.Wait()
+	b.groups = nil
+	err := b.err
+	b.err = nil
+	return err
+}
+
+// fits reports whether a group can be stored within the shares of time.
+func (b *backlog) fits(cost price, executed float64) bool {
+	ahead := float64(b.ahead.Load())/1e9 + cost.all - cost.pickle
+	return ahead <= storeShare*executed && float64(b.spent.Load())/1e9+ahead <= asideShare*executed
+}
+
+// value looks up a stored value. It waits for one that is being stored.
+func (e *Engine) value(j groupDigest) (state.Value, bool, error) {
+	if e.backlog.groups[j] {
+		if err := e.backlog.wait(); err != nil {
+			return state.Value{}, false, err
+		}
+	}
+	return e.cfg.Store.Value(state.Digest(j))
+}
+
+// price is the time that storing a group takes, about.
+type price struct {
+	pickle float64 // seconds, of the interpreter
+	all    float64 // seconds
+}
+
+func (p *price) add(info *state.ValueInfo) {
+	bytes := float64(info.Bytes)
+	if strings.HasPrefix(info.Type, "numpy.") || strings.HasPrefix(info.Type, "pandas.") {
+		p.pickle, p.all = p.pickle+bytes/arrayPickle, p.all+bytes/arrayRate
+	} else {
+		p.pickle, p.all = p.pickle+bytes/objectPickle, p.all+bytes/objectRate
+	}
+}
+
+// deferral is a group that is worth storing once there is time.
+type deferral struct {
+	names   []string
+	cost    price
+	seconds float64 // that it took to compute
+}
+
+// storeWrites stores the values that the node wrote, as far as they are worth it.
+func (x *execution) storeWrites(ctx context.Context, after *programState, t *state.Trace) error {
+	done := map[groupDigest]bool{}
+	writes := slices.Clone(t.Writes)
+	for _, a := range t.Writes { // names that shared with a rebound name form another group now
+		if a.Key.Space() == "var" {
+			for _, n := range x.pos.group(a.Key.Name()) {
+				if k := depgraph.Var(n); n != a.Key.Name() && after.keys[k].digest != state.Absent {
+					writes = append(writes, state.Access{Key: k, Digest: after.keys[k].digest})
+				}
+			}
+		}
+	}
+	for _, a := range writes {
+		switch a.Key.Space() {
+		case "var":
+			if a.Digest == state.Absent {
+				continue
+			}
+			j, names := after.groupDigest(a.Key.Name())
+			if done[j] {
+				continue
+			}
+			done[j] = true
+			if err := x.storeGroupIfWorth(ctx, after, t, j, names); err != nil {
+				return err
+			}
+		case "rng", "conf", "cwd":
+			if a.Digest == x.pos.pristine(a.Key) || a.Key == modulesKey {
+				continue
+			}
+			if err := x.storeHidden(ctx, a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (x *execution) storeGroupIfWorth(
+	ctx context.Context,
+	after *programState,
+	t *state.Trace,
+	j groupDigest,
+	names []string,
+) error {
+	e := x.walk.e
+	size, cost := int64(0), price{}
+	for _, n := range names {
+		if _, walkPlace := e.kernelState.bound[n]; !walkPlace {
+			return nil // a member was dropped: a node that had changed it failed
+		}
+		info := after.keys[depgraph.Var(n)].info
+		if info == nil {
+			continue
+		}
+		if info.Opaque != "" {
+			return nil
+		}
+		size += info.Bytes
+		cost.add(info)
+	}
+	if e.backlog.groups[j] {
+		return nil
+	}
+	if v, ok, err := e.cfg.Store.Value(state.Digest(j)); err != nil || ok && e.cfg.Store.HasBlobs(v) ||
+		x.walk.o.Discard {
+		return err
+	}
+	if size <= inlineBytes || e.ledger.all {
+		return e.storeGroup(ctx, j, names, t.Seconds, cost)
+	}
+	seconds := t.Seconds + x.pos.unstored(&e.ledger, t)
+	worth := storeWorth*cost.all <= seconds
+	if worth && e.ledger.waited+cost.pickle <= storeShare*e.ledger.executed && e.backlog.fits(cost, e.ledger.executed) {
+		return e.storeGroup(ctx, j, names, seconds, cost)
+	}
+	e.ledger.again[j] = seconds
+	if worth {
+		e.ledger.deferred[j] = deferral{names, cost, seconds}
+	}
+	return nil
+}
+
+// unstored returns how many seconds it takes to compute what t read and the store does not have.
+func (p *programState) unstored(l *ledger, t *state.Trace) (seconds float64) {
+	seen := map[groupDigest]bool{}
+	for _, a := range t.Reads {
+		if a.Key.Space() == "var" && a.Digest != state.Absent {
+			if j, _ := p.groupDigest(a.Key.Name()); !seen[j] {
+				seen[j] = true
+				seconds += l.again[j]
+			}
+		}
+	}
+	return seconds
+}
+
+// storeGroup stores the values that names are bound to, large ones while the program goes on. seconds: what they took
+// to compute.
+func (e *Engine) storeGroup(ctx context.Context, j groupDigest, names []string, seconds float64, cost price) error {
+	begin := time.Now()
+	defer func() { e.ledger.waited += time.Since(begin).Seconds() }()
+	delete(e.ledger.deferred, j)
+	delete(e.ledger.again, j)
+	reply, err := e.kernel.Store(ctx, names)
+	if err != nil {
+		if errors.Is(err, kernel.ErrDied) {
+			e.dropKernel()
+			return nil // the value is rebuilt when it is needed
+		}
+		return err
+	}
+	if !reply.Done {
+		debugf("kernel", "not stored: %v: %s", names, reply.Why)
+		return nil
+	}
+	v := state.Value{Group: state.Digest(j), Names: names, Seconds: seconds}
+	for _, need := range reply.Needs {
+		e.kernelState.classes[state.Digest(need[1])] = true
+		v.Needs = append(v.Needs, state.Need{Key: need[0], Digest: state.Digest(need[1])})
+	}
+	if reply.Path == "" {
+		return e.putValue(v, &reply)
+	}
+	e.backlog.add(j, cost, func() error { return e.putValue(v, &reply) })
+	return nil
+}
+
+// putValue stores what the kernel made of a group.
+func (e *Engine) putValue(v state.Value, reply *kernel.Stored) error {
+	refs, err := e.putParts(reply)
+	if err != nil {
+		return err
+	}
+	v.Blob = refs[0].Digest
+	for i, ref := range refs {
+		v.Bytes += ref.Size
+		if i > 0 {
+			v.Parts = append(v.Parts, ref.Digest)
+		}
+	}
+	return e.cfg.Store.PutValue(v)
+}
+
+// putParts stores the parts of a group. The kernel made a file of them or, if the group is small, data.
+func (e *Engine) putParts(reply *kernel.Stored) ([]state.BlobRef, error) {
+	if reply.Path == "" {
+		ref, err := e.cfg.Store.PutBlob(reply.Data)
+		return []state.BlobRef{ref}, err
+	}
+	defer os.Remove(reply.Path)
+	if len(reply.Parts) == 0 {
+		ref, err := e.cfg.Store.PutBlobFile(reply.Path)
+		return []state.BlobRef{ref}, err
+	}
+	return e.cfg.Store.PutBlobParts(reply.Path, reply.Parts)
+}
+
+// storeDeferred stores the deferred groups that still exist, the most valuable first.
+func (e *Engine) storeDeferred(ctx context.Context) error {
+	deferred := e.ledger.deferred
+	e.ledger.deferred = map[groupDigest]deferral{}
+	best := slices.SortedFunc(maps.Keys(deferred), func(a, b groupDigest) int {
+		return cmp.Or(
+			cmp.Compare(deferred[b].seconds*deferred[a].cost.all, deferred[a].seconds*deferred[b].cost.all),
+			cmp.Compare(a, b),
+		)
+	})
+	cost := 0.0
+	for _, j := range best {
+		d := deferred[j]
+		gone := slices.ContainsFunc(d.names, func(n string) bool { return e.kernelState.bound[n].groupDigest != j })
+		if e.kernel == nil || gone || cost+d.cost.all > closeShare*e.ledger.executed {
+			continue
+		}
+		cost += d.cost.all
+		if err := e.storeGroup(ctx, j, d.names, d.seconds, d.cost); err != nil {
+			return err
+		}
+	}
+	return e.backlog.wait()
+}
+
+func (x *execution) storeHidden(ctx context.Context, a state.Access) error {
+	e := x.walk.e
+	if v, ok, err := e.cfg.Store.Value(a.Digest); err != nil || ok && e.cfg.Store.HasBlobs(v) {
+		return err
+	}
+	if e.kernel == nil {
+		return nil
+	}
+	data, err := e.kernel.Hidden(ctx, a.Key)
+	if err != nil || len(data) == 0 { // it cannot be stored
+		return err
+	}
+	ref, err := e.cfg.Store.PutBlob(data)
+	if err != nil {
+		return err
+	}
+	return e.cfg.Store.PutValue(
+		state.Value{Group: a.Digest, Names: []string{string(a.Key)}, Blob: ref.Digest, Bytes: ref.Size},
+	)
+}

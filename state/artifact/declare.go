@@ -1,0 +1,241 @@
+package artifact
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sergi/go-diff/diffmatchpatch"
+
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// Declaring is an artifact as its author names what is in it.
+type Spec struct {
+	Name    string
+	Kind    state.ArtifactKind
+	Members []string // blocks, artifacts and files; "block:x", "artifact:x" or "file:x" where the name alone means several
+	Needs   []string // artifacts that it depends on, beside those that are inferred
+	Folder  string   // that files are named from; the workspace when empty
+}
+
+// CodeNoArtifact is the code of errors about an artifact that is not declared.
+const CodeNoArtifact state.Code = "no-artifact"
+
+// artifactName is what may be the name of an artifact: what flags, lists and prefixes leave.
+var artifactName = regexp.MustCompile(`^[\pL\pN_][\pL\pN_. +-]*$`)
+
+// Declare records that there is an artifact, in place of the one of that name. What its files hold and its texts speak of is
+// recorded with it: what has changed since makes it stale, and to declare it again says that it holds for what is there now.
+func Declare(ctx context.Context, h *query.History, d Spec, origin state.Origin) (state.Step, error) {
+	snap, declared, err := declaring(ctx, h)
+	if err != nil {
+		return state.Step{}, err
+	}
+	switch {
+	case !artifactName.MatchString(d.Name) || utf8.RuneCountInString(d.Name) > 100: // a bound in the expression makes it large
+		return state.Step{}, &state.Error{Code: state.CodeInvalid, Message: fmt.Sprintf("%q cannot be the name of an artifact", d.Name), Hint: "use letters, digits, and _ . + - within it, at most 100"}
+	case !slices.Contains(state.ArtifactKinds, d.Kind):
+		kinds := kindNames()
+		return state.Step{}, &state.Error{Code: state.CodeInvalid, Message: fmt.Sprintf("there is no kind of artifact %q", d.Kind), Hint: DidYouMean(string(d.Kind), kinds) + "the kinds are: " + strings.Join(kinds, ", ")}
+	case len(d.Members) == 0:
+		return state.Step{}, &state.Error{Code: state.CodeInvalid, Message: fmt.Sprintf("the artifact %q would hold nothing", d.Name), Hint: "name at least one block, file or artifact that it holds"}
+	}
+	a := &state.Artifact{Name: d.Name, Kind: d.Kind}
+	for _, word := range d.Members {
+		if err := member(h, a, snap, declared, word, d.Folder); err != nil {
+			return state.Step{}, err
+		}
+	}
+	for _, name := range d.Needs {
+		if name != d.Name && declared.Artifact(name) == nil {
+			return state.Step{}, NoArtifact(h, declared, name)
+		}
+		a.Needs = query.AppendNew(a.Needs, name)
+	}
+	if a.References, err = references(ctx, h, a, snap, declared); err != nil {
+		return state.Step{}, err
+	}
+	return declare(ctx, h, snap.Step.Number, state.Draft{Kind: state.KindDeclare, Origin: origin, Artifact: a})
+}
+
+// DropArtifact records that an artifact is one no more. One that others contain or need is not dropped.
+func Drop(ctx context.Context, h *query.History, name string, origin state.Origin) (state.Step, error) {
+	snap, declared, err := declaring(ctx, h)
+	if err != nil {
+		return state.Step{}, err
+	}
+	if declared.Artifact(name) == nil {
+		return state.Step{}, NoArtifact(h, declared, name)
+	}
+	for _, a := range declared.All {
+		if slices.Contains(a.Parts, name) || slices.Contains(a.Needs, name) {
+			return state.Step{}, &state.Error{Code: state.CodeInvalid, Message: fmt.Sprintf("the artifact %q rests on %q", a.Name, name), Hint: fmt.Sprintf("drop %s first, or declare it again without %s", a.Name, name)}
+		}
+	}
+	return declare(ctx, h, snap.Step.Number, state.Draft{Kind: state.KindDeclare, Origin: origin, Drop: name})
+}
+
+// declaring returns what a declaration builds on.
+func declaring(ctx context.Context, h *query.History) (*query.Snapshot, *state.Declaration, error) {
+	head, _, err := h.Store().Head(ctx, h.Name())
+	if err != nil {
+		return nil, nil, err
+	}
+	snap, err := h.At(ctx, head)
+	if err != nil {
+		return nil, nil, err
+	}
+	declared, err := h.Store().Artifacts(ctx, h.Name(), head)
+	return snap, declared, err
+}
+
+func declare(ctx context.Context, h *query.History, head state.StepNumber, d state.Draft) (state.Step, error) {
+	steps, err := h.Store().Commit(ctx, h.Name(), head, []state.Draft{d})
+	if err != nil {
+		return state.Step{}, err
+	}
+	return steps[0], nil
+}
+
+// member adds what a word means to an artifact.
+func member(h *query.History, a *state.Artifact, snap *query.Snapshot, declared *state.Declaration, word, folder string) error {
+	sort, name, given := strings.Cut(word, ":")
+	if given = given && slices.Contains([]string{"block", "artifact", "file"}, sort); !given {
+		name = word
+	}
+	can := func(what string) bool { return !given || sort == what }
+	var found []string
+	if _, err := snap.Block(state.BlockID(name)); can("block") && err == nil {
+		found = append(found, "block")
+	}
+	if can("artifact") && (declared.Artifact(name) != nil || name == a.Name) {
+		found = append(found, "artifact")
+	}
+	file, err := workspaceFile(h, name, folder)
+	if can("file") && err == nil {
+		found = append(found, "file")
+	}
+	if len(found) == 2 && name == a.Name { // itself is meant only where it is named so
+		found = slices.DeleteFunc(found, func(what string) bool { return what == "artifact" })
+	}
+	switch {
+	case len(found) > 1:
+		return &state.Error{Code: state.CodeInvalid, Message: fmt.Sprintf("%q is %s", word, strings.Join(found, " and ")), Hint: fmt.Sprintf("say which: %s:%s", strings.Join(found, ":"+name+" or "), name)}
+	case len(found) == 0 && can("file") && state.CodeOf(err) != "":
+		return err // there is something of that name, and it cannot be held
+	case len(found) == 0 && given && sort == "artifact":
+		return NoArtifact(h, declared, name)
+	case len(found) == 0:
+		return noMember(h, snap, declared, word)
+	}
+	switch found[0] {
+	case "block":
+		a.Blocks = query.AppendNew(a.Blocks, state.BlockID(name))
+	case "artifact":
+		a.Parts = query.AppendNew(a.Parts, name)
+	case "file":
+		if !slices.ContainsFunc(a.Files, func(f state.ArtifactFile) bool { return f.Path == file.Path }) {
+			a.Files = append(a.Files, file)
+		}
+	}
+	return nil
+}
+
+// workspaceFile looks at a file of the workspace.
+func workspaceFile(h *query.History, name, folder string) (state.ArtifactFile, error) {
+	if folder == "" {
+		folder = h.Workspace()
+	}
+	path := name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(folder, name)
+	}
+	digest, err := digestFile(path)
+	if err != nil {
+		return state.ArtifactFile{}, err
+	}
+	rel, err := filepath.Rel(h.Workspace(), path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return state.ArtifactFile{}, &state.Error{Code: state.CodeInvalid, Message: fmt.Sprintf("the file %s lies outside the workspace %s", name, h.Workspace()), Hint: "an artifact holds files of its session's workspace; copy it there"}
+	}
+	return state.ArtifactFile{Path: filepath.ToSlash(rel), Digest: digest}, nil
+}
+
+// digestFile returns the digest of what a file holds, as traces have it. A folder is none.
+func digestFile(path string) (state.Digest, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", &state.Error{Code: state.CodeInvalid, Message: fmt.Sprintf("%s is no file, but a folder or the like", path), Hint: "name the files in it, such as " + filepath.Base(path) + "/*"}
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return state.Digest(hex.EncodeToString(h.Sum(nil))), nil
+}
+
+func noMember(h *query.History, snap *query.Snapshot, declared *state.Declaration, word string) error {
+	known := append(query.IDs(query.SnapshotBlocks(snap)), Names(declared)...)
+	return &state.Error{Code: query.CodeNoBlock, Message: fmt.Sprintf("%q is no block or artifact of session %q, and no file of its workspace", word, h.Name()),
+		Hint: DidYouMean(word, known) + "its blocks are: " + query.Shorten(query.IDs(query.SnapshotBlocks(snap)))}
+}
+
+func NoArtifact(h *query.History, declared *state.Declaration, name string) error {
+	names := Names(declared)
+	e := &state.Error{Code: CodeNoArtifact, Message: fmt.Sprintf("session %q has no artifact %q", h.Name(), name), Hint: "xstate artifact declare NAME --kind KIND BLOCK|FILE… declares one"}
+	if len(names) > 0 {
+		e.Hint = DidYouMean(name, names) + "its artifacts are: " + query.Shorten(names)
+	}
+	return e
+}
+
+func Names(d *state.Declaration) []string {
+	var names []string
+	if d != nil {
+		for _, a := range d.All {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+func kindNames() []string {
+	var names []string
+	for _, k := range state.ArtifactKinds {
+		names = append(names, string(k))
+	}
+	return names
+}
+
+// meant asks whether the nearest of some names was meant, where one is near.
+func DidYouMean(word string, names []string) string {
+	best, least := "", len(word)/2+1
+	for _, name := range names {
+		d := diffmatchpatch.New()
+		if n := d.DiffLevenshtein(d.DiffMain(word, name, false)); n < least || strings.EqualFold(word, name) {
+			best, least = name, n
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "did you mean " + best + "? "
+}

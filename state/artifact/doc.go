@@ -1,0 +1,24 @@
+// Package artifact assesses named groups of blocks and files: code, tests, docs, data.
+//
+// There are three nouns. A View is an artifact with its Status after a step. A Need is an artifact that another depends on,
+// declared or inferred. A Coverage is the part of a block or file that passing checks executed.
+//
+// # What it promises
+//
+// No status is stored, so none is out of date, and it can be asked of any step. A status is the worst that can be shown:
+// by the members, the texts, what is contained and needed, and the checks. Fresh means that nothing speaks against an
+// artifact, not that it is right. What an artifact contains or needs is declared, and never leads back to it. What is
+// inferred may lead back, for two artifacts may read from one another in turns: it is reported and passes nothing on.
+//
+// # Why the simple way fails
+//
+// A text of docs depends on signatures, not on code. Comparing times or digests, as make would, calls a guide stale for
+// every comment. Searching the code for the words of a text finds them in strings. The last writers of the keys that a
+// node read are not all that it depends on: who made a directory decides what a listing of it holds.
+//
+// # What it cannot see
+//
+// What files held between steps, and what a plan alone asks: packages, the environment, listings. References by another
+// name than the program's (an alias of an import), in notebooks, and in code that is indented. Of a check in a block:
+// which methods of a class it executed. Of a check in a file: whether a function is the same once its file changed.
+package artifact

@@ -1,0 +1,409 @@
+package artifact
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// ReferenceView is a place in a text of docs that speaks of something, and whether that is still so.
+type ReferenceView struct {
+	state.Reference
+	Status ReferenceStatus  `json:"status"`
+	Now    string           `json:"now,omitempty"`   // the signature, where it is another
+	Since  state.StepNumber `json:"since,omitempty"` // the edit that made it stale; 0 where that was no edit of a block
+}
+
+// ReferenceStatus tells whether what a text speaks of is as it was when the text was declared.
+type ReferenceStatus string
+
+const (
+	ReferenceFresh     ReferenceStatus = "fresh"
+	ReferenceSignature ReferenceStatus = "signature" // it is called in another way
+	ReferenceVanished  ReferenceStatus = "vanished"
+)
+
+// spoken is inline code that may mean something that a program defines: a dotted name, perhaps called.
+var spoken = regexp.MustCompile(`^([\pL_][\pL\pN_]*(?:\.[\pL_][\pL\pN_]*)*)(\(.*\))?$`)
+
+// references are what the texts of docs speak of, as it is now.
+func references(ctx context.Context, h *query.History, a *state.Artifact, snap *query.Snapshot, declared *state.Declaration) ([]state.Reference, error) {
+	if a.Kind != state.ArtifactDocs {
+		return nil, nil
+	}
+	views, err := referencesAt(ctx, h, a, &assessment{folder: h.Workspace(), Snapshot: snap, Declared: declared, Latest: true})
+	if err != nil {
+		return nil, err
+	}
+	var refs []state.Reference
+	for _, v := range views {
+		refs = append(refs, v.Reference)
+	}
+	return refs, nil
+}
+
+// referencesAt tells of the references of docs what became of what they speak of. Texts of files are those on disk where the
+// moment is the present one, else those that were declared; of a reference that was not declared, the present is the measure.
+func referencesAt(ctx context.Context, h *query.History, a *state.Artifact, m *assessment) ([]ReferenceView, error) {
+	l := newLexicon(m)
+	then := map[string]state.Reference{}
+	for _, r := range a.References {
+		then[r.Name] = r
+	}
+	found := []ReferenceView{}
+	for _, text := range docTexts(h, a, m) {
+		for _, span := range patch.CodeSpans(text.markdown) {
+			parts := spoken.FindStringSubmatch(span.Text)
+			if parts == nil {
+				continue
+			}
+			r := state.Reference{File: text.name, Line: span.Line, Text: span.Text, Name: parts[1]}
+			was, known := then[r.Name]
+			where, signature, defined := l.find(r.Name)
+			if !known && (!defined || signature == "" && parts[2] == "") {
+				continue // a word, an option, the name of a file, something of a library
+			}
+			r.Where, r.Signature = where, signature
+			if known {
+				r.Where, r.Signature = was.Where, was.Signature
+			}
+			found = append(found, referenceView(r, signature))
+		}
+	}
+	if !m.Latest {
+		for _, r := range a.References {
+			if !isBlockText(r.File) {
+				_, signature, _ := l.find(r.Name)
+				if InFile(r.Where) {
+					signature = r.Signature // what files held between steps is not recorded
+				}
+				found = append(found, referenceView(r, signature))
+			}
+		}
+	}
+	for i := range found {
+		if err := since(ctx, h, &found[i], a, m); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+func referenceView(r state.Reference, now string) ReferenceView {
+	v := ReferenceView{Reference: r, Status: ReferenceFresh}
+	switch {
+	case now == "":
+		v.Status = ReferenceVanished
+	case now != r.Signature:
+		v.Status, v.Now = ReferenceSignature, now
+	}
+	return v
+}
+
+var markdownEndings = []string{".md", ".markdown"}
+
+// docText is a text of docs, as Markdown.
+type docText struct {
+	name     string // the path of a file, or "block:" and a block
+	markdown []byte
+}
+
+const BlockText = "block:"
+
+func isBlockText(name string) bool { return strings.HasPrefix(name, BlockText) }
+
+// inFile reports whether something is defined in a file, rather than in a block, whose id has no such end.
+func InFile(where string) bool { return strings.HasSuffix(where, ".py") }
+
+// docTexts are those of the docs' blocks and, of the present, of its files.
+func docTexts(h *query.History, a *state.Artifact, m *assessment) []docText {
+	var all []docText
+	for _, id := range a.Blocks {
+		if b, err := m.Snapshot.Block(id); err == nil {
+			all = append(all, docText{BlockText + string(id), patch.Prose([]byte(b.Source))})
+		}
+	}
+	for _, f := range a.Files {
+		data, err := os.ReadFile(filepath.Join(h.Workspace(), filepath.FromSlash(f.Path)))
+		if !m.Latest || err != nil {
+			continue // one that is gone makes its artifact fail
+		}
+		switch ending := filepath.Ext(f.Path); {
+		case slices.Contains(markdownEndings, ending):
+			all = append(all, docText{f.Path, data})
+		case ending == ".py":
+			all = append(all, docText{f.Path, patch.Prose(data)})
+		case ending == ".ipynb":
+			all = append(all, docText{f.Path, patch.NotebookProse(data)})
+		}
+	}
+	return all
+}
+
+// since finds the edit that made a reference stale: the last that changed how its name is defined.
+func since(ctx context.Context, h *query.History, v *ReferenceView, a *state.Artifact, m *assessment) error {
+	if v.Status == ReferenceFresh || InFile(v.Where) {
+		return nil
+	}
+	for step, err := range h.Ancestors(ctx, m.Snapshot.Step.Number) {
+		if err != nil {
+			return err
+		}
+		if step.Number <= a.Declared {
+			return nil
+		}
+		if !query.IsEdit(step.Kind) || step.Was == step.Now {
+			continue
+		}
+		was, err := defined(ctx, h, step.Was, v.Name)
+		if err != nil {
+			return err
+		}
+		now, err := defined(ctx, h, step.Now, v.Name)
+		if err != nil {
+			return err
+		}
+		if was != now {
+			v.Since = step.Number
+			return nil
+		}
+	}
+	return nil
+}
+
+// defined returns the signature of what a version of a block calls by a name, or "".
+func defined(ctx context.Context, h *query.History, version state.Digest, name string) (string, error) {
+	text, err := h.Source(ctx, version)
+	if err != nil {
+		return "", err
+	}
+	outline, err := python.Outline([]byte(text), python.IPython)
+	if err != nil {
+		return "", nil // it does not parse, and defines nothing
+	}
+	signatures := signaturesOf(outline)
+	if signature := signatures[name]; signature != "" {
+		return signature, nil
+	}
+	first, _, _ := strings.Cut(name, ".")
+	return signatures[first], nil
+}
+
+func signaturesOf(o *depgraph.Outline) map[string]string {
+	found := map[string]string{}
+	for _, d := range o.Definitions {
+		found[d.Name] = d.Signature
+	}
+	return found
+}
+
+// lexicon tells what names mean in a program and in the modules of its workspace.
+type lexicon struct {
+	folder   string
+	blocks   map[string]lexeme
+	imported map[string]string            // name → the module that the program takes it from
+	renamed  map[string]string            // name → what the program imports under it
+	modules  map[string]map[string]string // path → name → signature; nil where there is no such file
+	files    []string                     // whose definitions are meant without the name of a module
+}
+
+type lexeme struct{ where, signature string }
+
+func newLexicon(m *assessment) *lexicon {
+	l := &lexicon{folder: m.folder, blocks: map[string]lexeme{}, imported: map[string]string{}, renamed: map[string]string{}, modules: map[string]map[string]string{}}
+	for i := range m.Snapshot.Blocks {
+		b := &m.Snapshot.Blocks[i]
+		outline, err := python.Outline([]byte(b.Source), b.Dialect)
+		if err != nil {
+			continue
+		}
+		for _, d := range outline.Definitions {
+			l.blocks[d.Name] = lexeme{string(b.ID), d.Signature}
+			delete(l.imported, d.Name)
+			delete(l.renamed, d.Name)
+		}
+		facts, err := python.Analyze([]byte(b.Source), b.Dialect)
+		if err != nil {
+			continue
+		}
+		for _, n := range facts.Nodes {
+			if name, meant := renames(&n); name != "" {
+				l.renamed[name] = meant
+				continue
+			}
+			for _, imp := range n.Imports {
+				for _, name := range imp.Names {
+					if imp.Level == 0 && !imp.Later {
+						l.imported[name] = imp.Module
+					}
+				}
+			}
+		}
+	}
+	for _, a := range m.artifacts() {
+		for _, f := range a.Files {
+			if a.Kind == state.ArtifactCode && InFile(f.Path) {
+				l.files = query.AppendNew(l.files, f.Path)
+			}
+		}
+	}
+	return l
+}
+
+// renames returns the name under which a node imports something else, and what that is: import numpy as np, from utils import clean as c.
+func renames(n *depgraph.Node) (name, meant string) {
+	if len(n.Imports) != 1 || len(n.Defines) != 1 {
+		return "", ""
+	}
+	imp := n.Imports[0]
+	switch {
+	case imp.Level > 0 || imp.Later || len(imp.Names) > 1:
+		return "", ""
+	case len(imp.Names) == 1:
+		meant = imp.Module + "." + imp.Names[0]
+		if imp.Names[0] == n.Defines[0] || imp.Names[0] == "*" {
+			return "", ""
+		}
+	default:
+		meant = imp.Module
+		if first, _, _ := strings.Cut(meant, "."); first == n.Defines[0] {
+			return "", ""
+		}
+	}
+	return n.Defines[0], meant
+}
+
+// find returns what a dotted name means. What a module of the workspace is said to have and has not is defined, and has
+// no signature.
+func (l *lexicon) find(name string) (where, signature string, defined bool) {
+	first, _, _ := strings.Cut(name, ".")
+	if meant := l.renamed[first]; meant != "" {
+		if where, signature, defined := l.findAs(meant + name[len(first):]); defined {
+			return where, signature, defined
+		}
+	}
+	return l.findAs(name)
+}
+
+func (l *lexicon) findAs(name string) (where, signature string, defined bool) {
+	first, rest, dotted := strings.Cut(name, ".")
+	if module := l.imported[first]; module != "" {
+		if path, names := l.module(module); names != nil {
+			return path, names[name], true
+		}
+	}
+	if x, ok := l.blocks[name]; ok {
+		return x.where, x.signature, true
+	}
+	for at := len(name); dotted && at > 0; {
+		if at = strings.LastIndexByte(name[:at], '.'); at > 0 {
+			if path, names := l.module(name[:at]); names != nil {
+				return path, names[name[at+1:]], true
+			}
+		}
+	}
+	for _, path := range l.files {
+		if signature := l.file(path)[name]; signature != "" {
+			return path, signature, true
+		}
+	}
+	if x, ok := l.blocks[first]; ok && rest != "" && x.signature == first {
+		return x.where, x.signature, true // something of a variable's value
+	}
+	return "", "", false
+}
+
+// module returns what a module of the workspace defines; nil where it has none of that name.
+func (l *lexicon) module(name string) (path string, names map[string]string) {
+	base := strings.ReplaceAll(name, ".", "/")
+	for _, path := range []string{base + ".py", base + "/__init__.py", "src/" + base + ".py", "src/" + base + "/__init__.py"} {
+		if names := l.file(path); names != nil {
+			return path, names
+		}
+	}
+	return "", nil
+}
+
+func (l *lexicon) file(path string) map[string]string {
+	names, known := l.modules[path]
+	if known {
+		return names
+	}
+	if data, err := os.ReadFile(filepath.Join(l.folder, filepath.FromSlash(path))); err == nil {
+		names = map[string]string{}
+		if outline, err := python.Outline(data, python.Plain); err == nil {
+			names = signaturesOf(outline)
+		}
+	}
+	l.modules[path] = names
+	return names
+}
+
+// fences looks at the code in Markdown files of docs and examples, which runs as a program of its own, in the session that is named
+// after the file; where that is this session, its blocks are meant.
+func (j *Assessor) fences(ctx context.Context, a *state.Artifact, v *View) error {
+	if !j.Latest || a.Kind != state.ArtifactDocs && a.Kind != state.ArtifactExample {
+		return nil
+	}
+	for _, f := range a.Files {
+		if !slices.Contains(markdownEndings, filepath.Ext(f.Path)) {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(j.folder, filepath.FromSlash(f.Path)))
+		if err != nil {
+			continue // that it is gone is told
+		}
+		program, bad := patch.Parse(f.Path, data)
+		if bad != nil {
+			continue // it holds no code
+		}
+		if err := j.fencesOf(ctx, v, f.Path, program); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *Assessor) fencesOf(ctx context.Context, v *View, path string, program *patch.Program) error {
+	s := j.History
+	name, err := filepath.Rel(filepath.Dir(s.Store().Dir()), filepath.Join(j.folder, filepath.FromSlash(path)))
+	if err != nil {
+		return nil // it lies elsewhere: no session is named after it
+	}
+	other, err := query.Open(ctx, s.Store(), filepath.ToSlash(name))
+	if state.CodeOf(err) == state.CodeNoSession {
+		v.worse(Unverified, "the code in %s was never run", path)
+		return nil
+	} else if err != nil {
+		return err
+	}
+	edits, _, head, err := other.Compare(ctx, program.Blocks)
+	if err != nil {
+		return err
+	}
+	snap, err := other.At(ctx, head)
+	if err != nil {
+		return err
+	}
+	for _, b := range snap.Blocks {
+		switch {
+		case b.Failed():
+			v.worse(Failing, "block %s of %s failed in step %d of its session%s", b.ID, path, b.RanAt, colon(brief(b.Error)))
+		case b.RanAt == 0:
+			v.worse(Stale, "block %s of %s has not run as it is", b.ID, path)
+		}
+	}
+	if len(edits) > 0 {
+		v.worse(Stale, "the code in %s was edited and has not run since", path)
+	}
+	return nil
+}

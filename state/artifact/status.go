@@ -1,0 +1,393 @@
+package artifact
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// ArtifactStatus tells what an artifact is worth, the worst last.
+type Status string
+
+// A stale one was right once: something that it rests on has changed since.
+const (
+	Fresh      Status = "fresh"
+	Unverified Status = "unverified" // nothing shows that it works
+	Stale      Status = "stale"
+	Failing    Status = "failing"
+)
+
+var artifactOrder = []Status{Fresh, Unverified, Stale, Failing}
+
+// ArtifactView is an artifact with what became of it after a step.
+type View struct {
+	Name       string               `json:"name"`
+	Kind       state.ArtifactKind   `json:"kind"`
+	Status     Status               `json:"status"`
+	Reason     string               `json:"reason"` // a sentence
+	Blocks     []state.BlockID      `json:"blocks"`
+	Files      []state.ArtifactFile `json:"files"`
+	Parts      []string             `json:"artifacts"`
+	Needs      []Need               `json:"needs"`
+	References []ReferenceView      `json:"references"`
+	Declared   state.StepNumber     `json:"declared"`
+	Origin     state.Origin         `json:"origin"` // of that step
+}
+
+// Need is an artifact that another depends on.
+type Need struct {
+	Artifact string      `json:"artifact"`
+	Evidence string      `json:"evidence"`          // "declared"; else observed in executions, predicted from the text, or "reference": a text speaks of it
+	Through  []query.Via `json:"through,omitempty"` // how, where that was inferred
+}
+
+// Artifacts returns the artifacts there are after step n, by name, each with its status. Nothing is executed. The files of
+// the workspace are looked at for the last step only: what they held at others is known as far as it was declared.
+func List(ctx context.Context, h *query.History, n state.StepNumber) ([]View, error) {
+	j, err := NewAssessor(ctx, h, n)
+	if err != nil {
+		return nil, err
+	}
+	found := []View{}
+	for _, a := range j.artifacts() {
+		v, err := j.View(ctx, &a)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, *v)
+	}
+	return found, nil
+}
+
+// Artifact returns one of them.
+func Get(ctx context.Context, h *query.History, n state.StepNumber, name string) (*View, error) {
+	all, err := List(ctx, h, n)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if all[i].Name == name {
+			return &all[i], nil
+		}
+	}
+	declared, err := h.Store().Artifacts(ctx, h.Name(), n)
+	if err != nil {
+		return nil, err
+	}
+	return nil, NoArtifact(h, declared, name)
+}
+
+// judge finds the status of artifacts, those that others rest on first.
+type Assessor struct {
+	*assessment
+	History *query.History
+	views   map[string]*View
+}
+
+// judgeAt returns one for the session after step n.
+func NewAssessor(ctx context.Context, h *query.History, n state.StepNumber) (*Assessor, error) {
+	m, err := assess(ctx, h, n)
+	if err != nil {
+		return nil, err
+	}
+	return &Assessor{History: h, assessment: m, views: map[string]*View{}}, nil
+}
+
+func (j *Assessor) View(ctx context.Context, a *state.Artifact) (*View, error) {
+	if v := j.views[a.Name]; v != nil {
+		return v, nil
+	}
+	step, err := j.History.Step(ctx, a.Declared)
+	if err != nil {
+		return nil, err
+	}
+	v := &View{Name: a.Name, Kind: a.Kind, Status: Fresh, Blocks: orEmpty(a.Blocks), Files: orEmpty(a.Files), Parts: orEmpty(a.Parts),
+		Declared: a.Declared, Origin: step.Origin, References: []ReferenceView{}}
+	j.views[a.Name] = v
+	if a.Kind == state.ArtifactDocs {
+		if v.References, err = referencesAt(ctx, j.History, a, j.assessment); err != nil {
+			return nil, err
+		}
+	}
+	v.Needs = j.needs(a, v.References)
+	for _, judged := range []func(context.Context, *state.Artifact, *View) error{j.Members, j.texts, j.fences, j.rests, j.proofs} {
+		if err := judged(ctx, a, v); err != nil {
+			return nil, err
+		}
+	}
+	if v.Status == Fresh {
+		v.Reason = j.freshText(a)
+	}
+	return v, nil
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// worse makes the status what it is said to be, unless it is as bad already.
+func (v *View) worse(status Status, format string, args ...any) {
+	if slices.Index(artifactOrder, status) > slices.Index(artifactOrder, v.Status) {
+		v.Status, v.Reason = status, fmt.Sprintf(format, args...)
+	}
+}
+
+// members looks at the blocks and files that an artifact holds.
+func (j *Assessor) Members(ctx context.Context, a *state.Artifact, v *View) error {
+	for _, id := range a.Blocks {
+		b, err := j.Snapshot.Block(id)
+		if err != nil {
+			since, err := deletedIn(ctx, j.History, j.Snapshot.Step.Number, id)
+			if err != nil {
+				return err
+			}
+			v.worse(Failing, "holds block %s, which is gone%s", id, since)
+			continue
+		}
+		if b.Failed() {
+			v.worse(Failing, "block %s %s in step %d%s", id, map[string]string{"failed": "failed", "blocked": "was blocked"}[b.Status], b.RanAt, colon(brief(b.Error)))
+		}
+		switch why := j.pending[id]; {
+		case why == "":
+		case b.RanAt == 0 && j.lastRun < b.Edited && j.lastRun == 0:
+			v.worse(Unverified, "block %s %s", id, why)
+		default:
+			v.worse(Stale, "block %s %s", id, why)
+		}
+	}
+	for _, f := range a.Files {
+		if !j.Latest {
+			continue
+		}
+		have := j.Content(f.Path)
+		written, by := wrote(j.Snapshot, f.Path)
+		switch {
+		case have == state.Absent:
+			v.worse(Failing, "holds %s, which is gone", f.Path)
+		case a.Kind != state.ArtifactData || have == written || written == state.Absent && have == f.Digest:
+		case written != state.Absent:
+			v.worse(Stale, "%s is not what %s wrote", f.Path, by)
+		default:
+			v.worse(Stale, "%s has changed since step %d, which declares it", f.Path, a.Declared)
+		}
+	}
+	return nil
+}
+
+// wrote is what a program last wrote to a file of the workspace, and which node did.
+func wrote(snap *query.Snapshot, path string) (d state.Digest, by string) {
+	for _, b := range snap.Blocks {
+		for _, n := range b.Nodes {
+			for _, w := range n.Writes {
+				if w.Key == depgraph.Key("file:"+path) {
+					d, by = w.Digest, n.Name
+				}
+			}
+		}
+	}
+	return d, by
+}
+
+// deletedIn names the step that deleted a block, for a sentence.
+func deletedIn(ctx context.Context, h *query.History, n state.StepNumber, id state.BlockID) (string, error) {
+	for step, err := range h.Ancestors(ctx, n) {
+		if err != nil {
+			return "", err
+		}
+		if step.Kind == state.KindDelete && step.Block == id {
+			return fmt.Sprintf(" since step %d", step.Number), nil
+		}
+	}
+	return "", nil
+}
+
+// texts looks at what docs speak of.
+func (j *Assessor) texts(_ context.Context, _ *state.Artifact, v *View) error {
+	for _, r := range v.References {
+		at := fmt.Sprintf("line %d of %s speaks of `%s`", r.Line, strings.TrimPrefix(r.File, BlockText), r.Text)
+		since := ""
+		if r.Since > 0 {
+			since = fmt.Sprintf(" since step %d", r.Since)
+		}
+		switch {
+		case r.Status == ReferenceVanished && r.Signature == "":
+			v.worse(Stale, "%s, which %s does not define", at, r.Where)
+		case r.Status == ReferenceVanished:
+			v.worse(Stale, "%s, which is gone%s", at, since)
+		case r.Status == ReferenceSignature:
+			v.worse(Stale, "%s, which%s is %s, not %s", at, since, r.Now, r.Signature)
+		}
+	}
+	return nil
+}
+
+// rests looks at the artifacts that one contains or needs.
+func (j *Assessor) rests(ctx context.Context, a *state.Artifact, v *View) error {
+	for _, name := range a.Parts {
+		part, err := j.View(ctx, j.Declared.Artifact(name))
+		if err != nil {
+			return err
+		}
+		v.worse(part.Status, "contains %s, which is %s: %s", name, part.Status, part.Reason)
+	}
+	for _, need := range a.Needs {
+		b := j.Declared.Artifact(need)
+		other, err := j.View(ctx, b)
+		if err != nil {
+			return err
+		}
+		if other.Status == Stale || other.Status == Failing {
+			v.worse(Stale, "needs %s, which is %s: %s", need, other.Status, other.Reason)
+		}
+		if changed, since := j.changed(b), j.settled(a); changed > since {
+			v.worse(Stale, "needs %s, which changed in step %d, after step %d", need, changed, since)
+		}
+	}
+	return nil
+}
+
+// changed is the last step that made an artifact another, or one that it contains.
+func (j *Assessor) changed(a *state.Artifact) state.StepNumber {
+	last := a.Declared
+	for _, id := range a.Blocks {
+		if b, err := j.Snapshot.Block(id); err == nil {
+			last = max(last, b.Edited)
+		}
+	}
+	for _, name := range a.Parts {
+		last = max(last, j.changed(j.Declared.Artifact(name)))
+	}
+	return last
+}
+
+// settled is the last step that brought an artifact up to date: its declaration or, where it holds blocks, a run.
+func (j *Assessor) settled(a *state.Artifact) state.StepNumber {
+	if len(a.Blocks) > 0 {
+		return max(a.Declared, j.lastRun)
+	}
+	return a.Declared
+}
+
+// proofs looks for checks of what an artifact holds.
+func (j *Assessor) proofs(_ context.Context, a *state.Artifact, v *View) error {
+	switch a.Kind {
+	case state.ArtifactCode:
+		for _, id := range a.Blocks {
+			if b, err := j.Snapshot.Block(id); err == nil && len(j.Coverage(b).Checks) == 0 {
+				v.worse(Unverified, "no check exercised the present version of block %s", id)
+			}
+		}
+		for _, f := range a.Files {
+			if InFile(f.Path) && !slices.ContainsFunc(j.Checks, func(c CheckView) bool { return c.Proves() && c.exercisedFile(f.Path) }) {
+				v.worse(Unverified, "no check exercised %s as it is", f.Path)
+			}
+		}
+	case state.ArtifactTests:
+		for _, id := range a.Blocks {
+			j.suite(v, "block "+string(id), func(c *CheckView) bool { return c.ofBlock(id) })
+		}
+		for _, f := range a.Files {
+			if filepath.Base(f.Path) != "conftest.py" {
+				j.suite(v, f.Path, func(c *CheckView) bool { return c.ofFile(f.Path) })
+			}
+		}
+	}
+	return nil
+}
+
+// suite looks at the checks of one block or file of tests.
+func (j *Assessor) suite(v *View, what string, of func(*CheckView) bool) {
+	ran, proved := false, false
+	for i := range j.Checks {
+		c := &j.Checks[i]
+		if !of(c) {
+			continue
+		}
+		ran, proved = true, proved || c.Proves()
+		switch {
+		case c.Outcome.Bad():
+			v.worse(Failing, "%s %s in step %d%s", c.ID, c.Outcome, c.Step, colon(c.Message))
+		case !c.Current:
+			v.worse(Stale, "what %s exercised has changed since it ran in step %d", c.ID, c.Step)
+		}
+	}
+	switch {
+	case !ran:
+		v.worse(Unverified, "no check of %s was run", what)
+	case !proved:
+		v.worse(Unverified, "no check of %s passed that proves anything", what)
+	}
+}
+
+// brief is an error in a line.
+func brief(e *state.ExecError) string {
+	if e == nil {
+		return ""
+	}
+	first, _, _ := strings.Cut(e.Message, "\n")
+	return e.Type + colon(first)
+}
+
+func colon(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+// ofBlock reports whether the check is written in a block: its id is that of a node of the block, or BLOCK::test.
+func (c *CheckView) ofBlock(id state.BlockID) bool {
+	name, _, _ := strings.Cut(c.ID, "::")
+	node, _, _ := strings.Cut(name, "#")
+	return (c.Kind == query.CheckBlock || c.Kind == CheckAssert) && node == string(id)
+}
+
+// ofFile reports whether the check is written in a file.
+func (c *CheckView) ofFile(path string) bool {
+	name, _, _ := strings.Cut(c.ID, "::")
+	return c.Kind != query.CheckBlock && c.Kind != CheckAssert && name == path
+}
+
+func (c *CheckView) exercisedFile(path string) bool {
+	return slices.ContainsFunc(c.Exercised, func(x query.Exercised) bool { return x.File == path })
+}
+
+// freshText says why an artifact is fresh.
+func (j *Assessor) freshText(a *state.Artifact) string {
+	switch {
+	case a.Kind == state.ArtifactDocs:
+		return "what it speaks of is as it was when it was declared"
+	case a.Kind == state.ArtifactTests:
+		return "its checks passed on the present code"
+	case a.Kind == state.ArtifactCode && (len(a.Blocks) > 0 || slices.ContainsFunc(a.Files, func(f state.ArtifactFile) bool { return InFile(f.Path) })):
+		return "checks that passed exercised every block and file that it holds, as it is" + j.missedText(a)
+	case len(a.Blocks) > 0:
+		return "the results of its blocks hold"
+	case len(a.Files) > 0:
+		if a.Kind != state.ArtifactData {
+			return "its files are there"
+		}
+		return "its files are as they were declared or written"
+	}
+	return "so is all that it contains"
+}
+
+// missedText names the lines of files that no check executed.
+func (j *Assessor) missedText(a *state.Artifact) string {
+	text := ""
+	for _, f := range a.Files {
+		if c, ok := j.FileCoverage(f.Path); ok && c.MissedLines != "" {
+			text += fmt.Sprintf("; of %s not lines %s", f.Path, strings.ReplaceAll(c.MissedLines, ",", ", "))
+		}
+	}
+	return text
+}

@@ -1,0 +1,83 @@
+package state
+
+import (
+	"fmt"
+
+	"github.com/xstate-engine/xstate/depgraph"
+)
+
+// BlockID names a block in its session. Edits and moves keep it.
+type BlockID string
+
+// Block is one block of a program as of some step.
+type Block struct {
+	ID      BlockID          `cbor:"id"`
+	Title   string           `cbor:"title,omitempty"` // the name that a person gave it; "" if none
+	Dialect depgraph.Dialect `cbor:"dialect"`
+	Version Digest           `cbor:"version"` // digest of its source, see Store.Source
+	Edited  StepNumber       `cbor:"edited"`  // the step that set this version
+	Status  Status           `cbor:"status"`
+	RanAt   StepNumber       `cbor:"ran,omitempty"` // the run step that last set its status
+	Nodes   []NodeResult     `cbor:"nodes,omitempty"`
+	Err     *ExecError       `cbor:"err,omitempty"` // set if the block could not be analysed (syntax error)
+
+	// Verified: the step that recorded that a run from scratch gave equal results; 0: none did
+	Verified StepNumber `cbor:"verified,omitempty"`
+}
+
+// NodeResult is the outcome of one node at the last run that reached its block's current version.
+type NodeResult struct {
+	Code    Digest  `cbor:"code"`            // digest of the node's code, the key of its traces
+	Trace   Digest  `cbor:"trace,omitempty"` // the trace with its reads, writes and outputs; "" if it has none
+	Status  Status  `cbor:"status"`
+	Reason  Reason  `cbor:"reason"`
+	Seconds float64 `cbor:"seconds,omitempty"` // spent in that run; 0 when reused
+}
+
+// Status is the outcome of a block or node, in order of severity. Records hold the number.
+type Status uint8
+
+const (
+	StatusNew    Status = iota // this version has never run
+	StatusReused               // a cached result was valid
+	StatusRan                  // it was executed
+	// it needs a name that a failed node would have defined, or follows a failed node in its block
+	StatusBlocked
+	StatusFailed // it was executed, or reused, and ended in an error
+)
+
+// String returns the public word for a status, as commands and JSON documents of the door print it.
+func (s Status) String() string {
+	switch s {
+	case StatusNew:
+		return "new"
+	case StatusReused:
+		return "reused"
+	case StatusRan:
+		return "ran"
+	case StatusBlocked:
+		return "blocked"
+	case StatusFailed:
+		return "failed"
+	}
+	return fmt.Sprintf("status %d", uint8(s)) // a damaged record, or a later version's
+}
+
+// Reason says why a node ran, was reused or was blocked.
+type Reason struct {
+	Code string       `cbor:"code" json:"code"` // see runner's reason codes
+	Key  depgraph.Key `cbor:"key,omitempty" json:"key,omitempty"`
+	Was  Digest       `cbor:"was,omitempty" json:"was,omitempty"`
+	Now  Digest       `cbor:"now,omitempty" json:"now,omitempty"`
+	// By: the node that wrote the key last, or the block that failed
+	By string `cbor:"by,omitempty" json:"by,omitempty"`
+}
+
+// ExecError is an error that the program raised, as opposed to one of xstate.
+type ExecError struct {
+	Type      string   `cbor:"type" json:"type"`
+	Message   string   `cbor:"message" json:"message"`
+	Traceback []string `cbor:"traceback,omitempty" json:"traceback,omitempty"` // rendered lines, in terms of blocks
+	Block     BlockID  `cbor:"block,omitempty" json:"block,omitempty"`
+	Line      int      `cbor:"line,omitempty" json:"line,omitempty"` // 1-based in the block
+}

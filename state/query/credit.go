@@ -1,0 +1,296 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Credit sums up what the steps of a session did, by who made them.
+type Credit struct {
+	Rows  []CreditRow
+	Total CreditRow // the sum of the rows, and of the steps
+}
+
+// CreditRow is what one agent, model or call did. Those that were not asked for are "".
+type CreditRow struct {
+	Agent, Model, CallID string
+
+	Patches             int           // edits made
+	Broken, Fixed       int           // blocks that failed, or no longer failed, in the run that followed
+	Caused              time.Duration // spent executing because of its edits
+	Saved               time.Duration // recorded cost of what was reused when its edits were run
+	TokensIn, TokensOut int64
+	Cost                state.Dollars
+}
+
+// CreditBy says what rows are told apart by. The zero value is agent and model.
+type CreditBy struct {
+	Agent, Model, Call bool
+}
+
+// Credit sums up the steps until n. Sums are exact: whole nanoseconds, tokens, and billionths of a dollar.
+//
+// A node that a run executed is charged to the edit that made it run: that of its own code, or, along the reasons that were
+// recorded, that of the code behind the input that changed. The same edit broke or fixed the block. What a run executed for no
+// edit (--fresh, a failure that is tried again, a value that was not kept) is charged to who ran it; what it did because
+// something outside of the program changed, or because of edits by several that cannot be told apart, to nobody: a row
+// without names. What a run reused is shared equally by the edits that it ran, else it is of who ran it.
+func (h *History) Credit(ctx context.Context, n state.StepNumber, by CreditBy) (*Credit, error) {
+	if by == (CreditBy{}) {
+		by = CreditBy{Agent: true, Model: true}
+	}
+	c := &crediting{history: h, by: by, rows: map[creditKey]*CreditRow{}, failing: map[state.BlockID]bool{}}
+	for step, err := range h.store.Steps(ctx, h.name, 1, n) {
+		if err == nil {
+			err = c.step(ctx, step)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return c.sum(), nil
+}
+
+type creditKey struct{ agent, model, call string }
+
+type crediting struct {
+	history *History
+	by      CreditBy
+	rows    map[creditKey]*CreditRow
+	pending []state.Step // edits that were not run yet
+	failing map[state.BlockID]bool
+}
+
+func (c *crediting) row(o state.Origin) *CreditRow {
+	var k creditKey
+	if c.by.Agent {
+		k.agent = o.Agent
+	}
+	if c.by.Model {
+		k.model = o.Model
+	}
+	if c.by.Call {
+		k.call = o.CallID
+	}
+	r := c.rows[k]
+	if r == nil {
+		r = &CreditRow{Agent: k.agent, Model: k.model, CallID: k.call}
+		c.rows[k] = r
+	}
+	return r
+}
+
+func (c *crediting) sum() *Credit {
+	found := &Credit{Rows: []CreditRow{}}
+	for k, r := range c.rows {
+		if *r == (CreditRow{Agent: k.agent, Model: k.model, CallID: k.call}) {
+			continue // it did nothing that is counted
+		}
+		found.Rows = append(found.Rows, *r)
+		t := &found.Total
+		t.Patches, t.Broken, t.Fixed = t.Patches+r.Patches, t.Broken+r.Broken, t.Fixed+r.Fixed
+		t.Caused, t.Saved = t.Caused+r.Caused, t.Saved+r.Saved
+		t.TokensIn, t.TokensOut, t.Cost = t.TokensIn+r.TokensIn, t.TokensOut+r.TokensOut, t.Cost+r.Cost
+	}
+	slices.SortFunc(found.Rows, func(a, b CreditRow) int {
+		return cmp.Or(strings.Compare(a.Agent, b.Agent), strings.Compare(a.Model, b.Model), strings.Compare(a.CallID, b.CallID))
+	})
+	return found
+}
+
+func (c *crediting) step(ctx context.Context, step state.Step) error {
+	r := c.row(step.Origin)
+	r.TokensIn, r.TokensOut, r.Cost = r.TokensIn+step.Origin.TokensIn, r.TokensOut+step.Origin.TokensOut, r.Cost+step.Origin.Cost
+	switch {
+	case IsEdit(step.Kind):
+		r.Patches++
+		c.pending = append(c.pending, step)
+		if step.Now == state.Absent && step.Kind == state.KindDelete {
+			delete(c.failing, step.Block)
+		}
+	case step.Kind == state.KindRollback:
+		c.pending = []state.Step{step}
+		program, err := c.history.store.ProgramAt(ctx, c.history.name, step.Number)
+		if err != nil {
+			return err
+		}
+		was := maps.Clone(c.failing)
+		clear(c.failing)
+		for i := range program {
+			c.turn(&program[i], was[program[i].ID], r)
+		}
+	case step.Kind == state.KindRun:
+		return c.run(ctx, step.Number)
+	}
+	return nil
+}
+
+// turn notes whether a block fails now, and counts it if that is new.
+func (c *crediting) turn(b *state.Block, was bool, r *CreditRow) {
+	now := was
+	switch b.Status {
+	case state.StatusFailed:
+		now = true
+	case state.StatusRan, state.StatusReused:
+		now = false
+	}
+	c.failing[b.ID] = now
+	switch {
+	case now && !was:
+		r.Broken++
+	case was && !now:
+		r.Fixed++
+	}
+}
+
+// nanoseconds are what a number of seconds is counted as.
+func nanoseconds(s float64) time.Duration { return time.Duration(math.Round(s * float64(time.Second))) }
+
+func (c *crediting) run(ctx context.Context, n state.StepNumber) error {
+	step, err := c.history.store.Step(ctx, c.history.name, n)
+	if err != nil {
+		return err
+	}
+	x := &charging{crediting: c, run: step, blocks: map[state.BlockID]*state.Block{}, edited: map[state.BlockID]*state.Step{}}
+	for i := range c.pending {
+		if id := c.pending[i].Block; id != "" {
+			x.edited[id] = &c.pending[i]
+		}
+	}
+	for i := range step.Changes {
+		if b := step.Changes[i].Block; b != nil {
+			x.blocks[b.ID] = b
+		}
+	}
+	left := nanoseconds(step.Run.Seconds)
+	for i := range step.Changes {
+		b := step.Changes[i].Block
+		if b == nil {
+			continue
+		}
+		for j := range b.Nodes {
+			if d := nanoseconds(b.Nodes[j].Seconds); d > 0 {
+				x.of(b.ID, &b.Nodes[j]).Caused += d
+				left -= d
+			}
+		}
+		c.turn(b, c.failing[b.ID], x.ofBlock(b.ID, map[state.BlockID]bool{}))
+	}
+	c.row(step.Origin).Caused += left // what rounding leaves
+	x.share(nanoseconds(step.Run.SavedSeconds))
+	c.pending = nil
+	return nil
+}
+
+// charging finds out because of which edit a run did what it did.
+type charging struct {
+	*crediting
+	run    state.Step
+	blocks map[state.BlockID]*state.Block // whose outcome the run recorded
+	edited map[state.BlockID]*state.Step  // the last pending edit of each block
+}
+
+// share divides time among the pending edits, or gives it to who ran the program.
+func (x *charging) share(d time.Duration) {
+	n := time.Duration(len(x.pending))
+	if n == 0 {
+		x.row(x.run.Origin).Saved += d
+		return
+	}
+	for i := range x.pending {
+		part := d / n
+		if time.Duration(i) < d%n {
+			part++
+		}
+		x.row(x.pending[i].Origin).Saved += part
+	}
+}
+
+// of is the row that a node of a block is charged to.
+func (x *charging) of(id state.BlockID, n *state.NodeResult) *CreditRow {
+	return x.ofNode(id, n, map[state.BlockID]bool{})
+}
+
+func (x *charging) ofNode(id state.BlockID, n *state.NodeResult, seen map[state.BlockID]bool) *CreditRow {
+	switch n.Reason.Code {
+	case runner.ReasonForced, runner.ReasonPinned, runner.ReasonRetry, runner.ReasonLost, runner.ReasonEngine:
+		return x.row(x.run.Origin)
+	case runner.ReasonInput, runner.ReasonBlocked:
+		switch by := x.blockOf(n.Reason.By); {
+		case by != "" && by != id:
+			return x.ofBlock(by, seen)
+		case by == "" && n.Reason.Key.Space() != "var":
+			return x.outside()
+		case by == "":
+			return x.one()
+		}
+	}
+	if e := x.edited[id]; e != nil {
+		return x.row(e.Origin)
+	}
+	return x.one()
+}
+
+// ofBlock is the row that what became of a block is charged to.
+func (x *charging) ofBlock(id state.BlockID, seen map[state.BlockID]bool) *CreditRow {
+	if seen[id] {
+		return x.one()
+	}
+	seen[id] = true
+	if b := x.blocks[id]; b != nil {
+		for _, failed := range []bool{true, false} { // what failed tells why the block did
+			for i := range b.Nodes {
+				n := &b.Nodes[i]
+				if n.Reason.Code != runner.ReasonReused && n.Reason.Code != "" && (!failed || n.Status == state.StatusFailed) {
+					return x.ofNode(id, n, seen)
+				}
+			}
+		}
+	}
+	if e := x.edited[id]; e != nil {
+		return x.row(e.Origin)
+	}
+	return x.one()
+}
+
+// blockOf is the block of a node as reasons name it.
+func (x *charging) blockOf(node string) state.BlockID {
+	id := state.BlockID(node)
+	if i := strings.LastIndexByte(node, '#'); i > 0 && x.blocks[id] == nil && x.edited[id] == nil {
+		return id[:i]
+	}
+	return id
+}
+
+// outside is the row for a change of something that no block of the program made: of who took the block away that did, if there
+// is one, else nobody's.
+func (x *charging) outside() *CreditRow {
+	for i := range x.pending {
+		if k := x.pending[i].Kind; k == state.KindDelete || k == state.KindRollback || k == state.KindMove {
+			return x.one()
+		}
+	}
+	return x.row(state.Origin{})
+}
+
+// one is the row of all pending edits, if they have one; of who ran the program, if there is no edit; else nobody's.
+func (x *charging) one() *CreditRow {
+	if len(x.pending) == 0 {
+		return x.row(x.run.Origin)
+	}
+	r := x.row(x.pending[0].Origin)
+	for i := range x.pending {
+		if x.row(x.pending[i].Origin) != r {
+			return x.row(state.Origin{})
+		}
+	}
+	return r
+}

@@ -1,0 +1,46 @@
+package query
+
+import (
+	"context"
+
+	"github.com/xstate-engine/xstate/state"
+)
+
+// History answers questions about one session from its record. It executes nothing. It is for one goroutine at a time:
+// Clone makes another.
+type History struct {
+	store     *state.Store
+	meta      state.Session
+	name      string
+	workspace string
+	texts     map[state.Digest]string // sources of the program that was asked for last
+}
+
+// New returns the history of a session. An empty workspace is the one that the session was made with.
+func New(store *state.Store, meta state.Session, workspace string) *History {
+	if workspace == "" {
+		workspace = meta.Workspace
+	}
+	return &History{store: store, meta: meta, name: meta.Name, workspace: workspace}
+}
+
+// Open returns the history of the session of that name.
+func Open(ctx context.Context, store *state.Store, name string) (*History, error) {
+	meta, err := store.Session(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return New(store, meta, ""), nil
+}
+
+// Clone returns a history of the same session, for another goroutine.
+func (h *History) Clone() *History { return New(h.store, h.meta, h.workspace) }
+
+// Store returns the store that holds the session.
+func (h *History) Store() *state.Store { return h.store }
+
+// Name returns the session's name.
+func (h *History) Name() string { return h.name }
+
+// Workspace returns the folder that the session's program runs in.
+func (h *History) Workspace() string { return h.workspace }

@@ -1,0 +1,223 @@
+package query
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Impact is what a program loses, and does again, when it is run as a plan says.
+type Impact struct {
+	Lost  []Lost           `json:"lost"`
+	Fires []RepeatedEffect `json:"fires"`
+}
+
+// Lost is a variable or a file that the program made, and makes no more.
+type Lost struct {
+	Key   depgraph.Key     `json:"key"`
+	By    string           `json:"by"` // the node that made it
+	Value *state.ValueInfo `json:"value,omitempty"`
+}
+
+// RepeatedEffect is an effect outside the program that comes, or may come, again.
+type RepeatedEffect struct {
+	Node     string        `json:"node"`
+	Action   runner.Action `json:"action"`   // run or maybe
+	Effect   string        `json:"effect"`   // a file that is written, as file:NAME; network, subprocess, thread; unobserved …
+	Evidence string        `json:"evidence"` // observed: this code did it; former: what stood there before did; predicted: the text says so
+}
+
+// lost returns what was made and is not kept.
+func lost(made map[depgraph.Key]AccessView, kept func(depgraph.Key) bool) []Lost {
+	found := []Lost{}
+	for _, k := range slices.Sorted(maps.Keys(made)) {
+		if a := made[k]; a.Digest != state.Absent && !kept(k) {
+			found = append(found, Lost{Key: k, By: a.By, Value: a.Value})
+		}
+	}
+	return found
+}
+
+// made returns the variables and files that the last run of each block made, by who wrote them last.
+func (h *History) made(program []runner.Block) (map[depgraph.Key]AccessView, error) {
+	made := map[depgraph.Key]AccessView{}
+	for _, b := range program {
+		for i, n := range b.Before.Nodes {
+			if n.Trace == "" {
+				continue
+			}
+			t, ok, err := h.store.Trace(n.Trace)
+			if err != nil {
+				return nil, err
+			}
+			if !ok || t.Err != nil {
+				continue
+			}
+			for _, w := range t.Writes {
+				if IsMade(w.Key) {
+					made[w.Key] = AccessView{Key: w.Key, Digest: w.Digest, Value: ValueOf(&t, w.Key), By: NodeName(b.ID, i, len(b.Before.Nodes))}
+				}
+			}
+		}
+	}
+	return made, nil
+}
+
+// IsMade reports whether a key is a variable or a file: what a program makes.
+func IsMade(k depgraph.Key) bool { return k.Space() == "var" || k.Space() == "file" }
+
+// outside are the effects of an execution outside the program: what its marks tell, and the files that it wrote.
+func OutsideEffects(marks []string, writes []state.Access) []string {
+	var found []string
+	for _, m := range marks {
+		if m == "network" || m == "subprocess" || m == "thread" || strings.HasPrefix(m, "unobserved") {
+			found = append(found, m)
+		}
+	}
+	for _, w := range writes {
+		if w.Key.Space() == "file" {
+			found = append(found, string(w.Key))
+		}
+	}
+	return found
+}
+
+// Aftermath is what became of the program by the run that followed an edit. Other edits that were made before that run have
+// a part in it.
+type Aftermath struct {
+	Seconds float64 `json:"seconds"` // spent executing
+	Impact
+}
+
+// aftermath compares the program as it was run before a step with the run that followed it.
+func (h *History) aftermath(ctx context.Context, n state.StepNumber, after *Snapshot) (*Aftermath, error) {
+	a := &Aftermath{Impact: Impact{Lost: []Lost{}, Fires: []RepeatedEffect{}}}
+	if run := after.Step.Run; run != nil {
+		a.Seconds = run.Seconds
+	}
+	made := map[depgraph.Key]AccessView{}
+	for step, err := range h.Ancestors(ctx, n-1) {
+		if err != nil {
+			return nil, err
+		}
+		if step.Kind != state.KindRun {
+			continue
+		}
+		program, err := h.ProgramAt(ctx, step.Number)
+		if err == nil {
+			made, err = h.made(program)
+		}
+		if err != nil {
+			return nil, err
+		}
+		break
+	}
+	now := map[depgraph.Key]AccessView{}
+	for i := range after.Blocks {
+		b := &after.Blocks[i]
+		for j := range b.Nodes {
+			x := &b.Nodes[j]
+			var writes []state.Access
+			for _, w := range x.Writes {
+				now[w.Key] = w
+				writes = append(writes, state.Access{Key: w.Key, Digest: w.Digest})
+			}
+			if b.RanAt != after.Step.Number || x.Status != StatusText(state.StatusRan) && x.Status != StatusText(state.StatusFailed) {
+				continue
+			}
+			for _, effect := range OutsideEffects(b.Marks, writes) {
+				a.Fires = append(a.Fires, RepeatedEffect{Node: x.Name, Action: runner.ActRun, Effect: effect, Evidence: "observed"})
+			}
+		}
+	}
+	a.Lost = lost(made, func(k depgraph.Key) bool { return now[k].Digest != state.Absent })
+	return a, nil
+}
+
+// Impact reports what a run as planned makes of what the program did before.
+func (h *History) Impact(ctx context.Context, plan *runner.Plan) (*Impact, error) {
+	program, _, err := h.Program(ctx)
+	if err != nil {
+		return nil, err
+	}
+	made, err := h.made(program)
+	if err != nil {
+		return nil, err
+	}
+	blocks, err := plan.Blocks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e := &Impact{Lost: []Lost{}, Fires: []RepeatedEffect{}}
+	will := map[depgraph.Key]bool{}
+	for i := range blocks {
+		b := &blocks[i]
+		for j := range b.Nodes {
+			willMake(&b.Nodes[j], will)
+			e.Fires = append(e.Fires, repeatedEffects(&b.Nodes[j], NodeName(b.ID, j, len(b.Nodes)))...)
+		}
+	}
+	e.Lost = lost(made, func(k depgraph.Key) bool { return will[k] })
+	return e, nil
+}
+
+// willMake adds what a node makes or may make, and takes away what it takes away.
+func willMake(n *runner.PlanNode, will map[depgraph.Key]bool) {
+	if n.Action == runner.ActBlock {
+		return
+	}
+	if n.Last != nil && n.Last.Err == nil {
+		for _, w := range n.Last.Writes {
+			if IsMade(w.Key) && (n.Last.Code == n.Code || w.Key.Space() == "file") {
+				will[w.Key] = w.Digest != state.Absent
+			}
+		}
+	}
+	if n.Action == runner.ActReuse {
+		return
+	}
+	for _, name := range n.Facts.Deletes {
+		delete(will, depgraph.Var(name))
+	}
+	for _, name := range n.Facts.Defines {
+		will[depgraph.Var(name)] = true
+	}
+	for _, f := range n.Facts.Effects {
+		if f.Kind == depgraph.EffectFile && f.Arg != "" {
+			will[depgraph.Key("file:"+f.Arg)] = true
+		}
+	}
+}
+
+// repeatedEffects are the effects of a node that is to run.
+func repeatedEffects(n *runner.PlanNode, name string) []RepeatedEffect {
+	if n.Action != runner.ActRun && n.Action != runner.ActMaybe {
+		return nil
+	}
+	var found []RepeatedEffect
+	add := func(effect, evidence string) {
+		if !slices.ContainsFunc(found, func(f RepeatedEffect) bool { return f.Effect == effect }) {
+			found = append(found, RepeatedEffect{Node: name, Action: n.Action, Effect: effect, Evidence: evidence})
+		}
+	}
+	if n.Last != nil {
+		evidence := "observed"
+		if n.Last.Code != n.Code {
+			evidence = "former"
+		}
+		for _, effect := range OutsideEffects(n.Last.Marks, n.Last.Writes) {
+			add(effect, evidence)
+		}
+	}
+	for _, f := range n.Facts.Effects {
+		if f.Kind == depgraph.EffectNetwork || f.Kind == depgraph.EffectSubprocess {
+			add(string(f.Kind), "predicted")
+		}
+	}
+	return found
+}

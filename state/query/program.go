@@ -1,0 +1,139 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Program returns the blocks of the session as they are now, with their sources.
+func (h *History) Program(ctx context.Context) ([]runner.Block, state.StepNumber, error) {
+	head, _, err := h.store.Head(ctx, h.name)
+	if err != nil {
+		return nil, 0, err
+	}
+	blocks, err := h.ProgramAt(ctx, head)
+	return blocks, head, err
+}
+
+// ProgramAt returns the blocks of the session after step n, with their sources and what was then known of them.
+func (h *History) ProgramAt(ctx context.Context, n state.StepNumber) ([]runner.Block, error) {
+	blocks, _, err := h.programStart(ctx, n, 0)
+	return blocks, err
+}
+
+// programStart returns the first blocks after step n, all of them where limit is 0, and how many there are.
+func (h *History) programStart(ctx context.Context, n state.StepNumber, limit int) ([]runner.Block, int, error) {
+	kept, total, err := h.store.FirstBlocks(ctx, h.name, n, limit)
+	if err != nil {
+		return nil, 0, err
+	}
+	blocks := make([]runner.Block, 0, len(kept))
+	texts := make(map[state.Digest]string, len(kept))
+	for i := range kept {
+		b := &kept[i]
+		source, known := h.texts[b.Version]
+		if !known {
+			if source, err = h.Source(ctx, b.Version); err != nil {
+				return nil, 0, fmt.Errorf("source of block %s: %w", b.ID, err)
+			}
+		}
+		texts[b.Version] = source
+		blocks = append(blocks, runner.Block{ID: b.ID, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Source: source, Before: b})
+	}
+	h.texts = texts
+	return blocks, total, nil
+}
+
+// CodeNoBlock is the code of errors about a block that is not in the program.
+const CodeNoBlock state.Code = "no-block"
+
+func (h *History) NoBlock(id state.BlockID, blocks []patch.Block) error {
+	return &state.Error{Code: CodeNoBlock, Message: fmt.Sprintf("session %q has no block %q", h.name, id),
+		Hint: "its blocks are: " + Shorten(IDs(blocks))}
+}
+
+func Shorten(ids []string) string {
+	text := ""
+	for i, id := range ids {
+		if i > 0 {
+			text += ", "
+		}
+		if i == 12 {
+			return text + fmt.Sprintf("and %d more (xstate show)", len(ids)-i)
+		}
+		text += id
+	}
+	return text
+}
+
+// Compare tells which edits Load would make.
+func (h *History) Compare(ctx context.Context, blocks []patch.Block) (edits []patch.Edit, old []patch.Block, head state.StepNumber, err error) {
+	old, head, err = h.Blocks(ctx)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	return patch.Match(old, blocks), old, head, nil
+}
+
+// edited returns the program as package patch knows it.
+func (h *History) Blocks(ctx context.Context) ([]patch.Block, state.StepNumber, error) {
+	blocks, head, err := h.Program(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	return PatchBlocks(blocks), head, nil
+}
+
+// patched returns blocks as package patch knows them.
+func PatchBlocks(blocks []runner.Block) []patch.Block {
+	list := make([]patch.Block, 0, len(blocks))
+	for _, b := range blocks {
+		list = append(list, patch.Block{ID: string(b.ID), Title: b.Title, Dialect: string(b.Dialect), Source: b.Source})
+	}
+	return list
+}
+
+func IDs(blocks []patch.Block) []string {
+	list := make([]string, len(blocks))
+	for i, b := range blocks {
+		list[i] = b.ID
+	}
+	return list
+}
+
+// Base returns the program as one saw it who knows a block in the version that a digest, or its beginning, names: as it is
+// now, with that version of the block.
+func (h *History) Base(ctx context.Context, version string) ([]patch.Block, error) {
+	blocks, _, err := h.Program(ctx)
+	if err != nil {
+		return nil, err
+	}
+	base := PatchBlocks(blocks)
+	if len(version) >= leastPrefix && slices.ContainsFunc(blocks, func(b runner.Block) bool { return strings.HasPrefix(string(b.Version), version) }) {
+		return base, nil
+	}
+	known, err := h.Version(ctx, version)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range known {
+		if i := slices.IndexFunc(base, func(b patch.Block) bool { return b.ID == string(v.Block) }); i >= 0 {
+			base[i].Source = v.Source
+		} else { // it was deleted since
+			base = append(base, patch.Block{ID: string(v.Block), Dialect: patch.Python, Source: v.Source})
+		}
+	}
+	return base, nil
+}
+
+// ProgramFrom returns the program after step n as edits of it see it.
+func (h *History) ProgramFrom(ctx context.Context, n state.StepNumber) ([]patch.Block, error) {
+	blocks, err := h.ProgramAt(ctx, n)
+	return PatchBlocks(blocks), err
+}

@@ -1,0 +1,72 @@
+package query
+
+import (
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// sentences say what the codes of reasons mean.
+var sentences = map[string]string{
+	runner.ReasonNew:     "this code was never run",
+	runner.ReasonCode:    "its code was edited",
+	runner.ReasonInput:   "what it reads has changed",
+	runner.ReasonSharing: "names it reads share objects in another way than before",
+	runner.ReasonMaybe:   "what it reads may come out different",
+	runner.ReasonLost:    "it was run, but its results are gone",
+	runner.ReasonEngine:  "it was run by another interpreter, with other variables for it (PYTHON…), or by another version of xstate",
+	runner.ReasonRetry:   "it failed before in a way that may not happen again",
+	runner.ReasonLayout:  "its output cites lines, and those have moved",
+	runner.ReasonForced:  "it was asked for",
+	runner.ReasonPinned:  "it is pinned",
+	runner.ReasonServed:  "it was given what was recorded",
+	runner.ReasonReused:  "its code and all that it reads are as they were when its result was recorded",
+	runner.ReasonBlocked: "it needs what a failed block would have defined",
+	runner.ReasonSyntax:  "it is not valid Python",
+}
+
+// Sentence says a reason in words.
+func Sentence(r state.Reason) string {
+	text, ok := sentences[r.Code]
+	if !ok {
+		text = r.Code
+	}
+	switch {
+	case r.Code == runner.ReasonBlocked && r.By != "":
+		return "it needs what " + r.By + " would have defined"
+	case r.Key != "":
+		text = strings.Replace(text, "what it reads", keyText(r.Key)+", which it reads,", 1)
+	}
+	return text
+}
+
+// keyText says a key in words.
+func keyText(k depgraph.Key) string {
+	switch k.Space() {
+	case "var":
+		return k.Name()
+	case "file":
+		return "the file " + k.Name()
+	case "dir":
+		return "the list of files in " + k.Name()
+	case "files":
+		return "the list of files that the program wrote"
+	case "reach":
+		return "the list of names that reach " + k.Name()
+	case "mode":
+		return "the permissions of " + k.Name()
+	case "time":
+		return "the time of " + k.Name()
+	case "env":
+		return "the environment variable " + k.Name()
+	case "module":
+		return "the package " + k.Name()
+	case "rng":
+		return "the state of " + k.Name()
+	case "cwd":
+		return "the working directory"
+	}
+	return string(k)
+}

@@ -1,0 +1,39 @@
+package query
+
+import (
+	"context"
+
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// files returns what is recorded of the files that the program writes.
+func (h *History) Files(ctx context.Context) (map[string]runner.FileRecord, error) {
+	files := map[string]runner.FileRecord{}
+	_, err := h.store.SessionRecord(ctx, h.name, RecordFiles, &files)
+	return files, err
+}
+
+// recordFiles is the session record that holds runner.FileRecord by name.
+const RecordFiles = "files"
+
+// recordPython is the session record that holds the path of the interpreter that a run was asked to use; "" after one
+// that was asked to choose.
+const RecordPython = "python"
+
+// recordVolatile is the session record of code that came to something else from the same state: its digest, and what differed.
+const RecordVarying = "volatile"
+
+func (h *History) VaryingCode(ctx context.Context) (map[state.Digest][]string, error) {
+	found := map[state.Digest][]string{}
+	_, err := h.store.SessionRecord(ctx, h.name, RecordVarying, &found)
+	return found, err
+}
+
+// isPinned reports whether a node kept a result that did not hold.
+func IsPinned(n *state.NodeResult) bool {
+	return n.Reason.Code == runner.ReasonPinned && n.Status == state.StatusReused
+}
+
+// CodeNotExecuted is the code of errors about a block that cannot be executed for what is before it, or does not parse.
+const CodeNotExecuted state.Code = "not-executed"

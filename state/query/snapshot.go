@@ -1,0 +1,259 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Snapshot is a program as it was after a step: which code was running, what each block read, wrote and put out, who
+// wrote it. It prints as JSON and does not change.
+type Snapshot struct {
+	Session string           `json:"session"`
+	Step    Entry            `json:"step"`
+	NextRun state.StepNumber `json:"next_run,omitempty"` // when the step is an edit: the first run after it; 0 when there is none yet, or not soon
+	NotRun  bool             `json:"not_run,omitempty"`  // it is an edit, and no run came after it
+	Total   int              `json:"total"`              // number of blocks of the program
+	Blocks  []BlockView      `json:"blocks"`
+}
+
+// BlockView is one block of a Snapshot. What was recorded of its execution is of the last run at or before the step.
+type BlockView struct {
+	ID       state.BlockID    `json:"id"`
+	Index    int              `json:"index"`
+	Title    string           `json:"title,omitempty"`
+	Dialect  depgraph.Dialect `json:"dialect"`
+	Version  state.Digest     `json:"version"`
+	Source   string           `json:"source"`
+	Edited   state.StepNumber `json:"edited"` // the step that gave it this version
+	EditedAt time.Time        `json:"edited_at,omitzero"`
+	Origin   state.Origin     `json:"origin"` // of that step
+	Status   string           `json:"status"` // see StatusText
+	RanAt    state.StepNumber `json:"ran_at,omitempty"`
+	Verified state.StepNumber `json:"verified,omitempty"` // the step that says that a run from scratch came to the same
+	Nodes    []NodeView       `json:"nodes"`
+	Outputs  []runner.Output  `json:"outputs"`
+	Error    *state.ExecError `json:"error"`
+	Marks    []string         `json:"marks,omitempty"`
+	Seconds  float64          `json:"seconds"` // that its nodes took when they were last executed
+}
+
+// NodeView is one node of a BlockView.
+type NodeView struct {
+	Name    string       `json:"node"` // as reasons name it: the block, or block#2 for the second of several
+	Status  string       `json:"status"`
+	Reason  state.Reason `json:"reason"`
+	Seconds float64      `json:"seconds"` // that it took when it was last executed
+	Code    state.Digest `json:"code"`
+	Trace   state.Digest `json:"trace,omitempty"`
+	Lost    bool         `json:"lost,omitempty"` // its trace is gone: reads, writes and outputs are not known
+	Reads   []AccessView `json:"reads"`
+	Writes  []AccessView `json:"writes"`
+}
+
+// AccessView is a key that a node read or wrote, with its value as far as that was described when it was recorded.
+type AccessView struct {
+	Key    depgraph.Key     `json:"key"`
+	Digest state.Digest     `json:"digest"` // "": there was no value
+	Value  *state.ValueInfo `json:"value,omitempty"`
+	By     string           `json:"by,omitempty"` // of a read: the node that wrote it last; "" for the workspace or a builtin
+}
+
+// StatusText returns the name of a status: new, reused, ran, blocked or failed.
+func StatusText(s state.Status) string {
+	switch s {
+	case state.StatusReused:
+		return "reused"
+	case state.StatusRan:
+		return "ran"
+	case state.StatusBlocked:
+		return "blocked"
+	case state.StatusFailed:
+		return "failed"
+	}
+	return "new"
+}
+
+// At returns the program after step n with everything recorded of it. Nothing is executed, and no interpreter is needed.
+func (h *History) At(ctx context.Context, n state.StepNumber) (*Snapshot, error) {
+	return h.Start(ctx, n, 0)
+}
+
+// Start is At for the first blocks of a program, at most limit of them; 0 means all.
+func (h *History) Start(ctx context.Context, n state.StepNumber, limit int) (*Snapshot, error) {
+	snap := &Snapshot{Session: h.name, Blocks: []BlockView{}}
+	if err := h.DescribeStep(ctx, n, snap); err != nil {
+		return nil, err
+	}
+	blocks, total, err := h.programStart(ctx, n, limit)
+	if err != nil {
+		return nil, err
+	}
+	snap.Total = total
+	edits := map[state.StepNumber]state.Step{}
+	last := map[depgraph.Key]AccessView{} // who wrote a key last, so far
+	for i := range blocks {
+		v, err := h.view(i, &blocks[i], last)
+		if err != nil {
+			return nil, err
+		}
+		step, known := edits[v.Edited]
+		if !known && v.Edited > 0 {
+			if step, err = h.Step(ctx, v.Edited); err != nil {
+				return nil, err
+			}
+			edits[v.Edited] = step
+		}
+		v.Origin, v.EditedAt = step.Origin, step.Time
+		snap.Blocks = append(snap.Blocks, v)
+	}
+	return snap, nil
+}
+
+// Block returns a block of the snapshot by its id.
+func (s *Snapshot) Block(id state.BlockID) (*BlockView, error) {
+	known := make([]string, 0, len(s.Blocks))
+	for i := range s.Blocks {
+		if s.Blocks[i].ID == id {
+			return &s.Blocks[i], nil
+		}
+		known = append(known, string(s.Blocks[i].ID))
+	}
+	return nil, &state.Error{Code: CodeNoBlock, Message: fmt.Sprintf("session %q has no block %q after step %d", s.Session, id, s.Step.Number),
+		Hint: "its blocks are: " + Shorten(known)}
+}
+
+func (h *History) DescribeStep(ctx context.Context, n state.StepNumber, snap *Snapshot) error {
+	if n == 0 {
+		return nil
+	}
+	step, err := h.Step(ctx, n)
+	if err != nil {
+		return err
+	}
+	if snap.Step, err = h.EntryOf(ctx, step); err != nil {
+		return err
+	}
+	if step.Kind == state.KindRun {
+		return nil
+	}
+	seen := 0
+	for next, err := range h.store.Steps(ctx, h.name, n+1, n+runNear) {
+		if err != nil {
+			return err
+		}
+		if next.Kind == state.KindRun {
+			snap.NextRun = next.Number
+			return nil
+		}
+		seen++
+	}
+	snap.NotRun = seen < runNear && step.Kind != state.KindDeclare
+	return nil
+}
+
+// runNear is how many steps after an edit the run of it is looked for: a program that is loaded is a step for each block.
+const runNear = 512
+
+// step returns one step without its changes.
+func (h *History) Step(ctx context.Context, n state.StepNumber) (state.Step, error) {
+	for step, err := range h.store.Steps(ctx, h.name, n, n) {
+		return step, err
+	}
+	return h.store.Step(ctx, h.name, n) // its error
+}
+
+// view describes one block; last is what was written before it, and after it what it wrote, too.
+func (h *History) view(index int, b *runner.Block, last map[depgraph.Key]AccessView) (BlockView, error) {
+	kept := b.Before
+	v := BlockView{ID: b.ID, Index: index, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Source: b.Source, Edited: kept.Edited,
+		Status: StatusText(kept.Status), Nodes: []NodeView{}, Outputs: []runner.Output{}, Error: kept.Err}
+	if kept.RanAt < kept.Edited {
+		return v, nil // it was edited since: its results are of another version
+	}
+	v.RanAt, v.Verified = kept.RanAt, kept.Verified
+	for i, n := range kept.Nodes {
+		node, t, err := h.nodeView(NodeName(b.ID, i, len(kept.Nodes)), n, last)
+		if err != nil {
+			return v, err
+		}
+		v.Nodes = append(v.Nodes, node)
+		v.Seconds += node.Seconds
+		if t == nil {
+			continue
+		}
+		outputs, _, err := runner.Outputs(h.store, t)
+		if err != nil {
+			return v, err
+		}
+		v.Outputs = append(v.Outputs, outputs...)
+		if t.Err != nil {
+			v.Error = t.Err
+		}
+		for _, m := range t.Marks {
+			v.Marks = AppendNew(v.Marks, m)
+		}
+		if IsPinned(&n) {
+			v.Marks = AppendNew(v.Marks, runner.MarkPinned)
+		}
+	}
+	return v, nil
+}
+
+func (h *History) nodeView(name string, n state.NodeResult, last map[depgraph.Key]AccessView) (NodeView, *state.Trace, error) {
+	v := NodeView{Name: name, Status: StatusText(n.Status), Reason: n.Reason, Seconds: n.Seconds, Code: n.Code, Trace: n.Trace,
+		Reads: []AccessView{}, Writes: []AccessView{}}
+	if n.Trace == "" {
+		return v, nil, nil
+	}
+	t, ok, err := h.store.Trace(n.Trace)
+	if err != nil {
+		return v, nil, err
+	}
+	if !ok {
+		v.Lost = true
+		return v, nil, nil
+	}
+	v.Seconds = t.Seconds
+	for _, a := range t.Reads {
+		read := AccessView{Key: a.Key, Digest: a.Digest}
+		if w, ok := last[a.Key]; ok && w.Digest == a.Digest {
+			read.Value, read.By = w.Value, w.By
+		}
+		v.Reads = append(v.Reads, read)
+	}
+	for _, a := range t.Writes {
+		wrote := AccessView{Key: a.Key, Digest: a.Digest, Value: ValueOf(&t, a.Key)}
+		v.Writes = append(v.Writes, wrote)
+		wrote.By = name
+		last[a.Key] = wrote
+	}
+	return v, &t, nil
+}
+
+func ValueOf(t *state.Trace, k depgraph.Key) *state.ValueInfo {
+	if info, ok := t.Info[k]; ok {
+		return &info
+	}
+	return nil
+}
+
+// nodeName names a node as reasons do.
+func NodeName(id state.BlockID, at, of int) string {
+	if of == 1 {
+		return string(id)
+	}
+	return fmt.Sprintf("%s#%d", id, at+1)
+}
+
+func AppendNew[T comparable](list []T, x T) []T {
+	if slices.Contains(list, x) {
+		return list
+	}
+	return append(list, x)
+}

@@ -1,0 +1,103 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Text renders outputs as text, with object addresses blanked.
+func Text(outputs []runner.Output) string {
+	var b strings.Builder
+	for _, o := range outputs {
+		b.WriteString("[" + o.Kind + "]")
+		b.WriteString(o.Text)
+		for _, media := range slices.Sorted(maps.Keys(o.Data)) {
+			fmt.Fprintf(&b, "\n%s: %s", media, o.Data[media])
+		}
+		b.WriteByte('\n')
+	}
+	return address.ReplaceAllString(b.String(), "0x…")
+}
+
+func ErrorText(e *state.ExecError) string {
+	if e == nil {
+		return ""
+	}
+	return address.ReplaceAllString(e.Type+": "+e.Message+"\n"+strings.Join(e.Traceback, "\n"), "0x…")
+}
+
+// address is what differs between two runs of any program that prints objects.
+var address = regexp.MustCompile(`0x[0-9a-f]{6,}`)
+
+// Text returns the program after step n as a file. data is the file as it is now, of the session as it is now: what it
+// holds beside code stays. Without data it is a new one, of the kind that name tells.
+func (h *History) Text(ctx context.Context, n state.StepNumber, name string, data []byte) ([]byte, error) {
+	blocks, err := h.ProgramAt(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	return h.TextOf(ctx, PatchBlocks(blocks), name, data)
+}
+
+// TextOf is Text for a program that is no step yet.
+func (h *History) TextOf(ctx context.Context, blocks []patch.Block, name string, data []byte) ([]byte, error) {
+	if len(blocks) == 0 { // it could not be read again
+		return nil, &state.Error{Code: state.Code(patch.CodeEmpty), Message: "the program has no block then, and a file without code is none",
+			Hint: "xstate log lists the steps; with --keep-file the file stays as it is"}
+	}
+	if data == nil {
+		kind, err := FileKind(name)
+		if err != nil {
+			return nil, err
+		}
+		return patch.New(kind, blocks, nil)
+	}
+	file, err := patch.Parse(name, data)
+	if err != nil {
+		return nil, err
+	}
+	now, _, err := h.Blocks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return file.With(patch.Identify(now, file.Blocks), blocks)
+}
+
+// kindOf tells the kind of file that a program is written as.
+func FileKind(name string) (patch.Kind, error) {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".py", ".pyw":
+		return patch.KindCells, nil
+	case ".ipynb":
+		return patch.KindNotebook, nil
+	case ".md", ".markdown":
+		return patch.KindMarkdown, nil
+	}
+	return "", &state.Error{Code: state.Code(patch.CodeUnsupported), Message: fmt.Sprintf("a program cannot be written as %s", name), Hint: "name a .py, .ipynb or .md file"}
+}
+
+// Unrecorded returns how a file differs from the session as it is now.
+func (h *History) Unrecorded(ctx context.Context, name string, data []byte) ([]patch.Edit, error) {
+	file, err := patch.Parse(name, data)
+	if err != nil {
+		return nil, err
+	}
+	edits, _, _, err := h.Compare(ctx, file.Blocks)
+	return edits, err
+}
+
+// errorLine is an error without its place, which moves with the lines around it.
+func ErrorLine(e *state.ExecError) string {
+	return strings.TrimSuffix(address.ReplaceAllString(e.Type+": "+e.Message, "0x…"), ": ")
+}
+
+func Short(d state.Digest) string { return string(d[:min(12, len(d))]) }

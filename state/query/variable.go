@@ -1,0 +1,64 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// CodeNoValue is the code of errors about a name that has no value after a step.
+const CodeNoValue state.Code = "no-value"
+
+// ValueView is what a variable had after a step.
+type ValueView struct {
+	Name   string       `json:"name"`
+	Digest state.Digest `json:"digest"`
+	By     string       `json:"by"` // the node that wrote it
+	Type   string       `json:"type,omitempty"`
+	Shape  string       `json:"shape,omitempty"`
+	Bytes  int64        `json:"bytes,omitempty"`
+	Text   string       `json:"text"`   // what repr returns
+	Loaded bool         `json:"loaded"` // an interpreter was started to unpickle it
+}
+
+// value finds who wrote a name last.
+func (d *Dependencies) Variable(name string) (*ValueView, error) {
+	found, err := d.Symbol(name)
+	if err != nil {
+		return nil, err
+	}
+	at := d.Snapshot.Step.Number
+	for _, w := range slices.Backward(found.Writers) {
+		p := d.named(w.Node)
+		switch {
+		case w.Evidence == depgraph.Observed.String() && w.Digest == "":
+			return nil, &state.Error{Code: CodeNoValue, Message: fmt.Sprintf("%s has no value after step %d: %s deletes it", name, at, w.Node), Hint: "xstate query --symbol " + name + " tells who binds it"}
+		case w.Evidence == depgraph.Observed.String():
+			v := &ValueView{Name: name, Digest: w.Digest, By: w.Node}
+			if w.Value != nil {
+				v.Type, v.Shape, v.Bytes, v.Text = w.Value.Type, w.Value.Shape, w.Value.Bytes, w.Value.Repr
+			}
+			return v, nil
+		case p != nil && p.Block.Status == "new":
+			hint := "xstate run runs it"
+			if d.Snapshot.NextRun > 0 {
+				hint = fmt.Sprintf("ask for it at the next run: --at-step %d", d.Snapshot.NextRun)
+			}
+			return nil, &state.Error{Code: CodeNoValue, Message: fmt.Sprintf("%s has no value after step %d: block %s, which binds it, was not run yet", name, at, p.Block.ID), Hint: hint}
+		case p != nil && (p.Block.Status == "failed" || p.Block.Status == "blocked"):
+			return nil, &state.Error{Code: CodeNoValue, Message: fmt.Sprintf("%s has no value after step %d: block %s, which binds it, %s", name, at, p.Block.ID, p.Block.Status), Hint: "xstate why " + string(p.Block.ID)}
+		}
+	}
+	return nil, &state.Error{Code: CodeNoValue, Message: fmt.Sprintf("no block gives %s a value after step %d", name, at), Hint: "xstate query --symbol " + name + " tells who reads it"}
+}
+
+func (d *Dependencies) named(node string) *Node {
+	for _, p := range d.Nodes {
+		if p.Name == node {
+			return p
+		}
+	}
+	return nil
+}

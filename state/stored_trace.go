@@ -1,0 +1,190 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/xstate-engine/xstate/depgraph"
+)
+
+// Access is a key with its digest when a node read or wrote it.
+type Access struct {
+	Key    depgraph.Key `cbor:"k"`
+	Digest Digest       `cbor:"d,omitempty"` // Absent if there was no value
+}
+
+// ValueInfo describes a written value for people and queries, bounded in size.
+type ValueInfo struct {
+	Type  string `cbor:"type,omitempty" json:"type,omitempty"`
+	Repr  string `cbor:"repr,omitempty" json:"repr,omitempty"`
+	Shape string `cbor:"shape,omitempty" json:"shape,omitempty"`
+	Bytes int64  `cbor:"bytes,omitempty" json:"bytes,omitempty"`
+
+	// Deps are the names that code reachable from the value may load, sorted.
+	Deps []string `cbor:"deps,omitempty" json:"-"`
+	// Code holds the qualified names of the program's classes and functions that the value reaches, sorted; ["*"] if
+	// they are too many.
+	Code []string `cbor:"code,omitempty" json:"-"`
+	// ReachesModules: the value reaches a function, class or object of a workspace module.
+	ReachesModules bool `cbor:"rests,omitempty" json:"-"`
+	// ModuleReferences are the names in workspace modules through which these hold a part of the value, as
+	// "MODULE.NAME", sorted.
+	ModuleReferences []string `cbor:"held,omitempty" json:"-"`
+	// Opaque says why the value's digest is by lineage; "" if it is by content.
+	Opaque string `cbor:"opaque,omitempty" json:"-"`
+	// LifetimeSensitive: the value can observe when an object is freed, through a finalizer or a weak reference.
+	LifetimeSensitive bool `cbor:"fragile,omitempty" json:"-"`
+}
+
+// Alias records that two names reach a common mutable object: the names in order, and a digest of the paths by which
+// each of them reaches it. Together with the content of both, it determines how they overlap.
+type Alias []string
+
+// Trace is the record of one execution of one node's code. Its identity is the digest of everything except Seconds,
+// At and Info.
+type Trace struct {
+	Code   Digest   `cbor:"code"`
+	Reads  []Access `cbor:"reads,omitempty"`  // sorted by key
+	Writes []Access `cbor:"writes,omitempty"` // sorted by key; Absent: unbound or deleted
+
+	// Sharing is a part of the inputs: b.append(1) changes a as well if a is the same list, and does not if b is an
+	// equal list of its own. ReadAliases are the aliases among the names read.
+	ReadAliases []Alias `cbor:"within,omitempty"`
+	// AliasSensitive are the names read for which it matters whether any other name shares their objects, sorted.
+	AliasSensitive []string `cbor:"touched,omitempty"`
+	// AliasesBefore are all aliases that involve a name in AliasSensitive, before the execution.
+	AliasesBefore []Alias `cbor:"around,omitempty"`
+	// AliasesAfter are all aliases that involve a name in AliasSensitive or a name written, after the execution.
+	AliasesAfter []Alias `cbor:"after,omitempty"`
+
+	// BindOrder lists the names that the execution bound first, in order, if that order is not sorted. "-NAME" was
+	// bound before and deleted meanwhile.
+	BindOrder []string   `cbor:"born,omitempty"`
+	Outputs   Digest     `cbor:"outputs,omitempty"` // blob of the output events; package runner defines its form
+	Err       *ExecError `cbor:"err,omitempty"`
+	// Marks: why the node is volatile or its reads inexact: "clock", "network", …
+	Marks []string `cbor:"marks,omitempty"`
+
+	// Outputs and errors can cite lines of blocks. CitedBlocks are those blocks, sorted, and CitedSource is the digest
+	// of their exact text. The trace is valid only for that text: a comment line in front changes the line numbers.
+	CitedBlocks []string `cbor:"cites,omitempty"`
+	CitedSource Digest   `cbor:"layout,omitempty"`
+
+	Seconds float64                    `cbor:"seconds"`
+	At      time.Time                  `cbor:"at"`
+	Info    map[depgraph.Key]ValueInfo `cbor:"info,omitempty"`
+	Paths   map[depgraph.Key]string    `cbor:"paths,omitempty"` // of module: keys, the file that witnesses the version
+}
+
+// StoredTrace is a trace with its identity.
+type StoredTrace struct {
+	Digest Digest
+	Trace
+}
+
+// maxTraces is how many traces are stored for one code. Beyond that, the oldest are deleted.
+const maxTraces = 32
+
+// Identity returns the digest of the trace without its cost, time and descriptions: two executions with equal reads
+// and writes are one trace.
+func (t Trace) Identity() Digest {
+	t.Seconds, t.At, t.Info = 0, time.Time{}, nil
+	return DigestOf(encode(t))
+}
+
+// PutTrace stores a trace as the newest of its code. It is durable once the next run step is committed.
+func (s *Store) PutTrace(t Trace) (Digest, error) {
+	if s.options.ReadOnly {
+		return "", errReadOnly
+	}
+	id := t.Identity()
+	r := s.results
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.newTraces == nil {
+		r.newTraces = make(map[Digest][]Digest)
+	}
+	r.newTraces[t.Code] = moveToFront(r.newTraces[t.Code], id)
+	r.noteTraced(t.Code)
+	r.set(bucketTraces, id.key(), seal(bucketTraces, id.key(), encode(t)))
+	return id, nil
+}
+
+// moveToFront puts a digest before the others of a list.
+func moveToFront(list []Digest, id Digest) []Digest {
+	return slices.Insert(slices.DeleteFunc(list, func(d Digest) bool { return d == id }), 0, id)
+}
+
+// Traces returns the traces of a code, newest first, at most 32.
+func (s *Store) Traces(code Digest) ([]StoredTrace, error) {
+	r := s.results
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var traces []StoredTrace
+	for _, id := range r.tracesOf(code) {
+		if t, ok := r.trace(id); ok && t.Code == code {
+			traces = append(traces, StoredTrace{id, t})
+		}
+	}
+	return traces, nil
+}
+
+// Trace returns one trace, if it still exists.
+func (s *Store) Trace(id Digest) (Trace, bool, error) {
+	r := s.results
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t, ok := r.trace(id)
+	return t, ok, nil
+}
+
+// tracesOf returns the digests of a code's traces, newest first: the pending ones, then those in the file. The caller
+// holds r.mu.
+func (r *results) tracesOf(code Digest) []Digest {
+	what := fmt.Sprintf("the list of traces of code %s", code)
+	var list []Digest
+	if payload := r.getLocked(bucketByCode, code.key(), what); payload != nil {
+		if err := decode(payload, &list); err != nil {
+			r.note("%s in %s is damaged and counts as missing: %v", what, resultsFile, err)
+			list = nil
+		}
+	}
+	for _, id := range slices.Backward(r.newTraces[code]) {
+		list = moveToFront(list, id)
+	}
+	return list[:min(len(list), maxTraces)]
+}
+
+// addTraces puts traces at the front of the list of a code, and deletes the oldest beyond maxTraces.
+func addTraces(tx *bbolt.Tx, code Digest, traces []Digest) error {
+	var list []Digest
+	if err := getRecord(tx, bucketByCode, code.key(), &list); err != nil {
+		list = nil // no list, or a damaged one: which traces it named is lost
+	}
+	for _, id := range slices.Backward(traces) {
+		list = moveToFront(list, id)
+	}
+	for _, id := range list[min(len(list), maxTraces):] {
+		if err := tx.Bucket(bucketTraces).Delete(id.key()); err != nil {
+			return err
+		}
+	}
+	return putRecord(tx, bucketByCode, code.key(), list[:min(len(list), maxTraces)])
+}
+
+// trace reads one trace. The caller holds r.mu.
+func (r *results) trace(id Digest) (t Trace, ok bool) {
+	what := fmt.Sprintf("trace %s", id)
+	payload := r.getLocked(bucketTraces, id.key(), what)
+	if payload == nil {
+		return t, false
+	}
+	if err := decode(payload, &t); err != nil {
+		r.note("%s in %s is damaged and counts as missing: %v", what, resultsFile, err)
+		return Trace{}, false
+	}
+	return t, true
+}

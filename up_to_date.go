@@ -1,0 +1,143 @@
+package xstate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// settledRecord is what is kept of a run of a file that executed nothing and left all as it was. It is a memo beside the results:
+// where it is gone, or was made of other results, the program is walked.
+type upToDateRecord struct {
+	Head     Digest               `json:"head"`    // hash of the step that the run became
+	Results  string               `json:"results"` // which results there were, see state.Store.Generation
+	Options  string               `json:"options"`
+	Summary  state.RunSummary     `json:"summary"`
+	Volatile []BlockID            `json:"volatile"` // blocks whose results may be others in another run
+	Standing runner.Preconditions `json:"standing"`
+	Codes    map[Digest]string    `json:"codes"` // code that is known to be volatile
+}
+
+// Settled is a run that had nothing to do.
+type UpToDateRun struct {
+	Step     Step
+	Volatile []BlockID // reused, though another run may give them another result
+}
+
+// RunSettled is LoadFile and Run where the file is the one that was run last, that run executed nothing, and nothing that it rested
+// on is another since: then it records the run as they do, and costs what looking at that costs, however large the program is. ok is
+// false where that is not so; nothing was done then.
+func (s *Session) RunIfChanged(ctx context.Context, name string, data []byte, origin Origin) (done UpToDateRun, ok bool, err error) {
+	release, err := s.Hold(ctx)
+	if err != nil {
+		return done, false, err
+	}
+	defer release()
+	key := s.loadKey(name, data)
+	text, ok := s.store.state.Memo("settled", key)
+	if !ok {
+		return done, false, nil
+	}
+	var r upToDateRecord
+	if json.Unmarshal(text, &r) != nil {
+		return done, false, nil
+	}
+	head, hash, err := s.store.state.Head(ctx, s.name)
+	if err != nil || hash != r.Head || r.Results != s.store.state.ResultsGeneration() || r.Options != s.upToDateOptions() {
+		return done, false, err
+	}
+	if err := s.start(ctx); err != nil {
+		return done, false, err
+	}
+	files, err := s.history.Files(ctx)
+	if err != nil {
+		return done, false, err
+	}
+	s.engine.SetFiles(files)
+	codes, err := s.history.VaryingCode(ctx)
+	if err != nil || !sameCodes(codes, r.Codes) {
+		return done, false, err
+	}
+	if stands, err := s.engine.UpToDate(r.Standing); err != nil || !stands {
+		return done, false, err
+	}
+	draft := state.Draft{Kind: state.KindRun, Origin: origin, Run: &r.Summary}
+	s.addRecords(&draft)
+	steps, err := s.store.state.Commit(ctx, s.name, head, []state.Draft{draft})
+	if err != nil {
+		if state.CodeOf(err) == state.CodeConflict {
+			return done, false, nil // somebody edited it meanwhile
+		}
+		return done, false, err
+	}
+	r.Head, s.loaded = steps[0].Hash, loadedFile{key, steps[0].Number}
+	return UpToDateRun{steps[0], r.Volatile}, true, s.putUpToDate(&r)
+}
+
+// settle keeps a record of a run that executed nothing, for RunSettled, where the program was that of a file: nobody edited it
+// between LoadFile and the run.
+func (s *Session) rememberUpToDate(ctx context.Context, o *Outcome, options runner.RunOptions, step Step) error {
+	if s.loaded.key == "" || s.loaded.at != step.Number-1 {
+		return nil
+	}
+	s.loaded.at = step.Number
+	if !options.Usual() || o.Stopped != nil || step.Run == nil || len(step.Changes) > 0 || o.Recomputed > 0 {
+		return nil
+	}
+	r := upToDateRecord{Head: step.Hash, Results: s.store.state.ResultsGeneration(), Options: s.upToDateOptions(), Summary: *step.Run}
+	for i := range o.Blocks {
+		b := &o.Blocks[i]
+		if b.Status != state.StatusReused || slices.Contains(b.Marks, runner.MarkPinned) || b.Reason.Code != runner.ReasonReused {
+			return nil
+		}
+		if len(b.Marks) > 0 {
+			r.Volatile = append(r.Volatile, b.ID)
+		}
+	}
+	codes, err := s.history.VaryingCode(ctx)
+	if err != nil {
+		return err
+	}
+	r.Codes = map[Digest]string{}
+	for code, why := range codes {
+		r.Codes[code] = fmt.Sprintf("%q", why)
+	}
+	var ok bool
+	if r.Standing, ok = s.engine.Preconditions(); !ok {
+		return nil
+	}
+	return s.putUpToDate(&r)
+}
+
+func (s *Session) putUpToDate(r *upToDateRecord) error {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return s.store.state.PutMemo("settled", s.loaded.key, text)
+}
+
+// settledOptions tells the choices of the session that a run records.
+func (s *Session) upToDateOptions() string { return fmt.Sprintf("%q %q", s.options.Python, s.name) }
+
+func sameCodes(now map[Digest][]string, then map[Digest]string) bool {
+	if len(now) != len(then) {
+		return false
+	}
+	for code, why := range now {
+		if then[code] != fmt.Sprintf("%q", why) {
+			return false
+		}
+	}
+	return true
+}
+
+// loadKey names the program that a file is read as.
+func (s *Session) loadKey(name string, data []byte) string {
+	return fmt.Sprintf("%d %q %q %s", loadFormat, s.name, filepath.Ext(name), state.DigestOf(data))
+}
