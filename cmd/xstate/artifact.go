@@ -98,7 +98,7 @@ func (a *app) declareArtifact(ctx context.Context, args []string, f declareFlags
 }
 
 func (a *app) artifactListVerb() *cobra.Command {
-	var at moment
+	var at stepFlags
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "list the artifacts, each with its status and the reason",
@@ -155,7 +155,7 @@ func (o *opened) unrecorded(ctx context.Context, n xstate.StepNumber) ([]string,
 }
 
 func (a *app) artifactShowVerb() *cobra.Command {
-	var at moment
+	var at stepFlags
 	cmd := &cobra.Command{
 		Use:     "show NAME",
 		Short:   "show what an artifact contains, what it depends on, and its status",

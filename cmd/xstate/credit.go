@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) creditVerb() *cobra.Command {
-	var at moment
+	var at stepFlags
 	var by []string
 	cmd := &cobra.Command{
 		Use:   "credit",
@@ -41,7 +41,7 @@ func creditOf(r query.CreditRow) api.CreditRow {
 	return api.CreditRow{Agent: r.Agent, Model: r.Model, CallID: r.CallID, Patches: r.Patches, Broken: r.Broken, Fixed: r.Fixed, Caused: r.Caused.Seconds(), Saved: r.Saved.Seconds(), TokensIn: r.TokensIn, TokensOut: r.TokensOut, Cost: r.Cost}
 }
 
-func (a *app) credit(ctx context.Context, at moment, parts []string) error {
+func (a *app) credit(ctx context.Context, at stepFlags, parts []string) error {
 	var by query.CreditBy
 	for _, p := range parts {
 		switch p {

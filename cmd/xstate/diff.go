@@ -112,7 +112,7 @@ func (o *opened) side(ctx context.Context, text string) (side, error) {
 			return side{}, err
 		}
 	}
-	m := moment{}
+	m := stepFlags{}
 	if given {
 		if err := m.step.Set(step); err != nil {
 			return side{}, err

@@ -19,7 +19,7 @@ import (
 )
 
 type evidenceFlags struct {
-	at               moment
+	at stepFlags
 	format, key, out string
 	force            bool
 }

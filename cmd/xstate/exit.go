@@ -33,6 +33,7 @@ const (
 	codeNoFile      state.Code = "no-file"
 	codeNotAFile    state.Code = "not-a-file"
 	codeUnreadable  state.Code = "unreadable"
+	codeFileExists  state.Code = "file-exists" // a file that exists and is not to be overwritten
 	codeWhich       state.Code = "which-session"
 	codeInterrupted state.Code = "interrupted"
 	codeInternal    state.Code = "internal"

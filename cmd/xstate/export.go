@@ -20,7 +20,7 @@ import (
 )
 
 type exportFlags struct {
-	at                       moment
+	at stepFlags
 	format, out              string
 	values, noOutputs, force bool
 }

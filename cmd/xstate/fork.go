@@ -16,11 +16,8 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// codeFileExists is the code of errors about a file that is not to be written over.
-const codeFileExists state.Code = "file-exists"
-
 func (a *app) forkVerb() *cobra.Command {
-	var at moment
+	var at stepFlags
 	var origin xstate.Origin
 	cmd := &cobra.Command{
 		Use:   "fork NEW",
@@ -41,7 +38,7 @@ continue with xstate run NEW. Otherwise the session has no file of its own: xsta
 	return a.sessionFlag(cmd)
 }
 
-func (a *app) fork(ctx context.Context, name string, at moment, origin xstate.Origin) error {
+func (a *app) fork(ctx context.Context, name string, at stepFlags, origin xstate.Origin) error {
 	return a.change(ctx, func(o *opened) error {
 		n, err := o.step(ctx, at)
 		if err != nil {

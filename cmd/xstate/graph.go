@@ -11,7 +11,7 @@ import (
 
 func (a *app) graphVerb() *cobra.Command {
 	format := ""
-	var at moment
+	var at stepFlags
 	cmd := &cobra.Command{
 		Use:   "graph",
 		Short: "print the dependency graph",
@@ -29,7 +29,7 @@ from the source, observed in executions, or both. query --path finds a shortest 
 	return a.sessionFlag(cmd)
 }
 
-func (a *app) graph(ctx context.Context, format string, at moment) error {
+func (a *app) graph(ctx context.Context, format string, at stepFlags) error {
 	if a.ui.json {
 		format = "json"
 	}

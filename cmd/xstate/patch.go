@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -59,14 +58,6 @@ ambiguous is an error.`,
 	flags.BoolVar(&f.run, "run", false, "then run what is affected, like run")
 	originFlags(cmd, &f.origin)
 	return a.sessionFlag(cmd)
-}
-
-func formatNames() string {
-	var names []string
-	for _, f := range patch.Formats() {
-		names = append(names, string(f))
-	}
-	return strings.Join(names, ", ")
 }
 
 func (a *app) patch(ctx context.Context, in io.Reader, args []string, f patchFlags) error {
@@ -318,18 +309,4 @@ func repeatText(r *xstate.Repeat) string {
 		text += "; the same again will not help"
 	}
 	return text
-}
-
-// candidateText shows a place that a patch may have meant, with its line numbers.
-func candidateText(c patch.Candidate) string {
-	var out strings.Builder
-	fmt.Fprintf(&out, "  line %d, %.0f%% alike:\n", c.Line, 100*c.Score)
-	for k, line := range strings.Split(strings.TrimSuffix(c.Text, "\n"), "\n") {
-		if k == 12 {
-			out.WriteString("        …\n")
-			break
-		}
-		fmt.Fprintf(&out, "  %5d  %s\n", c.Line+k, strings.TrimSuffix(line, "\r"))
-	}
-	return out.String()
 }

@@ -13,7 +13,7 @@ import (
 )
 
 type queryFlags struct {
-	at            moment
+	at stepFlags
 	ends          []string // of --path
 	limit         int
 	after, python string

@@ -329,25 +329,6 @@ func answer(out *xstate.Outcome, v *api.Verified) error {
 	return nil
 }
 
-func documentOf(session string, step xstate.Step, edits []xstate.Step, out *xstate.Outcome, v *api.Verified, notices []string) api.Run {
-	d := api.Run{Version: api.Version, Session: session, Step: step.Number, Seconds: micro(out.Seconds), Saved: micro(out.Saved),
-		Restored: out.Recomputed, Edits: []api.Edit{}, Blocks: []api.Block{}, Verified: v, Notices: notices}
-	if step.Run != nil {
-		c := step.Run.Blocks
-		d.Ran, d.Reused, d.Failed, d.Blocked = c.Ran, c.Reused, c.Failed, c.Blocked
-	}
-	if out.Stopped != nil {
-		d.Stopped = string(codeInterrupted)
-	}
-	for _, e := range edits {
-		d.Edits = append(d.Edits, api.Edit{Step: e.Number, Kind: string(e.Kind), Block: e.Block})
-	}
-	for i := range out.Blocks {
-		d.Blocks = append(d.Blocks, blockDocumentOf(i, &out.Blocks[i]))
-	}
-	return d
-}
-
 func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all bool) {
 	var stale []string
 	for i := range out.Blocks {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
-	"github.com/xstate-engine/xstate/patch"
 )
 
 type undoFlags struct {
@@ -150,19 +149,4 @@ func (a *app) told(d api.Undo) {
 	} else {
 		a.ui.talk("no file was written")
 	}
-}
-
-// conflictText shows both sides of what does not go together.
-func conflictText(list []patch.Conflict) string {
-	var b strings.Builder
-	for _, c := range list {
-		fmt.Fprintf(&b, "block %s: %s, and %s\n", c.ID, c.Op, c.Why)
-		for _, x := range c.Clashes {
-			fmt.Fprintf(&b, "  line %d\n", x.Line)
-			for _, side := range []struct{ name, text string }{{"before", x.Base}, {"now", x.Ours}, {"wanted", x.Theirs}} {
-				fmt.Fprintf(&b, "  %s:\n%s", side.name, indent(side.text, "    "))
-			}
-		}
-	}
-	return b.String()
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -11,8 +9,8 @@ import (
 	"github.com/xstate-engine/xstate"
 )
 
-// moment is a place in the history of a session; the zero value is its last step.
-type moment struct {
+// stepFlags is a place in the history of a session; the zero value is its last step.
+type stepFlags struct {
 	step optionalStep
 	time string
 }
@@ -40,26 +38,9 @@ func parseStep(text string) (xstate.StepNumber, error) {
 	return n, nil
 }
 
-func (m *moment) flags(cmd *cobra.Command) {
+func (m *stepFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().Var(&m.step, "at-step", "the program after step `N` (default: the last)")
 	cmd.Flags().StringVar(&m.time, "at", "", "the program at a `TIME`, such as 2026-11-20T10:00")
-}
-
-// step returns the step that is meant.
-func (o *opened) step(ctx context.Context, m moment) (xstate.StepNumber, error) {
-	switch {
-	case m.step.given && m.time != "":
-		return 0, &usageError{err: errors.New("--at-step and --at exclude each other"), hint: "use one of them"}
-	case m.step.given:
-		return m.step.n, nil
-	case m.time != "":
-		t, err := parseTime(m.time)
-		if err != nil {
-			return 0, err
-		}
-		return o.store.State().StepBefore(ctx, o.session.Name(), t)
-	}
-	return o.head(ctx)
 }
 
 // timeForms are how a time may be written, with the unit of its last digit.
