@@ -35,14 +35,17 @@ func (p *patience) Set(text string) error {
 
 func (p *patience) String() string { return "" }
 
-func (p *patience) Type() string   { return "duration" }
+func (p *patience) Type() string { return "duration" }
 
 // sessionFlag adds --session to a verb that takes no file.
 func (a *app) sessionFlag(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&a.session, "session", "", "the session `NAME` (default: the only one of the store)")
-	_ = cmd.RegisterFlagCompletionFunc("session", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return a.sessionNames(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
-	})
+	_ = cmd.RegisterFlagCompletionFunc(
+		"session",
+		func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return a.sessionNames(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
+		},
+	)
 	return cmd
 }
 
@@ -54,9 +57,15 @@ func takes(least, most int, what string) cobra.PositionalArgs {
 		case len(args) < least:
 			return &usageError{err: fmt.Errorf("%s needs %s", cmd.CommandPath(), what), hint: hint}
 		case len(args) > most && most == 0:
-			return &usageError{err: fmt.Errorf("%s takes no argument, but was given %q", cmd.CommandPath(), args[0]), hint: hint}
+			return &usageError{
+				err:  fmt.Errorf("%s takes no argument, but was given %q", cmd.CommandPath(), args[0]),
+				hint: hint,
+			}
 		case len(args) > most:
-			return &usageError{err: fmt.Errorf("%s takes %s and no more, but was given %q, too", cmd.CommandPath(), what, args[most]), hint: hint}
+			return &usageError{
+				err:  fmt.Errorf("%s takes %s and no more, but was given %q, too", cmd.CommandPath(), what, args[most]),
+				hint: hint,
+			}
 		}
 		return nil
 	}

@@ -40,7 +40,10 @@ func (a *app) blame(ctx context.Context, block string, at stepFlags) error {
 		}
 		var rows [][]string
 		for _, l := range lines {
-			rows = append(rows, []string{fmt.Sprintf("step %d", l.Step), whoText(l.Origin), fmt.Sprintf("%d", l.Line), l.Text})
+			rows = append(
+				rows,
+				[]string{fmt.Sprintf("step %d", l.Step), whoText(l.Origin), fmt.Sprintf("%d", l.Line), l.Text},
+			)
 		}
 		a.ui.write(columns(rows))
 		return nil

@@ -135,7 +135,12 @@ func show(err error) api.Error {
 	var unfit *patch.ApplyError
 	switch {
 	case errors.As(err, &unfit):
-		return api.Error{Code: state.Code(unfit.Code), Message: unfit.Error(), Hint: unfit.Hint, Candidates: unfit.Candidates}
+		return api.Error{
+			Code:       state.Code(unfit.Code),
+			Message:    unfit.Error(),
+			Hint:       unfit.Hint,
+			Candidates: unfit.Candidates,
+		}
 	case errors.As(err, &cmd):
 		return api.Error{Code: codeUsage, Message: cmd.Error(), Hint: cmd.hint}
 	case errors.As(err, &bad):
@@ -147,9 +152,17 @@ func show(err error) api.Error {
 		}
 		return e
 	case errors.Is(err, context.Canceled):
-		return api.Error{Code: codeInterrupted, Message: "interrupted before anything was done", Hint: "run it again to continue"}
+		return api.Error{
+			Code:    codeInterrupted,
+			Message: "interrupted before anything was done",
+			Hint:    "run it again to continue",
+		}
 	}
-	return api.Error{Code: codeInternal, Message: err.Error(), Hint: "this should not happen; please report it with the command and the program"}
+	return api.Error{
+		Code:    codeInternal,
+		Message: err.Error(),
+		Hint:    "this should not happen; please report it with the command and the program",
+	}
 }
 
 // sentence is the message of an error, with its cause where that tells more.

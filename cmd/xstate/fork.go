@@ -64,7 +64,9 @@ func (a *app) fork(ctx context.Context, name string, at stepFlags, origin xstate
 			}
 		}
 		if a.ui.json {
-			return a.ui.document(api.Fork{Version: api.Version, Session: made.Name, From: made.From, Step: made.Head, File: path})
+			return a.ui.document(
+				api.Fork{Version: api.Version, Session: made.Name, From: made.From, Step: made.Head, File: path},
+			)
 		}
 		a.ui.talk("session %s begins after step %d of %s", made.Name, n, o.session.Name())
 		if path != "" {
@@ -80,7 +82,11 @@ func (a *app) fork(ctx context.Context, name string, at stepFlags, origin xstate
 // the same kind.
 func (o *opened) forkText(ctx context.Context, n xstate.StepNumber, path string) ([]byte, error) {
 	if _, err := os.Lstat(path); err == nil {
-		return nil, &state.Error{Code: codeFileExists, Message: fmt.Sprintf("the file %s exists already", fromHere(path)), Hint: "choose another name, or move the file away"}
+		return nil, &state.Error{
+			Code:    codeFileExists,
+			Message: fmt.Sprintf("the file %s exists already", fromHere(path)),
+			Hint:    "choose another name, or move the file away",
+		}
 	}
 	var data []byte
 	if src, err := readSource(o.file); err == nil && filepath.Ext(o.file) == filepath.Ext(path) {
@@ -149,5 +155,10 @@ func recordWith[T any](path string, data []byte, record func() (T, error)) (made
 }
 
 func unwritten(path string, err error) error {
-	return &state.Error{Code: state.CodeIO, Message: fmt.Sprintf("%s cannot be written", path), Hint: "check the folder and the disk; xstate export writes the program elsewhere", Err: err}
+	return &state.Error{
+		Code:    state.CodeIO,
+		Message: fmt.Sprintf("%s cannot be written", path),
+		Hint:    "check the folder and the disk; xstate export writes the program elsewhere",
+		Err:     err,
+	}
 }

@@ -25,7 +25,10 @@ from the source, observed in executions, or both. query --path finds a shortest 
 	}
 	at.flags(cmd)
 	cmd.Flags().StringVar(&format, "format", "dot", "dot, mermaid or json")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"dot", "mermaid", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc(
+		"format",
+		cobra.FixedCompletions([]string{"dot", "mermaid", "json"}, cobra.ShellCompDirectiveNoFileComp),
+	)
 	return a.sessionFlag(cmd)
 }
 

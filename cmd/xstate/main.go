@@ -93,9 +93,38 @@ step is kept: which code ran then, what it read, wrote and printed, and who wrot
 		return &usageError{err: err, hint: cmd.CommandPath() + " --help lists the flags"}
 	})
 	root.PersistentFlags().BoolVar(&a.ui.json, "json", false, "print one JSON document to stdout")
-	root.PersistentFlags().StringVar(&a.store, "store", "", "use the store `DIR` (default: the nearest .xstate/ at or above the file)")
-	root.PersistentFlags().Var((*patience)(&a.wait), "wait", "wait at most this `DURATION` for another process (default 5s)")
-	root.AddCommand(a.runVerb(), a.planVerb(), a.whyVerb(), a.queryVerb(), a.logVerb(), a.showVerb(), a.diffVerb(), a.graphVerb(),
-		a.patchVerb(), a.forkVerb(), a.rollbackVerb(), a.undoVerb(), a.blameVerb(), a.creditVerb(), a.bisectVerb(), a.replayVerb(), a.verifyVerb(), a.testVerb(), a.benchVerb(), a.artifactVerb(), a.evidenceVerb(), a.exportVerb(), a.importVerb(), a.initVerb(), a.checkVerb(), a.gcVerb(), a.versionVerb())
+	root.PersistentFlags().
+		StringVar(&a.store, "store", "", "use the store `DIR` (default: the nearest .xstate/ at or above the file)")
+	root.PersistentFlags().
+		Var((*patience)(&a.wait), "wait", "wait at most this `DURATION` for another process (default 5s)")
+	root.AddCommand(
+		a.runVerb(),
+		a.planVerb(),
+		a.whyVerb(),
+		a.queryVerb(),
+		a.logVerb(),
+		a.showVerb(),
+		a.diffVerb(),
+		a.graphVerb(),
+		a.patchVerb(),
+		a.forkVerb(),
+		a.rollbackVerb(),
+		a.undoVerb(),
+		a.blameVerb(),
+		a.creditVerb(),
+		a.bisectVerb(),
+		a.replayVerb(),
+		a.verifyVerb(),
+		a.testVerb(),
+		a.benchVerb(),
+		a.artifactVerb(),
+		a.evidenceVerb(),
+		a.exportVerb(),
+		a.importVerb(),
+		a.initVerb(),
+		a.checkVerb(),
+		a.gcVerb(),
+		a.versionVerb(),
+	)
 	return root
 }

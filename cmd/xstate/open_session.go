@@ -128,7 +128,11 @@ func (a *app) openWith(ctx context.Context, options state.Options, python string
 
 func (a *app) noStore(dir string) error {
 	if a.store != "" {
-		return &state.Error{Code: state.CodeNoStore, Message: "there is no store in " + a.store, Hint: "check --store; xstate run FILE --store DIR makes one there"}
+		return &state.Error{
+			Code:    state.CodeNoStore,
+			Message: "there is no store in " + a.store,
+			Hint:    "check --store; xstate run FILE --store DIR makes one there",
+		}
 	}
 	return &state.Error{Code: state.CodeNoStore, Message: "there is no store at or above " + filepath.Dir(dir),
 		Hint: "xstate run FILE makes one beside the file; --store DIR names one elsewhere"}
@@ -146,14 +150,22 @@ func (a *app) choose(ctx context.Context, store *xstate.Store) (string, error) {
 	case len(names) == 1:
 		return names[0], nil
 	case len(names) == 0:
-		return "", &state.Error{Code: state.CodeNoSession, Message: "the store has no session yet", Hint: "xstate run FILE makes one"}
+		return "", &state.Error{
+			Code:    state.CodeNoSession,
+			Message: "the store has no session yet",
+			Hint:    "xstate run FILE makes one",
+		}
 	}
 	if a.family { // any of them will do
 		if family, err := store.Family(ctx, names[0]); err != nil || len(family) == len(names) {
 			return names[0], err
 		}
 	}
-	return "", &state.Error{Code: codeWhich, Message: fmt.Sprintf("the store has %d sessions", len(names)), Hint: listHint(names)}
+	return "", &state.Error{
+		Code:    codeWhich,
+		Message: fmt.Sprintf("the store has %d sessions", len(names)),
+		Hint:    listHint(names),
+	}
 }
 
 // sessionOf returns the name of the session that is called so, or whose file is.
@@ -165,7 +177,11 @@ func sessionOf(ctx context.Context, store *xstate.Store, called string) (string,
 	if path, err := filepath.Abs(called); err == nil && slices.Contains(names, sessionName(store.State().Dir(), path)) {
 		return sessionName(store.State().Dir(), path), nil
 	}
-	return "", &state.Error{Code: state.CodeNoSession, Message: fmt.Sprintf("there is no session %q", called), Hint: listHint(names)}
+	return "", &state.Error{
+		Code:    state.CodeNoSession,
+		Message: fmt.Sprintf("there is no session %q", called),
+		Hint:    listHint(names),
+	}
 }
 
 func namesIn(ctx context.Context, store *xstate.Store) ([]string, error) {

@@ -40,15 +40,29 @@ func readSource(name string) (*source, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &state.Error{Code: codeNoFile, Message: "there is no file " + name, Hint: similar(path)}
 	case err != nil:
-		return nil, &state.Error{Code: codeUnreadable, Message: fmt.Sprintf("%s cannot be read: %v", name, reason(err)), Hint: "check the path and its permissions", Err: err}
+		return nil, &state.Error{
+			Code:    codeUnreadable,
+			Message: fmt.Sprintf("%s cannot be read: %v", name, reason(err)),
+			Hint:    "check the path and its permissions",
+			Err:     err,
+		}
 	case info.IsDir():
 		return nil, &state.Error{Code: codeNotAFile, Message: name + " is a directory", Hint: programsIn(path, name)}
 	case !info.Mode().IsRegular() && info.Mode()&fs.ModeNamedPipe == 0:
-		return nil, &state.Error{Code: codeNotAFile, Message: name + " is not a regular file", Hint: "name a program: a .py, .ipynb or .md file"}
+		return nil, &state.Error{
+			Code:    codeNotAFile,
+			Message: name + " is not a regular file",
+			Hint:    "name a program: a .py, .ipynb or .md file",
+		}
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, &state.Error{Code: codeUnreadable, Message: fmt.Sprintf("%s cannot be read: %v", name, reason(err)), Hint: "check the permissions of the file", Err: err}
+		return nil, &state.Error{
+			Code:    codeUnreadable,
+			Message: fmt.Sprintf("%s cannot be read: %v", name, reason(err)),
+			Hint:    "check the permissions of the file",
+			Err:     err,
+		}
 	}
 	return &source{name: name, path: path, data: data}, nil
 }
@@ -68,7 +82,8 @@ func similar(path string) string {
 	stem := strings.TrimSuffix(base, filepath.Ext(base))
 	var near []string
 	for _, n := range programs(filepath.Dir(path)) {
-		if strings.EqualFold(n, base) || strings.TrimSuffix(n, filepath.Ext(n)) == stem || strings.HasPrefix(n, stem) || strings.HasPrefix(stem, strings.TrimSuffix(n, filepath.Ext(n))) {
+		if strings.EqualFold(n, base) || strings.TrimSuffix(n, filepath.Ext(n)) == stem || strings.HasPrefix(n, stem) ||
+			strings.HasPrefix(stem, strings.TrimSuffix(n, filepath.Ext(n))) {
 			near = append(near, n)
 		}
 	}

@@ -11,8 +11,18 @@ import (
 )
 
 func blockDocumentOf(i int, b *runner.BlockOutcome) api.Block {
-	d := api.Block{ID: b.ID, Index: i, Title: b.Title, Status: query.StatusText(b.Status), Reason: b.Reason, Error: b.Err,
-		Seconds: micro(b.Seconds), Saved: micro(b.Saved), Marks: b.Marks, Outputs: b.Outputs}
+	d := api.Block{
+		ID:      b.ID,
+		Index:   i,
+		Title:   b.Title,
+		Status:  query.StatusText(b.Status),
+		Reason:  b.Reason,
+		Error:   b.Err,
+		Seconds: micro(b.Seconds),
+		Saved:   micro(b.Saved),
+		Marks:   b.Marks,
+		Outputs: b.Outputs,
+	}
 	if d.Outputs == nil {
 		d.Outputs = []runner.Output{}
 	}
@@ -49,9 +59,26 @@ func executed(n *runner.NodeOutcome) bool {
 // micro rounds seconds to what a clock can tell.
 func micro(s float64) float64 { return math.Round(s*1e6) / 1e6 }
 
-func documentOf(session string, step xstate.Step, edits []xstate.Step, out *xstate.Outcome, v *api.Verified, notices []string) api.Run {
-	d := api.Run{Version: api.Version, Session: session, Step: step.Number, Seconds: micro(out.Seconds), Saved: micro(out.Saved),
-		Restored: out.Recomputed, Edits: []api.Edit{}, Blocks: []api.Block{}, Verified: v, Notices: notices}
+func documentOf(
+	session string,
+	step xstate.Step,
+	edits []xstate.Step,
+	out *xstate.Outcome,
+	v *api.Verified,
+	notices []string,
+) api.Run {
+	d := api.Run{
+		Version:  api.Version,
+		Session:  session,
+		Step:     step.Number,
+		Seconds:  micro(out.Seconds),
+		Saved:    micro(out.Saved),
+		Restored: out.Recomputed,
+		Edits:    []api.Edit{},
+		Blocks:   []api.Block{},
+		Verified: v,
+		Notices:  notices,
+	}
 	if step.Run != nil {
 		c := step.Run.Blocks
 		d.Ran, d.Reused, d.Failed, d.Blocked = c.Ran, c.Reused, c.Failed, c.Blocked

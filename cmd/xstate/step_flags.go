@@ -33,7 +33,10 @@ func (s *optionalStep) Type() string   { return "step" }
 func parseStep(text string) (xstate.StepNumber, error) {
 	var n xstate.StepNumber
 	if _, err := fmt.Sscanf(text+";", "%d;", &n); err != nil {
-		return 0, &usageError{err: fmt.Errorf("%q is not the number of a step", text), hint: "xstate log lists the steps"}
+		return 0, &usageError{
+			err:  fmt.Errorf("%q is not the number of a step", text),
+			hint: "xstate log lists the steps",
+		}
 	}
 	return n, nil
 }
@@ -48,8 +51,14 @@ var timeForms = []struct {
 	layout string
 	unit   time.Duration
 }{
-	{time.RFC3339Nano, time.Nanosecond}, {"2006-01-02T15:04:05.999999999", time.Nanosecond}, {"2006-01-02T15:04:05", time.Second},
-	{"2006-01-02T15:04", time.Minute}, {"2006-01-02 15:04:05", time.Second}, {"2006-01-02 15:04", time.Minute}, {"2006-01-02", 24 * time.Hour},
+	{
+		time.RFC3339Nano,
+		time.Nanosecond,
+	}, {"2006-01-02T15:04:05.999999999", time.Nanosecond}, {"2006-01-02T15:04:05", time.Second},
+	{
+		"2006-01-02T15:04",
+		time.Minute,
+	}, {"2006-01-02 15:04:05", time.Second}, {"2006-01-02 15:04", time.Minute}, {"2006-01-02", 24 * time.Hour},
 }
 
 // parseTime reads a time, of this machine's time zone where it names none. It means its end, so that the time that log shows
@@ -68,5 +77,8 @@ func parseTime(text string) (time.Time, error) {
 		}
 		return t.Add(f.unit - time.Nanosecond), nil
 	}
-	return time.Time{}, &usageError{err: fmt.Errorf("%q is not a time", text), hint: "write it as 2026-11-20T10:00, 2026-11-20T10:00:00Z or 2026-11-20"}
+	return time.Time{}, &usageError{
+		err:  fmt.Errorf("%q is not a time", text),
+		hint: "write it as 2026-11-20T10:00, 2026-11-20T10:00:00Z or 2026-11-20",
+	}
 }

@@ -22,7 +22,8 @@ func (a *app) storeDir(folder string) (dir string, found bool, err error) {
 	if isStore(dir) {
 		return dir, true, nil
 	}
-	if inner := filepath.Join(dir, xstate.StoreName); isStore(inner) || filepath.Base(dir) != xstate.StoreName && !emptyOrMissing(dir) {
+	if inner := filepath.Join(dir, xstate.StoreName); isStore(inner) ||
+		filepath.Base(dir) != xstate.StoreName && !emptyOrMissing(dir) {
 		return inner, isStore(inner), nil // a folder with other things in it: the store goes below
 	}
 	return dir, false, nil

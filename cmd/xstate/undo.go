@@ -57,7 +57,10 @@ func (f *undoFlags) which() (w xstate.Which, err error) {
 	w.Agent = f.by
 	if f.steps == "" {
 		if f.by == "" {
-			return w, &usageError{err: errors.New("xstate undo needs a STEP, a range STEP..STEP or --by AGENT"), hint: "xstate log lists the steps"}
+			return w, &usageError{
+				err:  errors.New("xstate undo needs a STEP, a range STEP..STEP or --by AGENT"),
+				hint: "xstate log lists the steps",
+			}
 		}
 		return w, nil
 	}
@@ -69,7 +72,10 @@ func (f *undoFlags) which() (w xstate.Which, err error) {
 		w.Last, err = parseStep(last)
 	}
 	if err == nil && (w.First == 0 || w.Last < w.First) {
-		err = &usageError{err: fmt.Errorf("%q is no range of steps", f.steps), hint: "write it as 5..9; steps count from 1"}
+		err = &usageError{
+			err:  fmt.Errorf("%q is no range of steps", f.steps),
+			hint: "write it as 5..9; steps count from 1",
+		}
 	}
 	return w, err
 }
@@ -89,7 +95,14 @@ func (a *app) undo(ctx context.Context, f undoFlags) error {
 		if err != nil {
 			return err
 		}
-		d := api.Undo{Version: api.Version, Session: o.session.Name(), DryRun: f.dryRun, Undone: u.Steps, Steps: []api.UndoStep{}, Changes: u.Changes()}
+		d := api.Undo{
+			Version: api.Version,
+			Session: o.session.Name(),
+			DryRun:  f.dryRun,
+			Undone:  u.Steps,
+			Steps:   []api.UndoStep{},
+			Changes: u.Changes(),
+		}
 		if !f.dryRun {
 			if err := a.undoIn(ctx, o, u, f, &d); err != nil {
 				return err
