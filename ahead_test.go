@@ -10,6 +10,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 )
@@ -48,7 +49,7 @@ print(left, right, base, read, left_at == home, right_at == home)
 	for jobs, want := range map[int]string{1: "True True", 2: "True False", 3: "True False"} {
 		t.Run(fmt.Sprint(jobs), func(t *testing.T) {
 			dir := t.TempDir()
-			s := openSession(t, openStore(t, filepath.Join(dir, xstate.StoreName)), xstate.SessionOptions{Python: pythons()[0], Workspace: dir, Seed: 7})
+			s := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(dir, xstate.StoreName)), xstate.SessionOptions{Python: xstatetest.Pythons()[0], Workspace: dir, Seed: 7})
 			parsed, err := patch.Parse("prog.py", []byte(program))
 			if err != nil {
 				t.Fatal(err)
@@ -86,8 +87,8 @@ print(left, right, base, read, left_at == home, right_at == home)
 				t.Errorf("events (-want +got):\n%s", d)
 			}
 			again, _, err := s.Run(t.Context(), runner.RunOptions{Jobs: jobs}, xstate.Origin{})
-			if err != nil || len(ranBlocks(again)) > 0 {
-				t.Errorf("a second run executed %v, %v", ranBlocks(again), err)
+			if err != nil || len(xstatetest.RanBlocks(again)) > 0 {
+				t.Errorf("a second run executed %v, %v", xstatetest.RanBlocks(again), err)
 			}
 		})
 	}

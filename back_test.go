@@ -5,57 +5,15 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
-
-// backParts are the blocks of programs that change what they find: values in place, files by appending, generators.
-var backParts = [][]string{
-	{`import random; rows = [int(x) for x in open("data.csv")]`, `import random; rows = [2 * int(x) for x in open("data.csv")]`},
-	{`rows.append(7)`, `rows.append(8); rows.sort()`, `rows = rows[:]`},
-	{`print(rows, file=open("log.txt", "a"))`, `print(sum(rows), file=open("log.txt", "a"))`, `print("nothing")`},
-	{`random.seed(3); x = random.random()`, `x = 4`},
-	{`print(x + random.randrange(9) if x != 4 else x)`, `print("x is", x)`},
-	{`def add(n):
-    rows.append(n)
-    return len(rows)`, `def add(n):
-    rows.extend([n, n])
-    return len(rows)`},
-	{`print(add(5))`, `print(add(6), rows)`},
-	{`print(open("log.txt", "a").write("end\n"))`, `open("out.txt", "w").write(str(rows))`, ``},
-	{`import os; print(sorted(f for f in ("log.txt", "out.txt") if os.path.exists(f)))`},
-	{`print(open("log.txt").read() if os.path.exists("log.txt") else "no log")`},
-}
-
-// scratch is what a fresh interpreter makes of a program in a folder with nothing but data.csv: what it prints, and the files.
-func scratch(t *testing.T, python, program string) string {
-	t.Helper()
-	dir := t.TempDir()
-	writeFiles(t, dir, map[string][]byte{"data.csv": []byte("1\n2\n")})
-	cmd := exec.CommandContext(t.Context(), python, "-c", program)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "PYTHONHASHSEED=0")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return string(out) + written(dir)
-}
-
-func written(dir string) string {
-	var b strings.Builder
-	for _, name := range []string{"log.txt", "out.txt"} {
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		fmt.Fprintf(&b, "%s %v: %s\n", name, err == nil, data)
-	}
-	return b.String()
-}
 
 // TestBackAndForth is the promise for sessions that are edited, rolled back and forked in one folder, in any order: what a
 // run prints and leaves in the files it writes is what a fresh interpreter would, and going back executes nothing.
@@ -68,9 +26,9 @@ func TestBackAndForth(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(seed, 2))
 	dir := t.TempDir()
-	writeFiles(t, dir, map[string][]byte{"data.csv": []byte("1\n2\n")})
-	store := openStore(t, filepath.Join(dir, xstate.StoreName))
-	sessions := []*xstate.Session{openSession(t, store, xstate.SessionOptions{Workspace: dir, Seed: 7})}
+	xstatetest.WriteFiles(t, dir, map[string][]byte{"data.csv": []byte("1\n2\n")})
+	store := xstatetest.OpenStore(t, filepath.Join(dir, xstate.StoreName))
+	sessions := []*xstate.Session{xstatetest.OpenSession(t, store, xstate.SessionOptions{Workspace: dir, Seed: 7})}
 	runs := map[string]map[xstate.StepNumber]string{sessions[0].Name(): {}}
 	var done []string
 	rounds := 30
@@ -107,12 +65,12 @@ func TestBackAndForth(t *testing.T) {
 			sessions = append(sessions, s)
 		default:
 			text := ""
-			for i, part := range backParts {
+			for i, part := range xstatetest.ReplacedParts {
 				if code := part[r.IntN(len(part))]; code != "" {
 					text += fmt.Sprintf("# %%%% part %d\n%s\n", i, code)
 				}
 			}
-			if _, err := s.Load(t.Context(), parse(t, text), xstate.Origin{}); err != nil {
+			if _, err := s.Load(t.Context(), xstatetest.ParseScript(t, text), xstate.Origin{}); err != nil {
 				t.Fatal(err)
 			}
 			done = append(done, s.Name()+" edited")
@@ -133,7 +91,7 @@ func TestBackAndForth(t *testing.T) {
 				printed.WriteString(o.Text)
 			}
 		}
-		if want, got := scratch(t, s.Python().Path, program.String()), printed.String()+written(dir); got != want {
+		if want, got := xstatetest.FromScratchText(t, s.Python().Path, program.String()), printed.String()+xstatetest.WrittenFiles(dir); got != want {
 			t.Fatalf("seed %d, after %v:\n%s\n--- came to\n%s--- from scratch\n%s", seed, done, program.String(), got, want)
 		}
 		if quiet && step.Run.Nodes.Ran > 0 {

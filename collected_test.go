@@ -12,6 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 )
 
 // TestCollected: while nothing has changed on which it rests which tests there are, no interpreter is started to find them. Whatever
@@ -28,9 +29,9 @@ func TestCollected(t *testing.T) {
 func testCollected(t *testing.T, python string) {
 	python, packages, starts := countingPython(t, python)
 	o := xstate.SessionOptions{Python: python, Workspace: t.TempDir(), Seed: 1}
-	session := openSession(t, openStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
+	session := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
 	files := map[string][]byte{"lib.py": []byte("def f(x): return True\n"), "cases.txt": []byte("x y"), "sub/lib2.py": []byte("")}
-	writeFiles(t, o.Workspace, files)
+	xstatetest.WriteFiles(t, o.Workspace, files)
 	for i, step := range []struct {
 		file, text string // to write; to remove where the text is ""
 		package_   bool   // it belongs to what is installed
@@ -73,7 +74,7 @@ func testCollected(t *testing.T, python string) {
 			delete(files, step.file)
 		}
 		if step.text != "" {
-			writeFiles(t, folder, map[string][]byte{step.file: []byte(step.text)})
+			xstatetest.WriteFiles(t, folder, map[string][]byte{step.file: []byte(step.text)})
 		} else if err := os.RemoveAll(filepath.Join(folder, step.file)); err != nil {
 			t.Fatal(err)
 		}

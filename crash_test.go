@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/runner/replay"
 )
 
@@ -35,7 +36,7 @@ func TestKilled(t *testing.T) {
 				return []byte("import os, time\n# %% before\n" + test.before + "\n# %% write\n" + write + "\n# %% show\nprint(open('data.txt').read())\n")
 			}
 			files["prog.py"] = program(test.write)
-			o := xstate.SessionOptions{Workspace: t.TempDir(), Python: pythons()[0], Seed: 7}
+			o := xstate.SessionOptions{Workspace: t.TempDir(), Python: xstatetest.Pythons()[0], Seed: 7}
 			if dir := os.Getenv(crashing); dir != "" {
 				o.Workspace = dir
 			}
@@ -44,22 +45,22 @@ func TestKilled(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				runFile(t, t.Context(), openSession(t, store, o), o.Workspace, files, time.Minute)
+				xstatetest.RunFile(t, t.Context(), xstatetest.OpenSession(t, store, o), o.Workspace, files, time.Minute)
 				t.Fatal("not killed")
 			}
-			writeFiles(t, o.Workspace, files)
+			xstatetest.WriteFiles(t, o.Workspace, files)
 			if test.first != "" {
 				first := map[string][]byte{"prog.py": program(test.first)}
-				writeFiles(t, o.Workspace, first)
+				xstatetest.WriteFiles(t, o.Workspace, first)
 				store, err := xstate.Open(t.Context(), filepath.Join(o.Workspace, xstate.StoreName), xstate.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				session := openSession(t, store, o)
-				runFile(t, t.Context(), session, o.Workspace, first, time.Minute)
+				session := xstatetest.OpenSession(t, store, o)
+				xstatetest.RunFile(t, t.Context(), session, o.Workspace, first, time.Minute)
 				session.Close()
 				store.Close()
-				writeFiles(t, o.Workspace, map[string][]byte{"prog.py": files["prog.py"]})
+				xstatetest.WriteFiles(t, o.Workspace, map[string][]byte{"prog.py": files["prog.py"]})
 			}
 			child := exec.Command(os.Args[0], "-test.run=^TestKilled$/^"+strings.ReplaceAll(test.name, " ", "_")+"$")
 			child.Env = append(os.Environ(), crashing+"="+o.Workspace)
@@ -81,11 +82,11 @@ func TestKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			<-exited
-			writeFiles(t, o.Workspace, map[string][]byte{"wait": nil})
+			xstatetest.WriteFiles(t, o.Workspace, map[string][]byte{"wait": nil})
 			delete(files, "wait")
-			session := openSession(t, openStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
-			have := blank(runFile(t, t.Context(), session, o.Workspace, files, time.Minute), o.Workspace)
-			for _, d := range replay.Compare(have, fromScratch(t, t.Context(), files, o, time.Minute)) {
+			session := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
+			have := xstatetest.Blank(xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, time.Minute), o.Workspace)
+			for _, d := range replay.Compare(have, xstatetest.FromScratch(t, t.Context(), files, o, time.Minute)) {
 				t.Errorf("after the crash: %s", d)
 			}
 			left, err := filepath.Glob(filepath.Join(o.Workspace, xstate.StoreName, "spool-*"))

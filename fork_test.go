@@ -3,13 +3,12 @@ package xstate_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -26,50 +25,40 @@ func sources(t *testing.T, s *xstate.Session) string {
 	return text
 }
 
-// ran runs the program and returns how many nodes were executed.
-func ran(t *testing.T, s *xstate.Session) int {
-	t.Helper()
-	_, step, err := s.Run(t.Context(), runner.RunOptions{Timeout: time.Minute}, xstate.Origin{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return step.Run.Nodes.Ran
-}
-
 // TestRollback: the program of a step is back with its results, by a step more, and running it executes nothing; so is the
 // way back, and an edit after it.
 func TestRollback(t *testing.T) {
-	a := newAsked(t, askedFirst, askedSecond)
-	first, second := a.runs[0], a.runs[1]
+	a := xstatetest.NewAsked(t, xstatetest.AskedFirst, xstatetest.AskedSecond)
+	first, second := a.Runs[0], a.Runs[1]
 	want := []string{"2 * x", "3 * x", "2 * x"}
 	for i, to := range []xstate.StepNumber{first, second, first} {
-		step, err := a.session.Rollback(t.Context(), to, xstate.Origin{Agent: "reviewer"})
+		step, err := a.Session.Rollback(t.Context(), to, xstate.Origin{Agent: "reviewer"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := sources(t, a.session); !strings.Contains(got, want[i]) || step.Kind != state.KindRollback || step.To != to {
+		if got := sources(t, a.Session); !strings.Contains(got, want[i]) || step.Kind != state.KindRollback || step.To != to {
 			t.Errorf("rollback to %d = %s to %d with program\n%s, want %q in it", to, step.Kind, step.To, got, want[i])
 		}
-		snap, err := a.session.History().At(t.Context(), step.Number)
+		snap, err := a.Session.History().At(t.Context(), step.Number)
 		if err != nil {
 			t.Fatal(err)
 		}
-		then, err := a.session.History().At(t.Context(), to)
+		then, err := a.Session.History().At(t.Context(), to)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(then.Blocks, snap.Blocks); d != "" {
 			t.Errorf("after the rollback (-the step, +now):\n%s", d)
 		}
-		if n := ran(t, a.session); n != 0 {
+		if n := xstatetest.RunsBlocks(t, a.Session); n != 0 {
 			t.Errorf("the run after the rollback executed %d nodes, want none", n)
 		}
 	}
-	a.run(t, strings.Replace(askedFirst, "print(scaled)", "print(sum(scaled))", 1))
-	if snap, err := a.session.History().At(t.Context(), a.runs[2]); err != nil || snap.Blocks[3].Outputs[0].Text != "6\n" {
+	a.Run(t, strings.Replace(xstatetest.AskedFirst, "print(scaled)", "print(sum(scaled))", 1))
+	if snap, err := a.Session.History().At(t.Context(), a.Runs[2]); err != nil || snap.Blocks[3].Outputs[0].Text != "6\n" {
 		t.Errorf("an edit after the rollback gives %+v, %v; want 6", snap.Blocks[3].Outputs, err)
 	}
-	if _, err := a.session.Rollback(t.Context(), 999, xstate.Origin{}); state.CodeOf(err) != state.CodeNoStep {
+	if _, err := a.Session.Rollback(t.Context(), 999, xstate.Origin{}); state.CodeOf(err) != state.CodeNoStep {
 		t.Errorf("rollback to no step = %v, want %s", err, state.CodeNoStep)
 	}
 }
@@ -77,16 +66,16 @@ func TestRollback(t *testing.T) {
 // TestFork: both sessions have the past in common and nothing after it.
 func TestFork(t *testing.T) {
 	dir := t.TempDir()
-	store := openStore(t, dir+"/.xstate")
-	one := openSession(t, store, xstate.SessionOptions{Workspace: dir, Seed: 1})
+	store := xstatetest.OpenStore(t, dir+"/.xstate")
+	one := xstatetest.OpenSession(t, store, xstate.SessionOptions{Workspace: dir, Seed: 1})
 	load := func(s *xstate.Session, text string) {
 		t.Helper()
-		if _, err := s.Load(t.Context(), parse(t, text), xstate.Origin{}); err != nil {
+		if _, err := s.Load(t.Context(), xstatetest.ParseScript(t, text), xstate.Origin{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	load(one, "# %% a\nx = 1\n# %% b\ny = x + 1\n")
-	ran(t, one)
+	xstatetest.RunsBlocks(t, one)
 	made, err := one.Fork(t.Context(), "other", 3, xstate.Origin{})
 	if err != nil {
 		t.Fatal(err)
@@ -99,14 +88,14 @@ func TestFork(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { other.Close() })
-	if n := ran(t, other); n != 0 {
+	if n := xstatetest.RunsBlocks(t, other); n != 0 {
 		t.Errorf("the run after the fork executed %d nodes, want none", n)
 	}
 	load(other, "# %% a\nx = 1\n# %% b\ny = x + 2\n")
-	if n := ran(t, other); n != 1 {
+	if n := xstatetest.RunsBlocks(t, other); n != 1 {
 		t.Errorf("the run of the edited fork executed %d nodes, want 1", n)
 	}
-	if n := ran(t, one); n != 0 || !strings.Contains(sources(t, one), "x + 1") {
+	if n := xstatetest.RunsBlocks(t, one); n != 0 || !strings.Contains(sources(t, one), "x + 1") {
 		t.Errorf("the other session executed %d nodes of\n%s, want none and its own program", n, sources(t, one))
 	}
 	family, err := store.Family(t.Context(), "other")
@@ -117,25 +106,25 @@ func TestFork(t *testing.T) {
 
 // TestText: the file that goes along with a rollback reads as the program, so that loading it records no edit.
 func TestText(t *testing.T) {
-	a := newAsked(t, askedFirst, askedSecond)
-	file := "# notes\n\n" + askedSecond
-	edits, err := a.session.History().Unrecorded(t.Context(), "prog.py", []byte(file))
+	a := xstatetest.NewAsked(t, xstatetest.AskedFirst, xstatetest.AskedSecond)
+	file := "# notes\n\n" + xstatetest.AskedSecond
+	edits, err := a.Session.History().Unrecorded(t.Context(), "prog.py", []byte(file))
 	if err != nil || len(edits) != 0 {
 		t.Fatalf("unrecorded = %v, %v; want none", edits, err)
 	}
 	for _, data := range [][]byte{[]byte(file), nil} {
-		text, err := a.session.History().Text(t.Context(), a.runs[0], "prog.py", data)
+		text, err := a.Session.History().Text(t.Context(), a.Runs[0], "prog.py", data)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if data != nil && string(text) != "# notes\n\n"+askedFirst {
+		if data != nil && string(text) != "# notes\n\n"+xstatetest.AskedFirst {
 			t.Errorf("text = %s, want the first version with its notes", text)
 		}
-		if edits, err := a.session.History().Unrecorded(t.Context(), "prog.py", text); err != nil || len(edits) != 1 || edits[0].Op != patch.OpPatch {
+		if edits, err := a.Session.History().Unrecorded(t.Context(), "prog.py", text); err != nil || len(edits) != 1 || edits[0].Op != patch.OpPatch {
 			t.Errorf("the first version differs by %v, %v; want one patch", edits, err)
 		}
 	}
-	if _, err := a.session.History().Text(t.Context(), a.runs[0], "prog.txt", nil); err == nil {
+	if _, err := a.Session.History().Text(t.Context(), a.Runs[0], "prog.txt", nil); err == nil {
 		t.Error("a program was written as .txt")
 	}
 }

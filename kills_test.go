@@ -14,8 +14,10 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
@@ -70,7 +72,7 @@ func liveUntilKilled(t *testing.T, dir string, o xstate.SessionOptions) {
 		}
 		if _, step, err := session.Run(t.Context(), runner.RunOptions{}, xstate.Origin{}); err == nil {
 			fmt.Println("prog", step.Number)
-		} else if state.CodeOf(err) != runner.CodePythonBroken { // the interpreter was killed before it said a word
+		} else if state.CodeOf(err) != python.CodeBroken { // the interpreter was killed before it said a word
 			t.Fatal(err)
 		}
 		if i%3 == 0 {
@@ -85,7 +87,7 @@ func liveUntilKilled(t *testing.T, dir string, o xstate.SessionOptions) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := importArchive(t.Context(), store, data)
+		found, err := xstatetest.ImportArchive(t.Context(), store, data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +98,7 @@ func liveUntilKilled(t *testing.T, dir string, o xstate.SessionOptions) {
 // TestKills kills engine and kernel at random moments of edits, runs, gc and imports. Every acknowledged step is there, the
 // store is sound, and the next run equals one from scratch. XSTATE_KILLS says how often.
 func TestKills(t *testing.T) {
-	o := xstate.SessionOptions{Python: pythons()[0], Seed: 7}
+	o := xstate.SessionOptions{Python: xstatetest.Pythons()[0], Seed: 7}
 	if dir := os.Getenv(dying); dir != "" {
 		o.Workspace = dir
 		liveUntilKilled(t, dir, o)
@@ -110,11 +112,11 @@ func TestKills(t *testing.T) {
 	}
 	o.Workspace = t.TempDir()
 	base := map[string][]byte{"data.txt": []byte("base\n")}
-	writeFiles(t, o.Workspace, base)
+	xstatetest.WriteFiles(t, o.Workspace, base)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	others := openStore(t, filepath.Join(t.TempDir(), xstate.StoreName))
+	others := xstatetest.OpenStore(t, filepath.Join(t.TempDir(), xstate.StoreName))
 	other, err := others.Session(t.Context(), "other", o)
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +135,7 @@ func TestKills(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		writeFiles(t, o.Workspace, map[string][]byte{"other.xstate": archived(t, fork, provenance.ArchiveOptions{})})
+		xstatetest.WriteFiles(t, o.Workspace, map[string][]byte{"other.xstate": xstatetest.Archived(t, fork, provenance.ArchiveOptions{})})
 		acknowledged := killOnce(t, o.Workspace, random, done)
 		afterKill(t, o, random, base, acknowledged)
 		if t.Failed() {
@@ -223,12 +225,12 @@ func afterKill(t *testing.T, o xstate.SessionOptions, random *rand.Rand, base ma
 		t.Error(err)
 	}
 	files := map[string][]byte{"prog.py": dyingProgram(random)}
-	writeFiles(t, o.Workspace, files)
+	xstatetest.WriteFiles(t, o.Workspace, files)
 	session, err := store.Session(t.Context(), "prog", o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	have := blank(runFile(t, t.Context(), session, o.Workspace, files, time.Minute), o.Workspace)
+	have := xstatetest.Blank(xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, time.Minute), o.Workspace)
 	if left, _ := filepath.Glob(filepath.Join(o.Workspace, "*xstate-*")); len(left) > 0 {
 		t.Errorf("a run after a kill left %v", left)
 	}
@@ -236,7 +238,7 @@ func afterKill(t *testing.T, o xstate.SessionOptions, random *rand.Rand, base ma
 		t.Error(err)
 	}
 	files["data.txt"] = base["data.txt"]
-	for _, d := range replay.Compare(have, fromScratch(t, t.Context(), files, o, time.Minute)) {
+	for _, d := range replay.Compare(have, xstatetest.FromScratch(t, t.Context(), files, o, time.Minute)) {
 		t.Errorf("after the kill: %s", d)
 	}
 	if n := store.State().Notices(); len(n) > 0 {

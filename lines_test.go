@@ -12,6 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
@@ -40,7 +41,7 @@ func TestLines(t *testing.T) {
 			for _, name := range []string{"odd.py", "test_lines.py"} {
 				copyFile(t, filepath.Join("testdata", "lines", name), filepath.Join(o.Workspace, name))
 			}
-			session := openSession(t, openStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
+			session := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
 			found := runTests(t, session, xstate.TestOptions{Lines: true})
 			if len(found.Tests) < 15 || found.Failed > 0 {
 				t.Fatalf("%d tests, %d failed: %v", len(found.Tests), found.Failed, outcomes(found))
@@ -55,13 +56,13 @@ func TestLines(t *testing.T) {
 
 // TestLinesOfBlocks: the same of tests in blocks, and of functions in blocks.
 func TestLinesOfBlocks(t *testing.T) {
-	for _, python := range pythons() {
+	for _, python := range xstatetest.Pythons() {
 		if python == "" {
 			python = "python3"
 		}
 		t.Run(filepath.Base(filepath.Dir(filepath.Dir(python))), func(t *testing.T) {
 			t.Parallel()
-			if pythonMinor(t, python) < 12 {
+			if xstatetest.PythonMinor(t, python) < 12 {
 				t.Skip("lines are told since Python 3.12")
 			}
 			o := xstate.SessionOptions{Python: python, Workspace: t.TempDir(), Seed: 1}
@@ -77,10 +78,10 @@ func TestLinesOfBlocks(t *testing.T) {
 			_, own, _ = strings.Cut(own, "\n")
 			own, _, _ = strings.Cut(own, "def test_wrap")
 			judged := t.TempDir()
-			writeFiles(t, judged, map[string][]byte{"odd.py": odd, "test_lines.py": []byte("import odd\n" + own)})
+			xstatetest.WriteFiles(t, judged, map[string][]byte{"odd.py": odd, "test_lines.py": []byte("import odd\n" + own)})
 			want := judgeLines(t, python, judged, []string{"odd.py"})
 
-			session := openSession(t, openStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
+			session := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
 			text := "# %% odd\n" + string(odd) + "\n# %% tests\n" + strings.ReplaceAll(own, "odd.", "")
 			runText(t, t.Context(), session, text, nil)
 			for _, again := range []bool{false, true} {
@@ -211,9 +212,9 @@ def g(x):
 func TestCoveredLines(t *testing.T) {
 	python := testers(t)[0]
 	o := xstate.SessionOptions{Python: python, Workspace: t.TempDir(), Seed: 1}
-	store := openStore(t, filepath.Join(o.Workspace, xstate.StoreName))
-	session := openSession(t, store, o)
-	write := func(name, text string) { writeFiles(t, o.Workspace, map[string][]byte{name: []byte(text)}) }
+	store := xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName))
+	session := xstatetest.OpenSession(t, store, o)
+	write := func(name, text string) { xstatetest.WriteFiles(t, o.Workspace, map[string][]byte{name: []byte(text)}) }
 	write("lib.py", coveredProgram)
 	write("test_a.py", "import lib\ndef test_f(): assert lib.f(1) == 1\n")
 	if _, err := artifact.Declare(t.Context(), session.History(), artifact.Spec{Name: "lib", Kind: state.ArtifactCode, Members: []string{"lib.py"}}, xstate.Origin{}); err != nil {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
+	"slices"
 )
 
 // Optimistic locking. Who edits says on what: the program after a step, or the version of a block. Where that has changed
@@ -136,4 +138,230 @@ func whyText(c patch.Conflict) string {
 
 func conflict(message, hint string, conflicts []patch.Conflict) error {
 	return &Error{Code: state.CodeConflict, Message: message, Hint: hint, Err: &MergeError{conflicts}}
+}
+
+// Fork makes a session that begins as this one was after step n. It costs the same whatever the length of the history.
+func (s *Session) Fork(ctx context.Context, name string, n StepNumber, origin Origin) (state.Session, error) {
+	return s.store.state.Fork(ctx, name, s.name, n, origin)
+}
+
+// Rollback makes the program, with what was known of it, that after step n. It is a step of its own: nothing is erased,
+// and a rollback to the step before it takes it back.
+func (s *Session) Rollback(ctx context.Context, n StepNumber, origin Origin) (Step, error) {
+	head, _, err := s.store.state.Head(ctx, s.name)
+	if err != nil {
+		return Step{}, err
+	}
+	steps, err := s.store.state.Commit(ctx, s.name, head, []state.Draft{{Kind: state.KindRollback, To: n, Origin: origin}})
+	if err != nil {
+		return Step{}, err
+	}
+	return steps[0], nil
+}
+
+// Which names edits that are to be taken back: those of the steps First to Last, of all steps when both are 0; and of Agent
+// only, when there is one.
+type Which struct {
+	First, Last StepNumber
+	Agent       string
+}
+
+// Undoing is what taking back edits comes to. Nothing is recorded yet: Session.Undo does it.
+type Undoing struct {
+	Steps  []StepNumber  // the edits that are taken back, newest first
+	Blocks []patch.Block // the program without them
+
+	head   StepNumber
+	old    []patch.Block
+	edits  []patch.Edit
+	undoes []StepNumber // by edit
+
+	artifacts []state.Draft // that take back declarations
+}
+
+// CodeNothing is the code of errors about an undo that has nothing to take back.
+const CodeNothing state.Code = "nothing-to-undo"
+
+// PlanUndo finds out what the program is without some edits and with all others that are in effect: the inverse of each, newest
+// first, is merged three ways into what was made of its blocks since. Where that cannot be, because a later edit is of the same
+// lines, the error has state.CodeConflict and wraps *MergeError. An edit that a rollback went back behind, or that was taken
+// back, is in effect no more.
+func (s *Session) PlanUndo(ctx context.Context, w Which) (*Undoing, error) {
+	old, head, err := s.history.Blocks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	u := &Undoing{head: head, old: old, Blocks: old}
+	if u.Steps, err = s.undoable(ctx, head, w); err != nil {
+		return nil, err
+	}
+	for _, n := range u.Steps {
+		if err := s.takeBack(ctx, u, n); err != nil {
+			return nil, err
+		}
+	}
+	if len(u.edits)+len(u.artifacts) == 0 {
+		return nil, &Error{Code: CodeNothing, Message: "what these edits did is gone already", Hint: "xstate blame BLOCK tells which edits wrote what is there"}
+	}
+	return u, nil
+}
+
+// undoable returns the edits meant that are in effect, newest first.
+func (s *Session) undoable(ctx context.Context, head StepNumber, w Which) ([]StepNumber, error) {
+	var found []StepNumber
+	undone := map[StepNumber]bool{}
+	for step, err := range s.history.Ancestors(ctx, head) {
+		if err != nil {
+			return nil, err
+		}
+		n := step.Number
+		if n < w.First {
+			break
+		}
+		if !undone[n] && step.Undoes > 0 {
+			undone[step.Undoes] = true
+		}
+		meant := (w.First == 0 && w.Last == 0 || w.First <= n && n <= w.Last) && (w.Agent == "" || w.Agent == step.Origin.Agent)
+		if meant && (query.IsEdit(step.Kind) || step.Declared != nil) && !undone[n] {
+			found = append(found, n)
+		}
+	}
+	if len(found) == 0 {
+		return nil, s.nothing(ctx, head, w)
+	}
+	return found, nil
+}
+
+// nothing tells why there is nothing to take back.
+func (s *Session) nothing(ctx context.Context, head StepNumber, w Which) error {
+	e := &Error{Code: CodeNothing, Message: "none of these steps is an edit that is in effect", Hint: "xstate log lists the steps; what was undone, or lies behind a rollback, is not in effect"}
+	if w.First != w.Last || w.First == 0 {
+		if w.Agent != "" {
+			e.Message = fmt.Sprintf("no edit by agent %q is in effect", w.Agent)
+		}
+		return e
+	}
+	if w.First > head {
+		return &Error{Code: state.CodeNoStep, Message: fmt.Sprintf("session %q has no step %d", s.name, w.First), Hint: fmt.Sprintf("its last step is %d", head)}
+	}
+	step, err := s.history.Step(ctx, w.First)
+	switch {
+	case err != nil:
+		return err
+	case step.Kind == state.KindRollback:
+		e.Message, e.Hint = fmt.Sprintf("step %d is a rollback", w.First), fmt.Sprintf("xstate rollback --to-step %d takes it back", w.First-1)
+	case !query.IsEdit(step.Kind) && step.Declared == nil:
+		e.Message = fmt.Sprintf("step %d is no edit, but a %s", w.First, step.Kind)
+	default:
+		e.Message = fmt.Sprintf("step %d is not in effect: it was undone, or lies behind a rollback", w.First)
+	}
+	return e
+}
+
+// takeBack takes one edit out of the program as it is so far.
+func (s *Session) takeBack(ctx context.Context, u *Undoing, n StepNumber) error {
+	before, err := s.history.ProgramAt(ctx, n-1)
+	if err != nil {
+		return err
+	}
+	after, err := s.history.ProgramAt(ctx, n)
+	if err != nil {
+		return err
+	}
+	step, err := s.history.Step(ctx, n)
+	if err != nil {
+		return err
+	}
+	if step.Declared != nil {
+		return s.takeBackArtifact(ctx, u, step)
+	}
+	base := query.PatchBlocks(after)
+	edits, conflicts, err := patch.Rebase(base, u.Blocks, inverse(step, query.PatchBlocks(before)))
+	if err != nil {
+		return err
+	}
+	if conflicts != nil {
+		return conflict(fmt.Sprintf("step %d cannot be taken back", n), "a later edit is in the way: undo that one, too (its step, the range, or its agent), or edit by hand; nothing was changed", conflicts)
+	}
+	if u.Blocks, err = patch.Apply(u.Blocks, edits); err != nil {
+		return err
+	}
+	for _, e := range edits {
+		u.edits, u.undoes = append(u.edits, e), append(u.undoes, n)
+	}
+	return nil
+}
+
+// takeBackArtifact makes an artifact again what it was before a step, unless it has been declared or dropped since.
+func (s *Session) takeBackArtifact(ctx context.Context, u *Undoing, step Step) error {
+	name := step.Declared.Name
+	now, err := s.store.state.Artifacts(ctx, s.name, u.head)
+	if err != nil {
+		return err
+	}
+	for _, d := range u.artifacts { // what is taken back before this
+		now = d.ApplyTo(now)
+	}
+	if !now.Artifact(name).SameDeclaration(step.Declared.Artifact(name)) {
+		return &Error{Code: state.CodeConflict, Message: fmt.Sprintf("step %d cannot be taken back: the artifact %q was declared or dropped again since", step.Number, name),
+			Hint: "undo that step, too, or declare the artifact as it is to be; nothing was changed"}
+	}
+	before, err := s.store.state.Artifacts(ctx, s.name, step.Number-1)
+	if err != nil {
+		return err
+	}
+	d := state.Draft{Kind: state.KindDeclare, Undoes: step.Number, Artifact: before.Artifact(name)}
+	if d.Artifact == nil {
+		d.Drop = name
+	}
+	u.artifacts = append(u.artifacts, d)
+	return nil
+}
+
+// inverse returns the edits that lead from the program after a step back to that before it.
+func inverse(step Step, before []patch.Block) []patch.Edit {
+	i := slices.IndexFunc(before, func(b patch.Block) bool { return b.ID == string(step.Block) })
+	e := patch.Edit{ID: string(step.Block)}
+	if i >= 0 {
+		e.Block = before[i]
+	}
+	if i > 0 {
+		e.After = before[i-1].ID
+	}
+	switch step.Kind {
+	case state.KindAppend:
+		e.Op = patch.OpDelete
+	case state.KindDelete:
+		e.Op = patch.OpAppend
+	case state.KindPatch:
+		e.Op = patch.OpPatch
+	case state.KindMove:
+		e.Op = patch.OpMove
+	}
+	return []patch.Edit{e}
+}
+
+// Undo records what PlanUndo found, as one step for each block that an edit is taken out of. It fails with
+// state.CodeConflict when the program has changed since. Nothing is executed: the next run finds results by content.
+func (s *Session) Undo(ctx context.Context, u *Undoing, origin Origin) ([]Step, error) {
+	drafts, err := s.drafts(ctx, u.head, u.old, u.edits, origin)
+	if err != nil {
+		return nil, err
+	}
+	for i := range drafts {
+		drafts[i].Undoes = u.undoes[i]
+	}
+	for _, d := range u.artifacts {
+		d.Origin = origin
+		if len(drafts) > 0 {
+			d.Origin = origin.WithoutCost()
+		}
+		drafts = append(drafts, d)
+	}
+	return s.store.state.Commit(ctx, s.name, u.head, drafts)
+}
+
+// Changes tells what becomes of the blocks.
+func (u *Undoing) Changes() []query.BlockChange {
+	return query.SnapshotOf(u.old).Diff(query.SnapshotOf(u.Blocks))
 }

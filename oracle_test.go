@@ -10,21 +10,22 @@ import (
 	"testing"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/runner/replay"
 )
 
 // everything reports whether nothing is to be shared between runs from scratch: XSTATE_TEST_ALL=1.
 func everything() bool { return os.Getenv("XSTATE_TEST_ALL") != "" }
 
-// oracle holds what a run from scratch produces after each step of a session. It runs a step when it is first asked
-// about, and a state of the workspace that comes back only once.
+// oracle holds what a run from scratch produces after each step of a session. It runs a step at the first comparison
+// with it, and a state of the workspace that recurs only once.
 //
 // An oracle may have results of another interpreter. Where an incremental run equals them, in all values and outputs,
 // another run from scratch would only confirm them: a stale result would have to equal what the other interpreter
-// computes from scratch, and this one does not. Where they differ, as tracebacks and the code of functions do, the
+// computes from scratch and this one does not. Where they differ, as tracebacks and the code of functions do, the
 // oracle runs the step.
 type oracle struct {
-	steps   []step
+	steps   []xstatetest.ProgramStep
 	options xstate.SessionOptions
 	own     []*xstate.Outcome // by step; nil: not run yet
 	lent    []*xstate.Outcome // of another interpreter
@@ -34,7 +35,7 @@ type oracle struct {
 // interpreter.
 var ownRuns, sharedRuns atomic.Int64
 
-func newOracle(steps []step, o xstate.SessionOptions) *oracle {
+func newOracle(steps []xstatetest.ProgramStep, o xstate.SessionOptions) *oracle {
 	return &oracle{
 		steps:   steps,
 		options: o,
@@ -70,7 +71,7 @@ func (o *oracle) want(t *testing.T, ctx context.Context, i int) *xstate.Outcome 
 		}
 	}
 	ownRuns.Add(1)
-	o.own[i] = fromScratch(t, ctx, files, o.options, o.steps[0].timeout)
+	o.own[i] = xstatetest.FromScratch(t, ctx, files, o.options, o.steps[0].Timeout)
 	return o.own[i]
 }
 
@@ -78,7 +79,7 @@ func (o *oracle) want(t *testing.T, ctx context.Context, i int) *xstate.Outcome 
 func (o *oracle) files(i int) map[string][]byte {
 	files := map[string][]byte{}
 	for _, s := range o.steps[:i+1] {
-		s.addTo(files)
+		s.AddTo(files)
 	}
 	return files
 }
@@ -86,7 +87,7 @@ func (o *oracle) files(i int) map[string][]byte {
 // learn takes the first step of an incremental session for a run from scratch, which it is: its folder, store and
 // interpreter are new.
 func (o *oracle) learn(have *xstate.Outcome) {
-	if o.own[0] == nil && jobs() == 0 && !everything() {
+	if o.own[0] == nil && xstatetest.Jobs() == 0 && !everything() {
 		ownRuns.Add(1)
 		o.own[0] = have
 	}

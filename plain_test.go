@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -32,14 +33,14 @@ var unlike = map[string]string{
 // judgePlain compares what a session printed, and with it the runs from scratch that it was compared with, with the
 // interpreter alone: what "python prog.py" prints for the last version of the session, and for the first where that is
 // asked for, up to the first block that fails.
-func judgePlain(t *testing.T, name, python string, steps []step, found []*xstate.Outcome, first bool) {
+func judgePlain(t *testing.T, name, python string, steps []xstatetest.ProgramStep, found []*xstate.Outcome, first bool) {
 	t.Helper()
 	if unlike[name] != "" {
 		return
 	}
 	files := map[string][]byte{}
 	for i, s := range steps {
-		s.addTo(files)
+		s.AddTo(files)
 		if i < len(steps)-1 && (i > 0 || !first) {
 			continue
 		}
@@ -78,7 +79,7 @@ func unlikePlain(t *testing.T, python string, files map[string][]byte, out *xsta
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	writeFiles(t, dir, files)
+	xstatetest.WriteFiles(t, dir, files)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, cmp.Or(python, "python3"), "prog.py")

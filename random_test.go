@@ -23,6 +23,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
@@ -95,12 +96,12 @@ func randomFor(t *testing.T, first uint64, d time.Duration) {
 // the way of observing.
 func testRandom(t *testing.T, seed uint64) {
 	t.Helper()
-	list := pythons()
+	list := xstatetest.Pythons()
 	o := xstate.SessionOptions{Python: list[seed%uint64(len(list))], Seed: 7, Observe: os.Getenv("XSTATE_TEST_OBSERVE")}
 	if o.Observe == "" && seed/uint64(len(list))%3 == 2 {
 		o.Observe = "static"
 	}
-	c := &referee{t: t, options: o, jobs: jobs(), known: map[string]*verdict{}}
+	c := &referee{t: t, options: o, jobs: xstatetest.Jobs(), known: map[string]*verdict{}}
 	if c.jobs == 0 && seed/uint64(len(list))%4 == 3 {
 		c.jobs = 2
 	}
@@ -230,7 +231,7 @@ func (g *game) move(v version) (ran []string, law, what string) {
 	if err != nil {
 		return nil, lawSettles, err.Error()
 	}
-	ran = ranBlocks(have.Outcome)
+	ran = xstatetest.RanBlocks(have.Outcome)
 	want, err := g.scratch(g.base, have.Blocks)
 	if err != nil {
 		return ran, lawSettles, "from scratch: " + err.Error()
@@ -287,7 +288,7 @@ func (g *game) write(v version) {
 			changed[name] = nil
 		}
 	}
-	writeFiles(g.t, g.o.Workspace, changed)
+	xstatetest.WriteFiles(g.t, g.o.Workspace, changed)
 	for name, data := range changed {
 		if data == nil {
 			delete(g.base, name)
@@ -341,7 +342,7 @@ func (c *referee) scratch(files map[string][]byte, blocks []runner.BlockOutcome)
 	}
 	dir, remove := c.folder()
 	defer remove()
-	writeFiles(c.t, dir, files)
+	xstatetest.WriteFiles(c.t, dir, files)
 	o := c.options
 	p := player{o: o}
 	p.o.Workspace = dir
@@ -427,7 +428,7 @@ func (p *player) runText(ctx context.Context, text []byte, ids []string, onEvent
 		return nil, errStopped
 	}
 	p.step = step.Number
-	found := &verdict{Outcome: blank(out, p.o.Workspace)}
+	found := &verdict{Outcome: xstatetest.Blank(out, p.o.Workspace)}
 	for name := range out.Files { // with the text of an object that tells its address
 		if data, err := os.ReadFile(filepath.Join(p.o.Workspace, name)); err == nil && address.Match(data) {
 			delete(out.Files, name)

@@ -2,327 +2,180 @@ package xstate
 
 import (
 	"context"
-	"slices"
 
-	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
+	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// Append adds a block after the block after, or at the end when after is empty. An empty id is filled in.
-func (s *Session) Append(ctx context.Context, b patch.Block, after BlockID, origin Origin) (Step, error) {
-	head, _, err := s.store.state.Head(ctx, s.name)
-	if err != nil {
-		return Step{}, err
-	}
-	if b.ID == "" {
-		order, err := s.store.state.BlockOrder(ctx, s.name, head)
-		if err != nil {
-			return Step{}, err
-		}
-		taken := make([]string, len(order))
-		for i, id := range order {
-			taken[i] = string(id)
-		}
-		b.ID = patch.Names([]patch.Block{b}, taken...)[0]
-	}
-	if after == "" {
-		if after, err = s.store.state.LastBlock(ctx, s.name, head); err != nil {
-			return Step{}, err
-		}
-	}
-	return s.one(ctx, head, patch.Edit{Op: patch.OpAppend, ID: b.ID, After: string(after), Block: b}, origin)
+// SessionOptions are the choices of a session. The zero value is a session in the current directory.
+type SessionOptions struct {
+	Workspace string   // the folder the program runs in; the current one when empty
+	File      string   // the program's file, for __file__; may be empty
+	Python    string   // interpreter; when empty, see Store.FindPython; AnyPython: not the one remembered
+	Environ   []string // of the program; os.Environ() when nil
+	Observe   string   // "static": observe as before CPython 3.12
+	Seed      uint64   // of a new session's random number generators; 0 draws one
 }
 
-// Patch gives a block a new source.
-func (s *Session) Patch(ctx context.Context, id BlockID, source string, origin Origin) (Step, error) {
-	head, b, err := s.block(ctx, id)
-	if err != nil {
-		return Step{}, err
-	}
-	next := patch.Block{ID: string(id), Title: b.Title, Dialect: string(b.Dialect), Source: source}
-	return s.one(ctx, head, patch.Edit{Op: patch.OpPatch, ID: string(id), Block: next, By: patch.ByID}, origin)
+// Session is one program and its history.
+type Session struct {
+	store     *Store
+	name      string
+	options   SessionOptions
+	meta      state.Session
+	engine    *runner.Engine
+	python    python.Interpreter
+	history   *query.History
+	planner   *runner.Planner // of the program after step plannedAt; nil until the first plan
+	plannedAt StepNumber
+	loaded    loadedFile  // last
+	held      *state.Lock // between Hold and its end
 }
 
-// Move puts a block after another one, or first when after is empty.
-func (s *Session) Move(ctx context.Context, id, after BlockID, origin Origin) (Step, error) {
-	head, _, err := s.block(ctx, id)
-	if err != nil {
-		return Step{}, err
+// Store returns the store that holds the session.
+func (s *Session) Store() *Store { return s.store }
+
+// Name returns the session's name.
+func (s *Session) Name() string { return s.name }
+
+// Folder returns the workspace, the folder that the session's program runs in.
+func (s *Session) Folder() string { return s.options.Workspace }
+
+// Python returns the interpreter of the session, once Plan or Run have found it.
+func (s *Session) Python() python.Interpreter { return s.python }
+
+// History answers questions about what is recorded of the session.
+func (s *Session) History() *query.History { return s.history }
+
+// Subject is the session as package replay takes it.
+func (s *Session) Subject() *replay.Subject {
+	return &replay.Subject{
+		History: s.history,
+		Named:   s.options.Python != "" || lookup(s.options.Environ, "XSTATE_PYTHON") != "",
+		Chosen:  s.options.Python != "",
+		Config: func(ctx context.Context, any bool) (runner.Config, error) {
+			own := *s
+			if any {
+				own.options.Python = AnyPython
+			}
+			return own.config(ctx)
+		},
+		Engine: func(ctx context.Context) (*runner.Engine, func(), error) {
+			own, release, err := s.withOwnEngine(ctx)
+			if err != nil {
+				return nil, nil, err
+			}
+			return own.engine, release, nil
+		},
 	}
-	return s.one(ctx, head, patch.Edit{Op: patch.OpMove, ID: string(id), After: string(after)}, origin)
 }
 
-// Delete removes a block.
-func (s *Session) Delete(ctx context.Context, id BlockID, origin Origin) (Step, error) {
-	head, _, err := s.block(ctx, id)
-	if err != nil {
-		return Step{}, err
+// Close stores values that are dear to compute and not stored yet, which may take as long as a tenth of the time that was
+// spent executing, and ends the session's interpreter, if one was started.
+func (s *Session) Close() error {
+	if s.engine == nil {
+		return nil
 	}
-	return s.one(ctx, head, patch.Edit{Op: patch.OpDelete, ID: string(id)}, origin)
+	return s.engine.Close()
 }
 
-// block returns a block of the program as it is now.
-func (s *Session) block(ctx context.Context, id BlockID) (StepNumber, *state.Block, error) {
-	head, _, err := s.store.state.Head(ctx, s.name)
-	if err != nil {
-		return 0, nil, err
+// Hold gives the caller the session and its workspace alone until it calls release: loading a file and running it are one.
+// It waits as long as Options.State.Wait for another process; then the error has state.CodeBusy and names it. Run holds
+// by itself.
+func (s *Session) Hold(ctx context.Context) (release func(), err error) {
+	if s.held != nil {
+		return func() {}, nil
 	}
-	b, found, err := s.store.state.BlockAt(ctx, s.name, head, id)
-	if err == nil && !found {
-		var all []patch.Block
-		if all, _, err = s.history.Blocks(ctx); err == nil {
-			err = s.history.NoBlock(id, all)
-		}
-	}
-	return head, &b, err
-}
-
-// Load makes the program that of blocks (a file read again): what stayed keeps its id, and every difference is a
-// step of its own: patch, move, append or delete. Nothing is executed.
-func (s *Session) Load(ctx context.Context, blocks []patch.Block, origin Origin) ([]Step, error) {
-	edits, old, head, err := s.history.Compare(ctx, blocks)
-	if err != nil || len(edits) == 0 {
+	if s.held, err = s.store.state.LockRun(ctx, s.name, s.options.Workspace); err != nil {
 		return nil, err
 	}
-	return s.commit(ctx, head, old, edits, origin)
+	return func() {
+		_ = s.held.Release() // of files that were not written
+		s.held = nil
+	}, nil
 }
 
-// one records an edit of the program after step head. It looks at the blocks that are concerned, and no others.
-func (s *Session) one(ctx context.Context, head StepNumber, e patch.Edit, origin Origin) (Step, error) {
-	var near []patch.Block
-	for _, id := range []string{e.ID, e.After} {
-		b, found, err := s.store.state.BlockAt(ctx, s.name, head, BlockID(id))
-		if err != nil {
-			return Step{}, err
-		}
-		if found && !slices.Contains(query.IDs(near), id) {
-			near = append(near, patch.Block{ID: id, Title: b.Title, Dialect: string(b.Dialect)})
-		}
-	}
-	steps, err := s.commit(ctx, head, near, []patch.Edit{e}, origin)
+// withOwnEngine gives the caller the session alone, as Hold does, and the session once more with an engine of its own, until it calls
+// release.
+func (s *Session) withOwnEngine(ctx context.Context) (own *Session, release func(), err error) {
+	unlock, err := s.Hold(ctx)
 	if err != nil {
-		return Step{}, err
+		return nil, nil, err
 	}
-	return steps[0], nil
+	again := *s
+	again.engine, again.planner = nil, nil
+	if err := again.start(ctx); err != nil {
+		unlock()
+		return nil, nil, err
+	}
+	return &again, func() {
+		_ = again.Close()
+		unlock()
+	}, nil
 }
 
-// commit records edits, one step each, in one transaction. What a call cost goes with the first.
-func (s *Session) commit(ctx context.Context, head StepNumber, old []patch.Block, edits []patch.Edit, origin Origin) ([]Step, error) {
-	drafts, err := s.drafts(ctx, head, old, edits, origin)
+// start makes the engine.
+func (s *Session) start(ctx context.Context) error {
+	if s.engine != nil {
+		return nil
+	}
+	cfg, err := s.config(ctx)
+	if err != nil {
+		return err
+	}
+	if cfg.Files, err = s.history.Files(ctx); err != nil {
+		return err
+	}
+	cfg.OnFiles = func(files map[string]runner.FileRecord) error {
+		return s.store.state.PutSessionRecord(context.WithoutCancel(ctx), s.name, query.RecordFiles, files)
+	}
+	cfg.Relatives = func() ([]map[string]runner.FileRecord, error) { return s.relatives(context.WithoutCancel(ctx)) }
+	s.engine, err = runner.New(cfg)
+	return err
+}
+
+// config is what an engine of this session works with, whatever files the program writes.
+func (s *Session) config(ctx context.Context) (runner.Config, error) {
+	environ := func(name string) string { return lookup(s.options.Environ, name) }
+	path, err := s.store.FindPython(ctx, s.name, s.options.Python, s.options.Workspace, environ)
+	if err != nil {
+		return runner.Config{}, err
+	}
+	if s.python, err = python.Identify(ctx, s.store.state.Dir(), path, environ); err != nil {
+		return runner.Config{}, err
+	}
+	return runner.Config{Store: s.store.state, Session: s.name, Workspace: s.options.Workspace, File: s.options.File,
+		Language: s.python, Seed: s.meta.Seed, Observe: s.options.Observe, Environ: s.options.Environ}, nil
+}
+
+func lookup(environ []string, name string) string {
+	for i := len(environ) - 1; i >= 0; i-- {
+		if n := len(name); len(environ[i]) > n && environ[i][n] == '=' && environ[i][:n] == name {
+			return environ[i][n+1:]
+		}
+	}
+	return ""
+}
+
+// relatives returns the records of files of the other versions of the program in this workspace.
+func (s *Session) relatives(ctx context.Context) ([]map[string]runner.FileRecord, error) {
+	family, err := s.store.Family(ctx, s.name)
 	if err != nil {
 		return nil, err
 	}
-	return s.store.state.Commit(ctx, s.name, head, drafts)
-}
-
-// drafts are the steps that edits of the program after step head become. old are its blocks, or those that the edits concern.
-func (s *Session) drafts(ctx context.Context, head StepNumber, old []patch.Block, edits []patch.Edit, origin Origin) ([]state.Draft, error) {
-	if _, err := patch.Apply(old, edits); err != nil {
-		return nil, &Error{Code: state.CodeInvalid, Message: "the edits do not fit the program", Err: err}
-	}
-	drafts := make([]state.Draft, 0, len(edits))
-	for _, e := range edits {
-		before, found, err := s.store.state.BlockAt(ctx, s.name, head, BlockID(e.ID))
-		if err != nil {
-			return nil, err
-		}
-		d := draft(e, origin, nil)
-		if found {
-			d = draft(e, origin, &before)
-		}
-		drafts = append(drafts, d)
-		origin = origin.WithoutCost()
-	}
-	return drafts, nil
-}
-
-// draft is the step that an edit becomes. A patched block keeps the outcome of its last run, of the version before:
-// that is what tells, at the next run, why it must run.
-func draft(e patch.Edit, origin Origin, before *state.Block) state.Draft {
-	d := state.Draft{Origin: origin}
-	block := &state.Block{ID: BlockID(e.ID), Title: e.Block.Title, Dialect: depgraph.Dialect(e.Block.Dialect), Version: state.DigestOf([]byte(e.Block.Source))}
-	switch e.Op {
-	case patch.OpAppend:
-		d.Kind, d.Sources = state.KindAppend, [][]byte{[]byte(e.Block.Source)}
-		d.Changes = []state.Change{{Op: state.OpInsert, ID: block.ID, After: BlockID(e.After), Block: block}}
-	case patch.OpPatch:
-		d.Kind, d.Sources = state.KindPatch, [][]byte{[]byte(e.Block.Source)}
-		if before != nil {
-			block.Edited, block.RanAt, block.Nodes = before.Edited, before.RanAt, before.Nodes
-		}
-		d.Changes = []state.Change{{Op: state.OpUpdate, ID: block.ID, Block: block}}
-	case patch.OpMove:
-		d.Kind = state.KindMove
-		d.Changes = []state.Change{{Op: state.OpMove, ID: block.ID, After: BlockID(e.After)}}
-	case patch.OpDelete:
-		d.Kind = state.KindDelete
-		d.Changes = []state.Change{{Op: state.OpDelete, ID: block.ID}}
-	}
-	return d
-}
-
-// Run brings every block up to date, executing only what is affected, and records the run as a step.
-// A run that ctx stops is recorded as far as it came; Outcome.Stopped then tells why.
-func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (*Outcome, Step, error) {
-	release, err := s.Hold(ctx)
-	if err != nil {
-		return nil, Step{}, err
-	}
-	defer release()
-	if err := s.start(ctx); err != nil {
-		return nil, Step{}, err
-	}
-	files, err := s.history.Files(ctx)
-	if err != nil {
-		return nil, Step{}, err
-	}
-	s.engine.SetFiles(files)
-	volatile, err := s.history.VaryingCode(ctx)
-	if err != nil {
-		return nil, Step{}, err
-	}
-	s.engine.SetVolatile(codesOf(volatile))
-	program, head, err := s.history.Program(ctx)
-	if err != nil {
-		return nil, Step{}, err
-	}
-	outcome, err := s.engine.Run(ctx, program, o)
-	if err != nil {
-		return nil, Step{}, err
-	}
-	step, err := s.record(context.WithoutCancel(ctx), head, outcome, origin)
-	if err == nil && step.Number == head+1 {
-		err = s.rememberUpToDate(context.WithoutCancel(ctx), outcome, o, step)
-	}
-	return outcome, step, err
-}
-
-// record commits a run. Edits that were committed meanwhile stay: what became of the blocks that they leave as they were is
-// recorded on top of them, and the next run finds out what they affect.
-func (s *Session) record(ctx context.Context, head StepNumber, o *Outcome, origin Origin) (Step, error) {
-	for {
-		steps, err := s.store.state.Commit(ctx, s.name, head, []state.Draft{s.runDraft(o, origin)})
-		if err == nil {
-			return steps[0], nil
-		}
-		if state.CodeOf(err) != state.CodeConflict {
-			return Step{}, err
-		}
-		var program []state.Block
-		if head, _, err = s.store.state.Head(ctx, s.name); err == nil {
-			program, err = s.store.state.ProgramAt(ctx, s.name, head)
-		}
-		if err != nil {
-			return Step{}, err
-		}
-		now := map[BlockID]*state.Block{}
-		for i := range program {
-			now[program[i].ID] = &program[i]
-		}
-		o = &Outcome{Blocks: slices.DeleteFunc(slices.Clone(o.Blocks), func(b runner.BlockOutcome) bool {
-			return now[b.ID] == nil || now[b.ID].Version != b.Version || now[b.ID].Dialect != b.Dialect
-		}), Seconds: o.Seconds, Saved: o.Saved}
-		for i := range o.Blocks {
-			b := &o.Blocks[i]
-			b.Before = now[b.ID]
-			b.Title = b.Before.Title
-		}
-	}
-}
-
-// runDraft is the step that a run becomes.
-func (s *Session) runDraft(o *Outcome, origin Origin) state.Draft {
-	d := state.Draft{Kind: state.KindRun, Origin: origin, Run: Summarize(o, s.python.String())}
-	for i := range o.Blocks {
-		b := &o.Blocks[i]
-		next := &state.Block{ID: b.ID, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Status: b.Status}
-		if b.Before != nil {
-			next.Edited = b.Before.Edited
-		}
-		if len(b.Nodes) == 0 {
-			next.Err = b.Err
-		}
-		for _, n := range b.Nodes {
-			next.Nodes = append(next.Nodes, n.NodeResult)
-		}
-		if b.Status == state.StatusNew || sameResult(b.Before, next) {
+	var found []map[string]runner.FileRecord
+	for _, x := range family {
+		if x.Name == s.name || x.Workspace != s.options.Workspace {
 			continue
 		}
-		if b.Before != nil && sameTraces(b.Before, next) {
-			next.Verified = b.Before.Verified // it came to what was confirmed
+		files := map[string]runner.FileRecord{}
+		if _, err := s.store.state.SessionRecord(ctx, x.Name, query.RecordFiles, &files); err != nil {
+			return nil, err
 		}
-		d.Changes = append(d.Changes, state.Change{Op: state.OpUpdate, ID: b.ID, Block: next})
+		found = append(found, files)
 	}
-	s.addRecords(&d)
-	return d
-}
-
-// addRecords adds what a run keeps of the session.
-func (s *Session) addRecords(d *state.Draft) {
-	d.Records = map[string]any{query.RecordFiles: s.engine.Files()}
-	switch s.options.Python {
-	case "":
-	case AnyPython:
-		d.Records[query.RecordPython] = ""
-	default:
-		d.Records[query.RecordPython] = s.python.Path
-	}
-}
-
-// sameResult reports whether a run left a block as the one before did: then the step need not repeat it. A block that
-// ran before and was reused now keeps the reason why it ran, for whoever asks later.
-func sameResult(before *state.Block, now *state.Block) bool {
-	if before == nil || now.Status != state.StatusReused || !sameTraces(before, now) {
-		return false
-	}
-	return before.Status == state.StatusReused || before.Status == state.StatusRan // new: the version was never said to be done
-}
-
-func sameTraces(before, now *state.Block) bool {
-	if before.Version != now.Version || before.RanAt == 0 || len(before.Nodes) != len(now.Nodes) {
-		return false
-	}
-	for i := range now.Nodes {
-		x, y := &before.Nodes[i], &now.Nodes[i]
-		if x.Code != y.Code || x.Trace != y.Trace || query.IsPinned(x) != query.IsPinned(y) {
-			return false
-		}
-	}
-	return true
-}
-
-// Summarize counts a run.
-func Summarize(o *Outcome, interpreter string) *state.RunSummary {
-	sum := &state.RunSummary{Seconds: o.Seconds, SavedSeconds: o.Saved, Interpreter: interpreter}
-	for _, b := range o.Blocks {
-		count(&sum.Blocks, b.Status)
-		for _, n := range b.Nodes {
-			count(&sum.Nodes, n.Status)
-		}
-	}
-	return sum
-}
-
-func count(c *state.Counts, s state.Status) {
-	switch s {
-	case state.StatusRan:
-		c.Ran++
-	case state.StatusReused:
-		c.Reused++
-	case state.StatusFailed:
-		c.Failed++
-	case state.StatusBlocked:
-		c.Blocked++
-	}
-}
-
-func codesOf(volatile map[Digest][]string) map[Digest]bool {
-	codes := map[Digest]bool{}
-	for d := range volatile {
-		codes[d] = true
-	}
-	return codes
+	return found, nil
 }

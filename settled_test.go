@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -33,12 +34,12 @@ type settling struct {
 }
 
 func newSettling(t *testing.T) *settling {
-	s := &settling{T: t, options: xstate.SessionOptions{Workspace: t.TempDir(), Python: pythons()[0], Seed: 7, Environ: os.Environ()}, text: settledProgram}
-	writeFiles(t, s.options.Workspace, map[string][]byte{"in.txt": []byte("hello")})
+	s := &settling{T: t, options: xstate.SessionOptions{Workspace: t.TempDir(), Python: xstatetest.Pythons()[0], Seed: 7, Environ: os.Environ()}, text: settledProgram}
+	xstatetest.WriteFiles(t, s.options.Workspace, map[string][]byte{"in.txt": []byte("hello")})
 	s.open()
 	t.Cleanup(func() {
 		s.close()
-		openStore(t, s.path(xstate.StoreName)) // which checks it
+		xstatetest.OpenStore(t, s.path(xstate.StoreName)) // which checks it
 	})
 	return s
 }
@@ -87,13 +88,15 @@ func (s *settling) run() (settled bool, ran []string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	return false, ranBlocks(out)
+	return false, xstatetest.RanBlocks(out)
 }
 
 // TestRunSettled settles a program, and changes one thing that a run rests on: then it must be walked, and what is affected run.
 func TestRunSettled(t *testing.T) {
 	write := func(name, text string) func(*settling) {
-		return func(s *settling) { writeFiles(s.T, s.options.Workspace, map[string][]byte{name: []byte(text)}) }
+		return func(s *settling) {
+			xstatetest.WriteFiles(s.T, s.options.Workspace, map[string][]byte{name: []byte(text)})
+		}
 	}
 	must := func(s *settling, err error) {
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
@@ -74,7 +75,7 @@ func TestEditWhileRunning(t *testing.T) {
 // executed that reads it: it once came only with the end of the run, and the reader failed. What the file held before is kept.
 func TestReusedFile(t *testing.T) {
 	root := t.TempDir()
-	store := openStore(t, filepath.Join(root, xstate.StoreName))
+	store := xstatetest.OpenStore(t, filepath.Join(root, xstate.StoreName))
 	const write = "# %% write\nopen('out.txt', 'w').write('hello')\n"
 	for i, c := range []struct{ program, want string }{
 		{write + "# %% print\nprint(1)\n", "1\n"},
@@ -82,7 +83,7 @@ func TestReusedFile(t *testing.T) {
 		{write + "# %% look\nimport os; print(os.path.exists('out.txt'), os.listdir('.'))\n", "True ['out.txt']\n"},
 	} {
 		dir := filepath.Join(root, "folder", string(rune('a'+i)))
-		writeFiles(t, dir, map[string][]byte{"out.txt": []byte("by hand")})
+		xstatetest.WriteFiles(t, dir, map[string][]byte{"out.txt": []byte("by hand")})
 		s, err := store.Session(t.Context(), dir, xstate.SessionOptions{Workspace: dir, Seed: 7})
 		if err != nil {
 			t.Fatal(err)
@@ -107,9 +108,9 @@ func TestReusedFile(t *testing.T) {
 // TestShareAfterDeath: what an interpreter that died had written is no part of the workspace as it was, also where nothing is
 // executed after it: the result of another session would not hold there, and the block after would see the file.
 func TestShareAfterDeath(t *testing.T) {
-	store := openStore(t, filepath.Join(t.TempDir(), xstate.StoreName))
+	store := xstatetest.OpenStore(t, filepath.Join(t.TempDir(), xstate.StoreName))
 	for _, name := range []string{"first", "second"} {
-		o := xstate.SessionOptions{Workspace: t.TempDir(), Seed: 7, Python: pythons()[0]}
+		o := xstate.SessionOptions{Workspace: t.TempDir(), Seed: 7, Python: xstatetest.Pythons()[0]}
 		session, err := store.Session(t.Context(), name, o)
 		if err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/patch"
 )
 
@@ -38,13 +39,13 @@ b
 -- step-3/data.txt --
 y
 `
-	steps, err := stepsOf(txtar.Parse([]byte(session)))
+	steps, err := xstatetest.StepsOf(txtar.Parse([]byte(session)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got []map[string][]byte
 	for _, s := range steps {
-		got = append(got, s.files)
+		got = append(got, s.Files)
 	}
 	want := []map[string][]byte{
 		{"prog.py": []byte("# %% a\na = 1\na = 1\n\n# %% b\nb = 2\n"), "data.txt": []byte("x\n")},
@@ -71,7 +72,7 @@ func TestStepsThatDoNotApply(t *testing.T) {
 		"deleted file": {"-- step-1/-prog.py --\n-- step-2/prog.py.patch --\n@@\n-a = 1\n", "no step before has prog"},
 		"earlier step": {"-- step-2/ran --\n-- step-1/prog.py.patch --\n@@\n-a = 1\n", "stands after those of step 2"},
 	} {
-		if _, err := stepsOf(txtar.Parse([]byte(first + c.section))); err == nil ||
+		if _, err := xstatetest.StepsOf(txtar.Parse([]byte(first + c.section))); err == nil ||
 			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error is %v, want one with %q", name, err, c.want)
 		}

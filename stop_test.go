@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state/query"
@@ -100,7 +101,7 @@ func TestKernelStays(t *testing.T) {
 
 func newSession(t *testing.T) (*xstate.Session, string) {
 	dir := t.TempDir()
-	return openSession(t, openStore(t, filepath.Join(dir, xstate.StoreName)), xstate.SessionOptions{Workspace: dir, Python: pythons()[0]}), dir
+	return xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(dir, xstate.StoreName)), xstate.SessionOptions{Workspace: dir, Python: xstatetest.Pythons()[0]}), dir
 }
 
 func runText(t *testing.T, ctx context.Context, session *xstate.Session, text string, onEvent func(runner.Event)) *xstate.Outcome {

@@ -6,9 +6,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
+	"maps"
+	"slices"
+	"strings"
 )
 
 // TestOptions are the choices of Test. The zero value runs what must run of all tests that are found.
@@ -91,7 +96,7 @@ func (s *Session) testFiles(ctx context.Context, o TestOptions, found *TestRepor
 	if err != nil {
 		return err
 	}
-	suite, err := runner.NewSuite(runner.SuiteConfig{Store: cfg.Store, Workspace: cfg.Workspace, Python: cfg.Python, Environ: cfg.Environ})
+	suite, err := runner.NewSuite(runner.SuiteConfig{Store: cfg.Store, Workspace: cfg.Workspace, Language: cfg.Language, Environ: cfg.Environ})
 	if err != nil {
 		return err
 	}
@@ -184,4 +189,239 @@ func (s *Session) recordTests(ctx context.Context, found *TestReport, whole bool
 	}
 	found.Step = steps[0].Number
 	return nil
+}
+
+// A test in a block is run as a block more, which calls it, behind the block that defines it: so it finds the state that the program
+// has there, its reads and writes are observed like those of any block, its result is reused as long as they hold, and what
+// it does to the state is undone. What of the program it rests on is brought up to date first. The program is as it was after.
+
+// blockTest is a test in a block.
+type blockTest struct {
+	block int // its place in the program
+	id    string
+	call  string // the source that runs it
+}
+
+func (s *Session) testBlocks(ctx context.Context, o TestOptions, found *TestReport) error {
+	program, _, err := s.history.Program(ctx)
+	if err != nil {
+		return err
+	}
+	var tests []blockTest
+	outlines := make([]*depgraph.Outline, len(program))
+	for i, b := range program {
+		if outlines[i], err = python.Outline([]byte(b.Source), b.Dialect); err != nil {
+			outlines[i] = &depgraph.Outline{} // it does not parse: a run tells
+		}
+		if len(o.Blocks) == 0 || slices.Contains(o.Blocks, b.ID) {
+			tests = append(tests, testsIn(&b, i, outlines[i])...)
+		}
+	}
+	if len(tests) == 0 || len(o.Choose) > 0 { // an expression of pytest's says nothing of them
+		return nil
+	}
+	own, release, err := s.withOwnEngine(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return own.engine.Isolated(func() error {
+		for _, t := range tests {
+			x, err := own.testBlock(ctx, program, outlines, t, o)
+			if err != nil || x == nil {
+				found.Stopped = ctx.Err()
+				return err
+			}
+			found.Tests = append(found.Tests, *x)
+			if o.OnTest != nil {
+				o.OnTest(x)
+			}
+		}
+		return nil
+	})
+}
+
+// testsIn lists the tests that a block defines at its top level: functions, methods of classes, examples in docstrings.
+func testsIn(b *runner.Block, at int, outline *depgraph.Outline) []blockTest {
+	var tests []blockTest
+	add := func(name, call string) { tests = append(tests, blockTest{at, string(b.ID) + "::" + name, call}) }
+	lines := strings.Split(b.Source, "\n")
+	cases := map[string]bool{} // classes of unittest
+	for _, d := range outline.Definitions {
+		class, method, isMethod := strings.Cut(d.Name, ".")
+		switch {
+		case d.Class:
+			cases[d.Name] = strings.Contains(d.Signature, "TestCase")
+		case d.Line == 0 || isMethod && !strings.HasPrefix(method, "test"):
+		case isMethod && cases[class]:
+			add(class+"::"+method, fmt.Sprintf("%[1]s.setUpClass()\ntry:\n    %[1]s(%[2]q).debug()\nfinally:\n    %[1]s.tearDownClass()\n", class, method))
+		case isMethod && strings.HasPrefix(class, "Test"):
+			add(class+"::"+method, fmt.Sprintf("%s().%s()\n", class, method))
+		case !isMethod && strings.HasPrefix(d.Name, "test"):
+			add(d.Name, d.Name+"()\n")
+		}
+		if !isMethod && d.Line > 0 && slices.ContainsFunc(lines[d.Line-1:min(d.End, len(lines))], func(l string) bool { return strings.HasPrefix(strings.TrimSpace(l), ">>> ") }) {
+			add(d.Name+" (doctest)", fmt.Sprintf("import doctest\nfor _examples in doctest.DocTestFinder().find(%[1]s, %[1]q, globs=globals()):\n    doctest.DebugRunner().run(_examples)\n", d.Name))
+		}
+	}
+	return tests
+}
+
+// testBlock runs one test, or says what would be done about it. The result is nil where ctx ended.
+func (s *Session) testBlock(ctx context.Context, program []runner.Block, outlines []*depgraph.Outline, t blockTest, o TestOptions) (*TestResult, error) {
+	probe := runner.Block{ID: BlockID(t.id), Dialect: python.Plain, Version: state.DigestOf([]byte(t.call)), Source: t.call}
+	before := program[:t.block+1]
+	x := &TestResult{Check: query.Check{ID: t.id, Kind: query.CheckBlock, Exercised: []query.Exercised{}}}
+	blocks := append(slices.Clone(before), probe)
+	if o.Plan {
+		plan, err := s.engine.Plan(ctx, blocks)
+		if err != nil {
+			return nil, err
+		}
+		planned, err := plan.Blocks(ctx)
+		if err != nil {
+			return nil, err
+		}
+		last := planned[len(planned)-1]
+		x.Status, x.Reason, x.Seconds = runner.TestWould, last.Reason, last.Seconds+last.Saved
+		if last.Action == runner.ActReuse {
+			x.Status = runner.TestReused
+		}
+		return x, nil
+	}
+	ro := runner.RunOptions{Timeout: o.Timeout}
+	anew := func(id BlockID, _ int) bool { return id == probe.ID }
+	if o.All {
+		ro.Force = anew
+	}
+	if o.Lines && s.python.Minor >= sinceLines {
+		ro.Lined = probe.ID
+	}
+	out, err := s.engine.Run(ctx, blocks, ro)
+	if err != nil || out.Stopped != nil {
+		return nil, err
+	}
+	last := &out.Blocks[len(out.Blocks)-1]
+	lines, known := s.linesOf(last, before)
+	reason := last.Reason
+	if ro.Lined != "" && !known && ro.Force == nil && last.Err == nil && last.Status != state.StatusBlocked {
+		ro.Force = anew
+		if out, err = s.engine.Run(ctx, blocks, ro); err != nil || out.Stopped != nil {
+			return nil, err
+		}
+		last = &out.Blocks[len(out.Blocks)-1]
+		lines, _ = s.linesOf(last, before)
+		if reason.Code == runner.ReasonReused {
+			reason = state.Reason{Code: runner.ReasonLines}
+		}
+	}
+	x.Status, x.Reason, x.Outcome, x.Marks = runner.TestReused, reason, query.CheckPassed, last.Marks
+	if last.Seconds > 0 {
+		x.Status = runner.TestRan
+	}
+	reads := map[string]bool{}
+	for i := range last.Nodes {
+		n := &last.Nodes[i]
+		if r := n.Result(); r != nil {
+			x.Seconds += r.Seconds
+			x.At, x.Trace = r.At.UTC(), n.Trace
+			for _, a := range r.Reads {
+				if a.Key.Space() == "var" {
+					reads[a.Key.Name()] = true
+				}
+			}
+		}
+	}
+	x.Exercised = exercisedBy(reads, lines, before, outlines)
+	switch e := last.Err; {
+	case last.Status == state.StatusBlocked:
+		x.Outcome, x.Message = query.CheckError, "it cannot run: "+query.Sentence(last.Reason)
+	case e == nil:
+	case e.Type == "SkipTest" || e.Type == "Skipped":
+		x.Outcome, x.Message = query.CheckSkipped, e.Message
+	case e.Type == "Timeout":
+		x.Outcome, x.Message = query.CheckTimeout, e.Message
+	case e.Type == "KernelDied":
+		x.Outcome, x.Message = query.CheckCrashed, e.Message
+	default:
+		x.Outcome, x.Message, x.Text = query.CheckFailed, query.ErrorLine(e), strings.Join(e.Traceback, "\n")
+	}
+	return x, nil
+}
+
+// sinceLines is the minor version of CPython that tells which lines are executed.
+const sinceLines = 12
+
+// linesOf returns the lines of the program that a block executed in functions, by version of the blocks; ok is false, and there are none,
+// where some were not observed, or are those of other versions.
+func (s *Session) linesOf(b *runner.BlockOutcome, program []runner.Block) (map[Digest]runner.BlockLines, bool) {
+	found := map[Digest]runner.BlockLines{}
+	for i := range b.Nodes {
+		lines, ok := s.engine.LinesOf(b.Nodes[i].Trace)
+		if !ok {
+			return nil, false
+		}
+		for version, more := range lines {
+			if !slices.ContainsFunc(program, func(b runner.Block) bool { return b.Version == version }) {
+				return nil, false
+			}
+			have := found[version]
+			found[version] = runner.BlockLines{Begin: append(have.Begin, more.Begin...), Executed: append(have.Executed, more.Executed...)}
+		}
+	}
+	return found, true
+}
+
+// exercisedBy lists the definitions that names lead to, each the last of its name; of functions, where lines are known, those that were
+// executed.
+func exercisedBy(names map[string]bool, lines map[Digest]runner.BlockLines, program []runner.Block, outlines []*depgraph.Outline) []query.Exercised {
+	found := []query.Exercised{}
+	for i, b := range slices.Backward(program) {
+		executed := linesOfFunctions(lines[b.Version], outlines[i])
+		for j, d := range outlines[i].Definitions {
+			x := query.Exercised{Block: b.ID, Function: d.Name, Version: b.Version, From: d.Line, To: d.End, Lines: executed[j]}
+			if d.Line > 0 && (x.Lines != "" || names[d.Name] && (lines == nil || d.Class)) {
+				found = append(found, x)
+			}
+			if d.Line > 0 {
+				delete(names, d.Name)
+			}
+		}
+	}
+	slices.Reverse(found)
+	return found
+}
+
+// linesOfFunctions returns the lines of functions that were executed, by place in the outline, as ranges counted from the first of each.
+// What begins on a line has the lines up to where the next thing begins; before the first lies what is executed by calling the function.
+func linesOfFunctions(lines runner.BlockLines, outline *depgraph.Outline) map[int]string {
+	owner := query.InnermostDefinitions(outline)
+	bounds := slices.Sorted(slices.Values(slices.Concat(lines.Begin, lines.Executed)))
+	hit := map[int]map[int]bool{}
+	fill := func(i, line int) {
+		d := outline.Definitions[i]
+		end := d.End
+		if at, _ := slices.BinarySearch(bounds, line+1); at < len(bounds) {
+			end = min(end, bounds[at]-1)
+		}
+		for ; line <= end; line++ {
+			hit[i][line-d.Line] = true
+		}
+	}
+	for _, line := range lines.Executed {
+		i, ok := owner[line]
+		if !ok || outline.Definitions[i].Class {
+			continue
+		}
+		if hit[i] == nil {
+			hit[i] = map[int]bool{0: true}
+			fill(i, outline.Definitions[i].Line)
+		}
+		fill(i, line)
+	}
+	found := map[int]string{}
+	for i, lines := range hit {
+		found[i] = runner.Ranges(slices.Sorted(maps.Keys(lines)))
+	}
+	return found
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -22,7 +23,7 @@ import (
 // testers are the interpreters to test with that have pytest.
 func testers(t *testing.T) []string {
 	var found []string
-	for _, python := range pythons() {
+	for _, python := range xstatetest.Pythons() {
 		name := python
 		if name == "" {
 			name = "python3"
@@ -52,14 +53,14 @@ func TestTests(t *testing.T) {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txt")+"/"+filepath.Base(filepath.Dir(filepath.Dir(python))), func(t *testing.T) {
 				t.Parallel()
 				o := xstate.SessionOptions{Python: python, Workspace: t.TempDir(), Seed: 1}
-				store := openStore(t, filepath.Join(o.Workspace, xstate.StoreName))
-				session := openSession(t, store, o)
+				store := xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName))
+				session := xstatetest.OpenSession(t, store, o)
 				pristine := map[string][]byte{}
-				for i, s := range readSteps(t, file) {
-					writeFiles(t, o.Workspace, s.files)
-					s.addTo(pristine)
+				for i, s := range xstatetest.ReadSteps(t, file) {
+					xstatetest.WriteFiles(t, o.Workspace, s.Files)
+					s.AddTo(pristine)
 					have := runTests(t, session, xstate.TestOptions{})
-					if d := gocmp.Diff(slices.Sorted(slices.Values(append([]string{}, s.ran...))), ranTests(have), cmpopts.EquateEmpty()); d != "" {
+					if d := gocmp.Diff(slices.Sorted(slices.Values(append([]string{}, s.Ran...))), ranTests(have), cmpopts.EquateEmpty()); d != "" {
 						t.Errorf("step %d: tests that ran (-want +got):\n%s\n%v", i, d, reasonsOf(have))
 					}
 					if d := gocmp.Diff(outcomes(allTests(t, pristine, python)), outcomes(have)); d != "" {
@@ -84,8 +85,8 @@ func runTests(t *testing.T, s *xstate.Session, o xstate.TestOptions) *xstate.Tes
 func allTests(t *testing.T, files map[string][]byte, python string) *xstate.TestReport {
 	t.Helper()
 	o := xstate.SessionOptions{Python: python, Workspace: t.TempDir(), Seed: 1}
-	writeFiles(t, o.Workspace, files)
-	return runTests(t, openSession(t, openStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o), xstate.TestOptions{})
+	xstatetest.WriteFiles(t, o.Workspace, files)
+	return runTests(t, xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o), xstate.TestOptions{})
 }
 
 // ranTests are the tests that ran, but for those that always do, for what they are marked.
@@ -120,10 +121,10 @@ func outcomes(r *xstate.TestReport) map[string]string {
 
 // TestTestsThatDie: a test that takes its interpreter along, and one that does not end, lose nobody else's results.
 func TestTestsThatDie(t *testing.T) {
-	for _, python := range pythons() {
+	for _, python := range xstatetest.Pythons() {
 		o := xstate.SessionOptions{Python: python, Workspace: t.TempDir(), Seed: 1}
-		session := openSession(t, openStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
-		writeFiles(t, o.Workspace, map[string][]byte{"test_a.py": []byte(`import os, time
+		session := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
+		xstatetest.WriteFiles(t, o.Workspace, map[string][]byte{"test_a.py": []byte(`import os, time
 def test_1(): pass
 def test_2(): os._exit(1)
 def test_3(): pass
@@ -149,8 +150,8 @@ def test_6(): pass
 func TestTestsByEnvironment(t *testing.T) {
 	python := testers(t)[0]
 	o := xstate.SessionOptions{Python: python, Workspace: t.TempDir(), Seed: 1}
-	store := openStore(t, filepath.Join(o.Workspace, xstate.StoreName))
-	writeFiles(t, o.Workspace, map[string][]byte{"test_a.py": []byte("import os\ndef test_read(): assert os.environ.get('READ') is None\ndef test_not(): pass\n")})
+	store := xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName))
+	xstatetest.WriteFiles(t, o.Workspace, map[string][]byte{"test_a.py": []byte("import os\ndef test_read(): assert os.environ.get('READ') is None\ndef test_not(): pass\n")})
 	for _, c := range []struct {
 		environ []string
 		args    []string
@@ -163,7 +164,7 @@ func TestTestsByEnvironment(t *testing.T) {
 		{nil, nil, []string{}},
 	} {
 		o.Environ = append(os.Environ(), c.environ...)
-		session := openSession(t, store, o)
+		session := xstatetest.OpenSession(t, store, o)
 		if d := gocmp.Diff(c.ran, ranTests(runTests(t, session, xstate.TestOptions{Args: c.args}))); d != "" {
 			t.Errorf("%v %v: tests that ran (-want +got):\n%s", c.environ, c.args, d)
 		}
@@ -172,11 +173,11 @@ func TestTestsByEnvironment(t *testing.T) {
 
 // TestFlakyTests: a success does not count any more when the same test fails on the same code.
 func TestFlakyTests(t *testing.T) {
-	o := xstate.SessionOptions{Python: pythons()[0], Workspace: t.TempDir(), Seed: 1}
-	session := openSession(t, openStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
+	o := xstate.SessionOptions{Python: xstatetest.Pythons()[0], Workspace: t.TempDir(), Seed: 1}
+	session := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
 	mark := filepath.Join(t.TempDir(), "fail")
 	// the mark is looked for in a way that raises no event
-	writeFiles(t, o.Workspace, map[string][]byte{"test_a.py": []byte(`import posix
+	xstatetest.WriteFiles(t, o.Workspace, map[string][]byte{"test_a.py": []byte(`import posix
 def test_a():
     try:
         posix.stat(` + strconv.Quote(mark) + `)
@@ -193,7 +194,7 @@ def test_a():
 			t.Fatal(err)
 		}
 		if c.fail {
-			writeFiles(t, filepath.Dir(mark), map[string][]byte{"fail": []byte("x")})
+			xstatetest.WriteFiles(t, filepath.Dir(mark), map[string][]byte{"fail": []byte("x")})
 		}
 		found := runTests(t, session, xstate.TestOptions{All: c.all})
 		if found.Ran != c.ran || found.Failed != c.failed {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -41,7 +42,7 @@ del text2
 // TestValue: what is told of a value is its repr, from the record where that is all of it, else from its blob; the program's
 // statements are not executed for it.
 func TestValue(t *testing.T) {
-	a := newAsked(t, valuesProgram, strings.Replace(valuesProgram, "number, text, few = None, 7", "number, text, few = None, 8", 1))
+	a := xstatetest.NewAsked(t, valuesProgram, strings.Replace(valuesProgram, "number, text, few = None, 7", "number, text, few = None, 8", 1))
 	for _, c := range []struct {
 		name, want string
 		loaded     bool
@@ -58,7 +59,7 @@ func TestValue(t *testing.T) {
 		{"queue", "deque([1, 2])", true},
 		{"double", "<function double at", true},
 	} {
-		v, err := a.session.Value(t.Context(), a.runs[0], c.name)
+		v, err := a.Session.Value(t.Context(), a.Runs[0], c.name)
 		if err != nil {
 			t.Errorf("Value(%s): %v", c.name, err)
 			continue
@@ -70,18 +71,18 @@ func TestValue(t *testing.T) {
 			t.Errorf("Value(%s) = %q is cut", c.name, v.Text)
 		}
 	}
-	if v, err := a.session.Value(t.Context(), a.runs[1], "number"); err != nil || v.Text != "8" {
+	if v, err := a.Session.Value(t.Context(), a.Runs[1], "number"); err != nil || v.Text != "8" {
 		t.Errorf("Value(number) after the second run = %+v, %v; want 8", v, err)
 	}
 	for name, code := range map[string]state.Code{"stream": runner.CodeNotKept, "text2": query.CodeNoValue, "nonsense": query.CodeNoBlock} {
-		if v, err := a.session.Value(t.Context(), a.runs[0], name); state.CodeOf(err) != code {
+		if v, err := a.Session.Value(t.Context(), a.Runs[0], name); state.CodeOf(err) != code {
 			t.Errorf("Value(%s) = %+v, %v; want an error with code %s", name, v, err, code)
 		}
 	}
-	if _, err := a.session.Value(t.Context(), a.runs[0]+1, "number"); state.CodeOf(err) != query.CodeNoValue || !strings.Contains(err.Error(), "was not run yet") {
+	if _, err := a.Session.Value(t.Context(), a.Runs[0]+1, "number"); state.CodeOf(err) != query.CodeNoValue || !strings.Contains(err.Error(), "was not run yet") {
 		t.Errorf("Value after an edit that was not run = %v, want that", err)
 	}
-	if data, err := os.ReadFile(a.dir + "/ran"); err != nil || string(data) != "x" {
+	if data, err := os.ReadFile(a.Dir + "/ran"); err != nil || string(data) != "x" {
 		t.Errorf("the program's file holds %q, %v; want it as the program left it", data, err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -183,7 +184,7 @@ func findPython(asked, folder string) error {
 	if asked == xstate.AnyPython {
 		asked = ""
 	}
-	_, err := runner.FindPython(asked, folder, os.Getenv)
+	_, err := python.Find(asked, folder, os.Getenv)
 	return err
 }
 

@@ -1,0 +1,233 @@
+package xstate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner/kernel"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// Append adds a block after the block after, or at the end when after is empty. An empty id is filled in.
+func (s *Session) Append(ctx context.Context, b patch.Block, after BlockID, origin Origin) (Step, error) {
+	head, _, err := s.store.state.Head(ctx, s.name)
+	if err != nil {
+		return Step{}, err
+	}
+	if b.ID == "" {
+		order, err := s.store.state.BlockOrder(ctx, s.name, head)
+		if err != nil {
+			return Step{}, err
+		}
+		taken := make([]string, len(order))
+		for i, id := range order {
+			taken[i] = string(id)
+		}
+		b.ID = patch.Names([]patch.Block{b}, taken...)[0]
+	}
+	if after == "" {
+		if after, err = s.store.state.LastBlock(ctx, s.name, head); err != nil {
+			return Step{}, err
+		}
+	}
+	return s.one(ctx, head, patch.Edit{Op: patch.OpAppend, ID: b.ID, After: string(after), Block: b}, origin)
+}
+
+// Patch gives a block a new source.
+func (s *Session) Patch(ctx context.Context, id BlockID, source string, origin Origin) (Step, error) {
+	head, b, err := s.block(ctx, id)
+	if err != nil {
+		return Step{}, err
+	}
+	next := patch.Block{ID: string(id), Title: b.Title, Dialect: string(b.Dialect), Source: source}
+	return s.one(ctx, head, patch.Edit{Op: patch.OpPatch, ID: string(id), Block: next, By: patch.ByID}, origin)
+}
+
+// Move puts a block after another one, or first when after is empty.
+func (s *Session) Move(ctx context.Context, id, after BlockID, origin Origin) (Step, error) {
+	head, _, err := s.block(ctx, id)
+	if err != nil {
+		return Step{}, err
+	}
+	return s.one(ctx, head, patch.Edit{Op: patch.OpMove, ID: string(id), After: string(after)}, origin)
+}
+
+// Delete removes a block.
+func (s *Session) Delete(ctx context.Context, id BlockID, origin Origin) (Step, error) {
+	head, _, err := s.block(ctx, id)
+	if err != nil {
+		return Step{}, err
+	}
+	return s.one(ctx, head, patch.Edit{Op: patch.OpDelete, ID: string(id)}, origin)
+}
+
+// block returns a block of the program as it is now.
+func (s *Session) block(ctx context.Context, id BlockID) (StepNumber, *state.Block, error) {
+	head, _, err := s.store.state.Head(ctx, s.name)
+	if err != nil {
+		return 0, nil, err
+	}
+	b, found, err := s.store.state.BlockAt(ctx, s.name, head, id)
+	if err == nil && !found {
+		var all []patch.Block
+		if all, _, err = s.history.Blocks(ctx); err == nil {
+			err = s.history.NoBlock(id, all)
+		}
+	}
+	return head, &b, err
+}
+
+// Load makes the program that of blocks (a file read again): what stayed keeps its id, and every difference is a
+// step of its own: patch, move, append or delete. Nothing is executed.
+func (s *Session) Load(ctx context.Context, blocks []patch.Block, origin Origin) ([]Step, error) {
+	edits, old, head, err := s.history.Compare(ctx, blocks)
+	if err != nil || len(edits) == 0 {
+		return nil, err
+	}
+	return s.commit(ctx, head, old, edits, origin)
+}
+
+// one records an edit of the program after step head. It looks at the blocks that are concerned, and no others.
+func (s *Session) one(ctx context.Context, head StepNumber, e patch.Edit, origin Origin) (Step, error) {
+	var near []patch.Block
+	for _, id := range []string{e.ID, e.After} {
+		b, found, err := s.store.state.BlockAt(ctx, s.name, head, BlockID(id))
+		if err != nil {
+			return Step{}, err
+		}
+		if found && !slices.Contains(query.IDs(near), id) {
+			near = append(near, patch.Block{ID: id, Title: b.Title, Dialect: string(b.Dialect)})
+		}
+	}
+	steps, err := s.commit(ctx, head, near, []patch.Edit{e}, origin)
+	if err != nil {
+		return Step{}, err
+	}
+	return steps[0], nil
+}
+
+// commit records edits, one step each, in one transaction. What a call cost goes with the first.
+func (s *Session) commit(ctx context.Context, head StepNumber, old []patch.Block, edits []patch.Edit, origin Origin) ([]Step, error) {
+	drafts, err := s.drafts(ctx, head, old, edits, origin)
+	if err != nil {
+		return nil, err
+	}
+	return s.store.state.Commit(ctx, s.name, head, drafts)
+}
+
+// drafts are the steps that edits of the program after step head become. old are its blocks, or those that the edits concern.
+func (s *Session) drafts(ctx context.Context, head StepNumber, old []patch.Block, edits []patch.Edit, origin Origin) ([]state.Draft, error) {
+	if _, err := patch.Apply(old, edits); err != nil {
+		return nil, &Error{Code: state.CodeInvalid, Message: "the edits do not fit the program", Err: err}
+	}
+	drafts := make([]state.Draft, 0, len(edits))
+	for _, e := range edits {
+		if err := checkLanguage(e); err != nil {
+			return nil, err
+		}
+		before, found, err := s.store.state.BlockAt(ctx, s.name, head, BlockID(e.ID))
+		if err != nil {
+			return nil, err
+		}
+		d := draft(e, origin, nil)
+		if found {
+			d = draft(e, origin, &before)
+		}
+		drafts = append(drafts, d)
+		origin = origin.WithoutCost()
+	}
+	return drafts, nil
+}
+
+// checkLanguage returns the error of an edit that brings a block in a language that nothing here runs. An edit that
+// names none brings Python.
+func checkLanguage(e patch.Edit) error {
+	if e.Block.Dialect == "" {
+		return nil
+	}
+	_, err := kernel.Lookup(depgraph.Dialect(e.Block.Dialect))
+	return err
+}
+
+// draft is the step that an edit becomes. A patched block keeps the outcome of its last run, of the version before:
+// that is what tells, at the next run, why it must run.
+func draft(e patch.Edit, origin Origin, before *state.Block) state.Draft {
+	d := state.Draft{Origin: origin}
+	block := &state.Block{ID: BlockID(e.ID), Title: e.Block.Title, Dialect: depgraph.Dialect(e.Block.Dialect), Version: state.DigestOf([]byte(e.Block.Source))}
+	switch e.Op {
+	case patch.OpAppend:
+		d.Kind, d.Sources = state.KindAppend, [][]byte{[]byte(e.Block.Source)}
+		d.Changes = []state.Change{{Op: state.OpInsert, ID: block.ID, After: BlockID(e.After), Block: block}}
+	case patch.OpPatch:
+		d.Kind, d.Sources = state.KindPatch, [][]byte{[]byte(e.Block.Source)}
+		if before != nil {
+			block.Edited, block.RanAt, block.Nodes = before.Edited, before.RanAt, before.Nodes
+		}
+		d.Changes = []state.Change{{Op: state.OpUpdate, ID: block.ID, Block: block}}
+	case patch.OpMove:
+		d.Kind = state.KindMove
+		d.Changes = []state.Change{{Op: state.OpMove, ID: block.ID, After: BlockID(e.After)}}
+	case patch.OpDelete:
+		d.Kind = state.KindDelete
+		d.Changes = []state.Change{{Op: state.OpDelete, ID: block.ID}}
+	}
+	return d
+}
+
+// loadFormat is raised when package patch cuts a file into other blocks than before, so that files are read again.
+const loadFormat = 1
+
+// LoadFile makes the program that of a file: patch.Parse, then Load. Parsing is what costs most in a run that finds
+// nothing to do (22 of 63 ms for 4,400 lines), so a file is not parsed when these bytes gave this very program before.
+func (s *Session) LoadFile(ctx context.Context, name string, data []byte, origin Origin) ([]Step, error) {
+	key := s.loadKey(name, data)
+	program, head, err := s.programDigest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if known, ok := s.store.state.Memo("loaded", key); ok && string(known) == program {
+		s.loaded = loadedFile{key, head}
+		return nil, nil
+	}
+	parsed, err := patch.Parse(name, data)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := s.Load(ctx, parsed.Blocks, origin)
+	if err != nil {
+		return nil, err
+	}
+	if program, head, err = s.programDigest(ctx); err != nil {
+		return nil, err
+	}
+	s.loaded = loadedFile{key, head}
+	return steps, s.store.state.PutMemo("loaded", key, []byte(program))
+}
+
+// loadedFile is a file whose program was that of the session after step at.
+type loadedFile struct {
+	key string // see loadKey
+	at  StepNumber
+}
+
+// programDigest names the program as it is now: everything that Load compares.
+func (s *Session) programDigest(ctx context.Context) (string, StepNumber, error) {
+	head, _, err := s.store.state.Head(ctx, s.name)
+	if err != nil {
+		return "", 0, err
+	}
+	blocks, err := s.store.state.ProgramAt(ctx, s.name, head)
+	if err != nil {
+		return "", 0, err
+	}
+	var b strings.Builder
+	for _, x := range blocks {
+		fmt.Fprintf(&b, "%q %q %q %s\n", x.ID, x.Title, x.Dialect, x.Version)
+	}
+	return string(state.DigestOf([]byte(b.String()))), head, nil
+}

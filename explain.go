@@ -1,0 +1,270 @@
+package xstate
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// Explanation tells why a block is as it is: what the last run did with each of its nodes and for what reason, and what
+// the next run would do.
+type Explanation struct {
+	Block   BlockID          `json:"block"`
+	Status  string           `json:"status"` // see StatusText; "new" when this version was not run yet
+	Edited  StepNumber       `json:"edited"`
+	Origin  Origin           `json:"origin"` // of the edit
+	RanAt   StepNumber       `json:"ran_at,omitempty"`
+	Pending string           `json:"pending,omitempty"` // "edited", "moved" or "deleted" in the file, and not recorded yet
+	Nodes   []NodeReason     `json:"nodes"`             // what the last run did
+	Next    []NodeReason     `json:"next"`              // what the next run would do; empty when that is not known
+	Error   *state.ExecError `json:"error"`
+}
+
+// NodeReason is one node with the reason for what became, or would become, of it.
+type NodeReason struct {
+	Name     string           `json:"node"`
+	Action   string           `json:"action"` // a status (ran, reused, …) or what a plan intends (run, maybe, reuse, block)
+	Reason   state.Reason     `json:"reason"`
+	WasValue *state.ValueInfo `json:"was_value,omitempty"` // what Reason.Was names, when that is recorded
+	NowValue *state.ValueInfo `json:"now_value,omitempty"`
+	Seconds  float64          `json:"seconds"`
+}
+
+// Why explains a block of the session as it is now. Blocks are those of the file, when there is one that may have been
+// edited since it was loaded; nil means the program as it is. A plan is made when an interpreter is known, for which none
+// is executed; planned is the reason when that cannot be.
+func (s *Session) Why(ctx context.Context, id BlockID, blocks []patch.Block) (x *Explanation, planned error, err error) {
+	head, _, err := s.store.state.Head(ctx, s.name)
+	if err != nil {
+		return nil, nil, err
+	}
+	snap, err := s.history.At(ctx, head)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := snap.Block(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	x = &Explanation{Block: b.ID, Status: b.Status, Edited: b.Edited, Origin: b.Origin, RanAt: b.RanAt, Error: b.Error, Nodes: []NodeReason{}, Next: []NodeReason{}}
+	values := &valueFinder{session: s, from: runAt(snap, b)}
+	for _, n := range b.Nodes {
+		r := NodeReason{Name: n.Name, Action: n.Status, Reason: n.Reason, Seconds: n.Seconds}
+		if err := values.add(ctx, &r); err != nil {
+			return nil, nil, err
+		}
+		x.Nodes = append(x.Nodes, r)
+	}
+	if blocks != nil {
+		x.Pending = pending(patch.Match(query.SnapshotBlocks(snap), blocks), id)
+	}
+	plan, planned := s.walkPlan(ctx, blocks)
+	if planned != nil {
+		return x, planned, nil
+	}
+	next, err := plan.Blocks(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	values.from = head
+	for i := range next {
+		if next[i].ID != id {
+			continue
+		}
+		for j, n := range next[i].Nodes {
+			r := NodeReason{Name: query.NodeName(id, j, len(next[i].Nodes)), Action: string(n.Action), Reason: n.Reason, Seconds: n.Seconds}
+			if err := values.add(ctx, &r); err != nil {
+				return nil, nil, err
+			}
+			x.Next = append(x.Next, r)
+		}
+	}
+	return x, nil, nil
+}
+
+// runAt is the step whose values a block's reasons speak of.
+func runAt(s *query.Snapshot, b *query.BlockView) StepNumber {
+	if b.RanAt > 0 {
+		return b.RanAt
+	}
+	return s.Step.Number
+}
+
+func pending(edits []patch.Edit, id BlockID) string {
+	for _, e := range edits {
+		if e.ID != string(id) {
+			continue
+		}
+		switch e.Op {
+		case patch.OpPatch:
+			return "edited"
+		case patch.OpMove:
+			return "moved"
+		case patch.OpDelete:
+			return "deleted"
+		}
+	}
+	return ""
+}
+
+// valueFinder looks for the descriptions of values by their digests, in the program after step from and in those of
+// the runs before it.
+type valueFinder struct {
+	session *Session
+	from    StepNumber
+	seen    map[StepNumber]map[state.Access]*state.ValueInfo
+}
+
+// valueSteps bounds how many steps back a value is looked for.
+const valueSteps = 64
+
+func (f *valueFinder) add(ctx context.Context, r *NodeReason) error {
+	if r.Reason.Key.Space() != "var" {
+		return nil
+	}
+	var err error
+	if r.NowValue, err = f.find(ctx, r.Reason.Key, r.Reason.Now); err != nil {
+		return err
+	}
+	r.WasValue, err = f.find(ctx, r.Reason.Key, r.Reason.Was)
+	return err
+}
+
+func (f *valueFinder) find(ctx context.Context, k Key, d Digest) (*state.ValueInfo, error) {
+	if d == state.Absent {
+		return nil, nil
+	}
+	for n := f.from; n > 0 && n+valueSteps > f.from; n-- {
+		values, err := f.at(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		if v := values[state.Access{Key: k, Digest: d}]; v != nil {
+			return v, nil
+		}
+	}
+	return nil, nil
+}
+
+// at returns the values that the blocks changed in step n wrote; for the first step looked at, those of all blocks.
+func (f *valueFinder) at(ctx context.Context, n StepNumber) (map[state.Access]*state.ValueInfo, error) {
+	if v, ok := f.seen[n]; ok {
+		return v, nil
+	}
+	if f.seen == nil {
+		f.seen = map[StepNumber]map[state.Access]*state.ValueInfo{}
+	}
+	found := map[state.Access]*state.ValueInfo{}
+	f.seen[n] = found
+	store := f.session.store.state
+	var nodes []state.NodeResult
+	if n == f.from {
+		blocks, err := store.ProgramAt(ctx, f.session.name, n)
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range blocks {
+			nodes = append(nodes, b.Nodes...)
+		}
+	}
+	step, err := store.Step(ctx, f.session.name, n)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range step.Changes {
+		if c.Block != nil {
+			nodes = append(nodes, c.Block.Nodes...)
+		}
+	}
+	for _, node := range nodes {
+		if node.Trace == "" {
+			continue
+		}
+		t, ok, err := store.Trace(node.Trace)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		for _, w := range t.Writes {
+			if info := query.ValueOf(&t, w.Key); info != nil {
+				found[w] = info
+			}
+		}
+	}
+	return found, nil
+}
+
+// PlanNew returns the plan of a program of which nothing is recorded: every block runs.
+func PlanNew(blocks []patch.Block) []runner.PlanBlock {
+	var plan []runner.PlanBlock
+	names := patch.Names(blocks)
+	for i, b := range blocks {
+		plan = append(plan, runner.PlanBlock{ID: BlockID(names[i]), Title: b.Title, Index: i, Action: runner.ActRun,
+			Reason: state.Reason{Code: runner.ReasonNew}})
+	}
+	return plan
+}
+
+// Value returns what a variable had after step n, as the blocks of that step left it when they were run last. A value whose
+// recorded description is complete (None, a number, a short text, a small container of them) is told from that; any other is
+// loaded from its blob by an interpreter of its own. Nothing of the program is executed but the imports, functions and
+// classes that the value needs. Where it was not stored, the error has runner.CodeNotKept.
+func (s *Session) Value(ctx context.Context, n StepNumber, name string) (*query.ValueView, error) {
+	d, err := s.history.Dependencies(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	v, err := d.Variable(name)
+	if err != nil {
+		return nil, err
+	}
+	if text, ok := complete(v); ok {
+		v.Text = text
+		return v, nil
+	}
+	v.Loaded = true
+	v.Text, err = s.load(ctx, n, name)
+	return v, err
+}
+
+var plainTypes = []string{"NoneType", "bool", "int", "float", "complex", "str", "bytes", "list", "tuple", "set", "frozenset", "dict"}
+
+// complete returns the recorded description of a value if it is all of its repr: reprlib puts "..." where it left out, and "<"
+// begins what it could not print.
+func complete(v *query.ValueView) (string, bool) {
+	ok := v.Text != "" && slices.Contains(plainTypes, v.Type) && !strings.Contains(v.Text, "...") && !strings.HasPrefix(v.Text, "<")
+	return v.Text, ok
+}
+
+// load asks an interpreter of its own for a stored value.
+func (s *Session) load(ctx context.Context, n StepNumber, name string) (text string, err error) {
+	blocks, err := s.history.ProgramAt(ctx, n)
+	if err != nil {
+		return "", err
+	}
+	scratch, err := os.MkdirTemp("", "xstate-*")
+	if err != nil {
+		return "", fmt.Errorf("make a folder for a value: %w", err)
+	}
+	defer os.RemoveAll(scratch)
+	cfg, err := s.config(ctx)
+	if err != nil {
+		return "", err
+	}
+	cfg.Scratch = scratch
+	engine, err := runner.New(cfg)
+	if err != nil {
+		return "", err
+	}
+	defer engine.Close()
+	return engine.Value(ctx, blocks, name)
+}

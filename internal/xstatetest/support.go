@@ -1,0 +1,367 @@
+package xstatetest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+	"golang.org/x/tools/txtar"
+)
+
+// sample judges every thirtieth session of testdata, or those that a variable of the environment chooses: "all", or
+// those that have its text in their names.
+func SamplePrograms(t *testing.T, variable string, offset int, judge func(t *testing.T, python string, steps []ProgramStep)) {
+	files, err := filepath.Glob(Testdata("*", "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no programs in testdata: %v", err)
+	}
+	chosen, python := os.Getenv(variable), Pythons()[0]
+	minor := PythonMinor(t, python)
+	for i, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		if chosen == "" && i%30 != offset || chosen != "" && chosen != "all" && !strings.Contains(name, chosen) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			steps := ReadSteps(t, file)
+			if minor < steps[0].Since {
+				t.Skipf("for 3.%d and later", steps[0].Since)
+			}
+			judge(t, python, steps)
+		})
+	}
+}
+
+// pythons returns the interpreters to test with: those of XSTATE_TEST_PYTHONS, separated by colons, else the usual one.
+func Pythons() []string {
+	if list := os.Getenv("XSTATE_TEST_PYTHONS"); list != "" {
+		return filepath.SplitList(list)
+	}
+	return []string{""}
+}
+
+// jobs is how many interpreters sessions may use at once: XSTATE_TEST_JOBS.
+func Jobs() int {
+	n, _ := strconv.Atoi(os.Getenv("XSTATE_TEST_JOBS"))
+	return n
+}
+
+// step is one state of the workspace and the blocks that must run to get there.
+type ProgramStep struct {
+	Files map[string][]byte // name → content; nil: deleted
+	Ran   []string
+	// static, when there is one, holds for interpreters before 3.12, where what code may read counts as read.
+	Static []string
+	// marks names the blocks that may come out otherwise in every run, each with why: "block: clock entropy". Those of
+	// a step hold until a later one says otherwise; nil: none is told, and nothing may differ.
+	Marks map[string]string
+	// timeout and since, of the first step, hold for all: the longest a node may run, and the oldest 3.x it is for.
+	Timeout time.Duration
+	Since   int
+}
+
+// readSteps reads a session, or fails the test.
+func ReadSteps(t *testing.T, file string) []ProgramStep {
+	t.Helper()
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps, err := StepsOf(archive)
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return steps
+}
+
+// stepsOf reads a session. The section step-N/FILE holds a file as it is from step N on, step-N/-FILE deletes it, and
+// step-N/FILE.patch holds a patch of the file as the steps before left it. Sections without step-N/ are step 0.
+func StepsOf(archive *txtar.Archive) ([]ProgramStep, error) {
+	steps := []ProgramStep{{Files: map[string][]byte{}, Timeout: time.Minute}}
+	files := map[string][]byte{} // as the sections read so far leave them
+	for _, f := range archive.Files {
+		name := f.Name
+		n := 0
+		if rest, ok := strings.CutPrefix(name, "step-"); ok {
+			number, inner, _ := strings.Cut(rest, "/")
+			if _, err := fmt.Sscan(number, &n); err != nil {
+				return nil, fmt.Errorf("section %q: %v", f.Name, err)
+			}
+			name = inner
+		}
+		if n < len(steps)-1 {
+			return nil, fmt.Errorf("section %q stands after those of step %d", f.Name, len(steps)-1)
+		}
+		var err error
+		for len(steps) <= n {
+			steps = append(steps, ProgramStep{Files: map[string][]byte{}})
+		}
+		dir, base := filepath.Split(name)
+		switch {
+		case name == "ran":
+			steps[n].Ran = append(steps[n].Ran, strings.Fields(string(f.Data))...)
+		case name == "ran-static":
+			steps[n].Static = strings.Fields(string(f.Data))
+		case name == "marks":
+			steps[n].Marks = map[string]string{}
+			for line := range strings.Lines(string(f.Data)) {
+				block, why, _ := strings.Cut(strings.TrimSpace(line), ": ")
+				steps[n].Marks[block] = why
+			}
+		case name == "timeout":
+			steps[n].Timeout, err = time.ParseDuration(strings.TrimSpace(string(f.Data)))
+		case name == "since":
+			_, err = fmt.Sscanf(string(f.Data), "3.%d", &steps[n].Since)
+		case strings.HasPrefix(base, "-"):
+			steps[n].Files[dir+base[1:]] = nil
+		case n > 0 && strings.HasSuffix(name, ".patch"):
+			name = strings.TrimSuffix(name, ".patch")
+			steps[n].Files[name], err = patchedFile(files, name, string(f.Data))
+		default:
+			steps[n].Files[name] = f.Data
+		}
+		if err != nil {
+			return nil, fmt.Errorf("section %q: %w", f.Name, err)
+		}
+		steps[n].AddTo(files)
+	}
+	for i := 1; i < len(steps); i++ {
+		if steps[i].Marks == nil {
+			steps[i].Marks = steps[i-1].Marks
+		}
+	}
+	return steps, nil
+}
+
+// patchedFile returns a file after a patch in the format udiff: hunks without line numbers, each of lines that the
+// file holds exactly so, and once.
+func patchedFile(files map[string][]byte, name, text string) ([]byte, error) {
+	before, ok := files[name]
+	if !ok {
+		return nil, fmt.Errorf("no step before has %s", name)
+	}
+	p, err := patch.Read(text, patch.FormatUdiff)
+	if err != nil {
+		return nil, err
+	}
+	for i := range p.Sections {
+		p.Sections[i].Name = name
+	}
+	after, err := p.Apply(map[string]string{name: string(before)})
+	if err != nil {
+		return nil, err
+	}
+	if how := after.Loosest(); how != patch.Exact {
+		return nil, fmt.Errorf("the patch fits %s only when compared by %s", name, how)
+	}
+	return []byte(after.Texts[name]), nil
+}
+
+// addTo makes the workspace what it is after the step.
+func (s ProgramStep) AddTo(files map[string][]byte) {
+	for name, data := range s.Files {
+		if data == nil {
+			delete(files, name)
+		} else {
+			files[name] = data
+		}
+	}
+}
+
+// pythonMinor asks an interpreter for its version.
+func PythonMinor(t *testing.T, python string) int {
+	t.Helper()
+	out, err := exec.Command(cmp.Or(python, "python3"), "-c", "import sys; print(sys.version_info[1])").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var minor int
+	fmt.Sscan(string(out), &minor)
+	return minor
+}
+
+func OpenStore(t *testing.T, dir string) *xstate.Store {
+	t.Helper()
+	store, err := xstate.Open(t.Context(), dir, xstate.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		problems, err := store.State().Check(context.Background())
+		if err != nil {
+			t.Errorf("Check: %v", err)
+		}
+		for _, p := range problems {
+			t.Errorf("Check: %v", p)
+		}
+		store.Close()
+	})
+	return store
+}
+
+func OpenSession(t *testing.T, store *xstate.Store, o xstate.SessionOptions) *xstate.Session {
+	t.Helper()
+	session, err := store.Session(t.Context(), "prog", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { session.Close() })
+	return session
+}
+
+func WriteFiles(t *testing.T, dir string, files map[string][]byte) {
+	t.Helper()
+	for name, data := range files {
+		path := filepath.Join(dir, name)
+		if data == nil {
+			if err := os.RemoveAll(path); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		old := time.Now().Add(-time.Hour) // so that digests by size and time are trusted, as they would be later
+		if err := os.Chtimes(path, old, old.Add(time.Duration(len(data))*time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func RunFile(
+	t *testing.T,
+	ctx context.Context,
+	session *xstate.Session,
+	dir string,
+	files map[string][]byte,
+	timeout time.Duration,
+) *xstate.Outcome {
+	t.Helper()
+	return runWith(t, ctx, session, dir, files, runner.RunOptions{Timeout: timeout, Jobs: Jobs()})
+}
+
+func runWith(
+	t *testing.T,
+	ctx context.Context,
+	session *xstate.Session,
+	dir string,
+	files map[string][]byte,
+	o runner.RunOptions,
+) *xstate.Outcome {
+	t.Helper()
+	name := ""
+	for n := range files {
+		if strings.HasPrefix(n, "prog.") {
+			name = n
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := patch.Parse(name, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := session.Load(ctx, program.Blocks, xstate.Origin{}); err != nil {
+		t.Fatal(err)
+	}
+	judgePlan(t, ctx, session)
+	outcome, _, err := session.Run(ctx, o, xstate.Origin{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	judgePlan(t, ctx, session)
+	return outcome
+}
+
+func FromScratch(
+	t *testing.T,
+	ctx context.Context,
+	files map[string][]byte,
+	o xstate.SessionOptions,
+	timeout time.Duration,
+) *xstate.Outcome {
+	t.Helper()
+	dir := t.TempDir()
+	WriteFiles(t, dir, files)
+	o.Workspace = dir
+	session := OpenSession(t, OpenStore(t, filepath.Join(dir, xstate.StoreName)), o)
+	return Blank(runWith(t, ctx, session, dir, files, runner.RunOptions{Timeout: timeout}), dir)
+}
+
+// blank takes the folder's name out of what was printed.
+func Blank(o *xstate.Outcome, dir string) *xstate.Outcome {
+	for i := range o.Blocks {
+		b := &o.Blocks[i]
+		for j := range b.Outputs {
+			b.Outputs[j].Text = strings.ReplaceAll(b.Outputs[j].Text, dir, "DIR")
+			for k, v := range b.Outputs[j].Data {
+				b.Outputs[j].Data[k] = strings.ReplaceAll(v, dir, "DIR")
+			}
+		}
+		if b.Err != nil {
+			e := *b.Err
+			e.Traceback = slices.Clone(e.Traceback)
+			for j := range e.Traceback {
+				e.Traceback[j] = strings.ReplaceAll(e.Traceback[j], dir, "DIR")
+			}
+			b.Err = &e
+		}
+	}
+	return o
+}
+
+// ranBlocks returns the ids of the blocks of which a node was executed.
+func RanBlocks(o *xstate.Outcome) []string {
+	var ids []string
+	for _, b := range o.Blocks {
+		for _, n := range b.Nodes {
+			if n.Status == state.StatusRan || n.Status == state.StatusFailed && n.Seconds > 0 {
+				ids = append(ids, string(b.ID))
+				break
+			}
+		}
+	}
+	return ids
+}
+
+// judgePlan plans the program, and compares the plan with a walk.
+func judgePlan(t *testing.T, ctx context.Context, session *xstate.Session) {
+	t.Helper()
+	if _, err := session.Plan(ctx, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// Tests compare every plan that the planner makes with a walk of the program.
+func init() { os.Setenv("XSTATE_VERIFY", "plan") }
+
+// Testdata returns the path of something in the module's folder testdata.
+func Testdata(elem ...string) string {
+	folder := "."
+	for range 8 {
+		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
+			break
+		}
+		folder = filepath.Join("..", folder)
+	}
+	return filepath.Join(append([]string{folder, "testdata"}, elem...)...)
+}

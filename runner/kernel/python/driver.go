@@ -1,0 +1,110 @@
+package python
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/xstate-engine/xstate/state"
+)
+
+// The driver is a Python package with packages inside. The prefix all: takes in files such as __init__.py; driverFiles
+// leaves out what is not source.
+//
+//go:embed all:xstate_kernel
+var driver embed.FS
+
+const driverRoot = "xstate_kernel"
+
+// driverFiles returns the sources of the driver, by their path in it, in the order of the paths.
+var driverFiles = sync.OnceValue(func() []driverFile {
+	var files []driverFile
+	err := fs.WalkDir(driver, driverRoot, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".py" {
+			return err
+		}
+		data, err := driver.ReadFile(path)
+		files = append(files, driverFile{path: strings.TrimPrefix(path, driverRoot+"/"), text: data})
+		return err
+	})
+	if err != nil {
+		panic("python: internal error: " + err.Error())
+	}
+	return files
+})
+
+// driverFile is one source file of the driver.
+type driverFile struct {
+	path string
+	text []byte
+}
+
+// driverDigest names the driver by content. Where it is installed is named by it.
+var driverDigest = sync.OnceValue(func() state.Digest {
+	var text []byte
+	for _, f := range driverFiles() {
+		text = fmt.Appendf(text, "%s %d\n", f.path, len(f.text))
+		text = append(text, f.text...)
+	}
+	return state.DigestOf(text)
+})
+
+// installDriver writes the driver to disk, once for each version of it, and returns the folder to import it from. That is
+// a folder in the user's cache, so that the compiled form of the driver serves every store, or else one in the store. The
+// driver lies on disk because the code of a file can be told from the program's, and code that came through a pipe cannot.
+func installDriver(storeDir string) (string, error) {
+	if cache := userCache(); cache != "" {
+		if folder, err := installDriverIn(cache); err == nil {
+			return folder, nil
+		}
+	}
+	return installDriverIn(storeDir)
+}
+
+// userCache returns the folder for what serves every store of a user; "" when there is none.
+func userCache() string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(cache, "xstate")
+}
+
+func installDriverIn(dir string) (string, error) {
+	final := filepath.Join(dir, "kernel-"+string(driverDigest()[:16]))
+	if _, err := os.Stat(final); err == nil {
+		return final, nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("install kernel driver: %w", err)
+	}
+	folder, err := os.MkdirTemp(dir, "new-")
+	if err != nil {
+		return "", fmt.Errorf("install kernel driver: %w", err)
+	}
+	defer os.RemoveAll(folder)
+	target := filepath.Join(folder, "xstate_kernel")
+	for _, f := range driverFiles() {
+		path := filepath.Join(target, f.path)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(path), 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(path, f.text, 0o644)
+		}
+	}
+	if err == nil {
+		err = os.Chmod(folder, 0o755)
+	}
+	if err == nil {
+		err = os.Rename(folder, final)
+	}
+	if _, there := os.Stat(final); err != nil && there != nil { // unless another process installed it meanwhile
+		return "", fmt.Errorf("install kernel driver: %w", err)
+	}
+	return final, nil
+}
