@@ -85,7 +85,11 @@ func (a *app) printBisection(x *replay.Bisection) {
 		a.ui.talk("the edit is one of these; without --recorded, bisect executes what is missing")
 	}
 	if len(x.Bad.Marks) > 0 {
-		a.ui.talk("block %s is volatile (%s): its results may change without an edit", x.Block, strings.Join(x.Bad.Marks, ", "))
+		a.ui.talk(
+			"block %s is volatile (%s): its results may change without an edit",
+			x.Block,
+			strings.Join(x.Bad.Marks, ", "),
+		)
 	}
 	text := fmt.Sprintf("block %s %s; looked at %s", x.Block, x.Test, plural(len(x.Probes), "program"))
 	if x.Executed > 0 {

@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) blameVerb() *cobra.Command {
-	var at moment
+	var at stepFlags
 	cmd := &cobra.Command{
 		Use:   "blame BLOCK",
 		Short: "show which edit wrote each line of a block",
@@ -29,7 +29,7 @@ undo restored.`,
 	return a.sessionFlag(cmd)
 }
 
-func (a *app) blame(ctx context.Context, block string, at moment) error {
+func (a *app) blame(ctx context.Context, block string, at stepFlags) error {
 	return a.lookAt(ctx, at, func(o *opened, n xstate.StepNumber) error {
 		lines, err := o.session.History().Blame(ctx, n, xstate.BlockID(block))
 		if err != nil {
@@ -40,7 +40,10 @@ func (a *app) blame(ctx context.Context, block string, at moment) error {
 		}
 		var rows [][]string
 		for _, l := range lines {
-			rows = append(rows, []string{fmt.Sprintf("step %d", l.Step), whoText(l.Origin), fmt.Sprintf("%d", l.Line), l.Text})
+			rows = append(
+				rows,
+				[]string{fmt.Sprintf("step %d", l.Step), whoText(l.Origin), fmt.Sprintf("%d", l.Line), l.Text},
+			)
 		}
 		a.ui.write(columns(rows))
 		return nil

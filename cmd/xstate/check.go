@@ -34,14 +34,18 @@ The exit code is 4 when something is damaged, or no step has the hash.`,
 		Args: takes(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.check(cmd.Context(), kept) },
 	}
-	cmd.Flags().StringArrayVar(&kept, "head", nil, "verify that the history has a step with this `HASH`, too; may be repeated")
+	cmd.Flags().
+		StringArrayVar(&kept, "head", nil, "verify that the history has a step with this `HASH`, too; may be repeated")
 	return cmd
 }
 
 func (a *app) check(ctx context.Context, kept []string) (err error) {
 	for _, hash := range kept {
 		if raw, err := hex.DecodeString(hash); err != nil || len(raw) != 32 {
-			return &usageError{err: fmt.Errorf("%q is not the hash of a step", hash), hint: "a hash has 64 hex digits; xstate check prints those to keep"}
+			return &usageError{
+				err:  fmt.Errorf("%q is not the hash of a step", hash),
+				hint: "a hash has 64 hex digits; xstate check prints those to keep",
+			}
 		}
 	}
 	folder, err := os.Getwd()
@@ -66,7 +70,10 @@ func (a *app) check(ctx context.Context, kept []string) (err error) {
 		return err
 	}
 	for _, p := range problems {
-		d.Problems = append(d.Problems, api.Problem{Invariant: p.Invariant, File: p.File, Session: p.Session, Step: p.Step, Message: p.Message})
+		d.Problems = append(
+			d.Problems,
+			api.Problem{Invariant: p.Invariant, File: p.File, Session: p.Session, Step: p.Step, Message: p.Message},
+		)
 	}
 	all, err := store.State().Sessions(ctx)
 	if err != nil && len(problems) == 0 {

@@ -42,7 +42,10 @@ The exit code is 4 if the signature does not verify or a file differs.`,
 
 func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 	if f.key == "" {
-		return &usageError{err: errors.New("xstate evidence verify needs --key KEY, the public key of the signer"), hint: "xstate evidence verify FILE --key pub.pem"}
+		return &usageError{
+			err:  errors.New("xstate evidence verify needs --key KEY, the public key of the signer"),
+			hint: "xstate evidence verify FILE --key pub.pem",
+		}
 	}
 	text, err := readKey(f.key)
 	if err != nil {
@@ -54,7 +57,11 @@ func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 	}
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &state.Error{Code: codeNoFile, Message: fmt.Sprintf("there is no file %s", path), Hint: "check the name of the statement"}
+		return &state.Error{
+			Code:    codeNoFile,
+			Message: fmt.Sprintf("there is no file %s", path),
+			Hint:    "check the name of the statement",
+		}
 	} else if err != nil {
 		return &state.Error{Code: codeUnreadable, Message: err.Error(), Hint: "check the name of the statement"}
 	}
@@ -67,7 +74,15 @@ func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 		files, differs = compareFiles(st, f.folder)
 	}
 	if a.ui.json {
-		err = a.ui.document(api.VerifiedStatement{Version: api.Version, Verified: true, KeyID: provenance.KeyID(key), Statement: st, Files: files})
+		err = a.ui.document(
+			api.VerifiedStatement{
+				Version:   api.Version,
+				Verified:  true,
+				KeyID:     provenance.KeyID(key),
+				Statement: st,
+				Files:     files,
+			},
+		)
 	} else {
 		a.printStatement(st, files)
 		a.ui.talk("the signature verifies, by key %s", short(provenance.KeyID(key)))
@@ -96,13 +111,22 @@ func (a *app) printStatement(st *provenance.Statement, files []api.VerifiedFile)
 			}
 		})
 	}
-	a.ui.print("%v %v after step %v of session %v\n", p.BuildDefinition.ExternalParameters["sort"], p.BuildDefinition.ExternalParameters["of"],
-		p.BuildDefinition.ExternalParameters["step"], p.BuildDefinition.ExternalParameters["session"])
+	a.ui.print(
+		"%v %v after step %v of session %v\n",
+		p.BuildDefinition.ExternalParameters["sort"],
+		p.BuildDefinition.ExternalParameters["of"],
+		p.BuildDefinition.ExternalParameters["step"],
+		p.BuildDefinition.ExternalParameters["session"],
+	)
 	list("subject", st.Subject)
 	list("rests on", p.BuildDefinition.ResolvedDependencies)
 	a.evidenceList("told", func(add func(...string)) {
 		for _, r := range p.RunDetails.Byproducts {
-			add(r.Name, fmt.Sprint(firstOf(r.Annotations, "outcome", "status")), fmt.Sprint(firstOf(r.Annotations, "reason", "kind")))
+			add(
+				r.Name,
+				fmt.Sprint(firstOf(r.Annotations, "outcome", "status")),
+				fmt.Sprint(firstOf(r.Annotations, "reason", "kind")),
+			)
 		}
 	})
 	a.ui.print("invocation %s\n", p.RunDetails.Metadata.InvocationID)

@@ -35,6 +35,7 @@ const (
 	codeNoFile      state.Code = "no-file"
 	codeNotAFile    state.Code = "not-a-file"
 	codeUnreadable  state.Code = "unreadable"
+	codeFileExists  state.Code = "file-exists" // a file that exists and is not to be overwritten
 	codeWhich       state.Code = "which-session"
 	codeInterrupted state.Code = "interrupted"
 	codeInternal    state.Code = "internal"
@@ -137,7 +138,12 @@ func show(err error) api.Error {
 	var unfit *patch.ApplyError
 	switch {
 	case errors.As(err, &unfit):
-		return api.Error{Code: state.Code(unfit.Code), Message: unfit.Error(), Hint: unfit.Hint, Candidates: unfit.Candidates}
+		return api.Error{
+			Code:       state.Code(unfit.Code),
+			Message:    unfit.Error(),
+			Hint:       unfit.Hint,
+			Candidates: unfit.Candidates,
+		}
 	case errors.As(err, &cmd):
 		return api.Error{Code: codeUsage, Message: cmd.Error(), Hint: cmd.hint}
 	case errors.As(err, &bad):
@@ -149,9 +155,17 @@ func show(err error) api.Error {
 		}
 		return e
 	case errors.Is(err, context.Canceled):
-		return api.Error{Code: codeInterrupted, Message: "interrupted before anything was done", Hint: "run it again to continue"}
+		return api.Error{
+			Code:    codeInterrupted,
+			Message: "interrupted before anything was done",
+			Hint:    "run it again to continue",
+		}
 	}
-	return api.Error{Code: codeInternal, Message: err.Error(), Hint: "this should not happen; please report it with the command and the program"}
+	return api.Error{
+		Code:    codeInternal,
+		Message: err.Error(),
+		Hint:    "this should not happen; please report it with the command and the program",
+	}
 }
 
 // sentence is the message of an error, with its cause where that tells more.

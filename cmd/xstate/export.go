@@ -20,7 +20,7 @@ import (
 )
 
 type exportFlags struct {
-	at                       moment
+	at                       stepFlags
 	format, out              string
 	values, noOutputs, force bool
 }
@@ -29,7 +29,14 @@ type exportFlags struct {
 const formatArchive = "archive"
 
 // endings tell the format by the name of the file.
-var endings = map[string]string{".py": "py", ".md": "md", ".markdown": "md", ".ipynb": "ipynb", ".json": "prov", ".zip": formatArchive}
+var endings = map[string]string{
+	".py":       "py",
+	".md":       "md",
+	".markdown": "md",
+	".ipynb":    "ipynb",
+	".json":     "prov",
+	".zip":      formatArchive,
+}
 
 func (a *app) exportVerb() *cobra.Command {
 	var f exportFlags
@@ -56,11 +63,19 @@ As .zip it writes the whole session: the history byte for byte, texts, outputs, 
 	flags.SortFlags = false
 	f.at.flags(cmd)
 	flags.StringVarP(&f.out, "out", "o", "", "write into `FILE` (default: stdout)")
-	flags.StringVar(&f.format, "format", "", "py, md, ipynb, prov, agent-trace or archive (default: by the ending of FILE)")
+	flags.StringVar(
+		&f.format,
+		"format",
+		"",
+		"py, md, ipynb, prov, agent-trace or archive (default: by the ending of FILE)",
+	)
 	flags.BoolVar(&f.noOutputs, "no-outputs", false, "leave out the outputs of blocks")
 	flags.BoolVar(&f.values, "values", false, "with an archive: also values and the content of files")
 	flags.BoolVar(&f.force, "force", false, "overwrite an existing FILE")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(append(formats(), formatArchive), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc(
+		"format",
+		cobra.FixedCompletions(append(formats(), formatArchive), cobra.ShellCompDirectiveNoFileComp),
+	)
 	return a.sessionFlag(cmd)
 }
 
@@ -86,11 +101,17 @@ func (f *exportFlags) check(json bool) error {
 	case f.format != formatArchive && !slices.Contains(formats(), f.format):
 		return &usageError{err: fmt.Errorf("there is no format %q", f.format), hint: hint}
 	case f.format == formatArchive && (f.at.step.given || f.at.time != "" || f.noOutputs):
-		return &usageError{err: errors.New("an archive holds the whole session"), hint: "leave out --at-step, --at and --no-outputs; xstate fork makes a session that ends at a step"}
+		return &usageError{
+			err:  errors.New("an archive holds the whole session"),
+			hint: "leave out --at-step, --at and --no-outputs; xstate fork makes a session that ends at a step",
+		}
 	case f.format != formatArchive && f.values:
 		return &usageError{err: errors.New("--values needs an archive"), hint: "xstate query --value NAME prints one"}
 	case json && f.out == "":
-		return &usageError{err: errors.New("--json needs --out FILE, because the document goes to stdout"), hint: "xstate export --out FILE --json"}
+		return &usageError{
+			err:  errors.New("--json needs --out FILE, because the document goes to stdout"),
+			hint: "xstate export --out FILE --json",
+		}
 	}
 	return nil
 }
@@ -103,7 +124,11 @@ func (a *app) export(ctx context.Context, f exportFlags) error {
 		doc := api.Export{Version: api.Version, Session: o.session.Name(), Step: n, Format: f.format}
 		if f.out != "" {
 			if _, err := os.Lstat(f.out); !errors.Is(err, fs.ErrNotExist) && !f.force {
-				return &state.Error{Code: codeFileExists, Message: fmt.Sprintf("the file %s exists already", f.out), Hint: "choose another name, or overwrite it with --force"}
+				return &state.Error{
+					Code:    codeFileExists,
+					Message: fmt.Sprintf("the file %s exists already", f.out),
+					Hint:    "choose another name, or overwrite it with --force",
+				}
 			}
 		}
 		var err error

@@ -71,7 +71,14 @@ func (a *app) gc(ctx context.Context, o state.CollectOptions) (err error) {
 	if o.DryRun {
 		freed, leaves = "would free", "would then take about"
 	}
-	a.ui.talk("%s %s of %s; results %s %s", freed, bytesText(got.Before-got.After), bytesText(got.Before), leaves, bytesText(got.After))
+	a.ui.talk(
+		"%s %s of %s; results %s %s",
+		freed,
+		bytesText(got.Before-got.After),
+		bytesText(got.Before),
+		leaves,
+		bytesText(got.After),
+	)
 	return nil
 }
 

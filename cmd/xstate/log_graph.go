@@ -42,7 +42,11 @@ func (a *app) logGraph(ctx context.Context, o *opened, f logFlags) error {
 	}
 	depth := depths(family)
 	slices.SortStableFunc(steps, func(x, y ownStep) int { // a fork's steps come after the step it was forked from
-		return cmp.Or(y.Time.Compare(x.Time), cmp.Compare(depth[y.session.Name], depth[x.session.Name]), cmp.Compare(y.Number, x.Number))
+		return cmp.Or(
+			y.Time.Compare(x.Time),
+			cmp.Compare(depth[y.session.Name], depth[x.session.Name]),
+			cmp.Compare(y.Number, x.Number),
+		)
 	})
 	more := len(steps)
 	if f.limit > 0 && len(steps) > f.limit {
@@ -114,7 +118,10 @@ func drawn(steps []ownStep, forked map[state.ForkPoint][]string) [][]string {
 		slices.Sort(ends)
 		for _, i := range slices.Backward(ends) {
 			if i > at {
-				rows = append(rows, []string{strings.Repeat("| ", at) + "|/" + strings.Repeat(" |", max(0, len(lanes)-at-2))})
+				rows = append(
+					rows,
+					[]string{strings.Repeat("| ", at) + "|/" + strings.Repeat(" |", max(0, len(lanes)-at-2))},
+				)
 				lanes = slices.Delete(lanes, i, i+1)
 			}
 		}
@@ -126,7 +133,12 @@ func drawn(steps []ownStep, forked map[state.ForkPoint][]string) [][]string {
 }
 
 func graphDocument(session string, family []state.Session, steps []ownStep) api.LogGraph {
-	doc := api.LogGraph{Version: api.Version, Session: session, Sessions: []api.LogSession{}, Steps: []api.LogGraphStep{}}
+	doc := api.LogGraph{
+		Version:  api.Version,
+		Session:  session,
+		Sessions: []api.LogSession{},
+		Steps:    []api.LogGraphStep{},
+	}
 	for _, s := range family {
 		doc.Sessions = append(doc.Sessions, api.LogSession{Name: s.Name, From: s.From, Head: s.Head, Hash: s.Hash})
 	}

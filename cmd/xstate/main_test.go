@@ -236,7 +236,8 @@ func TestHelp(t *testing.T) {
 		name := strings.Join(append([]string{"xstate"}, verb...), "-")
 		t.Run(name, func(t *testing.T) {
 			var out, errOut bytes.Buffer
-			if code := run(append(verb, "--help"), strings.NewReader(""), &out, &errOut); code != 0 || errOut.Len() > 0 {
+			if code := run(append(verb, "--help"), strings.NewReader(""), &out, &errOut); code != 0 ||
+				errOut.Len() > 0 {
 				t.Fatalf("run(%q) = %d, stderr %q", verb, code, errOut.String())
 			}
 			golden(t, filepath.Join("testdata", "help", name+".txt"), out.String())
@@ -323,8 +324,11 @@ func TestVerified(t *testing.T) {
 	var out, errOut bytes.Buffer
 	a := &app{ui: newUI(&out, &errOut)}
 	v := &api.Verified{Blocks: 3,
-		Differences: []replay.Difference{{Block: "report", What: "output", Have: "[stdout]total 6", Want: "[stdout]total 7"}, {What: "value x"}},
-		Explained:   []replay.Difference{{Block: "now", What: "output", Marks: []string{"clock"}}},
+		Differences: []replay.Difference{
+			{Block: "report", What: "output", Have: "[stdout]total 6", Want: "[stdout]total 7"},
+			{What: "value x"},
+		},
+		Explained: []replay.Difference{{Block: "now", What: "output", Marks: []string{"clock"}}},
 	}
 	a.printVerified(v)
 	wantOut := "--- from scratch\n+++ incremental\n@@ -1 +1 @@\n-[stdout]total 7\n+[stdout]total 6\n"

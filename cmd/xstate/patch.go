@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -61,26 +60,22 @@ ambiguous is an error.`,
 	return a.sessionFlag(cmd)
 }
 
-func formatNames() string {
-	var names []string
-	for _, f := range patch.Formats() {
-		names = append(names, string(f))
-	}
-	return strings.Join(names, ", ")
-}
-
 func (a *app) patch(ctx context.Context, in io.Reader, args []string, f patchFlags) error {
 	name, from := "", "-"
 	switch {
 	case len(args) == 2:
 		name, from = args[0], args[1]
-	case len(args) == 1 && slices.Contains(programKinds, filepath.Ext(args[0])), len(args) == 1 && a.session == "" && notAFile(args[0]):
+	case len(args) == 1 && slices.Contains(programKinds, filepath.Ext(args[0])),
+		len(args) == 1 && a.session == "" && notAFile(args[0]):
 		name = args[0]
 	case len(args) == 1:
 		from = args[0]
 	}
 	if name != "" && a.session != "" {
-		return &usageError{err: errors.New("the session is named twice"), hint: "name it as an argument or with --session"}
+		return &usageError{
+			err:  errors.New("the session is named twice"),
+			hint: "name it as an argument or with --session",
+		}
 	}
 	text, err := readPatch(from, in)
 	if err != nil {
@@ -203,14 +198,21 @@ func unedited(path string, was []byte) error {
 	if now, err := os.ReadFile(path); err == nil && bytes.Equal(now, was) {
 		return nil
 	}
-	return &xstate.Error{Code: xstate.CodeUnrecorded, Message: fromHere(path) + " was changed in the meantime", Hint: "xstate run records its edits; then patch again"}
+	return &xstate.Error{
+		Code:    xstate.CodeUnrecorded,
+		Message: fromHere(path) + " was changed in the meantime",
+		Hint:    "xstate run records its edits; then patch again",
+	}
 }
 
 // expected is the program that a patch was made from; nil where that is not told.
 func (o *opened) expected(ctx context.Context, f patchFlags) ([]patch.Block, error) {
 	if f.expect == "" {
 		if f.merge {
-			return nil, &usageError{err: errors.New("--merge needs --expect, the step or version that the patch was made from"), hint: "xstate patch FILE PATCHFILE --expect STEP --merge"}
+			return nil, &usageError{
+				err:  errors.New("--merge needs --expect, the step or version that the patch was made from"),
+				hint: "xstate patch FILE PATCHFILE --expect STEP --merge",
+			}
 		}
 		return nil, nil
 	}
@@ -230,12 +232,24 @@ func (o *opened) expected(ctx context.Context, f patchFlags) ([]patch.Block, err
 }
 
 func patchDocumentOf(session string, p *patch.Patch, r *xstate.Revision) api.Patch {
-	d := api.Patch{Version: api.Version, Session: session, Step: r.Base, Base: r.Base, Format: p.Format, Edits: []api.PatchEdit{}, Places: []api.Placement{}, Repeats: r.Repeats}
+	d := api.Patch{
+		Version: api.Version,
+		Session: session,
+		Step:    r.Base,
+		Base:    r.Base,
+		Format:  p.Format,
+		Edits:   []api.PatchEdit{},
+		Places:  []api.Placement{},
+		Repeats: r.Repeats,
+	}
 	for i, e := range r.Edits {
 		d.Edits = append(d.Edits, api.PatchEdit{Kind: string(e.Op), Block: xstate.BlockID(e.ID), Diff: r.Diff(i)})
 	}
 	for _, x := range r.Placements {
-		d.Places = append(d.Places, api.Placement{Block: x.Block, Match: x.Match, Lines: x.Lines, Unchanged: x.Unchanged, Decision: x.Decision})
+		d.Places = append(
+			d.Places,
+			api.Placement{Block: x.Block, Match: x.Match, Lines: x.Lines, Unchanged: x.Unchanged, Decision: x.Decision},
+		)
 	}
 	return d
 }
@@ -309,7 +323,11 @@ func (a *app) repeats(d *api.Patch) {
 }
 
 func repeatText(r *xstate.Repeat) string {
-	text := fmt.Sprintf("block %s was submitted with this very text for the %s time", r.Block, humanize.Ordinal(r.Times))
+	text := fmt.Sprintf(
+		"block %s was submitted with this very text for the %s time",
+		r.Block,
+		humanize.Ordinal(r.Times),
+	)
 	if r.Failed == "" {
 		return text
 	}
@@ -318,18 +336,4 @@ func repeatText(r *xstate.Repeat) string {
 		text += "; the same again will not help"
 	}
 	return text
-}
-
-// candidateText shows a place that a patch may have meant, with its line numbers.
-func candidateText(c patch.Candidate) string {
-	var out strings.Builder
-	fmt.Fprintf(&out, "  line %d, %.0f%% alike:\n", c.Line, 100*c.Score)
-	for k, line := range strings.Split(strings.TrimSuffix(c.Text, "\n"), "\n") {
-		if k == 12 {
-			out.WriteString("        …\n")
-			break
-		}
-		fmt.Fprintf(&out, "  %5d  %s\n", c.Line+k, strings.TrimSuffix(line, "\r"))
-	}
-	return out.String()
 }

@@ -111,7 +111,13 @@ func planOf(ctx context.Context, session *xstate.Session, blocks []patch.Block) 
 
 // planOfNew plans a program of which nothing is recorded.
 func planOfNew(session string, blocks []patch.Block) *api.Plan {
-	return planDocumentOf(session, xstate.PlanNew(blocks), nil, patch.Match(nil, blocks), &query.Impact{Lost: []query.Lost{}, Fires: []query.RepeatedEffect{}})
+	return planDocumentOf(
+		session,
+		xstate.PlanNew(blocks),
+		nil,
+		patch.Match(nil, blocks),
+		&query.Impact{Lost: []query.Lost{}, Fires: []query.RepeatedEffect{}},
+	)
 }
 
 func (a *app) printPlan(d *api.Plan, note string) error {
@@ -140,7 +146,10 @@ func (a *app) planText(d *api.Plan, note string) {
 		if b.Action == runner.ActBlock {
 			took = ""
 		}
-		rows = append(rows, []string{fmt.Sprintf("[%d]", b.Index+1), string(b.ID), string(b.Action), took, reasonText(b.Reason)})
+		rows = append(
+			rows,
+			[]string{fmt.Sprintf("[%d]", b.Index+1), string(b.ID), string(b.Action), took, reasonText(b.Reason)},
+		)
 	}
 	a.ui.write(columns(rows))
 	a.ui.write(effectText(d.Impact))
@@ -168,11 +177,26 @@ func (a *app) planText(d *api.Plan, note string) {
 	a.ui.talk("%s", text)
 }
 
-func planDocumentOf(session string, plan []runner.PlanBlock, old []patch.Block, edits []patch.Edit, effect *query.Impact) *api.Plan {
-	d := &api.Plan{Version: api.Version, Session: session, Edits: []api.PlannedEdit{}, Blocks: []api.PlanBlock{}, Impact: effect}
+func planDocumentOf(
+	session string,
+	plan []runner.PlanBlock,
+	old []patch.Block,
+	edits []patch.Edit,
+	effect *query.Impact,
+) *api.Plan {
+	d := &api.Plan{
+		Version: api.Version,
+		Session: session,
+		Edits:   []api.PlannedEdit{},
+		Blocks:  []api.PlanBlock{},
+		Impact:  effect,
+	}
 	texts := query.SummarizeEdits(old, edits)
 	for i, e := range edits {
-		d.Edits = append(d.Edits, api.PlannedEdit{Edit: api.Edit{Kind: string(e.Op), Block: xstate.BlockID(e.ID)}, EditSummary: texts[i]})
+		d.Edits = append(
+			d.Edits,
+			api.PlannedEdit{Edit: api.Edit{Kind: string(e.Op), Block: xstate.BlockID(e.ID)}, EditSummary: texts[i]},
+		)
 	}
 	for _, b := range plan {
 		switch b.Action {
@@ -187,9 +211,22 @@ func planDocumentOf(session string, plan []runner.PlanBlock, old []patch.Block, 
 		}
 		d.Seconds += b.Seconds
 		d.Saved += b.Saved
-		pb := api.PlanBlock{ID: b.ID, Index: b.Index, Title: b.Title, Action: b.Action, Reason: b.Reason, Seconds: micro(b.Seconds), Saved: micro(b.Saved), Error: b.Err, Nodes: []api.PlanNode{}}
+		pb := api.PlanBlock{
+			ID:      b.ID,
+			Index:   b.Index,
+			Title:   b.Title,
+			Action:  b.Action,
+			Reason:  b.Reason,
+			Seconds: micro(b.Seconds),
+			Saved:   micro(b.Saved),
+			Error:   b.Err,
+			Nodes:   []api.PlanNode{},
+		}
 		for _, n := range b.Nodes {
-			pb.Nodes = append(pb.Nodes, api.PlanNode{Line: n.Line, Action: n.Action, Reason: n.Reason, Seconds: micro(n.Seconds)})
+			pb.Nodes = append(
+				pb.Nodes,
+				api.PlanNode{Line: n.Line, Action: n.Action, Reason: n.Reason, Seconds: micro(n.Seconds)},
+			)
 		}
 		d.Blocks = append(d.Blocks, pb)
 	}

@@ -23,7 +23,15 @@ func (a *app) queryBlock(ctx context.Context, o *opened, n xstate.StepNumber, id
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(api.QueryBlock{Version: api.Version, Session: snap.Session, Step: snap.Step, NextRun: snap.NextRun, Block: b})
+		return a.ui.document(
+			api.QueryBlock{
+				Version: api.Version,
+				Session: snap.Session,
+				Step:    snap.Step,
+				NextRun: snap.NextRun,
+				Block:   b,
+			},
+		)
 	}
 	a.stepHead(snap)
 	a.printBlockView(b)
@@ -99,7 +107,13 @@ func summary(list []runner.Output, e *state.ExecError) string {
 
 func (a *app) printBlockView(b *query.BlockView) {
 	u := a.ui
-	head := fmt.Sprintf("%s  version %s of step %d, %s", title(u, b.Index, b.ID, b.Title), short(string(b.Version)), b.Edited, b.EditedAt.Local().Format(timeFormat))
+	head := fmt.Sprintf(
+		"%s  version %s of step %d, %s",
+		title(u, b.Index, b.ID, b.Title),
+		short(string(b.Version)),
+		b.Edited,
+		b.EditedAt.Local().Format(timeFormat),
+	)
 	if by := originText(b.Origin); by != "" {
 		head += ", by " + by
 	}

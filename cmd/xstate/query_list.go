@@ -13,7 +13,10 @@ import (
 )
 
 // ofBlocks is a question for the blocks that keep holds for; told is what is said of them.
-func (a *app) ofBlocks(told string, keep func(*query.BlockView) bool) func(context.Context, *opened, xstate.StepNumber) error {
+func (a *app) ofBlocks(
+	told string,
+	keep func(*query.BlockView) bool,
+) func(context.Context, *opened, xstate.StepNumber) error {
 	return func(ctx context.Context, o *opened, n xstate.StepNumber) error {
 		snap, err := o.session.History().At(ctx, n)
 		if err != nil {
@@ -41,11 +44,14 @@ func (a *app) queryUnverified(ctx context.Context, o *opened, n xstate.StepNumbe
 	}
 	found := snap.Select((*query.BlockView).Unverified)
 	if a.ui.json {
-		return a.ui.document(api.QueryUnverified{Answer: api.AnswerAt(snap.Session, n), Blocks: found, Unchecked: unchecked})
+		return a.ui.document(
+			api.QueryUnverified{Answer: api.AnswerAt(snap.Session, n), Blocks: found, Unchecked: unchecked},
+		)
 	}
 	a.printBlocks(found)
 	a.ui.talk("%s of %d were not confirmed by a run from scratch", plural(len(found), "block"), len(snap.Blocks))
-	if len(unchecked) == len(snap.Blocks) && !slices.ContainsFunc(unchecked, func(c artifact.Coverage) bool { return len(c.Checks) > 0 }) {
+	if len(unchecked) == len(snap.Blocks) &&
+		!slices.ContainsFunc(unchecked, func(c artifact.Coverage) bool { return len(c.Checks) > 0 }) {
 		a.ui.talk("no check exercised any of them in its present version")
 		return nil
 	}
@@ -72,7 +78,10 @@ func (a *app) queryWhere(ctx context.Context, o *opened, n xstate.StepNumber, f 
 	a.printBlocks(found.Blocks)
 	var rows [][]string
 	for _, t := range found.Traces {
-		rows = append(rows, []string{t.Name, t.Status, seconds(t.Seconds), reasonText(t.Reason), short(string(t.Trace))})
+		rows = append(
+			rows,
+			[]string{t.Name, t.Status, seconds(t.Seconds), reasonText(t.Reason), short(string(t.Trace))},
+		)
 	}
 	for _, e := range found.Steps {
 		rows = append(rows, entryRow(e))

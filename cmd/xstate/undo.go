@@ -10,7 +10,6 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
-	"github.com/xstate-engine/xstate/patch"
 )
 
 type undoFlags struct {
@@ -58,7 +57,10 @@ func (f *undoFlags) which() (w xstate.Which, err error) {
 	w.Agent = f.by
 	if f.steps == "" {
 		if f.by == "" {
-			return w, &usageError{err: errors.New("xstate undo needs a STEP, a range STEP..STEP or --by AGENT"), hint: "xstate log lists the steps"}
+			return w, &usageError{
+				err:  errors.New("xstate undo needs a STEP, a range STEP..STEP or --by AGENT"),
+				hint: "xstate log lists the steps",
+			}
 		}
 		return w, nil
 	}
@@ -70,7 +72,10 @@ func (f *undoFlags) which() (w xstate.Which, err error) {
 		w.Last, err = parseStep(last)
 	}
 	if err == nil && (w.First == 0 || w.Last < w.First) {
-		err = &usageError{err: fmt.Errorf("%q is no range of steps", f.steps), hint: "write it as 5..9; steps count from 1"}
+		err = &usageError{
+			err:  fmt.Errorf("%q is no range of steps", f.steps),
+			hint: "write it as 5..9; steps count from 1",
+		}
 	}
 	return w, err
 }
@@ -90,7 +95,14 @@ func (a *app) undo(ctx context.Context, f undoFlags) error {
 		if err != nil {
 			return err
 		}
-		d := api.Undo{Version: api.Version, Session: o.session.Name(), DryRun: f.dryRun, Undone: u.Steps, Steps: []api.UndoStep{}, Changes: u.Changes()}
+		d := api.Undo{
+			Version: api.Version,
+			Session: o.session.Name(),
+			DryRun:  f.dryRun,
+			Undone:  u.Steps,
+			Steps:   []api.UndoStep{},
+			Changes: u.Changes(),
+		}
 		if !f.dryRun {
 			if err := a.undoIn(ctx, o, u, f, &d); err != nil {
 				return err
@@ -150,19 +162,4 @@ func (a *app) told(d api.Undo) {
 	} else {
 		a.ui.talk("no file was written")
 	}
-}
-
-// conflictText shows both sides of what does not go together.
-func conflictText(list []patch.Conflict) string {
-	var b strings.Builder
-	for _, c := range list {
-		fmt.Fprintf(&b, "block %s: %s, and %s\n", c.ID, c.Op, c.Why)
-		for _, x := range c.Clashes {
-			fmt.Fprintf(&b, "  line %d\n", x.Line)
-			for _, side := range []struct{ name, text string }{{"before", x.Base}, {"now", x.Ours}, {"wanted", x.Theirs}} {
-				fmt.Fprintf(&b, "  %s:\n%s", side.name, indent(side.text, "    "))
-			}
-		}
-	}
-	return b.String()
 }

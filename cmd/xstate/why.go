@@ -54,9 +54,12 @@ func (a *app) completeBlocks(cmd *cobra.Command, args []string, _ string) ([]str
 
 // completeBlockFlag completes --block.
 func (a *app) completeBlockFlag(cmd *cobra.Command) {
-	_ = cmd.RegisterFlagCompletionFunc("block", func(cmd *cobra.Command, _ []string, s string) ([]string, cobra.ShellCompDirective) {
-		return a.completeBlocks(cmd, nil, s)
-	})
+	_ = cmd.RegisterFlagCompletionFunc(
+		"block",
+		func(cmd *cobra.Command, _ []string, s string) ([]string, cobra.ShellCompDirective) {
+			return a.completeBlocks(cmd, nil, s)
+		},
+	)
 }
 
 func (a *app) why(ctx context.Context, block, python string) error {
