@@ -111,7 +111,13 @@ func (s *Session) one(ctx context.Context, head StepNumber, e patch.Edit, origin
 }
 
 // commit records edits, one step each, in one transaction. What a call cost goes with the first.
-func (s *Session) commit(ctx context.Context, head StepNumber, old []patch.Block, edits []patch.Edit, origin Origin) ([]Step, error) {
+func (s *Session) commit(
+	ctx context.Context,
+	head StepNumber,
+	old []patch.Block,
+	edits []patch.Edit,
+	origin Origin,
+) ([]Step, error) {
 	drafts, err := s.drafts(ctx, head, old, edits, origin)
 	if err != nil {
 		return nil, err
@@ -119,8 +125,15 @@ func (s *Session) commit(ctx context.Context, head StepNumber, old []patch.Block
 	return s.store.state.Commit(ctx, s.name, head, drafts)
 }
 
-// drafts are the steps that edits of the program after step head become. old are its blocks, or those that the edits concern.
-func (s *Session) drafts(ctx context.Context, head StepNumber, old []patch.Block, edits []patch.Edit, origin Origin) ([]state.Draft, error) {
+// drafts are the steps that edits of the program after step head become. old are its blocks, or those that the edits
+// concern.
+func (s *Session) drafts(
+	ctx context.Context,
+	head StepNumber,
+	old []patch.Block,
+	edits []patch.Edit,
+	origin Origin,
+) ([]state.Draft, error) {
 	if _, err := patch.Apply(old, edits); err != nil {
 		return nil, &Error{Code: state.CodeInvalid, Message: "the edits do not fit the program", Err: err}
 	}
@@ -144,7 +157,12 @@ func (s *Session) drafts(ctx context.Context, head StepNumber, old []patch.Block
 // that is what tells, at the next run, why it must run.
 func draft(e patch.Edit, origin Origin, before *state.Block) state.Draft {
 	d := state.Draft{Origin: origin}
-	block := &state.Block{ID: BlockID(e.ID), Title: e.Block.Title, Dialect: depgraph.Dialect(e.Block.Dialect), Version: state.DigestOf([]byte(e.Block.Source))}
+	block := &state.Block{
+		ID:      BlockID(e.ID),
+		Title:   e.Block.Title,
+		Dialect: depgraph.Dialect(e.Block.Dialect),
+		Version: state.DigestOf([]byte(e.Block.Source)),
+	}
 	switch e.Op {
 	case patch.OpAppend:
 		d.Kind, d.Sources = state.KindAppend, [][]byte{[]byte(e.Block.Source)}

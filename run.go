@@ -163,8 +163,8 @@ func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (
 	return outcome, step, err
 }
 
-// record commits a run. Edits that were committed meanwhile stay: what became of the blocks that they leave as they were is
-// recorded on top of them, and the next run finds out what they affect.
+// record commits a run. Edits that were committed meanwhile stay: what became of the blocks that they leave as they
+// were is recorded on top of them, and the next run finds out what they affect.
 func (s *Session) record(ctx context.Context, head StepNumber, o *Outcome, origin Origin) (Step, error) {
 	for {
 		steps, err := s.store.state.Commit(ctx, s.name, head, []state.Draft{s.runDraft(o, origin)})
@@ -241,7 +241,8 @@ func sameResult(before *state.Block, now *state.Block) bool {
 	if before == nil || now.Status != state.StatusReused || !sameTraces(before, now) {
 		return false
 	}
-	return before.Status == state.StatusReused || before.Status == state.StatusRan // new: the version was never said to be done
+	return before.Status == state.StatusReused ||
+		before.Status == state.StatusRan // new: the version was never said to be done
 }
 
 func sameTraces(before, now *state.Block) bool {

@@ -72,8 +72,8 @@ func (s *Session) Subject() *replay.Subject {
 	}
 }
 
-// Close stores values that are dear to compute and not stored yet, which may take as long as a tenth of the time that was
-// spent executing, and ends the session's interpreter, if one was started.
+// Close stores values that are dear to compute and not stored yet, which may take as long as a tenth of the time that
+// was spent executing, and ends the session's interpreter, if one was started.
 func (s *Session) Close() error {
 	if s.engine == nil {
 		return nil
@@ -81,9 +81,9 @@ func (s *Session) Close() error {
 	return s.engine.Close()
 }
 
-// Hold gives the caller the session and its workspace alone until it calls release: loading a file and running it are one.
-// It waits as long as Options.State.Wait for another process; then the error has state.CodeBusy and names it. Run holds
-// by itself.
+// Hold gives the caller the session and its workspace alone until it calls release: loading a file and running it are
+// one. It waits as long as Options.State.Wait for another process; then the error has state.CodeBusy and names it. Run
+// holds by itself.
 func (s *Session) Hold(ctx context.Context) (release func(), err error) {
 	if s.held != nil {
 		return func() {}, nil
@@ -97,8 +97,8 @@ func (s *Session) Hold(ctx context.Context) (release func(), err error) {
 	}, nil
 }
 
-// withOwnEngine gives the caller the session alone, as Hold does, and the session once more with an engine of its own, until it calls
-// release.
+// withOwnEngine gives the caller the session alone, as Hold does, and the session once more with an engine of its own,
+// until it calls release.
 func (s *Session) withOwnEngine(ctx context.Context) (own *Session, release func(), err error) {
 	unlock, err := s.Hold(ctx)
 	if err != nil {
@@ -146,8 +146,16 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 	if s.python, err = runner.Identify(ctx, s.store.state.Dir(), path, environ); err != nil {
 		return runner.Config{}, err
 	}
-	return runner.Config{Store: s.store.state, Session: s.name, Workspace: s.options.Workspace, File: s.options.File, Python: s.python,
-		Seed: s.meta.Seed, Observe: s.options.Observe, Environ: s.options.Environ}, nil
+	return runner.Config{
+		Store:     s.store.state,
+		Session:   s.name,
+		Workspace: s.options.Workspace,
+		File:      s.options.File,
+		Python:    s.python,
+		Seed:      s.meta.Seed,
+		Observe:   s.options.Observe,
+		Environ:   s.options.Environ,
+	}, nil
 }
 
 func lookup(environ []string, name string) string {

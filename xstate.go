@@ -94,7 +94,11 @@ func (s *Store) Session(ctx context.Context, name string, o SessionOptions) (*Se
 			}
 			o.Seed = binary.BigEndian.Uint64(seed[:]) >> 1
 		}
-		meta, err = s.state.CreateSession(ctx, name, state.SessionMeta{Workspace: workspace, Python: o.Python, Seed: o.Seed})
+		meta, err = s.state.CreateSession(
+			ctx,
+			name,
+			state.SessionMeta{Workspace: workspace, Python: o.Python, Seed: o.Seed},
+		)
 	}
 	if err != nil {
 		return nil, err
@@ -105,9 +109,13 @@ func (s *Store) Session(ctx context.Context, name string, o SessionOptions) (*Se
 // AnyPython asks for an interpreter as if none was remembered.
 const AnyPython = "auto"
 
-// FindPython returns the path of the interpreter for a session's program in folder: the one asked for, $XSTATE_PYTHON, the
-// one that was last asked for in a run of the session, or what runner.FindPython finds.
-func (s *Store) FindPython(ctx context.Context, session, asked, folder string, environ func(string) string) (string, error) {
+// FindPython returns the path of the interpreter for a session's program in folder: the one asked for, $XSTATE_PYTHON,
+// the one that was last asked for in a run of the session, or what runner.FindPython finds.
+func (s *Store) FindPython(
+	ctx context.Context,
+	session, asked, folder string,
+	environ func(string) string,
+) (string, error) {
 	remembered := ""
 	switch {
 	case asked == AnyPython:
@@ -121,8 +129,12 @@ func (s *Store) FindPython(ctx context.Context, session, asked, folder string, e
 	}
 	path, err := runner.FindPython(asked, folder, environ)
 	if err != nil && remembered != "" {
-		return "", &Error{Code: runner.CodeNoPython, Message: fmt.Sprintf("the interpreter that session %q runs with is gone: %s", session, remembered),
-			Hint: "name another with --python PATH, or have one chosen with --python " + AnyPython, Err: err}
+		return "", &Error{
+			Code:    runner.CodeNoPython,
+			Message: fmt.Sprintf("the interpreter that session %q runs with is gone: %s", session, remembered),
+			Hint:    "name another with --python PATH, or have one chosen with --python " + AnyPython,
+			Err:     err,
+		}
 	}
 	return path, err
 }
@@ -139,8 +151,8 @@ func (s *Store) Existing(ctx context.Context, name string, o SessionOptions) (*S
 	return s.Session(ctx, name, o)
 }
 
-// Family returns the sessions that have an ancestor with one of them, itself included, sorted by name: the versions of one
-// program.
+// Family returns the sessions that have an ancestor with one of them, itself included, sorted by name: the versions of
+// one program.
 func (s *Store) Family(ctx context.Context, name string) ([]state.Session, error) {
 	all, err := s.state.Sessions(ctx)
 	if err != nil {

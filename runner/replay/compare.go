@@ -48,8 +48,8 @@ type Divergence struct {
 	Marks    []string         `json:"marks,omitempty"`
 }
 
-// compare looks for the first node that diverges for a cause of its own and has not been told yet, or that cannot be compared, and has
-// it served. It reports whether there was one: the program is to be executed again from there.
+// compare looks for the first node that diverges for a cause of its own and has not been told yet, or that cannot be
+// compared, and has it served. It reports whether there was one: the program is to be executed again from there.
 func (x *replaying) compare(ctx context.Context, out *runner.Outcome) (bool, error) {
 	now := map[nodeRef]*runner.NodeOutcome{}
 	for i := range out.Blocks {
@@ -104,15 +104,35 @@ type difference struct {
 }
 
 // node returns how a node diverges, or nil.
-func (c *comparison) node(ctx context.Context, ref nodeRef, rec *recordedNode, n *runner.NodeOutcome) (*Divergence, error) {
+func (c *comparison) node(
+	ctx context.Context,
+	ref nodeRef,
+	rec *recordedNode,
+	n *runner.NodeOutcome,
+) (*Divergence, error) {
 	if rec.damaged {
-		return &Divergence{What: "record", Cause: CauseRecord, Detail: fmt.Sprintf("the record of %s is damaged", rec.name)}, nil
+		return &Divergence{
+			What:   "record",
+			Cause:  CauseRecord,
+			Detail: fmt.Sprintf("the record of %s is damaged", rec.name),
+		}, nil
 	}
 	if n == nil {
-		return &Divergence{What: "code", Recorded: string(rec.Code), Cause: c.codeCause(), Detail: "the block has other parts than were recorded: " + c.versions()}, nil
+		return &Divergence{
+			What:     "code",
+			Recorded: string(rec.Code),
+			Cause:    c.codeCause(),
+			Detail:   "the block has other parts than were recorded: " + c.versions(),
+		}, nil
 	}
 	if (rec.Status == state.StatusBlocked) != (n.Status == state.StatusBlocked) {
-		return &Divergence{What: "status", Recorded: settled(rec.Status), Replayed: settled(n.Status), Cause: CauseRecord, Detail: "whether it can run differs, and nothing before it does"}, nil
+		return &Divergence{
+			What:     "status",
+			Recorded: settled(rec.Status),
+			Replayed: settled(n.Status),
+			Cause:    CauseRecord,
+			Detail:   "whether it can run differs, and nothing before it does",
+		}, nil
 	}
 	t := n.Result()
 	if t == nil || rec.trace == nil {
@@ -161,8 +181,8 @@ func (c *comparison) inputs(rec, t *state.Trace) []otherInput {
 	return found
 }
 
-// equal reports whether two digests of a key name the same: one by lineage is named after what made it, and may be another where
-// the value is not.
+// equal reports whether two digests of a key name the same: one by lineage is named after what made it, and may be
+// another where the value is not.
 func (c *comparison) equal(k depgraph.Key, rec, now state.Digest) bool {
 	if rec == now || c.same[[2]state.Digest{rec, now}] {
 		return true
@@ -216,15 +236,16 @@ func (c *comparison) differences(rec *recordedNode, t *state.Trace) ([]differenc
 	return found, nil
 }
 
-// sameFolder reports whether two stored values of hidden state, such as the search path, differ in the name of the folder alone.
+// sameFolder reports whether two stored values of hidden state, such as the search path, differ in the name of the
+// folder alone.
 func (c *comparison) sameFolder(rec, now state.Digest) bool {
 	was, ok := unnamed(c.subject.Store(), rec, c.config.Workspace)
 	is, ok2 := unnamed(c.store, now, c.folder)
 	return ok && ok2 && was == is
 }
 
-// unnamed is a stored value, a pickle, without the name of a folder where a text begins with it, and without the lengths that it
-// makes others.
+// unnamed is a stored value, a pickle, without the name of a folder where a text begins with it, and without the
+// lengths that it makes others.
 func unnamed(store *state.Store, d state.Digest, folder string) (string, bool) {
 	v, ok, err := store.Value(d)
 	if err != nil || !ok {

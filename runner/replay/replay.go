@@ -89,16 +89,25 @@ type Missing struct {
 // CodeNoRun is the code of errors about steps among which nothing was run.
 const CodeNoRun state.Code = "no-run"
 
-// Replay executes recorded runs again, each in a clean interpreter and a clean copy of the workspace, compares every node with
-// what was recorded, and names what diverges with its cause. What has been proved once is not executed again: a node that has the
-// same code and inputs as in an earlier run of the replay. Nothing is recorded, no file of the workspace is written, and no
-// effect fires that cannot be taken back: see replay in doc.go.
+// Replay executes recorded runs again, each in a clean interpreter and a clean copy of the workspace, compares every
+// node with what was recorded, and names what diverges with its cause. What has been proved once is not executed again:
+// a node that has the same code and inputs as in an earlier run of the replay. Nothing is recorded, no file of the
+// workspace is written, and no effect fires that cannot be taken back: see replay in doc.go.
 func Run(ctx context.Context, s *Subject, o Options) (*Report, error) {
 	steps, err := runsOf(ctx, s, &o)
 	if err != nil {
 		return nil, err
 	}
-	r := &replayer{subject: s, options: o, found: &Report{Session: s.Name(), Cached: o.Cached, Runs: make([]RunReport, len(steps)), Missing: []Missing{}}}
+	r := &replayer{
+		subject: s,
+		options: o,
+		found: &Report{
+			Session: s.Name(),
+			Cached:  o.Cached,
+			Runs:    make([]RunReport, len(steps)),
+			Missing: []Missing{},
+		},
+	}
 	if !o.Cached {
 		err = r.execute(ctx, steps)
 	}
@@ -132,7 +141,11 @@ func runsOf(ctx context.Context, s *Subject, o *Options) ([]state.Step, error) {
 		o.To = head
 	}
 	if o.From > head || o.To > head {
-		return nil, &state.Error{Code: state.CodeNoStep, Message: fmt.Sprintf("session %q has no step %d", s.Name(), max(o.From, o.To)), Hint: fmt.Sprintf("its last step is %d; xstate log lists them", head)}
+		return nil, &state.Error{
+			Code:    state.CodeNoStep,
+			Message: fmt.Sprintf("session %q has no step %d", s.Name(), max(o.From, o.To)),
+			Hint:    fmt.Sprintf("its last step is %d; xstate log lists them", head),
+		}
 	}
 	var runs []state.Step
 	for step, err := range s.Store().Steps(ctx, s.Name(), o.From, o.To) {
@@ -144,7 +157,11 @@ func runsOf(ctx context.Context, s *Subject, o *Options) ([]state.Step, error) {
 		}
 	}
 	if len(runs) == 0 {
-		e := &state.Error{Code: CodeNoRun, Message: fmt.Sprintf("nothing was run in steps %d to %d", max(o.From, 1), o.To), Hint: "xstate log lists the steps; those of kind run can be replayed"}
+		e := &state.Error{
+			Code:    CodeNoRun,
+			Message: fmt.Sprintf("nothing was run in steps %d to %d", max(o.From, 1), o.To),
+			Hint:    "xstate log lists the steps; those of kind run can be replayed",
+		}
 		if o.Step != 0 {
 			e.Message = fmt.Sprintf("step %d is no run", o.Step)
 			if snap := (&query.Snapshot{}); s.DescribeStep(ctx, o.Step, snap) == nil && snap.NextRun != 0 {
@@ -202,8 +219,8 @@ func (r *replayer) execute(ctx context.Context, steps []state.Step) (err error) 
 	return context.Cause(ctx)
 }
 
-// stretch replays one of several stretches of runs, with a store of its own: all copies of the workspace that results in a store come
-// from lie at the same place.
+// stretch replays one of several stretches of runs, with a store of its own: all copies of the workspace that results
+// in a store come from lie at the same place.
 func (r *replayer) stretch(ctx context.Context, steps []state.Step, j, of int) (err error) {
 	folder := filepath.Join(r.folder, fmt.Sprint(j))
 	store, err := state.Open(ctx, filepath.Join(folder, "store"), state.Options{Fallback: r.subject.Store()})
@@ -214,7 +231,15 @@ func (r *replayer) stretch(ctx context.Context, steps []state.Step, j, of int) (
 	subject := *r.subject
 	subject.History = r.subject.Clone() // a history is for one goroutine
 	for i := j * len(steps) / of; i < (j+1)*len(steps)/of && !r.stopped.Load(); i++ {
-		x := &replaying{replayer: r, subject: &subject, step: steps[i], store: store, root: folder, served: map[nodeRef]*ServedNode{}, known: map[nodeRef]bool{}}
+		x := &replaying{
+			replayer: r,
+			subject:  &subject,
+			step:     steps[i],
+			store:    store,
+			root:     folder,
+			served:   map[nodeRef]*ServedNode{},
+			known:    map[nodeRef]bool{},
+		}
 		run, err := x.replay(ctx)
 		if err != nil {
 			return fmt.Errorf("replay step %d: %w", steps[i].Number, err)
@@ -243,7 +268,12 @@ func (r *replayer) interpreter(ctx context.Context) (err error) {
 		}
 	}
 	if e := (*state.Error)(nil); errors.As(err, &e) && state.CodeOf(err) == runner.CodeNoPython {
-		return &state.Error{Code: e.Code, Message: e.Message, Hint: e.Hint + "; xstate replay --cached verifies the record without one", Err: err}
+		return &state.Error{
+			Code:    e.Code,
+			Message: e.Message,
+			Hint:    e.Hint + "; xstate replay --cached verifies the record without one",
+			Err:     err,
+		}
 	}
 	if err != nil {
 		return err

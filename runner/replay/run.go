@@ -51,10 +51,16 @@ type replaying struct {
 // maxRoots bounds how many nodes of a run may diverge each for a cause of its own before the rest is left.
 const maxRoots = 50
 
-// replay executes the program of the run, compares, serves what diverged its recorded result, and goes on from there: so each
-// divergence is told with its own cause, and what follows is put to the test, too.
+// replay executes the program of the run, compares, serves what diverged its recorded result, and goes on from there:
+// so each divergence is told with its own cause, and what follows is put to the test, too.
 func (x *replaying) replay(ctx context.Context) (*RunReport, error) {
-	x.found = &RunReport{Step: x.step.Number, Time: x.step.Time, Result: Equal, Served: []ServedNode{}, Divergences: []Divergence{}}
+	x.found = &RunReport{
+		Step:        x.step.Number,
+		Time:        x.step.Time,
+		Result:      Equal,
+		Served:      []ServedNode{},
+		Divergences: []Divergence{},
+	}
 	if x.step.Run != nil {
 		x.found.Interpreter = x.step.Run.Interpreter
 	}
@@ -98,25 +104,43 @@ func (x *replaying) replay(ctx context.Context) (*RunReport, error) {
 	}
 }
 
-// guard is what the program may do: change files of its copy of the workspace, and those that are meant to be temporary, among
-// which the workspace itself may lie.
+// guard is what the program may do: change files of its copy of the workspace, and those that are meant to be
+// temporary, among which the workspace itself may lie.
 func (x *replaying) guard() *runner.Guard {
-	return &runner.Guard{Allow: []string{x.root, os.TempDir()}, Deny: []string{x.config.Workspace, x.subject.Store().Dir()}}
+	return &runner.Guard{
+		Allow: []string{x.root, os.TempDir()},
+		Deny:  []string{x.config.Workspace, x.subject.Store().Dir()},
+	}
 }
 
 // run executes a program, but for what is served.
-func (x *replaying) run(ctx context.Context, program []runner.Block, force func(state.BlockID, int) bool) (*runner.Outcome, error) {
-	out, err := x.engine.Run(ctx, program, runner.RunOptions{Timeout: x.options.Timeout, Force: force, Serve: func(block state.BlockID, at int) *state.StoredTrace {
-		ref := nodeRef{block, at}
-		if x.served[ref] == nil || x.recorded[ref].trace == nil {
-			return nil
-		}
-		t := *x.recorded[ref].trace
-		t.Writes = slices.DeleteFunc(slices.Clone(t.Writes), func(a state.Access) bool { // what is outside is left as it is
-			return a.Key.Space() != "env" && filepath.IsAbs(a.Key.Name())
-		})
-		return &state.StoredTrace{Digest: x.recorded[ref].Trace, Trace: t}
-	}})
+func (x *replaying) run(
+	ctx context.Context,
+	program []runner.Block,
+	force func(state.BlockID, int) bool,
+) (*runner.Outcome, error) {
+	out, err := x.engine.Run(
+		ctx,
+		program,
+		runner.RunOptions{
+			Timeout: x.options.Timeout,
+			Force:   force,
+			Serve: func(block state.BlockID, at int) *state.StoredTrace {
+				ref := nodeRef{block, at}
+				if x.served[ref] == nil || x.recorded[ref].trace == nil {
+					return nil
+				}
+				t := *x.recorded[ref].trace
+				t.Writes = slices.DeleteFunc(
+					slices.Clone(t.Writes),
+					func(a state.Access) bool { // what is outside is left as it is
+						return a.Key.Space() != "env" && filepath.IsAbs(a.Key.Name())
+					},
+				)
+				return &state.StoredTrace{Digest: x.recorded[ref].Trace, Trace: t}
+			},
+		},
+	)
 	if err != nil {
 		return nil, err
 	}

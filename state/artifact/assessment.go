@@ -38,7 +38,13 @@ func assess(ctx context.Context, h *query.History, n state.StepNumber) (*assessm
 	if err != nil {
 		return nil, err
 	}
-	m := &assessment{folder: h.Workspace(), Latest: n == head, pending: map[state.BlockID]string{}, outlines: map[state.Digest]*depgraph.Outline{}, files: map[string]state.Digest{}}
+	m := &assessment{
+		folder:   h.Workspace(),
+		Latest:   n == head,
+		pending:  map[state.BlockID]string{},
+		outlines: map[state.Digest]*depgraph.Outline{},
+		files:    map[string]state.Digest{},
+	}
 	if m.Dependencies, err = h.Dependencies(ctx, n); err != nil {
 		return nil, err
 	}
@@ -110,8 +116,8 @@ func (m *assessment) Content(path string) state.Digest {
 	return d
 }
 
-// findPending finds the blocks whose results do not hold any more, as far as the record and the files tell, and those that
-// rest on them: what they were seen to rest on in the last run, and what the text says of what came since.
+// findPending finds the blocks whose results do not hold any more, as far as the record and the files tell, and those
+// that rest on them: what they were seen to rest on in the last run, and what the text says of what came since.
 func (m *assessment) findPending() error {
 	var roots []string // nodes, or blocks where all of one is meant
 	stale := map[string]bool{}
@@ -159,7 +165,11 @@ func (m *assessment) findPending() error {
 				if other := otherThan(links[n.Name], now[n.Name]); !is && other != "" {
 					is = true
 					if m.pending[b.ID] == "" {
-						m.pending[b.ID] = fmt.Sprintf("had %s from another block when it ran in step %d", other, b.RanAt)
+						m.pending[b.ID] = fmt.Sprintf(
+							"had %s from another block when it ran in step %d",
+							other,
+							b.RanAt,
+						)
 					}
 				}
 				if is {
@@ -177,8 +187,8 @@ type written struct {
 	by     *query.BlockView
 }
 
-// leftBehind tells which part of a block an interrupted run did not come to, after it had executed who gives that part something else than it read;
-// "" where there is none.
+// leftBehind tells which part of a block an interrupted run did not come to, after it had executed who gives that part
+// something else than it read; "" where there is none.
 func leftBehind(b *query.BlockView, last map[depgraph.Key]written) (node, text string) {
 	for _, n := range b.Nodes {
 		for _, r := range n.Reads {
@@ -205,9 +215,14 @@ func (m *assessment) boundAnew(stale map[string]bool) map[depgraph.Key][]*query.
 	return found
 }
 
-// between are those of them that stand between a node and who gave it what it read, though its text need not name that: names that
-// share objects are read together.
-func (m *assessment) between(b *query.BlockView, n *query.NodeView, links []query.Via, anew map[depgraph.Key][]*query.BlockView) []query.Via {
+// between are those of them that stand between a node and who gave it what it read, though its text need not name that:
+// names that share objects are read together.
+func (m *assessment) between(
+	b *query.BlockView,
+	n *query.NodeView,
+	links []query.Via,
+	anew map[depgraph.Key][]*query.BlockView,
+) []query.Via {
 	var found []query.Via
 	for _, r := range n.Reads {
 		for _, x := range anew[r.Key] {
@@ -233,7 +248,8 @@ func otherThan(then, now []query.Via) depgraph.Key {
 	return ""
 }
 
-// followPending looks whether a node of a block rested, in the last run, on one whose result does not hold, or that is gone.
+// followPending looks whether a node of a block rested, in the last run, on one whose result does not hold, or that is
+// gone.
 func (m *assessment) followPending(b *query.BlockView, links []query.Via, stale map[string]bool) bool {
 	for _, via := range links {
 		id, _, _ := strings.Cut(via.From, "#")
@@ -263,8 +279,8 @@ func (m *assessment) restsOnPending(id, on state.BlockID) {
 	}
 }
 
-// outdated tells why the result of a block does not hold, for its version and the files that it reads, and which part of it that is
-// about; "" where it holds.
+// outdated tells why the result of a block does not hold, for its version and the files that it reads, and which part
+// of it that is about; "" where it holds.
 func (m *assessment) outdated(b *query.BlockView) (node, text string) {
 	switch {
 	case b.RanAt == 0 && m.lastRun < b.Edited && m.lastRun > 0:
@@ -282,7 +298,11 @@ func (m *assessment) outdated(b *query.BlockView) (node, text string) {
 			}
 			if r.Key.Space() == "stat" && !m.Writes(depgraph.Key("file:"+name)) {
 				if _, err := os.Lstat(filepath.Join(m.folder, filepath.FromSlash(name))); (err == nil) != (r.Digest != state.Absent) {
-					return b.Nodes[i].Name, fmt.Sprintf("looked for %s, which is %s", name, map[bool]string{true: "there now", false: "gone"}[err == nil])
+					return b.Nodes[i].Name, fmt.Sprintf(
+						"looked for %s, which is %s",
+						name,
+						map[bool]string{true: "there now", false: "gone"}[err == nil],
+					)
 				}
 			}
 			if r.Key.Space() != "file" || len(r.Digest) != 64 && r.Digest != state.Absent {
@@ -290,13 +310,18 @@ func (m *assessment) outdated(b *query.BlockView) (node, text string) {
 			}
 			now, left := m.Content(name), m.left(name)
 			switch {
-			case now == r.Digest, now == left && left != state.Absent: // before a run, what the program wrote over is put back
+			case now == r.Digest,
+				now == left && left != state.Absent: // before a run, what the program wrote over is put back
 			case now == state.Absent:
 				return b.Nodes[i].Name, fmt.Sprintf("reads %s, which is gone", name)
 			case r.Digest == state.Absent:
 				return b.Nodes[i].Name, fmt.Sprintf("looked for %s, which is there now", name)
 			default:
-				return b.Nodes[i].Name, fmt.Sprintf("reads %s, which has changed since it ran in step %d", name, b.RanAt)
+				return b.Nodes[i].Name, fmt.Sprintf(
+					"reads %s, which has changed since it ran in step %d",
+					name,
+					b.RanAt,
+				)
 			}
 		}
 	}

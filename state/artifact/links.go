@@ -10,9 +10,10 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// What a node rests on. The simple way, the last writers of the keys that it read, misses what a key says of another: whether a file
-// is there, or what a directory lists, is made by who wrote the file; who writes a file rests on who made its directory, and who deletes
-// something on who made it. TestEvidenceSlices finds such gaps: it runs what a slice holds, and nothing else.
+// What a node rests on. The simple way, the last writers of the keys that it read, misses what a key says of another:
+// whether a file is there, or what a directory lists, is made by who wrote the file; who writes a file rests on who
+// made its directory, and who deletes something on who made it. TestEvidenceSlices finds such gaps: it runs what a
+// slice holds, and nothing else.
 
 // link is one way in which a node rests on another.
 type link struct {
@@ -20,8 +21,8 @@ type link struct {
 	evidence string // observed or predicted
 }
 
-// links returns what the nodes rest on, by their names: of one that ran, what was seen; of one that did not, and where who wrote
-// something has not run since, what the text says.
+// links returns what the nodes rest on, by their names: of one that ran, what was seen; of one that did not, and where
+// who wrote something has not run since, what the text says.
 func (m *assessment) Links() map[string][]link {
 	if m.linked != nil {
 		return m.linked
@@ -35,7 +36,8 @@ func (m *assessment) Links() map[string][]link {
 			for _, via := range append(seen[n.Name], future...) {
 				m.linked[n.Name] = append(m.linked[n.Name], link{via, depgraph.Observed.String()})
 			}
-			if p := m.Nodes[n.Name]; p != nil && slices.ContainsFunc(p.Facts.Imports, func(x depgraph.Import) bool { return x.Module == "__future__" }) {
+			if p := m.Nodes[n.Name]; p != nil &&
+				slices.ContainsFunc(p.Facts.Imports, func(x depgraph.Import) bool { return x.Module == "__future__" }) {
 				future = append(future, query.Via{From: n.Name, Key: "module:__future__"})
 			}
 		}
@@ -63,7 +65,8 @@ func (m *assessment) counts(e depgraph.Edge) bool {
 	if e.Hazard != depgraph.Flow || from == nil || to == nil {
 		return false
 	}
-	return to.Access.Reads == nil || e.Basis&depgraph.Observed != 0 || from.Access.Writes == nil && slices.Contains(to.Access.Reads, e.Key)
+	return to.Access.Reads == nil || e.Basis&depgraph.Observed != 0 ||
+		from.Access.Writes == nil && slices.Contains(to.Access.Reads, e.Key)
 }
 
 // trailOf returns what the nodes of a program that ran were seen to rest on.

@@ -10,8 +10,8 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// needs are the artifacts that one depends on: those that were declared, and those that its blocks and texts rest on, directly or
-// over blocks that are in no artifact.
+// needs are the artifacts that one depends on: those that were declared, and those that its blocks and texts rest on,
+// directly or over blocks that are in no artifact.
 func (j *Assessor) needs(a *state.Artifact, refs []ReferenceView) []Need {
 	found := []Need{}
 	for _, name := range a.Needs {
@@ -70,7 +70,8 @@ func (j *Assessor) holders(node string, key depgraph.Key) []string {
 	for _, a := range j.artifacts() {
 		holds := node != "" && slices.Contains(a.Blocks, state.BlockID(id))
 		if key.Space() == "file" {
-			holds = holds || slices.ContainsFunc(a.Files, func(f state.ArtifactFile) bool { return f.Path == key.Name() })
+			holds = holds ||
+				slices.ContainsFunc(a.Files, func(f state.ArtifactFile) bool { return f.Path == key.Name() })
 		}
 		if holds {
 			names = append(names, a.Name)
@@ -79,8 +80,8 @@ func (j *Assessor) holders(node string, key depgraph.Key) []string {
 	return names
 }
 
-// backward follows flow back from the blocks that an artifact holds itself. found is told each node that is reached, or "" for the
-// workspace, and the key; where it returns true the way ends.
+// backward follows flow back from the blocks that an artifact holds itself. found is told each node that is reached, or
+// "" for the workspace, and the key; where it returns true the way ends.
 func (j *Assessor) backward(a *state.Artifact, found func(node string, key depgraph.Key, evidence string) bool) {
 	seen := map[string]bool{}
 	var visit func(node string)

@@ -47,8 +47,8 @@ type Need struct {
 	Through  []query.Via `json:"through,omitempty"` // how, where that was inferred
 }
 
-// Artifacts returns the artifacts there are after step n, by name, each with its status. Nothing is executed. The files of
-// the workspace are looked at for the last step only: what they held at others is known as far as it was declared.
+// Artifacts returns the artifacts there are after step n, by name, each with its status. Nothing is executed. The files
+// of the workspace are looked at for the last step only: what they held at others is known as far as it was declared.
 func List(ctx context.Context, h *query.History, n state.StepNumber) ([]View, error) {
 	j, err := NewAssessor(ctx, h, n)
 	if err != nil {
@@ -107,8 +107,17 @@ func (j *Assessor) View(ctx context.Context, a *state.Artifact) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &View{Name: a.Name, Kind: a.Kind, Status: Fresh, Blocks: orEmpty(a.Blocks), Files: orEmpty(a.Files), Parts: orEmpty(a.Parts),
-		Declared: a.Declared, Origin: step.Origin, References: []ReferenceView{}}
+	v := &View{
+		Name:       a.Name,
+		Kind:       a.Kind,
+		Status:     Fresh,
+		Blocks:     orEmpty(a.Blocks),
+		Files:      orEmpty(a.Files),
+		Parts:      orEmpty(a.Parts),
+		Declared:   a.Declared,
+		Origin:     step.Origin,
+		References: []ReferenceView{},
+	}
 	j.views[a.Name] = v
 	if a.Kind == state.ArtifactDocs {
 		if v.References, err = referencesAt(ctx, j.History, a, j.assessment); err != nil {
@@ -154,7 +163,14 @@ func (j *Assessor) Members(ctx context.Context, a *state.Artifact, v *View) erro
 			continue
 		}
 		if b.Failed() {
-			v.worse(Failing, "block %s %s in step %d%s", id, map[string]string{"failed": "failed", "blocked": "was blocked"}[b.Status], b.RanAt, colon(brief(b.Error)))
+			v.worse(
+				Failing,
+				"block %s %s in step %d%s",
+				id,
+				map[string]string{"failed": "failed", "blocked": "was blocked"}[b.Status],
+				b.RanAt,
+				colon(brief(b.Error)),
+			)
 		}
 		switch why := j.pending[id]; {
 		case why == "":
@@ -287,7 +303,11 @@ func (j *Assessor) proofs(_ context.Context, a *state.Artifact, v *View) error {
 			}
 		}
 		for _, f := range a.Files {
-			if InFile(f.Path) && !slices.ContainsFunc(j.Checks, func(c CheckView) bool { return c.Proves() && c.exercisedFile(f.Path) }) {
+			if InFile(f.Path) &&
+				!slices.ContainsFunc(
+					j.Checks,
+					func(c CheckView) bool { return c.Proves() && c.exercisedFile(f.Path) },
+				) {
 				v.worse(Unverified, "no check exercised %s as it is", f.Path)
 			}
 		}

@@ -66,8 +66,24 @@ func Archive(ctx context.Context, h *query.History, w io.Writer, o ArchiveOption
 		return nil, err
 	}
 	own := pasts[len(pasts)-1]
-	a := &archiver{store: h.Store(), zip: zip.NewWriter(w), versions: map[state.Digest]bool{}, traces: map[state.Digest]bool{}, blobs: map[state.Digest]bool{}, bases: map[state.Digest]bool{}, values: map[state.Digest]state.Value{}}
-	info := &ArchiveInfo{Format: archiveFormat, Version: archiveVersion, Session: h.Name(), Head: own.Last, Hash: own.Hash, Values: o.Values, Sessions: pasts}
+	a := &archiver{
+		store:    h.Store(),
+		zip:      zip.NewWriter(w),
+		versions: map[state.Digest]bool{},
+		traces:   map[state.Digest]bool{},
+		blobs:    map[state.Digest]bool{},
+		bases:    map[state.Digest]bool{},
+		values:   map[state.Digest]state.Value{},
+	}
+	info := &ArchiveInfo{
+		Format:   archiveFormat,
+		Version:  archiveVersion,
+		Session:  h.Name(),
+		Head:     own.Last,
+		Hash:     own.Hash,
+		Values:   o.Values,
+		Sessions: pasts,
+	}
 	if err := a.index(info); err != nil {
 		return nil, err
 	}
@@ -305,7 +321,11 @@ func OpenArchive(r io.ReaderAt, size int64) (*ArchiveFile, error) {
 		return nil, notArchive(err)
 	}
 	if f.Version > archiveVersion {
-		return nil, &state.Error{Code: state.CodeNewer, Message: fmt.Sprintf("the archive is of format %d; this version reads %d", f.Version, archiveVersion), Hint: "use a later version of xstate"}
+		return nil, &state.Error{
+			Code:    state.CodeNewer,
+			Message: fmt.Sprintf("the archive is of format %d; this version reads %d", f.Version, archiveVersion),
+			Hint:    "use a later version of xstate",
+		}
 	}
 	if own := f.Sessions[len(f.Sessions)-1]; own.Name != f.Session || own.Last != f.Head || own.Hash != f.Hash {
 		return nil, notArchive(nil)
@@ -313,16 +333,20 @@ func OpenArchive(r io.ReaderAt, size int64) (*ArchiveFile, error) {
 	return f, nil
 }
 
-// Import puts the session of an archive into the store, all of its history or nothing: every hash and digest is verified, and
-// what Check verifies. What the store has already stays; a session of that name with another history is an error.
+// Import puts the session of an archive into the store, all of its history or nothing: every hash and digest is
+// verified, and what Check verifies. What the store has already stays; a session of that name with another history is
+// an error.
 func Import(ctx context.Context, store *state.Store, f *ArchiveFile) (*Imported, error) {
 	records, err := f.parts.records(len(f.Sessions) - 1)
 	if err != nil {
 		return nil, err
 	}
 	found := &Imported{ArchiveInfo: f.ArchiveInfo}
-	found.Steps, err = store.ImportSessions(ctx, state.SessionImport{Sessions: f.Sessions, Steps: f.parts.steps, Records: records,
-		Source: func(d state.Digest) ([]byte, error) { return f.parts.read("sources/" + string(d)) }})
+	found.Steps, err = store.ImportSessions(
+		ctx,
+		state.SessionImport{Sessions: f.Sessions, Steps: f.parts.steps, Records: records,
+			Source: func(d state.Digest) ([]byte, error) { return f.parts.read("sources/" + string(d)) }},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -332,7 +356,12 @@ func Import(ctx context.Context, store *state.Store, f *ArchiveFile) (*Imported,
 }
 
 func notArchive(err error) error {
-	return &state.Error{Code: state.CodeArchiveDamaged, Message: "the file is no archive of a session, or a damaged one", Hint: "xstate export --out FILE.zip makes one", Err: err}
+	return &state.Error{
+		Code:    state.CodeArchiveDamaged,
+		Message: "the file is no archive of a session, or a damaged one",
+		Hint:    "xstate export --out FILE.zip makes one",
+		Err:     err,
+	}
 }
 
 // parts are the entries of an archive.
@@ -407,7 +436,12 @@ func (in *parts) open(name string) (io.ReadCloser, error) {
 }
 
 func (in *parts) damaged(name string, err error) error {
-	return &state.Error{Code: state.CodeArchiveDamaged, Message: fmt.Sprintf("%s of the archive cannot be read", name), Hint: "the archive is damaged; nothing was imported", Err: err}
+	return &state.Error{
+		Code:    state.CodeArchiveDamaged,
+		Message: fmt.Sprintf("%s of the archive cannot be read", name),
+		Hint:    "the archive is damaged; nothing was imported",
+		Err:     err,
+	}
 }
 
 func (in *parts) steps(i int) iter.Seq2[state.RawStep, error] {

@@ -39,8 +39,8 @@ type ExportOptions struct {
 	Data      []byte // of FormatAgentTrace: what the file holds
 }
 
-// Export returns the program after step n, with what its blocks put out when they were run last. Equal histories give equal bytes. A
-// script, document or notebook reads as the program.
+// Export returns the program after step n, with what its blocks put out when they were run last. Equal histories give
+// equal bytes. A script, document or notebook reads as the program.
 func Export(ctx context.Context, h *query.History, n state.StepNumber, format Format, o ExportOptions) ([]byte, error) {
 	if format == FormatPROV {
 		return exportPROV(ctx, h, n)
@@ -65,7 +65,11 @@ func Export(ctx context.Context, h *query.History, n state.StepNumber, format Fo
 	case FormatMarkdown:
 		return textOf(snap, patch.KindMarkdown)
 	}
-	return nil, &state.Error{Code: state.Code(patch.CodeUnsupported), Message: fmt.Sprintf("there is no format %q", format), Hint: "use py, md, ipynb, prov or agent-trace"}
+	return nil, &state.Error{
+		Code:    state.Code(patch.CodeUnsupported),
+		Message: fmt.Sprintf("there is no format %q", format),
+		Hint:    "use py, md, ipynb, prov or agent-trace",
+	}
 }
 
 // textOf writes the blocks with their outputs behind them: as comments in a script, as fenced text in a document.
@@ -191,8 +195,14 @@ func notebookReads(data []byte, blocks []patch.Block) error {
 		blocks[i].Dialect = patch.IPython
 	}
 	if edits := patch.Match(blocks, p.Blocks); len(edits) > 0 {
-		return &state.Error{Code: state.Code(patch.CodeUnwritable), Message: fmt.Sprintf("the program cannot be written as a notebook: block %q would read otherwise", edits[0].ID),
-			Hint: "choose another format"}
+		return &state.Error{
+			Code: state.Code(patch.CodeUnwritable),
+			Message: fmt.Sprintf(
+				"the program cannot be written as a notebook: block %q would read otherwise",
+				edits[0].ID,
+			),
+			Hint: "choose another format",
+		}
 	}
 	return nil
 }

@@ -42,7 +42,8 @@ type ArtifactChange struct {
 	Dropped bool               `json:"dropped,omitempty"`
 }
 
-// Log returns steps of the session, newest first: those before step before, 0 meaning all, and at most limit, 0 meaning all.
+// Log returns steps of the session, newest first: those before step before, 0 meaning all, and at most limit, 0 meaning
+// all.
 func (h *History) Log(ctx context.Context, before state.StepNumber, limit int) ([]Entry, error) {
 	steps, err := h.StepsBefore(ctx, before, limit)
 	if err != nil {
@@ -174,8 +175,8 @@ func (h *History) Diff(ctx context.Context, from, to state.StepNumber) ([]BlockC
 	return old.Diff(now), nil
 }
 
-// Diff tells how another snapshot, of this session or of another, differs from this one, block by block: first those of the
-// other program, in its order, then those that it lacks. Blocks are recognised by their ids.
+// Diff tells how another snapshot, of this session or of another, differs from this one, block by block: first those of
+// the other program, in its order, then those that it lacks. Blocks are recognised by their ids.
 func (s *Snapshot) Diff(now *Snapshot) []BlockChange {
 	old := s
 	moved := map[state.BlockID]bool{}
@@ -227,7 +228,13 @@ func changeOf(old, now *BlockView) BlockChange {
 	}
 	c.Diff = UnifiedDiff(c.ID, was.Source, is.Source)
 	if old != nil && now != nil && now.Status != "new" {
-		c.Outputs = patch.Unified("a/"+string(c.ID)+" (output)", "b/"+string(c.ID)+" (output)", shown(old), shown(now), 3)
+		c.Outputs = patch.Unified(
+			"a/"+string(c.ID)+" (output)",
+			"b/"+string(c.ID)+" (output)",
+			shown(old),
+			shown(now),
+			3,
+		)
 		c.Values = valueChanges(old, now)
 	}
 	return c
@@ -244,7 +251,10 @@ func valueChanges(old, now *BlockView) []ValueChange {
 	var found []ValueChange
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
 		if a, b := was[k], is[k]; a.Digest != b.Digest {
-			found = append(found, ValueChange{Key: k, Was: a.Digest, Now: b.Digest, WasValue: a.Value, NowValue: b.Value})
+			found = append(
+				found,
+				ValueChange{Key: k, Was: a.Digest, Now: b.Digest, WasValue: a.Value, NowValue: b.Value},
+			)
 		}
 	}
 	return found
@@ -287,7 +297,10 @@ func shown(b *BlockView) string {
 func SnapshotBlocks(s *Snapshot) []patch.Block {
 	blocks := make([]patch.Block, 0, len(s.Blocks))
 	for _, b := range s.Blocks {
-		blocks = append(blocks, patch.Block{ID: string(b.ID), Title: b.Title, Dialect: string(b.Dialect), Source: b.Source})
+		blocks = append(
+			blocks,
+			patch.Block{ID: string(b.ID), Title: b.Title, Dialect: string(b.Dialect), Source: b.Source},
+		)
 	}
 	return blocks
 }
@@ -304,8 +317,11 @@ func lined(source string) string {
 func SnapshotOf(blocks []patch.Block) *Snapshot {
 	s := &Snapshot{}
 	for i, b := range blocks {
-		s.Blocks = append(s.Blocks, BlockView{ID: state.BlockID(b.ID), Index: i, Title: b.Title, Dialect: depgraph.Dialect(b.Dialect),
-			Version: state.DigestOf([]byte(b.Source)), Source: b.Source})
+		s.Blocks = append(
+			s.Blocks,
+			BlockView{ID: state.BlockID(b.ID), Index: i, Title: b.Title, Dialect: depgraph.Dialect(b.Dialect),
+				Version: state.DigestOf([]byte(b.Source)), Source: b.Source},
+		)
 	}
 	return s
 }

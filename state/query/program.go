@@ -44,7 +44,10 @@ func (h *History) programStart(ctx context.Context, n state.StepNumber, limit in
 			}
 		}
 		texts[b.Version] = source
-		blocks = append(blocks, runner.Block{ID: b.ID, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Source: source, Before: b})
+		blocks = append(
+			blocks,
+			runner.Block{ID: b.ID, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Source: source, Before: b},
+		)
 	}
 	h.texts = texts
 	return blocks, total, nil
@@ -73,7 +76,10 @@ func Shorten(ids []string) string {
 }
 
 // Compare tells which edits Load would make.
-func (h *History) Compare(ctx context.Context, blocks []patch.Block) (edits []patch.Edit, old []patch.Block, head state.StepNumber, err error) {
+func (h *History) Compare(
+	ctx context.Context,
+	blocks []patch.Block,
+) (edits []patch.Edit, old []patch.Block, head state.StepNumber, err error) {
 	old, head, err = h.Blocks(ctx)
 	if err != nil {
 		return nil, nil, 0, err
@@ -107,15 +113,19 @@ func IDs(blocks []patch.Block) []string {
 	return list
 }
 
-// Base returns the program as one saw it who knows a block in the version that a digest, or its beginning, names: as it is
-// now, with that version of the block.
+// Base returns the program as one saw it who knows a block in the version that a digest, or its beginning, names: as it
+// is now, with that version of the block.
 func (h *History) Base(ctx context.Context, version string) ([]patch.Block, error) {
 	blocks, _, err := h.Program(ctx)
 	if err != nil {
 		return nil, err
 	}
 	base := PatchBlocks(blocks)
-	if len(version) >= leastPrefix && slices.ContainsFunc(blocks, func(b runner.Block) bool { return strings.HasPrefix(string(b.Version), version) }) {
+	if len(version) >= leastPrefix &&
+		slices.ContainsFunc(
+			blocks,
+			func(b runner.Block) bool { return strings.HasPrefix(string(b.Version), version) },
+		) {
 		return base, nil
 	}
 	known, err := h.Version(ctx, version)
