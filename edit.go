@@ -3,6 +3,7 @@ package xstate
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -213,12 +214,6 @@ func (s *Session) LoadFile(ctx context.Context, name string, data []byte, origin
 	return steps, s.store.state.PutMemo("loaded", key, []byte(program))
 }
 
-// loadedFile is a file whose program was that of the session after step at.
-type loadedFile struct {
-	key string // see loadKey
-	at  StepNumber
-}
-
 // programDigest names the program as it is now: everything that Load compares.
 func (s *Session) programDigest(ctx context.Context) (string, StepNumber, error) {
 	head, _, err := s.store.state.Head(ctx, s.name)
@@ -234,4 +229,9 @@ func (s *Session) programDigest(ctx context.Context) (string, StepNumber, error)
 		fmt.Fprintf(&b, "%q %q %q %s\n", x.ID, x.Title, x.Dialect, x.Version)
 	}
 	return string(state.DigestOf([]byte(b.String()))), head, nil
+}
+
+// loadKey names the program that a file is read as.
+func (s *Session) loadKey(name string, data []byte) string {
+	return fmt.Sprintf("%d %q %q %s", loadFormat, s.name, filepath.Ext(name), state.DigestOf(data))
 }

@@ -223,18 +223,6 @@ func (s *Session) runDraft(o *Outcome, origin Origin) state.Draft {
 	return d
 }
 
-// addRecords adds what a run keeps of the session.
-func (s *Session) addRecords(d *state.Draft) {
-	d.Records = map[string]any{query.RecordFiles: s.engine.Files()}
-	switch s.options.Python {
-	case "":
-	case AnyPython:
-		d.Records[query.RecordPython] = ""
-	default:
-		d.Records[query.RecordPython] = s.python.Path
-	}
-}
-
 // sameResult reports whether a run left a block as the one before did: then the step need not repeat it. A block that
 // ran before and was reused now keeps the reason why it ran, for whoever asks later.
 func sameResult(before *state.Block, now *state.Block) bool {

@@ -2,6 +2,10 @@ package xstate
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"os"
+	"path/filepath"
 
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
@@ -185,4 +189,68 @@ func (s *Session) relatives(ctx context.Context) ([]map[string]runner.FileRecord
 		found = append(found, files)
 	}
 	return found, nil
+}
+
+// Session opens a session by name, making it if there is none. Close it.
+func (s *Store) Session(ctx context.Context, name string, o SessionOptions) (*Session, error) {
+	if o.Workspace == "" {
+		o.Workspace = "."
+	}
+	workspace, err := filepath.Abs(o.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	o.Workspace = workspace
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	meta, err := s.state.Session(ctx, name)
+	if state.CodeOf(err) == state.CodeNoSession {
+		if o.Seed == 0 {
+			var seed [8]byte
+			if _, err := rand.Read(seed[:]); err != nil {
+				return nil, err
+			}
+			o.Seed = binary.BigEndian.Uint64(seed[:]) >> 1
+		}
+		meta, err = s.state.CreateSession(
+			ctx,
+			name,
+			state.SessionMeta{Workspace: workspace, Python: o.Python, Seed: o.Seed},
+		)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Session{store: s, name: name, options: o, meta: meta, history: query.New(s.state, meta, workspace)}, nil
+}
+
+// Existing opens a session that there is; it makes none. An empty workspace is the one the session was made with.
+func (s *Store) Existing(ctx context.Context, name string, o SessionOptions) (*Session, error) {
+	meta, err := s.state.Session(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if o.Workspace == "" {
+		o.Workspace = meta.Workspace
+	}
+	return s.Session(ctx, name, o)
+}
+
+// loadedFile is a file whose program was that of the session after step at.
+type loadedFile struct {
+	key string // see loadKey
+	at  StepNumber
+}
+
+// addRecords adds what a run keeps of the session.
+func (s *Session) addRecords(d *state.Draft) {
+	d.Records = map[string]any{query.RecordFiles: s.engine.Files()}
+	switch s.options.Python {
+	case "":
+	case AnyPython:
+		d.Records[query.RecordPython] = ""
+	default:
+		d.Records[query.RecordPython] = s.python.Path
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/xstate-engine/xstate/runner"
@@ -147,9 +146,4 @@ func sameCodes(now map[Digest][]string, then map[Digest]string) bool {
 		}
 	}
 	return true
-}
-
-// loadKey names the program that a file is read as.
-func (s *Session) loadKey(name string, data []byte) string {
-	return fmt.Sprintf("%d %q %q %s", loadFormat, s.name, filepath.Ext(name), state.DigestOf(data))
 }

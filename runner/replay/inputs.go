@@ -312,3 +312,14 @@ func copyFile(from, to string) (state.Digest, error) {
 	}
 	return state.Digest(hex.EncodeToString(h.Sum(nil))), os.Chtimes(to, time.Time{}, info.ModTime())
 }
+
+// removeAll removes a folder in which a program may have taken permissions away.
+func removeAll(folder string) {
+	_ = filepath.WalkDir(folder, func(path string, e os.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	_ = os.RemoveAll(folder)
+}

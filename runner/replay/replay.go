@@ -8,83 +8,11 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
-
-// ReplayOptions are the choices of Replay. The zero value replays every run of the session.
-type Options struct {
-	From, To        state.StepNumber // the runs from one step through another; 0: the first, the last
-	Step            state.StepNumber // only the run that this step is
-	Block           state.BlockID    // only this block with all that it needs, in the last of the runs
-	Cached          bool             // execute nothing: verify what is recorded
-	UntilDivergence bool             // stop after the first run that diverged
-	Jobs            int              // runs at once; 0: one
-	Timeout         time.Duration    // for one node; 0 means none
-
-	OnRun func(done *RunReport, of int) // called when a run is done, one at a time; may be nil
-}
-
-// Replay is what re-executing runs, and comparing them with what was recorded, came to.
-type Report struct {
-	Session     string      `json:"session"`
-	Cached      bool        `json:"cached"`
-	Interpreter string      `json:"interpreter,omitempty"` // that it was replayed with
-	Result      string      `json:"result"`                // the worst of the runs: equal, partial or diverged
-	Runs        []RunReport `json:"runs"`                  // in order
-	First       *Divergence `json:"first"`
-	Missing     []Missing   `json:"missing"` // what was recorded and cannot be had any more
-	Seconds     float64     `json:"seconds"`
-}
-
-// The results of a replay. One that is partial has no divergence, but not everything could be put to the test.
-const (
-	Equal    = "equal"
-	Partial  = "partial"
-	Diverged = "diverged"
-)
-
-// ReplayedRun is one run of the session, executed again.
-type RunReport struct {
-	Step        state.StepNumber `json:"step"`
-	Time        time.Time        `json:"time,omitzero"`
-	Interpreter string           `json:"interpreter"` // that it was recorded with
-	Result      string           `json:"result"`
-	Nodes       int              `json:"nodes"`    // that have a recorded outcome
-	Executed    int              `json:"executed"` // nodes
-	Proved      int              `json:"proved"`   // nodes that an earlier run of this replay executed, from the same inputs
-	Served      []ServedNode     `json:"served"`   // nodes that were given what was recorded, and not executed
-	Divergences []Divergence     `json:"divergences"`
-	Seconds     float64          `json:"seconds"` // spent executing
-}
-
-// ServedNode is a node that was given its recorded result.
-type ServedNode struct {
-	Node string   `json:"node"`
-	Why  string   `json:"why"` // effect, needs, pinned, folder, unrecorded or diverged
-	What []string `json:"what,omitempty"`
-}
-
-// Why a node was served its recorded result.
-const (
-	ServedEffect     = "effect"     // executing it would fire an effect that cannot be taken back
-	ServedNeeds      = "needs"      // it needs what another served node made, which was not kept
-	ServedPinned     = "pinned"     // it had kept a result that did not hold
-	ServedFolder     = "folder"     // it rests on the name of the workspace, which the copy does not have, and cannot be compared
-	ServedUnrecorded = "unrecorded" // there is no record to compare with: it was freed, or the failure left none
-	ServedDiverged   = "diverged"   // after it diverged, so that the rest is replayed from what was recorded
-)
-
-// Missing is something that a replay needs and that is gone.
-type Missing struct {
-	Step state.StepNumber `json:"step,omitempty"`
-	What string           `json:"what"` // a key such as file:data.csv, or interpreter
-	Why  string           `json:"why"`
-}
 
 // CodeNoRun is the code of errors about steps among which nothing was run.
 const CodeNoRun state.Code = "no-run"
@@ -174,19 +102,6 @@ func runsOf(ctx context.Context, s *Subject, o *Options) ([]state.Step, error) {
 		runs = runs[len(runs)-1:]
 	}
 	return runs, nil
-}
-
-// replayer is one replay under way.
-type replayer struct {
-	subject *Subject
-	options Options
-	found   *Report
-	folder  string // for copies of the workspace, and for what is proved
-	config  runner.Config
-	files   map[string]runner.FileRecord // as the session has them now
-
-	mu      sync.Mutex
-	stopped atomic.Bool
 }
 
 // execute replays runs in parallel, each goroutine a stretch of them, so that it reuses what it has just proved.
@@ -285,21 +200,6 @@ func (r *replayer) interpreter(ctx context.Context) (err error) {
 	return nil
 }
 
-func message(err error) string {
-	if e := (*state.Error)(nil); errors.As(err, &e) {
-		return e.Message
-	}
-	return err.Error()
-}
-
-func (r *replayer) miss(m Missing) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !slices.ContainsFunc(r.found.Missing, func(x Missing) bool { return x.What == m.What && x.Why == m.Why }) {
-		r.found.Missing = append(r.found.Missing, m)
-	}
-}
-
 // sum draws the results of the runs together.
 func (r *replayer) sum() {
 	f := r.found
@@ -324,15 +224,4 @@ func (r *replayer) sum() {
 			f.Runs = f.Runs[:n+1] // others that went on beside it
 		}
 	}
-}
-
-// removeAll removes a folder in which a program may have taken permissions away.
-func removeAll(folder string) {
-	_ = filepath.WalkDir(folder, func(path string, e os.DirEntry, err error) error {
-		if err == nil && e.IsDir() {
-			_ = os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	_ = os.RemoveAll(folder)
 }

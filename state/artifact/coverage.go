@@ -15,23 +15,6 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// CheckAssert is the kind of a part of a block that asserts something: it is a check of itself, and of all that it
-// read.
-const CheckAssert query.CheckKind = "assert"
-
-// CheckView is a check as seen after a step.
-type CheckView struct {
-	query.Check
-	Current bool `json:"current"` // all that it exercised is as it was then, so that it would come to the same
-}
-
-// Proves reports whether the check passed on the present code. One that comes to something else each time, or keeps a
-// result that does not hold, proves nothing.
-func (c *CheckView) Proves() bool {
-	return c.Current && c.Outcome == query.CheckPassed && !slices.Contains(c.Marks, runner.MarkVaried) &&
-		!slices.Contains(c.Marks, runner.MarkPinned)
-}
-
 // Coverage is what checks that passed exercised of the present version of a block or file. Lines are those that were
 // executed where that was observed (TestOptions.Lines), else all of a function that was. Of a class that a block's
 // assertion read, the lines outside of its methods count, for it is not seen which of these ran.
@@ -45,46 +28,6 @@ type Coverage struct {
 
 	MissedLines string   `json:"missed_lines"` // that no check executed, of other functions, as ranges counted from 1: "7-8,12"
 	Whole       []string `json:"whole"`        // functions that count as a whole, because some check executed them whose lines were not observed
-}
-
-// Unchecked returns the coverage of the blocks, and of the files of code that artifacts hold, after step n, that checks
-// which passed exercised in part only, or not at all.
-func IncompleteCoverage(ctx context.Context, h *query.History, n state.StepNumber) ([]Coverage, error) {
-	m, err := assess(ctx, h, n)
-	if err != nil {
-		return nil, err
-	}
-	found := []Coverage{}
-	for i := range m.Snapshot.Blocks {
-		if c := m.Coverage(&m.Snapshot.Blocks[i]); c.Covered < c.Lines {
-			found = append(found, c)
-		}
-	}
-	for _, a := range m.artifacts() {
-		for _, f := range a.Files {
-			if c, ok := m.FileCoverage(f.Path); ok && a.Kind == state.ArtifactCode && c.Covered < c.Lines {
-				found = append(found, c)
-			}
-		}
-	}
-	return found, nil
-}
-
-// checksAt returns the checks that were known at the moment.
-func checksAt(ctx context.Context, h *query.History, m *assessment) ([]CheckView, error) {
-	kept, err := h.ChecksAt(ctx, m.Snapshot.Step.Number)
-	if err != nil {
-		return nil, err
-	}
-	found := []CheckView{}
-	for _, c := range kept {
-		found = append(
-			found,
-			CheckView{c, !slices.ContainsFunc(c.Exercised, func(x query.Exercised) bool { return !m.present(x) })},
-		)
-	}
-	asserts, err := asserts(ctx, h, m)
-	return append(found, asserts...), err
 }
 
 // present reports whether a part of the code is as a check found it. A function of a file counts as another as soon as

@@ -17,28 +17,6 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// Format is what a program at a step is exported as. An archive of a whole session is not one: see Store.Export.
-type Format string
-
-const (
-	FormatScript   Format = "py"    // "# %%" cells
-	FormatMarkdown Format = "md"    // fenced code
-	FormatNotebook Format = "ipynb" // nbformat 4.5
-	FormatPROV     Format = "prov"  // PROV-JSON
-
-	FormatAgentTrace Format = "agent-trace" // Agent Trace 0.1: who wrote which lines
-)
-
-// Formats are all of them.
-var Formats = []Format{FormatScript, FormatMarkdown, FormatNotebook, FormatPROV, FormatAgentTrace}
-
-// Exported says what of a program is written, beside its code. The zero value is everything.
-type ExportOptions struct {
-	NoOutputs bool   // leave out what blocks put out
-	File      string // of FormatAgentTrace: the program's file, as it is named from the root of the repository; the session's name when empty
-	Data      []byte // of FormatAgentTrace: what the file holds
-}
-
 // Export returns the program after step n, with what its blocks put out when they were run last. Equal histories give
 // equal bytes. A script, document or notebook reads as the program.
 func Export(ctx context.Context, h *query.History, n state.StepNumber, format Format, o ExportOptions) ([]byte, error) {

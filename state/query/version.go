@@ -3,10 +3,13 @@ package query
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -250,4 +253,33 @@ func (h *History) patchView(ctx context.Context, step state.Step) (*PatchView, e
 	}
 	v.After, err = h.aftermath(ctx, step.Number, after)
 	return v, err
+}
+
+// Base returns the program as one saw it who knows a block in the version that a digest, or its beginning, names: as it
+// is now, with that version of the block.
+func (h *History) Base(ctx context.Context, version string) ([]patch.Block, error) {
+	blocks, _, err := h.Program(ctx)
+	if err != nil {
+		return nil, err
+	}
+	base := PatchBlocks(blocks)
+	if len(version) >= leastPrefix &&
+		slices.ContainsFunc(
+			blocks,
+			func(b runner.Block) bool { return strings.HasPrefix(string(b.Version), version) },
+		) {
+		return base, nil
+	}
+	known, err := h.Version(ctx, version)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range known {
+		if i := slices.IndexFunc(base, func(b patch.Block) bool { return b.ID == string(v.Block) }); i >= 0 {
+			base[i].Source = v.Source
+		} else { // it was deleted since
+			base = append(base, patch.Block{ID: string(v.Block), Dialect: patch.Python, Source: v.Source})
+		}
+	}
+	return base, nil
 }

@@ -109,9 +109,6 @@ func (h *History) blockVars(ctx context.Context, b *BlockView) (map[string]any, 
 	return vars, err
 }
 
-// pageOfSteps is how many steps are looked at in one go.
-const pageOfSteps = 512
-
 func (h *History) stepsWhere(ctx context.Context, n state.StepNumber, f *Filter, p Page) (*Found, error) {
 	before := n + 1
 	if p.After != "" {
