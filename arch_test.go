@@ -36,7 +36,9 @@ var layers = []layer{
 	{folder: "depgraph/python", imports: []string{"internal/pytree", "depgraph"}, pure: true},
 	{folder: "state", imports: []string{"depgraph"}},
 	{folder: "state/statetest", imports: []string{"state"}},
-	{folder: "runner", imports: []string{"depgraph", "depgraph/python", "state"}},
+	{folder: "runner/kernel", imports: []string{"depgraph", "state"}},
+	{folder: "runner/kernel/python", imports: []string{"depgraph", "depgraph/python", "state", "runner/kernel"}},
+	{folder: "runner", imports: []string{"depgraph", "state", "runner/kernel"}},
 	{folder: "state/query", imports: []string{"patch", "depgraph", "depgraph/python", "state", "runner"}},
 	{
 		folder:  "state/artifact",
@@ -44,16 +46,15 @@ var layers = []layer{
 	},
 	{folder: "state/provenance", imports: []string{"patch", "depgraph", "depgraph/python", "state", "runner",
 		"state/query", "state/artifact"}},
-	{folder: "runner/replay", imports: []string{"depgraph", "depgraph/python", "state", "runner", "state/query"}},
-	{
-		folder:  ".",
-		imports: []string{"patch", "depgraph", "depgraph/python", "state", "runner", "state/query", "runner/replay"},
-	},
+	{folder: "runner/replay", imports: []string{"depgraph", "depgraph/python", "state", "runner", "runner/kernel/python",
+		"state/query"}},
+	{folder: ".", imports: []string{"patch", "depgraph", "depgraph/python", "state", "runner", "runner/kernel",
+		"runner/kernel/python", "state/query", "runner/replay"}},
 	{folder: "internal/xstatetest", imports: []string{"patch", "state", "state/statetest", "runner", "state/query",
 		"state/artifact", "state/provenance", "runner/replay", "."}},
 	{folder: "bench", imports: []string{"internal/pytree", "patch", "depgraph", "depgraph/python", "state", "runner",
-		"state/query", "state/provenance", "runner/replay", "."}},
-	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner",
+		"runner/kernel/python", "state/query", "state/provenance", "runner/replay", "."}},
+	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", "runner/kernel", "runner/kernel/python",
 		"state/query", "state/artifact", "state/provenance", "runner/replay", ".", "bench"}},
 }
 

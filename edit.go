@@ -9,6 +9,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -140,6 +141,9 @@ func (s *Session) drafts(
 	}
 	drafts := make([]state.Draft, 0, len(edits))
 	for _, e := range edits {
+		if err := checkLanguage(e); err != nil {
+			return nil, err
+		}
 		before, found, err := s.store.state.BlockAt(ctx, s.name, head, BlockID(e.ID))
 		if err != nil {
 			return nil, err
@@ -152,6 +156,16 @@ func (s *Session) drafts(
 		origin = origin.WithoutCost()
 	}
 	return drafts, nil
+}
+
+// checkLanguage returns the error of an edit that brings a block in a language that nothing here runs. An edit that
+// names none brings Python.
+func checkLanguage(e patch.Edit) error {
+	if e.Block.Dialect == "" {
+		return nil
+	}
+	_, err := kernel.Lookup(depgraph.Dialect(e.Block.Dialect))
+	return err
 }
 
 // draft is the step that an edit becomes. A patched block keeps the outcome of its last run, of the version before:

@@ -253,7 +253,7 @@ func ExampleSession_Revise() {
 	// Output:
 	// search-replace changes b1
 	// block changes b1
-	// text-editor is refused: b1: hunk 1: the text that it replaces is not there; nearest is line 2
+	// text-editor is refused: b1: hunk 1: the text to replace is not there; the most similar place is line 2
 }
 
 func ExampleSession_Undo() {

@@ -27,6 +27,7 @@ var limits = struct {
 		"depgraph/python": 14,
 		"state":           24,
 		"runner":          49,
+		"runner/kernel":   1,
 		".":               0,
 		"bench":           7,
 		"cmd/xstate":      39,

@@ -17,6 +17,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
@@ -71,7 +72,7 @@ func liveUntilKilled(t *testing.T, dir string, o xstate.SessionOptions) {
 		}
 		if _, step, err := session.Run(t.Context(), runner.RunOptions{}, xstate.Origin{}); err == nil {
 			fmt.Println("prog", step.Number)
-		} else if state.CodeOf(err) != runner.CodePythonBroken { // the interpreter was killed before it said a word
+		} else if state.CodeOf(err) != python.CodeBroken { // the interpreter was killed before it said a word
 			t.Fatal(err)
 		}
 		if i%3 == 0 {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -30,7 +31,7 @@ type Session struct {
 	options   SessionOptions
 	meta      state.Session
 	engine    *runner.Engine
-	python    runner.Interpreter
+	python    python.Interpreter
 	history   *query.History
 	planner   *runner.Planner // of the program after step plannedAt; nil until the first plan
 	plannedAt StepNumber
@@ -48,7 +49,7 @@ func (s *Session) Name() string { return s.name }
 func (s *Session) Folder() string { return s.options.Workspace }
 
 // Python returns the interpreter of the session, once Plan or Run have found it.
-func (s *Session) Python() runner.Interpreter { return s.python }
+func (s *Session) Python() python.Interpreter { return s.python }
 
 // History answers questions about what is recorded of the session.
 func (s *Session) History() *query.History { return s.history }
@@ -147,7 +148,7 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 	if err != nil {
 		return runner.Config{}, err
 	}
-	if s.python, err = runner.Identify(ctx, s.store.state.Dir(), path, environ); err != nil {
+	if s.python, err = python.Identify(ctx, s.store.state.Dir(), path, environ); err != nil {
 		return runner.Config{}, err
 	}
 	return runner.Config{
@@ -155,7 +156,7 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 		Session:   s.name,
 		Workspace: s.options.Workspace,
 		File:      s.options.File,
-		Python:    s.python,
+		Language:  s.python,
 		Seed:      s.meta.Seed,
 		Observe:   s.options.Observe,
 		Environ:   s.options.Environ,

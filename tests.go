@@ -97,7 +97,7 @@ func (s *Session) testFiles(ctx context.Context, o TestOptions, found *TestRepor
 		return err
 	}
 	suite, err := runner.NewSuite(
-		runner.SuiteConfig{Store: cfg.Store, Workspace: cfg.Workspace, Python: cfg.Python, Environ: cfg.Environ},
+		runner.SuiteConfig{Store: cfg.Store, Workspace: cfg.Workspace, Language: cfg.Language, Environ: cfg.Environ},
 	)
 	if err != nil {
 		return err

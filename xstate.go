@@ -9,6 +9,7 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -74,7 +75,7 @@ func (s *Store) State() *state.Store { return s.state }
 const AnyPython = "auto"
 
 // FindPython returns the path of the interpreter for a session's program in folder: the one asked for, $XSTATE_PYTHON,
-// the one that was last asked for in a run of the session, or what runner.FindPython finds.
+// the one that was last asked for in a run of the session, or what python.Find finds.
 func (s *Store) FindPython(
 	ctx context.Context,
 	session, asked, folder string,
@@ -91,10 +92,10 @@ func (s *Store) FindPython(
 		}
 		asked = remembered
 	}
-	path, err := runner.FindPython(asked, folder, environ)
+	path, err := python.Find(asked, folder, environ)
 	if err != nil && remembered != "" {
 		return "", &Error{
-			Code:    runner.CodeNoPython,
+			Code:    python.CodeNotFound,
 			Message: fmt.Sprintf("the interpreter that session %q runs with is gone: %s", session, remembered),
 			Hint:    "name another with --python PATH, or have one chosen with --python " + AnyPython,
 			Err:     err,

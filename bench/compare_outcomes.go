@@ -9,13 +9,13 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// left ends what is told of a value or file that stays from before, though the program makes it no more.
+// leftoverSuffix ends the description of a value or file that the program no longer makes.
 const leftoverSuffix = " is left"
 
-// judge tells where an outcome differs from the run from scratch, and how many differences it left out because they are of what is
-// marked as volatile. After a block that failed nothing is compared: what is done then is not the same for all. Files and values
-// are compared only where no block failed. Of a peer the text is compared that all tools show alike, and no names that begin
-// with an underscore: marimo keeps these to a cell, IPython binds its own.
+// compareOutcomes returns where an outcome differs from the run from scratch. It counts separately the differences at
+// what xstate marks as volatile. After a failed block nothing is compared, because strategies then stop differently.
+// For a peer it compares the text that all tools display alike, and no names that begin with an underscore: marimo
+// keeps these private to a cell, and IPython binds its own.
 func compareOutcomes(have, want *outcome, m *marks) (found []string, volatile int) {
 	add := func(marked bool, format string, args ...any) {
 		if marked {
@@ -32,7 +32,7 @@ func compareOutcomes(have, want *outcome, m *marks) (found []string, volatile in
 			return found, volatile
 		case (i == have.stopped) != (i == want.stopped):
 			add(marked, "block %d: status", i)
-			return found, volatile // the rest follows from it
+			return found, volatile // everything after it would differ as well
 		case !have.peer && x.output != y.output || have.peer && x.text != y.text:
 			add(marked, "block %d: output", i)
 		case x.err != y.err:
@@ -69,9 +69,11 @@ func compareOutcomes(have, want *outcome, m *marks) (found []string, volatile in
 	return found, volatile
 }
 
-// byContent reports whether a digest names a value by what it holds, and not by what made it, or not at all.
+// byContent reports whether a digest names a value by content. 64 digits are a lineage digest (SHA-256), by content
+// there are fewer; "" means that there is none.
 func byContent(d state.Digest) bool { return d != "" && len(d) != 64 }
 
+// keysOf returns the keys of both maps, sorted.
 func keysOf[V any](a, b map[string]V) []string {
 	both := maps.Clone(a)
 	if both == nil {

@@ -9,14 +9,35 @@ import (
 	"time"
 )
 
-// growth collects times for plots: what costs how much, against the size of the program and against what an edit affects.
+// growth collects times for plots: what costs how much, against the size of the program and against what an edit
+// affects.
 type growth struct{ bySize, byAffected plot }
 
 func newGrowth() *growth {
-	scale := []axisMark{{-5, "10 µs"}, {-4, "100 µs"}, {-3, "1 ms"}, {-2, "10 ms"}, {-1, "100 ms"}, {0, "1 s"}, {1, "10 s"}}
+	scale := []axisMark{
+		{-5, "10 µs"},
+		{-4, "100 µs"},
+		{-3, "1 ms"},
+		{-2, "10 ms"},
+		{-1, "100 ms"},
+		{0, "1 s"},
+		{1, "10 s"},
+	}
 	return &growth{
-		plot{title: "What an edit that affects ten nodes costs, by size of the program", x: "nodes of the program", y: "time", ordered: true, scale: scale},
-		plot{title: "What it costs to plan after an edit, by the nodes it affects", x: "nodes affected", y: "time", ordered: true, scale: scale[1:]},
+		plot{
+			title:   "What an edit that affects ten nodes costs, by size of the program",
+			x:       "nodes of the program",
+			y:       "time",
+			ordered: true,
+			scale:   scale,
+		},
+		plot{
+			title:   "What it costs to plan after an edit, by the nodes it affects",
+			x:       "nodes affected",
+			y:       "time",
+			ordered: true,
+			scale:   scale[1:],
+		},
 	}
 }
 

@@ -27,17 +27,26 @@ func TestCost(t *testing.T) {
 			t.Run(fmt.Sprintf("n=%d/affected=%d", n, chain), func(t *testing.T) {
 				s := newSynthetic(t, n, chain)
 				if a := s.affected(); a.Total != n || len(a.Nodes) > 0 || a.Work.Visited != n || a.Work.Compared != n {
-					t.Fatalf("Plan of the program = %d of %d nodes, %+v, want none of %d, each visited and compared once", len(a.Nodes), a.Total, a.Work, n)
+					t.Fatalf(
+						"Plan of the program = %d of %d nodes, %+v, want none of %d, each visited and "+
+							"compared once",
+						len(a.Nodes),
+						a.Total,
+						a.Work,
+						n,
+					)
 				}
 				if a := s.affected(); len(a.Nodes) > 0 || a.Work != (runner.Work{}) {
 					t.Errorf("Plan again = %d nodes, %+v, want no work", len(a.Nodes), a.Work)
 				}
 				s.edit() // the first of a chain has no trace now; of the others, one each does not hold
-				if a := s.affected(); len(a.Nodes) != chain || a.Work != (runner.Work{Enqueued: chain, Visited: chain, Compared: chain - 1}) {
+				if a := s.affected(); len(a.Nodes) != chain ||
+					a.Work != (runner.Work{Enqueued: chain, Visited: chain, Compared: chain - 1}) {
 					t.Errorf("Plan after an edit = %d nodes, %+v, want %d", len(a.Nodes), a.Work, chain)
 				}
 				s.edit() // which takes it back
-				if a := s.affected(); len(a.Nodes) != 0 || a.Work != (runner.Work{Enqueued: chain, Visited: chain, Compared: chain}) {
+				if a := s.affected(); len(a.Nodes) != 0 ||
+					a.Work != (runner.Work{Enqueued: chain, Visited: chain, Compared: chain}) {
 					t.Errorf("Plan after it was taken back = %d nodes, %+v, want none", len(a.Nodes), a.Work)
 				}
 				if bytes := s.lastStep(); bytes != 479 {
@@ -76,8 +85,9 @@ func BenchmarkFacts(b *testing.B) {
 	}
 }
 
-// BenchmarkCost times what the engine does after an edit that affects ten nodes, in programs of several sizes (XSTATE_BENCH_NODES),
-// and after edits that affect more, in one of 10,000. XSTATE_BENCH_GROWTH names a folder for plots of that.
+// BenchmarkCost times what the engine does after an edit that affects ten nodes, in programs of several sizes
+// (XSTATE_BENCH_NODES), and after edits that affect more, in one of 10,000. XSTATE_BENCH_GROWTH names a folder for
+// plots of that.
 func BenchmarkCost(b *testing.B) {
 	g := newGrowth()
 	for _, n := range nodeCounts(b) {
@@ -137,7 +147,8 @@ func (g *growth) size(b *testing.B, n int) {
 // build times the first plan of what is affected, and tells what it keeps; once, however often the others are timed.
 func (s *synthetic) build(b *testing.B) {
 	empty := heap()
-	if _, err := s.store.State().LastBlock(context.Background(), "s", s.head); err != nil { // which reads where the blocks are
+	// which reads where the blocks are
+	if _, err := s.store.State().LastBlock(context.Background(), "s", s.head); err != nil {
 		b.Fatal(err)
 	}
 	before, start := heap(), time.Now()
@@ -159,7 +170,8 @@ func heap() float64 {
 	return float64(m.HeapAlloc)
 }
 
-// settle returns a run that has nothing to do, of a file, in a process that has just begun: opening the store is part of it.
+// settle returns a run that has nothing to do, of a file, in a process that has just begun: opening the store is part
+// of it.
 func (s *synthetic) settle() func() {
 	s.Helper()
 	if s.edits%2 == 1 {
@@ -217,7 +229,8 @@ func (s *synthetic) facts() (blocks []depgraph.BlockFacts) {
 	return blocks
 }
 
-// BenchmarkNullProcess times whole processes: a run that has nothing to do of a program of 1,000 blocks, against "xstate version".
+// BenchmarkNullProcess times whole processes: a run that has nothing to do of a program of 1,000 blocks, against
+// "xstate version".
 func BenchmarkNullProcess(b *testing.B) {
 	bed := newBed(b)
 	s := &synthetic{chain: chainLength, nodes: 1000}

@@ -10,20 +10,20 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 )
 
-// text is the text of a block with its tree.
+// parsedSource is the text of a block with its syntax tree.
 type parsedSource struct {
 	src    []byte
 	nodes  []pytree.Node
-	parent []int // of each node; -1 of the first
+	parent []int // parent of each node; -1 for the root
 }
 
-// change puts a text in the place of bytes start to end.
+// textChange replaces the bytes from start to end.
 type textChange struct {
 	start, end int
 	text       string
 }
 
-// parse returns nil for what is not Python by itself: magics, errors.
+// parse returns nil for text that is not plain Python: magics, syntax errors.
 func parse(b patch.Block) *parsedSource {
 	src := []byte(b.Source)
 	tree, err := pytree.Parse(src)
@@ -55,8 +55,8 @@ func (t *parsedSource) sym(i int) pytree.Symbol {
 
 func (t *parsedSource) textOf(i int) string { return string(t.src[t.nodes[i].Start:t.nodes[i].End]) }
 
-// constants are the numbers below a node, each with another in its place. Subscripts are left alone, and 0 and 1 as keyword
-// arguments: what is there is seldom a quantity.
+// constants returns a change for each number below a node. It skips subscripts, and 0 and 1 as keyword arguments:
+// these are seldom quantities.
 func (t *parsedSource) constants(root int) []textChange {
 	var found []textChange
 	for i := root; i < int(t.nodes[root].Next); i++ {
@@ -71,7 +71,8 @@ func (t *parsedSource) constants(root int) []textChange {
 		now := ""
 		if x, err := strconv.ParseInt(strings.ReplaceAll(was, "_", ""), 10, 62); n.Sym == pytree.Integer && err == nil {
 			now = strconv.FormatInt(x+1, 10)
-		} else if x, err := strconv.ParseFloat(strings.ReplaceAll(was, "_", ""), 64); n.Sym == pytree.Float && err == nil {
+		} else if x, err := strconv.ParseFloat(strings.ReplaceAll(was, "_", ""), 64); err == nil &&
+			n.Sym == pytree.Float {
 			if now = strconv.FormatFloat(x*1.25+0.001, 'g', 6, 64); !strings.ContainsAny(now, ".e") {
 				now += ".0"
 			}
@@ -83,16 +84,29 @@ func (t *parsedSource) constants(root int) []textChange {
 	return found
 }
 
-var otherOperator = map[string]string{"+": "-", "-": "+", "*": "+", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
+// otherOperator maps an operator to its replacement.
+var otherOperator = map[string]string{
+	"+":  "-",
+	"-":  "+",
+	"*":  "+",
+	"<":  "<=",
+	"<=": "<",
+	">":  ">=",
+	">=": ">",
+	"==": "!=",
+	"!=": "==",
+}
 
-// operators are those below a node, each with another in its place: comparisons, and sums and products with a number, for what
-// else stands beside + may be text or a list.
+// operators returns a change for each operator below a node: comparisons, and sums and products with a number. Other
+// operands of + may be text or lists, which do not support -.
 func (t *parsedSource) operators(root int) []textChange {
 	var found []textChange
 	for i := root; i < int(t.nodes[root].Next); i++ {
 		p := t.parent[i]
 		now := otherOperator[t.textOf(i)]
-		if now == "" || int(t.nodes[i].Next) != i+1 || t.sym(p) != pytree.ComparisonOperator && (t.sym(p) != pytree.BinaryOperator || !t.isNumber(i-1) && !t.isNumber(i+1)) {
+		if now == "" || int(t.nodes[i].Next) != i+1 ||
+			t.sym(p) != pytree.ComparisonOperator &&
+				(t.sym(p) != pytree.BinaryOperator || !t.isNumber(i-1) && !t.isNumber(i+1)) {
 			continue
 		}
 		found = append(found, textChange{int(t.nodes[i].Start), int(t.nodes[i].End), now})
@@ -104,7 +118,7 @@ func (t *parsedSource) isNumber(i int) bool {
 	return i < len(t.nodes) && (t.nodes[i].Sym == pytree.Integer || t.nodes[i].Sym == pytree.Float)
 }
 
-// functions are the definitions of functions.
+// functions returns the function definitions.
 func (t *parsedSource) functions() []int {
 	var found []int
 	for i := range t.nodes {
@@ -115,7 +129,7 @@ func (t *parsedSource) functions() []int {
 	return found
 }
 
-// statement is one more statement at the beginning of a function's body.
+// statement returns a change that adds a statement at the beginning of a function's body.
 func (t *parsedSource) statement(f, number int) []textChange {
 	for i := f + 1; i < int(t.nodes[f].Next); i++ {
 		if t.nodes[i].Sym == pytree.Block && t.parent[i] == f {
@@ -131,7 +145,7 @@ func (t *parsedSource) statement(f, number int) []textChange {
 	return nil
 }
 
-// rename gives a local variable of function f another name.
+// rename renames a local variable of function f. It leaves parameters alone, because callers may pass them by name.
 func (t *parsedSource) rename(f int, intN func(int) int) (string, bool) {
 	taken, fixed := map[string]bool{}, map[string]bool{}
 	var locals []string
@@ -139,13 +153,14 @@ func (t *parsedSource) rename(f int, intN func(int) int) (string, bool) {
 	for i := f + 1; i < end; i++ {
 		parent := t.sym(t.parent[i])
 		switch t.nodes[i].Sym {
-		case pytree.ClassDefinition: // its body has a scope that is read in another order
+		case pytree.ClassDefinition: // a class body resolves names differently
 			return "", false
 		case pytree.Identifier:
 			name := t.textOf(i)
 			taken[name] = true
 			switch {
-			case t.inside(i, f, pytree.Parameters) || parent == pytree.GlobalStatement || parent == pytree.NonlocalStatement || parent == pytree.LambdaParameters:
+			case t.inside(i, f, pytree.Parameters) || parent == pytree.GlobalStatement ||
+				parent == pytree.NonlocalStatement || parent == pytree.LambdaParameters:
 				fixed[name] = true
 			case t.parent[i] == i-1 && (parent == pytree.Assignment || parent == pytree.AugmentedAssignment):
 				locals = append(locals, name)
@@ -166,7 +181,8 @@ func (t *parsedSource) rename(f int, intN func(int) int) (string, bool) {
 	last := 0
 	for i := f + 1; i < end; i++ {
 		n, p := t.nodes[i], t.parent[i]
-		if n.Sym != pytree.Identifier || t.textOf(i) != was || t.sym(p) == pytree.Attribute && i != p+1 || t.sym(p) == pytree.KeywordArgument && i == p+1 {
+		if n.Sym != pytree.Identifier || t.textOf(i) != was || t.sym(p) == pytree.Attribute && i != p+1 ||
+			t.sym(p) == pytree.KeywordArgument && i == p+1 {
 			continue
 		}
 		b.Write(t.src[last:n.Start])
@@ -177,7 +193,7 @@ func (t *parsedSource) rename(f int, intN func(int) int) (string, bool) {
 	return b.String(), true
 }
 
-// inside reports whether node i lies in one of a kind below root.
+// inside reports whether node i has an ancestor of a kind below root.
 func (t *parsedSource) inside(i, root int, kind pytree.Symbol) bool {
 	for p := t.parent[i]; p > root; p = t.parent[p] {
 		if t.nodes[p].Sym == kind {

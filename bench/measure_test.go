@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/runner"
+	py "github.com/xstate-engine/xstate/runner/kernel/python"
 )
 
 // interpreter is that of the tests.
-func interpreter(t testing.TB) runner.Interpreter {
+func interpreter(t testing.TB) py.Interpreter {
 	t.Helper()
-	found, err := runner.Identify(t.Context(), t.TempDir(), measuredPython(t), func(string) string { return "" })
+	found, err := py.Identify(t.Context(), t.TempDir(), measuredPython(t), func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,8 +52,8 @@ type rewritten = struct {
 	source string
 }
 
-// TestPlanted has programs on which the simple strategies are known to be wrong, each in its way, and must be found to be; xstate
-// must be right on all of them.
+// TestPlanted has programs on which the simple strategies are known to be wrong, each in its way, and must be found to
+// be; xstate must be right on all of them.
 func TestPlanted(t *testing.T) {
 	python := interpreter(t)
 	for _, c := range []struct {
@@ -65,7 +65,8 @@ func TestPlanted(t *testing.T) {
 	}{
 		{"a change in place is made twice",
 			edited(blocksOf("xs = []", "xs.append(1)\nn = 1", "print(xs)"), rewritten{1, "xs.append(2)\nn = 1"}),
-			[]Strategy{Down, Names}, "block 2: output", map[Strategy]int{Scratch: 3, Down: 2, Names: 1, Snapshot: 2, Xstate: 2}},
+			[]Strategy{Down, Names}, "block 2: output",
+			map[Strategy]int{Scratch: 3, Down: 2, Names: 1, Snapshot: 2, Xstate: 2}},
 		{"an alias is changed",
 			edited(blocksOf("a = [0]", "b = a", "b.append(1)\nk = 5", "print(a)"), rewritten{2, "b.append(1)\nk = 6"}),
 			[]Strategy{Down, Names}, "block 3: output", map[Strategy]int{Names: 1, Xstate: 1}},
@@ -73,16 +74,20 @@ func TestPlanted(t *testing.T) {
 			edited(blocksOf("x = 1", "y = 2", "print('y' in globals())"), rewritten{1, ""}),
 			[]Strategy{Down, Names}, "block 1: output", map[Strategy]int{Down: 1, Names: 0, Xstate: 1}},
 		{"a file is read",
-			edited(blocksOf("n = 1", "open('f', 'w').write(str(n))\nm = n", "print(open('f').read())"), rewritten{0, "n = 2"}),
+			edited(blocksOf("n = 1", "open('f', 'w').write(str(n))\nm = n", "print(open('f').read())"),
+				rewritten{0, "n = 2"}),
 			[]Strategy{Names}, "block 2: output", map[Strategy]int{Names: 2, Xstate: 3}},
 		{"a generator of random numbers goes on",
-			edited(blocksOf("import random", "x = random.random()", "print(x)"), rewritten{1, "x = random.random()\ny = 1"}),
+			edited(blocksOf("import random", "x = random.random()", "print(x)"),
+				rewritten{1, "x = random.random()\ny = 1"}),
 			[]Strategy{Down, Names, Snapshot}, "block 2: output", map[Strategy]int{Xstate: 1}},
 		{"what does not pickle is not gone back to",
-			edited(blocksOf("g = iter([1, 2, 3])\nh = (x for x in [1, 2, 3])", "v = next(h)", "print(v)"), rewritten{1, "v = next(h)\nw = 1"}),
+			edited(blocksOf("g = iter([1, 2, 3])\nh = (x for x in [1, 2, 3])", "v = next(h)", "print(v)"),
+				rewritten{1, "v = next(h)\nw = 1"}),
 			[]Strategy{Down, Names, Snapshot}, "block 2: output", nil},
 		{"numpy's generator is seeded by the statement that loads it",
-			edited(blocksOf("import numpy as np", "np.random.seed(3)", "x = np.random.rand()\nprint(x)", "print(np.random.rand())"), rewritten{2, "x = np.random.rand()\nprint(x, 1)"}),
+			edited(blocksOf("import numpy as np", "np.random.seed(3)", "x = np.random.rand()\nprint(x)", "print(np.random.rand())"),
+				rewritten{2, "x = np.random.rand()\nprint(x, 1)"}),
 			[]Strategy{Down, Names, Snapshot}, "block 2: output", map[Strategy]int{Xstate: 1}},
 		{"nothing is wrong",
 			edited(blocksOf("x = 1", "y = x + 1", "print(y)", "z = 5"), rewritten{0, "x = 2"}),

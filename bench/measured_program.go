@@ -18,36 +18,48 @@ import (
 
 // Program is a program with the edits that are made to it.
 type Program struct {
-	Name     string // path as given, or of a generated one workload/number
-	Workload string // of a generated one; else "files" or "sessions"
-	Folder   string // copied to where it runs; "": an empty one
-	File     string // its own file in Folder, for __file__; "": it has none
+	Name     string // the path as given; workload/size for a generated program
+	Workload string // the workload of a generated program; otherwise "files" or "sessions"
+	Folder   string // copied to where the program runs; "" means an empty folder
+	File     string // its own file in Folder, for __file__; "" if it has none
 	Versions []Version
 }
 
 // Version is the program after an edit.
 type Version struct {
 	Edit   Kind
-	At     int           // the first block that is another than before
-	Blocks []patch.Block // with ids, which stay through edits
+	At     int           // the first block that changed
+	Blocks []patch.Block // with ids, which edits preserve
 }
 
-// Codes of errors about what is to be measured.
+// Codes of errors about the choice of what to measure.
 const (
 	CodeNothing    state.Code = "nothing-to-measure" // no program was found
 	CodeNoWorkload state.Code = "no-workload"        // there is no workload of that name
 	CodeNoStrategy state.Code = "no-strategy"        // there is no strategy of that name
-	CodeNoPeer     state.Code = "no-peer"            // the interpreter has not got the peer
+	CodeNoPeer     state.Code = "no-peer"            // the interpreter does not have the peer installed
 )
 
-// Find returns the programs at paths: scripts, notebooks and Markdown files, which get a series of edits each, drawn by seed;
-// archives of sessions, which have their own; and all of these below a folder. What is no program is told to skipped.
-func FindPrograms(ctx context.Context, paths []string, seed uint64, edits int, skipped func(path string, err error)) ([]Program, error) {
+// FindPrograms returns the programs at paths: scripts, notebooks and Markdown files, each with a series of edits
+// drawn by seed; archives of sessions, which have edits of their own; and all of these below a folder. It calls
+// skipped for files that are not programs.
+func FindPrograms(
+	ctx context.Context,
+	paths []string,
+	seed uint64,
+	edits int,
+	skipped func(path string, err error),
+) ([]Program, error) {
 	var found []Program
 	for _, path := range paths {
 		files, err := programFiles(path)
 		if err != nil {
-			return nil, &xstate.Error{Code: CodeNothing, Message: fmt.Sprintf("%s cannot be read", path), Hint: "name a folder, a .py, .ipynb or .md file, or an archive of a session", Err: err}
+			return nil, &xstate.Error{
+				Code:    CodeNothing,
+				Message: fmt.Sprintf("%s cannot be read", path),
+				Hint:    "name a folder, a .py, .ipynb or .md file, or an archive of a session",
+				Err:     err,
+			}
 		}
 		for _, file := range files {
 			p, err := loadFile(ctx, file, seed, edits)
@@ -60,12 +72,13 @@ func FindPrograms(ctx context.Context, paths []string, seed uint64, edits int, s
 	}
 	if len(found) == 0 && len(paths) > 0 {
 		return nil, &xstate.Error{Code: CodeNothing, Message: "there is no program in " + strings.Join(paths, ", "),
-			Hint: "xstate bench takes .py, .ipynb and .md files, archives that xstate export made, and folders of these"}
+			Hint: "xstate bench takes .py, .ipynb and .md files, archives that xstate export made, and folders of " +
+				"these"}
 	}
 	return found, nil
 }
 
-// programFiles returns a file, or those below a folder that may be programs.
+// programFiles returns a file, or the files below a folder that may be programs.
 func programFiles(path string) ([]string, error) {
 	var files []string
 	err := filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
@@ -84,11 +97,13 @@ func programFiles(path string) ([]string, error) {
 
 const archiveExt = ".zip"
 
-// ignored reports whether what lies in a folder of that name is no part of a program.
+// ignored reports whether a folder of that name holds no part of a program.
 func ignored(name string) bool {
-	return strings.HasPrefix(name, ".") || slices.Contains([]string{"__pycache__", "node_modules", "venv", "build", "xstate-bench"}, name)
+	return strings.HasPrefix(name, ".") ||
+		slices.Contains([]string{"__pycache__", "node_modules", "venv", "build", "xstate-bench"}, name)
 }
 
+// loadFile reads one program, or the session of an archive.
 func loadFile(ctx context.Context, file string, seed uint64, edits int) ([]Program, error) {
 	full, err := filepath.Abs(file)
 	if err != nil {
@@ -106,14 +121,19 @@ func loadFile(ctx context.Context, file string, seed uint64, edits int) ([]Progr
 		return nil, err
 	}
 	blocks := withIDs(parsed.Blocks)
-	p := Program{Name: filepath.ToSlash(file), Workload: "files", Folder: filepath.Dir(full), Versions: Edits(filepath.Base(file), blocks, seed, edits)}
+	p := Program{
+		Name:     filepath.ToSlash(file),
+		Workload: "files",
+		Folder:   filepath.Dir(full),
+		Versions: Edits(filepath.Base(file), blocks, seed, edits),
+	}
 	if filepath.Ext(file) == ".py" {
 		p.File = filepath.Base(file)
 	}
 	return []Program{p}, nil
 }
 
-// named gives every block an id.
+// withIDs gives every block an id.
 func withIDs(blocks []patch.Block) []patch.Block {
 	blocks = slices.Clone(blocks)
 	for i, id := range patch.Names(blocks) {
@@ -122,7 +142,8 @@ func withIDs(blocks []patch.Block) []patch.Block {
 	return blocks
 }
 
-// recorded returns the session of an archive: a version for each run that came after edits.
+// archivedSession returns the session of an archive, with a version for each run that followed edits. It imports the
+// archive into a temporary store.
 func archivedSession(ctx context.Context, file, full string) ([]Program, error) {
 	data, err := os.Open(full)
 	if err != nil {
@@ -185,18 +206,19 @@ func archivedSession(ctx context.Context, file, full string) ([]Program, error) 
 	return []Program{p}, nil
 }
 
-// add makes a version of blocks, unless it is that of before.
+// addVersion adds a version, unless its blocks equal those of the version before.
 func (p *Program) addVersion(kind Kind, blocks []patch.Block) {
 	v := Version{Edit: kind, Blocks: blocks}
 	if n := len(p.Versions); n == 0 {
 		v.Edit = KindFirst
-	} else if v.At = firstDifference(p.Versions[n-1].Blocks, blocks); v.At == len(blocks) && len(blocks) == len(p.Versions[n-1].Blocks) {
+	} else if v.At = firstDifference(p.Versions[n-1].Blocks, blocks); v.At == len(blocks) &&
+		len(blocks) == len(p.Versions[n-1].Blocks) {
 		return
 	}
 	p.Versions = append(p.Versions, v)
 }
 
-// firstDifference returns the first place at which two lists hold other code.
+// firstDifference returns the first position at which two lists differ in id or source.
 func firstDifference(old, now []patch.Block) int {
 	for i := range min(len(old), len(now)) {
 		if old[i].ID != now[i].ID || old[i].Source != now[i].Source {

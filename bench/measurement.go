@@ -13,30 +13,30 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/runner"
+	py "github.com/xstate-engine/xstate/runner/kernel/python"
 )
 
-// Options are the choices of Run. The zero value is the usual bench.
+// Options are the choices of Measure. The zero value is the usual bench.
 type Options struct {
-	Python     runner.Interpreter
-	Strategies []Strategy    // Scratch is always one; nil: Strategies
+	Python     py.Interpreter
+	Strategies []Strategy    // must include Scratch; nil means Strategies
 	Peers      []string      // versions of the peers among them, see CheckPeers
-	Jobs       int           // programs at once; 0: one
-	Budget     time.Duration // no run begins later than this; 0: no end
-	Timeout    time.Duration // for one block; 0: none
-	Earlier    []Result      // of an earlier bench: programs that are among them are not run again
+	Jobs       int           // programs measured at once; 0 means one
+	Budget     time.Duration // the bench stops after this time; 0 means no limit
+	Timeout    time.Duration // for one block; 0 means no limit
+	Earlier    []Result      // results of an earlier bench: their programs are not measured again
 	OnVersion  func(program string, version, of int)
 	OnResult   func(Result) error // called for one result at a time
 }
 
-// Result is what became of one program.
+// Result is the measurement of one program.
 type Result struct {
-	Key      string  `json:"key"` // of the program with its edits, the strategies and the interpreter
+	Key      string  `json:"key"` // identifies program, edits, strategies and interpreter
 	Program  string  `json:"program"`
 	Workload string  `json:"workload"`
 	Blocks   int     `json:"blocks"`
 	Rebinds  bool    `json:"rebinds"` // two blocks bind one name: marimo refuses such a program
-	Seconds  float64 `json:"seconds"` // that measuring it took
+	Seconds  float64 `json:"seconds"` // the time that the measurement took
 	Error    string  `json:"error,omitempty"`
 	Runs     []Run   `json:"runs"`
 }
@@ -45,28 +45,29 @@ type Result struct {
 type Run struct {
 	Version    int      `json:"version"` // 0: the first run, before any edit
 	Edit       Kind     `json:"edit"`
-	At         float64  `json:"at"`     // where the edit is: 0 the first block, 1 the last
+	At         float64  `json:"at"`     // position of the edit: 0 the first block, 1 the last
 	Blocks     int      `json:"blocks"` // of the program
 	Strategy   Strategy `json:"strategy"`
 	Ran        int      `json:"ran"`   // blocks executed
 	Nodes      int      `json:"nodes"` // executed
-	Recomputed int      `json:"again"` // of these, for values that had not been kept
+	Recomputed int      `json:"again"` // nodes executed again for values that were not stored
 	Seconds    float64  `json:"seconds"`
-	Saved      float64  `json:"saved_seconds"`     // against scratch
-	Equal      bool     `json:"equal"`             // to scratch
-	Differs    []string `json:"differs"`           // where not; at most maxDiffers
-	Refused    string   `json:"refused,omitempty"` // why a peer did not run the program: nothing was compared
+	Saved      float64  `json:"saved_seconds"`     // compared with scratch
+	Equal      bool     `json:"equal"`             // whether the outcome equals that of scratch
+	Differs    []string `json:"differs"`           // where it differs; at most maxDiffers
+	Refused    string   `json:"refused,omitempty"` // why a peer refused the program; then nothing was compared
 	Volatile   int      `json:"volatile"`          // differences left out because of a mark
-	Unstable   int      `json:"unstable"`          // differences left out because two runs from scratch differ there, too
-	Failed     bool     `json:"failed"`            // a block failed, from scratch
-	Bytes      int64    `json:"bytes"`             // kept on disk
-	Close      float64  `json:"close_seconds"`     // of the last run: what is stored at the end
+	Unstable   int      `json:"unstable"`          // differences left out because two runs from scratch differ there
+	Failed     bool     `json:"failed"`            // a block failed in the run from scratch
+	Bytes      int64    `json:"bytes"`             // stored on disk
+	Close      float64  `json:"close_seconds"`     // of the last run: the time to close, which stores the rest
 }
 
 const maxDiffers = 5
 
-// Measure runs every program under every strategy. It returns the results of earlier benches that are of these programs, and those it came to,
-// in the order of the programs. Interrupted or out of time, it returns what is whole, and err is nil in the latter case.
+// Measure runs every program with every strategy. It returns the earlier results that are of these programs and the
+// new ones, in the order of the programs. Interrupted or out of time, it returns the complete results; in the latter
+// case err is nil.
 func Measure(ctx context.Context, programs []Program, o Options) ([]Result, error) {
 	if o.Strategies == nil {
 		o.Strategies = Strategies
@@ -99,7 +100,7 @@ func Measure(ctx context.Context, programs []Program, o Options) ([]Result, erro
 			for i := range queue {
 				r := measure(run, &programs[i], &o)
 				if run.Err() != nil {
-					continue // it is not whole
+					continue // it is incomplete
 				}
 				mu.Lock()
 				results[i] = r
@@ -127,10 +128,16 @@ func Measure(ctx context.Context, programs []Program, o Options) ([]Result, erro
 	return found, errors.Join(failed, ctx.Err())
 }
 
-// measure runs one program. What keeps it from being judged to its end is the result's error.
+// measure runs one program. An error that prevents its completion becomes the error of the result.
 func measure(ctx context.Context, p *Program, o *Options) *Result {
 	began := time.Now()
-	r := &Result{Key: resultKey(p, o), Program: p.Name, Workload: p.Workload, Blocks: len(p.Versions[0].Blocks), Runs: []Run{}}
+	r := &Result{
+		Key:      resultKey(p, o),
+		Program:  p.Name,
+		Workload: p.Workload,
+		Blocks:   len(p.Versions[0].Blocks),
+		Runs:     []Run{},
+	}
 	root, err := os.MkdirTemp("", "xstate-bench-")
 	if err == nil {
 		defer os.RemoveAll(root)
@@ -161,7 +168,7 @@ func (s *testbed) measure(ctx context.Context, r *Result, o *Options) (err error
 			}
 		}
 	}()
-	if _, err := (scratch{s}).run(ctx, 0); err != nil { // so that none pays for what is read from disk first
+	if _, err := (scratch{s}).run(ctx, 0); err != nil { // fills the disk cache, so that no strategy pays for it
 		return fmt.Errorf("from scratch: %w", err)
 	}
 	for v := range s.program.Versions {
@@ -170,7 +177,7 @@ func (s *testbed) measure(ctx context.Context, r *Result, o *Options) (err error
 		}
 		found := make([]*outcome, len(ways))
 		for i := range ways {
-			at := (i + v + len(s.program.Name)) % len(ways) // so that none is always measured first
+			at := (i + v + len(s.program.Name)) % len(ways) // so that a different strategy is first each time
 			if found[at], err = ways[at].run(ctx, v); err != nil {
 				return fmt.Errorf("version %d, %s: %w", v, o.Strategies[at], err)
 			}
@@ -184,7 +191,7 @@ func (s *testbed) measure(ctx context.Context, r *Result, o *Options) (err error
 	return nil
 }
 
-// way makes a strategy ready.
+// start makes a strategy ready to run versions.
 func (s *testbed) start(name Strategy) runningStrategy {
 	p := &plain{testbed: s, copy: s.newCopy(name)}
 	switch name {
@@ -204,7 +211,8 @@ func (s *testbed) start(name Strategy) runningStrategy {
 	return p
 }
 
-// runs judges what the strategies came to after an edit.
+// runs compares the outcomes of the strategies after an edit with that of scratch. The second run of scratch, which
+// shows what is unstable, happens only if a strategy differs.
 func (s *testbed) runs(ctx context.Context, v int, found []*outcome, o *Options) ([]Run, error) {
 	version := &s.program.Versions[v]
 	want := found[slices.Index(o.Strategies, Scratch)]
@@ -212,7 +220,7 @@ func (s *testbed) runs(ctx context.Context, v int, found []*outcome, o *Options)
 	if i := slices.Index(o.Strategies, Xstate); i >= 0 {
 		m = found[i].marks
 	}
-	var unstable []string // known once it is asked for
+	var unstable []string // differences between two runs of scratch, once known
 	asked := false
 	var runs []Run
 	for i, out := range found {
@@ -230,12 +238,27 @@ func (s *testbed) runs(ctx context.Context, v int, found []*outcome, o *Options)
 			asked = true
 		}
 		all := len(differs)
-		slices.SortStableFunc(differs, func(a, b string) int { // what is only left comes last
+		slices.SortStableFunc(differs, func(a, b string) int { // leftovers last: maxDiffers may cut them off
 			return cmp.Compare(strings.Count(a, leftoverSuffix), strings.Count(b, leftoverSuffix))
 		})
 		differs = slices.DeleteFunc(differs, func(d string) bool { return slices.Contains(unstable, d) })
-		r := Run{Version: v, Edit: version.Edit, Blocks: len(version.Blocks), Strategy: o.Strategies[i], Nodes: out.nodes, Recomputed: out.recomputed, Seconds: out.seconds,
-			Saved: want.seconds - out.seconds, Equal: len(differs) == 0 && out.refused == "", Refused: out.refused, Differs: []string{}, Volatile: volatile, Unstable: all - len(differs), Failed: want.stopped < len(want.blocks), Bytes: out.bytes}
+		r := Run{
+			Version:    v,
+			Edit:       version.Edit,
+			Blocks:     len(version.Blocks),
+			Strategy:   o.Strategies[i],
+			Nodes:      out.nodes,
+			Recomputed: out.recomputed,
+			Seconds:    out.seconds,
+			Saved:      want.seconds - out.seconds,
+			Equal:      len(differs) == 0 && out.refused == "",
+			Refused:    out.refused,
+			Differs:    []string{},
+			Volatile:   volatile,
+			Unstable:   all - len(differs),
+			Failed:     want.stopped < len(want.blocks),
+			Bytes:      out.bytes,
+		}
 		r.Differs = append(r.Differs, differs[:min(len(differs), maxDiffers)]...)
 		if n := len(version.Blocks); n > 1 {
 			r.At = float64(min(version.At, n-1)) / float64(n-1)
@@ -266,33 +289,38 @@ func (s *testbed) rebinds(blocks []patch.Block) bool {
 	return false
 }
 
-// ParseStrategies returns the strategies of these names, without names the usual ones, with Scratch and on request all peers, in the usual
-// order.
+// ParseStrategies returns the named strategies in the usual order. Scratch is always among them. Without names it
+// returns the usual ones; with peers it adds all peers.
 func ParseStrategies(names []string, peers bool) ([]Strategy, error) {
 	known := slices.Concat(Strategies, Peers)
 	for _, name := range names {
 		if !slices.Contains(known, Strategy(name)) {
-			return nil, &xstate.Error{Code: CodeNoStrategy, Message: fmt.Sprintf("there is no strategy %q", name), Hint: fmt.Sprintf("they are: %v", known)}
+			return nil, &xstate.Error{
+				Code:    CodeNoStrategy,
+				Message: fmt.Sprintf("there is no strategy %q", name),
+				Hint:    fmt.Sprintf("they are: %v", known),
+			}
 		}
 	}
 	var found []Strategy
 	for _, s := range known {
-		if s == Scratch || len(names) == 0 && slices.Contains(Strategies, s) || slices.Contains(names, string(s)) || peers && slices.Contains(Peers, s) {
+		if s == Scratch || len(names) == 0 && slices.Contains(Strategies, s) || slices.Contains(names, string(s)) ||
+			peers && slices.Contains(Peers, s) {
 			found = append(found, s)
 		}
 	}
 	return found, nil
 }
 
-// FindInterpreter returns the interpreter to measure with: the one asked for, or that which a program in the current folder is
-// run with.
-func FindInterpreter(ctx context.Context, asked string) (runner.Interpreter, error) {
+// FindInterpreter returns the interpreter to measure with: the one asked for, or the one that runs programs in the
+// current folder.
+func FindInterpreter(ctx context.Context, asked string) (py.Interpreter, error) {
 	if asked == xstate.AnyPython {
 		asked = ""
 	}
-	path, err := runner.FindPython(asked, ".", os.Getenv)
+	path, err := py.Find(asked, ".", os.Getenv)
 	if err != nil {
-		return runner.Interpreter{}, err
+		return py.Interpreter{}, err
 	}
-	return runner.Identify(ctx, os.TempDir(), path, os.Getenv)
+	return py.Identify(ctx, os.TempDir(), path, os.Getenv)
 }

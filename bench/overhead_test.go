@@ -19,8 +19,8 @@ import (
 )
 
 // BenchmarkPrograms times the first run of the programs of testdata/programs against the same text given to the same
-// interpreter, whole processes both in turn, and compares the interpreters' peak memory. Each ratio is that of the least
-// times: what else a machine does only ever adds. Programs whose packages are missing are left out.
+// interpreter, whole processes both in turn, and compares the interpreters' peak memory. Each ratio is that of the
+// least times: what else a machine does only ever adds. Programs whose packages are missing are left out.
 func BenchmarkPrograms(b *testing.B) {
 	files, err := filepath.Glob("testdata/programs/*.py")
 	if err != nil || len(files) == 0 {
@@ -64,8 +64,10 @@ func BenchmarkPrograms(b *testing.B) {
 	b.ReportMetric(median(allPeaks), "median-peak/plain")
 }
 
-// peakOf has a program say the peak of its interpreter's memory. Not by getrusage: that counts the process that started it.
-const peakOf = "\n# %% peak\nprint('peak=', *(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))\n"
+// peakOf has a program say the peak of its interpreter's memory. Not by getrusage: that counts the process that
+// started it.
+const peakOf = "\n# %% peak\nprint('peak=', *(line.split()[1] for line in open('/proc/self/status') if " +
+	"line.startswith('VmHWM')))\n"
 
 // BenchmarkGlobals times loops that do little but read and write globals, in the program against plain.
 func BenchmarkGlobals(b *testing.B) {
@@ -120,7 +122,8 @@ func BenchmarkHead(b *testing.B) {
 	if needs([]byte("import numpy, pandas"), s.SessionOptions.Python) {
 		b.Skip("no pandas")
 	}
-	text := "# %% make\nimport numpy as np\nimport pandas as pd\n\n# %% frame\ndf = pd.DataFrame({f'c{i}': np.arange(12_500_000) * 1.5 + i for i in range(10)})\n"
+	text := "# %% make\nimport numpy as np\nimport pandas as pd\n\n# %% frame\n" +
+		"df = pd.DataFrame({f'c{i}': np.arange(12_500_000) * 1.5 + i for i in range(10)})\n"
 	s.run(text)
 	var each []float64
 	for b.Loop() {
@@ -132,8 +135,8 @@ func BenchmarkHead(b *testing.B) {
 	b.ReportMetric(median(each), "added-ms")
 }
 
-// BenchmarkRestart has a gigabyte in thirty variables, a new process, and a block that reads one of them: how long until
-// its result is there, against loading as many bytes from a file of NumPy's in a new process.
+// BenchmarkRestart has a gigabyte in thirty variables, a new process, and a block that reads one of them: how long
+// until its result is there, against loading as many bytes from a file of NumPy's in a new process.
 func BenchmarkRestart(b *testing.B) {
 	s := newSession(b)
 	if needs([]byte("import numpy"), s.SessionOptions.Python) {
@@ -144,8 +147,10 @@ func BenchmarkRestart(b *testing.B) {
 		text += fmt.Sprintf("\n# %%%% v%d\ntime.sleep(1.5)\nv%d = np.arange(4_400_000) * 1.5 + %d\n", i, i, i)
 	}
 	s.run(text)
-	plain := "import time\nstart = time.time()\nimport numpy as np\na = np.load('a.npy')\nprint(float(a.sum()))\nprint('took', time.time() - start)\n"
-	if out, err := exec.Command(s.SessionOptions.Python, "-c", "import numpy as np; np.save('"+s.Workspace+"/a.npy', np.arange(4_400_000) * 1.5)").CombinedOutput(); err != nil {
+	plain := "import time\nstart = time.time()\nimport numpy as np\na = np.load('a.npy')\nprint(float(a.sum()))\n" +
+		"print('took', time.time() - start)\n"
+	save := "import numpy as np; np.save('" + s.Workspace + "/a.npy', np.arange(4_400_000) * 1.5)"
+	if out, err := exec.Command(s.SessionOptions.Python, "-c", save).CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
 	}
 	var own, load []float64
@@ -183,7 +188,11 @@ func newSession(b *testing.B) *session {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := &session{b: b, store: store, SessionOptions: xstate.SessionOptions{Workspace: dir, Python: measuredPython(b), Seed: 1}}
+	s := &session{
+		b:              b,
+		store:          store,
+		SessionOptions: xstate.SessionOptions{Workspace: dir, Python: measuredPython(b), Seed: 1},
+	}
 	s.open()
 	b.Cleanup(func() {
 		s.Session.Close()
@@ -231,8 +240,8 @@ func (s *session) run(text string) (wall, inside float64) {
 	return wall, out.Seconds
 }
 
-// measuredPython returns the interpreter to measure with: the last to test with, for it has the packages, else python3; not what
-// the PATH names, which may be a launcher that takes longer than the interpreter.
+// measuredPython returns the interpreter to measure with: the last to test with, for it has the packages, else
+// python3; not what the PATH names, which may be a launcher that takes longer than the interpreter.
 func measuredPython(b testing.TB) string {
 	b.Helper()
 	list := filepath.SplitList(os.Getenv("XSTATE_TEST_PYTHONS"))

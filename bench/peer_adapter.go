@@ -20,6 +20,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	py "github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -28,32 +29,35 @@ import (
 const (
 	Marimo   Strategy = "marimo"   // a reactive notebook
 	Ipyflow  Strategy = "ipyflow"  // a reactive kernel for Jupyter
-	Joblib   Strategy = "joblib"   // functions whose results are kept on disk, in a script that is run again
-	Nbclient Strategy = "nbclient" // run all in a fresh kernel
+	Joblib   Strategy = "joblib"   // cached functions in a script that is run again
+	Nbclient Strategy = "nbclient" // all cells in a fresh kernel
 )
 
-// Peers are all of them. They are no part of the usual bench: the interpreter must have them.
+// Peers lists all peers. The usual bench leaves them out, because the interpreter must have them installed.
 var Peers = []Strategy{Marimo, Ipyflow, Joblib, Nbclient}
 
-// peerNeeds are the packages that an adapter imports, the tool itself first.
+// peerNeeds lists the packages that each adapter imports, the tool itself first.
 var peerNeeds = map[Strategy][]string{
-	Marimo: {"marimo"}, Ipyflow: {"ipyflow", "jupyter_client", "ipykernel"}, Joblib: {"joblib"}, Nbclient: {"nbclient", "nbformat", "ipykernel"},
+	Marimo:   {"marimo"},
+	Ipyflow:  {"ipyflow", "jupyter_client", "ipykernel"},
+	Joblib:   {"joblib"},
+	Nbclient: {"nbclient", "nbformat", "ipykernel"},
 }
 
 //go:embed peers/*.py
 var adapters embed.FS
 
-// peer is another tool at work on one program.
+// peer runs one program with another tool.
 type peer struct {
 	*testbed
 	copy   *folderCopy
-	dir    string // of its own: the adapters, and what the tool keeps
-	broken string // why it runs no more
+	dir    string // its own folder, for the adapters and what the tool stores
+	broken string // why it refuses further versions; "" while it runs
 
 	process *exec.Cmd
 	in      io.WriteCloser
 	out     *bufio.Reader
-	pipe    io.Closer // that out reads
+	pipe    io.Closer // the read end behind out
 	stderr  bytes.Buffer
 	ended   chan struct{}
 }
@@ -79,14 +83,20 @@ type (
 	}
 )
 
-// run has the tool run a version. A tool that breaks does not end the program: it refuses this version and those after it.
+// run runs a version with the tool. A tool that breaks refuses this version and all later ones; the program goes on.
 func (p *peer) run(ctx context.Context, v int) (*outcome, error) {
 	if err := p.activate(p.copy); err != nil {
 		return nil, err
 	}
 	defer p.deactivate(p.copy)
 	blocks := p.program.Versions[v].Blocks
-	out := &outcome{peer: true, ran: make([]bool, len(blocks)), blocks: make([]blockOutput, len(blocks)), stopped: len(blocks), refused: p.broken}
+	out := &outcome{
+		peer:    true,
+		ran:     make([]bool, len(blocks)),
+		blocks:  make([]blockOutput, len(blocks)),
+		stopped: len(blocks),
+		refused: p.broken,
+	}
 	if p.broken != "" {
 		return out, nil
 	}
@@ -98,7 +108,7 @@ func (p *peer) run(ctx context.Context, v int) (*outcome, error) {
 		out.refused = p.broken
 		return out, p.end()
 	}
-	if p.copy.strategy == Joblib { // a script is run in a process of its own each time
+	if p.copy.strategy == Joblib { // a script runs in a process of its own each time
 		if err := p.end(); err != nil {
 			return nil, err
 		}
@@ -115,7 +125,7 @@ func (p *peer) run(ctx context.Context, v int) (*outcome, error) {
 	return out, err
 }
 
-// ask sends a version to the adapter, and notes what it answers.
+// ask sends a version to the adapter and stores its answer in out.
 func (p *peer) ask(ctx context.Context, blocks []patch.Block, out *outcome) error {
 	if p.timeout > 0 {
 		var cancel context.CancelFunc
@@ -160,7 +170,8 @@ func (p *peer) ask(ctx context.Context, blocks []patch.Block, out *outcome) erro
 	return nil
 }
 
-// start starts the adapter and waits until it is ready.
+// start starts the adapter in a process group of its own, so that kill reaches its kernels, and waits until it is
+// ready.
 func (p *peer) start(ctx context.Context) error {
 	if p.dir == "" {
 		var err error
@@ -171,7 +182,7 @@ func (p *peer) start(ctx context.Context) error {
 			return fmt.Errorf("write the adapter: %w", err)
 		}
 	}
-	cfg, err := runner.Peer(p.dir, p.environ)
+	cfg, err := py.Peer(p.dir, p.environ)
 	if err != nil {
 		return err
 	}
@@ -179,12 +190,18 @@ func (p *peer) start(ctx context.Context) error {
 	if p.program.File != "" {
 		file = p.path(p.program.File)
 	}
-	options, err := json.Marshal(map[string]any{"folder": p.work(), "file": file, "seed": seed, "kernel": cfg.Kernel, "scratch": p.dir})
+	options, err := json.Marshal(
+		map[string]any{"folder": p.work(), "file": file, "seed": seed, "kernel": cfg.Kernel, "scratch": p.dir},
+	)
 	if err != nil {
 		return err
 	}
 	p.stderr.Reset()
-	p.process = exec.Command(p.python.Path, filepath.Join(p.dir, "peers", "run_"+string(p.copy.strategy)+".py"), string(options))
+	p.process = exec.Command(
+		p.python.Path,
+		filepath.Join(p.dir, "peers", "run_"+string(p.copy.strategy)+".py"),
+		string(options),
+	)
 	p.process.Dir, p.process.Env, p.process.Stderr = p.work(), cfg.Environ, &p.stderr
 	p.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	p.process.WaitDelay = time.Second
@@ -224,7 +241,7 @@ func (p *peer) request(ctx context.Context, r peerRequest) (*peerReply, error) {
 	return p.answer(ctx)
 }
 
-// answer reads a line. An adapter that takes too long is killed.
+// answer reads one line. It kills an adapter that exceeds the deadline of ctx.
 func (p *peer) answer(ctx context.Context) (*peerReply, error) {
 	stop := context.AfterFunc(ctx, p.kill)
 	defer stop()
@@ -242,7 +259,7 @@ func (p *peer) answer(ctx context.Context) (*peerReply, error) {
 	return &reply, nil
 }
 
-// why tells what the adapter said last, where it died.
+// why kills a broken adapter and returns the last line of its standard error, or err.
 func (p *peer) why(err error) error {
 	p.kill()
 	<-p.ended
@@ -255,7 +272,7 @@ func (p *peer) why(err error) error {
 
 func (p *peer) kill() { _ = syscall.Kill(-p.process.Process.Pid, syscall.SIGKILL) }
 
-// end ends the process: an adapter ends at the end of its input, and its kernels with it.
+// end closes the adapter's input, upon which it ends its kernels and itself. After ten seconds it is killed.
 func (p *peer) end() error {
 	if p.process == nil {
 		return nil
@@ -277,8 +294,8 @@ func (p *peer) end() error {
 
 func (p *peer) close() error { return errors.Join(p.end(), p.remove(p.dir)) }
 
-// plainText is of outputs what all tools show alike: what was printed, and the text of results. Warnings have places in the tool's own files,
-// and each draws figures in its own way.
+// plainText keeps of outputs what all tools display alike: printed text, and the text of results. Warnings name
+// places in each tool's own files, and each tool draws figures differently.
 func plainText(outputs []runner.Output) string {
 	var kept []runner.Output
 	for _, o := range outputs {
@@ -292,22 +309,28 @@ func plainText(outputs []runner.Output) string {
 	return query.Text(kept)
 }
 
-// CheckPeers returns the versions of the peers among strategies, as "NAME VERSION". All must be there for the interpreter.
-func CheckPeers(ctx context.Context, python runner.Interpreter, strategies []Strategy) ([]string, error) {
+// CheckPeers returns the versions of the peers among strategies, as "NAME VERSION". It fails if the interpreter lacks
+// one.
+func CheckPeers(ctx context.Context, python py.Interpreter, strategies []Strategy) ([]string, error) {
 	var found []string
 	for _, s := range strategies {
 		if !slices.Contains(Peers, s) {
 			continue
 		}
 		needs := peerNeeds[s]
-		script := "import importlib, importlib.metadata as m, sys\nfor n in sys.argv[1:]: importlib.import_module(n)\nprint(m.version(sys.argv[1]))"
+		script := "import importlib, importlib.metadata as m, sys\n" +
+			"for n in sys.argv[1:]: importlib.import_module(n)\nprint(m.version(sys.argv[1]))"
 		out, err := exec.CommandContext(ctx, python.Path, append([]string{"-c", script}, needs...)...).Output()
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			return nil, &xstate.Error{Code: CodeNoPeer, Message: fmt.Sprintf("%s cannot be measured: %s does not import it", s, python.Path),
-				Hint: python.Path + " -m pip install " + strings.Join(needs, " "), Err: err}
+			return nil, &xstate.Error{
+				Code:    CodeNoPeer,
+				Message: fmt.Sprintf("%s cannot be measured: %s does not import it", s, python.Path),
+				Hint:    python.Path + " -m pip install " + strings.Join(needs, " "),
+				Err:     err,
+			}
 		}
 		found = append(found, string(s)+" "+strings.TrimSpace(string(out)))
 	}

@@ -6,28 +6,28 @@ import (
 	"slices"
 )
 
-// plot is lines over a common axis, or points where the ticks have no order.
+// plot draws lines over a common axis, or separate points if the ticks have no order.
 type plot struct {
 	title, x, y string
 	ticks       []string // of the x axis
-	ordered     bool     // they have an order: points are joined
+	ordered     bool     // the ticks have an order, so points are joined
 	lines       []line
 	scale       []axisMark // of the y axis, from its lower to its upper end
 }
 
-// mark is a place on the y axis.
+// axisMark is a labelled position on the y axis.
 type axisMark struct {
 	at   float64
 	text string
 }
 
-// line is a strategy's medians with quartiles, one for each tick; nil where there is nothing.
+// line holds a strategy's medians with quartiles, one for each tick; nil where there are no runs.
 type line struct {
 	name   Strategy
 	points []*Quartiles
 }
 
-// shares are marks at quarters.
+// shares returns marks at every quarter.
 func shares(low, high float64) []axisMark {
 	var found []axisMark
 	for v := low; v <= high+1e-9; v += 0.25 {
@@ -38,9 +38,15 @@ func shares(low, high float64) []axisMark {
 
 const positions = 5
 
-// byPosition is the share of scratch's time that is saved, by where the edit is.
+// byPosition plots the saved share of scratch's time by the position of the edit.
 func (r *Report) byPosition() plot {
-	p := plot{title: "Time saved against from scratch, by position of the edit", x: "position of the edit in the program", y: "time saved", ordered: true, scale: shares(-0.25, 1)}
+	p := plot{
+		title:   "Time saved against from scratch, by position of the edit",
+		x:       "position of the edit in the program",
+		y:       "time saved",
+		ordered: true,
+		scale:   shares(-0.25, 1),
+	}
 	for i := range positions {
 		p.ticks = append(p.ticks, fmt.Sprintf("%d-%d%%", i*100/positions, (i+1)*100/positions))
 	}
@@ -48,12 +54,18 @@ func (r *Report) byPosition() plot {
 	return p
 }
 
-// sizes bound the groups of bySize, in blocks.
+// sizes are the upper bounds of the groups of bySize, in blocks.
 var sizes = []int{8, 16, 32, 64, 128, 256, math.MaxInt}
 
-// bySize is the same by the number of blocks.
+// bySize plots the saved share by the number of blocks.
 func (r *Report) bySize() plot {
-	p := plot{title: "Time saved against from scratch, by size of the program", x: "blocks of the program, at most", y: "time saved", ordered: true, scale: shares(-0.25, 1)}
+	p := plot{
+		title:   "Time saved against from scratch, by size of the program",
+		x:       "blocks of the program, at most",
+		y:       "time saved",
+		ordered: true,
+		scale:   shares(-0.25, 1),
+	}
 	for _, n := range sizes {
 		tick := fmt.Sprint(n)
 		if n == math.MaxInt {
@@ -72,7 +84,7 @@ func (r *Report) bySize() plot {
 	return p
 }
 
-// trim takes away the ticks at both ends at which no line has a point.
+// trim removes the ticks at both ends at which no line has a point.
 func (p *plot) trim() {
 	empty := func(i int) bool {
 		return !slices.ContainsFunc(p.lines, func(l line) bool { return l.points[i] != nil })
@@ -90,6 +102,7 @@ func (p *plot) trim() {
 	}
 }
 
+// savings adds a line per strategy: the quartiles of saved shares, grouped by what place returns.
 func (r *Report) savings(p *plot, places int, place func(*Result, *Run) int) {
 	for _, s := range r.Summary.strategies() {
 		groups := make([][]float64, places)
@@ -110,7 +123,7 @@ func (r *Report) savings(p *plot, places int, place func(*Result, *Run) int) {
 	}
 }
 
-// correctness is the share of edits after which a strategy is equal to scratch, by workload.
+// correctness plots the share of edits after which a strategy equals scratch, by workload.
 func (r *Report) correctness() plot {
 	p := plot{title: "Equal to from scratch, share of edits", y: "equal", scale: shares(0, 1)}
 	r.byWorkload(&p, func(row *Row) *Quartiles {
@@ -123,9 +136,13 @@ func (r *Report) correctness() plot {
 	return p
 }
 
-// times are those of an edit, by workload. The axis is logarithmic.
+// times plots the time of an edit by workload, on a logarithmic axis.
 func (r *Report) times() plot {
-	p := plot{title: "Time of an edit", y: "time of an edit", scale: []axisMark{{-3, "1 ms"}, {-2, "10 ms"}, {-1, "100 ms"}, {0, "1 s"}, {1, "10 s"}}}
+	p := plot{
+		title: "Time of an edit",
+		y:     "time of an edit",
+		scale: []axisMark{{-3, "1 ms"}, {-2, "10 ms"}, {-1, "100 ms"}, {0, "1 s"}, {1, "10 s"}},
+	}
 	r.byWorkload(&p, func(row *Row) *Quartiles {
 		if row.Seconds == nil {
 			return nil
@@ -135,7 +152,7 @@ func (r *Report) times() plot {
 	return p
 }
 
-// byWorkload has a line for each strategy of which there are points.
+// byWorkload adds a line for each strategy that has points.
 func (r *Report) byWorkload(p *plot, point func(*Row) *Quartiles) {
 	place := map[string]int{}
 	for _, row := range r.Summary.Rows {

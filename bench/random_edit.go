@@ -12,32 +12,32 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 )
 
-// Kind is what an edit does.
+// Kind is the type of an edit.
 type Kind string
 
 const (
-	KindFirst    Kind = "first"    // no edit: the program as it is
-	KindConstant Kind = "constant" // a number is another
-	KindOperator Kind = "operator" // + is -, < is <=, …
-	KindComment  Kind = "comment"  // a comment more
-	KindRename   Kind = "rename"   // a local variable of a function has another name
-	KindBody     Kind = "body"     // a function computes something else, or has a statement more
-	KindInsert   Kind = "insert"   // a block that looks at a value
-	KindDelete   Kind = "delete"   // a block goes that binds nothing that is used
-	KindMove     Kind = "move"     // a block goes past others with which it shares no names
-	KindUndo     Kind = "undo"     // the edit before is taken back
-	KindRecorded Kind = "recorded" // what was done between two runs of a session
-	KindAppend   Kind = "append"   // a block at the end
-	KindEmit     Kind = "re-emit"  // a block that failed is written again
-	KindVariant  Kind = "variant"  // another way to do what a block does
+	KindFirst    Kind = "first"    // no edit: the original program
+	KindConstant Kind = "constant" // a number changes
+	KindOperator Kind = "operator" // + becomes -, < becomes <=, …
+	KindComment  Kind = "comment"  // a comment is added
+	KindRename   Kind = "rename"   // a local variable of a function is renamed
+	KindBody     Kind = "body"     // a function computes something else, or gets a statement
+	KindInsert   Kind = "insert"   // a block that inspects a value is added
+	KindDelete   Kind = "delete"   // a block that binds nothing used later is deleted
+	KindMove     Kind = "move"     // a block moves past others with which it shares no names
+	KindUndo     Kind = "undo"     // the previous edit is reverted
+	KindRecorded Kind = "recorded" // the edits between two runs of an archived session
+	KindAppend   Kind = "append"   // a block is added at the end
+	KindEmit     Kind = "re-emit"  // a failed block is rewritten
+	KindVariant  Kind = "variant"  // a block is replaced by an alternative
 )
 
-// drawn are the kinds that Edits draws from.
+// editKinds are the kinds that Edits chooses from.
 var editKinds = []Kind{KindConstant, KindOperator, KindComment, KindRename, KindBody, KindInsert, KindDelete, KindMove}
 
-// Edits returns the program of a name and count edits of it, each made on the one before. Equal arguments give equal edits. The
-// kinds come in a random order that holds each once, then in another; one that a program gives no place for is left out. An operator is
-// put back by the next edit: programs seldom go on with the wrong one.
+// Edits returns the program of a name and count edits of it, each based on the one before. Equal arguments give equal
+// edits. The kinds come in random order, each once, then again in another order; a kind that does not fit the program
+// is skipped. The edit after a changed operator reverts it: people seldom continue with the wrong one.
 func Edits(name string, blocks []patch.Block, seed uint64, count int) []Version {
 	h := fnv.New64a()
 	h.Write([]byte(name))
@@ -65,13 +65,15 @@ func Edits(name string, blocks []patch.Block, seed uint64, count int) []Version 
 	return p.Versions
 }
 
+// randomEditor makes random edits of a program. It caches analyses, because most blocks stay the same from edit to
+// edit.
 type randomEditor struct {
 	*rand.Rand
 	facts  map[string]*depgraph.Facts // by source
-	number int                        // of edits tried
+	number int                        // number of edits tried, which names new variables
 }
 
-// edit returns the blocks after an edit, and nil where there is no place for it.
+// edit returns the blocks after an edit, or nil if no block fits it.
 func (e *randomEditor) edit(kind Kind, blocks []patch.Block) []patch.Block {
 	e.number++
 	switch kind {
@@ -85,7 +87,7 @@ func (e *randomEditor) edit(kind Kind, blocks []patch.Block) []patch.Block {
 	for _, i := range e.Perm(len(blocks)) {
 		b := blocks[i]
 		if e.factsOf(b) == nil {
-			continue // a block that does not parse stays as it is
+			continue // a block that does not parse is not edited
 		}
 		source, ok := e.rewrite(kind, b)
 		if !ok || source == b.Source {
@@ -146,7 +148,7 @@ func (e *randomEditor) pick(list []int) (int, bool) {
 	return list[e.IntN(len(list))], true
 }
 
-// of returns the facts of a block; nil if it does not parse.
+// factsOf returns the facts of a block; nil if it does not parse.
 func (e *randomEditor) factsOf(b patch.Block) *depgraph.Facts {
 	key := b.Dialect + "\n" + b.Source
 	f, known := e.facts[key]
@@ -160,7 +162,7 @@ func (e *randomEditor) factsOf(b patch.Block) *depgraph.Facts {
 	return f
 }
 
-// insert puts in a block that looks at a value.
+// insert adds a block that prints the size or type of a value. It reads the value without changing it.
 func (e *randomEditor) insert(blocks []patch.Block) []patch.Block {
 	at := e.IntN(len(blocks) + 1)
 	var values []string
@@ -181,11 +183,18 @@ func (e *randomEditor) insert(blocks []patch.Block) []patch.Block {
 	}
 	name := values[e.IntN(len(values))]
 	b := patch.Block{ID: fmt.Sprintf("probe-%d", e.number), Dialect: patch.Python,
-		Source: fmt.Sprintf("probe_%d = len(%s) if hasattr(%s, \"__len__\") else type(%s).__name__\nprint(probe_%d)", e.number, name, name, name, e.number)}
+		Source: fmt.Sprintf(
+			"probe_%d = len(%s) if hasattr(%s, \"__len__\") else type(%s).__name__\nprint(probe_%d)",
+			e.number,
+			name,
+			name,
+			name,
+			e.number,
+		)}
 	return slices.Insert(slices.Clone(blocks), at, b)
 }
 
-// delete takes out a block that binds nothing that a later one names.
+// delete removes a block that binds nothing that a later block mentions, so that the program still runs.
 func (e *randomEditor) delete(blocks []patch.Block) []patch.Block {
 	for _, i := range e.Perm(len(blocks)) {
 		own, ok := e.names(blocks[i])
@@ -200,7 +209,7 @@ func (e *randomEditor) delete(blocks []patch.Block) []patch.Block {
 	return nil
 }
 
-// move puts a block elsewhere, past blocks with which it shares no names.
+// move moves a block past blocks with which it shares no names.
 func (e *randomEditor) move(blocks []patch.Block) []patch.Block {
 	for _, i := range e.Perm(len(blocks)) {
 		var to []int
@@ -217,16 +226,17 @@ func (e *randomEditor) move(blocks []patch.Block) []patch.Block {
 	return nil
 }
 
+// independent reports whether two blocks can change places: neither binds what the other binds or mentions.
 func (e *randomEditor) independent(a, b patch.Block) bool {
 	x, ok := e.names(a)
 	y, too := e.names(b)
 	return ok && too && !overlap(x.binds, y.uses) && !overlap(y.binds, x.uses) && !overlap(x.binds, y.binds)
 }
 
-// blockNames are the names that a block may bind or change, and those it names.
+// blockNames are the names that a block may bind or change, and those that it mentions.
 type blockNames struct{ binds, uses map[string]bool }
 
-// names returns what the text of a block says of names. ok is false where it does not say all.
+// names returns the names in the text of a block. ok is false if code such as exec may use others.
 func (e *randomEditor) names(b patch.Block) (n blockNames, ok bool) {
 	n = blockNames{binds: map[string]bool{}, uses: map[string]bool{}}
 	f := e.factsOf(b)

@@ -13,8 +13,8 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 )
 
-// TestWorkloads: equal arguments give equal programs, another seed another one, every block parses, every version differs from the one before, and
-// all kinds of edits are made to some.
+// TestWorkloads: equal arguments give equal programs, another seed another one, every block parses, every version
+// differs from the one before, and all kinds of edits are made to some.
 func TestWorkloads(t *testing.T) {
 	kinds := map[Kind]int{}
 	for _, name := range Workloads {
@@ -57,7 +57,8 @@ func TestWorkloads(t *testing.T) {
 
 // TestRewrite holds what edits within a block make of one.
 func TestRewrite(t *testing.T) {
-	function := "k = 3\ndef f(a, b=1):\n    total = a[0] + 2.5\n    # total\n    a.total = g(total=total)\n    return f\"{total}\"\nh = lambda: 0"
+	function := "k = 3\ndef f(a, b=1):\n    total = a[0] + 2.5\n    # total\n    a.total = g(total=total)\n" +
+		"    return f\"{total}\"\nh = lambda: 0"
 	for _, c := range []struct {
 		kind   Kind
 		source string
@@ -68,12 +69,15 @@ func TestRewrite(t *testing.T) {
 		{KindOperator, "x = a + b", nil},
 		{KindOperator, "x = a * 2", []string{"x = a + 2"}},
 		{KindOperator, "x = a <= b", []string{"x = a < b"}},
-		{KindRename, function, []string{strings.NewReplacer("total = a", "total_ = a", "=total)", "=total_)", "{total}", "{total_}").Replace(function)}},
+		{KindRename, function,
+			[]string{strings.NewReplacer("total = a", "total_ = a", "=total)", "=total_)", "{total}", "{total_}").
+				Replace(function)}},
 		{KindRename, "def f(a):\n    a = 1\n    return a", nil},
 		{KindRename, "x = 1", nil},
 		{KindBody, "def f(): pass", []string{"def f(): _edited = 1; pass"}},
 		{KindBody, "def f():\n    g()", []string{"def f():\n    _edited = 1\n    g()"}},
-		{KindBody, "k = 5\ndef f(n):\n    return n > 1", []string{"k = 5\ndef f(n):\n    return n > 2", "k = 5\ndef f(n):\n    return n >= 1"}},
+		{KindBody, "k = 5\ndef f(n):\n    return n > 1",
+			[]string{"k = 5\ndef f(n):\n    return n > 2", "k = 5\ndef f(n):\n    return n >= 1"}},
 		{KindComment, "x = 1", []string{"x = 1\n# edit 1"}},
 		{KindConstant, "%time x = 1", nil},
 	} {

@@ -15,27 +15,36 @@ import (
 	"time"
 )
 
-// Report is a bench as a document.
+// Report is the document of a bench.
 type Report struct {
 	Version     int      `json:"version"`
 	Time        string   `json:"time"`
 	Interpreter string   `json:"interpreter"`
-	Peers       []string `json:"peers"` // name and version of each that was measured
+	Peers       []string `json:"peers"` // name and version of each peer that was measured
 	Seed        uint64   `json:"seed"`
-	Programs    int      `json:"programs"` // that were asked for
-	Done        int      `json:"done"`     // of these
+	Programs    int      `json:"programs"` // number of programs asked for
+	Done        int      `json:"done"`     // number of programs measured
 	Summary     *Summary `json:"summary"`
 	Results     []Result `json:"results"`
 }
 
 // NewReport makes the report of results.
 func NewReport(results []Result, o Options, seed uint64, programs int, now time.Time) *Report {
-	return &Report{Version: 1, Time: now.UTC().Format(time.RFC3339), Interpreter: o.Python.String(), Peers: append([]string{}, o.Peers...), Seed: seed, Programs: programs, Done: len(results),
-		Summary: Summarize(results), Results: results}
+	return &Report{
+		Version:     1,
+		Time:        now.UTC().Format(time.RFC3339),
+		Interpreter: o.Python.String(),
+		Peers:       append([]string{}, o.Peers...),
+		Seed:        seed,
+		Programs:    programs,
+		Done:        len(results),
+		Summary:     Summarize(results),
+		Results:     results,
+	}
 }
 
-// Write writes the report into a folder: report.json, runs.csv, table.md, savings.svg and report.html, which is whole by itself. It returns
-// the path of the last.
+// Write writes report.json, runs.csv, table.md, savings.svg and report.html into a folder, and returns the path of
+// report.html. That page is self-contained.
 func (r *Report) Write(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
@@ -62,13 +71,56 @@ func (r *Report) Write(dir string) (string, error) {
 func (r *Report) csv() []byte {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
-	row := func(cells ...string) { _ = w.Write(cells) } // to memory
-	row("program", "workload", "version", "edit", "at", "blocks", "strategy", "ran", "nodes", "again", "seconds", "saved_seconds", "equal", "refused", "differs", "volatile", "unstable", "failed", "bytes", "close_seconds")
+	row := func(cells ...string) { _ = w.Write(cells) } // writes to memory, so it cannot fail
+	row(
+		"program",
+		"workload",
+		"version",
+		"edit",
+		"at",
+		"blocks",
+		"strategy",
+		"ran",
+		"nodes",
+		"again",
+		"seconds",
+		"saved_seconds",
+		"equal",
+		"refused",
+		"differs",
+		"volatile",
+		"unstable",
+		"failed",
+		"bytes",
+		"close_seconds",
+	)
 	number := func(x float64) string { return strconv.FormatFloat(x, 'f', 6, 64) }
 	for _, p := range r.Results {
 		for _, x := range p.Runs {
-			row(p.Program, p.Workload, strconv.Itoa(x.Version), string(x.Edit), number(x.At), strconv.Itoa(x.Blocks), string(x.Strategy), strconv.Itoa(x.Ran), strconv.Itoa(x.Nodes), strconv.Itoa(x.Recomputed),
-				number(x.Seconds), number(x.Saved), strconv.FormatBool(x.Equal), x.Refused, strings.Join(x.Differs, "; "), strconv.Itoa(x.Volatile), strconv.Itoa(x.Unstable), strconv.FormatBool(x.Failed), strconv.FormatInt(x.Bytes, 10), number(x.Close))
+			row(
+				p.Program,
+				p.Workload,
+				strconv.Itoa(x.Version),
+				string(x.Edit),
+				number(x.At),
+				strconv.Itoa(x.Blocks),
+				string(x.Strategy),
+				strconv.Itoa(x.Ran),
+				strconv.Itoa(x.Nodes),
+				strconv.Itoa(x.Recomputed),
+				number(
+					x.Seconds,
+				),
+				number(x.Saved),
+				strconv.FormatBool(x.Equal),
+				x.Refused,
+				strings.Join(x.Differs, "; "),
+				strconv.Itoa(x.Volatile),
+				strconv.Itoa(x.Unstable),
+				strconv.FormatBool(x.Failed),
+				strconv.FormatInt(x.Bytes, 10),
+				number(x.Close),
+			)
 		}
 	}
 	w.Flush()
@@ -76,9 +128,20 @@ func (r *Report) csv() []byte {
 }
 
 // Header names the columns of Table.
-var Header = []string{"workload", "strategy", "equal", "blocks run", "time per edit", "saved vs scratch", "saved vs down", "first run", "pays after edits", "kept"}
+var Header = []string{
+	"workload",
+	"strategy",
+	"equal",
+	"blocks run",
+	"time per edit",
+	"saved vs scratch",
+	"saved vs down",
+	"first run",
+	"pays after edits",
+	"kept",
+}
 
-// Table has a row for each of the summary: medians, with quartiles in parentheses.
+// Table has a row for each row of the summary: medians, with quartiles in parentheses.
 func (r *Report) Table() [][]string {
 	rows := [][]string{}
 	for _, x := range r.Summary.Rows {
@@ -107,7 +170,21 @@ func (r *Report) Table() [][]string {
 		if x.First != nil {
 			first = fmt.Sprintf("%.1fx (%.1f to %.1f)", x.First.Median, x.First.Q1, x.First.Q3)
 		}
-		rows = append(rows, []string{x.Workload, string(x.Strategy), equal, percent(x.Blocks), seconds(x.Seconds), percent(x.Saved), percent(x.SavedDown), first, even, kept})
+		rows = append(
+			rows,
+			[]string{
+				x.Workload,
+				string(x.Strategy),
+				equal,
+				percent(x.Blocks),
+				seconds(x.Seconds),
+				percent(x.Saved),
+				percent(x.SavedDown),
+				first,
+				even,
+				kept,
+			},
+		)
 	}
 	return rows
 }
@@ -129,14 +206,19 @@ func percent(q *Quartiles) string {
 	return fmt.Sprintf("%.0f%% (%.0f to %.0f)", q.Median*100, q.Q1*100, q.Q3*100)
 }
 
-// Markdown is a short table: a row for each workload, what xstate saves, and how often each strategy is right.
+// Markdown is a short table with a row for each workload: what xstate saves, and how often each strategy is right.
 func (r *Report) Markdown() string {
 	var b strings.Builder
 	b.WriteString("| workload | programs | edits |")
 	for _, s := range Strategies[1:] {
 		b.WriteString(" " + string(s) + " equal |")
 	}
-	b.WriteString(" blocks run | saved vs scratch | saved vs down | first run | pays after edits |\n|" + strings.Repeat("---|", len(Strategies)+7) + "\n")
+	b.WriteString(
+		" blocks run | saved vs scratch | saved vs down | first run | pays after edits |\n|" + strings.Repeat(
+			"---|",
+			len(Strategies)+7,
+		) + "\n",
+	)
 	rows, table := r.Summary.Rows, r.Table()
 	for i, x := range rows {
 		if x.Strategy != Xstate {
@@ -162,16 +244,38 @@ table{border-collapse:collapse;font-size:13px}td,th{padding:3px 10px;border-bott
 .rows td,.wrong td:not(:last-child){white-space:nowrap}
 tr.first td{border-top:2px solid #888}.bad{color:#b00020}h2{margin-top:2em}svg{max-width:100%}`
 
-// html is the page. It refers to nothing outside of it.
+// html is the page. It loads nothing from elsewhere.
 func (r *Report) html() string {
 	var b strings.Builder
-	b.WriteString("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>xstate bench</title><style>" + style + "</style></head><body>\n<h1>xstate bench</h1>\n")
-	fmt.Fprintf(&b, "<p>%s. %s, seed %d. %d of %d programs.</p>\n", r.Time, html.EscapeString(r.Interpreter), r.Seed, r.Done, r.Programs)
-	b.WriteString("<p>scratch: everything in a fresh interpreter. down: from the edit down in the live interpreter. names: what was edited and what names connect to it, in the live interpreter. " +
-		"snapshot: from the edit down, after the variables before it were loaded from a pickle. All edits are made one on the other. Equal: what blocks show, values and files are those of scratch. " +
-		"Shares are of scratch, medians with quartiles in parentheses; saved vs down is what down took longer, as a share of the time of scratch. Bars in plots are quartiles; a ring is a median beyond the axis.</p>\n")
+	b.WriteString(
+		"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>xstate bench</title><style>" +
+			style + "</style></head><body>\n<h1>xstate bench</h1>\n",
+	)
+	fmt.Fprintf(
+		&b,
+		"<p>%s. %s, seed %d. %d of %d programs.</p>\n",
+		r.Time,
+		html.EscapeString(r.Interpreter),
+		r.Seed,
+		r.Done,
+		r.Programs,
+	)
+	b.WriteString(
+		"<p>scratch runs everything in a fresh interpreter. down runs from the edit down in the live interpreter. " +
+			"names runs the edited blocks and those that depend on them by name, in the live interpreter. " +
+			"snapshot runs from the edit down, after restoring the variables before it from a pickle. " +
+			"Each edit builds on the one before. Equal counts edits after which the output of blocks, the values " +
+			"and the files equal those of scratch. Shares are of scratch; numbers are medians, with quartiles in " +
+			"parentheses. saved vs down is the additional time of down, as a share of the time of scratch. " +
+			"In plots, bars are quartiles, and a ring is a median beyond the axis.</p>\n",
+	)
 	if len(r.Peers) > 0 {
-		fmt.Fprintf(&b, "<p>Peers: %s. Each as its documentation says. Of what they show, what is printed and the text of the last expression is compared; what they refuse counts nowhere else.</p>\n", html.EscapeString(strings.Join(r.Peers, ", ")))
+		fmt.Fprintf(
+			&b,
+			"<p>Peers: %s. Each is used as its documentation says. Of their output, printed text and the text of the "+
+				"last expression are compared. Edits that a peer refuses count nowhere else.</p>\n",
+			html.EscapeString(strings.Join(r.Peers, ", ")),
+		)
 	}
 	b.WriteString("<table class=\"rows\"><tr><th>" + strings.Join(Header, "</th><th>") + "</th></tr>\n")
 	last := ""
@@ -199,20 +303,51 @@ func (r *Report) html() string {
 	return b.String()
 }
 
-// lists tells where strategies were wrong, xstate first, and what could not be measured.
+// writeLists lists where strategies were wrong, xstate first, and what could not be measured.
 func (r *Report) writeLists(b *strings.Builder) {
-	fmt.Fprintf(b, "<h2>xstate</h2>\n<p>Edits after which it was wrong: %d. Edits after which it executed more blocks than a strategy that was right on the whole program: %d.</p>\n", len(r.Summary.Wrong), len(r.Summary.Fewer))
+	fmt.Fprintf(
+		b,
+		"<h2>xstate</h2>\n<p>Edits after which it was wrong: %d. Edits after which it executed more blocks than a "+
+			"strategy that was right on the whole program: %d.</p>\n",
+		len(r.Summary.Wrong),
+		len(r.Summary.Fewer),
+	)
 	for _, w := range r.Summary.Wrong {
-		fmt.Fprintf(b, "<p class=\"bad\">%s, edit %d: %s</p>\n", html.EscapeString(w.Program), w.Version, html.EscapeString(strings.Join(w.Differs, ", ")))
+		fmt.Fprintf(
+			b,
+			"<p class=\"bad\">%s, edit %d: %s</p>\n",
+			html.EscapeString(w.Program),
+			w.Version,
+			html.EscapeString(strings.Join(w.Differs, ", ")),
+		)
 	}
 	for _, f := range r.Summary.Fewer {
-		fmt.Fprintf(b, "<p>%s, edit %d: %s %d, xstate %d</p>\n", html.EscapeString(f.Program), f.Version, f.Strategy, f.Ran, f.Xstate)
+		fmt.Fprintf(
+			b,
+			"<p>%s, edit %d: %s %d, xstate %d</p>\n",
+			html.EscapeString(f.Program),
+			f.Version,
+			f.Strategy,
+			f.Ran,
+			f.Xstate,
+		)
 	}
-	b.WriteString("<h2>Where the others are wrong</h2>\n<table class=\"wrong\"><tr><th>program</th><th>edit</th><th>strategy</th><th>differs in</th></tr>\n")
+	b.WriteString(
+		"<h2>Where the others are wrong</h2>\n<table " +
+			"class=\"wrong\"><tr><th>program</th><th>edit</th><th>strategy</th><th>differs in</th></tr>\n",
+	)
 	for _, p := range r.Results {
 		for _, x := range p.Runs {
 			if !x.Equal && x.Strategy != Xstate && x.Refused == "" {
-				fmt.Fprintf(b, "<tr><td>%s</td><td>%d: %s</td><td>%s</td><td>%s</td></tr>\n", html.EscapeString(p.Program), x.Version, x.Edit, x.Strategy, html.EscapeString(strings.Join(x.Differs, ", ")))
+				fmt.Fprintf(
+					b,
+					"<tr><td>%s</td><td>%d: %s</td><td>%s</td><td>%s</td></tr>\n",
+					html.EscapeString(p.Program),
+					x.Version,
+					x.Edit,
+					x.Strategy,
+					html.EscapeString(strings.Join(x.Differs, ", ")),
+				)
 			}
 		}
 	}
@@ -225,6 +360,6 @@ func (r *Report) writeLists(b *strings.Builder) {
 		}
 	}
 	if n := r.Programs - r.Done; n > 0 {
-		fmt.Fprintf(b, "<p>%d programs: the time was up.</p>\n", n)
+		fmt.Fprintf(b, "<p>%d programs were not measured: the time limit was reached.</p>\n", n)
 	}
 }

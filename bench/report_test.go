@@ -46,7 +46,13 @@ func TestSummarize(t *testing.T) {
 		t.Fatalf("rows: %+v", s.Rows)
 	}
 	if x.Equal != 2 || x.Edits != 2 || down.Equal != 1 || down.Shown != 0 {
-		t.Errorf("equal: xstate %d of %d, down %d, of which %d show; want 2 of 2, 1, 0", x.Equal, x.Edits, down.Equal, down.Shown)
+		t.Errorf(
+			"equal: xstate %d of %d, down %d, of which %d show; want 2 of 2, 1, 0",
+			x.Equal,
+			x.Edits,
+			down.Equal,
+			down.Shown,
+		)
 	}
 	if d := cmp.Diff(&Quartiles{0.375, 0.5, 0.625}, x.Saved); d != "" {
 		t.Errorf("saved (-want +got):\n%s", d)
@@ -83,7 +89,9 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := regexp.MustCompile(`(src|href|url\()\s*=?`).FindString(strings.ReplaceAll(string(text), "http://www.w3.org/2000/svg", "")); m != "" || strings.Contains(string(text), "<script") {
+	if m := regexp.MustCompile(`(src|href|url\()\s*=?`).FindString(
+		strings.ReplaceAll(string(text), "http://www.w3.org/2000/svg", "")); m != "" ||
+		strings.Contains(string(text), "<script") {
 		t.Errorf("the page refers to something: %q", m)
 	}
 	if strings.Contains(string(text), "<a>") || strings.Count(string(text), "<svg") != 4 {
@@ -125,11 +133,14 @@ func TestPeersReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	table, err := os.ReadFile(filepath.Join(dir, "peers.md"))
-	if want := "| files | marimo | 1 | 0 of 1 | 1 | 100% (100 to 100) | 500 ms (500 to 500) | 250 ms (250 to 250) | 0.5x (0.5 to 0.5) |\n\nmarimo 1.0; 1 of 1 programs.\n"; err != nil || !strings.HasSuffix(string(table), want) {
+	if want := "| files | marimo | 1 | 0 of 1 | 1 | 100% (100 to 100) | 500 ms (500 to 500) | 250 ms (250 to 250) " +
+		"| 0.5x (0.5 to 0.5) |\n\nmarimo 1.0; 1 of 1 programs.\n"; err != nil ||
+		!strings.HasSuffix(string(table), want) {
 		t.Errorf("peers.md = %s (%v), want it to end in %s", table, err, want)
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
-	if err != nil || !strings.Contains(string(page), "<td>1</td><td>Multiple&lt;Definition&gt;</td>") || strings.Contains(string(page), "<td>2: </td><td>marimo</td>") {
+	if err != nil || !strings.Contains(string(page), "<td>1</td><td>Multiple&lt;Definition&gt;</td>") ||
+		strings.Contains(string(page), "<td>2: </td><td>marimo</td>") {
 		t.Errorf("the page does not tell what marimo refused, or calls it wrong (%v)", err)
 	}
 }
@@ -173,7 +184,8 @@ func TestResume(t *testing.T) {
 	if records, err = OpenSavedResults(dir); err != nil || len(records.Results) != 2 {
 		t.Errorf("records = %v, %v; want two", records.Results, err)
 	}
-	if none, err := Measure(t.Context(), []Program{second}, Options{Python: python, Budget: 1}); err != nil || len(none) != 0 {
+	if none, err := Measure(t.Context(), []Program{second}, Options{Python: python, Budget: 1}); err != nil ||
+		len(none) != 0 {
 		t.Errorf("Measure without time = %v, %v; want nothing", none, err)
 	}
 }

@@ -11,17 +11,18 @@ import (
 	"path/filepath"
 )
 
-// recordsName is the file of a bench's folder that results are added to as they come, one a line.
+// resultsName is the file in a bench's folder to which results are appended, one per line.
 const resultsName = "results.jsonl"
 
-// Records are the results in a folder.
+// SavedResults are the results in a folder, so that a bench that was stopped can continue.
 type SavedResults struct {
 	Dir     string
 	Results []Result
-	cut     bool // the last line has no end
+	cut     bool // the last line is incomplete
 }
 
-// OpenRecords reads the results of a folder, which need not be there. A last line that was cut short is left out.
+// OpenSavedResults reads the results in a folder, which need not exist. It skips an incomplete last line: a bench was
+// killed while it wrote it.
 func OpenSavedResults(dir string) (*SavedResults, error) {
 	r := &SavedResults{Dir: dir}
 	f, err := os.Open(filepath.Join(dir, resultsName))
@@ -46,7 +47,7 @@ func OpenSavedResults(dir string) (*SavedResults, error) {
 	}
 }
 
-// Add keeps a result.
+// Add appends a result to the file.
 func (r *SavedResults) Add(one Result) error {
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return err
@@ -65,7 +66,8 @@ func (r *SavedResults) Add(one Result) error {
 	return errors.Join(err, f.Close())
 }
 
-// key names what a result is of.
+// resultKey identifies what a result measures: program, edits, strategies and interpreter. An earlier result with the
+// same key need not be measured again.
 func resultKey(p *Program, o *Options) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "bench 2\n%q %q\n%s\n%v\n", p.Name, p.File, o.Python, o.Strategies)

@@ -20,10 +20,10 @@ const (
 	scaleBatch  = 1_000 // steps committed at once while it grows
 )
 
-// BenchmarkHistory measures a history of a million steps, patches of one of ten thousand blocks and, each tenth, a run: what
-// a step takes on the disk; how long an append takes when it is short and when it is long; how long it takes to open and to
-// fork; and queries at a random step, whole process, against "xstate version": the program (its first blocks, as people
-// are shown it) and one block. What a fork takes on the disk is measured in package state.
+// BenchmarkHistory measures a history of a million steps, patches of one of ten thousand blocks and, each tenth, a
+// run: what a step takes on the disk; how long an append takes when it is short and when it is long; how long it takes
+// to open and to fork; and queries at a random step, whole process, against "xstate version": the program (its first
+// blocks, as people are shown it) and one block. What a fork takes on the disk is measured in package state.
 func BenchmarkHistory(b *testing.B) {
 	total := scaleSteps
 	if n, err := strconv.Atoi(os.Getenv("XSTATE_BENCH_STEPS")); err == nil {
@@ -152,7 +152,11 @@ func (h *history) grow() {
 func ran(patch state.Draft) state.Draft {
 	b := *patch.Changes[0].Block
 	b.Status, b.Nodes = state.StatusRan, []state.NodeResult{{Code: b.Version, Status: state.StatusRan, Seconds: 0.1}}
-	return state.Draft{Kind: state.KindRun, Run: &state.RunSummary{Seconds: 0.1}, Changes: []state.Change{{Op: state.OpUpdate, Block: &b}}}
+	return state.Draft{
+		Kind:    state.KindRun,
+		Run:     &state.RunSummary{Seconds: 0.1},
+		Changes: []state.Change{{Op: state.OpUpdate, Block: &b}},
+	}
 }
 
 // appends returns the milliseconds that steps take which are committed one by one.

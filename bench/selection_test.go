@@ -13,9 +13,10 @@ import (
 	"time"
 )
 
-// TestSelection edits functions of a package, one at a time, and compares the tests that xstate runs with those that change their outcome,
-// which running all of them tells, and with those that pytest-testmon runs. Each edit starts from the same state: all tests have
-// run on the package as it is. make selection sets it up; no edit may change the outcome of a test that was not run.
+// TestSelection edits functions of a package, one at a time, and compares the tests that xstate runs with those that
+// change their outcome, which running all of them tells, and with those that pytest-testmon runs. Each edit starts
+// from the same state: all tests have run on the package as it is. make selection sets it up; no edit may change the
+// outcome of a test that was not run.
 func TestSelection(t *testing.T) {
 	folder := os.Getenv("XSTATE_SELECTION")
 	if folder == "" {
@@ -51,7 +52,16 @@ func TestSelection(t *testing.T) {
 		if len(missed)+len(wrong) > 0 {
 			t.Errorf("edit %d (%s:%d, %s): missed %v, other outcomes %v", i+1, e.File, e.Line, e.What, missed, wrong)
 		}
-		t.Logf("edit %2d  %-28s %-11s changes %3d, xstate runs %3d, testmon %3d (misses %d)", i+1, e.Function, e.What, len(changed), len(ran), len(theirs), len(missedTestmon))
+		t.Logf(
+			"edit %2d  %-28s %-11s changes %3d, xstate runs %3d, testmon %3d (misses %d)",
+			i+1,
+			e.Function,
+			e.What,
+			len(changed),
+			len(ran),
+			len(theirs),
+			len(missedTestmon),
+		)
 		total.changed += len(changed)
 		total.xstate += len(ran)
 		total.testmon += len(theirs)
@@ -68,8 +78,8 @@ func TestSelection(t *testing.T) {
 	t.Logf("tests run: testmon   %6d, misses %d", total.testmon, total.missedTestmon)
 }
 
-// TestObservation times all tests of the package under xstate against plain pytest, in turn, and prints medians, and the least of CPU
-// time, which other load adds to and takes nothing from.
+// TestObservation times all tests of the package under xstate against plain pytest, in turn, and prints medians, and
+// the least of CPU time, which other load adds to and takes nothing from.
 func TestObservation(t *testing.T) {
 	folder := os.Getenv("XSTATE_SELECTION")
 	if folder == "" {
@@ -82,8 +92,14 @@ func TestObservation(t *testing.T) {
 		args []string
 	}{{"plain pytest", append([]string{s.python, "-m", "pytest", "-q"}, s.args...)},
 		{"xstate test --all", append([]string{s.binary, "test", "--all", "--python", s.python, "--"}, s.args...)},
-		{"xstate test --all --lines", append([]string{s.binary, "test", "--all", "--lines", "--python", s.python, "--"}, s.args...)},
-		{"pytest --testmon-noselect", append([]string{s.python, "-m", "pytest", "-q", "--testmon-noselect"}, s.args...)}}
+		{
+			"xstate test --all --lines",
+			append([]string{s.binary, "test", "--all", "--lines", "--python", s.python, "--"}, s.args...),
+		},
+		{
+			"pytest --testmon-noselect",
+			append([]string{s.python, "-m", "pytest", "-q", "--testmon-noselect"}, s.args...),
+		}}
 	wall, cpu := map[string][]float64{}, map[string][]float64{}
 	for range setting("XSTATE_SELECTION_ROUNDS", 7) {
 		for _, side := range sides {
@@ -93,13 +109,24 @@ func TestObservation(t *testing.T) {
 				t.Fatalf("%s: %v\n%s", side.name, err, out)
 			}
 			wall[side.name] = append(wall[side.name], time.Since(began).Seconds())
-			cpu[side.name] = append(cpu[side.name], (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds())
+			cpu[side.name] = append(
+				cpu[side.name],
+				(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(),
+			)
 		}
 	}
 	plain := sides[0].name
 	for _, side := range sides {
-		t.Logf("%-26s %.2f s, %.2f s of CPU, least %.2f; %+.0f%%, %+.0f%% of CPU, %+.1f%% of the least", side.name, middle(wall[side.name]), middle(cpu[side.name]), slices.Min(cpu[side.name]),
-			100*(middle(wall[side.name])/middle(wall[plain])-1), 100*(middle(cpu[side.name])/middle(cpu[plain])-1), 100*(slices.Min(cpu[side.name])/slices.Min(cpu[plain])-1))
+		t.Logf(
+			"%-26s %.2f s, %.2f s of CPU, least %.2f; %+.0f%%, %+.0f%% of CPU, %+.1f%% of the least",
+			side.name,
+			middle(wall[side.name]),
+			middle(cpu[side.name]),
+			slices.Min(cpu[side.name]),
+			100*(middle(wall[side.name])/middle(wall[plain])-1),
+			100*(middle(cpu[side.name])/middle(cpu[plain])-1),
+			100*(slices.Min(cpu[side.name])/slices.Min(cpu[plain])-1),
+		)
 	}
 }
 
@@ -123,7 +150,8 @@ type selection struct {
 	helpers        string
 	args           []string          // of pytest, for each side
 	base           map[string]string // outcomes of the package as it is
-	again          map[string]bool   // tests that fail under testmon alone, which therefore runs them each time: they are not counted
+	// tests that fail under testmon alone, which therefore runs them each time: they are not counted
+	again map[string]bool
 }
 
 type edit struct {
@@ -140,7 +168,14 @@ func newSelection(t *testing.T, folder string) *selection {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &selection{t: t, python: filepath.Join(folder, "venv", "bin", "python"), work: filepath.Join(t.TempDir(), "package"), kept: t.TempDir(), again: map[string]bool{}, args: []string{"-p", "outcomes", "-o", "timeout=10"}}
+	s := &selection{
+		t:      t,
+		python: filepath.Join(folder, "venv", "bin", "python"),
+		work:   filepath.Join(t.TempDir(), "package"),
+		kept:   t.TempDir(),
+		again:  map[string]bool{},
+		args:   []string{"-p", "outcomes", "-o", "timeout=10"},
+	}
 	if s.binary, err = binary(); err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +244,8 @@ func (s *selection) edits(seed, n int) []edit {
 		s.t.Fatal(err)
 	}
 	for _, file := range found {
-		if name, _ := filepath.Rel(s.work, file); !strings.HasPrefix(name, "tests") && !strings.HasPrefix(name, "docs") {
+		if name, _ := filepath.Rel(s.work, file); !strings.HasPrefix(name, "tests") &&
+			!strings.HasPrefix(name, "docs") {
 			args = append(args, name)
 		}
 	}
@@ -228,7 +264,13 @@ func (s *selection) edits(seed, n int) []edit {
 func (s *selection) command(args []string, outcomes string) *exec.Cmd {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = s.work
-	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH="+s.helpers, "OUTCOMES="+outcomes, "PYTHONHASHSEED=0")
+	cmd.Env = append(
+		os.Environ(),
+		"PYTHONDONTWRITEBYTECODE=1",
+		"PYTHONPATH="+s.helpers,
+		"OUTCOMES="+outcomes,
+		"PYTHONHASHSEED=0",
+	)
 	return cmd
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/runner"
+	py "github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -18,45 +18,45 @@ type Strategy string
 
 const (
 	Scratch  Strategy = "scratch"  // everything, in a fresh interpreter
-	Down     Strategy = "down"     // from the edit down, in the live interpreter
-	Names    Strategy = "names"    // what was edited and what names connect to it, in the live interpreter
-	Snapshot Strategy = "snapshot" // from the edit down, after the variables before it were loaded from a pickle
+	Down     Strategy = "down"     // from the first changed block down, in the live interpreter
+	Names    Strategy = "names"    // changed blocks and what depends on them by name, in the live interpreter
+	Snapshot Strategy = "snapshot" // from the first changed block down, after restoring the variables from a pickle
 	Xstate   Strategy = "xstate"
 )
 
-// Strategies are those of the usual bench. The first judges the others.
+// Strategies are those of the usual bench. The others are compared with the first.
 var Strategies = []Strategy{Scratch, Down, Names, Snapshot, Xstate}
 
-// outcome is what a strategy came to after an edit.
+// outcome is the result of a strategy after an edit.
 type outcome struct {
-	ran        []bool // the blocks that were executed in this run
-	nodes      int    // executed
-	recomputed int    // of these, executed for values that were not kept
+	ran        []bool // which blocks were executed in this run
+	nodes      int    // nodes executed
+	recomputed int    // of these, executed again for values that were not stored
 	blocks     []blockOutput
-	stopped    int                     // the first block that failed; the number of blocks when none did
-	values     map[string]state.Digest // "" or a lineage: cannot be compared
-	files      map[string]string       // path → digest, of those that are not as they were before the program
+	stopped    int                     // the first block that failed; the number of blocks if none did
+	values     map[string]state.Digest // "" or a lineage digest cannot be compared
+	files      map[string]string       // path → digest, of files that differ from the program's folder
 	seconds    float64
-	bytes      int64  // that the strategy keeps, on disk
-	peer       bool   // of a peer: less of it can be compared
-	refused    string // why a peer did not run the program
+	bytes      int64  // bytes that the strategy stores on disk
+	peer       bool   // the strategy is a peer: less can be compared
+	refused    string // why a peer refused the program
 	marks      *marks
 }
 
-// shown is what a block shows.
+// blockOutput is what a block displays.
 type blockOutput struct {
 	output string
-	text   string // of that, what peers show alike; not of xstate
-	err    string // type and message; "": it did not fail
+	text   string // the part that peers display alike; not set for xstate
+	err    string // type and message of the error; "" if there is none
 }
 
-// marks tell what may differ from run to run.
+// marks are the parts of an outcome that xstate marks as volatile.
 type marks struct {
 	blocks []bool
 	values map[string]bool // "value NAME" and "file NAME"
 }
 
-// way is a strategy at work on one program.
+// runningStrategy is a strategy at work on one program. run is called with version 0, 1, and so on.
 type runningStrategy interface {
 	run(ctx context.Context, v int) (*outcome, error)
 	close() error
@@ -73,21 +73,21 @@ func (s scratch) run(ctx context.Context, v int) (*outcome, error) {
 
 func (s scratch) close() error { return nil }
 
-// plain runs blocks in a live interpreter that observes nothing. choose tells which are to run; without it all are.
+// plain runs blocks in a live interpreter that observes nothing. choose returns which blocks must run; nil means all.
 type plain struct {
 	*testbed
 	copy   *folderCopy
 	choose func(old []executedBlock, now []patch.Block) []bool
-	// saves has the namespace saved before each block, and put back before the first that runs.
+	// snapshots: the namespace is saved before each block, and restored before the first block that runs.
 	snapshots bool
 
-	kernel  *runner.Plain
-	lastRun []executedBlock // the program as it was run last
-	sizes   []int64         // of snapshots: the state before a block, by its place
+	kernel  *py.Baseline
+	lastRun []executedBlock // the blocks of the previous version, with their output
+	sizes   []int64         // sizes of the snapshots, by the position of the block that follows
 	spool   string
 }
 
-// executed is a block with what it showed when it was executed last.
+// executedBlock is a block with its output from its last execution.
 type executedBlock struct {
 	patch.Block
 	blockOutput
@@ -125,7 +125,12 @@ func (p *plain) run(ctx context.Context, v int) (*outcome, error) {
 		out.ran[i] = true
 		next[i].nodes = p.nodes(b)
 		out.nodes += next[i].nodes
-		found, err := p.kernel.Run(ctx, runner.Block{ID: state.BlockID(b.ID), Dialect: dialect(b), Source: b.Source}, i, p.timeout)
+		found, err := p.kernel.Run(
+			ctx,
+			py.BaselineBlock{ID: state.BlockID(b.ID), Dialect: dialect(b), Source: b.Source},
+			i,
+			p.timeout,
+		)
 		if err != nil {
 			return nil, err
 		}
@@ -157,7 +162,7 @@ func (p *plain) run(ctx context.Context, v int) (*outcome, error) {
 	return out, err
 }
 
-// begin brings the interpreter to where the first block runs.
+// prepare brings the interpreter into the state that the first block to run needs.
 func (p *plain) prepare(ctx context.Context, must []bool, next []executedBlock) error {
 	first := slices.Index(must, true)
 	if p.kernel == nil {
@@ -169,7 +174,18 @@ func (p *plain) prepare(ctx context.Context, must []bool, next []executedBlock) 
 		if p.program.File != "" {
 			file = p.path(p.program.File)
 		}
-		p.kernel, err = runner.StartPlain(ctx, runner.PlainConfig{Python: p.python, Workspace: p.work(), File: file, Scratch: p.spool, Seed: seed, Environ: p.environ, IPython: p.ipython})
+		p.kernel, err = py.StartBaseline(
+			ctx,
+			py.BaselineConfig{
+				Python:    p.python,
+				Workspace: p.work(),
+				File:      file,
+				Scratch:   p.spool,
+				Seed:      seed,
+				Environ:   p.environ,
+				IPython:   p.ipython,
+			},
+		)
 		if err != nil {
 			return err
 		}
@@ -179,7 +195,7 @@ func (p *plain) prepare(ctx context.Context, must []bool, next []executedBlock) 
 		if first < 0 {
 			first = len(must)
 		}
-		if first < len(p.sizes) { // else nothing is another
+		if first < len(p.sizes) { // otherwise nothing changed
 			p.sizes = p.sizes[:first+1]
 			return p.kernel.Restore(ctx, first)
 		}
@@ -188,8 +204,8 @@ func (p *plain) prepare(ctx context.Context, must []bool, next []executedBlock) 
 	return p.kernel.Unbind(ctx, p.namesToUnbind(must, next))
 }
 
-// gone are the names that blocks which run again, or are no more, have bound. Reactive notebooks take them away before; who runs
-// blocks in a live interpreter by hand does not.
+// namesToUnbind returns the names bound by blocks that run again or were deleted. Only Names uses it: reactive
+// notebooks unbind them; a person who runs blocks by hand does not.
 func (p *plain) namesToUnbind(must []bool, next []executedBlock) []string {
 	if !p.unbinds() {
 		return []string{}
@@ -220,6 +236,7 @@ func (p *plain) namesToUnbind(must []bool, next []executedBlock) []string {
 
 func (p *plain) unbinds() bool { return p.copy.strategy == Names }
 
+// save stores a snapshot of the namespace before block n. Later snapshots are out of date, and are dropped.
 func (p *plain) save(ctx context.Context, n int) error {
 	if !p.snapshots {
 		return nil
@@ -246,7 +263,7 @@ func failure(e *state.ExecError) string {
 	return strings.TrimSpace(fmt.Sprintf("%s: %s", e.Type, e.Message))
 }
 
-// fromDown chooses the blocks from the first that is another, or did not run, down.
+// fromDown chooses the first block that changed or did not run, and all after it.
 func fromDown(old []executedBlock, now []patch.Block) []bool {
 	must := make([]bool, len(now))
 	same := true

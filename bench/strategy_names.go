@@ -4,13 +4,14 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 )
 
-// byNames chooses the blocks whose code is another or did not run, and all that names connect to them, as reactive notebooks
-// do: a block depends on the block that binds a name which it mentions. Binds are assignments, imports and definitions that the text shows;
-// a change in place is none. Where a name is bound by several blocks, a block depends on the last one before it, and one that
-// binds the name again is run again when one before it was, or the value would be that of the earlier one.
+// byNames chooses the blocks that changed or did not run, and all blocks that depend on them through names, as
+// reactive notebooks do. A block depends on the block that binds a name which it mentions. Assignments, imports and
+// definitions in the text bind; a change in place does not. If several blocks bind a name, a block depends on the
+// last one before it. A block that binds the name again runs again when an earlier binder did, because otherwise the
+// value would be the earlier one's.
 func (b *testbed) byNames(old []executedBlock, now []patch.Block) []bool {
 	was := map[string]executedBlock{}
-	before := map[string]map[string]string{} // block → name → who bound it
+	before := map[string]map[string]string{} // block → name → the block that bound it
 	binder := map[string]string{}
 	for _, x := range old {
 		was[x.ID] = x
@@ -18,7 +19,7 @@ func (b *testbed) byNames(old []executedBlock, now []patch.Block) []bool {
 	}
 	must := make([]bool, len(now))
 	stale := map[string]bool{}   // blocks
-	rebound := map[string]bool{} // names that a block which runs binds
+	rebound := map[string]bool{} // names bound by blocks that run
 	binder = map[string]string{}
 	for i, x := range now {
 		o, known := was[x.ID]
@@ -39,7 +40,8 @@ func (b *testbed) byNames(old []executedBlock, now []patch.Block) []bool {
 	return must
 }
 
-// binders tells by which block each name that a block mentions was bound, and notes what it binds itself.
+// binders returns, for each name that a block mentions, the block that bound it. It adds the block's own names to
+// binder.
 func (b *testbed) binders(x patch.Block, binder map[string]string) map[string]string {
 	from, names := map[string]string{}, b.namesOf(x)
 	for name := range names.uses {
@@ -53,7 +55,7 @@ func (b *testbed) binders(x patch.Block, binder map[string]string) map[string]st
 	return from
 }
 
-// namesOf returns the names that the text of a block binds, and those it mentions without binding them first.
+// namesOf returns the names that the text of a block binds, and those that it mentions before binding them.
 func (b *testbed) namesOf(x patch.Block) blockNames {
 	key := x.Dialect + "\n" + x.Source
 	if n, known := b.names[key]; known {
@@ -81,7 +83,7 @@ func (b *testbed) namesOf(x patch.Block) blockNames {
 	return n
 }
 
-// nodes returns how many nodes a block has.
+// nodes returns the number of nodes in a block.
 func (b *testbed) nodes(x patch.Block) int {
 	if f := b.editor.factsOf(x); f != nil {
 		return len(f.Nodes)

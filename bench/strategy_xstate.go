@@ -14,7 +14,7 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// engine is xstate, with one session whose interpreter lives on.
+// engine runs xstate with one session whose interpreter stays alive.
 type engine struct {
 	*testbed
 	copy    *folderCopy
@@ -49,8 +49,14 @@ func (e *engine) run(ctx context.Context, v int) (*outcome, error) {
 	if len(found.Blocks) != len(blocks) {
 		return nil, fmt.Errorf("the session has %d blocks, want %d", len(found.Blocks), len(blocks))
 	}
-	out := &outcome{stopped: len(blocks), values: found.Values, seconds: seconds, recomputed: found.Recomputed, nodes: found.Recomputed,
-		marks: &marks{blocks: make([]bool, len(blocks)), values: map[string]bool{}}}
+	out := &outcome{
+		stopped:    len(blocks),
+		values:     found.Values,
+		seconds:    seconds,
+		recomputed: found.Recomputed,
+		nodes:      found.Recomputed,
+		marks:      &marks{blocks: make([]bool, len(blocks)), values: map[string]bool{}},
+	}
 	for i := range found.Blocks {
 		x := &found.Blocks[i]
 		ran := 0
@@ -93,7 +99,7 @@ func (e *engine) open(ctx context.Context) error {
 	return err
 }
 
-// sizeOf is what the files of a folder take.
+// sizeOf returns the total size of the files in a folder.
 func sizeOf(dir string) (total int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -15,7 +15,7 @@ type Quartiles struct {
 	Q3     float64 `json:"q3"`
 }
 
-// quartilesOf interpolates between neighbours. Of nothing it is nil.
+// quartilesOf interpolates between neighbours. It returns nil for no values.
 func quartilesOf(all []float64) *Quartiles {
 	if len(all) == 0 {
 		return nil
@@ -32,39 +32,43 @@ func quartilesOf(all []float64) *Quartiles {
 	return &Quartiles{at(0.25), at(0.5), at(0.75)}
 }
 
-// Row is one strategy on one workload. Shares are of 1, and over the runs after edits; the first run is told apart.
+// Row is one strategy on one workload. Shares are of 1 and over the runs after edits; the first run is separate.
 type Row struct {
-	Workload      string   `json:"workload"`
-	Strategy      Strategy `json:"strategy"`
-	Programs      int      `json:"programs"`
-	Edits         int      `json:"edits"`       // that were judged
-	Refused       int      `json:"refused"`     // edits after which a peer did not run the program: they count nowhere else
-	Equal         int      `json:"equal"`       // edits after which all was as from scratch
-	Shown         int      `json:"wrong_shown"` // edits after which a block showed something else; of other wrong ones, a value or file was
-	LeftoversOnly int      `json:"wrong_left"`  // of the wrong ones, those in which there is only too much: values and files that the program makes no more
-	Volatile      int      `json:"volatile"`
-	Unstable      int      `json:"unstable"`
+	Workload string   `json:"workload"`
+	Strategy Strategy `json:"strategy"`
+	Programs int      `json:"programs"`
+	Edits    int      `json:"edits"`   // edits that were compared
+	Refused  int      `json:"refused"` // edits that a peer refused; they count nowhere else
+	Equal    int      `json:"equal"`   // edits after which the outcome equals scratch
+	// Shown: edits after which the output of a block was wrong; other wrong ones differ in a value or file
+	Shown int `json:"wrong_shown"`
+	// LeftoversOnly: wrong edits that differ only in values and files that the program no longer makes
+	LeftoversOnly int `json:"wrong_left"`
+	Volatile      int `json:"volatile"`
+	Unstable      int `json:"unstable"`
 
-	Blocks    *Quartiles `json:"blocks"` // share of the blocks that ran
-	Seconds   *Quartiles `json:"seconds"`
-	Xstate    *Quartiles `json:"xstate_seconds"` // of xstate after the same edits
-	Saved     *Quartiles `json:"saved"`          // share of the time of scratch
-	SavedDown *Quartiles `json:"saved_down"`     // against down, as a share of the time of scratch; nil if down was not measured
-	First     *Quartiles `json:"first"`          // time of the first run, and of closing, against that of scratch
-	BreakEven *Quartiles `json:"break_even"`     // edits until that is paid; nil if it never is
-	Never     int        `json:"never"`          // programs on which it never is
-	Bytes     *Quartiles `json:"bytes"`          // kept at the end
+	Blocks  *Quartiles `json:"blocks"` // share of the blocks that ran
+	Seconds *Quartiles `json:"seconds"`
+	Xstate  *Quartiles `json:"xstate_seconds"` // time of xstate after the same edits
+	Saved   *Quartiles `json:"saved"`          // saved share of the time of scratch
+	// SavedDown: saved compared with down, as a share of the time of scratch; nil if down was not measured
+	SavedDown *Quartiles `json:"saved_down"`
+	First     *Quartiles `json:"first"`      // time of the first run and of closing, as a multiple of scratch
+	BreakEven *Quartiles `json:"break_even"` // edits until the first run is paid for; nil if it never is
+	Never     int        `json:"never"`      // programs on which it never is
+	Bytes     *Quartiles `json:"bytes"`      // stored at the end
 }
 
-// Summary is what the results come to.
+// Summary sums results up.
 type Summary struct {
 	Rows []Row `json:"rows"`
-	// Fewer are the edits after which no block failed and a strategy that is right on all of its program executed fewer blocks than xstate.
+	// Fewer are the edits after which no block failed, and a strategy that is right on the whole program executed
+	// fewer blocks than xstate.
 	Fewer []Fewer `json:"fewer"`
 	Wrong []Wrong `json:"wrong"` // edits after which xstate was not equal to scratch
 }
 
-// Fewer is an edit for which xstate executed more than needed.
+// Fewer is an edit for which xstate executed more blocks than another strategy needed.
 type Fewer struct {
 	Program  string   `json:"program"`
 	Version  int      `json:"version"`
@@ -80,7 +84,8 @@ type Wrong struct {
 	Differs []string `json:"differs"`
 }
 
-// Summarize sums results up, by workload and strategy, with a row for all workloads in front.
+// Summarize sums results up by workload and strategy. If there are several workloads, rows for all of them come
+// first.
 func Summarize(results []Result) *Summary {
 	s := &Summary{Rows: []Row{}, Fewer: []Fewer{}, Wrong: []Wrong{}}
 	groups := map[string][]Result{}
@@ -88,7 +93,10 @@ func Summarize(results []Result) *Summary {
 		groups[r.Workload] = append(groups[r.Workload], r)
 		s.noteXstate(&r)
 	}
-	names := slices.SortedFunc(maps.Keys(groups), func(a, b string) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b)) })
+	names := slices.SortedFunc(
+		maps.Keys(groups),
+		func(a, b string) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b)) },
+	)
 	if len(names) > 1 {
 		groups["all"], names = results, append([]string{"all"}, names...)
 	}
@@ -102,14 +110,14 @@ func Summarize(results []Result) *Summary {
 	return s
 }
 
-// strategies are those that there are rows of, without Scratch.
+// strategies returns the strategies that have rows, without Scratch.
 func (s *Summary) strategies() []Strategy {
 	return slices.DeleteFunc(slices.Concat(Strategies, Peers), func(x Strategy) bool {
 		return x == Scratch || !slices.ContainsFunc(s.Rows, func(r Row) bool { return r.Strategy == x })
 	})
 }
 
-// rank puts files first, then generated workloads in their order.
+// rank orders workloads: files and sessions first, then generated ones in their order.
 func rank(workload string) int {
 	if at := slices.Index(Workloads, workload); at >= 0 {
 		return at + 1
@@ -117,7 +125,7 @@ func rank(workload string) int {
 	return 0
 }
 
-// xstate notes where xstate was wrong or executed more than a strategy that was always right.
+// noteXstate notes where xstate was wrong, or executed more blocks than a strategy that was always right.
 func (s *Summary) noteXstate(r *Result) {
 	wrong := map[Strategy]bool{}
 	own := map[int]*Run{}
@@ -139,6 +147,7 @@ func (s *Summary) noteXstate(r *Result) {
 	}
 }
 
+// rowOf sums up one strategy on the programs of one workload.
 func rowOf(workload string, strategy Strategy, results []Result) Row {
 	row := Row{Workload: workload, Strategy: strategy}
 	var blocks, seconds, xstate, saved, down, first, even, bytes []float64
@@ -169,7 +178,9 @@ func rowOf(workload string, strategy Strategy, results []Result) Row {
 				row.Equal++
 			} else if slices.ContainsFunc(x.Differs, func(d string) bool { return strings.HasPrefix(d, "block") }) {
 				row.Shown++
-			} else if !slices.ContainsFunc(x.Differs, func(d string) bool { return !strings.HasSuffix(d, leftoverSuffix) }) {
+			} else if !slices.ContainsFunc(x.Differs, func(d string) bool {
+				return !strings.HasSuffix(d, leftoverSuffix)
+			}) {
 				row.LeftoversOnly++
 			}
 			blocks = append(blocks, float64(x.Ran)/float64(max(x.Blocks, 1)))
@@ -207,7 +218,7 @@ func rowOf(workload string, strategy Strategy, results []Result) Row {
 	return row
 }
 
-// byVersion returns the runs of each strategy, in order.
+// byVersion returns the runs of each strategy, in order of versions.
 func byVersion(r *Result) map[Strategy][]*Run {
 	by := map[Strategy][]*Run{}
 	for i := range r.Runs {

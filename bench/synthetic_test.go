@@ -18,9 +18,10 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// synthetic is a session of a program that was never executed: its traces were written into the store, as executions would have
-// left them, so that a program of a million nodes takes a minute and not days. It is a row of chains: block i reads what block
-// i-1 binds, unless it begins a chain; so an edit of the first of a chain affects as many nodes as a chain is long.
+// synthetic is a session of a program that was never executed: its traces were written into the store, as executions
+// would have left them, so that a program of a million nodes takes a minute and not days. It is a row of chains: block
+// i reads what block i-1 binds, unless it begins a chain; so an edit of the first of a chain affects as many nodes as
+// a chain is long.
 type synthetic struct {
 	testing.TB
 	dir     string
@@ -64,7 +65,12 @@ func newSynthetic(b testing.TB, nodes, chain int) *synthetic {
 	b.Cleanup(func() { s.close() })
 	var inserts []state.Change
 	for i := range nodes {
-		block := &state.Block{ID: s.id(i), Title: string(s.id(i)), Dialect: python.Plain, Version: state.DigestOf([]byte(s.text(i, 1)))}
+		block := &state.Block{
+			ID:      s.id(i),
+			Title:   string(s.id(i)),
+			Dialect: python.Plain,
+			Version: state.DigestOf([]byte(s.text(i, 1))),
+		}
 		c := state.Change{Op: state.OpInsert, Block: block}
 		if i > 0 {
 			c.After = s.id(i - 1)
@@ -80,7 +86,15 @@ func newSynthetic(b testing.TB, nodes, chain int) *synthetic {
 				b.Fatal(err)
 			}
 			done := *inserts[i].Block
-			done.Status, done.Nodes = state.StatusRan, []state.NodeResult{{Code: s.codes[i], Trace: trace, Status: state.StatusRan, Seconds: 0.01, Reason: state.Reason{Code: "new"}}}
+			done.Status, done.Nodes = state.StatusRan, []state.NodeResult{
+				{
+					Code:    s.codes[i],
+					Trace:   trace,
+					Status:  state.StatusRan,
+					Seconds: 0.01,
+					Reason:  state.Reason{Code: "new"},
+				},
+			}
 			load.Changes, load.Sources = append(load.Changes, inserts[i]), append(load.Sources, []byte(s.text(i, 1)))
 			run.Changes = append(run.Changes, state.Change{Op: state.OpUpdate, Block: &done})
 		}
@@ -101,13 +115,29 @@ func (s *synthetic) plan(inserts []state.Change) {
 		s.Fatal(err)
 	}
 	for at := 0; at < len(inserts); at += atOnce {
-		engine, err := runner.New(runner.Config{Store: s.store.State(), Session: "s", Workspace: s.options.Workspace, Python: s.session.Python(), Seed: 1, Environ: os.Environ()})
+		engine, err := runner.New(runner.Config{
+			Store:     s.store.State(),
+			Session:   "s",
+			Workspace: s.options.Workspace,
+			Language:  s.session.Python(),
+			Seed:      1,
+			Environ:   os.Environ(),
+		})
 		if err != nil {
 			s.Fatal(err)
 		}
 		var blocks []runner.Block
 		for i, c := range inserts[at:min(at+atOnce, len(inserts))] {
-			blocks = append(blocks, runner.Block{ID: c.Block.ID, Title: c.Block.Title, Dialect: c.Block.Dialect, Version: c.Block.Version, Source: s.text(at+i, 1)})
+			blocks = append(
+				blocks,
+				runner.Block{
+					ID:      c.Block.ID,
+					Title:   c.Block.Title,
+					Dialect: c.Block.Dialect,
+					Version: c.Block.Version,
+					Source:  s.text(at+i, 1),
+				},
+			)
 		}
 		plan, err := engine.Plan(context.Background(), blocks)
 		if err != nil {
@@ -181,8 +211,8 @@ func (s *synthetic) reopen() {
 	s.open()
 }
 
-// edit gives the first block of some chain a text that it never had, or, each second time, the one that it had before: both affect
-// as many nodes as a chain is long.
+// edit gives the first block of some chain a text that it never had, or, each second time, the one that it had before:
+// both affect as many nodes as a chain is long.
 func (s *synthetic) edit() {
 	s.Helper()
 	s.edits++

@@ -14,34 +14,43 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/runner"
+	py "github.com/xstate-engine/xstate/runner/kernel/python"
 )
 
-// seed is that of the random number generators, for programs that do not seed them: the same for all strategies.
+// seed seeds the random number generators of programs that do not seed them, equally for all strategies.
 const seed = 7
 
-// maxFolder bounds what is copied for each strategy and each run from scratch.
+// maxFolder is the largest program folder in bytes: it is copied for each strategy and each run from scratch.
 const maxFolder = 1 << 30
 
-// site is where the strategies run one program: each in a copy of its folder. The copy that is in use has the same path for all,
-// because programs print paths, and keep them in values.
+// testbed is where the strategies run one program, each in its own copy of the program's folder. The copy in use
+// always has the same path, because programs print paths and store them in values.
 type testbed struct {
 	program  *Program
-	python   runner.Interpreter
+	python   py.Interpreter
 	environ  []string
 	timeout  time.Duration
 	root     string
 	ipython  bool
-	original map[string]fs.FileInfo // what the folder holds
+	original map[string]fs.FileInfo // the files of the program's folder
 	editor   *randomEditor
 	names    map[string]blockNames
 }
 
-func newTestbed(p *Program, root string, interpreter runner.Interpreter, timeout time.Duration) (*testbed, error) {
-	b := &testbed{program: p, python: interpreter, environ: os.Environ(), timeout: timeout, root: root, original: map[string]fs.FileInfo{},
-		editor: &randomEditor{facts: map[string]*depgraph.Facts{}}, names: map[string]blockNames{}}
+func newTestbed(p *Program, root string, interpreter py.Interpreter, timeout time.Duration) (*testbed, error) {
+	b := &testbed{
+		program:  p,
+		python:   interpreter,
+		environ:  os.Environ(),
+		timeout:  timeout,
+		root:     root,
+		original: map[string]fs.FileInfo{},
+		editor:   &randomEditor{facts: map[string]*depgraph.Facts{}},
+		names:    map[string]blockNames{},
+	}
 	for _, v := range p.Versions {
-		b.ipython = b.ipython || slices.ContainsFunc(v.Blocks, func(x patch.Block) bool { return dialect(x) == python.IPython })
+		b.ipython = b.ipython ||
+			slices.ContainsFunc(v.Blocks, func(x patch.Block) bool { return dialect(x) == python.IPython })
 	}
 	if p.Folder == "" {
 		return b, nil
@@ -64,10 +73,10 @@ func dialect(b patch.Block) depgraph.Dialect {
 	return depgraph.Dialect(b.Dialect)
 }
 
-// place is the copy of the folder that a strategy works in.
+// folderCopy is the copy of the folder that one strategy works in.
 type folderCopy struct {
 	strategy Strategy
-	dir      string // where it waits; made when it is first used
+	dir      string // its path while another copy is in use; "" before its first use
 }
 
 func (b *testbed) newCopy(s Strategy) *folderCopy { return &folderCopy{strategy: s} }
@@ -77,7 +86,7 @@ func (b *testbed) work() string { return filepath.Join(b.root, "work") }
 
 func (b *testbed) path(name string) string { return filepath.Join(b.work(), filepath.FromSlash(name)) }
 
-// enter puts a copy in use.
+// activate moves a copy to the path of the copy in use, and creates it first if necessary.
 func (b *testbed) activate(p *folderCopy) error {
 	if p.dir != "" {
 		return os.Rename(p.dir, b.work())
@@ -98,10 +107,10 @@ func (b *testbed) activate(p *folderCopy) error {
 	return nil
 }
 
-// leave puts it aside; what a fresh run worked in is removed.
+// deactivate moves the copy in use away. A copy of scratch is removed instead: scratch always gets a fresh one.
 func (b *testbed) deactivate(p *folderCopy) {
 	if p.strategy == Scratch {
-		_ = os.RemoveAll(b.work()) // it is in a temporary folder
+		_ = os.RemoveAll(b.work()) // on failure it stays in the temporary folder
 		return
 	}
 	_ = os.Rename(b.work(), p.dir)
@@ -116,8 +125,8 @@ func (b *testbed) remove(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// changedFiles returns the digests of the files in the copy in use that are not as they were before the program; "" of those
-// that are gone.
+// changedFiles returns the digests of the files in the copy in use that differ from the program's folder; "" for
+// missing ones.
 func (b *testbed) changedFiles() (map[string]string, error) {
 	found, seen := map[string]string{}, map[string]bool{}
 	err := walkFiles(b.work(), func(name string, info fs.FileInfo) error {
@@ -129,7 +138,7 @@ func (b *testbed) changedFiles() (map[string]string, error) {
 		if was := b.original[name]; err == nil && was != nil {
 			var old string
 			if old, err = digestOf(filepath.Join(b.program.Folder, filepath.FromSlash(name))); old == digest {
-				return err // written again as it was
+				return err // rewritten with equal content
 			}
 		}
 		found[name] = digest
@@ -143,7 +152,7 @@ func (b *testbed) changedFiles() (map[string]string, error) {
 	return found, err
 }
 
-// walkFiles visits the regular files below a folder that may be part of a program.
+// walkFiles visits the regular files below a folder, without folders that are no part of a program.
 func walkFiles(folder string, visit func(name string, info fs.FileInfo) error) error {
 	return filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -166,6 +175,7 @@ func walkFiles(folder string, visit func(name string, info fs.FileInfo) error) e
 	})
 }
 
+// copyFile keeps the modification time, by which changedFiles recognises untouched files.
 func copyFile(from, to string, info fs.FileInfo) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err

@@ -13,15 +13,16 @@ import (
 // Workloads are the names of generated programs, see Generate.
 var Workloads = []string{"chain", "fan-out", "diamond", "layered", "notebook", "agent", "tree", "tests"}
 
-// Generate returns the program of a workload with about size blocks, and its edits. Equal arguments give equal programs.
+// Generate returns the program of a workload with about size blocks, and its edits. Equal arguments give equal
+// programs.
 //
 //	chain     each block reads what the one before wrote
 //	fan-out   all blocks read the first
 //	diamond   one block, two that read it, one that reads both, and so on
 //	layered   layers of five; each block reads one to three of the layer above
-//	notebook  as public notebooks are, see doc.go
-//	agent     a program that grows: a block is appended; a third fail, and are written again
-//	tree      variants of one block, in turn, between what comes before and what judges them
+//	notebook  like public notebooks, see doc.go
+//	agent     a growing program: blocks are appended; a third of them fail and are rewritten
+//	tree      variants of one block, one after the other, between inputs and a block that scores them
 //	tests     functions, and blocks that test them
 func Generate(workload string, seed uint64, size, edits int) (Program, error) {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, uint64(size))), size: size}
@@ -55,7 +56,11 @@ func Generate(workload string, seed uint64, size, edits int) (Program, error) {
 	case "tree":
 		p.Versions = g.tree(edits)
 	default:
-		return p, &xstate.Error{Code: CodeNoWorkload, Message: fmt.Sprintf("there is no workload %q", workload), Hint: "they are: " + strings.Join(Workloads, ", ")}
+		return p, &xstate.Error{
+			Code:    CodeNoWorkload,
+			Message: fmt.Sprintf("there is no workload %q", workload),
+			Hint:    "they are: " + strings.Join(Workloads, ", "),
+		}
 	}
 	if p.Versions == nil {
 		p.Versions = Edits(p.Name, g.blocks, seed, edits)
@@ -73,10 +78,13 @@ func (g *generator) more() bool { return len(g.blocks) < g.size }
 
 // block adds a block.
 func (g *generator) block(format string, args ...any) {
-	g.blocks = append(g.blocks, patch.Block{ID: fmt.Sprintf("b%d", len(g.blocks)), Dialect: patch.Python, Source: fmt.Sprintf(format, args...)})
+	g.blocks = append(
+		g.blocks,
+		patch.Block{ID: fmt.Sprintf("b%d", len(g.blocks)), Dialect: patch.Python, Source: fmt.Sprintf(format, args...)},
+	)
 }
 
-// prelude defines work, which takes some ten milliseconds, and the first value.
+// prelude defines work, which takes about ten milliseconds, and the first value.
 func (g *generator) prelude() {
 	g.block("%s", `def work(values, k, n=150_000):
     total = k
@@ -104,11 +112,11 @@ func (g *generator) layered() {
 	}
 }
 
-// The figures that notebooks are drawn by; doc.go says where they are from. Lists are the quantiles 0.1, 0.25, 0.5, 0.75, 0.9.
+// The figures of public notebooks; doc.go names their source. Lists are the quantiles 0.1, 0.25, 0.5, 0.75, 0.9.
 var (
 	notebookNames    = []int{0, 0, 1, 2, 4}
 	notebookReads    = []int{0, 1, 1, 2, 4}
-	notebookDistance = []int{1, 2, 5, 15, 41} // in blocks, back to where a name that is read was bound
+	notebookDistance = []int{1, 2, 5, 15, 41} // blocks back to where a name that is read was bound
 )
 
 const (
@@ -125,7 +133,7 @@ func (g *generator) notebook() {
 	binder := map[string]int{"v0": 1}
 	var names, functions []string
 	names = append(names, "v0")
-	// near draws a name by how far back it was bound.
+	// near chooses a name by how far back it was bound.
 	near := func() string {
 		at := len(g.blocks) - g.quantile(notebookDistance)
 		slices.SortStableFunc(names, func(a, b string) int { return distance(binder[a], at) - distance(binder[b], at) })
@@ -193,11 +201,20 @@ func (g *generator) tests() {
 	functions := len(g.blocks) - 1
 	for i := 0; g.more(); i++ {
 		f := g.IntN(functions)
-		g.block("def test_%d():\n    slow()\n    for x in range(200):\n        assert 0 <= f%d(x) < 1009, x\n    return f%d(%d)\n\nprint('test_%d', test_%d())", i, f, f, i, i, i)
+		g.block(
+			"def test_%d():\n    slow()\n    for x in range(200):\n        assert 0 <= f%d(x) < 1009, x\n"+
+				"    return f%d(%d)\n\nprint('test_%d', test_%d())",
+			i,
+			f,
+			f,
+			i,
+			i,
+			i,
+		)
 	}
 }
 
-// agent is a program that grows to its size, at most by edits.
+// agent is a program that grows to its size, as far as the number of edits allows.
 func (g *generator) agent(edits int) []Version {
 	p := Program{}
 	total := g.size
@@ -224,7 +241,7 @@ func (g *generator) agent(edits int) []Version {
 	return p.Versions
 }
 
-// tree tries variants of a block behind a prefix, and goes back to the second of them.
+// tree tries variants of a block behind a prefix, and returns to the second variant at the end.
 func (g *generator) tree(edits int) []Version {
 	p := Program{}
 	g.prelude()

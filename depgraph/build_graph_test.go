@@ -96,7 +96,7 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// noise tells edges that the tables leave out: those through modules and data frames that no block binds.
+// noise reports edges that the tables leave out: those through modules and data frames that no block binds.
 func noise(edge string) bool {
 	for _, k := range []string{"var:np", "var:pd", "var:df", "var:os", "var:random", "cwd:"} {
 		if strings.HasSuffix(edge, k) {

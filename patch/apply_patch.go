@@ -50,7 +50,8 @@ func (r *Result) section(f Format, s *Section) *ApplyError {
 	switch s.Act {
 	case ActCreate:
 		if there {
-			return &ApplyError{Code: CodeExists, Name: s.Name, Message: "it is there already", Hint: "patch what is there, or choose another name"}
+			return &ApplyError{Code: CodeExists, Name: s.Name, Message: "it exists already",
+				Hint: "patch what is there, or choose another name"}
 		}
 		r.put(s.Name, s.Text)
 		return nil
@@ -70,7 +71,8 @@ func (r *Result) section(f Format, s *Section) *ApplyError {
 	}
 	if s.Act == ActDelete {
 		if s.Text != "" && !slices.Equal(bares(splitLines(s.Text)), bares(splitLines(was))) {
-			return &ApplyError{Code: CodeAbsent, Name: s.Name, Message: "it says something else by now than what the patch deletes", Hint: "read it as it is now (xstate show), and make the patch again from that"}
+			return &ApplyError{Code: CodeAbsent, Name: s.Name, Message: "its text differs from the text that the patch deletes",
+				Hint: "read its current text (xstate show) and make the patch again from it"}
 		}
 		r.drop(s.Name)
 		return nil
@@ -93,7 +95,8 @@ func onlyAppends(hunks []Hunk) bool {
 }
 
 func (r *Result) noText(name string) *ApplyError {
-	c := &ApplyError{Code: CodeNoText, Name: name, Message: "there is no such block or file", Hint: "there are: " + strings.Join(slices.Sorted(maps.Keys(r.Texts)), ", ")}
+	c := &ApplyError{Code: CodeNoText, Name: name, Message: "there is no such block or file", Hint: "there are: " +
+		strings.Join(slices.Sorted(maps.Keys(r.Texts)), ", ")}
 	if name == "" {
 		c.Message = "the patch does not say which block or file it is about"
 	}
@@ -125,7 +128,8 @@ func (r *Result) move(name, to string) {
 
 // inOrder holds the formats whose hunks all refer to the text before the patch, in its order. In other formats, a hunk
 // refers to the text that the earlier hunks left.
-var inOrder = map[Format]bool{formatDone: true, FormatUnified: true, FormatGit: true, FormatUdiff: true, FormatV4A: true}
+var inOrder = map[Format]bool{formatDone: true, FormatUnified: true, FormatGit: true, FormatUdiff: true,
+	FormatV4A: true}
 
 // update finds all hunks of a section in the original text in one pass, so the cost grows with the text and the patch.
 // A hunk that refers to what earlier hunks wrote is sought there.

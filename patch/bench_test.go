@@ -6,16 +6,17 @@ import (
 	"testing"
 )
 
-// program makes n blocks of a few lines, each its own.
+// program makes n different blocks of a few lines.
 func program(n int) []Block {
 	var sources []string
 	for i := range n {
-		sources = append(sources, fmt.Sprintf("df%d = read(%q)\ndf%d = df%d.dropna(subset=[%d])\nprint(df%d.shape)", i, fmt.Sprint("f", i), i, i, i%7, i))
+		sources = append(sources, fmt.Sprintf("df%d = read(%q)\ndf%d = df%d.dropna(subset=[%d])\nprint(df%d.shape)", i,
+			fmt.Sprint("f", i), i, i, i%7, i))
 	}
 	return session(sources...)
 }
 
-// anew returns the blocks as read from a file, each source changed.
+// anew returns the blocks as read from a file, with each source changed.
 func anew(blocks []Block, change func(i int, s string) string) []Block {
 	out := make([]Block, len(blocks))
 	for i, b := range blocks {
@@ -73,7 +74,8 @@ func BenchmarkApply(b *testing.B) {
 
 // A megabyte as a script, as cells, and with an error in every tenth definition.
 func BenchmarkParse(b *testing.B) {
-	one := "def f(a, b):\n    if a > b:\n        return {'k': a, 'v': [b, 1.5]}\n    return None\n\n\nx = f(1, 2)\nprint(x)\n\n"
+	one := "def f(a, b):\n    if a > b:\n        return {'k': a, 'v': [b, 1.5]}\n    return None\n\n\nx = f(1, " +
+		"2)\nprint(x)\n\n"
 	script := strings.Repeat(one, 1<<20/len(one))
 	broken := strings.Repeat(strings.Repeat(one, 9)+strings.Replace(one, "def f(a", "def f((a", 1), 1<<20/len(one)/10)
 	for _, c := range []struct{ name, text string }{

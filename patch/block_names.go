@@ -121,7 +121,8 @@ func role(n, parent *sitter.Node, field string) int {
 		if field == "name" {
 			return defined
 		}
-	case "parameters", "lambda_parameters", "default_parameter", "typed_parameter", "typed_default_parameter", "list_splat_pattern", "dictionary_splat_pattern":
+	case "parameters", "lambda_parameters", "default_parameter", "typed_parameter", "typed_default_parameter",
+		"list_splat_pattern", "dictionary_splat_pattern":
 		if field != "value" && field != "type" {
 			return defined
 		}

@@ -53,15 +53,17 @@ func Read(text string, f Format) (*Patch, error) {
 			return nil, bad
 		}
 		if len(sections) == 0 {
-			return nil, malformed(0, "write at least one change", "there is nothing in this patch")
+			return nil, malformed(0, "write at least one change", "the patch is empty")
 		}
 		return &Patch{Format: n.format, Sections: sections}, nil
 	}
 	if calls, ok := jsonCalls(text); f == "" && ok && len(calls) > 0 {
-		return nil, malformed(0, "give the arguments of the call alone: old_string and new_string, or command, or cell_id", "this is JSON, and no call that is known")
+		return nil, malformed(0, "give only the arguments of the call: old_string and new_string, or command, or cell_id",
+			"this is JSON, but not a known tool call")
 	}
 	if f == "" {
-		return nil, malformed(0, "put code between ```python and ```; --format block takes any text for a block", "this is no patch in a format that is known, and no Python")
+		return nil, malformed(0, "put code between ```python and ```, or use --format block to accept any text",
+			"this is neither a patch in a known format nor Python")
 	}
 	return nil, unknownFormat(f)
 }
@@ -69,7 +71,8 @@ func Read(text string, f Format) (*Patch, error) {
 // isCode reports whether a text is Python, even if a string in it holds lines of a patch. Lines of plus and minus signs
 // alone are valid Python too, but they are a diff.
 func isCode(text string) bool {
-	return len(text) < wholeParse && !strings.HasPrefix(strings.TrimSpace(text), "--- ") && parses(newText([]byte(text)).code)
+	return len(text) < wholeParse && !strings.HasPrefix(strings.TrimSpace(text), "--- ") &&
+		parses(newText([]byte(text)).code)
 }
 
 // wholeParse limits the text that is parsed only to detect its format. Parsing that much takes 50 ms.
@@ -103,12 +106,14 @@ func unknownFormat(f Format) *ParseError {
 	for _, g := range Formats() {
 		names = append(names, string(g))
 	}
-	return &ParseError{Code: CodeUnsupported, Message: fmt.Sprintf("there is no format %q of patches", f), Hint: "there are: " + strings.Join(names, ", ")}
+	return &ParseError{Code: CodeUnsupported, Message: fmt.Sprintf("there is no patch format %q", f), Hint: "there are: " +
+		strings.Join(names, ", ")}
 }
 
 // cannotExpress returns the error for a change that a format cannot express.
 func cannotExpress(f Format, what string) error {
-	return &ParseError{Code: CodeUnwritable, Message: fmt.Sprintf("the format %s cannot say that %s", f, what), Hint: "choose another --format: git and v4a say the most"}
+	return &ParseError{Code: CodeUnwritable, Message: fmt.Sprintf("the format %s cannot express that %s", f, what),
+		Hint: "choose another --format: git and v4a can express the most"}
 }
 
 // fenceLine reports whether a line opens or closes a fence. It returns the fence mark and the text after it.

@@ -45,7 +45,7 @@ func TestStat(t *testing.T) {
 	}
 }
 
-// randomText returns lines of which many are alike, at times without a line end at the end.
+// randomText returns lines of which many are equal, sometimes without a final line end.
 func randomText(r *rand.Rand, lines, kinds int) string {
 	var b strings.Builder
 	for range r.IntN(lines + 1) {
@@ -57,7 +57,7 @@ func randomText(r *rand.Rand, lines, kinds int) string {
 	return b.String()
 }
 
-// edited changes, adds and removes lines here and there.
+// edited changes, adds and removes some lines.
 func edited(r *rand.Rand, text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -74,7 +74,8 @@ func edited(r *rand.Rand, text string) string {
 	return b.String()
 }
 
-// The systems' own patch turns the old text into the new one by our diff, and diff finds the same number of lines or fewer.
+// The system's patch must turn the old text into the new one with our diff, and diff may not find more changed lines
+// than ours has.
 func TestPatchAccepts(t *testing.T) {
 	for _, tool := range []string{"patch", "diff"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -89,7 +90,8 @@ func TestPatchAccepts(t *testing.T) {
 		}
 		checkPatch(t, old, edited(r, old), r.IntN(4))
 	}
-	for _, c := range [][2]string{{"", "a"}, {"a", ""}, {"a", "a\n"}, {"a\nb", "a\nb\nc"}, {"\n", "\n\n"}, {"a\r\nb\r\n", "a\r\nc\r\n"}} {
+	for _, c := range [][2]string{{"", "a"}, {"a", ""}, {"a", "a\n"}, {"a\nb", "a\nb\nc"}, {"\n", "\n\n"},
+		{"a\r\nb\r\n", "a\r\nc\r\n"}} {
 		checkPatch(t, c[0], c[1], 3)
 	}
 }

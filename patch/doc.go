@@ -1,60 +1,70 @@
-// Package patch turns what people and agents hand over into edits of blocks. It is pure: bytes in, values out.
+// Package patch turns programs and patches, as people and agents write them, into edits of blocks. It is pure: it maps
+// bytes to values, without clock, randomness, goroutines or files.
 //
-// There are seven nouns. A [Program] is what a file says: its blocks in order and the text around them. A [Block] is one
-// piece of code, verbatim, with an id or a title when it has one. A [ParseError] says why a file is no program: code,
-// sentence, hint. An [Edit] is one change to a list of blocks: append, patch, move or delete. A unified diff ([Unified]) is
-// a change as people read it. A [Patch] is a change as agents write it, in any [Format]: sections, each about a text, of hunks.
-// A [ApplyError] says why one cannot be applied: code, sentence, hint, and the places that come nearest.
+// The package has seven nouns:
+//
+//   - [Program]: the content of a file, that is, its blocks in order and the text around them.
+//   - [Block]: one piece of code, verbatim, with an id or a title if it has one.
+//   - [ParseError]: why a file is not a program, as a code, a sentence and a hint.
+//   - [Edit]: one change to a list of blocks: append, patch, move or delete.
+//   - [Unified]: a unified diff, a change as people read it.
+//   - [Patch]: a change as agents write it, in any [Format]. It consists of sections, each of hunks of one text.
+//   - [ApplyError]: why a patch cannot be applied, as a code, a sentence, a hint and the most similar places.
 //
 // # The promise
 //
-// Parse then [Program.Bytes] is the identity for every file that is read. The blocks of a file that parses each parse by
-// themselves and together are the file. A block that does not parse is one block; the others are as they would be if it did.
-// [Program.With] another program in a file is a file that reads as that program, and keeps all of the first that is no code.
-// [Apply] of [Match] is the new program; a block that is kept, moved or patched keeps its id, nothing that can stay moves,
-// and no edits means no difference. Equal input gives equal output: no clock, no randomness, no goroutine, no file.
+// Parse followed by [Program.Bytes] is the identity for every file that can be read. If a file parses, each of its
+// blocks parses alone, and together they are the file. A block that does not parse is one block and does not change the
+// others. [Program.With] returns a file that reads as the new program and keeps everything of the old file that is not
+// code.
 //
-// [Rebase] makes edits of a list that has changed since: it is how a stale edit is merged, and how an edit that others came
-// after is taken back, for that is to make its inverse. [Merge] does so by lines, in three ways: changes of different lines all
-// arrive, those of the same lines are a [Clash], and then there is no result. No edit is lost, and none is made twice. [Carry]
-// follows lines from one text to the next.
+// [Apply] of [Match] is the new program. A block that is kept, moved or patched keeps its id. No block moves that can
+// stay. There are no edits if and only if nothing differs. Equal input gives equal output.
+//
+// [Rebase] adapts edits to a list that has changed since. It merges a stale edit. It also undoes an edit that others
+// came after, by adapting its inverse. [Merge] is a three-way merge by lines. Changes of different lines all arrive;
+// changes of the same lines are a [Clash], and then there is no result. No edit is lost, and none is made twice.
+// [Carry] follows lines from one text to the next.
 //
 // # Why the simple ways fail
 //
-// Cutting at lines that look like "# %%" cuts strings that hold Markdown or other programs, and suites: "for" on one side,
-// half its body on the other. Only a parser knows, so the whole file is parsed. But one open quote then hides every marker
-// behind it until the next quote, and one open parenthesis turns the rest of the file into loose tokens. So the parse is
-// trusted when it is clean. When it is not, a marker inside a string counts as text only if the cell around it parses;
-// statements are trusted up to the first error, and parsing starts again where a new block may start.
+// Cutting a file at lines that look like "# %%" cuts through strings that hold Markdown or other programs. It also cuts
+// through suites, with "for" on one side and half of its body on the other. Only a parser knows better, so Parse parses
+// the whole file. But then one open quote hides every marker up to the next quote, and one open parenthesis turns the
+// rest of the file into loose tokens. So Parse trusts the parser only if it finds no error. Otherwise a marker inside a
+// string counts as text only if the cell around it parses. Statements count up to the first error, and parsing starts
+// again where a new block may start.
 //
-// Line numbers of models are wrong, their counts too, and their context is what they remember. So numbers only choose among
-// places where the text stands, and likeness alone decides nothing about lines that go: "return 3 * x" is 97% like
-// "return 2 * x", and a patch that takes one for the other writes over an edit that its author never saw. Hunks are looked
-// up by their rarest line, in an index made once, so 10,000 of them cost what 10,000 look-ups cost. Formats whose hunks build on each other are
-// looked up the same way; only a hunk about what an earlier one wrote costs a pass over the text.
+// The line numbers and counts of models are wrong, and their context is what they remember. So numbers only choose
+// among places where the text occurs. Similarity alone never decides about lines that are removed. "return 3 * x" is
+// 97% similar to "return 2 * x", and a patch that confuses them overwrites an edit that its author never saw. An index
+// built once finds a hunk by its rarest line, so 10,000 hunks cost 10,000 look-ups. This also holds for formats whose
+// hunks build on each other. There, only a hunk about lines that an earlier hunk wrote costs a pass over the text.
 //
-// Matching blocks by position makes of one inserted cell a change of all that follow; by id, of a notebook saved by an
-// older editor a new program; by content, of every edit a deletion and an insertion, so that history, blame and the results
-// of the block are lost. Corrections by agents arrive as the whole block again, 83% of them at least half alike by lines.
-// Lines alone are too coarse for a cell of one line, where any edit leaves none as it was, so short ones are also compared
-// by words. Comparing all with all costs 10^8 comparisons for 10,000 blocks, so equal text goes first, by hash, and the
-// rest is compared only with its neighbourhood and with those it shares something rare with.
+// Matching blocks by position turns one inserted cell into a change of all later cells. Matching by id fails for a
+// notebook saved by an older editor, which drops ids. Matching by content turns every edit into a deletion and an
+// insertion, and the block loses its history, blame and results. Agents send corrections as whole blocks, and 83% of
+// these are at least half alike by lines. Lines are too coarse for a cell of one line, because any edit changes it; so
+// short blocks are also compared by words. Comparing all pairs would take 10^8 comparisons for 10,000 blocks. So blocks
+// of equal text are matched first, by hash. Each remaining block is compared only with its neighbours and with blocks
+// that share something rare with it.
 //
 // # What it cannot see
 //
-//   - A script with an error is cut by its lines: an open string takes everything to its end, as it does in Python, and in
-//     a file with errors a marker in the middle of a suite starts a cell.
-//   - The parser accepts more than Python does (print statements of Python 2, stray indentation) and lacks some of 3.14
-//     (t-strings). Both stay within their block: whether a block is Python is for depgraph to say.
+//   - A script with an error is cut by its lines. As in Python, an open string takes everything up to the end of the
+//     file. In a file with errors, a marker in the middle of a suite starts a cell.
+//   - The parser accepts more than Python does (print statements of Python 2, stray indentation) and lacks some of
+//     Python 3.14 (t-strings). Neither affects other blocks: depgraph/python decides whether a block is Python.
 //   - Jupytext's light format ("# +") and doctest sessions are not cells. Text below "[markdown]" is never code.
-//   - A block that was split in two keeps its id in the half that is more like it; the other half is new.
-//   - Notebooks of nbformat 2 and 3 are read, but not written. What stood right before a block that goes, and only there (blank
-//     lines, its cell marker), goes with it.
-//   - Likeness is of text. Two unrelated one-line cells that share half of their words count as versions of each other, which
-//     costs a misleading history, never a wrong result.
-//   - A file of the workspace beside the program: a patch of one is refused.
-//   - Which block is meant by a text without a name that resembles none, or two: below [Threshold] it is new. A cell that is copied
-//     and changed looks like one that was edited (testdata/decisions.md).
-//   - In a diff without line numbers, lines "--- x" and "+++ y" that are text. Such a hunk is read as another file, and not printed.
-//   - Between texts of more than 8,000 lines a diff is correct but need not be the shortest.
+//   - A block that was split in two keeps its id in the half that is more similar to it. The other half is new.
+//   - Notebooks of nbformat 2 and 3 can be read but not written. Blank lines and the cell marker directly before a
+//     removed block are removed with it.
+//   - Similarity is textual. Two unrelated one-line cells that share half of their words count as versions of each
+//     other. That costs a misleading history, never a wrong result.
+//   - A patch of another file in the workspace is refused.
+//   - A text without a name may resemble no block, or two. Below [Threshold] it becomes a new block. A copied and
+//     changed cell looks like an edited one (testdata/decisions.md).
+//   - In a diff without line numbers, lines of text may look like "--- x" and "+++ y". Such a hunk is read as another
+//     file, and Print refuses to write it.
+//   - Between texts of more than 8,000 lines, a diff is correct but need not be the shortest.
 package patch

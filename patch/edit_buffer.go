@@ -152,7 +152,7 @@ func (u *editBuffer) overlap(found []replacement, k int) *ApplyError {
 		}
 		if other >= 0 && other != k {
 			return &ApplyError{Code: CodeOverlap, Name: u.name, Hunk: k + 1,
-				Message: fmt.Sprintf("it is about lines that hunk %d is about, too", other+1), Hint: "make one hunk of the two"}
+				Message: fmt.Sprintf("it changes lines that hunk %d changes, too", other+1), Hint: "make one hunk of the two"}
 		}
 	}
 	return nil
@@ -169,7 +169,8 @@ func (u *editBuffer) originalLine(line int) (at, base int, ok bool) {
 			return at, line - shift, true
 		}
 		wrote, took := strings.Count(x.text, "\n"), strings.Count(u.text[x.start:x.end], "\n")
-		if line < begin+wrote || line == begin+wrote && (x.end > u.from[min(x.line+took, u.len())] || !strings.HasSuffix(x.text, "\n")) {
+		if line < begin+wrote || line == begin+wrote && (x.end > u.from[min(x.line+took, u.len())] ||
+			!strings.HasSuffix(x.text, "\n")) {
 			return 0, 0, false
 		}
 		shift += wrote - took

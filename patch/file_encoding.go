@@ -97,7 +97,7 @@ func checkCookie(data []byte) *ParseError {
 	}
 	return &ParseError{
 		Code:    CodeEncoding,
-		Message: fmt.Sprintf("the file declares the encoding %q, xstate reads UTF-8", name),
+		Message: fmt.Sprintf("the file declares the encoding %q, but xstate reads UTF-8", name),
 		Hint:    hintUTF8 + " and remove the declaration",
 		Line:    line,
 	}
@@ -112,7 +112,8 @@ func isUTF8(name string) bool {
 	case "utf-8", "utf8", "u8", "utf", "utf8-ucs2", "utf8-ucs4", "cp65001", "utf-8-sig":
 		return true
 	}
-	return strings.HasPrefix(normalEncoding(name), "utf-8-") // editors add -unix, -dos, -mac, and Python reads those as UTF-8
+	// editors add -unix, -dos, -mac, and Python reads those as UTF-8
+	return strings.HasPrefix(normalEncoding(name), "utf-8-")
 }
 
 // extendsASCII reports whether an encoding reads ASCII bytes as UTF-8 does.

@@ -16,7 +16,7 @@ func readBlock(text string) ([]Section, *ParseError) {
 		}
 		p, bad := readMarkdown([]byte(labelled(text)))
 		if bad != nil {
-			return nil, malformed(0, "put the code between ```python and ```", "there is no Python in this answer")
+			return nil, malformed(0, "put the code between ```python and ```", "there is no Python code in this text")
 		}
 		blocks = p.Blocks
 	}
@@ -72,8 +72,9 @@ func isObject(text string) bool {
 
 var fences = regexp.MustCompile("(?m)^[ \t]*(```|~~~)")
 
-// labelled calls the fences that name no language Python, but for those that show what a program prints: beside fences that say that
-// they are Python, those that bind nothing; else, beside others that are Python, those that are not.
+// labelled adds the language python to the fences that name no language, except those that show what a program prints.
+// If other fences say that they are Python, a fence that binds nothing shows output. Otherwise a fence that is not
+// Python shows output, if any other is Python.
 func labelled(text string) string {
 	type place struct{ line, from, to int }
 	var lines []string
@@ -109,7 +110,8 @@ func labelled(text string) string {
 	return strings.Join(lines, "")
 }
 
-// isProgram reports whether a text is Python; does says that it has to do something, too: [1, 2] may be what was printed.
+// isProgram reports whether a text is Python. If does is set, the text must also do something, because [1, 2] may be
+// what a program printed.
 func isProgram(text string, does bool) bool {
 	t := newText([]byte(text))
 	if !parses(t.code) {
@@ -119,7 +121,7 @@ func isProgram(text string, does bool) bool {
 	return !does || len(b.defines)+len(b.assigns)+len(b.imports) > 0 || b.free["print"]
 }
 
-// trimBlankLines drops the blank lines at both ends, and the last line end.
+// trimBlankLines drops the blank lines at both ends, and the final line end.
 func trimBlankLines(text string) string {
 	for {
 		line, rest, ok := strings.Cut(text, "\n")
@@ -130,7 +132,7 @@ func trimBlankLines(text string) string {
 	}
 }
 
-// cells cuts a block at the markers in it, if it begins with one.
+// cells cuts a block at its markers, if it begins with one.
 func cells(b Block) []Section {
 	first, _, _ := strings.Cut(b.Source, "\n")
 	if _, ok := parseMarker([]byte(strings.TrimSuffix(first, "\r"))); ok {
@@ -148,7 +150,7 @@ func cells(b Block) []Section {
 	return []Section{emitted(b)}
 }
 
-// emitted is the section of a block; a title that the code itself shows is no name that was given.
+// emitted returns the section of a block. A title that comes from the code itself is not a given name.
 func emitted(b Block) Section {
 	name := b.ID
 	if name == "" && b.Title != "" {
@@ -163,7 +165,7 @@ func writeBlock(p *Patch) (string, error) {
 	var out strings.Builder
 	for _, s := range p.Sections {
 		if s.Act == ActUpdate || s.Act == ActDelete {
-			return "", cannotExpress(FormatBlock, "a part of a block is changed, or that it goes")
+			return "", cannotExpress(FormatBlock, "a part of a block changes, or that a block is deleted")
 		}
 		mark := "# %%"
 		if s.Name != "" {

@@ -11,7 +11,8 @@ import (
 func likeCell(text string) bool { return likeCalls(text, (*call).isCell) }
 
 func (c *call) isCell() bool {
-	return c.has("new_source", "cell_source") || c.has("block") && c.has("source") || c.has("cell_id", "cell_index", "cell_number") && (c.has("edit_mode") || strings.Contains(c.Tool, "cell"))
+	return c.has("new_source", "cell_source") || c.has("block") && c.has("source") ||
+		c.has("cell_id", "cell_index", "cell_number") && (c.has("edit_mode") || strings.Contains(c.Tool, "cell"))
 }
 
 // mode returns what a call does to its cell.
@@ -37,7 +38,8 @@ func readCell(text string) ([]Section, *ParseError) {
 		source, given := c.lines("new_source", "cell_source", "source")
 		name, counted := c.cell()
 		if kind := c.text("cell_type"); kind != "" && kind != "code" {
-			return nil, malformed(0, "edit the text of a notebook in the file itself", "call %d: a cell of %s is no block", i+1, kind)
+			return nil, malformed(0, "edit text cells in the notebook file itself", "call %d: a %s cell is not a block", i+1,
+				kind)
 		}
 		s := Section{Name: name, Text: source}
 		switch m := c.mode(); m {
@@ -54,10 +56,11 @@ func readCell(text string) ([]Section, *ParseError) {
 				}
 			}
 		default:
-			return nil, malformed(0, "edit_mode is replace, insert or delete", "call %d: edit_mode %q is not known", i+1, m)
+			return nil, malformed(0, "edit_mode is replace, insert or delete", "call %d: unknown edit_mode %q", i+1, m)
 		}
 		if !given || name == "" && s.Act != ActInsert {
-			return nil, malformed(0, "give cell_id and new_source", "call %d does not say which cell, or what it becomes", i+1)
+			return nil, malformed(0, "give cell_id and new_source",
+				"call %d does not say which cell it changes, or its new source", i+1)
 		}
 		sections = append(sections, s)
 	}
@@ -86,7 +89,7 @@ func writeCell(p *Patch) (string, error) {
 		case ActDelete:
 			calls = append(calls, object("cell_id", s.Name, "edit_mode", "delete"))
 		default:
-			return "", cannotExpress(FormatCell, "a part of a cell is changed, or which one it is")
+			return "", cannotExpress(FormatCell, "a part of a cell changes, or which cell is meant")
 		}
 	}
 	return objects(calls), nil

@@ -43,7 +43,8 @@ func readEditor(text string) ([]Section, *ParseError) {
 			line, there := c.number("insert_line")
 			fresh, given := c.said("insert_text", "new_str")
 			if !there || !given || line < 0 {
-				return nil, malformed(0, "give insert_line, 0 for the top, and insert_text", "call %d: insert does not say where, or what", i+1)
+				return nil, malformed(0, "give insert_line, 0 for the top, and insert_text",
+					"call %d: insert lacks a line or a text", i+1)
 			}
 			sections = addHunk(sections, c.path(), Hunk{New: endLast(fresh), Line: line + 1})
 		case "create":
@@ -51,18 +52,21 @@ func readEditor(text string) ([]Section, *ParseError) {
 		case "":
 			var edits []map[string]json.RawMessage
 			if err := json.Unmarshal(c.Args["edits"], &edits); err != nil {
-				return nil, malformed(0, `write "edits": [{"oldText": "…", "newText": "…"}]`, "call %d: its edits cannot be read", i+1)
+				return nil, malformed(0, `write "edits": [{"oldText": "…", "newText": "…"}]`, "call %d: its edits cannot be read",
+					i+1)
 			}
 			for _, e := range edits {
 				one := call{Args: e}
 				h := Hunk{Manner: ByText, Old: one.text("oldText", "old_str"), New: one.text("newText", "new_str")}
 				if h.Old == "" {
-					return nil, malformed(0, "give the text to replace as oldText", "call %d: an edit does not say what it replaces", i+1)
+					return nil, malformed(0, "give the text to replace as oldText", "call %d: an edit does not say what it replaces",
+						i+1)
 				}
 				sections = addHunk(sections, c.path(), h)
 			}
 		default:
-			return nil, malformed(0, "give str_replace, insert or create; xstate undo takes an edit back", "call %d: %s changes nothing", i+1, command)
+			return nil, malformed(0, "use str_replace, insert or create; xstate undo reverts an edit",
+				"call %d: %s changes nothing", i+1, command)
 		}
 	}
 	return sections, nil
@@ -80,7 +84,7 @@ func writeEditor(p *Patch) (string, error) {
 		for _, h := range s.Hunks {
 			switch {
 			case h.All || h.Old == "" && h.Line == 0:
-				return "", cannotExpress(FormatEditor, "every occurrence is replaced, or that something goes to the end")
+				return "", cannotExpress(FormatEditor, "every occurrence is replaced, or that text goes to the end")
 			case h.Old == "":
 				calls = append(calls, object("command", "insert", "path", s.Name, "insert_line", h.Line-1, "insert_text", h.New))
 			default:

@@ -52,7 +52,8 @@ func readSearch(text string) ([]Section, *ParseError) {
 			fresh.WriteString(lines[i])
 		}
 		if i >= len(lines) {
-			return nil, malformed(head+1, "end the block with ======= and, after the new lines, >>>>>>> REPLACE", "a SEARCH block has no end")
+			return nil, malformed(head+1, "end the block with ======= and, after the new lines, >>>>>>> REPLACE",
+				"a SEARCH block has no end")
 		}
 		h := Hunk{Old: unix(old.String()), New: unix(fresh.String())}
 		h.End = h.Old == ""
@@ -110,14 +111,14 @@ func writeSearch(p *Patch) (string, error) {
 		case s.Act == ActCreate:
 			s.Hunks = []Hunk{{New: s.Text, End: true}}
 		case s.Act != ActUpdate || s.To != "":
-			return "", cannotExpress(FormatSearch, "a text is renamed, deleted or written over")
+			return "", cannotExpress(FormatSearch, "a text is renamed, deleted or replaced as a whole")
 		}
 		for k, h := range s.Hunks {
 			if h.Old == "" && !h.End {
-				return "", cannotExpress(FormatSearch, "something is inserted at a line")
+				return "", cannotExpress(FormatSearch, "text is inserted at a line")
 			}
 			if hasMarks(h.Old) || hasMarks(h.New) {
-				return "", cannotExpress(FormatSearch, "lines like its own marks are text")
+				return "", cannotExpress(FormatSearch, "lines that look like its own marks are text")
 			}
 			if s.Name != "" && (k == 0 && (i == 0 || p.Sections[i-1].Name != s.Name)) {
 				out.WriteString(s.Name + "\n")

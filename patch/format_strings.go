@@ -25,7 +25,8 @@ func readStrings(text string) ([]Section, *ParseError) {
 		}
 		edits := []map[string]json.RawMessage{c.Args}
 		if c.has("edits") && json.Unmarshal(c.Args["edits"], &edits) != nil {
-			return nil, malformed(0, `write "edits": [{"old_string": "…", "new_string": "…"}]`, "call %d: its edits cannot be read", i+1)
+			return nil, malformed(0, `write "edits": [{"old_string": "…", "new_string": "…"}]`,
+				"call %d: its edits cannot be read", i+1)
 		}
 		for _, e := range edits {
 			one := call{Args: e}
@@ -57,7 +58,7 @@ func writeStrings(p *Patch) (string, error) {
 		for _, h := range s.Hunks {
 			switch {
 			case h.Old == "":
-				return "", cannotExpress(FormatStrings, "something is inserted without a text that it replaces")
+				return "", cannotExpress(FormatStrings, "text is inserted without replacing any")
 			case h.All:
 				calls = append(calls, object("file_path", s.Name, "old_string", h.Old, "new_string", h.New, "replace_all", true))
 			default:

@@ -39,7 +39,8 @@ func hunkHeads(text string, numbers bool) bool {
 func pathPair(text string) bool {
 	before := ""
 	for line := range strings.Lines(text) {
-		if strings.HasPrefix(before, "--- ") && barePath.MatchString(before) && strings.HasPrefix(line, "+++ ") && barePath.MatchString(line) {
+		if strings.HasPrefix(before, "--- ") && barePath.MatchString(before) && strings.HasPrefix(line, "+++ ") &&
+			barePath.MatchString(line) {
 			return true
 		}
 		before = line
@@ -163,8 +164,10 @@ func (r *diffReader) gitHead() *ParseError {
 			r.s.Act = ActCreate
 		} else if _, ok := word("deleted file mode "); ok {
 			r.s.Act = ActDelete
-		} else if strings.HasPrefix(line, "Binary files ") || strings.HasPrefix(line, "GIT binary patch") || strings.HasPrefix(line, "copy from ") {
-			return malformed(r.at+1, "patch text only; write a copy as a new file", "this patch cannot be done to text: %s", line)
+		} else if strings.HasPrefix(line, "Binary files ") || strings.HasPrefix(line, "GIT binary patch") ||
+			strings.HasPrefix(line, "copy from ") {
+			return malformed(r.at+1, "patch text only; write a copy as a new file", "this patch cannot be applied to text: %s",
+				line)
 		} else if !gitWords(line) {
 			return nil
 		}
@@ -358,7 +361,7 @@ func (p *Patch) writeDiff(f Format) (string, error) {
 			new = devNull
 			s.Hunks = []Hunk{{Old: s.Text, Line: 1}}
 		case s.Act != ActUpdate:
-			return "", cannotExpress(f, "all of a text is written over, or which block is meant")
+			return "", cannotExpress(f, "a whole text is replaced, or which block is meant")
 		case s.To != "" && f != FormatGit:
 			return "", cannotExpress(f, "a text is renamed")
 		case s.To != "":
@@ -369,7 +372,7 @@ func (p *Patch) writeDiff(f Format) (string, error) {
 		}
 		text := s.Act == ActUpdate && len(s.Hunks) > 0 || s.Text != ""
 		if !text && f != FormatGit {
-			return "", cannotExpress(f, "a text without lines comes or goes")
+			return "", cannotExpress(f, "a text without lines is created or deleted")
 		}
 		if text && s.Name != "" {
 			fmt.Fprintf(&out, "--- %s\n+++ %s\n", fileName(old), fileName(new))
@@ -383,7 +386,7 @@ func (p *Patch) writeDiff(f Format) (string, error) {
 				begun := out.Len()
 				h.writeUnified(&out, f, shift)
 				if f == FormatUdiff && pathPair(out.String()[begun:]) {
-					return "", cannotExpress(f, "these lines are no names of files: --- and +++")
+					return "", cannotExpress(f, "lines like --- and +++ are text, not file names")
 				}
 				shift += countLines(h.New) - countLines(h.Old)
 			}

@@ -17,7 +17,8 @@ const (
 
 func likeV4A(text string) bool {
 	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line == v4aBegin || strings.HasPrefix(line, v4aUpdate) || strings.HasPrefix(line, v4aAdd) || strings.HasPrefix(line, v4aDelete) {
+		if line = strings.TrimSpace(line); line == v4aBegin || strings.HasPrefix(line, v4aUpdate) ||
+			strings.HasPrefix(line, v4aAdd) || strings.HasPrefix(line, v4aDelete) {
 			return true
 		}
 	}
@@ -34,7 +35,8 @@ func (r *v4aReader) more() bool   { return r.at < len(r.lines) }
 func (r *v4aReader) line() string { return r.lines[r.at] }
 
 func (r *v4aReader) bad(format string, args ...any) *ParseError {
-	return malformed(r.at+1, "write *** Update File: NAME, then @@ and lines that begin with a space, - or +", format, args...)
+	return malformed(r.at+1, "write *** Update File: NAME, then @@ and lines that begin with a space, - or +", format,
+		args...)
 }
 
 func readV4A(text string) ([]Section, *ParseError) {
@@ -43,13 +45,13 @@ func readV4A(text string) ([]Section, *ParseError) {
 		r.at++ // prose, a fence, apply_patch <<'EOF'
 	}
 	if !r.more() {
-		return nil, r.bad("a patch begins with a line %q", v4aBegin)
+		return nil, r.bad("the first line of a patch must be %q", v4aBegin)
 	}
 	r.at++
 	var sections []Section
 	for {
 		if !r.more() {
-			return nil, r.bad("the patch has no last line %q", v4aEnd)
+			return nil, r.bad("the patch does not end with a line %q", v4aEnd)
 		}
 		line := strings.TrimSpace(r.line())
 		if line == v4aEnd {
@@ -78,7 +80,7 @@ func (r *v4aReader) section(head string) (Section, *ParseError) {
 	}
 	name, ok := strings.CutPrefix(head, v4aUpdate)
 	if !ok {
-		return Section{}, r.bad("%q begins no change of a file", head)
+		return Section{}, r.bad("%q does not begin a change of a file", head)
 	}
 	s := Section{Act: ActUpdate, Name: name}
 	begun := r.at
@@ -180,7 +182,7 @@ func writeV4A(p *Patch) (string, error) {
 				h.writeV4A(&out)
 			}
 		default:
-			return "", cannotExpress(FormatV4A, "a block is new, or which one it is")
+			return "", cannotExpress(FormatV4A, "a block is new, or which block is meant")
 		}
 	}
 	return out.String() + v4aEnd + "\n", nil

@@ -7,16 +7,20 @@ import (
 	"testing"
 )
 
-// seeds are the texts of all tables here, in short: whatever was hard once.
+// seeds are shortened texts of all tables here: whatever was difficult once.
 var seeds = []string{
-	"x = 1\n\ndef f():\n    pass\n# c\n", "# %% a\nx = 1\n# %% [markdown]\n# t\n# In[2]:\ny", "\ufeff#!x\r\n# %%\r\ns = '''\r\n# %%\r\n'''\r\n",
-	"x = (\n\n# %%\ny = '''\n\n# %%\n'''", "@d\n@e\n\ndef f(\n\nclass B:\n  x = = 1\n\n# c\n@\ny", "a\r\rb\r\n\n\fdef f(): pass\v\n", "# %%\n%t\n!l\n",
-	"if x:\n  y\n\nelse:\n  z\n)\n]\n", "\\\n", "x = 1 \\", "'''", "\"\"\"\\", "#", "# %%", "\f\n \t\n;", "x;;y\n\n;", "# %%\nelse:\n# %%\nb = 1\n", "#%%%%%", "match x:\n case 1: pass\n",
-	"print 'a'\nexec 'b'\n", "def f[T](a): pass\ntype X = int\nasync def g(): await h\n", "\t x\n  y\n z\n", "日本 = 'é'\n\nclass Größe: pass\n", "class A:\n\n\n# %%\n\n  x\n",
+	"x = 1\n\ndef f():\n    pass\n# c\n", "# %% a\nx = 1\n# %% [markdown]\n# t\n# In[2]:\ny",
+	"\ufeff#!x\r\n# %%\r\ns = '''\r\n# %%\r\n'''\r\n",
+	"x = (\n\n# %%\ny = '''\n\n# %%\n'''", "@d\n@e\n\ndef f(\n\nclass B:\n  x = = 1\n\n# c\n@\ny",
+	"a\r\rb\r\n\n\fdef f(): pass\v\n", "# %%\n%t\n!l\n",
+	"if x:\n  y\n\nelse:\n  z\n)\n]\n", "\\\n", "x = 1 \\", "'''", "\"\"\"\\", "#", "# %%", "\f\n \t\n;", "x;;y\n\n;",
+	"# %%\nelse:\n# %%\nb = 1\n", "#%%%%%", "match x:\n case 1: pass\n",
+	"print 'a'\nexec 'b'\n", "def f[T](a): pass\ntype X = int\nasync def g(): await h\n", "\t x\n  y\n z\n",
+	"日本 = 'é'\n\nclass Größe: pass\n", "class A:\n\n\n# %%\n\n  x\n",
 }
 
-// Whatever a .py file holds, it is read without a panic and comes back byte for byte; its blocks are in order, hold its
-// text at their lines, and neither start nor end with a blank line.
+// Any .py file must be read without a panic and come back byte for byte. Its blocks must be in order, hold its text at
+// their lines, and neither start nor end with a blank line.
 func FuzzPython(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s))
@@ -43,12 +47,14 @@ func checkPlaces(t *testing.T, p *Program, data []byte) {
 		if !bytes.HasPrefix(data[lines.begin(b.Line-1):], []byte(b.Source)) {
 			t.Fatalf("block %q does not start at line %d of %q", b.Source, b.Line, data)
 		}
-		if strings.TrimLeft(b.Source, "\r\n") != b.Source || strings.TrimRight(b.Source, "\r\n") != b.Source || b.Source == "" {
+		if strings.TrimLeft(b.Source, "\r\n") != b.Source || strings.TrimRight(b.Source, "\r\n") != b.Source ||
+			b.Source == "" {
 			t.Fatalf("block %q of %q starts or ends with a blank line", b.Source, data)
 		}
 	}
 	for i, g := range p.gaps {
-		if p.Kind == KindScript && newText([]byte(g)).holdsCode(0, newText([]byte(g)).lines()-1) && strings.Trim(g, "; \t\f\r\n\ufeff") != "" {
+		if p.Kind == KindScript && newText([]byte(g)).holdsCode(0, newText([]byte(g)).lines()-1) &&
+			strings.Trim(g, "; \t\f\r\n\ufeff") != "" {
 			t.Fatalf("gap %d of %q holds %q, which is in no block", i, data, g)
 		}
 	}
@@ -63,7 +69,8 @@ func FuzzNotebook(f *testing.F) {
 
 func FuzzMarkdown(f *testing.F) {
 	for _, s := range []string{
-		"```python\nx\n```\n", "~~~ {code-cell}\n:a: b\n---\n---\nx\n", "> - ```py {#a name=b}\n>   x\n", "```{python a, b=c}\n```", "\ufeff```python\r\nx\r\n",
+		"```python\nx\n```\n", "~~~ {code-cell}\n:a: b\n---\n---\nx\n", "> - ```py {#a name=b}\n>   x\n",
+		"```{python a, b=c}\n```", "\ufeff```python\r\nx\r\n",
 		"```python\n\tx\n\ty\n  ```", "- \t```python\n\t\tx\n",
 	} {
 		f.Add([]byte(s))
@@ -87,7 +94,8 @@ func reread(t *testing.T, name string, data []byte) {
 	}
 }
 
-// FuzzDiff applies a diff by hand: what it shows as context and removed is the old text, as context and added the new.
+// FuzzDiff applies a diff by hand. Context and removed lines must be the old text; context and added lines must be the
+// new one.
 func FuzzDiff(f *testing.F) {
 	f.Add("a\nb\n", "a\nc")
 	f.Add("", "\n")

@@ -58,7 +58,10 @@ func (l *locator) similar(old []string, from int) []Candidate {
 		have := l.span(i, after)
 		out = append(out, Candidate{Line: i + 1, Score: likeTexts(want, have), Text: have})
 	}
-	slices.SortStableFunc(out, func(a, b Candidate) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Line, b.Line)) })
+	slices.SortStableFunc(out, func(a, b Candidate) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score),
+			cmp.Compare(a.Line, b.Line))
+	})
 	return out
 }
 
@@ -129,14 +132,15 @@ func likeTexts(a, b string) float64 {
 
 // absent returns the error for a hunk whose old text is not there.
 func (l *locator) absent(old []string) *ApplyError {
-	c := &ApplyError{Code: CodeAbsent, Message: "the text that it replaces is not there", Hint: "read the text as it is now (xstate show), and make the patch again from that"}
+	c := &ApplyError{Code: CodeAbsent, Message: "the text to replace is not there",
+		Hint: "read the current text (xstate show) and make the patch again from it"}
 	c.Candidates = l.similar(old, 0)
 	c.Candidates = c.Candidates[:min(len(c.Candidates), maxCandidates)]
 	for i := range c.Candidates {
 		c.Candidates[i].Text = firstLines(c.Candidates[i].Text)
 	}
 	if len(c.Candidates) > 0 {
-		c.Message += fmt.Sprintf("; nearest is line %d", c.Candidates[0].Line)
+		c.Message += fmt.Sprintf("; the most similar place is line %d", c.Candidates[0].Line)
 	}
 	return c
 }
@@ -156,16 +160,17 @@ func firstLines(text string) string {
 
 // ambiguous returns the error for a hunk whose old text is there several times.
 func (l *locator) ambiguous(lines []int, size int) *ApplyError {
-	c := &ApplyError{Code: CodeAmbiguous, Hint: "give more of the lines around it, so that one place is left"}
+	c := &ApplyError{Code: CodeAmbiguous, Hint: "include more of the lines around it, so that only one place matches"}
 	var at []string
 	for _, i := range lines[:min(len(lines), maxCandidates)] {
-		c.Candidates = append(c.Candidates, Candidate{Line: i + 1, Score: 1, Text: firstLines(l.span(i, min(i+size, l.len())))})
+		c.Candidates = append(c.Candidates, Candidate{Line: i + 1, Score: 1,
+			Text: firstLines(l.span(i, min(i+size, l.len())))})
 		at = append(at, fmt.Sprint(i+1))
 	}
 	more := ""
 	if len(lines) > maxCandidates {
 		more = " and more"
 	}
-	c.Message = "the text that it replaces is there several times: at lines " + strings.Join(at, ", ") + more
+	c.Message = "the text to replace occurs several times: at lines " + strings.Join(at, ", ") + more
 	return c
 }

@@ -138,7 +138,8 @@ type features struct {
 
 func (c *comparison) featuresOf(i int, failed bool) features {
 	t, n := c.of(c.blocks[i].Source)
-	e := features{Like: likeness(t, c.mine), Rare: c.weightedLikeness(t, c.mine), Shares: shared(n.assigns, c.names.assigns)}
+	e := features{Like: likeness(t, c.mine), Rare: c.weightedLikeness(t, c.mine),
+		Shares: shared(n.assigns, c.names.assigns)}
 	for name := range n.defines {
 		if c.names.defines[name] && c.last[name] == i {
 			e.Same = 1

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// submission is one block that was written, with the program it was written for and what it was: a block of that written
-// again, or ("") a new one.
+// submission is one block that an agent wrote, the program it was written for, and the block that it rewrote, or "" if
+// it was new.
 type submission struct {
 	Kind   string
 	Task   string
@@ -19,8 +19,8 @@ type submission struct {
 	Want   string
 }
 
-// TestDecisions measures decide on labelled submissions, one JSON object a line, in the files that XSTATE_SUBMISSIONS names. They
-// are other people's texts, so they are not here; what was measured is in testdata/decisions.md.
+// TestDecisions measures decide on labelled submissions, one JSON object a line, in the files that XSTATE_SUBMISSIONS
+// names. The texts belong to other people, so they are not in the repository. testdata/decisions.md has the results.
 func TestDecisions(t *testing.T) {
 	name := os.Getenv("XSTATE_SUBMISSIONS")
 	if name == "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzRead holds the laws of patches for any text: nothing panics; a patch that is refused changes nothing; what was done is
-// undone by its inverse; a patch that is printed reads as the same.
+// FuzzRead checks the laws of patches for any text. Nothing panics. A refused patch changes nothing. The inverse undoes
+// an applied patch. A printed patch reads as the same patch.
 func FuzzRead(f *testing.F) {
 	for _, x := range fixtures(f) {
 		for name, text := range x.before {
@@ -42,7 +42,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// checkTaken: however loosely a hunk by lines was found, a line that goes is one that it says goes, but for white space and signs.
+// checkTaken checks that every removed line is one that the hunk removes, except for white space and punctuation,
+// however loosely the hunk matched.
 func checkTaken(t *testing.T, p *Patch, before, after string) {
 	t.Helper()
 	said := map[string]bool{}
@@ -93,7 +94,8 @@ func checkPrintedIfSaid(t *testing.T, p *Patch) {
 	}
 }
 
-// FuzzCompare: the patch between any two texts, printed in any format that can say it and read, makes the second of the first.
+// FuzzCompare prints the patch between any two texts in every format that can express it. Read and applied, it must
+// turn the first text into the second.
 func FuzzCompare(f *testing.F) {
 	for _, x := range fixtures(f) {
 		for name, text := range x.before {
@@ -146,7 +148,8 @@ func checkCompared(t *testing.T, f Format, old, new string) {
 	}
 }
 
-// BenchmarkPatch reads and applies patches that are dear to read or to place. Ten times the hunks are to take ten times as long.
+// BenchmarkPatch reads and applies patches that are expensive to read or to place. Ten times the hunks should take ten
+// times as long.
 func BenchmarkPatch(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(heavy)) {
 		for _, n := range []int{1000, 10_000} {
@@ -164,11 +167,12 @@ func BenchmarkPatch(b *testing.B) {
 	}
 }
 
-// heavy are patches of n hunks that are dear to read or to place.
+// heavy returns patches of n hunks that are expensive to read or to place.
 var heavy = map[string]func(n int) (patch, text string){
 	"unified": func(n int) (string, string) {
 		old, new := numbered(n, "old"), numbered(n, "new")
-		text, _ := Compare(FormatUnified, []string{"p.py"}, map[string]string{"p.py": old}, map[string]string{"p.py": new}).Print(FormatUnified)
+		text, _ := Compare(FormatUnified, []string{"p.py"}, map[string]string{"p.py": old},
+			map[string]string{"p.py": new}).Print(FormatUnified)
 		return text, old
 	},
 	"search-replace": func(n int) (string, string) {
@@ -183,7 +187,8 @@ var heavy = map[string]func(n int) (patch, text string){
 		return out.String(), "v = 0\n" + numbered(n, "old")
 	},
 	"all lines alike": func(n int) (string, string) {
-		return "--- a/p.py\n+++ b/p.py\n" + strings.Repeat("@@ -1,3 +1,3 @@\n x\n-x\n+y\n x\n", n), strings.Repeat("x\n", 10*n)
+		return "--- a/p.py\n+++ b/p.py\n" + strings.Repeat("@@ -1,3 +1,3 @@\n x\n-x\n+y\n x\n", n),
+			strings.Repeat("x\n", 10*n)
 	},
 	"half of all lines alike": func(n int) (string, string) {
 		return "--- a/p.py\n+++ b/p.py\n@@ @@\n" + strings.Repeat(" x\n", 5*n) + "-y\n", strings.Repeat("x\n", 10*n)
@@ -202,15 +207,17 @@ var heavy = map[string]func(n int) (patch, text string){
 	"open texts":    func(n int) (string, string) { return strings.Repeat("{\"command\": \"\n", 10*n), "" },
 	"10 MB": func(n int) (string, string) {
 		old := strings.Repeat(strings.Repeat("x", 99)+"\n", 10*n)
-		return "--- a/p.py\n+++ b/p.py\n@@ -1 +1 @@\n" + strings.Repeat("+"+strings.Repeat("y", 98)+"\n", 10*n) + " x\n", "x\n" + old
+		return "--- a/p.py\n+++ b/p.py\n@@ -1 +1 @@\n" + strings.Repeat("+"+strings.Repeat("y", 98)+"\n", 10*n) + " x\n",
+			"x\n" + old
 	},
 }
 
-// numbered is about a hundred bytes for each of n: a line that a patch is about among others.
+// numbered returns about a hundred bytes for each of n, with one line that a patch changes.
 func numbered(n int, word string) string {
 	var out strings.Builder
 	for i := range n {
-		fmt.Fprintf(&out, "# the value of number %d, which is not that of the others\nif %d:\n    x = %d\n%s = %d\n\n\n\n\n", i, i, i, word, i)
+		fmt.Fprintf(&out, "# the value of number %d, which is not that of the others\nif %d:\n    x = %d\n%s = %d\n\n\n\n\n",
+			i, i, i, word, i)
 	}
 	return out.String()
 }
@@ -219,13 +226,14 @@ func searchBlocks(n int, old, new string) string {
 	var out strings.Builder
 	out.WriteString("p.py\n")
 	for i := range n {
-		fmt.Fprintf(&out, "<<<<<<< SEARCH\n    x = %d\n%s = %d\n=======\n    x = %d\n%s = %d\n>>>>>>> REPLACE\n", i, old, i, i, new, i)
+		fmt.Fprintf(&out, "<<<<<<< SEARCH\n    x = %d\n%s = %d\n=======\n    x = %d\n%s = %d\n>>>>>>> REPLACE\n", i, old, i,
+			i, new, i)
 	}
 	return out.String()
 }
 
-// FuzzInTurn: calls of an editor that go one after the other, each about what the ones before left, come to the same when they are
-// one patch.
+// FuzzInTurn compares editor calls that are applied one after another, each to the result of the last, with one patch
+// of all of them.
 func FuzzInTurn(f *testing.F) {
 	f.Add("a\nb\nc\na\n", "b|x\ny;y|z;1+n;c|;0+a")
 	f.Add("a\nb\n", "a|b\na;a\nb|c;0+q;0+r;3+s")
@@ -244,14 +252,16 @@ func FuzzInTurn(f *testing.F) {
 		}
 		want := map[string]string{"p.py": text}
 		for _, h := range hunks {
-			r, err := (&Patch{Format: FormatEditor, Sections: []Section{{Act: ActUpdate, Name: "p.py", Hunks: []Hunk{h}}}}).Apply(want)
+			r, err := (&Patch{Format: FormatEditor, Sections: []Section{{Act: ActUpdate, Name: "p.py",
+				Hunks: []Hunk{h}}}}).Apply(want)
 			if err != nil {
 				return // one by one they do not fit
 			}
 			want = r.Texts
 		}
 		before := map[string]string{"p.py": text}
-		r, err := (&Patch{Format: FormatEditor, Sections: []Section{{Act: ActUpdate, Name: "p.py", Hunks: hunks}}}).Apply(before)
+		r, err := (&Patch{Format: FormatEditor, Sections: []Section{{Act: ActUpdate, Name: "p.py",
+			Hunks: hunks}}}).Apply(before)
 		if err != nil {
 			t.Fatalf("Apply = %v, one by one it is %q", err, want["p.py"])
 		}
@@ -262,11 +272,12 @@ func FuzzInTurn(f *testing.F) {
 	})
 }
 
-// BenchmarkRevise does a patch of n hunks to a program of one block of about 100 n bytes, and to one of n blocks.
+// BenchmarkRevise applies a patch of n hunks to a program of one block of about 100 n bytes, and to one of n blocks.
 func BenchmarkRevise(b *testing.B) {
 	for _, n := range []int{1000, 10_000} {
 		text := numbered(n, "old")
-		one, many := "# %% one\n"+strings.ReplaceAll(text, "\n\n\n\n\n", "\n"), strings.ReplaceAll(text, "\n\n\n\n\n", "\n# %%\n")
+		one, many := "# %% one\n"+strings.ReplaceAll(text, "\n\n\n\n\n", "\n"),
+			strings.ReplaceAll(text, "\n\n\n\n\n", "\n# %%\n")
 		for shape, text := range map[string]string{"one-block": one, "n-blocks": many} {
 			p, err := Parse("p.py", []byte(text))
 			if err != nil {

@@ -73,8 +73,9 @@ func (l *locator) insertion(h *Hunk) (replacement, *ApplyError) {
 		s.how = how
 		return s, nil
 	case h.Line > l.len()+1 && !h.End:
-		return replacement{}, &ApplyError{Code: CodeAbsent, Message: fmt.Sprintf("there is no line %d to insert after: the text has %d", h.Line-1, l.len()),
-			Hint: "look at the text as it is now (xstate show), and say the line again"}
+		return replacement{}, &ApplyError{Code: CodeAbsent,
+			Message: fmt.Sprintf("there is no line %d to insert after: the text has %d", h.Line-1, l.len()),
+			Hint:    "read the current text (xstate show) and give the line again"}
 	case h.Line > 0:
 		line = h.Line - 1
 	}
@@ -106,7 +107,8 @@ func (l *locator) insertAt(line int, h *Hunk) replacement {
 // bytesOf finds a piece of text byte for byte. If the text has Windows line ends, the hunk may lack them.
 func (l *locator) bytesOf(h *Hunk) ([]replacement, *ApplyError) {
 	spots, bad := l.exactBytes(h)
-	if len(spots) == 0 && bad == nil && strings.Contains(h.Old, "\n") && !strings.Contains(h.Old, "\r") && l.lineEnd(0) == "\r\n" {
+	if len(spots) == 0 && bad == nil && strings.Contains(h.Old, "\n") && !strings.Contains(h.Old, "\r") &&
+		l.lineEnd(0) == "\r\n" {
 		windows := *h
 		windows.Old, windows.New = strings.ReplaceAll(h.Old, "\n", "\r\n"), strings.ReplaceAll(unix(h.New), "\n", "\r\n")
 		return l.exactBytes(&windows)
@@ -157,7 +159,8 @@ func (l *locator) lines(h *Hunk) ([]replacement, *ApplyError) {
 		}
 		from, loosest = under, how
 	}
-	for _, try := range []func(*Hunk, int) ([]replacement, *ApplyError){l.linesByStrictness, l.linesWithoutBlanks, l.linesAroundDots, l.linesWithGaps, l.fuzzyLines} {
+	for _, try := range []func(*Hunk, int) ([]replacement, *ApplyError){l.linesByStrictness, l.linesWithoutBlanks,
+		l.linesAroundDots, l.linesWithGaps, l.fuzzyLines} {
 		spots, bad := try(h, from)
 		for i := range spots {
 			spots[i].how = max(spots[i].how, loosest)
@@ -323,7 +326,7 @@ func (l *locator) under(h *Hunk) (int, Strictness, *ApplyError) {
 		}
 		if line < 0 {
 			bad := l.absent([]string{u})
-			bad.Message = fmt.Sprintf("the line that it stands under is not there: %s", strings.TrimSpace(u))
+			bad.Message = fmt.Sprintf("the line above it is not there: %s", strings.TrimSpace(u))
 			return 0, 0, bad
 		}
 		at, loosest = line+1, max(loosest, how)

@@ -74,7 +74,8 @@ func hunksOf(f Format, old, new string) []Hunk {
 	}
 	var out []Hunk
 	for _, w := range spans {
-		out = append(out, Hunk{Manner: manner, Old: strings.Join(a[w.from:w.to], ""), New: strings.Join(b[w.newFrom:w.newTo], ""), Line: w.from + 1})
+		out = append(out, Hunk{Manner: manner, Old: strings.Join(a[w.from:w.to], ""),
+			New: strings.Join(b[w.newFrom:w.newTo], ""), Line: w.from + 1})
 	}
 	return out
 }

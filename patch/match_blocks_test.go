@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// session makes blocks with ids out of sources; "title: source" gives a title.
+// session makes blocks with ids from sources. "title: source" gives a title.
 func session(sources ...string) []Block {
 	blocks := file(sources...)
 	for i, id := range Names(blocks) {
@@ -63,21 +63,31 @@ func TestMatch(t *testing.T) {
 		{"delete one of equals", session("u: pass", "v: pass", "w: pass"), file("v: pass", "w: pass"), []string{"delete u"}},
 		{"move", session("a", "b", "c", "d"), file("b", "c", "a", "d"), []string{`move b1 after "b3" 1.00 content`}},
 		{"move first", session("a", "b", "c"), file("c", "a", "b"), []string{`move b3 after "" 1.00 content`}},
-		{"edit by similarity", session("import os", fit, "x"), file("import os", strings.Replace(fit, "3", "4", 1), "x"), []string{"patch b2 0.92 similarity"}},
-		{"edit of one line", session("import os", "x = load(1)"), file("import os", "x = load(2)"), []string{"patch b2 0.67 similarity"}},
+		{"edit by similarity", session("import os", fit, "x"), file("import os", strings.Replace(fit, "3", "4", 1), "x"),
+			[]string{"patch b2 0.92 similarity"}},
+		{"edit of one line", session("import os", "x = load(1)"), file("import os", "x = load(2)"),
+			[]string{"patch b2 0.67 similarity"}},
 		{"indented", session("a = 1\nb = 2"), file("if c:\n    a = 1\n    b = 2"), []string{"patch b1 0.80 similarity"}},
 		{"another text", session("import os"), file("y = g(z)"), []string{"delete b1", `append b2 after ""`}},
-		{"edit by name", session("f: def f(): pass", "a"), file("f: def f(x, y, z):\n  return x + y + z", "a"), []string{"patch f 0.33 name"}},
-		{"names of overloads", session("f: def f(a): pass", "f: def f(b): pass", "x"), file("f: def f(a): pass", "f: def f(b): return 1", "x"), []string{"patch f-2 0.67 name"}},
-		{"renamed", session("f: def f(a):\n  b = a\n  return b"), file("g: def g(a):\n  b = a\n  return b"), []string{"patch f 0.86 similarity"}},
+		{"edit by name", session("f: def f(): pass", "a"), file("f: def f(x, y, z):\n  return x + y + z", "a"),
+			[]string{"patch f 0.33 name"}},
+		{"names of overloads", session("f: def f(a): pass", "f: def f(b): pass", "x"),
+			file("f: def f(a): pass", "f: def f(b): return 1", "x"), []string{"patch f-2 0.67 name"}},
+		{"renamed", session("f: def f(a):\n  b = a\n  return b"), file("g: def g(a):\n  b = a\n  return b"),
+			[]string{"patch f 0.86 similarity"}},
 		{"title only", session("one: a"), file("two: a"), []string{"patch one 1.00 content"}},
-		{"swapped titles", session("one: a", "two: b"), file("two: a", "one: b"), []string{"patch one 1.00 content", "patch two 1.00 content"}},
-		{"moved and edited", session("a", "b", "f: def f(): pass"), file("f: def f(): x", "a", "b"), []string{`move f after "" 0.67 name`, "patch f 0.67 name"}},
-		{"by id", []Block{{ID: "k", Source: "a"}, {ID: "l", Source: "b"}}, []Block{{ID: "l", Source: "a"}, {ID: "k", Source: "b"}},
+		{"swapped titles", session("one: a", "two: b"), file("two: a", "one: b"),
+			[]string{"patch one 1.00 content", "patch two 1.00 content"}},
+		{"moved and edited", session("a", "b", "f: def f(): pass"), file("f: def f(): x", "a", "b"),
+			[]string{`move f after "" 0.67 name`, "patch f 0.67 name"}},
+		{"by id", []Block{{ID: "k", Source: "a"}, {ID: "l", Source: "b"}},
+			[]Block{{ID: "l", Source: "a"}, {ID: "k", Source: "b"}},
 			[]string{"patch l 0.00 id", `move k after "l" 0.00 id`, "patch k 0.00 id"}},
-		{"id before content", []Block{{ID: "b1", Source: "a"}}, []Block{{Source: "a"}, {ID: "cell", Source: "zz"}, {ID: "b1", Source: "yy"}},
+		{"id before content", []Block{{ID: "b1", Source: "a"}},
+			[]Block{{Source: "a"}, {ID: "cell", Source: "zz"}, {ID: "b1", Source: "yy"}},
 			[]string{`append b2 after ""`, `append cell after "b2"`, "patch b1 0.00 id"}},
-		{"nearest of equals", session("x = 1", "a", "x = 1 ", "b"), file("x = 2", "a", "x = 3", "b"), []string{"patch b1 0.50 similarity", "patch b3 0.50 similarity"}},
+		{"nearest of equals", session("x = 1", "a", "x = 1 ", "b"), file("x = 2", "a", "x = 3", "b"),
+			[]string{"patch b1 0.50 similarity", "patch b3 0.50 similarity"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			edits := Match(c.old, c.new)
@@ -89,7 +99,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// check holds the laws of Match.
+// check checks the laws of Match.
 func check(t *testing.T, old, new []Block, edits []Edit) {
 	t.Helper()
 	got, err := Apply(old, edits)
@@ -116,7 +126,7 @@ func check(t *testing.T, old, new []Block, edits []Edit) {
 	}
 }
 
-// One block deleted, inserted or moved is one edit, whatever the list, repetitions included.
+// One deleted, inserted or moved block must be one edit, in any list, including lists with repetitions.
 func TestSingleEdits(t *testing.T) {
 	const seed = 5
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -153,7 +163,7 @@ func insert(list []string, at int, s string) []string {
 	return append(append(append([]string{}, list[:at]...), s), list[at:]...)
 }
 
-// Random lists of texts that resemble each other, by seed.
+// Random lists of similar texts, by seed.
 func FuzzMatch(f *testing.F) {
 	for seed := range uint64(200) {
 		f.Add(seed)
@@ -187,7 +197,7 @@ func randomSources(r *rand.Rand) []string {
 	return out
 }
 
-// mutate is a person at work: some cells are edited, moved, copied, deleted; some keep their ids.
+// mutate imitates a person at work: some cells are edited, moved, copied or deleted, and some keep their ids.
 func mutate(r *rand.Rand, old []Block) []Block {
 	var out []Block
 	for _, b := range old {

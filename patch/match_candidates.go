@@ -8,9 +8,10 @@ import (
 
 // Comparing every block with every other would take 10^8 comparisons for a program of 10,000 edited blocks.
 const (
-	maxPairsAll           = 20_000 // up to this number of pairs, all are compared
-	maxCandidatesPerBlock = 16     // above it, each block is compared with this many neighbours and this many that share rare lines or words
-	maxHolders            = 16     // a line or word in more blocks is not rare
+	maxPairsAll = 20_000 // up to this number of pairs, all are compared
+	// above it, each block is compared with this many neighbours and this many that share rare lines or words
+	maxCandidatesPerBlock = 16
+	maxHolders            = 16 // a line or word in more blocks is not rare
 )
 
 // shortlist returns a function that lists the old blocks worth comparing with a new one.

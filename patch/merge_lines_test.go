@@ -21,23 +21,28 @@ func TestMerge(t *testing.T) {
 		{name: "the same and more", base: "a\nb\nz", ours: "a\nc\nz", theirs: "a\nc\nz\ny", want: "a\nc\nz\ny"},
 		{name: "the same and a line next to it", base: "a\nb", ours: "A\nB", theirs: "A\nb", want: "A\nB"},
 		{name: "the same and another", base: "a\nb\nc", ours: "A\nB\nc", theirs: "A\nb\nC", want: "A\nB\nC"},
-		{name: "the same and two", base: "a\nb", ours: "A\nB", theirs: "A\nbb", clashes: []Clash{{1, "a\nb", "A\nB", "A\nbb"}}},
+		{name: "the same and two", base: "a\nb", ours: "A\nB", theirs: "A\nbb",
+			clashes: []Clash{{1, "a\nb", "A\nB", "A\nbb"}}},
 		{name: "one line", base: "a\nb\nc", ours: "a\nB\nc", theirs: "a\nbb\nc", clashes: []Clash{{2, "b", "B", "bb"}}},
 		{name: "two insertions", base: "a\nb", ours: "a\nx\nb", theirs: "a\ny\nb", clashes: []Clash{{2, "", "x", "y"}}},
-		{name: "inside what goes", base: "a\nb\nc\nd", ours: "a\nb\nx\nc\nd", theirs: "a\nd", clashes: []Clash{{2, "b\nc", "b\nx\nc", ""}}},
-		{name: "further down", base: "a\nb\nc", ours: "0\n1\na\nb\nC", theirs: "a\nb\ncc", clashes: []Clash{{5, "c", "C", "cc"}}},
+		{name: "inside what goes", base: "a\nb\nc\nd", ours: "a\nb\nx\nc\nd", theirs: "a\nd",
+			clashes: []Clash{{2, "b\nc", "b\nx\nc", ""}}},
+		{name: "further down", base: "a\nb\nc", ours: "0\n1\na\nb\nC", theirs: "a\nb\ncc",
+			clashes: []Clash{{5, "c", "C", "cc"}}},
 		{name: "from nothing", base: "", ours: "a", theirs: "b", clashes: []Clash{{1, "", "a", "b"}}},
 		{name: "to nothing", base: "a", ours: "a", theirs: "", want: ""},
 		{name: "line ends", base: "a\r\nb\r\nc", ours: "a\r\nb\r\nC", theirs: "A\r\nb\r\nc", want: "A\r\nb\r\nC"},
 	} {
 		got, clashes := Merge(c.base, c.ours, c.theirs)
 		if got != c.want || !cmp.Equal(clashes, c.clashes) {
-			t.Errorf("%s: Merge(%q, %q, %q) = %q, %+v, want %q, %+v", c.name, c.base, c.ours, c.theirs, got, clashes, c.want, c.clashes)
+			t.Errorf("%s: Merge(%q, %q, %q) = %q, %+v, want %q, %+v", c.name, c.base, c.ours, c.theirs, got, clashes, c.want,
+				c.clashes)
 		}
 	}
 }
 
-// TestMergeLaws: what one side alone changed is taken; sides may change places; changes of different lines all arrive.
+// TestMergeLaws: a change of one side alone is taken; the sides may be exchanged; changes of different lines all
+// arrive.
 func TestMergeLaws(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	text := func(n int) []string {

@@ -7,10 +7,13 @@ import (
 
 // A text that replaces a whole block must be complete. Models leave out unchanged code and say so in a comment, such as
 // "# ... existing code ...", "# rest of the function remains the same" or "pass  # unchanged".
-var omissionComment = regexp.MustCompile(`(?i)^[ \t]*(?:(?:\.\.\.|pass)[ \t]*#.*\b(?:unchanged|same|existing|as before|remains)\b` +
+var omissionComment = regexp.MustCompile(`(?i)^[ \t]*(?:(?:\.\.\.|pass)[ \t]*#.*\b(?:unchanged|same|existing` +
+	`|as before|remains)\b` +
 	`|#[ \t]*(?:\.\.\.|…)[ \t]*$` +
-	`|#[ \t]*(?:\.\.\.|…).*\b(?:existing|rest|remaining|remainder|unchanged|same|previous|other|omitted|as before|as above)\b` +
-	`|#[ \t]*[([]?(?:(?:the|your|all|keep)[ \t]+)*(?:rest|remainder|remaining|existing|previous|other)[ \t]+(?:of[ \t]+)?(?:(?:the|your|this|helper)[ \t]+)*` +
+	`|#[ \t]*(?:\.\.\.|…).*\b(?:existing|rest|remaining|remainder|unchanged|same|previous|other|omitted|as before` +
+	`|as above)\b` +
+	`|#[ \t]*[([]?(?:(?:the|your|all|keep)[ \t]+)*(?:rest|remainder|remaining|existing|previous` +
+	`|other)[ \t]+(?:of[ \t]+)?(?:(?:the|your|this|helper)[ \t]+)*` +
 	`(?:code|functions?|methods?|imports?|script|class(?:es)?|block|program|cell|logic|implementations?|definitions?)\b` +
 	`.*(?:\b(?:unchanged|same|as before|unmodified|omitted|stays?|remains?|here)\b|(?:\.\.\.|…)[ \t]*[)\]]?$))`)
 
@@ -40,7 +43,8 @@ func (r *reviser) refuseOmissions(text string) error {
 			}
 		}
 		if !known[l] {
-			return malformed(line, "give all of the code, or only what changes: a diff, or SEARCH/REPLACE", "the code is not all there: %q", l)
+			return malformed(line, "give all of the code, or only what changes: a diff, or SEARCH/REPLACE",
+				"the code is incomplete: %q", l)
 		}
 	}
 	return nil

@@ -5,9 +5,10 @@ import (
 	"testing"
 )
 
-// TestElision: a block was written again with comments in the place of what stays, and what stays was lost.
+// TestElision: an agent wrote a block again with comments in the place of unchanged code, and that code was lost.
 func TestElision(t *testing.T) {
-	on := Subject{Blocks: []Block{{ID: "a", Source: "def f():\n    # ...\n    return 1\n\nx = f()"}, {ID: "b", Source: "print(x)"}}}
+	on := Subject{Blocks: []Block{{ID: "a", Source: "def f():\n    # ...\n    return 1\n\nx = f()"},
+		{ID: "b", Source: "print(x)"}}}
 	for text, want := range map[string]bool{
 		"# ... existing code ...\nx = f() + 1":                false,
 		"def f():\n    # … rest of the function is the same":  false,
@@ -32,12 +33,13 @@ func TestElision(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Revise(&Patch{Sections: []Section{{Act: ActEmit, Name: "a", Text: strings.Repeat("# ...\n", 1<<18) + "x = 1"}}}, on); err != nil {
+	if _, err := Revise(&Patch{Sections: []Section{{Act: ActEmit, Name: "a", Text: strings.Repeat("# ...\n", 1<<18) +
+		"x = 1"}}}, on); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestOutputInFences: an answer showed what the program prints in a fence without a language, and that became a block.
+// TestOutputInFences: an answer showed a program's output in a fence without a language, and the output became a block.
 func TestOutputInFences(t *testing.T) {
 	for text, want := range map[string]int{
 		"```python\nx = 1\n```\nprints\n```\nmean 2.33 std 1\n```\n": 1,
@@ -55,17 +57,25 @@ func TestOutputInFences(t *testing.T) {
 	}
 }
 
-// TestCallsInEnvelopes: a call that is not known was taken for code, since JSON may be Python, and written into the program.
+// TestCallsInEnvelopes: an unknown call was taken for code, because JSON may be valid Python, and it was written into
+// the program.
 func TestCallsInEnvelopes(t *testing.T) {
-	for text, want := range map[string]Format{
-		`{"functionCall":{"name":"replace","args":{"file_path":"p.py","old_string":"a","new_string":"b"}}}`:                                                                       FormatStrings,
-		`{"functionCall":{"name":"write_file","args":{"file_path":"p.py","content":"x = 1\n"}}}`:                                                                                  FormatStrings,
-		`{"choices":[{"message":{"tool_calls":[{"function":{"name":"x","arguments":"{\"command\":\"create\",\"path\":\"p.py\",\"file_text\":\"x\"}"}}]}}]}`:                       "",
-		`{"role":"assistant","content":[{"type":"text","text":"so"},{"type":"tool_use","name":"e","input":{"command":"str_replace","path":"p.py","old_str":"a","new_str":"b"}}]}`: FormatEditor,
-		`{"name":"run_shell_command","args":{"command":"ls"}}`:                                                                                                                    "",
-		"[]":                                 "",
-		"```json\n{\"name\": \"ls\"}\n```\n": "",
+	for _, c := range []struct {
+		want Format
+		text string
+	}{
+		{FormatStrings, `{"functionCall":{"name":"replace",` +
+			`"args":{"file_path":"p.py","old_string":"a","new_string":"b"}}}`},
+		{FormatStrings, `{"functionCall":{"name":"write_file","args":{"file_path":"p.py","content":"x = 1\n"}}}`},
+		{"", `{"choices":[{"message":{"tool_calls":[{"function":{"name":"x","arguments":"{\"command\":\"create\",` +
+			`\"path\":\"p.py\",\"file_text\":\"x\"}"}}]}}]}`},
+		{FormatEditor, `{"role":"assistant","content":[{"type":"text","text":"so"},{"type":"tool_use","name":"e",` +
+			`"input":{"command":"str_replace","path":"p.py","old_str":"a","new_str":"b"}}]}`},
+		{"", `{"name":"run_shell_command","args":{"command":"ls"}}`},
+		{"", "[]"},
+		{"", "```json\n{\"name\": \"ls\"}\n```\n"},
 	} {
+		text, want := c.text, c.want
 		p, err := Read(text, "")
 		switch bad, ok := err.(*ParseError); {
 		case want == "" && (!ok || bad.Code != CodePatch):
@@ -76,7 +86,7 @@ func TestCallsInEnvelopes(t *testing.T) {
 	}
 }
 
-// TestFencesInCode: the code of a fence held fences in a string, and was cut at the first of them.
+// TestFencesInCode: fenced code held fences in a string and was cut at the first of them.
 func TestFencesInCode(t *testing.T) {
 	code := "x = 1\ntext = \"\"\"\n```json\n{}\n```\n\"\"\"\nprint(text)"
 	p, err := Read("Use this:\n\n```python\n"+code+"\n```\n\nThat is all.\n", "")
@@ -89,7 +99,7 @@ func TestFencesInCode(t *testing.T) {
 	}
 }
 
-// TestIndented: lines of a suite, given alone, became a block that no interpreter takes.
+// TestIndented: lines of a suite, given alone, became a block that no interpreter accepts.
 func TestIndented(t *testing.T) {
 	on := Subject{Blocks: []Block{{ID: "a", Source: "x = 1"}}}
 	_, err := Revise(&Patch{Format: FormatBlock, Sections: []Section{{Act: ActEmit, Text: "\n    return 1\n"}}}, on)

@@ -71,11 +71,12 @@ type Hunk struct {
 type Strictness uint8
 
 const (
-	Exact       Strictness = iota // byte for byte
-	Trailing                      // except white space at the ends of lines
-	Indentation                   // also except white space at the beginnings of lines; the new lines are indented accordingly
-	Punctuation                   // also except typographic quotes, dashes and spaces
-	Fuzzy                         // a very similar text, and no other is as similar
+	Exact    Strictness = iota // byte for byte
+	Trailing                   // except white space at the ends of lines
+	// also except white space at the beginnings of lines; the new lines are indented accordingly
+	Indentation
+	Punctuation // also except typographic quotes, dashes and spaces
+	Fuzzy       // a very similar text, and no other is as similar
 )
 
 func (s Strictness) String() string {

@@ -117,8 +117,8 @@ func codeOf(err error) string {
 	return ""
 }
 
-// TestPatches: each fixture does what it says; a refused patch changes nothing; what is done is undone by its inverse; and
-// what is printed reads as the same.
+// TestPatches checks each fixture. A refused patch changes nothing. The inverse undoes an applied patch. A printed
+// patch reads as the same patch.
 func TestPatches(t *testing.T) {
 	for _, f := range fixtures(t) {
 		t.Run(strings.TrimPrefix(strings.TrimSuffix(f.name, ".txt"), "testdata/patches/"), func(t *testing.T) {
@@ -169,7 +169,7 @@ func checkUndone(t *testing.T, r *Result, before map[string]string) {
 	}
 }
 
-// checkPrinted: a patch that is printed in its format and read says the same.
+// checkPrinted checks that a patch that is printed in its format and read again is the same.
 func checkPrinted(t *testing.T, p *Patch) {
 	t.Helper()
 	text, err := p.Print(p.Format)
@@ -185,8 +185,8 @@ func checkPrinted(t *testing.T, p *Patch) {
 	}
 }
 
-// TestCompare: for texts of every shape, the patch from one to another, printed in any format that can say it, read again
-// from among prose, makes the other.
+// TestCompare prints the patch between texts of every shape in each format that can express it, and reads it again from
+// among prose. It must give the other text.
 func TestCompare(t *testing.T) {
 	many := strings.Repeat("x = 1\n", 30)
 	texts := map[string][2]string{
@@ -241,7 +241,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestEveryFormat: what can befall any patch does no harm to one in any format.
+// TestEveryFormat applies what can happen to any patch to patches in every format. It must do no harm.
 func TestEveryFormat(t *testing.T) {
 	const name = "my notes/p é.py"
 	old := "def f(x):\n\treturn 2 * x\n\nprint(f(1), \"→\")\n"
@@ -257,7 +257,8 @@ func TestEveryFormat(t *testing.T) {
 		}
 		for what, patch := range map[string]string{
 			"plain": text, "prose": "I think:\n\n" + text + "\nThat is it.\n", "CRLF": strings.ReplaceAll(text, "\n", "\r\n"),
-			"fence": "```\n" + text + "```\n", "labelled fence": "Now:\n\n```diff\n" + text + "```\n\nDone.\n", "tildes": "~~~\n" + text + "~~~\n",
+			"fence": "```\n" + text + "```\n", "labelled fence": "Now:\n\n```diff\n" + text + "```\n\nDone.\n",
+			"tildes":      "~~~\n" + text + "~~~\n",
 			"blank lines": "\n\n" + text + "\n\n", "indented prose": "  - first\n  - second\n\n" + text,
 		} {
 			p, err := Read(patch, "")
@@ -283,7 +284,8 @@ func TestEveryFormat(t *testing.T) {
 		if testing.Short() {
 			continue
 		}
-		long := strings.Repeat("# a line of a hundred bytes or so, of which there are very many, and none says more than this one\n", 100_000)
+		long := strings.Repeat("# a line of a hundred bytes or so, of which there are very many, and none says more than "+
+			"this one\n", 100_000)
 		p := Compare(f, []string{name}, map[string]string{name: long}, map[string]string{name: "x = 1\n" + long + "y = 2\n"})
 		if text, err = p.Print(f); err != nil {
 			t.Fatal(err)
@@ -297,26 +299,28 @@ func TestEveryFormat(t *testing.T) {
 	}
 }
 
-// TestReadBlock: code that is written again, however it is sent.
+// TestReadBlock reads rewritten code in every form in which agents send it.
 func TestReadBlock(t *testing.T) {
 	emitted := func(name, text string) Section { return Section{Act: ActEmit, Name: name, Text: text} }
 	for what, x := range map[string]struct {
 		text string
 		want []Section
 	}{
-		"plain":             {"x = 1\ny = 2\n", []Section{emitted("", "x = 1\ny = 2")}},
-		"blank lines":       {"\n\n    \nx = 1\n\n\n", []Section{emitted("", "x = 1")}},
-		"a fence":           {"So:\n\n```python\nx = 1\n```\n\nDone.", []Section{emitted("", "x = 1")}},
-		"no language":       {"```\nx = 1\n```", []Section{emitted("", "x = 1")}},
-		"tildes":            {"~~~py\nx = 1\n~~~\n", []Section{emitted("", "x = 1")}},
-		"CRLF":              {"Look:\r\n```python\r\nx = 1\r\ny = 2\r\n```\r\n", []Section{emitted("", "x = 1\r\ny = 2")}},
-		"cut off":           {"Look:\n```python\nx = 1\n", []Section{emitted("", "x = 1")}},
-		"several":           {"```python\nx = 1\n```\nand\n```python\ny = 2\n```\n", []Section{emitted("", "x = 1"), emitted("", "y = 2")}},
-		"another language":  {"```bash\npip install numpy\n```\n```python\nx = 1\n```\n", []Section{emitted("", "x = 1")}},
-		"a name in it":      {"```python\n# %% load\nx = 1\n```\n", []Section{emitted("load", "x = 1")}},
-		"a name on it":      {"```python name=load\nx = 1\n```\n", []Section{emitted("load", "x = 1")}},
-		"cells":             {"# %% a\nx = 1\n\n# %% b\ny = 2\n", []Section{emitted("a", "x = 1"), emitted("b", "y = 2")}},
-		"in a list":         {"1. Do\n\n   ```python\n   if x:\n       y = 1\n   ```\n", []Section{emitted("", "if x:\n    y = 1")}},
+		"plain":       {"x = 1\ny = 2\n", []Section{emitted("", "x = 1\ny = 2")}},
+		"blank lines": {"\n\n    \nx = 1\n\n\n", []Section{emitted("", "x = 1")}},
+		"a fence":     {"So:\n\n```python\nx = 1\n```\n\nDone.", []Section{emitted("", "x = 1")}},
+		"no language": {"```\nx = 1\n```", []Section{emitted("", "x = 1")}},
+		"tildes":      {"~~~py\nx = 1\n~~~\n", []Section{emitted("", "x = 1")}},
+		"CRLF":        {"Look:\r\n```python\r\nx = 1\r\ny = 2\r\n```\r\n", []Section{emitted("", "x = 1\r\ny = 2")}},
+		"cut off":     {"Look:\n```python\nx = 1\n", []Section{emitted("", "x = 1")}},
+		"several": {"```python\nx = 1\n```\nand\n```python\ny = 2\n```\n",
+			[]Section{emitted("", "x = 1"), emitted("", "y = 2")}},
+		"another language": {"```bash\npip install numpy\n```\n```python\nx = 1\n```\n", []Section{emitted("", "x = 1")}},
+		"a name in it":     {"```python\n# %% load\nx = 1\n```\n", []Section{emitted("load", "x = 1")}},
+		"a name on it":     {"```python name=load\nx = 1\n```\n", []Section{emitted("load", "x = 1")}},
+		"cells":            {"# %% a\nx = 1\n\n# %% b\ny = 2\n", []Section{emitted("a", "x = 1"), emitted("b", "y = 2")}},
+		"in a list": {"1. Do\n\n   ```python\n   if x:\n       y = 1\n   ```\n",
+			[]Section{emitted("", "if x:\n    y = 1")}},
 		"a fence in a text": {"s = '''\n```\nx\n```\n'''\n", []Section{emitted("", "s = '''\n```\nx\n```\n'''")}},
 		"magics":            {"%matplotlib inline\nplt.plot(x)\n", []Section{emitted("", "%matplotlib inline\nplt.plot(x)")}},
 		"a wrong line":      {"```python\nx = (\n```\n", []Section{emitted("", "x = (")}},

@@ -105,7 +105,7 @@ func reader(name string, data []byte) (func([]byte) (*Program, *ParseError), *Pa
 }
 
 func unsupported(ext string) *ParseError {
-	message := "this file has no extension that tells what it is"
+	message := "the file has no extension, and its content is of no known kind"
 	if ext != "" {
 		message = "no reader for " + ext + " files"
 	}

@@ -59,7 +59,7 @@ func distinct(list []string) []string {
 	return out
 }
 
-// fenceBlock makes a block of a fence with code in it.
+// fenceBlock makes a block of a fence that has code.
 func fenceBlock(f *ast.FencedCodeBlock, info *fence, body []byte, line *lineCounter) (Block, bool) {
 	segments := info.code(f, body)
 	if len(segments) == 0 {
@@ -99,10 +99,10 @@ func trimBlank(lines []gmtext.Segment, body []byte) []gmtext.Segment {
 	return lines
 }
 
-// fence is what the line that opens a fence says.
+// fence is the content of the line that opens a fence.
 type fence struct {
 	language  string
-	dialect   string // "" when the language is not Python
+	dialect   string // "" if the language is not Python
 	id, title string
 	directive bool // {code-cell}: options may come before the code (MyST)
 }
@@ -115,7 +115,8 @@ var (
 	myst      = regexp.MustCompile(`^:([\w-]+):[ \t]*(.*?)\s*$`)
 )
 
-// fenceInfo reads an info string: "python", "py", "{python}", "{.python #id}", "{code-cell} ipython3", "python name=load".
+// fenceInfo reads an info string: "python", "py", "{python}", "{.python #id}", "{code-cell} ipython3", "python
+// name=load".
 func fenceInfo(f *ast.FencedCodeBlock, body []byte) fence {
 	if f.Info == nil {
 		return fence{}
@@ -151,7 +152,7 @@ func (i *fence) set(key, v string) {
 	}
 }
 
-// fenceDialect returns the dialect of a language, or "". Fences that stand for notebook cells may hold magics.
+// fenceDialect returns the dialect of a language, or "". Fences of notebook cells may hold magics.
 func fenceDialect(language string, cell bool) string {
 	switch l := strings.ToLower(language); {
 	case l == "ipython" || l == "ipython3" || cell && isPython(l):
@@ -162,7 +163,8 @@ func fenceDialect(language string, cell bool) string {
 	return ""
 }
 
-// skipOptions drops the option lines at the top of a {code-cell}, ":name: load" or YAML between "---", and keeps a name.
+// skipOptions skips the option lines at the top of a {code-cell}, which are ":name: load" or YAML between "---". It
+// keeps a name.
 func (i *fence) skipOptions(lines []gmtext.Segment, body []byte) []gmtext.Segment {
 	at := func(k int) string { return strings.TrimRight(string(lines[k].Value(body)), " \t\r\n") }
 	if len(lines) > 0 && at(0) == "---" {

@@ -89,7 +89,7 @@ func notNotebook(message string) *ParseError {
 func notPython(language string) *ParseError {
 	return &ParseError{
 		Code:    CodeLanguage,
-		Message: fmt.Sprintf("the notebook is written in %s, xstate runs Python", language),
+		Message: fmt.Sprintf("the notebook is written in %s, but xstate runs Python", language),
 		Hint:    "choose a Python kernel and save the notebook again",
 	}
 }
@@ -135,7 +135,7 @@ func (n *notebook) add(place int, c value) *ParseError {
 	}
 	code, at, ok := source.multiline()
 	if !ok {
-		return n.bad(place, c.at, "has a source that is neither text nor a list of texts")
+		return n.bad(place, c.at, "has a source that is neither a string nor a list of strings")
 	}
 	if strings.TrimSpace(code) == "" {
 		return nil

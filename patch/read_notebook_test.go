@@ -77,7 +77,8 @@ func TestLanguages(t *testing.T) {
 		`{"language_info": {"name": "julia"}}`:                                                         false,
 		`[]`:                                                                                           true,
 	} {
-		_, err := Parse("a.ipynb", []byte(`{"nbformat": 4, "cells": [{"cell_type": "code", "source": "x"}], "metadata": `+metadata+`}`))
+		_, err := Parse("a.ipynb",
+			[]byte(`{"nbformat": 4, "cells": [{"cell_type": "code", "source": "x"}], "metadata": `+metadata+`}`))
 		if (err == nil) != ok {
 			t.Errorf("Parse with metadata %s = %v, want ok = %t", metadata, err, ok)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// shape is a block as tests state it.
+// shape is a block as the tests describe it.
 type shape struct {
 	Line   int
 	Title  string
@@ -42,22 +42,28 @@ func TestScript(t *testing.T) {
 		{"groups by blank lines", "import os\nimport re\n\nx = 1\ny = 2\n\n\nz = 3\n", []shape{
 			{1, "", "import os\nimport re"}, {4, "", "x = 1\ny = 2"}, {8, "", "z = 3"},
 		}},
-		{"definitions stand alone", "x = 1\ndef f():\n    return 1\ny = 2\nclass A: pass\n@d\n\n@e(1)\nasync def g(): pass\n", []shape{
-			{1, "", "x = 1"}, {2, "f", "def f():\n    return 1"}, {4, "", "y = 2"}, {5, "A", "class A: pass"},
-			{6, "g", "@d\n\n@e(1)\nasync def g(): pass"},
-		}},
+		{"definitions stand alone", "x = 1\ndef f():\n    return 1\ny = 2\nclass A: pass\n@d\n\n@e(1)\nasync def g(): pass\n",
+			[]shape{
+				{1, "", "x = 1"}, {2, "f", "def f():\n    return 1"}, {4, "", "y = 2"}, {5, "A", "class A: pass"},
+				{6, "g", "@d\n\n@e(1)\nasync def g(): pass"},
+			}},
 		{"blank lines within", "def f():\n    a = 1\n\n    return a\n\nx = [\n\n1]\ns = '''\n\n'''\n", []shape{
 			{1, "f", "def f():\n    a = 1\n\n    return a"}, {6, "", "x = [\n\n1]\ns = '''\n\n'''"},
 		}},
-		{"comments go with what follows", "#!/usr/bin/env python3\n# -*- coding: utf-8 -*-\n\n# about x\nx = 1\n\n# alone\n\n# about f\ndef f(): pass\n# about y\ny = 1\n", []shape{
-			{1, "", "#!/usr/bin/env python3\n# -*- coding: utf-8 -*-\n\n# about x\nx = 1"},
-			{7, "f", "# alone\n\n# about f\ndef f(): pass"}, {11, "", "# about y\ny = 1"},
-		}},
-		{"remarks right below stay", "x = 1\n# remark on x\n\ny = 2\ndef f():\n    pass\n    # remark in f\n# about z\n\nz = 3\n# end\n\n# really\n", []shape{
-			{1, "", "x = 1\n# remark on x"}, {4, "", "y = 2"}, {5, "f", "def f():\n    pass\n    # remark in f"},
-			{8, "", "# about z\n\nz = 3\n# end\n\n# really"},
-		}},
-		{"statements on one line", "x = 1; y = 2; \nif x: y\nelse: z\n", []shape{{1, "", "x = 1; y = 2; \nif x: y\nelse: z"}}},
+		{"comments go with what follows",
+			"#!/usr/bin/env python3\n# -*- coding: utf-8 -*-\n\n# about x\nx = 1\n\n# alone\n\n# about f\ndef f(): pass\n# " +
+				"about y\ny = 1\n", []shape{
+				{1, "", "#!/usr/bin/env python3\n# -*- coding: utf-8 -*-\n\n# about x\nx = 1"},
+				{7, "f", "# alone\n\n# about f\ndef f(): pass"}, {11, "", "# about y\ny = 1"},
+			}},
+		{"remarks right below stay",
+			"x = 1\n# remark on x\n\ny = 2\ndef f():\n    pass\n    # remark in f\n# about z\n\nz = 3\n# end\n\n# really\n",
+			[]shape{
+				{1, "", "x = 1\n# remark on x"}, {4, "", "y = 2"}, {5, "f", "def f():\n    pass\n    # remark in f"},
+				{8, "", "# about z\n\nz = 3\n# end\n\n# really"},
+			}},
+		{"statements on one line", "x = 1; y = 2; \nif x: y\nelse: z\n",
+			[]shape{{1, "", "x = 1; y = 2; \nif x: y\nelse: z"}}},
 		{"main guard", "def f(): pass\n\n\nif __name__ == \"__main__\":\n    f()\n", []shape{
 			{1, "f", "def f(): pass"}, {4, "", "if __name__ == \"__main__\":\n    f()"},
 		}},
@@ -85,7 +91,7 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// A script that does not parse is cut as it would be if it did, as far as can be told.
+// A script that does not parse is cut as if it did, as far as possible.
 func TestBrokenScript(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -97,19 +103,23 @@ func TestBrokenScript(t *testing.T) {
 		{"one statement of a group", "x = 1\ny = = 2\nz = 3\n\ndef g(): pass\n", []shape{
 			{1, "", "x = 1\ny = = 2\nz = 3"}, {5, "g", "def g(): pass"},
 		}},
-		{"a method", "# about B\n@d\nclass B:\n    def f(self:\n        pass\n\n    def g(self): pass\nz = 1\n\nw = 2\n", []shape{
-			{1, "B", "# about B\n@d\nclass B:\n    def f(self:\n        pass\n\n    def g(self): pass"}, {8, "", "z = 1"}, {10, "", "w = 2"},
-		}},
+		{"a method", "# about B\n@d\nclass B:\n    def f(self:\n        pass\n\n    def g(self): pass\nz = 1\n\nw = 2\n",
+			[]shape{
+				{1, "B", "# about B\n@d\nclass B:\n    def f(self:\n        pass\n\n    def g(self): pass"}, {8, "", "z = 1"},
+				{10, "", "w = 2"},
+			}},
 		{"open string", "x = 1\n\ns = '''abc\n\ndef g():\n    pass\n\ny = 2\n", []shape{
 			{1, "", "x = 1"}, {3, "", "s = '''abc\n\ndef g():\n    pass\n\ny = 2"},
 		}},
 		{"a string behind the error", "x = = 1\n\ns = '''\n\ndef no(): pass\n\n'''\n\ndef f(): pass\n", []shape{
 			{1, "", "x = = 1"}, {3, "", "s = '''\n\ndef no(): pass\n\n'''"}, {9, "f", "def f(): pass"},
 		}},
-		{"several errors", "def f(:\n    pass\n\ndef g(): pass\n\nclass C(:\n    x = 1\n\n    y = 2\n\n# about h\nasync def h(): pass\nx = )\n\ny = 1\n", []shape{
-			{1, "f", "def f(:\n    pass"}, {4, "g", "def g(): pass"}, {6, "C", "class C(:\n    x = 1\n\n    y = 2"},
-			{11, "h", "# about h\nasync def h(): pass"}, {13, "", "x = )"}, {15, "", "y = 1"},
-		}},
+		{"several errors",
+			"def f(:\n    pass\n\ndef g(): pass\n\nclass C(:\n    x = 1\n\n    y = 2\n\n# about h\nasync def h(): pass\nx = " +
+				")\n\ny = 1\n", []shape{
+				{1, "f", "def f(:\n    pass"}, {4, "g", "def g(): pass"}, {6, "C", "class C(:\n    x = 1\n\n    y = 2"},
+				{11, "h", "# about h\nasync def h(): pass"}, {13, "", "x = )"}, {15, "", "y = 1"},
+			}},
 		{"not Python at all", "hello there, world\n\nthis is (not\n\nx = 1\n", []shape{
 			{1, "", "hello there, world"}, {3, "", "this is (not"}, {5, "", "x = 1"},
 		}},
@@ -125,7 +135,7 @@ func TestBrokenScript(t *testing.T) {
 	}
 }
 
-// Lines of nothing but a backslash cost the parser the square of their number; a file of them must still be read.
+// The parser's time is quadratic in the number of lines with only a backslash. A file of such lines must still be read.
 func TestHollowScript(t *testing.T) {
 	text := "x = 1\n\ny = 2 " + strings.Repeat("\\\n", 100_000) + "\n\ndef f(): pass\n"
 	p := mustParse(t, "a.py", text)

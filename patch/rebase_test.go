@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// blocksOf reads "a:text b:text" as blocks; a bar in a text is a line end.
+// blocksOf reads "a:text b:text" as blocks. A bar in a text is a line end.
 func blocksOf(text string) []Block {
 	var out []Block
 	for _, f := range strings.Fields(text) {
@@ -72,8 +72,8 @@ func TestRebase(t *testing.T) {
 	}
 }
 
-// TestRebaseLaws: on the list that they were made on edits stay what they are; what one did can be taken back when another has
-// edited other blocks, and that one's edits are left.
+// TestRebaseLaws: on the list that edits were made on, Rebase does not change them. One agent's edit can be undone
+// after another agent edited other blocks, and the other's edits stay.
 func TestRebaseLaws(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 500 {

@@ -4,7 +4,8 @@ package patch
 // text.
 func (r *reviser) inFile(s Section) error {
 	if s.Act == ActDelete || s.To != "" {
-		return &ApplyError{Code: CodeNoText, Name: s.Name, Message: "a patch does not delete or rename the file of the program", Hint: "delete blocks by their ids; xstate fork NEW makes a program of another name"}
+		return &ApplyError{Code: CodeNoText, Name: s.Name, Message: "a patch cannot delete or rename the program's file",
+			Hint: "delete blocks by their ids, or use xstate fork NEW for a program with another name"}
 	}
 	own := r.on.File != nil && r.on.File.Kind != KindNotebook
 	if r.on.File != nil && !own && s.Act == ActWrite && isObject(s.Text) {
@@ -38,7 +39,8 @@ func (r *reviser) inFile(s Section) error {
 	place.found(done)
 	r.places = append(r.places, place)
 	for _, d := range done.Done.Sections {
-		lines, marks = carryLines(lines, d.Hunks, commonBlock), carryLines(marks, d.Hunks, func([]int) int { return lineFromPatch })
+		lines, marks = carryLines(lines, d.Hunks, commonBlock),
+			carryLines(marks, d.Hunks, func([]int) int { return lineFromPatch })
 	}
 	if !own {
 		r.stale = true

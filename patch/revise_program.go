@@ -39,11 +39,13 @@ type Placement struct {
 // block. A section that names the program's file, or nothing, changes the file; for a notebook, it changes the cell
 // text. The error is an *ApplyError or a *ParseError.
 func Revise(p *Patch, on Subject) (*Revision, error) {
-	r := &reviser{patch: p, on: on, blocks: slices.Clone(on.Blocks), taken: map[string]bool{}, file: on.File, decider: newDecider(), end: on.lineEnd()}
+	r := &reviser{patch: p, on: on, blocks: slices.Clone(on.Blocks), taken: map[string]bool{}, file: on.File,
+		decider: newDecider(), end: on.lineEnd()}
 	r.fileIDs = r.ids()
 	if n := unnamed(p); on.Block != "" && n > 1 {
-		return nil, &ApplyError{Code: CodeAmbiguous, Name: on.Block, Message: fmt.Sprintf("there are %d blocks in the patch, and it can be one of them only", n),
-			Hint: "put a line # %% NAME before each, or give that one alone"}
+		return nil, &ApplyError{Code: CodeAmbiguous, Name: on.Block,
+			Message: fmt.Sprintf("the patch holds %d blocks, but only one can replace this block", n),
+			Hint:    "put a line # %% NAME before each, or give only that one"}
 	}
 	for i := range p.Sections {
 		if err := r.section(p.Sections[i]); err != nil {
@@ -133,7 +135,8 @@ func (r *reviser) section(s Section) error {
 	if s.Name == "" || r.on.isFile(s.Name) {
 		return r.inFile(s)
 	}
-	if r.patch.Format != FormatCell && (s.Act == ActCreate || s.Act == ActWrite) && path.Ext(s.Name) == "" && !strings.Contains(s.Name, "/") {
+	if r.patch.Format != FormatCell && (s.Act == ActCreate || s.Act == ActWrite) && path.Ext(s.Name) == "" &&
+		!strings.Contains(s.Name, "/") {
 		return r.insertAt(len(r.blocks), s)
 	}
 	return r.noBlock(s.Name)
@@ -171,7 +174,8 @@ func (r *reviser) noBlock(name string) error {
 	for _, b := range r.blocks[:min(len(r.blocks), 12)] {
 		names = append(names, b.ID)
 	}
-	c := &ApplyError{Code: CodeNoText, Name: name, Message: "the program has no such block, and its file is not called so", Hint: "its blocks are: " + strings.Join(names, ", ")}
+	c := &ApplyError{Code: CodeNoText, Name: name, Message: "the program has no such block, and its file has another name",
+		Hint: "its blocks are: " + strings.Join(names, ", ")}
 	if len(r.blocks) > len(names) {
 		c.Hint += ", … (xstate show lists all)"
 	}
@@ -322,7 +326,8 @@ func (r *reviser) emit(s Section) error {
 		d.By = ByNothing
 	}
 	if s.Name == "" && d.By != ByContent {
-		if shares, more, ok := r.decider.splitByDefinition(r.blocks, s.Text); ok && (more || d.Block == "" || len(shares) > 1) {
+		if shares, more, ok := r.decider.splitByDefinition(r.blocks, s.Text); ok &&
+			(more || d.Block == "" || len(shares) > 1) {
 			for _, x := range shares {
 				r.rewriteBlock(x.block, x.now, Decision{Block: x.block, By: ByPart, Score: 1})
 			}
@@ -334,8 +339,9 @@ func (r *reviser) emit(s Section) error {
 	}
 	if d.Block == "" {
 		if text := trimBlankLines(s.Text); s.Name == "" && text != "" && strings.ContainsRune(" \t", rune(text[0])) {
-			return &ApplyError{Code: CodeNoText, Name: r.on.Name, Message: "these lines are indented: a part of a block, and it is not said which",
-				Hint: "give all of the function, or what changes as a diff or SEARCH/REPLACE"}
+			return &ApplyError{Code: CodeNoText, Name: r.on.Name,
+				Message: "these lines are indented, so they are a part of a block, but the patch does not say which",
+				Hint:    "give the whole function, or the change as a diff or SEARCH/REPLACE"}
 		}
 		if err := r.insertAt(len(r.blocks), s); err != nil {
 			return err
@@ -380,8 +386,10 @@ func (r *reviser) refuseLostNames(d Decision, text string) error {
 		return nil
 	}
 	slices.Sort(lost)
-	return &ApplyError{Code: CodeAmbiguous, Name: d.Block, Message: "this is a part of the block, or all of it: it defines " + strings.Join(lost, ", ") + ", too, which others use",
-		Hint: "give the functions alone, each goes to its place; or say --block " + d.Block + " if it is all of the block"}
+	return &ApplyError{Code: CodeAmbiguous, Name: d.Block,
+		Message: "this may be a part of the block or its new text: the block also defines " + strings.Join(lost, ", ") +
+			", which other code uses",
+		Hint: "give only the functions, and each replaces its own; or use --block " + d.Block + " if this is the whole block"}
 }
 
 // wholeProgram is the similarity at which a text counts as the whole program and not as one block.
@@ -391,8 +399,9 @@ const wholeProgram = 0.6
 // blocks begin, so rewrite fails.
 func (r *reviser) rewrite(s Section, like float64) error {
 	if r.on.File == nil || r.on.File.Kind != KindScript {
-		return &ApplyError{Code: CodeAmbiguous, Name: r.on.Name, Message: "this is the whole program, written again without saying where its blocks begin",
-			Hint: "put a line # %% NAME before each block, or give the one block that changes"}
+		return &ApplyError{Code: CodeAmbiguous, Name: r.on.Name,
+			Message: "this is the whole program, but it does not say where its blocks begin",
+			Hint:    "put a line # %% NAME before each block, or give the one block that changes"}
 	}
 	if err := r.inFile(Section{Act: ActWrite, Text: endLast(s.Text)}); err != nil {
 		return err
@@ -419,7 +428,7 @@ func (r *reviser) insert(s Section) error {
 func (r *reviser) insertAt(i int, s Section) error {
 	text := trimBlankLines(s.Text)
 	if text == "" {
-		return &ApplyError{Code: CodeEmpty, Name: s.Name, Message: "a block without code is none", Hint: "give it a statement"}
+		return &ApplyError{Code: CodeEmpty, Name: s.Name, Message: "a block must have code", Hint: "add a statement"}
 	}
 	b := Block{ID: s.Name, Title: s.Name, Dialect: r.dialect(text), Source: text}
 	if list, _ := stmts([]byte(text)); b.Title == "" {

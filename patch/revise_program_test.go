@@ -8,22 +8,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzRevise: whatever patch meets whatever program, nothing panics; what is refused says why; the edits make the blocks, the file
-// reads as them, and the program given stays what it was.
+// FuzzRevise applies any patch to any program. Nothing panics. A refusal gives a reason. The edits make the blocks, the
+// file reads as them, and the given program does not change.
 func FuzzRevise(f *testing.F) {
 	programs := map[string]string{
-		"p.py":    "import math\n\nrows = [1, 2]\nprint(rows)\n\ndef total(rows):\n    return sum(rows)\n",
-		"c.py":    "# %% load\nrows = [1, 2]\n# %%\ndef total(rows):\n    return sum(rows)\n# %% report\nprint(total(rows))\n",
-		"d.md":    "# T\n\n```python\nx = 1\n```\n\nthen\n\n```python name=b\nx + 1\n```\n",
-		"n.ipynb": `{"cells":[{"cell_type":"code","id":"a","metadata":{},"outputs":[],"source":["x = 1"]},{"cell_type":"code","id":"b","metadata":{},"outputs":[],"source":["%time x\n","x"]}],"metadata":{},"nbformat":4,"nbformat_minor":5}`,
+		"p.py": "import math\n\nrows = [1, 2]\nprint(rows)\n\ndef total(rows):\n    return sum(rows)\n",
+		"c.py": "# %% load\nrows = [1, 2]\n# %%\ndef total(rows):\n    return sum(rows)\n# %% " +
+			"report\nprint(total(rows))\n",
+		"d.md": "# T\n\n```python\nx = 1\n```\n\nthen\n\n```python name=b\nx + 1\n```\n",
+		"n.ipynb": `{"cells":[{"cell_type":"code","id":"a","metadata":{},"outputs":[],"source":["x = 1"]},` +
+			`{"cell_type":"code","id":"b","metadata":{},"outputs":[],"source":["%time x\n","x"]}],"metadata":{},"nbformat":4,` +
+			`"nbformat_minor":5}`,
 	}
 	patches := []string{
 		"<<<<<<< SEARCH\nrows = [1, 2]\n=======\nrows = [1, 2, 3]\n>>>>>>> REPLACE\n",
 		"*** Begin Patch\n*** Update File: p.py\n@@\n import math\n+import os\n*** End Patch\n",
-		"*** Begin Patch\n*** Delete File: total\n*** End Patch\n", "*** Begin Patch\n*** Add File: new\n+y = 1\n*** End Patch\n",
+		"*** Begin Patch\n*** Delete File: total\n*** End Patch\n",
+		"*** Begin Patch\n*** Add File: new\n+y = 1\n*** End Patch\n",
 		"```python\ndef total(rows):\n    return sum(rows) + 1\n```\n", "# %% load\nrows = []\n# %% other\nz = 1\n",
 		`{"cell_id":"a","new_source":"x = 2"}`, `{"cell_id":"cell-0","new_source":"y = 2","edit_mode":"insert"}`,
-		"--- a/d.md\n+++ b/d.md\n@@ -3,3 +3,3 @@\n ```python\n-x = 1\n+x = 2\n ```\n", `{"command":"insert","path":"","insert_line":1,"insert_text":"# %% new\nw = 1"}`,
+		"--- a/d.md\n+++ b/d.md\n@@ -3,3 +3,3 @@\n ```python\n-x = 1\n+x = 2\n ```\n",
+		`{"command":"insert","path":"","insert_line":1,"insert_text":"# %% new\nw = 1"}`,
 		"@@ @@\n-x = 1\n+x = (\n", "@@ @@\n x = 1\n+# %% two\n+y = 2\n",
 	}
 	for name, text := range programs {
@@ -95,7 +100,7 @@ func checkRevision(t *testing.T, p *Patch, on Subject) {
 	}
 }
 
-// TestReviseKeeps: blocks keep their ids, however a patch of the file is shaped.
+// TestReviseKeeps: blocks keep their ids for every form of a patch of the file.
 func TestReviseKeeps(t *testing.T) {
 	const file = "# %% a\nx = 1\n# %% b\ny = 2\n# %% c\nz = 3\n"
 	for name, x := range map[string]struct{ patch, want string }{
@@ -138,12 +143,14 @@ func search(old, new string) string {
 	return "<<<<<<< SEARCH\n" + old + "=======\n" + new + ">>>>>>> REPLACE\n"
 }
 
-// TestIsFile: a path means the program's file only if it can.
+// TestIsFile: a path refers to the program's file only if it can.
 func TestIsFile(t *testing.T) {
 	on := Subject{Name: "app/p.py", Path: "/home/u/project/app/p.py"}
 	for said, want := range map[string]bool{
-		"app/p.py": true, "./app/p.py": true, "p.py": true, "project/app/p.py": true, "/home/u/project/app/p.py": true, `app\p.py`: true,
-		"/mnt/workspace/app/p.py": true, "tests/p.py": false, "app/tests/p.py": false, "/other/p.py": false, "xp.py": false, "../app/p.py": false, "q.py": false, "": false,
+		"app/p.py": true, "./app/p.py": true, "p.py": true, "project/app/p.py": true, "/home/u/project/app/p.py": true,
+		`app\p.py`:                true,
+		"/mnt/workspace/app/p.py": true, "tests/p.py": false, "app/tests/p.py": false, "/other/p.py": false, "xp.py": false,
+		"../app/p.py": false, "q.py": false, "": false,
 	} {
 		if got := on.isFile(said); got != want {
 			t.Errorf("isFile(%q) = %v, want %v", said, got, want)
@@ -154,9 +161,10 @@ func TestIsFile(t *testing.T) {
 	}
 }
 
-// TestReadKnowsCode: a block that holds a patch in a string is a block.
+// TestReadKnowsCode: a block with a patch in a string is a block.
 func TestReadKnowsCode(t *testing.T) {
-	for _, inner := range []string{"*** Begin Patch\n*** End Patch", "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE", "diff --git a/x b/x\n@@ -1 +1 @@\n-a\n+b", "@@ @@\n-a\n+b"} {
+	for _, inner := range []string{"*** Begin Patch\n*** End Patch", "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE",
+		"diff --git a/x b/x\n@@ -1 +1 @@\n-a\n+b", "@@ @@\n-a\n+b"} {
 		p, err := Read("text = \"\"\"\n"+inner+"\n\"\"\"\nprint(text)\n", "")
 		if err != nil || p.Format != FormatBlock {
 			t.Errorf("Read(code with %q) = %+v, %v, want a block", inner, p, err)
@@ -164,9 +172,10 @@ func TestReadKnowsCode(t *testing.T) {
 	}
 }
 
-// TestReviseWhole: a script that is written again as a whole is not a block more.
+// TestReviseWhole: a script that is written again as a whole does not become one more block.
 func TestReviseWhole(t *testing.T) {
-	const script = "import math\n\nrows = [1, 2]\nprint(rows)\n\ndef total(rows):\n    return sum(rows)\n\nprint(total(rows))\n"
+	const script = "import math\n\nrows = [1, 2]\nprint(rows)\n\ndef total(rows):\n    return " +
+		"sum(rows)\n\nprint(total(rows))\n"
 	now := strings.Replace(script, "sum(rows)", "math.fsum(rows)", 1)
 	v, err := revised(t, "p.py", script, "Here it is:\n\n```python\n"+now+"```\n")
 	if err != nil {
@@ -182,14 +191,19 @@ func TestReviseWhole(t *testing.T) {
 	}
 }
 
-// TestReviseJSON: a diff of a notebook's file, as git shows it, is one.
+// TestReviseJSON: a diff of a notebook's file, as git shows it, is a patch of the notebook.
 func TestReviseJSON(t *testing.T) {
-	const file = "{\n \"cells\": [\n  {\n   \"cell_type\": \"code\",\n   \"id\": \"a\",\n   \"metadata\": {},\n   \"outputs\": [],\n   \"source\": [\n    \"x = 1\"\n   ]\n  }\n ],\n \"metadata\": {},\n \"nbformat\": 4,\n \"nbformat_minor\": 5\n}\n"
-	v, err := revised(t, "n.ipynb", file, "--- a/n.ipynb\n+++ b/n.ipynb\n@@ -7,5 +7,5 @@\n    \"outputs\": [],\n    \"source\": [\n-    \"x = 1\"\n+    \"x = 2\"\n    ]\n   }\n")
+	const file = "{\n \"cells\": [\n  {\n   \"cell_type\": \"code\",\n   \"id\": \"a\",\n   \"metadata\": {},\n   " +
+		"\"outputs\": [],\n   \"source\": [\n    \"x = 1\"\n   ]\n  }\n ],\n \"metadata\": {},\n \"nbformat\": 4,\n " +
+		"\"nbformat_minor\": 5\n}\n"
+	v, err := revised(t, "n.ipynb", file,
+		"--- a/n.ipynb\n+++ b/n.ipynb\n@@ -7,5 +7,5 @@\n    \"outputs\": [],\n    \"source\": [\n-    \"x = 1\"\n+    \"x "+
+			"= 2\"\n    ]\n   }\n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(v.Text) != strings.Replace(file, "x = 1", "x = 2", 1) || len(v.Edits) != 1 || v.Edits[0].ID != "a" || v.Edits[0].Op != OpPatch {
+	if string(v.Text) != strings.Replace(file, "x = 1", "x = 2", 1) || len(v.Edits) != 1 || v.Edits[0].ID != "a" ||
+		v.Edits[0].Op != OpPatch {
 		t.Errorf("Text = %q, Edits = %+v", v.Text, v.Edits)
 	}
 }

@@ -34,6 +34,7 @@ func (t *text) lines() int { return len(t.from) - 1 }
 // begin returns the offset where a line starts.
 func (t *text) begin(line int) int { return t.from[line] }
 
+// finish returns the offset where a line ends, without its line end.
 func (t *text) finish(line int) int { return t.from[line] + len(t.line(line)) }
 
 // line returns a line without its line end.

@@ -35,7 +35,8 @@ func library(t *testing.T) []string {
 	return files
 }
 
-// Every file of the standard library (in short mode every fifth) is read and written back byte for byte, but for those that are no programs.
+// Every file of the standard library (in short mode every fifth) is read and written back byte for byte, except those
+// that are not programs.
 func TestLibraryComesBack(t *testing.T) {
 	refused := map[Code]int{}
 	blocks := 0
@@ -63,7 +64,7 @@ func TestLibraryComesBack(t *testing.T) {
 	t.Logf("%d blocks; refused: %v", blocks, refused)
 }
 
-// judge parses every file and every one of its blocks, and says where the blocks together are not the file.
+// judge parses every file and each of its blocks, and reports where the blocks together are not the file.
 const judge = `
 import ast, json, sys, warnings
 warnings.simplefilter("ignore")
@@ -83,8 +84,8 @@ for line in sys.stdin:
     print("ok")
 `
 
-// The blocks of a file parse each by itself, and together are the program that the file is. CPython is the judge; it takes
-// 5 ms a file, so it sees every tenth.
+// The blocks of a file each parse alone, and together they are the program in the file. CPython decides. It takes 5 ms
+// a file, so the test gives it every tenth.
 func TestLibraryBlocksParse(t *testing.T) {
 	var in bytes.Buffer
 	asked := 0

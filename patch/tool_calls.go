@@ -56,7 +56,9 @@ var callWord = regexp.MustCompile(`"(command|old_str|old_string|oldText|new_sour
 func formatCalls(text string, is func(*call) bool) ([]call, *ParseError) {
 	all, broken := readCalls(text)
 	if broken > 0 {
-		return nil, malformed(broken, "write line ends in strings as \\n and backslashes double; if it is code: --format block", "a call is no JSON")
+		return nil, malformed(broken,
+			"in strings, write line ends as \\n and double backslashes; for code, use --format block",
+			"a call is not valid JSON")
 	}
 	var calls []call
 	for _, c := range all {
@@ -93,7 +95,8 @@ func jsonCalls(text string) (calls []call, ok bool) {
 }
 
 // envelopes are fields that hold the arguments of a call.
-var envelopes = []string{"input", "arguments", "args", "parameters", "function", "params", "tool_input", "functionCall", "function_call", "tool_calls", "message", "content"}
+var envelopes = []string{"input", "arguments", "args", "parameters", "function", "params", "tool_input", "functionCall",
+	"function_call", "tool_calls", "message", "content"}
 
 const deepest = 6 // the deepest nesting of envelopes
 
@@ -126,7 +129,8 @@ func unwrap(tool string, raw json.RawMessage, depth int) []call {
 		c.Tool = c.text("name", "tool_name", "tool")
 	}
 	for _, e := range envelopes {
-		if inner, ok := args[e]; ok && (e != "content" || inner[0] == '[') && (e != "input" && e != "args" || !c.has("command")) {
+		if inner, ok := args[e]; ok && (e != "content" || inner[0] == '[') &&
+			(e != "input" && e != "args" || !c.has("command")) {
 			if calls := unwrap(c.Tool, inner, depth+1); len(calls) > 0 {
 				return calls
 			}

@@ -29,27 +29,29 @@ func (p *Program) markdownFormat() *format {
 		at = to
 	}
 	n := 0
-	_ = ast.Walk(goldmark.DefaultParser().Parse(gmtext.NewReader(body)), func(node ast.Node, entering bool) (ast.WalkStatus, error) {
-		c, ok := node.(*ast.FencedCodeBlock)
-		if !ok || !entering {
-			return ast.WalkContinue, nil
-		}
-		info := fenceInfo(c, body)
-		if info.dialect == "" {
+	_ = ast.Walk(goldmark.DefaultParser().Parse(gmtext.NewReader(body)),
+		func(node ast.Node, entering bool) (ast.WalkStatus, error) {
+			c, ok := node.(*ast.FencedCodeBlock)
+			if !ok || !entering {
+				return ast.WalkContinue, nil
+			}
+			info := fenceInfo(c, body)
+			if info.dialect == "" {
+				return ast.WalkSkipChildren, nil
+			}
+			code := info.code(c, body)
+			if len(code) == 0 {
+				return ast.WalkSkipChildren, nil
+			}
+			begin := bytes.LastIndexByte(body[:c.Info.Segment.Start], '\n') + 1
+			end := lineEnd(body, c.Lines().At(c.Lines().Len()-1).Stop) // of the closing line
+			add(begin)
+			from, to := code[0].Start-begin, code[len(code)-1].Stop-begin
+			q := piece{text: string(body[begin:end]), block: n, from: from, to: from +
+				len(strings.TrimRight(string(body[begin+from:begin+to]), "\r\n"))}
+			f.pieces, at, n = append(f.pieces, q), end, n+1
 			return ast.WalkSkipChildren, nil
-		}
-		code := info.code(c, body)
-		if len(code) == 0 {
-			return ast.WalkSkipChildren, nil
-		}
-		begin := bytes.LastIndexByte(body[:c.Info.Segment.Start], '\n') + 1
-		end := lineEnd(body, c.Lines().At(c.Lines().Len()-1).Stop) // of the closing line
-		add(begin)
-		from, to := code[0].Start-begin, code[len(code)-1].Stop-begin
-		q := piece{text: string(body[begin:end]), block: n, from: from, to: from + len(strings.TrimRight(string(body[begin+from:begin+to]), "\r\n"))}
-		f.pieces, at, n = append(f.pieces, q), end, n+1
-		return ast.WalkSkipChildren, nil
-	})
+		})
 	add(len(body))
 	return f
 }
@@ -73,7 +75,8 @@ func changeFence(q piece, was, now Block) string {
 	return head + strings.ReplaceAll(now.Source, "\n", "\n"+margin) + tail
 }
 
-// fenceMark is what opens and closes a fence around a source: longer than any in it, and what closes it already.
+// fenceMark returns the mark that opens and closes a fence around a source. It is the mark that closes the fence
+// already, or a mark longer than any in the source.
 func fenceMark(tail, source string) string {
 	if last := strings.TrimSpace(tail); strings.HasPrefix(last, "~~~") || strings.HasPrefix(last, "```") {
 		return last

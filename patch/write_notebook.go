@@ -32,7 +32,7 @@ func (p *Program) notebookFormat() (*format, error) {
 	top, _ := value{at: skip, raw: json.RawMessage(body)}.object()
 	var major, minor int
 	if !top["nbformat"].into(&major) || major != 4 {
-		return nil, unwritable(p.Kind, "it is of a format before nbformat 4")
+		return nil, unwritable(p.Kind, "it is older than nbformat 4")
 	}
 	top["nbformat_minor"].into(&minor)
 	cells := top["cells"]
@@ -86,7 +86,8 @@ func changeCell(q piece, was, now Block) string {
 			names = append(names, name)
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int { return fields[b].at - fields[a].at }) // from the end, so that offsets stay valid
+	// from the end, so that offsets stay valid
+	slices.SortFunc(names, func(a, b string) int { return fields[b].at - fields[a].at })
 	text := q.text
 	for _, name := range names {
 		at := fields[name].at
@@ -130,7 +131,8 @@ func newCell(b Block, withID bool, used map[string]bool) string {
 		used[id] = true
 		fields = append(fields, field{"id", encodeJSON(id, "")})
 	}
-	fields = append(fields, field{"metadata", renamed(value{}, b)}, field{"outputs", "[]"}, field{"source", encodeJSON(sourceLines(b.Source), "   ")})
+	fields = append(fields, field{"metadata", renamed(value{}, b)}, field{"outputs", "[]"},
+		field{"source", encodeJSON(sourceLines(b.Source), "   ")})
 	var lines []string
 	for _, x := range fields {
 		lines = append(lines, fmt.Sprintf("   %q: %s", x.name, x.value))

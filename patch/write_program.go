@@ -66,7 +66,8 @@ func (p *Program) With(ids []string, blocks []Block) ([]byte, error) {
 const CodeUnwritable Code = "unwritable"
 
 func unwritable(kind Kind, why string) error {
-	return &ParseError{Code: CodeUnwritable, Message: fmt.Sprintf("the program cannot be written as a %s file: %s", kind, why),
+	return &ParseError{Code: CodeUnwritable, Message: fmt.Sprintf("the program cannot be written as a %s file: %s", kind,
+		why),
 		Hint: "write it into a new file: xstate export --out FILE"}
 }
 
@@ -84,7 +85,8 @@ func (p *Program) reads(data []byte, blocks []Block) error {
 	if len(edits) == 0 {
 		return nil
 	}
-	would := map[Op]string{OpAppend: "would read as two", OpPatch: "would read otherwise", OpMove: "would stand elsewhere", OpDelete: "would be lost"}
+	would := map[Op]string{OpAppend: "would read as two", OpPatch: "would read differently",
+		OpMove: "would be at another place", OpDelete: "would be lost"}
 	return unwritable(p.Kind, fmt.Sprintf("block %q %s", edits[0].ID, would[edits[0].Op]))
 }
 

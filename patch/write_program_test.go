@@ -29,12 +29,14 @@ print(rows)
 
 const scriptFile = "import os\n\n\ndef scale(x):\n    return 2 * x\n\n\nrows = [1]\n\nprint(rows)\n"
 
-const markdownFile = "# Notes\n\nFirst.\n\n```python name=load\nrows = [1, 2]\n```\n\n> quoted\n>\n> ```python\n> def scale(x):\n>     return 2 * x\n> ```\n\n```sh\nls\n```\n\n~~~python\nprint(rows)\n~~~\nThe end."
+const markdownFile = "# Notes\n\nFirst.\n\n```python name=load\nrows = [1, 2]\n```\n\n> quoted\n>\n> ```python\n> " +
+	"def scale(x):\n>     return 2 * x\n> ```\n\n```sh\nls\n```\n\n~~~python\nprint(rows)\n~~~\nThe end."
 
 const notebookFile = `{
  "cells": [
   {"cell_type": "markdown", "id": "m1", "metadata": {}, "source": ["# Notes"]},
-  {"cell_type": "code", "id": "load", "execution_count": 3, "metadata": {"tags": ["x"]}, "outputs": [{"output_type": "stream", "name": "stdout", "text": ["hi"]}], "source": ["rows = [1, 2]\n", "rows"]},
+  {"cell_type": "code", "id": "load", "execution_count": 3, "metadata": {"tags": ["x"]}, ` +
+	`"outputs": [{"output_type": "stream", "name": "stdout", "text": ["hi"]}], "source": ["rows = [1, 2]\n", "rows"]},
   {"cell_type": "code", "id": "empty", "execution_count": null, "metadata": {}, "outputs": [], "source": []},
   {"cell_type": "code", "id": "report", "execution_count": 4, "metadata": {}, "outputs": [], "source": "print(rows)"}
  ],
@@ -44,7 +46,8 @@ const notebookFile = `{
 }
 `
 
-var rewriteFiles = map[string]string{"cells.py": cellsFile, "script.py": scriptFile, "notes.md": markdownFile, "book.ipynb": notebookFile,
+var rewriteFiles = map[string]string{"cells.py": cellsFile, "script.py": scriptFile, "notes.md": markdownFile,
+	"book.ipynb": notebookFile,
 	"windows.py": strings.ReplaceAll(cellsFile, "\n", "\r\n")}
 
 func readFile(t *testing.T, name, data string) (*Program, []string) {
@@ -60,7 +63,7 @@ func readFile(t *testing.T, name, data string) (*Program, []string) {
 	return p, ids
 }
 
-// TestWithItself: a file with its own program in it is the file.
+// TestWithItself: a file that receives its own program does not change.
 func TestWithItself(t *testing.T) {
 	for name, data := range rewriteFiles {
 		p, ids := readFile(t, name, data)
@@ -74,7 +77,7 @@ func TestWithItself(t *testing.T) {
 	}
 }
 
-// TestWith: what is edited, added and deleted changes, and nothing else.
+// TestWith: edited, added and deleted blocks change in the file, and nothing else.
 func TestWith(t *testing.T) {
 	for _, c := range []struct {
 		name, file string
@@ -82,20 +85,29 @@ func TestWith(t *testing.T) {
 		old, new   []string // replaced in the file, in turn
 	}{
 		{"edit", "cells.py", patched(1, "def scale(x):\n    return 3 * x"), []string{"2 * x"}, []string{"3 * x"}},
-		{"add", "cells.py", added(1, Block{ID: "new", Title: "more", Dialect: Python, Source: "x = 1"}), []string{"rows = [1, 2]\n"}, []string{"rows = [1, 2]\n\n# %% more\nx = 1\n"}},
-		{"first", "cells.py", added(0, Block{ID: "new", Dialect: Python, Source: "x = 1"}), []string{"file\n\n"}, []string{"file\n\n\n\n# %%\nx = 1\n"}},
+		{"add", "cells.py", added(1, Block{ID: "new", Title: "more", Dialect: Python, Source: "x = 1"}),
+			[]string{"rows = [1, 2]\n"}, []string{"rows = [1, 2]\n\n# %% more\nx = 1\n"}},
+		{"first", "cells.py", added(0, Block{ID: "new", Dialect: Python, Source: "x = 1"}), []string{"file\n\n"},
+			[]string{"file\n\n\n\n# %%\nx = 1\n"}},
 		{"delete", "cells.py", deleted(1), []string{"# %%\ndef scale(x):\n    return 2 * x\n"}, []string{"\n"}},
 		{"delete last", "cells.py", deleted(2), []string{"\n\n# %% report\nprint(rows)\n"}, []string{"\n"}},
-		{"title", "cells.py", func(b []Block) []Block { b[0].Title = "read"; return b }, []string{"# %% load"}, []string{"# %% read"}},
+		{"title", "cells.py", func(b []Block) []Block { b[0].Title = "read"; return b }, []string{"# %% load"},
+			[]string{"# %% read"}},
 		{"edit", "script.py", patched(1, "def scale(x):\n    return 3 * x"), []string{"2 * x"}, []string{"3 * x"}},
 		{"delete", "script.py", deleted(2), []string{"\nrows = [1]\n\n"}, []string{""}},
-		{"add", "script.py", added(3, Block{ID: "new", Dialect: Python, Source: "y = 2"}), []string{"rows = [1]\n"}, []string{"rows = [1]\n\ny = 2\n"}},
+		{"add", "script.py", added(3, Block{ID: "new", Dialect: Python, Source: "y = 2"}), []string{"rows = [1]\n"},
+			[]string{"rows = [1]\n\ny = 2\n"}},
 		{"edit", "notes.md", patched(1, "def scale(x):\n    return 3 * x"), []string{"2 * x"}, []string{"3 * x"}},
 		{"delete", "notes.md", deleted(0), []string{"```python name=load\nrows = [1, 2]\n```\n\n"}, []string{"\n"}},
-		{"add", "notes.md", added(3, Block{ID: "new", Title: "two words", Dialect: Python, Source: "s = '```'"}), []string{"~~~\nThe end."}, []string{"~~~\n\n````python name=\"two words\"\ns = '```'\n````\nThe end."}},
-		{"edit", "book.ipynb", patched(0, "rows = [3]"), []string{`"outputs": [{"output_type": "stream", "name": "stdout", "text": ["hi"]}]`, `"execution_count": 3`, `["rows = [1, 2]\n", "rows"]`},
+		{"add", "notes.md", added(3, Block{ID: "new", Title: "two words", Dialect: Python, Source: "s = '```'"}),
+			[]string{"~~~\nThe end."}, []string{"~~~\n\n````python name=\"two words\"\ns = '```'\n````\nThe end."}},
+		{"edit", "book.ipynb", patched(0, "rows = [3]"),
+			[]string{`"outputs": [{"output_type": "stream", "name": "stdout", "text": ["hi"]}]`, `"execution_count": 3`,
+				`["rows = [1, 2]\n", "rows"]`},
 			[]string{`"outputs": []`, `"execution_count": null`, "[\n    \"rows = [3]\"\n   ]"}},
-		{"delete", "book.ipynb", deleted(1), []string{",\n  {\"cell_type\": \"code\", \"id\": \"report\", \"execution_count\": 4, \"metadata\": {}, \"outputs\": [], \"source\": \"print(rows)\"}"}, []string{""}},
+		{"delete", "book.ipynb", deleted(1),
+			[]string{",\n  {\"cell_type\": \"code\", \"id\": \"report\", \"execution_count\": 4, \"metadata\": {}, " +
+				"\"outputs\": [], \"source\": \"print(rows)\"}"}, []string{""}},
 	} {
 		p, ids := readFile(t, c.file, rewriteFiles[c.file])
 		want := rewriteFiles[c.file]
@@ -128,7 +140,8 @@ func deleted(i int) func([]Block) []Block {
 	return func(list []Block) []Block { return append(list[:i:i], list[i+1:]...) }
 }
 
-// TestWithAny is the law: whatever becomes of the blocks, the file reads as them, keeps its prose, and goes back.
+// TestWithAny checks the law: for any change of the blocks, the file reads as them, keeps its prose, and can be changed
+// back.
 func TestWithAny(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -159,7 +172,8 @@ func TestWithAny(t *testing.T) {
 			if err != nil {
 				t.Fatalf("seed %d, round %d, %s: %v", seed, round, name, err)
 			}
-			for _, note := range []string{"notes of the file", "Why this is scaled", "# Notes", "The end", "> quoted", `"custom": 1.50`} {
+			for _, note := range []string{"notes of the file", "Why this is scaled", "# Notes", "The end", "> quoted",
+				`"custom": 1.50`} {
 				if strings.Contains(data, note) && !strings.Contains(string(got), note) {
 					t.Fatalf("seed %d, round %d, %s: %q is lost in\n%s", seed, round, name, note, got)
 				}
@@ -178,7 +192,7 @@ func TestWithAny(t *testing.T) {
 	}
 }
 
-// TestNew: a program alone, as each kind of file.
+// TestNew: a program without a file, in each kind of file.
 func TestNew(t *testing.T) {
 	p, _ := readFile(t, "cells.py", cellsFile)
 	for _, kind := range []Kind{KindCells, KindNotebook, KindMarkdown} {

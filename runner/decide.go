@@ -1,8 +1,6 @@
 package runner
 
 import (
-	"strings"
-
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -62,7 +60,7 @@ func (e *Engine) decide(p place, n *node, g given) (decision, error) {
 	}
 	switch {
 	case c.trace != nil:
-		if by := undefinedBy(p, &c.trace.Trace); by != "" && c.reason.Code != ReasonServed {
+		if by := undefinedBy(p, n, &c.trace.Trace); by != "" && c.reason.Code != ReasonServed {
 			return d.block(by), nil
 		}
 		d.Action, d.Trace = ActReuse, c.trace.Digest
@@ -101,13 +99,12 @@ func blockedBy(p interface{ get(depgraph.Key) entry }, n *node, stopped bool) st
 
 // undefinedBy returns the failed block that would have defined the name whose absence made t fail; "" when there is
 // none. Uses lists only the names that the text shows, so a name that eval looked up is found only in this way.
-func undefinedBy(p interface{ get(depgraph.Key) entry }, t *state.Trace) state.BlockID {
-	if t.Err == nil || t.Err.Type != "NameError" && t.Err.Type != "UnboundLocalError" {
+func undefinedBy(p interface{ get(depgraph.Key) entry }, n *node, t *state.Trace) state.BlockID {
+	if t.Err == nil {
 		return ""
 	}
-	rest, begins := strings.CutPrefix(t.Err.Message, "name '")
-	name, ends := strings.CutSuffix(rest, "' is not defined")
-	if !begins || !ends {
+	name := n.unit.language.Missing(t.Err)
+	if name == "" {
 		return ""
 	}
 	by, _ := p.get(depgraph.Var(name)).poisoned()

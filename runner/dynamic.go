@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel"
 )
 
 // dynamic reports whether n, or a function it can reach, may read names in a way that is not observed. Then it counts as
 // reading all of them, and which there are.
 func (w *walk) dynamic(p *programState, n *node) bool {
-	return w.constructs(p, n, func(what string) bool { return !observedDynamic[what] })
+	return w.constructs(p, n, func(what string) bool { return w.construct(what) == kernel.Unobserved })
 }
 
 // constructs reports whether n, or a function it can reach, has a dynamic construct of some kinds.
@@ -35,10 +36,7 @@ func (w *walk) constructs(p *programState, n *node, kinds func(what string) bool
 
 // listsSubclasses reports whether n may ask which subclasses a class has, by its text or as the kernel has told of what it comes to.
 func (w *walk) listsSubclasses(p *programState, n *node) bool {
-	return w.lists[n.index] || w.hasDynamic && w.constructs(p, n, func(what string) bool { return what == "__subclasses__" })
+	return w.lists[n.index] || w.hasDynamic && w.constructs(p, n, func(what string) bool { return w.construct(what) == kernel.ListsClasses })
 }
 
-// observedDynamic are constructs whose reads are seen all the same: the code they run is announced to the driver, the
-// program's module and pandas tell which names they are asked for.
-var observedDynamic = map[string]bool{"eval": true, "exec": true, "compile": true, "query @": true, "eval_str": true, "annotation": true, "__main__": true, "sys.modules": true, "__subclasses__": true,
-	"import *": true, "getattr": true, "setattr": true, "delattr": true, "__import__": true}
+func (w *walk) construct(what string) kernel.Construct { return w.e.cfg.Language.Construct(what) }

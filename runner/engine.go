@@ -6,23 +6,22 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
 // Config is what an Engine works with.
 type Config struct {
 	Store     *state.Store
-	Session   string      // tells apart what several sessions of a store leave when they are killed
-	Workspace string      // the folder the program runs in; absolute
-	File      string      // the program's own file, for __file__; "" when it has none
-	Python    Interpreter // see FindPython and Identify
-	Seed      uint64      // of random and numpy.random, for programs that do not seed them
-	Observe   string      // "static" forces the observation of CPython before 3.12
-	Environ   []string    // of the program, NAME=value
+	Session   string // tells apart what several sessions of a store leave when they are killed
+	Workspace string // the folder the program runs in; absolute
+	File      string // the program's own file, for __file__; "" when it has none
+	Language  kernel.Language
+	Seed      uint64   // of random number generators, for programs that do not seed them
+	Observe   string   // see kernel.Launch
+	Environ   []string // of the program, NAME=value
 	Files     map[string]FileRecord
 	OnFiles   func(map[string]FileRecord) error       // keeps Files, whenever a node wrote one; may be nil
 	Scratch   string                                  // a folder for values in transit; the store when empty
@@ -32,12 +31,8 @@ type Config struct {
 	Guard     *Guard                                  // nil: the program may do what it likes
 }
 
-// Guard keeps a program from effects that cannot be taken back: processes, the network, and changes of files elsewhere than it
-// may. What it tries fails, and marks the node "refused". Of the folders that a file lies in, the innermost decides.
-type Guard struct {
-	Allow []string `json:"allow"`
-	Deny  []string `json:"deny"`
-}
+// Guard keeps a program from effects that cannot be taken back.
+type Guard = kernel.Guard
 
 // Engine plans and runs programs of one session. It is not safe for concurrent use.
 type Engine struct {
@@ -46,7 +41,7 @@ type Engine struct {
 	baseState   *baseState
 	facts       map[state.Digest]*depgraph.Facts
 	environ     map[string]string
-	kernel      *kernel
+	kernel      kernel.Kernel // nil: none is started
 	kernelState kernelState
 	ledger      ledger
 	backlog     backlog
@@ -67,13 +62,13 @@ func New(cfg Config) (*Engine, error) {
 		return nil, fmt.Errorf("workspace: %w", err)
 	}
 	cfg.Workspace = workspace
-	environ := environOfProgram(cfg.Environ)
+	environ := cfg.Language.Environ(cfg.Environ)
 	if cfg.Files == nil {
 		cfg.Files = map[string]FileRecord{}
 	}
 	return &Engine{
 		cfg:       cfg,
-		options:   keyOptions{interpreter: cfg.Python.identity(environ), observe: cfg.Observe},
+		options:   newKeyOptions(cfg, environ),
 		baseState: newBaseState(cfg, workspace, environ, cfg.Files),
 		facts:     map[state.Digest]*depgraph.Facts{},
 		environ:   environ,
@@ -81,31 +76,6 @@ func New(cfg Config) (*Engine, error) {
 		saved:     maps.Clone(cfg.Files),
 		kept:      map[state.Digest]bool{},
 	}, nil
-}
-
-// environOfProgram returns the environment of a program, from one as NAME=value.
-func environOfProgram(lines []string) map[string]string {
-	environ := map[string]string{}
-	for _, line := range lines {
-		if name, value, ok := strings.Cut(line, "="); ok && name != "" && !strings.HasPrefix(name, "XSTATE_") {
-			environ[name] = value
-		}
-	}
-	environ["PYTHONHASHSEED"] = "0"
-	delete(environ, "PYTHONSAFEPATH")
-	delete(environ, "PYTHONSTARTUP")
-	if environ["MPLBACKEND"] == "" {
-		environ["MPLBACKEND"] = "Agg"
-	}
-	return environ
-}
-
-func environList(environ map[string]string) []string {
-	var lines []string
-	for _, name := range slices.Sorted(maps.Keys(environ)) {
-		lines = append(lines, name+"="+environ[name])
-	}
-	return lines
 }
 
 // Files returns what the engine knows of the files that the program writes; it goes with the session.
@@ -147,8 +117,7 @@ func (e *Engine) Close() error {
 
 func (e *Engine) dropKernel() {
 	if e.kernel != nil {
-		e.kernel.stop()
-		e.kernel.release()
+		e.kernel.Close()
 		e.kernel = nil
 	}
 	e.kernelState = newKernelState()
@@ -160,10 +129,6 @@ func (e *Engine) dropKernel() {
 func (e *Engine) need(ctx context.Context, w *walk) error {
 	if e.kernel != nil {
 		return nil
-	}
-	folder, err := installDriver(e.cfg.Store.Dir())
-	if err != nil {
-		return err
 	}
 	if err := e.recoverFiles(); err != nil {
 		return err
@@ -179,75 +144,65 @@ func (e *Engine) need(ctx context.Context, w *walk) error {
 	if err != nil {
 		return err
 	}
-	e.kernel, err = startKernel(ctx, e.cfg.Python.Path, folder, environList(e.environ), kernelOptions{
-		File: e.cfg.File, Folder: e.cfg.Workspace, Spool: e.spool, Store: store, Seed: e.cfg.Seed, Observe: e.cfg.Observe, IPython: w.ipython, Guard: e.cfg.Guard,
+	k, err := e.cfg.Language.Start(ctx, kernel.Launch{
+		Driver: e.cfg.Store.Dir(), Environ: e.environ, Folder: e.cfg.Workspace, File: e.cfg.File, Spool: e.spool,
+		Store: store, Seed: e.cfg.Seed, Observe: e.cfg.Observe, Dialects: w.dialects, Guard: e.cfg.Guard,
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	e.kernel = k
+	return nil
 }
 
-// compileMemo is CPython's verdict on a block.
-type compileMemo struct {
-	Valid   bool   `json:"valid"`
-	Type    string `json:"type"`
-	Message string `json:"message"`
-	Line    int    `json:"line"`
-	Column  int    `json:"column"`
-}
-
-func (e *Engine) compileKey(u *unit) string {
+// verdictKey names the verdict of the language on a block.
+func (e *Engine) verdictKey(u *unit) string {
 	return string(state.DigestOf(fmt.Appendf(nil, "compile %s %q %s", e.options.interpreter, u.Dialect, u.Version)))
 }
 
-// refused returns the error of a block that parses but that CPython is known not to compile ("return" outside a function).
+// refused returns the error of a block that parses and that the language is known not to accept, such as one with a
+// "return" outside a function.
 func (e *Engine) refused(u *unit) *state.ExecError {
-	data, ok := e.cfg.Store.Memo("compile", e.compileKey(u))
+	data, ok := e.cfg.Store.Memo("compile", e.verdictKey(u))
 	if !ok {
 		return nil
 	}
-	u.judged = true
-	var m compileMemo
-	if json.Unmarshal(data, &m) != nil || m.Valid {
+	u.compileChecked = true
+	var v kernel.Verdict
+	if json.Unmarshal(data, &v) != nil || v.Valid {
 		return nil
 	}
-	return &state.ExecError{Type: m.Type, Message: m.Message, Block: u.ID, Line: m.Line,
-		Traceback: []string{fmt.Sprintf("  File %q, line %d", u.filename(), m.Line), m.Type + ": " + m.Message}}
+	v.Column = 0 // of the block without its magics, which is not the text that people see
+	return e.cfg.Language.Refusal(u.ID, u.Source, v)
 }
 
-// compile asks CPython for its verdict on every block that it was not asked about before. It reports whether all may run.
+// compile asks the language for its verdict on every block whose verdict is not known. It reports whether all may run.
 func (e *Engine) compile(ctx context.Context, units []*unit) (bool, error) {
-	type block struct {
-		Filename string   `json:"filename"`
-		Future   []string `json:"future"`
-		Bytes    int      `json:"bytes"`
-	}
 	var asked []*unit
-	var blocks []block
-	var text []byte
+	var blocks []kernel.Source
 	for _, u := range units {
-		if u.facts != nil && !u.judged { // a refusal was seen by analyse
-			asked, text = append(asked, u), append(text, u.facts.Code...)
-			blocks = append(blocks, block{u.filename(), u.facts.Features, len(u.facts.Code)})
+		if u.facts != nil && !u.compileChecked { // analyse has seen a refusal
+			asked = append(asked, u)
+			blocks = append(blocks, kernel.Source{Filename: u.filename(), Text: u.facts.Code, Future: u.facts.Features})
 		}
 	}
 	if len(asked) == 0 {
 		return true, nil
 	}
-	var reply struct {
-		Verdicts []compileMemo `json:"verdicts"`
-	}
-	if _, err := e.kernel.request(ctx, map[string]any{"op": "compile", "blocks": blocks}, text, &reply, nil); err != nil {
+	verdicts, err := e.kernel.Check(ctx, blocks)
+	if err != nil {
 		return false, err
 	}
 	all := true
-	for i, m := range reply.Verdicts {
-		data, err := json.Marshal(m)
+	for i, v := range verdicts {
+		data, err := json.Marshal(v)
 		if err != nil {
 			return false, err
 		}
-		if err := e.cfg.Store.PutMemo("compile", e.compileKey(asked[i]), data); err != nil {
+		if err := e.cfg.Store.PutMemo("compile", e.verdictKey(asked[i]), data); err != nil {
 			return false, err
 		}
-		all = all && m.Valid
+		all = all && v.Valid
 	}
 	return all, nil
 }

@@ -3,7 +3,6 @@ package runner
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -38,7 +38,7 @@ func (w *walk) executeAt(ctx context.Context, i int, p *programState, live bool)
 			if ctx.Err() != nil { // in between, the mirror may be ahead of it
 				w.e.dropKernel()
 			}
-			if errors.Is(err, errKernelDied) && ctx.Err() == nil {
+			if errors.Is(err, kernel.ErrDied) && ctx.Err() == nil {
 				w.e.dropKernel()
 				return w.died(n, "while its prior state was restored")
 			}
@@ -79,7 +79,7 @@ func (w *walk) compiled(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	ok, err := w.e.compile(ctx, w.units)
-	if errors.Is(err, errKernelDied) {
+	if errors.Is(err, kernel.ErrDied) {
 		return true, nil // what killed it will be met again by the node that runs it
 	}
 	return ok, err
@@ -100,8 +100,7 @@ func (w *walk) sources(ctx context.Context) error {
 		}
 	}
 	w.cited = true
-	_, err := w.e.kernel.request(ctx, map[string]any{"op": "sources", "texts": texts, "futures": futures}, nil, nil, nil)
-	return err
+	return w.e.kernel.Cite(ctx, kernel.Citations{Texts: texts, Futures: futures})
 }
 
 // execution is one run of one node.
@@ -112,15 +111,14 @@ type execution struct {
 	live    bool // its outputs are shown
 	fresh   bool // the kernel was started for it
 	outputs []Output
-	result  runResult
-	reply   runReply
+	seen    kernel.Observation
 	dynamic bool     // it counts as reading every name
 	missing []string // names that have a value here and are not bound
 }
 
 // run executes and settles. again names values that must be bound first.
 func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []string, err error) {
-	w, n := x.walk, x.node
+	w := x.walk
 	e := w.e
 	nodeCtx := ctx
 	if w.o.Timeout > 0 {
@@ -128,51 +126,45 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 		nodeCtx, cancel = context.WithTimeoutCause(ctx, w.o.Timeout, errTimeout)
 		defer cancel()
 	}
-	began := time.Now()
-	e.kernel.begin()
-	done := make(chan struct{})
-	go e.kernel.watch(50*time.Millisecond, done)
-	_, err = e.kernel.request(nodeCtx, x.request(), n.text(), &x.reply, x.event)
-	close(done)
+	x.seen, err = e.kernel.Execute(nodeCtx, x.request(), x.output)
 	if ctx.Err() != nil {
 		x.abandon()
 		return nil, nil, ctx.Err()
 	}
-	x.result.Seconds = cmp.Or(x.result.Seconds, time.Since(began).Seconds())
 	timedOut := nodeCtx.Err() != nil
 	if err != nil {
 		if timedOut {
-			t, err := x.lost("Timeout", fmt.Sprintf("stopped after %s", w.o.Timeout))
+			t, err := x.lost(typeTimeout, fmt.Sprintf("stopped after %s", w.o.Timeout))
 			return t, nil, err
 		}
-		if errors.Is(err, errKernelDied) {
-			t, err := x.lost("KernelDied", "the interpreter died while the block ran: "+e.kernel.how())
+		if errors.Is(err, kernel.ErrDied) {
+			t, err := x.lost(typeDied, "the interpreter died while the block ran: "+e.kernel.Exit())
 			return t, nil, err
 		}
 		t, err := x.lost("KernelError", "the interpreter could not tell what the block did: "+err.Error())
 		return t, nil, err
 	}
-	if x.result.Error != nil && timedOut && x.result.Error.Type == "KeyboardInterrupt" {
-		x.result.Error.Type, x.result.Error.Message = "Timeout", fmt.Sprintf("stopped after %s", w.o.Timeout)
-		x.reply.Marks = append(x.reply.Marks, "time-out")
+	if x.seen.Failure != nil && timedOut && e.cfg.Language.Interrupted(x.seen.Failure.Type) {
+		x.seen.Failure.Type, x.seen.Failure.Message = typeTimeout, fmt.Sprintf("stopped after %s", w.o.Timeout)
+		x.seen.Marks = append(x.seen.Marks, "time-out")
 	}
-	if x.reply.Stale {
+	if x.seen.Stale {
 		return nil, nil, errStale
 	}
-	if x.reply.Lists {
+	if x.seen.Lists {
 		return nil, nil, errLists
 	}
-	for _, gone := range x.reply.Unparked {
+	for _, gone := range x.seen.Unparked {
 		delete(e.kernelState.parked, gone)
 	}
-	for _, gone := range x.reply.Classes {
+	for _, gone := range x.seen.Classes {
 		delete(e.kernelState.classes, gone)
 	}
-	e.ledger.executed += x.result.Seconds
+	e.ledger.executed += x.seen.Seconds
 	if again := x.unbound(); len(again) > 0 {
 		return nil, again, x.undo()
 	}
-	x.dynamic = x.dynamic || x.reply.Everything
+	x.dynamic = x.dynamic || x.seen.Everything
 	t, err = x.settle(ctx)
 	return t, nil, err
 }
@@ -183,17 +175,19 @@ var (
 	errLists   = errors.New("it lists subclasses")
 )
 
-func (x *execution) request() runRequest {
+func (x *execution) request() kernel.Node {
 	n := x.node
 	uses := slices.Clone(n.facts.Uses)
 	if n.facts.Kind == depgraph.KindStatement {
 		uses = append(uses, n.facts.Later...)
 	}
 	uses = append(uses, x.pos.lifetimeSensitiveNames(n)...)
-	req := runRequest{
-		Op: "run", Uses: append([]string{}, uses...), Node: n.id(), Filename: n.unit.filename(), Line: n.facts.Line, Future: n.future,
-		Expr: n.facts.Expr && n.last, Quiet: n.quiet(), Last: n.last, First: n.index == 0, Certain: n.facts.Certain, Def: n.facts.Kind == depgraph.KindDef || n.facts.Kind == depgraph.KindClass,
+	req := kernel.Node{
+		Text: n.text(), ID: n.id(), Filename: n.unit.filename(), Line: n.facts.Line, Future: n.future,
+		Expr: n.facts.Expr && n.last, Quiet: n.unit.facts.Quiet, Last: n.last, First: n.index == 0,
+		Def:    n.facts.Kind == depgraph.KindDef || n.facts.Kind == depgraph.KindClass,
 		Import: n.facts.Kind == depgraph.KindImport,
+		Uses:   append([]string{}, uses...), Certain: n.facts.Certain,
 	}
 	if x.dynamic = x.walk.dynamic(x.pos, n); x.dynamic {
 		req.Uses = append(req.Uses, x.pos.names()...)
@@ -223,28 +217,6 @@ func (x *execution) request() runRequest {
 	return req
 }
 
-func (x *execution) event(text json.RawMessage) {
-	var ev struct {
-		Ev   string `json:"ev"`
-		Upto int64  `json:"upto"`
-		Output
-	}
-	if json.Unmarshal(text, &ev) != nil {
-		return
-	}
-	switch ev.Ev {
-	case "output":
-		for _, p := range x.walk.e.kernel.printed {
-			if p.stream == ev.Kind {
-				p.sent = ev.Upto
-			}
-		}
-		x.output(ev.Output)
-	case "result":
-		_ = json.Unmarshal(text, &x.result)
-	}
-}
-
 func (x *execution) output(o Output) {
 	x.outputs = append(x.outputs, o)
 	if x.live {
@@ -255,11 +227,11 @@ func (x *execution) output(o Output) {
 // unbound returns the names that the node asked for and that were absent from the namespace, though they have a value here,
 // and those that it bound anew, where somebody would have noticed that the value goes.
 func (x *execution) unbound() []string {
-	again := x.reply.Again
-	if e := x.result.Error; e != nil && slices.Contains(x.missing, e.Name) {
+	again := x.seen.Again
+	if e := x.seen.Failure; e != nil && slices.Contains(x.missing, e.Name) {
 		again = append(again, e.Name)
 	}
-	for _, v := range x.reply.Writes {
+	for _, v := range x.seen.Writes {
 		if slices.Contains(x.missing, v.Name) && x.pos.isLifetimeSensitive(v.Name) {
 			again = append(again, v.Name)
 		}
@@ -270,29 +242,29 @@ func (x *execution) unbound() []string {
 // undo makes the mirror say what a failed node left: values it changed in place are gone, files are as it left them.
 func (x *execution) undo() error {
 	m := &x.walk.e.kernelState
-	for _, name := range x.reply.Dropped {
+	for _, name := range x.seen.Dropped {
 		m.unbind(name)
 	}
-	for k, d := range x.reply.Hidden {
+	for k, d := range x.seen.Hidden {
 		m.hidden[depgraph.Key(k)] = entry{digest: "!" + d} // whatever it is, it is not what a position has
 	}
-	for name, value := range x.reply.Environ {
+	for name, value := range x.seen.Environ {
 		m.environ[depgraph.Key("env:"+name)] = value
 	}
-	if x.reply.Figures || x.reply.HadFigures {
+	if x.seen.Figures || x.seen.HadFigures {
 		m.figures = "!open"
 	}
-	if len(x.reply.Modules) > 0 {
+	if len(x.seen.Modules) > 0 {
 		m.modules = "!changed"
 	}
-	m.unload(unloadReply{Unloaded: x.reply.Unloaded})
+	m.unload(kernel.Unloaded{Modules: x.seen.Unloaded})
 	_, err := x.fileWrites()
 	return err
 }
 
 // settle turns what was observed into a trace, stores it with the values it wrote, and moves the mirror along.
 func (x *execution) settle(ctx context.Context) (*state.StoredTrace, error) {
-	t := state.Trace{Code: x.node.code, Seconds: x.result.Seconds, At: time.Now().UTC()}
+	t := state.Trace{Code: x.node.code, Seconds: x.seen.Seconds, At: time.Now().UTC()}
 	writes, err := x.fileWrites()
 	if err != nil {
 		return nil, err
@@ -301,15 +273,15 @@ func (x *execution) settle(ctx context.Context) (*state.StoredTrace, error) {
 		return nil, err
 	}
 	if x.walk.e.cfg.Volatile[x.node.code] {
-		x.reply.Marks = appendNew(x.reply.Marks, MarkVaried)
+		x.seen.Marks = appendNew(x.seen.Marks, MarkVaried)
 	}
-	t.Marks = slices.Sorted(slices.Values(x.reply.Marks))
-	t.CitedBlocks = x.reply.Cites
+	t.Marks = slices.Sorted(slices.Values(x.seen.Marks))
+	t.CitedBlocks = x.seen.Cites
 	t.CitedSource = layoutOf(x.walk.units, x.node, t.CitedBlocks)
-	if t.Outputs, err = putOutputs(x.walk.e.cfg.Store, merge(x.outputs)); err != nil {
+	if t.Outputs, err = putOutputs(x.walk.e.cfg.Store, kernel.Merge(x.outputs)); err != nil {
 		return nil, err
 	}
-	if x.result.Error != nil {
+	if x.seen.Failure != nil {
 		t.Err = x.execError()
 		x.followLoads(x.pos)
 		if err := x.undo(); err != nil {
@@ -335,23 +307,26 @@ func (x *execution) record(t state.Trace, transient bool) (*state.StoredTrace, e
 		return &state.StoredTrace{Digest: "", Trace: t}, nil
 	}
 	d, err := x.walk.e.cfg.Store.PutTrace(t)
-	if err == nil && x.reply.Lined != nil {
+	if err == nil && x.seen.Lined != nil {
 		err = x.keepLines(d)
 	}
 	return &state.StoredTrace{Digest: d, Trace: t}, err
 }
 
-// transient failures are not proof that the code fails on these inputs.
+// transient reports whether the failure is no proof that the code fails on these inputs.
 func (x *execution) transient() bool {
-	switch x.result.Error.Type {
-	case "KernelDied", "Timeout", "KeyboardInterrupt", "MemoryError", "ImportError", "ModuleNotFoundError", "BlockingIOError", "TimeoutError":
-		return true
-	}
-	return len(x.reply.Marks) > 0
+	kind := x.seen.Failure.Type
+	return kind == typeDied || kind == typeTimeout || x.walk.e.cfg.Language.Transient(kind) || len(x.seen.Marks) > 0
 }
 
+// Types of errors that the engine raises in the place of a node.
+const (
+	typeDied    = "KernelDied"
+	typeTimeout = "Timeout"
+)
+
 func (x *execution) execError() *state.ExecError {
-	e := x.result.Error
+	e := x.seen.Failure
 	return &state.ExecError{Type: e.Type, Message: e.Message, Traceback: e.Traceback, Block: x.node.unit.ID, Line: e.Line}
 }
 
@@ -359,14 +334,14 @@ func (x *execution) execError() *state.ExecError {
 func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 	p, w := x.pos, x.walk
 	found := map[depgraph.Key]state.Digest{}
-	for _, list := range [][]string{x.reply.Reads, x.reply.Absent, x.reply.Comembers} {
+	for _, list := range [][]string{x.seen.Names, x.seen.Absent, x.seen.Comembers} {
 		for _, name := range list {
 			if !strings.HasPrefix(name, "__xstate") {
 				found[depgraph.Var(name)] = p.get(depgraph.Var(name)).digest
 			}
 		}
 	}
-	for _, v := range x.reply.Writes { // see mismatch
+	for _, v := range x.seen.Writes { // see mismatch
 		if p.isLifetimeSensitive(v.Name) {
 			found[depgraph.Var(v.Name)] = p.get(depgraph.Var(v.Name)).digest
 		}
@@ -379,11 +354,11 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 	}
 	if !x.node.inert() {
 		found[modulesKey] = p.get(modulesKey).digest
-		for _, k := range x.reply.HiddenReads {
+		for _, k := range x.seen.HiddenReads {
 			found[depgraph.Key(k)] = p.get(depgraph.Key(k)).digest
 		}
 	}
-	for _, name := range x.reply.EnvironReads {
+	for _, name := range x.seen.EnvironReads {
 		k := depgraph.Key("env:" + name)
 		if asked, ok := strings.CutPrefix(name, "="); ok {
 			k = depgraph.Key("isset:" + asked)
@@ -391,14 +366,14 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		found[k] = p.get(k).digest
 	}
 	x.heldReads(found)
-	if x.reply.HadFigures {
+	if x.seen.HadFigures {
 		found[figuresKey] = p.get(figuresKey).digest
 	}
-	for _, name := range x.reply.Altered {
+	for _, name := range x.seen.Altered {
 		k := depgraph.Key("reach:" + name)
 		found[k] = p.get(k).digest
 	}
-	for path, how := range x.reply.Files.Reads {
+	for path, how := range x.seen.Files.Reads {
 		k := w.e.baseState.fileKey(path)
 		d := w.fileBefore(p, k, path, writes)
 		if how != nil && *how == "presence" {
@@ -409,20 +384,20 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		}
 		found[k] = d
 	}
-	for _, path := range x.reply.Files.Modes {
+	for _, path := range x.seen.Files.Modes {
 		k := depgraph.Key("mode:" + w.e.baseState.short(path))
 		found[k] = p.get(k).digest
 	}
-	for _, path := range x.reply.Files.Times {
+	for _, path := range x.seen.Files.Times {
 		k := depgraph.Key("time:" + w.e.baseState.short(path))
 		found[k] = p.get(k).digest
 		if _, written := writes[k.Name()]; written || found[k] == digestWritten || w.e.baseState.onDisk(k.Name()) == digestDir {
-			x.reply.Marks = appendNew(x.reply.Marks, "clock")
+			x.seen.Marks = appendNew(x.seen.Marks, "clock")
 			delete(found, k)
 		}
 		w.e.keepText(found[k])
 	}
-	if slices.Contains(x.reply.Marks, "subprocess") { // it may have read whatever the program wrote, and nothing else
+	if slices.Contains(x.seen.Marks, "subprocess") { // it may have read whatever the program wrote, and nothing else
 		found[filesWritten] = p.get(filesWritten).digest
 		for k, e := range p.keys {
 			if k.Space() == "file" {
@@ -430,17 +405,17 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 			}
 		}
 	}
-	for _, path := range x.reply.Imports.Files {
+	for _, path := range x.seen.Imports.Files {
 		k := w.e.baseState.fileKey(path)
 		found[k] = w.fileBefore(p, k, path, writes)
 		w.e.keepInput(path, found[k])
 	}
-	for _, path := range x.reply.Files.Listings {
+	for _, path := range x.seen.Files.Listings {
 		k := depgraph.Key("dir:" + w.e.baseState.short(path))
 		found[k] = p.get(k).digest
 		w.e.keepText(found[k])
 	}
-	for top, files := range x.reply.Imports.Libraries {
+	for top, files := range x.seen.Imports.Libraries {
 		k := depgraph.Key("module:" + top)
 		if t.Paths == nil {
 			t.Paths = map[depgraph.Key]string{}
@@ -449,8 +424,8 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		w.e.baseState.learn(map[depgraph.Key]string{k: t.Paths[k]})
 		found[k] = p.get(k).digest
 	}
-	if x.result.Error == nil {
-		for _, name := range x.reply.Deleted { // whether it did cannot be seen, so this is no proof for where the name is bound
+	if x.seen.Failure == nil {
+		for _, name := range x.seen.Deleted { // whether it did cannot be seen, so this is no proof for where the name is bound
 			found[depgraph.Var(name)] = p.get(depgraph.Var(name)).digest
 		}
 	}
@@ -459,7 +434,7 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 	}
 	slices.SortFunc(t.Reads, byKey)
 	t.ReadAliases = p.aliasesWithin(t.Reads)
-	t.AliasSensitive = x.reply.Touched
+	t.AliasSensitive = x.seen.Touched
 	t.AliasesBefore = p.aliasesAround(t.AliasSensitive)
 	return nil
 }
@@ -467,7 +442,7 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 // writes fills in what the node wrote.
 func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 	t.Info = map[depgraph.Key]state.ValueInfo{}
-	for _, v := range x.reply.Writes {
+	for _, v := range x.seen.Writes {
 		k := depgraph.Var(v.Name)
 		d := v.Digest
 		if v.Deleted {
@@ -482,14 +457,14 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 		}
 		t.Writes = append(t.Writes, state.Access{Key: k, Digest: d})
 	}
-	for name, d := range x.reply.Hidden {
+	for name, d := range x.seen.Hidden {
 		k := depgraph.Key(name)
 		if d == state.Absent {
 			d = x.pos.pristine(k)
 		}
 		t.Writes = append(t.Writes, state.Access{Key: k, Digest: d})
 	}
-	for name, value := range x.reply.Environ {
+	for name, value := range x.seen.Environ {
 		if value != nil {
 			if _, err := x.walk.e.cfg.Store.PutBlob([]byte("env " + *value)); err != nil {
 				return err
@@ -502,20 +477,20 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 	}
 	t.Writes = append(t.Writes, x.fileAttributes(files)...)
 	t.Writes = append(t.Writes, x.heldWrites()...)
-	if x.reply.Pristine {
+	if x.seen.Pristine {
 		t.Writes = append(t.Writes, state.Access{Key: modulesKey})
-	} else if len(x.reply.Modules) > 0 {
+	} else if len(x.seen.Modules) > 0 {
 		t.Writes = append(t.Writes, state.Access{Key: modulesKey, Digest: lineage(t, modulesKey)})
-		t.Info[modulesKey] = state.ValueInfo{Deps: x.reply.Planted}
+		t.Info[modulesKey] = state.ValueInfo{Deps: x.seen.Registered}
 	}
-	if x.reply.Figures {
+	if x.seen.Figures {
 		t.Writes = append(t.Writes, state.Access{Key: figuresKey, Digest: lineage(t, figuresKey)})
-	} else if x.reply.HadFigures {
+	} else if x.seen.HadFigures {
 		t.Writes = append(t.Writes, state.Access{Key: figuresKey})
 	}
 	slices.SortFunc(t.Writes, byKey)
-	t.BindOrder = x.reply.Born
-	for _, s := range x.reply.After {
+	t.BindOrder = x.seen.Born
+	for _, s := range x.seen.After {
 		t.AliasesAfter = append(t.AliasesAfter, state.Alias{s[0], s[1], s[2]})
 	}
 	return nil
@@ -563,7 +538,7 @@ func (x *execution) follow(after *programState, t *state.Trace) {
 			m.bind(after, j, []string{name})
 		}
 	}
-	for name, value := range x.reply.Environ {
+	for name, value := range x.seen.Environ {
 		m.environ[depgraph.Key("env:"+name)] = value
 	}
 	m.figures, m.modules = after.get(figuresKey).digest, after.get(modulesKey).digest

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -186,7 +186,7 @@ func (w *walk) putContent(name string, want entry) error {
 		}
 		return w.lost(want.writer)
 	}
-	if e.held(path) {
+	if e.kernel != nil && e.kernel.HasOpen(path) {
 		err = overwrite(path, from)
 	} else if err = os.Rename(from, path); errors.Is(err, syscall.EXDEV) { // the store is in another file system
 		if err = overwrite(path+temporary, from); err == nil {
@@ -224,29 +224,6 @@ func overwrite(path, from string) error {
 		err = dst.Truncate(n)
 	}
 	return err
-}
-
-// held reports whether the interpreter has a file mapped, or open otherwise than for writing only.
-func (e *Engine) held(path string) bool {
-	info, err := os.Stat(path)
-	if err != nil || e.kernel == nil {
-		return false
-	}
-	proc := fmt.Sprintf("/proc/%d/", e.kernel.cmd.Process.Pid)
-	fds, _ := os.ReadDir(proc + "fd")
-	for _, fd := range fds {
-		if open, err := os.Stat(proc + "fd/" + fd.Name()); err != nil || !os.SameFile(info, open) {
-			continue
-		}
-		data, _ := os.ReadFile(proc + "fdinfo/" + fd.Name())
-		_, text, _ := strings.Cut(string(data), "flags:")
-		var flags int
-		if _, err := fmt.Sscanf(text, "%o", &flags); err == nil && flags&syscall.O_ACCMODE != syscall.O_WRONLY {
-			return true
-		}
-	}
-	maps, _ := os.ReadFile(proc + "maps")
-	return bytes.Contains(maps, []byte(" "+path+"\n"))
 }
 
 // putMode gives a file the permissions that it has at p.
@@ -324,7 +301,7 @@ func (w *walk) left(name string, r FileRecord, d state.Digest) {
 	w.e.cfg.Files[name] = r
 }
 
-// settleFiles leaves the workspace as a fresh run would. Of a run that was stopped, or that was served results, files stay as the
+// finalizeFiles leaves the workspace as a fresh run would. Of a run that was stopped, or that was served results, files stay as the
 // last node left them.
 func (w *walk) finalizeFiles(complete bool) error {
 	if err := w.e.recoverFiles(); err != nil { // of an interpreter that died
@@ -397,7 +374,7 @@ type fileWrite struct {
 func (x *execution) fileWrites() (map[string]fileWrite, error) {
 	e := x.walk.e
 	found := map[string]fileWrite{}
-	for path, before := range x.reply.Files.Writes {
+	for path, before := range x.seen.Files.Writes {
 		name := e.baseState.short(path)
 		fw, err := x.fileWrite(path, before)
 		if err != nil {
@@ -409,7 +386,7 @@ func (x *execution) fileWrites() (map[string]fileWrite, error) {
 		}
 		found[name] = fw
 	}
-	for path, mode := range x.reply.Files.Chmods {
+	for path, mode := range x.seen.Files.Chmods {
 		name := e.baseState.short(path)
 		if _, known := e.cfg.Files[name]; known {
 			continue
@@ -428,7 +405,7 @@ func (x *execution) fileWrites() (map[string]fileWrite, error) {
 	return found, x.walk.saveFiles()
 }
 
-func (x *execution) fileWrite(path string, before *fileBefore) (fileWrite, error) {
+func (x *execution) fileWrite(path string, before *kernel.FileBefore) (fileWrite, error) {
 	fw, err := x.walk.e.beforeWrite(path, before)
 	if err != nil {
 		return fw, err
@@ -441,7 +418,7 @@ func (x *execution) fileWrite(path string, before *fileBefore) (fileWrite, error
 }
 
 // beforeWrite stores what was at a path before a node wrote there.
-func (e *Engine) beforeWrite(path string, before *fileBefore) (fileWrite, error) {
+func (e *Engine) beforeWrite(path string, before *kernel.FileBefore) (fileWrite, error) {
 	if before == nil {
 		return fileWrite{}, nil
 	}
@@ -475,7 +452,7 @@ func (x *execution) fileAttributes(files map[string]fileWrite) []state.Access {
 	for name := range files {
 		names[name] = true
 	}
-	for path := range x.reply.Files.Chmods {
+	for path := range x.seen.Files.Chmods {
 		names[e.baseState.short(path)] = true
 	}
 	var found []state.Access
@@ -534,10 +511,10 @@ func (x *execution) throughHandles(found map[string]fileWrite) error {
 		}
 		e.noteWrite(name, fw)
 		found[name] = fw
-		if x.reply.Files.Reads == nil {
-			x.reply.Files.Reads = map[string]*string{}
+		if x.seen.Files.Reads == nil {
+			x.seen.Files.Reads = map[string]*string{}
 		}
-		x.reply.Files.Reads[e.baseState.path(name)] = nil
+		x.seen.Files.Reads[e.baseState.path(name)] = nil
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -163,8 +164,8 @@ func (e *Engine) readJournal(path string) error {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var line struct {
-			Path   string      `json:"path"`
-			Before *fileBefore `json:"before"`
+			Path   string             `json:"path"`
+			Before *kernel.FileBefore `json:"before"`
 		}
 		if json.Unmarshal(lines.Bytes(), &line) != nil || line.Path == "" {
 			continue // cut off: the write that it would announce did not happen

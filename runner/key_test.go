@@ -5,33 +5,37 @@ import (
 	"testing"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/depgraph/python"
+	dialect "github.com/xstate-engine/xstate/depgraph/python"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 )
 
 // TestKeyHoldsEveryInput: a field that what a node does depends on, and that is not in its key, would be a wrong hit.
 func TestKeyHoldsEveryInput(t *testing.T) {
-	make := func(o keyOptions, source string, dialect depgraph.Dialect, future []string, last bool) state.Digest {
-		facts, err := python.Analyze([]byte(source), dialect)
+	make := func(o keyOptions, text string, d depgraph.Dialect, future []string, last bool) state.Digest {
+		facts, err := o.language.Analyze([]byte(text), d)
 		if err != nil {
 			t.Fatal(err)
 		}
-		u := &unit{Block: Block{ID: "b", Dialect: dialect}, facts: facts}
+		u := &unit{Block: Block{ID: "b", Dialect: d}, facts: facts}
 		return o.codeDigest(&node{unit: u, facts: &facts.Nodes[0], future: future, last: last})
 	}
-	plain := keyOptions{interpreter: "cpython 3.12.1"}
-	want := make(plain, "x", python.Plain, nil, true)
+	plain := keyOptions{language: python.Interpreter{}, interpreter: "cpython 3.12.1"}
+	want := make(plain, "x", dialect.Plain, nil, true)
 	differ := map[string]state.Digest{
-		"code":   make(plain, "y", python.Plain, nil, true),
-		"last":   make(plain, "x", python.Plain, nil, false),
-		"future": make(plain, "x", python.Plain, []string{"annotations"}, true),
-		"quiet":  make(plain, "x;", python.IPython, nil, true),
+		"code":   make(plain, "y", dialect.Plain, nil, true),
+		"last":   make(plain, "x", dialect.Plain, nil, false),
+		"future": make(plain, "x", dialect.Plain, []string{"annotations"}, true),
+		"quiet":  make(plain, "x;", dialect.IPython, nil, true),
 	}
 	options := reflect.TypeOf(plain)
 	for i := range options.NumField() {
+		if options.Field(i).Type.Kind() != reflect.String {
+			continue // the language itself: its name and version are in the others
+		}
 		o := plain
 		reflect.NewAt(options.Field(i).Type, reflect.ValueOf(&o).Elem().Field(i).Addr().UnsafePointer()).Elem().SetString("other")
-		differ["option "+options.Field(i).Name] = make(o, "x", python.Plain, nil, true)
+		differ["option "+options.Field(i).Name] = make(o, "x", dialect.Plain, nil, true)
 	}
 	for what, got := range differ {
 		if got == want {
@@ -39,7 +43,7 @@ func TestKeyHoldsEveryInput(t *testing.T) {
 		}
 	}
 	for _, same := range []string{"x # comment", "\n\nx\n", "  \nx"} {
-		if got := make(plain, same, python.Plain, nil, true); got != want {
+		if got := make(plain, same, dialect.Plain, nil, true); got != want {
 			t.Errorf("key of %q differs from that of %q", same, "x")
 		}
 	}

@@ -86,10 +86,10 @@ func (p *programState) loads() []depgraph.Key {
 
 // loadReads notes the libraries that the node imported, and what those saw that it uses.
 func (x *execution) loadReads(found map[depgraph.Key]state.Digest) {
-	for top := range x.reply.Imports.Loads {
+	for top := range x.seen.Imports.Loads {
 		found[loadKey(top)] = x.pos.get(loadKey(top)).digest
 	}
-	for top := range x.reply.Imports.Libraries {
+	for top := range x.seen.Imports.Libraries {
 		if d := x.pos.get(loadKey(top)).digest; saw(d) != "" {
 			found[loadKey(top)] = d
 		}
@@ -99,7 +99,7 @@ func (x *execution) loadReads(found map[depgraph.Key]state.Digest) {
 // loadWrites returns the libraries that the node imported first, or of which it imported a part that saw more.
 func (x *execution) loadWrites() []state.Access {
 	var writes []state.Access
-	for top, d := range x.reply.Imports.Loads {
+	for top, d := range x.seen.Imports.Loads {
 		if was := x.pos.get(loadKey(top)).digest; was == state.Absent || saw(d) != saw(was) {
 			writes = append(writes, state.Access{Key: loadKey(top), Digest: d})
 		}
@@ -109,12 +109,12 @@ func (x *execution) loadWrites() []state.Access {
 
 // followLoads moves the mirror past a node after which the position is after.
 func (x *execution) followLoads(after *programState) {
-	for _, top := range x.reply.Restored { // the environment was that of this position
+	for _, top := range x.seen.Restored { // the environment was that of this position
 		if d := x.pos.get(loadKey(top)).digest; d != state.Absent {
 			x.walk.e.kernelState.loads[loadKey(top)] = d
 		}
 	}
-	for top, d := range x.reply.Imports.Loads {
+	for top, d := range x.seen.Imports.Loads {
 		if now := after.get(loadKey(top)).digest; now != state.Absent {
 			d = now
 		}

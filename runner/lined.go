@@ -6,17 +6,17 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// BlockLines are lines of the functions of a block, counted from the first of the block, which is 1.
+// BlockLines are lines of the functions of a block. The first line of the block is 1.
 type BlockLines struct {
-	Begin    []int `json:"begin"`    // on which something begins that can be executed
-	Executed []int `json:"executed"` // of them
+	Begin    []int `json:"begin"`    // on which code begins
+	Executed []int `json:"executed"` // those of Begin that the node executed
 }
 
-// keepLines keeps the lines that a node executed beside its trace, by the version of the block that they were lines of.
+// keepLines stores the lines that a node executed beside its trace, by the version of the block that they are lines of.
 func (x *execution) keepLines(trace state.Digest) error {
 	found := map[state.Digest]BlockLines{}
 	for _, u := range x.walk.units {
-		if lines, ok := x.reply.Lined[u.filename()]; ok {
+		if lines, ok := x.seen.Lined[u.filename()]; ok {
 			found[u.Version] = BlockLines{lines[0], lines[1]}
 		}
 	}
@@ -27,7 +27,8 @@ func (x *execution) keepLines(trace state.Digest) error {
 	return x.walk.e.cfg.Store.PutMemo(spaceLines, string(trace), data)
 }
 
-// LinesOf returns the lines of blocks, by version, that the node with a trace executed in functions; ok is false where that was not observed.
+// LinesOf returns the lines of functions that the node with a trace executed, by the version of the block. ok is false
+// when they were not observed.
 func (e *Engine) LinesOf(trace state.Digest) (lines map[state.Digest]BlockLines, ok bool) {
 	data, ok := e.cfg.Store.Memo(spaceLines, string(trace))
 	return lines, ok && json.Unmarshal(data, &lines) == nil

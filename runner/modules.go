@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -72,9 +73,8 @@ func (w *walk) unloadModules(ctx context.Context, p *programState, at int) error
 		return nil
 	}
 	slices.Sort(names)
-	var reply unloadReply
-	_, err := w.e.kernel.request(ctx, map[string]any{"op": "unload", "modules": names}, nil, &reply, nil)
-	m.unload(reply)
+	gone, err := w.e.kernel.Unload(ctx, names)
+	m.unload(gone)
 	return err
 }
 
@@ -94,7 +94,7 @@ func (w *walk) first(code state.Digest) (int, bool) {
 
 // heldReads notes the modules and libraries that the node can have come to.
 func (x *execution) heldReads(found map[depgraph.Key]state.Digest) {
-	for _, name := range x.reply.Imports.Held {
+	for _, name := range x.seen.Imports.Held {
 		found[heldKey(name)] = x.pos.get(heldKey(name)).digest
 	}
 	x.loadReads(found)
@@ -104,13 +104,13 @@ func (x *execution) heldReads(found map[depgraph.Key]state.Digest) {
 // writes is another one at another place.
 func (x *execution) heldWrites() []state.Access {
 	var writes []state.Access
-	for name, q := range x.reply.Quiet {
+	for name, q := range x.seen.Quiet {
 		if _, ours := x.walk.e.cfg.Files[x.walk.e.baseState.short(q[0])]; ours {
-			x.reply.Held[name] = state.Digest(q[1])
-			delete(x.reply.Quiet, name)
+			x.seen.Held[name] = state.Digest(q[1])
+			delete(x.seen.Quiet, name)
 		}
 	}
-	for name, d := range x.reply.Held {
+	for name, d := range x.seen.Held {
 		writes = append(writes, state.Access{Key: heldKey(name), Digest: d})
 	}
 	return append(writes, x.loadWrites()...)
@@ -126,17 +126,17 @@ func (x *execution) followModules(after *programState, t *state.Trace) {
 			delete(m.quiet, a.Key.Name())
 		}
 	}
-	for name := range x.reply.Quiet {
+	for name := range x.seen.Quiet {
 		m.quiet[name] = quietLoad{x.node.code, x.pos.context}
 	}
 }
 
 // unload notes that modules were unloaded, and with them names that rest on them.
-func (m *kernelState) unload(r unloadReply) {
-	if len(r.Unloaded) > 0 {
-		debugf("kernel", "unload %v, drop %v", r.Unloaded, r.Dropped)
+func (m *kernelState) unload(r kernel.Unloaded) {
+	if len(r.Modules) > 0 {
+		debugf("kernel", "unload %v, drop %v", r.Modules, r.Dropped)
 	}
-	for _, name := range r.Unloaded {
+	for _, name := range r.Modules {
 		delete(m.moduleState, heldKey(name))
 		delete(m.quiet, name)
 	}
@@ -146,7 +146,7 @@ func (m *kernelState) unload(r unloadReply) {
 	for _, d := range r.Classes {
 		delete(m.classes, d)
 	}
-	if len(r.Unloaded) > 0 {
+	if len(r.Modules) > 0 {
 		m.parked = map[groupDigest]parked{}
 	}
 }
@@ -161,7 +161,7 @@ func (w *walk) moduleNames(p *programState, n *node, names []string) []string {
 		}
 		return state.ValueInfo{}
 	}
-	if w.hasDynamic && w.constructs(p, n, func(what string) bool { return what == "sys.modules" }) {
+	if w.hasDynamic && w.constructs(p, n, func(what string) bool { return w.construct(what) == kernel.ReachesModules }) {
 		return slices.DeleteFunc(p.names(), func(name string) bool { return !info(name).ReachesModules && info(name).Type != "module" })
 	}
 	var found []string

@@ -4,17 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Output is one thing a node put out, in order.
-type Output struct {
-	Kind string            `json:"kind"` // stdout, stderr, display or result
-	Text string            `json:"text,omitempty"`
-	Data map[string]string `json:"data,omitempty"` // media type → text, images in base64; for display and result
-}
+// Output is one thing that a node printed or displayed.
+type Output = kernel.Output
 
-// putOutputs stores outputs and returns their blob; no outputs are no blob.
+// putOutputs stores outputs and returns their blob. No outputs have no blob.
 func putOutputs(store *state.Store, outputs []Output) (state.Digest, error) {
 	if len(outputs) == 0 {
 		return "", nil
@@ -27,7 +24,7 @@ func putOutputs(store *state.Store, outputs []Output) (state.Digest, error) {
 	return ref.Digest, err
 }
 
-// Outputs returns what a trace put out. ok is false when the blob is gone.
+// Outputs returns the outputs of a trace. ok is false when the blob is gone.
 func Outputs(store *state.Store, t *state.Trace) (outputs []Output, ok bool, err error) {
 	if t.Outputs == "" {
 		return nil, true, nil
@@ -40,17 +37,4 @@ func Outputs(store *state.Store, t *state.Trace) (outputs []Output, ok bool, err
 		return nil, false, nil
 	}
 	return outputs, true, nil
-}
-
-// merge joins neighbouring pieces of the same stream.
-func merge(outputs []Output) []Output {
-	var merged []Output
-	for _, o := range outputs {
-		if n := len(merged); n > 0 && o.Data == nil && merged[n-1].Data == nil && merged[n-1].Kind == o.Kind {
-			merged[n-1].Text += o.Text
-			continue
-		}
-		merged = append(merged, o)
-	}
-	return merged
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -42,7 +41,7 @@ func (w *walk) pin(u *unit) Pin {
 func (u *unit) pin() Pin {
 	found := Pin("")
 	if u.facts != nil && strings.Contains(u.Source, "xstate:") {
-		for _, c := range python.Comments(u.facts) {
+		for _, c := range u.language.Comments(u.facts) {
 			if m := pinComment.FindStringSubmatch(c); m != nil {
 				found = Pin(m[1])
 			}

@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/depgraph/python"
+	dialect "github.com/xstate-engine/xstate/depgraph/python"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -41,7 +42,7 @@ func newMade(t testing.TB, seed uint64) *made {
 		t.Fatal(err)
 	}
 	m.engine, err = New(Config{Store: store, Session: "s", Workspace: workspace, Anew: true, Environ: []string{"E=1"},
-		Python: Interpreter{Path: "/none", Implementation: "cpython", Version: "3.13.0", Major: 3, Minor: 13}})
+		Language: python.Interpreter{Path: "/none", Implementation: "cpython", Version: "3.13.0", Major: 3, Minor: 13}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func (m *made) insert() {
 	i, text := m.rand.IntN(len(m.blocks)+1), m.source()
 	b := Block{
 		ID:      state.BlockID(fmt.Sprintf("b%d", m.count)),
-		Dialect: python.Plain,
+		Dialect: dialect.Plain,
 		Source:  text,
 		Version: state.DigestOf([]byte(text)),
 	}

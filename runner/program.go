@@ -1,14 +1,13 @@
 package runner
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/depgraph/python"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -25,10 +24,11 @@ type Block struct {
 // unit is a block with what the analysis says of it.
 type unit struct {
 	Block
-	facts  *depgraph.Facts
-	err    *state.ExecError // it does not parse
-	judged bool             // CPython's verdict is known
-	nodes  []*node
+	facts          *depgraph.Facts
+	err            *state.ExecError // it does not parse
+	language       kernel.Language
+	compileChecked bool // the language's verdict is known
+	nodes          []*node
 }
 
 // node is the unit of execution, at its place in the program.
@@ -59,8 +59,17 @@ func (u *unit) filename() string { return "<" + string(u.ID) + ">" }
 
 // options of the analysis that are part of every key.
 type keyOptions struct {
+	language    kernel.Language
+	semantics   string // see kernel.Keys
 	interpreter string
 	observe     string
+}
+
+func newKeyOptions(cfg Config, environ map[string]string) keyOptions {
+	return keyOptions{
+		language: cfg.Language, semantics: cfg.Language.Semantics(), interpreter: cfg.Language.Identity(environ),
+		observe: cfg.Observe,
+	}
 }
 
 // analyse reads the blocks of a program, in order. A block that does not parse has no nodes and an error.
@@ -70,7 +79,7 @@ func analyse(blocks []Block, o keyOptions, cache map[state.Digest]*depgraph.Fact
 	var future []string
 	for _, b := range blocks {
 		u := &unit{Block: b}
-		u.read(cache, refused)
+		u.read(o.language, cache, refused)
 		if u.err == nil {
 			future = withFeatures(future, u.facts.Features)
 			u.cut(o, future, len(nodes))
@@ -81,10 +90,20 @@ func analyse(blocks []Block, o keyOptions, cache map[state.Digest]*depgraph.Fact
 }
 
 // read analyses the block.
-func (u *unit) read(cache map[state.Digest]*depgraph.Facts, refused func(*unit) *state.ExecError) {
-	facts, err := factsOf(u.Block, cache)
+func (u *unit) read(
+	language kernel.Language, cache map[state.Digest]*depgraph.Facts, refused func(*unit) *state.ExecError,
+) {
+	u.language = language
+	if b := u.Block; b.Dialect != "" && !slices.Contains(language.Dialects(), b.Dialect) {
+		u.err = &state.ExecError{
+			Type:    "UnknownLanguage",
+			Message: fmt.Sprintf("the block is written in %q, and %s runs the program", b.Dialect, language), Block: b.ID,
+		}
+		return
+	}
+	facts, err := factsOf(language, u.Block, cache)
 	if err != nil {
-		u.err = syntaxError(u.Block, err)
+		u.err = syntaxError(language, u.Block, err)
 		return
 	}
 	u.facts = facts
@@ -112,14 +131,23 @@ func withFeatures(future, more []string) []string {
 	return future
 }
 
+// dialectsOf returns the dialects of blocks, each once.
+func dialectsOf(blocks []Block) []depgraph.Dialect {
+	var found []depgraph.Dialect
+	for _, b := range blocks {
+		found = appendNew(found, b.Dialect)
+	}
+	return found
+}
+
 func factsKey(b Block) state.Digest { return state.Digest(b.Dialect) + b.Version }
 
-func factsOf(b Block, cache map[state.Digest]*depgraph.Facts) (*depgraph.Facts, error) {
+func factsOf(language kernel.Language, b Block, cache map[state.Digest]*depgraph.Facts) (*depgraph.Facts, error) {
 	key := factsKey(b)
 	if f := cache[key]; f != nil {
 		return f, nil
 	}
-	f, err := python.Analyze([]byte(b.Source), b.Dialect)
+	f, err := language.Analyze([]byte(b.Source), b.Dialect)
 	if err != nil {
 		return nil, err
 	}
@@ -127,18 +155,13 @@ func factsOf(b Block, cache map[state.Digest]*depgraph.Facts) (*depgraph.Facts, 
 	return f, nil
 }
 
-func syntaxError(b Block, err error) *state.ExecError {
+func syntaxError(language kernel.Language, b Block, err error) *state.ExecError {
+	v := kernel.Verdict{Message: err.Error()}
 	var bad *depgraph.SyntaxError
-	if !errors.As(err, &bad) {
-		return &state.ExecError{Type: "SyntaxError", Message: err.Error(), Block: b.ID}
+	if errors.As(err, &bad) {
+		v.Message, v.Line, v.Column = bad.Msg, bad.Line, bad.Column
 	}
-	e := &state.ExecError{Type: "SyntaxError", Message: bad.Msg, Block: b.ID, Line: bad.Line}
-	e.Traceback = []string{fmt.Sprintf("  File \"<%s>\", line %d, column %d", b.ID, bad.Line, bad.Column)}
-	if lines := strings.Split(b.Source, "\n"); bad.Line >= 1 && bad.Line <= len(lines) {
-		e.Traceback = append(e.Traceback, "    "+strings.TrimSpace(lines[bad.Line-1]))
-	}
-	e.Traceback = append(e.Traceback, "SyntaxError: "+bad.Msg)
-	return e
+	return language.Refusal(b.ID, b.Source, v)
 }
 
 // layoutOf digests the exact text of the blocks that a result of n cites, and where n stands: a result that cites lines
@@ -159,17 +182,16 @@ func layoutOf(units []*unit, n *node, cited []string) state.Digest {
 
 func (n *node) text() []byte { return n.unit.facts.Code[n.facts.Start:n.facts.End] }
 
-// quiet says that the last expression's value is not shown.
-func (n *node) quiet() bool { return n.unit.Dialect == python.IPython && n.unit.facts.Quiet }
-
 // codeDigest names what would be executed: one fact a line, so that two keys can be compared by eye (XSTATE_DEBUG=key).
 func (o keyOptions) codeDigest(n *node) state.Digest {
 	var b strings.Builder
-	fmt.Fprintf(&b, "xstate trace 1\ndriver %s\ninterpreter %s\nobserve %q\n", driverDigest(), o.interpreter, o.observe)
+	fmt.Fprintf(&b, "xstate trace 1\nsemantics %s\ninterpreter %s\nobserve %q\n", o.semantics, o.interpreter, o.observe)
 	fmt.Fprintf(&b, "future %q\n", n.future)
-	fmt.Fprintf(&b, "shown %v\nlast %v\n", n.facts.Expr && n.last && !n.quiet(), n.last)
-	if text := bytes.TrimLeft(n.text(), "rRuU"); n.index == 0 && len(text) > 0 && (text[0] == '"' || text[0] == '\'') {
-		b.WriteString("docstring\n")
+	fmt.Fprintf(&b, "shown %v\nlast %v\n", n.facts.Expr && n.last && !n.unit.facts.Quiet, n.last)
+	if n.index == 0 {
+		if opening := o.language.Opening(n.text()); opening != "" {
+			b.WriteString(opening + "\n")
+		}
 	}
 	fmt.Fprintf(&b, "tokens %q\n", n.facts.Tokens)
 	debugKey(n.id(), b.String())

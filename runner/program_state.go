@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
 // groupDigest names the content of a group: names whose values share mutable objects. A name that shares with none is a
 // group by itself. Its group digest is the digest of its value, whatever the name, so that equal values are stored
 // once.
-type groupDigest string
+type groupDigest = kernel.Group
 
 // pair is two names that share objects, in order.
 type pair [2]string

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -95,7 +96,7 @@ const (
 )
 
 func (w *walk) closeFigures(ctx context.Context) error {
-	_, err := w.e.kernel.request(ctx, map[string]string{"op": "close_figures"}, nil, nil, nil)
+	err := w.e.kernel.CloseDisplays(ctx)
 	w.e.kernelState.figures = state.Absent
 	return err
 }
@@ -111,13 +112,13 @@ func (w *walk) makeWay(ctx context.Context, p *programState) error {
 			groups[b.groupDigest] = append(groups[b.groupDigest], name)
 		} // else it stays, as nearly all do
 	}
-	req := bindRequest{Op: "bind"}
+	req := kernel.Binding{}
 	for _, j := range slices.Sorted(maps.Keys(groups)) {
 		slices.Sort(groups[j])
 		for _, set := range parts(j, groups[j]) {
 			kept := w.project(p, set)
 			if _, twice := m.parked[j]; len(kept) == 0 && !twice && w.current(p, set) {
-				req.Park = append(req.Park, parkItem{j, set})
+				req.Park = append(req.Park, kernel.Parking{Group: j, Names: set})
 				m.park(j, set)
 			}
 			for _, name := range set {
@@ -137,8 +138,7 @@ func (w *walk) makeWay(ctx context.Context, p *programState) error {
 		return nil
 	}
 	req.Drop = m.evict(cmp.Or(w.o.Memory, defaultMemory))
-	_, err := w.e.kernel.request(ctx, req, nil, nil, nil)
-	return err
+	return w.e.kernel.Bind(ctx, req)
 }
 
 // project returns the names of a bound group that are, with all that p has them share with, as p has them. Of those of which
@@ -287,8 +287,7 @@ func (w *walk) bindGroup(ctx context.Context, p *programState, at int, j groupDi
 	if g, ok := m.parked[j]; ok && slices.Equal(g.names, names) && w.current(p, names) {
 		delete(m.parked, j)
 		m.bind(p, j, names)
-		_, err := w.e.kernel.request(ctx, bindRequest{Op: "bind", Unpark: []groupDigest{j}}, nil, nil, nil)
-		return -1, err
+		return -1, w.e.kernel.Bind(ctx, kernel.Binding{Unpark: []groupDigest{j}})
 	}
 	writer := p.writer(names)
 	if len(names) == 1 && w.definition(p, names[0]) != nil {
@@ -327,8 +326,7 @@ func (w *walk) definer(need state.Need, at int) int {
 // load binds a stored group. A value that does not come back as it was is not used: its writer is returned.
 func (w *walk) load(ctx context.Context, p *programState, j groupDigest, names []string, v state.Value, writer int) (int, error) {
 	m := &w.e.kernelState
-	req := loadRequest{Op: "load", Names: names}
-	var body []byte
+	req := kernel.Loading{Names: names}
 	if v.Bytes > inlineBytes {
 		req.Path = filepath.Join(w.e.spool, "load")
 		first, ok, err := w.e.cfg.Store.BlobsToFile(append([]state.Digest{v.Blob}, v.Parts...), req.Path)
@@ -343,11 +341,11 @@ func (w *walk) load(ctx context.Context, p *programState, j groupDigest, names [
 		if err != nil || !ok {
 			return writer, err
 		}
-		body = data
+		req.Data = data
 	}
-	var reply loadReply
-	if _, err := w.e.kernel.request(ctx, req, body, &reply, nil); err != nil {
-		if errors.Is(err, errKernelDied) || ctx.Err() != nil {
+	reply, err := w.e.kernel.Load(ctx, req)
+	if err != nil {
+		if errors.Is(err, kernel.ErrDied) || ctx.Err() != nil {
 			return -1, err
 		}
 		debugf("kernel", "load %v: %v", names, err)
@@ -378,8 +376,7 @@ func (w *walk) load(ctx context.Context, p *programState, j groupDigest, names [
 	for pr := range aliases {
 		if _, share := p.aliases[pr]; !share { // it holds a class that is equal to another's, and is found as that
 			debugf("kernel", "load %v: %s and %s share", names, pr[0], pr[1])
-			_, err := w.e.kernel.request(ctx, bindRequest{Op: "bind", Unbind: names}, nil, nil, nil)
-			return writer, err
+			return writer, w.e.kernel.Bind(ctx, kernel.Binding{Unbind: names})
 		}
 	}
 	m.bind(p, j, names)
@@ -395,8 +392,7 @@ func (w *walk) unload(ctx context.Context, j groupDigest, names []string, v stat
 	if err := w.e.cfg.Store.PutValue(v); err != nil {
 		return err
 	}
-	_, err := w.e.kernel.request(ctx, bindRequest{Op: "bind", Unbind: names}, nil, nil, nil)
-	return err
+	return w.e.kernel.Bind(ctx, kernel.Binding{Unbind: names})
 }
 
 // rebuild executes node i again, for the state it leaves. Where it comes to something else than its trace says, the
@@ -477,7 +473,6 @@ func (w *walk) hidden(ctx context.Context, p *programState) (int, error) {
 		if k == modulesKey || have == want {
 			continue
 		}
-		req := map[string]any{"op": "hidden_put", "key": k, "pristine": want == p.pristine(k)}
 		var body []byte
 		if want != p.pristine(k) {
 			v, ok, err := w.e.cfg.Store.Value(want)
@@ -491,8 +486,8 @@ func (w *walk) hidden(ctx context.Context, p *programState) (int, error) {
 				return p.get(k).writer, nil
 			}
 		}
-		if _, err := w.e.kernel.request(ctx, req, body, nil, nil); err != nil {
-			if errors.Is(err, errKernelDied) || ctx.Err() != nil {
+		if err := w.e.kernel.SetHidden(ctx, k, want == p.pristine(k), body); err != nil {
+			if errors.Is(err, kernel.ErrDied) || ctx.Err() != nil {
 				return -1, err
 			}
 			return -1, fmt.Errorf("%s %w: %w", k, errStuck, err) // a limit that can only be lowered
@@ -559,8 +554,7 @@ func (w *walk) environment(ctx context.Context, p *programState) error {
 	if len(set) == 0 {
 		return nil
 	}
-	_, err := w.e.kernel.request(ctx, map[string]any{"op": "environ", "set": set}, nil, nil, nil)
-	return err
+	return w.e.kernel.SetEnviron(ctx, set)
 }
 
 func environOf(value *string) state.Digest {

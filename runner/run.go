@@ -7,7 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/xstate-engine/xstate/depgraph/python"
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -111,12 +112,12 @@ type walk struct {
 	dotted       []dottedImport       // of the nodes before dottedAt
 	dottedAt     int
 	restored     int
-	ipython      bool
-	compileAsked bool // CPython was asked which blocks it accepts
-	cited        bool // the kernel has the sources
-	renewed      bool // a new interpreter was tried, when a state could not be restored
-	readOnly     bool // only imports and definitions may run, and nothing is written, see Value
-	speculative  bool // one node executes before its turn, see speculator
+	dialects     []depgraph.Dialect // of the blocks
+	compileAsked bool               // the language was asked which blocks it accepts
+	cited        bool               // the kernel has the sources
+	renewed      bool               // a new interpreter was tried, when a state could not be restored
+	readOnly     bool               // only imports and definitions may run, and nothing is written, see Value
+	speculative  bool               // one node executes before its turn, see speculator
 	speculator   *speculator
 
 	written    []string     // files that reused results wrote, and of which there is no record yet
@@ -152,7 +153,7 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (out *Ou
 	deaths := 0
 	for attempt := 0; ; attempt++ {
 		stop = w.pass(ctx, blocks)
-		if errors.Is(stop, errKernelDied) && ctx.Err() == nil &&
+		if errors.Is(stop, kernel.ErrDied) && ctx.Err() == nil &&
 			deaths < maxDeaths { // between two nodes, so no node failed
 			deaths++
 			e.dropKernel()
@@ -186,15 +187,14 @@ func (e *Engine) refresh(ctx context.Context) error {
 	if e.kernel == nil {
 		return nil
 	}
-	var reply unloadReply
-	_, err := e.kernel.request(ctx, map[string]string{"op": "forget"}, nil, &reply, nil)
-	if err != nil && ctx.Err() == nil && !errors.Is(err, errKernelDied) {
+	gone, err := e.kernel.Refresh(ctx)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, kernel.ErrDied) {
 		return err
 	}
-	if err != nil || reply.Stale {
+	if err != nil || gone.Stale {
 		e.dropKernel()
 	}
-	e.kernelState.unload(reply)
+	e.kernelState.unload(gone)
 	e.kernelState.parked = map[groupDigest]parked{}
 	return nil
 }
@@ -215,7 +215,7 @@ func (w *walk) pass(ctx context.Context, blocks []Block) error {
 
 // start puts the walk before the first node.
 func (w *walk) start(blocks []Block) {
-	w.ipython = slices.ContainsFunc(blocks, func(b Block) bool { return b.Dialect == python.IPython })
+	w.dialects = dialectsOf(blocks)
 	w.units, w.nodes = w.e.analyse(blocks)
 	w.pos = newProgramState(w.e.baseState.get)
 	w.outcomes = make([]NodeOutcome, len(w.nodes))
@@ -276,7 +276,7 @@ func (w *walk) perform(ctx context.Context, i int, d *decision) error {
 		return err
 	}
 	w.event(Event{Block: n.unit.ID, Node: n.at, Kind: "end", Seconds: t.Seconds})
-	if by := undefinedBy(w.pos, &t.Trace); by != "" {
+	if by := undefinedBy(w.pos, n, &t.Trace); by != "" {
 		blocked := d.block(by)
 		w.block(i, &blocked)
 		return nil
@@ -389,7 +389,7 @@ func (w *walk) blockOutcome(u *unit) BlockOutcome {
 			b.AllMarks = appendNew(b.AllMarks, m)
 		}
 	}
-	b.Outputs = merge(b.Outputs)
+	b.Outputs = kernel.Merge(b.Outputs)
 	return b
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -226,16 +227,15 @@ func (e *Engine) storeGroup(ctx context.Context, j groupDigest, names []string, 
 	defer func() { e.ledger.waited += time.Since(begin).Seconds() }()
 	delete(e.ledger.deferred, j)
 	delete(e.ledger.again, j)
-	var reply storeReply
-	data, err := e.kernel.request(ctx, map[string]any{"op": "store", "names": names}, nil, &reply, nil)
+	reply, err := e.kernel.Store(ctx, names)
 	if err != nil {
-		if errors.Is(err, errKernelDied) {
+		if errors.Is(err, kernel.ErrDied) {
 			e.dropKernel()
 			return nil // the value is rebuilt when it is needed
 		}
 		return err
 	}
-	if !reply.Stored {
+	if !reply.Done {
 		debugf("kernel", "not stored: %v: %s", names, reply.Why)
 		return nil
 	}
@@ -245,15 +245,15 @@ func (e *Engine) storeGroup(ctx context.Context, j groupDigest, names []string, 
 		v.Needs = append(v.Needs, state.Need{Key: need[0], Digest: state.Digest(need[1])})
 	}
 	if reply.Path == "" {
-		return e.putValue(v, &reply, data)
+		return e.putValue(v, &reply)
 	}
-	e.backlog.add(j, cost, func() error { return e.putValue(v, &reply, nil) })
+	e.backlog.add(j, cost, func() error { return e.putValue(v, &reply) })
 	return nil
 }
 
 // putValue stores what the kernel made of a group.
-func (e *Engine) putValue(v state.Value, reply *storeReply, data []byte) error {
-	refs, err := e.putParts(reply, data)
+func (e *Engine) putValue(v state.Value, reply *kernel.Stored) error {
+	refs, err := e.putParts(reply)
 	if err != nil {
 		return err
 	}
@@ -268,9 +268,9 @@ func (e *Engine) putValue(v state.Value, reply *storeReply, data []byte) error {
 }
 
 // putParts stores the parts of a group. The kernel made a file of them or, if the group is small, data.
-func (e *Engine) putParts(reply *storeReply, data []byte) ([]state.BlobRef, error) {
+func (e *Engine) putParts(reply *kernel.Stored) ([]state.BlobRef, error) {
 	if reply.Path == "" {
-		ref, err := e.cfg.Store.PutBlob(data)
+		ref, err := e.cfg.Store.PutBlob(reply.Data)
 		return []state.BlobRef{ref}, err
 	}
 	defer os.Remove(reply.Path)
@@ -314,7 +314,7 @@ func (x *execution) storeHidden(ctx context.Context, a state.Access) error {
 	if e.kernel == nil {
 		return nil
 	}
-	data, err := e.kernel.request(ctx, map[string]any{"op": "hidden_get", "key": a.Key}, nil, nil, nil)
+	data, err := e.kernel.Hidden(ctx, a.Key)
 	if err != nil || len(data) == 0 { // it cannot be stored
 		return err
 	}

@@ -10,7 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xstate-engine/xstate/depgraph/python"
+	dialect "github.com/xstate-engine/xstate/depgraph/python"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/statetest"
 )
@@ -28,18 +29,18 @@ func growing(rows, columns, more int) []Block {
 }
 
 func textBlock(id, source string) Block {
-	return Block{ID: state.BlockID(id), Dialect: python.Plain, Version: state.DigestOf([]byte(source)), Source: source}
+	return Block{ID: state.BlockID(id), Dialect: dialect.Plain, Version: state.DigestOf([]byte(source)), Source: source}
 }
 
 // storing returns an engine that stores every value, whatever it costs.
 func storing(t testing.TB, dir string) *Engine {
 	t.Helper()
 	store := statetest.CheckedOpen(t, filepath.Join(dir, ".xstate"), state.Options{})
-	python, err := Identify(t.Context(), store.Dir(), withPandas(t), os.Getenv)
+	found, err := python.Identify(t.Context(), store.Dir(), withPandas(t), os.Getenv)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := New(Config{Store: store, Session: "s", Workspace: dir, Python: python, Environ: os.Environ()})
+	e, err := New(Config{Store: store, Session: "s", Workspace: dir, Language: found, Environ: os.Environ()})
 	if err != nil {
 		t.Fatal(err)
 	}

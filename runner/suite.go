@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -79,7 +80,7 @@ type Suite struct {
 type SuiteConfig struct {
 	Store     *state.Store
 	Workspace string // absolute
-	Python    Interpreter
+	Language  kernel.Language
 	Environ   []string
 }
 
@@ -161,7 +162,7 @@ func NewSuite(cfg SuiteConfig) (*Suite, error) {
 		}
 	}
 	w := newBaseState(Config{Store: cfg.Store}, workspace, environ, nil)
-	return &Suite{cfg: cfg, baseState: w, environ: environ, python: cfg.Python.identity(environ),
+	return &Suite{cfg: cfg, baseState: w, environ: environ, python: cfg.Language.Identity(environ),
 		sources: map[string]*source{}, reads: map[state.Digest]*groupReads{}, done: map[string]*TestOutcome{},
 		forced: map[string]state.Reason{}}, nil
 }
@@ -210,7 +211,7 @@ type suiteProcess struct {
 	s   *Suite
 	o   SuiteOptions
 	out *SuiteOutcome
-	k   *kernel
+	k   *kernel.Process
 
 	units  []CodePart         // by number
 	levels map[int]statements // of modules, by number: the statements that their import executed
@@ -277,10 +278,6 @@ func newSuiteProcess(s *Suite, o SuiteOptions, out *SuiteOutcome) *suiteProcess 
 // run starts the process and serves it until it ends. It reports whether a test ended the process.
 func (p *suiteProcess) run(ctx context.Context) (died bool, err error) {
 	s := p.s
-	folder, err := installDriver(s.cfg.Store.Dir())
-	if err != nil {
-		return false, err
-	}
 	store, err := filepath.Abs(s.cfg.Store.Dir())
 	if err != nil {
 		return false, err
@@ -295,37 +292,28 @@ func (p *suiteProcess) run(ctx context.Context) (died bool, err error) {
 		environ = append(environ, name+"="+s.environ[name])
 	}
 	p.ended = map[int]*report{}
-	p.k, err = startDriver(
-		ctx,
-		s.cfg.Python.Path,
-		"suite_main",
-		folder,
-		environ,
-		s.cfg.Workspace,
-		spool,
-		map[string]any{
+	p.k, err = s.cfg.Language.StartTests(ctx, kernel.TestLaunch{
+		Driver: s.cfg.Store.Dir(), Environ: environ, Folder: s.cfg.Workspace, Spool: spool,
+		Options: map[string]any{
 			"folder": s.cfg.Workspace, "store": store, "spool": spool, "paths": p.o.Paths,
 			"args": slices.Concat(p.o.Args, p.o.Choose, p.o.Paths), "timed": p.o.Timeout > 0, "lines": p.o.Lines,
 		},
-	)
+	})
 	if err != nil {
 		return false, err
 	}
-	defer func() {
-		p.k.stop()
-		p.k.release()
-	}()
-	stop := context.AfterFunc(ctx, p.k.kill)
+	defer p.k.Close()
+	stop := context.AfterFunc(ctx, p.k.Kill)
 	defer stop()
 	stopped := make(chan struct{})
 	defer close(stopped)
-	go p.k.watch(200*time.Millisecond, stopped)
+	go p.k.Watch(200*time.Millisecond, stopped)
 	err = p.serve()
 	if p.timer != nil {
 		p.timer.Stop()
 	}
-	if !p.started || err != nil && !errors.Is(err, errKernelDied) {
-		if err == nil || errors.Is(err, errKernelDied) {
+	if !p.started || err != nil && !errors.Is(err, kernel.ErrDied) {
+		if err == nil || errors.Is(err, kernel.ErrDied) {
 			err = p.notCollected()
 		}
 		return false, err
@@ -341,9 +329,9 @@ func (p *suiteProcess) run(ctx context.Context) (died bool, err error) {
 // serve answers the process until it is done or has died.
 func (p *suiteProcess) serve() error {
 	for !p.done {
-		text, _, err := readFrame(p.k.out)
+		text, err := p.k.Receive()
 		if err != nil {
-			return fmt.Errorf("%w: %w", errKernelDied, err)
+			return err
 		}
 		if err := p.event(text); err != nil {
 			return err
@@ -380,9 +368,9 @@ func (p *suiteProcess) event(text json.RawMessage) error {
 		if err != nil {
 			return err
 		}
-		return writeFrame(p.k.in, map[string]any{"run": run}, nil)
+		return p.k.Send(map[string]any{"run": run})
 	case "begin":
-		p.timer = time.AfterFunc(p.o.Timeout, func() { p.slow = true; p.k.kill() })
+		p.timer = time.AfterFunc(p.o.Timeout, func() { p.slow = true; p.k.Kill() })
 	case "end":
 		if p.timer != nil && !p.timer.Stop() {
 			return nil // the time-out stops it
@@ -406,7 +394,7 @@ func (p *suiteProcess) event(text json.RawMessage) error {
 // looked answers the process, where it waits until the engine looked at files.
 func (p *suiteProcess) looked(e *suiteEvent, err error) error {
 	if err == nil && e.Sync {
-		return writeFrame(p.k.in, struct{}{}, nil)
+		return p.k.Send(struct{}{})
 	}
 	return err
 }
@@ -434,7 +422,7 @@ func (p *suiteProcess) lost(note string) (bool, error) {
 	}
 	t := p.s.done[p.items[n].ID]
 	t.Status, t.Outcome, t.At = TestRan, "crashed", time.Now().UTC()
-	t.Message = "the interpreter died: " + p.k.how()
+	t.Message = "the interpreter died: " + p.k.Exit()
 	if p.slow {
 		t.Outcome, t.Seconds = "time-out", p.o.Timeout.Seconds()
 		t.Message = fmt.Sprintf("stopped after %s", p.o.Timeout)
@@ -456,10 +444,8 @@ func (p *suiteProcess) lost(note string) (bool, error) {
 // printed returns the end of what the process printed.
 func (p *suiteProcess) printed() string {
 	var b strings.Builder
-	for _, stream := range p.k.printed {
-		if o, ok := stream.unsent(nil); ok {
-			b.WriteString(o.Text[max(0, len(o.Text)-4000):])
-		}
+	for _, o := range p.k.Unsent(nil) {
+		b.WriteString(o.Text[max(0, len(o.Text)-4000):])
 	}
 	return b.String()
 }
@@ -487,7 +473,7 @@ func (p *suiteProcess) notCollected() error {
 // cut serves the process, which is about to execute a source file. It sends the units of the file if it has them, and
 // receives them otherwise.
 func (p *suiteProcess) cut(e *suiteEvent) error {
-	src, err := p.cutWith(e.Digest, e.Package, func(known *source) error { return writeFrame(p.k.in, known, nil) })
+	src, err := p.cutWith(e.Digest, e.Package, func(known *source) error { return p.k.Send(known) })
 	if err != nil {
 		return err
 	}
@@ -512,9 +498,9 @@ func (p *suiteProcess) cutWith(digest state.Digest, pkg string, ask func(*source
 	if err := ask(&source{}); err != nil {
 		return nil, err
 	}
-	text, _, err := readFrame(p.k.out)
+	text, err := p.k.Receive()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errKernelDied, err)
+		return nil, err
 	}
 	if err := json.Unmarshal(text, src); err != nil {
 		return nil, fmt.Errorf("units of a source: %w", err)
@@ -528,7 +514,7 @@ func (p *suiteProcess) cutWith(digest state.Digest, pkg string, ask func(*source
 }
 
 func (s *Suite) unitsKey(digest state.Digest, pkg string) string {
-	return fmt.Sprintf("%s %d.%d %s %q", driverDigest()[:16], s.cfg.Python.Major, s.cfg.Python.Minor, digest, pkg)
+	return fmt.Sprintf("%s %s %s %q", s.cfg.Language.Semantics(), s.python, digest, pkg)
 }
 
 // units returns the units of a text of a module in pkg, or nil where the cache has none.

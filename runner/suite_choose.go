@@ -285,7 +285,7 @@ func (p *suiteProcess) need(file string) error {
 		if p.k == nil {
 			return errNoProcess
 		}
-		return writeFrame(p.k.in, map[string]any{"cut": [][]string{{s.baseState.path(file), ""}}}, nil)
+		return p.k.Send(map[string]any{"cut": [][]string{{s.baseState.path(file), ""}}})
 	})
 	if err == nil {
 		s.sources[file] = src
@@ -338,4 +338,9 @@ func (p *suiteProcess) follow() bool {
 		return true
 	}
 	return false
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
 }

@@ -45,9 +45,9 @@ var errNoProcess = errors.New("no interpreter runs")
 func (s *Suite) collectionKey(o SuiteOptions) string {
 	text := fmt.Sprintf(
 		"collection 1\nengine %s\ninterpreter %s\npath %q\nfolder %q\nargs %q\nchoose %q\npaths %q\n",
-		driverDigest(),
+		s.cfg.Language.Semantics(),
 		s.python,
-		s.cfg.Python.Path,
+		s.cfg.Language.Command(),
 		s.cfg.Workspace,
 		o.Args,
 		o.Choose,

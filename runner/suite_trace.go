@@ -271,7 +271,7 @@ func (p *suiteProcess) code(id string) state.Digest {
 		fmt.Appendf(
 			nil,
 			"test 1\nengine %s\ninterpreter %s\nfolder %q\nargs %q\nrunner %q\nid %q\n",
-			driverDigest(),
+			s.cfg.Language.Semantics(),
 			s.python,
 			s.cfg.Workspace,
 			p.o.Args,

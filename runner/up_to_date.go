@@ -66,7 +66,7 @@ func (e *Engine) UpToDate(s Preconditions) (bool, error) {
 func (e *Engine) preconditionIdentity() string {
 	return fmt.Sprintf(
 		"%s %s %q %q %q %d",
-		driverDigest(),
+		e.options.semantics,
 		e.options.interpreter,
 		e.options.observe,
 		e.cfg.Workspace,

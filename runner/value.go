@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -25,9 +24,7 @@ var errForeign = errors.New("it comes back as something else")
 // else. Neither the store nor a file is written.
 func (e *Engine) Value(ctx context.Context, blocks []Block, name string) (string, error) {
 	w := &walk{e: e, o: RunOptions{Discard: true}, readOnly: true}
-	for _, b := range blocks {
-		w.ipython = w.ipython || b.Dialect == python.IPython
-	}
+	w.dialects = dialectsOf(blocks)
 	e.baseState.begin()
 	w.units, w.nodes = e.analyse(blocks)
 	w.outcomes = make([]NodeOutcome, len(w.nodes))
@@ -53,15 +50,13 @@ func (e *Engine) Value(ctx context.Context, blocks []Block, name string) (string
 		case errors.Is(err, errForeign):
 			return "", &state.Error{
 				Code:    CodeNotKept,
-				Message: fmt.Sprintf("the value of %s does not come back as it was from %s", name, e.cfg.Python.Path),
+				Message: fmt.Sprintf("the value of %s does not come back as it was from %s", name, e.cfg.Language.Command()),
 				Hint:    "name the interpreter that the program ran with: --python PATH; xstate log --json tells its version",
 			}
 		case err != nil:
 			return "", err
 		case missing < 0:
-			var reply struct{ Repr string }
-			_, err := e.kernel.request(ctx, map[string]string{"op": "show", "name": name}, nil, &reply, nil)
-			return reply.Repr, err
+			return e.kernel.Inspect(ctx, name)
 		}
 	}
 	return "", notKept(name, "what it needs has no stable state")

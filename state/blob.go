@@ -49,6 +49,7 @@ func (s *Store) PutBlob(content []byte) (BlobRef, error) {
 	if b.readOnly {
 		return BlobRef{}, errReadOnly
 	}
+	// A re-run stores many contents again, and a lookup is cheaper than compressing.
 	if b.has(ref.Digest) {
 		return ref, nil
 	}
@@ -330,6 +331,7 @@ func (b *blobs) write(ref BlobRef, r io.Reader) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return fileError("keep blob", err)
 	}
+	// Collect removes a new-* file that a killed process left, after blobGracePeriod.
 	f, err := os.CreateTemp(b.dir, "new-*")
 	if err != nil {
 		return fileError("keep blob", err)
@@ -340,6 +342,7 @@ func (b *blobs) write(ref BlobRef, r io.Reader) error {
 		err = errors.New("the file changed while it was read")
 	}
 	if err == nil {
+		// Read-only, against tools that edit every file below a folder.
 		err = f.Chmod(0o444)
 	}
 	if err == nil && b.results == nil {

@@ -74,6 +74,7 @@ func (in *inspector) inspect(wholeUpTo int64) error {
 		}
 	}
 	in.used = make([]bool, in.meta.high)
+	// The two meta pages.
 	in.used[0], in.used[1] = true, true
 	if err := in.tree(in.meta.root, bounds{}, 0, true); err != nil {
 		return err
@@ -173,6 +174,8 @@ func (in *inspector) tree(id uint64, within bounds, depth int, root bool) error 
 		if !within.contains(child.key) || sub.end != nil && bytes.Compare(child.key, sub.end) >= 0 {
 			return fmt.Errorf("page %d: key %d is out of order", id, i)
 		}
+		// Reading only the first child's header tells whether all children are leaves, as bbolt's trees are balanced.
+		// Leaves are then only marked as used, which still finds pages with two owners.
 		if i == 0 && in.skipLeaves && !root {
 			leaves, err = in.isLeaf(child.page)
 			if err != nil {

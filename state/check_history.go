@@ -356,6 +356,8 @@ func (w *historyWalker) declaration(h *stepHeader) {
 // replay applies the changes of a step and compares its Was and Now.
 func (w *historyWalker) replay(h *stepHeader, changes []Change) {
 	n := h.Number
+	// After damage the program is unknown. Applying changes to a wrong program would report the same damage once per
+	// step.
 	if w.index == nil {
 		return
 	}

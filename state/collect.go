@@ -105,6 +105,7 @@ func (c *collector) scan() error {
 			}
 		}
 	}
+	// Users are counted once all references are known, because a shared blob is worth its size divided by them.
 	for _, i := range c.records {
 		for _, b := range i.refs {
 			b.users++

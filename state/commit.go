@@ -39,6 +39,8 @@ func (s *Store) Commit(ctx context.Context, session string, base StepNumber, dra
 	if s.options.ReadOnly {
 		return nil, errReadOnly
 	}
+	// Order matters: results before history. After a crash in between, the store has traces that no step names, which
+	// is harmless. The other way round a run step would name traces that do not exist.
 	if slices.ContainsFunc(drafts, func(d Draft) bool { return d.Kind == KindRun }) {
 		s.results.flush() // first, so that a crash loses no result that the step refers to
 	}
@@ -52,6 +54,8 @@ func (s *Store) Commit(ctx context.Context, session string, base StepNumber, dra
 		if head.Step != base {
 			return s.conflict(tx, l, base, head.Step)
 		}
+		// take removes the cached index, because this transaction is about to change it. If the transaction fails,
+		// the next reader rebuilds the index from the file; a changed index of a failed commit must never be seen.
 		w = stepWriter{store: s, tx: tx, chain: l, head: head}
 		if w.index = s.heads.take(l.id, head.Hash); w.index == nil &&
 			(head.Replay >= max(minReplayBytes, head.Index) || slices.ContainsFunc(drafts, Draft.needsIndex)) {
@@ -116,6 +120,7 @@ type stepWriter struct {
 // draft checks a draft against the program and appends it.
 func (w *stepWriter) draft(d Draft) (Step, error) {
 	n := w.head.Step + 1
+	// A rollback applies its changes to an earlier program, so the index at the head is of no use.
 	if d.Kind == KindRollback {
 		if d.To >= n {
 			return Step{}, noStep(w.chain.creation.Name, d.To, n-1)
@@ -154,6 +159,7 @@ type versions struct{ was, now Digest }
 
 // complete applies the changes to the index and returns a copy of the draft with all derived fields set.
 func (w *stepWriter) complete(n StepNumber, d Draft) (Draft, *versions, error) {
+	// The caller keeps its slice: Edited and RanAt are set in a copy.
 	d.Changes = slices.Clone(d.Changes)
 	if d.Block == "" && d.Kind != KindRun {
 		d.Block = onlyBlock(d.Changes)
@@ -279,6 +285,7 @@ func (w *stepWriter) append(d Draft, v *versions) (Step, error) {
 		Prev:     w.head.Hash,
 		Body:     DigestOf(packed),
 	}
+	// The clock may have been set back. Step times must not go back, because StepBefore searches them.
 	h.Time = max(w.store.options.Now().UnixNano(), w.head.Time)
 	h.Artifacts = *w.artifacts
 	if h.Artifacts == n {

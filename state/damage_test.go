@@ -337,7 +337,7 @@ func (p *sample) useDamaged(t *testing.T, dir string, noticed bool) {
 		t.Errorf("second Close: %v", err)
 	}
 	if aside, _ := filepath.Glob(filepath.Join(dir, resultsFile+".damaged-*")); noticed && len(aside) == 0 {
-		t.Error("the damaged file was not set aside")
+		t.Error("the damaged file was not quarantined")
 	}
 }
 

@@ -38,6 +38,8 @@ func (d *database) lockCurrentFile(ctx context.Context, write bool) error {
 	if d.closed {
 		return errClosed
 	}
+	// Two checks under the lock make the open handle valid: the path still names the same file, and nobody has
+	// committed since bbolt read the meta pages.
 	if d.open != nil && (d.open.writable || !write) {
 		if now, err := os.Stat(d.path); err == nil && os.SameFile(now, d.open.info) {
 			if err := d.lock(ctx, d.open.file, write); err != nil {
@@ -49,6 +51,8 @@ func (d *database) lockCurrentFile(ctx context.Context, write bool) error {
 		}
 	}
 	d.closeFile()
+	// Between open and lock another process may rename a new file over the path. The lock is then on a file that
+	// nobody uses any more, so the loop starts again. 100 times in a row do not happen by chance.
 	for range 100 {
 		f, info, err := d.openFile(write)
 		if err != nil {
@@ -100,6 +104,7 @@ func (d *database) lock(ctx context.Context, f *os.File, exclusive bool) error {
 
 // view runs fn in a read transaction. While a lease runs, goroutines share the handle under d.mu.RLock.
 func (d *database) view(ctx context.Context, fn func(*bbolt.Tx) error) error {
+	// The fast path: a lease is running, so goroutines read side by side.
 	d.mu.RLock()
 	if d.leased {
 		defer d.mu.RUnlock()
@@ -153,6 +158,8 @@ func (d *database) startLease(ctx context.Context) error {
 	}
 	defer back()
 	d.leased = true
+	// The timer, not the last reader, ends the lease. So a stream of readers in this process cannot hold the lock for
+	// longer, and a writer elsewhere gets its turn.
 	d.lease = time.AfterFunc(leaseTime, func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -213,6 +220,7 @@ func (d *database) revertFailedWrite(h *handle) error {
 		d.closeFile()
 		return nil
 	}
+	// If the meta pages are as before, bbolt failed before it wrote them, and nothing is to be reverted.
 	now, err := readMetas(h.file)
 	if err == nil && now == h.metas {
 		return nil

@@ -87,6 +87,7 @@ func (d *database) rememberSound(info os.FileInfo, m metas) {
 		return
 	}
 	defer f.Close()
+	// The seal covers the database's name: a memo copied from another database is not valid.
 	note := seal([]byte(d.name), nil, encodeInspectionMemo(info, m))
 	if _, err := f.WriteAt(note, 0); err == nil { // in place: to truncate first takes ten times as long
 		if old, err := f.Stat(); err == nil && old.Size() != int64(len(note)) {

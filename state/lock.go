@@ -18,6 +18,7 @@ const locksDir = "locks"
 // because flock with a timeout would need a goroutine that outlives the wait.
 func lockFile(ctx context.Context, f *os.File, exclusive bool, limit time.Duration) (bool, error) {
 	deadline := time.Now().Add(limit)
+	// Most holders leave within a transaction, so the first pauses are short. 5 ms keep the load of a long wait low.
 	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 5*time.Millisecond) {
 		if ok, err := tryLock(f, exclusive); ok || err != nil {
 			return ok, err

@@ -59,6 +59,7 @@ func (x *index) apply(op Op, id, after BlockID, at changeRef) error {
 		if after == id {
 			return fmt.Errorf("block %q cannot go after itself", id)
 		}
+		// The position of after is looked up once the block is gone: it may shift by one.
 		from := x.find(id)
 		x.order = slices.Delete(x.order, from, from+1)
 		if err := x.insert(id, after); err != nil {
@@ -167,6 +168,7 @@ func (s *Store) indexAt(tx *bbolt.Tx, l *forkChain, n StepNumber) (*index, error
 		if err != nil {
 			return nil, badStep(l, p.number, err)
 		}
+		// Only the positions matter here, so the block inside each change stays undecoded.
 		for i, data := range records {
 			var r changeRecord
 			if err := decode(data, &r); err != nil {
@@ -307,6 +309,7 @@ func (s *Store) programIndex(tx *bbolt.Tx, session string, n StepNumber) (*forkC
 	if n > head.Step {
 		return nil, nil, noStep(session, n, head.Step)
 	}
+	// Only the index at the head is cached: most queries ask for it, and every commit needs it.
 	if n != head.Step {
 		x, err := s.indexAt(tx, l, n)
 		return l, x, err

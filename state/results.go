@@ -108,6 +108,7 @@ func (r *results) get(bucket, key []byte, what string) []byte {
 
 // getLocked is get for a caller that holds r.mu. Pending writes come before the file.
 func (r *results) getLocked(bucket, key []byte, what string) []byte {
+	// A pending nil is a deletion, which hides what the file still holds.
 	value, waiting := r.pending[string(bucket)][string(key)]
 	if !waiting {
 		r.view(func(tx *bbolt.Tx) error {
@@ -142,6 +143,8 @@ func (r *results) handleFailure(what string, err error) {
 		r.note("results were not %s: %v", what, err)
 		return
 	}
+	// Another process may find the same damage. bad names the file that this one saw: replace leaves a newer file
+	// alone.
 	bad := r.db.info()
 	_ = r.db.close()
 	if err := r.replaceDamaged(context.Background(), bad, err); err != nil {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestRecorded follows what results a store has while another process, here a store opened beside it, writes to it.
-func TestRecorded(t *testing.T) {
+// TestTracedSince follows which results a store has while another process, here a store opened beside it, writes to it.
+func TestTracedSince(t *testing.T) {
 	dir := storeDir(t)
 	s, other := checkedOpen(t, dir, Options{}), checkedOpen(t, dir, Options{})
 	code := func(text string) Digest { return DigestOf([]byte(text)) }
@@ -16,7 +16,7 @@ func TestRecorded(t *testing.T) {
 		}
 	}
 	if _, _, ok := s.TracedSince(Cursor{}); ok {
-		t.Error("Recorded(Mark{}) is ok: nobody has looked yet")
+		t.Error("TracedSince(Cursor{}) is ok before the first call")
 	}
 	_, mark, _ := s.TracedSince(Cursor{})
 	put(s, "a")
@@ -24,22 +24,22 @@ func TestRecorded(t *testing.T) {
 	put(s, "b")
 	codes, next, ok := s.TracedSince(mark)
 	if !ok || !slices.Equal(codes, []Digest{code("a"), code("b")}) {
-		t.Errorf("Recorded = %v, %v, want a and b", codes, ok)
+		t.Errorf("TracedSince = %v, %v, want a and b", codes, ok)
 	}
 	if codes, _, ok := s.TracedSince(next); !ok || len(codes) > 0 {
-		t.Errorf("Recorded once more = %v, %v, want none", codes, ok)
+		t.Errorf("TracedSince once more = %v, %v, want none", codes, ok)
 	}
 	s.results.flush()
 	put(other, "c")
 	other.results.flush()
 	if _, next, ok = s.TracedSince(next); ok {
-		t.Error("Recorded is ok after another process wrote")
+		t.Error("TracedSince is ok after another process wrote")
 	}
 	if _, err := s.Collect(ctx, CollectOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, next, ok = s.TracedSince(next); ok {
-		t.Error("Recorded is ok after Collect")
+		t.Error("TracedSince is ok after Collect")
 	}
 	for range maxTracedCodes + 1 {
 		s.results.mu.Lock()
@@ -47,7 +47,7 @@ func TestRecorded(t *testing.T) {
 		s.results.mu.Unlock()
 	}
 	if _, _, ok := s.TracedSince(next); ok {
-		t.Error("Recorded is ok after more than it remembers")
+		t.Error("TracedSince is ok after more than it remembers")
 	}
 }
 

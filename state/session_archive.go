@@ -38,6 +38,7 @@ func (s *Store) SessionArchives(ctx context.Context, session string) (pasts []Se
 		if err != nil {
 			return err
 		}
+		// From the session up to its oldest ancestor; each contributes the steps up to where its child was forked.
 		for last := head.Step; l != nil; l = l.parent {
 			p := SessionArchive{
 				Name:  l.creation.Name,
@@ -137,7 +138,7 @@ type SessionImport struct {
 	Sessions []SessionArchive // the oldest first
 	Steps    func(i int) iter.Seq2[RawStep, error]
 	Source   func(Digest) ([]byte, error)
-	Records  map[string][]byte // session records of the last of Pasts, CBOR
+	Records  map[string][]byte // of the last of Sessions, CBOR by name
 }
 
 // ImportSessions adds the sessions of an archive to the store, all or none, and returns how many steps are new. Steps
@@ -199,6 +200,8 @@ func (r *sessionImporter) importSession(i int) error {
 	if err := r.steps(i, l, head); err != nil {
 		return err
 	}
+	// Records are mutable and belong to the end of the archived history. They are imported only into the session
+	// itself, and not if the store's session is already further.
 	if i < len(r.in.Sessions)-1 || head.Step >= p.Last && head.Step > 0 {
 		return nil
 	}
@@ -263,6 +266,7 @@ func (r *sessionImporter) steps(i int, l *forkChain, head headRecord) error {
 		if n > p.Last {
 			return archiveDamaged(p.Name, n, "the archive's list of sessions does not include it")
 		}
+		// The hash of a step covers all steps before it, so equal hashes mean equal histories.
 		if n <= had {
 			if _, _, hash, err := r.store.readStep(r.tx, l, n); err != nil || hash != DigestOf(raw.Header) {
 				return &Error{

@@ -174,6 +174,8 @@ func createSession(tx *bbolt.Tx, birth creationRecord, parent sessionID) (*forkC
 			Hint:    fmt.Sprintf("use 1 to %d bytes of text", maxSessionName),
 		}
 	}
+	// Ids come from the bucket's sequence and are never reused: keys of a damaged session must not become those of a
+	// new one.
 	b := tx.Bucket(bucketSessions)
 	if b.Get([]byte(birth.Name)) != nil {
 		return nil, &Error{
@@ -289,6 +291,7 @@ func (s *Store) forkChain(tx *bbolt.Tx, name string, depth int) (*forkChain, err
 	if err := decode(r.Creation, &l.creation); err != nil {
 		return nil, damaged(historyFile, fmt.Sprintf("the creation record of session %q cannot be read", name), err)
 	}
+	// Parent is not hashed, From is. A record in which they disagree is damaged or forged.
 	if (l.creation.From == nil) != (r.Parent == 0) || depth > maxForkDepth {
 		return nil, damaged(historyFile, fmt.Sprintf("session %q has no proper parent", name), nil)
 	}

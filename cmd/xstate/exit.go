@@ -9,6 +9,8 @@ import (
 	"github.com/xstate-engine/xstate/bench"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/kernel"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
@@ -64,9 +66,10 @@ var exitCodes = map[state.Code]int{
 	query.CodeExpression:              exitUsage,
 	runner.CodeNoTests:                exitUsage,
 	runner.CodeNotKept:                exitUsage,
-	runner.CodeNoPython:               exitUsage,
-	runner.CodePythonOld:              exitUsage,
-	runner.CodePythonBroken:           exitUsage,
+	kernel.CodeUnknownLanguage:        exitUsage,
+	python.CodeNotFound:               exitUsage,
+	python.CodeTooOld:                 exitUsage,
+	python.CodeBroken:                 exitUsage,
 	state.CodeNoStore:                 exitUsage,
 	state.CodeNoSession:               exitUsage,
 	state.CodeSessionExists:           exitUsage,

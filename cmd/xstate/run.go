@@ -17,6 +17,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -154,7 +155,7 @@ func findPython(asked, folder string) error {
 	if asked == xstate.AnyPython {
 		asked = ""
 	}
-	_, err := runner.FindPython(asked, folder, os.Getenv)
+	_, err := python.Find(asked, folder, os.Getenv)
 	return err
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 )
 
-// facts is a node as the tables below write it: a list of "field: names", fields without names left out.
+// nodeText is a node as the tables below write it: a list of "field: names", fields without names left out.
 func nodeText(n depgraph.Node) string {
 	var lines []string
 	add := func(field string, names []string) {

@@ -11,8 +11,8 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 )
 
-// The promise of inclusion, judged by CPython: whatever name of the module the compiled code of a node can read, bind
-// or delete is among those predicted. And the other way round, nothing is predicted that the code does not hold.
+// This test checks the promise of inclusion against CPython. Every name of the module that the compiled code of a node
+// can read, bind or delete must be predicted. Conversely, nothing may be predicted that the code does not hold.
 func TestNamesAgreeWithCompiledCode(t *testing.T) {
 	files, _ := corpus(t)
 	cmd := exec.Command("python3", "-I", "testdata/code_names.py")

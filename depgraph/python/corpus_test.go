@@ -52,7 +52,7 @@ func corpus(tb testing.TB) (files [][]byte, size int64) {
 	return files, size
 }
 
-// The two benchmarks read the same text; Analyze parses it, too, and should take little longer.
+// The two benchmarks read the same text. Analyze parses it, too, and should take only a little longer.
 func BenchmarkAnalyze(b *testing.B) {
 	files, size := corpus(b)
 	b.SetBytes(size)
@@ -85,7 +85,7 @@ func BenchmarkAnalyzeBlock(b *testing.B) {
 	}
 }
 
-// law checks what must hold of any text.
+// law checks what must hold for any text.
 func law(t *testing.T, src []byte, d depgraph.Dialect) {
 	f, err := Analyze(src, d)
 	again, err2 := Analyze(src, d)
@@ -117,7 +117,7 @@ func law(t *testing.T, src []byte, d depgraph.Dialect) {
 	}
 }
 
-// gap returns what of the text between two nodes is neither layout nor a comment.
+// gap returns the part of the text between two nodes that is neither layout nor a comment.
 func gap(text string) string {
 	for text != "" {
 		switch text[0] {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Nesting comes from outside and must not exhaust a stack: an error is fine, a crash is not.
+// Nesting comes from outside input and must not exhaust the stack. An error is fine; a crash is not.
 func TestDeep(t *testing.T) {
 	const n = 20000
 	for _, src := range []string{

@@ -24,7 +24,8 @@ func TestTranslate(t *testing.T) {
 		{"cd", "%cd $folder/x", `__xstate__.cd(__xstate__.var("$folder", lambda: folder) + "/x")`},
 		{"pwd", "d = %pwd", `d = __xstate__.pwd()`},
 		{"shell", "!echo {x + 1} $y $$HOME '{print $1}'",
-			`__xstate__.system("echo " + __xstate__.var("{x + 1}", lambda: x + 1) + " " + __xstate__.var("$y", lambda: y) + " $HOME '{print $1}'")`},
+			`__xstate__.system("echo " + __xstate__.var("{x + 1}", lambda: x + 1) + ` +
+				`" " + __xstate__.var("$y", lambda: y) + " $HOME '{print $1}'")`},
 		{"shell on two lines", "!echo a \\\n  b\nx", "__xstate__.system(\"echo a    b\")\n\nx"},
 		{"shell in a loop", "for f in fs:\n    !rm $f\nz",
 			"for f in fs:\n    __xstate__.system(\"rm \" + __xstate__.var(\"$f\", lambda: f))\nz"},

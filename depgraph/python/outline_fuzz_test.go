@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzOutline: what is analysed has an outline, whose lines lie in the text, and which layout does not change.
+// FuzzOutline: every text that Analyze accepts has an outline. Its lines are in the text, and layout does not change
+// it.
 func FuzzOutline(f *testing.F) {
 	f.Add(
 		"class A(B):\n    x: int = 1\n    @property\n    def f(self, a=1, *b: int, **c) -> 'A': return lambda: a\nassert A\n",

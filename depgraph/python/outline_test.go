@@ -71,7 +71,7 @@ asserts [24 26]
 	}
 }
 
-// TestSignatures: layout, comments and bodies are no part of a signature; all else is.
+// TestSignatures: layout, comments and bodies are not part of a signature; everything else is.
 func TestSignatures(t *testing.T) {
 	signature := func(text string) string {
 		t.Helper()

@@ -12,11 +12,11 @@ import (
 	"testing"
 )
 
-// The judge of the scope table is CPython: the symbol table that its compiler made of every file of its own library,
-// test suites included. XSTATE_TEST_PYTHONS lists the interpreters to ask, separated as in PATH; the default is
+// CPython judges the scope table: the test compares it with the symbol tables that CPython makes for every file of its
+// own library, test suites included. XSTATE_TEST_PYTHONS lists the interpreters, separated as in PATH; the default is
 // python3.
 
-// judged is what the interpreter says about one file (testdata/symtable_facts.py).
+// judged is the interpreter's answer for one file (testdata/symtable_facts.py).
 type judged struct {
 	File        string
 	Error       *string
@@ -25,7 +25,7 @@ type judged struct {
 	Scopes      []string
 }
 
-// allowed lists files on which we differ, and why. An entry that no longer differs fails the test.
+// allowed lists files on which the results differ, and why. The test fails on an entry that no longer differs.
 var allowed = map[string]string{
 	"3.10 test/test_unicode_identifiers.py": unnormalised,
 	"3.11 test/test_unicode_identifiers.py": unnormalised,
@@ -106,7 +106,7 @@ func judge(t *testing.T, python string) {
 	t.Logf("python %s: %d files, %d refused by the interpreter, %d differ", head.Version, files, refused, differ)
 }
 
-// disagreement analyses a file and says how the result differs from the interpreter's, or "".
+// disagreement analyses a file and describes how the result differs from the interpreter's, or returns "".
 func disagreement(t *testing.T, root string, want judged, inlined bool) string {
 	src, err := os.ReadFile(filepath.Join(root, want.File))
 	if err != nil {
@@ -148,8 +148,9 @@ type tableScope struct {
 	symbols    map[string]string
 }
 
-// scopeLines writes the scope table as testdata/symtable_facts.py does. From 3.12 on (PEP 709), the compiler merges
-// comprehensions into the scope around, except generator expressions and those that a class is visible from.
+// scopeLines writes the scope table as testdata/symtable_facts.py does. From 3.12 on (PEP 709), the compiler merges a
+// comprehension into the enclosing scope, except generator expressions and comprehensions from which a class is
+// visible.
 func (w *walker) scopeLines(inlined bool) []string {
 	table := make([]tableScope, len(w.all))
 	for i, s := range w.all {
@@ -183,8 +184,8 @@ func (w *walker) scopeLines(inlined bool) []string {
 	return lines
 }
 
-// mergeInto merges the comprehensions of a scope into it, innermost and first ones first: a name that two of them have
-// is taken from the first.
+// mergeInto merges the comprehensions of a scope into it, inner and earlier ones first. If two have the same name, the
+// first one counts.
 func (w *walker) mergeInto(around int32, table []tableScope, children map[int32][]int32) {
 	for _, i := range children[around] {
 		w.mergeInto(i, table, children)
@@ -199,13 +200,13 @@ func (w *walker) mergeInto(around int32, table []tableScope, children map[int32]
 	}
 }
 
-// merges reports whether CPython 3.12 and later merge scope i into the one around.
+// merges reports whether CPython 3.12 and later merge scope i into the enclosing one.
 func (w *walker) merges(i int32) bool {
 	k := w.all[i].kind
 	return (k == listScope || k == setScope || k == dictScope) && !w.seesClass(w.all[i].parent)
 }
 
-// seesClass reports whether a scope is one of those between a class and its type parameters' users (PEP 695).
+// seesClass reports whether a scope is between a class and the users of its type parameters (PEP 695).
 func (w *walker) seesClass(i int32) bool {
 	switch w.all[i].kind {
 	case paramsScope, boundScope, aliasScope:
@@ -254,7 +255,7 @@ func (w *walker) symbolText(i int32) string {
 	return marks + ":" + w.where(i)
 }
 
-// where tells which scope a name means, in CPython's terms.
+// where returns the scope that a name refers to, in CPython's terms.
 func (w *walker) where(i int32) string {
 	s := w.syms[i]
 	switch r := w.resolve(i); {
@@ -270,7 +271,7 @@ func (w *walker) where(i int32) string {
 	return "free"
 }
 
-// classBinds reports whether a name read in an annotation scope is found in the class around.
+// classBinds reports whether a name read in an annotation scope is found in the enclosing class.
 func (w *walker) classBinds(s symbol) bool {
 	if !w.seesClass(s.scope) {
 		return false

@@ -57,8 +57,8 @@ func TestSyntaxErrors(t *testing.T) {
 	}
 }
 
-// What the linked grammar, of 2024, cannot parse though a Python of today can. Each is an error, never a guess; an
-// entry that parses after an update of the grammar is to be deleted.
+// These texts are valid in today's Python, but the linked grammar, of 2024, cannot parse them. Each must be an error,
+// never a guess. Delete an entry that parses after an update of the grammar.
 func TestKnownLimits(t *testing.T) {
 	for _, src := range []string{
 		"t'{x}'",                         // 3.14, template strings (PEP 750)

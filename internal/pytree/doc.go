@@ -1,10 +1,12 @@
-// Package pytree parses Python with tree-sitter and hands over the whole tree as one flat slice.
+// Package pytree parses Python with tree-sitter and returns the whole tree as one flat slice.
 //
-// One noun: Node, an entry of the slice, in preorder. A tree-sitter tree is walked through calls; from Go each is a
-// cgo call of some 50 ns, five or more a node, which makes the walk several times as expensive as the parse. So the
-// walk is done in C, in the same single call as the parse, and what comes back is plain memory.
+// It has one noun: Node, an entry of the slice. The slice is in preorder.
 //
-// Fields are not kept: they cost a lookup a node, and in this grammar the tokens between children tell as much.
-// Comments, line continuations and the text inside strings are dropped. A tree holds no error nodes: a source that
-// tree-sitter cannot parse without recovery is an *Error.
+// Walking a tree-sitter tree takes calls into C. From Go each is a cgo call of some 50 ns, with five or more per node,
+// so the walk would cost several times as much as the parse. So C code does the walk in the same single call as the
+// parse, and Go receives plain memory.
+//
+// The tree has no fields. They would cost a look-up per node, and in this grammar the tokens between children say the
+// same. It also has no comments, no line continuations and no text inside strings. It never has error nodes: if
+// tree-sitter cannot parse a source without recovery, the result is an *Error.
 package pytree

@@ -1,4 +1,4 @@
-// The prototypes below are those of tree_sitter/api.h, which lies in another Go module and cannot be included by
+// The prototypes below are those of tree_sitter/api.h, which is in another Go module and cannot be included by
 // path. They are weak because the package is first linked alone (cgo looks for dynamic imports that way), where
 // nothing defines them; in the program they resolve to the objects of go-tree-sitter. TestPrototypes checks the layouts.
 #include "flatten.h"

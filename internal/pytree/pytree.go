@@ -23,10 +23,10 @@ type Node struct {
 	Next       uint32 // index of the first node after the subtree
 }
 
-// Error is the first place at which a source does not parse.
+// Error reports the first place at which a source does not parse.
 type Error struct {
 	Start, End int  // byte range in the source
-	Missing    bool // something is missing at Start; otherwise the range is not understood
+	Missing    bool // something is missing at Start; otherwise the parser does not understand the range
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("does not parse at byte %d", e.Start) }
@@ -45,7 +45,7 @@ var parsers = sync.Pool{New: func() any {
 	return p
 }}
 
-// Tree is a flattened tree. Its nodes lie in C memory and are valid until Close.
+// Tree is a flattened tree. Its nodes are in C memory and are valid until Close.
 type Tree struct {
 	Nodes []Node
 	c     *C.pt_node
@@ -77,7 +77,7 @@ func Parse(src []byte) (*Tree, error) {
 	panic("pytree: internal error: no tree")
 }
 
-// Bare parses and forgets: the yardstick of benchmarks.
+// Bare parses a source and drops the result. Benchmarks compare with it.
 func Bare(src []byte) {
 	p := parsers.Get().(*parser)
 	C.pt_bare(p.p, text(src), C.uint32_t(len(src)))

@@ -17,7 +17,7 @@ x = (1,
      2); y
 `
 
-// The prototypes in flatten.c are copies. If a layout of theirs changed, a tree walked through them would differ from
+// The prototypes in flatten.c are copies. If the library changed a layout, a tree walked through them would differ from
 // the same tree walked through go-tree-sitter.
 func TestPrototypes(t *testing.T) {
 	p := sitter.NewParser()

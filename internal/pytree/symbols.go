@@ -1,6 +1,7 @@
 package pytree
 
-// Symbol is a kind of node: the numbers of the Python grammar that is linked; TestSymbols compares them with its names.
+// Symbol is the kind of a node: its number in the linked Python grammar. TestSymbols compares the numbers with the
+// grammar's names.
 type Symbol uint16
 
 const (

@@ -7,7 +7,7 @@ import (
 	"github.com/smacker/go-tree-sitter/python"
 )
 
-// The constants are copied from the grammar; a newer grammar numbers its symbols anew.
+// The constants are copied from the grammar. A newer grammar renumbers its symbols.
 func TestSymbols(t *testing.T) {
 	lang := python.GetLanguage()
 	for sym, want := range map[Symbol]string{

@@ -33,10 +33,10 @@ func (x *replaying) codeCause() Cause {
 
 // versions names the two interpreters.
 func (x *replaying) versions() string {
-	if x.found.Interpreter != x.config.Python.String() {
-		return fmt.Sprintf("recorded with %s, replayed with %s", x.found.Interpreter, x.config.Python)
+	if x.found.Interpreter != x.config.Language.String() {
+		return fmt.Sprintf("recorded with %s, replayed with %s", x.found.Interpreter, x.config.Language)
 	}
-	return fmt.Sprintf("%s in another environment, or another version of xstate", x.config.Python)
+	return fmt.Sprintf("%s in another environment, or another version of xstate", x.config.Language)
 }
 
 // causeFolder says that a node rests on the name of the folder, which is another in a replay, and that no text tells

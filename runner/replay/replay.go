@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -39,7 +39,7 @@ func Run(ctx context.Context, s *Subject, o Options) (*Report, error) {
 	if !o.Cached {
 		err = r.execute(ctx, steps)
 	}
-	if none := state.CodeOf(err) == runner.CodeNoPython && !s.Named; none || o.Cached {
+	if none := state.CodeOf(err) == python.CodeNotFound && !s.Named; none || o.Cached {
 		if none {
 			r.miss(Missing{What: "interpreter", Why: message(err) + "; nothing was executed, the record was verified"})
 			r.found.Cached = true
@@ -176,13 +176,13 @@ func (r *replayer) stretch(ctx context.Context, steps []state.Step, j, of int) (
 func (r *replayer) interpreter(ctx context.Context) (err error) {
 	s := r.subject
 	r.config, err = s.Config(ctx, false)
-	if state.CodeOf(err) == runner.CodeNoPython && !s.Chosen {
+	if state.CodeOf(err) == python.CodeNotFound && !s.Chosen {
 		gone := err
 		if r.config, err = s.Config(ctx, true); err == nil {
-			r.miss(Missing{What: "interpreter", Why: message(gone) + "; replayed with " + r.config.Python.Path})
+			r.miss(Missing{What: "interpreter", Why: message(gone) + "; replayed with " + r.config.Language.Command()})
 		}
 	}
-	if e := (*state.Error)(nil); errors.As(err, &e) && state.CodeOf(err) == runner.CodeNoPython {
+	if e := (*state.Error)(nil); errors.As(err, &e) && state.CodeOf(err) == python.CodeNotFound {
 		return &state.Error{
 			Code:    e.Code,
 			Message: e.Message,
@@ -193,7 +193,7 @@ func (r *replayer) interpreter(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	r.found.Interpreter = r.config.Python.String()
+	r.found.Interpreter = r.config.Language.String()
 	if real, err := filepath.EvalSymlinks(r.config.Workspace); err == nil {
 		r.config.Workspace = real // as a run has it; else it is gone
 	}

@@ -4,6 +4,7 @@ It needs nothing but the standard library. Nouns: a *frame* is one message to or
 is the __dict__ of the program's __main__; a *fingerprint* names a value by content; a *group* is a set of names
 whose object graphs overlap (a co-variable, after Kishu); *hidden* state is what lives outside the namespace.
 """
+
 import builtins
 
 try:
@@ -20,7 +21,9 @@ except ImportError:
         from hashlib import sha256
 
 original = dict(vars(builtins))  # each file of the kernel takes these for its builtins: the program may replace some
-original["id"] = object.__hash__  # tells objects apart as well, and raises no audit event, which costs ten times as much
+original["id"] = (
+    object.__hash__
+)  # tells objects apart as well, and raises no audit event, which costs ten times as much
 
 
 def _keep_bytecode():
@@ -31,6 +34,7 @@ def _keep_bytecode():
     import importlib._bootstrap_external as external
     import os
     import sys
+
     folder = os.path.dirname(__file__)
     if not sys.dont_write_bytecode or os.path.exists(external.cache_from_source(os.path.join(folder, "main.py"))):
         return

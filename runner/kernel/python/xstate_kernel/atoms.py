@@ -1,8 +1,8 @@
 """Writes many atoms at once: values of CPython's own types that hold nothing else and never change.
 
-Invariant: what is written for a list tells its items and their types. Which form is chosen depends on these alone. Texts, which are most of
-what programs hold many of, are joined: marshal takes five times as long for them.
-"""
+Invariant: what is written for a list tells its items and their types. Which form is chosen depends on these alone.
+Texts, which are most of what programs hold many of, are joined: marshal takes five times as long for them."""
+
 from . import original as __builtins__
 import marshal
 
@@ -20,7 +20,8 @@ def among(kinds):
 
 
 def parts(items, kinds):
-    """Yields a list of atoms, of which the types are given, in parts with the types among them: keys, and names of attributes, stand behind values."""
+    """Yields a list of atoms, of which the types are given, in parts with the types among them: keys, and names of
+    attributes, stand behind values."""
     found, half = among(kinds), len(items) // 2
     if found != TEXTS and str in found and half >= _FEW and kinds[half:].count(str) == len(items) - half:
         yield items[:half], among(kinds[:half])
@@ -31,7 +32,7 @@ def parts(items, kinds):
 def written(items, found):
     """Yields bytes for a list of atoms of these types."""
     for i in range(0, len(items), _PIECE):
-        piece = items[i:i + _PIECE]
+        piece = items[i : i + _PIECE]
         if found != TEXTS:
             yield marshal.dumps(piece, 2)  # version 2: no references, no interning marks
             continue

@@ -1,10 +1,10 @@
-"""Attributes of instances, without the __dict__ that CPython 3.11 to 3.13 make only when somebody asks for it: once it is made,
-each access to an attribute is slower, by a third in 3.13 and to twice the time before.
+"""Attributes of instances, without the __dict__ that CPython 3.11 to 3.13 make only when somebody asks for it: once it
+is made, each access to an attribute is slower, by a third in 3.13 and to twice the time before.
 
-Until then an instance has an array of values, in the order of names that its class keeps for all (PEP 412), and the order in
-which its own were set. The values are what the collector is told of. The rest nobody tells: it is read from where the
-interpreter keeps it, after a trial whether it is there in this one.
-"""
+Until then an instance has an array of values, in the order of names that its class keeps for all (PEP 412), and the
+order in which its own were set. The values are what the collector is told of. The rest nobody tells: it is read from
+where the interpreter keeps it, after a trial whether it is there in this one."""
+
 from . import original as __builtins__
 import gc
 import struct
@@ -30,23 +30,24 @@ def of(o, t):
 
 
 def many(group, t):
-    """Returns how many attributes the instances of t have, and all values and all names; None if one of them has a dict."""
+    """Returns how many attributes the instances of t have, and all values and all names; None if one of them has a
+    dict."""
     orders = lazy(t) and _orders([id(o) << 4 for o in group], t)  # id is a hash here, see original
     if not orders:
         return None
     shapes = {order: _shape(order, t) for order in set(orders)}
     values = gc.get_referents(*group)  # those of the first, its class, those of the second, …
     if len(shapes) == 1:
-        (names, places), = shapes.values()
+        ((names, places),) = shapes.values()
         if places is None and len(values) == len(group) * (len(names) + 1):
-            del values[len(names)::len(names) + 1]
+            del values[len(names) :: len(names) + 1]
             return [len(names)] * len(group), values, names * len(group)
     if None in shapes.values():
         return None
     lengths, found, all_names, at = [], [], [], 0
     for order in orders:
         names, places = shapes[order]
-        found += values[at:at + len(names)] if places is None else [values[at + i] for i in places]
+        found += values[at : at + len(names)] if places is None else [values[at + i] for i in places]
         all_names += names
         lengths.append(len(names))
         at += len(names) + 1
@@ -64,12 +65,18 @@ def lazy(t):
 
 
 def _supports(t):  # to make one must run no code of the user's
-    return _orders is not None and bool(t.__flags__ & _MANAGED and not t.__flags__ & _ABSTRACT) and (_orders is not _orders_13 or bool(t.__flags__ & _INLINE)) \
+    return (
+        _orders is not None
+        and bool(t.__flags__ & _MANAGED and not t.__flags__ & _ABSTRACT)
+        and (_orders is not _orders_13 or bool(t.__flags__ & _INLINE))
         and not any("__del__" in vars(c) for c in t.__mro__)
+    )
 
 
-# Each of these returns, for instances at these addresses, which of the names of their class t they have, in the order in which
+# Each of these returns, for instances at these addresses, which of the names of their class t they have, in the order
+# in which
 # they were set; None if one has a dict.
+
 
 def _orders_13(addresses, t):
     at = t.__basicsize__
@@ -80,7 +87,10 @@ def _orders_13(addresses, t):
     if len(kinds) == 1:
         room, size = heads[0][1:3]
         return _slices([a + at + 8 + 8 * room for a in addresses], size)
-    return [_memory[a + at + 8 + 8 * room:a + at + 8 + 8 * room + size].tobytes() for a, (_, room, size, _, _) in zip(addresses, heads)]
+    return [
+        _memory[a + at + 8 + 8 * room : a + at + 8 + 8 * room + size].tobytes()
+        for a, (_, room, size, _, _) in zip(addresses, heads)
+    ]
 
 
 def _orders_12(addresses, t):
@@ -97,7 +107,7 @@ def _prefixes(values):
     sizes = list(map(_memory.__getitem__, [v - 2 for v in values]))
     size = sizes[0]
     if sizes.count(size) < len(sizes):
-        return [_memory[v - 2 - n:v - 2].tobytes()[::-1] for v, n in zip(values, sizes)]
+        return [_memory[v - 2 - n : v - 2].tobytes()[::-1] for v, n in zip(values, sizes)]
     found = _slices([v - 2 - size for v in values], size)
     turned = {order: order[::-1] for order in set(found)}
     return list(map(turned.__getitem__, found))
@@ -117,12 +127,14 @@ def _shape(order, t):
 
 
 def _names_of(t, count):
-    """Returns the names of a class in its order, from the dict of an instance made for it; None if there are not so many."""
+    """Returns the names of a class in its order, from the dict of an instance made for it; None if there are not so
+    many."""
     found = _names.get(t, ())
     if len(found) < count:
         import ctypes
+
         trial = object.__new__(t).__dict__
-        keys, = _WORD.unpack_from(_memory, (id(trial) << 4) + 32)
+        (keys,) = _WORD.unpack_from(_memory, (id(trial) << 4) + 32)
         if _memory[keys + 10] != _SPLIT:
             return None
         entries, size = keys + 32 + (1 << _memory[keys + 9]), _WORD.unpack_from(_memory, keys + 24)[0]
@@ -131,7 +143,9 @@ def _names_of(t, count):
 
 
 _orders = {(3, 11): _orders_11, (3, 12): _orders_12, (3, 13): _orders_13}.get(sys.version_info[:2])
-if sys.implementation.name != "cpython" or sys.abiflags or struct.calcsize("P") != 8:  # debug and free-threaded ones have another layout
+if (
+    sys.implementation.name != "cpython" or sys.abiflags or struct.calcsize("P") != 8
+):  # debug and free-threaded ones have another layout
     _orders = None
 
 
@@ -154,12 +168,28 @@ def begin():
 
     try:
         import ctypes
+
         _memory = memoryview((ctypes.c_ubyte * sys.maxsize).from_address(0)).cast("B")
-        made = [trial("abc"), trial("cab"), trial("b"), trial(""), trial("abcd", "b"), trial("dcba", "da"), trial("abc"), trial("abc")]
+        made = [
+            trial("abc"),
+            trial("cab"),
+            trial("b"),
+            trial(""),
+            trial("abcd", "b"),
+            trial("dcba", "da"),
+            trial("abc"),
+            trial("abc"),
+        ]
         alone, same, mixed = [of(o, Trial) for o in made], many(made[-2:], Trial), many(made, Trial)
         want = [o.__dict__ for o in made]
-        works = [(list(d.items()), own) for d, own in alone] == [(list(d.items()), False) for d in want] and many(made[:1], Trial) is None and \
-            all(got == (list(map(len, ds)), [v for d in ds for v in d.values()], [k for d in ds for k in d]) for got, ds in ((same, want[-2:]), (mixed, want)))
+        works = (
+            [(list(d.items()), own) for d, own in alone] == [(list(d.items()), False) for d in want]
+            and many(made[:1], Trial) is None
+            and all(
+                got == (list(map(len, ds)), [v for d in ds for v in d.values()], [k for d in ds for k in d])
+                for got, ds in ((same, want[-2:]), (mixed, want))
+            )
+        )
     except Exception:
         works = False
     if not works:

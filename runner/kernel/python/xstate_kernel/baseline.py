@@ -3,6 +3,7 @@
 What a program comes to without xstate, and what simpler ways to run it again come to, is measured with it (package
 bench). Outputs and values are told as main.py tells them, so that they can be compared.
 """
+
 from . import original as __builtins__
 import __future__
 import ast
@@ -21,9 +22,19 @@ import warnings
 from . import adapters, display, frames, magic, streams
 
 _PRESET = ("__name__", "__doc__", "__file__")
-_SPECIAL = frozenset((
-    "__package__", "__loader__", "__spec__", "__builtins__", "__annotations__",
-    "__warningregistry__", "__conditional_annotations__", "__annotate__", "__cached__"))
+_SPECIAL = frozenset(
+    (
+        "__package__",
+        "__loader__",
+        "__spec__",
+        "__builtins__",
+        "__annotations__",
+        "__warningregistry__",
+        "__conditional_annotations__",
+        "__annotate__",
+        "__cached__",
+    )
+)
 
 
 class Baseline:
@@ -67,7 +78,9 @@ class Baseline:
             self.channel.send({"ev": "reply", "ok": True, **reply})
 
     def do_run(self, request, body):
-        warnings._filters_mutated() if hasattr(warnings, "_filters_mutated") else None  # each block shows its warnings, as with main.py
+        (
+            warnings._filters_mutated() if hasattr(warnings, "_filters_mutated") else None
+        )  # each block shows its warnings, as with main.py
         self.ns.pop("__warningregistry__", None)
         self.recorder.begin(request["filename"])
         self.executing = True
@@ -114,6 +127,7 @@ class Baseline:
             value = eval(code, self.ns)
             if code.co_flags & 0x80:  # inspect.CO_COROUTINE
                 import asyncio
+
                 value = asyncio.get_event_loop_policy().get_event_loop().run_until_complete(value)
             if shown and value is not None and not request.get("quiet"):
                 self.recorder.rich("result", display.bundle(value))
@@ -123,10 +137,12 @@ class Baseline:
 
     def do_values(self, request, body):
         def look():
-            from . import fingerprint
+            from . import code_digest
+
             for code, tree, mode, flags in self.nested:
-                fingerprint.flatten_tree(code, tree, mode, flags)
+                code_digest.flatten_tree(code, tree, mode, flags)
             return digests(self.ns, self.bound())
+
         return {"values": in_child(look)}
 
     def do_unbind(self, request, body):
@@ -137,8 +153,8 @@ class Baseline:
     # snapshots
 
     def do_save(self, request, body):
-        """Pickles the namespace as one, so that what is shared stays so. Modules, functions and classes, and variables that do not
-        pickle, are kept as they are: they are not gone back to."""
+        """Pickles the namespace as one, so that what is shared stays so. Modules, functions and classes, and variables
+        that do not pickle, are kept as they are: they are not gone back to."""
         path, bound = os.path.join(self.spool, "snapshot-%d" % request["number"]), self.bound()
         held, objects = {}, []
         try:
@@ -194,6 +210,7 @@ def in_child(look):
 def digests(ns, bound):
     """Returns name → digest for values of the namespace ns, "" for what cannot be named by content."""
     from . import fingerprint, workspace_modules
+
     printer, found = fingerprint.Fingerprinter(ns, workspace_modules.Workspace()), {}
     for name, value in bound.items():
         fp = printer.of(value)
@@ -226,6 +243,7 @@ class _Seeding:
         def exec_module(module):
             load(module)
             adapters.GENERATORS[name](module, self.seed)
+
         spec.loader.exec_module = exec_module
         return spec
 

@@ -1,10 +1,22 @@
 """What the program has bound: the namespace, its fingerprints and groups, and groups that are parked."""
+
 from . import original as __builtins__
 
 PRESET = ("__name__", "__doc__", "__file__")  # names like others, that have a value before the program
-SPECIAL = frozenset((
-    "__package__", "__loader__", "__spec__", "__builtins__", "__annotations__",
-    "__warningregistry__", "__conditional_annotations__", "__annotate__", "__cached__", "__xstate__"))
+SPECIAL = frozenset(
+    (
+        "__package__",
+        "__loader__",
+        "__spec__",
+        "__builtins__",
+        "__annotations__",
+        "__warningregistry__",
+        "__conditional_annotations__",
+        "__annotate__",
+        "__cached__",
+        "__xstate__",
+    )
+)
 GONE = object()
 
 
@@ -58,7 +70,9 @@ class Bindings:
 
     def forget_those(self, which):
         """Forgets the parked groups of which a value's fingerprint is one of those."""
-        gone = [j for j, (_, prints) in self.parked.items() if any(fp is not None and which(fp) for fp in prints.values())]
+        gone = [
+            j for j, (_, prints) in self.parked.items() if any(fp is not None and which(fp) for fp in prints.values())
+        ]
         for joint in gone:
             self.forget(joint)
         return gone
@@ -100,10 +114,15 @@ class Bindings:
         return (fp.deps, fp.imports) if fp is not None else ((), set())
 
     def parts(self, changed, others):
-        """Returns the names of which a changed module held a part, and those that rest on modules that are others now."""
+        """Returns the names of which a changed module held a part, and those that rest on modules that are others
+        now."""
         if not (changed or others):
             return set()
-        return {n for n, fp in self.groups.prints.items() if not (changed.isdisjoint(fp.in_modules) and others.isdisjoint(fp.files))}
+        return {
+            n
+            for n, fp in self.groups.prints.items()
+            if not (changed.isdisjoint(fp.in_modules) and others.isdisjoint(fp.files))
+        }
 
     def rest_on(self, names):
         """The workspace modules that the values of the names rest on."""

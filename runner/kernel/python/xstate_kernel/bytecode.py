@@ -1,4 +1,5 @@
 """What code objects load, store, delete and import, read from their bytecode."""
+
 from . import original as __builtins__
 import dis
 import sys
@@ -6,16 +7,18 @@ import types
 
 from . import code_owner
 
-
 _EXTENDED, _NAMED = dis.EXTENDED_ARG, frozenset(dis.hasname)
-_SHIFTS = {dis.opmap.get(name): bits for name, bits, since in (("LOAD_GLOBAL", 1, (3, 11)), ("LOAD_ATTR", 1, (3, 12)), ("LOAD_SUPER_ATTR", 2, (3, 12)))
-           if sys.version_info >= since}  # these have flags below the index of the name
+_SHIFTS = {
+    dis.opmap.get(name): bits
+    for name, bits, since in (("LOAD_GLOBAL", 1, (3, 11)), ("LOAD_ATTR", 1, (3, 12)), ("LOAD_SUPER_ATTR", 2, (3, 12)))
+    if sys.version_info >= since
+}  # these have flags below the index of the name
 _decoded = {}
 
 
 def instructions(code):
-    """Returns (offset, operation, argument, name it speaks of or None) for each instruction, as dis does, in a twentieth of
-    the time."""
+    """Returns (offset, operation, argument, name it speaks of or None) for each instruction, as dis does, in a
+    twentieth of the time."""
     found = _decoded.get(code)
     if found is None:
         raw, names, found, more = code.co_code, code.co_names, [], 0
@@ -102,7 +105,11 @@ def star_names(name):
     """Returns the names that a star import of a module binds."""
     members = getattr(sys.modules.get(name), "__dict__", {})
     listed = members.get("__all__")
-    return {n for n in listed if code_owner.is_a(n, str)} if listed is not None else {n for n in members if not n.startswith("_")}
+    return (
+        {n for n in listed if code_owner.is_a(n, str)}
+        if listed is not None
+        else {n for n in members if not n.startswith("_")}
+    )
 
 
 _ATTRS = {"LOAD_ATTR", "LOAD_METHOD"}

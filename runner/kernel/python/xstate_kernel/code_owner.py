@@ -1,4 +1,5 @@
 """Whom code belongs to: the program, its workspace, or a library; and which files witness a library's version."""
+
 from . import original as __builtins__
 import functools
 import importlib._bootstrap_external as external
@@ -8,12 +9,13 @@ import types
 
 from . import blake2b
 
-
 _SITE_PARTS = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
 _LIBRARIES = (
-    os.path.dirname(os.path.realpath(__file__)) + os.sep, os.path.realpath(os.path.dirname(os.__file__)) + os.sep,
+    os.path.dirname(os.path.realpath(__file__)) + os.sep,
+    os.path.realpath(os.path.dirname(os.__file__)) + os.sep,
     os.path.realpath(os.path.join(sys.exec_prefix, sys.platlibdir, "python%d.%d" % sys.version_info[:2])) + os.sep,
-    os.path.realpath(sys.base_prefix) + os.sep + "lib")
+    os.path.realpath(sys.base_prefix) + os.sep + "lib",
+)
 PROGRAM, WORKSPACE, LIBRARY = "program", "workspace", "library"
 
 
@@ -29,6 +31,7 @@ def is_a(value, kinds):
 
 def unobserved(function):
     """Marks a function of the kernel that looks at paths: these are no lookups of the program's."""
+
     @functools.wraps(function)
     def wrapper(*args):
         global looking
@@ -37,6 +40,7 @@ def unobserved(function):
             return function(*args)
         finally:
             looking = before
+
     return wrapper
 
 
@@ -67,7 +71,8 @@ _library_folders = set()
 
 
 def importing():
-    """Reports whether a module is being imported: what a library draws then (keys of processes) is not the program's."""
+    """Reports whether a module is being imported: what a library draws then (keys of processes) is not the
+    program's."""
     frame = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
@@ -87,8 +92,8 @@ def imported_library():
 
 
 def keep_bytecode(folder, survives):
-    """Has the bytecode of modules that are no library's kept in folder: a listing of the workspace must not tell what was
-    imported before. None is kept that would come back otherwise than it was compiled, which survives tells."""
+    """Has the bytecode of modules that are no library's kept in folder: a listing of the workspace must not tell what
+    was imported before. None is kept that would come back otherwise than it was compiled, which survives tells."""
     place = external.cache_from_source
 
     def cache_from_source(path, *args, **named):
@@ -133,7 +138,11 @@ _module_kind = {}
 def made_by_hand(module):
     """Reports whether a module was made by hand (types.ModuleType), and is not the one that is imported by its name."""
     space = vars(module)
-    return space.get("__spec__") is None and "__file__" not in space and sys.modules.get(space.get("__name__")) is not module
+    return (
+        space.get("__spec__") is None
+        and "__file__" not in space
+        and sys.modules.get(space.get("__name__")) is not module
+    )
 
 
 def kind_of(module_name):

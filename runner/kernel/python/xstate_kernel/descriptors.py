@@ -1,10 +1,11 @@
-"""Files that the program opens by os.open, which gives a number: where each stands is state of its own, as the value does not tell.
+"""Files that the program opens by os.open, which gives a number: where each stands is state of its own, as the value
+does not tell.
 
-They get numbers that nothing else has, so that another interpreter can open them under the same ones. What is no file on disk
-(a pipe) and a file that is another than the one at its path cannot be opened again: see Files._wrap_descriptors. A number that was
-made an object of (os.fdopen) is in use until that is closed, which may be at another time than in a program run by itself: who leaves
-one so, or opens a file meanwhile, is marked.
-"""
+They get numbers that nothing else has, so that another interpreter can open them under the same ones. What is no file
+on disk (a pipe) and a file that is another than the one at its path cannot be opened again: see
+Files._wrap_descriptors. A number that was made an object of (os.fdopen) is in use until that is closed, which may be at
+another time than in a program run by itself: who leaves one so, or opens a file meanwhile, is marked."""
+
 from . import original as __builtins__
 import fcntl
 import os
@@ -16,11 +17,11 @@ _ONCE = os.O_CREAT | os.O_EXCL | os.O_TRUNC
 
 folder = os.sep  # the workspace
 variable = None  # see hidden.py
-_open = {}       # number → path, flags
-_lent = set()    # numbers that are in use by others
+_open = {}  # number → path, flags
+_lent = set()  # numbers that are in use by others
 _before = set()  # the same when the node began
 _doubtful = False  # see end
-_kept = set()    # of those, which nobody has in this interpreter
+_kept = set()  # of those, which nobody has in this interpreter
 
 
 def place(fd, path, flags):
@@ -69,7 +70,9 @@ def _is_open(number):
 def get():
     for number in [number for number in _open if not _is_open(number)]:
         del _open[number]  # by other ways
-    return [(number, path, flags, posix.lseek(number, 0, os.SEEK_CUR)) for number, (path, flags) in sorted(_open.items())], sorted(_in_use())
+    return [
+        (number, path, flags, posix.lseek(number, 0, os.SEEK_CUR)) for number, (path, flags) in sorted(_open.items())
+    ], sorted(_in_use())
 
 
 def put(value):
@@ -110,8 +113,8 @@ def begin():
 
 
 def end():
-    """Reports whether a file that is open is another than the one at its path, which is not known from then on, or what numbers there are
-    is in doubt."""
+    """Reports whether a file that is open is another than the one at its path, which is not known from then on, or what
+    numbers there are is in doubt."""
     found = _adrift()
     for number in found:
         lend(number)

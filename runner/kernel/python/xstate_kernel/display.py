@@ -1,4 +1,5 @@
 """What a value looks like: media bundles for results and display(), bounded descriptions for queries, figures."""
+
 from . import original as __builtins__
 import binascii
 import reprlib
@@ -15,7 +16,13 @@ def bundle(value):
     if own is not None:
         return own
     found = {"text/plain": _cut(repr(value))}
-    for method, media in (("_repr_html_", "text/html"), ("_repr_markdown_", "text/markdown"), ("_repr_svg_", "image/svg+xml"), ("_repr_png_", "image/png"), ("_repr_latex_", "text/latex")):
+    for method, media in (
+        ("_repr_html_", "text/html"),
+        ("_repr_markdown_", "text/markdown"),
+        ("_repr_svg_", "image/svg+xml"),
+        ("_repr_png_", "image/png"),
+        ("_repr_latex_", "text/latex"),
+    ):
         try:
             render = getattr(type(value), method, None)  # not on the value, whose __getattr__ may answer to any name
             data = render(value) if callable(render) else None
@@ -34,18 +41,12 @@ def _cut(text):
     return text if len(text) <= _LIMIT else text[:_LIMIT] + "\n[xstate: output cut here]"
 
 
-
-
-
-
-
-
-
-
 def describe(value):
     """Returns type, repr, shape and size of a value in bounded time, running none of the program's code."""
     t = type(value)
-    info = {"type": t.__qualname__ if t.__module__ in ("builtins", "__main__") else "%s.%s" % (t.__module__, t.__qualname__)}
+    info = {
+        "type": t.__qualname__ if t.__module__ in ("builtins", "__main__") else "%s.%s" % (t.__module__, t.__qualname__)
+    }
     try:
         adapter = adapters.of_type(t)
         own = adapter and adapter.describe(value, t, _small.repr)
@@ -54,7 +55,11 @@ def describe(value):
         elif t in (list, tuple, set, frozenset, dict):
             info["shape"] = str(len(value))
             items = list(value.items() if t is dict else value) if len(value) <= 64 else []
-            if items and all(type(x) in _ATOMS or type(x) is tuple and all(type(y) in _ATOMS for y in x) for x in items) or not value:
+            if (
+                items
+                and all(type(x) in _ATOMS or type(x) is tuple and all(type(y) in _ATOMS for y in x) for x in items)
+                or not value
+            ):
                 info["repr"] = _small.repr(value)
         elif own is not None:
             info.update(own)

@@ -1,4 +1,5 @@
 """Compiles and executes the code of a node, and describes the exception that it raised."""
+
 from . import original as __builtins__
 import ast
 import os
@@ -7,7 +8,7 @@ import sys
 import traceback
 import warnings
 
-from . import adapters, bytecode, code_owner, display, fingerprint, shutdown, streams
+from . import adapters, atoms, bytecode, code_digest, code_owner, display, shutdown, streams
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 _COROUTINE = 0x80  # code flag, see inspect.CO_COROUTINE
@@ -23,7 +24,7 @@ class Execution:
         self._hidden, self._process = hidden, process
         self.pid = os.getpid()
         self.executing = False
-        self.own = ()   # code objects of the node under way
+        self.own = ()  # code objects of the node under way
         self.made = []  # code that the node made at run time
         self.loop = None
 
@@ -35,7 +36,7 @@ class Execution:
             if request["line"] > 1:
                 ast.increment_lineno(tree, request["line"] - 1)
             if _NESTS.search(source):
-                fingerprint.flatten(compile(tree, name, "exec", flags, dont_inherit=True), source, flags)
+                code_digest.flatten(compile(tree, name, "exec", flags, dont_inherit=True), source, flags)
             tail = None
             doc = ast.get_docstring(tree, clean=False) is not None
             if doc and not request.get("first"):  # a string like any other
@@ -84,7 +85,7 @@ class Execution:
 
     def release(self, kept, name, line):
         """Lets values go in a line of the program's: who warns then cites it."""
-        if all(type(value) in fingerprint.ATOMS for value in kept):
+        if all(type(value) in atoms.ATOMS for value in kept):
             return
         tree = ast.increment_lineno(ast.parse("kept.clear()", mode="eval"), max(line - 1, 0))
         code = compile(tree, name, "eval")
@@ -96,6 +97,7 @@ class Execution:
             return eval(code, self.ns)
         if self.loop is None:
             import asyncio
+
             self.loop = asyncio.new_event_loop()
             asyncio.set_event_loop(self.loop)
         return self.loop.run_until_complete(eval(code, self.ns))
@@ -122,8 +124,13 @@ class Execution:
             tb = tb.tb_next
         if isinstance(e, SyntaxError) and e.filename == name:
             line = e.lineno or 0
-        found = {"type": type(e).__name__, "message": message[:10000], "traceback": frames[-200:], "line": line,
-                 "frames": sorted(set(streams.PLACE.findall("\n".join(frames))))}
+        found = {
+            "type": type(e).__name__,
+            "message": message[:10000],
+            "traceback": frames[-200:],
+            "line": line,
+            "frames": sorted(set(streams.PLACE.findall("\n".join(frames)))),
+        }
         if isinstance(e, NameError):
             found["name"] = getattr(e, "name", None)
         elif isinstance(e, AttributeError):
@@ -132,13 +139,18 @@ class Execution:
         return found
 
     def code_run(self, code):
-        """Code is about to be executed: that of a module, or if it is not the node's own, one that was made at run time."""
+        """Code is about to be executed: that of a module, or if it is not the node's own, one that was made at run
+        time."""
         if any(code is c for c in self.own):
             return
         caller = sys._getframe(1)
         while caller is not None and caller.f_code.co_filename.startswith(FOLDER):
             caller = caller.f_back
-        if caller is not None and caller.f_globals is not self.ns and code_owner.is_library_path(caller.f_code.co_filename):
+        if (
+            caller is not None
+            and caller.f_globals is not self.ns
+            and code_owner.is_library_path(caller.f_code.co_filename)
+        ):
             if self.given(caller):  # an annotation that is text, as typing and inspect look at it
                 for name in bytecode.loads(code):
                     self.names.note(name)
@@ -153,8 +165,13 @@ class Execution:
             self.made.append(code)
 
     def given(self, frame):
-        """Reports whether a library, of which a frame is, was given the program's namespace, or took it from a function."""
-        while frame is not None and frame.f_globals is not self.ns and code_owner.is_library_path(frame.f_code.co_filename):
+        """Reports whether a library, of which a frame is, was given the program's namespace, or took it from a
+        function."""
+        while (
+            frame is not None
+            and frame.f_globals is not self.ns
+            and code_owner.is_library_path(frame.f_code.co_filename)
+        ):
             if any(v is self.ns for v in list(frame.f_locals.values())):
                 return True
             frame = frame.f_back
@@ -163,6 +180,7 @@ class Execution:
 
 def compiler_flags(future):
     import __future__
+
     flags = 0
     for name in future or ():
         feature = getattr(__future__, name, None)

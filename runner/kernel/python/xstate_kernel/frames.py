@@ -2,6 +2,7 @@
 
 A frame is: 4 bytes header length, 8 bytes body length (both big-endian), a JSON header, a body of raw bytes.
 """
+
 from . import original as __builtins__
 import _thread
 import os
@@ -10,7 +11,9 @@ from json import decoder, encoder, scanner
 
 # What json is made of, and not what it offers: the program may change functions and classes of it.
 if encoder.c_make_encoder is not None:
-    _pieces = encoder.c_make_encoder(None, None, encoder.c_encode_basestring_ascii, None, ": ", ", ", False, False, True)
+    _pieces = encoder.c_make_encoder(
+        None, None, encoder.c_encode_basestring_ascii, None, ": ", ", ", False, False, True
+    )
 else:
     _pieces = encoder.JSONEncoder().iterencode
 _scan = scanner.make_scanner(decoder.JSONDecoder())
@@ -25,7 +28,7 @@ class Channel:
         os.set_inheritable(write_fd, False)
         self._pid = os.getpid()
         self._lock = _thread.RLock()  # threads of the program print
-        self._posted = []    # events
+        self._posted = []  # events
         self._write, self._getpid = os.write, os.getpid
         os.register_at_fork(after_in_child=self._forked)
 
@@ -51,7 +54,7 @@ class Channel:
             text = "".join(_pieces(header, 0)).encode()
             view = memoryview(_PREFIX.pack(len(text), len(body)) + text + bytes(body))
             while view:
-                view = view[self._write(self._out, view):]
+                view = view[self._write(self._out, view) :]
 
     def post(self, header):
         """Has an event sent with others, before the next frame or by flush."""

@@ -1,4 +1,5 @@
 """Which names of the namespace share mutable objects: the co-variables."""
+
 from . import original as __builtins__
 import abc
 import types
@@ -7,7 +8,8 @@ from collections import deque
 from itertools import repeat
 
 from . import blake2b
-from .fingerprint import ATOMS, SKIP_MEMBERS
+from .atoms import ATOMS
+from .walk_code import SKIP_MEMBERS
 
 _NOBODY = frozenset()
 _MANY = 100  # classes and functions that a value reaches, of which the names are told
@@ -22,11 +24,11 @@ class Groups:
 
     def __init__(self, called=lambda c: c.__qualname__):
         self._class = called
-        self.prints = {}   # name → Fingerprint
-        self.noted = {}    # those of the prints that are opaque, lifetime_sensitive or weak: few
+        self.prints = {}  # name → Fingerprint
+        self.noted = {}  # those of the prints that are opaque, lifetime_sensitive or weak: few
         self._owners = {}  # id of a mutable object, class or function → frozenset of the names that reach it
         self._lookers = {}  # the same for what a name reaches but copies before it writes to it
-        self._near = {}    # name → names that share a mutable object with it, names that share any
+        self._near = {}  # name → names that share a mutable object with it, names that share any
         self._places = {}  # (a, b) → digest of where they share, "" if they do not
         self._bodies = {}  # id of a class or function → what it holds, see _body
         self.changed = set()  # ids of classes and functions that were seen to hold something else
@@ -37,7 +39,9 @@ class Groups:
             self.noted[name] = fp
         else:
             self.noted.pop(name, None)
-        if was is not None and all(a.keys() == b.keys() for (_, a), (_, b) in zip(self._indexes(was), self._indexes(fp))):
+        if was is not None and all(
+            a.keys() == b.keys() for (_, a), (_, b) in zip(self._indexes(was), self._indexes(fp))
+        ):
             self.prints[name] = fp
             if fp.ids != was.ids or fp.copied != was.copied:
                 self._forget(name)  # the places are others
@@ -102,8 +106,11 @@ class Groups:
 
     def _find(self, name):
         fp, owners, lookers = self.prints[name], self._owners, self._lookers
-        hard = _NOBODY.union(*set(map(owners.__getitem__, fp.ids)), *(lookers[i] for i in fp.ids.keys() & lookers.keys()),
-                             *(owners[i] for i in fp.copied.keys() & owners.keys())) - {name}
+        hard = _NOBODY.union(
+            *set(map(owners.__getitem__, fp.ids)),
+            *(lookers[i] for i in fp.ids.keys() & lookers.keys()),
+            *(owners[i] for i in fp.copied.keys() & owners.keys())
+        ) - {name}
         return hard, _NOBODY.union(hard, *set(map(owners.__getitem__, fp.soft))) - {name}
 
     def neighbours(self, name, soft=False):
@@ -144,7 +151,7 @@ def _move(owners, ids, change):
     now = list(map(owners.get, ids, repeat(_NOBODY)))
     then = {who: change(who) for who in set(now)}
     if len(then) == 1:
-        who, = then.values()
+        (who,) = then.values()
         if who:
             owners.update(dict.fromkeys(ids, who))
         else:
@@ -157,7 +164,8 @@ def _move(owners, ids, change):
 
 
 def _body(o):
-    """What an assignment to a class or function changes of it: constants, kept so that no other gets their ids, and ids."""
+    """What an assignment to a class or function changes of it: constants, kept so that no other gets their ids, and
+    ids."""
     members = [(k, _Constant(v) if type(v) in ATOMS else id(v)) for k, v in vars(o).items() if k not in SKIP_MEMBERS]
     if isinstance(o, types.FunctionType):
         return members, id(o.__code__), id(o.__defaults__), id(o.__kwdefaults__)

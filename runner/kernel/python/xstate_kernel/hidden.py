@@ -5,6 +5,7 @@ fresh interpreter" (its digest is absent). Some report exactly when a node read 
 the others every node counts as a reader, which is sound and matters only when a program changes them. The variables of
 libraries are those of the adapters; the rest is in interpreter_state.py.
 """
+
 from . import original as __builtins__
 import _abc
 import abc
@@ -78,6 +79,7 @@ class Importing:
         if name not in self._then or name in self._busy:
             return None
         import importlib.util
+
         self._busy.add(name)
         try:
             spec = importlib.util.find_spec(name)
@@ -111,7 +113,8 @@ class _After:
 
 
 def forget_answers(classes):
-    """Makes abstract classes forget what they answered about classes of the program, which may have been others then."""
+    """Makes abstract classes forget what they answered about classes of the program, which may have been others
+    then."""
     # An abstract class that remembers one refers to it weakly, with a callback of this name.
     if any(getattr(r.__callback__, "__name__", None) == "_destroy" for c in classes for r in weakref.getweakrefs(c)):
         todo, seen = [object], set()

@@ -1,4 +1,5 @@
 """A variable of hidden state, and the ways in which adapters observe that a program reads or sets one."""
+
 from . import original as __builtins__
 import marshal
 from operator import is_
@@ -26,7 +27,7 @@ class Variable:
         self.last = None, None  # what was hashed last, and its digest
         self.pristine = None
         self.known = False
-        self.start = None   # digest when the node began
+        self.start = None  # digest when the node began
         self.set_by_node = False  # perhaps to what it was: its value then depends on this node alone
         self.fresh = False  # seeded by the node before it drew anything
         self.unseeded = False  # seeded by the node from the operating system
@@ -104,6 +105,7 @@ def watch_generator(module, variable, names):
 
 def noting_first(function, note, module):
     """Returns a function of a module that calls note before it does what it does."""
+
     def wrapper(*args, **kwargs):
         note(*args, **kwargs)
         return function(*args, **kwargs)

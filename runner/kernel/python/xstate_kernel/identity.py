@@ -1,4 +1,6 @@
-"""Tells whether two lists hold the same objects: at the speed of memory, where a list's items lie as CPython lays them."""
+"""Tells whether two lists hold the same objects: at the speed of memory, where a list's items lie as CPython lays
+them."""
+
 from . import original as __builtins__
 import builtins
 import ctypes

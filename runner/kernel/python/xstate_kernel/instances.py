@@ -1,5 +1,6 @@
 """Instances of the user's classes, taken apart and put together without running any of their code: pickling may have
 side effects, leave things out, or lie."""
+
 from . import original as __builtins__
 import copyreg
 import enum
@@ -9,9 +10,24 @@ from . import attributes, code_owner
 
 _BASES = (list, dict, tuple, set, frozenset, int, float, str, bytes, complex)
 _PICKLING = frozenset(("__reduce__", "__reduce_ex__", "__getstate__", "__getnewargs__", "__getnewargs_ex__"))
-_LOADING = frozenset(("__class__", "__setstate__", "__new__", "__getattr__", "__getattribute__", "__setattr__", "__setitem__", "append", "extend"))
+_LOADING = frozenset(
+    (
+        "__class__",
+        "__setstate__",
+        "__new__",
+        "__getattr__",
+        "__getattribute__",
+        "__setattr__",
+        "__setitem__",
+        "append",
+        "extend",
+    )
+)
 _CALLED = _LOADING | {"__init__", "update", "add"}  # by a class that is called
-_PYTHON = 1 << 9, 1 << 8  # type flags: made by a class statement are those with the first (heap) and without the second (immutable)
+_PYTHON = (
+    1 << 9,
+    1 << 8,
+)  # type flags: made by a class statement are those with the first (heap) and without the second (immutable)
 
 _simple, _custom, _bares = {}, {}, {}
 
@@ -26,7 +42,8 @@ def python(c):
 
 
 def simple(t):
-    """Reports whether t is a class of the user's whose instances are what their __dict__, slots and built-in base hold."""
+    """Reports whether t is a class of the user's whose instances are what their __dict__, slots and built-in base
+    hold."""
     found = _simple.get(t)
     if found is None:
         found = _users(t)
@@ -51,8 +68,16 @@ def bare(t):
 
 
 def _is_bare(t):
-    return bool(simple(t) and base(t) is object and t.__dictoffset__ and t.__basicsize__ <= _Bare.__basicsize__ and t.__getattribute__ is object.__getattribute__
-                and not any("__dict__" in vars(c) and type(vars(c)["__dict__"]) is not types.GetSetDescriptorType for c in t.__mro__))
+    return bool(
+        simple(t)
+        and base(t) is object
+        and t.__dictoffset__
+        and t.__basicsize__ <= _Bare.__basicsize__
+        and t.__getattribute__ is object.__getattribute__
+        and not any(
+            "__dict__" in vars(c) and type(vars(c)["__dict__"]) is not types.GetSetDescriptorType for c in t.__mro__
+        )
+    )
 
 
 def custom(t):
@@ -60,7 +85,9 @@ def custom(t):
     found = _custom.get(t)
     if found is None:
         found = t in copyreg.dispatch_table
-        found = _custom[t] = found or any(not (_PICKLING | _LOADING).isdisjoint(vars(c)) for c in t.__mro__ if c is not object and _users(c))
+        found = _custom[t] = found or any(
+            not (_PICKLING | _LOADING).isdisjoint(vars(c)) for c in t.__mro__ if c is not object and _users(c)
+        )
     return found
 
 
@@ -83,8 +110,8 @@ def base(t):
 
 
 def parts(o, t):
-    """Returns what the built-in base holds (None for object), the attributes as a dict or None, the slots as (place, name,
-    value), and whether that dict is o's own."""
+    """Returns what the built-in base holds (None for object), the attributes as a dict or None, the slots as (place,
+    name, value), and whether that dict is o's own."""
     if bare(t):
         members, own = attributes.of(o, t)
         return None, members, [], own

@@ -1,4 +1,5 @@
 """Hidden state of the interpreter itself: limits, paths, locale, time zone, the collector of garbage, and more."""
+
 from . import original as __builtins__
 import _locale
 import _signal
@@ -50,7 +51,9 @@ def variables(collector):
     threading._counter = Counter(threads, 1).number
     files = descriptors.variable = Variable("conf:descriptors", descriptors.get, descriptors.put, precise=True)
     found = [
-        Variable("conf:locale", lambda: _locale.setlocale(_locale.LC_ALL), lambda v: _locale.setlocale(_locale.LC_ALL, v)),
+        Variable(
+            "conf:locale", lambda: _locale.setlocale(_locale.LC_ALL), lambda v: _locale.setlocale(_locale.LC_ALL, v)
+        ),
         Variable("conf:recursion", sys.getrecursionlimit, sys.setrecursionlimit),
         Variable("conf:sys.path", lambda: list(sys.path), _set_sys_path),
         Variable("conf:argv", lambda: list(sys.argv), _set_argv),
@@ -85,8 +88,10 @@ _SETTINGS = (
     (gc.get_debug, gc.set_debug),
     (sys.get_coroutine_origin_tracking_depth, sys.set_coroutine_origin_tracking_depth),
     (sys.getdlopenflags, sys.setdlopenflags),
-    (lambda: sorted(map(int, _signal.pthread_sigmask(_signal.SIG_BLOCK, ()))),
-     lambda v: _signal.pthread_sigmask(_signal.SIG_SETMASK, v)),
+    (
+        lambda: sorted(map(int, _signal.pthread_sigmask(_signal.SIG_BLOCK, ()))),
+        lambda v: _signal.pthread_sigmask(_signal.SIG_SETMASK, v),
+    ),
     (lambda: threading.main_thread().name, lambda v: setattr(threading.main_thread(), "name", v)),
 )
 

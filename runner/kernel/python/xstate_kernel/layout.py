@@ -1,10 +1,22 @@
 """What a node reads of the layout of blocks: their text, and numbers of lines."""
+
 from . import original as __builtins__
 import linecache
 
 from . import adapters, code_owner, observe
 
-_NUMBERS = frozenset(("f_lineno", "tb_lineno", "co_firstlineno", "co_lines", "co_positions", "co_linetable", "co_lnotab", "__firstlineno__"))
+_NUMBERS = frozenset(
+    (
+        "f_lineno",
+        "tb_lineno",
+        "co_firstlineno",
+        "co_lines",
+        "co_positions",
+        "co_linetable",
+        "co_lnotab",
+        "__firstlineno__",
+    )
+)
 
 
 def watch(note):
@@ -36,10 +48,9 @@ def _noting(function, note):
 
 
 def numbered(codes, theirs):
-    """Returns the files whose line numbers the code objects may ask for: their own, if one of them names such an attribute, or one of a
-    module of the workspace that they come to, or if a handler of logging writes the line of who calls it."""
+    """Returns the files whose line numbers the code objects may ask for: their own, if one of them names such an
+    attribute, or one of a module of the workspace that they come to, or if a handler of logging writes the line of who
+    calls it."""
     if adapters.writes_line_numbers() or any(not _NUMBERS.isdisjoint(c.co_names) for c in (*codes, *theirs)):
         return {c.co_filename for c in codes if c.co_filename.startswith("<")}
     return set()
-
-

@@ -1,8 +1,8 @@
 """Libraries as state: what each looked at while it was imported, which stays in it.
 
-A key of the engine, load:NAME, tells that a library was imported which looks at files or the environment then, or prints; see
-libraries.go.
-"""
+A key of the engine, load:NAME, tells that a library was imported which looks at files or the environment then, or
+prints; see libraries.go."""
+
 from . import original as __builtins__
 import os
 import sys
@@ -10,11 +10,19 @@ import types
 
 from . import adapters, blake2b, code_owner
 
-_looks = {}   # library → what it looked at while it was imported: (kind, name) → what that was, None where it is as usual
+_looks = (
+    {}
+)  # library → what it looked at while it was imported: (kind, name) → what that was, None where it is as usual
 _nested = {}  # library → those that looked at something while they were imported by it, itself among them
-_printed, _fresh, _unusual_ones = set(), set(), set()  # libraries: that printed; of which that is not told yet; that saw something unusual
-_rests = {}   # (library, number of modules) → those of _unusual_ones that it has something of
-_USUAL = frozenset(("HOME", "PATH", "USER", "LOGNAME", "SHELL", "TMPDIR", "LANG", "LC_ALL", "LC_CTYPE", "XDG_CACHE_HOME"))
+_printed, _fresh, _unusual_ones = (
+    set(),
+    set(),
+    set(),
+)  # libraries: that printed; of which that is not told yet; that saw something unusual
+_rests = {}  # (library, number of modules) → those of _unusual_ones that it has something of
+_USUAL = frozenset(
+    ("HOME", "PATH", "USER", "LOGNAME", "SHELL", "TMPDIR", "LANG", "LC_ALL", "LC_CTYPE", "XDG_CACHE_HOME")
+)
 _HOME = os.path.expanduser("~") + os.sep
 _CACHE = os.environ.get("XDG_CACHE_HOME") or _HOME + ".cache"
 workspace = None  # with a separator behind it; None: nobody asks what libraries look at
@@ -22,7 +30,8 @@ workspace = None  # with a separator behind it; None: nobody asks what libraries
 
 @code_owner.unobserved
 def looked(kind, name):
-    """Notes what a library looks at while it is imported (kind: env, file, or stat), for what it makes of that stays in it."""
+    """Notes what a library looks at while it is imported (kind: env, file, or stat), for what it makes of that stays in
+    it."""
     frame, owner = None if workspace is None else sys._getframe(1), None
     while frame is not None:
         if frame.f_code.co_name == "_find_and_load" and frame.f_code.co_filename == "<frozen importlib._bootstrap>":
@@ -65,13 +74,16 @@ def looks_of(top):
 
 @code_owner.unobserved
 def outdated(modules, imported):
-    """Reports whether, of the libraries of some modules, one was loaded that the program has not imported yet, and would do or
-    see something else if it were imported now. modules: a function that returns their names."""
+    """Reports whether, of the libraries of some modules, one was loaded that the program has not imported yet, and
+    would do or see something else if it were imported now. modules: a function that returns their names."""
     early = (_looks.keys() | _printed).difference(imported, _fresh)
     if not early:
         return False
     tops = {t for name in modules() for t in nested_in(name.partition(".")[0])} & early
-    return any(t in _printed or any(_unusual(kind, name) != was for (kind, name), was in _looks.get(t, {}).items()) for t in tops)
+    return any(
+        t in _printed or any(_unusual(kind, name) != was for (kind, name), was in _looks.get(t, {}).items())
+        for t in tops
+    )
 
 
 def printed(top):
@@ -82,10 +94,14 @@ def printed(top):
 
 
 def loaded(top):
-    """Names how a library was imported: "loaded" or "printed", and what it saw, or those that it has something of, that is
-    not on every machine."""
-    saw = sorted((t, kind, name.replace(workspace, "", 1), str(was)) for t in _resting(top)
-                 for (kind, name), was in _looks[t].items() if was is not None)
+    """Names how a library was imported: "loaded" or "printed", and what it saw, or those that it has something of, that
+    is not on every machine."""
+    saw = sorted(
+        (t, kind, name.replace(workspace, "", 1), str(was))
+        for t in _resting(top)
+        for (kind, name), was in _looks[t].items()
+        if was is not None
+    )
     how = "printed" if top in _printed else "loaded"
     return "%s %s" % (how, blake2b(repr(saw).encode(), digest_size=8).hexdigest()) if saw else how
 
@@ -99,15 +115,19 @@ def _resting(top):
         for name, module in list(sys.modules.items()):
             if name.partition(".")[0] == top and code_owner.is_a(module, types.ModuleType):
                 for value in list(vars(module).values()):
-                    owner = value.__name__ if code_owner.is_a(value, types.ModuleType) else value.__module__ if code_owner.is_a(value, (type, types.FunctionType)) else None
+                    owner = (
+                        value.__name__
+                        if code_owner.is_a(value, types.ModuleType)
+                        else value.__module__ if code_owner.is_a(value, (type, types.FunctionType)) else None
+                    )
                     found.add(str(owner).partition(".")[0])
         _rests[key] = found & _unusual_ones
     return _rests[key]
 
 
 def newly_loaded():
-    """Returns the libraries that looked at something since this was called last, or imported one that did, and how each was
-    imported."""
+    """Returns the libraries that looked at something since this was called last, or imported one that did, and how each
+    was imported."""
     found = {top: loaded(top) for top in _fresh}
     _fresh.clear()
     return found

@@ -1,8 +1,9 @@
 """What is in the dicts, lists and sets that hang on modules and classes of libraries.
 
-Those are known that code of the program or the workspace has come to by attributes of their names, or those of functions of the
-standard library that change them: before the node runs, or when the library is imported. From then on each node is looked at for whether it put something else into one.
-"""
+Those are known that code of the program or the workspace has come to by attributes of their names, or those of
+functions of the standard library that change them: before the node runs, or when the library is imported. From then on
+each node is looked at for whether it put something else into one."""
+
 from . import original as __builtins__
 import sys
 import types
@@ -20,7 +21,8 @@ _named = {}
 
 
 def _facts(code):
-    """Returns what a code object alone loads from the namespace, imports, and names as attributes or, perhaps, in texts."""
+    """Returns what a code object alone loads from the namespace, imports, and names as attributes or, perhaps, in
+    texts."""
     found = _named.get(code)
     if found is None:
         roots, imports, names = set(), set(), set()
@@ -39,14 +41,17 @@ def _facts(code):
 
 class LibraryContainers:
     def __init__(self):
-        self._known = {}    # id of a container → itself, the name of what it hangs on, its own, what is in it
+        self._known = {}  # id of a container → itself, the name of what it hangs on, its own, what is in it
         self._names = set()  # of attributes, in the code that the node may run
         self._awaited = set()  # libraries that this code imports, and that are not loaded
-        self._indexes = {}  # id of a module or class → itself, how many attributes it has, the names of those that are looked at
+        self._indexes = (
+            {}
+        )  # id of a module or class → itself, how many attributes it has, the names of those that are looked at
         self.ids = self._known.keys()
 
     def begin(self, spaces):
-        """Comes to what the code of a node comes to. spaces: namespaces, each with the code objects that may run there."""
+        """Comes to what the code of a node comes to. spaces: namespaces, each with the code objects that may run
+        there."""
         self._names, self._awaited = set(), set()
         self.come(spaces)
 
@@ -60,7 +65,11 @@ class LibraryContainers:
                 imports |= imported
                 self._names |= names
             roots.update((id(v), v) for v in map(space.get, loads) if v is not None)
-        self._names.update(v.__name__ for v in roots.values() if code_owner.is_a(v, types.FunctionType) and v.__module__ in adapters.CHANGED_BY)
+        self._names.update(
+            v.__name__
+            for v in roots.values()
+            if code_owner.is_a(v, types.FunctionType) and v.__module__ in adapters.CHANGED_BY
+        )
         if not self._names:
             return
         for name in imports:
@@ -84,10 +93,22 @@ class LibraryContainers:
             if code_owner.is_a(value, types.FunctionType):
                 value = sys.modules.get(value.__module__)  # of which it may be one of adapters.CHANGED_BY
             if code_owner.is_a(value, types.ModuleType):
-                owners = (value,) if code_owner.module_class(value) == code_owner.LIBRARY and value.__name__ not in _OTHERWISE else ()
+                owners = (
+                    (value,)
+                    if code_owner.module_class(value) == code_owner.LIBRARY and value.__name__ not in _OTHERWISE
+                    else ()
+                )
             else:
                 t = value if code_owner.is_a(value, type) else type(value)
-                owners = [c for c in t.__mro__ if c.__flags__ & _HEAP and code_owner.kind_of(c.__module__) == code_owner.LIBRARY] if t.__flags__ & _HEAP else ()
+                owners = (
+                    [
+                        c
+                        for c in t.__mro__
+                        if c.__flags__ & _HEAP and code_owner.kind_of(c.__module__) == code_owner.LIBRARY
+                    ]
+                    if t.__flags__ & _HEAP
+                    else ()
+                )
             for owner in owners:
                 if id(owner) not in done:
                     done.add(id(owner))
@@ -104,12 +125,20 @@ class LibraryContainers:
     def _index(self, owner, space):
         known = self._indexes.get(id(owner))
         if known is None or known[1] != len(space):
-            known = self._indexes[id(owner)] = owner, len(space), {k for k, v in space.items() if type(v) in _KINDS or code_owner.is_a(v, (types.ModuleType, type))}
+            known = self._indexes[id(owner)] = (
+                owner,
+                len(space),
+                {k for k, v in space.items() if type(v) in _KINDS or code_owner.is_a(v, (types.ModuleType, type))},
+            )
         return known[2] & space.keys()
 
     def _note(self, owner, name, container):
         if id(container) not in self._known:
-            title = owner.__name__ if code_owner.is_a(owner, types.ModuleType) else "%s.%s" % (owner.__module__, owner.__qualname__)
+            title = (
+                owner.__name__
+                if code_owner.is_a(owner, types.ModuleType)
+                else "%s.%s" % (owner.__module__, owner.__qualname__)
+            )
             self._known[id(container)] = container, title, name, _flat(container)
 
     def differ(self):
@@ -117,8 +146,8 @@ class LibraryContainers:
         return any(not identity.same(known[3], _flat(known[0])) for known in self._known.values())
 
     def changed(self):
-        """Yields those that hold something else than when they were come to or looked at last: the name of what each hangs on, its own,
-        what it held, what it holds, itself."""
+        """Yields those that hold something else than when they were come to or looked at last: the name of what each
+        hangs on, its own, what it held, what it holds, itself."""
         for i, (container, title, name, before) in self._known.items():
             after = _flat(container)
             if not identity.same(before, after):

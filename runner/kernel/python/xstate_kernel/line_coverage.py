@@ -1,4 +1,5 @@
 """Which lines of the program's functions a node executes: of a test in a block, where that is asked for."""
+
 from . import original as __builtins__
 import sys
 
@@ -18,14 +19,17 @@ class LineCoverage:
         mon, hits = sys.monitoring, self._hits
         mon.use_tool_id(_TOOL, "xstate lines")
 
-        def hit(code, line):  # and does not switch itself off: CPython would then skip the event for the name that is loaded there
+        def hit(
+            code, line
+        ):  # and does not switch itself off: CPython would then skip the event for the name that is loaded there
             hits.add((code.co_filename, line))
 
         mon.register_callback(_TOOL, mon.events.LINE, hit)
         self._arm(mon.events.LINE)
 
     def end(self):
-        """Returns file → the lines on which something begins that functions can execute, and those of them that were executed."""
+        """Returns file → the lines on which something begins that functions can execute, and those of them that were
+        executed."""
         self._arm(0)
         sys.monitoring.free_tool_id(_TOOL)
         found = {}

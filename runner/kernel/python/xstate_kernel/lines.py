@@ -1,12 +1,13 @@
 """The lines of functions. An edit that only moves lines runs nothing again, so that a function made before it, kept or
 stored, would cite lines as they were. It is given the same code as the text has it now."""
+
 from . import original as __builtins__
 import ast
 import linecache
 import types
 import warnings
 
-from . import fingerprint
+from . import code_digest
 
 
 class Lines:
@@ -35,10 +36,11 @@ class Lines:
                 yield code
 
     def current(self, code):
-        """Returns the code object that the text makes now for one that it made before; the same one if there is none."""
+        """Returns the code object that the text makes now for one that it made before; the same one if there is
+        none."""
         if not code.co_filename.startswith("<") or code.co_filename == "<string>":
             return code  # of a file, or made by exec
-        key = (code.co_name, fingerprint.known_digest(code))
+        key = (code.co_name, code_digest.known(code))
         names = [code.co_filename] if code.co_filename in self._texts else []
         for name in names + [n for n in self._texts if n != code.co_filename]:
             if name not in self._codes:
@@ -55,7 +57,7 @@ class Lines:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 whole = compile(text, name, "exec", flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-                fingerprint.flatten(whole, text, flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+                code_digest.flatten(whole, text, flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         except (SyntaxError, ValueError):
             return found
         todo = [whole]
@@ -64,7 +66,7 @@ class Lines:
             inner = [k for k in code.co_consts if isinstance(k, types.CodeType)]
             todo.extend(reversed(inner))
             for k in inner:
-                found.setdefault((k.co_name, fingerprint.known_digest(k)), k)
+                found.setdefault((k.co_name, code_digest.known(k)), k)
         return found
 
 
@@ -72,5 +74,9 @@ def _same(a, b):
     """Reports whether two code objects that do the same have the same lines, too."""
     if (a.co_filename, a.co_firstlineno, a.co_linetable) != (b.co_filename, b.co_firstlineno, b.co_linetable):
         return False
-    pairs = [(x, y) for x, y in zip(a.co_consts, b.co_consts) if isinstance(x, types.CodeType) and isinstance(y, types.CodeType)]
+    pairs = [
+        (x, y)
+        for x, y in zip(a.co_consts, b.co_consts)
+        if isinstance(x, types.CodeType) and isinstance(y, types.CodeType)
+    ]
     return all(_same(x, y) for x, y in pairs)

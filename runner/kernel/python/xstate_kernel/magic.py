@@ -1,4 +1,5 @@
 """__xstate__: what the translated magics and shell escapes of notebooks call."""
+
 from . import original as __builtins__
 import io
 import os
@@ -13,7 +14,12 @@ class Magic:
 
     def magic(self, name, args=""):
         """Line magics that only configure a front end: nothing to do here."""
-        if name == "matplotlib" and args and "inline" not in args and args not in ("agg", "notebook", "widget", "ipympl"):
+        if (
+            name == "matplotlib"
+            and args
+            and "inline" not in args
+            and args not in ("agg", "notebook", "widget", "ipympl")
+        ):
             sys.stderr.write("figures are captured, not shown in a window\n")
         if name in ("who", "who_ls", "whos"):
             return self.who()
@@ -24,13 +30,24 @@ class Magic:
         if name == "ls":
             return self.system("ls " + args)
         if name == "pylab":
-            exec("import numpy\nimport matplotlib\nfrom matplotlib import pylab, mlab, pyplot\nnp = numpy\nplt = pyplot\n"
-                 "from pylab import *\nfrom numpy import *", self._namespace)
+            exec(
+                "import numpy\nimport matplotlib\nfrom matplotlib import pylab, mlab, pyplot\nnp = numpy\nplt = pyplot\n"
+                "from pylab import *\nfrom numpy import *",
+                self._namespace,
+            )
 
     def cell_magic(self, name, args, body):
         """Cell magics whose body is not Python and that only show something."""
-        media = {"html": "text/html", "HTML": "text/html", "javascript": "application/javascript", "js": "application/javascript",
-                 "latex": "text/latex", "markdown": "text/markdown", "svg": "image/svg+xml", "SVG": "image/svg+xml"}.get(name)
+        media = {
+            "html": "text/html",
+            "HTML": "text/html",
+            "javascript": "application/javascript",
+            "js": "application/javascript",
+            "latex": "text/latex",
+            "markdown": "text/markdown",
+            "svg": "image/svg+xml",
+            "SVG": "image/svg+xml",
+        }.get(name)
         if media is not None:
             self._recorder.rich("display", {"text/plain": "<%s>" % name, media: body})
         elif name in ("perl", "ruby", "script"):
@@ -61,6 +78,7 @@ class Magic:
 
     def timeit(self, code, opts=""):
         import timeit
+
         self._mark("clock")
         timer = timeit.Timer(code, globals=self._namespace)
         options = opts.split() if isinstance(opts, str) else list(opts)
@@ -69,7 +87,9 @@ class Magic:
         if number is None:
             number, _ = timer.autorange()
         best = min(timer.repeat(repeat, number)) / number
-        unit, scale = next((u, s) for u, s in (("s", 1), ("ms", 1e3), ("us", 1e6), ("ns", 1e9)) if best * s >= 1 or u == "ns")
+        unit, scale = next(
+            (u, s) for u, s in (("s", 1), ("ms", 1e3), ("us", 1e6), ("ns", 1e9)) if best * s >= 1 or u == "ns"
+        )
         print("%.3g %s per loop (best of %d, %d loops each)" % (best * scale, unit, repeat, number))
 
     def capture(self):
@@ -128,6 +148,7 @@ class Magic:
     def run_file(self, args):
         """%run: executes a script in a namespace of its own, then binds here what it defined."""
         import runpy
+
         found = runpy.run_path(args.split()[0], run_name="__main__")
         self._namespace.update((k, v) for k, v in found.items() if not k.startswith("__"))
 
@@ -136,11 +157,15 @@ class Magic:
 
     def getoutput(self, command):
         import subprocess
-        done = subprocess.run(["sh", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+        done = subprocess.run(
+            ["sh", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
         return done.stdout.decode("utf-8", "replace").splitlines()
 
     def _run(self, argv):
         import subprocess
+
         code = subprocess.run(argv, stdin=subprocess.DEVNULL).returncode
         if code:
             sys.stderr.write("[exit status %d]\n" % code)
@@ -182,7 +207,7 @@ class Captured:
 def _option(options, name):
     for i, o in enumerate(options):
         if o.startswith(name):
-            return int(o[len(name):] or options[i + 1])
+            return int(o[len(name) :] or options[i + 1])
     return None
 
 

@@ -1,4 +1,5 @@
 """The kernel's loop: one request at a time, each answered by events and one reply."""
+
 from . import original as __builtins__
 import ast
 import builtins
@@ -15,17 +16,31 @@ import warnings
 import weakref
 from . import (
     adapters, bindings, code_owner, display, execution, fingerprint, frames, groups, hidden, layout, libraries,
-    lines, magic, modules, node_imports, node_run, observe, sets, shutdown, spill, streams, values,
-    workspace_modules, writes
+    lines, magic, modules, node_imports, node_run, observe, observe_files, sets, shutdown, spill, streams,
+    values, workspace_modules, writes
 )
 
 _NEUTRAL = frozenset(("run", "store", "compile", "sources"))  # requests that leave hidden state as the last node did
 _RESTORING = frozenset(("load", "hidden_put"))  # requests that may import libraries
-# Files of the kernel whose work an interrupt must not tear: half a frame sent, or half an observation, is none. Adapters
+# Files of the kernel whose work an interrupt must not tear: half a frame sent, or half an observation, is none.
+# Adapters
 # count among them, except when they draw a figure, which may take long.
 _UNINTERRUPTED = frozenset(
     os.path.join(execution.FOLDER, name + ".py")
-    for name in ("streams", "frames", "observe", "hidden", "hidden_variable", "interpreter_state"))
+    for name in (
+        "streams",
+        "frames",
+        "observe",
+        "observe_files",
+        "observe_calls",
+        "observe_clocks",
+        "observe_environ",
+        "guard",
+        "hidden",
+        "hidden_variable",
+        "interpreter_state",
+    )
+)
 _ADAPTERS = os.path.join(execution.FOLDER, "adapters")
 _THROUGH = frozenset(("import_module", "exec_module", "_png", "bundle", "show_figures"))  # run code of others
 
@@ -72,9 +87,11 @@ class Kernel:
         self.hidden = hidden.Hidden(options["seed"], self.names)
         self.state = self.hidden.snapshot()  # of the hidden variables; None: not known
         self.execution = execution.Execution(
-            self.bindings, self.names, self.recorder, self.hidden, self.modules.process)
-        self.files = observe.Files(
-            self.spool, options["store"], options["folder"], self.execution.code_run, options.get("guard"))
+            self.bindings, self.names, self.recorder, self.hidden, self.modules.process
+        )
+        self.files = observe_files.Files(
+            self.spool, options["store"], options["folder"], self.execution.code_run, options.get("guard")
+        )
         self.imports = node_imports.NodeImports(self.bindings, self.workspace, self.modules, self.files)
         self.blocks = set()  # what tracebacks call the blocks
         layout.watch(self.text_read)
@@ -86,7 +103,9 @@ class Kernel:
     def interrupted(self, _, frame):
         if self.execution is None or not self.execution.executing:
             return
-        while frame is not None and (not frame.f_code.co_filename.startswith(execution.FOLDER) or frame.f_code.co_name in _THROUGH):
+        while frame is not None and (
+            not frame.f_code.co_filename.startswith(execution.FOLDER) or frame.f_code.co_name in _THROUGH
+        ):
             frame = frame.f_back
         path = frame.f_code.co_filename if frame is not None else ""
         if path in _UNINTERRUPTED or os.path.dirname(path) == _ADAPTERS:
@@ -116,7 +135,11 @@ class Kernel:
             except values.NeedClass as e:
                 reply, data = {"ok": False, "need": [e.name, e.digest]}, b""
             except Exception as e:
-                reply, data = {"ok": False, "error": "%s: %s" % (type(e).__name__, e), "trace": traceback.format_exc()}, b""
+                reply, data = {
+                    "ok": False,
+                    "error": "%s: %s" % (type(e).__name__, e),
+                    "trace": traceback.format_exc(),
+                }, b""
             reply.setdefault("ok", True)
             self.channel.send({"ev": "reply", **reply}, data)
 
@@ -140,7 +163,9 @@ class Kernel:
     def do_forget(self, _, __):
         self.bindings.forget_all()
         importlib.invalidate_caches()
-        hidden.forget_answers({c for fp in self.groups.prints.values() for c in fp.soft.values() if code_owner.is_a(c, type)})
+        hidden.forget_answers(
+            {c for fp in self.groups.prints.values() for c in fp.soft.values() if code_owner.is_a(c, type)}
+        )
         if self.workspace.shadowed():
             return {"stale": True}, b""
         return self.unload(self.workspace.edited()), b""
@@ -168,9 +193,17 @@ class Kernel:
     def effects(self):
         """What the node did so far that is more than executing code: compared before and after a module is loaded."""
         f = self.files
-        return (sum(not p.endswith(".py") for p in f.reads), len(f.listings), len(f.environ), len(f.writes), sorted(f.marks),
-                self.recorder.left(), {k: v[0] for k, v in self.hidden.snapshot().items() if v[0]}, dict(os.environ._data),
-                {k: v if type(v) is tuple else id(v) for k, v in self.modules.process.registered().items()})
+        return (
+            sum(not p.endswith(".py") for p in f.reads),
+            len(f.listings),
+            len(f.environ),
+            len(f.writes),
+            sorted(f.marks),
+            self.recorder.left(),
+            {k: v[0] for k, v in self.hidden.snapshot().items() if v[0]},
+            dict(os.environ._data),
+            {k: v if type(v) is tuple else id(v) for k, v in self.modules.process.registered().items()},
+        )
 
     def do_load(self, request, body):
         """Binds a stored group."""
@@ -183,8 +216,11 @@ class Kernel:
             self.bindings.bind(name, value)
         prints = {n: self.groups.prints[n] for n in request["names"]}
         pairs = self.groups.pairs(prints)
-        return {"digests": {n: fp.digest for n, fp in prints.items() if not fp.opaque}, "unparked": self.bindings.unpark(classes),
-                "shares": [[a, b, d] for (a, b), d in pairs.items()]}, b""
+        return {
+            "digests": {n: fp.digest for n, fp in prints.items() if not fp.opaque},
+            "unparked": self.bindings.unpark(classes),
+            "shares": [[a, b, d] for (a, b), d in pairs.items()],
+        }, b""
 
     def do_store(self, request, _):
         """Pickles the named values as one group, into the reply or, when large, into a file of the spool."""
@@ -239,9 +275,15 @@ class Kernel:
         """The text of every block, for tracebacks and inspect."""
         self.blocks.update(request["texts"])
         futures = request.get("futures") or {}
-        if self.lines.update({name: (text, execution.compiler_flags(futures.get(name))) for name, text in request["texts"].items()}):
-            prints = list(self.groups.prints.values()) + [fp for _, group in self.bindings.parked.values() for fp in group.values() if fp is not None]
-            for code in self.lines.renew({f for fp in prints for f in fp.soft.values() if isinstance(f, types.FunctionType)}):
+        if self.lines.update(
+            {name: (text, execution.compiler_flags(futures.get(name))) for name, text in request["texts"].items()}
+        ):
+            prints = list(self.groups.prints.values()) + [
+                fp for _, group in self.bindings.parked.values() for fp in group.values() if fp is not None
+            ]
+            for code in self.lines.renew(
+                {f for fp in prints for f in fp.soft.values() if isinstance(f, types.FunctionType)}
+            ):
                 self.names.add(code)
         return {}, b""
 
@@ -255,7 +297,7 @@ class Kernel:
         """Says of each block whether CPython accepts it as a whole."""
         verdicts, at = [], 0
         for block in request["blocks"]:
-            verdicts.append(self.verdict(body[at:at + block["bytes"]].decode(), block))
+            verdicts.append(self.verdict(body[at : at + block["bytes"]].decode(), block))
             at += block["bytes"]
         return {"verdicts": verdicts}, b""
 
@@ -263,10 +305,21 @@ class Kernel:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                compile(text, block["filename"], "exec", execution.compiler_flags(block["future"]) | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+                compile(
+                    text,
+                    block["filename"],
+                    "exec",
+                    execution.compiler_flags(block["future"]) | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
+                    dont_inherit=True,
+                )
         except (SyntaxError, ValueError) as e:
-            return {"valid": False, "line": getattr(e, "lineno", 0) or 0, "column": getattr(e, "offset", 0) or 0,
-                    "type": type(e).__name__, "message": getattr(e, "msg", None) or str(e)}
+            return {
+                "valid": False,
+                "line": getattr(e, "lineno", 0) or 0,
+                "column": getattr(e, "offset", 0) or 0,
+                "type": type(e).__name__,
+                "message": getattr(e, "msg", None) or str(e),
+            }
         return {"valid": True}
 
 

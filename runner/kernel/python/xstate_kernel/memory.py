@@ -9,6 +9,7 @@ See Documentation/admin-guide/mm/userfaultfd.rst and pagemap.rst of the kernel. 
 Memory counts as watched only where an array owns it. Memory of files, of other processes and of foreign buffers can
 change without a write by this one. A page that is partly another's is compared by content.
 """
+
 from . import original as __builtins__
 import ctypes
 import os
@@ -50,6 +51,7 @@ class Watch:
 
     def _open(self):
         import fcntl
+
         self._ioctl = fcntl.ioctl
         number = _SYSCALL.get(os.uname().machine)
         if not sys.platform.startswith("linux") or number is None or sys.maxsize < 1 << 32:
@@ -70,6 +72,7 @@ class Watch:
     def _works(self):
         """Tries it on three pages: a write must be found, once, and nothing else."""
         import mmap
+
         with mmap.mmap(-1, 4 * _PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as m:
             m[_PAGE] = 1
             c = ctypes.c_char.from_buffer(m)
@@ -78,7 +81,10 @@ class Watch:
             if not self.watch(lo, lo + 4 * _PAGE) or self.written(lo, lo + 4 * _PAGE) != []:
                 return False
             m[2 * _PAGE + 5] = 1
-            return self.written(lo, lo + 4 * _PAGE) == [(lo + 2 * _PAGE, lo + 3 * _PAGE)] and self.written(lo, lo + 4 * _PAGE) == []
+            return (
+                self.written(lo, lo + 4 * _PAGE) == [(lo + 2 * _PAGE, lo + 3 * _PAGE)]
+                and self.written(lo, lo + 4 * _PAGE) == []
+            )
 
     def watch(self, lo, hi):
         """Watches whole pages from now on; reports whether it can."""
@@ -93,8 +99,23 @@ class Watch:
         """Returns the regions written since the last call or watch, and forgets them; None if they were not watched."""
         found = []
         while lo < hi:
-            request = bytearray(struct.pack("12Q", 96, _PROTECT_FOUND | _FAIL_UNWATCHED, lo, hi, 0, ctypes.addressof(self._regions),
-                                            _REGIONS, 0, 0, _WRITTEN, 0, _WRITTEN))
+            request = bytearray(
+                struct.pack(
+                    "12Q",
+                    96,
+                    _PROTECT_FOUND | _FAIL_UNWATCHED,
+                    lo,
+                    hi,
+                    0,
+                    ctypes.addressof(self._regions),
+                    _REGIONS,
+                    0,
+                    0,
+                    _WRITTEN,
+                    0,
+                    _WRITTEN,
+                )
+            )
             try:
                 n = self._ioctl(self._map, _SCAN, request)
             except OSError:
@@ -125,15 +146,15 @@ class Arrays:
 
     def __init__(self):
         self._watch = None  # made when first needed
-        self._known = {}    # (address, shape, strides, type) → _Known
+        self._known = {}  # (address, shape, strides, type) → _Known
 
     def forget(self):
         """Gives up what is known: an array that somebody refers to weakly, as here, cannot be resized."""
         self._known.clear()
 
     def digest(self, a, np):
-        """Returns the digest of the elements of an array of LARGE bytes or more, or None if it holds objects that are no
-        atoms. The order of memory is no part of it."""
+        """Returns the digest of the elements of an array of LARGE bytes or more, or None if it holds objects that are
+        no atoms. The order of memory is no part of it."""
         key = (a.__array_interface__["data"][0], a.shape, a.strides, a.dtype.str)
         known = self._known.get(key)
         if known is not None:
@@ -217,6 +238,7 @@ def _of_objects(a):
     if not kinds <= atoms.ATOMS:
         return None
     from hashlib import sha256
+
     h = sha256()
     for data in atoms.written(items, kinds):
         h.update(data)
@@ -226,6 +248,7 @@ def _of_objects(a):
 def _of_bytes(data, chunks):
     """Returns the digest of data by those of its chunks, and fills in the chunks that are None."""
     from hashlib import sha256  # OpenSSL has the processor do it
+
     if chunks is None:
         chunks = [None] * -(-len(data) // _CHUNK)
     todo = [i for i, c in enumerate(chunks) if c is None]
@@ -233,7 +256,7 @@ def _of_bytes(data, chunks):
 
     def work(part):
         for i in part:
-            chunks[i] = sha256(data[i * _CHUNK:(i + 1) * _CHUNK]).digest()
+            chunks[i] = sha256(data[i * _CHUNK : (i + 1) * _CHUNK]).digest()
 
     threads = [threading.Thread(target=work, args=(todo[n::workers],)) for n in range(1, workers)]
     for t in threads:

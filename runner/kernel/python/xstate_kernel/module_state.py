@@ -1,18 +1,34 @@
 """What the modules of the workspace hold: state of the program, like the values of its names."""
+
 from . import original as __builtins__
 import marshal
 import sys
 import types
 
-from . import blake2b, code_owner, fingerprint
+from . import atoms, blake2b, code_owner, walk, walk_code
 
-_MACHINERY = frozenset((
-    "__name__", "__doc__", "__package__", "__loader__", "__spec__", "__path__", "__file__", "__cached__", "__builtins__", "__warningregistry__",
-    "__annotations__", "__annotate__", "__conditional_annotations__"))
+_MACHINERY = frozenset(
+    (
+        "__name__",
+        "__doc__",
+        "__package__",
+        "__loader__",
+        "__spec__",
+        "__path__",
+        "__file__",
+        "__cached__",
+        "__builtins__",
+        "__warningregistry__",
+        "__annotations__",
+        "__annotate__",
+        "__conditional_annotations__",
+    )
+)
 
 
 class ModuleState:
-    """Knows what each module held when it was last looked at: after its load, and after every node that can come to it."""
+    """Knows what each module held when it was last looked at: after its load, and after every node that can come to
+    it."""
 
     def __init__(self, printer, workspace):
         self._printer, self._workspace = printer, workspace
@@ -20,8 +36,8 @@ class ModuleState:
         self.altered = set()  # "MODULE.NAME": what was seen to be another, or changed in place, since this was cleared
 
     def look(self, name):
-        """Looks at a loaded module. Reports whether it holds something else than before: equal things bound anew count, for
-        who took the old ones by name shares them no more."""
+        """Looks at a loaded module. Reports whether it holds something else than before: equal things bound anew count,
+        for who took the old ones by name shares them no more."""
         module, was = sys.modules[name], self._known.get(name)
         if was is not None and was.module is not module:
             was = None
@@ -35,7 +51,9 @@ class ModuleState:
             return False
         different = {*before[1].items(), *before[2]} ^ {*now.parts.items(), *now.bound}
         self.altered.update("%s.%s" % (name, k) for k, _ in different)
-        self.altered.update("%s.%s" % (name, (place or "").partition(" ")[0]) for _, place in (before[3] or {}).items() ^ places.items())
+        self.altered.update(
+            "%s.%s" % (name, (place or "").partition(" ")[0]) for _, place in (before[3] or {}).items() ^ places.items()
+        )
         return True
 
     def digest(self, name):
@@ -67,7 +85,7 @@ class ModuleState:
             lines.append((k, parts[k]))
             if fp.opaque:  # what it reaches may be anybody's: all loggers, all that a thread holds
                 inner = v.values() if type(v) is dict else v if type(v) in (list, tuple) else ()
-                found = dict.fromkeys(map(id, fingerprint.mutable([v, *inner])))
+                found = dict.fromkeys(map(id, walk.mutable([v, *inner])))
             else:
                 found = {i: "%s %s" % (k, place) for i, place in fp.ids.items()}
             found.pop(id(made), None)
@@ -85,20 +103,22 @@ class _Content:
         space = vars(module)
         self.module, self.digest, self.parts, self.deps = module, None, {}, set()
         self.keys, self.ids = list(space), list(map(id, space.values()))
-        self.plain = []   # functions that hold nothing, and their defaults
+        self.plain = []  # functions that hold nothing, and their defaults
         self.living = []  # names of the rest. The values are not kept: somebody may notice that they go
         lines = []
         for k, v in sorted(space.items()):
             if k in _MACHINERY or sys.modules.get("%s.%s" % (name, k), space) is v:
                 continue  # a submodule is there because somebody imported it
-            if type(v) in fingerprint.ATOMS:
+            if type(v) in atoms.ATOMS:
                 lines.append((k, v))
             elif code_owner.is_a(v, types.ModuleType):
                 lines.append((k, v.__name__))
             elif not code_owner.is_a(v, (types.FunctionType, type)):
                 self.living.append(k)
             elif v.__module__ == name:  # where it stands in the text of the module
-                lines.append((k, v.__qualname__, v.__code__.co_firstlineno if code_owner.is_a(v, types.FunctionType) else 0))
+                lines.append(
+                    (k, v.__qualname__, v.__code__.co_firstlineno if code_owner.is_a(v, types.FunctionType) else 0)
+                )
                 if _holds(v):
                     self.living.append(k)
                 else:
@@ -111,23 +131,34 @@ class _Content:
         self.lines = marshal.dumps(lines, 2)
         living = set(self.living)
         self.fixed = [v for k, v in space.items() if k not in living]  # kept, so that nothing else gets their ids
-        self.bound = [(k, i) for k, i in zip(self.keys, self.ids) if type(space[k]) not in fingerprint.ATOMS and k not in _MACHINERY
-                      and not code_owner.is_a(space[k], types.ModuleType)]
+        self.bound = [
+            (k, i)
+            for k, i in zip(self.keys, self.ids)
+            if type(space[k]) not in atoms.ATOMS
+            and k not in _MACHINERY
+            and not code_owner.is_a(space[k], types.ModuleType)
+        ]
 
     def current(self):
         """Reports whether the same things are bound, and functions that held nothing hold nothing."""
         space = vars(self.module)
-        return list(map(id, space.values())) == self.ids and list(space) == self.keys and \
-            not any(f.__dict__ or f.__defaults__ is not defaults for f, defaults in self.plain)
+        return (
+            list(map(id, space.values())) == self.ids
+            and list(space) == self.keys
+            and not any(f.__dict__ or f.__defaults__ is not defaults for f, defaults in self.plain)
+        )
 
 
 def _holds(code):
     """Reports whether a function or class holds something that can change in place."""
-    return not code_owner.is_a(code, types.FunctionType) or bool(code.__closure__ or code.__kwdefaults__ or code.__dict__) or \
-        not fingerprint.ATOMS.issuperset(map(type, code.__defaults__ or ()))
+    return (
+        not code_owner.is_a(code, types.FunctionType)
+        or bool(code.__closure__ or code.__kwdefaults__ or code.__dict__)
+        or not atoms.ATOMS.issuperset(map(type, code.__defaults__ or ()))
+    )
 
 
 def _members(code):
     if code_owner.is_a(code, types.FunctionType):
         return [code.__closure__, code.__defaults__, code.__kwdefaults__, code.__dict__ or None]
-    return [x for x in vars(code).items() if x[0] not in fingerprint.SKIP_MEMBERS]
+    return [x for x in vars(code).items() if x[0] not in walk_code.SKIP_MEMBERS]

@@ -4,10 +4,10 @@ Loading a workspace module executes it, once. A load that does and reads nothing
 happen at any time. Any other, and any change to what a module holds, is state like a variable's: the engine has a key
 for it, unloads modules that are not as they are at a place in the program, and runs again what loaded or changed them.
 
-Attributes that the program assigns to modules and classes of libraries, what it puts into containers that are such attributes
-(see contents.py), and entries of sys.modules, are hidden state that a live interpreter cannot take back: the engine counts every later node as their reader, and gets back to before
-them in a new interpreter.
-"""
+Attributes that the program assigns to modules and classes of libraries, what it puts into containers that are such
+attributes (see contents.py), and entries of sys.modules, are hidden state that a live interpreter cannot take back: the
+engine counts every later node as their reader, and gets back to before them in a new interpreter."""
+
 from . import original as __builtins__
 import abc
 import importlib
@@ -18,10 +18,25 @@ import os
 import sys
 import types
 
-from . import adapters, bytecode, code_owner, identity, library_containers, module_state, observe, process
+from . import (
+    adapters, bytecode, code_owner, identity, library_containers, module_state, observe, observe_files, process
+)
 
 _STORES = frozenset(("STORE_ATTR", "DELETE_ATTR"))
-_SETTERS = frozenset(("setattr", "delattr", "patch", "stopall", "monkeypatch", "reload", "install_opener", "__dict__", "vars", *adapters.CLASS_EXTENDERS))
+_SETTERS = frozenset(
+    (
+        "setattr",
+        "delattr",
+        "patch",
+        "stopall",
+        "monkeypatch",
+        "reload",
+        "install_opener",
+        "__dict__",
+        "vars",
+        *adapters.CLASS_EXTENDERS,
+    )
+)
 _MODULES = frozenset(("modules", "stopall"))  # of sys, and of the patches of unittest.mock
 _HOOKS = frozenset(("__import__", "__build_class__"))  # builtins that statements call
 _HEAP = 1 << 9  # type flag: made by a class statement
@@ -30,15 +45,20 @@ _asks = {}
 
 
 def _of_code(code):
-    """Returns whether a code object, or one nested in it, can assign to an attribute, name sys.modules, list subclasses, ask for hashes, name
-    databases in SQL."""
+    """Returns whether a code object, or one nested in it, can assign to an attribute, name sys.modules, list
+    subclasses, ask for hashes, name databases in SQL."""
     found = _asks.get(code)
     if found is None:
         names = set(code.co_names)
         stores = not _SETTERS.isdisjoint(names) or any(op in _STORES for _, op, _, _ in bytecode.instructions(code))
         inner = [_of_code(k) for k in code.co_consts if code_owner.is_a(k, types.CodeType)]
-        own = stores, not _MODULES.isdisjoint(names), "__subclasses__" in names, "hash" in names and code.co_name != "__hash__", \
-            any(type(k) is str and observe.SQL.search(k) for k in code.co_consts)
+        own = (
+            stores,
+            not _MODULES.isdisjoint(names),
+            "__subclasses__" in names,
+            "hash" in names and code.co_name != "__hash__",
+            any(type(k) is str and observe_files.SQL.search(k) for k in code.co_consts),
+        )
         found = _asks[code] = tuple(map(any, zip(own, *inner)))
     return found
 
@@ -50,10 +70,12 @@ class Modules:
         self._namespace, self._workspace, self._effects = namespace, workspace, effects
         self.module_state = module_state.ModuleState(printer, workspace)
         self.process = process.Process(printer, groups)
-        self._originals = {}  # library, class and attribute → what was there before the program put something else there
+        self._originals = (
+            {}
+        )  # library, class and attribute → what was there before the program put something else there
         self._edited = False  # sys.modules, or what no one can take back
         self.containers = library_containers.LibraryContainers()
-        self._targets = {}    # workspace module → dotted names in it of what its code assigns attributes of
+        self._targets = {}  # workspace module → dotted names in it of what its code assigns attributes of
         self._active = False
         self._start([])
         sys.meta_path.insert(0, self)
@@ -62,13 +84,20 @@ class Modules:
 
     def _start(self, codes):
         asked = [_of_code(c) for c in codes]
-        # all: the node can name sys.modules; lists: list subclasses; hashes: ask for hashes; attaches: name databases in SQL
-        self.assigns_attributes, self.reads_sys_modules, self.lists_subclasses, self.calls_hash, self.attaches_databases = map(any, zip((False,) * 5, *asked))
+        # all: the node can name sys.modules; lists: list subclasses; hashes: ask for hashes; attaches: name databases
+        # in SQL
+        (
+            self.assigns_attributes,
+            self.reads_sys_modules,
+            self.lists_subclasses,
+            self.calls_hash,
+            self.attaches_databases,
+        ) = map(any, zip((False,) * 5, *asked))
         self._entries = self._workspace.entries()
-        self._before = {}    # id of a library module or class → itself, its name, its attributes
-        self.tried = set()   # (name, folders) of modules that code of the program and the workspace looked for
-        self.named = set()   # names of modules that were asked for by a function
-        self._loud = set()   # names of modules whose load was not quiet
+        self._before = {}  # id of a library module or class → itself, its name, its attributes
+        self.tried = set()  # (name, folders) of modules that code of the program and the workspace looked for
+        self.named = set()  # names of modules that were asked for by a function
+        self._loud = set()  # names of modules whose load was not quiet
         self.others = set()  # modules that were taken out of sys.modules, and packages that have one more module
         self._final = set()  # changes that no one can take back
 
@@ -78,7 +107,11 @@ class Modules:
         self._start(codes)
         for c in theirs:
             _, _, lists, hashes, attaches = _of_code(c)
-            self.lists_subclasses, self.calls_hash, self.attaches_databases = self.lists_subclasses or lists, self.calls_hash or hashes, self.attaches_databases or attaches
+            self.lists_subclasses, self.calls_hash, self.attaches_databases = (
+                self.lists_subclasses or lists,
+                self.calls_hash or hashes,
+                self.attaches_databases or attaches,
+            )
         observe.watch_hash(self.calls_hash)
         for name in self._entries.keys() & adapters.PATCHERS:
             self._assigning(self._entries[name])
@@ -102,6 +135,7 @@ class Modules:
     def _assigning(self, module):
         """Has a module tell what it assigns attributes of, before it does."""
         for function in (setattr, delattr):
+
             def wrapper(o, name, *value, function=function):
                 if self._active:
                     self._take(o)
@@ -111,6 +145,7 @@ class Modules:
 
     def _naming(self, function):
         """Wraps a function that looks for a module by name: what is loaded it finds without asking a finder."""
+
         def wrapper(name, package=None):
             if self._active and code_owner.is_a(name, str) and (package or not name.startswith(".")):
                 self.named.add(importlib.util.resolve_name(name, package))
@@ -119,10 +154,15 @@ class Modules:
         return observe.named(wrapper, function)
 
     def _registering(self, register):
-        """Wraps the registration with an abstract base class: that of a library knows a class of the program from then on."""
+        """Wraps the registration with an abstract base class: that of a library knows a class of the program from then
+        on."""
+
         def wrapper(cls, subclass):
-            if self._active and code_owner.kind_of(cls.__module__) != code_owner.PROGRAM and \
-                    code_owner.kind_of(getattr(subclass, "__module__", "builtins")) == code_owner.PROGRAM:
+            if (
+                self._active
+                and code_owner.kind_of(cls.__module__) != code_owner.PROGRAM
+                and code_owner.kind_of(getattr(subclass, "__module__", "builtins")) == code_owner.PROGRAM
+            ):
                 self._final.add("abc")
             return register(cls, subclass)
 
@@ -134,7 +174,11 @@ class Modules:
         if code_owner.is_a(value, types.ModuleType):
             if code_owner.module_class(value) == code_owner.LIBRARY:
                 self._before[id(value)] = (value, value.__name__, dict(vars(value)))
-        elif code_owner.is_a(value, type) and value.__flags__ & _HEAP and code_owner.kind_of(value.__module__) == code_owner.LIBRARY:
+        elif (
+            code_owner.is_a(value, type)
+            and value.__flags__ & _HEAP
+            and code_owner.kind_of(value.__module__) == code_owner.LIBRARY
+        ):
             self._before[id(value)] = (value, "%s.%s" % (value.__module__, value.__qualname__), dict(vars(value)))
 
     def _take_targets(self, name):
@@ -145,13 +189,17 @@ class Modules:
             self._take(value)
 
     def end(self, reached):
-        """Looks at the modules that the node loaded or can have come to. Returns those that hold something else now, those that
-        it loaded quietly, and those that it loaded otherwise: three sets of names."""
+        """Looks at the modules that the node loaded or can have come to. Returns those that hold something else now,
+        those that it loaded quietly, and those that it loaded otherwise: three sets of names."""
         fresh, entries = set(), self._workspace.entries()
         self.others = set()
         if entries is not self._entries:
             fresh = {n for n, module in self._workspace.loaded() if self._entries.get(n) is not module}
-            left = {n for n in self._entries if entries.get(n) is not self._entries[n] and code_owner.kind_of(n) == code_owner.WORKSPACE}
+            left = {
+                n
+                for n in self._entries
+                if entries.get(n) is not self._entries[n] and code_owner.kind_of(n) == code_owner.WORKSPACE
+            }
             self.others = left | {n.rpartition(".")[0] for n in fresh} - fresh
         if not (fresh or reached):
             return set(), set(), set()
@@ -172,7 +220,11 @@ class Modules:
         found = set()
         for value, name, before in self._before.values():
             after = vars(value)
-            if len(before) == len(after) and all(map(operator.is_, before.values(), after.values())) and list(before) == list(after):
+            if (
+                len(before) == len(after)
+                and all(map(operator.is_, before.values(), after.values()))
+                and list(before) == list(after)
+            ):
                 continue
             for k in before.keys() | after.keys():
                 new = after.get(k)
@@ -189,8 +241,12 @@ class Modules:
                 self.process.attributes[place] = container
         entries = self._workspace.entries()
         if entries is not self._entries:
-            if any(entries.get(name) is not module and not name.startswith("__") for name, module in self._entries.items()) or \
-                    any(self.reads_sys_modules and _put(entries[name]) or _hooked(entries[name]) for name in entries.keys() - self._entries.keys()):
+            if any(
+                entries.get(name) is not module and not name.startswith("__") for name, module in self._entries.items()
+            ) or any(
+                self.reads_sys_modules and _put(entries[name]) or _hooked(entries[name])
+                for name in entries.keys() - self._entries.keys()
+            ):
                 found.add("sys.modules")
         found |= self._final
         self._edited = self._edited or "sys.modules" in found or bool(self._final)
@@ -259,7 +315,8 @@ class Modules:
             self.module_state.look(name)
 
     def _look_for_targets(self, name, code):
-        """A module that can assign to attributes of a library may have done so when it was imported, and may do so later."""
+        """A module that can assign to attributes of a library may have done so when it was imported, and may do so
+        later."""
         targets = bytecode.assigned_targets(code)
         self._targets.pop(name, None)
         if targets:
@@ -273,11 +330,15 @@ class Modules:
 
     def sought(self, names):
         """Yields the files that would be found instead of what the imports of these names, and those tried, came to."""
-        names = {n[:i] for name in names for n in [name + "."] for i, c in enumerate(n) if c == "."}  # with their packages
+        names = {
+            n[:i] for name in names for n in [name + "."] for i, c in enumerate(n) if c == "."
+        }  # with their packages
         for name, folders in self.tried | {(n, None) for n in names if n not in sys.builtin_module_names}:
             if folders is None:
                 parent = sys.modules.get(name.rpartition(".")[0])
-                folders = [p for p in (getattr(parent, "__path__", ()) if "." in name else sys.path) if code_owner.is_a(p, str)]
+                folders = [
+                    p for p in (getattr(parent, "__path__", ()) if "." in name else sys.path) if code_owner.is_a(p, str)
+                ]
             found = getattr(sys.modules.get(name), "__file__", None)
             for folder in folders:
                 if not _of_workspace(folder):
@@ -322,7 +383,8 @@ def _code_of(module):
 
 
 def _drop_stale(spec):
-    """Removes a compiled form that may be of an earlier text: Python tells by size and second, which two edits can share."""
+    """Removes a compiled form that may be of an earlier text: Python tells by size and second, which two edits can
+    share."""
     try:
         if os.stat(spec.cached).st_mtime_ns <= os.stat(spec.origin).st_ctime_ns:
             os.unlink(spec.cached)
@@ -347,7 +409,9 @@ _folders = {}
 def _of_workspace(folder):
     known = _folders.get(folder)
     if known is None:
-        known = _folders[folder] = not code_owner.is_library_path(os.path.join(os.path.abspath(folder), "x")) and not folder.endswith(".zip")
+        known = _folders[folder] = not code_owner.is_library_path(
+            os.path.join(os.path.abspath(folder), "x")
+        ) and not folder.endswith(".zip")
     return known
 
 

@@ -1,4 +1,5 @@
 """What code and which modules a node may come to, and what its imports depend on."""
+
 from . import original as __builtins__
 import importlib
 import sys
@@ -15,14 +16,24 @@ class NodeImports:
         self.workspace, self.modules, self.files = workspace, modules, files
 
     def attach(self, request, kernel):
-        """Imports the submodules that nodes before have imported of packages that the node uses, in an interpreter that was only given the
-        packages: they are attributes of these."""
-        todo = [n for n in request.get("submodules") or () if n not in sys.modules and n.partition(".")[0] in sys.modules
-                and code_owner.kind_of(n.partition(".")[0]) == code_owner.LIBRARY and not _has(n)]
+        """Imports the submodules that nodes before have imported of packages that the node uses, in an interpreter that
+        was only given the packages: they are attributes of these."""
+        todo = [
+            n
+            for n in request.get("submodules") or ()
+            if n not in sys.modules
+            and n.partition(".")[0] in sys.modules
+            and code_owner.kind_of(n.partition(".")[0]) == code_owner.LIBRARY
+            and not _has(n)
+        ]
         if not todo:
             return
         used = (self.ns.get(name) for name in self._bindings.reach(request["uses"]))
-        used = {m.__name__ for m in used if code_owner.is_a(m, types.ModuleType) and code_owner.kind_of(m.__name__) == code_owner.LIBRARY}
+        used = {
+            m.__name__
+            for m in used
+            if code_owner.is_a(m, types.ModuleType) and code_owner.kind_of(m.__name__) == code_owner.LIBRARY
+        }
         self.files.restoring = True
         for n in todo:
             if any(n.startswith(m + ".") for m in used):
@@ -34,7 +45,8 @@ class NodeImports:
         self.files.restoring = False
 
     def modules_of(self, imports, reads):
-        """Returns the workspace modules that the node can have come to: those it imports or read something of, and theirs."""
+        """Returns the workspace modules that the node can have come to: those it imports or read something of, and
+        theirs."""
         loaded = [name for name, _ in self.workspace.loaded()]
         if not loaded:
             return set()
@@ -48,9 +60,11 @@ class NodeImports:
         return {m for n in found for m in self.workspace.closure(n)}
 
     def imported(self, imports, reads, reached, made, before):
-        """Returns what the node's imports rest on: library packages with their witness, those that looked at something with what
-        they saw, workspace modules and their files."""
-        packages, held = {}, reached.union(self.modules.others, *map(self.workspace.closure, self._bindings.rest_on(made)))  # from an import that no text shows
+        """Returns what the node's imports rest on: library packages with their witness, those that looked at something
+        with what they saw, workspace modules and their files."""
+        packages, held = {}, reached.union(
+            self.modules.others, *map(self.workspace.closure, self._bindings.rest_on(made))
+        )  # from an import that no text shows
         todo = set(imports)
         for n in reads:
             value = self.ns.get(n)
@@ -77,8 +91,12 @@ class NodeImports:
                 loads[top], loads[t] = libraries.loaded(top), libraries.loaded(t)
                 if t not in before:
                     self.files.look_again(libraries.looks_of(t))
-        return {"libraries": packages, "loads": loads, "files": sorted(filter(None, map(self.workspace.path, held))),
-                "held": sorted(held)}
+        return {
+            "libraries": packages,
+            "loads": loads,
+            "files": sorted(filter(None, map(self.workspace.path, held))),
+            "held": sorted(held),
+        }
 
     def codes(self, request, code, tail):
         """Yields the code objects that the node runs or may run: its own and those of the functions it can reach."""
@@ -99,6 +117,7 @@ class NodeImports:
 
 
 def _has(dotted):
-    """Reports whether the last part of a dotted name is an attribute of the module that the others name, without asking that."""
+    """Reports whether the last part of a dotted name is an attribute of the module that the others name, without asking
+    that."""
     module, _, name = dotted.rpartition(".")
     return name in getattr(sys.modules.get(module), "__dict__", ())

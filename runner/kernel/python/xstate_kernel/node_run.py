@@ -3,6 +3,7 @@
 The order of the phases matters. What a later one looks at must not be changed by an earlier one, and nothing may refer
 to the program's values while the node runs: it may notice that one goes.
 """
+
 from . import original as __builtins__
 import builtins
 import os
@@ -25,7 +26,12 @@ class NodeRun:
 
     def __init__(self, kernel, request, source):
         self.kernel, self.request, self.source, self.filename = kernel, request, source, request["filename"]
-        self.bindings, self.files, self.modules, self.names = kernel.bindings, kernel.files, kernel.modules, kernel.names
+        self.bindings, self.files, self.modules, self.names = (
+            kernel.bindings,
+            kernel.files,
+            kernel.modules,
+            kernel.names,
+        )
         self.writes, self.imports, self.execution = kernel.writes, kernel.imports, kernel.execution
         self.prints, self.ns = kernel.groups.prints, kernel.bindings.ns
         self.fresh = request.get("fresh")  # the interpreter is new: nothing in it can be stale
@@ -139,8 +145,15 @@ class NodeRun:
         if not self.names.exact:
             self.imports_read |= set(request.get("imports") or ())
         kernel.printer.dotted.update(n for n in self.imports_read if "." in n)
-        kernel.channel.send({"ev": "result", "node": request["node"], "seconds": seconds,
-                             "cpu": time.process_time() - cpu, "error": self.error})
+        kernel.channel.send(
+            {
+                "ev": "result",
+                "node": request["node"],
+                "seconds": seconds,
+                "cpu": time.process_time() - cpu,
+                "error": self.error,
+            }
+        )
         if self.filters is not None:
             adapters.warnings.adapter.library_imported(self.filters)
 
@@ -162,8 +175,7 @@ class NodeRun:
             self.files.marks.add("process")
         if opaque:
             self.files.count_as_read(self.open_files | self.files.open_files(opaque))
-        self.process_changed = process.changed(
-            lambda: {n for n, i in start.items() if id(self.ns.get(n, GONE)) != i})
+        self.process_changed = process.changed(lambda: {n for n, i in start.items() if id(self.ns.get(n, GONE)) != i})
         if self.process_changed:
             reads |= process.sharing()
         if adapters.logging.adapter.levels.touched:
@@ -177,8 +189,9 @@ class NodeRun:
             if self.lingering:
                 self.files.marks.add("unobserved __subclasses__")
         if self.modules.reads_sys_modules:  # whether a module is there depends on which code imported it
-            reads |= {n for n in start if n in prints and prints[n].files
-                      or code_owner.is_a(self.ns.get(n), types.ModuleType)}
+            reads |= {
+                n for n in start if n in prints and prints[n].files or code_owner.is_a(self.ns.get(n), types.ModuleType)
+            }
 
     def stored(self):
         """Returns the names that the node certainly bound, and those that it may have bound.
@@ -218,7 +231,8 @@ class NodeRun:
         again = unbound if self.names.everything else unbound & self.reads
         outdated = lambda: self.imports_read | kernel.workspace.imported()
         stale = not self.fresh and (
-            self.files.objects and kernel.dropped_earlier or libraries.outdated(outdated, self.imported))
+            self.files.objects and kernel.dropped_earlier or libraries.outdated(outdated, self.imported)
+        )
         self.failed = self.error is not None or again or stale
         self.observation.take({"unbound_read": sorted(again), "everything": self.names.everything, "stale": stale})
 
@@ -229,7 +243,8 @@ class NodeRun:
         printer.reached = {}
         try:
             found = self.writes.fingerprint_writes(
-                self.start, self.reads & self.start.keys(), self.certain, self.failed, parts)
+                self.start, self.reads & self.start.keys(), self.certain, self.failed, parts
+            )
         finally:
             printer.reached = None
         self.writes.values_before = {}
@@ -270,7 +285,8 @@ class NodeRun:
         return changed, read
 
     def observe_imports(self):
-        """Finds what the imports depend on, and what modules hold now. After a failure, changed modules are unloaded."""
+        """Finds what the imports depend on, and what modules hold now. After a failure, changed modules are
+        unloaded."""
         see, modules, workspace = self.observation, self.modules, self.kernel.workspace
         for top in self.kernel.recorder.loading:
             libraries.printed(top)
@@ -293,8 +309,14 @@ class NodeRun:
         see.deleted = sorted(n for n in deleted if n not in self.start and n not in self.ns)
         if f.folder_read or volatility.tells_folder(self.codes):
             see.hidden_reads.append("conf:folder")
-        see.files = {"reads": f.reads, "listings": sorted(f.listings), "writes": f.writes, "modes": sorted(f.modes),
-                     "chmods": f.chmods, "times": sorted(f.times)}
+        see.files = {
+            "reads": f.reads,
+            "listings": sorted(f.listings),
+            "writes": f.writes,
+            "modes": sorted(f.modes),
+            "chmods": f.chmods,
+            "times": sorted(f.times),
+        }
         see.environ = _environ_changes(self.environ, os.environ._data, f.put)
         see.environ_reads = sorted(f.environ)
 
@@ -317,9 +339,13 @@ class NodeRun:
 
 
 def _environ_changes(before, after, put):
-    """Returns the variables that were set, perhaps to what they were, with their values; None for one that was removed."""
+    """Returns the variables that were set, perhaps to what they were, with their values; None for one that was
+    removed."""
     if before == after and not put:
         return {}
     text = lambda raw: os.fsdecode(raw) if isinstance(raw, bytes) else raw  # bytes on POSIX
-    return {text(k): text(after.get(k)) for k in before.keys() | after.keys() | put.keys()
-            if k in put or before.get(k) != after.get(k)}
+    return {
+        text(k): text(after.get(k))
+        for k in before.keys() | after.keys() | put.keys()
+        if k in put or before.get(k) != after.get(k)
+    }

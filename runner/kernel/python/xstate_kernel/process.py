@@ -1,13 +1,14 @@
-"""What the program puts into places of the interpreter: streams, hooks, signal handlers, codecs, finders of modules, handlers of loggers.
+"""What the program puts into places of the interpreter: streams, hooks, signal handlers, codecs, finders of modules,
+handlers of loggers.
 
 Such an object may be called, and changed, by any node, without a name of the program being read. It is part of what the
-engine knows as the changes to modules: named by lineage, taken back only in a new interpreter. It is pristine again when
-every place holds what it held at first.
+engine knows as the changes to modules: named by lineage, taken back only in a new interpreter. It is pristine again
+when every place holds what it held at first.
 
-A file that is registered has a state of its own, where it stands in what is on disk. Of logging's own handlers, which leave
-nothing in a buffer, that is the end; so they are opened anew where the engine has put another content in place. Of others
-it is not known: every node is taken to write to them.
-"""
+A file that is registered has a state of its own, where it stands in what is on disk. Of logging's own handlers, which
+leave nothing in a buffer, that is the end; so they are opened anew where the engine has put another content in place.
+Of others it is not known: every node is taken to write to them."""
+
 from . import original as __builtins__
 import _signal
 import codecs
@@ -19,10 +20,20 @@ import sys
 import threading
 import warnings
 
-from . import adapters, code_owner, fingerprint, identity
+from . import adapters, code_owner, identity, walk
 from .adapters import logging as log_handlers
 
-_HOOKS = ("stdin", "stdout", "stderr", "displayhook", "excepthook", "unraisablehook", "breakpointhook", "__stdout__", "__stderr__")
+_HOOKS = (
+    "stdin",
+    "stdout",
+    "stderr",
+    "displayhook",
+    "excepthook",
+    "unraisablehook",
+    "breakpointhook",
+    "__stdout__",
+    "__stderr__",
+)
 _SIGNALS = range(1, _signal.NSIG)
 
 
@@ -58,15 +69,34 @@ class Process:
                 self._handlers[name] = handler
 
         self._forget = lambda search: (unregister(search), register(search))
-        for f, name in ((observed_register, "register"), (observed_unregister, "unregister"), (observed_register_error, "register_error")):
+        for f, name in (
+            (observed_register, "register"),
+            (observed_unregister, "unregister"),
+            (observed_register_error, "register_error"),
+        ):
             f.__name__ = f.__qualname__ = name
             f.__module__ = "codecs"
             setattr(codecs, name, f)
 
     def _raw(self):
         """What is in the places, in order: mostly the same as when they were last looked at."""
-        return [*map(vars(sys).get, _HOOKS), threading.excepthook, warnings.showwarning, *sys.get_asyncgen_hooks(), *gc.callbacks, *self._tracing,
-                *map(_signal.getsignal, _SIGNALS), None, *self._searchers, *self._handlers, *self._handlers.values(), None, *sys.meta_path, None, *sys.path_hooks]
+        return [
+            *map(vars(sys).get, _HOOKS),
+            threading.excepthook,
+            warnings.showwarning,
+            *sys.get_asyncgen_hooks(),
+            *gc.callbacks,
+            *self._tracing,
+            *map(_signal.getsignal, _SIGNALS),
+            None,
+            *self._searchers,
+            *self._handlers,
+            *self._handlers.values(),
+            None,
+            *sys.meta_path,
+            None,
+            *sys.path_hooks,
+        ]
 
     def _places(self):
         found = {name: getattr(sys, name) for name in _HOOKS}
@@ -110,7 +140,11 @@ class Process:
 
     def files(self):
         """The files that handlers of loggers write to."""
-        return {os.path.realpath(h.baseFilename) for h in map(log_handlers.file_handler, self._registered.values()) if h is not None}
+        return {
+            os.path.realpath(h.baseFilename)
+            for h in map(log_handlers.file_handler, self._registered.values())
+            if h is not None
+        }
 
     def names(self):
         """The names that what is registered may use, and those that share objects with it."""
@@ -131,25 +165,40 @@ class Process:
         return {name for name, fp in self._groups.prints.items() if not ids.isdisjoint(fp.ids)} if ids else set()
 
     def changed(self, bound):
-        """Reports whether something else is registered now, or what is registered has changed. bound gives names that the node bound."""
+        """Reports whether something else is registered now, or what is registered has changed. bound gives names that
+        the node bound."""
         before, was, now = self._registered, self._print, self.registered()
         if not now and not before:
             return False
         lost = not self.sharing().isdisjoint(bound())
         self._registered, self._print = now, self._of(now)
-        adrift = {id(h): h for h in map(log_handlers.file_handler, now.values()) if h is not None and not log_handlers.at_end(h)}
+        adrift = {
+            id(h): h
+            for h in map(log_handlers.file_handler, now.values())
+            if h is not None and not log_handlers.at_end(h)
+        }
         lost = lost or adrift.keys() != self._adrift.keys()
         self._adrift = adrift
-        return (now.keys() != before.keys() or any(before[k] is not v and not (type(v) is tuple and before[k] == v) for k, v in now.items())
-                or self._print.opaque or self._print.digests != was.digests or lost)
+        return (
+            now.keys() != before.keys()
+            or any(before[k] is not v and not (type(v) is tuple and before[k] == v) for k, v in now.items())
+            or self._print.opaque
+            or self._print.digests != was.digests
+            or lost
+        )
 
     def _of(self, registered):
         found = _Print()
         for place, o in registered.items():
             fp = self._printer.of(_visible(o))
-            if fp.opaque and isinstance(place, tuple) and code_owner.kind_of(type(o).__module__) != code_owner.PROGRAM and not _writes(o):
+            if (
+                fp.opaque
+                and isinstance(place, tuple)
+                and code_owner.kind_of(type(o).__module__) != code_owner.PROGRAM
+                and not _writes(o)
+            ):
                 if log_handlers.is_handler(o):  # it is enough to know that it is there, and what it may hand records to
-                    found.untold.update(map(id, fingerprint.mutable(list(vars(o).values()))))
+                    found.untold.update(map(id, walk.mutable(list(vars(o).values()))))
                 continue
             found.opaque = found.opaque or bool(fp.opaque)
             found.digests.append(fp.digest)
@@ -180,16 +229,6 @@ class _Print:
         self.untold = set()  # ids of what handlers of libraries hold that cannot be told
 
 
-
-
-
-
-
-
-
-
-
-
 def _writes(o):
     """Reports whether an object is a file of the program's, or a handler that writes to one."""
     o = getattr(o, "stream", o) if log_handlers.file_handler(o) is None else None
@@ -202,8 +241,8 @@ def _writes(o):
 
 
 def _visible(o):
-    """What an object is to those who look at whether it changed. A file is what is on disk, which is looked at by itself, unless
-    something of it may be in a buffer."""
+    """What an object is to those who look at whether it changed. A file is what is on disk, which is looked at by
+    itself, unless something of it may be in a buffer."""
     if isinstance(o, io.IOBase) and not isinstance(o, (io.StringIO, io.BytesIO)):
         return o if _writes(o) else type(o).__name__
     if log_handlers.is_handler(o):

@@ -1,5 +1,6 @@
-"""What child processes do to files raises no event in the interpreter. So the workspace is looked at before the first one
-that a node starts, and after the node: what differs was written by it."""
+"""What child processes do to files raises no event in the interpreter. So the workspace is looked at before the first
+one that a node starts, and after the node: what differs was written by it."""
+
 from . import original as __builtins__
 import os
 import stat
@@ -28,7 +29,8 @@ class Scan:
                         pass  # gone meanwhile, or not ours to read
 
     def changes(self):
-        """Yields each path that differs, with what was there: None where nothing was, a copy of None where it is not known."""
+        """Yields each path that differs, with what was there: None where nothing was, a copy of None where it is not
+        known."""
         before = self._before
         if not before:
             return
@@ -39,12 +41,22 @@ class Scan:
                 yield path, None
             elif path not in now or _of(was) != _of(now[path]):
                 at, copy = self._copies.get(path, ("", None))
-                yield path, {"copy": copy if at == _of(was) else None, "mode": stat.S_IMODE(was.st_mode), "time": was.st_mtime_ns}
+                yield path, {
+                    "copy": copy if at == _of(was) else None,
+                    "mode": stat.S_IMODE(was.st_mode),
+                    "time": was.st_mtime_ns,
+                }
 
     def _look(self):
         found = {}
         for folder, folders, files in os.walk(self._folder):
-            folders[:] = [n for n in folders if not n.startswith(".") and n not in ("__pycache__", "node_modules") and os.path.join(folder, n) != self._store]
+            folders[:] = [
+                n
+                for n in folders
+                if not n.startswith(".")
+                and n not in ("__pycache__", "node_modules")
+                and os.path.join(folder, n) != self._store
+            ]
             for name in folders + files:
                 path = os.path.join(folder, name)
                 try:

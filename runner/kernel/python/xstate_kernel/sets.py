@@ -1,8 +1,9 @@
-"""The tables of sets. What a set lists, and where it puts what is added next, follows from the places of its elements in
-its table, and these from all that was ever added and removed. So the table belongs to the content of a set, and a set
-that was stored gets the same again. It is read and written as CPython 3.10 to 3.14 have it (Objects/setobject.c). In an interpreter
-that has it otherwise only the order of a set is told, and one that does not come back in its order is made again.
-"""
+"""The tables of sets. What a set lists, and where it puts what is added next, follows from the places of its elements
+in its table, and these from all that was ever added and removed. So the table belongs to the content of a set, and a
+set that was stored gets the same again. It is read and written as CPython 3.10 to 3.14 have it (Objects/setobject.c).
+In an interpreter that has it otherwise only the order of a set is told, and one that does not come back in its order is
+made again."""
+
 from . import original as __builtins__
 import ctypes
 import gc
@@ -45,8 +46,8 @@ def table(o):
 
 
 def empty(o):
-    """Gives an empty set the table of a new one. Many remember by address who is at work (reprlib.recursive_repr, weakref):
-    what they leave is another table each time."""
+    """Gives an empty set the table of a new one. Many remember by address who is at work (reprlib.recursive_repr,
+    weakref): what they leave is another table each time."""
     if table(o) != _NEW:
         set.clear(o)
 
@@ -85,7 +86,9 @@ def lay(o, mask, finger, places, items):
     _, used, now, at, hashed, _ = _head(o)
     if used != len(items):
         raise ValueError("not the elements that the set had")
-    if table(o) == (mask, finger, places) and all(a is b or type(a) in _ATOMS and a == b for a, b in zip(listed(o), items)):
+    if table(o) == (mask, finger, places) and all(
+        a is b or type(a) in _ATOMS and a == b for a, b in zip(listed(o), items)
+    ):
         return
     was = _entries(at, now)
     hashes = dict(zip(was[::2], was[1::2]))  # by key; items that are none of the keys are atoms
@@ -115,8 +118,8 @@ def _where(places, what):
 
 
 def _as_expected():
-    """Reports whether a small set lies in memory as this module has it. Nothing is followed before it is known to be a pointer
-    into the set itself."""
+    """Reports whether a small set lies in memory as this module has it. Nothing is followed before it is known to be a
+    pointer into the set itself."""
     s = {5, 6, 14}
     s.discard(6)
     fill, used, mask, at, _, _ = _head(s)
@@ -132,7 +135,8 @@ _NEW = table(set())
 
 
 def addressed(items):
-    """Reports whether any of the items hashes by its address, or by those of others: their order in a set is another each time."""
+    """Reports whether any of the items hashes by its address, or by those of others: their order in a set is another
+    each time."""
     kinds = set(map(type, items))
     return not kinds <= _STEADY and any(_addressed(o, type(o)) for o in items)
 
@@ -150,7 +154,8 @@ def _addressed(o, t):
 
 
 def within(values):
-    """Returns the sets among the values, and those in containers and instances of the user's classes reached from them."""
+    """Returns the sets among the values, and those in containers and instances of the user's classes reached from
+    them."""
     found, seen, level = [], set(), values
     while level:
         level = [o for o in {id(o): o for o in level}.values() if id(o) not in seen and _entered(type(o))]
@@ -165,7 +170,8 @@ def _entered(t):
 
 
 def constants(code):
-    """What is to be told of the sets among the constants of code and of code nested in it: equal code may have others."""
+    """What is to be told of the sets among the constants of code and of code nested in it: equal code may have
+    others."""
     found = ()
     for k in code.co_consts:
         if type(k) is types.CodeType:

@@ -1,5 +1,7 @@
 """The end of the interpreter. What the program left for its own end (atexit, __del__, weakref.finalize) would act after
-the last node, where nobody looks: it does not run. What libraries left does (temporary folders go), and files are flushed."""
+the last node, where nobody looks: it does not run. What libraries left does (temporary folders go), and files are
+flushed."""
+
 from . import original as __builtins__
 import atexit
 import gc

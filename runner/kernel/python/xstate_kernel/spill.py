@@ -1,4 +1,5 @@
 """Bytes of a stored group: kept in memory while they are few, then in a file."""
+
 from . import original as __builtins__
 import io
 import os
@@ -30,7 +31,7 @@ class Spill(io.RawIOBase):
                 self._file.write(self._memory)
             left = memoryview(view)
             while left:
-                left = left[self._file.write(left):]
+                left = left[self._file.write(left) :]
         return n
 
     def finish(self):

@@ -4,6 +4,7 @@ Descriptors 1 and 2 are files of the engine's, so that what was written outlives
 come through Stream and go to the same files as those of native code and child processes. What is new in a file is sent
 when the other one is written to, when enough has come, and when the node ends.
 """
+
 from . import original as __builtins__
 import _thread
 import fcntl
@@ -35,7 +36,7 @@ class Native:
 
     def put(self, data):
         while data:
-            data = data[os.write(self._file, data):]
+            data = data[os.write(self._file, data) :]
 
     def take(self):
         """Returns what was added since the last call."""
@@ -65,7 +66,7 @@ class Recorder:
         self.node = None
         self.cited = set()  # names of blocks whose lines an output cites
         self.loading = set()  # libraries that printed while the node imported them
-        self._modules = 0     # that were loaded when the node began
+        self._modules = 0  # that were loaded when the node began
 
     def begin(self, node):
         self.loading, self._modules = set(), len(sys.modules)
@@ -73,7 +74,7 @@ class Recorder:
         self._active = True
 
     def write(self, stream, text):
-        data = text[:LIMIT + 1].encode("utf-8", _ERRORS[stream])  # with one more than is kept, so that the cut is seen
+        data = text[: LIMIT + 1].encode("utf-8", _ERRORS[stream])  # with one more than is kept, so that the cut is seen
         if os.getpid() != self._pid:
             os.write(1 if stream == "stdout" else 2, data)
             return
@@ -138,7 +139,10 @@ class Recorder:
         self._active = False
 
 
-_ERRORS = {"stdout": getattr(sys.stdout, "errors", "strict"), "stderr": "backslashreplace"}  # as Python has them, for the locale
+_ERRORS = {
+    "stdout": getattr(sys.stdout, "errors", "strict"),
+    "stderr": "backslashreplace",
+}  # as Python has them, for the locale
 
 
 class Stream(io.TextIOBase):

@@ -1,243 +1,99 @@
 """What tests execute and read, test by test.
 
-Nouns: a *unit* is a function, or the level of a module (see units); a *phase* is a stretch of execution that is observed by
-itself: the import of a module, the set-up of a fixture, the collection of a file, a test. Phases nest. What is seen in one counts
-for those around it, too. A *group* is what a phase saw that several tests rest on. Of a module: its level, the functions that ran
-while it was imported, and the files and variables read then. Of a fixture: from its set-up to its end.
+Nouns: a *unit* is a function, or the level of a module (see units); a *phase* is a stretch of execution that is
+observed by itself: the import of a module, the set-up of a fixture, the collection of a file, a test. Phases nest. What
+is seen in one counts for those around it, too. A *group* is what a phase saw that several tests rest on. Of a module:
+its level, the functions that ran while it was imported, and the files and variables read then. Of a fixture: from its
+set-up to its end.
 
-A test rests on what its own phase saw; on the groups of its file, of the fixtures it uses, and of what modules these import, however
-indirectly; and on the modules that are not quiet, for these may have set up something in others. Functions are seen by local events
-of sys.monitoring on code of the workspace alone, each disabled at its first hit and armed again, at a microsecond, for the next
-phase; lines, where these are asked for, likewise. To restart all events instead would have every function of the interpreter instrumented anew for each test; before 3.12 a
-trace function hears of every call.
-"""
+A test rests on what its own phase saw; on the groups of its file, of the fixtures it uses, and of what modules these
+import, however indirectly; and on the modules that are not quiet, for these may have set up something in others.
+Functions are seen by local events of sys.monitoring on code of the workspace alone, each disabled at its first hit and
+armed again, at a microsecond, for the next phase; lines, where these are asked for, likewise. To restart all events
+instead would have every function of the interpreter instrumented anew for each test; before 3.12 a trace function hears
+of every call."""
+
 from . import original as __builtins__
-import builtins
 import importlib._bootstrap_external as external
-import linecache
-import mmap
 import os
 import random
 import sys
 import threading
 import types
-from time import monotonic as _clock, time
+from time import monotonic as _clock, time  # noqa: F401, suite_pytest has pytest take this time
 
-from . import adapters, bytecode, code_owner, layout, observe, sha256, suite_leftovers, suite_reads, units, volatility
+from . import (
+    adapters,
+    bytecode,
+    code_owner,
+    layout,
+    observe,
+    sha256,
+    suite_leftovers,
+    suite_reads,
+    suite_sources,
+    suite_start,
+    units,
+    volatility,
+)
 
-_NEW = getattr(sys, "monitoring", None)
-_TOOL = 4
+from .suite_observe import MONITORING, Phases, TOOL
+from .suite_phases import Module, Phase
+
 _LINES = layout._NUMBERS | {"lineno"}  # who names one of these may read where code stands
 _OF_CLASSES = frozenset(("__firstlineno__",))  # from 3.13 on the body of every class sets it
 _BUNCH = 0.2  # seconds of tests that are told of at once
 _MARKS = frozenset(("clock", "entropy", "network", "subprocess", "thread", suite_reads.DURATION))
 
 
-class Phase:
-    def __init__(self):
-        self.codes = {}       # id → code
-        self.modules = set()  # paths of modules that were executed
-        self.groups = set()
-        self.files, self.dirs, self.env, self.modes = {}, set(), set(), set()
-        self.marks, self.after, self.texts, self.absent = set(), set(), set(), set()
-        self.lines = set()    # (path, number) of lines whose text was read
-        self.hits = []        # (code, number) of lines that were executed
-        self.asked = set()    # paths of texts whose lines may be told
-        self.cwd = False
-        self.inner = []       # phases that ended in it
-
-    def whole(self):
-        """With what was seen in the phases within."""
-        for other in self.inner:
-            other.whole()
-            self.codes.update(other.codes)
-            self.hits += other.hits
-            for name in ("modules", "groups", "dirs", "env", "modes", "marks", "after", "texts", "absent", "lines", "asked"):
-                getattr(self, name).update(getattr(other, name))
-            for p, how in other.files.items():
-                self.look(p, how)
-            self.cwd = self.cwd or other.cwd
-        self.inner = []
-        return self
-
-    def looked(self):
-        """Reports whether something was seen that is to be looked at before it changes."""
-        return self.files or self.dirs or self.modes or self.texts or self.lines or self.asked
-
-    def blank(self):
-        """Reports whether nothing was seen that a test may rest on."""
-        return not (self.codes or self.modules or self.groups or self.env or self.marks or self.after or self.absent or self.cwd or self.looked())
-
-    def look(self, p, how):
-        """how: what was there before it was written, "presence", or None. The earlier look stands, unless it asked for less."""
-        if self.files.setdefault(p, how) == "presence":
-            self.files[p] = how
-
-
-class Module:
-    """A source file that was executed."""
-
-    def __init__(self, path, name, source, code, namespace):
-        self.path, self.name, self.source, self.code, self.namespace = path, name, source, code, namespace
-        self.loads = set()   # paths of modules whose execution it caused
-        self.group = None    # of its import
-        self.telling = None  # names it binds through which code may come to a clock, or randomness
-        self.loud = not source.quiet
-
-
-class Suite:
+class Suite(Phases):
     def __init__(self, channel, options):
         self.channel = channel
         self.timed = options["timed"]  # the engine wants to know when a test begins
         self.folder = os.path.realpath(options["folder"])
         self.stack = [Phase()]
-        self.live = []       # codes hit since the last phase began or ended
-        self.hits = []       # lines that were, where these are observed
+        self.live = []  # codes hit since the last phase began or ended
+        self.hits = []  # lines that were, where these are observed
         self.by_line = options["lines"]
-        self.unarmed = []    # codes that were hit, and not armed since
-        self.armed = set()   # before 3.12: ids of the others
-        self.units = {}      # id of code → number of its unit
-        self.paths = {}      # id of code → path of its module
-        self.watched = {}    # id of code → (code, module)
+        self.unarmed = []  # codes that were hit, and not armed since
+        self.armed = set()  # before 3.12: ids of the others
+        self.units = {}  # id of code → number of its unit
+        self.paths = {}  # id of code → path of its module
+        self.watched = {}  # id of code → (code, module)
         self.importing = {}  # id of code → modules that its unit imports
-        self.lined = set()   # ids of codes that may read where code stands
+        self.lined = set()  # ids of codes that may read where code stands
         self.levels = set()  # numbers of units that are levels of modules
-        self.modules = {}    # path → Module
-        self.count = 0       # of units told
-        self.first = {}      # path → {unit: number}
+        self.modules = {}  # path → Module
+        self.count = 0  # of units told
+        self.first = {}  # path → {unit: number}
         self.groups = 0
-        self._needs = {}     # paths → group of them and all that they import
-        self._facts = {}     # id of code → see _look
+        self._needs = {}  # paths → group of them and all that they import
+        self._facts = {}  # id of code → see _look
         self._plain = set()  # ids of codes of which there are none
-        self.leaks = {}      # test → names it left changed
+        self.leaks = {}  # test → names it left changed
         self.current = None
-        self.loading = []    # modules that are being executed
+        self.loading = []  # modules that are being executed
         self.bindings = suite_leftovers.ModuleBindings()
-        self._now = _note(os.path.join(options["spool"], "now"))
+        self._now = suite_start.shared_note(os.path.join(options["spool"], "now"))
         self._sent = _clock()
-        self.files = suite_reads.SuiteReads(options["spool"], options["store"], self.folder, self.executed, lambda: self.current)
+        self.files = suite_reads.SuiteReads(
+            options["spool"], options["store"], self.folder, self.executed, lambda: self.current
+        )
         layout.watch(self.text_read)
         self._started = {n.partition(".")[0] for n in sys.modules}  # these are not looked for any more
         self.collecting = False
         self._watch()
         self.wrap_loader(external._LoaderBasics)
 
-    # observation
-
-    def _watch(self):
-        if _NEW is None:
-            sys.settrace(self._called)
-            threading.settrace(self._called)
-            return
-        _NEW.use_tool_id(_TOOL, "xstate")
-        live, hits, off = self.live, self.hits, _NEW.DISABLE
-
-        def hit(code, _):
-            live.append(code)
-            return off
-
-        self._events = _NEW.events.PY_START | _NEW.events.PY_RESUME
-        _NEW.register_callback(_TOOL, _NEW.events.PY_START, hit)
-        _NEW.register_callback(_TOOL, _NEW.events.PY_RESUME, hit)
-        if self.by_line:
-            def hit_line(code, number):
-                hits.append((code, number))
-                return off
-
-            self._events |= _NEW.events.LINE
-            _NEW.register_callback(_TOOL, _NEW.events.LINE, hit_line)
-
-    def _called(self, frame, _, __):
-        """A function begins, or goes on."""
-        code = frame.f_code
-        if id(code) in self.armed:
-            self.armed.discard(id(code))
-            self.live.append(code)
-        return self._line if self.by_line and id(code) in self.units else None
-
-    def _line(self, frame, event, _):
-        if event == "line":
-            self.hits.append((frame.f_code, frame.f_lineno))
-        return self._line
-
-    def watching(self):
-        """Reports whether functions are still seen."""
-        return _NEW is not None or sys.gettrace() == self._called
-
-    def _switch(self):
-        """What was seen since the last switch belongs to the innermost phase."""
-        phase = self.stack[-1]
-        if self.live:
-            live, self.live[:] = self.live[:], ()
-            for code in live:
-                phase.codes[id(code)] = code
-            self.unarmed += live
-        if self.hits:
-            hits, self.hits[:] = self.hits[:], ()
-            phase.hits += dict.fromkeys(hits)
-            self.unarmed += {code for code, _ in hits}
-        active, self.files.active = self.files.active, False
-        if active and self.files.saw():
-            found, after = self.files.take()
-            for p, how in found["files"].items():
-                phase.look(p, how)
-            phase.dirs.update(found["dirs"])
-            phase.env.update(found["env"])
-            phase.modes.update(found["modes"])
-            phase.marks.update(found["marks"])
-            phase.after.update(after)
-            phase.cwd = phase.cwd or found["cwd"]
-
-    def _arm(self):
-        if not self.unarmed:
-            return
-        codes, self.unarmed = {id(c): c for c in self.unarmed if id(c) in self.watched}, []
-        if _NEW is None:
-            self.armed.update(codes)
-            return
-        arm, events = _NEW.set_local_events, self._events
-        for code in codes.values():
-            arm(_TOOL, code, 0)
-            arm(_TOOL, code, events)
-
-    def begin(self):
-        self._switch()
-        self._arm()
-        self.stack.append(Phase())
-        self._watch_files()
-
-    def end(self, merge=True):
-        self._switch()
-        phase = self.stack.pop()
-        if merge:
-            self.stack[-1].inner.append(phase)
-        self._watch_files()
-        return phase
-
-    def _watch_files(self):
-        self.files.loose = self.collecting and len(self.stack) == 2
-        self.files.active = len(self.stack) > 1
-
-    def text_read(self, filename):
-        """Lines of a file are asked for: one of them by who formats a traceback, all of them by inspect. Whether the file is still as
-        it was is asked before one."""
-        if not self.files.active or not isinstance(filename, str) or suite_reads.by_runner():
-            return
-        phase, frame = self.stack[-1], sys._getframe(2)
-        function = sys._getframe(1).f_locals["function"].__name__
-        if frame.f_code.co_name == "getline" and frame.f_code.co_filename == linecache.__file__:
-            phase.lines.add((real(filename), frame.f_locals["lineno"]))
-        elif function == "getlines":
-            phase.texts.add(real(filename))
-        else:
-            phase.asked.add(real(filename))
-
-    # modules
-
     def executed(self, code):
         """Code is about to be executed: of a module, or made at run time, which then rests on what made it."""
         path = code.co_filename
-        if code.co_name != "<module>" or not os.path.isabs(path) or code_owner.is_library_path(path) or path.startswith("<"):
+        if (
+            code.co_name != "<module>"
+            or not os.path.isabs(path)
+            or code_owner.is_library_path(path)
+            or path.startswith("<")
+        ):
             return
         active, self.files.active = self.files.active, False
         try:
@@ -255,7 +111,7 @@ class Suite:
         while frame is not None and not (frame.f_code.co_name == "exec_module" and "module" in frame.f_locals):
             frame = frame.f_back
         module = frame.f_locals["module"] if frame is not None else None
-        if real(getattr(getattr(module, "__spec__", None), "origin", None) or "") != path:
+        if suite_sources.real(getattr(getattr(module, "__spec__", None), "origin", None) or "") != path:
             module = None  # a script that is run
         name = getattr(module, "__name__", None) or os.path.basename(path)[:-3]
         package = name if hasattr(module, "__path__") else name.rpartition(".")[0]
@@ -271,8 +127,8 @@ class Suite:
             self.loading[-1] = record
         if self.by_line:
             self.units[id(code)] = self.first[path][""]
-            if _NEW is not None:
-                _NEW.set_local_events(_TOOL, code, _NEW.events.LINE)
+            if MONITORING is not None:
+                MONITORING.set_local_events(TOOL, code, MONITORING.events.LINE)
         self._register(code, record, "")
 
     def _register(self, code, module, around):
@@ -286,10 +142,12 @@ class Suite:
                 if name and name in imports:
                     self.importing[id(c)] = imports[name]
                 self.watched[id(c)] = (c, module)
-                if not _LINES.isdisjoint(c.co_names) and (c.co_flags & bytecode.FUNCTION or not _LINES.isdisjoint({*c.co_names} - _OF_CLASSES)):
+                if not _LINES.isdisjoint(c.co_names) and (
+                    c.co_flags & bytecode.FUNCTION or not _LINES.isdisjoint({*c.co_names} - _OF_CLASSES)
+                ):
                     self.lined.add(id(c))
-                if _NEW is not None:
-                    _NEW.set_local_events(_TOOL, c, self._events)
+                if MONITORING is not None:
+                    MONITORING.set_local_events(TOOL, c, self._events)
                 else:
                     self.armed.add(id(c))
                 self._register(c, module, name)
@@ -321,7 +179,7 @@ class Suite:
                 if module.__name__ in adapters.GENERATORS:
                     adapters.GENERATORS[module.__name__](module, 0)
                 return None
-            _drop_stale(path, module.__spec__)
+            suite_sources.drop_stale(path, module.__spec__)
             return suite._load(original, self, module)
 
         loader.exec_module = observe.named(exec_module, original)
@@ -341,8 +199,6 @@ class Suite:
                 record.loads |= self._used(phase)
                 record.group = self.tell(phase.whole(), self.number(), record)
 
-    # groups
-
     def number(self):
         self.groups += 1
         return self.groups - 1
@@ -355,7 +211,8 @@ class Suite:
         return n
 
     def _report(self, event, phase):
-        """Reports are sent in bunches, unless they tell of files: these are looked at before anybody may write to them."""
+        """Reports are sent in bunches, unless they tell of files: these are looked at before anybody may write to
+        them."""
         if phase.looked():
             self.channel.send({**event, "sync": True})
             if self.channel.receive()[0] is None:
@@ -377,8 +234,17 @@ class Suite:
         if level is not None:
             absent |= self._sought(level.source.imports.get("", ()))
             marks |= volatility.volatile([level.code], level.namespace)
-        found = {"units": numbers, "groups": phase.groups, "texts": texts, "lines": phase.lines, "dirs": phase.dirs, "env": phase.env, "modes": phase.modes, "absent": absent,
-                 "marks": [m for m in marks if m in _MARKS or m.startswith("unobserved")]}
+        found = {
+            "units": numbers,
+            "groups": phase.groups,
+            "texts": texts,
+            "lines": phase.lines,
+            "dirs": phase.dirs,
+            "env": phase.env,
+            "modes": phase.modes,
+            "absent": absent,
+            "marks": [m for m in marks if m in _MARKS or m.startswith("unobserved")],
+        }
         found = {name: sorted(seen) for name, seen in found.items() if seen}
         if phase.files:
             found["files"] = phase.files
@@ -405,7 +271,9 @@ class Suite:
         code, module = self.watched[i]
         telling = module.telling
         if telling is None:
-            telling = module.telling = {"id"}.union(name for name, value in list(module.namespace.items()) if _tells(value))
+            telling = module.telling = {"id"}.union(
+                name for name, value in list(module.namespace.items()) if _tells(value)
+            )
         quiet = telling.isdisjoint(code.co_names) and volatility.TELLING.isdisjoint(code.co_names)
         marks = () if quiet else tuple(volatility.volatile([code], module.namespace))
         found = self._facts[i] = marks, self.importing.get(i, ())
@@ -414,7 +282,11 @@ class Suite:
     def _sought(self, names):
         """The files that would be found instead of what imports came to."""
         found = set()
-        folders = [p or self.folder for p in sys.path if isinstance(p, str) and not code_owner.is_library_path(os.path.join(os.path.abspath(p or "."), "x"))]
+        folders = [
+            p or self.folder
+            for p in sys.path
+            if isinstance(p, str) and not code_owner.is_library_path(os.path.join(os.path.abspath(p or "."), "x"))
+        ]
         for top in {name.partition(".")[0] for name in names} - self._started:
             have = getattr(sys.modules.get(top), "__file__", None)
             have = os.path.realpath(have) if have else None
@@ -434,7 +306,7 @@ class Suite:
         paths = phase.modules.union(map(self.paths.__getitem__, phase.codes))
         for _, imports in self._told(phase):
             for name in imports:
-                path = _file(name)
+                path = suite_sources.file_of(name)
                 if path in self.modules:
                     paths.add(path)
         return paths
@@ -472,20 +344,24 @@ class Suite:
             names.add(module.name.rpartition(".")[0])
             for value in list(module.namespace.values()):
                 if type(value) is types.ModuleType:
-                    if not value.__name__.startswith(module.name + "."):  # unless it imports it, that is there because somebody else did
+                    if not value.__name__.startswith(
+                        module.name + "."
+                    ):  # unless it imports it, that is there because somebody else did
                         names.add(value.__name__)
                 else:
-                    names.add(getattr(value, "__module__", None) if isinstance(value, (types.FunctionType, type)) else type(value).__module__)
-            todo.extend(map(_file, names))
+                    names.add(
+                        getattr(value, "__module__", None)
+                        if isinstance(value, (types.FunctionType, type))
+                        else type(value).__module__
+                    )
+            todo.extend(map(suite_sources.file_of, names))
         return seen
 
-    # tests
-
     def remember_start(self, files, plugins=()):
-        """Everything is collected: what modules hold now, and the state of random generators, each test is to begin with. files are
-        those that hold the tests, plugins those of what runs them."""
+        """Everything is collected: what modules hold now, and the state of random generators, each test is to begin
+        with. files are those that hold the tests, plugins those of what runs them."""
         self.generators = random.getstate()
-        self._draws = _drawn()
+        self._draws = suite_start.draws()
         self._drawn = self._draws()
         self.library_generators = adapters.random_states()
         self.tests, self.plugins = files, plugins
@@ -498,16 +374,30 @@ class Suite:
         self.begin()
 
     def choose(self, runner, items, errors, configuration, repeatable=True):
-        """Asks the engine which of the tests are to run. It is told what the collection rests on beside the groups: what hooks executed and
-        read, and what the runner looked at and listed; not repeatable: on something else, too."""
+        """Asks the engine which of the tests are to run. It is told what the collection rests on beside the groups:
+        what hooks executed and read, and what the runner looked at and listed; not repeatable: on something else,
+        too."""
         hooks = self.end(merge=False).whole()
         self.collecting = False
         self.tell(hooks, self.number())
         looked, self.files.runner = self.files.runner, None
         folders = sorted({os.path.realpath(p) for p in sys.path if isinstance(p, str) and os.path.isdir(p)})
-        listed = self.files.listed.union(p for p in folders if not code_owner.is_library_path(os.path.join(p, "x")))  # where modules may come to be found
-        self.channel.send({"ev": "collected", "runner": runner, "items": items, "errors": errors, "configuration": configuration, "repeatable": repeatable and not self.files.effects,
-                           "looked": sorted(looked), "listed": sorted(listed), "folders": folders})
+        listed = self.files.listed.union(
+            p for p in folders if not code_owner.is_library_path(os.path.join(p, "x"))
+        )  # where modules may come to be found
+        self.channel.send(
+            {
+                "ev": "collected",
+                "runner": runner,
+                "items": items,
+                "errors": errors,
+                "configuration": configuration,
+                "repeatable": repeatable and not self.files.effects,
+                "looked": sorted(looked),
+                "listed": sorted(listed),
+                "folders": folders,
+            }
+        )
         while True:
             reply, _ = self.channel.receive()
             if reply is None:
@@ -520,12 +410,21 @@ class Suite:
                         source = units.cut(f.read(), package)
                 except OSError:
                     source = None
-                self.channel.send({"ev": "source", "units": source and source.units, "imports": source and source.imports, "quiet": source and source.quiet})
+                self.channel.send(
+                    {
+                        "ev": "source",
+                        "units": source and source.units,
+                        "imports": source and source.imports,
+                        "quiet": source and source.quiet,
+                    }
+                )
 
     def begin_test(self, n):
         if self.timed:
             self.channel.send({"ev": "begin", "n": n})
-        self._now[:] = b"%-9d" % n  # who finds the process dead knows which test was under way; what was posted is lost then
+        self._now[:] = (
+            b"%-9d" % n
+        )  # who finds the process dead knows which test was under way; what was posted is lost then
         self.current = n
         self._reset()
         self._threads = threading.active_count()
@@ -597,80 +496,38 @@ class Suite:
         return left
 
 
-_TELLING = frozenset(("uuid", "os", "posix", "secrets", "random", "resource", "gc", "tracemalloc", "sys", "_thread", "threading")) | adapters.VOLATILE_PACKAGES
+_TELLING = (
+    frozenset(
+        ("uuid", "os", "posix", "secrets", "random", "resource", "gc", "tracemalloc", "sys", "_thread", "threading")
+    )
+    | adapters.VOLATILE_PACKAGES
+)
 
 
 def _tells(value):
-    """Reports whether volatility.volatile may have something to tell of code that uses a value: to decode all code takes longer."""
+    """Reports whether volatility.volatile may have something to tell of code that uses a value: to decode all code
+    takes longer."""
     if type(value) is types.ModuleType:
         return value.__name__.partition(".")[0] in _TELLING
-    return isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)) and str(value.__module__).partition(".")[0] in _TELLING
+    return (
+        isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type))
+        and str(value.__module__).partition(".")[0] in _TELLING
+    )
 
 
-def _note(path):
-    with open(path, "w+b") as f:
-        f.truncate(9)
-        return mmap.mmap(f.fileno(), 9)
-
-
-def _drawn():
-    """Changes with whatever is drawn from random's generator: how many of its words are used up, and three of them. Read where they
-    lie, if they are found there: to have all 624 told takes as long as all else that is done about a short test."""
-    state = super(random.Random, random._inst).getstate
-    words = state()
-    try:
-        import _ctypes
-
-        class Word(_ctypes._SimpleCData):
-            _type_ = "I"
-
-        if random.Random.__basicsize__ >= object.__basicsize__ + 4 * len(words):
-            start = builtins.id(random._inst) + object.__basicsize__
-            lie = [Word.from_address(start + 4 * i) for i in range(len(words))]
-            if words == (*[w.value for w in lie[1:]], lie[0].value):
-                few = lie[:4]
-                return lambda: [w.value for w in few]
-    except ImportError:
-        pass
-    return lambda: [state()[i] for i in (624, 0, 1, 2)]
-
-
-_REPORTS = frozenset(("pytest_runtest_logreport", "pytest_runtest_logstart", "pytest_runtest_logfinish", "pytest_runtest_makereport",
-                      "pytest_report_teststatus", "pytest_exception_interact", "pytest_warning_recorded"))
+_REPORTS = frozenset(
+    (
+        "pytest_runtest_logreport",
+        "pytest_runtest_logstart",
+        "pytest_runtest_logfinish",
+        "pytest_runtest_makereport",
+        "pytest_report_teststatus",
+        "pytest_exception_interact",
+        "pytest_warning_recorded",
+    )
+)
 
 
 def _names(phase):
     """The names that the code of a phase speaks of, but for that which only reports."""
     return {name for c in phase.codes.values() if c.co_name not in _REPORTS for name in c.co_names}
-
-
-def _file(name):
-    """The file that a module was loaded from, or ""."""
-    file = getattr(sys.modules.get(name), "__file__", None) if isinstance(name, str) else None
-    return real(file) if file else ""
-
-
-_reals = {}
-
-
-def real(path):
-    """os.path.realpath, which asks the system for every folder on the way."""
-    found = _reals.get(path)
-    if found is None:
-        found = _reals[path] = os.path.realpath(path)
-    return found
-
-
-def _drop_stale(path, spec):
-    """Removes compiled forms that may be of an earlier text: Python and pytest tell by size and second, which two edits can share."""
-    places = [getattr(spec, "cached", None)]
-    rewrite = sys.modules.get("_pytest.assertion.rewrite")
-    if rewrite is not None:
-        name = os.path.basename(path)
-        places.append(os.path.join(str(rewrite.get_cache_dir(rewrite.Path(path))), name[:-3] + rewrite.PYC_TAIL))
-    for place in places:
-        try:
-            if place and os.stat(place).st_mtime_ns <= os.stat(path).st_ctime_ns:
-                os.unlink(place)
-        except OSError:
-            pass

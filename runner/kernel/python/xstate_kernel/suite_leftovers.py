@@ -1,4 +1,6 @@
-"""What a test leaves changed: globals of modules of the workspace, containers and classes they bind, and the process around."""
+"""What a test leaves changed: globals of modules of the workspace, containers and classes they bind, and the process
+around."""
+
 from . import original as __builtins__
 import os
 import sys
@@ -14,7 +16,7 @@ class ModuleBindings:
     def __init__(self):
         self._modules = {}  # Module → [what it binds, see boxes]
         self._spaces = []
-        self._all = None    # values of all, in one list: these are compared in a quarter of the time
+        self._all = None  # values of all, in one list: these are compared in a quarter of the time
 
     def __len__(self):
         return len(self._modules)
@@ -35,8 +37,8 @@ class ModuleBindings:
         return found
 
     def changes(self, executed):
-        """Lists modules with the names that are bound to something else than when this was last asked. In those whose code was
-        executed, containers and classes are looked at, too: a set of paths."""
+        """Lists modules with the names that are bound to something else than when this was last asked. In those whose
+        code was executed, containers and classes are looked at, too: a set of paths."""
         found = []
         try:
             same = self._bound() == self._all
@@ -57,14 +59,21 @@ class ModuleBindings:
 
 
 def _differs(held, namespace):
-    """Returns the names that are bound to something else, but for modules: a submodule that is imported later binds its name."""
+    """Returns the names that are bound to something else, but for modules: a submodule that is imported later binds its
+    name."""
     gone = object()
     names = {k for k in held.keys() | namespace.keys() if held.get(k, gone) is not namespace.get(k, gone)}
-    return {k for k in names if not (isinstance(k, str) and k.startswith("__") and k.endswith("__")) and not isinstance(namespace.get(k), types.ModuleType)}
+    return {
+        k
+        for k in names
+        if not (isinstance(k, str) and k.startswith("__") and k.endswith("__"))
+        and not isinstance(namespace.get(k), types.ModuleType)
+    }
 
 
 def boxes(module):
-    """Returns the containers and classes that a module binds, and the containers in these, with what they hold: [name, value, copy]."""
+    """Returns the containers and classes that a module binds, and the containers in these, with what they hold: [name,
+    value, copy]."""
     found = []
     for name, value in list(module.namespace.items()):
         if not isinstance(name, str) or name.startswith("__"):
@@ -97,16 +106,18 @@ def _same(was, now):
     try:
         return was == now
     except Exception:  # arrays, whose comparison is no answer
-        return len(was) == len(now) and all(map(is_, was.values(), now.values()) if type(was) is dict else map(is_, was, now))
+        return len(was) == len(now) and all(
+            map(is_, was.values(), now.values()) if type(was) is dict else map(is_, was, now)
+        )
 
 
 def around(files):
     """The environment, the working directory and sys.path."""
-    return dict(os.environ._data), files._getcwd(), sys.path[:]
+    return dict(os.environ._data), files.getcwd(), sys.path[:]
 
 
 def stayed(was, files):
-    return was[0] == os.environ._data and was[2] == sys.path and was[1] == files._getcwd()
+    return was[0] == os.environ._data and was[2] == sys.path and was[1] == files.getcwd()
 
 
 def moved(was, now):

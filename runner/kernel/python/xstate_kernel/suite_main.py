@@ -1,4 +1,6 @@
-"""The process that runs tests: collects them, asks which are to run, runs these, and tells what each executed and read."""
+"""The process that runs tests: collects them, asks which are to run, runs these, and tells what each executed and
+read."""
+
 from . import original as __builtins__
 import atexit
 import gc

@@ -1,5 +1,6 @@
-"""Runs tests where there is no pytest: functions test_* and cases of unittest in the files test_*.py and *_test.py, and doctests of
-modules that are named. It has no fixtures: a function that wants arguments is told to need pytest."""
+"""Runs tests where there is no pytest: functions test_* and cases of unittest in the files test_*.py and *_test.py, and
+doctests of modules that are named. It has no fixtures: a function that wants arguments is told to need pytest."""
+
 from . import original as __builtins__
 import doctest
 import importlib.util
@@ -31,7 +32,11 @@ def run(suite, options):
             suite.end(merge=False)
     suite.remember_start({os.path.realpath(i["path"]) for i in items})
     told = json.dumps({"packages": options["packages"]}, sort_keys=True)
-    chosen = set(suite.choose("unittest", [{"id": i["id"], "kind": i["kind"]} for i in items], errors, sha256(told.encode()).hexdigest()))
+    chosen = set(
+        suite.choose(
+            "unittest", [{"id": i["id"], "kind": i["kind"]} for i in items], errors, sha256(told.encode()).hexdigest()
+        )
+    )
     for n, item in enumerate(items):
         if n in chosen:
             suite.begin_test(n)
@@ -83,7 +88,9 @@ def _collect(path, wanted, module):
                 add("%s::%s" % (name, method), "unittest", _case(value, method))
         elif name.startswith("Test") and isinstance(value, type):
             for method in [m for m in dir(value) if m.startswith("test")]:
-                add("%s::%s" % (name, method), "function", lambda value=value, method=method: getattr(value(), method)())
+                add(
+                    "%s::%s" % (name, method), "function", lambda value=value, method=method: getattr(value(), method)()
+                )
     for test in doctest.DocTestFinder(exclude_empty=True).find(module):
         if test.examples:
             add(test.name, "doctest", _doctest(test))
@@ -92,6 +99,7 @@ def _collect(path, wanted, module):
 
 def _case(kind, method):
     """A case by itself, with what its module and class set up around it."""
+
     def call():
         result = unittest.TestResult()
         unittest.TestSuite([unittest.TestSuite([kind(method)])]).run(result)
@@ -102,6 +110,7 @@ def _case(kind, method):
         if result.unexpectedSuccesses:
             raise _Failed("unexpected success", True)
         return "xfailed" if result.expectedFailures else "passed"
+
     return call
 
 
@@ -110,6 +119,7 @@ def _doctest(test):
         out = io.StringIO()
         if doctest.DocTestRunner(verbose=False).run(test, out=out.write, clear_globs=False).failed:
             raise _Failed(out.getvalue(), True)
+
     return call
 
 
@@ -146,5 +156,9 @@ def _run(call):
     if text and out.getvalue():
         text += "\n--- output ---\n" + out.getvalue()
     lines = [line for line in text.partition("\n--- output ---")[0].strip().split("\n") if line.strip()]
-    return {"outcome": outcome if outcome in ("passed", "xfailed", "failed", "error") else "passed", "seconds": time.perf_counter() - began, "text": text,
-            "message": lines[-1].strip() if lines else ""}
+    return {
+        "outcome": outcome if outcome in ("passed", "xfailed", "failed", "error") else "passed",
+        "seconds": time.perf_counter() - began,
+        "text": text,
+        "message": lines[-1].strip() if lines else "",
+    }

@@ -1,4 +1,6 @@
-"""Runs tests with pytest, as a plugin of it: everything that pytest does, it does; some tests are taken out of what it collected."""
+"""Runs tests with pytest, as a plugin of it: everything that pytest does, it does; some tests are taken out of what it
+collected."""
+
 from . import original as __builtins__
 import json
 import os
@@ -8,10 +10,15 @@ import pytest
 from _pytest import fixtures, timing
 from _pytest.assertion import rewrite
 
-from . import sha256, suite
+from . import sha256, suite, suite_sources
 
-
-_REMEMBERING = ("lf", "failedfirst", "newfirst", "stepwise", "stepwise_skip")  # options by which earlier runs decide what is collected
+_REMEMBERING = (
+    "lf",
+    "failedfirst",
+    "newfirst",
+    "stepwise",
+    "stepwise_skip",
+)  # options by which earlier runs decide what is collected
 
 
 class Plugin:
@@ -30,7 +37,9 @@ class Plugin:
         option = config.option
         if getattr(option, "numprocesses", None) or getattr(option, "tx", None):
             option.numprocesses, option.dist, option.tx, option.distload = None, "no", [], False
-            self.suite.channel.send({"ev": "talk", "text": "the tests run in one process, not with xdist: what its workers do is not seen"})
+            self.suite.channel.send(
+                {"ev": "talk", "text": "the tests run in one process, not with xdist: what its workers do is not seen"}
+            )
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config):
@@ -41,9 +50,16 @@ class Plugin:
     def configuration(self, config):
         """A digest of what pytest was told, and by whom."""
         plugins = sorted("%s %s" % (d.project_name, d.version) for _, d in config.pluginmanager.list_plugin_distinfo())
-        inicfg = config._inicfg if hasattr(config, "_inicfg") else config.inicfg  # the latter warns from pytest 9 on, and warnings may be errors
-        told = {"pytest": pytest.__version__, "plugins": plugins, "ini": sorted((k, str(getattr(v, "value", v))) for k, v in inicfg.items()),
-                "packages": self.options["packages"], "root": os.path.relpath(str(config.rootpath), self.suite.folder)}
+        inicfg = (
+            config._inicfg if hasattr(config, "_inicfg") else config.inicfg
+        )  # the latter warns from pytest 9 on, and warnings may be errors
+        told = {
+            "pytest": pytest.__version__,
+            "plugins": plugins,
+            "ini": sorted((k, str(getattr(v, "value", v))) for k, v in inicfg.items()),
+            "packages": self.options["packages"],
+            "root": os.path.relpath(str(config.rootpath), self.suite.folder),
+        }
         return sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
     # collection
@@ -70,10 +86,16 @@ class Plugin:
         self.index = {item: i for i, item in enumerate(items)}
         plugins = {m for m in (_file(p) for p in config.pluginmanager.get_plugins()) if m in watched.modules}
         self.plugins = {p for p in plugins if os.path.basename(p) != "conftest.py"}
-        watched.remember_start({suite.real(str(item.path)) for item in items}, plugins)
+        watched.remember_start({suite_sources.real(str(item.path)) for item in items}, plugins)
         self.collected = True
         repeatable = not any(getattr(config.option, name, False) for name in _REMEMBERING)
-        run = watched.choose("pytest " + pytest.__version__, [{"id": item.nodeid, "kind": _kind(item)} for item in items], self.errors, self.configuration(config), repeatable)
+        run = watched.choose(
+            "pytest " + pytest.__version__,
+            [{"id": item.nodeid, "kind": _kind(item)} for item in items],
+            self.errors,
+            self.configuration(config),
+            repeatable,
+        )
         chosen = set(run)
         left = [item for i, item in enumerate(self.items) if i not in chosen]
         items[:] = [item for i, item in enumerate(self.items) if i in chosen]
@@ -120,15 +142,23 @@ class Plugin:
         self.reports.append(report)
 
     def _around(self, item):
-        """The modules that an item rests on whatever it executes: its own, and the plugins of its folders. And the files that would
-        say more of it, if they were there; the one it comes from, if that is no Python."""
-        path = suite.real(str(item.path))
+        """The modules that an item rests on whatever it executes: its own, and the plugins of its folders. And the
+        files that would say more of it, if they were there; the one it comes from, if that is no Python."""
+        path = suite_sources.real(str(item.path))
         if len(self.suite.modules) != self.known:
             self.known, self.around = len(self.suite.modules), {}
         found = self.around.get(path)
         if found is None:
-            root, at, absent = suite.real(str(item.config.rootpath)), os.path.dirname(path), []
-            starts = self.plugins | {path} | {p for p in self.suite.modules if os.path.basename(p) == "conftest.py" and path.startswith(os.path.dirname(p) + os.sep)}
+            root, at, absent = suite_sources.real(str(item.config.rootpath)), os.path.dirname(path), []
+            starts = (
+                self.plugins
+                | {path}
+                | {
+                    p
+                    for p in self.suite.modules
+                    if os.path.basename(p) == "conftest.py" and path.startswith(os.path.dirname(p) + os.sep)
+                }
+            )
             while True:
                 absent += [os.path.join(at, name) for name in ("conftest.py", "__init__.py")]
                 if at == root or not at.startswith(root):
@@ -177,8 +207,8 @@ def _outcome(reports):
 
 
 def _follow_fixtures(watched):
-    """Has those who use a fixture rest on all that it executed, when it was set up and when it is finished. Reports whether that
-    can be followed in this pytest."""
+    """Has those who use a fixture rest on all that it executed, when it was set up and when it is finished. Reports
+    whether that can be followed in this pytest."""
     finish, execute = fixtures.FixtureDef.finish, fixtures.FixtureDef.execute
     active = getattr(fixtures.FixtureRequest, "_get_active_fixturedef", None)
 

@@ -1,13 +1,15 @@
-"""What a test looks at outside its code: observe.Files without putting anything back."""
+"""What a test looks at outside its code: observe_files.Files without putting anything back."""
+
 from . import original as __builtins__
 import linecache
 import os
 import sys
 import tempfile
 
-from . import code_owner, observe, sha256
+from . import code_owner, observe_files, sha256
 
-DURATION = "timing"  # a test that tells how long something took: its results are reused, as those of others, which take their time, too
+# A test that tells how long something took: its results are reused, as those of others, which take their time, too.
+DURATION = "timing"
 _RUNNERS = (os.sep + "_pytest" + os.sep, os.sep + "pluggy" + os.sep, os.sep + "unittest" + os.sep)
 _LIBRARY = os.path.dirname(os.path.realpath(os.__file__)) + os.sep
 _OWN = os.path.dirname(os.path.realpath(__file__)) + os.sep
@@ -20,20 +22,21 @@ class _NoScan:
         pass
 
 
-class SuiteReads(observe.Files):
-    """Files of this process. What it reads is sorted by phase: take returns what was seen since the last time. Files below a
-    path that this process made are told by who made them."""
+class SuiteReads(observe_files.Files):
+    """Files of this process. What it reads is sorted by phase: take returns what was seen since the last time. Files
+    below a path that this process made are told by who made them."""
 
     numbers = False
     duration = DURATION
 
     def __init__(self, spool, store, folder, on_code, owner):
-        self.made = {}       # path → the test that made it, None for what is not one
+        self.made = {}  # path → the test that made it, None for what is not one
         self.runner = set()  # paths that the runner itself looked at, until everything is collected
         self.listed = set()  # and directories that it listed
-        self._heads = {}     # directory → where it leads to
-        self._found = {}     # path → see _places
-        self.loose = False   # nothing is being imported, nor collected, nor tested: what is made by hooks is not known to be made again
+        self._heads = {}  # directory → where it leads to
+        self._found = {}  # path → see _places
+        # Nothing is being imported, nor collected, nor tested: what is made by hooks is not known to be made again.
+        self.loose = False
         self.effects = False  # something was
         self._owner = owner  # returns the test under way
         self._temporary = os.path.join(os.path.realpath(tempfile.gettempdir()), "pytest-of-")
@@ -56,11 +59,11 @@ class SuiteReads(observe.Files):
         except OSError:
             return None
 
-    def _path(self, path, dir_fd=None, follow=True):
-        """The runner's own looks are none of the test's: what they come to is told apart (see suite_pytest); so are lines of sources
-        (see Suite.text_read). What it collects rests on them, see Suite.choose."""
+    def path_of(self, path, dir_fd=None, follow=True):
+        """The runner's own looks are none of the test's: what they come to is told apart (see suite_pytest); so are
+        lines of sources (see Suite.text_read). What it collects rests on them, see Suite.choose."""
         if not by_runner(linecache.__file__):
-            return super()._path(path, dir_fd, follow)
+            return super().path_of(path, dir_fd, follow)
         if self.runner is not None:
             self.runner.update(self._places(path))
         return None
@@ -70,12 +73,13 @@ class SuiteReads(observe.Files):
             super().packages_listed(path)
 
     def _places(self, path):
-        """Where a path leads to, with and without links, as far as that is of interest. Most are looked at several times."""
+        """Where a path leads to, with and without links, as far as that is of interest. Most are looked at several
+        times."""
         if not isinstance(path, (str, bytes, os.PathLike)):
             return ()
         p = os.fsdecode(path)
         if not os.path.isabs(p):
-            p = os.path.join(self._getcwd(), p)
+            p = os.path.join(self.getcwd(), p)
         found = self._found.get(p)
         if found is None:
             found = self._found[p] = self._places_of(os.path.normpath(p))
@@ -110,8 +114,21 @@ class SuiteReads(observe.Files):
         """Reports whether there is anything to take."""
         if self.environ and self.environ <= _UNTOLD:
             self.environ.clear()
-        return (self.reads or self.writes or self.listings or self.environ or self.marks or self.chance or self.modes or self.times or self.looks or self.caches or self.descriptors
-                or self.chmods or self.cwd_read)
+        return (
+            self.reads
+            or self.writes
+            or self.listings
+            or self.environ
+            or self.marks
+            or self.chance
+            or self.modes
+            or self.times
+            or self.looks
+            or self.caches
+            or self.descriptors
+            or self.chmods
+            or self.cwd_read
+        )
 
     def take(self):
         """Returns what was observed, and the tests whose files were read."""
@@ -137,7 +154,14 @@ class SuiteReads(observe.Files):
             self.marks.add("entropy")
         modes = [p for p in self.modes if not self._maker(p)[1]]
         env = sorted(self.environ - _UNTOLD)
-        found = {"files": files, "dirs": sorted(listings), "env": env, "modes": modes, "marks": set(self.marks), "cwd": self.cwd_read}
+        found = {
+            "files": files,
+            "dirs": sorted(listings),
+            "env": env,
+            "modes": modes,
+            "marks": set(self.marks),
+            "cwd": self.cwd_read,
+        }
         self.reset()
         after.discard(None)
         return found, after
@@ -171,8 +195,8 @@ def _kind(name):
 
 
 def by_runner(also=None):
-    """Reports whether what happens is the doing of what runs tests, or imports modules: the innermost code that is not the standard
-    library's."""
+    """Reports whether what happens is the doing of what runs tests, or imports modules: the innermost code that is not
+    the standard library's."""
     frame = sys._getframe(2)
     while frame is not None:
         name = frame.f_code.co_filename

@@ -1,15 +1,15 @@
 """The parts of a source file that tests depend on one by one: functions, and the level of the module.
 
-A *unit* is a function (a method, a function within one), named by its qualified name, or the level of the module, named "". The
-digest of a function covers its own text without the bodies of functions defined in it, which are units of their own; lambdas and
-comprehensions belong to what they stand in. The digest of the level covers everything but the bodies of functions: statements,
-class bodies, decorators, defaults, annotations, docstrings, the names that are bound and their order. So whoever may find another
-function under a name (a method that comes to override one, a __getattr__) sees another level. Digests are of the syntax tree:
-neither layout, nor comments, nor the place in the file count.
+A *unit* is a function (a method, a function within one), named by its qualified name, or the level of the module, named
+"". The digest of a function covers its own text without the bodies of functions defined in it, which are units of their
+own; lambdas and comprehensions belong to what they stand in. The digest of the level covers everything but the bodies
+of functions: statements, class bodies, decorators, defaults, annotations, docstrings, the names that are bound and
+their order. So whoever may find another function under a name (a method that comes to override one, a __getattr__) sees
+another level. Digests are of the syntax tree: neither layout, nor comments, nor the place in the file count.
 
-Lines are told of by the statements that they belong to, and these by their number in the unit, in the order of the text: as long as the
-digest is the same, so are the numbers, wherever the text has moved to.
-"""
+Lines are told of by the statements that they belong to, and these by their number in the unit, in the order of the
+text: as long as the digest is the same, so are the numbers, wherever the text has moved to."""
+
 from . import original as __builtins__
 import ast
 
@@ -17,16 +17,29 @@ from . import sha256, workspace_modules
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _IMPORTS = (ast.Import, ast.ImportFrom)
-_SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Assert, ast.Raise, ast.Pass)  # with no statements in them
+_SIMPLE = (
+    ast.Expr,
+    ast.Assign,
+    ast.AugAssign,
+    ast.AnnAssign,
+    ast.Return,
+    ast.Assert,
+    ast.Raise,
+    ast.Pass,
+)  # with no statements in them
 
 
 class Source:
     """A file cut into units."""
 
     def __init__(self, units, imports, quiet):
-        self.units = units      # name → [digest, first line, last line, lines of its statements from the first on, as a text]
-        self.imports = imports  # name → modules that the unit imports, see workspace_modules.imported; where it imports any
-        self.quiet = quiet      # whether executing it does nothing to other modules, as far as the text shows
+        self.units = (
+            units  # name → [digest, first line, last line, lines of its statements from the first on, as a text]
+        )
+        self.imports = (
+            imports  # name → modules that the unit imports, see workspace_modules.imported; where it imports any
+        )
+        self.quiet = quiet  # whether executing it does nothing to other modules, as far as the text shows
         self._by_line = {(unit[1], name.rpartition(".")[2].rstrip("'")): name for name, unit in units.items() if name}
 
     def unit_of(self, code, around):
@@ -53,18 +66,25 @@ class _Cut:
         self._walk(tree, bodies, imports)
         docs = [ast.get_docstring(f, False) for f, _ in bodies]
         kept = [(f, name, f.body) for f, name in bodies]
-        lazy = [any(b"yield" in line for line in text[f.lineno - 1:f.end_lineno]) and _generates(f) for f, _ in bodies]
+        lazy = [
+            any(b"yield" in line for line in text[f.lineno - 1 : f.end_lineno]) and _generates(f) for f, _ in bodies
+        ]
         for (f, _), generator in zip(bodies, lazy):
-            f.body = [ast.Expr(ast.Yield())] if generator else []  # who makes a generator, and does not begin it, executes nothing
+            f.body = (
+                [ast.Expr(ast.Yield())] if generator else []
+            )  # who makes a generator, and does not begin it, executes nothing
         self.units = {"": [_digest(ast.dump(tree) + repr(docs)), 1, lines, self._starts("", 1)]}
         for f, name, body in kept:
             stub, f.body = f.body, body
             self.units[name] = [_digest(ast.dump(f)), _first(f), f.end_lineno, self._starts(name, _first(f))]
             f.body = stub
-        self.imports = {name: sorted(workspace_modules.imported_by(nodes, package)) for name, nodes in imports.items() if nodes}
+        self.imports = {
+            name: sorted(workspace_modules.imported_by(nodes, package)) for name, nodes in imports.items() if nodes
+        }
 
     def _walk(self, tree, bodies, imports):
-        """Lists functions with their names, and imports by the unit that they stand in. Both are statements: expressions are passed over."""
+        """Lists functions with their names, and imports by the unit that they stand in. Both are statements:
+        expressions are passed over."""
         todo = [(tree, "", "")]
         while todo:
             node, within, unit = todo.pop()
@@ -85,7 +105,8 @@ class _Cut:
                         todo.append((child, within, unit))
 
     def _starts(self, unit, first):
-        """The lines on which the statements of a unit begin. Of several on one, each counts: another layout may part them."""
+        """The lines on which the statements of a unit begin. Of several on one, each counts: another layout may part
+        them."""
         return " ".join([str(line - first) for line in sorted(self.statements[unit])])
 
     def _name(self, name):
@@ -112,8 +133,13 @@ _UNTOLD = (ast.Global, ast.Nonlocal)  # nothing is executed for these
 
 
 def _is_docstring(statement, within):
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str) and \
-        isinstance(within, _FUNCTIONS + (ast.ClassDef, ast.Module)) and statement is within.body[0]
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+        and isinstance(within, _FUNCTIONS + (ast.ClassDef, ast.Module))
+        and statement is within.body[0]
+    )
 
 
 def _first(node):
@@ -125,20 +151,100 @@ def _digest(text):
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-# Calls at the level of a module that do nothing to others. Those that come to execute a function of the workspace count as loud
+# Calls at the level of a module that do nothing to others. Those that come to execute a function of the workspace count
+# as loud
 # whatever they are called: see suite.Suite.
-_HARMLESS = frozenset((
-    "object", "set", "frozenset", "dict", "list", "tuple", "range", "len", "sorted", "sum", "min", "max", "str", "int", "float", "bytes", "bool",
-    "abs", "round", "zip", "map", "filter", "enumerate", "reversed", "isinstance", "issubclass", "hasattr", "getattr", "type", "property",
-    "partial", "wraps", "lru_cache", "cache", "cached_property", "namedtuple", "dataclass", "field", "TypeVar", "ParamSpec", "NewType", "cast",
-    "getLogger", "itemgetter", "attrgetter", "OrderedDict", "defaultdict", "Counter", "deque", "Decimal", "Fraction", "Path", "join", "dirname",
-    "abspath", "format", "split", "strip", "lower", "upper", "replace", "keys", "values", "items", "compile", "array", "parametrize", "skip",
-    "skipif", "skipIf", "skipUnless", "expectedFailure", "xfail", "usefixtures", "fixture", "param", "chain", "repeat", "count", "product", "auto"))
+_HARMLESS = frozenset(
+    (
+        "object",
+        "set",
+        "frozenset",
+        "dict",
+        "list",
+        "tuple",
+        "range",
+        "len",
+        "sorted",
+        "sum",
+        "min",
+        "max",
+        "str",
+        "int",
+        "float",
+        "bytes",
+        "bool",
+        "abs",
+        "round",
+        "zip",
+        "map",
+        "filter",
+        "enumerate",
+        "reversed",
+        "isinstance",
+        "issubclass",
+        "hasattr",
+        "getattr",
+        "type",
+        "property",
+        "partial",
+        "wraps",
+        "lru_cache",
+        "cache",
+        "cached_property",
+        "namedtuple",
+        "dataclass",
+        "field",
+        "TypeVar",
+        "ParamSpec",
+        "NewType",
+        "cast",
+        "getLogger",
+        "itemgetter",
+        "attrgetter",
+        "OrderedDict",
+        "defaultdict",
+        "Counter",
+        "deque",
+        "Decimal",
+        "Fraction",
+        "Path",
+        "join",
+        "dirname",
+        "abspath",
+        "format",
+        "split",
+        "strip",
+        "lower",
+        "upper",
+        "replace",
+        "keys",
+        "values",
+        "items",
+        "compile",
+        "array",
+        "parametrize",
+        "skip",
+        "skipif",
+        "skipIf",
+        "skipUnless",
+        "expectedFailure",
+        "xfail",
+        "usefixtures",
+        "fixture",
+        "param",
+        "chain",
+        "repeat",
+        "count",
+        "product",
+        "auto",
+    )
+)
 
 
 def quiet(tree):
-    """Reports whether a module only imports, defines and binds names of its own when it is executed. One that calls, or assigns to
-    attributes and items, may set up something that others read (a registry, sys.path, a random generator)."""
+    """Reports whether a module only imports, defines and binds names of its own when it is executed. One that calls, or
+    assigns to attributes and items, may set up something that others read (a registry, sys.path, a random
+    generator)."""
     return all(_quiet(s) for s in tree.body)
 
 

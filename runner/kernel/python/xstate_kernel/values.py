@@ -7,6 +7,7 @@ group is loaded (the engine re-runs their definition); arrays that view the same
 The memory of large arrays goes behind the pickle, cut into parts at its rows, which are the columns of a frame: parts
 are stored by content, so that a frame that gains a column adds little more than that to the store.
 """
+
 from . import original as __builtins__
 import importlib
 import io
@@ -17,7 +18,7 @@ import types
 import weakref
 
 from .unsupported import Unstorable
-from . import adapters, attributes, code_owner, fingerprint, instances, sets
+from . import adapters, atoms, attributes, code_digest, code_owner, instances, sets, walk, walk_containers
 
 
 class NeedClass(Exception):
@@ -37,7 +38,9 @@ class _Reducing:
 
     def __init__(self, out, fingerprinter):
         buffers = self.buffers = []
-        super().__init__(out, protocol=5, buffer_callback=lambda b: _out_of_band(b, buffers))  # no method: a cycle would outlive the node
+        super().__init__(
+            out, protocol=5, buffer_callback=lambda b: _out_of_band(b, buffers)
+        )  # no method: a cycle would outlive the node
         self._fingerprinter = fingerprinter
         self.needs = {}
         self._instances = 0
@@ -72,9 +75,14 @@ class _Reducing:
             found = adapter.reduce(self, o, t)
             if found is not NotImplemented:
                 return found
-        if issubclass(t, BaseException) and (o.__traceback__, o.__cause__, o.__context__, o.__suppress_context__) != (None, None, None, False):
+        if issubclass(t, BaseException) and (o.__traceback__, o.__cause__, o.__context__, o.__suppress_context__) != (
+            None,
+            None,
+            None,
+            False,
+        ):
             raise Unstorable("an exception that was raised")
-        name = fingerprint.sentinel(o, t)
+        name = walk.sentinel(o, t)
         if name is not None:
             return _named, (t.__module__, name)
         key = adapters.state_key(o)
@@ -84,13 +92,12 @@ class _Reducing:
             return instances.reduce(o, t)
         if code_owner.kind_of(t.__module__) == code_owner.PROGRAM and not instances.simple(t):
             rv = o.__reduce_ex__(5)
-            if type(rv) is tuple and fingerprint.left_out(o, t, rv):
+            if type(rv) is tuple and walk.left_out(o, t, rv):
                 raise Unstorable("attributes that pickling leaves out")
             if type(rv) is tuple and instances.loaded_by_user(t, rv):
                 raise Unstorable("an instance that the program's code would put together")
             return rv
         return NotImplemented
-
 
     def _without_dict(self, t):
         self._instances += 1
@@ -109,14 +116,46 @@ class _Reducing:
             return NotImplemented
         if getattr(f, "__type_params__", None):
             raise Unstorable("a function with type parameters")
-        if f.__kwdefaults__ is None and not f.__dict__ and f.__defaults__ is None and f.__closure__ is None and not _annotations(f):
-            return _function, (_marshalled(f.__code__), f.__name__, f.__qualname__, f.__doc__, 0, fingerprint.known_digest(f.__code__), self._bound(f), f.__module__)
+        if (
+            f.__kwdefaults__ is None
+            and not f.__dict__
+            and f.__defaults__ is None
+            and f.__closure__ is None
+            and not _annotations(f)
+        ):
+            return _function, (
+                _marshalled(f.__code__),
+                f.__name__,
+                f.__qualname__,
+                f.__doc__,
+                0,
+                code_digest.known(f.__code__),
+                self._bound(f),
+                f.__module__,
+            )
         state = (f.__defaults__, f.__kwdefaults__, f.__dict__ or None, f.__closure__, _annotations(f))
         cells = len(f.__closure__ or ())
-        return (_function, (_marshalled(f.__code__), f.__name__, f.__qualname__, f.__doc__, cells, fingerprint.known_digest(f.__code__), self._bound(f), f.__module__), state, None, None, _fill_function)
+        return (
+            _function,
+            (
+                _marshalled(f.__code__),
+                f.__name__,
+                f.__qualname__,
+                f.__doc__,
+                cells,
+                code_digest.known(f.__code__),
+                self._bound(f),
+                f.__module__,
+            ),
+            state,
+            None,
+            None,
+            _fill_function,
+        )
 
     def _bound(self, f):
-        """The digest of a function that is bound to its own name: when it is so at loading, too, it is the one meant."""
+        """The digest of a function that is bound to its own name: when it is so at loading, too, it is the one
+        meant."""
         if self._fingerprinter.namespace.get(f.__name__) is not f:
             return None
         return self._fingerprinter.of(f).digest
@@ -142,7 +181,6 @@ class _Reducing:
             contents = ()
         return types.CellType, (), contents, None, None, _fill_cell
 
-
     def stand_ins(self, items):
         """Items with something for each NaN, of which pickling would make another object every time."""
         return [self.nan(x) if type(x) is float and x != x else x for x in items]
@@ -150,13 +188,11 @@ class _Reducing:
     def nan(self, x):
         return self._nans.setdefault(id(x), _Nan(x))
 
-
     def _memory(self, m):
-        offset = fingerprint.offset_of(m)
+        offset = walk_containers.offset_of(m)
         if offset is None:
             raise Unstorable("a memoryview that is not contiguous, or read-only")
         return _memory, (bytes(m) if m.readonly else m.obj, offset, m.nbytes, m.format, m.shape)
-
 
 
 class _Pickler(_Reducing, pickle.Pickler):
@@ -205,20 +241,12 @@ class _Table:
         self.set = o
 
 
-
-
-
-
 def _out_of_band(b, buffers):
     """Puts a large buffer aside; reports whether it is to be pickled with the rest."""
     if b.raw().nbytes < _PART:
         return True
     buffers.append(b)
     return False
-
-
-
-
 
 
 def _annotations(f):
@@ -234,12 +262,8 @@ def _named(module, name):
     return getattr(importlib.import_module(module), name)
 
 
-
-
-
-
 def _memory(whole, offset, size, format, shape):
-    part = memoryview(whole).cast("B")[offset:offset + size]
+    part = memoryview(whole).cast("B")[offset : offset + size]
     return part if format == "B" and len(shape) == 1 else part.cast(format, shape)
 
 
@@ -261,7 +285,7 @@ def _function(code, name, qualname, doc, cells, digest, whole, module):
         _loading.kept.append(bound)
         return bound
     code = marshal.loads(code)
-    fingerprint.known_digest(code, digest)
+    code_digest.known(code, digest)
     code = _loading.code(code)
     closure = tuple(types.CellType() for _ in range(cells)) if cells else None
     f = types.FunctionType(code, _loading.printer.namespace, name, None, closure)
@@ -306,10 +330,10 @@ class _Loading:
 
 
 def dump(values, prints, fingerprinter, out):
-    """Pickles a list of values into the file out. prints: their fingerprints. Returns the classes needed, name → digest, and the sizes of the parts
-    that the file consists of; no sizes: it is one. Raises Unstorable."""
+    """Pickles a list of values into the file out. prints: their fingerprints. Returns the classes needed, name →
+    digest, and the sizes of the parts that the file consists of; no sizes: it is one. Raises Unstorable."""
     nan = any(fp.nan for fp in prints)
-    flat = nan and len(values) == 1 and type(values[0]) is list and fingerprint.ATOMS.issuperset(map(type, values[0]))
+    flat = nan and len(values) == 1 and type(values[0]) is list and atoms.ATOMS.issuperset(map(type, values[0]))
     if nan and not flat and sum(fp.size for fp in prints) > _SLOWLY:
         raise Unstorable("a NaN in what is large")
     p = (_SlowPickler if nan and not flat else _Pickler)(out, fingerprinter)
@@ -345,13 +369,13 @@ def _parts(b):
     if shaped.ndim > 1 and shaped.c_contiguous:
         row = size // shaped.shape[0]
         size = row * max(1, -(-_PART // row))
-    return [raw[i:i + size] for i in range(0, raw.nbytes, size)]
+    return [raw[i : i + size] for i in range(0, raw.nbytes, size)]
 
 
 def load(data, first, printer, code):
-    """Returns the list of values (after them come what made them what they were), and the classes of the program that they
-    refer to. data: bytes or a binary file; first:
-    the size of its first part, when it has several. code: called with each code object made; it returns the one to use."""
+    """Returns the list of values (after them come what made them what they were), and the classes of the program that
+    they refer to. data: bytes or a binary file; first: the size of its first part, when it has several. code: called
+    with each code object made; it returns the one to use."""
     global _loading
     _loading = _Loading(printer, code)
     try:

@@ -1,4 +1,5 @@
 """Which code may give another result each time, as far as its text shows: randomness, clocks, facts of the process."""
+
 from . import original as __builtins__
 import builtins
 import os
@@ -7,9 +8,20 @@ import types
 
 from . import adapters, bytecode, code_owner
 
-
-_ENTROPY = frozenset(("uuid.uuid1", "uuid.uuid4", "posix.urandom", "os.urandom", "secrets.token_hex", "secrets.token_bytes",
-                      "secrets.token_urlsafe", "secrets.randbelow", "secrets.choice", "secrets.randbits"))
+_ENTROPY = frozenset(
+    (
+        "uuid.uuid1",
+        "uuid.uuid4",
+        "posix.urandom",
+        "os.urandom",
+        "secrets.token_hex",
+        "secrets.token_bytes",
+        "secrets.token_urlsafe",
+        "secrets.randbelow",
+        "secrets.choice",
+        "secrets.randbits",
+    )
+)
 _RUNNING = frozenset(("current_task", "all_tasks"))
 _TASKS = _RUNNING | {"create_task", "ensure_future"}
 _FOLDER = (frozenset(("__file__",)), frozenset(("argv",)), frozenset(("sys", "path")))
@@ -20,11 +32,25 @@ def tells_folder(codes):
     return any(names.issubset(code.co_names) for code in codes for names in _FOLDER)
 
 
-_PROCESS = frozenset((
-    "builtins.id", "resource.getrusage",
-    "_thread.get_ident", "_thread.get_native_id", "sys.getrefcount", "sys.getsizeof", "sys._current_frames", "gc.get_count", "gc.get_stats", "gc.get_freeze_count",
-    "_tracemalloc.get_traced_memory", "_tracemalloc._get_traces"))
-TELLING = frozenset(n.rpartition(".")[2] for n in _ENTROPY | _PROCESS | adapters.VOLATILE.keys() | adapters.VOLATILE_TEXTS.keys())  # last names of these
+_PROCESS = frozenset(
+    (
+        "builtins.id",
+        "resource.getrusage",
+        "_thread.get_ident",
+        "_thread.get_native_id",
+        "sys.getrefcount",
+        "sys.getsizeof",
+        "sys._current_frames",
+        "gc.get_count",
+        "gc.get_stats",
+        "gc.get_freeze_count",
+        "_tracemalloc.get_traced_memory",
+        "_tracemalloc._get_traces",
+    )
+)
+TELLING = frozenset(
+    n.rpartition(".")[2] for n in _ENTROPY | _PROCESS | adapters.VOLATILE.keys() | adapters.VOLATILE_TEXTS.keys()
+)  # last names of these
 
 
 def volatile(codes, namespace):
@@ -51,13 +77,24 @@ def volatile(codes, namespace):
 
 
 def _names_tasks(codes):
-    """Reports whether code asks for the name of a task of asyncio that got none, and so has a number that counts all tasks."""
-    names = {name for code in codes if "get_name" in code.co_names or not _TASKS.isdisjoint(code.co_names) for name in code.co_names}
-    return "get_name" in names and (not _RUNNING.isdisjoint(names) or not _TASKS.isdisjoint(names) and all(("name",) not in code.co_consts for code in codes))
+    """Reports whether code asks for the name of a task of asyncio that got none, and so has a number that counts all
+    tasks."""
+    names = {
+        name
+        for code in codes
+        if "get_name" in code.co_names or not _TASKS.isdisjoint(code.co_names)
+        for name in code.co_names
+    }
+    return "get_name" in names and (
+        not _RUNNING.isdisjoint(names)
+        or not _TASKS.isdisjoint(names)
+        and all(("name",) not in code.co_consts for code in codes)
+    )
 
 
 def _values(code, namespace):
-    """Yields what the dotted names of a code object come to, and what a function names of modules that it imports itself."""
+    """Yields what the dotted names of a code object come to, and what a function names of modules that it imports
+    itself."""
     for names in bytecode.chains(code):
         value = namespace.get(names[0], vars(builtins).get(names[0]))
         for name in names[1:]:

@@ -1,4 +1,6 @@
-"""The loaded modules that are files of the workspace: their sources, what they import, and whether they are up to date."""
+"""The loaded modules that are files of the workspace: their sources, what they import, and whether they are up to
+date."""
+
 from . import original as __builtins__
 import ast
 import importlib.machinery
@@ -27,13 +29,18 @@ class Workspace:
         self._closures, self._digests = {}, {}
 
     def entries(self):
-        """Returns sys.modules as it is: the same dict again where nothing was loaded since. Asked several times a node."""
+        """Returns sys.modules as it is: the same dict again where nothing was loaded since. Asked several times a
+        node."""
         names, modules = list(sys.modules), list(sys.modules.values())
         if names != self._names or modules != self._modules:
             self._names, self._modules, self._entries = names, modules, dict(zip(names, modules))
             self._loaded = [
-                (name, module) for name, module in self._entries.items()
-                if isinstance(module, types.ModuleType) and name != "__main__" and not name.startswith("xstate_kernel") and code_owner.kind_of(name) == code_owner.WORKSPACE
+                (name, module)
+                for name, module in self._entries.items()
+                if isinstance(module, types.ModuleType)
+                and name != "__main__"
+                and not name.startswith("xstate_kernel")
+                and code_owner.kind_of(name) == code_owner.WORKSPACE
             ]
             self._note()
         return self._entries
@@ -78,7 +85,9 @@ class Workspace:
             todo.extend(self.imports(n))
             for value in list(vars(sys.modules[n]).values()):
                 if isinstance(value, types.ModuleType):
-                    if not value.__name__.startswith(n + "."):  # unless it imports it, that is there because somebody else did
+                    if not value.__name__.startswith(
+                        n + "."
+                    ):  # unless it imports it, that is there because somebody else did
                         todo.append(value.__name__)
                 else:
                     owner = getattr(value, "__module__", None)
@@ -92,12 +101,16 @@ class Workspace:
         return min(names, key=lambda n: (len(self.closure(n)), n))
 
     def importers(self, names):
-        """Names of the loaded workspace modules that are among names, lie in one of them, or import one, however indirectly."""
+        """Names of the loaded workspace modules that are among names, lie in one of them, or import one, however
+        indirectly."""
         gone, todo = set(), {n for n in names if n in sys.modules}
         while todo:
             gone |= todo
-            todo = {n for n, _ in self.loaded() if n not in gone and
-                    (n.rpartition(".")[0] in gone or self.imports(n) & gone)}
+            todo = {
+                n
+                for n, _ in self.loaded()
+                if n not in gone and (n.rpartition(".")[0] in gone or self.imports(n) & gone)
+            }
         return gone
 
     def unload(self, names):
@@ -130,8 +143,8 @@ class Workspace:
         return found
 
     def codes(self, names, codes):
-        """Returns the code objects of the functions of modules that codes may come to. Whose name nobody mentions is called by nobody,
-        unless the interpreter does it."""
+        """Returns the code objects of the functions of modules that codes may come to. Whose name nobody mentions is
+        called by nobody, unless the interpreter does it."""
         mentioned, rest = {n for c in codes for n in c.co_names}, []
         for name in names:
             loaded, functions = self._functions_of(name)
@@ -160,7 +173,9 @@ class Workspace:
                 for k in body.co_consts:
                     if isinstance(k, types.CodeType):
                         (functions if k.co_flags & bytecode.FUNCTION else bodies).append(k)
-            found = self._functions[digest] = {n for c in bodies for _, op, _, n in bytecode.instructions(c) if n and not op.startswith("STORE_")}, functions
+            found = self._functions[digest] = {
+                n for c in bodies for _, op, _, n in bytecode.instructions(c) if n and not op.startswith("STORE_")
+            }, functions
         return found
 
     def path(self, name):
@@ -210,18 +225,27 @@ class Workspace:
             spec = importlib.machinery.PathFinder.find_spec(name, path)
         except Exception:
             return False
-        return spec is None or spec.origin != getattr(module, "__file__", None) or \
-            spec.origin is None and list(spec.submodule_search_locations) != list(module.__path__)
+        return (
+            spec is None
+            or spec.origin != getattr(module, "__file__", None)
+            or spec.origin is None
+            and list(spec.submodule_search_locations) != list(module.__path__)
+        )
 
     def shadowed(self):
-        """Reports whether a library module that was loaded is now behind a file of the workspace: code that has it keeps it."""
+        """Reports whether a library module that was loaded is now behind a file of the workspace: code that has it
+        keeps it."""
         for folder in sys.path:
             if not os.path.isdir(folder) or code_owner.is_library_path(os.path.join(os.path.abspath(folder), "x")):
                 continue
             for entry in os.listdir(folder):
                 name = entry[:-3] if entry.endswith(".py") else entry
-                if name in sys.modules and name not in self._first and code_owner.kind_of(name) == code_owner.LIBRARY and \
-                        (name != entry or os.path.exists(os.path.join(folder, entry, "__init__.py"))):
+                if (
+                    name in sys.modules
+                    and name not in self._first
+                    and code_owner.kind_of(name) == code_owner.LIBRARY
+                    and (name != entry or os.path.exists(os.path.join(folder, entry, "__init__.py")))
+                ):
                     return True
         return False
 
@@ -241,7 +265,7 @@ def imported_by(nodes, package):
             base = node.module or ""
             if node.level:
                 parts = package.split(".")
-                parts = parts[:len(parts) - node.level + 1]
+                parts = parts[: len(parts) - node.level + 1]
                 base = ".".join(parts + ([base] if base else []))
             found.add(base)
             found.update("%s.%s" % (base, a.name) for a in node.names)
@@ -257,7 +281,11 @@ def _findable(name):
     parent, _, last = name.rpartition(".")
     folders = getattr(sys.modules.get(parent), "__path__", ()) if parent else sys.path
     stems = [os.path.join(p, last) for p in folders if code_owner.is_a(p, str)]
-    return any((os.path.exists(s + ".py") or os.path.exists(os.path.join(s, "__init__.py"))) and not code_owner.is_library_path(s) for s in stems)
+    return any(
+        (os.path.exists(s + ".py") or os.path.exists(os.path.join(s, "__init__.py")))
+        and not code_owner.is_library_path(s)
+        for s in stems
+    )
 
 
 def _stat_key(path):

@@ -1,4 +1,5 @@
 """What a node wrote: which names it bound or deleted, which values it changed in place, and what they share now."""
+
 from . import original as __builtins__
 import builtins
 import itertools
@@ -17,8 +18,10 @@ class Writes:
     def __init__(self, bindings):
         self._bindings = bindings
         self.ns, self.printer, self.groups = bindings.ns, bindings.printer, bindings.groups
-        self.values_before = {}  # name → value when the node began; nothing where a value that goes may matter to the node
-        self.reach_of = {}   # class → names that reach it where the node is
+        self.values_before = (
+            {}
+        )  # name → value when the node began; nothing where a value that goes may matter to the node
+        self.reach_of = {}  # class → names that reach it where the node is
         self.redefined = {}  # class → itself, that the node defined
         self.defined_as = {}  # id of a class that a node defined → weak reference to it, its digest then
         self.altered = set()  # names of classes and functions that the node changed in place
@@ -30,7 +33,10 @@ class Writes:
         self.altered, self.redefined = set(), {}
         now = self._bindings.names_bound()
         ids = ids_of(now)
-        rebound = {*itertools.compress(ids, map(operator.ne, ids.values(), map(start.get, ids))), *(certain & now.keys())}
+        rebound = {
+            *itertools.compress(ids, map(operator.ne, ids.values(), map(start.get, ids))),
+            *(certain & now.keys()),
+        }
         deleted = sorted(start.keys() - now.keys())
         reads = reads | {n for n in rebound | set(deleted) if n in old and n in start and old[n].lifetime_sensitive}
         if failed:
@@ -43,7 +49,11 @@ class Writes:
         for name in rebound:
             self.made_class(now[name], rebound.union(deleted))
             fp = self.printer.of(now[name])
-            if code_owner.is_a(now[name], type) and not fp.opaque and code_owner.kind_of(now[name].__module__) == code_owner.PROGRAM:
+            if (
+                code_owner.is_a(now[name], type)
+                and not fp.opaque
+                and code_owner.kind_of(now[name].__module__) == code_owner.PROGRAM
+            ):
                 kept = self.same_class(name, now[name], fp)
                 if kept is not now[name]:
                     now[name], fp = kept, self.printer.of(kept)
@@ -54,7 +64,12 @@ class Writes:
         mutated = self.rehash(candidates, old, now, rebound, parts)
         written = rebound | mutated | set(deleted)
         after = self.groups.pairs(written)
-        touched = mutated | changed | weak | {n for n in rebound & start.keys() if start[n] == id(now[n]) and n in old and old[n].reached()}
+        touched = (
+            mutated
+            | changed
+            | weak
+            | {n for n in rebound & start.keys() if start[n] == id(now[n]) and n in old and old[n].reached()}
+        )
         touched |= self.sources(after, written, touched, reads, old)
         touched = {n for n in touched if n in start and n in old}
         after.update(self.groups.pairs(touched))
@@ -87,8 +102,8 @@ class Writes:
         return found
 
     def changed_before(self, names, old):
-        """Returns the names of values that the node read, may have changed, and then bound anew, and who overlaps with one:
-        "f(); f = None", where f appends to a list that others hold, too."""
+        """Returns the names of values that the node read, may have changed, and then bound anew, and who overlaps with
+        one: "f(); f = None", where f appends to a list that others hold, too."""
         changed, near = set(), set()
         for name in names & old.keys():
             was = old[name]
@@ -133,9 +148,14 @@ class Writes:
         return mutated
 
     def made_class(self, value, names):
-        """Tells a class that the node has made from others of its name that are in use, by names that the node did not bind:
-        equal classes are two."""
-        if not code_owner.is_a(value, type) or code_owner.kind_of(value.__module__) != code_owner.PROGRAM or self.groups.reached(value) or id(value) in self.printer.twins:
+        """Tells a class that the node has made from others of its name that are in use, by names that the node did not
+        bind: equal classes are two."""
+        if (
+            not code_owner.is_a(value, type)
+            or code_owner.kind_of(value.__module__) != code_owner.PROGRAM
+            or self.groups.reached(value)
+            or id(value) in self.printer.twins
+        ):
             return
         name = self.printer.called(value)
         self.altered.add(name)
@@ -146,8 +166,9 @@ class Writes:
             self.printer.twins[id(value)] = value, n
 
     def same_class(self, name, value, fp):
-        """A class defined again to the same effect stays the old object, so that isinstance holds for old instances. One
-        that holds what can change does not: it is in one group with its instances, and what it holds may be shared."""
+        """A class defined again to the same effect stays the old object, so that isinstance holds for old instances.
+        One that holds what can change does not: it is in one group with its instances, and what it holds may be
+        shared."""
         if fp.ids:
             return value
         kept = self.old_classes.setdefault(fp.digest, value)
@@ -162,17 +183,31 @@ class Writes:
         fp = self.groups.prints.get(name)
         if fp is None or name not in now:
             return {"name": name, "deleted": True}
-        return {"name": name, "digest": "" if fp.opaque else fp.digest, "opaque": fp.opaque, "size": fp.size,
-                "deps": sorted(d for d in fp.deps if not hasattr(builtins, d)), "imports": sorted(fp.imports),
-                "info": display.describe(now[name]), "class": code_owner.is_a(now[name], (type, types.FunctionType, types.ModuleType)),
-                "code": self.groups.code(fp), "fragile": fp.lifetime_sensitive, "rests": bool(fp.files), "held": sorted("%s.%s" % (m, k) for m, names in fp.in_modules.items() for k in names)}
+        return {
+            "name": name,
+            "digest": "" if fp.opaque else fp.digest,
+            "opaque": fp.opaque,
+            "size": fp.size,
+            "deps": sorted(d for d in fp.deps if not hasattr(builtins, d)),
+            "imports": sorted(fp.imports),
+            "info": display.describe(now[name]),
+            "class": code_owner.is_a(now[name], (type, types.FunctionType, types.ModuleType)),
+            "code": self.groups.code(fp),
+            "fragile": fp.lifetime_sensitive,
+            "rests": bool(fp.files),
+            "held": sorted("%s.%s" % (m, k) for m, names in fp.in_modules.items() for k in names),
+        }
 
     def undo(self, start, now, rebound, reads):
         """A failed node defines nothing: bindings are put back, values it changed in place are unbound."""
         if not self.values_before:
-            self._bindings.kept_alive.extend(now[name] for name in rebound)  # its going would change what other names are bound to
+            self._bindings.kept_alive.extend(
+                now[name] for name in rebound
+            )  # its going would change what other names are bound to
         old = dict(self.groups.prints)
-        near = set().union(*(self.groups.neighbours(name, soft=True) for name in reads if id(now.get(name, GONE)) != start.get(name)))
+        near = set().union(
+            *(self.groups.neighbours(name, soft=True) for name in reads if id(now.get(name, GONE)) != start.get(name))
+        )
         for name in rebound:
             self._bindings.clear(name)
         gone = set()
@@ -186,17 +221,27 @@ class Writes:
             if name in self.ns:
                 self._bindings.keep_alive(self.ns[name], old.get(name))
             self._bindings.unbind(name)
-        return {"reads": sorted(reads), "dropped": sorted(dropped), "writes": [], "comembers": [], "touched": [], "sharing": []}
+        return {
+            "reads": sorted(reads),
+            "dropped": sorted(dropped),
+            "writes": [],
+            "comembers": [],
+            "touched": [],
+            "sharing": [],
+        }
 
     def obsolete(self):
-        """Drops what rests on a class or function that the node changed, or on a class that it made anew: parked groups, and other classes that
-        are kept for what is loaded or defined again. Returns the names of the groups, and the digests of the classes."""
+        """Drops what rests on a class or function that the node changed, or on a class that it made anew: parked
+        groups, and other classes that are kept for what is loaded or defined again. Returns the names of the groups,
+        and the digests of the classes."""
         changed, self.groups.changed = self.groups.changed, set()
         made = self.redefined
 
         def rests(fp):
             return not changed.isdisjoint(fp.soft) or any(
-                code_owner.is_a(c, type) and self.again(c, made.get(self.printer.called(c), c)) for c in fp.soft.values())
+                code_owner.is_a(c, type) and self.again(c, made.get(self.printer.called(c), c))
+                for c in fp.soft.values()
+            )
 
         if not (changed or made):
             return [], []
@@ -215,8 +260,8 @@ class Writes:
         return of is None or of() is not c or was == self.defined_as[id(new)][1]
 
     def lingering(self, order):
-        """Reports whether a class has subclasses of the program's that no name reaches, as earlier versions are, or has them in another
-        order than the program bound them in."""
+        """Reports whether a class has subclasses of the program's that no name reaches, as earlier versions are, or has
+        them in another order than the program bound them in."""
         at = {name: i for i, name in enumerate(order)}
         todo, seen = [object], set()
         for c in todo:
@@ -230,15 +275,16 @@ class Writes:
         return False
 
     def lifetime_sensitive(self):
-        """Reports whether something bound may notice that an object goes. Then nothing may be held while a node runs."""
+        """Reports whether something bound may notice that an object goes. Then nothing may be held while a node
+        runs."""
         return any(fp.lifetime_sensitive or fp.opaque for fp in self.groups.noted.values())
 
 
 def _bind_order(before, after):
     """Returns the names that stand behind those that were there before, in order: "-" tells one that was there, and was
     deleted meanwhile. Nothing where they are new, and sorted."""
-    new = after[len(before):]
-    if after[:len(before)] != before:
+    new = after[len(before) :]
+    if after[: len(before)] != before:
         rest, new = iter(before), []
         for at, name in enumerate(after):
             if name not in rest:  # which takes from it what comes before

@@ -1,20 +1,49 @@
 """What the kernel knows of libraries: one file a library, and here the one registry.
 
-To teach the kernel a library, add adapters/LIB.py with an Adapter (see protocol.py) named `adapter`, and its name to the
-imports and to ALL below. The rest of the kernel asks by the functions of this file and names no library.
-"""
+To teach the kernel a library, add adapters/LIB.py with an Adapter (see protocol.py) named `adapter`, and its name to
+the imports and to ALL below. The rest of the kernel asks by the functions of this file and names no library."""
+
 from .. import original as __builtins__
 import math
 
 from . import (
-    asyncio, csv, decimal, futures, logging, matplotlib, mimetypes, mock, numpy, pandas, random, sklearn, socket, stdlib,
-    typing, warnings)
+    asyncio,
+    csv,
+    decimal,
+    futures,
+    logging,
+    matplotlib,
+    mimetypes,
+    mock,
+    numpy,
+    pandas,
+    random,
+    sklearn,
+    socket,
+    stdlib,
+    typing,
+    warnings,
+)
 from .protocol import Adapter, NOTHING
 
 ALL = (
-    random.adapter, numpy.adapter, matplotlib.adapter, sklearn.adapter, pandas.adapter, warnings.adapter, decimal.adapter,
-    socket.adapter, csv.adapter, mimetypes.adapter, logging.adapter, futures.adapter, typing.adapter, mock.adapter,
-    asyncio.adapter, *stdlib.ADAPTERS)
+    random.adapter,
+    numpy.adapter,
+    matplotlib.adapter,
+    sklearn.adapter,
+    pandas.adapter,
+    warnings.adapter,
+    decimal.adapter,
+    socket.adapter,
+    csv.adapter,
+    mimetypes.adapter,
+    logging.adapter,
+    futures.adapter,
+    typing.adapter,
+    mock.adapter,
+    asyncio.adapter,
+    *stdlib.ADAPTERS,
+)
 
 
 def _with(hook):
@@ -47,7 +76,8 @@ VOLATILE_PACKAGES = frozenset(name.partition(".")[0] for name in (*VOLATILE, *VO
 _STATEFUL, _WITH_MEMORY, _WITH_NAN, _SHARING = map(_with, ("state_key", "owns_memory", "nan", "shared_internals"))
 _TRAILING, _BEFORE_NODE, _REGISTERING, _UNSEEDED = map(_with, ("trailer", "before_node", "registered", "unseeded"))
 _SEEDING, _DRAWING, _BUNDLING, _READ_BY_ATTRIBUTES = map(
-    _with, ("seeding", "open_figures", "bundle", "attributes_variable"))
+    _with, ("seeding", "open_figures", "bundle", "attributes_variable")
+)
 _CITING, _GENERATING = map(_with, ("writes_line_numbers", "random_state"))
 
 

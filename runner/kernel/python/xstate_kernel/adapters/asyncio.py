@@ -1,4 +1,5 @@
 """asyncio: its objects cannot be named by content, and its tasks show a number that counts all of them."""
+
 from .. import original as __builtins__
 import sys
 

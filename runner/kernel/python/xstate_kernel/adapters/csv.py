@@ -1,4 +1,5 @@
 """The module csv: its limit for fields and its registered dialects are hidden state."""
+
 from .. import original as __builtins__
 import sys
 
@@ -6,7 +7,15 @@ from ..hidden_variable import Variable
 from .protocol import Adapter
 
 _DIALECT = (
-    "delimiter", "doublequote", "escapechar", "lineterminator", "quotechar", "quoting", "skipinitialspace", "strict")
+    "delimiter",
+    "doublequote",
+    "escapechar",
+    "lineterminator",
+    "quotechar",
+    "quoting",
+    "skipinitialspace",
+    "strict",
+)
 
 
 def _get():

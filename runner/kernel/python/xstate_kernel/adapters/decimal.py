@@ -1,4 +1,5 @@
 """The module decimal: the context of the main thread is hidden state."""
+
 from .. import original as __builtins__
 import sys
 
@@ -40,6 +41,7 @@ class Decimal(Adapter):
         if key != "conf:decimal":
             return None
         import decimal  # noqa: F401, the context is noted when it is loaded
+
         return self._context
 
     def _get(self):

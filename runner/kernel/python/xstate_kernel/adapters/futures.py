@@ -1,4 +1,5 @@
 """concurrent.futures: the number in the name of the next pool of threads is hidden state."""
+
 from .. import original as __builtins__
 import sys
 
@@ -20,8 +21,13 @@ class Futures(Adapter):
 
     def variables(self):
         self.pools = Variable(
-            "conf:pools", lambda: _pools()._counter.__self__.next, _put, lambda: hasattr(_pools(), "_counter"),
-            "concurrent.futures.thread", precise=True)
+            "conf:pools",
+            lambda: _pools()._counter.__self__.next,
+            _put,
+            lambda: hasattr(_pools(), "_counter"),
+            "concurrent.futures.thread",
+            precise=True,
+        )
         return (self.pools,)
 
     def after_import(self):

@@ -3,6 +3,7 @@
 The state of a file that a handler writes is on disk: where the handler stands is the end of the file. So the handlers
 of logging itself, which buffer nothing, are opened again where the engine has put another content in place.
 """
+
 from .. import original as __builtins__
 import fcntl
 import os
@@ -29,8 +30,13 @@ class Logging(Adapter):
 
     def variables(self):
         self.levels = Variable(
-            "conf:logging", self._get, self._put, lambda: hasattr(sys.modules.get("logging"), "root"), "logging",
-            precise=True)
+            "conf:logging",
+            self._get,
+            self._put,
+            lambda: hasattr(sys.modules.get("logging"), "root"),
+            "logging",
+            precise=True,
+        )
         self.loggers = Variable("conf:loggers", lambda: sorted(self._made), self._put_loggers, precise=True)
         return self.levels, self.loggers
 
@@ -104,8 +110,11 @@ class Logging(Adapter):
 
     def _get(self):
         """Levels, whether a logger propagates and whether it is disabled, as the program set them."""
-        changed = [(x.name, x.level, x.propagate, x.disabled) for x, level in self._loggers()
-                   if x.level != level or not x.propagate or x.disabled]
+        changed = [
+            (x.name, x.level, x.propagate, x.disabled)
+            for x, level in self._loggers()
+            if x.level != level or not x.propagate or x.disabled
+        ]
         return sys.modules["logging"].root.manager.disable, sorted(changed)
 
     def _put(self, value):

@@ -1,4 +1,5 @@
 """matplotlib: its options, named colours and colormaps; figures as output; drawings that share its internals."""
+
 from .. import original as __builtins__
 import binascii
 import io
@@ -86,12 +87,14 @@ class Matplotlib(Adapter):
         if key != "conf:matplotlib":
             return None
         import matplotlib
+
         return matplotlib.rcParams
 
     # values
 
     def shared_internals(self):
-        """What modules and classes of matplotlib hold, and its options: all figures have some of it, none changes it."""
+        """What modules and classes of matplotlib hold, and its options: all figures have some of it, none changes
+        it."""
         options = getattr(sys.modules.get("matplotlib"), "rcParams", None)
         if options is None:
             return NOTHING

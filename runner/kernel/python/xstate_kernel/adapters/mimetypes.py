@@ -1,4 +1,5 @@
 """The module mimetypes: its tables are hidden state."""
+
 from .. import original as __builtins__
 import sys
 

@@ -1,4 +1,5 @@
 """unittest.mock: its mocks show addresses, its patches assign to attributes of what a text names."""
+
 from .. import original as __builtins__
 
 from ..hidden_variable import mark_repr

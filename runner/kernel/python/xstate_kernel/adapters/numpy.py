@@ -1,4 +1,5 @@
 """NumPy: arrays by their elements and by the memory that they share, its random generator, its print options."""
+
 from .. import original as __builtins__
 import sys
 from itertools import chain
@@ -26,8 +27,13 @@ class NumPy(Adapter):
 
     def variables(self):
         self.generator = Variable(
-            "rng:numpy", _generator_state, _set_generator_state, lambda: "numpy.random" in sys.modules, "numpy.random",
-            precise=True)
+            "rng:numpy",
+            _generator_state,
+            _set_generator_state,
+            lambda: "numpy.random" in sys.modules,
+            "numpy.random",
+            precise=True,
+        )
         printing = lambda: hasattr(sys.modules.get("numpy"), "set_printoptions")
         return self.generator, Variable("conf:numpy", _get_options, _put_options, printing, "numpy")
 
@@ -100,6 +106,7 @@ class NumPy(Adapter):
         if key not in ("rng:numpy", "bits:numpy"):
             return None
         from numpy.random import mtrand
+
         return mtrand._rand if key == "rng:numpy" else mtrand._rand._bit_generator
 
     # values
@@ -364,6 +371,7 @@ def owned(writeable, make, args):
 def view(base, dtype, shape, offset, strides, writeable):
     """Loads a view of an array that was stored with it."""
     import numpy
+
     a = numpy.ndarray(shape, dtype, base if base.flags.c_contiguous else base.T, offset, strides)
     a.flags.writeable = writeable
     return a

@@ -1,4 +1,5 @@
 """pandas: frames by their columns, its options, names that the text of a query looks up."""
+
 from .. import original as __builtins__
 import sys
 
@@ -15,8 +16,10 @@ class Pandas(Adapter):
     ignored_attribute = "_cache"  # what was computed before
     computed_attributes = frozenset(("_item_cache", "_attrs", "_cacher"))  # which frames pickle otherwise, or not
     class_extenders = {
-        "register_dataframe_accessor": "DataFrame", "register_series_accessor": "Series",
-        "register_index_accessor": "Index"}
+        "register_dataframe_accessor": "DataFrame",
+        "register_series_accessor": "Series",
+        "register_index_accessor": "Index",
+    }
 
     # hidden state
 
@@ -25,8 +28,10 @@ class Pandas(Adapter):
         return tuple(self.options.values())
 
     def after_import(self):
-        return {"pandas._config.config": lambda hidden, module: _watch_options(module, self.options),
-                "pandas.core.computation.scope": lambda hidden, module: _watch_names(module.Scope, hidden.names)}
+        return {
+            "pandas._config.config": lambda hidden, module: _watch_options(module, self.options),
+            "pandas.core.computation.scope": lambda hidden, module: _watch_names(module.Scope, hidden.names),
+        }
 
     def registered(self):
         found, config = {}, getattr(sys.modules.get("pandas._config.config"), "_global_config", {})
@@ -45,7 +50,8 @@ class Pandas(Adapter):
         if t is pd.DataFrame or t is pd.Series:
             return self._frame(walk, o, t is pd.DataFrame)
         if isinstance(o, pd.api.extensions.ExtensionArray) and (
-                hasattr(o, "_mask") and hasattr(o, "_data") or hasattr(o, "_ndarray")):
+            hasattr(o, "_mask") and hasattr(o, "_data") or hasattr(o, "_ndarray")
+        ):
             if not walk.mark(o):
                 walk.own(o)  # beside these it only caches
                 parts = (o._mask, o._data) if hasattr(o, "_mask") else (o._ndarray, getattr(o, "_freq", None))
@@ -101,7 +107,8 @@ class Pandas(Adapter):
     # storing
 
     def reduce(self, pickler, o, t):
-        """pandas copies memory before it writes to it where it counts other references, which pickling does not show."""
+        """pandas copies memory before it writes to it where it counts other references, which pickling does not
+        show."""
         if "pandas" in sys.modules:
             counted = pickler.notes.setdefault("pandas", {})  # counter → what refers to it, which of its blocks or None
             if issubclass(t, sys.modules["pandas"].Index) and vars(o).get("_references") is not None:
@@ -228,8 +235,13 @@ def _options_variable(group):
         return dict.get(sys.modules["pandas._config.config"]._global_config, group, {})
 
     return Variable(
-        "conf:pandas." + group, lambda: _plain(tree()), lambda value: _put_options(tree(), value),
-        lambda: "pandas._config.config" in sys.modules, "pandas", precise=True)
+        "conf:pandas." + group,
+        lambda: _plain(tree()),
+        lambda value: _put_options(tree(), value),
+        lambda: "pandas._config.config" in sys.modules,
+        "pandas",
+        precise=True,
+    )
 
 
 def _plain(tree):

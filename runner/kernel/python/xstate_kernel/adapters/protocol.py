@@ -4,6 +4,7 @@ An adapter never imports its library. It acts when the library is in sys.modules
 turns up. Hooks that are tables are read once, when the kernel starts; hooks that are methods are called by the part of
 the kernel that their comment names.
 """
+
 from .. import original as __builtins__
 
 NOTHING = frozenset()
@@ -16,10 +17,12 @@ class Adapter:
 
     # Values (walk.py, reach.py, values.py).
 
-    opaque = False           # instances of its classes cannot be named by content
-    immutable = False        # instances of its classes never change
+    opaque = False  # instances of its classes cannot be named by content
+    immutable = False  # instances of its classes never change
     ignored_attribute = None  # an attribute that pickling shows and that is no part of a value: an address, a cache
-    computed_attributes = NOTHING  # attributes that it gives to instances of the program's subclasses, and computes again
+    computed_attributes = (
+        NOTHING  # attributes that it gives to instances of the program's subclasses, and computes again
+    )
 
     def constant(self, kind):
         """Reports whether instances of one of its classes never change."""
@@ -30,7 +33,8 @@ class Adapter:
         return False
 
     def state_key(self, o):
-        """Returns the key of the hidden state that an object holds: a value that refers to it means this very object."""
+        """Returns the key of the hidden state that an object holds: a value that refers to it means this very
+        object."""
         return None
 
     def state_object(self, key):
@@ -90,7 +94,7 @@ class Adapter:
         """Returns module → function(hidden, module), called when the module was just imported."""
         return {}
 
-    generators = {}   # module → function(module, seed) that seeds its random generator
+    generators = {}  # module → function(module, seed) that seeds its random generator
 
     def random_state(self):
         """Returns the state of its global random generator, or None while the library is not loaded."""
@@ -122,16 +126,16 @@ class Adapter:
 
     # Code and imports (observe.py, observe_clocks.py, modules.py, library_containers.py, volatility.py, libraries.py).
 
-    defines_code = False     # it asks for a namespace only for the code that it makes
-    keeps_time = False       # it reads clocks to wait or to keep records: the program does not see the times
-    unseen_draws = ()        # modules whose draws of entropy show in no result
-    volatile = {}            # qualified name of a function → mark of a node whose code names it
-    volatile_texts = {}      # the same for a function that needs one of these constants beside it: name → (mark, texts)
-    changed_by = {}          # module → {its function: attributes of it that hold what the function changes}
-    known_containers = ()    # modules whose containers are known otherwise
-    class_extenders = {}     # function that adds an attribute to a class of the library → name of that class
-    patchers = ()            # modules that assign to attributes of what a text names
-    usual_environ = ()       # (variable, value) pairs that are usual: reading one is nothing special
+    defines_code = False  # it asks for a namespace only for the code that it makes
+    keeps_time = False  # it reads clocks to wait or to keep records: the program does not see the times
+    unseen_draws = ()  # modules whose draws of entropy show in no result
+    volatile = {}  # qualified name of a function → mark of a node whose code names it
+    volatile_texts = {}  # the same for a function that needs one of these constants beside it: name → (mark, texts)
+    changed_by = {}  # module → {its function: attributes of it that hold what the function changes}
+    known_containers = ()  # modules whose containers are known otherwise
+    class_extenders = {}  # function that adds an attribute to a class of the library → name of that class
+    patchers = ()  # modules that assign to attributes of what a text names
+    usual_environ = ()  # (variable, value) pairs that are usual: reading one is nothing special
 
     # Output (display.py, layout.py).
 

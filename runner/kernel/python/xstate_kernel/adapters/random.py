@@ -1,4 +1,5 @@
 """The module random: its global generator is hidden state."""
+
 from .. import original as __builtins__
 import random
 
@@ -14,7 +15,8 @@ class Random(Adapter):
         return (self.generator,)
 
     def watch(self, seed):
-        """Seeds the generator and begins to observe it. The kernel calls this when it starts: random is loaded by then."""
+        """Seeds the generator and begins to observe it. The kernel calls this when it starts: random is loaded by
+        then."""
         random.seed(seed)
         watch_generator(random, self.generator, ("seed", "getstate", "setstate"))
 

@@ -1,4 +1,5 @@
 """scikit-learn: its options are hidden state."""
+
 from .. import original as __builtins__
 
 from ..hidden_variable import Variable

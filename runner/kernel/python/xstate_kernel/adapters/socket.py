@@ -1,4 +1,5 @@
 """The module socket: its default timeout is hidden state."""
+
 from .. import original as __builtins__
 import sys
 
@@ -13,9 +14,12 @@ class Socket(Adapter):
 
     def variables(self):
         self.timeout = Variable(
-            "conf:socket", lambda: sys.modules["socket"].getdefaulttimeout(),
+            "conf:socket",
+            lambda: sys.modules["socket"].getdefaulttimeout(),
             lambda v: sys.modules["socket"].setdefaulttimeout(v),
-            lambda: hasattr(sys.modules.get("socket"), "getdefaulttimeout"), "socket")
+            lambda: hasattr(sys.modules.get("socket"), "getdefaulttimeout"),
+            "socket",
+        )
         return (self.timeout,)
 
     def after_import(self):

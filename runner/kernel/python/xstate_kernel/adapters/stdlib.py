@@ -1,4 +1,5 @@
 """Modules of which one line says all: parts of the standard library, and packages that other adapters do not cover."""
+
 from .. import original as __builtins__
 
 from .protocol import Adapter
@@ -16,21 +17,28 @@ def _changes(module, functions):
 
 
 def _archives(kind):
-    return {"register_%s_format" % kind: ("_%s_FORMATS" % kind.upper(),),
-            "unregister_%s_format" % kind: ("_%s_FORMATS" % kind.upper(),)}
+    return {
+        "register_%s_format" % kind: ("_%s_FORMATS" % kind.upper(),),
+        "unregister_%s_format" % kind: ("_%s_FORMATS" % kind.upper(),),
+    }
 
 
 ADAPTERS = (
     _adapter("datetime", "fractions", "uuid", "pathlib", "zoneinfo", "ipaddress", "re", "operator", immutable=True),
     _adapter("threading", "_thread", opaque=True, keeps_time=True),
     _adapter("ssl", opaque=True, keeps_time=True),
-    _adapter("dataclasses", "attr", "attrs", "collections", "enum", "pydantic", "inspect", "functools", defines_code=True),
+    _adapter(
+        "dataclasses", "attr", "attrs", "collections", "enum", "pydantic", "inspect", "functools", defines_code=True
+    ),
     _adapter("multiprocessing", "queue", "sched", "selectors", "subprocess", "xstate_kernel", keeps_time=True),
     _adapter("_pytest", keeps_time=True, patchers=("_pytest.monkeypatch",)),
     _adapter("joblib", keeps_time=True, unseen_draws=("joblib.parallel",)),
     _adapter("tempfile", unseen_draws=("tempfile",)),
-    _adapter("sqlite3", opaque=True, changed_by={
-        "sqlite3": {"register_adapter": ("adapters",), "register_converter": ("converters",)}}),
+    _adapter(
+        "sqlite3",
+        opaque=True,
+        changed_by={"sqlite3": {"register_adapter": ("adapters",), "register_converter": ("converters",)}},
+    ),
     # Functions of the standard library that change containers which hang on a module.
     _changes("calendar", {"setfirstweekday": ("c",)}),
     _changes("copyreg", {"pickle": ("dispatch_table",)}),

@@ -1,4 +1,5 @@
 """The module typing: it remembers the types that it has put together."""
+
 from .. import original as __builtins__
 import sys
 
@@ -12,7 +13,8 @@ class Typing(Adapter):
     known_containers = ("typing",)
 
     def before_node(self):
-        """Makes typing forget the types that it has put together: a part that was text keeps what it was resolved to."""
+        """Makes typing forget the types that it has put together: a part that was text keeps what it was resolved
+        to."""
         for forget in getattr(sys.modules.get("typing"), "_cleanups", ()):
             forget()
 

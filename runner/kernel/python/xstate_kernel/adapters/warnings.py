@@ -2,6 +2,7 @@
 
 Entries that an import adds to the filters belong to the library, not to the program.
 """
+
 from .. import original as __builtins__
 import warnings
 
@@ -38,8 +39,9 @@ class Warnings(Adapter):
     def library_imported(self, before):
         """What differs in the filters from the list before came with the import of a library."""
         unchanged = [f for f in before if f not in self._of_libraries] == self._defaults
-        self._of_libraries.extend(f for f in warnings.filters if f not in before and f not in self._of_libraries
-                                  and f not in self._defaults)
+        self._of_libraries.extend(
+            f for f in warnings.filters if f not in before and f not in self._of_libraries and f not in self._defaults
+        )
         if unchanged:  # the import may also have moved some, or taken them out
             self._defaults = [f for f in warnings.filters if f not in self._of_libraries]
 
@@ -58,7 +60,7 @@ class Warnings(Adapter):
         i, rest = len(own), list(self._defaults)
         while i and own[i - 1] in rest:  # what stands where it stood before the program: libraries came after that
             i -= 1
-            del rest[rest.index(own[i]):]
+            del rest[rest.index(own[i]) :]
         warnings.filters[:] = own[:i] + self._of_libraries + own[i:]
         self.before_node()
 

@@ -1,4 +1,4 @@
-package runner
+package python
 
 import (
 	"bytes"
@@ -19,12 +19,12 @@ import (
 
 // Codes of errors about the interpreter.
 const (
-	CodeNoPython     state.Code = "no-python"      // no interpreter was found
-	CodePythonOld    state.Code = "python-too-old" // before 3.10
-	CodePythonBroken state.Code = "python-broken"  // it does not start
+	CodeNotFound state.Code = "no-python"      // no interpreter was found
+	CodeTooOld   state.Code = "python-too-old" // before 3.10
+	CodeBroken   state.Code = "python-broken"  // it does not start
 )
 
-// Interpreter is a Python found, with what identifies it.
+// Interpreter is one interpreter of Python, with what identifies it. It is a kernel.Language.
 type Interpreter struct {
 	Path           string `json:"-"`
 	Implementation string `json:"implementation"`
@@ -35,11 +35,11 @@ type Interpreter struct {
 	Prefix         string `json:"prefix"` // of the environment: two of them may hold different packages
 }
 
-// String is what people see: "cpython 3.12.1".
+// String returns the text that people see: "cpython 3.12.1".
 func (i Interpreter) String() string { return strings.ToLower(i.Implementation) + " " + i.Version }
 
-// identity is what goes into keys: the interpreter, and the variables that it reads when it starts, before anybody looks.
-func (i Interpreter) identity(environ map[string]string) string {
+// Identity names the interpreter, and the variables that it reads when it starts: nothing can observe that it reads them.
+func (i Interpreter) Identity(environ map[string]string) string {
 	text := fmt.Sprintf("%s %s %q", i, i.Machine, i.Prefix)
 	for _, name := range slices.Sorted(maps.Keys(environ)) {
 		if strings.HasPrefix(name, "PYTHON") {
@@ -49,16 +49,16 @@ func (i Interpreter) identity(environ map[string]string) string {
 	return text
 }
 
-// FindPython returns the path of the interpreter to use for a program in folder: the one asked for, XSTATE_PYTHON,
+// Find returns the path of the interpreter to use for a program in folder: the one asked for, XSTATE_PYTHON,
 // $VIRTUAL_ENV, .venv beside the program, python3 on the path, in that order.
-func FindPython(asked, folder string, environ func(string) string) (string, error) {
+func Find(asked, folder string, environ func(string) string) (string, error) {
 	if asked == "" {
 		asked = environ("XSTATE_PYTHON")
 	}
 	if asked != "" {
 		path, err := exec.LookPath(asked)
 		if err != nil {
-			return "", &state.Error{Code: CodeNoPython, Message: fmt.Sprintf("there is no Python interpreter at %q", asked),
+			return "", &state.Error{Code: CodeNotFound, Message: fmt.Sprintf("there is no Python interpreter at %q", asked),
 				Hint: "name one with --python PATH, or unset XSTATE_PYTHON", Err: err}
 		}
 		return filepath.Abs(path)
@@ -75,18 +75,19 @@ func FindPython(asked, folder string, environ func(string) string) (string, erro
 	}
 	path, err := exec.LookPath("python3")
 	if err != nil {
-		return "", &state.Error{Code: CodeNoPython, Message: "no Python interpreter was found: there is no python3 on the PATH",
+		return "", &state.Error{Code: CodeNotFound, Message: "no Python interpreter was found: there is no python3 on the PATH",
 			Hint: "install Python 3.10 or later, or name one with --python PATH"}
 	}
 	return filepath.Abs(path)
 }
 
-// probe imports nothing that a start does not import anyway: platform and json would take as long as the start.
+// probe imports nothing that Python does not import when it starts: platform and json would take as long as the start.
 const probe = `import os, sys
 print(sys.implementation.name, sys.version.split()[0], os.uname().machine, *sys.version_info[:2], sys.prefix, sep="\n")`
 
-// Identify tells which interpreter path is. The answer is remembered, in the user's cache or else in folder, for as long as
-// the file at path (and, where that is only a launcher, what it goes by) stays the same, so that it need not be started to be known.
+// Identify returns the interpreter at path. The answer is cached, in the user's cache or else in folder, for as long as the
+// file at path stays the same; where that is only a launcher, also what the launcher decides by. So a command that starts
+// no kernel starts no interpreter.
 func Identify(ctx context.Context, folder, path string, environ func(string) string) (Interpreter, error) {
 	if cache := userCache(); cache != "" && os.MkdirAll(cache, 0o755) == nil {
 		folder = cache
@@ -114,24 +115,24 @@ func Identify(ctx context.Context, folder, path string, environ func(string) str
 		if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
 			return found, ctx.Err()
 		}
-		return found, brokenPython(path, err, stderr.String())
+		return found, broken(path, err, stderr.String())
 	}
 	found.Path = path
 	if err := found.check(); err != nil {
 		return found, err
 	}
 	if data, err := json.Marshal(found); err == nil {
-		_ = os.WriteFile(memo, data, 0o644) // only a cache: without it, or torn, it is asked again
+		_ = os.WriteFile(memo, data, 0o644) // only a cache: without it the interpreter is started again
 	}
 	return found, nil
 }
 
-func brokenPython(path string, err error, stderr string) error {
+func broken(path string, err error, stderr string) error {
 	said := lastLine(stderr)
 	if said != "" {
 		said = "; it said: " + said
 	}
-	return &state.Error{Code: CodePythonBroken, Message: fmt.Sprintf("the interpreter %s does not start%s", path, said),
+	return &state.Error{Code: CodeBroken, Message: fmt.Sprintf("the interpreter %s does not start%s", path, said),
 		Hint: "try it by hand, or name another with --python PATH", Err: err}
 }
 
@@ -142,13 +143,13 @@ func lastLine(text string) string {
 
 func (i Interpreter) check() error {
 	if i.Major < 3 || i.Major == 3 && i.Minor < 10 {
-		return &state.Error{Code: CodePythonOld, Message: fmt.Sprintf("%s is Python %s; xstate needs 3.10 or later", i.Path, i.Version),
+		return &state.Error{Code: CodeTooOld, Message: fmt.Sprintf("%s is Python %s; xstate needs 3.10 or later", i.Path, i.Version),
 			Hint: "name another interpreter with --python PATH"}
 	}
 	return nil
 }
 
-// interpreterKey changes when the file at path may have become another interpreter.
+// interpreterKey returns a text that changes when the file at path may have become another interpreter.
 func interpreterKey(path string, environ func(string) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", path)
@@ -164,7 +165,7 @@ func interpreterKey(path string, environ func(string) string) string {
 		_, _ = f.Read(head)
 		f.Close()
 	}
-	if string(head) == "#!" { // a launcher, such as pyenv's: what it starts is decided elsewhere
+	if string(head) == "#!" { // a launcher, such as pyenv's: other files decide which interpreter it starts
 		fmt.Fprintf(&b, "PYENV_VERSION=%s\n", environ("PYENV_VERSION"))
 		for _, name := range []string{".python-version", filepath.Join(filepath.Dir(filepath.Dir(real)), "version")} {
 			if data, err := os.ReadFile(name); err == nil {

@@ -1,4 +1,4 @@
-package runner
+package python
 
 import (
 	"embed"
@@ -15,10 +15,10 @@ import (
 // The driver is a Python package with packages inside. The prefix all: takes in files such as __init__.py; driverFiles
 // leaves out what is not source.
 //
-//go:embed all:kernel/python/xstate_kernel
+//go:embed all:xstate_kernel
 var driver embed.FS
 
-const driverRoot = "kernel/python/xstate_kernel"
+const driverRoot = "xstate_kernel"
 
 // driverFiles returns the sources of the driver, by their path in it, in the order of the paths.
 var driverFiles = sync.OnceValue(func() []driverFile {
@@ -32,7 +32,7 @@ var driverFiles = sync.OnceValue(func() []driverFile {
 		return err
 	})
 	if err != nil {
-		panic("runner: internal error: " + err.Error())
+		panic("python: internal error: " + err.Error())
 	}
 	return files
 })
@@ -43,7 +43,7 @@ type driverFile struct {
 	text []byte
 }
 
-// driverDigest names the driver by content; it is part of every key, for what a trace records depends on it.
+// driverDigest names the driver by content. Where it is installed is named by it.
 var driverDigest = sync.OnceValue(func() state.Digest {
 	var text []byte
 	for _, f := range driverFiles() {
@@ -53,9 +53,9 @@ var driverDigest = sync.OnceValue(func() state.Digest {
 	return state.DigestOf(text)
 })
 
-// installDriver writes the driver to disk, once for each version of it, and returns the folder to import it from: in the
-// user's cache, so that its compiled form serves every store, else in the store. On disk, unlike in a pipe, its frames
-// can be told from the program's.
+// installDriver writes the driver to disk, once for each version of it, and returns the folder to import it from. That is
+// a folder in the user's cache, so that the compiled form of the driver serves every store, or else one in the store. The
+// driver lies on disk because the code of a file can be told from the program's, and code that came through a pipe cannot.
 func installDriver(storeDir string) (string, error) {
 	if cache := userCache(); cache != "" {
 		if folder, err := installDriverIn(cache); err == nil {
@@ -65,7 +65,7 @@ func installDriver(storeDir string) (string, error) {
 	return installDriverIn(storeDir)
 }
 
-// userCache is the folder for what serves every store of a user; "" when there is none.
+// userCache returns the folder for what serves every store of a user; "" when there is none.
 func userCache() string {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -103,7 +103,7 @@ func installDriverIn(dir string) (string, error) {
 	if err == nil {
 		err = os.Rename(folder, final)
 	}
-	if _, there := os.Stat(final); err != nil && there != nil { // unless another process was faster
+	if _, there := os.Stat(final); err != nil && there != nil { // unless another process installed it meanwhile
 		return "", fmt.Errorf("install kernel driver: %w", err)
 	}
 	return final, nil

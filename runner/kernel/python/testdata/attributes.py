@@ -1,6 +1,6 @@
-"""Judges what is read of instances without their __dict__ by what the __dict__ holds once it is made: random attributes, in
-random orders, some deleted, of classes of several kinds. Reading makes no __dict__, values are named alike before it is
-made and after, share alike, and come back from a store without one."""
+"""Judges what is read of instances without their __dict__ by what the __dict__ holds once it is made: random
+attributes, in random orders, some deleted, of classes of several kinds. Reading makes no __dict__, values are named
+alike before it is made and after, share alike, and come back from a store without one."""
 import random
 import sys
 

@@ -1,6 +1,6 @@
-"""Judges that the objects a fingerprint names belong to the value: asked again, with memory given to others in between, it
-names the same ones. One that was made on the way and is gone leaves its address to any other object, which then seems to
-be shared."""
+"""Judges that the objects a fingerprint names belong to the value: asked again, with memory given to others in between,
+it names the same ones. One that was made on the way and is gone leaves its address to any other object, which then
+seems to be shared."""
 import collections
 import datetime
 import decimal

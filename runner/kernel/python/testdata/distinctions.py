@@ -1,4 +1,5 @@
-"""Judges that values which are equal, or look alike, and which a program can still tell apart have different fingerprints."""
+"""Judges that values which are equal, or look alike, and which a program can still tell apart have different
+fingerprints."""
 import argparse
 import ast
 import collections

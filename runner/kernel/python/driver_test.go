@@ -1,4 +1,4 @@
-package runner
+package python
 
 import (
 	"os"
@@ -22,7 +22,7 @@ func TestKernel(t *testing.T) {
 					t.Skip("no " + script.needs)
 				}
 				cmd := exec.Command(python, filepath.Join("testdata", script.name), "1")
-				cmd.Env = append(os.Environ(), "PYTHONPATH=kernel/python", "PYTHONDONTWRITEBYTECODE=1")
+				cmd.Env = append(os.Environ(), "PYTHONPATH=.", "PYTHONDONTWRITEBYTECODE=1")
 				out, err := cmd.CombinedOutput()
 				if err != nil {
 					t.Errorf("%v\n%s", err, out)

@@ -1,4 +1,4 @@
-package runner
+package kernel
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// printed is the file behind one of the interpreter's output streams. What it holds is sent by the interpreter, as long as
-// that lives; a child process or native code may write to it without end.
+// printed is the file behind one of the interpreter's output streams. The interpreter sends what the file holds for as
+// long as it lives. A child process or native code may write to the file without end.
 type printed struct {
 	stream string
 	file   *os.File
@@ -18,7 +18,8 @@ type printed struct {
 }
 
 const (
-	printedKeep  = 17 << 20 // bytes: more than the driver sends of one stream of one node, so that it sees that there is more
+	// printedKeep is more than the driver sends of one stream of one node, so that the driver sees that there is more.
+	printedKeep  = 17 << 20 // bytes
 	printedLimit = 32 << 20 // bytes: a file that grows past this is cut
 	outputCut    = "\n[xstate: output cut here]\n"
 	outputChars  = 4 << 20 // characters kept of one stream of one node; equal to the driver's LIMIT
@@ -36,8 +37,9 @@ func newPrinted(folder string) (both [2]*printed, err error) {
 	return both, nil
 }
 
-// watch keeps the files within bounds until done is closed: it looks after them at an interval, which costs the more the shorter it is.
-func (k *kernel) watch(every time.Duration, done <-chan struct{}) {
+// Watch keeps the files of the output streams within bounds until done is closed. It looks at them once in every; a
+// shorter interval costs more.
+func (p *Process) Watch(every time.Duration, done <-chan struct{}) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
@@ -46,15 +48,41 @@ func (k *kernel) watch(every time.Duration, done <-chan struct{}) {
 			return
 		case <-tick.C:
 		}
-		for _, p := range k.printed {
-			if info, err := p.file.Stat(); err == nil && info.Size() > printedLimit {
-				_ = p.file.Truncate(printedKeep) // or it is tried again, at the next tick
+		for _, f := range p.printed {
+			if info, err := f.file.Stat(); err == nil && info.Size() > printedLimit {
+				_ = f.file.Truncate(printedKeep) // or the next tick tries again
 			}
 		}
 	}
 }
 
-// unsent returns what a dead interpreter had printed and not sent; have is what came before.
+// Begin forgets what was printed before the node that is about to run.
+func (p *Process) Begin() {
+	for _, f := range p.printed {
+		f.sent = 0
+	}
+}
+
+// Sent notes that the interpreter has sent what the file of a stream holds, up to a byte.
+func (p *Process) Sent(stream string, upto int64) {
+	for _, f := range p.printed {
+		if f.stream == stream {
+			f.sent = upto
+		}
+	}
+}
+
+// Unsent returns what a dead interpreter had printed and not sent. have is what came before.
+func (p *Process) Unsent(have []Output) []Output {
+	var left []Output
+	for _, f := range p.printed {
+		if o, ok := f.unsent(have); ok {
+			left = append(left, o)
+		}
+	}
+	return left
+}
+
 func (p *printed) unsent(have []Output) (Output, bool) {
 	left := outputChars
 	for _, o := range have {

@@ -1,4 +1,5 @@
-"""Judges digests of watched arrays by digests that read everything, through views that overlap and writes of all kinds."""
+"""Judges digests of watched arrays by digests that read everything, through views that overlap and writes of all
+kinds."""
 import os
 import random
 import sys

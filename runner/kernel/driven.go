@@ -1,0 +1,140 @@
+package kernel
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/xstate-engine/xstate/depgraph"
+)
+
+// Driven is a kernel whose driver speaks the protocol of this package: one request a call, in JSON, with the operation as
+// "op". Every language whose driver does so has its kernel from here.
+type Driven struct {
+	*Process
+}
+
+// watchEvery is how often the files of the output streams are looked at while a node runs.
+const watchEvery = 50 * time.Millisecond
+
+func (d *Driven) Check(ctx context.Context, blocks []Source) ([]Verdict, error) {
+	type block struct {
+		Filename string   `json:"filename"`
+		Future   []string `json:"future"`
+		Bytes    int      `json:"bytes"`
+	}
+	var heads []block
+	var text []byte
+	for _, b := range blocks {
+		heads, text = append(heads, block{b.Filename, b.Future, len(b.Text)}), append(text, b.Text...)
+	}
+	var reply struct {
+		Verdicts []Verdict `json:"verdicts"`
+	}
+	_, err := d.Request(ctx, map[string]any{"op": "compile", "blocks": heads}, text, &reply, nil)
+	return reply.Verdicts, err
+}
+
+func (d *Driven) Cite(ctx context.Context, c Citations) error {
+	return d.do(ctx, struct {
+		Op string `json:"op"`
+		Citations
+	}{"sources", c})
+}
+
+func (d *Driven) Execute(ctx context.Context, n Node, sink Sink) (Observation, error) {
+	var seen Observation
+	began := time.Now()
+	d.Begin()
+	done := make(chan struct{})
+	go d.Watch(watchEvery, done)
+	request := struct {
+		Op string `json:"op"`
+		Node
+	}{"run", n}
+	_, err := d.Request(ctx, request, n.Text, &seen, func(text json.RawMessage) { d.event(text, &seen.Result, sink) })
+	close(done)
+	if seen.Seconds == 0 {
+		seen.Seconds = time.Since(began).Seconds()
+	}
+	return seen, err
+}
+
+// event takes what the driver sends while a node runs: outputs, and how the node ended.
+func (d *Driven) event(text json.RawMessage, result *Result, sink Sink) {
+	var ev struct {
+		Ev   string `json:"ev"`
+		Upto int64  `json:"upto"`
+		Output
+	}
+	if json.Unmarshal(text, &ev) != nil {
+		return
+	}
+	switch ev.Ev {
+	case "output":
+		d.Sent(ev.Kind, ev.Upto)
+		sink(ev.Output)
+	case "result":
+		_ = json.Unmarshal(text, result)
+	}
+}
+
+func (d *Driven) Bind(ctx context.Context, b Binding) error {
+	return d.do(ctx, struct {
+		Op string `json:"op"`
+		Binding
+	}{"bind", b})
+}
+
+func (d *Driven) Store(ctx context.Context, names []string) (stored Stored, err error) {
+	stored.Data, err = d.Request(ctx, map[string]any{"op": "store", "names": names}, nil, &stored, nil)
+	return stored, err
+}
+
+func (d *Driven) Load(ctx context.Context, l Loading) (loaded Loaded, err error) {
+	request := struct {
+		Op string `json:"op"`
+		Loading
+	}{"load", l}
+	_, err = d.Request(ctx, request, l.Data, &loaded, nil)
+	return loaded, err
+}
+
+func (d *Driven) Hidden(ctx context.Context, key depgraph.Key) ([]byte, error) {
+	return d.Request(ctx, map[string]any{"op": "hidden_get", "key": key}, nil, nil, nil)
+}
+
+func (d *Driven) SetHidden(ctx context.Context, key depgraph.Key, pristine bool, data []byte) error {
+	_, err := d.Request(ctx, map[string]any{"op": "hidden_put", "key": key, "pristine": pristine}, data, nil, nil)
+	return err
+}
+
+func (d *Driven) SetEnviron(ctx context.Context, set map[string]*string) error {
+	return d.do(ctx, map[string]any{"op": "environ", "set": set})
+}
+
+func (d *Driven) CloseDisplays(ctx context.Context) error {
+	return d.do(ctx, map[string]string{"op": "close_figures"})
+}
+
+func (d *Driven) Unload(ctx context.Context, modules []string) (u Unloaded, err error) {
+	_, err = d.Request(ctx, map[string]any{"op": "unload", "modules": modules}, nil, &u, nil)
+	return u, err
+}
+
+func (d *Driven) Refresh(ctx context.Context) (u Unloaded, err error) {
+	_, err = d.Request(ctx, map[string]string{"op": "forget"}, nil, &u, nil)
+	return u, err
+}
+
+func (d *Driven) Inspect(ctx context.Context, name string) (string, error) {
+	var reply struct{ Repr string }
+	_, err := d.Request(ctx, map[string]string{"op": "show", "name": name}, nil, &reply, nil)
+	return reply.Repr, err
+}
+
+// do sends a request whose reply says nothing.
+func (d *Driven) do(ctx context.Context, request any) error {
+	_, err := d.Request(ctx, request, nil, nil, nil)
+	return err
+}

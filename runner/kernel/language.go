@@ -1,0 +1,208 @@
+package kernel
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Language is an implementation of a programming language on this machine, such as one interpreter of Python: how its
+// programs are read, what identifies it in keys, and how its kernels are started. It is immutable.
+type Language interface {
+	// Name is what the registry calls the language.
+	Name() string
+	// Dialects are the dialects of blocks that the language understands.
+	Dialects() []depgraph.Dialect
+	// String names the interpreter and its version for people: "cpython 3.12.1".
+	String() string
+	// Command is the path of the interpreter.
+	Command() string
+
+	Keys
+	Reading
+	Failures
+
+	// Environ returns the environment of a program, from one as NAME=value.
+	Environ(lines []string) map[string]string
+	// Start starts a kernel for a program, and StartTests a process that runs tests and speaks with its caller in frames.
+	Start(ctx context.Context, l Launch) (Kernel, error)
+	StartTests(ctx context.Context, l TestLaunch) (*Process, error)
+}
+
+// Keys are what a language contributes to keys of results.
+type Keys interface {
+	// Identity names the interpreter, and the variables of environ that it reads when it starts.
+	Identity(environ map[string]string) string
+	// Semantics names the language's driver by what it observes: results of drivers that observe the same may be shared.
+	Semantics() string
+	// Opening says how the text of a program's first node is read otherwise than elsewhere; "" when it is not.
+	Opening(text []byte) string
+}
+
+// Reading is what a language knows of texts.
+type Reading interface {
+	// Analyze returns what a block reads, writes and does by its text. An error is a *depgraph.SyntaxError.
+	Analyze(source []byte, dialect depgraph.Dialect) (*depgraph.Facts, error)
+	// Comments returns the comments of a block in order.
+	Comments(f *depgraph.Facts) []string
+	// Construct says what the engine must know of a dynamic construct of an analysis.
+	Construct(what string) Construct
+}
+
+// Construct is a kind of a dynamic construct.
+type Construct int
+
+// Kinds of constructs.
+const (
+	Unobserved     Construct = iota // it may read any name, and the kernel does not see which
+	Observed                        // the kernel sees what it reads
+	ListsClasses                    // observed; it lists the subclasses of a class
+	ReachesModules                  // observed; it reaches every module that is loaded
+)
+
+// Failures are what a language knows of errors.
+type Failures interface {
+	// Refusal is the error of a block that the language does not accept. source is the text of the block.
+	Refusal(block state.BlockID, source string, v Verdict) *state.ExecError
+	// Transient reports whether a failure of a type is no proof that the code fails on the same inputs.
+	Transient(kind string) bool
+	// Interrupted reports whether a failure of a type is how a program ends that was interrupted.
+	Interrupted(kind string) bool
+	// Missing returns the name of the variable whose absence made an execution fail; "" when the failure is another.
+	Missing(e *state.ExecError) string
+}
+
+// Launch is what a kernel needs to start.
+type Launch struct {
+	Driver   string             // a folder in which the driver may be installed
+	Environ  map[string]string  // of the program, as Environ returned it
+	Folder   string             // the folder the program runs in; absolute
+	File     string             // the program's own file; "" when it has none
+	Spool    string             // a folder for values in transit and what the program prints
+	Store    string             // the folder of the store, which is no part of the workspace; absolute
+	Seed     uint64             // of random number generators, for programs that do not seed them
+	Observe  string             // forces a way to observe, see the language; "" leaves the choice to the kernel
+	Dialects []depgraph.Dialect // of the program's blocks
+	Guard    *Guard             // nil: the program may do what it likes
+}
+
+// TestLaunch is what a process that runs tests needs to start.
+type TestLaunch struct {
+	Driver  string   // a folder in which the driver may be installed
+	Environ []string // NAME=value
+	Folder  string
+	Spool   string
+	Options any // the first frame
+}
+
+// Guard keeps a program from effects that cannot be taken back: processes, the network, and changes of files elsewhere
+// than it may. What the program tries fails, and marks the node "refused". Of the folders that a file lies in, the
+// innermost decides.
+type Guard struct {
+	Allow []string `json:"allow"`
+	Deny  []string `json:"deny"`
+}
+
+// Kernel is an interpreter that lives. It answers one call at a time. An error that is ErrDied says that it is of no use
+// any more; after another error it can be used, but what the call was to do may be done in part.
+type Kernel interface {
+	Program
+	Values
+	Surroundings
+
+	// Inspect returns what the language shows of the value of a name.
+	Inspect(ctx context.Context, name string) (string, error)
+
+	// HasOpen reports whether the interpreter can read a file through a handle or a mapping.
+	HasOpen(path string) bool
+	// Exit says how the interpreter ended, once it has.
+	Exit() string
+	// Stop ends the interpreter. Unsent then returns what it printed and did not send; have is what it sent of the node.
+	Stop()
+	Unsent(have []Output) []Output
+	// Close ends the interpreter and gives up all that it holds.
+	Close()
+}
+
+// Program is the part of a kernel that runs a program.
+type Program interface {
+	// Check returns the language's verdicts on blocks, in order.
+	Check(ctx context.Context, blocks []Source) ([]Verdict, error)
+	// Cite gives the kernel the texts of all blocks, so that errors can cite them.
+	Cite(ctx context.Context, c Citations) error
+	// Execute runs a node. When ctx ends the node is interrupted, and the interpreter killed if that does not help. With
+	// an error, the observation holds what is known: at least how long the node ran.
+	Execute(ctx context.Context, n Node, sink Sink) (Observation, error)
+}
+
+// Values is the part of a kernel that holds the program's values.
+type Values interface {
+	// Bind changes which names are bound.
+	Bind(ctx context.Context, b Binding) error
+	// Store makes bytes of the values that names, which are one group, are bound to.
+	Store(ctx context.Context, names []string) (Stored, error)
+	// Load binds a stored group.
+	Load(ctx context.Context, l Loading) (Loaded, error)
+}
+
+// Surroundings is the part of a kernel that holds what is no value of the program's.
+type Surroundings interface {
+	// Hidden returns generators, options or the working directory of a key as bytes; none where that cannot be.
+	Hidden(ctx context.Context, key depgraph.Key) ([]byte, error)
+	// SetHidden restores them. pristine: as they are before the first node.
+	SetHidden(ctx context.Context, key depgraph.Key, pristine bool, data []byte) error
+	// SetEnviron sets variables; nil unsets one.
+	SetEnviron(ctx context.Context, set map[string]*string) error
+	// CloseDisplays forgets displays that are begun and not shown.
+	CloseDisplays(ctx context.Context) error
+	// Unload takes workspace modules from the interpreter, and with them what depends on them.
+	Unload(ctx context.Context, modules []string) (Unloaded, error)
+	// Refresh unloads workspace modules whose files were edited, and forgets parked groups.
+	Refresh(ctx context.Context) (Unloaded, error)
+}
+
+// CodeUnknownLanguage is the code of errors about a language, or a dialect of one, that nothing here runs.
+const CodeUnknownLanguage state.Code = "unknown-language"
+
+// Entry is a language in the registry: one that can be found on a machine.
+type Entry struct {
+	Name     string
+	Dialects []depgraph.Dialect
+}
+
+// registry holds the languages by name. The packages of languages fill it when the program starts.
+var registry = map[string]Entry{}
+
+// Register adds a language. It panics when there is one of that name.
+func Register(e Entry) {
+	if _, twice := registry[e.Name]; twice {
+		panic("kernel: internal error: two languages of the name " + e.Name)
+	}
+	registry[e.Name] = e
+}
+
+// Lookup returns the language of a dialect. The error has CodeUnknownLanguage, and its hint names what there is.
+func Lookup(dialect depgraph.Dialect) (Entry, error) {
+	for _, name := range slices.Sorted(maps.Keys(registry)) {
+		if slices.Contains(registry[name].Dialects, dialect) {
+			return registry[name], nil
+		}
+	}
+	var known []string
+	for _, e := range registry {
+		for _, d := range e.Dialects {
+			known = append(known, string(d))
+		}
+	}
+	slices.Sort(known)
+	return Entry{}, &state.Error{
+		Code:    CodeUnknownLanguage,
+		Message: fmt.Sprintf("there is no language %q", dialect),
+		Hint:    "a block's language is one of: " + strings.Join(known, ", "),
+	}
+}

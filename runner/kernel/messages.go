@@ -1,0 +1,122 @@
+package kernel
+
+import (
+	"encoding/json"
+
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Group names the content of a group: names whose values share mutable objects. A name that shares with none is a group
+// of its own. The name of such a group is the digest of its value, whatever the name.
+type Group string
+
+// Node is one node to execute.
+type Node struct {
+	Text []byte `json:"-"`
+
+	ID       string   `json:"node"`
+	Filename string   `json:"filename"` // what tracebacks call the block
+	Line     int      `json:"line"`
+	Future   []string `json:"future,omitempty"` // features of the language in force
+	Expr     bool     `json:"expr,omitempty"`   // the value of its last expression is its result
+	Quiet    bool     `json:"quiet,omitempty"`  // the result is not shown
+	Last     bool     `json:"last,omitempty"`   // of its block
+	First    bool     `json:"first,omitempty"`  // of the program: a string at its beginning documents the program
+
+	// Def: the node only defines, and the code nested in it does not run.
+	Def bool `json:"definition,omitempty"`
+	// Import: an import and no more. What it adds to the warning filters is the package's.
+	Import bool `json:"library_import,omitempty"`
+
+	Uses    []string `json:"uses"`              // names that it may read
+	Imports []string `json:"imports,omitempty"` // modules that its text imports
+	// Submodules are dotted names that nodes before may have imported: they are attributes of packages.
+	Submodules []string `json:"submodules,omitempty"`
+	Fresh      bool     `json:"fresh,omitempty"`    // the interpreter was started for this node
+	Imported   []string `json:"imported,omitempty"` // libraries whose import is state of the program
+	Certain    []string `json:"certain,omitempty"`  // names that it binds on every path
+	Unbound    []string `json:"unbound,omitempty"`  // names that have a value and that the namespace was not given
+
+	Reach map[string][]string `json:"reach,omitempty"` // class → names whose values reach it
+	Order []string            `json:"order,omitempty"` // in which the program bound its names, where a node may ask
+	Lined bool                `json:"lined,omitempty"` // the lines of functions that it executes are wanted
+	Lists bool                `json:"lists,omitempty"` // it may list subclasses, and is given all that there are
+}
+
+// Sink takes what a node puts out, as it happens.
+type Sink func(Output)
+
+// Source is the text of a block.
+type Source struct {
+	Filename string
+	Text     []byte
+	Future   []string // features of the language that the block asks for
+}
+
+// Verdict is what a language says of a block before it runs: whether it is valid, and if not, why.
+type Verdict struct {
+	Valid   bool   `json:"valid"`
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+}
+
+// Citations are the texts of blocks, by file name, so that tracebacks can cite them.
+type Citations struct {
+	Texts   map[string]string   `json:"texts"`
+	Futures map[string][]string `json:"futures"` // features in force in them
+}
+
+// Binding changes which names are bound. Parking keeps the values of a group in the interpreter, without a name.
+type Binding struct {
+	Park   []Parking `json:"park,omitempty"`
+	Drop   []Group   `json:"drop,omitempty"` // parked groups to forget
+	Unbind []string  `json:"unbind,omitempty"`
+	Unpark []Group   `json:"unpark,omitempty"`
+}
+
+// Parking is a group to park, with the names that it is bound to.
+type Parking struct {
+	Group Group
+	Names []string
+}
+
+// MarshalJSON writes a parking as a list of two.
+func (p Parking) MarshalJSON() ([]byte, error) { return json.Marshal([]any{p.Group, p.Names}) }
+
+// Stored is a group as a kernel made bytes of it.
+type Stored struct {
+	Done  bool        `json:"stored"`
+	Why   string      `json:"why"`  // it could not be stored
+	Path  string      `json:"path"` // of the file that holds it; "" when Data does
+	Size  int64       `json:"size"`
+	Parts []int64     `json:"parts"` // sizes of the parts of the file; none: it is one
+	Needs [][2]string `json:"needs"` // classes of the program that it refers to: name, digest
+	Data  []byte      `json:"-"`
+}
+
+// Loading is a stored group to bind.
+type Loading struct {
+	Names []string `json:"names"`
+	Path  string   `json:"path,omitempty"`  // of a file that holds it; "" when Data does
+	First int64    `json:"first,omitempty"` // size of the first part, when there are several
+	Data  []byte   `json:"-"`
+}
+
+// Loaded is what a loading led to. The engine compares it with what was stored.
+type Loaded struct {
+	OK       bool                    `json:"ok"`
+	Need     []string                `json:"need"`
+	Digests  map[string]state.Digest `json:"digests"`
+	Shares   [][3]string             `json:"shares"`
+	Unparked []Group                 `json:"unparked"` // groups that are parked no more
+}
+
+// Unloaded is what a kernel holds no more since workspace modules were unloaded.
+type Unloaded struct {
+	Stale   bool           `json:"stale"`    // only a new interpreter will do
+	Modules []string       `json:"unloaded"` // workspace modules
+	Dropped []string       `json:"dropped"`  // names
+	Classes []state.Digest `json:"classes"`
+}

@@ -1,0 +1,134 @@
+package kernel
+
+import "github.com/xstate-engine/xstate/state"
+
+// Observation is what a kernel saw of one execution of one node. A kernel fills it in one place, and the engine turns it
+// into a trace. The parts are embedded, so that a reply of a driver is the same fields without nesting.
+type Observation struct {
+	Result    `json:"-"`
+	Reads     // what the node read of the program's values
+	Changes   // what it made of them
+	Effects   // what it did beside that
+	Retry     // why the result does not count and the node has to run again
+	Forgotten // what the kernel holds no more
+
+	Imports Imports             `json:"imports"`
+	Files   Files               `json:"files"`
+	Marks   []string            `json:"marks"` // why the result may vary
+	Cites   []string            `json:"cites"` // blocks whose lines the result depends on, by file name
+	Lined   map[string][2][]int `json:"lined"` // block → lines on which code begins, and those of them that were executed
+}
+
+// Result is how an execution ended. The kernel sends it before it looks at what the node did.
+type Result struct {
+	Seconds float64  `json:"seconds"`
+	Failure *Failure `json:"error"` // nil: the node succeeded
+}
+
+// Failure is an error that the program raised.
+type Failure struct {
+	Type      string   `json:"type"`
+	Message   string   `json:"message"`
+	Traceback []string `json:"traceback"`
+	Line      int      `json:"line"`
+	Name      string   `json:"name"` // of the variable that was missing; "" when the failure is another
+}
+
+// Reads are names that the node read.
+type Reads struct {
+	Names      []string `json:"reads"`
+	Absent     []string `json:"absent"`     // names that it asked for and that had no value
+	Comembers  []string `json:"comembers"`  // names that share objects with what it read
+	Everything bool     `json:"everything"` // the namespace was handed out as a whole
+
+	HiddenReads  []string `json:"hidden_reads"`  // keys of generators, options and the working directory
+	EnvironReads []string `json:"environ_reads"` // variables; with "=" in front where it was only asked whether one is set
+}
+
+// Changes are what the node made of the program's values.
+type Changes struct {
+	Writes  []Write  `json:"writes"`
+	Deleted []string `json:"deleted"` // names that it may have bound and deleted: not there before, nor after
+	Born    []string `json:"born"`    // names in the order in which it bound them, "-" in front of those that moved
+
+	// Altered are qualified names of what it changed in place and many values can reach: classes, functions and what
+	// workspace modules hold.
+	Altered []string    `json:"altered"`
+	Touched []string    `json:"touched"` // names whose sharing may be different now
+	After   [][3]string `json:"after"`   // two names and a digest of what they share, of those in Touched
+}
+
+// Write is a name that the node wrote.
+type Write struct {
+	Name    string          `json:"name"`
+	Deleted bool            `json:"deleted"`
+	Digest  state.Digest    `json:"digest"`
+	Opaque  string          `json:"opaque"` // why the value cannot be named by content; "" when it can
+	Size    int64           `json:"size"`
+	Deps    []string        `json:"deps"` // names that its code may load
+	Code    []string        `json:"code"` // qualified names of classes and functions that it reaches
+	Fragile bool            `json:"fragile"`
+	Rests   bool            `json:"rests"` // it reaches what a workspace module holds
+	Held    []string        `json:"held"`  // parts of workspace modules that it is or reaches
+	Info    state.ValueInfo `json:"info"`
+}
+
+// Effects are what a node did beside values and files.
+type Effects struct {
+	Hidden  map[string]state.Digest `json:"hidden"`  // generators, options and the working directory that it changed
+	Environ map[string]*string      `json:"environ"` // variables that it changed; nil: unset
+
+	Figures    bool `json:"figures"`     // a display is begun and not shown
+	HadFigures bool `json:"had_figures"` // one was, before the node
+
+	Modules    []string `json:"modules"`  // libraries that it changed; "process": the interpreter itself
+	Pristine   bool     `json:"pristine"` // it left them as in a new interpreter
+	Registered []string `json:"planted"`  // names that what it put into the interpreter may use
+
+	Held  map[string]state.Digest `json:"held"`  // workspace modules that it changed, or that did something when loaded
+	Quiet map[string][2]string    `json:"quiet"` // workspace modules that did nothing when loaded: the file, what they hold
+}
+
+// Retry tells why a node has to run again. The kernel has undone what the node did, or has not run it.
+type Retry struct {
+	// Stale: a library that the node imports, and that is none of Node.Imported, would be different in a new interpreter,
+	// or the node lists classes of earlier versions. It is to run in a new interpreter.
+	Stale bool     `json:"stale"`
+	Lists bool     `json:"lists"` // the node lists subclasses, as code of a module does: all of them are to be there
+	Again []string `json:"again"` // names of Node.Unbound that the node asked for
+}
+
+// Forgotten is what the kernel holds no more, because the node changed what it depends on.
+type Forgotten struct {
+	Restored []string       `json:"restored"` // libraries that were imported since the node before
+	Dropped  []string       `json:"dropped"`  // names
+	Unparked []Group        `json:"unparked"` // groups that were parked and that reach a class or function that was changed
+	Classes  []state.Digest `json:"classes"`
+	Unloaded []string       `json:"unloaded"` // workspace modules
+}
+
+// Imports are what the node imported.
+type Imports struct {
+	Libraries map[string][]string     `json:"libraries"` // with the files that tell their version
+	Loads     map[string]state.Digest `json:"loads"`     // libraries that look at something when imported: what they saw
+	Files     []string                `json:"files"`     // of the workspace
+	Held      []string                `json:"held"`      // workspace modules that the node, or what it read, may run
+}
+
+// Files are what the node did with files, by absolute path.
+type Files struct {
+	Reads    map[string]*string     `json:"reads"` // "presence": only whether the file is there
+	Listings []string               `json:"listings"`
+	Writes   map[string]*FileBefore `json:"writes"` // nil: nothing was there
+	Modes    []string               `json:"modes"`  // whose permissions were asked
+	Chmods   map[string]uint32      `json:"chmods"` // permissions before, of files whose permissions changed
+	Times    []string               `json:"times"`  // whose times were asked
+}
+
+// FileBefore is what was at a path before a node wrote there.
+type FileBefore struct {
+	// Copy is where the content is. Of what is not a regular file it is "directory", "special" or "symlink:TARGET".
+	Copy string `json:"copy"`
+	Mode uint32 `json:"mode"`
+	Time int64  `json:"time"` // of the last change, nanoseconds
+}

@@ -1,0 +1,282 @@
+package kernel
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// ErrDied says that the process ended while it had something to do.
+var ErrDied = errors.New("the kernel process died")
+
+// Process is one interpreter process that speaks in frames. It answers one request at a time.
+type Process struct {
+	cmd     *exec.Cmd
+	in      *os.File // requests
+	out     *bufio.Reader
+	close   []io.Closer
+	stderr  *tail
+	printed [2]*printed // stdout and stderr of the program
+	waited  chan struct{}
+	exit    error
+	bound   time.Duration // how long an interrupted kernel may take to answer before it is killed
+}
+
+// Command is what starts a process.
+type Command struct {
+	Args    []string // the program and its arguments
+	Environ []string // NAME=value
+	Folder  string   // in which the process runs; absolute
+	Spool   string   // a folder for what the program prints
+	Options any      // the first frame, which the driver expects
+}
+
+// StartError says that a process did not start, or ended before it said hello.
+type StartError struct {
+	Err    error
+	Stderr string // the end of what it said
+}
+
+func (e *StartError) Error() string { return strings.TrimSpace(fmt.Sprintf("%v %s", e.Err, e.Stderr)) }
+
+func (e *StartError) Unwrap() error { return e.Err }
+
+// StartProcess starts a process, sends it its options, and waits until it says hello. A process that does not come that
+// far is a StartError.
+func StartProcess(ctx context.Context, c Command) (*Process, error) {
+	printed, err := newPrinted(c.Spool)
+	if err != nil {
+		return nil, err
+	}
+	reqR, reqW, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("start kernel: %w", err)
+	}
+	evR, evW, err := os.Pipe()
+	if err != nil {
+		reqR.Close()
+		reqW.Close()
+		return nil, fmt.Errorf("start kernel: %w", err)
+	}
+	p := &Process{
+		in: reqW, out: bufio.NewReaderSize(evR, 1<<16), close: []io.Closer{reqW, evR}, stderr: &tail{},
+		printed: printed, waited: make(chan struct{}), bound: 2 * time.Second,
+	}
+	p.cmd = exec.Command(c.Args[0], c.Args[1:]...)
+	p.cmd.Dir = c.Folder
+	p.cmd.Env = append(c.Environ, "XSTATE_KERNEL_FDS=3,4,5,6")
+	p.cmd.ExtraFiles = []*os.File{reqR, evW}
+	for _, f := range printed {
+		p.cmd.ExtraFiles = append(p.cmd.ExtraFiles, f.file)
+	}
+	p.cmd.Stderr = p.stderr
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	p.cmd.WaitDelay = time.Second
+	err = p.cmd.Start()
+	reqR.Close()
+	evW.Close()
+	if err != nil {
+		reqW.Close()
+		evR.Close()
+		return nil, &StartError{Err: err}
+	}
+	go func() {
+		p.exit = p.cmd.Wait()
+		p.Kill() // what the process started must not outlive it, nor hold its pipes open
+		close(p.waited)
+	}()
+	stop := context.AfterFunc(ctx, p.Kill)
+	defer stop()
+	err = p.Send(c.Options)
+	if err == nil {
+		_, err = p.Receive()
+	}
+	if err != nil {
+		p.Stop()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, &StartError{Err: p.exit, Stderr: p.stderr.String()}
+	}
+	return p, nil
+}
+
+// Kill ends the process and all that it started, at once.
+func (p *Process) Kill() {
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+}
+
+// Stop ends the process and reaps it. What it printed can still be read.
+func (p *Process) Stop() {
+	for _, c := range p.close {
+		c.Close()
+	}
+	select {
+	case <-p.waited:
+	case <-time.After(500 * time.Millisecond):
+	}
+	p.Kill()
+	<-p.waited
+}
+
+// Close ends the process and gives up what Stop leaves to be read.
+func (p *Process) Close() {
+	p.Stop()
+	for _, f := range p.printed {
+		f.file.Close()
+	}
+}
+
+// Exit waits until the process has ended, and says how.
+func (p *Process) Exit() string {
+	<-p.waited
+	var exit *exec.ExitError
+	if errors.As(p.exit, &exit) {
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			return fmt.Sprintf("killed by signal %d (%s)", int(status.Signal()), status.Signal())
+		}
+		return fmt.Sprintf("exit status %d", exit.ExitCode())
+	}
+	return "exit status 0"
+}
+
+// Send writes one frame without a body.
+func (p *Process) Send(header any) error { return writeFrame(p.in, header, nil) }
+
+// Receive waits for one frame and returns its header.
+func (p *Process) Receive() (json.RawMessage, error) {
+	text, _, err := readFrame(p.out)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDied, err)
+	}
+	return text, nil
+}
+
+// Request sends one request and returns the fields and body of the reply. Events before it go to onEvent.
+// When ctx ends, the process is interrupted, and killed if it does not answer.
+func (p *Process) Request(
+	ctx context.Context, header any, body []byte, reply any, onEvent func(json.RawMessage),
+) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	answered, interrupted := make(chan struct{}), make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		p.interrupt(answered)
+		close(interrupted)
+	})
+	defer func() {
+		close(answered)
+		if !stop() {
+			<-interrupted // a signal sent late would hit the next request
+		}
+	}()
+	if err := writeFrame(p.in, header, body); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDied, err)
+	}
+	for {
+		text, data, err := readFrame(p.out)
+		if err != nil {
+			p.Kill()
+			return nil, fmt.Errorf("%w: %w", ErrDied, err)
+		}
+		if bytes.HasPrefix(text, []byte(`{"ev": "reply"`)) {
+			return data, decodeReply(text, reply)
+		}
+		if onEvent != nil {
+			onEvent(text)
+		}
+	}
+}
+
+// decodeReply reads a reply. One that tells of a fault of the driver is an error.
+func decodeReply(text json.RawMessage, reply any) error {
+	var status struct {
+		OK    bool   `json:"ok"`
+		Error string `json:"error"`
+		Trace string `json:"trace"`
+	}
+	if err := json.Unmarshal(text, &status); err != nil {
+		return fmt.Errorf("reply of the kernel: %w", err)
+	}
+	if !status.OK && status.Error != "" {
+		return fmt.Errorf("kernel: %s\n%s", status.Error, status.Trace)
+	}
+	if reply == nil {
+		return nil
+	}
+	if err := json.Unmarshal(text, reply); err != nil {
+		return fmt.Errorf("reply of the kernel: %w", err)
+	}
+	return nil
+}
+
+// interrupt sends an interrupt three times and then kills: a program may catch the interrupt.
+func (p *Process) interrupt(answered <-chan struct{}) {
+	for range 3 {
+		_ = p.cmd.Process.Signal(syscall.SIGINT)
+		select {
+		case <-answered:
+			return
+		case <-p.waited:
+			return
+		case <-time.After(p.bound / 3):
+		}
+	}
+	p.Kill()
+}
+
+// HasOpen reports whether the process has a file mapped, or open otherwise than for writing only.
+func (p *Process) HasOpen(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	proc := fmt.Sprintf("/proc/%d/", p.cmd.Process.Pid)
+	fds, _ := os.ReadDir(proc + "fd")
+	for _, fd := range fds {
+		if open, err := os.Stat(proc + "fd/" + fd.Name()); err != nil || !os.SameFile(info, open) {
+			continue
+		}
+		data, _ := os.ReadFile(proc + "fdinfo/" + fd.Name())
+		_, text, _ := strings.Cut(string(data), "flags:")
+		var flags int
+		if _, err := fmt.Sscanf(text, "%o", &flags); err == nil && flags&syscall.O_ACCMODE != syscall.O_WRONLY {
+			return true
+		}
+	}
+	maps, _ := os.ReadFile(proc + "maps")
+	return bytes.Contains(maps, []byte(" "+path+"\n"))
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	if n := len(t.text) - 8192; n > 0 {
+		t.text = t.text[n:]
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
+}

@@ -1,0 +1,13 @@
+// Package python is the language Python: everything that the engine needs to know of it, behind kernel.Language.
+//
+// An Interpreter is a Python on this machine, found by Find and identified by Identify. Its kernels run the driver, which
+// is the Python package xstate_kernel in this folder: it is embedded in the binary, and installed where the interpreter can
+// import it. Facts about failures, constructs and environment variables of Python are in language.go.
+//
+// A Baseline runs the same blocks without any observation. It is what xstate is measured against.
+//
+// # Semantics
+//
+// Keys of results hold the constant Semantics, and not the text of the driver. TestSemantics fails when the code of the
+// driver changed since the constant did: comments, strings that document and layout do not count.
+package python

@@ -1,0 +1,197 @@
+package python
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	source "github.com/xstate-engine/xstate/depgraph/python"
+	"github.com/xstate-engine/xstate/runner/kernel"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// Name is what the registry calls Python.
+const Name = "python"
+
+// Semantics is the version of what the driver observes. It is part of every key, so whoever raises it voids every user's
+// results. Raise it when a driver of before would have reported other reads, writes, digests or marks of some program.
+const Semantics = 1
+
+var dialects = []depgraph.Dialect{source.Plain, source.IPython}
+
+func init() { kernel.Register(kernel.Entry{Name: Name, Dialects: dialects}) }
+
+var _ kernel.Language = Interpreter{}
+
+// Name returns "python".
+func (i Interpreter) Name() string { return Name }
+
+// Dialects returns the dialects of blocks.
+func (i Interpreter) Dialects() []depgraph.Dialect { return slices.Clone(dialects) }
+
+// Command returns the path of the interpreter.
+func (i Interpreter) Command() string { return i.Path }
+
+// Semantics names the driver by what it observes.
+func (i Interpreter) Semantics() string { return fmt.Sprintf("%s %d", Name, Semantics) }
+
+// Analyze returns the facts of a block. A semicolon at the end hides a result only in IPython.
+func (i Interpreter) Analyze(text []byte, dialect depgraph.Dialect) (*depgraph.Facts, error) {
+	f, err := source.Analyze(text, dialect)
+	if err != nil {
+		return nil, err
+	}
+	f.Quiet = f.Quiet && dialect == source.IPython
+	return f, nil
+}
+
+// Comments returns the comments of a block.
+func (i Interpreter) Comments(f *depgraph.Facts) []string { return source.Comments(f) }
+
+// Opening returns "docstring" for a text that begins with a string: in a program's first node it becomes __doc__.
+func (i Interpreter) Opening(text []byte) string {
+	rest := bytes.TrimLeft(text, "rRuU")
+	if len(rest) > 0 && (rest[0] == '"' || rest[0] == '\'') {
+		return "docstring"
+	}
+	return ""
+}
+
+// constructs are dynamic constructs whose reads are observed: the driver sees the code that they run, and the program's
+// module and pandas report which names they are asked for. Any other construct is unobserved.
+var constructs = map[string]kernel.Construct{
+	"eval": kernel.Observed, "exec": kernel.Observed, "compile": kernel.Observed, "query @": kernel.Observed,
+	"eval_str": kernel.Observed, "annotation": kernel.Observed, "__main__": kernel.Observed, "import *": kernel.Observed,
+	"getattr": kernel.Observed, "setattr": kernel.Observed, "delattr": kernel.Observed, "__import__": kernel.Observed,
+	"sys.modules": kernel.ReachesModules, "__subclasses__": kernel.ListsClasses,
+}
+
+// Construct says what is observed of a dynamic construct.
+func (i Interpreter) Construct(what string) kernel.Construct { return constructs[what] }
+
+// Refusal is the error of a block that CPython does not compile, as CPython words it. A verdict with a column is that of
+// the analysis, which knows the line.
+func (i Interpreter) Refusal(block state.BlockID, source string, v kernel.Verdict) *state.ExecError {
+	v.Type = cmp.Or(v.Type, "SyntaxError")
+	e := &state.ExecError{Type: v.Type, Message: v.Message, Block: block, Line: v.Line}
+	place := fmt.Sprintf("  File %q, line %d", "<"+string(block)+">", v.Line)
+	if v.Column > 0 {
+		place += fmt.Sprintf(", column %d", v.Column)
+	}
+	e.Traceback = []string{place}
+	if lines := strings.Split(source, "\n"); v.Column > 0 && v.Line >= 1 && v.Line <= len(lines) {
+		e.Traceback = append(e.Traceback, "    "+strings.TrimSpace(lines[v.Line-1]))
+	}
+	e.Traceback = append(e.Traceback, v.Type+": "+v.Message)
+	return e
+}
+
+// transient are failures that another try may not have: they depend on the machine, or on somebody's interrupt.
+var transient = map[string]bool{
+	"KeyboardInterrupt": true, "MemoryError": true, "ImportError": true, "ModuleNotFoundError": true,
+	"BlockingIOError": true, "TimeoutError": true,
+}
+
+// Transient reports whether an exception is no proof that the code fails on these inputs.
+func (i Interpreter) Transient(kind string) bool { return transient[kind] }
+
+// Interrupted reports whether an exception is the one of an interrupt.
+func (i Interpreter) Interrupted(kind string) bool { return kind == "KeyboardInterrupt" }
+
+// Missing returns the name in the message of a NameError.
+func (i Interpreter) Missing(e *state.ExecError) string {
+	if e == nil || e.Type != "NameError" && e.Type != "UnboundLocalError" {
+		return ""
+	}
+	name, found := strings.CutPrefix(e.Message, "name '")
+	name, ends := strings.CutSuffix(name, "' is not defined")
+	if !found || !ends {
+		return ""
+	}
+	return name
+}
+
+// Environ returns the environment of a program. Hashes of strings are the same in every process, so that sets have one
+// order. Figures are drawn into memory unless the user chose where.
+func (i Interpreter) Environ(lines []string) map[string]string { return environOfProgram(lines) }
+
+func environOfProgram(lines []string) map[string]string {
+	environ := map[string]string{}
+	for _, line := range lines {
+		if name, value, ok := strings.Cut(line, "="); ok && name != "" && !strings.HasPrefix(name, "XSTATE_") {
+			environ[name] = value
+		}
+	}
+	environ["PYTHONHASHSEED"] = "0"
+	delete(environ, "PYTHONSAFEPATH")
+	delete(environ, "PYTHONSTARTUP")
+	environ["MPLBACKEND"] = cmp.Or(environ["MPLBACKEND"], "Agg")
+	return environ
+}
+
+func environList(environ map[string]string) []string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(environ)) {
+		lines = append(lines, name+"="+environ[name])
+	}
+	return lines
+}
+
+// options is the first frame that the driver expects.
+type options struct {
+	File    string        `json:"file,omitempty"`
+	Folder  string        `json:"folder"`
+	Spool   string        `json:"spool"`
+	Store   string        `json:"store"`
+	Seed    uint64        `json:"seed"`
+	Observe string        `json:"observe,omitempty"`
+	IPython bool          `json:"ipython,omitempty"`
+	Guard   *kernel.Guard `json:"guard,omitempty"`
+}
+
+// Start starts a kernel. Observe "static" forces the way to observe names of CPython before 3.12.
+func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel, error) {
+	p, err := i.start(ctx, "main", l.Driver, kernel.Command{
+		Environ: environList(l.Environ), Folder: l.Folder, Spool: l.Spool,
+		Options: options{
+			File: l.File, Folder: l.Folder, Spool: l.Spool, Store: l.Store, Seed: l.Seed, Observe: l.Observe,
+			IPython: slices.Contains(l.Dialects, source.IPython), Guard: l.Guard,
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &kernel.Driven{Process: p}, nil
+}
+
+// StartTests starts a process that collects and runs tests.
+func (i Interpreter) StartTests(ctx context.Context, l kernel.TestLaunch) (*kernel.Process, error) {
+	return i.start(ctx, "suite_main", l.Driver, kernel.Command{
+		Environ: l.Environ, Folder: l.Folder, Spool: l.Spool, Options: l.Options,
+	})
+}
+
+// bootstrap takes the current directory, which -c puts first, off the path: the kernel's own imports must not find the
+// program's files.
+const bootstrap = `import sys; sys.path[0] = sys.argv[1]; import xstate_kernel.%s as m; del sys.path[0]; m.start()`
+
+// start starts the interpreter with a module of the driver.
+func (i Interpreter) start(ctx context.Context, module, install string, c kernel.Command) (*kernel.Process, error) {
+	folder, err := installDriver(install)
+	if err != nil {
+		return nil, err
+	}
+	c.Args = []string{i.Path, "-c", fmt.Sprintf(bootstrap, module), folder}
+	p, err := kernel.StartProcess(ctx, c)
+	var bad *kernel.StartError
+	if errors.As(err, &bad) {
+		return nil, broken(i.Path, bad.Err, bad.Stderr)
+	}
+	return p, err
+}

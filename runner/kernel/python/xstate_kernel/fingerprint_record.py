@@ -1,0 +1,71 @@
+"""What is known of a value: its digest, and what the digest leaves out."""
+
+from . import original as __builtins__
+
+
+class Fingerprint:
+    """What is known of a value: see the module's docstring."""
+
+    __slots__ = (
+        "digest",
+        "opaque",
+        "ids",
+        "copied",
+        "soft",
+        "deps",
+        "imports",
+        "size",
+        "files",
+        "partial",
+        "weak",
+        "lifetime_sensitive",
+        "cites",
+        "in_modules",
+        "levels",
+        "libraries",
+        "shuffled",
+        "sets",
+        "nan",
+    )
+
+    def __init__(self):
+        self.digest = None
+        self.opaque = None  # the reason, when it is
+        self.ids = {}  # id of a mutable object → place (ordinal, or "ordinal+offset")
+        self.copied = {}  # the same for memory that is copied before it is written to: that of frames and indexes
+        self.soft = {}  # id of a class or function of the program → itself
+        self.deps = set()  # global names its code may load
+        self.imports = set()  # modules its code may import
+        self.size = 0  # bytes hashed, about
+        self.cites = set()  # files of the code where exceptions in it were raised
+        self.files = set()  # workspace modules it depends on
+        self.libraries = set()  # packages of which it has a function, a class, or what keeps their state
+        self.in_modules = (
+            {}
+        )  # workspace module that holds a part of it → what that is bound to there, in the one that others have it from
+        self.partial = False  # more can be reached than ids tell
+        self.weak = False  # it holds weak references: it changes when a target goes
+        self.lifetime_sensitive = False  # it may notice that an object goes
+        self.shuffled = False  # it holds a set whose order is another each time
+        self.sets = False  # it holds another set
+        self.nan = False  # it holds a NaN beside those in arrays
+        self.levels = None  # of a large container of containers and immutable values: what they hold, see graph
+
+    def reached(self):
+        return self.ids.keys() | self.copied.keys()
+
+    def differs(self, was):
+        """Reports whether the value was changed since, or holds equal objects in place of those that it held."""
+        return (
+            self.opaque
+            or self.digest != was.digest
+            or self.ids != was.ids
+            and _of_objects(self.ids) != _of_objects(was.ids)
+            or self.copied != was.copied
+            or self.soft.keys() != was.soft.keys()
+        )
+
+
+def _of_objects(ids):
+    """Without the __dict__ of instances, which may be made at any time: see _Walk.dicts."""
+    return {i: place for i, place in ids.items() if type(place) is not int or place >= 0 or i < 0}

@@ -1,0 +1,225 @@
+"""Observes the functions of os that raise no audit event: lookups, listings, open descriptors, the process's number."""
+
+from . import original as __builtins__
+import os
+import sys
+
+from . import code_owner, descriptors, libraries, observe_environ
+from .observe import named
+
+
+def watch(files):
+    """Wraps the functions. files is told of what they do, while it is active."""
+    _watch_lookups(files)
+    _watch_listings(files)
+    _watch_process(files)
+    _watch_descriptors(files)
+
+
+def _watch_lookups(files):
+    """os.stat, os.lstat and os.access raise no audit event; an existence check is a read."""
+    for name in ("stat", "lstat", "access"):
+        setattr(os, name, _lookup(files, getattr(os, name), name != "lstat"))
+    getcwd = os.getcwd
+
+    def observed_getcwd():
+        files.cwd_read = True
+        files.folder_read = files.folder_read or not code_owner.importing()
+        return getcwd()
+
+    files.getcwd = getcwd
+
+    os.getcwd = named(observed_getcwd, getcwd)
+    os.environ.__class__ = observe_environ.observed(files)
+    os.environb.__class__ = os.environ.__class__
+
+
+def _watch_listings(files):
+    """The store is not to be seen by a program that lists the folder it lies in."""
+    folder, hidden = os.path.split(files.store.rstrip(os.sep))
+    listdir, scandir = os.listdir, os.scandir
+
+    def here(path):
+        return not isinstance(path, int) and os.path.realpath(os.fsdecode(path)) == folder
+
+    def observed_listdir(path=None):
+        found = listdir(path)
+        if hidden in found and here("." if path is None else path):
+            found.remove(hidden)
+        return found
+
+    def observed_scandir(path=None):
+        found = scandir(path)
+        return _Entries(found, hidden) if here("." if path is None else path) else found
+
+    os.listdir, os.scandir = named(observed_listdir, listdir), named(observed_scandir, scandir)
+
+
+def _watch_process(files):
+    """The number of the process, and of what it belongs to, tells libraries whether they are in a copy of it."""
+
+    def noting(original):
+        def wrapper(*args):
+            if files.active and code_owner.kind_of(sys._getframe(1).f_globals.get("__name__")) != code_owner.LIBRARY:
+                files.marks.add("process")
+            return original(*args)
+
+        return named(wrapper, original)
+
+    for name in ("getpid", "getppid", "getpgrp", "getsid", "times", "getloadavg"):
+        setattr(os, name, noting(getattr(os, name)))
+
+
+def _watch_descriptors(files):
+    """A number that stands for an open file is not seen for what it is: what of the program's is on disk is a state of
+    its own. Who leaves open something else, or uses one of another node's, is marked. What libraries open they put into
+    objects."""
+
+    def by_program(original):
+        frame = sys._getframe(2)
+        while frame.f_code.co_filename == __file__:  # dup is wrapped twice
+            frame = frame.f_back
+        if original.__name__ == "dup" and "dup" not in frame.f_code.co_names:
+            return False  # native code asks for one, as that of NumPy does that reads and writes a file's elements
+        return not code_owner.is_library_path(frame.f_code.co_filename)
+
+    def opens(original):
+        def wrapper(*args, **kwargs):
+            found = original(*args, **kwargs)
+            if files.active:
+                mine = by_program(original)
+                if (
+                    mine
+                    and files.numbers
+                    and original is opens_file
+                    and len(args) > 1
+                    and kwargs.get("dir_fd") is None
+                    and not isinstance(args[0], int)
+                ):
+                    files.active = False
+                    found = descriptors.place(found, os.fsdecode(args[0]), args[1])
+                    files.active = True
+                    if descriptors.use(found):
+                        return found
+                files.descriptors.update(dict.fromkeys(found if type(found) is tuple else (found,), mine))
+            return found
+
+        return named(wrapper, original)
+
+    def uses(original):
+        def wrapper(fd, *args, **kwargs):
+            if files.active and isinstance(fd, int) and fd > 2:
+                path = descriptors.use(fd)
+                if path is not None:
+                    files.use_open_file(path, original in writes)
+                    if original in ends:
+                        descriptors.lend(fd)
+                elif fd not in files.descriptors and by_program(original):
+                    files.marks.add("unobserved descriptor")
+                if original in ends:
+                    files.descriptors.pop(fd, None)
+            return original(fd, *args, **kwargs)
+
+        return named(wrapper, original)
+
+    opens_file, ends, writes = (
+        os.open,
+        (os.close, os.fdopen),
+        (os.write, os.writev, os.pwrite, os.pwritev, os.ftruncate),
+    )
+    for name in ("open", "pipe", "dup", "memfd_create"):
+        if hasattr(os, name):
+            setattr(os, name, opens(getattr(os, name)))
+    for name in (
+        "close",
+        "fdopen",
+        "read",
+        "readv",
+        "write",
+        "writev",
+        "lseek",
+        "pread",
+        "preadv",
+        "pwrite",
+        "pwritev",
+        "ftruncate",
+        "fstat",
+        "fsync",
+        "dup",
+        "dup2",
+    ):
+        setattr(os, name, uses(getattr(os, name)))
+
+
+def _lookup(files, original, follow):
+    def lookup(path, *args, **kwargs):
+        if files.restoring and not code_owner.looking and not isinstance(path, int):
+            files.look_aside("stat", path)
+        if files.active and not code_owner.looking and not isinstance(path, int) and not kwargs.get("dir_fd"):
+            files.active = False
+            try:
+                if sys._getframe(1).f_globals.get("__name__") == "importlib.metadata":
+                    files.packages_listed(path)
+                p = files.path_of(path, None, follow and kwargs.get("follow_symlinks", True))
+                how = None if p is None else _question(sys._getframe(1))
+                if p is not None and (how == _WHEN or p not in files.above):
+                    if how != _IS_THERE:
+                        files.modes.add(p)
+                        (files.times if how == _WHEN else files.looks).add(p)
+                    if how != _WHEN:
+                        libraries.looked("stat" if how == _IS_THERE else "file", p)
+                    if p in files.writes or p in files.caches:
+                        pass
+                    elif how == _IS_THERE:
+                        files.reads.setdefault(p, "presence")
+                    elif how != _WHEN:
+                        files.reads[p] = None
+            finally:
+                files.active = True
+        return original(path, *args, **kwargs)
+
+    return named(lookup, original)
+
+
+_IS_THERE, _WHEN, _ALL = range(3)
+_PRESENCE = frozenset(("exists", "isfile", "isdir", "is_file", "is_dir", "lexists", "islink", "is_symlink"))
+TIMES = frozenset(("st_mtime", "st_mtime_ns", "st_atime", "st_atime_ns", "st_ctime", "st_ctime_ns", "st_birthtime"))
+
+
+def _question(frame):
+    """Tells what a lookup serves: a question like os.path.exists, which the content of the file does not matter to, one
+    for its time, or any."""
+    for _ in range(3):
+        if frame is None:
+            break
+        code = frame.f_code
+        if code.co_filename.startswith("<frozen ") or code_owner.is_library_path(code.co_filename):
+            if code.co_name in _PRESENCE:
+                return _IS_THERE
+            if code.co_name in ("getmtime", "getatime", "getctime"):
+                return _WHEN
+        frame = frame.f_back
+    return _ALL
+
+
+class _Entries:
+    """The entries of a directory, but for one."""
+
+    def __init__(self, found, hidden):
+        self._found, self._hidden = found, hidden
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        entry = next(self._found)
+        return next(self._found) if entry.name == self._hidden else entry
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._found.close()
+
+    def close(self):
+        self._found.close()

@@ -1,0 +1,146 @@
+"""Observes clocks, and randomness of the operating system: a node that reads one is marked."""
+
+from . import original as __builtins__
+import _datetime
+import _random
+import gc
+import os
+import random
+import sys
+import time
+
+from . import adapters, code_owner
+from .observe import named
+
+_DURATIONS = (
+    "perf_counter",
+    "perf_counter_ns",
+    "monotonic",
+    "monotonic_ns",
+    "process_time",
+    "process_time_ns",
+    "thread_time",
+    "thread_time_ns",
+    "clock_gettime",
+    "clock_gettime_ns",
+)
+
+
+def watch(files):
+    """Wraps the clocks and the sources of randomness. files gets the marks, while it is active."""
+    _watch_clocks(files)
+    _watch_urandom(files)
+    _watch_seeds(files)
+
+
+def _watch_clocks(files):
+    """A clock is seen when it is read, by whatever name or value it was come to."""
+    for name in ("time", "time_ns", "localtime", "gmtime", "strftime", "ctime"):
+        setattr(time, name, _clock(files, getattr(time, name), {"strftime": 1}.get(name, 0)))
+    for name in _DURATIONS:
+        setattr(time, name, _stopwatch(files, getattr(time, name)))
+    for cls, name in ((_datetime.date, "today"), (_datetime.datetime, "now"), (_datetime.datetime, "utcnow")):
+        (members,) = gc.get_referents(vars(cls))  # for attributes of these classes cannot be set
+        members[name] = _clock_of_class(files, members[name])
+
+
+def _watch_urandom(files):
+    urandom = os.urandom
+
+    def observed_urandom(size):
+        if (
+            files.active
+            and not adapters.seeding()
+            and not code_owner.importing()
+            and not _drawn_unseen(sys._getframe(1))
+        ):
+            files.marks.add("entropy")
+        return urandom(size)
+
+    os.urandom = random._urandom = named(observed_urandom, urandom)
+
+
+def _watch_seeds(files):
+    """random.Random takes a seed from the operating system where it is given none, as when it is copied: it may get
+    another, or a state, before anything is drawn."""
+    state = _random.Random.getstate
+
+    def noting(original):
+        def wrapper(generator, *args, **kwargs):
+            if files.active and files.chance:
+                files.chance = [(g, s) for g, s in files.chance if g is not generator or state(g) != s]
+            original(generator, *args, **kwargs)
+            if files.active and original is seed and args[:1] in ((), (None,)) and kwargs.get("a") is None:
+                if not code_owner.importing() and not _drawn_unseen(sys._getframe(1)):
+                    files.chance.append((generator, state(generator)))
+
+        return named(wrapper, original)
+
+    seed = random.Random.seed
+    random.Random.seed, random.Random.setstate = noting(seed), noting(random.Random.setstate)
+    for f in (random.Random.seed, random.Random.setstate):
+        f.__qualname__ = "Random." + f.__name__
+
+
+def _clock(files, original, given):
+    """given: how many arguments come before the time, without which it is the present one."""
+
+    def clock(*args):
+        if files.active:
+            now = len(args) <= given or args[given] is None
+            if (now or given) and _shows_time(sys._getframe(1), now):
+                files.marks.add("clock")
+        return original(*args)
+
+    return named(clock, original)
+
+
+def _clock_of_class(files, original):
+    def clock(cls, *args, **kwargs):
+        if files.active and _shows_time(sys._getframe(1), True):
+            files.marks.add("clock")
+        return original.__get__(None, cls)(*args, **kwargs)
+
+    clock.__name__, clock.__qualname__, clock.__module__, clock.__doc__ = (
+        original.__name__,
+        original.__qualname__,
+        "datetime",
+        original.__doc__,
+    )
+    return classmethod(clock)
+
+
+def _stopwatch(files, original):
+    """What tells how long something takes: libraries ask it for themselves, but for timeit."""
+
+    def clock(*args):
+        if files.active:
+            name = sys._getframe(1).f_globals.get("__name__")
+            if name == "timeit" or code_owner.kind_of(name) != code_owner.LIBRARY:
+                files.marks.add(files.duration)
+        return original(*args)
+
+    return named(clock, original)
+
+
+def _shows_time(frame, now):
+    """Libraries that wait or keep records take times that the program does not see, until a record is formatted."""
+    if frame.f_code.co_name == "formatTime":
+        return True
+    return (
+        now
+        and str(frame.f_globals.get("__name__")).partition(".")[0] not in adapters.KEEPING_TIME
+        and not code_owner.importing()
+    )
+
+
+def _drawn_unseen(frame):
+    """Reports whether what is drawn shows nowhere: joblib and scikit-learn number what they do, and a generator that is
+    copied, or comes out of a pickle, has a seed before it gets its state."""
+    for _ in range(3):
+        if frame is None:
+            return False
+        if frame.f_globals.get("__name__") in adapters.UNSEEN_DRAWS:
+            return True
+        frame = frame.f_back
+    return False

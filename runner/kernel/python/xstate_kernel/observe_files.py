@@ -1,0 +1,566 @@
+"""What a node does to files, as far as audit events show it; also the other audit events that leave the namespace.
+
+A failed lookup is a read, too: of a file that is absent.
+"""
+
+from . import original as __builtins__
+import os
+import re
+import stat
+import sys
+import threading
+import types
+from json import dumps
+
+from . import (
+    adapters, bytecode, code_owner, descriptors, guard, libraries, observe, observe_calls, observe_clocks, scan
+)
+
+SQL = re.compile(
+    r"""(?:^|;)\s*(?:(attach)\b(?:\s+database\b)?|vacuum\b.*?\binto\b)\s*(?:'([^']+)')?""", re.IGNORECASE
+)  # that names a database
+
+
+class Files:
+    """What a node does to files; also the other audit events that leave the namespace."""
+
+    numbers = True  # files that are opened by number are a state of their own
+
+    duration = "clock"  # what who measures how long something takes is marked with
+
+    def __init__(self, spool, store, folder, on_code, refusing=None):
+        self._guard = refusing and guard.guard_of(refusing)
+        self._home = threading.get_ident()
+        self._spool = spool  # where copies of files go, before they are first written
+        self.store = os.path.realpath(store) + os.sep
+        self._folder = os.path.realpath(folder) + os.sep
+        descriptors.folder = self._folder
+        self.above = code_owner.folders_above(
+            self._folder
+        )  # libraries look there for the links on the way to their own files
+        self._on_code = on_code  # called with each code object that is executed at run time
+        self._thread = None
+        self._count = 0
+        self._known = set()  # every path that the program read or wrote
+        self._wrote = set()  # and those that it wrote
+        self._prepare(os.path.realpath(store))
+        self.active = False
+        self.restoring = False  # no node is under way, but libraries may be imported
+        self.reset()
+        observe.watch_files(self)
+        observe_calls.watch(self)
+        observe_clocks.watch(self)
+        if sys.version_info < (3, 11):
+            import pathlib
+
+            for name in ("stat", "getcwd", "listdir", "scandir"):  # it took its own references
+                setattr(pathlib._NormalAccessor, name, staticmethod(getattr(os, name)))
+        passed = self._passed = set()  # events that are of no interest, of which there are thousands
+
+        def hook(event, args):
+            if event not in passed:
+                self._audit(event, args)
+
+        sys.addaudithook(hook)
+
+    def _prepare(self, store):
+        self._scan = scan.Scan(self._folder.rstrip(os.sep), store, self._copy)
+        self._journal = os.open(os.path.join(self._spool, "writing"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+    def reset(self):
+        self.reads = {}  # absolute path → None, or "presence" where only that was asked
+        self.writes = {}  # absolute path → what was there before, see _before; None: nothing
+        self.caches = (
+            set()
+        )  # what a library keeps for itself outside the workspace, and makes once: when it is imported
+        self.modes = set()  # paths whose permissions were asked
+        self.chmods = {}  # path → its permissions, which the node set, before
+        self.times = set()  # paths whose times were asked
+        self.looks = set()  # paths of which all was asked, the times among it
+        self.listings = set()
+        self.environ = set()
+        self.forked = False  # a copy of this process was made: what that reads is not seen
+        self.put = {}  # variable → value that was put into the process's environment, perhaps not by os.environ
+        self.marks = set()
+        self.chance = []  # generators with a seed from the operating system, as yet, and the state they had then
+        self.descriptors = {}  # numbers of files that were opened → whether it is the program that has them
+        self.cwd_read = False
+        self.moved = False  # to another directory, or to the same again
+        self.folder_read = False  # the path of the workspace was told
+        self.objects = False  # all that there are were listed
+        self.names = set()  # of the program, that were asked for by an unpickler
+        self.unpickled = set()  # modules that were
+
+    def begin(self, open_files=()):
+        """open_files: the files that are open. A node may write to them without opening them."""
+        self.reset()
+        descriptors.begin()
+        self._scan.begin()
+        for p in self._wrote.intersection(open_files):
+            self._announce(p, None)
+        self._thread = threading.get_ident()
+        self.active = True
+
+    def end(self):
+        self.active = False
+        if descriptors.end():
+            self.marks.add("unobserved descriptor")
+        if self.chance:
+            self.marks.add("entropy")
+        if any(self.descriptors.values()):
+            self.marks.add("unobserved descriptor")
+        if any(os.environ._data.get(k) != v for k, v in self.put.items()):
+            self.marks.add("unobserved os.putenv")
+        self.modes -= self.caches
+        for path, before in self._scan.changes():
+            if path in self.writes:
+                continue
+            if before is not None:
+                self.reads[path] = None  # what it is now may rest on what it was
+                if before["copy"] is None:
+                    self.marks.add("file changed unseen")
+                    continue
+            self.writes[path] = before
+        self._known.update(self.reads, self.writes)
+        self._wrote.update(self.writes)
+
+    def path_of(self, path, dir_fd=None, follow=True):
+        """Returns the absolute path without symbolic links if it is of interest, else None. The links on the way count
+        as read; where the last part is one, it is the path itself unless follow."""
+        if isinstance(path, int) or path is None:
+            return None
+        try:
+            p = os.fsdecode(path)
+        except TypeError:
+            return None
+        if isinstance(dir_fd, int) and dir_fd >= 0 and not os.path.isabs(p):
+            p = os.path.join(os.readlink("/proc/self/fd/%d" % dir_fd), p)
+        if not os.path.isabs(p):
+            self.cwd_read = True
+            p = os.path.join(self.getcwd(), p)
+        p = os.path.normpath(p)
+        if self._other(p):
+            return None
+        head, tail = (p, "") if follow else os.path.split(p)
+        real = os.path.realpath(head)
+        if real != head:
+            self._links(head, 40)
+            p = os.path.join(real, tail) if tail else real
+            if self._other(p):
+                return None
+        return p
+
+    def _other(self, p):
+        """Reports whether a path is none of the program's."""
+        return (
+            p.startswith(("/proc/", "/dev/", "/sys/"))
+            and not p.startswith("/dev/shm/")
+            or p.startswith((self.store, self._spool))
+            or "__pycache__" in p
+            or p.endswith(".pyc")
+            or self._library(p)
+            and (".dist-info/" not in p or _library_imports())
+        )
+
+    def _links(self, p, depth):
+        """Notes the symbolic links on the way to a path as read."""
+        at = ""
+        parts = p.split("/")[1:]
+        for i, part in enumerate(parts):
+            at += "/" + part
+            if depth and os.path.islink(at):
+                if at not in self.writes:
+                    self.reads[at] = None
+                self._links(
+                    os.path.normpath(os.path.join(os.path.dirname(at), os.readlink(at), *parts[i + 1 :])), depth - 1
+                )
+                return
+
+    _library_folders = {}
+
+    def _library(self, p):
+        folder = os.path.dirname(p)
+        known = self._library_folders.get(folder)
+        if known is None:
+            known = self._library_folders[folder] = code_owner.is_library_path(os.path.join(folder, "x"))
+        return known
+
+    def read(self, path, dir_fd=None, follow=True):
+        p = self.path_of(path, dir_fd, follow)
+        if p is not None and p not in self.caches:
+            libraries.looked("file", p)
+            if p not in self.writes:
+                self.reads[p] = None
+
+    def seen(self, path, dir_fd=None, follow=False):
+        """A file matters as far as whether it is there."""
+        p = self.path_of(path, dir_fd, follow)
+        if p is not None and p not in self.caches:
+            libraries.looked("stat", p)
+            if p not in self.writes:
+                self.reads.setdefault(p, "presence")
+
+    def packages_listed(self, path):
+        """importlib.metadata lists a folder again only if that was changed since."""
+        if not _library_imports():
+            self.listings.add(os.path.realpath(path))
+
+    def look_again(self, looks):
+        """Counts what a library looked at when it was imported as read by the node: see libraries.looked."""
+        for kind, name in looks:
+            if kind == "env":
+                self.environ.add(name)
+            elif name in self.writes:
+                pass
+            elif kind == "file":
+                self.reads[name] = None
+            else:
+                self.reads.setdefault(name, "presence")
+
+    def look_aside(self, kind, path):
+        """Notes what a library looks at that is imported while something is restored."""
+        self.restoring = False
+        try:
+            p = self.path_of(path)
+            if p is not None:
+                libraries.looked(kind, p)
+        finally:
+            self.restoring = True
+
+    def written(self, path, dir_fd=None, follow=True):
+        p = self.path_of(path, dir_fd, follow)
+        if p is None or p in self.writes or p in self.caches:
+            return
+        if not p.startswith(self._folder) and _library_imports():
+            self.caches.add(p)
+            self.reads.pop(p, None)
+        else:
+            folder = os.path.dirname(p)
+            if folder.startswith(self._folder) and folder not in self.writes:
+                self.reads.setdefault(folder, "presence")  # without it the write fails
+            self.writes[p] = before = self._before(p)
+            self._announce(p, before)
+
+    def _announce(self, p, before):
+        """Tells who comes after a crash that what is at a path from now on is the program's doing."""
+        os.write(self._journal, dumps({"path": p, "before": before}).encode() + b"\n")
+
+    def _before(self, p):
+        """What is at a path that is about to be written."""
+        try:
+            st = os.lstat(p)
+        except OSError:
+            return None
+        copy = "special"
+        if stat.S_ISLNK(st.st_mode):
+            copy = "symlink:" + os.readlink(p)
+        elif stat.S_ISDIR(st.st_mode):
+            copy = "directory"
+        elif stat.S_ISREG(st.st_mode):
+            copy = self._copy(p)
+        return {"copy": copy, "mode": stat.S_IMODE(st.st_mode), "time": st.st_mtime_ns}
+
+    def _copy(self, p):
+        self._count += 1
+        copy = os.path.join(self._spool, "before-%d-%d" % (os.getpid(), self._count))
+        with open(p, "rb") as src, open(copy, "wb") as dst:
+            while True:
+                chunk = src.read(1 << 20)
+                if not chunk:
+                    return copy
+                dst.write(chunk)
+
+    def _audit(self, event, args):
+        if event == "object.__getattr__":
+            f, name = args
+            if (
+                self.active
+                and name == "__code__"
+                and type(f) is types.FunctionType
+                and observe.watching is not None
+                and f.__globals__ is observe.watching.namespace
+            ):
+                self._code_asked(f, sys._getframe(2))
+            return
+        seen = event in _EVENTS or event[:7] in _PREFIXES
+        if not seen and event not in guard.EVENTS:
+            self._passed.add(event)
+            return
+        if self._guard is not None and event in guard.EVENTS and (self.active or threading.get_ident() != self._home):
+            self._refuse(event, args)
+        if self.restoring and event == "open" and not isinstance(args[0], int) and not code_owner.looking:
+            self.look_aside("file", args[0])
+        if self.restoring and event == "exec":
+            self._on_code(args[0])
+        if not self.active or not seen:
+            return
+        self.active = False  # what this hook does is not the program's doing
+        try:
+            self._event(event, args)
+        except Exception:
+            self.marks.add("unobserved " + event)
+        finally:
+            self.active = True
+
+    def _code_asked(self, f, frame):
+        """A library that looks at the code of a function may look up for it what it names: to pickle it, to compile
+        it."""
+        name = frame.f_globals.get("__name__")
+        if (
+            code_owner.kind_of(name) != code_owner.LIBRARY
+            or name.partition(".")[0] in adapters.DEFINING_CODE
+            and frame.f_code.co_name != "getclosurevars"
+        ):
+            return
+        self.active = False
+        for name in bytecode.code_facts(f.__code__)[0]:
+            observe.watching.note(name)
+        self.active = True
+
+    def _refuse(self, event, args):
+        """Keeps what is guarded from an effect that cannot be taken back: it fails before it happens."""
+        active, self.active = self.active, False
+        try:
+            what = guard.effect(event, args, self._guard)
+        finally:
+            self.active = active
+        if what is not None and not (what.startswith("file") and _library_imports()):
+            if ".pyc" not in what:  # which Python does without
+                self.marks.add("refused " + what)
+            raise PermissionError("xstate refused an effect outside the workspace: " + what)
+
+    def _event(self, event, args):
+        if event == "open":
+            self._open(*args)
+        elif event == "exec":
+            code = args[0]
+            if isinstance(code, types.CodeType):
+                self._on_code(code)
+        elif event == "pickle.find_class":
+            if args[0] == "__main__":
+                self.names.add(args[1].partition(".")[0])
+            else:
+                self.unpickled.add(args[0])
+        elif event in ("os.listdir", "os.scandir"):
+            p = self.path_of(args[0] if args[0] is not None else ".")
+            if (
+                p is not None and sys._getframe(3).f_code.co_filename != "<frozen importlib._bootstrap_external>"
+            ):  # above the hook
+                self.listings.add(p)
+        elif event in ("os.remove", "os.rmdir", "os.mkdir"):
+            self.seen(args[0], args[-1])
+            self.written(args[0], args[-1], False)
+        elif event == "os.chdir":
+            self.seen(args[0], follow=True)  # where there is none, it fails
+            self.moved = True
+        elif event in ("os.putenv", "os.unsetenv"):
+            self.put[args[0]] = args[1] if len(args) > 1 else None
+        elif event in ("os.truncate", "os.utime"):
+            self.read(args[0])
+            self.written(args[0])
+        elif event == "os.chmod":
+            p = self.path_of(args[0], args[2])
+            if p is not None:
+                self.seen(p)
+                self.chmods.setdefault(p, stat.S_IMODE(os.stat(p).st_mode))
+        elif event in ("tempfile.mkstemp", "tempfile.mkdtemp"):
+            if not code_owner.importing():
+                self.marks.add("entropy")  # the name
+        elif event == "os.rename":
+            self.read(args[0], args[2], False)
+            self.seen(args[1], args[3])
+            self.written(args[0], args[2], False)
+            self.written(args[1], args[3], False)
+            if not isinstance(args[0], int) and os.path.isdir(args[0]):
+                self._moved(os.path.abspath(os.fsdecode(args[0])), os.path.abspath(os.fsdecode(args[1])))
+        elif event == "os.symlink":
+            self.seen(args[1], args[2])
+            self.written(args[1], args[2], False)
+        elif event == "os.link":
+            self.read(args[0], args[2])
+            self.seen(args[1], args[3])
+            self.written(args[0], args[2])
+            self.written(args[1], args[3], False)
+        elif event in (
+            "subprocess.Popen",
+            "os.system",
+            "os.exec",
+            "os.posix_spawn",
+            "os.fork",
+            "os.forkpty",
+            "pty.spawn",
+        ):
+            if not _library_imports():
+                self.marks.add("subprocess")
+            self._scan.before()
+            self.forked = self.forked or event in ("os.fork", "os.forkpty")
+            self._command(args)
+            if len(args) < 4 or args[3] is None:
+                self.environ.add("+")
+        elif event in ("sqlite3.connect",):
+            name = os.fsdecode(args[0]) if isinstance(args[0], (str, bytes, os.PathLike)) else ""
+            if name.startswith("file:"):
+                name = name[5:].partition("?")[0]
+            if name not in (":memory:", ""):
+                self.read(name)
+                for more in ("", "-journal", "-wal", "-shm"):
+                    self.written(name + more)
+        elif event in _ALL_OBJECTS:
+            if not code_owner.is_library_path(sys._getframe(3).f_code.co_filename):  # above the hook
+                self.marks.add("unobserved " + event)
+                self.objects = True
+                if observe.watching is not None:
+                    observe.watching.everything = True
+        elif event.startswith("socket.") and event in (
+            "socket.connect",
+            "socket.getaddrinfo",
+            "socket.sendto",
+            "socket.bind",
+        ):
+            self.marks.add("network")
+
+    def _moved(self, old, new):
+        """A directory is renamed: everything in it is gone from one place and new in the other."""
+        for folder, folders, files in os.walk(old):
+            self.listings.add(folder)
+            for name in folders + files:
+                path = os.path.join(folder, name)
+                self.read(path, follow=False)
+                self.written(path, follow=False)
+                self.written(os.path.join(new, os.path.relpath(path, old)), follow=False)
+
+    def _command(self, args):
+        """Files of the workspace that a command names are taken to be read."""
+        folder = args[2] if len(args) > 2 and isinstance(args[2], (str, bytes, os.PathLike)) else "."
+        todo = list(args[:2])
+        while todo:
+            word = todo.pop()
+            if isinstance(word, (list, tuple)):
+                todo.extend(word)
+            elif isinstance(word, (str, bytes, os.PathLike)):
+                for part in os.fsdecode(word).split():
+                    p = self.path_of(os.path.join(os.fsdecode(folder), part.strip("'\"")))
+                    if p is not None and p.startswith(self._folder) and os.path.isfile(p):
+                        self.read(p)
+
+    def open_files(self, opaque):
+        """The files of the program's that are open or mapped: who uses a handle or a map reads its file. opaque: why
+        values in reach cannot be told by content."""
+        if not opaque:
+            return set()
+        found = set()
+        try:
+            for fd in os.listdir("/proc/self/fd"):
+                found.add(os.readlink("/proc/self/fd/" + fd))
+        except OSError:  # no /proc, or the descriptor of the listing itself
+            pass
+        if any("mmap" in why or "memory map" in why for why in opaque):
+            try:
+                with open("/proc/self/maps") as f:
+                    found.update(line[line.index("/") :].rstrip("\n") for line in f if "/" in line)
+            except OSError:
+                pass
+        return found & self._known
+
+    def attached(self, codes):
+        """What is done to a database that SQL names raises no event: a node whose code has such SQL reads those that
+        are attached, and the workspace is looked at, as after a child process. Where a name is made at run time the
+        node is marked."""
+        self.active = False
+        self._scan.before()
+        self.active = True
+        for attach, name in {m for c in codes for k in c.co_consts if type(k) is str for m in SQL.findall(k)}:
+            if attach and name:
+                self.read(name[5:].partition("?")[0] if name.startswith("file:") else name)
+            elif attach:
+                self.marks.add("unobserved database")
+
+    def count_as_read(self, paths):
+        for p in paths:
+            if p not in self.writes:
+                self.reads[p] = None
+
+    def times_asked(self, codes):
+        """Code that names a time of a file asks for it, of whatever it looks at."""
+        if (self.looks or self.listings) and any(observe_calls.TIMES & set(c.co_names) for c in codes):
+            self.times |= self.looks
+            if self.listings and not self.looks:
+                self.marks.add("clock")  # through the entries of a directory
+
+    def _open(self, path, mode, flags):
+        if isinstance(path, int):
+            number, path = path, descriptors.use(path)
+            if path is not None:
+                self.use_open_file(path, True)
+                descriptors.lend(number)
+                self.active = False  # in the hook
+            return
+        if not flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND):
+            self.read(path)
+            return
+        if flags & os.O_EXCL:
+            self.seen(path)
+            if os.path.lexists(path):
+                return  # and so it fails
+        elif not flags & os.O_TRUNC:
+            self.read(path)
+        self.written(path)
+
+    def use_open_file(self, path, written):
+        """A file is used that another node may have opened."""
+        self.active = False
+        self.read(path)
+        if written:
+            self.written(path)
+        self.active = True
+
+
+def _library_imports():
+    """Reports whether what happens now is done by a library that is being imported."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if name == "<frozen importlib._bootstrap>":
+            return True
+        if not name.startswith("<frozen ") and not code_owner.is_library_path(name):
+            return False
+        frame = frame.f_back
+    return False
+
+
+_ALL_OBJECTS = frozenset(("gc.get_objects", "gc.get_referrers"))
+_EVENTS = (
+    frozenset(
+        (
+            "open",
+            "exec",
+            "os.chdir",
+            "os.listdir",
+            "os.scandir",
+            "os.remove",
+            "os.truncate",
+            "os.rename",
+            "os.link",
+            "os.symlink",
+            "os.mkdir",
+            "os.rmdir",
+            "os.chmod",
+            "os.utime",
+            "os.putenv",
+            "os.unsetenv",
+            "pickle.find_class",
+            "tempfile.mkstemp",
+            "tempfile.mkdtemp",
+            "subprocess.Popen",
+            "os.system",
+            "os.exec",
+            "os.posix_spawn",
+            "os.fork",
+            "os.forkpty",
+            "pty.spawn",
+            "sqlite3.connect",
+        )
+    )
+    | _ALL_OBJECTS
+)
+_PREFIXES = frozenset(("socket.",))

@@ -1,0 +1,142 @@
+"""What opaque values reach by references, so that aliases and code in them are still known."""
+
+from . import original as __builtins__
+import builtins
+import enum
+import gc
+import types
+import weakref
+from _contextvars import ContextVar as _Variable
+
+from . import adapters, bytecode, code_owner
+from .atoms import ATOMS
+from .walk import IMMUTABLE_TYPES, NO_ALIAS
+from .walk_code import own_globals
+
+# Ends of connections: what one sends another receives, so that all of them count as one group.
+_CONNECTED = frozenset(("socket", "SSLSocket", "ssl", "Connection", "multiprocessing.connection"))
+
+
+class Reach:
+    """For opaque values: what can be reached by references, so that aliases and code are still known."""
+
+    LIMIT = 100_000
+
+    def __init__(self, owner, fp):
+        self.owner, self.fp = owner, fp
+
+    def run(self, root):
+        fp, known = self.fp, self.owner.reached if self.owner.reached is not None else {}
+        seen, level, keep = (
+            {id(root), id(None), id(self.owner.namespace), id(vars(builtins))},
+            [root],
+            [],
+        )  # frames have the builtins
+        owned = adapters.shared_internals()
+        while level and len(seen) < self.LIMIT:
+            kinds = {}
+            for o in level:
+                kinds.setdefault(type(o), []).append(o)
+            inner = []
+            for kind, group in kinds.items():
+                adapter = adapters.of_type(kind)
+                if issubclass(kind, types.ModuleType):
+                    group = [m for m in group if code_owner.made_by_hand(m)]
+                    if not group:
+                        continue
+                elif (
+                    kind.__module__ == "pybind11_builtins"
+                    or isinstance(kind, enum.EnumMeta)
+                    and code_owner.kind_of(kind.__module__) == code_owner.LIBRARY
+                    or adapter is not None
+                    and adapter.unchanging(kind)
+                ):
+                    continue  # these never change
+                if (
+                    level[0] is root
+                    or issubclass(kind, types.ModuleType)
+                    or not issubclass(kind, NO_ALIAS)
+                    and kind is not object
+                    and kind not in IMMUTABLE_TYPES
+                ):
+                    fp.ids.update(dict.fromkeys(map(id, group), "x"))
+                if kind.__name__ in _CONNECTED and kind.__module__ in _CONNECTED:
+                    fp.ids[id(_CONNECTED)] = "n"
+                if kind is types.FunctionType:
+                    for f in group:
+                        if f.__globals__ is self.owner.namespace:
+                            self.code(f.__code__)
+                            fp.soft[id(f)] = f
+                        elif code_owner.kind_of(f.__module__) == code_owner.WORKSPACE:
+                            fp.files.add(f.__module__)
+                        elif own_globals(f):
+                            inner.append(f.__globals__)
+                        inner += (f.__closure__, f.__defaults__, f.__dict__ or None)
+                elif issubclass(kind, type):
+                    for c in group:
+                        if code_owner.kind_of(c.__module__) == code_owner.WORKSPACE:
+                            fp.files.add(c.__module__)
+                        if code_owner.kind_of(c.__module__) == code_owner.PROGRAM:
+                            fp.soft[id(c)] = c
+                            inner += [*vars(c).values(), c.__bases__]
+                else:
+                    for o in group if kind in (types.GeneratorType, types.CoroutineType) else ():
+                        frame = getattr(o, "gi_frame", None) or getattr(o, "cr_frame", None)
+                        if frame is not None:
+                            self.code(frame.f_code)
+                    inner += gc.get_referents(*group)
+                    inner.append(kind)
+                    if adapter is not None:
+                        inner += adapter.referents(fp, kind, group, owned)
+                    if issubclass(kind, weakref.ref):
+                        fp.weak = fp.lifetime_sensitive = True
+                        inner += [r() for r in group]
+                    if kind is _Variable:
+                        inner += [o.get(None) for o in group]  # what it has in this context
+            inner = [o for o in inner if type(o) not in ATOMS]
+            keep.append(inner)
+            found = dict(zip(map(id, inner), inner))
+            for i in known.keys() & found.keys():
+                self.absorb(known[i])
+                seen |= known[i].ids.keys()
+            level = [o for i, o in found.items() if i not in seen and i not in owned]
+            seen.update(map(id, level))
+        fp.partial = bool(level) or _hides(type(root))
+        if not fp.partial and not issubclass(type(root), NO_ALIAS):
+            known[id(root)] = fp
+
+    def absorb(self, other):
+        """Takes what was reached from an object before for what is reached through it: figures hold all of their axes,
+        and axes their figure."""
+        fp = self.fp
+        fp.ids = {**dict.fromkeys(other.ids, "x"), **fp.ids}
+        fp.soft.update(other.soft)
+        fp.deps |= other.deps
+        fp.imports |= other.imports
+        fp.libraries |= other.libraries
+        fp.weak |= other.weak
+        fp.lifetime_sensitive |= other.lifetime_sensitive
+
+    def code(self, code):
+        names, imports = bytecode.code_facts(code)
+        self.fp.deps |= names
+        self.fp.imports |= imports
+
+
+def _hides(t):
+    """Reports whether instances of a type may hold what nobody is told of: one of a package's native code, which takes
+    no part in the collection of garbage, and says at most that it is built in. The standard library has some that hold
+    nothing of others' (hashes)."""
+    if t.__flags__ & _COLLECTED or type(t.__module__) is not str:
+        return False
+    adapter = adapters.of_type(t)
+    if adapter is not None and adapter.reports_referents(t):
+        return False
+    return (
+        bool(code_owner.witness(t.__module__.partition(".")[0]))
+        or t.__module__ == "builtins"
+        and getattr(builtins, t.__name__, None) is not t
+    )
+
+
+_COLLECTED = 1 << 14  # type flag: it tells what its instances refer to

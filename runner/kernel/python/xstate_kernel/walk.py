@@ -1,0 +1,453 @@
+"""Writes a value as a canonical stream, whose digest names it, and notes what the digest leaves out.
+
+See fingerprint.py for what the stream holds.
+"""
+
+from . import original as __builtins__
+import copyreg
+import collections.abc  # noqa: F401, a function of it is found by this name
+import enum
+import functools
+import gc
+import math
+import marshal
+import pickle
+import re
+import sys
+import types
+import weakref
+from collections import OrderedDict, deque
+
+from . import adapters, atoms, blake2b, code_owner, instances
+from .atoms import ATOMS
+from .fingerprint_record import Fingerprint
+from .unsupported import Opaque
+from .walk_code import Code
+from .walk_containers import Containers, Deep
+
+IMMUTABLE_TYPES = {
+    range,
+    slice,
+    type(Ellipsis),
+    type(NotImplemented),
+    types.BuiltinFunctionType,
+    types.MethodType,
+    types.GenericAlias,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+    types.ClassMethodDescriptorType,
+    types.MethodWrapperType,
+}
+if hasattr(types, "UnionType"):
+    IMMUTABLE_TYPES.add(types.UnionType)
+_PARAMETERS = frozenset(("TypeVar", "TypeVarTuple", "ParamSpec", "TypeAliasType"))
+_BULK, _LARGE = (
+    1 << 16,
+    1 << 24,
+# Bytes that are hashed by themselves, where there are many: OpenSSL takes half the time, and four megabytes of memory.
+)
+_FLOAT, _NUMBERS = frozenset((float,)), frozenset((float, int, bool))
+
+
+def _dump(atom):
+    return marshal.dumps(atom, 2)  # version 2: no references, no interning marks
+
+
+class Walk(Containers, Code):
+    """One traversal. An explicit stack, so that depth costs memory and not the interpreter's stack."""
+
+    def __init__(self, owner, outer=None):
+        self.owner = owner
+        self.fp = Fingerprint()
+        self.h = blake2b(digest_size=20)
+        self.keep = [] if outer is None else outer.keep  # temporaries, kept alive so that their ids stay theirs
+        self.temps = set() if outer is None else outer.temps  # ids of containers made on the way: no part of the value
+        self.seen = {}  # id → ordinal
+        self.memory = {}  # id of an array that owns memory → ordinal, address first met
+        self.stack = []
+        self.codes = {}  # class → its code, see graph
+        self.levels = None  # to be noted for unchanged; None: not, or no longer
+        self.tuples = {}  # id → digest, see immutable
+        self.dicts = (
+            {}
+        # Id of the __dict__ of an instance → its place, the same whether it was made yet or not: that of the instance,
+        # inverted.
+        )
+
+    def put(self, data):
+        self.h.update(data)
+        self.fp.size += len(data)
+
+    def atoms(self, items, kinds):
+        """Writes a list of atoms, of which the types are given."""
+        for part, found in atoms.parts(items, kinds):
+            for data in atoms.written(part, found):
+                if len(data) < _BULK or self.fp.size < _LARGE:
+                    self.put(data)
+                else:
+                    from hashlib import sha256
+
+                    self.h.update(sha256(data).digest())
+                    self.fp.size += len(data)
+            if found == atoms.TEXTS:
+                self.fp.size += 4 * len(part)  # about as pickled
+            self.floats(part, found)
+
+    def floats(self, items, kinds):
+        """Writes which objects the NaN among the items are: they are found in containers by identity alone. That of a
+        module goes by its name, others are shared like what can change."""
+        if float not in kinds:
+            return
+        try:
+            some = sum(items) if kinds <= _NUMBERS else sum([x for x in items if type(x) is float])
+        except OverflowError:
+            some = math.nan
+        if some == some:
+            return
+        found = [x for x in items if type(x) is float and x != x]
+        if found:
+            self.fp.nan, self.levels = True, None
+            own = {id(x): x for x in found if adapters.nan_name(x) is None}
+            for x in own.values():
+                if id(x) not in self.seen:
+                    self.seen[id(x)] = len(self.seen)
+                    self.own(x)
+            self.put(_dump([self.seen[id(x)] if id(x) in own else adapters.nan_name(x) for x in found]))
+
+    def mark(self, o):
+        """Gives o the next ordinal; reports whether it was met before (then a reference is written)."""
+        i = id(o)
+        n = self.seen.get(i)
+        if n is not None:
+            self.put(b"@%d;" % n)
+            return True
+        self.seen[i] = len(self.seen)
+        return False
+
+    def own(self, o):
+        if self.levels:
+            self.levels = None  # what changes, and is no container of graph
+        if id(o) not in self.temps:
+            self.fp.ids[id(o)] = self.seen.get(id(o), 0)
+
+    def run(self, root):
+        stack = self.stack
+        stack.append(root)
+        while stack:
+            o = stack.pop()
+            t = type(o)
+            if t in ATOMS:
+                self.put(_dump(o))
+                if t is float and o != o:
+                    self.floats([o], _FLOAT)
+                continue
+            method = _DISPATCH.get(t)
+            if method is not None:
+                method(self, o)
+            elif issubclass(t, type):  # and not isinstance, which believes what __class__ says
+                self.klass(o)
+            elif issubclass(t, types.ModuleType):
+                self.module(o)
+            else:
+                self.other(o, t)
+        self.fp.ids.update(self.dicts)
+
+    def note_module_state(self):
+        """Names the places at which the value is what a workspace module holds: an equal list of its own is another
+        value."""
+        found = {}
+        for module, places in self.owner.shared.items():
+            for i in places.keys() & self.fp.ids.keys():
+                found.setdefault(i, []).append(module)
+        lines = []
+        for i, modules in found.items():
+            module = self.owner.workspace.holder(modules)
+            for m in modules:
+                self.fp.in_modules.setdefault(m, set())
+            self.fp.in_modules[module].add((self.owner.shared[module][i] or "").partition(" ")[0])
+            self.fp.files.add(module)
+            if self.owner.shared[module][i] is None:
+                raise Opaque("a part of what module %s holds" % module)
+            lines.append("H%s=%s:%s;" % (self.fp.ids[i], module, self.owner.shared[module][i]))
+        self.put("".join(sorted(lines)).encode())
+
+    def temporary(self, o):
+        self.keep.append(o)
+        self.temps.add(id(o))
+        return o
+
+    def other(self, o, t):
+        module = t.__module__ if type(t.__module__) is str else ""  # of a function of Cython's it may be a descriptor
+        top = module.partition(".")[0]
+        adapter = adapters.of_package(top)
+        key = adapter and adapter.state_key(o)
+        if key:
+            self.fp.libraries.add(top)
+            self.put(b"h%s;" % key.encode())
+            return
+        if issubclass(t, weakref.ref):
+            self.weak(o)
+            return
+        if t is weakref.WeakSet:
+            self.weak_set(o)
+            return
+        if "_ctypes" in sys.modules and issubclass(t, sys.modules["_ctypes"].Structure.__base__):
+            self.ctypes(o)
+        if adapter is not None:
+            if adapter.opaque:
+                raise Opaque("%s.%s" % (t.__module__, t.__qualname__))
+            if adapter.fingerprint(self, o, t):
+                return
+        name = sentinel(o, t)
+        if name is not None:
+            self.put(("N%s.%s;" % (module, name)).encode())
+            self.origin_of(module, code_owner.LIBRARY)
+            return
+        # Which of equal constants it is does not count, as with numbers.
+        constant, named = t in IMMUTABLE_TYPES or adapter is not None and adapter.constant(t), issubclass(t, enum.Enum)
+        if not constant and self.mark(o):
+            return
+        if named:
+            more = {k: v for k, v in vars(o).items() if not (k.startswith("_") and k.endswith("_"))}
+            if more:  # which the program gave to a member
+                self.own(o)
+                self.stack.append(self.temporary(more))
+        if not constant and not named:
+            self.own(o)
+            if weakref.getweakrefcount(o):
+                self.watched(o)
+            memory = adapters.views_memory(t)
+            if memory is not None:
+                memory.note_memory(self, o)
+        if instances.simple(t):
+            self.put(b"T")
+            *parts, own = instances.parts(o, t)
+            if issubclass(t, (set, frozenset)):
+                self.set(o, b"S", False)
+                parts[0] = None
+            self.temps.update(map(id, (parts[0], parts[2], parts[1] if not own else None)))
+            if instances.bare(t) and not constant and not named:
+                self.fp.ids[~id(o)] = ~self.seen[id(o)]
+                if own:
+                    self.dicts[id(parts[1])] = ~self.seen[id(o)]
+            self.keep.append(parts)
+            self.stack.extend((*reversed(parts), t))
+            return
+        parts = adapter and adapter.parts(o, t)
+        if parts:
+            self.put(b"c")
+            self.stack.extend(parts)
+            return
+        if issubclass(t, BaseException):
+            self.raised(o)
+        reduce = copyreg.dispatch_table.get(t)
+        rv = reduce(o) if reduce is not None else o.__reduce_ex__(4)
+        self.put(b"O")
+        if isinstance(rv, str):
+            module = _module_of(o, rv)
+            self.put(("%s:%s:%s;" % (t.__name__, module, rv)).encode())
+            if code_owner.kind_of(module) != code_owner.PROGRAM:
+                self.origin_of(module, code_owner.kind_of(module))
+            if (
+                code_owner.kind_of(module) == code_owner.PROGRAM
+                or t.__module__ == "typing"
+                and t.__name__ in _PARAMETERS
+            ):  # say that they are of typing
+                self.named(o, t)
+            return
+        more = left_out(o, t, rv)
+        if more:
+            self.stack.append(self.temporary(more))
+        self.keep.append(rv)
+        self.temps.update(_fresh(rv))
+        rest = list(rv[1:]) + [None] * (6 - len(rv))
+        unsaid = adapter and adapter.ignored_attribute
+        if unsaid and type(rest[1]) is dict and unsaid in rest[1]:
+            rest[1] = self.temporary({k: v for k, v in rest[1].items() if k != unsaid}) or None
+        items = [it if it is None else self.temporary(list(it)) for it in rest[2:4]]
+        self.stack.extend(reversed([rv[0], rest[0], rest[1]] + items))
+
+    def named(self, o, t):
+        """What pickling names by a name of the program, which says nothing of its content: type variables and aliases,
+        functions of NumPy. What they are made of; where that is a function, they keep what it came to, once somebody
+        asked."""
+        parts = tuple(self.temporary(dict(x)) if type(x) is dict else x for x in gc.get_referents(o) if x is not t)
+        functions = tuple(x for x in parts if type(x) is types.FunctionType)
+        variance = (
+            tuple(getattr(o, k, None) for k in ("__covariant__", "__contravariant__", "__infer_variance__"))
+            if t.__module__ == "typing"
+            else None
+        )
+        self.stack.append(self.temporary((functions or parts, variance)))
+
+    def watched(self, o):
+        if any(type(r.__callback__) is weakref.finalize for r in weakref.getweakrefs(o)):
+            self.fp.lifetime_sensitive = True
+            raise Opaque("an object with a finalizer")
+
+    def weak(self, r):
+        """A weak reference: whether its target is there, and what it is."""
+        if self.mark(r):
+            return
+        self.own(r)
+        self.fp.weak = self.fp.lifetime_sensitive = True
+        target = r()
+        self.put(b"W%d;" % (target is not None))
+        self.keep.append(target)
+        self.stack.extend((r.__callback__, getattr(r, "key", None), target))
+
+    def weak_set(self, o):
+        if not self.mark(o):
+            self.own(o)
+            self.set(set(o.data), b"w", False)
+
+    def raised(self, e):
+        """What an exception has beside what pickling shows: where it came from and where it was raised."""
+        places, tb = [], e.__traceback__
+        while tb is not None:
+            code = tb.tb_frame.f_code
+            places.append((code.co_filename, code.co_name, tb.tb_lineno))
+            self.fp.cites.add(code.co_filename)
+            tb = tb.tb_next
+        self.stack.extend((tuple(places), e.__suppress_context__, e.__context__, e.__cause__))
+
+    def apart(self, o, ids):
+        """Writes a part of a frame or an index; what it reaches goes to ids."""
+        sub = type(self)(self.owner, self)
+        sub.run(o)
+        for i, place in sub.fp.ids.items():
+            ids.setdefault(i, "p%s" % place)
+        sub.fp.ids = {}
+        self.put(sub.h.digest())
+        self.absorb(sub.fp)
+
+
+def _fresh(made):
+    """Yields the ids of containers and arrays that only the reduction made refers to, through such containers and
+    tuples."""
+    todo = [made]
+    while todo:
+        holder = todo.pop()
+        for p in holder.values() if type(holder) is dict else holder:
+            if sys.getrefcount(p) > _FRESH:
+                continue
+            if type(p) in _CONTAINERS:
+                if type(p) is not tuple:
+                    yield id(p)
+                if type(p) is not bytearray:
+                    todo.append(p)
+            elif type(p).__name__ == "ndarray" and p.base is None:
+                yield id(p)
+
+
+_CONTAINERS = frozenset((list, dict, set, bytearray, tuple))
+_FRESH = sys.maxsize
+
+
+def _calibrate():
+    """Finds the reference count that a fresh container shows in _fresh; it differs between interpreters."""
+    for p in ([],):
+        return sys.getrefcount(p)
+
+
+_FRESH = _calibrate()
+
+
+def mutable(objects):
+    """Returns those of the objects that may be changed in place."""
+    return [o for o in objects if type(o) not in ATOMS and not isinstance(o, NO_ALIAS)]
+
+
+def left_out(o, t, rv):
+    """Returns the attributes of an instance of a class of the program's that what a library pickles of it has not, or
+    has as something else: nothing has them of arrays, dates and numbers, and a class may leave out what it can compute
+    again."""
+    if (
+        code_owner.kind_of(t.__module__) == code_owner.LIBRARY
+        or instances.simple(t)
+        or not getattr(o, "__dict__", None)
+    ):
+        return {}
+    state = rv[2] if len(rv) > 2 else None
+    if type(state) is tuple and len(state) == 2 and (state[0] is None or type(state[0]) is dict):
+        state = state[0]  # beside that of slots
+    if type(state) is not dict or adapters.views_memory(t) is not None:
+        return dict(vars(o))
+    return {
+        k: v for k, v in vars(o).items() if k not in adapters.COMPUTED_ATTRIBUTES and state.get(k, adapters) is not v
+    }
+
+
+_sentinels = {}  # class of a library → id of an instance that its module has a name for → name, instance
+
+
+def sentinel(o, t):
+    """Returns the name of an object that a library has to tell it from all others (dataclasses.MISSING): one of a class
+    of its own, that many hold and none changes. None of anything else."""
+    found = _sentinels.get(t)
+    if found is None:
+        found = _sentinels[t] = {}
+        if (
+            t.__name__.startswith("_")
+            and t.__base__ is object
+            and instances.python(t)
+            and code_owner.kind_of(t.__module__) == code_owner.LIBRARY
+        ):
+            found.update(
+                (id(v), (k, v))
+                for k, v in getattr(sys.modules.get(t.__module__), "__dict__", {}).items()
+                if type(v) is t
+            )
+    if id(o) not in found or not ATOMS.issuperset(map(type, getattr(o, "__dict__", {}).values())):
+        return None
+    return found[id(o)][0]
+
+
+_DISPATCH = {
+    list: Walk.list,
+    tuple: Walk.tuple,
+    dict: Walk.dict,
+    set: Walk.set,
+    frozenset: Walk.frozenset,
+    bytearray: Walk.bytearray,
+    memoryview: Walk.memoryview,
+    types.FunctionType: Walk.function,
+    types.CodeType: Walk.code,
+    types.CellType: Walk.cell,
+    types.BuiltinFunctionType: Walk.builtin,
+    types.MethodType: Walk.method,
+    property: Walk.prop,
+    staticmethod: Walk.wrapped,
+    classmethod: Walk.wrapped,
+    types.GeneratorType: Walk.generator,
+    types.CoroutineType: Walk.generator,
+    types.AsyncGeneratorType: Walk.generator,
+    type({}.keys()): Walk.view,
+    type({}.values()): Walk.view,
+    type({}.items()): Walk.view,
+    types.MappingProxyType: Walk.proxy,
+    Deep: Walk.deep,
+    functools.cached_property: Walk.cached,
+    type(functools.lru_cache(len)): Walk.lru,
+    re.Match: Walk.match,
+    **{
+        type(i(c)): Walk.iterator
+        for c in ({}, {}.values(), {}.items(), OrderedDict(), deque())
+        for i in (iter, reversed)
+    },
+    type(iter(set())): Walk.iterator,
+    **adapters.handlers(),
+}
+NO_ALIAS = (types.ModuleType, type, types.FunctionType, types.BuiltinFunctionType, types.CodeType, tuple)
+_modules = {}  # id of an object that does not tell its module → itself and the module that pickle finds it in
+
+
+def _module_of(o, name):
+    found = getattr(o, "__module__", None)
+    if type(found) is str:
+        return found
+    if id(o) not in _modules:
+        _modules[id(o)] = o, pickle.whichmodule(o, name)
+    return _modules[id(o)][1]

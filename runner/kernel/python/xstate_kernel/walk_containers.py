@@ -1,0 +1,332 @@
+"""Containers in the canonical stream: level by level, most of it at the speed of C."""
+
+from . import original as __builtins__
+import gc
+import marshal
+import sys
+import weakref
+from itertools import chain, compress, count
+from operator import invert, not_
+
+from . import atoms, attributes, blake2b, code_owner, instances, sets
+from .atoms import ATOMS
+from .unsupported import Opaque
+
+_DEEP = 16  # levels
+_OTHER, _CODES, _FIRST = 1, {list: 2, tuple: 3, dict: 4}, 5  # kinds in graph: atoms have 0, classes from _FIRST on
+_CONSTANTS = frozenset(
+    (
+        "datetime.date",
+        "datetime.datetime",
+        "datetime.timedelta",
+        "datetime.time",
+        "decimal.Decimal",
+        "fractions.Fraction",
+    )
+)
+
+
+class Containers:
+    """The part of Walk that writes containers, buffers and views of them."""
+
+    def seq(self, o, tag, mutable):
+        if mutable:
+            if self.mark(o):
+                return
+            self.own(o)
+        kinds = list(map(type, o))
+        if atoms.among(kinds) <= ATOMS:
+            self.put(b"%s%d:" % (tag, len(o)))
+            self.atoms(list(o), kinds)
+            return
+        self.put(tag)
+        self.graph(o)
+
+    def list(self, o):
+        self.seq(o, b"l", True)
+
+    def tuple(self, o):
+        self.seq(o, b"t", False)
+
+    def dict(self, o):
+        if self.mark(o):
+            return
+        self.own(o)
+        kinds = [*map(type, o.values()), *map(type, o)]
+        if atoms.among(kinds) <= ATOMS:
+            self.put(b"d%d:" % len(o))
+            self.atoms([*o.values(), *o], kinds)
+            return
+        self.put(b"d")
+        self.graph(o)
+
+    def graph(self, root):
+        """Writes a container and all containers and plain instances that can be reached from it, level by level, most
+        of it at the speed of C. What it meets of other kinds is left to be written after it. Of a level are written:
+        the lengths of its members, the kinds of all that they hold, the atoms among these, and which are met again."""
+        others, level, depth = [], [root], 0
+        if self.levels:
+            self.levels = None  # there is more than one to follow
+        while level:
+            depth += 1
+            if depth == _DEEP:  # a few tuples can be nested in one another in more ways than could ever be written
+                self.levels = None
+                others.extend(Deep(o) for o in level if type(o) is tuple)
+                level = [o for o in level if type(o) is not tuple]
+                continue
+            lengths, inner = members(level, self.attributes)
+            self.put(b"*" + marshal.dumps(lengths, 2))
+            if self.levels is not None:
+                self.levels.append([lengths, inner, None])
+            kinds = list(map(type, inner))
+            found = atoms.among(kinds)
+            if found <= ATOMS:
+                self.atoms(inner, kinds)
+                break
+            codes = {
+                k: 0 if k in ATOMS else _CODES.get(k) or self.plain(k, others) for k in sorted(found, key=kinds.index)
+            }
+            marks = list(map(codes.__getitem__, kinds))
+            self.put(marshal.dumps(marks, 2) if max(codes.values()) > 255 else bytes(marks))
+            if 0 in codes.values():
+                plain = list(compress(inner, map(not_, marks)))
+                self.atoms(plain, list(map(type, plain)))
+            if self.levels and not all(
+                c == 0 or _OTHER < c < _FIRST or c == _OTHER and _constant(k) for k, c in codes.items()
+            ):
+                self.levels = None
+            if _OTHER in codes.values():
+                others.extend(o for o, m in zip(inner, marks) if m == _OTHER)
+            level = self.fresh(
+                inner if min(codes.values()) > _OTHER else [o for o, m in zip(inner, marks) if m > _OTHER],
+                tuple in found,
+            )
+            if self.levels:
+                self.levels[-1][2] = level
+        self.stack.extend(reversed(others))
+
+    def deep(self, d):
+        found = self.immutable(d.value)
+        self.put(b"p%s" % (found or b""))
+        if found is None:
+            self.graph(d.value)
+
+    def immutable(self, root):
+        """Returns the digest of a tuple of atoms and such tuples, looking at each object once; None for others."""
+        known, todo = self.tuples, [root]
+        while todo:
+            o = todo[-1]
+            inner = [x for x in o if type(x) is tuple and id(x) not in known]
+            if id(o) not in known and inner:
+                todo += inner
+                continue
+            todo.pop()
+            if id(o) not in known:
+                parts = [
+                    known[id(x)] if type(x) is tuple else marshal.dumps(x, 2) if type(x) in ATOMS else None for x in o
+                ]
+                known[id(o)] = None if None in parts else blake2b(marshal.dumps(parts, 2), digest_size=20).digest()
+        return known[id(root)]
+
+    def fresh(self, found, tuples=False):
+        """Gives each mutable object its ordinal; writes which were met before, and returns the others and all tuples,
+        if there are any."""
+        ids = [id(o) for o in found if type(o) is not tuple] if tuples else list(map(id, found))
+        places = dict(zip(ids, count(len(self.seen))))
+        if len(places) < len(ids) or not self.seen.keys().isdisjoint(places):
+            places, again, new = {}, [], []
+            for o in found:
+                n = None
+                if type(o) is not tuple:
+                    n = self.seen.get(id(o), places.get(id(o)))
+                    if n is None:
+                        places[id(o)] = len(self.seen) + len(places)
+                if n is None:
+                    new.append(o)
+                again.append(n)
+            self.put(b"@" + marshal.dumps(again, 2))
+            found, self.levels = new, None
+        self.seen.update(places)
+        self.fp.ids.update(
+            places if self.temps.isdisjoint(places) else {i: n for i, n in places.items() if i not in self.temps}
+        )
+        return found
+
+    def attributes(self, group):
+        """How many attributes plain instances of a class have, their values and their names."""
+        if any(map(weakref.getweakrefcount, group)):
+            for o in group:
+                self.watched(o)
+        t, few = type(group[0]), len(group) <= attributes.MANY
+        found = attributes.many(group, t) if few else None
+        places = list(map(invert, map(self.seen.__getitem__, map(id, group))))
+        self.fp.ids.update(zip(map(invert, map(id, group)), places))
+        if found is not None:
+            self.seen.update(zip(map(invert, map(id, group)), count(len(self.seen))))
+            return found
+        if few and attributes.lazy(t):
+            found = [attributes.of(o, t) for o in group]
+            self.keep.append(found)
+            self.temps.update(id(d) for d, own in found if not own)
+            dicts = [d for d, _ in found]
+        else:
+            dicts = [object.__getattribute__(o, "__dict__") for o in group]
+        self.dicts.update((id(d), place) for d, place in zip(dicts, places) if id(d) not in self.temps)
+        return _of_dicts(self.fresh(dicts))
+
+    def plain(self, kind, others):
+        """Returns the code of a class of the program whose instances are their attributes and no more, or _OTHER."""
+        code = self.codes.get(kind)
+        if code is None:
+            code = _OTHER
+            if code_owner.kind_of(kind.__module__) == code_owner.PROGRAM and instances.bare(kind):
+                code = _FIRST + len(self.codes)
+                others.append(kind)
+            self.codes[kind] = code
+        return code
+
+    def set(self, o, tag=b"s", mutable=True):
+        if mutable:
+            if self.mark(o):
+                return
+            self.own(o)
+        items = sets.listed(o)
+        if not items and mutable:
+            sets.empty(o)
+        if sets.addressed(items):
+            self.fp.shuffled |= len(items) > 1
+            self.unordered(items, tag)
+            return
+        self.fp.sets = True
+        self.put(tag + marshal.dumps(sets.table(o), 2))
+        kinds = list(map(type, items))
+        if atoms.among(kinds) <= ATOMS:
+            self.atoms(items, kinds)
+            return
+        self.keep.append(items)
+        self.graph(items)
+
+    def unordered(self, items, tag):
+        """Elements of which the order is another each time."""
+        parts = []
+        for item in items:
+            sub = type(self)(self.owner, self)
+            sub.run(item)
+            parts.append(sub.h.digest())
+            self.absorb(sub.fp)
+        parts.sort()
+        self.put(b"%su%d;" % (tag, len(parts)))
+        self.put(marshal.dumps(parts, 2))
+
+    def absorb(self, fp):
+        for i, place in fp.ids.items():
+            self.fp.ids.setdefault(i, "s%s" % place)
+        self.fp.copied.update(fp.copied)
+        self.fp.soft.update(fp.soft)
+        self.fp.deps |= fp.deps
+        self.fp.imports |= fp.imports
+        self.fp.libraries |= fp.libraries
+        self.fp.files |= fp.files
+        self.fp.weak |= fp.weak
+        self.fp.lifetime_sensitive |= fp.lifetime_sensitive
+        self.fp.shuffled |= fp.shuffled
+        self.fp.sets |= fp.sets
+        self.fp.nan |= fp.nan
+        self.fp.cites |= fp.cites
+        self.fp.size += fp.size
+
+    def frozenset(self, o):
+        self.set(o, b"f", False)
+
+    def bytearray(self, o):
+        if not self.mark(o):
+            self.own(o)
+            self.put(b"b%d:" % len(o))
+            self.put(o)
+
+    def memoryview(self, m):
+        if self.mark(m):
+            return
+        self.own(m)
+        offset = offset_of(m) if type(m.obj).__name__ != "_BytesIOBuffer" else None
+        if offset is None:
+            raise Opaque("a memoryview that is not contiguous, or read-only")
+        if not m.readonly:
+            self.fp.ids[id(m.obj)] = "%d+%d" % (self.seen[id(m)], offset)
+        self.put(("V%s%r;" % (m.format, m.shape)).encode())
+        self.put(m.cast("B"))
+
+    def ctypes(self, o):
+        """Notes with whom a ctypes object shares its memory: what it is a field of, or was made over."""
+        import ctypes
+
+        root = o
+        while root._b_base_ is not None:
+            root = root._b_base_
+        if root is not o:
+            self.fp.ids[id(root)] = "%d+%d" % (len(self.seen), ctypes.addressof(o) - ctypes.addressof(root))
+        for m in (root._objects or {}).values():
+            offset = ctypes.addressof(o) - ctypes.addressof(ctypes.c_char.from_buffer(m.obj))
+            self.fp.ids[id(m.obj)] = "%d+%d" % (len(self.seen), offset)
+
+    def view(self, o):
+        self.put(type(o).__name__.encode())
+        for owner in gc.get_referents(o):
+            self.fp.ids.setdefault(id(owner), "v")
+        self.stack.append(self.temporary(dict(o.mapping)))
+
+    def proxy(self, o):
+        self.put(b"x")
+        if o is getattr(sys.modules.get("dataclasses"), "_EMPTY_METADATA", None):
+            return  # of all fields that have none
+        for owner in gc.get_referents(o):
+            self.fp.ids.setdefault(id(owner), "v")
+        self.stack.append(self.temporary(dict(o)))
+
+
+def members(level, attributes_of=None):
+    """Returns how many members the containers of a level have, and the members, kind by kind. attributes_of gives those
+    of instances."""
+    lengths, inner = [], []
+    kinds = list(map(type, level))
+    found = sorted(atoms.among(kinds), key=kinds.index)
+    for kind in found:
+        group = level if len(found) == 1 else [o for o in level if type(o) is kind]
+        if kind is list or kind is tuple:
+            inner.append(chain.from_iterable(group))
+            lengths.append(list(map(len, group)))
+            continue
+        sizes, *parts = _of_dicts(group) if kind is dict else attributes_of(group)
+        inner += parts
+        lengths.append(sizes)
+    return lengths, list(chain.from_iterable(inner))
+
+
+def _of_dicts(group):
+    return list(map(len, group)), chain.from_iterable(map(dict.values, group)), chain.from_iterable(group)
+
+
+def _constant(kind):
+    """Reports whether instances of a class never change, as long as they reach no others that do."""
+    return "%s.%s" % (kind.__module__, kind.__qualname__) in _CONSTANTS
+
+
+def offset_of(m):
+    """Returns how far into its object the memory of a memoryview begins; None where that cannot be told."""
+    if type(m.obj) is bytes and m.c_contiguous:
+        return 0  # and does not matter
+    import ctypes
+
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(m)) - ctypes.addressof(ctypes.c_char.from_buffer(m.obj))
+    except (TypeError, ValueError):  # read-only, empty or not contiguous
+        return None
+
+
+class Deep:
+    """A tuple that is deep inside a value."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value):
+        self.value = value
