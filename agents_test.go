@@ -18,9 +18,9 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// TestThreeAgents: three agents hand in whole blocks, made from a program that may be older than what the others did. No update is lost, blame is
-// exact to the line, and the work of one of them is taken back while that of the others stays; then that is taken back, too, which
-// restores every byte and executes nothing.
+// TestThreeAgents: three agents hand in whole blocks, made from a program that may be older than what the others did.
+// No update is lost, blame is exact to the line, and the work of one of them is taken back while that of the others
+// stays; then that is taken back, too, which restores every byte and executes nothing.
 func TestThreeAgents(t *testing.T) {
 	seeds := uint64(3)
 	if testing.Short() {
@@ -29,7 +29,11 @@ func TestThreeAgents(t *testing.T) {
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			a := xstatetest.NewAgents(t, seed, "ann", "bob", "cy")
-			seen := [3][][]patch.Block{{a.Program()}, {a.Program()}, {a.Program()}} // since its last edit, which each knows
+			seen := [3][][]patch.Block{
+				{a.Program()},
+				{a.Program()},
+				{a.Program()},
+			} // since its last edit, which each knows
 			for round := range 40 {
 				who := a.R.IntN(3)
 				a.Edit(who, seen[who][a.R.IntN(len(seen[who]))])
@@ -63,7 +67,9 @@ func TestThreeAgents(t *testing.T) {
 				return latest(s)
 			})
 			a.Run()
-			if _, err := a.Session.PlanUndo(t.Context(), xstate.Which{Agent: "bob"}); state.CodeOf(err) != xstate.CodeNothing {
+			if _, err := a.Session.PlanUndo(t.Context(), xstate.Which{Agent: "bob"}); state.CodeOf(
+				err,
+			) != xstate.CodeNothing {
 				t.Errorf("undo of what was undone: %v, want %s", err, xstate.CodeNothing)
 			}
 
@@ -84,8 +90,8 @@ func TestThreeAgents(t *testing.T) {
 	}
 }
 
-// TestUndoConflict: an edit whose lines another one wrote again is not taken back by itself, and nothing changes; with the other
-// one it is. So with blocks that were added, deleted and moved.
+// TestUndoConflict: an edit whose lines another one wrote again is not taken back by itself, and nothing changes; with
+// the other one it is. So with blocks that were added, deleted and moved.
 func TestUndoConflict(t *testing.T) {
 	a := xstatetest.NewAgents(t, 1, "ann")
 	do := func(step xstate.Step, err error) xstate.StepNumber {
@@ -100,7 +106,14 @@ func TestUndoConflict(t *testing.T) {
 	text := founded[0].Source
 	one := do(s.Patch(ctx, "part0", "# one\n"+text, xstate.Origin{Agent: "ann"}))
 	two := do(s.Patch(ctx, "part0", "# two\n"+text, xstate.Origin{Agent: "bob"}))
-	added := do(s.Append(ctx, patch.Block{ID: "new", Dialect: patch.Python, Source: "n = 1"}, "part1", xstate.Origin{Agent: "ann"}))
+	added := do(
+		s.Append(
+			ctx,
+			patch.Block{ID: "new", Dialect: patch.Python, Source: "n = 1"},
+			"part1",
+			xstate.Origin{Agent: "ann"},
+		),
+	)
 	edited := do(s.Patch(ctx, "new", "n = 2", xstate.Origin{Agent: "bob"}))
 	deleted := do(s.Delete(ctx, "part2", xstate.Origin{Agent: "ann"}))
 	moved := do(s.Move(ctx, "part4", "", xstate.Origin{Agent: "ann"}))
@@ -137,8 +150,8 @@ func TestUndoConflict(t *testing.T) {
 	}
 }
 
-// TestUndoThereAndBack: whatever edits are taken back, taking that back restores the program, blocks in order and to the byte; and an
-// undo that is refused changes nothing.
+// TestUndoThereAndBack: whatever edits are taken back, taking that back restores the program, blocks in order and to
+// the byte; and an undo that is refused changes nothing.
 func TestUndoThereAndBack(t *testing.T) {
 	seed := rand.Uint64()
 	if text := os.Getenv("XSTATE_TEST_SEED"); text != "" {
@@ -161,7 +174,12 @@ func TestUndoThereAndBack(t *testing.T) {
 			lines = slices.Replace(lines, at, min(len(lines), at+a.R.IntN(2)), fmt.Sprintf("line_%d = 1", round))
 			_, err = s.Patch(ctx, xstate.BlockID(b.ID), strings.Join(lines, "\n"), who)
 		case op == 3:
-			_, err = s.Append(ctx, patch.Block{Dialect: patch.Python, Source: fmt.Sprintf("new_%d = 1", round)}, xstate.BlockID(b.ID), who)
+			_, err = s.Append(
+				ctx,
+				patch.Block{Dialect: patch.Python, Source: fmt.Sprintf("new_%d = 1", round)},
+				xstate.BlockID(b.ID),
+				who,
+			)
 		case op == 4 && len(program) > 3:
 			_, err = s.Delete(ctx, xstate.BlockID(b.ID), who)
 		case op == 5 && b.ID != program[0].ID:
@@ -215,7 +233,8 @@ func TestUndoThereAndBack(t *testing.T) {
 	}
 }
 
-// TestEditAtOnce: three edit one block at the same moment, each its own lines, from what it saw when it began. No update is lost.
+// TestEditAtOnce: three edit one block at the same moment, each its own lines, from what it saw when it began. No
+// update is lost.
 func TestEditAtOnce(t *testing.T) {
 	a := xstatetest.NewAgents(t, 2, "ann", "bob", "cy")
 	const rounds = 15

@@ -15,8 +15,8 @@ import (
 	"github.com/xstate-engine/xstate/runner"
 )
 
-// TestAhead has a program whose blocks tell which process executes them: those that do not rest on one another are not executed by
-// one, what rests on all of them comes to the same, and events come in the order of the program.
+// TestAhead has a program whose blocks tell which process executes them: those that do not rest on one another are not
+// executed by one, what rests on all of them comes to the same, and events come in the order of the program.
 func TestAhead(t *testing.T) {
 	program := `# %% start
 import os
@@ -49,7 +49,11 @@ print(left, right, base, read, left_at == home, right_at == home)
 	for jobs, want := range map[int]string{1: "True True", 2: "True False", 3: "True False"} {
 		t.Run(fmt.Sprint(jobs), func(t *testing.T) {
 			dir := t.TempDir()
-			s := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(dir, xstate.StoreName)), xstate.SessionOptions{Python: xstatetest.Pythons()[0], Workspace: dir, Seed: 7})
+			s := xstatetest.OpenSession(
+				t,
+				xstatetest.OpenStore(t, filepath.Join(dir, xstate.StoreName)),
+				xstate.SessionOptions{Python: xstatetest.Pythons()[0], Workspace: dir, Seed: 7},
+			)
 			parsed, err := patch.Parse("prog.py", []byte(program))
 			if err != nil {
 				t.Fatal(err)
@@ -59,7 +63,8 @@ print(left, right, base, read, left_at == home, right_at == home)
 			}
 			var events []string
 			out, _, err := s.Run(t.Context(), runner.RunOptions{Jobs: jobs, OnEvent: func(e runner.Event) {
-				if line := fmt.Sprint(e.Block, " ", e.Node, " ", e.Kind); len(events) == 0 || events[len(events)-1] != line { // outputs come in pieces
+				if line := fmt.Sprint(e.Block, " ", e.Node, " ", e.Kind); len(events) == 0 ||
+					events[len(events)-1] != line { // outputs come in pieces
 					events = append(events, line)
 				}
 			}}, xstate.Origin{})
@@ -67,7 +72,8 @@ print(left, right, base, read, left_at == home, right_at == home)
 				t.Fatal(err)
 			}
 			last := out.Blocks[len(out.Blocks)-1]
-			if last.Err != nil || len(last.Outputs) != 1 || last.Outputs[0].Text != "6 [2, 4, 6] [1, 2, 3, 4] once\n "+want+"\n" {
+			if last.Err != nil || len(last.Outputs) != 1 ||
+				last.Outputs[0].Text != "6 [2, 4, 6] [1, 2, 3, 4] once\n "+want+"\n" {
 				t.Errorf("the last block: %+v, error %v; want %s", last.Outputs, last.Err, want)
 			}
 			if text, err := os.ReadFile(filepath.Join(dir, "notes.txt")); string(text) != "once\n" {

@@ -41,7 +41,10 @@ var layers = []layer{
 	{folder: "runner/kernel/python", imports: []string{"depgraph", "depgraph/python", "state", "runner/kernel"}},
 	{folder: "runner", imports: []string{"depgraph", "state", "runner/kernel"}},
 	{folder: "state/query", imports: []string{"patch", "depgraph", "depgraph/python", "state", "runner"}},
-	{folder: "state/artifact", imports: []string{"patch", "depgraph", "depgraph/python", "state", "runner", "state/query"}},
+	{
+		folder:  "state/artifact",
+		imports: []string{"patch", "depgraph", "depgraph/python", "state", "runner", "state/query"},
+	},
 	{folder: "state/provenance", imports: []string{"patch", "depgraph", "depgraph/python", "state", "runner",
 		"state/query", "state/artifact"}},
 	{folder: "runner/replay", imports: []string{"depgraph", "depgraph/python", "state", "runner", "runner/kernel/python",

@@ -15,8 +15,9 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// TestBackAndForth is the promise for sessions that are edited, rolled back and forked in one folder, in any order: what a
-// run prints and leaves in the files it writes is what a fresh interpreter would, and going back executes nothing.
+// TestBackAndForth is the promise for sessions that are edited, rolled back and forked in one folder, in any order:
+// what a run prints and leaves in the files it writes is what a fresh interpreter would, and going back executes
+// nothing.
 func TestBackAndForth(t *testing.T) {
 	seed := rand.Uint64()
 	if text := os.Getenv("XSTATE_TEST_SEED"); text != "" {
@@ -92,7 +93,14 @@ func TestBackAndForth(t *testing.T) {
 			}
 		}
 		if want, got := xstatetest.FromScratchText(t, s.Python().Path, program.String()), printed.String()+xstatetest.WrittenFiles(dir); got != want {
-			t.Fatalf("seed %d, after %v:\n%s\n--- came to\n%s--- from scratch\n%s", seed, done, program.String(), got, want)
+			t.Fatalf(
+				"seed %d, after %v:\n%s\n--- came to\n%s--- from scratch\n%s",
+				seed,
+				done,
+				program.String(),
+				got,
+				want,
+			)
 		}
 		if quiet && step.Run.Nodes.Ran > 0 {
 			t.Fatalf("seed %d, after %v: %d nodes were executed, want none", seed, done, step.Run.Nodes.Ran)

@@ -15,8 +15,9 @@ import (
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 )
 
-// TestCollected: while nothing has changed on which it rests which tests there are, no interpreter is started to find them. Whatever
-// changes that is noticed, also where no test rests on it: after each step the tests are those of a folder made anew.
+// TestCollected: while nothing has changed on which it rests which tests there are, no interpreter is started to find
+// them. Whatever changes that is noticed, also where no test rests on it: after each step the tests are those of a
+// folder made anew.
 func TestCollected(t *testing.T) {
 	for _, python := range testers(t) {
 		t.Run(filepath.Base(filepath.Dir(filepath.Dir(python))), func(t *testing.T) {
@@ -30,7 +31,11 @@ func testCollected(t *testing.T, python string) {
 	python, packages, starts := countingPython(t, python)
 	o := xstate.SessionOptions{Python: python, Workspace: t.TempDir(), Seed: 1}
 	session := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
-	files := map[string][]byte{"lib.py": []byte("def f(x): return True\n"), "cases.txt": []byte("x y"), "sub/lib2.py": []byte("")}
+	files := map[string][]byte{
+		"lib.py":      []byte("def f(x): return True\n"),
+		"cases.txt":   []byte("x y"),
+		"sub/lib2.py": []byte(""),
+	}
 	xstatetest.WriteFiles(t, o.Workspace, files)
 	for i, step := range []struct {
 		file, text string // to write; to remove where the text is ""
@@ -79,13 +84,29 @@ func testCollected(t *testing.T, python string) {
 			t.Fatal(err)
 		}
 		have := runTests(t, session, xstate.TestOptions{})
-		if d := gocmp.Diff(outcomes(allTests(t, maps.Clone(files), python)), outcomes(have)); d != "" || len(have.Tests) != step.count {
-			t.Errorf("step %d, %s: %d tests, want %d (-all +selected):\n%s", i, step.file, len(have.Tests), step.count, d)
+		if d := gocmp.Diff(outcomes(allTests(t, maps.Clone(files), python)), outcomes(have)); d != "" ||
+			len(have.Tests) != step.count {
+			t.Errorf(
+				"step %d, %s: %d tests, want %d (-all +selected):\n%s",
+				i,
+				step.file,
+				len(have.Tests),
+				step.count,
+				d,
+			)
 		}
 		before := starts()
 		again := runTests(t, session, xstate.TestOptions{})
 		if n := starts() - before; n != 0 || again.Ran != 0 || !slices.Equal(ids(have), ids(again)) {
-			t.Errorf("step %d, %s, again: %d interpreters started, %d tests ran of %v, want %v", i, step.file, n, again.Ran, ids(again), ids(have))
+			t.Errorf(
+				"step %d, %s, again: %d interpreters started, %d tests ran of %v, want %v",
+				i,
+				step.file,
+				n,
+				again.Ran,
+				ids(again),
+				ids(have),
+			)
 		}
 	}
 	before := starts()
@@ -107,8 +128,8 @@ func ids(r *xstate.TestReport) (ids []string) {
 	return ids
 }
 
-// countingPython returns an interpreter of a new environment with the packages of another, the folder of its own packages, and a function
-// that tells how many times it was started to run tests.
+// countingPython returns an interpreter of a new environment with the packages of another, the folder of its own
+// packages, and a function that tells how many times it was started to run tests.
 func countingPython(t *testing.T, python string) (path, packages string, starts func() int) {
 	t.Helper()
 	folder := t.TempDir()
@@ -122,7 +143,12 @@ print(packages)`, filepath.Join(folder, "venv")).Output()
 	}
 	count := filepath.Join(folder, "starts")
 	path = filepath.Join(folder, "python")
-	script := "#!/bin/sh\ncase \"$*\" in *suite_main*) echo start >>'" + count + "';; esac\nexec '" + filepath.Join(folder, "venv", "bin", "python") + "' \"$@\"\n"
+	script := "#!/bin/sh\ncase \"$*\" in *suite_main*) echo start >>'" + count + "';; esac\nexec '" + filepath.Join(
+		folder,
+		"venv",
+		"bin",
+		"python",
+	) + "' \"$@\"\n"
 	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}

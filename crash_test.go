@@ -33,7 +33,9 @@ func TestKilled(t *testing.T) {
 				files["data.txt"] = []byte(test.base)
 			}
 			program := func(write string) []byte {
-				return []byte("import os, time\n# %% before\n" + test.before + "\n# %% write\n" + write + "\n# %% show\nprint(open('data.txt').read())\n")
+				return []byte(
+					"import os, time\n# %% before\n" + test.before + "\n# %% write\n" + write + "\n# %% show\nprint(open('data.txt').read())\n",
+				)
 			}
 			files["prog.py"] = program(test.write)
 			o := xstate.SessionOptions{Workspace: t.TempDir(), Python: xstatetest.Pythons()[0], Seed: 7}
@@ -84,8 +86,15 @@ func TestKilled(t *testing.T) {
 			<-exited
 			xstatetest.WriteFiles(t, o.Workspace, map[string][]byte{"wait": nil})
 			delete(files, "wait")
-			session := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
-			have := xstatetest.Blank(xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, time.Minute), o.Workspace)
+			session := xstatetest.OpenSession(
+				t,
+				xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)),
+				o,
+			)
+			have := xstatetest.Blank(
+				xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, time.Minute),
+				o.Workspace,
+			)
 			for _, d := range replay.Compare(have, xstatetest.FromScratch(t, t.Context(), files, o, time.Minute)) {
 				t.Errorf("after the crash: %s", d)
 			}

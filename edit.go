@@ -3,6 +3,7 @@ package xstate
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -112,7 +113,13 @@ func (s *Session) one(ctx context.Context, head StepNumber, e patch.Edit, origin
 }
 
 // commit records edits, one step each, in one transaction. What a call cost goes with the first.
-func (s *Session) commit(ctx context.Context, head StepNumber, old []patch.Block, edits []patch.Edit, origin Origin) ([]Step, error) {
+func (s *Session) commit(
+	ctx context.Context,
+	head StepNumber,
+	old []patch.Block,
+	edits []patch.Edit,
+	origin Origin,
+) ([]Step, error) {
 	drafts, err := s.drafts(ctx, head, old, edits, origin)
 	if err != nil {
 		return nil, err
@@ -120,8 +127,15 @@ func (s *Session) commit(ctx context.Context, head StepNumber, old []patch.Block
 	return s.store.state.Commit(ctx, s.name, head, drafts)
 }
 
-// drafts are the steps that edits of the program after step head become. old are its blocks, or those that the edits concern.
-func (s *Session) drafts(ctx context.Context, head StepNumber, old []patch.Block, edits []patch.Edit, origin Origin) ([]state.Draft, error) {
+// drafts are the steps that edits of the program after step head become. old are its blocks, or those that the edits
+// concern.
+func (s *Session) drafts(
+	ctx context.Context,
+	head StepNumber,
+	old []patch.Block,
+	edits []patch.Edit,
+	origin Origin,
+) ([]state.Draft, error) {
 	if _, err := patch.Apply(old, edits); err != nil {
 		return nil, &Error{Code: state.CodeInvalid, Message: "the edits do not fit the program", Err: err}
 	}
@@ -158,7 +172,12 @@ func checkLanguage(e patch.Edit) error {
 // that is what tells, at the next run, why it must run.
 func draft(e patch.Edit, origin Origin, before *state.Block) state.Draft {
 	d := state.Draft{Origin: origin}
-	block := &state.Block{ID: BlockID(e.ID), Title: e.Block.Title, Dialect: depgraph.Dialect(e.Block.Dialect), Version: state.DigestOf([]byte(e.Block.Source))}
+	block := &state.Block{
+		ID:      BlockID(e.ID),
+		Title:   e.Block.Title,
+		Dialect: depgraph.Dialect(e.Block.Dialect),
+		Version: state.DigestOf([]byte(e.Block.Source)),
+	}
 	switch e.Op {
 	case patch.OpAppend:
 		d.Kind, d.Sources = state.KindAppend, [][]byte{[]byte(e.Block.Source)}
@@ -209,12 +228,6 @@ func (s *Session) LoadFile(ctx context.Context, name string, data []byte, origin
 	return steps, s.store.state.PutMemo("loaded", key, []byte(program))
 }
 
-// loadedFile is a file whose program was that of the session after step at.
-type loadedFile struct {
-	key string // see loadKey
-	at  StepNumber
-}
-
 // programDigest names the program as it is now: everything that Load compares.
 func (s *Session) programDigest(ctx context.Context) (string, StepNumber, error) {
 	head, _, err := s.store.state.Head(ctx, s.name)
@@ -230,4 +243,9 @@ func (s *Session) programDigest(ctx context.Context) (string, StepNumber, error)
 		fmt.Fprintf(&b, "%q %q %q %s\n", x.ID, x.Title, x.Dialect, x.Version)
 	}
 	return string(state.DigestOf([]byte(b.String()))), head, nil
+}
+
+// loadKey names the program that a file is read as.
+func (s *Session) loadKey(name string, data []byte) string {
+	return fmt.Sprintf("%d %q %q %s", loadFormat, s.name, filepath.Ext(name), state.DigestOf(data))
 }

@@ -81,7 +81,14 @@ func Example() {
 // A plan tells what a run would execute, and why, without executing anything.
 func ExampleSession_Plan() {
 	ctx := context.Background()
-	session, done := exampleSession(ctx, "import math", "radius = 2", "area = math.pi * radius ** 2", "print(round(area, 2))", "print('ready')")
+	session, done := exampleSession(
+		ctx,
+		"import math",
+		"radius = 2",
+		"area = math.pi * radius ** 2",
+		"print(round(area, 2))",
+		"print('ready')",
+	)
 	defer done()
 	if _, _, err := session.Run(ctx, runner.RunOptions{}, xstate.Origin{}); err != nil {
 		log.Fatal(err)
@@ -323,7 +330,8 @@ func exampleSession(ctx context.Context, sources ...string) (session *xstate.Ses
 	}
 }
 
-// What was recorded is put to the test: each run again, elsewhere. One that read the clock does not come out the same, and it is told why.
+// What was recorded is put to the test: each run again, elsewhere. One that read the clock does not come out the same,
+// and it is told why.
 func Example_replay() {
 	ctx := context.Background()
 	session, done := exampleSession(ctx, "rate = 0.2", "import time\nstarted = time.time_ns()", "print(rate * 10)")
@@ -360,7 +368,12 @@ func Example_artifacts() {
 	if _, _, err := session.Run(ctx, runner.RunOptions{}, xstate.Origin{}); err != nil {
 		log.Fatal(err)
 	}
-	step, err := artifact.Declare(ctx, session.History(), artifact.Spec{Name: "doubling", Kind: state.ArtifactCode, Members: []string{"b1"}}, xstate.Origin{Agent: "writer"})
+	step, err := artifact.Declare(
+		ctx,
+		session.History(),
+		artifact.Spec{Name: "doubling", Kind: state.ArtifactCode, Members: []string{"b1"}},
+		xstate.Origin{Agent: "writer"},
+	)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -383,7 +396,13 @@ func Example_artifacts() {
 // What a value rests on.
 func Example_evidence() {
 	ctx := context.Background()
-	session, done := exampleSession(ctx, "prices = [3, 4, 5]", "unused = 1", "total = sum(prices)", "assert total == 12")
+	session, done := exampleSession(
+		ctx,
+		"prices = [3, 4, 5]",
+		"unused = 1",
+		"total = sum(prices)",
+		"assert total == 12",
+	)
 	defer done()
 	_, step, err := session.Run(ctx, runner.RunOptions{}, xstate.Origin{})
 	if err != nil {

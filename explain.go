@@ -38,9 +38,13 @@ type NodeReason struct {
 }
 
 // Why explains a block of the session as it is now. Blocks are those of the file, when there is one that may have been
-// edited since it was loaded; nil means the program as it is. A plan is made when an interpreter is known, for which none
-// is executed; planned is the reason when that cannot be.
-func (s *Session) Why(ctx context.Context, id BlockID, blocks []patch.Block) (x *Explanation, planned error, err error) {
+// edited since it was loaded; nil means the program as it is. A plan is made when an interpreter is known, for which
+// none is executed; planned is the reason when that cannot be.
+func (s *Session) Why(
+	ctx context.Context,
+	id BlockID,
+	blocks []patch.Block,
+) (x *Explanation, planned error, err error) {
 	head, _, err := s.store.state.Head(ctx, s.name)
 	if err != nil {
 		return nil, nil, err
@@ -53,7 +57,16 @@ func (s *Session) Why(ctx context.Context, id BlockID, blocks []patch.Block) (x 
 	if err != nil {
 		return nil, nil, err
 	}
-	x = &Explanation{Block: b.ID, Status: b.Status, Edited: b.Edited, Origin: b.Origin, RanAt: b.RanAt, Error: b.Error, Nodes: []NodeReason{}, Next: []NodeReason{}}
+	x = &Explanation{
+		Block:  b.ID,
+		Status: b.Status,
+		Edited: b.Edited,
+		Origin: b.Origin,
+		RanAt:  b.RanAt,
+		Error:  b.Error,
+		Nodes:  []NodeReason{},
+		Next:   []NodeReason{},
+	}
 	values := &valueFinder{session: s, from: runAt(snap, b)}
 	for _, n := range b.Nodes {
 		r := NodeReason{Name: n.Name, Action: n.Status, Reason: n.Reason, Seconds: n.Seconds}
@@ -79,7 +92,12 @@ func (s *Session) Why(ctx context.Context, id BlockID, blocks []patch.Block) (x 
 			continue
 		}
 		for j, n := range next[i].Nodes {
-			r := NodeReason{Name: query.NodeName(id, j, len(next[i].Nodes)), Action: string(n.Action), Reason: n.Reason, Seconds: n.Seconds}
+			r := NodeReason{
+				Name:    query.NodeName(id, j, len(next[i].Nodes)),
+				Action:  string(n.Action),
+				Reason:  n.Reason,
+				Seconds: n.Seconds,
+			}
 			if err := values.add(ctx, &r); err != nil {
 				return nil, nil, err
 			}
@@ -214,10 +232,10 @@ func PlanNew(blocks []patch.Block) []runner.PlanBlock {
 	return plan
 }
 
-// Value returns what a variable had after step n, as the blocks of that step left it when they were run last. A value whose
-// recorded description is complete (None, a number, a short text, a small container of them) is told from that; any other is
-// loaded from its blob by an interpreter of its own. Nothing of the program is executed but the imports, functions and
-// classes that the value needs. Where it was not stored, the error has runner.CodeNotKept.
+// Value returns what a variable had after step n, as the blocks of that step left it when they were run last. A value
+// whose recorded description is complete (None, a number, a short text, a small container of them) is told from that;
+// any other is loaded from its blob by an interpreter of its own. Nothing of the program is executed but the imports,
+// functions and classes that the value needs. Where it was not stored, the error has runner.CodeNotKept.
 func (s *Session) Value(ctx context.Context, n StepNumber, name string) (*query.ValueView, error) {
 	d, err := s.history.Dependencies(ctx, n)
 	if err != nil {
@@ -236,12 +254,26 @@ func (s *Session) Value(ctx context.Context, n StepNumber, name string) (*query.
 	return v, err
 }
 
-var plainTypes = []string{"NoneType", "bool", "int", "float", "complex", "str", "bytes", "list", "tuple", "set", "frozenset", "dict"}
+var plainTypes = []string{
+	"NoneType",
+	"bool",
+	"int",
+	"float",
+	"complex",
+	"str",
+	"bytes",
+	"list",
+	"tuple",
+	"set",
+	"frozenset",
+	"dict",
+}
 
-// complete returns the recorded description of a value if it is all of its repr: reprlib puts "..." where it left out, and "<"
-// begins what it could not print.
+// complete returns the recorded description of a value if it is all of its repr: reprlib puts "..." where it left out,
+// and "<" begins what it could not print.
 func complete(v *query.ValueView) (string, bool) {
-	ok := v.Text != "" && slices.Contains(plainTypes, v.Type) && !strings.Contains(v.Text, "...") && !strings.HasPrefix(v.Text, "<")
+	ok := v.Text != "" && slices.Contains(plainTypes, v.Type) && !strings.Contains(v.Text, "...") &&
+		!strings.HasPrefix(v.Text, "<")
 	return v.Text, ok
 }
 

@@ -25,7 +25,11 @@ func TestWhy(t *testing.T) {
 	if len(x.Next) != 1 || x.Next[0].Action != string(runner.ActReuse) {
 		t.Errorf("next = %+v, want reuse", x.Next)
 	}
-	x, _, err = a.Session.Why(t.Context(), "report", xstatetest.ParseScript(t, xstatetest.AskedFirst+"# %% more\nprint(1)\n"))
+	x, _, err = a.Session.Why(
+		t.Context(),
+		"report",
+		xstatetest.ParseScript(t, xstatetest.AskedFirst+"# %% more\nprint(1)\n"),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,8 +25,8 @@ func sources(t *testing.T, s *xstate.Session) string {
 	return text
 }
 
-// TestRollback: the program of a step is back with its results, by a step more, and running it executes nothing; so is the
-// way back, and an edit after it.
+// TestRollback: the program of a step is back with its results, by a step more, and running it executes nothing; so is
+// the way back, and an edit after it.
 func TestRollback(t *testing.T) {
 	a := xstatetest.NewAsked(t, xstatetest.AskedFirst, xstatetest.AskedSecond)
 	first, second := a.Runs[0], a.Runs[1]
@@ -36,7 +36,8 @@ func TestRollback(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := sources(t, a.Session); !strings.Contains(got, want[i]) || step.Kind != state.KindRollback || step.To != to {
+		if got := sources(t, a.Session); !strings.Contains(got, want[i]) || step.Kind != state.KindRollback ||
+			step.To != to {
 			t.Errorf("rollback to %d = %s to %d with program\n%s, want %q in it", to, step.Kind, step.To, got, want[i])
 		}
 		snap, err := a.Session.History().At(t.Context(), step.Number)
@@ -55,7 +56,8 @@ func TestRollback(t *testing.T) {
 		}
 	}
 	a.Run(t, strings.Replace(xstatetest.AskedFirst, "print(scaled)", "print(sum(scaled))", 1))
-	if snap, err := a.Session.History().At(t.Context(), a.Runs[2]); err != nil || snap.Blocks[3].Outputs[0].Text != "6\n" {
+	if snap, err := a.Session.History().At(t.Context(), a.Runs[2]); err != nil ||
+		snap.Blocks[3].Outputs[0].Text != "6\n" {
 		t.Errorf("an edit after the rollback gives %+v, %v; want 6", snap.Blocks[3].Outputs, err)
 	}
 	if _, err := a.Session.Rollback(t.Context(), 999, xstate.Origin{}); state.CodeOf(err) != state.CodeNoStep {
@@ -120,7 +122,8 @@ func TestText(t *testing.T) {
 		if data != nil && string(text) != "# notes\n\n"+xstatetest.AskedFirst {
 			t.Errorf("text = %s, want the first version with its notes", text)
 		}
-		if edits, err := a.Session.History().Unrecorded(t.Context(), "prog.py", text); err != nil || len(edits) != 1 || edits[0].Op != patch.OpPatch {
+		if edits, err := a.Session.History().Unrecorded(t.Context(), "prog.py", text); err != nil || len(edits) != 1 ||
+			edits[0].Op != patch.OpPatch {
 			t.Errorf("the first version differs by %v, %v; want one patch", edits, err)
 		}
 	}

@@ -22,8 +22,16 @@ var limits = struct {
 	back                 map[string]int
 }{
 	doorFiles: 10, doorNames: 80,
-	back: map[string]int{"patch": 3, "depgraph/python": 14, "state": 24, "runner": 47, "state/query": 4, "state/artifact": 7, "state/provenance": 1,
-		"runner/replay": 6, ".": 5, "bench": 7, "cmd/xstate": 39},
+	back: map[string]int{
+		"patch":           3,
+		"depgraph/python": 14,
+		"state":           24,
+		"runner":          49,
+		"runner/kernel":   1,
+		".":               0,
+		"bench":           7,
+		"cmd/xstate":      39,
+	},
 }
 
 // TestHouse measures how the code is laid out. Per package: its files and lines; lines of comment per line of code; the
@@ -57,7 +65,8 @@ type packageMeasure struct {
 	back                                                []string // "a.go -> b.go", references that run back up
 }
 
-// noImports is an importer that knows no package: names of other packages stay unresolved, and the package's own do not.
+// noImports is an importer that knows no package: names of other packages stay unresolved, and the package's own do
+// not.
 type noImports struct{}
 
 func (noImports) Import(string) (*types.Package, error) { return nil, errors.New("not followed") }

@@ -26,8 +26,8 @@ import (
 // dying is the environment variable that makes TestKills edit and run a program until it is killed: the folder.
 const dying = "XSTATE_TEST_KILLS"
 
-// dyingProgram has a file that it writes in place, values that it changes in place, random numbers, and what depends on them.
-// Its numbers are edited.
+// dyingProgram has a file that it writes in place, values that it changes in place, random numbers, and what depends on
+// them. Its numbers are edited.
 func dyingProgram(r *rand.Rand) []byte {
 	return fmt.Appendf(nil, `# %%%% setup
 import random, time
@@ -95,8 +95,8 @@ func liveUntilKilled(t *testing.T, dir string, o xstate.SessionOptions) {
 	}
 }
 
-// TestKills kills engine and kernel at random moments of edits, runs, gc and imports. Every acknowledged step is there, the
-// store is sound, and the next run equals one from scratch. XSTATE_KILLS says how often.
+// TestKills kills engine and kernel at random moments of edits, runs, gc and imports. Every acknowledged step is there,
+// the store is sound, and the next run equals one from scratch. XSTATE_KILLS says how often.
 func TestKills(t *testing.T) {
 	o := xstate.SessionOptions{Python: xstatetest.Pythons()[0], Seed: 7}
 	if dir := os.Getenv(dying); dir != "" {
@@ -123,7 +123,11 @@ func TestKills(t *testing.T) {
 	}
 	done := map[string]int{}
 	for done["engine"]+done["kernel"] < kills {
-		block := patch.Block{ID: fmt.Sprintf("b%d", random.Uint64()), Dialect: "python", Source: fmt.Sprint(random.Uint64())}
+		block := patch.Block{
+			ID:      fmt.Sprintf("b%d", random.Uint64()),
+			Dialect: "python",
+			Source:  fmt.Sprint(random.Uint64()),
+		}
 		if _, err := other.Append(t.Context(), block, "", xstate.Origin{}); err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +139,11 @@ func TestKills(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		xstatetest.WriteFiles(t, o.Workspace, map[string][]byte{"other.xstate": xstatetest.Archived(t, fork, provenance.ArchiveOptions{})})
+		xstatetest.WriteFiles(
+			t,
+			o.Workspace,
+			map[string][]byte{"other.xstate": xstatetest.Archived(t, fork, provenance.ArchiveOptions{})},
+		)
 		acknowledged := killOnce(t, o.Workspace, random, done)
 		afterKill(t, o, random, base, acknowledged)
 		if t.Failed() {
@@ -205,7 +213,13 @@ func childOf(pid int) int {
 	return 0
 }
 
-func afterKill(t *testing.T, o xstate.SessionOptions, random *rand.Rand, base map[string][]byte, acknowledged map[string]xstate.StepNumber) {
+func afterKill(
+	t *testing.T,
+	o xstate.SessionOptions,
+	random *rand.Rand,
+	base map[string][]byte,
+	acknowledged map[string]xstate.StepNumber,
+) {
 	t.Helper()
 	store, err := xstate.Open(t.Context(), filepath.Join(o.Workspace, xstate.StoreName), xstate.Options{})
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// TestLines gives the lines that each test executed to two judges: what was observed must be what the trace module of the standard
-// library finds, in modules of that library and in statements that are told in odd ways.
+// TestLines gives the lines that each test executed to two judges: what was observed must be what the trace module of
+// the standard library finds, in modules of that library and in statements that are told in odd ways.
 func TestLines(t *testing.T) {
 	for _, python := range testers(t) {
 		if python == "" {
@@ -29,7 +29,8 @@ func TestLines(t *testing.T) {
 		t.Run(filepath.Base(filepath.Dir(filepath.Dir(python))), func(t *testing.T) {
 			t.Parallel()
 			o := xstate.SessionOptions{Python: python, Workspace: t.TempDir(), Seed: 1}
-			out, err := exec.Command(python, "-c", "import configparser, difflib, textwrap\nfor m in configparser, difflib, textwrap: print(m.__file__)").Output()
+			out, err := exec.Command(python, "-c", "import configparser, difflib, textwrap\nfor m in configparser, difflib, textwrap: print(m.__file__)").
+				Output()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -41,7 +42,11 @@ func TestLines(t *testing.T) {
 			for _, name := range []string{"odd.py", "test_lines.py"} {
 				copyFile(t, filepath.Join("testdata", "lines", name), filepath.Join(o.Workspace, name))
 			}
-			session := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
+			session := xstatetest.OpenSession(
+				t,
+				xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)),
+				o,
+			)
 			found := runTests(t, session, xstate.TestOptions{Lines: true})
 			if len(found.Tests) < 15 || found.Failed > 0 {
 				t.Fatalf("%d tests, %d failed: %v", len(found.Tests), found.Failed, outcomes(found))
@@ -78,37 +83,66 @@ func TestLinesOfBlocks(t *testing.T) {
 			_, own, _ = strings.Cut(own, "\n")
 			own, _, _ = strings.Cut(own, "def test_wrap")
 			judged := t.TempDir()
-			xstatetest.WriteFiles(t, judged, map[string][]byte{"odd.py": odd, "test_lines.py": []byte("import odd\n" + own)})
+			xstatetest.WriteFiles(
+				t,
+				judged,
+				map[string][]byte{"odd.py": odd, "test_lines.py": []byte("import odd\n" + own)},
+			)
 			want := judgeLines(t, python, judged, []string{"odd.py"})
 
-			session := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
+			session := xstatetest.OpenSession(
+				t,
+				xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)),
+				o,
+			)
 			text := "# %% odd\n" + string(odd) + "\n# %% tests\n" + strings.ReplaceAll(own, "odd.", "")
 			runText(t, t.Context(), session, text, nil)
 			for _, again := range []bool{false, true} {
 				found := runTests(t, session, xstate.TestOptions{Lines: true})
 				if len(found.Tests) != len(want.Calls) || found.Failed > 0 || again != (found.Ran == 0) {
-					t.Fatalf("%d tests, %d ran, %d failed: %v", len(found.Tests), found.Ran, found.Failed, outcomes(found))
+					t.Fatalf(
+						"%d tests, %d ran, %d failed: %v",
+						len(found.Tests),
+						found.Ran,
+						found.Failed,
+						outcomes(found),
+					)
 				}
 				for _, x := range found.Tests {
 					_, test, _ := strings.Cut(x.ID, "::")
 					got := []int{}
 					for _, e := range x.Exercised {
 						for n := range runner.InRanges(e.Lines) {
-							if line := e.From + n; e.Block == "odd" && (n > 0 || e.From == e.To) && slices.Contains(want.Starts["odd.py"], line) && !slices.Contains(got, line) {
+							if line := e.From + n; e.Block == "odd" && (n > 0 || e.From == e.To) &&
+								slices.Contains(want.Starts["odd.py"], line) &&
+								!slices.Contains(got, line) {
 								got = append(got, line)
 							}
 						}
 					}
 					slices.Sort(got)
-					lines := slices.DeleteFunc(slices.Clone(want.Calls[test]["odd.py"]), func(line int) bool { // of a class that is read all counts but its methods
-						return !slices.Contains(got, line) && slices.ContainsFunc(x.Exercised, func(e query.Exercised) bool { return e.Lines == "" && e.From <= line && line <= e.To })
-					})
+					lines := slices.DeleteFunc(
+						slices.Clone(want.Calls[test]["odd.py"]),
+						func(line int) bool { // of a class that is read all counts but its methods
+							return !slices.Contains(got, line) &&
+								slices.ContainsFunc(
+									x.Exercised,
+									func(e query.Exercised) bool { return e.Lines == "" && e.From <= line && line <= e.To },
+								)
+						},
+					)
 					if d := gocmp.Diff(lines, got); d != "" {
 						t.Errorf("%s: statements that were executed (-trace +observed):\n%s\n%+v", test, d, x.Exercised)
 					}
 				}
 			}
-			runText(t, t.Context(), session, strings.Replace(text, "# a comment", "# another", 1), nil) // the same code in another version
+			runText(
+				t,
+				t.Context(),
+				session,
+				strings.Replace(text, "# a comment", "# another", 1),
+				nil,
+			) // the same code in another version
 			if found := runTests(t, session, xstate.TestOptions{Lines: true}); found.Ran != len(want.Calls) {
 				t.Errorf("lines of another version were taken: %d tests ran", found.Ran)
 			}
@@ -170,7 +204,8 @@ func (want *judgedLines) compare(t *testing.T, c *query.Check) {
 			continue
 		}
 		for n := range runner.InRanges(x.Lines) {
-			if line := x.From + n; (n > 0 || x.From == x.To) && slices.Contains(want.Starts[x.File], line) && !slices.Contains(got[x.File], line) {
+			if line := x.From + n; (n > 0 || x.From == x.To) && slices.Contains(want.Starts[x.File], line) &&
+				!slices.Contains(got[x.File], line) {
 				got[x.File] = append(got[x.File], line)
 			}
 		}
@@ -207,8 +242,8 @@ def g(x):
     return x
 `
 
-// TestCoveredLines: the lines that no check executed are told, they move with their function, and where lines were not observed that
-// is told instead.
+// TestCoveredLines: the lines that no check executed are told, they move with their function, and where lines were not
+// observed that is told instead.
 func TestCoveredLines(t *testing.T) {
 	python := testers(t)[0]
 	o := xstate.SessionOptions{Python: python, Workspace: t.TempDir(), Seed: 1}
@@ -246,15 +281,37 @@ func TestCoveredLines(t *testing.T) {
 		}
 	}
 	tests(xstate.TestOptions{}, 1, runner.ReasonNew)
-	covered(`[{"file":"lib.py","checks":["test_a.py::test_f"],"lines":6,"covered":4,"missed":["g"],"missed_lines":"","whole":["","f"]}]`)
+	covered(
+		`[{"file":"lib.py","checks":["test_a.py::test_f"],"lines":6,"covered":4,"missed":["g"],"missed_lines":"","whole":["","f"]}]`,
+	)
 	tests(xstate.TestOptions{Lines: true}, 1, runner.ReasonLines)
-	covered(`[{"file":"lib.py","checks":["test_a.py::test_f"],"lines":6,"covered":3,"missed":["g"],"missed_lines":"4","whole":[]}]`)
+	covered(
+		`[{"file":"lib.py","checks":["test_a.py::test_f"],"lines":6,"covered":3,"missed":["g"],"missed_lines":"4","whole":[]}]`,
+	)
 	tests(xstate.TestOptions{Lines: true}, 0, runner.ReasonReused)
-	write("lib.py", "import os\n\n\n# above\n"+strings.Replace(coveredProgram, "        return 1", "        # within\n        return (\n            1)", 1))
+	write(
+		"lib.py",
+		"import os\n\n\n# above\n"+strings.Replace(
+			coveredProgram,
+			"        return 1",
+			"        # within\n        return (\n            1)",
+			1,
+		),
+	)
 	tests(xstate.TestOptions{}, 1, runner.ReasonCode) // the level
-	write("lib.py", "# above\n"+strings.Replace(coveredProgram, "        return 1", "        # within\n        return (\n            1)", 1))
+	write(
+		"lib.py",
+		"# above\n"+strings.Replace(
+			coveredProgram,
+			"        return 1",
+			"        # within\n        return (\n            1)",
+			1,
+		),
+	)
 	tests(xstate.TestOptions{}, 0, runner.ReasonReused)
-	covered(`[{"file":"lib.py","checks":["test_a.py::test_f"],"lines":7,"covered":4,"missed":["g"],"missed_lines":"7","whole":[]}]`)
+	covered(
+		`[{"file":"lib.py","checks":["test_a.py::test_f"],"lines":7,"covered":4,"missed":["g"],"missed_lines":"7","whole":[]}]`,
+	)
 	write("test_b.py", "import lib\ndef test_both(): assert [lib.f(0), lib.g(1)] == [2, 1]\n")
 	tests(xstate.TestOptions{Lines: true}, 1, runner.ReasonReused)
 	covered(`[]`)

@@ -11,9 +11,9 @@ import (
 	"slices"
 )
 
-// Optimistic locking. Who edits says on what: the program after a step, or the version of a block. Where that has changed
-// since, the edits are refused, or, if the caller allows it, merged with what was done, as far as both are of different
-// lines. Nothing is overwritten that its writer did not see.
+// Optimistic locking. Who edits says on what: the program after a step, or the version of a block. Where that has
+// changed since, the edits are refused, or, if the caller allows it, merged with what was done, as far as both are of
+// different lines. Nothing is overwritten that its writer did not see.
 
 // Stale says what becomes of edits of blocks that have changed since.
 type Stale string
@@ -23,9 +23,16 @@ const (
 	Merge  Stale = "merge" // they are merged, or refused where both are of the same lines
 )
 
-// Edit records edits that were made on base, one step each, all or none. Where the blocks that they edit have changed since,
-// stale says what is done; refused edits give an error with state.CodeConflict that wraps *MergeError and shows both sides.
-func (s *Session) Edit(ctx context.Context, base []patch.Block, edits []patch.Edit, stale Stale, origin Origin) (steps []Step, err error) {
+// Edit records edits that were made on base, one step each, all or none. Where the blocks that they edit have changed
+// since, stale says what is done; refused edits give an error with state.CodeConflict that wraps *MergeError and shows
+// both sides.
+func (s *Session) Edit(
+	ctx context.Context,
+	base []patch.Block,
+	edits []patch.Edit,
+	stale Stale,
+	origin Origin,
+) (steps []Step, err error) {
 	for range editTries {
 		now, head, err := s.history.Blocks(ctx)
 		if err != nil {
@@ -39,7 +46,11 @@ func (s *Session) Edit(ctx context.Context, base []patch.Block, edits []patch.Ed
 			return steps, err
 		}
 	}
-	return nil, &Error{Code: state.CodeConflict, Message: "the program changes faster than it can be edited", Hint: "try again"}
+	return nil, &Error{
+		Code:    state.CodeConflict,
+		Message: "the program changes faster than it can be edited",
+		Hint:    "try again",
+	}
 }
 
 // editTries is how often an edit is made anew because another one, or a run, was recorded at the same moment.
@@ -49,15 +60,27 @@ const editTries = 64
 func onto(base, now []patch.Block, edits []patch.Edit, stale Stale) ([]patch.Edit, error) {
 	if stale == Refuse {
 		if found := changedSince(base, now, edits); found != nil {
-			return nil, conflict("the edits were made on a program that has changed since", "look at both sides, then edit the program as it is, or allow a merge with --merge", found)
+			return nil, conflict(
+				"the edits were made on a program that has changed since",
+				"look at both sides, then edit the program as it is, or allow a merge with --merge",
+				found,
+			)
 		}
 	}
 	rebased, conflicts, err := patch.Rebase(base, now, patch.Renamed(edits, now))
 	if err != nil {
-		return nil, &Error{Code: state.CodeInvalid, Message: "the edits do not fit the program that they were made on", Err: err}
+		return nil, &Error{
+			Code:    state.CodeInvalid,
+			Message: "the edits do not fit the program that they were made on",
+			Err:     err,
+		}
 	}
 	if conflicts != nil {
-		return nil, conflict("the edits do not go together with those made since", "look at both sides, then edit the program as it is; nothing was changed", conflicts)
+		return nil, conflict(
+			"the edits do not go together with those made since",
+			"look at both sides, then edit the program as it is; nothing was changed",
+			conflicts,
+		)
 	}
 	return rebased, nil
 }
@@ -78,7 +101,10 @@ func changedSince(base, now []patch.Block, edits []patch.Edit) []patch.Conflict 
 			c := patch.Conflict{ID: e.ID, Op: e.Op, Why: patch.WhyDeleted, Clashes: []patch.Clash{}}
 			if there {
 				c.Why = patch.WhyEdited
-				c.Clashes = append(c.Clashes, patch.Clash{Line: 1, Base: b.Source, Ours: n.Source, Theirs: e.Block.Source})
+				c.Clashes = append(
+					c.Clashes,
+					patch.Clash{Line: 1, Base: b.Source, Ours: n.Source, Theirs: e.Block.Source},
+				)
 			}
 			found = append(found, c)
 		}
@@ -86,9 +112,15 @@ func changedSince(base, now []patch.Block, edits []patch.Edit) []patch.Conflict 
 	return found
 }
 
-// MergeFile is LoadFile for a file that was made from the program after step from: its edits are merged with those made since.
-// It returns what the file is to hold then.
-func (s *Session) MergeFile(ctx context.Context, from StepNumber, name string, data []byte, origin Origin) (steps []Step, text []byte, err error) {
+// MergeFile is LoadFile for a file that was made from the program after step from: its edits are merged with those made
+// since. It returns what the file is to hold then.
+func (s *Session) MergeFile(
+	ctx context.Context,
+	from StepNumber,
+	name string,
+	data []byte,
+	origin Origin,
+) (steps []Step, text []byte, err error) {
 	file, err := patch.Parse(name, data)
 	if err != nil {
 		return nil, nil, err
@@ -111,7 +143,8 @@ func (s *Session) MergeFile(ctx context.Context, from StepNumber, name string, d
 	return steps, text, err
 }
 
-// MergeError says which edits do not go together with what the program has become. Errors of state.CodeConflict wrap it.
+// MergeError says which edits do not go together with what the program has become. Errors of state.CodeConflict wrap
+// it.
 type MergeError struct {
 	Conflicts []patch.Conflict
 }
@@ -152,15 +185,20 @@ func (s *Session) Rollback(ctx context.Context, n StepNumber, origin Origin) (St
 	if err != nil {
 		return Step{}, err
 	}
-	steps, err := s.store.state.Commit(ctx, s.name, head, []state.Draft{{Kind: state.KindRollback, To: n, Origin: origin}})
+	steps, err := s.store.state.Commit(
+		ctx,
+		s.name,
+		head,
+		[]state.Draft{{Kind: state.KindRollback, To: n, Origin: origin}},
+	)
 	if err != nil {
 		return Step{}, err
 	}
 	return steps[0], nil
 }
 
-// Which names edits that are to be taken back: those of the steps First to Last, of all steps when both are 0; and of Agent
-// only, when there is one.
+// Which names edits that are to be taken back: those of the steps First to Last, of all steps when both are 0; and of
+// Agent only, when there is one.
 type Which struct {
 	First, Last StepNumber
 	Agent       string
@@ -182,10 +220,10 @@ type Undoing struct {
 // CodeNothing is the code of errors about an undo that has nothing to take back.
 const CodeNothing state.Code = "nothing-to-undo"
 
-// PlanUndo finds out what the program is without some edits and with all others that are in effect: the inverse of each, newest
-// first, is merged three ways into what was made of its blocks since. Where that cannot be, because a later edit is of the same
-// lines, the error has state.CodeConflict and wraps *MergeError. An edit that a rollback went back behind, or that was taken
-// back, is in effect no more.
+// PlanUndo finds out what the program is without some edits and with all others that are in effect: the inverse of
+// each, newest first, is merged three ways into what was made of its blocks since. Where that cannot be, because a
+// later edit is of the same lines, the error has state.CodeConflict and wraps *MergeError. An edit that a rollback went
+// back behind, or that was taken back, is in effect no more.
 func (s *Session) PlanUndo(ctx context.Context, w Which) (*Undoing, error) {
 	old, head, err := s.history.Blocks(ctx)
 	if err != nil {
@@ -201,7 +239,11 @@ func (s *Session) PlanUndo(ctx context.Context, w Which) (*Undoing, error) {
 		}
 	}
 	if len(u.edits)+len(u.artifacts) == 0 {
-		return nil, &Error{Code: CodeNothing, Message: "what these edits did is gone already", Hint: "xstate blame BLOCK tells which edits wrote what is there"}
+		return nil, &Error{
+			Code:    CodeNothing,
+			Message: "what these edits did is gone already",
+			Hint:    "xstate blame BLOCK tells which edits wrote what is there",
+		}
 	}
 	return u, nil
 }
@@ -221,7 +263,8 @@ func (s *Session) undoable(ctx context.Context, head StepNumber, w Which) ([]Ste
 		if !undone[n] && step.Undoes > 0 {
 			undone[step.Undoes] = true
 		}
-		meant := (w.First == 0 && w.Last == 0 || w.First <= n && n <= w.Last) && (w.Agent == "" || w.Agent == step.Origin.Agent)
+		meant := (w.First == 0 && w.Last == 0 || w.First <= n && n <= w.Last) &&
+			(w.Agent == "" || w.Agent == step.Origin.Agent)
 		if meant && (query.IsEdit(step.Kind) || step.Declared != nil) && !undone[n] {
 			found = append(found, n)
 		}
@@ -234,7 +277,11 @@ func (s *Session) undoable(ctx context.Context, head StepNumber, w Which) ([]Ste
 
 // nothing tells why there is nothing to take back.
 func (s *Session) nothing(ctx context.Context, head StepNumber, w Which) error {
-	e := &Error{Code: CodeNothing, Message: "none of these steps is an edit that is in effect", Hint: "xstate log lists the steps; what was undone, or lies behind a rollback, is not in effect"}
+	e := &Error{
+		Code:    CodeNothing,
+		Message: "none of these steps is an edit that is in effect",
+		Hint:    "xstate log lists the steps; what was undone, or lies behind a rollback, is not in effect",
+	}
 	if w.First != w.Last || w.First == 0 {
 		if w.Agent != "" {
 			e.Message = fmt.Sprintf("no edit by agent %q is in effect", w.Agent)
@@ -242,14 +289,24 @@ func (s *Session) nothing(ctx context.Context, head StepNumber, w Which) error {
 		return e
 	}
 	if w.First > head {
-		return &Error{Code: state.CodeNoStep, Message: fmt.Sprintf("session %q has no step %d", s.name, w.First), Hint: fmt.Sprintf("its last step is %d", head)}
+		return &Error{
+			Code:    state.CodeNoStep,
+			Message: fmt.Sprintf("session %q has no step %d", s.name, w.First),
+			Hint:    fmt.Sprintf("its last step is %d", head),
+		}
 	}
 	step, err := s.history.Step(ctx, w.First)
 	switch {
 	case err != nil:
 		return err
 	case step.Kind == state.KindRollback:
-		e.Message, e.Hint = fmt.Sprintf("step %d is a rollback", w.First), fmt.Sprintf("xstate rollback --to-step %d takes it back", w.First-1)
+		e.Message, e.Hint = fmt.Sprintf(
+			"step %d is a rollback",
+			w.First,
+		), fmt.Sprintf(
+			"xstate rollback --to-step %d takes it back",
+			w.First-1,
+		)
 	case !query.IsEdit(step.Kind) && step.Declared == nil:
 		e.Message = fmt.Sprintf("step %d is no edit, but a %s", w.First, step.Kind)
 	default:
@@ -281,7 +338,11 @@ func (s *Session) takeBack(ctx context.Context, u *Undoing, n StepNumber) error 
 		return err
 	}
 	if conflicts != nil {
-		return conflict(fmt.Sprintf("step %d cannot be taken back", n), "a later edit is in the way: undo that one, too (its step, the range, or its agent), or edit by hand; nothing was changed", conflicts)
+		return conflict(
+			fmt.Sprintf("step %d cannot be taken back", n),
+			"a later edit is in the way: undo that one, too (its step, the range, or its agent), or edit by hand; nothing was changed",
+			conflicts,
+		)
 	}
 	if u.Blocks, err = patch.Apply(u.Blocks, edits); err != nil {
 		return err
@@ -303,8 +364,15 @@ func (s *Session) takeBackArtifact(ctx context.Context, u *Undoing, step Step) e
 		now = d.ApplyTo(now)
 	}
 	if !now.Artifact(name).SameDeclaration(step.Declared.Artifact(name)) {
-		return &Error{Code: state.CodeConflict, Message: fmt.Sprintf("step %d cannot be taken back: the artifact %q was declared or dropped again since", step.Number, name),
-			Hint: "undo that step, too, or declare the artifact as it is to be; nothing was changed"}
+		return &Error{
+			Code: state.CodeConflict,
+			Message: fmt.Sprintf(
+				"step %d cannot be taken back: the artifact %q was declared or dropped again since",
+				step.Number,
+				name,
+			),
+			Hint: "undo that step, too, or declare the artifact as it is to be; nothing was changed",
+		}
 	}
 	before, err := s.store.state.Artifacts(ctx, s.name, step.Number-1)
 	if err != nil {

@@ -33,7 +33,13 @@ var unlike = map[string]string{
 // judgePlain compares what a session printed, and with it the runs from scratch that it was compared with, with the
 // interpreter alone: what "python prog.py" prints for the last version of the session, and for the first where that is
 // asked for, up to the first block that fails.
-func judgePlain(t *testing.T, name, python string, steps []xstatetest.ProgramStep, found []*xstate.Outcome, first bool) {
+func judgePlain(
+	t *testing.T,
+	name, python string,
+	steps []xstatetest.ProgramStep,
+	found []*xstate.Outcome,
+	first bool,
+) {
 	t.Helper()
 	if unlike[name] != "" {
 		return

@@ -24,7 +24,12 @@ type judged struct {
 }
 
 // judgedNodes returns the nodes of the program after a step, in order.
-func judgedNodes(ctx context.Context, store *xstate.Store, session *xstate.Session, step xstate.StepNumber) ([]judged, error) {
+func judgedNodes(
+	ctx context.Context,
+	store *xstate.Store,
+	session *xstate.Session,
+	step xstate.StepNumber,
+) ([]judged, error) {
 	d, err := session.History().Dependencies(ctx, step)
 	if err != nil {
 		return nil, err
@@ -37,7 +42,12 @@ func judgedNodes(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 			continue // it does not compile
 		}
 		for j := range b.Nodes {
-			n := judged{id: depgraph.NewNodeID(string(b.ID), j), facts: &facts.Nodes[j], view: &b.Nodes[j], predicted: map[depgraph.Key]bool{}}
+			n := judged{
+				id:        depgraph.NewNodeID(string(b.ID), j),
+				facts:     &facts.Nodes[j],
+				view:      &b.Nodes[j],
+				predicted: map[depgraph.Key]bool{},
+			}
 			if n.view.Trace != "" {
 				t, ok, err := store.State().Trace(n.view.Trace)
 				if err != nil || !ok {
@@ -56,14 +66,20 @@ func judgedNodes(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 	return nodes, nil
 }
 
-// unpredicted returns the names that executions read and that analysis did not predict, as "node: name". An edge to some
-// writer of the name must have been predicted; for a name that nobody had written, that the text of the node, or of a
-// function or class made so far, uses it, unless no text does: it is then a builtin, in code that a library made
-// (dataclass). Nodes with dynamic names and marked ones are excused. So is, before 3.12, a name that the node may bind or
-// not: whether it did cannot be told where the value is the same, and counts as a read. So is what the program has put
-// into the interpreter (a signal handler, sys.stdout) may use: it is recorded with what put it there; and a definition
-// that an unpickler asks for.
-func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Session, o xstate.SessionOptions, step xstate.StepNumber) ([]string, error) {
+// unpredicted returns the names that executions read and that analysis did not predict, as "node: name". An edge to
+// some writer of the name must have been predicted; for a name that nobody had written, that the text of the node, or
+// of a function or class made so far, uses it, unless no text does: it is then a builtin, in code that a library made
+// (dataclass). Nodes with dynamic names and marked ones are excused. So is, before 3.12, a name that the node may bind
+// or not: whether it did cannot be told where the value is the same, and counts as a read. So is what the program has
+// put into the interpreter (a signal handler, sys.stdout) may use: it is recorded with what put it there; and a
+// definition that an unpickler asks for.
+func unpredicted(
+	ctx context.Context,
+	store *xstate.Store,
+	session *xstate.Session,
+	o xstate.SessionOptions,
+	step xstate.StepNumber,
+) ([]string, error) {
 	nodes, err := judgedNodes(ctx, store, session, step)
 	if err != nil {
 		return nil, err
@@ -81,7 +97,9 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 	for i, n := range nodes {
 		if i > 0 && nodes[i-1].trace != nil {
 			for _, w := range nodes[i-1].trace.Writes {
-				fragile[w.Key], held[w.Key] = nodes[i-1].trace.Info[w.Key].LifetimeSensitive, len(nodes[i-1].trace.Info[w.Key].ModuleReferences) > 0
+				fragile[w.Key], held[w.Key] = nodes[i-1].trace.Info[w.Key].LifetimeSensitive, len(
+					nodes[i-1].trace.Info[w.Key].ModuleReferences,
+				) > 0
 				if w.Key == "conf:modules" {
 					planted = nodes[i-1].trace.Info[w.Key].Deps
 				}
@@ -99,14 +117,18 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 		if n.trace == nil || len(n.trace.Marks) > 0 || n.dynamic() {
 			continue
 		}
-		drops := slices.ContainsFunc(slices.Concat(n.facts.Defines, n.facts.Deletes), func(name string) bool { return fragile[depgraph.Var(name)] })
+		drops := slices.ContainsFunc(
+			slices.Concat(n.facts.Defines, n.facts.Deletes),
+			func(name string) bool { return fragile[depgraph.Var(name)] },
+		)
 		lists := slices.ContainsFunc(n.trace.Reads, func(r state.Access) bool { return r.Key == "reach:*" })
 		for _, r := range n.trace.Reads {
 			if r.Key.Space() != "var" || n.predicted[r.Key] || n.changedThroughAlias(r.Key, held[r.Key]) {
 				continue
 			}
 			name := r.Key.Name()
-			if r.Digest == state.Absent && (later[name] || slices.Contains(n.facts.Uses, name) || !mentioned[name]) || slices.Contains(n.facts.Deletes, name) {
+			if r.Digest == state.Absent && (later[name] || slices.Contains(n.facts.Uses, name) || !mentioned[name]) ||
+				slices.Contains(n.facts.Deletes, name) {
 				continue
 			}
 			if name == "__doc__" || name == "__name__" {
@@ -118,7 +140,11 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 			if drops || fragile[r.Key] && len(n.facts.Rebinds)+len(n.facts.Defines)+len(n.facts.Deletes) > 0 {
 				continue // it may see what was bound to a name go, or be run when it goes
 			}
-			if later[name] && slices.ContainsFunc(n.trace.Reads, func(r state.Access) bool { return r.Key.Space() == "held" && r.Digest != state.Absent }) {
+			if later[name] &&
+				slices.ContainsFunc(
+					n.trace.Reads,
+					func(r state.Access) bool { return r.Key.Space() == "held" && r.Digest != state.Absent },
+				) {
 				continue // by a function of the program that a module holds
 			}
 			if slices.Contains(planted, name) || defined[name] && slices.Contains(n.facts.Uses, "pickle") {
@@ -139,7 +165,8 @@ func unpredicted(ctx context.Context, store *xstate.Store, session *xstate.Sessi
 	return found, nil
 }
 
-// isStatic reports whether reads are those that texts show: it cannot be told then whether a name was bound anew to what it had.
+// isStatic reports whether reads are those that texts show: it cannot be told then whether a name was bound anew to
+// what it had.
 func isStatic(o xstate.SessionOptions, session *xstate.Session) bool {
 	return o.Observe == "static" || session.Python().Minor < 12
 }
@@ -158,13 +185,16 @@ func (n *judged) changedThroughAlias(k depgraph.Key, held bool) bool {
 		return false
 	}
 	opaque := func(w state.Access) bool { return n.trace.Info[w.Key].Opaque != "" && w.Key != k } // which may hold what it does not tell
-	return held || slices.ContainsFunc(n.trace.Writes, opaque) || n.trace.Info[k].Type == "module" || len(n.trace.Info[k].Code) > 0 || len(n.trace.Info[k].ModuleReferences) > 0 || slices.ContainsFunc(n.trace.AliasesBefore, func(s state.Alias) bool { return s[0] == k.Name() || s[1] == k.Name() })
+	return held || slices.ContainsFunc(n.trace.Writes, opaque) || n.trace.Info[k].Type == "module" ||
+		len(n.trace.Info[k].Code) > 0 ||
+		len(n.trace.Info[k].ModuleReferences) > 0 ||
+		slices.ContainsFunc(n.trace.AliasesBefore, func(s state.Alias) bool { return s[0] == k.Name() || s[1] == k.Name() })
 }
 
-// inputs describes, for each node of a run from scratch, its code and everything that it may depend on: the values of the
-// names that analysis predicts it to read, with all that share objects with them, and all files and hidden state. Two
-// nodes that are described alike must come to the same, whatever was observed of them. A node with dynamic names, or that
-// may read a value without a name by content, has no description.
+// inputs describes, for each node of a run from scratch, its code and everything that it may depend on: the values of
+// the names that analysis predicts it to read, with all that share objects with them, and all files and hidden state.
+// Two nodes that are described alike must come to the same, whatever was observed of them. A node with dynamic names,
+// or that may read a value without a name by content, has no description.
 func (p *player) inputs(files map[string][]byte) (map[depgraph.NodeID]string, error) {
 	nodes, err := judgedNodes(context.Background(), p.store, p.session, p.step)
 	if err != nil {
@@ -173,7 +203,12 @@ func (p *player) inputs(files map[string][]byte) (map[depgraph.NodeID]string, er
 	files = maps.Clone(files)
 	delete(files, "prog.py")
 	found := map[depgraph.NodeID]string{}
-	now := place{static: isStatic(p.o, p.session), keys: map[depgraph.Key]state.Digest{}, info: map[depgraph.Key]state.ValueInfo{}, shares: map[[2]string]string{}}
+	now := place{
+		static: isStatic(p.o, p.session),
+		keys:   map[depgraph.Key]state.Digest{},
+		info:   map[depgraph.Key]state.ValueInfo{},
+		shares: map[[2]string]string{},
+	}
 	for _, n := range nodes {
 		if text, ok := now.describe(&n); ok {
 			found[n.id] = string(state.DigestOf([]byte(key(files) + text)))

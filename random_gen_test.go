@@ -52,7 +52,14 @@ func (v version) clone() version {
 	for i, b := range v.blocks {
 		blocks[i] = randomBlock{b.title, slices.Clone(b.statements)}
 	}
-	return version{edit: v.edit, restart: v.restart, stop: v.stop, blocks: blocks, inputs: maps.Clone(v.inputs), hand: maps.Clone(v.hand)}
+	return version{
+		edit:    v.edit,
+		restart: v.restart,
+		stop:    v.stop,
+		blocks:  blocks,
+		inputs:  maps.Clone(v.inputs),
+		hand:    maps.Clone(v.hand),
+	}
 }
 
 // again is the version as the one to edit next: what happened before it ran does not happen again.
@@ -99,7 +106,10 @@ type generator struct {
 func randomSession(seed uint64, edits int, packages bool) []version {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1))}
 	imports := g.choose(packages)
-	first := version{edit: "begin", inputs: map[string]string{"in.txt": "one\n", "helper.py": helper(1), "tools.py": tools(1)}}
+	first := version{
+		edit:   "begin",
+		inputs: map[string]string{"in.txt": "one\n", "helper.py": helper(1), "tools.py": tools(1)},
+	}
 	first.blocks = append(first.blocks, g.block(g.statement(imports)))
 	if g.IntN(4) > 0 {
 		first.blocks = g.prelude(first.blocks)
@@ -159,11 +169,18 @@ func (g *generator) choose(packages bool) string {
 }
 
 func helper(n int) string {
-	return fmt.Sprintf("import tools\nseen = []\n\ndef note(x):\n    seen.append(x)\n    return %d + tools.base, seen\n", n)
+	return fmt.Sprintf(
+		"import tools\nseen = []\n\ndef note(x):\n    seen.append(x)\n    return %d + tools.base, seen\n",
+		n,
+	)
 }
 
 func tools(n int) string {
-	return fmt.Sprintf("base = %d\n\ndef twice(x):\n    return [x, x, base]\n\nclass Tool:\n    size = %d\n    def use(self, x=1):\n        self.last = x\n        return self.size + x\n", n, n)
+	return fmt.Sprintf(
+		"base = %d\n\ndef twice(x):\n    return [x, x, base]\n\nclass Tool:\n    size = %d\n    def use(self, x=1):\n        self.last = x\n        return self.size + x\n",
+		n,
+		n,
+	)
 }
 
 func (g *generator) statement(text string) statement {
@@ -236,7 +253,10 @@ func (g *generator) fitting(before []randomBlock, draw func() string) statement 
 		}
 	}
 	for range 20 {
-		if _, uses := namesOf(text); !slices.ContainsFunc(uses, func(name string) bool { return templateNames()[name] && !bound[name] }) {
+		if _, uses := namesOf(text); !slices.ContainsFunc(
+			uses,
+			func(name string) bool { return templateNames()[name] && !bound[name] },
+		) {
 			break
 		}
 		text = draw()
@@ -298,7 +318,10 @@ func pick(g *generator, group string) string {
 func (g *generator) probe() randomBlock {
 	b := g.block()
 	for range 3 {
-		b.statements = append(b.statements, g.statement(g.fill("try:\n    print({X}, {L} is {L}, {D})\nexcept NameError:\n    print('unbound')")))
+		b.statements = append(
+			b.statements,
+			g.statement(g.fill("try:\n    print({X}, {L} is {L}, {D})\nexcept NameError:\n    print('unbound')")),
+		)
 	}
 	return b
 }
@@ -349,7 +372,9 @@ func (g *generator) edit(versions []version) version {
 			next.edit = fmt.Sprintf("revert to %d", n)
 		case "hand":
 			next.edit = kind
-			next.hand = map[string]string{names["{P}"][g.IntN(len(names["{P}"]))]: []string{"", fmt.Sprintf("%d by hand\n", len(versions))}[g.IntN(2)]}
+			next.hand = map[string]string{
+				names["{P}"][g.IntN(len(names["{P}"]))]: []string{"", fmt.Sprintf("%d by hand\n", len(versions))}[g.IntN(2)],
+			}
 			return next
 		case "rename":
 			next.edit = kind
@@ -366,8 +391,32 @@ func (g *generator) edit(versions []version) version {
 	return last.again()
 }
 
-var edits = []string{"constant", "constant", "constant", "constant", "replace", "replace", "insert block", "insert block", "insert statement", "insert statement", "delete statement",
-	"delete block", "move", "swap", "comment", "comment block", "input", "revert", "revert", "hand", "rename", "join", "split", "fail"}
+var edits = []string{
+	"constant",
+	"constant",
+	"constant",
+	"constant",
+	"replace",
+	"replace",
+	"insert block",
+	"insert block",
+	"insert statement",
+	"insert statement",
+	"delete statement",
+	"delete block",
+	"move",
+	"swap",
+	"comment",
+	"comment block",
+	"input",
+	"revert",
+	"revert",
+	"hand",
+	"rename",
+	"join",
+	"split",
+	"fail",
+}
 
 func (g *generator) change(v *version, kind string) {
 	i := g.IntN(len(v.blocks))

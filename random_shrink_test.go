@@ -142,7 +142,10 @@ func archive(session []version, b *broken) *txtar.Archive {
 			a.Files = append(a.Files, txtar.File{Name: prefix + name, Data: []byte(text)})
 		}
 		if n > 0 {
-			a.Files = append(a.Files, txtar.File{Name: prefix + "ran", Data: []byte(strings.Join(append(ran, ""), "\n"))})
+			a.Files = append(
+				a.Files,
+				txtar.File{Name: prefix + "ran", Data: []byte(strings.Join(append(ran, ""), "\n"))},
+			)
 		}
 		n++
 	}

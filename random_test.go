@@ -111,8 +111,17 @@ func testRandom(t *testing.T, seed uint64) {
 		return
 	}
 	small, broken := c.shrink(session, broken)
-	t.Errorf("seed %d, python %q, observe %q, jobs %d: step %d: %s: %s\n%s", seed, o.Python, o.Observe, c.jobs, broken.at, broken.law, broken.what,
-		txtar.Format(archive(small, broken)))
+	t.Errorf(
+		"seed %d, python %q, observe %q, jobs %d: step %d: %s: %s\n%s",
+		seed,
+		o.Python,
+		o.Observe,
+		c.jobs,
+		broken.at,
+		broken.law,
+		broken.what,
+		txtar.Format(archive(small, broken)),
+	)
 }
 
 var packages sync.Map // interpreter → whether it has numpy and pandas
@@ -178,7 +187,13 @@ func (c *referee) play(versions []version) (found *broken) {
 	dir, remove := c.folder()
 	defer remove()
 	o.Workspace = dir
-	g := &game{referee: c, player: player{o: o, jobs: c.jobs}, base: map[string][]byte{}, states: map[string]bool{}, seen: map[string]bool{}}
+	g := &game{
+		referee: c,
+		player:  player{o: o, jobs: c.jobs},
+		base:    map[string][]byte{},
+		states:  map[string]bool{},
+		seen:    map[string]bool{},
+	}
 	defer g.close()
 	for i, v := range versions {
 		found.at = i
@@ -306,7 +321,10 @@ func key(base map[string][]byte) string { return fmt.Sprintf("%q", base) }
 // frame's memory, and they need not be, for pandas copies it before it writes.
 func (g *game) repeated(have, want *verdict) string {
 	var list []string
-	frames := slices.ContainsFunc(have.Blocks, func(b runner.BlockOutcome) bool { return strings.Contains(b.Source, "itertuples") })
+	frames := slices.ContainsFunc(
+		have.Blocks,
+		func(b runner.BlockOutcome) bool { return strings.Contains(b.Source, "itertuples") },
+	)
 	for _, b := range have.Blocks {
 		for i, n := range b.Nodes {
 			id := depgraph.NewNodeID(string(b.ID), i)
@@ -417,7 +435,11 @@ func (p *player) runText(ctx context.Context, text []byte, ids []string, onEvent
 	if _, err := p.session.Plan(context.Background(), nil); err != nil { // see judgePlan
 		return nil, err
 	}
-	out, step, err := p.session.Run(ctx, runner.RunOptions{Timeout: 2 * time.Minute, Jobs: p.jobs, OnEvent: onEvent}, xstate.Origin{})
+	out, step, err := p.session.Run(
+		ctx,
+		runner.RunOptions{Timeout: 2 * time.Minute, Jobs: p.jobs, OnEvent: onEvent},
+		xstate.Origin{},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -467,7 +489,12 @@ func (p *player) verify() ([]replay.Difference, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := replay.Verify(context.Background(), p.session.Subject(), out, runner.RunOptions{Timeout: 2 * time.Minute})
+	found, err := replay.Verify(
+		context.Background(),
+		p.session.Subject(),
+		out,
+		runner.RunOptions{Timeout: 2 * time.Minute},
+	)
 	opaque, wrong := p.opaque(out)
 	if err == nil {
 		err = wrong

@@ -40,8 +40,8 @@ type Repeat struct {
 	Failed string  `json:"error,omitempty"` // how it failed when it was last run with this text
 }
 
-// Revise does a patch to the program, all of it or nothing, and says what comes of it. The file must be as it was recorded.
-// Record keeps it.
+// Revise does a patch to the program, all of it or nothing, and says what comes of it. The file must be as it was
+// recorded. Record keeps it.
 func (s *Session) Revise(ctx context.Context, p *patch.Patch, t Target) (*Revision, error) {
 	program, head, err := s.history.Program(ctx)
 	if err != nil {
@@ -56,7 +56,11 @@ func (s *Session) Revise(ctx context.Context, p *patch.Patch, t Target) (*Revisi
 			return nil, err
 		}
 		if edits := patch.Match(on.Blocks, on.File.Blocks); len(edits) > 0 {
-			return nil, &Error{Code: CodeUnrecorded, Message: fmt.Sprintf("%s has edits that are not recorded", t.Name), Hint: "xstate run records them; then patch again"}
+			return nil, &Error{
+				Code:    CodeUnrecorded,
+				Message: fmt.Sprintf("%s has edits that are not recorded", t.Name),
+				Hint:    "xstate run records them; then patch again",
+			}
 		}
 	}
 	r := &Revision{Base: head, old: on.Blocks}
@@ -102,7 +106,8 @@ func (s *Session) bringUp(ctx context.Context, r *Revision, t Target) (err error
 	return err
 }
 
-// answered returns the blocks whose failure a patch answers: those that it is said to, else those that failed in the last run.
+// answered returns the blocks whose failure a patch answers: those that it is said to, else those that failed in the
+// last run.
 func (s *Session) answered(ctx context.Context, program []runner.Block, a *state.Answer) (ids []string, err error) {
 	if a != nil && a.Block != "" {
 		return []string{string(a.Block)}, nil
@@ -173,8 +178,9 @@ func (r *Repeat) fails(now *query.Snapshot, version Digest) {
 	}
 }
 
-// Record keeps a revision: a step for each edit, all or none, and one that says so for each block that was submitted as it is. The
-// file, with Revision.Text, is the caller's to write. If the program was changed meanwhile, nothing is recorded.
+// Record keeps a revision: a step for each edit, all or none, and one that says so for each block that was submitted as
+// it is. The file, with Revision.Text, is the caller's to write. If the program was changed meanwhile, nothing is
+// recorded.
 func (s *Session) Record(ctx context.Context, r *Revision, origin Origin) ([]Step, error) {
 	drafts, err := s.drafts(ctx, r.Base, r.old, r.Edits, origin)
 	if err != nil {
@@ -188,7 +194,15 @@ func (s *Session) Record(ctx context.Context, r *Revision, origin Origin) ([]Ste
 			if len(drafts) > 0 {
 				origin = origin.WithoutCost()
 			}
-			drafts = append(drafts, state.Draft{Kind: state.KindDeclare, Origin: origin, Block: BlockID(p.Block), Placement: r.placement(BlockID(p.Block))})
+			drafts = append(
+				drafts,
+				state.Draft{
+					Kind:      state.KindDeclare,
+					Origin:    origin,
+					Block:     BlockID(p.Block),
+					Placement: r.placement(BlockID(p.Block)),
+				},
+			)
 		}
 	}
 	if len(drafts) == 0 {

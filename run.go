@@ -163,8 +163,8 @@ func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (
 	return outcome, step, err
 }
 
-// record commits a run. Edits that were committed meanwhile stay: what became of the blocks that they leave as they were is
-// recorded on top of them, and the next run finds out what they affect.
+// record commits a run. Edits that were committed meanwhile stay: what became of the blocks that they leave as they
+// were is recorded on top of them, and the next run finds out what they affect.
 func (s *Session) record(ctx context.Context, head StepNumber, o *Outcome, origin Origin) (Step, error) {
 	for {
 		steps, err := s.store.state.Commit(ctx, s.name, head, []state.Draft{s.runDraft(o, origin)})
@@ -223,25 +223,14 @@ func (s *Session) runDraft(o *Outcome, origin Origin) state.Draft {
 	return d
 }
 
-// addRecords adds what a run keeps of the session.
-func (s *Session) addRecords(d *state.Draft) {
-	d.Records = map[string]any{query.RecordFiles: s.engine.Files()}
-	switch s.options.Python {
-	case "":
-	case AnyPython:
-		d.Records[query.RecordPython] = ""
-	default:
-		d.Records[query.RecordPython] = s.python.Path
-	}
-}
-
 // sameResult reports whether a run left a block as the one before did: then the step need not repeat it. A block that
 // ran before and was reused now keeps the reason why it ran, for whoever asks later.
 func sameResult(before *state.Block, now *state.Block) bool {
 	if before == nil || now.Status != state.StatusReused || !sameTraces(before, now) {
 		return false
 	}
-	return before.Status == state.StatusReused || before.Status == state.StatusRan // new: the version was never said to be done
+	return before.Status == state.StatusReused ||
+		before.Status == state.StatusRan // new: the version was never said to be done
 }
 
 func sameTraces(before, now *state.Block) bool {

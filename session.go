@@ -2,6 +2,10 @@ package xstate
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"os"
+	"path/filepath"
 
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
@@ -73,8 +77,8 @@ func (s *Session) Subject() *replay.Subject {
 	}
 }
 
-// Close stores values that are dear to compute and not stored yet, which may take as long as a tenth of the time that was
-// spent executing, and ends the session's interpreter, if one was started.
+// Close stores values that are dear to compute and not stored yet, which may take as long as a tenth of the time that
+// was spent executing, and ends the session's interpreter, if one was started.
 func (s *Session) Close() error {
 	if s.engine == nil {
 		return nil
@@ -82,9 +86,9 @@ func (s *Session) Close() error {
 	return s.engine.Close()
 }
 
-// Hold gives the caller the session and its workspace alone until it calls release: loading a file and running it are one.
-// It waits as long as Options.State.Wait for another process; then the error has state.CodeBusy and names it. Run holds
-// by itself.
+// Hold gives the caller the session and its workspace alone until it calls release: loading a file and running it are
+// one. It waits as long as Options.State.Wait for another process; then the error has state.CodeBusy and names it. Run
+// holds by itself.
 func (s *Session) Hold(ctx context.Context) (release func(), err error) {
 	if s.held != nil {
 		return func() {}, nil
@@ -98,8 +102,8 @@ func (s *Session) Hold(ctx context.Context) (release func(), err error) {
 	}, nil
 }
 
-// withOwnEngine gives the caller the session alone, as Hold does, and the session once more with an engine of its own, until it calls
-// release.
+// withOwnEngine gives the caller the session alone, as Hold does, and the session once more with an engine of its own,
+// until it calls release.
 func (s *Session) withOwnEngine(ctx context.Context) (own *Session, release func(), err error) {
 	unlock, err := s.Hold(ctx)
 	if err != nil {
@@ -147,8 +151,16 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 	if s.python, err = python.Identify(ctx, s.store.state.Dir(), path, environ); err != nil {
 		return runner.Config{}, err
 	}
-	return runner.Config{Store: s.store.state, Session: s.name, Workspace: s.options.Workspace, File: s.options.File,
-		Language: s.python, Seed: s.meta.Seed, Observe: s.options.Observe, Environ: s.options.Environ}, nil
+	return runner.Config{
+		Store:     s.store.state,
+		Session:   s.name,
+		Workspace: s.options.Workspace,
+		File:      s.options.File,
+		Language:  s.python,
+		Seed:      s.meta.Seed,
+		Observe:   s.options.Observe,
+		Environ:   s.options.Environ,
+	}, nil
 }
 
 func lookup(environ []string, name string) string {
@@ -178,4 +190,68 @@ func (s *Session) relatives(ctx context.Context) ([]map[string]runner.FileRecord
 		found = append(found, files)
 	}
 	return found, nil
+}
+
+// Session opens a session by name, making it if there is none. Close it.
+func (s *Store) Session(ctx context.Context, name string, o SessionOptions) (*Session, error) {
+	if o.Workspace == "" {
+		o.Workspace = "."
+	}
+	workspace, err := filepath.Abs(o.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	o.Workspace = workspace
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	meta, err := s.state.Session(ctx, name)
+	if state.CodeOf(err) == state.CodeNoSession {
+		if o.Seed == 0 {
+			var seed [8]byte
+			if _, err := rand.Read(seed[:]); err != nil {
+				return nil, err
+			}
+			o.Seed = binary.BigEndian.Uint64(seed[:]) >> 1
+		}
+		meta, err = s.state.CreateSession(
+			ctx,
+			name,
+			state.SessionMeta{Workspace: workspace, Python: o.Python, Seed: o.Seed},
+		)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Session{store: s, name: name, options: o, meta: meta, history: query.New(s.state, meta, workspace)}, nil
+}
+
+// Existing opens a session that there is; it makes none. An empty workspace is the one the session was made with.
+func (s *Store) Existing(ctx context.Context, name string, o SessionOptions) (*Session, error) {
+	meta, err := s.state.Session(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if o.Workspace == "" {
+		o.Workspace = meta.Workspace
+	}
+	return s.Session(ctx, name, o)
+}
+
+// loadedFile is a file whose program was that of the session after step at.
+type loadedFile struct {
+	key string // see loadKey
+	at  StepNumber
+}
+
+// addRecords adds what a run keeps of the session.
+func (s *Session) addRecords(d *state.Draft) {
+	d.Records = map[string]any{query.RecordFiles: s.engine.Files()}
+	switch s.options.Python {
+	case "":
+	case AnyPython:
+		d.Records[query.RecordPython] = ""
+	default:
+		d.Records[query.RecordPython] = s.python.Path
+	}
 }

@@ -34,7 +34,16 @@ type settling struct {
 }
 
 func newSettling(t *testing.T) *settling {
-	s := &settling{T: t, options: xstate.SessionOptions{Workspace: t.TempDir(), Python: xstatetest.Pythons()[0], Seed: 7, Environ: os.Environ()}, text: settledProgram}
+	s := &settling{
+		T: t,
+		options: xstate.SessionOptions{
+			Workspace: t.TempDir(),
+			Python:    xstatetest.Pythons()[0],
+			Seed:      7,
+			Environ:   os.Environ(),
+		},
+		text: settledProgram,
+	}
 	xstatetest.WriteFiles(t, s.options.Workspace, map[string][]byte{"in.txt": []byte("hello")})
 	s.open()
 	t.Cleanup(func() {
@@ -91,7 +100,8 @@ func (s *settling) run() (settled bool, ran []string) {
 	return false, xstatetest.RanBlocks(out)
 }
 
-// TestRunSettled settles a program, and changes one thing that a run rests on: then it must be walked, and what is affected run.
+// TestRunSettled settles a program, and changes one thing that a run rests on: then it must be walked, and what is
+// affected run.
 func TestRunSettled(t *testing.T) {
 	write := func(name, text string) func(*settling) {
 		return func(s *settling) {
@@ -115,9 +125,18 @@ func TestRunSettled(t *testing.T) {
 		"an input":               {change: write("in.txt", "other"), ran: []string{"read", "write", "look"}},
 		"a file that was absent": {change: write("flag", ""), ran: []string{"look"}},
 		"an output is edited":    {change: write("out.txt", "edited"), ran: []string{}},
-		"an output is gone":      {change: func(s *settling) { must(s, os.Remove(s.path("out.txt"))) }, ran: []string{}},
-		"an output is locked":    {change: func(s *settling) { must(s, os.Chmod(s.path("out.txt"), 0o400)) }, ran: []string{}},
-		"an output is linked":    {change: func(s *settling) { must(s, os.Link(s.path("out.txt"), s.path("link"))) }, ran: []string{}},
+		"an output is gone": {
+			change: func(s *settling) { must(s, os.Remove(s.path("out.txt"))) },
+			ran:    []string{},
+		},
+		"an output is locked": {
+			change: func(s *settling) { must(s, os.Chmod(s.path("out.txt"), 0o400)) },
+			ran:    []string{},
+		},
+		"an output is linked": {
+			change: func(s *settling) { must(s, os.Link(s.path("out.txt"), s.path("link"))) },
+			ran:    []string{},
+		},
 		"the environment": {change: func(s *settling) {
 			s.options.Environ = append(slices.Clone(s.options.Environ), "WORD=x")
 			s.reopen()
@@ -169,7 +188,8 @@ func TestRunSettled(t *testing.T) {
 				word = "x"
 			}
 			out, err := os.ReadFile(s.path("out.txt"))
-			if want := string(data) + word + string(data) + word; name != "an output is edited" && (err != nil || string(out) != want) {
+			if want := string(data) + word + string(data) + word; name != "an output is edited" &&
+				(err != nil || string(out) != want) {
 				t.Errorf("out.txt = %q, %v, want %q", out, err, want)
 			}
 		})

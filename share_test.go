@@ -18,7 +18,11 @@ import (
 // Edits that another commits while a program runs stay, and so does what the run found out about the other blocks.
 func TestEditWhileRunning(t *testing.T) {
 	session, dir := newSession(t)
-	store, err := xstate.Open(t.Context(), filepath.Join(dir, xstate.StoreName), xstate.Options{State: state.Options{Wait: 300 * time.Millisecond}})
+	store, err := xstate.Open(
+		t.Context(),
+		filepath.Join(dir, xstate.StoreName),
+		xstate.Options{State: state.Options{Wait: 300 * time.Millisecond}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +44,9 @@ func TestEditWhileRunning(t *testing.T) {
 		if _, err := other.Append(t.Context(), patch.Block{ID: "fourth", Dialect: "python", Source: "print(x)"}, "", xstate.Origin{}); err != nil {
 			t.Error(err)
 		}
-		if _, _, err := other.Run(t.Context(), runner.RunOptions{}, xstate.Origin{}); state.CodeOf(err) != state.CodeBusy {
+		if _, _, err := other.Run(t.Context(), runner.RunOptions{}, xstate.Origin{}); state.CodeOf(
+			err,
+		) != state.CodeBusy {
 			t.Errorf("Run during a run = %v, want code %s", err, state.CodeBusy)
 		}
 	})
@@ -51,10 +57,22 @@ func TestEditWhileRunning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[xstate.BlockID]state.Status{"first": state.StatusNew, "second": state.StatusRan, "third": state.StatusRan, "fourth": state.StatusNew}
+	want := map[xstate.BlockID]state.Status{
+		"first":  state.StatusNew,
+		"second": state.StatusRan,
+		"third":  state.StatusRan,
+		"fourth": state.StatusNew,
+	}
 	for _, b := range blocks {
 		if b.Before.Status != want[b.ID] || b.ID == "first" && b.Source != "x = 10" {
-			t.Errorf("after step %d block %s has status %d and is %q, want status %d", head, b.ID, b.Before.Status, b.Source, want[b.ID])
+			t.Errorf(
+				"after step %d block %s has status %d and is %q, want status %d",
+				head,
+				b.ID,
+				b.Before.Status,
+				b.Source,
+				want[b.ID],
+			)
 		}
 	}
 	if len(blocks) != len(want) {
@@ -71,8 +89,9 @@ func TestEditWhileRunning(t *testing.T) {
 	other.Close()
 }
 
-// A block that wrote a file in one session is reused in another one, in another folder. Its file must be there before a block is
-// executed that reads it: it once came only with the end of the run, and the reader failed. What the file held before is kept.
+// A block that wrote a file in one session is reused in another one, in another folder. Its file must be there before a
+// block is executed that reads it: it once came only with the end of the run, and the reader failed. What the file held
+// before is kept.
 func TestReusedFile(t *testing.T) {
 	root := t.TempDir()
 	store := xstatetest.OpenStore(t, filepath.Join(root, xstate.StoreName))
@@ -89,7 +108,8 @@ func TestReusedFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := runText(t, t.Context(), s, c.program, nil)
-		if got := out.Blocks[1].Outputs[0].Text; got != c.want || out.Blocks[0].Status != state.StatusRan && i == 0 || out.Blocks[0].Status != state.StatusReused && i > 0 {
+		if got := out.Blocks[1].Outputs[0].Text; got != c.want || out.Blocks[0].Status != state.StatusRan && i == 0 ||
+			out.Blocks[0].Status != state.StatusReused && i > 0 {
 			t.Errorf("session %d: %s, prints %q, want %q", i, query.StatusText(out.Blocks[0].Status), got, c.want)
 		}
 		if _, err := s.Delete(t.Context(), "write", xstate.Origin{}); err != nil {
@@ -105,8 +125,9 @@ func TestReusedFile(t *testing.T) {
 	}
 }
 
-// TestShareAfterDeath: what an interpreter that died had written is no part of the workspace as it was, also where nothing is
-// executed after it: the result of another session would not hold there, and the block after would see the file.
+// TestShareAfterDeath: what an interpreter that died had written is no part of the workspace as it was, also where
+// nothing is executed after it: the result of another session would not hold there, and the block after would see the
+// file.
 func TestShareAfterDeath(t *testing.T) {
 	store := xstatetest.OpenStore(t, filepath.Join(t.TempDir(), xstate.StoreName))
 	for _, name := range []string{"first", "second"} {

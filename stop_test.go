@@ -16,8 +16,8 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// A block that starts a child and a grandchild and then catches every interrupt is killed with all that it started; so is
-// one that dies by itself and leaves a forked child that holds the kernel's pipes.
+// A block that starts a child and a grandchild and then catches every interrupt is killed with all that it started; so
+// is one that dies by itself and leaves a forked child that holds the kernel's pipes.
 func TestStopLeavesNoProcess(t *testing.T) {
 	const children = `import os, subprocess, sys, time
 inner = "import subprocess, sys; p = subprocess.Popen(['sleep', '300']); print(p.pid, flush=True); p.wait()"
@@ -35,9 +35,19 @@ print("pids", os.getpid(), child.pid, child.stdout.readline().strip(), forked)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			session, _ := newSession(t)
-			outcome := runText(t, t.Context(), session, "# %% first\nx = 1\n\n# %% hang\n"+children+end+"\n# %% last\nprint(x)\n", nil)
+			outcome := runText(
+				t,
+				t.Context(),
+				session,
+				"# %% first\nx = 1\n\n# %% hang\n"+children+end+"\n# %% last\nprint(x)\n",
+				nil,
+			)
 			if outcome.Blocks[1].Err == nil || outcome.Blocks[2].Err != nil {
-				t.Fatalf("errors of hang and last: %v and %v, want one and none", outcome.Blocks[1].Err, outcome.Blocks[2].Err)
+				t.Fatalf(
+					"errors of hang and last: %v and %v, want one and none",
+					outcome.Blocks[1].Err,
+					outcome.Blocks[2].Err,
+				)
 			}
 			_, pids, ok := strings.Cut(query.Text(outcome.Blocks[1].Outputs), "pids ")
 			if !ok {
@@ -81,8 +91,8 @@ func TestInterruptedWrite(t *testing.T) {
 	}
 }
 
-// TestKernelStays has a session whose interpreter stays between runs, also when modules of the workspace are loaded: the
-// value of its first block cannot be stored.
+// TestKernelStays has a session whose interpreter stays between runs, also when modules of the workspace are loaded:
+// the value of its first block cannot be stored.
 func TestKernelStays(t *testing.T) {
 	session, dir := newSession(t)
 	if err := os.WriteFile(filepath.Join(dir, "tools.py"), []byte("size = 3\n"), 0o644); err != nil {
@@ -93,18 +103,34 @@ func TestKernelStays(t *testing.T) {
 	for i := range 3 {
 		text += fmt.Sprintf("\n# %%%% look %d\nprint(lock.locked(), size, %d)\n", i, i)
 		outcome := runText(t, t.Context(), session, text, nil)
-		if last := outcome.Blocks[len(outcome.Blocks)-1]; outcome.Recomputed != 0 || query.Text(last.Outputs) != fmt.Sprintf("[stdout]False 3 %d\n\n", i) {
-			t.Errorf("block %d printed %q, and %d nodes ran again to rebuild values, want none", i, query.Text(last.Outputs), outcome.Recomputed)
+		if last := outcome.Blocks[len(outcome.Blocks)-1]; outcome.Recomputed != 0 ||
+			query.Text(last.Outputs) != fmt.Sprintf("[stdout]False 3 %d\n\n", i) {
+			t.Errorf(
+				"block %d printed %q, and %d nodes ran again to rebuild values, want none",
+				i,
+				query.Text(last.Outputs),
+				outcome.Recomputed,
+			)
 		}
 	}
 }
 
 func newSession(t *testing.T) (*xstate.Session, string) {
 	dir := t.TempDir()
-	return xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(dir, xstate.StoreName)), xstate.SessionOptions{Workspace: dir, Python: xstatetest.Pythons()[0]}), dir
+	return xstatetest.OpenSession(
+		t,
+		xstatetest.OpenStore(t, filepath.Join(dir, xstate.StoreName)),
+		xstate.SessionOptions{Workspace: dir, Python: xstatetest.Pythons()[0]},
+	), dir
 }
 
-func runText(t *testing.T, ctx context.Context, session *xstate.Session, text string, onEvent func(runner.Event)) *xstate.Outcome {
+func runText(
+	t *testing.T,
+	ctx context.Context,
+	session *xstate.Session,
+	text string,
+	onEvent func(runner.Event),
+) *xstate.Outcome {
 	t.Helper()
 	program, err := patch.Parse("prog.py", []byte(text))
 	if err != nil {

@@ -51,8 +51,8 @@ type TestReport struct {
 	Stopped error        `json:"-"`
 }
 
-// Test runs the tests of the workspace and of the program's blocks, those alone that executed or read something that is not what it
-// was. See package runner for what a test rests on, and how its tests are told apart from a block's nodes.
+// Test runs the tests of the workspace and of the program's blocks, those alone that executed or read something that is
+// not what it was. See package runner for what a test rests on, and how its tests are told apart from a block's nodes.
 func (s *Session) Test(ctx context.Context, o TestOptions, origin Origin) (*TestReport, error) {
 	release, err := s.Hold(ctx)
 	if err != nil {
@@ -96,11 +96,22 @@ func (s *Session) testFiles(ctx context.Context, o TestOptions, found *TestRepor
 	if err != nil {
 		return err
 	}
-	suite, err := runner.NewSuite(runner.SuiteConfig{Store: cfg.Store, Workspace: cfg.Workspace, Language: cfg.Language, Environ: cfg.Environ})
+	suite, err := runner.NewSuite(
+		runner.SuiteConfig{Store: cfg.Store, Workspace: cfg.Workspace, Language: cfg.Language, Environ: cfg.Environ},
+	)
 	if err != nil {
 		return err
 	}
-	so := runner.SuiteOptions{Paths: o.Paths, Choose: o.Choose, Args: o.Args, All: o.All, Lines: o.Lines, Plan: o.Plan, Timeout: o.Timeout, OnTalk: o.OnTalk}
+	so := runner.SuiteOptions{
+		Paths:   o.Paths,
+		Choose:  o.Choose,
+		Args:    o.Args,
+		All:     o.All,
+		Lines:   o.Lines,
+		Plan:    o.Plan,
+		Timeout: o.Timeout,
+		OnTalk:  o.OnTalk,
+	}
 	if o.OnTest != nil {
 		so.OnTest = func(t *runner.TestOutcome) {
 			x := resultOf(t)
@@ -120,10 +131,30 @@ func (s *Session) testFiles(ctx context.Context, o TestOptions, found *TestRepor
 
 func resultOf(t *runner.TestOutcome) TestResult {
 	x := TestResult{Status: t.Status, Reason: t.Reason, Text: t.Text}
-	x.Check = query.Check{ID: t.ID, Kind: query.CheckKind(t.Kind), Outcome: query.CheckOutcome(t.Outcome), Message: t.Message, At: t.At, Seconds: t.Seconds, Marks: t.Marks, Trace: t.Trace,
-		Exercised: []query.Exercised{}}
+	x.Check = query.Check{
+		ID:        t.ID,
+		Kind:      query.CheckKind(t.Kind),
+		Outcome:   query.CheckOutcome(t.Outcome),
+		Message:   t.Message,
+		At:        t.At,
+		Seconds:   t.Seconds,
+		Marks:     t.Marks,
+		Trace:     t.Trace,
+		Exercised: []query.Exercised{},
+	}
 	for _, p := range t.Parts {
-		x.Exercised = append(x.Exercised, query.Exercised{File: p.File, Function: p.Name, Version: p.Version, From: p.From, To: p.To, Lines: p.Lines, Content: p.Content})
+		x.Exercised = append(
+			x.Exercised,
+			query.Exercised{
+				File:     p.File,
+				Function: p.Name,
+				Version:  p.Version,
+				From:     p.From,
+				To:       p.To,
+				Lines:    p.Lines,
+				Content:  p.Content,
+			},
+		)
 	}
 	return x
 }
@@ -176,8 +207,20 @@ func (s *Session) recordTests(ctx context.Context, found *TestReport, whole bool
 	if told, err := s.history.ChecksDigest(ctx, head); err != nil || found.Ran == 0 && told == state.DigestOf(text) {
 		return err
 	}
-	d := state.Draft{Kind: state.KindDeclare, Origin: origin, Sources: [][]byte{text}, Records: map[string]any{query.RecordTested: head + 1},
-		Tested: &state.Testing{Ran: found.Ran, Reused: found.Reused, Failed: found.Failed, Seconds: found.Seconds, SavedSeconds: found.Saved, Checks: state.DigestOf(text)}}
+	d := state.Draft{
+		Kind:    state.KindDeclare,
+		Origin:  origin,
+		Sources: [][]byte{text},
+		Records: map[string]any{query.RecordTested: head + 1},
+		Tested: &state.Testing{
+			Ran:          found.Ran,
+			Reused:       found.Reused,
+			Failed:       found.Failed,
+			Seconds:      found.Seconds,
+			SavedSeconds: found.Saved,
+			Checks:       state.DigestOf(text),
+		},
+	}
 	if asked := s.options.Python; asked == AnyPython {
 		d.Records[query.RecordPython] = ""
 	} else if asked != "" {
@@ -191,9 +234,10 @@ func (s *Session) recordTests(ctx context.Context, found *TestReport, whole bool
 	return nil
 }
 
-// A test in a block is run as a block more, which calls it, behind the block that defines it: so it finds the state that the program
-// has there, its reads and writes are observed like those of any block, its result is reused as long as they hold, and what
-// it does to the state is undone. What of the program it rests on is brought up to date first. The program is as it was after.
+// A test in a block is run as a block more, which calls it, behind the block that defines it: so it finds the state
+// that the program has there, its reads and writes are observed like those of any block, its result is reused as long
+// as they hold, and what it does to the state is undone. What of the program it rests on is brought up to date first.
+// The program is as it was after.
 
 // blockTest is a test in a block.
 type blockTest struct {
@@ -254,22 +298,50 @@ func testsIn(b *runner.Block, at int, outline *depgraph.Outline) []blockTest {
 			cases[d.Name] = strings.Contains(d.Signature, "TestCase")
 		case d.Line == 0 || isMethod && !strings.HasPrefix(method, "test"):
 		case isMethod && cases[class]:
-			add(class+"::"+method, fmt.Sprintf("%[1]s.setUpClass()\ntry:\n    %[1]s(%[2]q).debug()\nfinally:\n    %[1]s.tearDownClass()\n", class, method))
+			add(
+				class+"::"+method,
+				fmt.Sprintf(
+					"%[1]s.setUpClass()\ntry:\n    %[1]s(%[2]q).debug()\nfinally:\n    %[1]s.tearDownClass()\n",
+					class,
+					method,
+				),
+			)
 		case isMethod && strings.HasPrefix(class, "Test"):
 			add(class+"::"+method, fmt.Sprintf("%s().%s()\n", class, method))
 		case !isMethod && strings.HasPrefix(d.Name, "test"):
 			add(d.Name, d.Name+"()\n")
 		}
-		if !isMethod && d.Line > 0 && slices.ContainsFunc(lines[d.Line-1:min(d.End, len(lines))], func(l string) bool { return strings.HasPrefix(strings.TrimSpace(l), ">>> ") }) {
-			add(d.Name+" (doctest)", fmt.Sprintf("import doctest\nfor _examples in doctest.DocTestFinder().find(%[1]s, %[1]q, globs=globals()):\n    doctest.DebugRunner().run(_examples)\n", d.Name))
+		if !isMethod && d.Line > 0 &&
+			slices.ContainsFunc(
+				lines[d.Line-1:min(d.End, len(lines))],
+				func(l string) bool { return strings.HasPrefix(strings.TrimSpace(l), ">>> ") },
+			) {
+			add(
+				d.Name+" (doctest)",
+				fmt.Sprintf(
+					"import doctest\nfor _examples in doctest.DocTestFinder().find(%[1]s, %[1]q, globs=globals()):\n    doctest.DebugRunner().run(_examples)\n",
+					d.Name,
+				),
+			)
 		}
 	}
 	return tests
 }
 
 // testBlock runs one test, or says what would be done about it. The result is nil where ctx ended.
-func (s *Session) testBlock(ctx context.Context, program []runner.Block, outlines []*depgraph.Outline, t blockTest, o TestOptions) (*TestResult, error) {
-	probe := runner.Block{ID: BlockID(t.id), Dialect: python.Plain, Version: state.DigestOf([]byte(t.call)), Source: t.call}
+func (s *Session) testBlock(
+	ctx context.Context,
+	program []runner.Block,
+	outlines []*depgraph.Outline,
+	t blockTest,
+	o TestOptions,
+) (*TestResult, error) {
+	probe := runner.Block{
+		ID:      BlockID(t.id),
+		Dialect: python.Plain,
+		Version: state.DigestOf([]byte(t.call)),
+		Source:  t.call,
+	}
 	before := program[:t.block+1]
 	x := &TestResult{Check: query.Check{ID: t.id, Kind: query.CheckBlock, Exercised: []query.Exercised{}}}
 	blocks := append(slices.Clone(before), probe)
@@ -352,8 +424,8 @@ func (s *Session) testBlock(ctx context.Context, program []runner.Block, outline
 // sinceLines is the minor version of CPython that tells which lines are executed.
 const sinceLines = 12
 
-// linesOf returns the lines of the program that a block executed in functions, by version of the blocks; ok is false, and there are none,
-// where some were not observed, or are those of other versions.
+// linesOf returns the lines of the program that a block executed in functions, by version of the blocks; ok is false,
+// and there are none, where some were not observed, or are those of other versions.
 func (s *Session) linesOf(b *runner.BlockOutcome, program []runner.Block) (map[Digest]runner.BlockLines, bool) {
 	found := map[Digest]runner.BlockLines{}
 	for i := range b.Nodes {
@@ -366,20 +438,35 @@ func (s *Session) linesOf(b *runner.BlockOutcome, program []runner.Block) (map[D
 				return nil, false
 			}
 			have := found[version]
-			found[version] = runner.BlockLines{Begin: append(have.Begin, more.Begin...), Executed: append(have.Executed, more.Executed...)}
+			found[version] = runner.BlockLines{
+				Begin:    append(have.Begin, more.Begin...),
+				Executed: append(have.Executed, more.Executed...),
+			}
 		}
 	}
 	return found, true
 }
 
-// exercisedBy lists the definitions that names lead to, each the last of its name; of functions, where lines are known, those that were
-// executed.
-func exercisedBy(names map[string]bool, lines map[Digest]runner.BlockLines, program []runner.Block, outlines []*depgraph.Outline) []query.Exercised {
+// exercisedBy lists the definitions that names lead to, each the last of its name; of functions, where lines are known,
+// those that were executed.
+func exercisedBy(
+	names map[string]bool,
+	lines map[Digest]runner.BlockLines,
+	program []runner.Block,
+	outlines []*depgraph.Outline,
+) []query.Exercised {
 	found := []query.Exercised{}
 	for i, b := range slices.Backward(program) {
 		executed := linesOfFunctions(lines[b.Version], outlines[i])
 		for j, d := range outlines[i].Definitions {
-			x := query.Exercised{Block: b.ID, Function: d.Name, Version: b.Version, From: d.Line, To: d.End, Lines: executed[j]}
+			x := query.Exercised{
+				Block:    b.ID,
+				Function: d.Name,
+				Version:  b.Version,
+				From:     d.Line,
+				To:       d.End,
+				Lines:    executed[j],
+			}
 			if d.Line > 0 && (x.Lines != "" || names[d.Name] && (lines == nil || d.Class)) {
 				found = append(found, x)
 			}
@@ -392,8 +479,9 @@ func exercisedBy(names map[string]bool, lines map[Digest]runner.BlockLines, prog
 	return found
 }
 
-// linesOfFunctions returns the lines of functions that were executed, by place in the outline, as ranges counted from the first of each.
-// What begins on a line has the lines up to where the next thing begins; before the first lies what is executed by calling the function.
+// linesOfFunctions returns the lines of functions that were executed, by place in the outline, as ranges counted from
+// the first of each. What begins on a line has the lines up to where the next thing begins; before the first lies what
+// is executed by calling the function.
 func linesOfFunctions(lines runner.BlockLines, outline *depgraph.Outline) map[int]string {
 	owner := query.InnermostDefinitions(outline)
 	bounds := slices.Sorted(slices.Values(slices.Concat(lines.Begin, lines.Executed)))

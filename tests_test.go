@@ -38,8 +38,8 @@ func testers(t *testing.T) []string {
 	return found
 }
 
-// TestTests gives every package of testdata/tests to two judges after each of its steps: the results must equal those of running all
-// tests in a folder and store of their own, and exactly the tests listed must have run.
+// TestTests gives every package of testdata/tests to two judges after each of its steps: the results must equal those
+// of running all tests in a folder and store of their own, and exactly the tests listed must have run.
 func TestTests(t *testing.T) {
 	files, err := filepath.Glob("testdata/tests/*.txt")
 	if err != nil || len(files) == 0 {
@@ -50,24 +50,27 @@ func TestTests(t *testing.T) {
 	}
 	for _, python := range testers(t) {
 		for _, file := range files {
-			t.Run(strings.TrimSuffix(filepath.Base(file), ".txt")+"/"+filepath.Base(filepath.Dir(filepath.Dir(python))), func(t *testing.T) {
-				t.Parallel()
-				o := xstate.SessionOptions{Python: python, Workspace: t.TempDir(), Seed: 1}
-				store := xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName))
-				session := xstatetest.OpenSession(t, store, o)
-				pristine := map[string][]byte{}
-				for i, s := range xstatetest.ReadSteps(t, file) {
-					xstatetest.WriteFiles(t, o.Workspace, s.Files)
-					s.AddTo(pristine)
-					have := runTests(t, session, xstate.TestOptions{})
-					if d := gocmp.Diff(slices.Sorted(slices.Values(append([]string{}, s.Ran...))), ranTests(have), cmpopts.EquateEmpty()); d != "" {
-						t.Errorf("step %d: tests that ran (-want +got):\n%s\n%v", i, d, reasonsOf(have))
+			t.Run(
+				strings.TrimSuffix(filepath.Base(file), ".txt")+"/"+filepath.Base(filepath.Dir(filepath.Dir(python))),
+				func(t *testing.T) {
+					t.Parallel()
+					o := xstate.SessionOptions{Python: python, Workspace: t.TempDir(), Seed: 1}
+					store := xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName))
+					session := xstatetest.OpenSession(t, store, o)
+					pristine := map[string][]byte{}
+					for i, s := range xstatetest.ReadSteps(t, file) {
+						xstatetest.WriteFiles(t, o.Workspace, s.Files)
+						s.AddTo(pristine)
+						have := runTests(t, session, xstate.TestOptions{})
+						if d := gocmp.Diff(slices.Sorted(slices.Values(append([]string{}, s.Ran...))), ranTests(have), cmpopts.EquateEmpty()); d != "" {
+							t.Errorf("step %d: tests that ran (-want +got):\n%s\n%v", i, d, reasonsOf(have))
+						}
+						if d := gocmp.Diff(outcomes(allTests(t, pristine, python)), outcomes(have)); d != "" {
+							t.Errorf("step %d: outcomes (-all +selected):\n%s", i, d)
+						}
 					}
-					if d := gocmp.Diff(outcomes(allTests(t, pristine, python)), outcomes(have)); d != "" {
-						t.Errorf("step %d: outcomes (-all +selected):\n%s", i, d)
-					}
-				}
-			})
+				},
+			)
 		}
 	}
 }
@@ -86,7 +89,11 @@ func allTests(t *testing.T, files map[string][]byte, python string) *xstate.Test
 	t.Helper()
 	o := xstate.SessionOptions{Python: python, Workspace: t.TempDir(), Seed: 1}
 	xstatetest.WriteFiles(t, o.Workspace, files)
-	return runTests(t, xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o), xstate.TestOptions{})
+	return runTests(
+		t,
+		xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o),
+		xstate.TestOptions{},
+	)
 }
 
 // ranTests are the tests that ran, but for those that always do, for what they are marked.
@@ -132,7 +139,14 @@ def test_4(): time.sleep(600)
 def test_5(): os.abort()
 def test_6(): pass
 `)})
-		want := map[string]string{"test_1": "passed", "test_2": "crashed", "test_3": "passed", "test_4": "time-out", "test_5": "crashed", "test_6": "passed"}
+		want := map[string]string{
+			"test_1": "passed",
+			"test_2": "crashed",
+			"test_3": "passed",
+			"test_4": "time-out",
+			"test_5": "crashed",
+			"test_6": "passed",
+		}
 		for _, ran := range []int{6, 3} { // what died runs again
 			found := runTests(t, session, xstate.TestOptions{Timeout: 3 * time.Second})
 			got := map[string]string{}
@@ -151,7 +165,15 @@ func TestTestsByEnvironment(t *testing.T) {
 	python := testers(t)[0]
 	o := xstate.SessionOptions{Python: python, Workspace: t.TempDir(), Seed: 1}
 	store := xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName))
-	xstatetest.WriteFiles(t, o.Workspace, map[string][]byte{"test_a.py": []byte("import os\ndef test_read(): assert os.environ.get('READ') is None\ndef test_not(): pass\n")})
+	xstatetest.WriteFiles(
+		t,
+		o.Workspace,
+		map[string][]byte{
+			"test_a.py": []byte(
+				"import os\ndef test_read(): assert os.environ.get('READ') is None\ndef test_not(): pass\n",
+			),
+		},
+	)
 	for _, c := range []struct {
 		environ []string
 		args    []string

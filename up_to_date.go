@@ -4,15 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
 
-// settledRecord is what is kept of a run of a file that executed nothing and left all as it was. It is a memo beside the results:
-// where it is gone, or was made of other results, the program is walked.
+// settledRecord is what is kept of a run of a file that executed nothing and left all as it was. It is a memo beside
+// the results: where it is gone, or was made of other results, the program is walked.
 type upToDateRecord struct {
 	Head     Digest               `json:"head"`    // hash of the step that the run became
 	Results  string               `json:"results"` // which results there were, see state.Store.Generation
@@ -29,10 +28,15 @@ type UpToDateRun struct {
 	Volatile []BlockID // reused, though another run may give them another result
 }
 
-// RunSettled is LoadFile and Run where the file is the one that was run last, that run executed nothing, and nothing that it rested
-// on is another since: then it records the run as they do, and costs what looking at that costs, however large the program is. ok is
-// false where that is not so; nothing was done then.
-func (s *Session) RunIfChanged(ctx context.Context, name string, data []byte, origin Origin) (done UpToDateRun, ok bool, err error) {
+// RunSettled is LoadFile and Run where the file is the one that was run last, that run executed nothing, and nothing
+// that it rested on is another since: then it records the run as they do, and costs what looking at that costs, however
+// large the program is. ok is false where that is not so; nothing was done then.
+func (s *Session) RunIfChanged(
+	ctx context.Context,
+	name string,
+	data []byte,
+	origin Origin,
+) (done UpToDateRun, ok bool, err error) {
 	release, err := s.Hold(ctx)
 	if err != nil {
 		return done, false, err
@@ -48,7 +52,8 @@ func (s *Session) RunIfChanged(ctx context.Context, name string, data []byte, or
 		return done, false, nil
 	}
 	head, hash, err := s.store.state.Head(ctx, s.name)
-	if err != nil || hash != r.Head || r.Results != s.store.state.ResultsGeneration() || r.Options != s.upToDateOptions() {
+	if err != nil || hash != r.Head || r.Results != s.store.state.ResultsGeneration() ||
+		r.Options != s.upToDateOptions() {
 		return done, false, err
 	}
 	if err := s.start(ctx); err != nil {
@@ -79,8 +84,8 @@ func (s *Session) RunIfChanged(ctx context.Context, name string, data []byte, or
 	return UpToDateRun{steps[0], r.Volatile}, true, s.putUpToDate(&r)
 }
 
-// settle keeps a record of a run that executed nothing, for RunSettled, where the program was that of a file: nobody edited it
-// between LoadFile and the run.
+// settle keeps a record of a run that executed nothing, for RunSettled, where the program was that of a file: nobody
+// edited it between LoadFile and the run.
 func (s *Session) rememberUpToDate(ctx context.Context, o *Outcome, options runner.RunOptions, step Step) error {
 	if s.loaded.key == "" || s.loaded.at != step.Number-1 {
 		return nil
@@ -89,10 +94,16 @@ func (s *Session) rememberUpToDate(ctx context.Context, o *Outcome, options runn
 	if !options.Usual() || o.Stopped != nil || step.Run == nil || len(step.Changes) > 0 || o.Recomputed > 0 {
 		return nil
 	}
-	r := upToDateRecord{Head: step.Hash, Results: s.store.state.ResultsGeneration(), Options: s.upToDateOptions(), Summary: *step.Run}
+	r := upToDateRecord{
+		Head:    step.Hash,
+		Results: s.store.state.ResultsGeneration(),
+		Options: s.upToDateOptions(),
+		Summary: *step.Run,
+	}
 	for i := range o.Blocks {
 		b := &o.Blocks[i]
-		if b.Status != state.StatusReused || slices.Contains(b.Marks, runner.MarkPinned) || b.Reason.Code != runner.ReasonReused {
+		if b.Status != state.StatusReused || slices.Contains(b.Marks, runner.MarkPinned) ||
+			b.Reason.Code != runner.ReasonReused {
 			return nil
 		}
 		if len(b.Marks) > 0 {
@@ -135,9 +146,4 @@ func sameCodes(now map[Digest][]string, then map[Digest]string) bool {
 		}
 	}
 	return true
-}
-
-// loadKey names the program that a file is read as.
-func (s *Session) loadKey(name string, data []byte) string {
-	return fmt.Sprintf("%d %q %q %s", loadFormat, s.name, filepath.Ext(name), state.DigestOf(data))
 }

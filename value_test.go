@@ -39,10 +39,14 @@ text2 = text
 del text2
 `
 
-// TestValue: what is told of a value is its repr, from the record where that is all of it, else from its blob; the program's
-// statements are not executed for it.
+// TestValue: what is told of a value is its repr, from the record where that is all of it, else from its blob; the
+// program's statements are not executed for it.
 func TestValue(t *testing.T) {
-	a := xstatetest.NewAsked(t, valuesProgram, strings.Replace(valuesProgram, "number, text, few = None, 7", "number, text, few = None, 8", 1))
+	a := xstatetest.NewAsked(
+		t,
+		valuesProgram,
+		strings.Replace(valuesProgram, "number, text, few = None, 7", "number, text, few = None, 8", 1),
+	)
 	for _, c := range []struct {
 		name, want string
 		loaded     bool
@@ -79,7 +83,8 @@ func TestValue(t *testing.T) {
 			t.Errorf("Value(%s) = %+v, %v; want an error with code %s", name, v, err, code)
 		}
 	}
-	if _, err := a.Session.Value(t.Context(), a.Runs[0]+1, "number"); state.CodeOf(err) != query.CodeNoValue || !strings.Contains(err.Error(), "was not run yet") {
+	if _, err := a.Session.Value(t.Context(), a.Runs[0]+1, "number"); state.CodeOf(err) != query.CodeNoValue ||
+		!strings.Contains(err.Error(), "was not run yet") {
 		t.Errorf("Value after an edit that was not run = %v, want that", err)
 	}
 	if data, err := os.ReadFile(a.Dir + "/ran"); err != nil || string(data) != "x" {

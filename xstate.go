@@ -2,8 +2,6 @@ package xstate
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -73,42 +71,16 @@ func (s *Store) Close() error { return s.state.Close() }
 // State gives access to everything recorded.
 func (s *Store) State() *state.Store { return s.state }
 
-// Session opens a session by name, making it if there is none. Close it.
-func (s *Store) Session(ctx context.Context, name string, o SessionOptions) (*Session, error) {
-	if o.Workspace == "" {
-		o.Workspace = "."
-	}
-	workspace, err := filepath.Abs(o.Workspace)
-	if err != nil {
-		return nil, err
-	}
-	o.Workspace = workspace
-	if o.Environ == nil {
-		o.Environ = os.Environ()
-	}
-	meta, err := s.state.Session(ctx, name)
-	if state.CodeOf(err) == state.CodeNoSession {
-		if o.Seed == 0 {
-			var seed [8]byte
-			if _, err := rand.Read(seed[:]); err != nil {
-				return nil, err
-			}
-			o.Seed = binary.BigEndian.Uint64(seed[:]) >> 1
-		}
-		meta, err = s.state.CreateSession(ctx, name, state.SessionMeta{Workspace: workspace, Python: o.Python, Seed: o.Seed})
-	}
-	if err != nil {
-		return nil, err
-	}
-	return &Session{store: s, name: name, options: o, meta: meta, history: query.New(s.state, meta, workspace)}, nil
-}
-
 // AnyPython asks for an interpreter as if none was remembered.
 const AnyPython = "auto"
 
-// FindPython returns the path of the interpreter for a session's program in folder: the one asked for, $XSTATE_PYTHON, the
-// one that was last asked for in a run of the session, or what python.Find finds.
-func (s *Store) FindPython(ctx context.Context, session, asked, folder string, environ func(string) string) (string, error) {
+// FindPython returns the path of the interpreter for a session's program in folder: the one asked for, $XSTATE_PYTHON,
+// the one that was last asked for in a run of the session, or what python.Find finds.
+func (s *Store) FindPython(
+	ctx context.Context,
+	session, asked, folder string,
+	environ func(string) string,
+) (string, error) {
 	remembered := ""
 	switch {
 	case asked == AnyPython:
@@ -122,26 +94,18 @@ func (s *Store) FindPython(ctx context.Context, session, asked, folder string, e
 	}
 	path, err := python.Find(asked, folder, environ)
 	if err != nil && remembered != "" {
-		return "", &Error{Code: python.CodeNotFound, Message: fmt.Sprintf("the interpreter that session %q runs with is gone: %s", session, remembered),
-			Hint: "name another with --python PATH, or have one chosen with --python " + AnyPython, Err: err}
+		return "", &Error{
+			Code:    python.CodeNotFound,
+			Message: fmt.Sprintf("the interpreter that session %q runs with is gone: %s", session, remembered),
+			Hint:    "name another with --python PATH, or have one chosen with --python " + AnyPython,
+			Err:     err,
+		}
 	}
 	return path, err
 }
 
-// Existing opens a session that there is; it makes none. An empty workspace is the one the session was made with.
-func (s *Store) Existing(ctx context.Context, name string, o SessionOptions) (*Session, error) {
-	meta, err := s.state.Session(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	if o.Workspace == "" {
-		o.Workspace = meta.Workspace
-	}
-	return s.Session(ctx, name, o)
-}
-
-// Family returns the sessions that have an ancestor with one of them, itself included, sorted by name: the versions of one
-// program.
+// Family returns the sessions that have an ancestor with one of them, itself included, sorted by name: the versions of
+// one program.
 func (s *Store) Family(ctx context.Context, name string) ([]state.Session, error) {
 	all, err := s.state.Sessions(ctx)
 	if err != nil {

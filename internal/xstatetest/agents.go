@@ -15,8 +15,8 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// agents write a program of blocks whose lines have one owner each: line i of a block is for agent i modulo their number. Every
-// line is written with a number that no other line ever has, so that its text tells who wrote it.
+// agents write a program of blocks whose lines have one owner each: line i of a block is for agent i modulo their
+// number. Every line is written with a number that no other line ever has, so that its text tells who wrote it.
 type Agents struct {
 	t       *testing.T
 	Session *xstate.Session
@@ -38,7 +38,13 @@ const slotLines = 9
 
 func NewAgents(t *testing.T, seed uint64, names ...string) *Agents {
 	dir := t.TempDir()
-	a := &Agents{t: t, R: rand.New(rand.NewPCG(seed, 5)), Names: names, wrote: map[string]xstate.StepNumber{}, Slots: map[Slot][]string{}}
+	a := &Agents{
+		t:     t,
+		R:     rand.New(rand.NewPCG(seed, 5)),
+		Names: names,
+		wrote: map[string]xstate.StepNumber{},
+		Slots: map[Slot][]string{},
+	}
 	a.Session = OpenSession(t, OpenStore(t, dir+"/"+xstate.StoreName), xstate.SessionOptions{Workspace: dir, Seed: 7})
 	for b := range 5 {
 		block := patch.Block{ID: fmt.Sprintf("part%d", b), Dialect: patch.Python}
@@ -46,7 +52,13 @@ func NewAgents(t *testing.T, seed uint64, names ...string) *Agents {
 		for i := range slotLines {
 			lines = append(lines, a.line(Slot{block.ID, i}))
 		}
-		block.Source = strings.Join(append(lines, fmt.Sprintf("print(sum(v for k, v in list(vars().items()) if k.startswith(%q)))", "v"+block.ID)), "\n")
+		block.Source = strings.Join(
+			append(
+				lines,
+				fmt.Sprintf("print(sum(v for k, v in list(vars().items()) if k.startswith(%q)))", "v"+block.ID),
+			),
+			"\n",
+		)
 		step, err := a.Session.Append(t.Context(), block, "", xstate.Origin{Agent: "founder"})
 		if err != nil {
 			t.Fatal(err)
@@ -94,11 +106,17 @@ func (a *Agents) Edit(who int, seen []patch.Block) {
 	}
 	b.Source = strings.Join(lines, "\n")
 	edits := []patch.Edit{{Op: patch.OpPatch, ID: b.ID, Block: b}}
-	origin := xstate.Origin{Agent: a.Names[who], Model: "m/" + a.Names[who], CallID: fmt.Sprintf("call-%d", a.number), TokensIn: int64(a.number)}
+	origin := xstate.Origin{
+		Agent:    a.Names[who],
+		Model:    "m/" + a.Names[who],
+		CallID:   fmt.Sprintf("call-%d", a.number),
+		TokensIn: int64(a.number),
+	}
 	steps, err := a.Session.Edit(a.t.Context(), seen, edits, xstate.Refuse, origin)
 	if err != nil {
 		var both *xstate.MergeError
-		if state.CodeOf(err) != state.CodeConflict || !errors.As(err, &both) || both.Conflicts[0].Clashes[0].Theirs != b.Source {
+		if state.CodeOf(err) != state.CodeConflict || !errors.As(err, &both) ||
+			both.Conflicts[0].Clashes[0].Theirs != b.Source {
 			a.t.Fatalf("a stale edit gives %v, want a conflict that shows both sides", err)
 		}
 		a.Refused++
@@ -136,7 +154,17 @@ func (a *Agents) Check(what string, want func(Slot) string) {
 				who = a.Names[i%len(a.Names)]
 			}
 			if l.Step != a.wrote[l.Text] || l.Origin.Agent != who || l.Line != i+1 {
-				a.t.Errorf("%s: blame of %s line %d %q = step %d by %q, want step %d by %q", what, b.ID, l.Line, l.Text, l.Step, l.Origin.Agent, a.wrote[l.Text], who)
+				a.t.Errorf(
+					"%s: blame of %s line %d %q = step %d by %q, want step %d by %q",
+					what,
+					b.ID,
+					l.Line,
+					l.Text,
+					l.Step,
+					l.Origin.Agent,
+					a.wrote[l.Text],
+					who,
+				)
 			}
 		}
 	}

@@ -42,7 +42,11 @@ func NewAsked(t *testing.T, versions ...string) *Asked {
 
 func (a *Asked) Run(t *testing.T, source string) {
 	t.Helper()
-	_, err := a.Session.Load(t.Context(), ParseScript(t, source), xstate.Origin{Agent: "coder", Reason: "version " + string(rune('1'+len(a.Runs)))})
+	_, err := a.Session.Load(
+		t.Context(),
+		ParseScript(t, source),
+		xstate.Origin{Agent: "coder", Reason: "version " + string(rune('1'+len(a.Runs)))},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,14 +104,21 @@ func NewArtifacts(t *testing.T) *Asked {
 	t.Helper()
 	a := NewAsked(t)
 	WriteFiles(t, a.Dir, map[string][]byte{"utils.py": []byte("def helper(a):\n    return a\n"),
-		"guide.md": []byte("# Guide\n\n`scale` takes `rows`, a `Table` and\n`Table.total()`; `utils.helper(a)`, `print` and `--all` too.\n")})
+		"guide.md": []byte(
+			"# Guide\n\n`scale` takes `rows`, a `Table` and\n`Table.total()`; `utils.helper(a)`, `print` and `--all` too.\n",
+		)})
 	a.Run(t, ArtifactProgram)
 	return a
 }
 
 func (a *Asked) Declare(t *testing.T, name string, kind state.ArtifactKind, members ...string) xstate.StepNumber {
 	t.Helper()
-	step, err := artifact.Declare(t.Context(), a.Session.History(), artifact.Spec{Name: name, Kind: kind, Members: members}, xstate.Origin{Agent: "declarer"})
+	step, err := artifact.Declare(
+		t.Context(),
+		a.Session.History(),
+		artifact.Spec{Name: name, Kind: kind, Members: members},
+		xstate.Origin{Agent: "declarer"},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +192,10 @@ func RunsBlocks(t *testing.T, s *xstate.Session) int {
 
 // backParts are the blocks of programs that change what they find: values in place, files by appending, generators.
 var ReplacedParts = [][]string{
-	{`import random; rows = [int(x) for x in open("data.csv")]`, `import random; rows = [2 * int(x) for x in open("data.csv")]`},
+	{
+		`import random; rows = [int(x) for x in open("data.csv")]`,
+		`import random; rows = [2 * int(x) for x in open("data.csv")]`,
+	},
 	{`rows.append(7)`, `rows.append(8); rows.sort()`, `rows = rows[:]`},
 	{`print(rows, file=open("log.txt", "a"))`, `print(sum(rows), file=open("log.txt", "a"))`, `print("nothing")`},
 	{`random.seed(3); x = random.random()`, `x = 4`},
@@ -197,7 +211,8 @@ var ReplacedParts = [][]string{
 	{`print(open("log.txt").read() if os.path.exists("log.txt") else "no log")`},
 }
 
-// scratch is what a fresh interpreter makes of a program in a folder with nothing but data.csv: what it prints, and the files.
+// scratch is what a fresh interpreter makes of a program in a folder with nothing but data.csv: what it prints, and the
+// files.
 func FromScratchText(t *testing.T, python, program string) string {
 	t.Helper()
 	dir := t.TempDir()

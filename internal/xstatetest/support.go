@@ -22,7 +22,12 @@ import (
 
 // sample judges every thirtieth session of testdata, or those that a variable of the environment chooses: "all", or
 // those that have its text in their names.
-func SamplePrograms(t *testing.T, variable string, offset int, judge func(t *testing.T, python string, steps []ProgramStep)) {
+func SamplePrograms(
+	t *testing.T,
+	variable string,
+	offset int,
+	judge func(t *testing.T, python string, steps []ProgramStep),
+) {
 	files, err := filepath.Glob(Testdata("*", "*.txtar"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no programs in testdata: %v", err)

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -55,20 +53,26 @@ const unknownStatus = "unknown"
 // CodeUnchanged is the code of errors about a search for a change where there is none.
 const CodeUnchanged state.Code = "unchanged"
 
-// Bisect finds the first edit after which a block failed or, where it does not fail in the end, made or put out something else. It
-// halves the edits in between, asks first what is recorded, and executes only where nothing is: of the program then, the block
-// and what it rests on, by analysis and by what executions were seen to read, each as far as its result is missing. So of N
-// edits it looks at log2(N) at most.
+// Bisect finds the first edit after which a block failed or, where it does not fail in the end, made or put out
+// something else. It halves the edits in between, asks first what is recorded, and executes only where nothing is: of
+// the program then, the block and what it rests on, by analysis and by what executions were seen to read, each as far
+// as its result is missing. So of N edits it looks at log2(N) at most.
 //
-// Nothing is recorded in the session, and files that these executions write are put back; what they come to is kept as results
-// are. Effects outside the workspace fire.
+// Nothing is recorded in the session, and files that these executions write are put back; what they come to is kept as
+// results are. Effects outside the workspace fire.
 func Bisect(ctx context.Context, s *Subject, id state.BlockID, o BisectOptions) (*Bisection, error) {
 	engine, release, err := s.Engine(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	b := &bisecting{subject: s, engine: engine, options: o, known: map[state.StepNumber]*Probe{}, found: &Bisection{Block: id, Probes: []Probe{}}}
+	b := &bisecting{
+		subject: s,
+		engine:  engine,
+		options: o,
+		known:   map[state.StepNumber]*Probe{},
+		found:   &Bisection{Block: id, Probes: []Probe{}},
+	}
 	if err := b.ends(ctx); err != nil {
 		return nil, err
 	}
@@ -102,7 +106,11 @@ func (b *bisecting) ends(ctx context.Context) error {
 		}
 	}
 	if o.Good >= o.Bad || o.Bad > head {
-		return &state.Error{Code: state.CodeNoStep, Message: fmt.Sprintf("there are no steps from %d to %d", o.Good, o.Bad), Hint: fmt.Sprintf("--good must be before --bad, and the last step is %d", head)}
+		return &state.Error{
+			Code:    state.CodeNoStep,
+			Message: fmt.Sprintf("there are no steps from %d to %d", o.Good, o.Bad),
+			Hint:    fmt.Sprintf("--good must be before --bad, and the last step is %d", head),
+		}
 	}
 	for step, err := range s.Store().Steps(ctx, s.Name(), o.Good+1, o.Bad) {
 		if err != nil {
@@ -116,7 +124,11 @@ func (b *bisecting) ends(ctx context.Context) error {
 		}
 	}
 	if len(b.edits) == 0 {
-		return &state.Error{Code: CodeUnchanged, Message: fmt.Sprintf("no edit lies between step %d and step %d", o.Good, o.Bad), Hint: "name other steps: --good STEP --bad STEP"}
+		return &state.Error{
+			Code:    CodeUnchanged,
+			Message: fmt.Sprintf("no edit lies between step %d and step %d", o.Good, o.Bad),
+			Hint:    "name other steps: --good STEP --bad STEP",
+		}
 	}
 	return nil
 }
@@ -142,13 +154,21 @@ func (b *bisecting) firstGood(ctx context.Context) (state.StepNumber, error) {
 		}
 	}
 	if !ever {
-		return 0, &state.Error{Code: query.CodeNoBlock, Message: fmt.Sprintf("session %q never had a block %q", s.Name(), id), Hint: "xstate show lists its blocks"}
+		return 0, &state.Error{
+			Code:    query.CodeNoBlock,
+			Message: fmt.Sprintf("session %q never had a block %q", s.Name(), id),
+			Hint:    "xstate show lists its blocks",
+		}
 	}
-	return 0, &state.Error{Code: query.CodeNoBlock, Message: fmt.Sprintf("block %q was never run without a failure", id), Hint: "name a step to begin with: --good STEP; xstate log lists them"}
+	return 0, &state.Error{
+		Code:    query.CodeNoBlock,
+		Message: fmt.Sprintf("block %q was never run without a failure", id),
+		Hint:    "name a step to begin with: --good STEP; xstate log lists them",
+	}
 }
 
-// near is how many edits on either side of the middle are looked at for one whose outcome is recorded; in a large program, where
-// each costs more, fewer: blocks that are planned for it, about.
+// near is how many edits on either side of the middle are looked at for one whose outcome is recorded; in a large
+// program, where each costs more, fewer: blocks that are planned for it, about.
 const (
 	near        = 64
 	nearBlocks  = 1 << 16
@@ -189,9 +209,9 @@ func (b *bisecting) search(ctx context.Context) error {
 	return b.answer(ctx, lo, hi)
 }
 
-// narrow leaves the edits from the last run that was good to the first that was bad, as far as they are recorded: of a block that
-// failed, was mended and failed again, the first failure is meant. Runs are asked what they would come to now, not what they came to:
-// a file that somebody has edited since is no edit of the program.
+// narrow leaves the edits from the last run that was good to the first that was bad, as far as they are recorded: of a
+// block that failed, was mended and failed again, the first failure is meant. Runs are asked what they would come to
+// now, not what they came to: a file that somebody has edited since is no edit of the program.
 func (b *bisecting) narrow(ctx context.Context, good *Probe) error {
 	if len(b.runs)*b.blocks > nearBlocks {
 		return nil
@@ -215,8 +235,8 @@ func (b *bisecting) narrow(ctx context.Context, good *Probe) error {
 	return nil
 }
 
-// next returns an edit between two others with what the block came to after it: one for which that is recorded, as near to the
-// middle as there is, else the middle one; none where nothing may be executed.
+// next returns an edit between two others with what the block came to after it: one for which that is recorded, as near
+// to the middle as there is, else the middle one; none where nothing may be executed.
 func (b *bisecting) next(ctx context.Context, lo, hi int) (int, *Probe, error) {
 	middle := (lo + hi) / 2
 	for d := range min(hi-lo, near, max(nearAtLeast, nearBlocks/max(1, b.blocks))) {
@@ -240,7 +260,11 @@ func (b *bisecting) next(ctx context.Context, lo, hi int) (int, *Probe, error) {
 func (b *bisecting) test(good, bad *Probe) error {
 	for _, p := range []*Probe{good, bad} {
 		if p.Status == unknownStatus {
-			return &state.Error{Code: CodeUnchanged, Message: fmt.Sprintf("what block %s came to at step %d is not recorded", b.found.Block, p.Step), Hint: "without --recorded it is executed"}
+			return &state.Error{
+				Code:    CodeUnchanged,
+				Message: fmt.Sprintf("what block %s came to at step %d is not recorded", b.found.Block, p.Step),
+				Hint:    "without --recorded it is executed",
+			}
 		}
 	}
 	b.found.Test = "changed"
@@ -248,8 +272,16 @@ func (b *bisecting) test(good, bad *Probe) error {
 		b.found.Test = "failed"
 	}
 	if bad.bad = b.isBad(good, bad); !bad.bad {
-		return &state.Error{Code: CodeUnchanged, Message: fmt.Sprintf("block %s comes to the same at step %d and at step %d", b.found.Block, good.Step, bad.Step),
-			Hint: "name other steps: --good STEP --bad STEP"}
+		return &state.Error{
+			Code: CodeUnchanged,
+			Message: fmt.Sprintf(
+				"block %s comes to the same at step %d and at step %d",
+				b.found.Block,
+				good.Step,
+				bad.Step,
+			),
+			Hint: "name other steps: --good STEP --bad STEP",
+		}
 	}
 	return nil
 }
@@ -266,7 +298,8 @@ func (b *bisecting) isBad(good, p *Probe) bool {
 		k := depgraph.Var(b.options.Value)
 		return good.Makes[k].Digest != p.Makes[k].Digest
 	}
-	return good.output != p.output || !maps.EqualFunc(good.Makes, p.Makes, func(x, y query.AccessView) bool { return x.Digest == y.Digest })
+	return good.output != p.output ||
+		!maps.EqualFunc(good.Makes, p.Makes, func(x, y query.AccessView) bool { return x.Digest == y.Digest })
 }
 
 func (b *bisecting) answer(ctx context.Context, lo, hi int) error {
@@ -283,8 +316,8 @@ func (b *bisecting) answer(ctx context.Context, lo, hi int) error {
 	return nil
 }
 
-// probe returns what the block came to in the program after a step: as it is recorded, else, if execute, by executing what is
-// missing.
+// probe returns what the block came to in the program after a step: as it is recorded, else, if execute, by executing
+// what is missing.
 func (b *bisecting) probe(ctx context.Context, n state.StepNumber, execute bool) (*Probe, error) {
 	if p := b.known[n]; p != nil {
 		return p, nil
@@ -345,62 +378,6 @@ func (b *bisecting) ask(ctx context.Context, program []runner.Block, p *Probe, e
 	}
 	p.How = "executed"
 	return b.executed(&out.Blocks[len(out.Blocks)-1], p)
-}
-
-// restsOn is the last block of a program with all that it rests on.
-func restsOn(program []runner.Block, planned []runner.PlanBlock) []runner.Block {
-	var blocks []depgraph.BlockFacts
-	for i := range program {
-		facts, err := python.Analyze([]byte(program[i].Source), program[i].Dialect)
-		if err != nil {
-			facts = &depgraph.Facts{}
-		}
-		f := depgraph.BlockFacts{ID: string(program[i].ID), Facts: facts}
-		for j := range planned[i].Nodes {
-			var seen depgraph.Access
-			if t := planned[i].Nodes[j].Last; t != nil { // of other code, maybe: then it is a hint, and analysis has the rest
-				seen = depgraph.Access{Reads: keysOf(t.Reads), Writes: keysOf(t.Writes)}
-			}
-			f.Observed = append(f.Observed, seen)
-		}
-		blocks = append(blocks, f)
-	}
-	g := depgraph.Build(blocks)
-	last := program[len(program)-1].ID
-	needed := map[state.BlockID]bool{last: true}
-	ids := g.NodeIDs()
-	reached := map[depgraph.NodeID]bool{}
-	for _, id := range slices.Backward(ids) { // program order is a topological order
-		block := blockOfID(id)
-		if reached[id] = reached[id] || block == last; !reached[id] {
-			continue
-		}
-		needed[block] = true
-		for _, e := range g.Preds(id) {
-			if e.Hazard == depgraph.Flow {
-				reached[e.From] = true
-			}
-		}
-	}
-	for i := range program { // what fails keeps its readers from running, and needs no edge for it
-		if planned[i].Err != nil {
-			needed[program[i].ID] = true
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(program), func(x runner.Block) bool { return !needed[x.ID] })
-}
-
-func keysOf(list []state.Access) []depgraph.Key {
-	keys := []depgraph.Key{}
-	for _, a := range list {
-		keys = append(keys, a.Key)
-	}
-	return keys
-}
-
-// blockOfID is the block of a node of the graph.
-func blockOfID(id depgraph.NodeID) state.BlockID {
-	return state.BlockID(id[:max(0, strings.LastIndexByte(string(id), '#'))])
 }
 
 // recorded fills in what the traces of a block tell.

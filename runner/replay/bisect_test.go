@@ -22,8 +22,8 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// long is a session of a few blocks with a history of many patches that were never run, but for the first and, maybe, the last
-// program.
+// long is a session of a few blocks with a history of many patches that were never run, but for the first and, maybe,
+// the last program.
 type long struct {
 	t       *testing.T
 	dir     string
@@ -32,7 +32,11 @@ type long struct {
 
 func newLong(t *testing.T, blocks ...[2]string) *long {
 	l := &long{t: t, dir: t.TempDir()}
-	l.session = xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(l.dir, xstate.StoreName)), xstate.SessionOptions{Workspace: l.dir, Seed: 7})
+	l.session = xstatetest.OpenSession(
+		t,
+		xstatetest.OpenStore(t, filepath.Join(l.dir, xstate.StoreName)),
+		xstate.SessionOptions{Workspace: l.dir, Seed: 7},
+	)
 	for _, b := range blocks {
 		if _, err := l.session.Append(t.Context(), patch.Block{ID: b[0], Dialect: patch.Python, Source: b[1]}, "", xstate.Origin{}); err != nil {
 			t.Fatal(err)
@@ -106,15 +110,21 @@ func (l *long) bisect(block string, o replay.BisectOptions) *replay.Bisection {
 	return found
 }
 
-// TestBisectFailure: of 200 patches of a block, of which only the last was run, the one since which it fails is found by executing the block in as many
-// programs as it takes to tell 200 apart, and nothing else.
+// TestBisectFailure: of 200 patches of a block, of which only the last was run, the one since which it fails is found
+// by executing the block in as many programs as it takes to tell 200 apart, and nothing else.
 func TestBisectFailure(t *testing.T) {
 	culprits := []int{77, 0, 199}
 	if testing.Short() {
 		culprits = culprits[:1]
 	}
 	for _, culprit := range culprits {
-		l := newLong(t, [2]string{"load", "rows = list(range(5))"}, [2]string{"other", "print('other')"}, [2]string{"check", "total = sum(rows)"}, [2]string{"report", "print(total)"})
+		l := newLong(
+			t,
+			[2]string{"load", "rows = list(range(5))"},
+			[2]string{"other", "print('other')"},
+			[2]string{"check", "total = sum(rows)"},
+			[2]string{"report", "print(total)"},
+		)
 		var want xstate.StepNumber
 		for i := range 200 {
 			source := fmt.Sprintf("total = sum(rows) + %d", i)
@@ -139,12 +149,22 @@ func TestBisectFailure(t *testing.T) {
 	}
 }
 
-// TestBisectValue: with patches of several blocks, the one is found that changed the value of a block that rests on another one;
-// what it does not rest on is not executed. It is the one that running every program in turn finds.
+// TestBisectValue: with patches of several blocks, the one is found that changed the value of a block that rests on
+// another one; what it does not rest on is not executed. It is the one that running every program in turn finds.
 func TestBisectValue(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
-	l := newLong(t, [2]string{"noise", "noise = 0"}, [2]string{"base", "base = 3 // 2"}, [2]string{"file", "open('out.txt', 'w').write(str(base))"},
-		[2]string{"loud", "raise SystemError('never executed')"}, [2]string{"sum", "result = int(open('out.txt').read()) + base"}, [2]string{"after", "print(result)"})
+	l := newLong(
+		t,
+		[2]string{"noise", "noise = 0"},
+		[2]string{"base", "base = 3 // 2"},
+		[2]string{"file", "open('out.txt', 'w').write(str(base))"},
+		[2]string{
+			"loud",
+			"raise SystemError('never executed')",
+		},
+		[2]string{"sum", "result = int(open('out.txt').read()) + base"},
+		[2]string{"after", "print(result)"},
+	)
 	var want xstate.StepNumber
 	for i := range 200 {
 		switch r.IntN(3) {
@@ -203,10 +223,19 @@ func TestBisectRecorded(t *testing.T) {
 		}
 	}
 	found := l.bisect("y", replay.BisectOptions{Recorded: true})
-	if len(found.Between) != 2 || found.Between[0].Number != steps[4] || found.First.Number != steps[5] || found.Executed != 0 {
-		t.Errorf("from records: %+v between, first %+v, %d executed, want steps %d and %d", found.Between, found.First, found.Executed, steps[4], steps[5])
+	if len(found.Between) != 2 || found.Between[0].Number != steps[4] || found.First.Number != steps[5] ||
+		found.Executed != 0 {
+		t.Errorf(
+			"from records: %+v between, first %+v, %d executed, want steps %d and %d",
+			found.Between,
+			found.First,
+			found.Executed,
+			steps[4],
+			steps[5],
+		)
 	}
-	if found = l.bisect("y", replay.BisectOptions{}); found.First.Number != steps[5] || found.Executed != 2 || found.Between != nil {
+	if found = l.bisect("y", replay.BisectOptions{}); found.First.Number != steps[5] || found.Executed != 2 ||
+		found.Between != nil {
 		t.Errorf("bisect finds %+v, executes %d blocks, want step %d and 2", found.First, found.Executed, steps[5])
 	}
 	var downs []xstate.StepNumber
@@ -225,10 +254,15 @@ func TestBisectRecorded(t *testing.T) {
 			t.Errorf("bisect of %+v: %v, want %s", o, err, state.CodeNoStep)
 		}
 	}
-	if _, err := replay.Bisect(t.Context(), l.session.Subject(), "y", replay.BisectOptions{Bad: steps[2]}); state.CodeOf(err) != replay.CodeUnchanged {
+	if _, err := replay.Bisect(t.Context(), l.session.Subject(), "y", replay.BisectOptions{Bad: steps[2]}); state.CodeOf(
+		err,
+	) != replay.CodeUnchanged {
 		t.Errorf("bisect where nothing changed: %v, want %s", err, replay.CodeUnchanged)
 	}
-	if _, err := replay.Bisect(t.Context(), l.session.Subject(), "z", replay.BisectOptions{}); state.CodeOf(err) != query.CodeNoBlock || !strings.Contains(err.Error(), "never had") {
+	if _, err := replay.Bisect(t.Context(), l.session.Subject(), "z", replay.BisectOptions{}); state.CodeOf(
+		err,
+	) != query.CodeNoBlock ||
+		!strings.Contains(err.Error(), "never had") {
 		t.Errorf("bisect of no block: %v, want %s", err, query.CodeNoBlock)
 	}
 	if n := l.run().Nodes.Ran; n != 0 {
@@ -236,8 +270,8 @@ func TestBisectRecorded(t *testing.T) {
 	}
 }
 
-// TestBisectAside: searches in a program that changes what it finds, in place and in files, at any time, leave the folder as it was,
-// and the next run comes to what a fresh interpreter comes to.
+// TestBisectAside: searches in a program that changes what it finds, in place and in files, at any time, leave the
+// folder as it was, and the next run comes to what a fresh interpreter comes to.
 func TestBisectAside(t *testing.T) {
 	seed := rand.Uint64()
 	if text := os.Getenv("XSTATE_TEST_SEED"); text != "" {
@@ -248,7 +282,11 @@ func TestBisectAside(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 6))
 	l := &long{t: t, dir: t.TempDir()}
 	xstatetest.WriteFiles(t, l.dir, map[string][]byte{"data.csv": []byte("1\n2\n")})
-	l.session = xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(l.dir, xstate.StoreName)), xstate.SessionOptions{Workspace: l.dir, Seed: 7})
+	l.session = xstatetest.OpenSession(
+		t,
+		xstatetest.OpenStore(t, filepath.Join(l.dir, xstate.StoreName)),
+		xstate.SessionOptions{Workspace: l.dir, Seed: 7},
+	)
 	searched, executed := 0, 0
 	rounds := 16
 	if testing.Short() {

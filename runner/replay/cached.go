@@ -7,14 +7,25 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// walk goes through the recorded runs and executes nothing: it verifies that steps follow one another, that sources have the
-// digests that name them, and that every trace and output is there and is what it is named.
+// walk goes through the recorded runs and executes nothing: it verifies that steps follow one another, that sources
+// have the digests that name them, and that every trace and output is there and is what it is named.
 func (r *replayer) walk(ctx context.Context, steps []state.Step) error {
 	if err := r.chain(ctx, steps[len(steps)-1].Number); err != nil {
 		return err
 	}
 	for i, step := range steps {
-		x := &replaying{replayer: r, subject: r.subject, step: step, found: &RunReport{Step: step.Number, Time: step.Time, Result: Equal, Served: []ServedNode{}, Divergences: []Divergence{}}}
+		x := &replaying{
+			replayer: r,
+			subject:  r.subject,
+			step:     step,
+			found: &RunReport{
+				Step:        step.Number,
+				Time:        step.Time,
+				Result:      Equal,
+				Served:      []ServedNode{},
+				Divergences: []Divergence{},
+			},
+		}
 		if step.Run != nil {
 			x.found.Interpreter = step.Run.Interpreter
 		}
@@ -25,7 +36,17 @@ func (r *replayer) walk(ctx context.Context, steps []state.Step) error {
 			rec := x.recorded[ref]
 			switch {
 			case rec.damaged:
-				x.found.Divergences = append(x.found.Divergences, Divergence{Step: step.Number, Node: rec.name, Block: ref.block, What: "record", Cause: CauseRecord, Detail: fmt.Sprintf("the record of %s is damaged", rec.name)})
+				x.found.Divergences = append(
+					x.found.Divergences,
+					Divergence{
+						Step:   step.Number,
+						Node:   rec.name,
+						Block:  ref.block,
+						What:   "record",
+						Cause:  CauseRecord,
+						Detail: fmt.Sprintf("the record of %s is damaged", rec.name),
+					},
+				)
 				x.found.Result = Diverged
 			case rec.Trace != "" && rec.trace == nil:
 				x.found.Served = append(x.found.Served, ServedNode{Node: rec.name, Why: ServedUnrecorded})
@@ -53,7 +74,16 @@ func (r *replayer) chain(ctx context.Context, last state.StepNumber) error {
 			return err
 		}
 		if before != "" && step.Kind != state.KindFork && step.Prev != before {
-			return &state.Error{Code: state.CodeDamaged, Message: fmt.Sprintf("step %d of session %q does not follow step %d", step.Number, s.Name(), step.Number-1), Hint: "xstate check names what is damaged"}
+			return &state.Error{
+				Code: state.CodeDamaged,
+				Message: fmt.Sprintf(
+					"step %d of session %q does not follow step %d",
+					step.Number,
+					s.Name(),
+					step.Number-1,
+				),
+				Hint: "xstate check names what is damaged",
+			}
 		}
 		before = step.Hash
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// otherEngine reports whether the run was recorded with an interpreter, or a version of xstate, that names all code otherwise.
+// otherEngine reports whether the run was recorded with an interpreter, or a version of xstate, that names all code
+// otherwise.
 func (x *replaying) otherEngine() bool {
 	for _, ref := range x.order {
 		if rec := x.recorded[ref]; x.ours[rec.Code] {
@@ -38,13 +39,26 @@ func (x *replaying) versions() string {
 	return fmt.Sprintf("%s in another environment, or another version of xstate", x.config.Language)
 }
 
-// causeFolder says that a node rests on the name of the folder, which is another in a replay, and that no text tells what else it may
-// have come to: it cannot be compared.
+// causeFolder says that a node rests on the name of the folder, which is another in a replay, and that no text tells
+// what else it may have come to: it cannot be compared.
 const causeFolder Cause = "folder"
 
 // causeOf is the cause that a changed input is.
-var causeOf = map[string]Cause{"file": CauseFile, "stat": CauseFile, "dir": CauseFile, "mode": CauseFile, "time": CauseFile, "link": CauseFile, "files": CauseFile,
-	"env": CauseEnvironment, "isset": CauseEnvironment, "conf": CauseEnvironment, "cwd": CauseEnvironment, "rng": CauseRandomness, "module": CausePackage}
+var causeOf = map[string]Cause{
+	"file":   CauseFile,
+	"stat":   CauseFile,
+	"dir":    CauseFile,
+	"mode":   CauseFile,
+	"time":   CauseFile,
+	"link":   CauseFile,
+	"files":  CauseFile,
+	"env":    CauseEnvironment,
+	"isset":  CauseEnvironment,
+	"conf":   CauseEnvironment,
+	"cwd":    CauseEnvironment,
+	"rng":    CauseRandomness,
+	"module": CausePackage,
+}
 
 // causeOfMark is the cause that a mark tells, the most telling first.
 var causeOfMark = []struct {
@@ -53,21 +67,44 @@ var causeOfMark = []struct {
 	detail string
 }{
 	{"refused network", CauseNetwork, "it asks the network, which a replay does not let it; the recording did not"},
-	{"refused subprocess", CauseSubprocess, "it starts a process, which a replay does not let it; the recording did not"},
-	{"refused file", CauseFile, "it changes a file outside the workspace, which a replay does not let it; the recording did not"},
+	{
+		"refused subprocess",
+		CauseSubprocess,
+		"it starts a process, which a replay does not let it; the recording did not",
+	},
+	{
+		"refused file",
+		CauseFile,
+		"it changes a file outside the workspace, which a replay does not let it; the recording did not",
+	},
 	{"network", CauseNetwork, "it asks the network"},
 	{"thread", CauseRace, "it leaves threads running"},
-	{"entropy", CauseRandomness, "it draws from the randomness of the operating system, or from a generator without a seed"},
+	{
+		"entropy",
+		CauseRandomness,
+		"it draws from the randomness of the operating system, or from a generator without a seed",
+	},
 	{"clock", CauseClock, "it reads the clock"},
 	{"subprocess", CauseSubprocess, "it starts processes"},
 	{"process", CauseProcess, "it depends on what differs from process to process: its number, addresses"},
 	{"time-out", CauseClock, "it was stopped after the time that was given"},
 	{"kernel died", CauseRace, "the interpreter died"},
-	{runner.MarkVaried, CauseRace, "verify found that it comes to something else each time, from the same code and inputs"},
+	{
+		runner.MarkVaried,
+		CauseRace,
+		"verify found that it comes to something else each time, from the same code and inputs",
+	},
 }
 
 // explain fills in the cause of a divergence.
-func (c *comparison) explain(ctx context.Context, ref nodeRef, rec *recordedNode, n *runner.NodeOutcome, d *Divergence, reads []otherInput) error {
+func (c *comparison) explain(
+	ctx context.Context,
+	ref nodeRef,
+	rec *recordedNode,
+	n *runner.NodeOutcome,
+	d *Divergence,
+	reads []otherInput,
+) error {
 	t := n.Result()
 	switch {
 	case rec.Code != n.Code && c.otherEngine() && rec.trace != nil && c.byPackage(d, rec.trace, t):
@@ -104,7 +141,11 @@ func (c *comparison) byInput(d *Divergence, reads []otherInput) {
 	case d.Cause == CauseFile && strings.HasSuffix(r.Key.Name(), ".py") && r.Key.Space() == "file":
 		d.Cause, d.Detail = CauseCode, fmt.Sprintf("the module %s %s", r.Key.Name(), text)
 	case d.Cause == CauseFile:
-		d.Detail = fmt.Sprintf("%s %s", map[string]string{"dir": "what is in the directory ", "mode": "the permissions of ", "time": "the time of "}[r.Key.Space()]+r.Key.Name(), text)
+		d.Detail = fmt.Sprintf(
+			"%s %s",
+			map[string]string{"dir": "what is in the directory ", "mode": "the permissions of ", "time": "the time of "}[r.Key.Space()]+r.Key.Name(),
+			text,
+		)
 	case d.Cause == CausePackage:
 		d.Detail = fmt.Sprintf("the version of package %s %s", r.Key.Name(), text)
 	case d.Cause == CauseRandomness:
@@ -132,7 +173,8 @@ func (c *comparison) byPackage(d *Divergence, rec, t *state.Trace) bool {
 	return true
 }
 
-// installedThen tells which distribution a package was of, by the file that witnessed its version: NAME-VERSION.dist-info/RECORD.
+// installedThen tells which distribution a package was of, by the file that witnessed its version:
+// NAME-VERSION.dist-info/RECORD.
 func installedThen(witness string) string {
 	folder := filepath.Base(filepath.Dir(witness))
 	if ext := filepath.Ext(folder); ext == ".dist-info" || ext == ".egg-info" {
@@ -158,12 +200,16 @@ func byMark(d *Divergence) bool {
 // times is how often a node is executed again to tell what does not come out twice from what was never so.
 const times = 3
 
-// again explains the divergence of a node that nothing else explains: where it comes to something else each time it is a race, else
-// the record says what its code does not come to.
+// again explains the divergence of a node that nothing else explains: where it comes to something else each time it is
+// a race, else the record says what its code does not come to.
 func (c *comparison) again(ctx context.Context, ref nodeRef, d *Divergence, t *state.Trace) error {
 	at := slices.IndexFunc(c.program, func(b runner.Block) bool { return b.ID == ref.block })
 	for range times {
-		out, err := c.run(ctx, c.program[:at+1], func(block state.BlockID, i int) bool { return nodeRef{block, i} == ref })
+		out, err := c.run(
+			ctx,
+			c.program[:at+1],
+			func(block state.BlockID, i int) bool { return nodeRef{block, i} == ref },
+		)
 		if err != nil {
 			return err
 		}
@@ -173,11 +219,15 @@ func (c *comparison) again(ctx context.Context, ref nodeRef, d *Divergence, t *s
 			return nil
 		}
 	}
-	d.Cause, d.Detail = CauseRecord, fmt.Sprintf("its code came to the same %d times from the recorded inputs, and not to what is recorded", times+1)
+	d.Cause, d.Detail = CauseRecord, fmt.Sprintf(
+		"its code came to the same %d times from the recorded inputs, and not to what is recorded",
+		times+1,
+	)
 	return nil
 }
 
 // sameResults reports whether two executions came to the same.
 func sameResults(a, b *state.Trace) bool {
-	return a.Outputs == b.Outputs && query.ErrorText(a.Err) == query.ErrorText(b.Err) && slices.Equal(a.Writes, b.Writes)
+	return a.Outputs == b.Outputs && query.ErrorText(a.Err) == query.ErrorText(b.Err) &&
+		slices.Equal(a.Writes, b.Writes)
 }

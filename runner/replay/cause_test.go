@@ -35,7 +35,12 @@ func plant(t *testing.T, files map[string]string, python string, blocks ...strin
 	for name, text := range files {
 		xstatetest.WriteFiles(t, p.dir, map[string][]byte{name: []byte(text)})
 	}
-	p.options = xstate.SessionOptions{Workspace: p.dir, Seed: 7, Python: python, Environ: append(os.Environ(), "PLANTED=one")}
+	p.options = xstate.SessionOptions{
+		Workspace: p.dir,
+		Seed:      7,
+		Python:    python,
+		Environ:   append(os.Environ(), "PLANTED=one"),
+	}
 	p.store = xstatetest.OpenStore(t, filepath.Join(p.dir, xstate.StoreName))
 	p.session = xstatetest.OpenSession(t, p.store, p.options)
 	for i := 0; i < len(blocks); i += 2 {
@@ -85,7 +90,17 @@ func (p *planted) diverges(node string, cause replay.Cause, detail string) *repl
 	for _, run := range found.Runs {
 		for i, d := range run.Divergences {
 			if i > 0 || d.Node != node || d.Cause != cause || !strings.Contains(d.Detail, detail) {
-				p.t.Errorf("step %d: %s %s diverges for cause %s: %s; want %s for cause %s: %s", d.Step, d.Node, d.What, d.Cause, d.Detail, node, cause, detail)
+				p.t.Errorf(
+					"step %d: %s %s diverges for cause %s: %s; want %s for cause %s: %s",
+					d.Step,
+					d.Node,
+					d.What,
+					d.Cause,
+					d.Detail,
+					node,
+					cause,
+					detail,
+				)
 			}
 		}
 	}
@@ -112,7 +127,15 @@ func large(text string) string { return text + "\n" + strings.Repeat("# padding\
 // TestReplayCauses plants one divergence for each cause.
 func TestReplayCauses(t *testing.T) {
 	t.Run("file", func(t *testing.T) {
-		p := plant(t, map[string]string{"data.txt": large("1"), "small.txt": "small"}, "", "load", "x = open('data.txt').readline()\ny = open('small.txt').read()", "use", "print(x, y)")
+		p := plant(
+			t,
+			map[string]string{"data.txt": large("1"), "small.txt": "small"},
+			"",
+			"load",
+			"x = open('data.txt').readline()\ny = open('small.txt').read()",
+			"use",
+			"print(x, y)",
+		)
 		p.equal()
 		p.write("small.txt", []byte("other")) // which is kept
 		p.equal()
@@ -127,13 +150,25 @@ func TestReplayCauses(t *testing.T) {
 		}
 	})
 	t.Run("directory", func(t *testing.T) {
-		p := plant(t, map[string]string{"in/a.txt": "", "in/b.txt": ""}, "", "list", "import os\nnames = sorted(os.listdir('in'))\nprint(names)")
+		p := plant(
+			t,
+			map[string]string{"in/a.txt": "", "in/b.txt": ""},
+			"",
+			"list",
+			"import os\nnames = sorted(os.listdir('in'))\nprint(names)",
+		)
 		p.write("in/a.txt", nil)
 		p.write("in/c.txt", []byte("c"))
 		p.equal() // what it listed is kept
 	})
 	t.Run("module", func(t *testing.T) {
-		p := plant(t, map[string]string{"util.py": large("def f(): return 1")}, "", "use", "import util\nprint(util.f())")
+		p := plant(
+			t,
+			map[string]string{"util.py": large("def f(): return 1")},
+			"",
+			"use",
+			"import util\nprint(util.f())",
+		)
 		p.equal()
 		p.write("util.py", []byte(large("def f(): return 2")))
 		p.diverges("use#1", replay.CauseCode, "the module util.py differs")
@@ -172,7 +207,17 @@ func TestReplayCauses(t *testing.T) {
 		p.diverges("a#2", replay.CauseEnvironment, "the variable PLANTED of the environment differs")
 	})
 	t.Run("randomness", func(t *testing.T) {
-		p := plant(t, nil, "", "a", "import os, random\na = os.urandom(8)", "b", "b = len(a)", "c", "c = random.random()")
+		p := plant(
+			t,
+			nil,
+			"",
+			"a",
+			"import os, random\na = os.urandom(8)",
+			"b",
+			"b = len(a)",
+			"c",
+			"c = random.random()",
+		)
 		p.diverges("a#2", replay.CauseRandomness, "randomness of the operating system")
 	})
 	t.Run("clock", func(t *testing.T) {
@@ -187,7 +232,10 @@ func TestReplayCauses(t *testing.T) {
 		p := plant(t, nil, "", "a", "a = 1")
 		counter := filepath.Join(t.TempDir(), "__pycache__", "n")
 		xstatetest.WriteFiles(t, filepath.Dir(counter), map[string][]byte{"n": []byte("1")})
-		p.patch("a", "with open("+quote(counter)+", 'r+') as f:\n    a = int(f.read()) + 1\n    f.seek(0)\n    f.write(str(a))")
+		p.patch(
+			"a",
+			"with open("+quote(counter)+", 'r+') as f:\n    a = int(f.read()) + 1\n    f.seek(0)\n    f.write(str(a))",
+		)
 		p.diverges("a", replay.CauseRace, "something else each time")
 	})
 }
@@ -215,19 +263,24 @@ func TestReplayDamage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, err := replay.Run(t.Context(), xstatetest.OpenSession(t, store, p.options).Subject(), replay.Options{Cached: cached})
+		found, err := replay.Run(
+			t.Context(),
+			xstatetest.OpenSession(t, store, p.options).Subject(),
+			replay.Options{Cached: cached},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := found.First; d == nil || d.Node != "a" || d.Cause != replay.CauseRecord || d.Detail != "the record of a is damaged" {
+		if d := found.First; d == nil || d.Node != "a" || d.Cause != replay.CauseRecord ||
+			d.Detail != "the record of a is damaged" {
 			t.Errorf("cached %v: %s %+v", cached, found.Result, d)
 		}
 		store.Close()
 	}
 }
 
-// TestReplayInterpreter: a run that was recorded in another environment is named so where it comes to something else, and is equal
-// where it does not; where the interpreter is gone another is taken, and told.
+// TestReplayInterpreter: a run that was recorded in another environment is named so where it comes to something else,
+// and is equal where it does not; where the interpreter is gone another is taken, and told.
 func TestReplayInterpreter(t *testing.T) {
 	python := newVenv(t)
 	p := plant(t, nil, python, "a", "import sys\na = sys.prefix", "b", "b = 2")
@@ -238,7 +291,8 @@ func TestReplayInterpreter(t *testing.T) {
 	p.options.Python = ""
 	p.session = xstatetest.OpenSession(t, p.store, p.options)
 	found := p.diverges("a#2", replay.CauseInterpreter, "")
-	if len(found.Missing) != 1 || found.Missing[0].What != "interpreter" || !strings.Contains(found.Missing[0].Why, "is gone") {
+	if len(found.Missing) != 1 || found.Missing[0].What != "interpreter" ||
+		!strings.Contains(found.Missing[0].Why, "is gone") {
 		t.Errorf("missing %v, want the interpreter", found.Missing)
 	}
 }
@@ -252,9 +306,15 @@ func TestReplayPackage(t *testing.T) {
 	}
 	site := strings.TrimSpace(string(out))
 	install := func(version string) {
-		xstatetest.WriteFiles(t, site, map[string][]byte{"planted_package/__init__.py": []byte("version = '" + version + "'\n"),
-			"planted_package-" + version + ".dist-info/METADATA": []byte("Metadata-Version: 2.1\nName: planted-package\nVersion: " + version + "\n"),
-			"planted_package-" + version + ".dist-info/RECORD":   []byte("planted_package/__init__.py,,\n")})
+		xstatetest.WriteFiles(
+			t,
+			site,
+			map[string][]byte{"planted_package/__init__.py": []byte("version = '" + version + "'\n"),
+				"planted_package-" + version + ".dist-info/METADATA": []byte(
+					"Metadata-Version: 2.1\nName: planted-package\nVersion: " + version + "\n",
+				),
+				"planted_package-" + version + ".dist-info/RECORD": []byte("planted_package/__init__.py,,\n")},
+		)
 	}
 	install("1.0")
 	p := plant(t, nil, python, "a", "import planted_package", "b", "print(planted_package.version)", "c", "c = 1")
@@ -265,7 +325,8 @@ func TestReplayPackage(t *testing.T) {
 		}
 	}
 	found := p.replay(replay.Options{})
-	if d := found.First; d == nil || d.Node != "a" || d.Cause != replay.CausePackage || d.Key != "module:planted_package" {
+	if d := found.First; d == nil || d.Node != "a" || d.Cause != replay.CausePackage ||
+		d.Key != "module:planted_package" {
 		t.Errorf("package gone: %+v", d)
 	}
 	if !slices.ContainsFunc(found.Missing, func(m replay.Missing) bool {
@@ -275,7 +336,9 @@ func TestReplayPackage(t *testing.T) {
 	}
 	other := p.options // another interpreter, which never had the package: it is named, rather than the interpreter
 	other.Python = newVenv(t)
-	if found, err := replay.Run(t.Context(), xstatetest.OpenSession(t, p.store, other).Subject(), replay.Options{}); err != nil || len(found.Missing) != 1 || found.Missing[0].What != "module:planted_package" {
+	if found, err := replay.Run(t.Context(), xstatetest.OpenSession(t, p.store, other).Subject(), replay.Options{}); err != nil ||
+		len(found.Missing) != 1 ||
+		found.Missing[0].What != "module:planted_package" {
 		t.Errorf("with another interpreter: missing %+v, %v, want the package", found, err)
 	}
 	install("2.0")
@@ -299,8 +362,8 @@ func newVenv(t *testing.T) string {
 	return filepath.Join(dir, "bin", "python")
 }
 
-// TestReplayEffects: what used the network or started a process is served what was recorded, and does not happen again; what now
-// asks the network, and did not then, is kept from it and named.
+// TestReplayEffects: what used the network or started a process is served what was recorded, and does not happen again;
+// what now asks the network, and did not then, is kept from it and named.
 func TestReplayEffects(t *testing.T) {
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -358,11 +421,28 @@ func TestReplayGuard(t *testing.T) {
 	}
 }
 
-// TestReplayFolder: what tells the name of the folder is the same where nothing but the name differs, and not compared where that cannot
-// be told; what rests on neither is compared as ever.
+// TestReplayFolder: what tells the name of the folder is the same where nothing but the name differs, and not compared
+// where that cannot be told; what rests on neither is compared as ever.
 func TestReplayFolder(t *testing.T) {
-	p := plant(t, nil, "", "import", "import os", "class", "class Place:\n    def __init__(self, at):\n        self.at = at", "path", "path = os.path.join(os.getcwd(), 'x')\nprint(path)",
-		"copy", "again = path + 'y'", "place", "place = Place(os.getcwd())", "use", "n = len(again) - len(path)", "clock", "import time\nnow = time.time_ns()")
+	p := plant(
+		t,
+		nil,
+		"",
+		"import",
+		"import os",
+		"class",
+		"class Place:\n    def __init__(self, at):\n        self.at = at",
+		"path",
+		"path = os.path.join(os.getcwd(), 'x')\nprint(path)",
+		"copy",
+		"again = path + 'y'",
+		"place",
+		"place = Place(os.getcwd())",
+		"use",
+		"n = len(again) - len(path)",
+		"clock",
+		"import time\nnow = time.time_ns()",
+	)
 	found := p.diverges("clock#2", replay.CauseClock, "reads the clock")
 	var served []string
 	for _, s := range found.Runs[0].Served {
@@ -373,7 +453,8 @@ func TestReplayFolder(t *testing.T) {
 	}
 }
 
-// TestReplayParts: one run, one block with what it needs, a stretch that ends with the first divergence, and steps that are no run.
+// TestReplayParts: one run, one block with what it needs, a stretch that ends with the first divergence, and steps that
+// are no run.
 func TestReplayParts(t *testing.T) {
 	p := plant(t, nil, "", "a", "a = 1", "other", "other = 5", "b", "b = a + 1", "c", "c = b + other")
 	for _, source := range []string{"import time\na = time.time_ns()", "a = 3", "a = 4"} {
@@ -399,12 +480,18 @@ func TestReplayParts(t *testing.T) {
 		}
 	}
 	if one := p.replay(replay.Options{}); one.Runs[3].Executed != 3 || one.Runs[3].Proved != 1 {
-		t.Errorf("last run executed %d and had %d proved, want 3 and 1: %+v", one.Runs[3].Executed, one.Runs[3].Proved, one.Runs[3])
+		t.Errorf(
+			"last run executed %d and had %d proved, want 3 and 1: %+v",
+			one.Runs[3].Executed,
+			one.Runs[3].Proved,
+			one.Runs[3],
+		)
 	}
 	if found := p.replay(replay.Options{UntilDivergence: true}); !slices.Equal(runs(found), []xstate.StepNumber{5, 7}) {
 		t.Errorf("until divergence: runs %v, want 5 and 7", runs(found))
 	}
-	if found := p.replay(replay.Options{Step: 9}); !slices.Equal(runs(found), []xstate.StepNumber{9}) || found.Result != replay.Equal {
+	if found := p.replay(replay.Options{Step: 9}); !slices.Equal(runs(found), []xstate.StepNumber{9}) ||
+		found.Result != replay.Equal {
 		t.Errorf("step 9: %v %s", runs(found), found.Result)
 	}
 	if found := p.replay(replay.Options{Block: "b"}); found.Runs[0].Nodes != 2 || found.Result != replay.Equal {
@@ -415,10 +502,14 @@ func TestReplayParts(t *testing.T) {
 			t.Errorf("%+v: %v, want no-run", o, err)
 		}
 	}
-	if _, err := replay.Run(t.Context(), p.session.Subject(), replay.Options{Step: 99}); state.CodeOf(err) != state.CodeNoStep {
+	if _, err := replay.Run(t.Context(), p.session.Subject(), replay.Options{Step: 99}); state.CodeOf(
+		err,
+	) != state.CodeNoStep {
 		t.Errorf("step 99: %v, want no-step", err)
 	}
-	if _, err := replay.Run(t.Context(), p.session.Subject(), replay.Options{Block: "none"}); state.CodeOf(err) != query.CodeNoBlock {
+	if _, err := replay.Run(t.Context(), p.session.Subject(), replay.Options{Block: "none"}); state.CodeOf(
+		err,
+	) != query.CodeNoBlock {
 		t.Errorf("no such block: %v", err)
 	}
 }
@@ -449,7 +540,11 @@ func (p *planted) rewrite(block xstate.BlockID, change func(*state.Block), sourc
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	d := state.Draft{Kind: state.KindRun, Run: &state.RunSummary{Blocks: state.Counts{Ran: len(program)}}, Changes: []state.Change{{Op: state.OpUpdate, ID: block, Block: &b}}}
+	d := state.Draft{
+		Kind:    state.KindRun,
+		Run:     &state.RunSummary{Blocks: state.Counts{Ran: len(program)}},
+		Changes: []state.Change{{Op: state.OpUpdate, ID: block, Block: &b}},
+	}
 	for _, source := range sources {
 		d.Sources = append(d.Sources, []byte(source))
 	}

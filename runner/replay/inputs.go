@@ -28,7 +28,14 @@ type inputs struct {
 
 // readInputs collects them from what is recorded.
 func (x *replaying) readInputs() *inputs {
-	in := &inputs{content: map[string]state.Digest{}, present: map[string]state.Digest{}, listed: map[string]state.Digest{}, modes: map[string]state.Digest{}, times: map[string]state.Digest{}, written: map[string]bool{}}
+	in := &inputs{
+		content: map[string]state.Digest{},
+		present: map[string]state.Digest{},
+		listed:  map[string]state.Digest{},
+		modes:   map[string]state.Digest{},
+		times:   map[string]state.Digest{},
+		written: map[string]bool{},
+	}
 	for _, ref := range x.order {
 		t := x.recorded[ref].trace
 		if t == nil {
@@ -53,8 +60,8 @@ func (x *replaying) readInputs() *inputs {
 	return in
 }
 
-// layOut makes the copy of the workspace: the files that the program read, as they were recorded, and no others. The store is
-// asked for them first, then the workspace as it is.
+// layOut makes the copy of the workspace: the files that the program read, as they were recorded, and no others. The
+// store is asked for them first, then the workspace as it is.
 func (x *replaying) layOut() error {
 	if err := os.MkdirAll(x.folder, 0o777); err != nil {
 		return err
@@ -81,7 +88,8 @@ func (x *replaying) layOut() error {
 	for name, d := range in.modes {
 		var mode uint32
 		if _, err := fmt.Sscanf(string(d), "%o", &mode); err == nil {
-			if err := os.Chmod(filepath.Join(x.folder, name), fs.FileMode(mode)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := os.Chmod(filepath.Join(x.folder, name), fs.FileMode(mode)); err != nil &&
+				!errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}
@@ -138,7 +146,13 @@ func (x *replaying) putInput(name string, d state.Digest) error {
 		case err != nil:
 			return err
 		case have != d:
-			x.miss(Missing{Step: x.step.Number, What: "file:" + name, Why: "it has been changed since, and its former content was not kept; replayed with what it is now"})
+			x.miss(
+				Missing{
+					Step: x.step.Number,
+					What: "file:" + name,
+					Why:  "it has been changed since, and its former content was not kept; replayed with what it is now",
+				},
+			)
 		}
 		return nil
 	})
@@ -297,4 +311,15 @@ func copyFile(from, to string) (state.Digest, error) {
 		return "", err
 	}
 	return state.Digest(hex.EncodeToString(h.Sum(nil))), os.Chtimes(to, time.Time{}, info.ModTime())
+}
+
+// removeAll removes a folder in which a program may have taken permissions away.
+func removeAll(folder string) {
+	_ = filepath.WalkDir(folder, func(path string, e os.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	_ = os.RemoveAll(folder)
 }

@@ -8,98 +8,34 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
-	"time"
 
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// ReplayOptions are the choices of Replay. The zero value replays every run of the session.
-type Options struct {
-	From, To        state.StepNumber // the runs from one step through another; 0: the first, the last
-	Step            state.StepNumber // only the run that this step is
-	Block           state.BlockID    // only this block with all that it needs, in the last of the runs
-	Cached          bool             // execute nothing: verify what is recorded
-	UntilDivergence bool             // stop after the first run that diverged
-	Jobs            int              // runs at once; 0: one
-	Timeout         time.Duration    // for one node; 0 means none
-
-	OnRun func(done *RunReport, of int) // called when a run is done, one at a time; may be nil
-}
-
-// Replay is what re-executing runs, and comparing them with what was recorded, came to.
-type Report struct {
-	Session     string      `json:"session"`
-	Cached      bool        `json:"cached"`
-	Interpreter string      `json:"interpreter,omitempty"` // that it was replayed with
-	Result      string      `json:"result"`                // the worst of the runs: equal, partial or diverged
-	Runs        []RunReport `json:"runs"`                  // in order
-	First       *Divergence `json:"first"`
-	Missing     []Missing   `json:"missing"` // what was recorded and cannot be had any more
-	Seconds     float64     `json:"seconds"`
-}
-
-// The results of a replay. One that is partial has no divergence, but not everything could be put to the test.
-const (
-	Equal    = "equal"
-	Partial  = "partial"
-	Diverged = "diverged"
-)
-
-// ReplayedRun is one run of the session, executed again.
-type RunReport struct {
-	Step        state.StepNumber `json:"step"`
-	Time        time.Time        `json:"time,omitzero"`
-	Interpreter string           `json:"interpreter"` // that it was recorded with
-	Result      string           `json:"result"`
-	Nodes       int              `json:"nodes"`    // that have a recorded outcome
-	Executed    int              `json:"executed"` // nodes
-	Proved      int              `json:"proved"`   // nodes that an earlier run of this replay executed, from the same inputs
-	Served      []ServedNode     `json:"served"`   // nodes that were given what was recorded, and not executed
-	Divergences []Divergence     `json:"divergences"`
-	Seconds     float64          `json:"seconds"` // spent executing
-}
-
-// ServedNode is a node that was given its recorded result.
-type ServedNode struct {
-	Node string   `json:"node"`
-	Why  string   `json:"why"` // effect, needs, pinned, folder, unrecorded or diverged
-	What []string `json:"what,omitempty"`
-}
-
-// Why a node was served its recorded result.
-const (
-	ServedEffect     = "effect"     // executing it would fire an effect that cannot be taken back
-	ServedNeeds      = "needs"      // it needs what another served node made, which was not kept
-	ServedPinned     = "pinned"     // it had kept a result that did not hold
-	ServedFolder     = "folder"     // it rests on the name of the workspace, which the copy does not have, and cannot be compared
-	ServedUnrecorded = "unrecorded" // there is no record to compare with: it was freed, or the failure left none
-	ServedDiverged   = "diverged"   // after it diverged, so that the rest is replayed from what was recorded
-)
-
-// Missing is something that a replay needs and that is gone.
-type Missing struct {
-	Step state.StepNumber `json:"step,omitempty"`
-	What string           `json:"what"` // a key such as file:data.csv, or interpreter
-	Why  string           `json:"why"`
-}
-
 // CodeNoRun is the code of errors about steps among which nothing was run.
 const CodeNoRun state.Code = "no-run"
 
-// Replay executes recorded runs again, each in a clean interpreter and a clean copy of the workspace, compares every node with
-// what was recorded, and names what diverges with its cause. What has been proved once is not executed again: a node that has the
-// same code and inputs as in an earlier run of the replay. Nothing is recorded, no file of the workspace is written, and no
-// effect fires that cannot be taken back: see replay in doc.go.
+// Replay executes recorded runs again, each in a clean interpreter and a clean copy of the workspace, compares every
+// node with what was recorded, and names what diverges with its cause. What has been proved once is not executed again:
+// a node that has the same code and inputs as in an earlier run of the replay. Nothing is recorded, no file of the
+// workspace is written, and no effect fires that cannot be taken back: see replay in doc.go.
 func Run(ctx context.Context, s *Subject, o Options) (*Report, error) {
 	steps, err := runsOf(ctx, s, &o)
 	if err != nil {
 		return nil, err
 	}
-	r := &replayer{subject: s, options: o, found: &Report{Session: s.Name(), Cached: o.Cached, Runs: make([]RunReport, len(steps)), Missing: []Missing{}}}
+	r := &replayer{
+		subject: s,
+		options: o,
+		found: &Report{
+			Session: s.Name(),
+			Cached:  o.Cached,
+			Runs:    make([]RunReport, len(steps)),
+			Missing: []Missing{},
+		},
+	}
 	if !o.Cached {
 		err = r.execute(ctx, steps)
 	}
@@ -133,7 +69,11 @@ func runsOf(ctx context.Context, s *Subject, o *Options) ([]state.Step, error) {
 		o.To = head
 	}
 	if o.From > head || o.To > head {
-		return nil, &state.Error{Code: state.CodeNoStep, Message: fmt.Sprintf("session %q has no step %d", s.Name(), max(o.From, o.To)), Hint: fmt.Sprintf("its last step is %d; xstate log lists them", head)}
+		return nil, &state.Error{
+			Code:    state.CodeNoStep,
+			Message: fmt.Sprintf("session %q has no step %d", s.Name(), max(o.From, o.To)),
+			Hint:    fmt.Sprintf("its last step is %d; xstate log lists them", head),
+		}
 	}
 	var runs []state.Step
 	for step, err := range s.Store().Steps(ctx, s.Name(), o.From, o.To) {
@@ -145,7 +85,11 @@ func runsOf(ctx context.Context, s *Subject, o *Options) ([]state.Step, error) {
 		}
 	}
 	if len(runs) == 0 {
-		e := &state.Error{Code: CodeNoRun, Message: fmt.Sprintf("nothing was run in steps %d to %d", max(o.From, 1), o.To), Hint: "xstate log lists the steps; those of kind run can be replayed"}
+		e := &state.Error{
+			Code:    CodeNoRun,
+			Message: fmt.Sprintf("nothing was run in steps %d to %d", max(o.From, 1), o.To),
+			Hint:    "xstate log lists the steps; those of kind run can be replayed",
+		}
 		if o.Step != 0 {
 			e.Message = fmt.Sprintf("step %d is no run", o.Step)
 			if snap := (&query.Snapshot{}); s.DescribeStep(ctx, o.Step, snap) == nil && snap.NextRun != 0 {
@@ -158,19 +102,6 @@ func runsOf(ctx context.Context, s *Subject, o *Options) ([]state.Step, error) {
 		runs = runs[len(runs)-1:]
 	}
 	return runs, nil
-}
-
-// replayer is one replay under way.
-type replayer struct {
-	subject *Subject
-	options Options
-	found   *Report
-	folder  string // for copies of the workspace, and for what is proved
-	config  runner.Config
-	files   map[string]runner.FileRecord // as the session has them now
-
-	mu      sync.Mutex
-	stopped atomic.Bool
 }
 
 // execute replays runs in parallel, each goroutine a stretch of them, so that it reuses what it has just proved.
@@ -203,8 +134,8 @@ func (r *replayer) execute(ctx context.Context, steps []state.Step) (err error) 
 	return context.Cause(ctx)
 }
 
-// stretch replays one of several stretches of runs, with a store of its own: all copies of the workspace that results in a store come
-// from lie at the same place.
+// stretch replays one of several stretches of runs, with a store of its own: all copies of the workspace that results
+// in a store come from lie at the same place.
 func (r *replayer) stretch(ctx context.Context, steps []state.Step, j, of int) (err error) {
 	folder := filepath.Join(r.folder, fmt.Sprint(j))
 	store, err := state.Open(ctx, filepath.Join(folder, "store"), state.Options{Fallback: r.subject.Store()})
@@ -215,7 +146,15 @@ func (r *replayer) stretch(ctx context.Context, steps []state.Step, j, of int) (
 	subject := *r.subject
 	subject.History = r.subject.Clone() // a history is for one goroutine
 	for i := j * len(steps) / of; i < (j+1)*len(steps)/of && !r.stopped.Load(); i++ {
-		x := &replaying{replayer: r, subject: &subject, step: steps[i], store: store, root: folder, served: map[nodeRef]*ServedNode{}, known: map[nodeRef]bool{}}
+		x := &replaying{
+			replayer: r,
+			subject:  &subject,
+			step:     steps[i],
+			store:    store,
+			root:     folder,
+			served:   map[nodeRef]*ServedNode{},
+			known:    map[nodeRef]bool{},
+		}
 		run, err := x.replay(ctx)
 		if err != nil {
 			return fmt.Errorf("replay step %d: %w", steps[i].Number, err)
@@ -244,7 +183,12 @@ func (r *replayer) interpreter(ctx context.Context) (err error) {
 		}
 	}
 	if e := (*state.Error)(nil); errors.As(err, &e) && state.CodeOf(err) == python.CodeNotFound {
-		return &state.Error{Code: e.Code, Message: e.Message, Hint: e.Hint + "; xstate replay --cached verifies the record without one", Err: err}
+		return &state.Error{
+			Code:    e.Code,
+			Message: e.Message,
+			Hint:    e.Hint + "; xstate replay --cached verifies the record without one",
+			Err:     err,
+		}
 	}
 	if err != nil {
 		return err
@@ -254,21 +198,6 @@ func (r *replayer) interpreter(ctx context.Context) (err error) {
 		r.config.Workspace = real // as a run has it; else it is gone
 	}
 	return nil
-}
-
-func message(err error) string {
-	if e := (*state.Error)(nil); errors.As(err, &e) {
-		return e.Message
-	}
-	return err.Error()
-}
-
-func (r *replayer) miss(m Missing) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !slices.ContainsFunc(r.found.Missing, func(x Missing) bool { return x.What == m.What && x.Why == m.Why }) {
-		r.found.Missing = append(r.found.Missing, m)
-	}
 }
 
 // sum draws the results of the runs together.
@@ -295,15 +224,4 @@ func (r *replayer) sum() {
 			f.Runs = f.Runs[:n+1] // others that went on beside it
 		}
 	}
-}
-
-// removeAll removes a folder in which a program may have taken permissions away.
-func removeAll(folder string) {
-	_ = filepath.WalkDir(folder, func(path string, e os.DirEntry, err error) error {
-		if err == nil && e.IsDir() {
-			_ = os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	_ = os.RemoveAll(folder)
 }

@@ -17,50 +17,74 @@ import (
 	"github.com/xstate-engine/xstate/state/provenance"
 )
 
-// TestReplay: every run of the sessions of testdata comes out as it was recorded, but for nodes of which it was told that they may
-// not. Of a session's runs only the last finds the workspace as it was: the others have what the store keeps. By itself the test
-// takes every thirtieth session; XSTATE_TEST_REPLAY=all takes all, XSTATE_TEST_REPLAY=TEXT those that have the text in their names.
+// TestReplay: every run of the sessions of testdata comes out as it was recorded, but for nodes of which it was told
+// that they may not. Of a session's runs only the last finds the workspace as it was: the others have what the store
+// keeps. By itself the test takes every thirtieth session; XSTATE_TEST_REPLAY=all takes all, XSTATE_TEST_REPLAY=TEXT
+// those that have the text in their names.
 func TestReplay(t *testing.T) {
-	xstatetest.SamplePrograms(t, "XSTATE_TEST_REPLAY", 0, func(t *testing.T, python string, steps []xstatetest.ProgramStep) {
-		o := xstate.SessionOptions{Python: python, Seed: 7, Observe: os.Getenv("XSTATE_TEST_OBSERVE"), Workspace: t.TempDir()}
-		session := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
-		marked := map[xstate.BlockID]bool{}
-		files := map[string][]byte{}
-		for _, s := range steps {
-			xstatetest.WriteFiles(t, o.Workspace, s.Files)
-			s.AddTo(files)
-			for _, b := range xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, steps[0].Timeout).Blocks {
-				marked[b.ID] = marked[b.ID] || len(b.AllMarks) > 0
+	xstatetest.SamplePrograms(
+		t,
+		"XSTATE_TEST_REPLAY",
+		0,
+		func(t *testing.T, python string, steps []xstatetest.ProgramStep) {
+			o := xstate.SessionOptions{
+				Python:    python,
+				Seed:      7,
+				Observe:   os.Getenv("XSTATE_TEST_OBSERVE"),
+				Workspace: t.TempDir(),
 			}
-		}
-		before := tree(t, o.Workspace)
-		found, err := replay.Run(t.Context(), session.Subject(), replay.Options{Timeout: steps[0].Timeout, Jobs: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(before, tree(t, o.Workspace)); d != "" {
-			t.Errorf("replay changed the workspace (-before +after):\n%s", d)
-		}
-		for _, run := range found.Runs {
-			for _, d := range run.Divergences {
-				if !marked[d.Block] {
-					t.Errorf("step %d, %s: %s, because of %s (%s)\nrecorded %s\nreplayed %s", d.Step, d.Node, d.What, d.Cause, d.Detail, d.Recorded, d.Replayed)
+			session := xstatetest.OpenSession(
+				t,
+				xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)),
+				o,
+			)
+			marked := map[xstate.BlockID]bool{}
+			files := map[string][]byte{}
+			for _, s := range steps {
+				xstatetest.WriteFiles(t, o.Workspace, s.Files)
+				s.AddTo(files)
+				for _, b := range xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, steps[0].Timeout).Blocks {
+					marked[b.ID] = marked[b.ID] || len(b.AllMarks) > 0
 				}
 			}
-			for _, s := range run.Served {
-				if s.Why != replay.ServedDiverged {
-					t.Logf("step %d: %s served: %s %v", run.Step, s.Node, s.Why, s.What)
+			before := tree(t, o.Workspace)
+			found, err := replay.Run(t.Context(), session.Subject(), replay.Options{Timeout: steps[0].Timeout, Jobs: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(before, tree(t, o.Workspace)); d != "" {
+				t.Errorf("replay changed the workspace (-before +after):\n%s", d)
+			}
+			for _, run := range found.Runs {
+				for _, d := range run.Divergences {
+					if !marked[d.Block] {
+						t.Errorf(
+							"step %d, %s: %s, because of %s (%s)\nrecorded %s\nreplayed %s",
+							d.Step,
+							d.Node,
+							d.What,
+							d.Cause,
+							d.Detail,
+							d.Recorded,
+							d.Replayed,
+						)
+					}
+				}
+				for _, s := range run.Served {
+					if s.Why != replay.ServedDiverged {
+						t.Logf("step %d: %s served: %s %v", run.Step, s.Node, s.Why, s.What)
+					}
 				}
 			}
-		}
-		for _, m := range found.Missing {
-			t.Logf("step %d: %s: %s", m.Step, m.What, m.Why)
-		}
-		cached, err := replay.Run(t.Context(), session.Subject(), replay.Options{Cached: true})
-		if err != nil || cached.Result != replay.Equal && found.Result == replay.Equal {
-			t.Errorf("cached: %+v, %v", cached, err)
-		}
-	})
+			for _, m := range found.Missing {
+				t.Logf("step %d: %s: %s", m.Step, m.What, m.Why)
+			}
+			cached, err := replay.Run(t.Context(), session.Subject(), replay.Options{Cached: true})
+			if err != nil || cached.Result != replay.Equal && found.Result == replay.Equal {
+				t.Errorf("cached: %+v, %v", cached, err)
+			}
+		},
+	)
 }
 
 // tree is what is in the workspace but for the store.
@@ -124,22 +148,47 @@ func TestReplayDemo(t *testing.T) {
 			t.Fatal(err)
 		}
 		if found.Result != replay.Equal || len(found.Runs) != len(edits)+1 || len(found.Missing) > 0 {
-			t.Errorf("%d at once: %s, %d runs, missing %v: %+v", jobs, found.Result, len(found.Runs), found.Missing, found.First)
+			t.Errorf(
+				"%d at once: %s, %d runs, missing %v: %+v",
+				jobs,
+				found.Result,
+				len(found.Runs),
+				found.Missing,
+				found.First,
+			)
 		}
 		executed, nodes := 0, 0
 		for _, run := range found.Runs {
 			executed, nodes = executed+run.Executed, nodes+run.Nodes
 		}
 		if jobs == 1 && executed*2 > nodes {
-			t.Errorf("executed %d of %d nodes, want fewer than half: what is proved is not executed again", executed, nodes)
+			t.Errorf(
+				"executed %d of %d nodes, want fewer than half: what is proved is not executed again",
+				executed,
+				nodes,
+			)
 		}
 	}
 }
 
-// TestReplayInterrupted: blocks that an interrupted run did not come to are no part of it, and their results are stale where it gave them
-// something else to read.
+// TestReplayInterrupted: blocks that an interrupted run did not come to are no part of it, and their results are stale
+// where it gave them something else to read.
 func TestReplayInterrupted(t *testing.T) {
-	p := plant(t, nil, "", "k", "k = 0.01", "other", "z = 1", "slow", "import time\ntime.sleep(k)", "e", "x = [k]", "last", "y = z")
+	p := plant(
+		t,
+		nil,
+		"",
+		"k",
+		"k = 0.01",
+		"other",
+		"z = 1",
+		"slow",
+		"import time\ntime.sleep(k)",
+		"e",
+		"x = [k]",
+		"last",
+		"y = z",
+	)
 	if _, err := p.session.Patch(t.Context(), "k", "k = 30", xstate.Origin{}); err != nil {
 		t.Fatal(err)
 	}

@@ -38,15 +38,26 @@ type Variation struct {
 
 const defaultTimes = 3
 
-// VerifyBlock executes a block several times from the same state, each time in an interpreter of its own, and tells what did not come
-// out the same. Code that varies is remembered: its results are marked runner.MarkVolatile from then on, in this session and those
-// forked from it, until it is edited. It is recorded as a step; files are put back; effects outside the workspace fire each time.
-func VerifyBlock(ctx context.Context, s *Subject, id state.BlockID, o VerifyOptions, origin state.Origin) (*Stability, error) {
+// VerifyBlock executes a block several times from the same state, each time in an interpreter of its own, and tells
+// what did not come out the same. Code that varies is remembered: its results are marked runner.MarkVolatile from then
+// on, in this session and those forked from it, until it is edited. It is recorded as a step; files are put back;
+// effects outside the workspace fire each time.
+func VerifyBlock(
+	ctx context.Context,
+	s *Subject,
+	id state.BlockID,
+	o VerifyOptions,
+	origin state.Origin,
+) (*Stability, error) {
 	if o.Times == 0 {
 		o.Times = defaultTimes
 	}
 	if o.Times < 2 {
-		return nil, &state.Error{Code: state.CodeInvalid, Message: "what is executed once cannot differ", Hint: "execute it twice or more: --times 3"}
+		return nil, &state.Error{
+			Code:    state.CodeInvalid,
+			Message: "what is executed once cannot differ",
+			Hint:    "execute it twice or more: --times 3",
+		}
 	}
 	engine, release, err := s.Engine(ctx)
 	if err != nil {
@@ -80,7 +91,12 @@ func VerifyBlock(ctx context.Context, s *Subject, id state.BlockID, o VerifyOpti
 }
 
 // repeat executes the last block of a program several times. What it rests on is brought up to date first.
-func repeat(ctx context.Context, engine *runner.Engine, program []runner.Block, o VerifyOptions) ([]*runner.BlockOutcome, error) {
+func repeat(
+	ctx context.Context,
+	engine *runner.Engine,
+	program []runner.Block,
+	o VerifyOptions,
+) ([]*runner.BlockOutcome, error) {
 	last := len(program) - 1
 	id := program[last].ID
 	out, err := engine.Run(ctx, program[:last], runner.RunOptions{Timeout: o.Timeout})
@@ -92,12 +108,24 @@ func repeat(ctx context.Context, engine *runner.Engine, program []runner.Block, 
 		if err = engine.Close(); err != nil { // another interpreter, to which addresses and all that is hidden are new
 			break
 		}
-		out, err = engine.Run(ctx, program, runner.RunOptions{Timeout: o.Timeout, Discard: true, Force: func(block state.BlockID, _ int) bool { return block == id }})
+		out, err = engine.Run(
+			ctx,
+			program,
+			runner.RunOptions{
+				Timeout: o.Timeout,
+				Discard: true,
+				Force:   func(block state.BlockID, _ int) bool { return block == id },
+			},
+		)
 		if err == nil {
 			err = out.Stopped
 		}
 		if err == nil && (len(out.Blocks[last].Nodes) == 0 || out.Blocks[last].Nodes[0].Result() == nil) {
-			err = &state.Error{Code: query.CodeNotExecuted, Message: fmt.Sprintf("block %s cannot be executed: %s", id, query.Sentence(out.Blocks[last].Reason)), Hint: "xstate why " + string(id) + " tells more"}
+			err = &state.Error{
+				Code:    query.CodeNotExecuted,
+				Message: fmt.Sprintf("block %s cannot be executed: %s", id, query.Sentence(out.Blocks[last].Reason)),
+				Hint:    "xstate why " + string(id) + " tells more",
+			}
 		}
 		if err == nil {
 			outs = append(outs, &out.Blocks[last])
@@ -180,8 +208,21 @@ func variations(sets []map[string]string) []Variation {
 }
 
 // recordStability commits what was found of a block, which is no proof any more where it varies.
-func recordStability(ctx context.Context, s *Subject, head state.StepNumber, b *state.Block, found *Stability, roots map[state.Digest][]string, origin state.Origin) (state.Step, error) {
-	d := state.Draft{Kind: state.KindDeclare, Origin: origin, Block: found.Block, Repeated: &state.Repetition{Times: found.Times}}
+func recordStability(
+	ctx context.Context,
+	s *Subject,
+	head state.StepNumber,
+	b *state.Block,
+	found *Stability,
+	roots map[state.Digest][]string,
+	origin state.Origin,
+) (state.Step, error) {
+	d := state.Draft{
+		Kind:     state.KindDeclare,
+		Origin:   origin,
+		Block:    found.Block,
+		Repeated: &state.Repetition{Times: found.Times},
+	}
 	for _, v := range found.Differs {
 		d.Repeated.Differs = query.AppendNew(d.Repeated.Differs, v.What)
 	}

@@ -29,7 +29,13 @@ func (p *planted) again(o runner.RunOptions) ([]string, *xstate.Outcome) {
 func (p *planted) verify(block xstate.BlockID, times int) *replay.Stability {
 	p.t.Helper()
 	before := tree(p.t, p.dir)
-	found, err := replay.VerifyBlock(p.t.Context(), p.session.Subject(), block, replay.VerifyOptions{Times: times}, xstate.Origin{Agent: "ann"})
+	found, err := replay.VerifyBlock(
+		p.t.Context(),
+		p.session.Subject(),
+		block,
+		replay.VerifyOptions{Times: times},
+		xstate.Origin{Agent: "ann"},
+	)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -44,13 +50,28 @@ func outcomeOf(o *xstate.Outcome, id xstate.BlockID) *runner.BlockOutcome {
 	return &o.Blocks[slices.IndexFunc(o.Blocks, func(b runner.BlockOutcome) bool { return b.ID == id })]
 }
 
-// TestVerifyBlock: a block that varies without any mark is found, by what differs; its results are marked, also those of
-// other inputs, whatever rests on it is told, and it is confirmed no more; an edit makes it another block. One that does not vary stays.
+// TestVerifyBlock: a block that varies without any mark is found, by what differs; its results are marked, also those
+// of other inputs, whatever rests on it is told, and it is confirmed no more; an edit makes it another block. One that
+// does not vary stays.
 func TestVerifyBlock(t *testing.T) {
-	p := plant(t, map[string]string{"out.txt": "mine"}, "", "base", "base = 1", "vary", "b = counter() + base\nopen('out.txt', 'w').write(str(b))\nprint(b)\nimport math\nc = b + 1", "use", "d = base + 1", "rest", "e = b")
+	p := plant(
+		t,
+		map[string]string{"out.txt": "mine"},
+		"",
+		"base",
+		"base = 1",
+		"vary",
+		"b = counter() + base\nopen('out.txt', 'w').write(str(b))\nprint(b)\nimport math\nc = b + 1",
+		"use",
+		"d = base + 1",
+		"rest",
+		"e = b",
+	)
 	counter := filepath.Join(t.TempDir(), "__pycache__", "n")
 	xstatetest.WriteFiles(t, filepath.Dir(counter), map[string][]byte{"n": []byte("1")})
-	count := "def counter():\n    with open(" + quote(counter) + ", 'r+') as f:\n        n = int(f.read()) + 1\n        f.seek(0)\n        f.write(str(n))\n    return n"
+	count := "def counter():\n    with open(" + quote(
+		counter,
+	) + ", 'r+') as f:\n        n = int(f.read()) + 1\n        f.seek(0)\n        f.write(str(n))\n    return n"
 	if _, err := p.session.Append(t.Context(), patch.Block{ID: "counter", Dialect: patch.Python, Source: count}, "base", xstate.Origin{}); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +96,9 @@ func TestVerifyBlock(t *testing.T) {
 		t.Errorf("what differs, and whether it follows (-want +got):\n%s", d)
 	}
 	entries, err := p.session.History().Log(t.Context(), 0, 1)
-	if err != nil || entries[0].Number != found.Step || entries[0].Repeated == nil || entries[0].Repeated.Times != 3 || entries[0].Block != "vary" || entries[0].Origin.Agent != "ann" {
+	if err != nil || entries[0].Number != found.Step || entries[0].Repeated == nil || entries[0].Repeated.Times != 3 ||
+		entries[0].Block != "vary" ||
+		entries[0].Origin.Agent != "ann" {
 		t.Errorf("the step is %+v, %v", entries, err)
 	}
 	ran, out := p.again(runner.RunOptions{})
@@ -126,11 +149,15 @@ func TestVerifyBlock(t *testing.T) {
 func TestVerifyBlockBad(t *testing.T) {
 	p := plant(t, nil, "", "a", "a = nothing", "b", "b = a", "c", "c = (")
 	for id, code := range map[xstate.BlockID]state.Code{"none": query.CodeNoBlock, "b": query.CodeNotExecuted, "c": query.CodeNotExecuted} {
-		if _, err := replay.VerifyBlock(t.Context(), p.session.Subject(), id, replay.VerifyOptions{}, xstate.Origin{}); state.CodeOf(err) != code {
+		if _, err := replay.VerifyBlock(t.Context(), p.session.Subject(), id, replay.VerifyOptions{}, xstate.Origin{}); state.CodeOf(
+			err,
+		) != code {
 			t.Errorf("%s: %v, want %s", id, err, code)
 		}
 	}
-	if _, err := replay.VerifyBlock(t.Context(), p.session.Subject(), "a", replay.VerifyOptions{Times: 1}, xstate.Origin{}); state.CodeOf(err) != state.CodeInvalid {
+	if _, err := replay.VerifyBlock(t.Context(), p.session.Subject(), "a", replay.VerifyOptions{Times: 1}, xstate.Origin{}); state.CodeOf(
+		err,
+	) != state.CodeInvalid {
 		t.Errorf("once: %v, want invalid", err)
 	}
 	if found := p.verify("a", 2); !found.Stable {
@@ -138,10 +165,26 @@ func TestVerifyBlockBad(t *testing.T) {
 	}
 }
 
-// TestPins: a block pinned to always runs each time and cuts off as ever; one pinned to never keeps its result though what it reads is
-// another, which is told of all that rests on it, and taken back with the pin.
+// TestPins: a block pinned to always runs each time and cuts off as ever; one pinned to never keeps its result though
+// what it reads is another, which is told of all that rests on it, and taken back with the pin.
 func TestPins(t *testing.T) {
-	p := plant(t, nil, "", "a", "a = 1", "often", "# xstate: always\nb = 2", "use", "c = b", "once", "# xstate: never\nd = a * 10", "text", "text = '''\n# xstate: always\n'''", "rest", "e = d")
+	p := plant(
+		t,
+		nil,
+		"",
+		"a",
+		"a = 1",
+		"often",
+		"# xstate: always\nb = 2",
+		"use",
+		"c = b",
+		"once",
+		"# xstate: never\nd = a * 10",
+		"text",
+		"text = '''\n# xstate: always\n'''",
+		"rest",
+		"e = d",
+	)
 	if ran, _ := p.again(runner.RunOptions{}); !slices.Equal(ran, []string{"often"}) {
 		t.Errorf("ran %v, want often alone", ran)
 	}
@@ -159,7 +202,8 @@ func TestPins(t *testing.T) {
 		t.Errorf("ran %v, want often alone", ran)
 	}
 	once := outcomeOf(out, "once")
-	if r := once.Reason; r.Code != runner.ReasonPinned || r.Key != "var:a" || !slices.Equal(once.Marks, []string{runner.MarkPinned}) {
+	if r := once.Reason; r.Code != runner.ReasonPinned || r.Key != "var:a" ||
+		!slices.Equal(once.Marks, []string{runner.MarkPinned}) {
 		t.Errorf("once: %+v %v, want it pinned, for var:a", r, once.Marks)
 	}
 	if rest := outcomeOf(out, "rest"); !slices.Contains(rest.AllMarks, runner.MarkPinned) {
@@ -180,18 +224,31 @@ func TestPins(t *testing.T) {
 	}
 	found := p.replay(replay.Options{})
 	last := found.Runs[len(found.Runs)-1]
-	if last.Result != replay.Partial || !slices.ContainsFunc(last.Served, func(s replay.ServedNode) bool { return s.Node == "once" && s.Why == replay.ServedPinned }) {
+	if last.Result != replay.Partial ||
+		!slices.ContainsFunc(
+			last.Served,
+			func(s replay.ServedNode) bool { return s.Node == "once" && s.Why == replay.ServedPinned },
+		) {
 		t.Errorf("replay: %+v", last)
 	}
-	if ran, _ = p.again(runner.RunOptions{Pins: map[xstate.BlockID]runner.Pin{"once": "", "often": runner.PinNever, "use": runner.PinAlways}}); !slices.Equal(ran, []string{"use", "once", "rest"}) {
+	if ran, _ = p.again(runner.RunOptions{Pins: map[xstate.BlockID]runner.Pin{"once": "", "often": runner.PinNever, "use": runner.PinAlways}}); !slices.Equal(
+		ran,
+		[]string{"use", "once", "rest"},
+	) {
 		t.Errorf("with other pins ran %v, want use, once, rest", ran)
 	}
 }
 
-// TestAttribute: a difference in what a volatile block gives, or in what is computed from it, is explained; no other is.
+// TestAttribute: a difference in what a volatile block gives, or in what is computed from it, is explained; no other
+// is.
 func TestAttribute(t *testing.T) {
 	a := xstatetest.NewAsked(t, "# %% now\nimport time\nt = time.time()\n# %% then\nu = t + 1\n# %% other\nv = 1\n")
-	found, err := replay.Attribute(t.Context(), a.Session.Subject(), a.Runs[0], []replay.Difference{{What: "value t"}, {What: "value u"}, {What: "value v"}, {What: "output", Block: "then"}})
+	found, err := replay.Attribute(
+		t.Context(),
+		a.Session.Subject(),
+		a.Runs[0],
+		[]replay.Difference{{What: "value t"}, {What: "value u"}, {What: "value v"}, {What: "output", Block: "then"}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 type Subject struct {
 	*query.History
 
-	// Config returns what an engine of the session works with. With any it looks for an interpreter as if none was named
-	// or remembered.
+	// Config returns what an engine of the session works with. With any it looks for an interpreter as if none was
+	// named or remembered.
 	Config func(ctx context.Context, any bool) (runner.Config, error)
 	// Named says that the caller named an interpreter: the session's is then no substitute for it.
 	Named bool

@@ -29,8 +29,8 @@ func (d Difference) String() string {
 }
 
 // Verify runs the whole program from scratch, in an interpreter of its own and from the workspace as it was before the
-// program, and tells where the outcome of the incremental run have differs from it. Nothing is recorded. Effects outside
-// the workspace fire again.
+// program, and tells where the outcome of the incremental run have differs from it. Nothing is recorded. Effects
+// outside the workspace fire again.
 func Verify(ctx context.Context, s *Subject, have *runner.Outcome, o runner.RunOptions) ([]Difference, error) {
 	engine, release, err := s.Engine(ctx)
 	if err != nil {
@@ -52,10 +52,16 @@ func Verify(ctx context.Context, s *Subject, have *runner.Outcome, o runner.RunO
 	return Compare(have, want), nil
 }
 
-// Confirm records what Verify, with Attribute, found of the run of step n, as a step of its own: the blocks that came to the
-// same are confirmed (BlockView.Verified) for as long as their results stay what they are. It fails with state.CodeConflict
-// when the program has changed since.
-func Confirm(ctx context.Context, s *Subject, n state.StepNumber, found []Difference, origin state.Origin) (state.Step, error) {
+// Confirm records what Verify, with Attribute, found of the run of step n, as a step of its own: the blocks that came
+// to the same are confirmed (BlockView.Verified) for as long as their results stay what they are. It fails with
+// state.CodeConflict when the program has changed since.
+func Confirm(
+	ctx context.Context,
+	s *Subject,
+	n state.StepNumber,
+	found []Difference,
+	origin state.Origin,
+) (state.Step, error) {
 	blocks, err := s.Store().ProgramAt(ctx, s.Name(), n)
 	if err != nil {
 		return state.Step{}, err
@@ -77,7 +83,8 @@ func Confirm(ctx context.Context, s *Subject, n state.StepNumber, found []Differ
 	draft := state.Draft{Kind: state.KindDeclare, Origin: origin, Verified: v}
 	for i := range blocks {
 		b := &blocks[i]
-		if differs[b.ID] || differs[""] || b.RanAt < b.Edited || b.Status == state.StatusNew || unprovable(b, volatile) {
+		if differs[b.ID] || differs[""] || b.RanAt < b.Edited || b.Status == state.StatusNew ||
+			unprovable(b, volatile) {
 			continue
 		}
 		v.Blocks++
@@ -153,5 +160,8 @@ func settled(s state.Status) string {
 
 // unprovable reports whether what a block came to is no proof, though a run from scratch came to the same.
 func unprovable(b *state.Block, volatile map[state.Digest][]string) bool {
-	return slices.ContainsFunc(b.Nodes, func(n state.NodeResult) bool { return volatile[n.Code] != nil || query.IsPinned(&n) })
+	return slices.ContainsFunc(
+		b.Nodes,
+		func(n state.NodeResult) bool { return volatile[n.Code] != nil || query.IsPinned(&n) },
+	)
 }

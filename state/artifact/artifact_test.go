@@ -18,7 +18,8 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// TestArtifactStatus follows artifacts of each kind through edits, runs and changes of files; each step still tells what was.
+// TestArtifactStatus follows artifacts of each kind through edits, runs and changes of files; each step still tells
+// what was.
 func TestArtifactStatus(t *testing.T) {
 	a := xstatetest.NewArtifacts(t) // step 7 is the run
 	a.Declare(t, "code", state.ArtifactCode, "helpers")
@@ -62,12 +63,24 @@ untested unverified: no check exercised the present version of block middle
 `)
 	third := strings.NewReplacer("class Table:\n    def total(self): return 0\n", "", "by=3", "by=2").Replace(second)
 	a.Run(t, third) // steps 17, 18
-	a.WantStatuses(t, a.Head(t), strings.Replace(fresh, "guide fresh: what it speaks of is as it was when it was declared",
-		"guide stale: line 3 of guide.md speaks of `Table`, which is gone since step 17", 1))
+	a.WantStatuses(
+		t,
+		a.Head(t),
+		strings.Replace(fresh, "guide fresh: what it speaks of is as it was when it was declared",
+			"guide stale: line 3 of guide.md speaks of `Table`, which is gone since step 17", 1),
+	)
 	a.Declare(t, "guide", state.ArtifactDocs, "guide.md") // holds for what is there now; Table is only a word
 	a.WantStatuses(t, a.Head(t), fresh)
 
-	xstatetest.WriteFiles(t, a.Dir, map[string][]byte{"data.csv": []byte("5\n"), "out.csv": []byte("by hand"), "utils.py": []byte("def helper(): pass\n")})
+	xstatetest.WriteFiles(
+		t,
+		a.Dir,
+		map[string][]byte{
+			"data.csv": []byte("5\n"),
+			"out.csv":  []byte("by hand"),
+			"utils.py": []byte("def helper(): pass\n"),
+		},
+	)
 	a.WantStatuses(t, a.Head(t), `
 code stale: block helpers reads utils.py, which has changed since it ran in step 18
 guide stale: line 4 of guide.md speaks of `+"`utils.helper(a)`, which is def helper(), not def helper(a)"+`
@@ -78,14 +91,19 @@ tests fresh: its checks passed on the present code
 untested stale: block middle rests on load, which reads data.csv, which has changed since it ran in step 7
 `)
 	a.Edit(t, strings.Replace(third, "# %% middle\ndoubled = scaled + scaled\n", "", 1))
-	if got := a.Statuses(t, a.Head(t)); !strings.Contains(got, "untested failing: holds block middle, which is gone since step 20\n") || !strings.Contains(got, "show stale: block report rests on load") {
+	if got := a.Statuses(t, a.Head(t)); !strings.Contains(
+		got,
+		"untested failing: holds block middle, which is gone since step 20\n",
+	) ||
+		!strings.Contains(got, "show stale: block report rests on load") {
 		t.Errorf("after a block was deleted: %s", got)
 	}
 	a.WantStatuses(t, declared, fresh) // what was, was
 	a.WantStatuses(t, 7, "")
 }
 
-// TestArtifactNeeds: what is inferred follows what was read, over blocks that are in no artifact, and what texts speak of.
+// TestArtifactNeeds: what is inferred follows what was read, over blocks that are in no artifact, and what texts speak
+// of.
 func TestArtifactNeeds(t *testing.T) {
 	a := xstatetest.NewArtifacts(t)
 	a.Declare(t, "code", state.ArtifactCode, "helpers", "utils.py")
@@ -104,17 +122,19 @@ func TestArtifactNeeds(t *testing.T) {
 		}
 	}
 	want := map[string][]string{
-		"all":   {"input observed [{ file:data.csv}]"}, // what it contains is no need
-		"guide": {"code reference [{guide.md:3 var:scale} {guide.md:3 var:Table} {guide.md:4 var:Table.total} {guide.md:4 file:utils.py}]"},
-		"show":  {"all observed [{scaled file:out.csv} {scaled var:scaled}]"}, // by way of middle
+		"all": {"input observed [{ file:data.csv}]"}, // what it contains is no need
+		"guide": {
+			"code reference [{guide.md:3 var:scale} {guide.md:3 var:Table} {guide.md:4 var:Table.total} {guide.md:4 file:utils.py}]",
+		},
+		"show": {"all observed [{scaled file:out.csv} {scaled var:scaled}]"}, // by way of middle
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("needs: (-want +got)\n%s", d)
 	}
 }
 
-// TestDeclaredNeed: what was said to depend on another artifact is stale when that has changed since, and fresh when it was declared
-// again or, where it holds blocks, has run.
+// TestDeclaredNeed: what was said to depend on another artifact is stale when that has changed since, and fresh when it
+// was declared again or, where it holds blocks, has run.
 func TestDeclaredNeed(t *testing.T) {
 	a := xstatetest.NewArtifacts(t)
 	a.Declare(t, "code", state.ArtifactCode, "helpers")
@@ -126,7 +146,8 @@ func TestDeclaredNeed(t *testing.T) {
 	second := strings.Replace(xstatetest.ArtifactProgram, "return by * x", "return x * by", 1)
 	a.Run(t, second)
 	got := a.Statuses(t, a.Head(t))
-	if !strings.Contains(got, "paper stale: needs code, which changed in step 11, after step ") || !strings.Contains(got, "runs fresh") {
+	if !strings.Contains(got, "paper stale: needs code, which changed in step 11, after step ") ||
+		!strings.Contains(got, "runs fresh") {
 		t.Errorf("after an edit and a run: %s", got)
 	}
 	if _, err := artifact.Declare(t.Context(), a.Session.History(), artifact.Spec{Name: "paper", Kind: state.ArtifactExample, Members: []string{"data.csv"}, Needs: []string{"code"}}, xstate.Origin{}); err != nil {
@@ -226,10 +247,14 @@ func TestArtifactsRefused(t *testing.T) {
 			t.Errorf("%s: it says %q, %q, want %q", name, own.Message, own.Hint, test.says)
 		}
 	}
-	if _, err := artifact.Drop(t.Context(), a.Session.History(), "code", xstate.Origin{}); state.CodeOf(err) != state.CodeInvalid {
+	if _, err := artifact.Drop(t.Context(), a.Session.History(), "code", xstate.Origin{}); state.CodeOf(
+		err,
+	) != state.CodeInvalid {
 		t.Errorf("DropArtifact of what another contains = %v", err)
 	}
-	if _, err := artifact.Get(t.Context(), a.Session.History(), a.Head(t), "al"); state.CodeOf(err) != artifact.CodeNoArtifact {
+	if _, err := artifact.Get(t.Context(), a.Session.History(), a.Head(t), "al"); state.CodeOf(
+		err,
+	) != artifact.CodeNoArtifact {
 		t.Errorf("Artifact(al) = %v", err)
 	}
 }
@@ -274,7 +299,8 @@ func TestDocCode(t *testing.T) {
 	write(edited)
 	want("stale: the code in guide.md was edited and has not run since")
 	run(edited)
-	if got := a.Statuses(t, a.Head(t)); !strings.HasPrefix(got, "guide failing: block ") || !strings.Contains(got, "of guide.md failed in step 5 of its session: ZeroDivisionError: division by zero") {
+	if got := a.Statuses(t, a.Head(t)); !strings.HasPrefix(got, "guide failing: block ") ||
+		!strings.Contains(got, "of guide.md failed in step 5 of its session: ZeroDivisionError: division by zero") {
 		t.Errorf("after its code failed: %s", got)
 	}
 	write("No code, and no `scale` any more.\n")

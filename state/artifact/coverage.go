@@ -15,24 +15,9 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// CheckAssert is the kind of a part of a block that asserts something: it is a check of itself, and of all that it read.
-const CheckAssert query.CheckKind = "assert"
-
-// CheckView is a check as seen after a step.
-type CheckView struct {
-	query.Check
-	Current bool `json:"current"` // all that it exercised is as it was then, so that it would come to the same
-}
-
-// Proves reports whether the check passed on the present code. One that comes to something else each time, or keeps a result that
-// does not hold, proves nothing.
-func (c *CheckView) Proves() bool {
-	return c.Current && c.Outcome == query.CheckPassed && !slices.Contains(c.Marks, runner.MarkVaried) && !slices.Contains(c.Marks, runner.MarkPinned)
-}
-
-// Coverage is what checks that passed exercised of the present version of a block or file. Lines are those that were executed where
-// that was observed (TestOptions.Lines), else all of a function that was. Of a class that a block's assertion read, the lines
-// outside of its methods count, for it is not seen which of these ran.
+// Coverage is what checks that passed exercised of the present version of a block or file. Lines are those that were
+// executed where that was observed (TestOptions.Lines), else all of a function that was. Of a class that a block's
+// assertion read, the lines outside of its methods count, for it is not seen which of these ran.
 type Coverage struct {
 	Block   state.BlockID `json:"block,omitempty"`
 	File    string        `json:"file,omitempty"`
@@ -45,44 +30,8 @@ type Coverage struct {
 	Whole       []string `json:"whole"`        // functions that count as a whole, because some check executed them whose lines were not observed
 }
 
-// Unchecked returns the coverage of the blocks, and of the files of code that artifacts hold, after step n, that checks which passed exercised in part only, or not at all.
-func IncompleteCoverage(ctx context.Context, h *query.History, n state.StepNumber) ([]Coverage, error) {
-	m, err := assess(ctx, h, n)
-	if err != nil {
-		return nil, err
-	}
-	found := []Coverage{}
-	for i := range m.Snapshot.Blocks {
-		if c := m.Coverage(&m.Snapshot.Blocks[i]); c.Covered < c.Lines {
-			found = append(found, c)
-		}
-	}
-	for _, a := range m.artifacts() {
-		for _, f := range a.Files {
-			if c, ok := m.FileCoverage(f.Path); ok && a.Kind == state.ArtifactCode && c.Covered < c.Lines {
-				found = append(found, c)
-			}
-		}
-	}
-	return found, nil
-}
-
-// checksAt returns the checks that were known at the moment.
-func checksAt(ctx context.Context, h *query.History, m *assessment) ([]CheckView, error) {
-	kept, err := h.ChecksAt(ctx, m.Snapshot.Step.Number)
-	if err != nil {
-		return nil, err
-	}
-	found := []CheckView{}
-	for _, c := range kept {
-		found = append(found, CheckView{c, !slices.ContainsFunc(c.Exercised, func(x query.Exercised) bool { return !m.present(x) })})
-	}
-	asserts, err := asserts(ctx, h, m)
-	return append(found, asserts...), err
-}
-
-// present reports whether a part of the code is as a check found it. A function of a file counts as another as soon as anything in
-// the file is: the next xstate test tells whether it is.
+// present reports whether a part of the code is as a check found it. A function of a file counts as another as soon as
+// anything in the file is: the next xstate test tells whether it is.
 func (m *assessment) present(x query.Exercised) bool {
 	if x.File != "" {
 		return !m.Latest || x.Content != "" && m.Content(x.File) == x.Content
@@ -104,14 +53,29 @@ func asserts(ctx context.Context, h *query.History, m *assessment) ([]CheckView,
 		for j := range b.Nodes {
 			n := &b.Nodes[j]
 			place := m.Dependencies.Nodes[depgraph.NewNodeID(string(b.ID), j)]
-			if place == nil || n.Trace == "" || n.Lost || !slices.ContainsFunc(outline.Asserts, func(line int) bool { return place.Facts.Line <= line && line <= place.Facts.EndLine }) {
+			if place == nil || n.Trace == "" || n.Lost ||
+				!slices.ContainsFunc(
+					outline.Asserts,
+					func(line int) bool { return place.Facts.Line <= line && line <= place.Facts.EndLine },
+				) {
 				continue
 			}
 			run, err := h.Step(ctx, b.RanAt)
 			if err != nil {
 				return nil, err
 			}
-			c := CheckView{Check: query.Check{ID: n.Name, Kind: CheckAssert, Outcome: query.CheckPassed, At: run.Time, Step: run.Number, Seconds: n.Seconds, Marks: b.Marks}, Current: true}
+			c := CheckView{
+				Check: query.Check{
+					ID:      n.Name,
+					Kind:    CheckAssert,
+					Outcome: query.CheckPassed,
+					At:      run.Time,
+					Step:    run.Number,
+					Seconds: n.Seconds,
+					Marks:   b.Marks,
+				},
+				Current: true,
+			}
 			if volatile[n.Code] != nil {
 				c.Marks = query.AppendNew(slices.Clone(c.Marks), runner.MarkVaried)
 			}
@@ -129,8 +93,8 @@ func asserts(ctx context.Context, h *query.History, m *assessment) ([]CheckView,
 	return found, nil
 }
 
-// exercised are the parts of the program that an execution of a node executed, and those whose values it read; current is false
-// where some of that is another by now, or gone.
+// exercised are the parts of the program that an execution of a node executed, and those whose values it read; current
+// is false where some of that is another by now, or gone.
 func (m *assessment) exercised(b *query.BlockView, n *query.NodeView) (parts []query.Exercised, current bool) {
 	parts, current = []query.Exercised{m.level(b, n.Name)}, true
 	for _, r := range n.Reads {
@@ -160,7 +124,13 @@ func (m *assessment) level(b *query.BlockView, node string) query.Exercised {
 }
 
 // exercisedThen is exercised after the run that executed a node of a block.
-func exercisedThen(ctx context.Context, h *query.History, m *assessment, b *query.BlockView, node int) ([]query.Exercised, error) {
+func exercisedThen(
+	ctx context.Context,
+	h *query.History,
+	m *assessment,
+	b *query.BlockView,
+	node int,
+) ([]query.Exercised, error) {
 	snap, err := h.At(ctx, b.RanAt)
 	if err != nil {
 		return nil, err
@@ -176,10 +146,16 @@ func exercisedThen(ctx context.Context, h *query.History, m *assessment, b *quer
 
 // coverage tells what of a block was exercised.
 func (m *assessment) Coverage(b *query.BlockView) Coverage {
-	return m.covered(Coverage{Block: b.ID}, b.Source, m.outline(b), func(x query.Exercised) bool { return x.Block == b.ID })
+	return m.covered(
+		Coverage{Block: b.ID},
+		b.Source,
+		m.outline(b),
+		func(x query.Exercised) bool { return x.Block == b.ID },
+	)
 }
 
-// fileCoverage tells what of a Python file of the workspace was exercised, as it is now; ok is false where that is none, or not known.
+// fileCoverage tells what of a Python file of the workspace was exercised, as it is now; ok is false where that is
+// none, or not known.
 func (m *assessment) FileCoverage(path string) (c Coverage, ok bool) {
 	data, err := os.ReadFile(filepath.Join(m.folder, filepath.FromSlash(path)))
 	if err != nil || !m.Latest || !InFile(path) {
@@ -189,10 +165,20 @@ func (m *assessment) FileCoverage(path string) (c Coverage, ok bool) {
 	if err != nil {
 		outline = &depgraph.Outline{}
 	}
-	return m.covered(Coverage{File: path}, string(data), outline, func(x query.Exercised) bool { return x.File == path }), true
+	return m.covered(
+		Coverage{File: path},
+		string(data),
+		outline,
+		func(x query.Exercised) bool { return x.File == path },
+	), true
 }
 
-func (m *assessment) covered(c Coverage, source string, outline *depgraph.Outline, of func(query.Exercised) bool) Coverage {
+func (m *assessment) covered(
+	c Coverage,
+	source string,
+	outline *depgraph.Outline,
+	of func(query.Exercised) bool,
+) Coverage {
 	c.Checks, c.Missed, c.Whole = []string{}, []string{}, []string{}
 	lines := strings.Split(source, "\n")
 	owner := make([]string, len(lines)+1) // of each line, from 1: the name of the definition that it is in
@@ -203,7 +189,13 @@ func (m *assessment) covered(c Coverage, source string, outline *depgraph.Outlin
 	}
 	const whole, byLine = 1, 2
 	executed, outer := map[string]int{}, 0
-	hit, level := make([]bool, len(owner)), make([]bool, len(owner)) // lines that were executed, of functions and outside of them
+	hit, level := make(
+		[]bool,
+		len(owner),
+	), make(
+		[]bool,
+		len(owner),
+	) // lines that were executed, of functions and outside of them
 	for i := range m.Checks {
 		check := &m.Checks[i]
 		if !check.Proves() {
@@ -228,7 +220,9 @@ func (m *assessment) covered(c Coverage, source string, outline *depgraph.Outlin
 			c.Checks = query.AppendNew(c.Checks, check.ID)
 		}
 	}
-	outside := map[string]bool{"": true} // names of lines that are executed with the text: its level and, in a file, those of classes
+	outside := map[string]bool{
+		"": true,
+	} // names of lines that are executed with the text: its level and, in a file, those of classes
 	for _, d := range outline.Definitions {
 		outside[d.Name] = c.File != "" && d.Class
 	}

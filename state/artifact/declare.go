@@ -2,18 +2,12 @@ package artifact
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/sergi/go-diff/diffmatchpatch"
 
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -28,14 +22,12 @@ type Spec struct {
 	Folder  string   // that files are named from; the workspace when empty
 }
 
-// CodeNoArtifact is the code of errors about an artifact that is not declared.
-const CodeNoArtifact state.Code = "no-artifact"
-
 // artifactName is what may be the name of an artifact: what flags, lists and prefixes leave.
 var artifactName = regexp.MustCompile(`^[\pL\pN_][\pL\pN_. +-]*$`)
 
-// Declare records that there is an artifact, in place of the one of that name. What its files hold and its texts speak of is
-// recorded with it: what has changed since makes it stale, and to declare it again says that it holds for what is there now.
+// Declare records that there is an artifact, in place of the one of that name. What its files hold and its texts speak
+// of is recorded with it: what has changed since makes it stale, and to declare it again says that it holds for what is
+// there now.
 func Declare(ctx context.Context, h *query.History, d Spec, origin state.Origin) (state.Step, error) {
 	snap, declared, err := declaring(ctx, h)
 	if err != nil {
@@ -43,12 +35,24 @@ func Declare(ctx context.Context, h *query.History, d Spec, origin state.Origin)
 	}
 	switch {
 	case !artifactName.MatchString(d.Name) || utf8.RuneCountInString(d.Name) > 100: // a bound in the expression makes it large
-		return state.Step{}, &state.Error{Code: state.CodeInvalid, Message: fmt.Sprintf("%q cannot be the name of an artifact", d.Name), Hint: "use letters, digits, and _ . + - within it, at most 100"}
+		return state.Step{}, &state.Error{
+			Code:    state.CodeInvalid,
+			Message: fmt.Sprintf("%q cannot be the name of an artifact", d.Name),
+			Hint:    "use letters, digits, and _ . + - within it, at most 100",
+		}
 	case !slices.Contains(state.ArtifactKinds, d.Kind):
 		kinds := kindNames()
-		return state.Step{}, &state.Error{Code: state.CodeInvalid, Message: fmt.Sprintf("there is no kind of artifact %q", d.Kind), Hint: DidYouMean(string(d.Kind), kinds) + "the kinds are: " + strings.Join(kinds, ", ")}
+		return state.Step{}, &state.Error{
+			Code:    state.CodeInvalid,
+			Message: fmt.Sprintf("there is no kind of artifact %q", d.Kind),
+			Hint:    DidYouMean(string(d.Kind), kinds) + "the kinds are: " + strings.Join(kinds, ", "),
+		}
 	case len(d.Members) == 0:
-		return state.Step{}, &state.Error{Code: state.CodeInvalid, Message: fmt.Sprintf("the artifact %q would hold nothing", d.Name), Hint: "name at least one block, file or artifact that it holds"}
+		return state.Step{}, &state.Error{
+			Code:    state.CodeInvalid,
+			Message: fmt.Sprintf("the artifact %q would hold nothing", d.Name),
+			Hint:    "name at least one block, file or artifact that it holds",
+		}
 	}
 	a := &state.Artifact{Name: d.Name, Kind: d.Kind}
 	for _, word := range d.Members {
@@ -79,7 +83,11 @@ func Drop(ctx context.Context, h *query.History, name string, origin state.Origi
 	}
 	for _, a := range declared.All {
 		if slices.Contains(a.Parts, name) || slices.Contains(a.Needs, name) {
-			return state.Step{}, &state.Error{Code: state.CodeInvalid, Message: fmt.Sprintf("the artifact %q rests on %q", a.Name, name), Hint: fmt.Sprintf("drop %s first, or declare it again without %s", a.Name, name)}
+			return state.Step{}, &state.Error{
+				Code:    state.CodeInvalid,
+				Message: fmt.Sprintf("the artifact %q rests on %q", a.Name, name),
+				Hint:    fmt.Sprintf("drop %s first, or declare it again without %s", a.Name, name),
+			}
 		}
 	}
 	return declare(ctx, h, snap.Step.Number, state.Draft{Kind: state.KindDeclare, Origin: origin, Drop: name})
@@ -108,7 +116,13 @@ func declare(ctx context.Context, h *query.History, head state.StepNumber, d sta
 }
 
 // member adds what a word means to an artifact.
-func member(h *query.History, a *state.Artifact, snap *query.Snapshot, declared *state.Declaration, word, folder string) error {
+func member(
+	h *query.History,
+	a *state.Artifact,
+	snap *query.Snapshot,
+	declared *state.Declaration,
+	word, folder string,
+) error {
 	sort, name, given := strings.Cut(word, ":")
 	if given = given && slices.Contains([]string{"block", "artifact", "file"}, sort); !given {
 		name = word
@@ -130,7 +144,11 @@ func member(h *query.History, a *state.Artifact, snap *query.Snapshot, declared 
 	}
 	switch {
 	case len(found) > 1:
-		return &state.Error{Code: state.CodeInvalid, Message: fmt.Sprintf("%q is %s", word, strings.Join(found, " and ")), Hint: fmt.Sprintf("say which: %s:%s", strings.Join(found, ":"+name+" or "), name)}
+		return &state.Error{
+			Code:    state.CodeInvalid,
+			Message: fmt.Sprintf("%q is %s", word, strings.Join(found, " and ")),
+			Hint:    fmt.Sprintf("say which: %s:%s", strings.Join(found, ":"+name+" or "), name),
+		}
 	case len(found) == 0 && can("file") && state.CodeOf(err) != "":
 		return err // there is something of that name, and it cannot be held
 	case len(found) == 0 && given && sort == "artifact":
@@ -166,55 +184,22 @@ func workspaceFile(h *query.History, name, folder string) (state.ArtifactFile, e
 	}
 	rel, err := filepath.Rel(h.Workspace(), path)
 	if err != nil || !filepath.IsLocal(rel) {
-		return state.ArtifactFile{}, &state.Error{Code: state.CodeInvalid, Message: fmt.Sprintf("the file %s lies outside the workspace %s", name, h.Workspace()), Hint: "an artifact holds files of its session's workspace; copy it there"}
+		return state.ArtifactFile{}, &state.Error{
+			Code:    state.CodeInvalid,
+			Message: fmt.Sprintf("the file %s lies outside the workspace %s", name, h.Workspace()),
+			Hint:    "an artifact holds files of its session's workspace; copy it there",
+		}
 	}
 	return state.ArtifactFile{Path: filepath.ToSlash(rel), Digest: digest}, nil
 }
 
-// digestFile returns the digest of what a file holds, as traces have it. A folder is none.
-func digestFile(path string) (state.Digest, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() {
-		return "", &state.Error{Code: state.CodeInvalid, Message: fmt.Sprintf("%s is no file, but a folder or the like", path), Hint: "name the files in it, such as " + filepath.Base(path) + "/*"}
-	}
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return state.Digest(hex.EncodeToString(h.Sum(nil))), nil
-}
-
 func noMember(h *query.History, snap *query.Snapshot, declared *state.Declaration, word string) error {
 	known := append(query.IDs(query.SnapshotBlocks(snap)), Names(declared)...)
-	return &state.Error{Code: query.CodeNoBlock, Message: fmt.Sprintf("%q is no block or artifact of session %q, and no file of its workspace", word, h.Name()),
-		Hint: DidYouMean(word, known) + "its blocks are: " + query.Shorten(query.IDs(query.SnapshotBlocks(snap)))}
-}
-
-func NoArtifact(h *query.History, declared *state.Declaration, name string) error {
-	names := Names(declared)
-	e := &state.Error{Code: CodeNoArtifact, Message: fmt.Sprintf("session %q has no artifact %q", h.Name(), name), Hint: "xstate artifact declare NAME --kind KIND BLOCK|FILE… declares one"}
-	if len(names) > 0 {
-		e.Hint = DidYouMean(name, names) + "its artifacts are: " + query.Shorten(names)
+	return &state.Error{
+		Code:    query.CodeNoBlock,
+		Message: fmt.Sprintf("%q is no block or artifact of session %q, and no file of its workspace", word, h.Name()),
+		Hint:    DidYouMean(word, known) + "its blocks are: " + query.Shorten(query.IDs(query.SnapshotBlocks(snap))),
 	}
-	return e
-}
-
-func Names(d *state.Declaration) []string {
-	var names []string
-	if d != nil {
-		for _, a := range d.All {
-			names = append(names, a.Name)
-		}
-	}
-	return names
 }
 
 func kindNames() []string {
@@ -223,19 +208,4 @@ func kindNames() []string {
 		names = append(names, string(k))
 	}
 	return names
-}
-
-// meant asks whether the nearest of some names was meant, where one is near.
-func DidYouMean(word string, names []string) string {
-	best, least := "", len(word)/2+1
-	for _, name := range names {
-		d := diffmatchpatch.New()
-		if n := d.DiffLevenshtein(d.DiffMain(word, name, false)); n < least || strings.EqualFold(word, name) {
-			best, least = name, n
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return "did you mean " + best + "? "
 }

@@ -1,14 +1,15 @@
 // Package artifact assesses named groups of blocks and files: code, tests, docs, data.
 //
-// There are three nouns. A View is an artifact with its Status after a step. A Need is an artifact that another depends on,
-// declared or inferred. A Coverage is the part of a block or file that passing checks executed.
+// There are three nouns. A View is an artifact with its Status after a step. A Need is an artifact that another depends
+// on, declared or inferred. A Coverage is the part of a block or file that passing checks executed.
 //
 // # What it promises
 //
-// No status is stored, so none is out of date, and it can be asked of any step. A status is the worst that can be shown:
-// by the members, the texts, what is contained and needed, and the checks. Fresh means that nothing speaks against an
-// artifact, not that it is right. What an artifact contains or needs is declared, and never leads back to it. What is
-// inferred may lead back, for two artifacts may read from one another in turns: it is reported and passes nothing on.
+// No status is stored, so none is out of date, and it can be asked of any step. A status is the worst that can be
+// shown: by the members, the texts, what is contained and needed, and the checks. Fresh means that nothing speaks
+// against an artifact, not that it is right. What an artifact contains or needs is declared, and never leads back to
+// it. What is inferred may lead back, for two artifacts may read from one another in turns: it is reported and passes
+// nothing on.
 //
 // # Why the simple way fails
 //

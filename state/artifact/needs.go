@@ -10,14 +10,14 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// needs are the artifacts that one depends on: those that were declared, and those that its blocks and texts rest on, directly or
-// over blocks that are in no artifact.
-func (j *Assessor) needs(a *state.Artifact, refs []ReferenceView) []Need {
+// needs are the artifacts that one depends on: those that were declared, and those that its blocks and texts rest on,
+// directly or over blocks that are in no artifact.
+func (m *assessment) needs(a *state.Artifact, refs []ReferenceView) []Need {
 	found := []Need{}
 	for _, name := range a.Needs {
 		found = append(found, Need{Artifact: name, Evidence: "declared"})
 	}
-	own := j.Within(a)
+	own := m.Within(a)
 	add := func(name, evidence string, via query.Via) {
 		if own[name] {
 			return
@@ -33,8 +33,8 @@ func (j *Assessor) needs(a *state.Artifact, refs []ReferenceView) []Need {
 			n.Through = append(n.Through, via)
 		}
 	}
-	j.backward(a, func(node string, key depgraph.Key, evidence string) bool {
-		owners := j.holders(node, key)
+	m.backward(a, func(node string, key depgraph.Key, evidence string) bool {
+		owners := m.holders(node, key)
 		for _, name := range owners {
 			add(name, evidence, query.Via{From: node, Key: key})
 		}
@@ -45,7 +45,7 @@ func (j *Assessor) needs(a *state.Artifact, refs []ReferenceView) []Need {
 		if InFile(r.Where) {
 			key = depgraph.Key("file:" + r.Where)
 		}
-		for _, name := range j.holders(r.Where, key) {
+		for _, name := range m.holders(r.Where, key) {
 			add(name, "reference", query.Via{From: fmt.Sprintf("%s:%d", r.File, r.Line), Key: key})
 		}
 	}
@@ -53,10 +53,10 @@ func (j *Assessor) needs(a *state.Artifact, refs []ReferenceView) []Need {
 }
 
 // within are the names of an artifact and of all that it contains.
-func (j *Assessor) Within(a *state.Artifact) map[string]bool {
+func (m *assessment) Within(a *state.Artifact) map[string]bool {
 	all := map[string]bool{a.Name: true}
 	for _, name := range a.Parts {
-		for inner := range j.Within(j.Declared.Artifact(name)) {
+		for inner := range m.Within(m.Declared.Artifact(name)) {
 			all[inner] = true
 		}
 	}
@@ -64,13 +64,14 @@ func (j *Assessor) Within(a *state.Artifact) map[string]bool {
 }
 
 // holders are the artifacts that hold the block of a node or, where a key names a file, that file.
-func (j *Assessor) holders(node string, key depgraph.Key) []string {
+func (m *assessment) holders(node string, key depgraph.Key) []string {
 	id, _, _ := strings.Cut(node, "#")
 	var names []string
-	for _, a := range j.artifacts() {
+	for _, a := range m.artifacts() {
 		holds := node != "" && slices.Contains(a.Blocks, state.BlockID(id))
 		if key.Space() == "file" {
-			holds = holds || slices.ContainsFunc(a.Files, func(f state.ArtifactFile) bool { return f.Path == key.Name() })
+			holds = holds ||
+				slices.ContainsFunc(a.Files, func(f state.ArtifactFile) bool { return f.Path == key.Name() })
 		}
 		if holds {
 			names = append(names, a.Name)
@@ -79,13 +80,13 @@ func (j *Assessor) holders(node string, key depgraph.Key) []string {
 	return names
 }
 
-// backward follows flow back from the blocks that an artifact holds itself. found is told each node that is reached, or "" for the
-// workspace, and the key; where it returns true the way ends.
-func (j *Assessor) backward(a *state.Artifact, found func(node string, key depgraph.Key, evidence string) bool) {
+// backward follows flow back from the blocks that an artifact holds itself. found is told each node that is reached, or
+// "" for the workspace, and the key; where it returns true the way ends.
+func (m *assessment) backward(a *state.Artifact, found func(node string, key depgraph.Key, evidence string) bool) {
 	seen := map[string]bool{}
 	var visit func(node string)
 	visit = func(node string) {
-		p := j.Nodes[node]
+		p := m.Nodes[node]
 		if seen[node] || p == nil {
 			return
 		}
@@ -95,24 +96,24 @@ func (j *Assessor) backward(a *state.Artifact, found func(node string, key depgr
 				found("", k, depgraph.Observed.String())
 			}
 		}
-		for _, r := range j.Links()[node] {
-			from := j.Nodes[r.From]
+		for _, r := range m.Links()[node] {
+			from := m.Nodes[r.From]
 			if from != nil && (slices.Contains(a.Blocks, from.Block.ID) || !found(r.From, r.Key, r.evidence)) {
 				visit(r.From)
 			}
 		}
 	}
 	for _, id := range a.Blocks {
-		for _, node := range j.NodesOf(id) {
+		for _, node := range m.NodesOf(id) {
 			visit(node)
 		}
 	}
 }
 
-func (j *Assessor) NodesOf(id state.BlockID) []string {
+func (m *assessment) NodesOf(id state.BlockID) []string {
 	var names []string
-	for _, node := range j.Dependencies.Graph.NodeIDs() {
-		if p := j.Dependencies.Nodes[node]; p != nil && p.Block.ID == id {
+	for _, node := range m.Dependencies.Graph.NodeIDs() {
+		if p := m.Dependencies.Nodes[node]; p != nil && p.Block.ID == id {
 			names = append(names, p.Name)
 		}
 	}
@@ -129,4 +130,11 @@ func (m *assessment) LastWriter(key depgraph.Key) (node string) {
 		}
 	}
 	return node
+}
+
+// Need is an artifact that another depends on.
+type Need struct {
+	Artifact string      `json:"artifact"`
+	Evidence string      `json:"evidence"`          // "declared"; else observed in executions, predicted from the text, or "reference": a text speaks of it
+	Through  []query.Via `json:"through,omitempty"` // how, where that was inferred
 }

@@ -14,24 +14,39 @@ import (
 	"github.com/xstate-engine/xstate/state/artifact"
 )
 
-// TestFreshIsReused: what is called fresh, the engine would reuse. Between the edits and the run of each step of the sessions of testdata,
-// each block is an artifact, and the plan of the run the judge. By itself the test takes every thirtieth session;
-// XSTATE_TEST_ARTIFACTS=all takes all, XSTATE_TEST_ARTIFACTS=TEXT those that have the text in their names.
+// TestFreshIsReused: what is called fresh, the engine would reuse. Between the edits and the run of each step of the
+// sessions of testdata, each block is an artifact, and the plan of the run the judge. By itself the test takes every
+// thirtieth session; XSTATE_TEST_ARTIFACTS=all takes all, XSTATE_TEST_ARTIFACTS=TEXT those that have the text in their
+// names.
 func TestFreshIsReused(t *testing.T) {
-	xstatetest.SamplePrograms(t, "XSTATE_TEST_ARTIFACTS", 2, func(t *testing.T, python string, steps []xstatetest.ProgramStep) {
-		a := &xstatetest.Asked{Dir: t.TempDir()}
-		a.Store = xstatetest.OpenStore(t, filepath.Join(a.Dir, xstate.StoreName))
-		a.Session = xstatetest.OpenSession(t, a.Store, xstate.SessionOptions{Python: python, Seed: 7, Observe: os.Getenv("XSTATE_TEST_OBSERVE"), Workspace: a.Dir})
-		files := map[string][]byte{}
-		for n, s := range steps {
-			xstatetest.WriteFiles(t, a.Dir, s.Files)
-			s.AddTo(files)
-			if n > 0 {
-				freshIsReused(t, a, files)
+	xstatetest.SamplePrograms(
+		t,
+		"XSTATE_TEST_ARTIFACTS",
+		2,
+		func(t *testing.T, python string, steps []xstatetest.ProgramStep) {
+			a := &xstatetest.Asked{Dir: t.TempDir()}
+			a.Store = xstatetest.OpenStore(t, filepath.Join(a.Dir, xstate.StoreName))
+			a.Session = xstatetest.OpenSession(
+				t,
+				a.Store,
+				xstate.SessionOptions{
+					Python:    python,
+					Seed:      7,
+					Observe:   os.Getenv("XSTATE_TEST_OBSERVE"),
+					Workspace: a.Dir,
+				},
+			)
+			files := map[string][]byte{}
+			for n, s := range steps {
+				xstatetest.WriteFiles(t, a.Dir, s.Files)
+				s.AddTo(files)
+				if n > 0 {
+					freshIsReused(t, a, files)
+				}
+				xstatetest.RunFile(t, t.Context(), a.Session, a.Dir, files, steps[0].Timeout)
 			}
-			xstatetest.RunFile(t, t.Context(), a.Session, a.Dir, files, steps[0].Timeout)
-		}
-	})
+		},
+	)
 }
 
 func freshIsReused(t *testing.T, a *xstatetest.Asked, files map[string][]byte) {

@@ -36,11 +36,22 @@ const (
 var spoken = regexp.MustCompile(`^([\pL_][\pL\pN_]*(?:\.[\pL_][\pL\pN_]*)*)(\(.*\))?$`)
 
 // references are what the texts of docs speak of, as it is now.
-func references(ctx context.Context, h *query.History, a *state.Artifact, snap *query.Snapshot, declared *state.Declaration) ([]state.Reference, error) {
+func references(
+	ctx context.Context,
+	h *query.History,
+	a *state.Artifact,
+	snap *query.Snapshot,
+	declared *state.Declaration,
+) ([]state.Reference, error) {
 	if a.Kind != state.ArtifactDocs {
 		return nil, nil
 	}
-	views, err := referencesAt(ctx, h, a, &assessment{folder: h.Workspace(), Snapshot: snap, Declared: declared, Latest: true})
+	views, err := referencesAt(
+		ctx,
+		h,
+		a,
+		&assessment{folder: h.Workspace(), Snapshot: snap, Declared: declared, Latest: true},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +62,9 @@ func references(ctx context.Context, h *query.History, a *state.Artifact, snap *
 	return refs, nil
 }
 
-// referencesAt tells of the references of docs what became of what they speak of. Texts of files are those on disk where the
-// moment is the present one, else those that were declared; of a reference that was not declared, the present is the measure.
+// referencesAt tells of the references of docs what became of what they speak of. Texts of files are those on disk
+// where the moment is the present one, else those that were declared; of a reference that was not declared, the present
+// is the measure.
 func referencesAt(ctx context.Context, h *query.History, a *state.Artifact, m *assessment) ([]ReferenceView, error) {
 	l := newLexicon(m)
 	then := map[string]state.Reference{}
@@ -219,7 +231,13 @@ type lexicon struct {
 type lexeme struct{ where, signature string }
 
 func newLexicon(m *assessment) *lexicon {
-	l := &lexicon{folder: m.folder, blocks: map[string]lexeme{}, imported: map[string]string{}, renamed: map[string]string{}, modules: map[string]map[string]string{}}
+	l := &lexicon{
+		folder:   m.folder,
+		blocks:   map[string]lexeme{},
+		imported: map[string]string{},
+		renamed:  map[string]string{},
+		modules:  map[string]map[string]string{},
+	}
 	for i := range m.Snapshot.Blocks {
 		b := &m.Snapshot.Blocks[i]
 		outline, err := python.Outline([]byte(b.Source), b.Dialect)
@@ -259,7 +277,8 @@ func newLexicon(m *assessment) *lexicon {
 	return l
 }
 
-// renames returns the name under which a node imports something else, and what that is: import numpy as np, from utils import clean as c.
+// renames returns the name under which a node imports something else, and what that is: import numpy as np, from utils
+// import clean as c.
 func renames(n *depgraph.Node) (name, meant string) {
 	if len(n.Imports) != 1 || len(n.Defines) != 1 {
 		return "", ""
@@ -346,64 +365,4 @@ func (l *lexicon) file(path string) map[string]string {
 	}
 	l.modules[path] = names
 	return names
-}
-
-// fences looks at the code in Markdown files of docs and examples, which runs as a program of its own, in the session that is named
-// after the file; where that is this session, its blocks are meant.
-func (j *Assessor) fences(ctx context.Context, a *state.Artifact, v *View) error {
-	if !j.Latest || a.Kind != state.ArtifactDocs && a.Kind != state.ArtifactExample {
-		return nil
-	}
-	for _, f := range a.Files {
-		if !slices.Contains(markdownEndings, filepath.Ext(f.Path)) {
-			continue
-		}
-		data, err := os.ReadFile(filepath.Join(j.folder, filepath.FromSlash(f.Path)))
-		if err != nil {
-			continue // that it is gone is told
-		}
-		program, bad := patch.Parse(f.Path, data)
-		if bad != nil {
-			continue // it holds no code
-		}
-		if err := j.fencesOf(ctx, v, f.Path, program); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (j *Assessor) fencesOf(ctx context.Context, v *View, path string, program *patch.Program) error {
-	s := j.History
-	name, err := filepath.Rel(filepath.Dir(s.Store().Dir()), filepath.Join(j.folder, filepath.FromSlash(path)))
-	if err != nil {
-		return nil // it lies elsewhere: no session is named after it
-	}
-	other, err := query.Open(ctx, s.Store(), filepath.ToSlash(name))
-	if state.CodeOf(err) == state.CodeNoSession {
-		v.worse(Unverified, "the code in %s was never run", path)
-		return nil
-	} else if err != nil {
-		return err
-	}
-	edits, _, head, err := other.Compare(ctx, program.Blocks)
-	if err != nil {
-		return err
-	}
-	snap, err := other.At(ctx, head)
-	if err != nil {
-		return err
-	}
-	for _, b := range snap.Blocks {
-		switch {
-		case b.Failed():
-			v.worse(Failing, "block %s of %s failed in step %d of its session%s", b.ID, path, b.RanAt, colon(brief(b.Error)))
-		case b.RanAt == 0:
-			v.worse(Stale, "block %s of %s has not run as it is", b.ID, path)
-		}
-	}
-	if len(edits) > 0 {
-		v.worse(Stale, "the code in %s was edited and has not run since", path)
-	}
-	return nil
 }

@@ -3,11 +3,12 @@ package artifact
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -40,15 +41,8 @@ type View struct {
 	Origin     state.Origin         `json:"origin"` // of that step
 }
 
-// Need is an artifact that another depends on.
-type Need struct {
-	Artifact string      `json:"artifact"`
-	Evidence string      `json:"evidence"`          // "declared"; else observed in executions, predicted from the text, or "reference": a text speaks of it
-	Through  []query.Via `json:"through,omitempty"` // how, where that was inferred
-}
-
-// Artifacts returns the artifacts there are after step n, by name, each with its status. Nothing is executed. The files of
-// the workspace are looked at for the last step only: what they held at others is known as far as it was declared.
+// Artifacts returns the artifacts there are after step n, by name, each with its status. Nothing is executed. The files
+// of the workspace are looked at for the last step only: what they held at others is known as far as it was declared.
 func List(ctx context.Context, h *query.History, n state.StepNumber) ([]View, error) {
 	j, err := NewAssessor(ctx, h, n)
 	if err != nil {
@@ -107,8 +101,17 @@ func (j *Assessor) View(ctx context.Context, a *state.Artifact) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &View{Name: a.Name, Kind: a.Kind, Status: Fresh, Blocks: orEmpty(a.Blocks), Files: orEmpty(a.Files), Parts: orEmpty(a.Parts),
-		Declared: a.Declared, Origin: step.Origin, References: []ReferenceView{}}
+	v := &View{
+		Name:       a.Name,
+		Kind:       a.Kind,
+		Status:     Fresh,
+		Blocks:     orEmpty(a.Blocks),
+		Files:      orEmpty(a.Files),
+		Parts:      orEmpty(a.Parts),
+		Declared:   a.Declared,
+		Origin:     step.Origin,
+		References: []ReferenceView{},
+	}
 	j.views[a.Name] = v
 	if a.Kind == state.ArtifactDocs {
 		if v.References, err = referencesAt(ctx, j.History, a, j.assessment); err != nil {
@@ -154,7 +157,14 @@ func (j *Assessor) Members(ctx context.Context, a *state.Artifact, v *View) erro
 			continue
 		}
 		if b.Failed() {
-			v.worse(Failing, "block %s %s in step %d%s", id, map[string]string{"failed": "failed", "blocked": "was blocked"}[b.Status], b.RanAt, colon(brief(b.Error)))
+			v.worse(
+				Failing,
+				"block %s %s in step %d%s",
+				id,
+				map[string]string{"failed": "failed", "blocked": "was blocked"}[b.Status],
+				b.RanAt,
+				colon(brief(b.Error)),
+			)
 		}
 		switch why := j.pending[id]; {
 		case why == "":
@@ -181,20 +191,6 @@ func (j *Assessor) Members(ctx context.Context, a *state.Artifact, v *View) erro
 		}
 	}
 	return nil
-}
-
-// wrote is what a program last wrote to a file of the workspace, and which node did.
-func wrote(snap *query.Snapshot, path string) (d state.Digest, by string) {
-	for _, b := range snap.Blocks {
-		for _, n := range b.Nodes {
-			for _, w := range n.Writes {
-				if w.Key == depgraph.Key("file:"+path) {
-					d, by = w.Digest, n.Name
-				}
-			}
-		}
-	}
-	return d, by
 }
 
 // deletedIn names the step that deleted a block, for a sentence.
@@ -287,7 +283,11 @@ func (j *Assessor) proofs(_ context.Context, a *state.Artifact, v *View) error {
 			}
 		}
 		for _, f := range a.Files {
-			if InFile(f.Path) && !slices.ContainsFunc(j.Checks, func(c CheckView) bool { return c.Proves() && c.exercisedFile(f.Path) }) {
+			if InFile(f.Path) &&
+				!slices.ContainsFunc(
+					j.Checks,
+					func(c CheckView) bool { return c.Proves() && c.exercisedFile(f.Path) },
+				) {
 				v.worse(Unverified, "no check exercised %s as it is", f.Path)
 			}
 		}
@@ -328,39 +328,6 @@ func (j *Assessor) suite(v *View, what string, of func(*CheckView) bool) {
 	}
 }
 
-// brief is an error in a line.
-func brief(e *state.ExecError) string {
-	if e == nil {
-		return ""
-	}
-	first, _, _ := strings.Cut(e.Message, "\n")
-	return e.Type + colon(first)
-}
-
-func colon(text string) string {
-	if text == "" {
-		return ""
-	}
-	return ": " + text
-}
-
-// ofBlock reports whether the check is written in a block: its id is that of a node of the block, or BLOCK::test.
-func (c *CheckView) ofBlock(id state.BlockID) bool {
-	name, _, _ := strings.Cut(c.ID, "::")
-	node, _, _ := strings.Cut(name, "#")
-	return (c.Kind == query.CheckBlock || c.Kind == CheckAssert) && node == string(id)
-}
-
-// ofFile reports whether the check is written in a file.
-func (c *CheckView) ofFile(path string) bool {
-	name, _, _ := strings.Cut(c.ID, "::")
-	return c.Kind != query.CheckBlock && c.Kind != CheckAssert && name == path
-}
-
-func (c *CheckView) exercisedFile(path string) bool {
-	return slices.ContainsFunc(c.Exercised, func(x query.Exercised) bool { return x.File == path })
-}
-
 // freshText says why an artifact is fresh.
 func (j *Assessor) freshText(a *state.Artifact) string {
 	switch {
@@ -390,4 +357,71 @@ func (j *Assessor) missedText(a *state.Artifact) string {
 		}
 	}
 	return text
+}
+
+// fences looks at the code in Markdown files of docs and examples, which runs as a program of its own, in the session
+// that is named after the file; where that is this session, its blocks are meant.
+func (j *Assessor) fences(ctx context.Context, a *state.Artifact, v *View) error {
+	if !j.Latest || a.Kind != state.ArtifactDocs && a.Kind != state.ArtifactExample {
+		return nil
+	}
+	for _, f := range a.Files {
+		if !slices.Contains(markdownEndings, filepath.Ext(f.Path)) {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(j.folder, filepath.FromSlash(f.Path)))
+		if err != nil {
+			continue // that it is gone is told
+		}
+		program, bad := patch.Parse(f.Path, data)
+		if bad != nil {
+			continue // it holds no code
+		}
+		if err := j.fencesOf(ctx, v, f.Path, program); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *Assessor) fencesOf(ctx context.Context, v *View, path string, program *patch.Program) error {
+	s := j.History
+	name, err := filepath.Rel(filepath.Dir(s.Store().Dir()), filepath.Join(j.folder, filepath.FromSlash(path)))
+	if err != nil {
+		return nil // it lies elsewhere: no session is named after it
+	}
+	other, err := query.Open(ctx, s.Store(), filepath.ToSlash(name))
+	if state.CodeOf(err) == state.CodeNoSession {
+		v.worse(Unverified, "the code in %s was never run", path)
+		return nil
+	} else if err != nil {
+		return err
+	}
+	edits, _, head, err := other.Compare(ctx, program.Blocks)
+	if err != nil {
+		return err
+	}
+	snap, err := other.At(ctx, head)
+	if err != nil {
+		return err
+	}
+	for _, b := range snap.Blocks {
+		switch {
+		case b.Failed():
+			v.worse(
+				Failing,
+				"block %s of %s failed in step %d of its session%s",
+				b.ID,
+				path,
+				b.RanAt,
+				colon(brief(b.Error)),
+			)
+		case b.RanAt == 0:
+			v.worse(Stale, "block %s of %s has not run as it is", b.ID, path)
+		}
+	}
+	if len(edits) > 0 {
+		v.worse(Stale, "the code in %s was edited and has not run since", path)
+	}
+	return nil
 }

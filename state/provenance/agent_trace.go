@@ -15,11 +15,11 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// Line authorship as Agent Trace 0.1 has it (RFC, January 2026, agent-trace.dev): a trace record of one file, the program's, with
-// the ranges of lines that each conversation wrote. A conversation is a call of a model, or what one agent, or nobody who was
-// named, did without telling the call. The edits behind it are its related resources, as URNs of their hashes. Lines outside
-// of blocks have no known author and are left out. The cells of a notebook have lines of their own: each counts as a file,
-// notebook.ipynb#cell.
+// Line authorship as Agent Trace 0.1 has it (RFC, January 2026, agent-trace.dev): a trace record of one file, the
+// program's, with the ranges of lines that each conversation wrote. A conversation is a call of a model, or what one
+// agent, or nobody who was named, did without telling the call. The edits behind it are its related resources, as URNs
+// of their hashes. Lines outside of blocks have no known author and are left out. The cells of a notebook have lines of
+// their own: each counts as a file, notebook.ipynb#cell.
 
 type traceRecord struct {
 	Version   string         `json:"version"`
@@ -101,8 +101,14 @@ func exportAgentTrace(ctx context.Context, h *query.History, n state.StepNumber,
 	if err != nil {
 		return nil, err
 	}
-	r := &traceRecord{Version: traceVersion, ID: uuid(step.Hash), Timestamp: step.Time.Format(time.RFC3339Nano), Tool: traceTool{"xstate"}, Files: []*traceFile{},
-		Metadata: map[string]any{"xstate": map[string]any{"session": h.Name(), "step": n, "hash": step.Hash}}}
+	r := &traceRecord{
+		Version:   traceVersion,
+		ID:        uuid(step.Hash),
+		Timestamp: step.Time.Format(time.RFC3339Nano),
+		Tool:      traceTool{"xstate"},
+		Files:     []*traceFile{},
+		Metadata:  map[string]any{"xstate": map[string]any{"session": h.Name(), "step": n, "hash": step.Hash}},
+	}
 	for _, p := range places {
 		lines, err := h.Blame(ctx, n, p.block)
 		if err != nil {
@@ -136,8 +142,8 @@ type place struct {
 	line  int
 }
 
-// places tells where the blocks of the program after step n stand in its file: in the file as it is, if it holds that program, else
-// as it would be written anew.
+// places tells where the blocks of the program after step n stand in its file: in the file as it is, if it holds that
+// program, else as it would be written anew.
 func places(ctx context.Context, h *query.History, n state.StepNumber, name string, data []byte) ([]place, error) {
 	program, err := h.ProgramFrom(ctx, n)
 	if err != nil || len(program) == 0 {
@@ -158,7 +164,8 @@ func places(ctx context.Context, h *query.History, n state.StepNumber, name stri
 	var found []place
 	for i, b := range program {
 		p := place{block: state.BlockID(b.ID), path: name + "#" + b.ID, line: 1}
-		if file != nil && i < len(file.Blocks) && file.Blocks[i].Line > 0 && !strings.HasSuffix(strings.ToLower(name), ".ipynb") {
+		if file != nil && i < len(file.Blocks) && file.Blocks[i].Line > 0 &&
+			!strings.HasSuffix(strings.ToLower(name), ".ipynb") {
 			p.path, p.line = name, file.Blocks[i].Line
 		}
 		found = append(found, p)
@@ -199,7 +206,10 @@ func traceBlock(ctx context.Context, h *query.History, f *traceFile, first int, 
 				return err
 			}
 		}
-		c.Ranges = append(c.Ranges, traceRange{first + from, first + to - 1, "sha256:" + string(state.DigestOf([]byte(text.String())))})
+		c.Ranges = append(
+			c.Ranges,
+			traceRange{first + from, first + to - 1, "sha256:" + string(state.DigestOf([]byte(text.String())))},
+		)
 		from = to
 	}
 	return nil

@@ -41,8 +41,8 @@ type agentTrace struct {
 	Metadata map[string]any
 }
 
-// TestAgentTrace: the record is as its schema has it, its ranges cover every line of every block once, each has the content that its
-// hash says, and is by the model that blame names.
+// TestAgentTrace: the record is as its schema has it, its ranges cover every line of every block once, each has the
+// content that its hash says, and is by the model that blame names.
 func TestAgentTrace(t *testing.T) {
 	a := xstatetest.NewAgents(t, 3, "ann", "bob")
 	for range 12 {
@@ -53,7 +53,13 @@ func TestAgentTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	text = append([]byte("# by hand\n\n"), text...)
-	data, err := provenance.Export(t.Context(), a.Session.History(), a.Head(), provenance.FormatAgentTrace, provenance.ExportOptions{File: "src/prog.py", Data: text})
+	data, err := provenance.Export(
+		t.Context(),
+		a.Session.History(),
+		a.Head(),
+		provenance.FormatAgentTrace,
+		provenance.ExportOptions{File: "src/prog.py", Data: text},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +69,9 @@ func TestAgentTrace(t *testing.T) {
 	if err := d.Decode(&r); err != nil {
 		t.Fatal(err)
 	}
-	if !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(r.ID) || r.Version != "0.1.0" || r.Timestamp.IsZero() {
+	if !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(r.ID) ||
+		r.Version != "0.1.0" ||
+		r.Timestamp.IsZero() {
 		t.Errorf("version %q, id %q, timestamp %v", r.Version, r.ID, r.Timestamp)
 	}
 	if len(r.Files) != 1 || r.Files[0].Path != "src/prog.py" {
@@ -72,7 +80,9 @@ func TestAgentTrace(t *testing.T) {
 	lines := strings.Split(string(text), "\n")
 	by := map[int]string{}
 	for _, c := range r.Files[0].Conversations {
-		if c.Contributor.Type != "ai" && c.Contributor.Type != "unknown" || (c.Contributor.Type == "ai") != (c.Contributor.Model != "") || len(c.Related) == 0 {
+		if c.Contributor.Type != "ai" && c.Contributor.Type != "unknown" ||
+			(c.Contributor.Type == "ai") != (c.Contributor.Model != "") ||
+			len(c.Related) == 0 {
 			t.Errorf("conversation %+v", c)
 		}
 		for _, x := range c.Related {

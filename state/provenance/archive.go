@@ -8,12 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
-	"iter"
 	"maps"
-	"os"
-	"path"
 	"slices"
 	"strings"
 
@@ -66,8 +62,24 @@ func Archive(ctx context.Context, h *query.History, w io.Writer, o ArchiveOption
 		return nil, err
 	}
 	own := pasts[len(pasts)-1]
-	a := &archiver{store: h.Store(), zip: zip.NewWriter(w), versions: map[state.Digest]bool{}, traces: map[state.Digest]bool{}, blobs: map[state.Digest]bool{}, bases: map[state.Digest]bool{}, values: map[state.Digest]state.Value{}}
-	info := &ArchiveInfo{Format: archiveFormat, Version: archiveVersion, Session: h.Name(), Head: own.Last, Hash: own.Hash, Values: o.Values, Sessions: pasts}
+	a := &archiver{
+		store:    h.Store(),
+		zip:      zip.NewWriter(w),
+		versions: map[state.Digest]bool{},
+		traces:   map[state.Digest]bool{},
+		blobs:    map[state.Digest]bool{},
+		bases:    map[state.Digest]bool{},
+		values:   map[state.Digest]state.Value{},
+	}
+	info := &ArchiveInfo{
+		Format:   archiveFormat,
+		Version:  archiveVersion,
+		Session:  h.Name(),
+		Head:     own.Last,
+		Hash:     own.Hash,
+		Values:   o.Values,
+		Sessions: pasts,
+	}
 	if err := a.index(info); err != nil {
 		return nil, err
 	}
@@ -266,305 +278,4 @@ func (a *archiver) blob(folder string, d state.Digest) error {
 		return fmt.Errorf("archive blob %s: %w", d, err)
 	}
 	return nil
-}
-
-// Imported is what an import came to.
-type Imported struct {
-	ArchiveInfo
-	Steps   int // that are new to the store
-	Skipped int // traces, values and blobs that were damaged: they are computed again
-}
-
-// maxRecord bounds what is read into memory of one entry of an archive.
-const maxRecord = 1 << 30
-
-// ArchiveFile is an archive that was opened: what it says of itself is not verified yet.
-type ArchiveFile struct {
-	ArchiveInfo
-	parts *parts
-}
-
-// OpenArchive looks at an archive.
-func OpenArchive(r io.ReaderAt, size int64) (*ArchiveFile, error) {
-	z, err := zip.NewReader(r, size)
-	if err != nil {
-		return nil, notArchive(err)
-	}
-	f := &ArchiveFile{parts: &parts{entries: map[string]*zip.File{}}}
-	for _, e := range z.File {
-		f.parts.entries[e.Name] = e
-	}
-	if err := f.parts.readSums(); err != nil {
-		return nil, notArchive(err)
-	}
-	data, err := f.parts.read(archiveIndex)
-	if err != nil {
-		return nil, notArchive(err)
-	}
-	if err := json.Unmarshal(data, &f.ArchiveInfo); err != nil || f.Format != archiveFormat || len(f.Sessions) == 0 {
-		return nil, notArchive(err)
-	}
-	if f.Version > archiveVersion {
-		return nil, &state.Error{Code: state.CodeNewer, Message: fmt.Sprintf("the archive is of format %d; this version reads %d", f.Version, archiveVersion), Hint: "use a later version of xstate"}
-	}
-	if own := f.Sessions[len(f.Sessions)-1]; own.Name != f.Session || own.Last != f.Head || own.Hash != f.Hash {
-		return nil, notArchive(nil)
-	}
-	return f, nil
-}
-
-// Import puts the session of an archive into the store, all of its history or nothing: every hash and digest is verified, and
-// what Check verifies. What the store has already stays; a session of that name with another history is an error.
-func Import(ctx context.Context, store *state.Store, f *ArchiveFile) (*Imported, error) {
-	records, err := f.parts.records(len(f.Sessions) - 1)
-	if err != nil {
-		return nil, err
-	}
-	found := &Imported{ArchiveInfo: f.ArchiveInfo}
-	found.Steps, err = store.ImportSessions(ctx, state.SessionImport{Sessions: f.Sessions, Steps: f.parts.steps, Records: records,
-		Source: func(d state.Digest) ([]byte, error) { return f.parts.read("sources/" + string(d)) }})
-	if err != nil {
-		return nil, err
-	}
-	in := &importer{store: store, parts: f.parts}
-	found.Skipped, err = in.results(ctx)
-	return found, err
-}
-
-func notArchive(err error) error {
-	return &state.Error{Code: state.CodeArchiveDamaged, Message: "the file is no archive of a session, or a damaged one", Hint: "xstate export --out FILE.zip makes one", Err: err}
-}
-
-// parts are the entries of an archive.
-type parts struct {
-	entries map[string]*zip.File
-	sums    map[string]string // digest of each entry
-}
-
-// readSums reads what the digests of the entries are to be.
-func (in *parts) readSums() error {
-	f := in.entries[archiveSums]
-	if f == nil {
-		return errors.New("it has no " + archiveSums)
-	}
-	r, err := f.Open()
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	data, err := io.ReadAll(io.LimitReader(r, maxRecord))
-	if err != nil {
-		return err
-	}
-	in.sums = map[string]string{}
-	for line := range strings.Lines(string(data)) {
-		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
-		in.sums[name] = sum
-	}
-	return nil
-}
-
-// verified holds back io.EOF unless what was read has the digest that it is to have.
-type verified struct {
-	io.ReadCloser
-	hash hash.Hash
-	want string
-}
-
-func (v *verified) Read(p []byte) (int, error) {
-	n, err := v.ReadCloser.Read(p)
-	v.hash.Write(p[:n])
-	if err == io.EOF && fmt.Sprintf("%x", v.hash.Sum(nil)) != v.want {
-		err = errors.New("it does not have the digest that " + archiveSums + " says")
-	}
-	return n, err
-}
-
-// read returns an entry.
-func (in *parts) read(name string) ([]byte, error) {
-	r, err := in.open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	data, err := io.ReadAll(io.LimitReader(r, maxRecord))
-	if err != nil {
-		return nil, in.damaged(name, err)
-	}
-	return data, nil
-}
-
-func (in *parts) open(name string) (io.ReadCloser, error) {
-	f := in.entries[name]
-	if f == nil {
-		return nil, in.damaged(name, errors.New("it is missing"))
-	}
-	r, err := f.Open()
-	if err != nil {
-		return nil, in.damaged(name, err)
-	}
-	return &verified{r, sha256.New(), in.sums[name]}, nil
-}
-
-func (in *parts) damaged(name string, err error) error {
-	return &state.Error{Code: state.CodeArchiveDamaged, Message: fmt.Sprintf("%s of the archive cannot be read", name), Hint: "the archive is damaged; nothing was imported", Err: err}
-}
-
-func (in *parts) steps(i int) iter.Seq2[state.RawStep, error] {
-	name := fmt.Sprintf("history/%d/steps", i)
-	return func(yield func(state.RawStep, error) bool) {
-		r, err := in.open(name)
-		if err != nil {
-			yield(state.RawStep{}, err)
-			return
-		}
-		defer r.Close()
-		for {
-			header, err := part(r)
-			if err == io.EOF {
-				return
-			}
-			var body []byte
-			if err == nil {
-				body, err = part(r)
-			}
-			if err != nil {
-				yield(state.RawStep{}, in.damaged(name, err))
-				return
-			}
-			if !yield(state.RawStep{Header: header, Body: body}, nil) {
-				return
-			}
-		}
-	}
-}
-
-// part reads a length and as many bytes; io.EOF is the end between two.
-func part(r io.Reader) ([]byte, error) {
-	var size [4]byte
-	if _, err := io.ReadFull(r, size[:]); err != nil {
-		return nil, err
-	}
-	n := binary.BigEndian.Uint32(size[:])
-	if n > maxRecord {
-		return nil, fmt.Errorf("a part of %d bytes", n)
-	}
-	data, err := io.ReadAll(io.LimitReader(r, int64(n)))
-	if err == nil && len(data) < int(n) {
-		err = io.ErrUnexpectedEOF
-	}
-	return data, err
-}
-
-func (in *parts) records(i int) (map[string][]byte, error) {
-	prefix := fmt.Sprintf("history/%d/records/", i)
-	records := map[string][]byte{}
-	for name := range in.entries {
-		key, ok := strings.CutPrefix(name, prefix)
-		if !ok {
-			continue
-		}
-		data, err := in.read(name)
-		if err != nil {
-			return nil, err
-		}
-		records[key] = data
-	}
-	return records, nil
-}
-
-type importer struct {
-	store *state.Store
-	*parts
-}
-
-// results puts traces, values and blobs. None is needed: one that is not what its name says is left out.
-func (in *importer) results(ctx context.Context) (skipped int, err error) {
-	for _, name := range slices.Sorted(maps.Keys(in.entries)) {
-		if err := ctx.Err(); err != nil {
-			return skipped, err
-		}
-		ok := true
-		switch digest := state.Digest(path.Base(name)); path.Dir(name) {
-		case "blobs":
-			ok, err = in.blob(name, digest)
-		case "bases":
-			ok, err = in.base(name, digest)
-		case "traces":
-			ok, err = in.trace(name, digest)
-		case "values":
-			ok, err = in.value(name, digest)
-		}
-		if err != nil {
-			return skipped, err
-		}
-		if !ok {
-			skipped++
-		}
-	}
-	return skipped, nil
-}
-
-func (in *importer) blob(name string, d state.Digest) (bool, error) {
-	r, err := in.open(name)
-	if err != nil {
-		return false, nil
-	}
-	defer r.Close()
-	ok, err := in.store.PutBlobFrom(d, int64(in.entries[name].UncompressedSize64), r)
-	if state.CodeOf(err) == state.CodeDiskFull {
-		return false, err
-	}
-	return ok && err == nil, nil
-}
-
-// base keeps a base, which the store takes from a file.
-func (in *importer) base(name string, d state.Digest) (bool, error) {
-	r, err := in.open(name)
-	if err != nil {
-		return false, nil
-	}
-	defer r.Close()
-	f, err := os.CreateTemp("", "xstate-*")
-	if err != nil {
-		return false, fmt.Errorf("import a file: %w", err)
-	}
-	defer os.Remove(f.Name())
-	_, err = io.Copy(f, r)
-	if closed := f.Close(); err != nil || closed != nil {
-		return false, nil
-	}
-	ref, err := in.store.PutBase(f.Name())
-	return ref.Digest == d, err
-}
-
-func (in *importer) trace(name string, d state.Digest) (bool, error) {
-	data, err := in.read(name)
-	if err != nil {
-		return false, nil
-	}
-	t, err := state.DecodeTrace(data)
-	if err != nil || t.Identity() != d {
-		return false, nil
-	}
-	if _, known, err := in.store.Trace(d); known || err != nil {
-		return true, err
-	}
-	_, err = in.store.PutTrace(t)
-	return true, err
-}
-
-func (in *importer) value(name string, d state.Digest) (bool, error) {
-	data, err := in.read(name)
-	if err != nil {
-		return false, nil
-	}
-	v, err := state.DecodeValue(data)
-	if err != nil || v.Group != d {
-		return false, nil
-	}
-	if have, known, err := in.store.Value(d); known && in.store.HasBlobs(have) || err != nil {
-		return true, err
-	}
-	return true, in.store.PutValue(v)
 }

@@ -102,7 +102,11 @@ func TestArchive(t *testing.T) {
 func TestArchiveOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	xstatetest.WriteFiles(t, dir, map[string][]byte{"log.txt": []byte("base\n")})
-	from := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(dir, xstate.StoreName)), xstate.SessionOptions{Workspace: dir, Seed: 1})
+	from := xstatetest.OpenSession(
+		t,
+		xstatetest.OpenStore(t, filepath.Join(dir, xstate.StoreName)),
+		xstate.SessionOptions{Workspace: dir, Seed: 1},
+	)
 	program := "# %% write\nopen('log.txt', 'a').write('one\\n')\n# %% read\nprint(open('log.txt').read())\n"
 	load := func(s *xstate.Session, text string) string {
 		t.Helper()
@@ -135,7 +139,8 @@ func TestArchiveOfFiles(t *testing.T) {
 	}
 }
 
-// TestArchiveGoesOn: what came since is added; another history under the same name is refused, and nothing of it is kept.
+// TestArchiveGoesOn: what came since is added; another history under the same name is refused, and nothing of it is
+// kept.
 func TestArchiveGoesOn(t *testing.T) {
 	a := xstatetest.NewAsked(t, xstatetest.AskedFirst)
 	first := xstatetest.Archived(t, a.Session, provenance.ArchiveOptions{})
@@ -229,8 +234,8 @@ func resummed(t *testing.T, data []byte) []byte {
 	})
 }
 
-// TestTamperedArchive: whatever is changed in the history of an archive is found, and nothing is kept; what is changed in
-// results is left out.
+// TestTamperedArchive: whatever is changed in the history of an archive is found, and nothing is kept; what is changed
+// in results is left out.
 func TestTamperedArchive(t *testing.T) {
 	a := xstatetest.NewAsked(t, xstatetest.AskedFirst, xstatetest.AskedSecond)
 	data := xstatetest.Archived(t, a.Session, provenance.ArchiveOptions{Values: true})

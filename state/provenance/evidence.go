@@ -14,8 +14,8 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// Evidence is what a result rests on, back to the files and the environment that it began with: code with who wrote it, executions,
-// inputs by content, and the checks that exercised the code. It prints as JSON and does not change.
+// Evidence is what a result rests on, back to the files and the environment that it began with: code with who wrote it,
+// executions, inputs by content, and the checks that exercised the code. It prints as JSON and does not change.
 type Evidence struct {
 	Of       string               `json:"of"`
 	Sort     string               `json:"sort"` // artifact, block, name or file
@@ -63,15 +63,32 @@ type EvidencePatch struct {
 	Step    query.Entry   `json:"edit"`
 }
 
-// Evidence returns what an artifact, a block (or node of it), a name or a file rests on after step n. Nothing is executed.
+// Evidence returns what an artifact, a block (or node of it), a name or a file rests on after step n. Nothing is
+// executed.
 func EvidenceOf(ctx context.Context, h *query.History, n state.StepNumber, of string) (*Evidence, error) {
 	judge, err := artifact.NewAssessor(ctx, h, n)
 	if err != nil {
 		return nil, err
 	}
 	j := &collector{judge}
-	e := &Evidence{Of: of, Session: h.Name(), Step: n, Hash: j.Snapshot.Step.Hash, Roots: []string{}, Results: []query.AccessView{}, Nodes: []EvidenceNode{}, Inputs: []EvidenceInput{}, Patches: []EvidencePatch{}, Runs: []query.Entry{},
-		Agents: []string{}, Checks: []artifact.CheckView{}, Coverage: []artifact.Coverage{}, Marks: []string{}, snap: j.Snapshot, kept: map[string]bool{}}
+	e := &Evidence{
+		Of:       of,
+		Session:  h.Name(),
+		Step:     n,
+		Hash:     j.Snapshot.Step.Hash,
+		Roots:    []string{},
+		Results:  []query.AccessView{},
+		Nodes:    []EvidenceNode{},
+		Inputs:   []EvidenceInput{},
+		Patches:  []EvidencePatch{},
+		Runs:     []query.Entry{},
+		Agents:   []string{},
+		Checks:   []artifact.CheckView{},
+		Coverage: []artifact.Coverage{},
+		Marks:    []string{},
+		snap:     j.Snapshot,
+		kept:     map[string]bool{},
+	}
 	if err := j.begin(ctx, e); err != nil {
 		return nil, err
 	}
@@ -107,7 +124,10 @@ func (j *collector) begin(ctx context.Context, e *Evidence) error {
 		return &state.Error{Code: query.CodeNoBlock, Message: fmt.Sprintf("%q is no artifact, block, name or file of session %q after step %d", name, j.History.Name(), e.Step),
 			Hint: artifact.DidYouMean(name, known) + "its blocks are: " + query.Shorten(query.IDs(query.SnapshotBlocks(j.Snapshot)))}
 	}
-	if key := depgraph.Key("file:" + filepath.ToSlash(filepath.Clean(strings.TrimPrefix(name, "file:")))); j.Writes(key) && j.noBlock(name) {
+	if key := depgraph.Key("file:" + filepath.ToSlash(filepath.Clean(strings.TrimPrefix(name, "file:")))); j.Writes(
+		key,
+	) &&
+		j.noBlock(name) {
 		e.Sort, e.Of = "file", key.Name()
 		e.Roots = []string{j.LastWriter(key)}
 	} else if err := j.beginNodes(e, name); err != nil {
@@ -148,7 +168,11 @@ func (j *collector) beginNodes(e *Evidence, name string) error {
 		e.Sort, e.Roots = "name", []string{j.Dependencies.NodeName(ids[len(ids)-1])} // who binds it last
 		return nil
 	case key != "":
-		return &state.Error{Code: query.CodeNoBlock, Message: fmt.Sprintf("no block makes %s; it is an input", key.Name()), Hint: "xstate query --affected-by " + key.Name() + " tells what rests on it"}
+		return &state.Error{
+			Code:    query.CodeNoBlock,
+			Message: fmt.Sprintf("no block makes %s; it is an input", key.Name()),
+			Hint:    "xstate query --affected-by " + key.Name() + " tells what rests on it",
+		}
 	}
 	for _, id := range ids {
 		if j.Dependencies.Nodes[id] != nil {
@@ -156,12 +180,17 @@ func (j *collector) beginNodes(e *Evidence, name string) error {
 		}
 	}
 	if len(e.Roots) == 0 {
-		return &state.Error{Code: query.CodeNoBlock, Message: fmt.Sprintf("block %s holds no statement that could be executed", name), Hint: "xstate show " + name + " shows it"}
+		return &state.Error{
+			Code:    query.CodeNoBlock,
+			Message: fmt.Sprintf("block %s holds no statement that could be executed", name),
+			Hint:    "xstate show " + name + " shows it",
+		}
 	}
 	return nil
 }
 
-// beginArtifact begins with all that an artifact and its parts hold: blocks, what made its files, what its texts speak of.
+// beginArtifact begins with all that an artifact and its parts hold: blocks, what made its files, what its texts speak
+// of.
 func (j *collector) beginArtifact(ctx context.Context, e *Evidence, a *state.Artifact) error {
 	v, err := j.View(ctx, a)
 	if err != nil {
@@ -233,7 +262,17 @@ func (j *collector) collectNodes(ctx context.Context, e *Evidence) error {
 			if !e.kept[name] {
 				continue
 			}
-			node := EvidenceNode{Block: b.ID, Version: b.Version, RanAt: b.RanAt, NodeView: query.NodeView{Name: name, Status: "new", Reads: []query.AccessView{}, Writes: []query.AccessView{}}}
+			node := EvidenceNode{
+				Block:   b.ID,
+				Version: b.Version,
+				RanAt:   b.RanAt,
+				NodeView: query.NodeView{
+					Name:   name,
+					Status: "new",
+					Reads:  []query.AccessView{},
+					Writes: []query.AccessView{},
+				},
+			}
 			for _, n := range b.Nodes {
 				if n.Name == name {
 					node.NodeView = n
@@ -243,7 +282,10 @@ func (j *collector) collectNodes(ctx context.Context, e *Evidence) error {
 			for _, r := range j.Links()[name] {
 				node.Rests = append(node.Rests, r.Via)
 			}
-			slices.SortFunc(node.Rests, func(a, b query.Via) int { return strings.Compare(a.From+" "+string(a.Key), b.From+" "+string(b.Key)) })
+			slices.SortFunc(
+				node.Rests,
+				func(a, b query.Via) int { return strings.Compare(a.From+" "+string(a.Key), b.From+" "+string(b.Key)) },
+			)
 			e.Nodes = append(e.Nodes, node)
 			for _, mark := range b.Marks {
 				e.Marks = query.AppendNew(e.Marks, mark)
@@ -254,9 +296,11 @@ func (j *collector) collectNodes(ctx context.Context, e *Evidence) error {
 				}
 			}
 			for _, w := range node.Writes {
-				if space := w.Key.Space(); slices.Contains(e.Roots, name) && (space == "var" || space == "file") && w.Digest != state.Absent {
+				if space := w.Key.Space(); slices.Contains(e.Roots, name) && (space == "var" || space == "file") &&
+					w.Digest != state.Absent {
 					w.By = name
-					if e.Sort == "block" || e.Sort == "artifact" || w.Key == depgraph.Key("file:"+e.Of) || w.Key == depgraph.Var(e.Of) {
+					if e.Sort == "block" || e.Sort == "artifact" || w.Key == depgraph.Key("file:"+e.Of) ||
+						w.Key == depgraph.Var(e.Of) {
 						e.Results = append(e.Results, w)
 					}
 				}
@@ -303,7 +347,10 @@ func (j *collector) collectSteps(ctx context.Context, e *Evidence) error {
 		}
 		e.Runs = append(e.Runs, run)
 		if run.Run != nil {
-			e.input(EvidenceInput{Key: "interpreter:" + depgraph.Key(run.Run.Interpreter), Text: run.Run.Interpreter}, "")
+			e.input(
+				EvidenceInput{Key: "interpreter:" + depgraph.Key(run.Run.Interpreter), Text: run.Run.Interpreter},
+				"",
+			)
 		}
 	}
 	for _, p := range e.Patches {
@@ -340,7 +387,10 @@ func (j *collector) collectChecks(e *Evidence) {
 		blocks[n.Block] = true
 	}
 	for _, c := range j.Checks {
-		c.Exercised = slices.DeleteFunc(slices.Clone(c.Exercised), func(x query.Exercised) bool { return !blocks[x.Block] && !e.reads(x.File) })
+		c.Exercised = slices.DeleteFunc(
+			slices.Clone(c.Exercised),
+			func(x query.Exercised) bool { return !blocks[x.Block] && !e.reads(x.File) },
+		)
 		if len(c.Exercised) > 0 {
 			e.Checks = append(e.Checks, c)
 		}
@@ -364,11 +414,13 @@ func (j *collector) collectChecks(e *Evidence) {
 func (e *Evidence) reads(file string) bool {
 	return file != "" && slices.ContainsFunc(e.Inputs, func(x EvidenceInput) bool {
 		module := strings.TrimSuffix(strings.TrimSuffix(file, ".py"), "/__init__")
-		return x.Key == depgraph.Key("file:"+file) || x.Key == depgraph.Key("module:"+strings.ReplaceAll(module, "/", "."))
+		return x.Key == depgraph.Key("file:"+file) ||
+			x.Key == depgraph.Key("module:"+strings.ReplaceAll(module, "/", "."))
 	})
 }
 
 // keeps reports whether a node is part of the evidence, or a block that was not run.
 func (e *Evidence) keeps(name string) bool {
-	return e.kept[name] || slices.ContainsFunc(e.Nodes, func(n EvidenceNode) bool { return n.Status == "new" && string(n.Block) == name })
+	return e.kept[name] ||
+		slices.ContainsFunc(e.Nodes, func(n EvidenceNode) bool { return n.Status == "new" && string(n.Block) == name })
 }

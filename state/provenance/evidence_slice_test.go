@@ -17,34 +17,58 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// TestEvidenceSlices: what the evidence of a block holds is enough. The program of nothing but the nodes in it, from scratch in a
-// fresh folder, comes to the same results of the block. By itself the test takes every thirtieth session of testdata, and the last two
-// blocks of each; XSTATE_TEST_EVIDENCE=all takes all, XSTATE_TEST_EVIDENCE=TEXT all blocks of those that have the text in their names.
+// TestEvidenceSlices: what the evidence of a block holds is enough. The program of nothing but the nodes in it, from
+// scratch in a fresh folder, comes to the same results of the block. By itself the test takes every thirtieth session
+// of testdata, and the last two blocks of each; XSTATE_TEST_EVIDENCE=all takes all, XSTATE_TEST_EVIDENCE=TEXT all
+// blocks of those that have the text in their names.
 func TestEvidenceSlices(t *testing.T) {
-	xstatetest.SamplePrograms(t, "XSTATE_TEST_EVIDENCE", 1, func(t *testing.T, python string, steps []xstatetest.ProgramStep) {
-		o := xstate.SessionOptions{Python: python, Seed: 7, Observe: os.Getenv("XSTATE_TEST_OBSERVE"), Workspace: t.TempDir()}
-		session := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)), o)
-		files := map[string][]byte{}
-		var whole *xstate.Outcome
-		for _, s := range steps {
-			xstatetest.WriteFiles(t, o.Workspace, s.Files)
-			s.AddTo(files)
-			whole = xstatetest.Blank(xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, steps[0].Timeout), o.Workspace)
-		}
-		least := max(0, len(whole.Blocks)-2)
-		if os.Getenv("XSTATE_TEST_EVIDENCE") != "" {
-			least = 0
-		}
-		for i := least; i < len(whole.Blocks); i++ {
-			if b := &whole.Blocks[i]; len(b.AllMarks) == 0 && b.Err == nil && len(b.Nodes) > 0 {
-				slicedRun(t, session, b, files, o)
+	xstatetest.SamplePrograms(
+		t,
+		"XSTATE_TEST_EVIDENCE",
+		1,
+		func(t *testing.T, python string, steps []xstatetest.ProgramStep) {
+			o := xstate.SessionOptions{
+				Python:    python,
+				Seed:      7,
+				Observe:   os.Getenv("XSTATE_TEST_OBSERVE"),
+				Workspace: t.TempDir(),
 			}
-		}
-	})
+			session := xstatetest.OpenSession(
+				t,
+				xstatetest.OpenStore(t, filepath.Join(o.Workspace, xstate.StoreName)),
+				o,
+			)
+			files := map[string][]byte{}
+			var whole *xstate.Outcome
+			for _, s := range steps {
+				xstatetest.WriteFiles(t, o.Workspace, s.Files)
+				s.AddTo(files)
+				whole = xstatetest.Blank(
+					xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, steps[0].Timeout),
+					o.Workspace,
+				)
+			}
+			least := max(0, len(whole.Blocks)-2)
+			if os.Getenv("XSTATE_TEST_EVIDENCE") != "" {
+				least = 0
+			}
+			for i := least; i < len(whole.Blocks); i++ {
+				if b := &whole.Blocks[i]; len(b.AllMarks) == 0 && b.Err == nil && len(b.Nodes) > 0 {
+					slicedRun(t, session, b, files, o)
+				}
+			}
+		},
+	)
 }
 
 // slicedRun compares what a block came to with what it comes to in the program of its evidence.
-func slicedRun(t *testing.T, session *xstate.Session, b *runner.BlockOutcome, files map[string][]byte, o xstate.SessionOptions) {
+func slicedRun(
+	t *testing.T,
+	session *xstate.Session,
+	b *runner.BlockOutcome,
+	files map[string][]byte,
+	o xstate.SessionOptions,
+) {
 	t.Helper()
 	head, _, err := session.Store().State().Head(t.Context(), session.Name())
 	if err != nil {
@@ -68,11 +92,25 @@ func slicedRun(t *testing.T, session *xstate.Session, b *runner.BlockOutcome, fi
 		t.Fatalf("block %s is not in the program of its evidence:\n%s", b.ID, source)
 	}
 	if x := &have.Blocks[at]; query.Text(x.Outputs) != query.Text(b.Outputs) || x.Err != nil {
-		t.Errorf("block %s prints %q (%v) in the program of its evidence, %q in all of it\n%s", b.ID, query.Text(x.Outputs), x.Err, query.Text(b.Outputs), source)
+		t.Errorf(
+			"block %s prints %q (%v) in the program of its evidence, %q in all of it\n%s",
+			b.ID,
+			query.Text(x.Outputs),
+			x.Err,
+			query.Text(b.Outputs),
+			source,
+		)
 	}
 	for _, r := range e.Results {
 		if name := r.Key.Name(); r.Key.Space() == "var" && len(r.Digest) == 40 && have.Values[name] != r.Digest {
-			t.Errorf("%s of block %s is %s in the program of its evidence, %s in all of it\n%s", name, b.ID, have.Values[name], r.Digest, source)
+			t.Errorf(
+				"%s of block %s is %s in the program of its evidence, %s in all of it\n%s",
+				name,
+				b.ID,
+				have.Values[name],
+				r.Digest,
+				source,
+			)
 		}
 	}
 }

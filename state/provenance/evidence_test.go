@@ -83,7 +83,8 @@ func TestEvidence(t *testing.T) {
 func TestEvidenceChecks(t *testing.T) {
 	a := xstatetest.NewArtifacts(t)
 	e := evidence(t, a, "report")
-	if len(e.Checks) != 1 || e.Checks[0].ID != "check" || !e.Checks[0].Proves() || e.Checks[0].Exercised[0].Function != "scale" {
+	if len(e.Checks) != 1 || e.Checks[0].ID != "check" || !e.Checks[0].Proves() ||
+		e.Checks[0].Exercised[0].Function != "scale" {
 		t.Fatalf("checks of report: %+v", e.Checks)
 	}
 	covered := func() string {
@@ -104,7 +105,10 @@ report 0/1 [] [""]
 	if err != nil || len(unchecked) != 5 {
 		t.Errorf("Unchecked = %d blocks, %v, want all but check", len(unchecked), err)
 	}
-	a.Edit(t, strings.Replace(xstatetest.ArtifactProgram, "by * x", "x * by", 1)) // not run: the check was of another version
+	a.Edit(
+		t,
+		strings.Replace(xstatetest.ArtifactProgram, "by * x", "x * by", 1),
+	) // not run: the check was of another version
 	if e := evidence(t, a, "report"); e.Checks[0].Proves() || e.Status != artifact.Stale {
 		t.Errorf("after an edit without a run: %+v, %s", e.Checks, e.Status)
 	}
@@ -115,41 +119,72 @@ report 0/1 [] [""]
 	if got := covered(); !strings.Contains(got, "helpers 0/5 []") {
 		t.Errorf("after the check failed, covered is\n%s", got)
 	}
-	if e := evidence(t, a, "report"); len(e.Checks) != 1 || e.Checks[0].Outcome != query.CheckFailed || !strings.HasPrefix(e.Checks[0].Message, "AssertionError") {
+	if e := evidence(t, a, "report"); len(e.Checks) != 1 || e.Checks[0].Outcome != query.CheckFailed ||
+		!strings.HasPrefix(e.Checks[0].Message, "AssertionError") {
 		t.Errorf("after the check failed: %+v", e.Checks)
 	}
 }
 
 // TestVolatileCheck: a check that was found to come to something else each time proves nothing.
 func TestVolatileCheck(t *testing.T) {
-	a := xstatetest.NewAsked(t, "# %% f\ndef f(x): return x\n# %% check\ndraw = __import__(\"os\").urandom(8)\nassert f(1) == 1\n")
+	a := xstatetest.NewAsked(
+		t,
+		"# %% f\ndef f(x): return x\n# %% check\ndraw = __import__(\"os\").urandom(8)\nassert f(1) == 1\n",
+	)
 	a.Declare(t, "code", state.ArtifactCode, "f")
 	a.Declare(t, "tests", state.ArtifactTests, "check")
 	if got := a.Statuses(t, a.Head(t)); strings.Count(got, " fresh: ") != 2 {
 		t.Fatalf("statuses: %s", got)
 	}
-	if found, err := replay.VerifyBlock(t.Context(), a.Session.Subject(), "check", replay.VerifyOptions{Times: 2}, xstate.Origin{}); err != nil || found.Stable {
+	if found, err := replay.VerifyBlock(t.Context(), a.Session.Subject(), "check", replay.VerifyOptions{Times: 2}, xstate.Origin{}); err != nil ||
+		found.Stable {
 		t.Fatalf("VerifyBlock = %+v, %v", found, err)
 	}
-	a.WantStatuses(t, a.Head(t), "code unverified: no check exercised the present version of block f\ntests unverified: no check of block check passed that proves anything\n")
+	a.WantStatuses(
+		t,
+		a.Head(t),
+		"code unverified: no check exercised the present version of block f\ntests unverified: no check of block check passed that proves anything\n",
+	)
 }
 
-// TestFileChecks: tests of files count as long as the files hold what they held, and cover the functions that they executed.
+// TestFileChecks: tests of files count as long as the files hold what they held, and cover the functions that they
+// executed.
 func TestFileChecks(t *testing.T) {
 	a := xstatetest.NewArtifacts(t)
 	const source = "import os\n\ndef used(x):\n    return x\n\ndef unused(x):\n    return x\n\nclass Table:\n    rows = 1\n    def total(self):\n        return used(1)\n    def other(self):\n        pass\n"
-	xstatetest.WriteFiles(t, a.Dir, map[string][]byte{"lib.py": []byte(source), "test_lib.py": []byte("def test(): pass\n")})
+	xstatetest.WriteFiles(
+		t,
+		a.Dir,
+		map[string][]byte{"lib.py": []byte(source), "test_lib.py": []byte("def test(): pass\n")},
+	)
 	content := state.DigestOf([]byte(source))
 	part := func(function string, from, to int) query.Exercised {
 		return query.Exercised{File: "lib.py", Function: function, Version: "v", From: from, To: to, Content: content}
 	}
-	record := map[string]any{"parts": []query.Exercised{part("", 1, 14), part("used", 3, 4), part("Table.total", 11, 12)},
-		"checks": []map[string]any{{"check": query.Check{ID: "test_lib.py::test", Kind: query.CheckPytest, Outcome: query.CheckPassed, Step: 8}, "parts": []int{0, 1, 2}}}}
+	record := map[string]any{
+		"parts": []query.Exercised{part("", 1, 14), part("used", 3, 4), part("Table.total", 11, 12)},
+		"checks": []map[string]any{
+			{
+				"check": query.Check{
+					ID:      "test_lib.py::test",
+					Kind:    query.CheckPytest,
+					Outcome: query.CheckPassed,
+					Step:    8,
+				},
+				"parts": []int{0, 1, 2},
+			},
+		},
+	}
 	text, err := json.Marshal(record)
 	if err != nil {
 		t.Fatal(err)
 	}
-	draft := state.Draft{Kind: state.KindDeclare, Sources: [][]byte{text}, Tested: &state.Testing{Ran: 1, Checks: state.DigestOf(text)}, Records: map[string]any{"tested": a.Head(t) + 1}}
+	draft := state.Draft{
+		Kind:    state.KindDeclare,
+		Sources: [][]byte{text},
+		Tested:  &state.Testing{Ran: 1, Checks: state.DigestOf(text)},
+		Records: map[string]any{"tested": a.Head(t) + 1},
+	}
 	if _, err := a.Store.State().Commit(t.Context(), a.Session.Name(), a.Head(t), []state.Draft{draft}); err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +192,16 @@ func TestFileChecks(t *testing.T) {
 	a.Declare(t, "lib", state.ArtifactCode, "lib.py")
 	a.Declare(t, "tests", state.ArtifactTests, "test_lib.py")
 	e := evidence(t, a, "lib")
-	want := []artifact.Coverage{{File: "lib.py", Checks: []string{"test_lib.py::test"}, Lines: 11, Covered: 7, Missed: []string{"unused", "Table.other"}, Whole: []string{"", "used", "Table.total"}}}
+	want := []artifact.Coverage{
+		{
+			File:    "lib.py",
+			Checks:  []string{"test_lib.py::test"},
+			Lines:   11,
+			Covered: 7,
+			Missed:  []string{"unused", "Table.other"},
+			Whole:   []string{"", "used", "Table.total"},
+		},
+	}
 	if d := cmp.Diff(want, e.Coverage); d != "" || len(e.Checks) != 1 || e.Status != artifact.Fresh {
 		t.Errorf("evidence of lib is %s by %d checks, coverage (-want +got)\n%s", e.Status, len(e.Checks), d)
 	}
@@ -165,11 +209,19 @@ func TestFileChecks(t *testing.T) {
 		t.Errorf("statuses: %s", got)
 	}
 	unchecked, err := artifact.IncompleteCoverage(t.Context(), a.Session.History(), a.Head(t))
-	if err != nil || !slices.ContainsFunc(unchecked, func(c artifact.Coverage) bool { return c.File == "lib.py" && c.Covered == 7 }) {
+	if err != nil ||
+		!slices.ContainsFunc(
+			unchecked,
+			func(c artifact.Coverage) bool { return c.File == "lib.py" && c.Covered == 7 },
+		) {
 		t.Errorf("Unchecked = %+v, %v", unchecked, err)
 	}
 	xstatetest.WriteFiles(t, a.Dir, map[string][]byte{"lib.py": []byte(strings.Replace(source, "pass", "...", 1))})
-	if got := a.Statuses(t, a.Head(t)); !strings.Contains(got, "tests stale: what test_lib.py::test exercised has changed since it ran in step 8") || !strings.Contains(got, "lib unverified: no check exercised lib.py as it is") {
+	if got := a.Statuses(t, a.Head(t)); !strings.Contains(
+		got,
+		"tests stale: what test_lib.py::test exercised has changed since it ran in step 8",
+	) ||
+		!strings.Contains(got, "lib unverified: no check exercised lib.py as it is") {
 		t.Errorf("statuses after an edit: %s", got)
 	}
 	for n, want := range map[xstate.StepNumber]int{tested - 1: 0, tested: 1, tested + 1: 1} {

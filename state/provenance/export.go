@@ -17,30 +17,8 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// Format is what a program at a step is exported as. An archive of a whole session is not one: see Store.Export.
-type Format string
-
-const (
-	FormatScript   Format = "py"    // "# %%" cells
-	FormatMarkdown Format = "md"    // fenced code
-	FormatNotebook Format = "ipynb" // nbformat 4.5
-	FormatPROV     Format = "prov"  // PROV-JSON
-
-	FormatAgentTrace Format = "agent-trace" // Agent Trace 0.1: who wrote which lines
-)
-
-// Formats are all of them.
-var Formats = []Format{FormatScript, FormatMarkdown, FormatNotebook, FormatPROV, FormatAgentTrace}
-
-// Exported says what of a program is written, beside its code. The zero value is everything.
-type ExportOptions struct {
-	NoOutputs bool   // leave out what blocks put out
-	File      string // of FormatAgentTrace: the program's file, as it is named from the root of the repository; the session's name when empty
-	Data      []byte // of FormatAgentTrace: what the file holds
-}
-
-// Export returns the program after step n, with what its blocks put out when they were run last. Equal histories give equal bytes. A
-// script, document or notebook reads as the program.
+// Export returns the program after step n, with what its blocks put out when they were run last. Equal histories give
+// equal bytes. A script, document or notebook reads as the program.
 func Export(ctx context.Context, h *query.History, n state.StepNumber, format Format, o ExportOptions) ([]byte, error) {
 	if format == FormatPROV {
 		return exportPROV(ctx, h, n)
@@ -65,7 +43,11 @@ func Export(ctx context.Context, h *query.History, n state.StepNumber, format Fo
 	case FormatMarkdown:
 		return textOf(snap, patch.KindMarkdown)
 	}
-	return nil, &state.Error{Code: state.Code(patch.CodeUnsupported), Message: fmt.Sprintf("there is no format %q", format), Hint: "use py, md, ipynb, prov or agent-trace"}
+	return nil, &state.Error{
+		Code:    state.Code(patch.CodeUnsupported),
+		Message: fmt.Sprintf("there is no format %q", format),
+		Hint:    "use py, md, ipynb, prov or agent-trace",
+	}
 }
 
 // textOf writes the blocks with their outputs behind them: as comments in a script, as fenced text in a document.
@@ -191,8 +173,14 @@ func notebookReads(data []byte, blocks []patch.Block) error {
 		blocks[i].Dialect = patch.IPython
 	}
 	if edits := patch.Match(blocks, p.Blocks); len(edits) > 0 {
-		return &state.Error{Code: state.Code(patch.CodeUnwritable), Message: fmt.Sprintf("the program cannot be written as a notebook: block %q would read otherwise", edits[0].ID),
-			Hint: "choose another format"}
+		return &state.Error{
+			Code: state.Code(patch.CodeUnwritable),
+			Message: fmt.Sprintf(
+				"the program cannot be written as a notebook: block %q would read otherwise",
+				edits[0].ID,
+			),
+			Hint: "choose another format",
+		}
 	}
 	return nil
 }

@@ -78,7 +78,13 @@ func TestExport(t *testing.T) {
 					t.Errorf("the exported %s of step %d lacks %q:\n%s", format, n, text, data)
 				}
 			}
-			bare, err := provenance.Export(t.Context(), a.Session.History(), n, format, provenance.ExportOptions{NoOutputs: true})
+			bare, err := provenance.Export(
+				t.Context(),
+				a.Session.History(),
+				n,
+				format,
+				provenance.ExportOptions{NoOutputs: true},
+			)
 			if err != nil || strings.Contains(string(bare), "ZeroDivisionError") {
 				t.Errorf("Export(%s) without outputs: %v\n%s", format, err, bare)
 			}
@@ -110,7 +116,13 @@ func valid(t *testing.T, schema string, data []byte) any {
 // TestNotebookIsValid: the notebook is what nbformat 4.5 says, whatever the blocks are called and put out.
 func TestNotebookIsValid(t *testing.T) {
 	a := exported(t)
-	data, err := provenance.Export(t.Context(), a.Session.History(), a.Runs[1], provenance.FormatNotebook, provenance.ExportOptions{})
+	data, err := provenance.Export(
+		t.Context(),
+		a.Session.History(),
+		a.Runs[1],
+		provenance.FormatNotebook,
+		provenance.ExportOptions{},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +166,13 @@ func keep(t *testing.T, name string, data []byte) {
 // TestPROV: the document is valid PROV-JSON, its relations hold between what is in it, and tell how a value came about.
 func TestPROV(t *testing.T) {
 	a := xstatetest.NewAsked(t, xstatetest.AskedFirst, xstatetest.AskedSecond)
-	data, err := provenance.Export(t.Context(), a.Session.History(), a.Runs[1], provenance.FormatPROV, provenance.ExportOptions{})
+	data, err := provenance.Export(
+		t.Context(),
+		a.Session.History(),
+		a.Runs[1],
+		provenance.FormatPROV,
+		provenance.ExportOptions{},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,8 +185,17 @@ func TestPROV(t *testing.T) {
 			known[id] = kind
 		}
 	}
-	ends := map[string]string{"prov:entity": "entity", "prov:activity": "activity", "prov:agent": "agent", "prov:usedEntity": "entity",
-		"prov:generatedEntity": "entity", "prov:informed": "activity", "prov:informant": "activity", "prov:delegate": "agent", "prov:responsible": "agent"}
+	ends := map[string]string{
+		"prov:entity":          "entity",
+		"prov:activity":        "activity",
+		"prov:agent":           "agent",
+		"prov:usedEntity":      "entity",
+		"prov:generatedEntity": "entity",
+		"prov:informed":        "activity",
+		"prov:informant":       "activity",
+		"prov:delegate":        "agent",
+		"prov:responsible":     "agent",
+	}
 	count := 0
 	for _, relation := range []string{"wasGeneratedBy", "used", "wasInformedBy", "wasDerivedFrom", "wasAttributedTo", "wasAssociatedWith"} {
 		if len(section(relation)) == 0 {

@@ -11,8 +11,11 @@ import (
 // FuzzVerifyStatement: nothing but what was signed verifies, and whatever does not has a code.
 func FuzzVerifyStatement(f *testing.F) {
 	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
-	st := &provenance.Statement{Type: "https://in-toto.io/Statement/v1", PredicateType: "https://slsa.dev/provenance/v1",
-		Subject: []provenance.Resource{{Name: "x", Digest: map[string]string{"sha256": "00"}}}}
+	st := &provenance.Statement{
+		Type:          "https://in-toto.io/Statement/v1",
+		PredicateType: "https://slsa.dev/provenance/v1",
+		Subject:       []provenance.Resource{{Name: "x", Digest: map[string]string{"sha256": "00"}}},
+	}
 	signed, err := st.Sign(f.Context(), key)
 	if err != nil {
 		f.Fatal(err)
@@ -38,7 +41,11 @@ func FuzzVerifyStatement(f *testing.F) {
 
 // FuzzKeys: no text is a crash, and none is both halves of a key.
 func FuzzKeys(f *testing.F) {
-	f.Add([]byte("-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n-----END PRIVATE KEY-----\n"))
+	f.Add(
+		[]byte(
+			"-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n-----END PRIVATE KEY-----\n",
+		),
+	)
 	f.Add([]byte("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA x"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		_, private := provenance.PrivateKey(text)

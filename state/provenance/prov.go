@@ -13,8 +13,8 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// A program and what became of it, in the terms of PROV-DM (W3C Recommendation 2013), as PROV-JSON (W3C Member Submission
-// 24 April 2013):
+// A program and what became of it, in the terms of PROV-DM (W3C Recommendation 2013), as PROV-JSON (W3C Member
+// Submission 24 April 2013):
 //
 //	entity      a version of a block; a value or a file: a key with its digest; an environment's fact that was read
 //	activity    a step that edited a block; a run; the execution of a node; a check
@@ -71,10 +71,32 @@ func PROV(ctx context.Context, h *query.History, e *Evidence) ([]byte, error) {
 }
 
 // provOf describes the nodes of a program that keep holds for, blocks without nodes likewise, and checks of them.
-func provOf(ctx context.Context, h *query.History, snap *query.Snapshot, keep func(name string) bool, checks []artifact.CheckView) ([]byte, error) {
-	p := &prov{doc: provDoc{Prefix: map[string]string{"prov": "http://www.w3.org/ns/prov#", "xsd": "http://www.w3.org/2001/XMLSchema#", "xs": provNamespace},
-		Entity: map[string]provRow{}, Activity: map[string]provRow{}, Agent: map[string]provRow{}, Generated: map[string]provRow{}, Used: map[string]provRow{},
-		Informed: map[string]provRow{}, Derived: map[string]provRow{}, Attributed: map[string]provRow{}, Associated: map[string]provRow{}, Behalf: map[string]provRow{}}}
+func provOf(
+	ctx context.Context,
+	h *query.History,
+	snap *query.Snapshot,
+	keep func(name string) bool,
+	checks []artifact.CheckView,
+) ([]byte, error) {
+	p := &prov{
+		doc: provDoc{
+			Prefix: map[string]string{
+				"prov": "http://www.w3.org/ns/prov#",
+				"xsd":  "http://www.w3.org/2001/XMLSchema#",
+				"xs":   provNamespace,
+			},
+			Entity:     map[string]provRow{},
+			Activity:   map[string]provRow{},
+			Agent:      map[string]provRow{},
+			Generated:  map[string]provRow{},
+			Used:       map[string]provRow{},
+			Informed:   map[string]provRow{},
+			Derived:    map[string]provRow{},
+			Attributed: map[string]provRow{},
+			Associated: map[string]provRow{},
+			Behalf:     map[string]provRow{},
+		},
+	}
 	for i := range snap.Blocks {
 		b := &snap.Blocks[i]
 		nodes := slices.DeleteFunc(slices.Clone(b.Nodes), func(n query.NodeView) bool { return !keep(n.Name) })
@@ -122,20 +144,42 @@ func provEdit(ctx context.Context, h *query.History, p *prov, b *query.BlockView
 		return err
 	}
 	version, edit := versionID(b.ID, b.Version), stepID(step.Number)
-	p.doc.Entity[version] = provRow{"prov:type": provName("xs:Version"), "prov:label": string(b.ID), "xs:digest": string(b.Version), "prov:value": b.Source}
+	p.doc.Entity[version] = provRow{
+		"prov:type":  provName("xs:Version"),
+		"prov:label": string(b.ID),
+		"xs:digest":  string(b.Version),
+		"prov:value": b.Source,
+	}
 	p.step(edit, "xs:Edit", step)
-	p.doc.Generated[relation("gen", version, edit)] = provRow{"prov:entity": version, "prov:activity": edit, "prov:time": provTime(step.Time)}
+	p.doc.Generated[relation("gen", version, edit)] = provRow{
+		"prov:entity":   version,
+		"prov:activity": edit,
+		"prov:time":     provTime(step.Time),
+	}
 	if step.Was != "" && step.Block == b.ID {
 		before := versionID(b.ID, step.Was)
 		source, err := h.Source(ctx, step.Was)
 		if err != nil {
 			return err
 		}
-		p.doc.Entity[before] = provRow{"prov:type": provName("xs:Version"), "prov:label": string(b.ID), "xs:digest": string(step.Was), "prov:value": source}
-		p.doc.Derived[relation("der", version, before)] = provRow{"prov:generatedEntity": version, "prov:usedEntity": before, "prov:activity": edit, "prov:type": provName("prov:Revision")}
+		p.doc.Entity[before] = provRow{
+			"prov:type":  provName("xs:Version"),
+			"prov:label": string(b.ID),
+			"xs:digest":  string(step.Was),
+			"prov:value": source,
+		}
+		p.doc.Derived[relation("der", version, before)] = provRow{
+			"prov:generatedEntity": version,
+			"prov:usedEntity":      before,
+			"prov:activity":        edit,
+			"prov:type":            provName("prov:Revision"),
+		}
 	}
 	if who := step.Origin.Agent; who != "" {
-		p.doc.Attributed[relation("att", version, agentID(who))] = provRow{"prov:entity": version, "prov:agent": agentID(who)}
+		p.doc.Attributed[relation("att", version, agentID(who))] = provRow{
+			"prov:entity": version,
+			"prov:agent":  agentID(who),
+		}
 	}
 	return nil
 }
@@ -145,8 +189,14 @@ func (p *prov) step(id, kind string, step state.Step) {
 	if p.doc.Activity[id] != nil {
 		return
 	}
-	row := provRow{"prov:type": provName(kind), "prov:label": fmt.Sprintf("step %d: %s", step.Number, step.Kind), "prov:startTime": provTime(step.Time),
-		"prov:endTime": provTime(step.Time), "xs:step": int(step.Number), "xs:hash": string(step.Hash)}
+	row := provRow{
+		"prov:type":      provName(kind),
+		"prov:label":     fmt.Sprintf("step %d: %s", step.Number, step.Kind),
+		"prov:startTime": provTime(step.Time),
+		"prov:endTime":   provTime(step.Time),
+		"xs:step":        int(step.Number),
+		"xs:hash":        string(step.Hash),
+	}
 	o := &step.Origin
 	for name, value := range map[string]string{"xs:call": o.CallID, "xs:action": o.Action, "xs:reason": o.Reason, "xs:author": string(o.Author),
 		"xs:client": o.Client, "xs:prompt": o.Prompt, "xs:answers": o.Answers.String(), "xs:traceparent": o.TraceParent} {
@@ -170,7 +220,10 @@ func (p *prov) step(id, kind string, step state.Step) {
 	p.doc.Agent[modelID(model)] = provRow{"prov:type": provName("prov:SoftwareAgent"), "prov:label": model}
 	p.doc.Associated[relation("ass", id, modelID(model))] = provRow{"prov:activity": id, "prov:agent": modelID(model)}
 	if who != "" {
-		p.doc.Behalf[relation("act", modelID(model), agentID(who))] = provRow{"prov:delegate": modelID(model), "prov:responsible": agentID(who)}
+		p.doc.Behalf[relation("act", modelID(model), agentID(who))] = provRow{
+			"prov:delegate":    modelID(model),
+			"prov:responsible": agentID(who),
+		}
 	}
 }
 
@@ -182,11 +235,27 @@ func (p *prov) execution(b *query.BlockView, n *query.NodeView) {
 		return
 	}
 	id, version := "xs:execution-"+string(n.Trace), versionID(b.ID, b.Version)
-	p.doc.Activity[id] = provRow{"prov:type": provName("xs:Execution"), "prov:label": n.Name, "xs:code": string(n.Code), "xs:seconds": n.Seconds, "xs:status": n.Status}
-	p.doc.Used[relation("use", id, version)] = provRow{"prov:activity": id, "prov:entity": version, "prov:role": provName("xs:code")}
-	p.doc.Informed[relation("inf", id, stepID(b.Edited))] = provRow{"prov:informed": id, "prov:informant": stepID(b.Edited)}
+	p.doc.Activity[id] = provRow{
+		"prov:type":  provName("xs:Execution"),
+		"prov:label": n.Name,
+		"xs:code":    string(n.Code),
+		"xs:seconds": n.Seconds,
+		"xs:status":  n.Status,
+	}
+	p.doc.Used[relation("use", id, version)] = provRow{
+		"prov:activity": id,
+		"prov:entity":   version,
+		"prov:role":     provName("xs:code"),
+	}
+	p.doc.Informed[relation("inf", id, stepID(b.Edited))] = provRow{
+		"prov:informed":  id,
+		"prov:informant": stepID(b.Edited),
+	}
 	if b.RanAt > 0 {
-		p.doc.Informed[relation("inf", stepID(b.RanAt), id)] = provRow{"prov:informed": stepID(b.RanAt), "prov:informant": id}
+		p.doc.Informed[relation("inf", stepID(b.RanAt), id)] = provRow{
+			"prov:informed":  stepID(b.RanAt),
+			"prov:informant": id,
+		}
 	}
 	for _, r := range n.Reads {
 		if r.Digest != "" {
@@ -205,11 +274,22 @@ func (p *prov) execution(b *query.BlockView, n *query.NodeView) {
 // check adds a check with the versions that it executed.
 func (p *prov) check(c *artifact.CheckView) {
 	id := "xs:check-" + string(state.DigestOf(fmt.Appendf(nil, "%q %d", c.ID, c.Step)))
-	p.doc.Activity[id] = provRow{"prov:type": provName("xs:Check"), "prov:label": c.ID, "xs:kind": string(c.Kind), "xs:outcome": string(c.Outcome), "prov:endTime": provTime(c.At), "xs:step": int(c.Step)}
+	p.doc.Activity[id] = provRow{
+		"prov:type":    provName("xs:Check"),
+		"prov:label":   c.ID,
+		"xs:kind":      string(c.Kind),
+		"xs:outcome":   string(c.Outcome),
+		"prov:endTime": provTime(c.At),
+		"xs:step":      int(c.Step),
+	}
 	for _, x := range c.Exercised {
 		version := versionID(x.Block, x.Version)
 		if p.doc.Entity[version] != nil {
-			p.doc.Used[relation("use", id, version)] = provRow{"prov:activity": id, "prov:entity": version, "prov:role": provName("xs:code")}
+			p.doc.Used[relation("use", id, version)] = provRow{
+				"prov:activity": id,
+				"prov:entity":   version,
+				"prov:role":     provName("xs:code"),
+			}
 		}
 	}
 }

@@ -21,9 +21,9 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// Statements are signed in a DSSE envelope (Dead Simple Signing Envelope 1.0) with Ed25519 keys (RFC 8032), as openssl (PKCS #8,
-// RFC 8410) and ssh-keygen write them. The id of a key is the SHA-256 of its public part in DER; it only tells people which key was
-// meant: who verifies names the key.
+// Statements are signed in a DSSE envelope (Dead Simple Signing Envelope 1.0) with Ed25519 keys (RFC 8032), as openssl
+// (PKCS #8, RFC 8410) and ssh-keygen write them. The id of a key is the SHA-256 of its public part in DER; it only
+// tells people which key was meant: who verifies names the key.
 
 const payloadType = "application/vnd.in-toto+json"
 
@@ -65,7 +65,10 @@ func PrivateKey(text []byte) (ed25519.PrivateKey, error) {
 		return nil, badKey(hintPrivate, "it is a %s, not an Ed25519 key", strings.ToLower(block.Type))
 	}
 	if missing := (*ssh.PassphraseMissingError)(nil); errors.As(err, &missing) {
-		return nil, badKey("write it without one to a place that only you can read: openssl pkey -in key.pem -out plain.pem", "it is protected by a passphrase")
+		return nil, badKey(
+			"write it without one to a place that only you can read: openssl pkey -in key.pem -out plain.pem",
+			"it is protected by a passphrase",
+		)
 	}
 	if err != nil {
 		return nil, badKey(hintPrivate, "%v", err)
@@ -149,17 +152,29 @@ func (st *Statement) Sign(ctx context.Context, key ed25519.PrivateKey) ([]byte, 
 func VerifyStatement(data []byte, key ed25519.PublicKey) (*Statement, error) {
 	var envelope dsse.Envelope
 	if err := json.Unmarshal(bytes.TrimSpace(data), &envelope); err != nil {
-		return nil, &state.Error{Code: CodeStatement, Message: "this is no signed statement: " + err.Error(), Hint: "xstate evidence OF --format in-toto --key KEY makes one"}
+		return nil, &state.Error{
+			Code:    CodeStatement,
+			Message: "this is no signed statement: " + err.Error(),
+			Hint:    "xstate evidence OF --format in-toto --key KEY makes one",
+		}
 	}
 	if envelope.Payload == "" && envelope.PayloadType == "" {
 		return nil, unsigned(data)
 	}
 	payload, err := envelope.DecodeB64Payload()
 	if err != nil {
-		return nil, &state.Error{Code: CodeStatement, Message: "the payload of the envelope is not in base64", Hint: "it was damaged on the way; get it again"}
+		return nil, &state.Error{
+			Code:    CodeStatement,
+			Message: "the payload of the envelope is not in base64",
+			Hint:    "it was damaged on the way; get it again",
+		}
 	}
 	if len(envelope.Signatures) == 0 {
-		return nil, &state.Error{Code: CodeSignature, Message: "the envelope carries no signature", Hint: "xstate evidence OF --format in-toto --key KEY makes a signed one"}
+		return nil, &state.Error{
+			Code:    CodeSignature,
+			Message: "the envelope carries no signature",
+			Hint:    "xstate evidence OF --format in-toto --key KEY makes a signed one",
+		}
 	}
 	message := dsse.PAE(envelope.PayloadType, payload)
 	var others []string
@@ -170,7 +185,11 @@ func VerifyStatement(data []byte, key ed25519.PublicKey) (*Statement, error) {
 		}
 		if ed25519.Verify(key, message, sig) {
 			if envelope.PayloadType != payloadType {
-				return nil, &state.Error{Code: CodeStatement, Message: fmt.Sprintf("the envelope holds %q, not an in-toto statement", envelope.PayloadType), Hint: "xstate evidence OF --format in-toto --key KEY makes one"}
+				return nil, &state.Error{
+					Code:    CodeStatement,
+					Message: fmt.Sprintf("the envelope holds %q, not an in-toto statement", envelope.PayloadType),
+					Hint:    "xstate evidence OF --format in-toto --key KEY makes one",
+				}
 			}
 			return readStatement(payload)
 		}
@@ -178,9 +197,17 @@ func VerifyStatement(data []byte, key ed25519.PublicKey) (*Statement, error) {
 			others = append(others, fmt.Sprintf("%+q", query.Short(state.Digest(s.KeyID))))
 		}
 	}
-	e := &state.Error{Code: CodeSignature, Message: "the signature does not verify: the statement, or its signature, is not what was signed", Hint: "do not rely on it; get it again from who signed it"}
+	e := &state.Error{
+		Code:    CodeSignature,
+		Message: "the signature does not verify: the statement, or its signature, is not what was signed",
+		Hint:    "do not rely on it; get it again from who signed it",
+	}
 	if len(others) == len(envelope.Signatures) {
-		e.Message = fmt.Sprintf("the signature does not verify: it is said to be by another key (%s), not by %s", strings.Join(others, ", "), query.Short(state.Digest(KeyID(key))))
+		e.Message = fmt.Sprintf(
+			"the signature does not verify: it is said to be by another key (%s), not by %s",
+			strings.Join(others, ", "),
+			query.Short(state.Digest(KeyID(key))),
+		)
 		e.Hint = "ask who signed it for the public key, over a way that you trust"
 	}
 	return nil, e
@@ -191,5 +218,9 @@ func unsigned(data []byte) error {
 	if _, err := readStatement(data); err != nil {
 		return err
 	}
-	return &state.Error{Code: CodeSignature, Message: "the statement is not signed", Hint: "xstate evidence OF --format in-toto --key KEY makes a signed one"}
+	return &state.Error{
+		Code:    CodeSignature,
+		Message: "the statement is not signed",
+		Hint:    "xstate evidence OF --format in-toto --key KEY makes a signed one",
+	}
 }

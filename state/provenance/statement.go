@@ -15,8 +15,9 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// Evidence as others' tools read it: an in-toto Statement v1 (in-toto attestation framework 1.2) whose predicate is SLSA
-// Provenance v1 (SLSA specification 1.0). The build is the run of a program; what was built are files, values and blocks.
+// Evidence as others' tools read it: an in-toto Statement v1 (in-toto attestation framework 1.2) whose predicate is
+// SLSA Provenance v1 (SLSA specification 1.0). The build is the run of a program; what was built are files, values and
+// blocks.
 
 const (
 	statementType = "https://in-toto.io/Statement/v1"
@@ -69,22 +70,45 @@ type Provenance struct {
 func (e *Evidence) Statement(version string) (*Statement, error) {
 	for _, n := range e.Nodes {
 		if n.Status == "new" {
-			return nil, &state.Error{Code: query.CodeNotExecuted, Message: fmt.Sprintf("%s rests on %s, which was not run as it is", e.Of, n.Name), Hint: "run it first: xstate run FILE"}
+			return nil, &state.Error{
+				Code:    query.CodeNotExecuted,
+				Message: fmt.Sprintf("%s rests on %s, which was not run as it is", e.Of, n.Name),
+				Hint:    "run it first: xstate run FILE",
+			}
 		}
 	}
 	st := &Statement{Type: statementType, PredicateType: predicateType, Subject: e.subjects()}
 	if len(st.Subject) == 0 {
-		return nil, &state.Error{Code: query.CodeNotExecuted, Message: fmt.Sprintf("%s has no result to make a statement about", e.Of), Hint: "run it first: xstate run FILE"}
+		return nil, &state.Error{
+			Code:    query.CodeNotExecuted,
+			Message: fmt.Sprintf("%s has no result to make a statement about", e.Of),
+			Hint:    "run it first: xstate run FILE",
+		}
 	}
 	p := &st.Predicate
 	p.BuildDefinition.BuildType = buildType
-	p.BuildDefinition.ExternalParameters = map[string]any{"session": e.Session, "of": e.Of, "sort": e.Sort, "step": e.Step}
+	p.BuildDefinition.ExternalParameters = map[string]any{
+		"session": e.Session,
+		"of":      e.Of,
+		"sort":    e.Sort,
+		"step":    e.Step,
+	}
 	p.BuildDefinition.InternalParameters = map[string]any{"hash": e.Hash, "marks": e.Marks}
 	for _, patch := range e.Patches {
-		p.BuildDefinition.ResolvedDependencies = append(p.BuildDefinition.ResolvedDependencies, Resource{Name: artifact.BlockText + string(patch.Block), Digest: sha256Of(patch.Version), Annotations: patchNotes(patch)})
+		p.BuildDefinition.ResolvedDependencies = append(
+			p.BuildDefinition.ResolvedDependencies,
+			Resource{
+				Name:        artifact.BlockText + string(patch.Block),
+				Digest:      sha256Of(patch.Version),
+				Annotations: patchNotes(patch),
+			},
+		)
 	}
 	for _, x := range e.Inputs {
-		p.BuildDefinition.ResolvedDependencies = append(p.BuildDefinition.ResolvedDependencies, resourceOf(x.Key, x.Digest))
+		p.BuildDefinition.ResolvedDependencies = append(
+			p.BuildDefinition.ResolvedDependencies,
+			resourceOf(x.Key, x.Digest),
+		)
 	}
 	p.RunDetails.Builder.ID = builderID
 	p.RunDetails.Builder.Version = map[string]string{"xstate": version}
@@ -93,12 +117,28 @@ func (e *Evidence) Statement(version string) (*Statement, error) {
 		first, last := e.Runs[0], e.Runs[len(e.Runs)-1]
 		p.RunDetails.Metadata.StartedOn, p.RunDetails.Metadata.FinishedOn = first.Time.UTC(), last.Time.UTC()
 		if first.Run != nil {
-			p.RunDetails.Metadata.StartedOn = first.Time.Add(-time.Duration(first.Run.Seconds * float64(time.Second))).UTC()
+			p.RunDetails.Metadata.StartedOn = first.Time.Add(-time.Duration(first.Run.Seconds * float64(time.Second))).
+				UTC()
 		}
 	}
-	p.RunDetails.Byproducts = append(p.RunDetails.Byproducts, Resource{Name: "status", Annotations: map[string]any{"status": e.Status, "reason": e.Reason}})
+	p.RunDetails.Byproducts = append(
+		p.RunDetails.Byproducts,
+		Resource{Name: "status", Annotations: map[string]any{"status": e.Status, "reason": e.Reason}},
+	)
 	for _, c := range e.Checks {
-		p.RunDetails.Byproducts = append(p.RunDetails.Byproducts, Resource{Name: "check:" + c.ID, Annotations: map[string]any{"kind": c.Kind, "outcome": c.Outcome, "current": c.Current, "step": c.Step, "at": c.At.UTC()}})
+		p.RunDetails.Byproducts = append(
+			p.RunDetails.Byproducts,
+			Resource{
+				Name: "check:" + c.ID,
+				Annotations: map[string]any{
+					"kind":    c.Kind,
+					"outcome": c.Outcome,
+					"current": c.Current,
+					"step":    c.Step,
+					"at":      c.At.UTC(),
+				},
+			},
+		)
 	}
 	return st, nil
 }
@@ -123,7 +163,10 @@ func (e *Evidence) subjects() []Resource {
 	}
 	for i := range e.snap.Blocks {
 		b := &e.snap.Blocks[i]
-		if !slices.ContainsFunc(e.Roots, func(node string) bool { id, _, _ := strings.Cut(node, "#"); return id == string(b.ID) }) {
+		if !slices.ContainsFunc(
+			e.Roots,
+			func(node string) bool { id, _, _ := strings.Cut(node, "#"); return id == string(b.ID) },
+		) {
 			continue
 		}
 		add(Resource{Name: artifact.BlockText + string(b.ID), Digest: sha256Of(b.Version)})
@@ -194,7 +237,11 @@ const CodeStatement state.Code = "statement-malformed"
 
 func readStatement(data []byte) (*Statement, error) {
 	bad := func(format string, args ...any) error {
-		return &state.Error{Code: CodeStatement, Message: "this is no statement that xstate makes: " + fmt.Sprintf(format, args...), Hint: "xstate evidence OF --format in-toto makes one"}
+		return &state.Error{
+			Code:    CodeStatement,
+			Message: "this is no statement that xstate makes: " + fmt.Sprintf(format, args...),
+			Hint:    "xstate evidence OF --format in-toto makes one",
+		}
 	}
 	st := &Statement{}
 	dec := json.NewDecoder(bytes.NewReader(data))

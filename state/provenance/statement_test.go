@@ -52,7 +52,8 @@ func newKey(t *testing.T) (ed25519.PublicKey, ed25519.PrivateKey) {
 	return public, private
 }
 
-// TestStatement: those who define the formats take it, with no field that they do not know; their validators reject others.
+// TestStatement: those who define the formats take it, with no field that they do not know; their validators reject
+// others.
 func TestStatement(t *testing.T) {
 	for _, of := range []string{"report", "show", "doubled", "file:out.csv", "check"} {
 		st := newStatement(t, of)
@@ -107,8 +108,8 @@ func TestStatementNotRun(t *testing.T) {
 	}
 }
 
-// TestSignature: the envelope verifies by others' code and by ours; with any byte of what it says changed, or another key, it
-// does not.
+// TestSignature: the envelope verifies by others' code and by ours; with any byte of what it says changed, or another
+// key, it does not.
 func TestSignature(t *testing.T) {
 	st := newStatement(t, "report")
 	public, private := newKey(t)
@@ -133,7 +134,8 @@ func TestSignature(t *testing.T) {
 		t.Errorf("the library does not verify it: %v", err)
 	}
 	other, _ := newKey(t)
-	if _, err := provenance.VerifyStatement(signed, other); state.CodeOf(err) != provenance.CodeSignature || !strings.Contains(err.Error(), "by another key") {
+	if _, err := provenance.VerifyStatement(signed, other); state.CodeOf(err) != provenance.CodeSignature ||
+		!strings.Contains(err.Error(), "by another key") {
 		t.Errorf("VerifyStatement with another key = %v", err)
 	}
 	payload, err := envelope.DecodeB64Payload()
@@ -155,7 +157,9 @@ func TestSignature(t *testing.T) {
 		changed := bytes.Clone(signature)
 		changed[i] ^= 1
 		e := envelope
-		e.Signatures = []dsse.Signature{{KeyID: envelope.Signatures[0].KeyID, Sig: base64.StdEncoding.EncodeToString(changed)}}
+		e.Signatures = []dsse.Signature{
+			{KeyID: envelope.Signatures[0].KeyID, Sig: base64.StdEncoding.EncodeToString(changed)},
+		}
 		refused(t, e, public, provenance.CodeSignature)
 	}
 	for _, e := range []dsse.Envelope{
@@ -166,7 +170,12 @@ func TestSignature(t *testing.T) {
 	} {
 		refused(t, e, public, provenance.CodeSignature)
 	}
-	refused(t, dsse.Envelope{PayloadType: envelope.PayloadType, Payload: "***", Signatures: envelope.Signatures}, public, provenance.CodeStatement)
+	refused(
+		t,
+		dsse.Envelope{PayloadType: envelope.PayloadType, Payload: "***", Signatures: envelope.Signatures},
+		public,
+		provenance.CodeStatement,
+	)
 	plain, err := st.Bytes()
 	if err != nil {
 		t.Fatal(err)
@@ -178,12 +187,17 @@ func TestSignature(t *testing.T) {
 	}
 	for _, bad := range []string{"{}", `{"_type":"https://in-toto.io/Statement/v1","predicateType":"https://slsa.dev/provenance/v1","subject":[{"name":"x"}]}`, "no JSON"} { // signed, and no statement
 		e := dsse.Envelope{PayloadType: envelope.PayloadType, Payload: base64.StdEncoding.EncodeToString([]byte(bad))}
-		e.Signatures = []dsse.Signature{{Sig: base64.StdEncoding.EncodeToString(ed25519.Sign(private, dsse.PAE(e.PayloadType, []byte(bad))))}}
+		e.Signatures = []dsse.Signature{
+			{Sig: base64.StdEncoding.EncodeToString(ed25519.Sign(private, dsse.PAE(e.PayloadType, []byte(bad))))},
+		}
 		refused(t, e, public, provenance.CodeStatement)
 	}
 	// A key id is a hint: a signature of ours under another one, or none, beside one of somebody else, verifies.
 	e := envelope
-	e.Signatures = []dsse.Signature{{KeyID: "somebody", Sig: base64.StdEncoding.EncodeToString(make([]byte, 64))}, {KeyID: "", Sig: envelope.Signatures[0].Sig}}
+	e.Signatures = []dsse.Signature{
+		{KeyID: "somebody", Sig: base64.StdEncoding.EncodeToString(make([]byte, 64))},
+		{KeyID: "", Sig: envelope.Signatures[0].Sig},
+	}
 	data, err := json.Marshal(e)
 	if err != nil {
 		t.Fatal(err)
@@ -293,13 +307,15 @@ func TestKeys(t *testing.T) {
 	}
 	for text, says := range map[string]string{opensslPublic: "it is a public key", opensshPublic: "it is a public key", ec: "another kind", locked: "passphrase", "": "not in PEM", "junk": "not in PEM",
 		inPEM("ENCRYPTED PRIVATE KEY", pkcs8, nil): "passphrase", inPEM("RSA PRIVATE KEY", pkcs8, nil): "rsa private key", inPEM("PRIVATE KEY", pkcs8[:20], nil): "cannot be used"} {
-		if _, err := provenance.PrivateKey([]byte(text)); state.CodeOf(err) != provenance.CodeKey || !strings.Contains(err.Error(), says) {
+		if _, err := provenance.PrivateKey([]byte(text)); state.CodeOf(err) != provenance.CodeKey ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("PrivateKey(%.30q) = %v, want %s, %q", text, err, provenance.CodeKey, says)
 		}
 	}
 	for text, says := range map[string]string{openssl: "private key", openssh: "private key", ecPublic: "another kind", string(ssh.MarshalAuthorizedKey(otherLine)): "another kind", "": "neither", "junk": "neither",
 		inPEM("CERTIFICATE", pkix, nil): "certificate", inPEM("PUBLIC KEY", pkix[:20], nil): "cannot be read"} {
-		if _, err := provenance.PublicKey([]byte(text)); state.CodeOf(err) != provenance.CodeKey || !strings.Contains(err.Error(), says) {
+		if _, err := provenance.PublicKey([]byte(text)); state.CodeOf(err) != provenance.CodeKey ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("PublicKey(%.30q) = %v, want %s, %q", text, err, provenance.CodeKey, says)
 		}
 	}
@@ -327,8 +343,15 @@ func TestOthersVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	xstatetest.WriteFiles(t, dir, map[string][]byte{"signed.json": signed, "pub.pem": pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}),
-		"tampered.json": bytes.Replace(signed, []byte(`"sig":"`), []byte(`"sig":"AAAA`), 1)})
+	xstatetest.WriteFiles(
+		t,
+		dir,
+		map[string][]byte{
+			"signed.json":   signed,
+			"pub.pem":       pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}),
+			"tampered.json": bytes.Replace(signed, []byte(`"sig":"`), []byte(`"sig":"AAAA`), 1),
+		},
+	)
 	judge, err := os.ReadFile(xstatetest.Testdata("judges", "statement.py"))
 	if err != nil {
 		t.Fatal(err)

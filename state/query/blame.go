@@ -16,8 +16,8 @@ type BlameLine struct {
 	Origin state.Origin     `json:"origin"` // of that step
 }
 
-// Blame tells of every line of a block, as it is after step n, which edit wrote it. A line that an edit leaves as it is keeps its
-// edit, as does one that a rollback or an undo brings back.
+// Blame tells of every line of a block, as it is after step n, which edit wrote it. A line that an edit leaves as it is
+// keeps its edit, as does one that a rollback or an undo brings back.
 func (h *History) Blame(ctx context.Context, n state.StepNumber, id state.BlockID) ([]BlameLine, error) {
 	block, found, err := h.store.BlockAt(ctx, h.name, n, id)
 	if err != nil {
@@ -34,7 +34,12 @@ func (h *History) Blame(ctx context.Context, n state.StepNumber, id state.BlockI
 	if err != nil {
 		return nil, err
 	}
-	b := &blamer{history: h, id: id, lines: map[state.StepNumber][]state.StepNumber{}, steps: map[state.StepNumber]state.Step{}}
+	b := &blamer{
+		history: h,
+		id:      id,
+		lines:   map[state.StepNumber][]state.StepNumber{},
+		steps:   map[state.StepNumber]state.Step{},
+	}
 	wrote, err := b.at(ctx, n)
 	if err != nil {
 		return nil, err

@@ -61,8 +61,8 @@ func (o CheckOutcome) Bad() bool {
 	return false
 }
 
-// Exercised is a part of the code that a check executed, in the version that it executed: a function of a file, the level of a
-// module (all of it but what functions do when they are called), or a block.
+// Exercised is a part of the code that a check executed, in the version that it executed: a function of a file, the
+// level of a module (all of it but what functions do when they are called), or a block.
 type Exercised struct {
 	File     string        `json:"file,omitempty"` // relative to the workspace, with slashes
 	Block    state.BlockID `json:"block,omitempty"`
@@ -74,8 +74,9 @@ type Exercised struct {
 	Content  state.Digest  `json:"content,omitempty"` // of the whole file then: as long as it holds that, its functions are those
 }
 
-// recordTested is the session record that names the last step that told of tests, so that it need not be searched for. What it told
-// is in history, as a source: it is evidence. The traces that results are reused by are results like others.
+// recordTested is the session record that names the last step that told of tests, so that it need not be searched for.
+// What it told is in history, as a source: it is evidence. The traces that results are reused by are results like
+// others.
 const RecordTested = "tested"
 
 // checksRecord names each part of the code once: thousands of tests exercise the same.
@@ -89,9 +90,10 @@ type checkRecord struct {
 	Parts []int `json:"parts"` // Exercised, as places in checksRecord.Parts
 }
 
-// Checks returns the tests that the session knows, in the order in which they were last collected, and what of the code each
-// exercised when it was executed. A check proves something of the present code as far as the versions are the present ones: of a
-// block, Block.Version; of a function, as long as its file holds Exercised.Content, or until the next Test says so.
+// Checks returns the tests that the session knows, in the order in which they were last collected, and what of the code
+// each exercised when it was executed. A check proves something of the present code as far as the versions are the
+// present ones: of a block, Block.Version; of a function, as long as its file holds Exercised.Content, or until the
+// next Test says so.
 func (h *History) Checks(ctx context.Context) ([]Check, error) {
 	head, _, err := h.store.Head(ctx, h.name)
 	if err != nil {

@@ -38,11 +38,12 @@ type CreditBy struct {
 
 // Credit sums up the steps until n. Sums are exact: whole nanoseconds, tokens, and billionths of a dollar.
 //
-// A node that a run executed is charged to the edit that made it run: that of its own code, or, along the reasons that were
-// recorded, that of the code behind the input that changed. The same edit broke or fixed the block. What a run executed for no
-// edit (--fresh, a failure that is tried again, a value that was not kept) is charged to who ran it; what it did because
-// something outside of the program changed, or because of edits by several that cannot be told apart, to nobody: a row
-// without names. What a run reused is shared equally by the edits that it ran, else it is of who ran it.
+// A node that a run executed is charged to the edit that made it run: that of its own code, or, along the reasons that
+// were recorded, that of the code behind the input that changed. The same edit broke or fixed the block. What a run
+// executed for no edit (--fresh, a failure that is tried again, a value that was not kept) is charged to who ran it;
+// what it did because something outside of the program changed, or because of edits by several that cannot be told
+// apart, to nobody: a row without names. What a run reused is shared equally by the edits that it ran, else it is of
+// who ran it.
 func (h *History) Credit(ctx context.Context, n state.StepNumber, by CreditBy) (*Credit, error) {
 	if by == (CreditBy{}) {
 		by = CreditBy{Agent: true, Model: true}
@@ -101,7 +102,11 @@ func (c *crediting) sum() *Credit {
 		t.TokensIn, t.TokensOut, t.Cost = t.TokensIn+r.TokensIn, t.TokensOut+r.TokensOut, t.Cost+r.Cost
 	}
 	slices.SortFunc(found.Rows, func(a, b CreditRow) int {
-		return cmp.Or(strings.Compare(a.Agent, b.Agent), strings.Compare(a.Model, b.Model), strings.Compare(a.CallID, b.CallID))
+		return cmp.Or(
+			strings.Compare(a.Agent, b.Agent),
+			strings.Compare(a.Model, b.Model),
+			strings.Compare(a.CallID, b.CallID),
+		)
 	})
 	return found
 }
@@ -159,7 +164,12 @@ func (c *crediting) run(ctx context.Context, n state.StepNumber) error {
 	if err != nil {
 		return err
 	}
-	x := &charging{crediting: c, run: step, blocks: map[state.BlockID]*state.Block{}, edited: map[state.BlockID]*state.Step{}}
+	x := &charging{
+		crediting: c,
+		run:       step,
+		blocks:    map[state.BlockID]*state.Block{},
+		edited:    map[state.BlockID]*state.Step{},
+	}
 	for i := range c.pending {
 		if id := c.pending[i].Block; id != "" {
 			x.edited[id] = &c.pending[i]
@@ -249,7 +259,8 @@ func (x *charging) ofBlock(id state.BlockID, seen map[state.BlockID]bool) *Credi
 		for _, failed := range []bool{true, false} { // what failed tells why the block did
 			for i := range b.Nodes {
 				n := &b.Nodes[i]
-				if n.Reason.Code != runner.ReasonReused && n.Reason.Code != "" && (!failed || n.Status == state.StatusFailed) {
+				if n.Reason.Code != runner.ReasonReused && n.Reason.Code != "" &&
+					(!failed || n.Status == state.StatusFailed) {
 					return x.ofNode(id, n, seen)
 				}
 			}
@@ -270,8 +281,8 @@ func (x *charging) blockOf(node string) state.BlockID {
 	return id
 }
 
-// outside is the row for a change of something that no block of the program made: of who took the block away that did, if there
-// is one, else nobody's.
+// outside is the row for a change of something that no block of the program made: of who took the block away that did,
+// if there is one, else nobody's.
 func (x *charging) outside() *CreditRow {
 	for i := range x.pending {
 		if k := x.pending[i].Kind; k == state.KindDelete || k == state.KindRollback || k == state.KindMove {

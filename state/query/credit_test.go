@@ -67,10 +67,15 @@ func credit(t *testing.T, s *xstate.Session, by query.CreditBy) *query.Credit {
 	return c
 }
 
-// TestCredit: who broke what and who fixed it is told along the reasons for which blocks ran, also where several edit before a run.
+// TestCredit: who broke what and who fixed it is told along the reasons for which blocks ran, also where several edit
+// before a run.
 func TestCredit(t *testing.T) {
 	dir := t.TempDir()
-	s := xstatetest.OpenSession(t, xstatetest.OpenStore(t, dir+"/"+xstate.StoreName), xstate.SessionOptions{Workspace: dir, Seed: 7})
+	s := xstatetest.OpenSession(
+		t,
+		xstatetest.OpenStore(t, dir+"/"+xstate.StoreName),
+		xstate.SessionOptions{Workspace: dir, Seed: 7},
+	)
 	ctx := t.Context()
 	edit := func(who, block, source string) {
 		t.Helper()
@@ -145,7 +150,9 @@ func TestCreditSums(t *testing.T) {
 		}
 	}
 	for _, by := range []query.CreditBy{{}, {Agent: true}, {Call: true}, {Agent: true, Model: true, Call: true}} {
-		if c := credit(t, a.Session, by); c.Total.Patches == 0 || c.Total.Caused == 0 || c.Total.Saved == 0 || c.Total.Broken == 0 || c.Total.Fixed == 0 {
+		if c := credit(t, a.Session, by); c.Total.Patches == 0 || c.Total.Caused == 0 || c.Total.Saved == 0 ||
+			c.Total.Broken == 0 ||
+			c.Total.Fixed == 0 {
 			t.Errorf("%+v: %+v shows nothing", by, c.Total)
 		}
 	}

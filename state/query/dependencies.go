@@ -93,8 +93,9 @@ func (d *Dependencies) NodeName(id depgraph.NodeID) string {
 	return string(id)
 }
 
-// Node finds the nodes that what means, none for a block that has none: a block, block#2 for one of its nodes, a module of the graph, a name of the
-// program (the nodes that bind it), or a file, package or other key (the nodes that read it).
+// Node finds the nodes that what means, none for a block that has none: a block, block#2 for one of its nodes, a module
+// of the graph, a name of the program (the nodes that bind it), or a file, package or other key (the nodes that read
+// it).
 func (d *Dependencies) Node(what string) (ids []depgraph.NodeID, key depgraph.Key, err error) {
 	all := append(d.Graph.NodeIDs(), d.Graph.Modules()...)
 	pick := func(ok func(depgraph.NodeID, *Node) bool) []depgraph.NodeID {
@@ -151,8 +152,15 @@ func (d *Dependencies) unknown(what string) error {
 	for _, b := range d.Snapshot.Blocks {
 		known = append(known, string(b.ID))
 	}
-	return &state.Error{Code: CodeNoBlock, Message: fmt.Sprintf("%q is no block, name, file or package of the program after step %d", what, d.Snapshot.Step.Number),
-		Hint: "its blocks are: " + Shorten(known)}
+	return &state.Error{
+		Code: CodeNoBlock,
+		Message: fmt.Sprintf(
+			"%q is no block, name, file or package of the program after step %d",
+			what,
+			d.Snapshot.Step.Number,
+		),
+		Hint: "its blocks are: " + Shorten(known),
+	}
 }
 
 func (p *Node) writes(k depgraph.Key) bool {
@@ -273,7 +281,10 @@ func (d *Dependencies) blocks(how map[depgraph.NodeID]*reach) []Dependent {
 			continue
 		}
 		if len(found) == 0 || found[len(found)-1].Block != p.Block.ID {
-			found = append(found, Dependent{Block: p.Block.ID, Index: p.Block.Index, Evidence: depgraph.Predicted.String()})
+			found = append(
+				found,
+				Dependent{Block: p.Block.ID, Index: p.Block.Index, Evidence: depgraph.Predicted.String()},
+			)
 		}
 		b := &found[len(found)-1]
 		b.Nodes = append(b.Nodes, p.Name)
@@ -312,15 +323,24 @@ func (d *Dependencies) Symbol(name string) (*Symbol, error) {
 	for _, id := range d.Graph.NodeIDs() {
 		p := d.Nodes[id]
 		if p.writes(k) {
-			s.Writers = append(s.Writers, d.use(p, k, p.Access.Writes, func(n *NodeView) []AccessView { return n.Writes }))
+			s.Writers = append(
+				s.Writers,
+				d.use(p, k, p.Access.Writes, func(n *NodeView) []AccessView { return n.Writes }),
+			)
 		}
 		if p.reads(k) {
-			s.Readers = append(s.Readers, d.use(p, k, p.Access.Reads, func(n *NodeView) []AccessView { return n.Reads }))
+			s.Readers = append(
+				s.Readers,
+				d.use(p, k, p.Access.Reads, func(n *NodeView) []AccessView { return n.Reads }),
+			)
 		}
 	}
 	if len(s.Writers)+len(s.Readers) == 0 {
-		return nil, &state.Error{Code: CodeNoBlock, Message: fmt.Sprintf("no block binds or reads %q after step %d", name, d.Snapshot.Step.Number),
-			Hint: "xstate query --block BLOCK shows what a block reads and writes"}
+		return nil, &state.Error{
+			Code:    CodeNoBlock,
+			Message: fmt.Sprintf("no block binds or reads %q after step %d", name, d.Snapshot.Step.Number),
+			Hint:    "xstate query --block BLOCK shows what a block reads and writes",
+		}
 	}
 	return s, nil
 }

@@ -32,9 +32,13 @@ type EditSummary struct {
 	Symbols Symbols `json:"symbols"`
 }
 
-// TextEffectOf compares two texts of a block. One that does not parse has no symbols, and whatever is done to it is code.
+// TextEffectOf compares two texts of a block. One that does not parse has no symbols, and whatever is done to it is
+// code.
 func SummarizeEdit(was, now string, dialect depgraph.Dialect) EditSummary {
-	x := EditSummary{Form: formOf(was, now, dialect), Symbols: Symbols{Added: []string{}, Changed: []string{}, Removed: []string{}}}
+	x := EditSummary{
+		Form:    formOf(was, now, dialect),
+		Symbols: Symbols{Added: []string{}, Changed: []string{}, Removed: []string{}},
+	}
 	if x.Form != FormCode {
 		return x
 	}

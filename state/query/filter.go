@@ -28,10 +28,10 @@ const (
 	AboutSteps  Subject = "steps"  // of the history up to a step
 )
 
-// Filter is a compiled expression in the Common Expression Language (cel.dev) that holds for some blocks, traces or steps.
-// Its variables are block, trace, step and origin, with the fields that Names lists. What it is about follows from which of
-// them it names: trace, else block, else step; origin alone is of blocks. Beside a block, step is the one that gave
-// the block its version.
+// Filter is a compiled expression in the Common Expression Language (cel.dev) that holds for some blocks, traces or
+// steps. Its variables are block, trace, step and origin, with the fields that Names lists. What it is about follows
+// from which of them it names: trace, else block, else step; origin alone is of blocks. Beside a block, step is the one
+// that gave the block its version.
 type Filter struct {
 	Subject Subject
 	program cel.Program
@@ -151,7 +151,10 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 	options := []cel.EnvOption{ext.Strings(), cel.CrossTypeNumericComparisons(true)}
 	for _, r := range rows {
 		args = append(args, reflect.TypeOf(r.row))
-		options = append(options, cel.Variable(r.variable, cel.ObjectType(strings.TrimPrefix(reflect.TypeOf(r.row).String(), "*"))))
+		options = append(
+			options,
+			cel.Variable(r.variable, cel.ObjectType(strings.TrimPrefix(reflect.TypeOf(r.row).String(), "*"))),
+		)
 	}
 	return cel.NewEnv(append([]cel.EnvOption{ext.NativeTypes(args...)}, options...)...)
 })
@@ -168,7 +171,12 @@ func NewFilter(expression string) (*Filter, error) {
 		return nil, badExpression(expression, e.Location.Line(), e.Location.Column(), e.Message)
 	}
 	if tree.OutputType() != cel.BoolType {
-		return nil, badExpression(expression, 1, 0, fmt.Sprintf("it gives %s, and must give true or false", tree.OutputType()))
+		return nil, badExpression(
+			expression,
+			1,
+			0,
+			fmt.Sprintf("it gives %s, and must give true or false", tree.OutputType()),
+		)
 	}
 	program, err := env.Program(tree, cel.InterruptCheckFrequency(256))
 	if err != nil {
@@ -178,7 +186,11 @@ func NewFilter(expression string) (*Filter, error) {
 	for _, r := range tree.NativeRep().ReferenceMap() {
 		named[r.Name] = true
 	}
-	f := &Filter{Subject: AboutBlocks, program: program, lines: strings.Contains(expression, "added") || strings.Contains(expression, "removed")}
+	f := &Filter{
+		Subject: AboutBlocks,
+		program: program,
+		lines:   strings.Contains(expression, "added") || strings.Contains(expression, "removed"),
+	}
 	switch {
 	case named["trace"]:
 		f.Subject = AboutTraces
@@ -195,8 +207,14 @@ func badExpression(expression string, line, column int, message string) error {
 	if strings.Contains(expression, "\n") {
 		where = fmt.Sprintf("line %d, column %d", line, column+1)
 	}
-	return &state.Error{Code: CodeExpression, Message: fmt.Sprintf("the expression is wrong at %s: %s", where, strings.TrimSpace(message)),
-		Hint: "there are " + strings.Join(Names(), "; ") + `; for example: block.status == "failed" && origin.agent == "coder"`}
+	return &state.Error{
+		Code:    CodeExpression,
+		Message: fmt.Sprintf("the expression is wrong at %s: %s", where, strings.TrimSpace(message)),
+		Hint: "there are " + strings.Join(
+			Names(),
+			"; ",
+		) + `; for example: block.status == "failed" && origin.agent == "coder"`,
+	}
 }
 
 func (f *Filter) holds(ctx context.Context, vars map[string]any) (bool, error) {
@@ -205,20 +223,54 @@ func (f *Filter) holds(ctx context.Context, vars map[string]any) (bool, error) {
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		return false, &state.Error{Code: CodeExpression, Message: "the expression fails: " + err.Error(), Hint: "has(x.y) and size(x) tell whether there is something; x in y whether it is in it"}
+		return false, &state.Error{
+			Code:    CodeExpression,
+			Message: "the expression fails: " + err.Error(),
+			Hint:    "has(x.y) and size(x) tell whether there is something; x in y whether it is in it",
+		}
 	}
 	return out.Value() == true, nil
 }
 
 func originOf(o state.Origin) originRow {
-	return originRow{Agent: o.Agent, Model: o.Model, CallID: o.CallID, Action: o.Action, Reason: o.Reason, Labels: o.Labels, Author: string(o.Author),
-		Client: o.Client, Prompt: o.Prompt, Answers: o.Answers.String(), Span: o.TraceParent, In: o.TokensIn, Out: o.TokensOut, Cost: o.Cost.Dollars()}
+	return originRow{
+		Agent:   o.Agent,
+		Model:   o.Model,
+		CallID:  o.CallID,
+		Action:  o.Action,
+		Reason:  o.Reason,
+		Labels:  o.Labels,
+		Author:  string(o.Author),
+		Client:  o.Client,
+		Prompt:  o.Prompt,
+		Answers: o.Answers.String(),
+		Span:    o.TraceParent,
+		In:      o.TokensIn,
+		Out:     o.TokensOut,
+		Cost:    o.Cost.Dollars(),
+	}
 }
 
 func blockOf(b *BlockView) blockRow {
-	r := blockRow{ID: string(b.ID), Index: b.Index, Title: b.Title, Dialect: string(b.Dialect), Version: string(b.Version), Source: b.Source,
-		Edited: int(b.Edited), EditedAt: b.EditedAt, Status: b.Status, RanAt: int(b.RanAt), Verified: int(b.Verified), Seconds: b.Seconds,
-		Output: Text(b.Outputs), Error: ErrorText(b.Error), Marks: b.Marks}
+	r := blockRow{
+		ID:      string(b.ID),
+		Index:   b.Index,
+		Title:   b.Title,
+		Dialect: string(b.Dialect),
+		Version: string(b.Version),
+		Source:  b.Source,
+		Edited: int(
+			b.Edited,
+		),
+		EditedAt: b.EditedAt,
+		Status:   b.Status,
+		RanAt:    int(b.RanAt),
+		Verified: int(b.Verified),
+		Seconds:  b.Seconds,
+		Output:   Text(b.Outputs),
+		Error:    ErrorText(b.Error),
+		Marks:    b.Marks,
+	}
 	for _, n := range b.Nodes {
 		for _, a := range n.Reads {
 			r.Reads = AppendNew(r.Reads, string(a.Key))
@@ -233,8 +285,19 @@ func blockOf(b *BlockView) blockRow {
 }
 
 func traceOf(b *BlockView, n *NodeView) traceRow {
-	return traceRow{Node: n.Name, Block: string(b.ID), Status: n.Status, Reason: n.Reason.Code, Key: string(n.Reason.Key), Code: string(n.Code),
-		Digest: string(n.Trace), Seconds: n.Seconds, Lost: n.Lost, Reads: accesses(n.Reads), Writes: accesses(n.Writes)}
+	return traceRow{
+		Node:    n.Name,
+		Block:   string(b.ID),
+		Status:  n.Status,
+		Reason:  n.Reason.Code,
+		Key:     string(n.Reason.Key),
+		Code:    string(n.Code),
+		Digest:  string(n.Trace),
+		Seconds: n.Seconds,
+		Lost:    n.Lost,
+		Reads:   accesses(n.Reads),
+		Writes:  accesses(n.Writes),
+	}
 }
 
 func accesses(list []AccessView) []accessRow {
@@ -250,8 +313,19 @@ func accesses(list []AccessView) []accessRow {
 }
 
 func stepOf(e Entry) stepRow {
-	r := stepRow{Number: int(e.Number), Time: e.Time, Kind: string(e.Kind), Block: string(e.Block), Was: string(e.Was), Now: string(e.Now),
-		Added: e.Added, Removed: e.Removed, To: int(e.To), Undoes: int(e.Undoes), Hash: string(e.Hash)}
+	r := stepRow{
+		Number:  int(e.Number),
+		Time:    e.Time,
+		Kind:    string(e.Kind),
+		Block:   string(e.Block),
+		Was:     string(e.Was),
+		Now:     string(e.Now),
+		Added:   e.Added,
+		Removed: e.Removed,
+		To:      int(e.To),
+		Undoes:  int(e.Undoes),
+		Hash:    string(e.Hash),
+	}
 	if e.Run != nil {
 		c := e.Run.Blocks
 		r.Ran, r.Reused, r.Failed, r.Blocked, r.Seconds, r.Saved = c.Ran, c.Reused, c.Failed, c.Blocked, e.Run.Seconds, e.Run.SavedSeconds

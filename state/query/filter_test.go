@@ -125,7 +125,9 @@ func TestWherePages(t *testing.T) {
 		if d := cmp.Diff(nameList(all), got); d != "" || len(got) < 5 {
 			t.Errorf("pages of %s (-all at once +together):\n%s", expression, d)
 		}
-		if _, err := a.Session.History().Where(t.Context(), a.Runs[1], f, query.Page{After: "nonsense"}); state.CodeOf(err) != state.CodeInvalid {
+		if _, err := a.Session.History().Where(t.Context(), a.Runs[1], f, query.Page{After: "nonsense"}); state.CodeOf(
+			err,
+		) != state.CodeInvalid {
 			t.Errorf("a page after nonsense = %v, want %s", err, state.CodeInvalid)
 		}
 	}
@@ -147,7 +149,8 @@ func TestBadExpressions(t *testing.T) {
 			t.Errorf("NewFilter(%q) = %v, want %s with %q", expression, err, query.CodeExpression, want)
 			continue
 		}
-		if hint := err.(*xstate.Error).Hint; !strings.Contains(hint, "block: id, index") || !strings.Contains(hint, "origin: agent, model") {
+		if hint := err.(*xstate.Error).Hint; !strings.Contains(hint, "block: id, index") ||
+			!strings.Contains(hint, "origin: agent, model") {
 			t.Errorf("hint of %q = %q, want the names", expression, hint)
 		}
 	}
@@ -156,7 +159,9 @@ func TestBadExpressions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Session.History().Where(t.Context(), a.Runs[0], f, query.Page{}); state.CodeOf(err) != query.CodeExpression {
+	if _, err := a.Session.History().Where(t.Context(), a.Runs[0], f, query.Page{}); state.CodeOf(
+		err,
+	) != query.CodeExpression {
 		t.Errorf("an expression that fails = %v, want %s", err, query.CodeExpression)
 	}
 }
@@ -183,7 +188,10 @@ func TestStates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []query.Volatile{{Block: "when", Index: 3, Marks: []string{"clock"}, Inherited: []string{}}, {Block: "later", Index: 4, Marks: []string{}, Inherited: []string{"clock"}}}
+	want := []query.Volatile{
+		{Block: "when", Index: 3, Marks: []string{"clock"}, Inherited: []string{}},
+		{Block: "later", Index: 4, Marks: []string{}, Inherited: []string{"clock"}},
+	}
 	if d := cmp.Diff(want, d.Volatile()); d != "" {
 		t.Errorf("volatile (-want +got):\n%s", d)
 	}
@@ -207,7 +215,9 @@ func TestStates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := said.Verified; said.Kind != state.KindDeclare || v.Of != step.Number || v.Blocks != 5 || v.Differences != 0 || v.Explained == 0 {
+	if v := said.Verified; said.Kind != state.KindDeclare || v.Of != step.Number || v.Blocks != 5 ||
+		v.Differences != 0 ||
+		v.Explained == 0 {
 		t.Errorf("the step says %+v, want 5 blocks equal and what reads the clock explained", v)
 	}
 	if d := cmp.Diff([]string{"when", "later"}, ids(said.Number, (*query.BlockView).Unverified)); d != "" {
@@ -283,7 +293,8 @@ func TestVersions(t *testing.T) {
 	for _, r := range p.Ran {
 		then = append(then, string(r.Block)+" "+r.Reason.Code)
 	}
-	if !strings.Contains(p.Diff, "+    return 3 * x") || p.NextRun != a.Runs[1] || !slices.Equal(then, []string{"scale code-changed", "scaled input-changed", "report input-changed"}) {
+	if !strings.Contains(p.Diff, "+    return 3 * x") || p.NextRun != a.Runs[1] ||
+		!slices.Equal(then, []string{"scale code-changed", "scaled input-changed", "report input-changed"}) {
 		t.Errorf("the patch = %+v, then ran %v", p, then)
 	}
 	for _, bad := range []string{"6", "99", "no-call"} {

@@ -60,7 +60,12 @@ func (h *History) made(program []runner.Block) (map[depgraph.Key]AccessView, err
 			}
 			for _, w := range t.Writes {
 				if IsMade(w.Key) {
-					made[w.Key] = AccessView{Key: w.Key, Digest: w.Digest, Value: ValueOf(&t, w.Key), By: NodeName(b.ID, i, len(b.Before.Nodes))}
+					made[w.Key] = AccessView{
+						Key:    w.Key,
+						Digest: w.Digest,
+						Value:  ValueOf(&t, w.Key),
+						By:     NodeName(b.ID, i, len(b.Before.Nodes)),
+					}
 				}
 			}
 		}
@@ -87,8 +92,8 @@ func OutsideEffects(marks []string, writes []state.Access) []string {
 	return found
 }
 
-// Aftermath is what became of the program by the run that followed an edit. Other edits that were made before that run have
-// a part in it.
+// Aftermath is what became of the program by the run that followed an edit. Other edits that were made before that run
+// have a part in it.
 type Aftermath struct {
 	Seconds float64 `json:"seconds"` // spent executing
 	Impact
@@ -127,11 +132,15 @@ func (h *History) aftermath(ctx context.Context, n state.StepNumber, after *Snap
 				now[w.Key] = w
 				writes = append(writes, state.Access{Key: w.Key, Digest: w.Digest})
 			}
-			if b.RanAt != after.Step.Number || x.Status != StatusText(state.StatusRan) && x.Status != StatusText(state.StatusFailed) {
+			if b.RanAt != after.Step.Number ||
+				x.Status != StatusText(state.StatusRan) && x.Status != StatusText(state.StatusFailed) {
 				continue
 			}
 			for _, effect := range OutsideEffects(b.Marks, writes) {
-				a.Fires = append(a.Fires, RepeatedEffect{Node: x.Name, Action: runner.ActRun, Effect: effect, Evidence: "observed"})
+				a.Fires = append(
+					a.Fires,
+					RepeatedEffect{Node: x.Name, Action: runner.ActRun, Effect: effect, Evidence: "observed"},
+				)
 			}
 		}
 	}

@@ -2,11 +2,9 @@ package query
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
-	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -42,7 +40,8 @@ type ArtifactChange struct {
 	Dropped bool               `json:"dropped,omitempty"`
 }
 
-// Log returns steps of the session, newest first: those before step before, 0 meaning all, and at most limit, 0 meaning all.
+// Log returns steps of the session, newest first: those before step before, 0 meaning all, and at most limit, 0 meaning
+// all.
 func (h *History) Log(ctx context.Context, before state.StepNumber, limit int) ([]Entry, error) {
 	steps, err := h.StepsBefore(ctx, before, limit)
 	if err != nil {
@@ -132,196 +131,5 @@ func (h *History) forkPoint(ctx context.Context, e *Entry) error {
 	return nil
 }
 
-// source returns the text of a version; that of no version is empty.
-func (h *History) Source(ctx context.Context, version state.Digest) (string, error) {
-	if version == "" {
-		return "", nil
-	}
-	text, err := h.store.Source(ctx, version)
-	return string(text), err
-}
-
-// BlockChange is what became of one block between two steps.
-type BlockChange struct {
-	ID      state.BlockID `json:"id"`
-	Op      string        `json:"op"`                // append, patch, move, delete; "" when only its outcome is another
-	Diff    string        `json:"diff,omitempty"`    // of the source, unified
-	Was     string        `json:"was,omitempty"`     // status before
-	Now     string        `json:"now,omitempty"`     // status after
-	Outputs string        `json:"outputs,omitempty"` // how outputs and error changed, unified
-	Values  []ValueChange `json:"values,omitempty"`  // what it writes, where both were run
-}
-
-// ValueChange is a key that a block writes with another value than before.
-type ValueChange struct {
-	Key      depgraph.Key     `json:"key"`
-	Was      state.Digest     `json:"was"` // "": it wrote none
-	Now      state.Digest     `json:"now"`
-	WasValue *state.ValueInfo `json:"was_value,omitempty"`
-	NowValue *state.ValueInfo `json:"now_value,omitempty"`
-}
-
-// Diff tells what changed between the program after step from and that after step to.
-func (h *History) Diff(ctx context.Context, from, to state.StepNumber) ([]BlockChange, error) {
-	old, err := h.At(ctx, from)
-	if err != nil {
-		return nil, err
-	}
-	now, err := h.At(ctx, to)
-	if err != nil {
-		return nil, err
-	}
-	return old.Diff(now), nil
-}
-
-// Diff tells how another snapshot, of this session or of another, differs from this one, block by block: first those of the
-// other program, in its order, then those that it lacks. Blocks are recognised by their ids.
-func (s *Snapshot) Diff(now *Snapshot) []BlockChange {
-	old := s
-	moved := map[state.BlockID]bool{}
-	for _, e := range patch.Match(SnapshotBlocks(old), SnapshotBlocks(now)) {
-		if e.Op == patch.OpMove {
-			moved[state.BlockID(e.ID)] = true
-		}
-	}
-	before := map[state.BlockID]*BlockView{}
-	for i := range old.Blocks {
-		before[old.Blocks[i].ID] = &old.Blocks[i]
-	}
-	changes := []BlockChange{}
-	for i := range now.Blocks {
-		b := &now.Blocks[i]
-		c := changeOf(before[b.ID], b)
-		delete(before, b.ID)
-		if c.Op == "" && moved[b.ID] {
-			c.Op = string(patch.OpMove)
-		}
-		if c.Op != "" || c.Outputs != "" || c.Was != c.Now || len(c.Values) > 0 {
-			changes = append(changes, c)
-		}
-	}
-	for i := range old.Blocks {
-		if b := &old.Blocks[i]; before[b.ID] != nil {
-			changes = append(changes, changeOf(b, nil))
-		}
-	}
-	return changes
-}
-
-func changeOf(old, now *BlockView) BlockChange {
-	c := BlockChange{}
-	var was, is BlockView
-	switch {
-	case old == nil:
-		c.ID, c.Op, is = now.ID, string(patch.OpAppend), *now
-		c.Now = outcome(now)
-	case now == nil:
-		c.ID, c.Op, was = old.ID, string(patch.OpDelete), *old
-		c.Was = outcome(old)
-	default:
-		c.ID, was, is = now.ID, *old, *now
-		if old.Version != now.Version || old.Title != now.Title {
-			c.Op = string(patch.OpPatch)
-		}
-		c.Was, c.Now = outcome(old), outcome(now)
-	}
-	c.Diff = UnifiedDiff(c.ID, was.Source, is.Source)
-	if old != nil && now != nil && now.Status != "new" {
-		c.Outputs = patch.Unified("a/"+string(c.ID)+" (output)", "b/"+string(c.ID)+" (output)", shown(old), shown(now), 3)
-		c.Values = valueChanges(old, now)
-	}
-	return c
-}
-
-// valueChanges compares what two versions of a block left; a version that was not run left nothing to compare.
-func valueChanges(old, now *BlockView) []ValueChange {
-	if old.Status == "new" || now.Status == "new" {
-		return nil
-	}
-	was, is := old.Writes(), now.Writes()
-	keys := maps.Clone(was)
-	maps.Copy(keys, is)
-	var found []ValueChange
-	for _, k := range slices.Sorted(maps.Keys(keys)) {
-		if a, b := was[k], is[k]; a.Digest != b.Digest {
-			found = append(found, ValueChange{Key: k, Was: a.Digest, Now: b.Digest, WasValue: a.Value, NowValue: b.Value})
-		}
-	}
-	return found
-}
-
-// writes are the variables and files that the block left.
-func (b *BlockView) Writes() map[depgraph.Key]AccessView {
-	all := map[depgraph.Key]AccessView{}
-	for _, n := range b.Nodes {
-		for _, w := range n.Writes {
-			if space := w.Key.Space(); space == "var" || space == "file" {
-				all[w.Key] = w
-			}
-		}
-	}
-	return all
-}
-
-func UnifiedDiff(id state.BlockID, was, now string) string {
-	return patch.Unified("a/"+string(id), "b/"+string(id), lined(was), lined(now), 3)
-}
-
-// outcome is a status without how it was reached: whether a result was reused is no difference between two programs.
-func outcome(b *BlockView) string {
-	switch b.Status {
-	case "ran", "reused":
-		return "done"
-	}
-	return b.Status
-}
-
-// shown is what a block put out, as text.
-func shown(b *BlockView) string {
-	if e := ErrorText(b.Error); e != "" {
-		return Text(b.Outputs) + e + "\n"
-	}
-	return Text(b.Outputs)
-}
-
-func SnapshotBlocks(s *Snapshot) []patch.Block {
-	blocks := make([]patch.Block, 0, len(s.Blocks))
-	for _, b := range s.Blocks {
-		blocks = append(blocks, patch.Block{ID: string(b.ID), Title: b.Title, Dialect: string(b.Dialect), Source: b.Source})
-	}
-	return blocks
-}
-
-// lined ends the last line of a source: blocks have none there, and a diff would say so each time.
-func lined(source string) string {
-	if source == "" {
-		return ""
-	}
-	return source + "\n"
-}
-
-// snapshotOf is a program of which nothing but the text is known.
-func SnapshotOf(blocks []patch.Block) *Snapshot {
-	s := &Snapshot{}
-	for i, b := range blocks {
-		s.Blocks = append(s.Blocks, BlockView{ID: state.BlockID(b.ID), Index: i, Title: b.Title, Dialect: depgraph.Dialect(b.Dialect),
-			Version: state.DigestOf([]byte(b.Source)), Source: b.Source})
-	}
-	return s
-}
-
-// Patch returns the patch that makes the program of a later snapshot of that of this one, block by block, in a format.
-func (s *Snapshot) Patch(now *Snapshot, f patch.Format) (string, error) {
-	old, new := map[string]string{}, map[string]string{}
-	var names []string
-	for _, b := range now.Blocks {
-		names = append(names, string(b.ID))
-		new[string(b.ID)] = lined(b.Source)
-	}
-	for _, b := range s.Blocks {
-		if old[string(b.ID)] = lined(b.Source); new[string(b.ID)] == "" {
-			names = append(names, string(b.ID))
-		}
-	}
-	return patch.Compare(f, names, old, new).Print(f)
-}
+// pageOfSteps is how many steps are looked at in one go.
+const pageOfSteps = 512

@@ -3,8 +3,6 @@ package query
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
@@ -44,7 +42,10 @@ func (h *History) programStart(ctx context.Context, n state.StepNumber, limit in
 			}
 		}
 		texts[b.Version] = source
-		blocks = append(blocks, runner.Block{ID: b.ID, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Source: source, Before: b})
+		blocks = append(
+			blocks,
+			runner.Block{ID: b.ID, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Source: source, Before: b},
+		)
 	}
 	h.texts = texts
 	return blocks, total, nil
@@ -73,7 +74,10 @@ func Shorten(ids []string) string {
 }
 
 // Compare tells which edits Load would make.
-func (h *History) Compare(ctx context.Context, blocks []patch.Block) (edits []patch.Edit, old []patch.Block, head state.StepNumber, err error) {
+func (h *History) Compare(
+	ctx context.Context,
+	blocks []patch.Block,
+) (edits []patch.Edit, old []patch.Block, head state.StepNumber, err error) {
 	old, head, err = h.Blocks(ctx)
 	if err != nil {
 		return nil, nil, 0, err
@@ -107,33 +111,17 @@ func IDs(blocks []patch.Block) []string {
 	return list
 }
 
-// Base returns the program as one saw it who knows a block in the version that a digest, or its beginning, names: as it is
-// now, with that version of the block.
-func (h *History) Base(ctx context.Context, version string) ([]patch.Block, error) {
-	blocks, _, err := h.Program(ctx)
-	if err != nil {
-		return nil, err
-	}
-	base := PatchBlocks(blocks)
-	if len(version) >= leastPrefix && slices.ContainsFunc(blocks, func(b runner.Block) bool { return strings.HasPrefix(string(b.Version), version) }) {
-		return base, nil
-	}
-	known, err := h.Version(ctx, version)
-	if err != nil {
-		return nil, err
-	}
-	for _, v := range known {
-		if i := slices.IndexFunc(base, func(b patch.Block) bool { return b.ID == string(v.Block) }); i >= 0 {
-			base[i].Source = v.Source
-		} else { // it was deleted since
-			base = append(base, patch.Block{ID: string(v.Block), Dialect: patch.Python, Source: v.Source})
-		}
-	}
-	return base, nil
-}
-
 // ProgramFrom returns the program after step n as edits of it see it.
 func (h *History) ProgramFrom(ctx context.Context, n state.StepNumber) ([]patch.Block, error) {
 	blocks, err := h.ProgramAt(ctx, n)
 	return PatchBlocks(blocks), err
+}
+
+// source returns the text of a version; that of no version is empty.
+func (h *History) Source(ctx context.Context, version state.Digest) (string, error) {
+	if version == "" {
+		return "", nil
+	}
+	text, err := h.store.Source(ctx, version)
+	return string(text), err
 }

@@ -25,7 +25,14 @@ func TestAt(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.Contains(scale.Source, want.factor) || scale.Origin.Reason != want.reason {
-			t.Errorf("scale after step %d = %q by %q, want %q by %q", a.Runs[i], scale.Source, scale.Origin.Reason, want.factor, want.reason)
+			t.Errorf(
+				"scale after step %d = %q by %q, want %q by %q",
+				a.Runs[i],
+				scale.Source,
+				scale.Origin.Reason,
+				want.factor,
+				want.reason,
+			)
 		}
 		report, err := snap.Block("report")
 		if err != nil {
@@ -53,7 +60,13 @@ func TestAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b, _ := edit.Block("scale"); edit.NextRun != a.Runs[1] || b.Status != "new" || len(b.Nodes) != 0 {
-		t.Errorf("after the edit: next run %d, scale %s with %d nodes, want %d, new and none", edit.NextRun, b.Status, len(b.Nodes), a.Runs[1])
+		t.Errorf(
+			"after the edit: next run %d, scale %s with %d nodes, want %d, new and none",
+			edit.NextRun,
+			b.Status,
+			len(b.Nodes),
+			a.Runs[1],
+		)
 	}
 	if _, err := a.Session.History().At(t.Context(), 99); err == nil || !strings.Contains(err.Error(), "no step 99") {
 		t.Errorf("At(99) = %v, want no step 99", err)
@@ -62,7 +75,11 @@ func TestAt(t *testing.T) {
 
 // TestCommentIsNoNews: a block whose code is the same but for a comment is up to date after the run, not "new".
 func TestCommentIsNoNews(t *testing.T) {
-	a := xstatetest.NewAsked(t, xstatetest.AskedFirst, strings.Replace(xstatetest.AskedFirst, "# %% load\n", "# %% load\n# the data\n", 1))
+	a := xstatetest.NewAsked(
+		t,
+		xstatetest.AskedFirst,
+		strings.Replace(xstatetest.AskedFirst, "# %% load\n", "# %% load\n# the data\n", 1),
+	)
 	snap, err := a.Session.History().At(t.Context(), a.Runs[1])
 	if err != nil {
 		t.Fatal(err)
@@ -88,10 +105,12 @@ func TestDiff(t *testing.T) {
 	if d := cmp.Diff([]string{"scale patch", "scaled ", "report "}, got); d != "" {
 		t.Fatalf("Diff (-want +got):\n%s", d)
 	}
-	if values := changes[1].Values; len(values) != 1 || values[0].Key != "var:scaled" || values[0].Was == values[0].Now {
+	if values := changes[1].Values; len(values) != 1 || values[0].Key != "var:scaled" ||
+		values[0].Was == values[0].Now {
 		t.Errorf("Diff = %+v, want another value of scaled", changes)
 	}
-	if !strings.Contains(changes[0].Diff, "-    return 2 * x\n+    return 3 * x\n") || !strings.Contains(changes[2].Outputs, "[3, 6]") {
+	if !strings.Contains(changes[0].Diff, "-    return 2 * x\n+    return 3 * x\n") ||
+		!strings.Contains(changes[2].Outputs, "[3, 6]") {
 		t.Errorf("Diff = %+v, want the new line and the new output", changes)
 	}
 	if same, err := a.Session.History().Diff(t.Context(), a.Runs[1], a.Runs[1]); err != nil || len(same) != 0 {
@@ -106,7 +125,8 @@ func TestLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(entries) != 2 || entries[0].Run == nil || entries[0].Run.Blocks.Ran != 3 || entries[1].Added != 1 || entries[1].Removed != 1 {
+	if len(entries) != 2 || entries[0].Run == nil || entries[0].Run.Blocks.Ran != 3 || entries[1].Added != 1 ||
+		entries[1].Removed != 1 {
 		t.Errorf("Log(2) = %+v, want a run of 3 blocks, then a patch +1 -1", entries)
 	}
 	if all, err := a.Session.History().Log(t.Context(), 0, 0); err != nil || len(all) != int(a.Runs[1]) {
@@ -149,7 +169,8 @@ func TestAffected(t *testing.T) {
 		t.Errorf("Path(load, report) = %v, %v", path, err)
 	}
 	s, err := d.Symbol("rows")
-	if err != nil || len(s.Writers) != 1 || s.Writers[0].Node != "load" || len(s.Readers) != 1 || s.Readers[0].Digest != s.Writers[0].Digest {
+	if err != nil || len(s.Writers) != 1 || s.Writers[0].Node != "load" || len(s.Readers) != 1 ||
+		s.Readers[0].Digest != s.Writers[0].Digest {
 		t.Errorf("Symbol(rows) = %+v, %v, want written by load, read by one with the same digest", s, err)
 	}
 }

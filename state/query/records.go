@@ -21,7 +21,8 @@ const RecordFiles = "files"
 // that was asked to choose.
 const RecordPython = "python"
 
-// recordVolatile is the session record of code that came to something else from the same state: its digest, and what differed.
+// recordVolatile is the session record of code that came to something else from the same state: its digest, and what
+// differed.
 const RecordVarying = "volatile"
 
 func (h *History) VaryingCode(ctx context.Context) (map[state.Digest][]string, error) {

@@ -79,7 +79,8 @@ func StatusText(s state.Status) string {
 	return "new"
 }
 
-// At returns the program after step n with everything recorded of it. Nothing is executed, and no interpreter is needed.
+// At returns the program after step n with everything recorded of it. Nothing is executed, and no interpreter is
+// needed.
 func (h *History) At(ctx context.Context, n state.StepNumber) (*Snapshot, error) {
 	return h.Start(ctx, n, 0)
 }
@@ -124,8 +125,11 @@ func (s *Snapshot) Block(id state.BlockID) (*BlockView, error) {
 		}
 		known = append(known, string(s.Blocks[i].ID))
 	}
-	return nil, &state.Error{Code: CodeNoBlock, Message: fmt.Sprintf("session %q has no block %q after step %d", s.Session, id, s.Step.Number),
-		Hint: "its blocks are: " + Shorten(known)}
+	return nil, &state.Error{
+		Code:    CodeNoBlock,
+		Message: fmt.Sprintf("session %q has no block %q after step %d", s.Session, id, s.Step.Number),
+		Hint:    "its blocks are: " + Shorten(known),
+	}
 }
 
 func (h *History) DescribeStep(ctx context.Context, n state.StepNumber, snap *Snapshot) error {
@@ -157,7 +161,8 @@ func (h *History) DescribeStep(ctx context.Context, n state.StepNumber, snap *Sn
 	return nil
 }
 
-// runNear is how many steps after an edit the run of it is looked for: a program that is loaded is a step for each block.
+// runNear is how many steps after an edit the run of it is looked for: a program that is loaded is a step for each
+// block.
 const runNear = 512
 
 // step returns one step without its changes.
@@ -171,8 +176,19 @@ func (h *History) Step(ctx context.Context, n state.StepNumber) (state.Step, err
 // view describes one block; last is what was written before it, and after it what it wrote, too.
 func (h *History) view(index int, b *runner.Block, last map[depgraph.Key]AccessView) (BlockView, error) {
 	kept := b.Before
-	v := BlockView{ID: b.ID, Index: index, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Source: b.Source, Edited: kept.Edited,
-		Status: StatusText(kept.Status), Nodes: []NodeView{}, Outputs: []runner.Output{}, Error: kept.Err}
+	v := BlockView{
+		ID:      b.ID,
+		Index:   index,
+		Title:   b.Title,
+		Dialect: b.Dialect,
+		Version: b.Version,
+		Source:  b.Source,
+		Edited:  kept.Edited,
+		Status:  StatusText(kept.Status),
+		Nodes:   []NodeView{},
+		Outputs: []runner.Output{},
+		Error:   kept.Err,
+	}
 	if kept.RanAt < kept.Edited {
 		return v, nil // it was edited since: its results are of another version
 	}
@@ -205,9 +221,21 @@ func (h *History) view(index int, b *runner.Block, last map[depgraph.Key]AccessV
 	return v, nil
 }
 
-func (h *History) nodeView(name string, n state.NodeResult, last map[depgraph.Key]AccessView) (NodeView, *state.Trace, error) {
-	v := NodeView{Name: name, Status: StatusText(n.Status), Reason: n.Reason, Seconds: n.Seconds, Code: n.Code, Trace: n.Trace,
-		Reads: []AccessView{}, Writes: []AccessView{}}
+func (h *History) nodeView(
+	name string,
+	n state.NodeResult,
+	last map[depgraph.Key]AccessView,
+) (NodeView, *state.Trace, error) {
+	v := NodeView{
+		Name:    name,
+		Status:  StatusText(n.Status),
+		Reason:  n.Reason,
+		Seconds: n.Seconds,
+		Code:    n.Code,
+		Trace:   n.Trace,
+		Reads:   []AccessView{},
+		Writes:  []AccessView{},
+	}
 	if n.Trace == "" {
 		return v, nil, nil
 	}

@@ -51,8 +51,11 @@ func (h *History) Text(ctx context.Context, n state.StepNumber, name string, dat
 // TextOf is Text for a program that is no step yet.
 func (h *History) TextOf(ctx context.Context, blocks []patch.Block, name string, data []byte) ([]byte, error) {
 	if len(blocks) == 0 { // it could not be read again
-		return nil, &state.Error{Code: state.Code(patch.CodeEmpty), Message: "the program has no block then, and a file without code is none",
-			Hint: "xstate log lists the steps; with --keep-file the file stays as it is"}
+		return nil, &state.Error{
+			Code:    state.Code(patch.CodeEmpty),
+			Message: "the program has no block then, and a file without code is none",
+			Hint:    "xstate log lists the steps; with --keep-file the file stays as it is",
+		}
 	}
 	if data == nil {
 		kind, err := FileKind(name)
@@ -82,7 +85,11 @@ func FileKind(name string) (patch.Kind, error) {
 	case ".md", ".markdown":
 		return patch.KindMarkdown, nil
 	}
-	return "", &state.Error{Code: state.Code(patch.CodeUnsupported), Message: fmt.Sprintf("a program cannot be written as %s", name), Hint: "name a .py, .ipynb or .md file"}
+	return "", &state.Error{
+		Code:    state.Code(patch.CodeUnsupported),
+		Message: fmt.Sprintf("a program cannot be written as %s", name),
+		Hint:    "name a .py, .ipynb or .md file",
+	}
 }
 
 // Unrecorded returns how a file differs from the session as it is now.

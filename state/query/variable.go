@@ -34,7 +34,11 @@ func (d *Dependencies) Variable(name string) (*ValueView, error) {
 		p := d.named(w.Node)
 		switch {
 		case w.Evidence == depgraph.Observed.String() && w.Digest == "":
-			return nil, &state.Error{Code: CodeNoValue, Message: fmt.Sprintf("%s has no value after step %d: %s deletes it", name, at, w.Node), Hint: "xstate query --symbol " + name + " tells who binds it"}
+			return nil, &state.Error{
+				Code:    CodeNoValue,
+				Message: fmt.Sprintf("%s has no value after step %d: %s deletes it", name, at, w.Node),
+				Hint:    "xstate query --symbol " + name + " tells who binds it",
+			}
 		case w.Evidence == depgraph.Observed.String():
 			v := &ValueView{Name: name, Digest: w.Digest, By: w.Node}
 			if w.Value != nil {
@@ -46,12 +50,35 @@ func (d *Dependencies) Variable(name string) (*ValueView, error) {
 			if d.Snapshot.NextRun > 0 {
 				hint = fmt.Sprintf("ask for it at the next run: --at-step %d", d.Snapshot.NextRun)
 			}
-			return nil, &state.Error{Code: CodeNoValue, Message: fmt.Sprintf("%s has no value after step %d: block %s, which binds it, was not run yet", name, at, p.Block.ID), Hint: hint}
+			return nil, &state.Error{
+				Code: CodeNoValue,
+				Message: fmt.Sprintf(
+					"%s has no value after step %d: block %s, which binds it, was not run yet",
+					name,
+					at,
+					p.Block.ID,
+				),
+				Hint: hint,
+			}
 		case p != nil && (p.Block.Status == "failed" || p.Block.Status == "blocked"):
-			return nil, &state.Error{Code: CodeNoValue, Message: fmt.Sprintf("%s has no value after step %d: block %s, which binds it, %s", name, at, p.Block.ID, p.Block.Status), Hint: "xstate why " + string(p.Block.ID)}
+			return nil, &state.Error{
+				Code: CodeNoValue,
+				Message: fmt.Sprintf(
+					"%s has no value after step %d: block %s, which binds it, %s",
+					name,
+					at,
+					p.Block.ID,
+					p.Block.Status,
+				),
+				Hint: "xstate why " + string(p.Block.ID),
+			}
 		}
 	}
-	return nil, &state.Error{Code: CodeNoValue, Message: fmt.Sprintf("no block gives %s a value after step %d", name, at), Hint: "xstate query --symbol " + name + " tells who reads it"}
+	return nil, &state.Error{
+		Code:    CodeNoValue,
+		Message: fmt.Sprintf("no block gives %s a value after step %d", name, at),
+		Hint:    "xstate query --symbol " + name + " tells who reads it",
+	}
 }
 
 func (d *Dependencies) named(node string) *Node {

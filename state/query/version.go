@@ -3,10 +3,13 @@ package query
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -29,12 +32,16 @@ const CodeNoVersion state.Code = "no-version"
 
 const leastPrefix = 4 // hex digits
 
-// Version returns when the session's program had the version of a block that a digest, or its beginning, names: once for each
-// block that had it. It reads the whole history.
+// Version returns when the session's program had the version of a block that a digest, or its beginning, names: once
+// for each block that had it. It reads the whole history.
 func (h *History) Version(ctx context.Context, prefix string) ([]VersionView, error) {
 	t := &tracker{history: h, prefix: prefix, versions: map[versionOf]*VersionView{}}
 	if len(prefix) < leastPrefix {
-		return nil, &state.Error{Code: CodeNoVersion, Message: fmt.Sprintf("%q is too short for the digest of a version", prefix), Hint: "give 4 hex digits or more; xstate query shows them"}
+		return nil, &state.Error{
+			Code:    CodeNoVersion,
+			Message: fmt.Sprintf("%q is too short for the digest of a version", prefix),
+			Hint:    "give 4 hex digits or more; xstate query shows them",
+		}
 	}
 	for step, err := range h.store.Steps(ctx, h.name, 1, ^state.StepNumber(0)) {
 		if err == nil {
@@ -53,12 +60,20 @@ func (h *History) Version(ctx context.Context, prefix string) ([]VersionView, er
 		}
 		v.Source = text
 		if len(found) > 0 && found[0].Version != v.Version {
-			return nil, &state.Error{Code: CodeNoVersion, Message: fmt.Sprintf("%q is the beginning of more than one version", prefix), Hint: "give more of its digits"}
+			return nil, &state.Error{
+				Code:    CodeNoVersion,
+				Message: fmt.Sprintf("%q is the beginning of more than one version", prefix),
+				Hint:    "give more of its digits",
+			}
 		}
 		found = append(found, *v)
 	}
 	if len(found) == 0 {
-		return nil, &state.Error{Code: CodeNoVersion, Message: fmt.Sprintf("no block of session %q ever had version %s", h.name, prefix), Hint: "xstate query shows the versions at a step, xstate log --json those of each step"}
+		return nil, &state.Error{
+			Code:    CodeNoVersion,
+			Message: fmt.Sprintf("no block of session %q ever had version %s", h.name, prefix),
+			Hint:    "xstate query shows the versions at a step, xstate log --json those of each step",
+		}
 	}
 	return found, nil
 }
@@ -149,8 +164,8 @@ type RanBlock struct {
 	Reason state.Reason  `json:"reason"`
 }
 
-// Patches returns edits with what came of them: that of a step, when what is its number, else those of a call, by its id,
-// oldest first.
+// Patches returns edits with what came of them: that of a step, when what is its number, else those of a call, by its
+// id, oldest first.
 func (h *History) Patches(ctx context.Context, what string) ([]PatchView, error) {
 	from, to := state.StepNumber(1), ^state.StepNumber(0)
 	if n, err := strconv.ParseUint(what, 10, 64); err == nil {
@@ -174,10 +189,18 @@ func (h *History) Patches(ctx context.Context, what string) ([]PatchView, error)
 		found = append(found, *v)
 	}
 	if len(found) == 0 && from == to {
-		return nil, &state.Error{Code: state.CodeNoStep, Message: fmt.Sprintf("step %d is no edit", from), Hint: "xstate query --at-step tells what it is"}
+		return nil, &state.Error{
+			Code:    state.CodeNoStep,
+			Message: fmt.Sprintf("step %d is no edit", from),
+			Hint:    "xstate query --at-step tells what it is",
+		}
 	}
 	if len(found) == 0 {
-		return nil, &state.Error{Code: state.CodeNoStep, Message: fmt.Sprintf("no edit was made in a call %q", what), Hint: "name the number of a step or a call id; xstate log --json has both"}
+		return nil, &state.Error{
+			Code:    state.CodeNoStep,
+			Message: fmt.Sprintf("no edit was made in a call %q", what),
+			Hint:    "name the number of a step or a call id; xstate log --json has both",
+		}
 	}
 	return found, nil
 }
@@ -204,7 +227,13 @@ func (h *History) patchView(ctx context.Context, step state.Step) (*PatchView, e
 			break
 		}
 	}
-	v := &PatchView{Step: snap.Step, EditSummary: SummarizeEdit(was, now, dialect), Diff: UnifiedDiff(step.Block, was, now), NextRun: snap.NextRun, Ran: []RanBlock{}}
+	v := &PatchView{
+		Step:        snap.Step,
+		EditSummary: SummarizeEdit(was, now, dialect),
+		Diff:        UnifiedDiff(step.Block, was, now),
+		NextRun:     snap.NextRun,
+		Ran:         []RanBlock{},
+	}
 	if v.NextRun == 0 {
 		return v, nil
 	}
@@ -224,4 +253,33 @@ func (h *History) patchView(ctx context.Context, step state.Step) (*PatchView, e
 	}
 	v.After, err = h.aftermath(ctx, step.Number, after)
 	return v, err
+}
+
+// Base returns the program as one saw it who knows a block in the version that a digest, or its beginning, names: as it
+// is now, with that version of the block.
+func (h *History) Base(ctx context.Context, version string) ([]patch.Block, error) {
+	blocks, _, err := h.Program(ctx)
+	if err != nil {
+		return nil, err
+	}
+	base := PatchBlocks(blocks)
+	if len(version) >= leastPrefix &&
+		slices.ContainsFunc(
+			blocks,
+			func(b runner.Block) bool { return strings.HasPrefix(string(b.Version), version) },
+		) {
+		return base, nil
+	}
+	known, err := h.Version(ctx, version)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range known {
+		if i := slices.IndexFunc(base, func(b patch.Block) bool { return b.ID == string(v.Block) }); i >= 0 {
+			base[i].Source = v.Source
+		} else { // it was deleted since
+			base = append(base, patch.Block{ID: string(v.Block), Dialect: patch.Python, Source: v.Source})
+		}
+	}
+	return base, nil
 }

@@ -70,7 +70,11 @@ func (h *History) Where(ctx context.Context, n state.StepNumber, f *Filter, p Pa
 		for j := range b.Nodes {
 			if f.Subject == AboutTraces && err == nil && !full && b.Nodes[j].Trace != "" {
 				vars["trace"] = traceOf(b, &b.Nodes[j])
-				full, err = take(b.Nodes[j].Name, vars, func() { found.Traces = append(found.Traces, BlockTrace{b.ID, b.Nodes[j]}) })
+				full, err = take(
+					b.Nodes[j].Name,
+					vars,
+					func() { found.Traces = append(found.Traces, BlockTrace{b.ID, b.Nodes[j]}) },
+				)
 			}
 		}
 		if full || err != nil {
@@ -84,7 +88,11 @@ func (h *History) Where(ctx context.Context, n state.StepNumber, f *Filter, p Pa
 }
 
 func badPage(after string) error {
-	return &state.Error{Code: state.CodeInvalid, Message: fmt.Sprintf("there is no page after %q", after), Hint: "--after takes the next of the page before"}
+	return &state.Error{
+		Code:    state.CodeInvalid,
+		Message: fmt.Sprintf("there is no page after %q", after),
+		Hint:    "--after takes the next of the page before",
+	}
 }
 
 func (h *History) blockVars(ctx context.Context, b *BlockView) (map[string]any, error) {
@@ -100,9 +108,6 @@ func (h *History) blockVars(ctx context.Context, b *BlockView) (map[string]any, 
 	vars["step"] = stepOf(e)
 	return vars, err
 }
-
-// pageOfSteps is how many steps are looked at in one go.
-const pageOfSteps = 512
 
 func (h *History) stepsWhere(ctx context.Context, n state.StepNumber, f *Filter, p Page) (*Found, error) {
 	before := n + 1
@@ -138,8 +143,8 @@ func (h *History) stepsWhere(ctx context.Context, n state.StepNumber, f *Filter,
 	return found, nil
 }
 
-// stepWhere returns the entry of a step that the filter holds for, else nil. Lines are counted only where they are asked for:
-// that is what costs most in a long history.
+// stepWhere returns the entry of a step that the filter holds for, else nil. Lines are counted only where they are
+// asked for: that is what costs most in a long history.
 func (h *History) stepWhere(ctx context.Context, step state.Step, f *Filter) (e *Entry, err error) {
 	seen := entryOf(step)
 	if f.lines {
@@ -172,8 +177,8 @@ func (b *BlockView) Failed() bool {
 	return b.Status == StatusText(state.StatusFailed) || b.Status == StatusText(state.StatusBlocked)
 }
 
-// Unverified reports whether no run from scratch has confirmed what the block came to: it was never compared since it came to
-// that, or it differed, or there is nothing to confirm, because this version was not run.
+// Unverified reports whether no run from scratch has confirmed what the block came to: it was never compared since it
+// came to that, or it differed, or there is nothing to confirm, because this version was not run.
 func (b *BlockView) Unverified() bool { return b.Verified == 0 }
 
 // Volatile is a block whose recorded result is one of several possible ones.

@@ -1,0 +1,221 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// replayer is one replay under way.
+type replayer struct {
+	subject *Subject
+	options Options
+	found   *Report
+	folder  string // for copies of the workspace, and for what is proved
+	config  runner.Config
+	files   map[string]runner.FileRecord // as the session has them now
+
+	mu      sync.Mutex
+	stopped atomic.Bool
+}
+
+func (r *replayer) miss(m Missing) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.ContainsFunc(r.found.Missing, func(x Missing) bool { return x.What == m.What && x.Why == m.Why }) {
+		r.found.Missing = append(r.found.Missing, m)
+	}
+}
+
+func message(err error) string {
+	if e := (*state.Error)(nil); errors.As(err, &e) {
+		return e.Message
+	}
+	return err.Error()
+}
+
+// nodeRef names a node by its place.
+type nodeRef struct {
+	block state.BlockID
+	at    int
+}
+
+// recordedNode is what is recorded of a node in the run that is replayed.
+type recordedNode struct {
+	state.NodeResult
+	name    string
+	trace   *state.Trace // nil: there is none, or it is gone
+	damaged bool         // it is gone because the record is damaged
+	outputs string
+}
+
+// replaying is one run that is replayed.
+type replaying struct {
+	*replayer
+	subject  *Subject
+	step     state.Step
+	store    *state.Store // of what is proved
+	root     string       // the folder that the store and the copy of the workspace lie in
+	program  []runner.Block
+	order    []nodeRef
+	recorded map[nodeRef]*recordedNode
+	served   map[nodeRef]*ServedNode
+	known    map[nodeRef]bool // nodes whose divergence was found
+	executed map[nodeRef]bool
+	ours     map[state.Digest]bool // digests of code as this engine has them
+	engine   *runner.Engine
+	folder   string // the copy of the workspace
+	found    *RunReport
+}
+
+// run executes a program, but for what is served.
+func (x *replaying) run(
+	ctx context.Context,
+	program []runner.Block,
+	force func(state.BlockID, int) bool,
+) (*runner.Outcome, error) {
+	out, err := x.engine.Run(
+		ctx,
+		program,
+		runner.RunOptions{
+			Timeout: x.options.Timeout,
+			Force:   force,
+			Serve: func(block state.BlockID, at int) *state.StoredTrace {
+				ref := nodeRef{block, at}
+				if x.served[ref] == nil || x.recorded[ref].trace == nil {
+					return nil
+				}
+				t := *x.recorded[ref].trace
+				t.Writes = slices.DeleteFunc(
+					slices.Clone(t.Writes),
+					func(a state.Access) bool { // what is outside is left as it is
+						return a.Key.Space() != "env" && filepath.IsAbs(a.Key.Name())
+					},
+				)
+				return &state.StoredTrace{Digest: x.recorded[ref].Trace, Trace: t}
+			},
+		},
+	)
+	if err != nil {
+		return nil, err
+	}
+	for i := range out.Blocks {
+		for j := range out.Blocks[i].Nodes {
+			x.ours[out.Blocks[i].Nodes[j].Code] = true
+			if n := &out.Blocks[i].Nodes[j]; n.Seconds > 0 {
+				x.executed[nodeRef{out.Blocks[i].ID, j}] = true
+				x.found.Seconds += n.Seconds
+			}
+		}
+	}
+	return out, out.Stopped
+}
+
+// read collects what is recorded of the run.
+func (x *replaying) read(ctx context.Context) error {
+	program, err := x.subject.ProgramAt(ctx, x.step.Number)
+	if err != nil {
+		return err
+	}
+	if run := x.step.Run; run != nil { // one that was interrupted did not come to the last
+		program = program[:min(len(program), run.Blocks.Ran+run.Blocks.Reused+run.Blocks.Failed+run.Blocks.Blocked)]
+	}
+	program = slices.DeleteFunc(program, func(b runner.Block) bool { // nor to these
+		return b.Before.RanAt < b.Before.Edited || b.Before.Status == state.StatusNew
+	})
+	if x.options.Block != "" {
+		if program, err = x.needed(ctx, program); err != nil {
+			return err
+		}
+	}
+	x.recorded = map[nodeRef]*recordedNode{}
+	for i := range program {
+		b := &program[i]
+		for at, n := range b.Before.Nodes {
+			ref := nodeRef{b.ID, at}
+			rec, err := x.recordOf(query.NodeName(b.ID, at, len(b.Before.Nodes)), n)
+			if err != nil {
+				return err
+			}
+			x.recorded[ref] = rec
+			x.order = append(x.order, ref)
+		}
+	}
+	x.program, x.found.Nodes = program, len(x.order)
+	return nil
+}
+
+// needed is the block that was asked for with what it rests on.
+func (x *replaying) needed(ctx context.Context, program []runner.Block) ([]runner.Block, error) {
+	at := slices.IndexFunc(program, func(b runner.Block) bool { return b.ID == x.options.Block })
+	if at < 0 {
+		return nil, x.subject.NoBlock(x.options.Block, query.PatchBlocks(program))
+	}
+	program = program[:at+1]
+	var planned []runner.PlanBlock
+	for i := range program {
+		b := runner.PlanBlock{ID: program[i].ID, Err: program[i].Before.Err}
+		for _, n := range program[i].Before.Nodes {
+			t, ok, err := x.subject.Store().Trace(n.Trace)
+			if err != nil {
+				return nil, err
+			}
+			pn := runner.PlanNode{}
+			if ok {
+				pn.Last = &t
+				if t.Err != nil {
+					b.Err = t.Err
+				}
+			}
+			b.Nodes = append(b.Nodes, pn)
+		}
+		planned = append(planned, b)
+	}
+	return restsOn(program, planned), nil
+}
+
+func (x *replaying) recordOf(name string, n state.NodeResult) (*recordedNode, error) {
+	rec := &recordedNode{NodeResult: n, name: name}
+	if n.Trace == "" {
+		return rec, nil
+	}
+	store := x.subject.Store()
+	t, ok, err := store.Trace(n.Trace)
+	if err != nil {
+		return nil, err
+	}
+	if !ok || t.Identity() != n.Trace {
+		rec.damaged = ok || x.damaged("trace "+string(n.Trace))
+		return rec, nil
+	}
+	outputs, ok, err := runner.Outputs(store, &t)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		rec.damaged = x.damaged("blob " + string(t.Outputs))
+		return rec, nil
+	}
+	rec.trace, rec.outputs = &t, query.Text(outputs)
+	return rec, nil
+}
+
+// damaged reports whether the store noticed damage of a record, or of all results.
+func (x *replaying) damaged(what string) bool {
+	return slices.ContainsFunc(x.subject.Store().Notices(), func(n string) bool {
+		return strings.Contains(n, what) || strings.Contains(n, "results.db") && strings.Contains(n, "set aside")
+	})
+}
+
+// serve gives a node its recorded result from now on.
+func (x *replaying) serve(ref nodeRef, why string, what []string) {
+	x.served[ref] = &ServedNode{Node: x.recorded[ref].name, Why: why, What: what}
+}

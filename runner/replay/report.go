@@ -1,0 +1,112 @@
+package replay
+
+import (
+	"time"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// ReplayOptions are the choices of Replay. The zero value replays every run of the session.
+type Options struct {
+	From, To        state.StepNumber // the runs from one step through another; 0: the first, the last
+	Step            state.StepNumber // only the run that this step is
+	Block           state.BlockID    // only this block with all that it needs, in the last of the runs
+	Cached          bool             // execute nothing: verify what is recorded
+	UntilDivergence bool             // stop after the first run that diverged
+	Jobs            int              // runs at once; 0: one
+	Timeout         time.Duration    // for one node; 0 means none
+
+	OnRun func(done *RunReport, of int) // called when a run is done, one at a time; may be nil
+}
+
+// Replay is what re-executing runs, and comparing them with what was recorded, came to.
+type Report struct {
+	Session     string      `json:"session"`
+	Cached      bool        `json:"cached"`
+	Interpreter string      `json:"interpreter,omitempty"` // that it was replayed with
+	Result      string      `json:"result"`                // the worst of the runs: equal, partial or diverged
+	Runs        []RunReport `json:"runs"`                  // in order
+	First       *Divergence `json:"first"`
+	Missing     []Missing   `json:"missing"` // what was recorded and cannot be had any more
+	Seconds     float64     `json:"seconds"`
+}
+
+// The results of a replay. One that is partial has no divergence, but not everything could be put to the test.
+const (
+	Equal    = "equal"
+	Partial  = "partial"
+	Diverged = "diverged"
+)
+
+// ReplayedRun is one run of the session, executed again.
+type RunReport struct {
+	Step        state.StepNumber `json:"step"`
+	Time        time.Time        `json:"time,omitzero"`
+	Interpreter string           `json:"interpreter"` // that it was recorded with
+	Result      string           `json:"result"`
+	Nodes       int              `json:"nodes"`    // that have a recorded outcome
+	Executed    int              `json:"executed"` // nodes
+	Proved      int              `json:"proved"`   // nodes that an earlier run of this replay executed, from the same inputs
+	Served      []ServedNode     `json:"served"`   // nodes that were given what was recorded, and not executed
+	Divergences []Divergence     `json:"divergences"`
+	Seconds     float64          `json:"seconds"` // spent executing
+}
+
+// ServedNode is a node that was given its recorded result.
+type ServedNode struct {
+	Node string   `json:"node"`
+	Why  string   `json:"why"` // effect, needs, pinned, folder, unrecorded or diverged
+	What []string `json:"what,omitempty"`
+}
+
+// Why a node was served its recorded result.
+const (
+	ServedEffect     = "effect"     // executing it would fire an effect that cannot be taken back
+	ServedNeeds      = "needs"      // it needs what another served node made, which was not kept
+	ServedPinned     = "pinned"     // it had kept a result that did not hold
+	ServedFolder     = "folder"     // it rests on the name of the workspace, which the copy does not have, and cannot be compared
+	ServedUnrecorded = "unrecorded" // there is no record to compare with: it was freed, or the failure left none
+	ServedDiverged   = "diverged"   // after it diverged, so that the rest is replayed from what was recorded
+)
+
+// Missing is something that a replay needs and that is gone.
+type Missing struct {
+	Step state.StepNumber `json:"step,omitempty"`
+	What string           `json:"what"` // a key such as file:data.csv, or interpreter
+	Why  string           `json:"why"`
+}
+
+// Cause is why a node came to something else than what was recorded.
+type Cause string
+
+const (
+	CauseCode        Cause = "code"        // other code was recorded, or a module of the workspace is another
+	CauseInput       Cause = "input"       // a value that it reads is another
+	CauseFile        Cause = "file"        // a file, or a directory, is another, or gone
+	CauseInterpreter Cause = "interpreter" // it was recorded with another, or by another version of xstate
+	CausePackage     Cause = "package"     // a package is of another version, or gone
+	CauseEnvironment Cause = "environment" // a variable of the environment, a setting of the process
+	CauseRandomness  Cause = "randomness"
+	CauseClock       Cause = "clock"
+	CauseNetwork     Cause = "network"    // it asks for what the recording did not, or was not kept
+	CauseSubprocess  Cause = "subprocess" // likewise
+	CauseProcess     Cause = "process"    // what differs from process to process: its number, addresses
+	CauseRace        Cause = "race"       // it comes out otherwise from the same code and inputs
+	CauseRecord      Cause = "record"     // the record is damaged, or says what its code does not come to
+)
+
+// Divergence is a node that came to something else than what was recorded, for a cause of its own.
+type Divergence struct {
+	Step     state.StepNumber `json:"step"`
+	Node     string           `json:"node"`
+	Block    state.BlockID    `json:"block"`
+	Line     int              `json:"line,omitempty"` // of the node in its block
+	What     string           `json:"what"`           // status, output, error, "value NAME", "file NAME", "read KEY", record
+	Recorded string           `json:"recorded"`
+	Replayed string           `json:"replayed"`
+	Cause    Cause            `json:"cause"`
+	Key      depgraph.Key     `json:"key,omitempty"` // what the cause is about: file:data.csv, module:numpy
+	Detail   string           `json:"detail"`        // one sentence
+	Marks    []string         `json:"marks,omitempty"`
+}

@@ -1,0 +1,81 @@
+package artifact
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/sergi/go-diff/diffmatchpatch"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// digestFile returns the digest of what a file holds, as traces have it. A folder is none.
+func digestFile(path string) (state.Digest, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", &state.Error{
+			Code:    state.CodeInvalid,
+			Message: fmt.Sprintf("%s is no file, but a folder or the like", path),
+			Hint:    "name the files in it, such as " + filepath.Base(path) + "/*",
+		}
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return state.Digest(hex.EncodeToString(h.Sum(nil))), nil
+}
+
+func NoArtifact(h *query.History, declared *state.Declaration, name string) error {
+	names := Names(declared)
+	e := &state.Error{
+		Code:    CodeNoArtifact,
+		Message: fmt.Sprintf("session %q has no artifact %q", h.Name(), name),
+		Hint:    "xstate artifact declare NAME --kind KIND BLOCK|FILE… declares one",
+	}
+	if len(names) > 0 {
+		e.Hint = DidYouMean(name, names) + "its artifacts are: " + query.Shorten(names)
+	}
+	return e
+}
+
+func Names(d *state.Declaration) []string {
+	var names []string
+	if d != nil {
+		for _, a := range d.All {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// meant asks whether the nearest of some names was meant, where one is near.
+func DidYouMean(word string, names []string) string {
+	best, least := "", len(word)/2+1
+	for _, name := range names {
+		d := diffmatchpatch.New()
+		if n := d.DiffLevenshtein(d.DiffMain(word, name, false)); n < least || strings.EqualFold(word, name) {
+			best, least = name, n
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "did you mean " + best + "? "
+}
+
+// CodeNoArtifact is the code of errors about an artifact that is not declared.
+const CodeNoArtifact state.Code = "no-artifact"
