@@ -292,13 +292,14 @@ func (p *suiteProcess) run(ctx context.Context) (died bool, err error) {
 		environ = append(environ, name+"="+s.environ[name])
 	}
 	p.ended = map[int]*report{}
-	p.k, err = s.cfg.Language.StartTests(ctx, kernel.TestLaunch{
-		Driver: s.cfg.Store.Dir(), Environ: environ, Folder: s.cfg.Workspace, Spool: spool,
-		Options: map[string]any{
-			"folder": s.cfg.Workspace, "store": store, "spool": spool, "paths": p.o.Paths,
-			"args": slices.Concat(p.o.Args, p.o.Choose, p.o.Paths), "timed": p.o.Timeout > 0, "lines": p.o.Lines,
-		},
-	})
+	options := map[string]any{
+		"folder": s.cfg.Workspace, "store": store, "spool": spool, "paths": p.o.Paths,
+		"args": slices.Concat(p.o.Args, p.o.Choose, p.o.Paths), "timed": p.o.Timeout > 0, "lines": p.o.Lines,
+	}
+	launch := kernel.TestLaunch{
+		Driver: s.cfg.Store.Dir(), Environ: environ, Folder: s.cfg.Workspace, Spool: spool, Options: options,
+	}
+	p.k, err = s.cfg.Language.StartTests(ctx, launch)
 	if err != nil {
 		return false, err
 	}

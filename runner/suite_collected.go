@@ -43,16 +43,8 @@ const (
 var errNoProcess = errors.New("no interpreter runs")
 
 func (s *Suite) collectionKey(o SuiteOptions) string {
-	text := fmt.Sprintf(
-		"collection 1\nengine %s\ninterpreter %s\npath %q\nfolder %q\nargs %q\nchoose %q\npaths %q\n",
-		s.cfg.Language.Semantics(),
-		s.python,
-		s.cfg.Language.Command(),
-		s.cfg.Workspace,
-		o.Args,
-		o.Choose,
-		o.Paths,
-	)
+	text := fmt.Sprintf("collection 1\nengine %s\ninterpreter %s\npath %q\nfolder %q\nargs %q\nchoose %q\npaths %q\n",
+		s.cfg.Language.Semantics(), s.python, s.cfg.Language.Command(), s.cfg.Workspace, o.Args, o.Choose, o.Paths)
 	for _, name := range slices.Sorted(maps.Keys(s.environ)) {
 		text += fmt.Sprintf("environment %q %q\n", name, s.environ[name])
 	}

@@ -267,18 +267,9 @@ func (p *suiteProcess) record() error {
 // code returns the key of the traces of a test.
 func (p *suiteProcess) code(id string) state.Digest {
 	s := p.s
-	return state.DigestOf(
-		fmt.Appendf(
-			nil,
-			"test 1\nengine %s\ninterpreter %s\nfolder %q\nargs %q\nrunner %q\nid %q\n",
-			s.cfg.Language.Semantics(),
-			s.python,
-			s.cfg.Workspace,
-			p.o.Args,
-			p.out.Runner,
-			id,
-		),
-	)
+	return state.DigestOf(fmt.Appendf(nil,
+		"test 1\nengine %s\ninterpreter %s\nfolder %q\nargs %q\nrunner %q\nid %q\n",
+		s.cfg.Language.Semantics(), s.python, s.cfg.Workspace, p.o.Args, p.out.Runner, id))
 }
 
 // parts returns the functions that a test and its fixtures executed, and the levels of their modules, with the executed

@@ -64,15 +64,8 @@ func (e *Engine) UpToDate(s Preconditions) (bool, error) {
 }
 
 func (e *Engine) preconditionIdentity() string {
-	return fmt.Sprintf(
-		"%s %s %q %q %q %d",
-		e.options.semantics,
-		e.options.interpreter,
-		e.options.observe,
-		e.cfg.Workspace,
-		e.cfg.File,
-		e.cfg.Seed,
-	)
+	return fmt.Sprintf("%s %s %q %q %q %d", e.options.semantics, e.options.interpreter, e.options.observe,
+		e.cfg.Workspace, e.cfg.File, e.cfg.Seed)
 }
 
 // preconditionFiles returns the state of the files that the program writes. ok is false for files with hard links: a

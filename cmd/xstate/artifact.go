@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
 )
@@ -70,13 +71,6 @@ stale. Declare it again to say that it is right for what is there now.`,
 	return a.sessionFlag(cmd)
 }
 
-// artifactDocument is what the verbs that change artifacts print.
-type artifactDocument struct {
-	answerDocument
-	Artifact *artifact.View `json:"artifact,omitempty"` // as it is now; absent when it was dropped
-	Dropped  string         `json:"dropped,omitempty"`
-}
-
 func (a *app) declareArtifact(ctx context.Context, args []string, f declareFlags) error {
 	if f.kind == "" {
 		return &usageError{err: fmt.Errorf("xstate artifact declare needs --kind KIND"), hint: "the kinds are: code, tests, docs, example, data"}
@@ -95,7 +89,7 @@ func (a *app) declareArtifact(ctx context.Context, args []string, f declareFlags
 			return err
 		}
 		if a.ui.json {
-			return a.ui.document(artifactDocument{atStep(o.session.Name(), step.Number), v, ""})
+			return a.ui.document(api.Artifact{Answer: api.AnswerAt(o.session.Name(), step.Number), Artifact: v})
 		}
 		a.printArtifact(v)
 		a.ui.talk("step %d: declared %s", step.Number, v.Name)
@@ -129,11 +123,7 @@ func (a *app) listArtifacts(ctx context.Context, o *opened, n xstate.StepNumber)
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			answerDocument
-			Artifacts  []artifact.View `json:"artifacts"`
-			Unrecorded []string        `json:"unrecorded"`
-		}{atStep(o.session.Name(), n), found, unrecorded})
+		return a.ui.document(api.Artifacts{Answer: api.AnswerAt(o.session.Name(), n), Artifacts: found, Unrecorded: unrecorded})
 	}
 	var rows [][]string
 	for _, v := range found {
@@ -178,7 +168,7 @@ func (a *app) artifactShowVerb() *cobra.Command {
 					return err
 				}
 				if a.ui.json {
-					return a.ui.document(artifactDocument{atStep(o.session.Name(), n), v, ""})
+					return a.ui.document(api.Artifact{Answer: api.AnswerAt(o.session.Name(), n), Artifact: v})
 				}
 				a.printArtifact(v)
 				return nil
@@ -250,7 +240,7 @@ fails if another artifact contains or needs it.`,
 					return err
 				}
 				if a.ui.json {
-					return a.ui.document(artifactDocument{atStep(o.session.Name(), step.Number), nil, args[0]})
+					return a.ui.document(api.Artifact{Answer: api.AnswerAt(o.session.Name(), step.Number), Dropped: args[0]})
 				}
 				a.ui.talk("step %d: dropped %s", step.Number, args[0])
 				return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner/replay"
 )
 
@@ -66,11 +67,7 @@ func (a *app) bisect(ctx context.Context, f bisectFlags) error {
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version int    `json:"version"`
-			Session string `json:"session"`
-			*replay.Bisection
-		}{1, o.session.Name(), found})
+		return a.ui.document(api.Bisection{Version: api.Version, Session: o.session.Name(), Bisection: found})
 	}
 	a.printBisection(found)
 	return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
-	"github.com/xstate-engine/xstate/state/query"
+	"github.com/xstate-engine/xstate/internal/api"
 )
 
 func (a *app) blameVerb() *cobra.Command {
@@ -36,11 +36,7 @@ func (a *app) blame(ctx context.Context, block string, at moment) error {
 			return err
 		}
 		if a.ui.json {
-			return a.ui.document(struct {
-				answerDocument
-				Block string            `json:"block"`
-				Lines []query.BlameLine `json:"lines"`
-			}{atStep(o.session.Name(), n), block, lines})
+			return a.ui.document(api.Blame{Answer: api.AnswerAt(o.session.Name(), n), Block: block, Lines: lines})
 		}
 		var rows [][]string
 		for _, l := range lines {

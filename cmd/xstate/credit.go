@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -36,23 +37,8 @@ is charged.`,
 	return a.sessionFlag(cmd)
 }
 
-// creditDocument is a row of credit --json. Seconds have nine decimals, so that they add up exactly.
-type creditDocument struct {
-	Agent     string  `json:"agent,omitempty"`
-	Model     string  `json:"model,omitempty"`
-	CallID    string  `json:"call_id,omitempty"`
-	Patches   int     `json:"patches"`
-	Broken    int     `json:"broken"`
-	Fixed     int     `json:"fixed"`
-	Caused    float64 `json:"caused_seconds"`
-	Saved     float64 `json:"saved_seconds"`
-	TokensIn  int64   `json:"tokens_in"`
-	TokensOut int64   `json:"tokens_out"`
-	Cost      any     `json:"cost_usd"`
-}
-
-func creditOf(r query.CreditRow) creditDocument {
-	return creditDocument{r.Agent, r.Model, r.CallID, r.Patches, r.Broken, r.Fixed, r.Caused.Seconds(), r.Saved.Seconds(), r.TokensIn, r.TokensOut, r.Cost}
+func creditOf(r query.CreditRow) api.CreditRow {
+	return api.CreditRow{Agent: r.Agent, Model: r.Model, CallID: r.CallID, Patches: r.Patches, Broken: r.Broken, Fixed: r.Fixed, Caused: r.Caused.Seconds(), Saved: r.Saved.Seconds(), TokensIn: r.TokensIn, TokensOut: r.TokensOut, Cost: r.Cost}
 }
 
 func (a *app) credit(ctx context.Context, at moment, parts []string) error {
@@ -75,15 +61,11 @@ func (a *app) credit(ctx context.Context, at moment, parts []string) error {
 			return err
 		}
 		if a.ui.json {
-			rows := []creditDocument{}
+			rows := []api.CreditRow{}
 			for _, r := range c.Rows {
 				rows = append(rows, creditOf(r))
 			}
-			return a.ui.document(struct {
-				answerDocument
-				Rows  []creditDocument `json:"rows"`
-				Total creditDocument   `json:"total"`
-			}{atStep(o.session.Name(), n), rows, creditOf(c.Total)})
+			return a.ui.document(api.Credit{Answer: api.AnswerAt(o.session.Name(), n), Rows: rows, Total: creditOf(c.Total)})
 		}
 		rows := [][]string{{"", "edits", "broke", "fixed", "caused", "saved", "tokens", "cost"}}
 		for _, r := range c.Rows {

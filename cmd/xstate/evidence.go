@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
 	"github.com/xstate-engine/xstate/state/provenance"
@@ -96,10 +97,7 @@ func (a *app) evidence(ctx context.Context, of string, f evidenceFlags) error {
 			return a.exportEvidence(ctx, o, e, f)
 		}
 		if a.ui.json {
-			return a.ui.document(struct {
-				Version int `json:"version"`
-				*provenance.Evidence
-			}{1, e})
+			return a.ui.document(api.Evidence{Version: api.Version, Evidence: e})
 		}
 		a.printEvidence(e)
 		return nil
@@ -142,7 +140,7 @@ func (a *app) exportEvidence(ctx context.Context, o *opened, e *provenance.Evide
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(exportDocument{Version: 1, Session: e.Session, Step: e.Step, Hash: e.Hash, Format: f.format, File: path, Bytes: int64(len(data))})
+		return a.ui.document(api.Export{Version: api.Version, Session: e.Session, Step: e.Step, Hash: e.Hash, Format: f.format, File: path, Bytes: int64(len(data))})
 	}
 	a.ui.talk("wrote %s, %s, about %s after step %d", f.out, size(int64(len(data))), e.Of, e.Step)
 	return nil

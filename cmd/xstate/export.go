@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
 )
@@ -94,23 +95,12 @@ func (f *exportFlags) check(json bool) error {
 	return nil
 }
 
-// exportDocument is what export --json prints.
-type exportDocument struct {
-	Version int               `json:"version"`
-	Session string            `json:"session"`
-	Step    xstate.StepNumber `json:"step"`
-	Hash    xstate.Digest     `json:"hash,omitempty"` // of an archive: of its last step
-	Format  string            `json:"format"`
-	File    string            `json:"file"`
-	Bytes   int64             `json:"bytes"`
-}
-
 func (a *app) export(ctx context.Context, f exportFlags) error {
 	if err := f.check(a.ui.json); err != nil {
 		return err
 	}
 	return a.lookAt(ctx, f.at, func(o *opened, n xstate.StepNumber) error {
-		doc := exportDocument{Version: 1, Session: o.session.Name(), Step: n, Format: f.format}
+		doc := api.Export{Version: api.Version, Session: o.session.Name(), Step: n, Format: f.format}
 		if f.out != "" {
 			if _, err := os.Lstat(f.out); !errors.Is(err, fs.ErrNotExist) && !f.force {
 				return &state.Error{Code: codeFileExists, Message: fmt.Sprintf("the file %s exists already", f.out), Hint: "choose another name, or overwrite it with --force"}
@@ -136,7 +126,7 @@ func (a *app) export(ctx context.Context, f exportFlags) error {
 	})
 }
 
-func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *exportDocument) error {
+func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *api.Export) error {
 	options := provenance.ExportOptions{NoOutputs: f.noOutputs}
 	if provenance.Format(f.format) == provenance.FormatAgentTrace {
 		options.File = fromRoot(o.file)
@@ -172,7 +162,7 @@ func fromRoot(path string) string {
 	}
 }
 
-func (a *app) exportArchive(ctx context.Context, o *opened, f exportFlags, doc *exportDocument) error {
+func (a *app) exportArchive(ctx context.Context, o *opened, f exportFlags, doc *api.Export) error {
 	if f.out == "" {
 		var b bytes.Buffer
 		_, err := provenance.Archive(ctx, o.session.History(), &b, provenance.ArchiveOptions{Values: f.values})

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -66,13 +67,7 @@ func (a *app) fork(ctx context.Context, name string, at moment, origin xstate.Or
 			}
 		}
 		if a.ui.json {
-			return a.ui.document(struct {
-				Version int               `json:"version"`
-				Session string            `json:"session"`
-				From    *state.ForkPoint  `json:"from"`
-				Step    xstate.StepNumber `json:"step"`
-				File    string            `json:"file,omitempty"`
-			}{1, made.Name, made.From, made.Head, path})
+			return a.ui.document(api.Fork{Version: api.Version, Session: made.Name, From: made.From, Step: made.Head, File: path})
 		}
 		a.ui.talk("session %s begins after step %d of %s", made.Name, n, o.session.Name())
 		if path != "" {

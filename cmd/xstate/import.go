@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
 )
@@ -65,15 +66,7 @@ func (a *app) importArchive(ctx context.Context, name string) (err error) {
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version int               `json:"version"`
-			Store   string            `json:"store"`
-			Session string            `json:"session"`
-			Step    xstate.StepNumber `json:"step"`
-			Hash    xstate.Digest     `json:"hash"`
-			New     int               `json:"new"`
-			Skipped int               `json:"skipped"`
-		}{1, dir, found.Session, found.Head, found.Hash, found.Steps, found.Skipped})
+		return a.ui.document(api.Import{Version: api.Version, Store: dir, Session: found.Session, Step: found.Head, Hash: found.Hash, New: found.Steps, Skipped: found.Skipped})
 	}
 	a.ui.talk("imported session %s up to step %d, verified; %s new", found.Session, found.Head, plural(found.Steps, "step"))
 	a.ui.talk("the hash of its last step is %s", found.Hash)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -77,23 +78,12 @@ func (a *app) log(ctx context.Context, f logFlags) error {
 	})
 }
 
-// stepDocument is a step of log --json.
-type stepDocument struct {
-	query.Entry
-	Forks []string `json:"forks,omitempty"` // sessions that were forked after it
-}
-
-func logDocument(session string, entries []query.Entry, forks map[xstate.StepNumber][]string, next xstate.StepNumber) any {
-	steps := []stepDocument{}
+func logDocument(session string, entries []query.Entry, forks map[xstate.StepNumber][]string, next xstate.StepNumber) api.Log {
+	steps := []api.LogStep{}
 	for _, e := range entries {
-		steps = append(steps, stepDocument{e, forks[e.Number]})
+		steps = append(steps, api.LogStep{Entry: e, Forks: forks[e.Number]})
 	}
-	return struct {
-		Version int               `json:"version"`
-		Session string            `json:"session"`
-		Steps   []stepDocument    `json:"steps"`
-		Next    xstate.StepNumber `json:"next,omitempty"` // for --after; absent at the end
-	}{1, session, steps, next}
+	return api.Log{Version: api.Version, Session: session, Steps: steps, Next: next}
 }
 
 // forks returns the sessions that were forked from this one, by the step after which they were.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -124,30 +125,13 @@ func drawn(steps []ownStep, forked map[state.ForkPoint][]string) [][]string {
 	return rows
 }
 
-type familyDocument struct {
-	Name string            `json:"name"`
-	From *state.ForkPoint  `json:"from,omitempty"`
-	Head xstate.StepNumber `json:"head"`
-	Hash xstate.Digest     `json:"hash"`
-}
-
-type familyStep struct {
-	Session string `json:"session"`
-	query.Entry
-}
-
-func graphDocument(session string, family []state.Session, steps []ownStep) any {
-	doc := struct {
-		Version  int              `json:"version"`
-		Session  string           `json:"session"`
-		Sessions []familyDocument `json:"sessions"`
-		Steps    []familyStep     `json:"steps"`
-	}{1, session, []familyDocument{}, []familyStep{}}
+func graphDocument(session string, family []state.Session, steps []ownStep) api.LogGraph {
+	doc := api.LogGraph{Version: api.Version, Session: session, Sessions: []api.LogSession{}, Steps: []api.LogGraphStep{}}
 	for _, s := range family {
-		doc.Sessions = append(doc.Sessions, familyDocument{s.Name, s.From, s.Head, s.Hash})
+		doc.Sessions = append(doc.Sessions, api.LogSession{Name: s.Name, From: s.From, Head: s.Head, Hash: s.Hash})
 	}
 	for _, s := range steps {
-		doc.Steps = append(doc.Steps, familyStep{s.session.Name, s.Entry})
+		doc.Steps = append(doc.Steps, api.LogGraphStep{Session: s.session.Name, Entry: s.Entry})
 	}
 	return doc
 }

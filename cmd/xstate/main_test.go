@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
 )
@@ -321,7 +322,7 @@ func TestProgressLine(t *testing.T) {
 func TestVerified(t *testing.T) {
 	var out, errOut bytes.Buffer
 	a := &app{ui: newUI(&out, &errOut)}
-	v := &verifyDocument{Blocks: 3,
+	v := &api.Verified{Blocks: 3,
 		Differences: []replay.Difference{{Block: "report", What: "output", Have: "[stdout]total 6", Want: "[stdout]total 7"}, {What: "value x"}},
 		Explained:   []replay.Difference{{Block: "now", What: "output", Marks: []string{"clock"}}},
 	}

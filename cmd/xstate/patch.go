@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -66,37 +67,6 @@ func formatNames() string {
 		names = append(names, string(f))
 	}
 	return strings.Join(names, ", ")
-}
-
-// patchDocument is what patch --json prints.
-type patchDocument struct {
-	Version int                 `json:"version"`
-	Session string              `json:"session"`
-	Step    xstate.StepNumber   `json:"step"` // the last one recorded; of a dry run the one that it is about
-	Base    xstate.StepNumber   `json:"base"` // the step that the patch was applied to
-	Format  patch.Format        `json:"format"`
-	DryRun  bool                `json:"dry_run,omitempty"`
-	Edits   []patchEdit         `json:"edits"`
-	Places  []placementDocument `json:"placements"`
-	Repeats []xstate.Repeat     `json:"repeats,omitempty"`
-	File    string              `json:"file,omitempty"` // that was written
-	Run     *runDocument        `json:"run,omitempty"`
-	Plan    *planDocument       `json:"plan,omitempty"` // of a dry run
-}
-
-type patchEdit struct {
-	Step  xstate.StepNumber `json:"step,omitempty"`
-	Kind  string            `json:"kind"`
-	Block xstate.BlockID    `json:"block"`
-	Diff  string            `json:"diff,omitempty"`
-}
-
-type placementDocument struct {
-	Block     string           `json:"block,omitempty"` // "": the file
-	Match     patch.Strictness `json:"match"`
-	Lines     []int            `json:"lines,omitempty"`
-	Unchanged bool             `json:"unchanged,omitempty"`
-	*patch.Decision
 }
 
 func (a *app) patch(ctx context.Context, in io.Reader, args []string, f patchFlags) error {
@@ -259,18 +229,18 @@ func (o *opened) expected(ctx context.Context, f patchFlags) ([]patch.Block, err
 	return o.session.History().ProgramFrom(ctx, n)
 }
 
-func patchDocumentOf(session string, p *patch.Patch, r *xstate.Revision) patchDocument {
-	d := patchDocument{Version: 1, Session: session, Step: r.Base, Base: r.Base, Format: p.Format, Edits: []patchEdit{}, Places: []placementDocument{}, Repeats: r.Repeats}
+func patchDocumentOf(session string, p *patch.Patch, r *xstate.Revision) api.Patch {
+	d := api.Patch{Version: api.Version, Session: session, Step: r.Base, Base: r.Base, Format: p.Format, Edits: []api.PatchEdit{}, Places: []api.Placement{}, Repeats: r.Repeats}
 	for i, e := range r.Edits {
-		d.Edits = append(d.Edits, patchEdit{Kind: string(e.Op), Block: xstate.BlockID(e.ID), Diff: r.Diff(i)})
+		d.Edits = append(d.Edits, api.PatchEdit{Kind: string(e.Op), Block: xstate.BlockID(e.ID), Diff: r.Diff(i)})
 	}
 	for _, x := range r.Placements {
-		d.Places = append(d.Places, placementDocument{Block: x.Block, Match: x.Match, Lines: x.Lines, Unchanged: x.Unchanged, Decision: x.Decision})
+		d.Places = append(d.Places, api.Placement{Block: x.Block, Match: x.Match, Lines: x.Lines, Unchanged: x.Unchanged, Decision: x.Decision})
 	}
 	return d
 }
 
-func (a *app) printPatch(d *patchDocument) error {
+func (a *app) printPatch(d *api.Patch) error {
 	if a.ui.json {
 		return a.ui.document(d)
 	}
@@ -299,7 +269,7 @@ func (a *app) printPatch(d *patchDocument) error {
 }
 
 // placementText says how a part of a patch found its place.
-func placementText(x placementDocument) string {
+func placementText(x api.Placement) string {
 	where := "the file"
 	if x.Block != "" {
 		where = "block " + x.Block
@@ -321,7 +291,7 @@ func placementText(x placementDocument) string {
 }
 
 // repeats tells of blocks that were submitted as they were before, and how they fail now, if they do.
-func (a *app) repeats(d *patchDocument) {
+func (a *app) repeats(d *api.Patch) {
 	for i := range d.Repeats {
 		r := &d.Repeats[i]
 		if d.Run != nil {

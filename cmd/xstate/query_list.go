@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state/artifact"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -20,10 +21,7 @@ func (a *app) ofBlocks(told string, keep func(*query.BlockView) bool) func(conte
 		}
 		found := snap.Select(keep)
 		if a.ui.json {
-			return a.ui.document(struct {
-				answerDocument
-				Blocks []query.BlockView `json:"blocks"`
-			}{atStep(snap.Session, n), found})
+			return a.ui.document(api.QueryBlocks{Answer: api.AnswerAt(snap.Session, n), Blocks: found})
 		}
 		a.printBlocks(found)
 		a.ui.talk("%s of %d %s", plural(len(found), "block"), len(snap.Blocks), told)
@@ -43,11 +41,7 @@ func (a *app) queryUnverified(ctx context.Context, o *opened, n xstate.StepNumbe
 	}
 	found := snap.Select((*query.BlockView).Unverified)
 	if a.ui.json {
-		return a.ui.document(struct {
-			answerDocument
-			Blocks    []query.BlockView   `json:"blocks"`
-			Unchecked []artifact.Coverage `json:"unchecked"`
-		}{atStep(snap.Session, n), found, unchecked})
+		return a.ui.document(api.QueryUnverified{Answer: api.AnswerAt(snap.Session, n), Blocks: found, Unchecked: unchecked})
 	}
 	a.printBlocks(found)
 	a.ui.talk("%s of %d were not confirmed by a run from scratch", plural(len(found), "block"), len(snap.Blocks))
@@ -73,10 +67,7 @@ func (a *app) queryWhere(ctx context.Context, o *opened, n xstate.StepNumber, f 
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			answerDocument
-			*query.Found
-		}{atStep(o.session.Name(), n), found})
+		return a.ui.document(api.QueryWhere{Answer: api.AnswerAt(o.session.Name(), n), Found: found})
 	}
 	a.printBlocks(found.Blocks)
 	var rows [][]string
@@ -102,10 +93,7 @@ func (a *app) queryValue(ctx context.Context, o *opened, n xstate.StepNumber, na
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			answerDocument
-			*query.ValueView
-		}{atStep(o.session.Name(), n), v})
+		return a.ui.document(api.QueryValue{Answer: api.AnswerAt(o.session.Name(), n), ValueView: v})
 	}
 	a.ui.text(v.Text)
 	return nil
@@ -117,11 +105,7 @@ func (a *app) queryVersion(ctx context.Context, o *opened, version string) error
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version  int                 `json:"version"`
-			Session  string              `json:"session"`
-			Versions []query.VersionView `json:"versions"`
-		}{1, o.session.Name(), found})
+		return a.ui.document(api.QueryVersion{Version: api.Version, Session: o.session.Name(), Versions: found})
 	}
 	for _, v := range found {
 		a.ui.print("block %s  version %s\n", a.ui.bold(string(v.Block)), short(string(v.Version)))
@@ -145,11 +129,7 @@ func (a *app) queryPatch(ctx context.Context, o *opened, what string) error {
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version int               `json:"version"`
-			Session string            `json:"session"`
-			Patches []query.PatchView `json:"patches"`
-		}{1, o.session.Name(), found})
+		return a.ui.document(api.QueryPatch{Version: api.Version, Session: o.session.Name(), Patches: found})
 	}
 	for _, p := range found {
 		a.ui.write(columns([][]string{entryRow(p.Step)}))

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -118,10 +119,7 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 		}
 	}
 	if a.ui.json {
-		err = a.ui.document(struct {
-			Version int `json:"version"`
-			*replay.Report
-		}{1, found})
+		err = a.ui.document(api.Replay{Version: api.Version, Report: found})
 	} else {
 		a.printReplay(found)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -65,13 +66,7 @@ func (a *app) rollback(ctx context.Context, f rollbackFlags) error {
 			return err
 		}
 		if a.ui.json {
-			return a.ui.document(struct {
-				Version int               `json:"version"`
-				Session string            `json:"session"`
-				Step    xstate.StepNumber `json:"step"`
-				To      xstate.StepNumber `json:"to"`
-				File    string            `json:"file,omitempty"`
-			}{1, o.session.Name(), step.Number, step.To, path})
+			return a.ui.document(api.Rollback{Version: api.Version, Session: o.session.Name(), Step: step.Number, To: step.To, File: path})
 		}
 		a.ui.talk("step %d: restored the program of step %d", step.Number, step.To)
 		if path != "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
@@ -238,7 +239,7 @@ func (f *runFlags) usual() bool {
 }
 
 // execute runs what the edits of a session affect, and prints it, unless that is for a document, which it returns.
-func (a *app) execute(ctx context.Context, store *xstate.Store, session *xstate.Session, edits []xstate.Step, f runFlags) (*runDocument, error) {
+func (a *app) execute(ctx context.Context, store *xstate.Store, session *xstate.Session, edits []xstate.Step, f runFlags) (*api.Run, error) {
 	if len(edits) > 0 {
 		f.origin = f.origin.WithoutCost()
 	}
@@ -266,7 +267,7 @@ func (a *app) execute(ctx context.Context, store *xstate.Store, session *xstate.
 	if !a.ui.json {
 		a.printRun(out, step, p, f.all)
 	}
-	var verified *verifyDocument
+	var verified *api.Verified
 	if f.verify && out.Stopped == nil {
 		if verified, err = a.verify(ctx, session, step.Number, out, f); err != nil {
 			return nil, err
@@ -318,7 +319,7 @@ func (p *progress) name(ctx context.Context, s *xstate.Session) error {
 }
 
 // answer is the exit code of a run.
-func answer(out *xstate.Outcome, v *verifyDocument) error {
+func answer(out *xstate.Outcome, v *api.Verified) error {
 	if v != nil && len(v.Differences) > 0 {
 		return outcome(exitDiverged)
 	}
@@ -329,9 +330,9 @@ func answer(out *xstate.Outcome, v *verifyDocument) error {
 	return nil
 }
 
-func documentOf(session string, step xstate.Step, edits []xstate.Step, out *xstate.Outcome, v *verifyDocument, notices []string) runDocument {
-	d := runDocument{Version: 1, Session: session, Step: step.Number, Seconds: micro(out.Seconds), Saved: micro(out.Saved),
-		Restored: out.Recomputed, Edits: []editDocument{}, Blocks: []blockDocument{}, Verified: v, Notices: notices}
+func documentOf(session string, step xstate.Step, edits []xstate.Step, out *xstate.Outcome, v *api.Verified, notices []string) api.Run {
+	d := api.Run{Version: api.Version, Session: session, Step: step.Number, Seconds: micro(out.Seconds), Saved: micro(out.Saved),
+		Restored: out.Recomputed, Edits: []api.Edit{}, Blocks: []api.Block{}, Verified: v, Notices: notices}
 	if step.Run != nil {
 		c := step.Run.Blocks
 		d.Ran, d.Reused, d.Failed, d.Blocked = c.Ran, c.Reused, c.Failed, c.Blocked
@@ -340,7 +341,7 @@ func documentOf(session string, step xstate.Step, edits []xstate.Step, out *xsta
 		d.Stopped = string(codeInterrupted)
 	}
 	for _, e := range edits {
-		d.Edits = append(d.Edits, editDocument{e.Number, string(e.Kind), e.Block})
+		d.Edits = append(d.Edits, api.Edit{Step: e.Number, Kind: string(e.Kind), Block: e.Block})
 	}
 	for i := range out.Blocks {
 		d.Blocks = append(d.Blocks, blockDocumentOf(i, &out.Blocks[i]))
@@ -462,7 +463,7 @@ func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
 	a.ui.text(body)
 }
 
-func (a *app) verify(ctx context.Context, s *xstate.Session, step xstate.StepNumber, have *xstate.Outcome, f runFlags) (*verifyDocument, error) {
+func (a *app) verify(ctx context.Context, s *xstate.Session, step xstate.StepNumber, have *xstate.Outcome, f runFlags) (*api.Verified, error) {
 	if a.ui.errTerminal && !a.ui.quiet && !a.ui.json {
 		a.ui.progress("xstate: runs everything from scratch, to verify")
 	}
@@ -476,7 +477,7 @@ func (a *app) verify(ctx context.Context, s *xstate.Session, step xstate.StepNum
 	if found, err = replay.Attribute(ctx, s.Subject(), step, found); err != nil {
 		return nil, err
 	}
-	v := &verifyDocument{Blocks: len(have.Blocks), Differences: []replay.Difference{}, Explained: []replay.Difference{}}
+	v := &api.Verified{Blocks: len(have.Blocks), Differences: []replay.Difference{}, Explained: []replay.Difference{}}
 	for _, d := range found {
 		if len(d.Marks) > 0 {
 			v.Explained = append(v.Explained, d)
@@ -496,7 +497,7 @@ func (a *app) verify(ctx context.Context, s *xstate.Session, step xstate.StepNum
 	return v, nil
 }
 
-func (a *app) printVerified(v *verifyDocument) {
+func (a *app) printVerified(v *api.Verified) {
 	for _, d := range v.Explained {
 		a.ui.talk("block %s, %s: differs from a run from scratch, as a volatile block may (%s)", d.Block, d.What, strings.Join(d.Marks, ", "))
 	}

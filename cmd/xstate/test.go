@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -107,12 +108,7 @@ func (a *app) test(ctx context.Context, args, more []string, f testFlags) error 
 		return &state.Error{Code: runner.CodeNoTests, Message: "no tests were found", Hint: "name a file or folder: xstate test PATH"}
 	}
 	if a.ui.json {
-		err = a.ui.document(struct {
-			Version int    `json:"version"`
-			Session string `json:"session"`
-			Plan    bool   `json:"plan"`
-			*xstate.TestReport
-		}{1, o.session.Name(), f.plan, found})
+		err = a.ui.document(api.Test{Version: api.Version, Session: o.session.Name(), Plan: f.plan, TestReport: found})
 	} else {
 		a.printTests(found, f)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/state/query"
 )
 
 type undoFlags struct {
@@ -75,26 +75,6 @@ func (f *undoFlags) which() (w xstate.Which, err error) {
 	return w, err
 }
 
-// undoDocument is what undo --json prints.
-type undoDocument struct {
-	Version int                 `json:"version"`
-	Session string              `json:"session"`
-	DryRun  bool                `json:"dry_run,omitempty"`
-	Undone  []xstate.StepNumber `json:"undone"`
-	Steps   []undoStep          `json:"steps"`
-	Changes []query.BlockChange `json:"changes"`
-	File    string              `json:"file,omitempty"`
-}
-
-type undoStep struct {
-	Step   xstate.StepNumber `json:"step"`
-	Kind   string            `json:"kind"`
-	Block  xstate.BlockID    `json:"block"`
-	Undoes xstate.StepNumber `json:"undoes"`
-
-	Artifact string `json:"artifact,omitempty"` // where a declaration was taken back
-}
-
 func (a *app) undo(ctx context.Context, f undoFlags) error {
 	w, err := f.which()
 	if err != nil {
@@ -110,7 +90,7 @@ func (a *app) undo(ctx context.Context, f undoFlags) error {
 		if err != nil {
 			return err
 		}
-		d := undoDocument{Version: 1, Session: o.session.Name(), DryRun: f.dryRun, Undone: u.Steps, Steps: []undoStep{}, Changes: u.Changes()}
+		d := api.Undo{Version: api.Version, Session: o.session.Name(), DryRun: f.dryRun, Undone: u.Steps, Steps: []api.UndoStep{}, Changes: u.Changes()}
 		if !f.dryRun {
 			if err := a.undoIn(ctx, o, u, f, &d); err != nil {
 				return err
@@ -133,7 +113,7 @@ func (a *app) undo(ctx context.Context, f undoFlags) error {
 	})
 }
 
-func (a *app) undoIn(ctx context.Context, o *opened, u *xstate.Undoing, f undoFlags, d *undoDocument) error {
+func (a *app) undoIn(ctx context.Context, o *opened, u *xstate.Undoing, f undoFlags, d *api.Undo) error {
 	var text []byte
 	if !f.keepFile {
 		var err error
@@ -149,7 +129,7 @@ func (a *app) undoIn(ctx context.Context, o *opened, u *xstate.Undoing, f undoFl
 		return err
 	}
 	for _, s := range steps {
-		step := undoStep{s.Number, string(s.Kind), s.Block, s.Undoes, ""}
+		step := api.UndoStep{Step: s.Number, Kind: string(s.Kind), Block: s.Block, Undoes: s.Undoes}
 		if s.Declared != nil {
 			step.Artifact = s.Declared.Name
 		}
@@ -158,7 +138,7 @@ func (a *app) undoIn(ctx context.Context, o *opened, u *xstate.Undoing, f undoFl
 	return nil
 }
 
-func (a *app) told(d undoDocument) {
+func (a *app) told(d api.Undo) {
 	what := plural(len(d.Undone), "edit")
 	if d.DryRun {
 		a.ui.talk("would take back %s; nothing was changed", what)
