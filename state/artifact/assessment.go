@@ -50,7 +50,7 @@ func (m *assessment) outline(b *query.BlockView) *depgraph.Outline {
 	return o
 }
 
-// writer is the block of a node; nil where that is none of the program.
+// Writer is the block of a node; nil where that is none of the program.
 func (m *assessment) Writer(node string) *query.BlockView {
 	id, _, _ := strings.Cut(node, "#")
 	b, err := m.Snapshot.Block(state.BlockID(id))
@@ -60,7 +60,7 @@ func (m *assessment) Writer(node string) *query.BlockView {
 	return b
 }
 
-// content is the digest of what a file of the workspace holds now; state.Absent where there is none.
+// Content is the digest of what a file of the workspace holds now; state.Absent where there is none.
 func (m *assessment) Content(path string) state.Digest {
 	d, known := m.files[path]
 	if !known {
@@ -70,7 +70,7 @@ func (m *assessment) Content(path string) state.Digest {
 	return d
 }
 
-// writes reports whether a block of the program wrote a key when it last ran.
+// Writes reports whether a block of the program wrote a key when it last ran.
 func (m *assessment) Writes(k depgraph.Key) bool {
 	return slices.ContainsFunc(m.Snapshot.Blocks, func(b query.BlockView) bool { _, ok := b.Writes()[k]; return ok })
 }

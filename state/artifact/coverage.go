@@ -144,7 +144,7 @@ func exercisedThen(
 	return parts, nil
 }
 
-// coverage tells what of a block was exercised.
+// Coverage tells what of a block was exercised.
 func (m *assessment) Coverage(b *query.BlockView) Coverage {
 	return m.covered(
 		Coverage{Block: b.ID},
@@ -154,7 +154,7 @@ func (m *assessment) Coverage(b *query.BlockView) Coverage {
 	)
 }
 
-// fileCoverage tells what of a Python file of the workspace was exercised, as it is now; ok is false where that is
+// FileCoverage tells what of a Python file of the workspace was exercised, as it is now; ok is false where that is
 // none, or not known.
 func (m *assessment) FileCoverage(path string) (c Coverage, ok bool) {
 	data, err := os.ReadFile(filepath.Join(m.folder, filepath.FromSlash(path)))

@@ -12,7 +12,7 @@ import (
 // made its directory, and who deletes something on who made it. TestEvidenceSlices finds such gaps: it runs what a
 // slice holds, and nothing else.
 
-// links returns what the nodes rest on, by their names: of one that ran, what was seen; of one that did not, and where
+// Links returns what the nodes rest on, by their names: of one that ran, what was seen; of one that did not, and where
 // who wrote something has not run since, what the text says.
 func (m *assessment) Links() map[string][]link {
 	if m.linked != nil {

@@ -52,7 +52,7 @@ func (m *assessment) needs(a *state.Artifact, refs []ReferenceView) []Need {
 	return found
 }
 
-// within are the names of an artifact and of all that it contains.
+// Within are the names of an artifact and of all that it contains.
 func (m *assessment) Within(a *state.Artifact) map[string]bool {
 	all := map[string]bool{a.Name: true}
 	for _, name := range a.Parts {
@@ -120,7 +120,7 @@ func (m *assessment) NodesOf(id state.BlockID) []string {
 	return names
 }
 
-// lastWriter is the node that wrote a key last, "" where none did.
+// LastWriter is the node that wrote a key last, "" where none did.
 func (m *assessment) LastWriter(key depgraph.Key) (node string) {
 	for _, b := range m.Snapshot.Blocks {
 		for _, n := range b.Nodes {

@@ -133,7 +133,7 @@ const BlockText = "block:"
 
 func isBlockText(name string) bool { return strings.HasPrefix(name, BlockText) }
 
-// inFile reports whether something is defined in a file, rather than in a block, whose id has no such end.
+// InFile reports whether something is defined in a file, rather than in a block, whose id has no such end.
 func InFile(where string) bool { return strings.HasSuffix(where, ".py") }
 
 // docTexts are those of the docs' blocks and, of the present, of its files.

@@ -144,7 +144,7 @@ func (v *View) worse(status Status, format string, args ...any) {
 	}
 }
 
-// members looks at the blocks and files that an artifact holds.
+// Members looks at the blocks and files that an artifact holds.
 func (j *Assessor) Members(ctx context.Context, a *state.Artifact, v *View) error {
 	for _, id := range a.Blocks {
 		b, err := j.Snapshot.Block(id)

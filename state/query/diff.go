@@ -155,7 +155,7 @@ func lined(source string) string {
 	return source + "\n"
 }
 
-// snapshotOf is a program of which nothing but the text is known.
+// SnapshotOf is a program of which nothing but the text is known.
 func SnapshotOf(blocks []patch.Block) *Snapshot {
 	s := &Snapshot{}
 	for i, b := range blocks {
@@ -184,7 +184,7 @@ func (s *Snapshot) Patch(now *Snapshot, f patch.Format) (string, error) {
 	return patch.Compare(f, names, old, new).Print(f)
 }
 
-// writes are the variables and files that the block left.
+// Writes are the variables and files that the block left.
 func (b *BlockView) Writes() map[depgraph.Key]AccessView {
 	all := map[depgraph.Key]AccessView{}
 	for _, n := range b.Nodes {

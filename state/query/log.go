@@ -58,7 +58,7 @@ func (h *History) Log(ctx context.Context, before state.StepNumber, limit int) (
 	return entries, nil
 }
 
-// stepsBefore is Log without what an entry tells beside the step.
+// StepsBefore is Log without what an entry tells beside the step.
 func (h *History) StepsBefore(ctx context.Context, before state.StepNumber, limit int) ([]state.Step, error) {
 	last, _, err := h.store.Head(ctx, h.name)
 	if err != nil {

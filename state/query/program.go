@@ -117,7 +117,7 @@ func (h *History) ProgramFrom(ctx context.Context, n state.StepNumber) ([]patch.
 	return PatchBlocks(blocks), err
 }
 
-// source returns the text of a version; that of no version is empty.
+// Source returns the text of a version; that of no version is empty.
 func (h *History) Source(ctx context.Context, version state.Digest) (string, error) {
 	if version == "" {
 		return "", nil

@@ -7,7 +7,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// files returns what is recorded of the files that the program writes.
+// Files returns what is recorded of the files that the program writes.
 func (h *History) Files(ctx context.Context) (map[string]runner.FileRecord, error) {
 	files := map[string]runner.FileRecord{}
 	_, err := h.store.SessionRecord(ctx, h.name, RecordFiles, &files)
@@ -31,7 +31,7 @@ func (h *History) VaryingCode(ctx context.Context) (map[state.Digest][]string, e
 	return found, err
 }
 
-// isPinned reports whether a node kept a result that did not hold.
+// IsPinned reports whether a node kept a result that did not hold.
 func IsPinned(n *state.NodeResult) bool {
 	return n.Reason.Code == runner.ReasonPinned && n.Status == state.StatusReused
 }

@@ -165,7 +165,7 @@ func (h *History) DescribeStep(ctx context.Context, n state.StepNumber, snap *Sn
 // block.
 const runNear = 512
 
-// step returns one step without its changes.
+// Step returns one step without its changes.
 func (h *History) Step(ctx context.Context, n state.StepNumber) (state.Step, error) {
 	for step, err := range h.store.Steps(ctx, h.name, n, n) {
 		return step, err
@@ -271,7 +271,7 @@ func ValueOf(t *state.Trace, k depgraph.Key) *state.ValueInfo {
 	return nil
 }
 
-// nodeName names a node as reasons do.
+// NodeName names a node as reasons do.
 func NodeName(id state.BlockID, at, of int) string {
 	if of == 1 {
 		return string(id)

@@ -102,7 +102,7 @@ func (h *History) Unrecorded(ctx context.Context, name string, data []byte) ([]p
 	return edits, err
 }
 
-// errorLine is an error without its place, which moves with the lines around it.
+// ErrorLine is an error without its place, which moves with the lines around it.
 func ErrorLine(e *state.ExecError) string {
 	return strings.TrimSuffix(address.ReplaceAllString(e.Type+": "+e.Message, "0x…"), ": ")
 }
