@@ -52,8 +52,11 @@ var layers = []layer{
 		"runner/kernel/python", "state/query", "state/artifact", "state/provenance", "runner/replay", "."}},
 	{folder: "bench", imports: []string{"internal/pytree", "patch", "depgraph", "depgraph/python", "state", "runner",
 		"runner/kernel/python", "state/query", "state/provenance", "runner/replay", "."}},
-	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", "runner/kernel", "runner/kernel/python",
-		"state/query", "state/artifact", "state/provenance", "runner/replay", ".", "bench"}},
+	{folder: "internal/api", imports: []string{"patch", "state", "runner", "state/query", "state/artifact",
+		"state/provenance", "runner/replay", "."}},
+	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", "runner/kernel",
+		"runner/kernel/python", "state/query", "state/artifact", "state/provenance", "runner/replay", ".", "bench",
+		"internal/api"}},
 }
 
 // owners are the packages that alone know a foreign module: another one would be bound to it, too.

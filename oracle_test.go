@@ -17,12 +17,12 @@ import (
 // everything reports whether nothing is to be shared between runs from scratch: XSTATE_TEST_ALL=1.
 func everything() bool { return os.Getenv("XSTATE_TEST_ALL") != "" }
 
-// oracle holds what a run from scratch produces after each step of a session. It runs a step when it is first asked
-// about, and a state of the workspace that comes back only once.
+// oracle holds what a run from scratch produces after each step of a session. It runs a step at the first comparison
+// with it, and a state of the workspace that recurs only once.
 //
 // An oracle may have results of another interpreter. Where an incremental run equals them, in all values and outputs,
 // another run from scratch would only confirm them: a stale result would have to equal what the other interpreter
-// computes from scratch, and this one does not. Where they differ, as tracebacks and the code of functions do, the
+// computes from scratch and this one does not. Where they differ, as tracebacks and the code of functions do, the
 // oracle runs the step.
 type oracle struct {
 	steps   []xstatetest.ProgramStep

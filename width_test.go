@@ -20,7 +20,7 @@ import (
 const maxColumns = 120
 
 // maxWide is the number of lines in the whole repository that are wider. It may only fall.
-const maxWide = 2511
+const maxWide = 1795
 
 // TestWidth reads every Go file and every Markdown file of the repository.
 func TestWidth(t *testing.T) {
@@ -39,7 +39,7 @@ func TestWidth(t *testing.T) {
 }
 
 // narrow are the folders in which no line is wider.
-var narrow = []string{"docs", "state/statetest"}
+var narrow = []string{"docs", "internal/pytree", "state/statetest"}
 
 func TestWideLinesAreFound(t *testing.T) {
 	long := strings.Repeat("a ", maxColumns)

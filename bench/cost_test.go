@@ -144,7 +144,7 @@ func (g *growth) size(b *testing.B, n int) {
 	each("cold", func() { s.close(); s.forget() }, null)
 }
 
-// build times the first plan of what is affected, and tells what it keeps; once, however often the others are timed.
+// build times the first plan of what is affected, and reports what it keeps; once, however often the others are timed.
 func (s *synthetic) build(b *testing.B) {
 	empty := heap()
 	// which reads where the blocks are

@@ -23,7 +23,7 @@
 // neither files nor random number generators nor other state of the process. The time to save counts as time of the
 // run.
 //
-// All strategies except xstate use the plain interpreter of package runner. It observes nothing and stops at the first
+// All strategies except xstate use python.Baseline. It observes nothing and stops at the first
 // block that fails.
 //
 // # The peers

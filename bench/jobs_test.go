@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// TestJobs: several programs at once come to the results of one after the other, in the order of the programs, though
+// TestJobs: several programs at once give the results of one after the other, in the order of the programs, though
 // the first is the last to end; what was measured is not measured again; and the budget ends them all.
 func TestJobs(t *testing.T) {
 	if testing.Short() {

@@ -118,7 +118,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestPeersReport: what a peer refused is told, and counts nowhere else.
+// TestPeersReport: refused edits are listed, and count nowhere else.
 func TestPeersReport(t *testing.T) {
 	all, dir := results(), t.TempDir()
 	for version := range 3 {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestSelection edits functions of a package, one at a time, and compares the tests that xstate runs with those that
-// change their outcome, which running all of them tells, and with those that pytest-testmon runs. Each edit starts
+// change their outcome, which running all of them shows, and with those that pytest-testmon runs. Each edit starts
 // from the same state: all tests have run on the package as it is. make selection sets it up; no edit may change the
 // outcome of a test that was not run.
 func TestSelection(t *testing.T) {

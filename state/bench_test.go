@@ -150,7 +150,7 @@ func openAndRead(b *testing.B, dir string, blocks int) {
 	}
 }
 
-// BenchmarkFork times a fork, fsync included, and tells what it takes.
+// BenchmarkFork times a fork, fsync included, and reports its size on disk.
 func BenchmarkFork(b *testing.B) {
 	for _, blocks := range []int{100, 10_000} {
 		b.Run(fmt.Sprintf("blocks=%d", blocks), func(b *testing.B) {

@@ -174,7 +174,7 @@ func (in *inspector) tree(id uint64, within bounds, depth int, root bool) error 
 		if !within.contains(child.key) || sub.end != nil && bytes.Compare(child.key, sub.end) >= 0 {
 			return fmt.Errorf("page %d: key %d is out of order", id, i)
 		}
-		// Reading only the first child's header tells whether all children are leaves, as bbolt's trees are balanced.
+		// Reading only the first child's header shows whether all children are leaves: bbolt keeps its trees balanced.
 		// Leaves are then only marked as used, which still finds pages with two owners.
 		if i == 0 && in.skipLeaves && !root {
 			leaves, err = in.isLeaf(child.page)

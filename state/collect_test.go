@@ -168,7 +168,7 @@ func TestCollectBudget(t *testing.T) {
 	}
 }
 
-// What was freed is given back to the system, also under another who has the store open.
+// Freed space is returned to the file system, even while another process has the store open.
 func TestCollectCompacts(t *testing.T) {
 	dir := storeDir(t)
 	s, other := checkedOpen(t, dir, Options{}), checkedOpen(t, dir, Options{})

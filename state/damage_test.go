@@ -117,7 +117,7 @@ func (p *sample) verify(s *Store) (failed []error) {
 	for d, want := range p.sources {
 		got, err := s.Source(ctx, d)
 		if errors.Is(err, ErrNoSource) {
-			err = fmt.Errorf("%w: %w", ErrDamaged, err) // a miss of a source is told as such, and named
+			err = fmt.Errorf("%w: %w", ErrDamaged, err) // a missing source has a code of its own, and is named
 		}
 		fail(err)
 		if err == nil && string(got) != want {
@@ -295,7 +295,7 @@ func TestResultsDamage(t *testing.T) {
 	}
 }
 
-// useDamaged opens a store with damaged results, reads everything, writes anew, and opens it again.
+// useDamaged opens a store with damaged results, reads everything, writes again, and reopens it.
 func (p *sample) useDamaged(t *testing.T, dir string, noticed bool) {
 	t.Helper()
 	s, err := Open(ctx, dir, Options{})

@@ -216,7 +216,7 @@ func TestFaults(t *testing.T) {
 		step = 13
 	}
 	for _, f := range []fault{faultIO, faultFull, faultShort, faultKill} {
-		felt := 0 // by the child; what concerns results alone is not told
+		felt := 0 // by the child; failures of results alone are not errors
 		for at := 1; at <= calls; at += step {
 			again()
 			lines, _ := withFault(t, dir, f, at)

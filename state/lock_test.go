@@ -100,7 +100,7 @@ func TestStepsAreSeen(t *testing.T) {
 	}
 }
 
-// Two who add traces of one code lose none to each other, and keep the limit.
+// Two processes that add traces of one code lose none, and keep the limit.
 func TestTracesOfTwo(t *testing.T) {
 	dir := storeDir(t)
 	a, b := checkedOpen(t, dir, Options{}), checkedOpen(t, dir, Options{})

@@ -189,7 +189,7 @@ func (r *modelRun) commit() {
 	}
 }
 
-// declaration declares one of four artifacts, which may rest on those that come before it by name, or drops one on
+// declaration declares one of four artifacts, which may depend on those that come before it by name, or drops one on
 // which none rests.
 func (r *modelRun) declaration(artifacts map[string]Artifact) Draft {
 	name := string(rune('a' + r.IntN(4)))

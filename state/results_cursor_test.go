@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestTracedSince follows which results a store has while another process, here a store opened beside it, writes to it.
+// TestTracedSince follows which results a store has while another process, here a store opened beside it, writes to
+// it.
 func TestTracedSince(t *testing.T) {
 	dir := storeDir(t)
 	s, other := checkedOpen(t, dir, Options{}), checkedOpen(t, dir, Options{})

@@ -28,7 +28,7 @@ func fullOrigin() Origin {
 	}
 }
 
-// TestOrigin: no field is lost in a record or in JSON, and none is forgotten when one is asked whether there is any.
+// TestOrigin: no field is lost in a record or in JSON, and empty looks at every field.
 func TestOrigin(t *testing.T) {
 	full := fullOrigin()
 	v := reflect.ValueOf(full)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
 )
@@ -38,7 +39,10 @@ declared then. The status is one of:
   xstate artifact list --at-step 12`,
 		Args: takes(1, 1<<20, "declare, list, show or drop"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return &usageError{err: fmt.Errorf("xstate artifact cannot %q", args[0]), hint: "it can declare, list, show and drop"}
+			return &usageError{
+				err:  fmt.Errorf("xstate artifact cannot %q", args[0]),
+				hint: "it can declare, list, show and drop",
+			}
 		},
 	}
 	cmd.AddCommand(a.artifactDeclareVerb(), a.artifactListVerb(), a.artifactShowVerb(), a.artifactDropVerb())
@@ -70,23 +74,30 @@ stale. Declare it again to say that it is right for what is there now.`,
 	return a.sessionFlag(cmd)
 }
 
-// artifactDocument is what the verbs that change artifacts print.
-type artifactDocument struct {
-	answerDocument
-	Artifact *artifact.View `json:"artifact,omitempty"` // as it is now; absent when it was dropped
-	Dropped  string         `json:"dropped,omitempty"`
-}
-
 func (a *app) declareArtifact(ctx context.Context, args []string, f declareFlags) error {
 	if f.kind == "" {
-		return &usageError{err: fmt.Errorf("xstate artifact declare needs --kind KIND"), hint: "the kinds are: code, tests, docs, example, data"}
+		return &usageError{
+			err:  fmt.Errorf("xstate artifact declare needs --kind KIND"),
+			hint: "the kinds are: code, tests, docs, example, data",
+		}
 	}
 	folder, err := os.Getwd()
 	if err != nil {
 		return err
 	}
 	return a.change(ctx, func(o *opened) error {
-		step, err := artifact.Declare(ctx, o.session.History(), artifact.Spec{Name: args[0], Kind: state.ArtifactKind(f.kind), Members: args[1:], Needs: f.needs, Folder: folder}, f.origin)
+		step, err := artifact.Declare(
+			ctx,
+			o.session.History(),
+			artifact.Spec{
+				Name:    args[0],
+				Kind:    state.ArtifactKind(f.kind),
+				Members: args[1:],
+				Needs:   f.needs,
+				Folder:  folder,
+			},
+			f.origin,
+		)
 		if err != nil {
 			return err
 		}
@@ -95,7 +106,7 @@ func (a *app) declareArtifact(ctx context.Context, args []string, f declareFlags
 			return err
 		}
 		if a.ui.json {
-			return a.ui.document(artifactDocument{atStep(o.session.Name(), step.Number), v, ""})
+			return a.ui.document(api.Artifact{Answer: api.AnswerAt(o.session.Name(), step.Number), Artifact: v})
 		}
 		a.printArtifact(v)
 		a.ui.talk("step %d: declared %s", step.Number, v.Name)
@@ -104,14 +115,18 @@ func (a *app) declareArtifact(ctx context.Context, args []string, f declareFlags
 }
 
 func (a *app) artifactListVerb() *cobra.Command {
-	var at moment
+	var at stepFlags
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "list the artifacts, each with its status and the reason",
 		Example: "  xstate artifact list\n  xstate artifact list --at-step 12 --json",
 		Args:    takes(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.lookAt(cmd.Context(), at, func(o *opened, n xstate.StepNumber) error { return a.listArtifacts(cmd.Context(), o, n) })
+			return a.lookAt(
+				cmd.Context(),
+				at,
+				func(o *opened, n xstate.StepNumber) error { return a.listArtifacts(cmd.Context(), o, n) },
+			)
 		},
 	}
 	cmd.Flags().SortFlags = false
@@ -129,11 +144,9 @@ func (a *app) listArtifacts(ctx context.Context, o *opened, n xstate.StepNumber)
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			answerDocument
-			Artifacts  []artifact.View `json:"artifacts"`
-			Unrecorded []string        `json:"unrecorded"`
-		}{atStep(o.session.Name(), n), found, unrecorded})
+		return a.ui.document(
+			api.Artifacts{Answer: api.AnswerAt(o.session.Name(), n), Artifacts: found, Unrecorded: unrecorded},
+		)
 	}
 	var rows [][]string
 	for _, v := range found {
@@ -142,7 +155,11 @@ func (a *app) listArtifacts(ctx context.Context, o *opened, n xstate.StepNumber)
 	a.ui.write(columns(rows))
 	a.ui.talk("%s after step %d", plural(len(found), "artifact"), n)
 	if len(unrecorded) > 0 {
-		a.ui.talk("%s has edits that no step has; they do not count here: %s", fromHere(o.file), strings.Join(unrecorded, ", "))
+		a.ui.talk(
+			"%s has edits that no step has; they do not count here: %s",
+			fromHere(o.file),
+			strings.Join(unrecorded, ", "),
+		)
 	}
 	return nil
 }
@@ -165,7 +182,7 @@ func (o *opened) unrecorded(ctx context.Context, n xstate.StepNumber) ([]string,
 }
 
 func (a *app) artifactShowVerb() *cobra.Command {
-	var at moment
+	var at stepFlags
 	cmd := &cobra.Command{
 		Use:     "show NAME",
 		Short:   "show what an artifact contains, what it depends on, and its status",
@@ -178,7 +195,7 @@ func (a *app) artifactShowVerb() *cobra.Command {
 					return err
 				}
 				if a.ui.json {
-					return a.ui.document(artifactDocument{atStep(o.session.Name(), n), v, ""})
+					return a.ui.document(api.Artifact{Answer: api.AnswerAt(o.session.Name(), n), Artifact: v})
 				}
 				a.printArtifact(v)
 				return nil
@@ -207,7 +224,10 @@ func (a *app) printArtifact(v *artifact.View) {
 		for _, via := range n.Through {
 			through = append(through, strings.TrimSpace(string(via.Key)+" "+from(via.From)))
 		}
-		rows = append(rows, []string{"needs", n.Artifact, strings.TrimSpace(n.Evidence + "  " + strings.Join(through, ", "))})
+		rows = append(
+			rows,
+			[]string{"needs", n.Artifact, strings.TrimSpace(n.Evidence + "  " + strings.Join(through, ", "))},
+		)
 	}
 	for _, r := range v.References {
 		text := string(r.Status)
@@ -250,7 +270,9 @@ fails if another artifact contains or needs it.`,
 					return err
 				}
 				if a.ui.json {
-					return a.ui.document(artifactDocument{atStep(o.session.Name(), step.Number), nil, args[0]})
+					return a.ui.document(
+						api.Artifact{Answer: api.AnswerAt(o.session.Name(), step.Number), Dropped: args[0]},
+					)
 				}
 				a.ui.talk("step %d: dropped %s", step.Number, args[0])
 				return nil

@@ -57,11 +57,26 @@ report.html, report.json, runs.csv, table.md, savings.svg, and with peers peers.
 	flags.IntSliceVar(&f.sizes, "size", []int{10, 40}, "generate programs of this many `BLOCKS`")
 	flags.IntVar(&f.edits, "edits", 8, "make this `NUMBER` of edits to each program")
 	flags.Uint64Var(&f.seed, "seed", 1, "draw edits and programs with this `SEED`")
-	flags.StringSliceVar(&f.strategies, "strategy", nil, "measure these strategies (`NAMES`; default: all but peers); scratch is always one")
-	flags.BoolVar(&f.peers, "peers", false, "also measure marimo, ipyflow, joblib and nbclient; the interpreter must have them")
+	flags.StringSliceVar(
+		&f.strategies,
+		"strategy",
+		nil,
+		"measure these strategies (`NAMES`; default: all but peers); scratch is always one",
+	)
+	flags.BoolVar(
+		&f.peers,
+		"peers",
+		false,
+		"also measure marimo, ipyflow, joblib and nbclient; the interpreter must have them",
+	)
 	flags.IntVar(&f.o.Jobs, "jobs", 1, "measure this `NUMBER` of programs at once; times are then less exact")
 	flags.DurationVar(&f.o.Budget, "budget", 0, "stop after this `DURATION`; the next bench continues")
-	flags.DurationVar(&f.o.Timeout, "timeout", time.Minute, "give up a program when one of its blocks runs longer than this `DURATION`")
+	flags.DurationVar(
+		&f.o.Timeout,
+		"timeout",
+		time.Minute,
+		"give up a program when one of its blocks runs longer than this `DURATION`",
+	)
 	flags.StringVar(&f.out, "out", "xstate-bench", "keep results and report in this `FOLDER`")
 	flags.BoolVar(&f.fresh, "fresh", false, "measure again what the folder has results for")
 	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH` (default: as for run)")
@@ -72,15 +87,24 @@ report.html, report.json, runs.csv, table.md, savings.svg, and with peers peers.
 func (f *benchFlags) check(paths []string) error {
 	switch {
 	case len(paths) == 0 && len(f.workloads) == 0:
-		return &usageError{err: errors.New("there is nothing to measure"), hint: "xstate bench PATH, or xstate bench --workload all"}
+		return &usageError{
+			err:  errors.New("there is nothing to measure"),
+			hint: "xstate bench PATH, or xstate bench --workload all",
+		}
 	case f.edits < 1:
 		return &usageError{err: errors.New("--edits must be 1 or more"), hint: "xstate bench PATH --edits 8"}
 	case f.o.Jobs < 1:
 		return &usageError{err: errors.New("--jobs must be 1 or more"), hint: "xstate bench PATH --jobs 2"}
 	case f.o.Budget < 0 || f.o.Timeout < 0:
-		return &usageError{err: errors.New("--budget and --timeout must not be negative"), hint: "xstate bench PATH --budget 10m"}
+		return &usageError{
+			err:  errors.New("--budget and --timeout must not be negative"),
+			hint: "xstate bench PATH --budget 10m",
+		}
 	case slices.ContainsFunc(f.sizes, func(n int) bool { return n < 4 }):
-		return &usageError{err: errors.New("a program of --size has 4 blocks or more"), hint: "xstate bench --workload all --size 10,40"}
+		return &usageError{
+			err:  errors.New("a program of --size has 4 blocks or more"),
+			hint: "xstate bench --workload all --size 10,40",
+		}
 	}
 	return nil
 }
@@ -105,7 +129,10 @@ func (a *app) bench(ctx context.Context, paths []string, f benchFlags) error {
 	}
 	records, err := bench.OpenSavedResults(f.out)
 	if err != nil {
-		return &usageError{err: fmt.Errorf("the results cannot be read: %w", err), hint: "name another folder: --out FOLDER"}
+		return &usageError{
+			err:  fmt.Errorf("the results cannot be read: %w", err),
+			hint: "name another folder: --out FOLDER",
+		}
 	}
 	if !f.fresh {
 		f.o.Earlier = records.Results
@@ -115,7 +142,16 @@ func (a *app) bench(ctx context.Context, paths []string, f benchFlags) error {
 	results, err := bench.Measure(ctx, programs, f.o)
 	a.ui.progress("")
 	if ctx.Err() != nil {
-		return &state.Error{Code: codeInterrupted, Message: fmt.Sprintf("interrupted; the results of %d of %s are kept in %s", len(results), plural(len(programs), "program"), f.out), Hint: "run it again to continue"}
+		return &state.Error{
+			Code: codeInterrupted,
+			Message: fmt.Sprintf(
+				"interrupted; the results of %d of %s are kept in %s",
+				len(results),
+				plural(len(programs), "program"),
+				f.out,
+			),
+			Hint: "run it again to continue",
+		}
 	}
 	if err != nil {
 		return err
@@ -123,7 +159,10 @@ func (a *app) bench(ctx context.Context, paths []string, f benchFlags) error {
 	report := bench.NewReport(results, f.o, f.seed, len(programs), time.Now())
 	page, err := report.Write(f.out)
 	if err != nil {
-		return &usageError{err: fmt.Errorf("the report cannot be written: %w", err), hint: "name another folder: --out FOLDER"}
+		return &usageError{
+			err:  fmt.Errorf("the report cannot be written: %w", err),
+			hint: "name another folder: --out FOLDER",
+		}
 	}
 	if a.ui.json {
 		err = a.ui.document(report)
@@ -138,7 +177,13 @@ func (a *app) bench(ctx context.Context, paths []string, f benchFlags) error {
 
 // benchPrograms finds and generates what is to be measured.
 func (a *app) benchPrograms(ctx context.Context, paths []string, f benchFlags) ([]bench.Program, error) {
-	programs, err := bench.FindPrograms(ctx, paths, f.seed, f.edits, func(path string, err error) { a.ui.talk("%s is left out: %v", path, err) })
+	programs, err := bench.FindPrograms(
+		ctx,
+		paths,
+		f.seed,
+		f.edits,
+		func(path string, err error) { a.ui.talk("%s is left out: %v", path, err) },
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +215,9 @@ func (a *app) benchProgress(o *bench.Options, of int) {
 		if version == 0 {
 			begun++
 		}
-		a.ui.progress(fmt.Sprintf("xstate: program %d of %d, %s: run %d of %d", begun, of, program, version+1, versions))
+		a.ui.progress(
+			fmt.Sprintf("xstate: program %d of %d, %s: run %d of %d", begun, of, program, version+1, versions),
+		)
 	}
 }
 
@@ -192,7 +239,10 @@ func (a *app) printBench(r *bench.Report, page string) {
 		a.ui.talk("the time was up with %s left; run it again to continue", plural(n, "program"))
 	}
 	if n := len(r.Summary.Fewer); n > 0 {
-		a.ui.talk("after %s xstate executed more blocks than a strategy that was right on the whole program", plural(n, "edit"))
+		a.ui.talk(
+			"after %s xstate executed more blocks than a strategy that was right on the whole program",
+			plural(n, "edit"),
+		)
 	}
 	a.ui.talk("the report is %s", page)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner/replay"
 )
 
@@ -66,11 +67,7 @@ func (a *app) bisect(ctx context.Context, f bisectFlags) error {
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version int    `json:"version"`
-			Session string `json:"session"`
-			*replay.Bisection
-		}{1, o.session.Name(), found})
+		return a.ui.document(api.Bisection{Version: api.Version, Session: o.session.Name(), Bisection: found})
 	}
 	a.printBisection(found)
 	return nil
@@ -88,7 +85,11 @@ func (a *app) printBisection(x *replay.Bisection) {
 		a.ui.talk("the edit is one of these; without --recorded, bisect executes what is missing")
 	}
 	if len(x.Bad.Marks) > 0 {
-		a.ui.talk("block %s is volatile (%s): its results may change without an edit", x.Block, strings.Join(x.Bad.Marks, ", "))
+		a.ui.talk(
+			"block %s is volatile (%s): its results may change without an edit",
+			x.Block,
+			strings.Join(x.Bad.Marks, ", "),
+		)
 	}
 	text := fmt.Sprintf("block %s %s; looked at %s", x.Block, x.Test, plural(len(x.Probes), "program"))
 	if x.Executed > 0 {

@@ -7,11 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
-	"github.com/xstate-engine/xstate/state/query"
+	"github.com/xstate-engine/xstate/internal/api"
 )
 
 func (a *app) blameVerb() *cobra.Command {
-	var at moment
+	var at stepFlags
 	cmd := &cobra.Command{
 		Use:   "blame BLOCK",
 		Short: "show which edit wrote each line of a block",
@@ -29,22 +29,21 @@ undo restored.`,
 	return a.sessionFlag(cmd)
 }
 
-func (a *app) blame(ctx context.Context, block string, at moment) error {
+func (a *app) blame(ctx context.Context, block string, at stepFlags) error {
 	return a.lookAt(ctx, at, func(o *opened, n xstate.StepNumber) error {
 		lines, err := o.session.History().Blame(ctx, n, xstate.BlockID(block))
 		if err != nil {
 			return err
 		}
 		if a.ui.json {
-			return a.ui.document(struct {
-				answerDocument
-				Block string            `json:"block"`
-				Lines []query.BlameLine `json:"lines"`
-			}{atStep(o.session.Name(), n), block, lines})
+			return a.ui.document(api.Blame{Answer: api.AnswerAt(o.session.Name(), n), Block: block, Lines: lines})
 		}
 		var rows [][]string
 		for _, l := range lines {
-			rows = append(rows, []string{fmt.Sprintf("step %d", l.Step), whoText(l.Origin), fmt.Sprintf("%d", l.Line), l.Text})
+			rows = append(
+				rows,
+				[]string{fmt.Sprintf("step %d", l.Step), whoText(l.Origin), fmt.Sprintf("%d", l.Line), l.Text},
+			)
 		}
 		a.ui.write(columns(rows))
 		return nil

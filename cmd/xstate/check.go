@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -33,29 +34,18 @@ The exit code is 4 when something is damaged, or no step has the hash.`,
 		Args: takes(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.check(cmd.Context(), kept) },
 	}
-	cmd.Flags().StringArrayVar(&kept, "head", nil, "verify that the history has a step with this `HASH`, too; may be repeated")
+	cmd.Flags().
+		StringArrayVar(&kept, "head", nil, "verify that the history has a step with this `HASH`, too; may be repeated")
 	return cmd
-}
-
-// head is where a session is, or a step whose hash was kept elsewhere.
-type head struct {
-	Session string            `json:"session"`
-	Step    xstate.StepNumber `json:"step"`
-	Hash    xstate.Digest     `json:"hash"`
-}
-
-type problem struct {
-	Invariant int               `json:"invariant"`
-	File      string            `json:"file"`
-	Session   string            `json:"session,omitempty"`
-	Step      xstate.StepNumber `json:"step,omitempty"`
-	Message   string            `json:"message"`
 }
 
 func (a *app) check(ctx context.Context, kept []string) (err error) {
 	for _, hash := range kept {
 		if raw, err := hex.DecodeString(hash); err != nil || len(raw) != 32 {
-			return &usageError{err: fmt.Errorf("%q is not the hash of a step", hash), hint: "a hash has 64 hex digits; xstate check prints those to keep"}
+			return &usageError{
+				err:  fmt.Errorf("%q is not the hash of a step", hash),
+				hint: "a hash has 64 hex digits; xstate check prints those to keep",
+			}
 		}
 	}
 	folder, err := os.Getwd()
@@ -74,26 +64,29 @@ func (a *app) check(ctx context.Context, kept []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	d := checkDocument{Version: 1, Store: dir, Heads: []head{}, Problems: []problem{}}
+	d := api.Check{Version: api.Version, Store: dir, Heads: []api.Head{}, Problems: []api.Problem{}}
 	problems, err := store.State().Check(ctx)
 	if err != nil {
 		return err
 	}
 	for _, p := range problems {
-		d.Problems = append(d.Problems, problem{p.Invariant, p.File, p.Session, p.Step, p.Message})
+		d.Problems = append(
+			d.Problems,
+			api.Problem{Invariant: p.Invariant, File: p.File, Session: p.Session, Step: p.Step, Message: p.Message},
+		)
 	}
 	all, err := store.State().Sessions(ctx)
 	if err != nil && len(problems) == 0 {
 		return err
 	}
 	for _, s := range all {
-		d.Heads = append(d.Heads, head{s.Name, s.Head, s.Hash})
+		d.Heads = append(d.Heads, api.Head{Session: s.Name, Step: s.Head, Hash: s.Hash})
 	}
 	for _, hash := range kept {
 		name, n, err := store.State().StepWithHash(ctx, xstate.Digest(strings.ToLower(hash)))
 		switch {
 		case err == nil:
-			d.Verified = append(d.Verified, head{name, n, xstate.Digest(hash)})
+			d.Verified = append(d.Verified, api.Head{Session: name, Step: n, Hash: xstate.Digest(hash)})
 		case state.CodeOf(err) == state.CodeNoStep || len(problems) > 0:
 			d.Missing = append(d.Missing, hash)
 		default:
@@ -112,7 +105,7 @@ func (a *app) check(ctx context.Context, kept []string) (err error) {
 	return err
 }
 
-func (a *app) printCheck(d checkDocument, problems []state.Problem) {
+func (a *app) printCheck(d api.Check, problems []state.Problem) {
 	for _, p := range problems {
 		a.ui.print("%s\n", p)
 	}
@@ -134,15 +127,4 @@ func (a *app) printCheck(d checkDocument, problems []state.Problem) {
 		a.ui.say("xstate: the store " + d.Store + " is damaged: " + plural(len(problems), "problem") + "\n")
 		a.ui.say("hint: copy it to a safe place; results.db and blobs/ may be deleted, history.db is to be restored from a backup\n")
 	}
-}
-
-type checkDocument struct {
-	Version  int       `json:"version"`
-	Store    string    `json:"store"`
-	Sessions int       `json:"sessions"`
-	Heads    []head    `json:"heads"`
-	Problems []problem `json:"problems"`
-	Verified []head    `json:"verified,omitempty"`
-	Missing  []string  `json:"missing,omitempty"`
-	Notices  []string  `json:"notices,omitempty"`
 }

@@ -8,11 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
 func (a *app) creditVerb() *cobra.Command {
-	var at moment
+	var at stepFlags
 	var by []string
 	cmd := &cobra.Command{
 		Use:   "credit",
@@ -30,32 +31,33 @@ is charged.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.credit(cmd.Context(), at, by) },
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringSliceVar(&by, "by", nil, "a row for each `PART`: agent, model, call, or several with commas (default agent,model)")
+	cmd.Flags().
+		StringSliceVar(&by, "by", nil, "a row for each `PART`: agent, model, call, or several with commas (default agent,model)")
 	at.flags(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions([]string{"agent", "model", "call"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc(
+		"by",
+		cobra.FixedCompletions([]string{"agent", "model", "call"}, cobra.ShellCompDirectiveNoFileComp),
+	)
 	return a.sessionFlag(cmd)
 }
 
-// creditDocument is a row of credit --json. Seconds have nine decimals, so that they add up exactly.
-type creditDocument struct {
-	Agent     string  `json:"agent,omitempty"`
-	Model     string  `json:"model,omitempty"`
-	CallID    string  `json:"call_id,omitempty"`
-	Patches   int     `json:"patches"`
-	Broken    int     `json:"broken"`
-	Fixed     int     `json:"fixed"`
-	Caused    float64 `json:"caused_seconds"`
-	Saved     float64 `json:"saved_seconds"`
-	TokensIn  int64   `json:"tokens_in"`
-	TokensOut int64   `json:"tokens_out"`
-	Cost      any     `json:"cost_usd"`
+func creditOf(r query.CreditRow) api.CreditRow {
+	return api.CreditRow{
+		Agent:     r.Agent,
+		Model:     r.Model,
+		CallID:    r.CallID,
+		Patches:   r.Patches,
+		Broken:    r.Broken,
+		Fixed:     r.Fixed,
+		Caused:    r.Caused.Seconds(),
+		Saved:     r.Saved.Seconds(),
+		TokensIn:  r.TokensIn,
+		TokensOut: r.TokensOut,
+		Cost:      r.Cost,
+	}
 }
 
-func creditOf(r query.CreditRow) creditDocument {
-	return creditDocument{r.Agent, r.Model, r.CallID, r.Patches, r.Broken, r.Fixed, r.Caused.Seconds(), r.Saved.Seconds(), r.TokensIn, r.TokensOut, r.Cost}
-}
-
-func (a *app) credit(ctx context.Context, at moment, parts []string) error {
+func (a *app) credit(ctx context.Context, at stepFlags, parts []string) error {
 	var by query.CreditBy
 	for _, p := range parts {
 		switch p {
@@ -66,7 +68,10 @@ func (a *app) credit(ctx context.Context, at moment, parts []string) error {
 		case "call":
 			by.Call = true
 		default:
-			return &usageError{err: fmt.Errorf("credit has no rows by %q", p), hint: "use --by agent, model, call, or several with commas"}
+			return &usageError{
+				err:  fmt.Errorf("credit has no rows by %q", p),
+				hint: "use --by agent, model, call, or several with commas",
+			}
 		}
 	}
 	return a.lookAt(ctx, at, func(o *opened, n xstate.StepNumber) error {
@@ -75,15 +80,13 @@ func (a *app) credit(ctx context.Context, at moment, parts []string) error {
 			return err
 		}
 		if a.ui.json {
-			rows := []creditDocument{}
+			rows := []api.CreditRow{}
 			for _, r := range c.Rows {
 				rows = append(rows, creditOf(r))
 			}
-			return a.ui.document(struct {
-				answerDocument
-				Rows  []creditDocument `json:"rows"`
-				Total creditDocument   `json:"total"`
-			}{atStep(o.session.Name(), n), rows, creditOf(c.Total)})
+			return a.ui.document(
+				api.Credit{Answer: api.AnswerAt(o.session.Name(), n), Rows: rows, Total: creditOf(c.Total)},
+			)
 		}
 		rows := [][]string{{"", "edits", "broke", "fixed", "caused", "saved", "tokens", "cost"}}
 		for _, r := range c.Rows {
@@ -109,5 +112,14 @@ func creditText(name string, r query.CreditRow) []string {
 	if r.Cost > 0 {
 		cost = "$" + r.Cost.String()
 	}
-	return []string{name, fmt.Sprint(r.Patches), fmt.Sprint(r.Broken), fmt.Sprint(r.Fixed), seconds(r.Caused.Seconds()), seconds(r.Saved.Seconds()), tokens, cost}
+	return []string{
+		name,
+		fmt.Sprint(r.Patches),
+		fmt.Sprint(r.Broken),
+		fmt.Sprint(r.Fixed),
+		seconds(r.Caused.Seconds()),
+		seconds(r.Saved.Seconds()),
+		tokens,
+		cost,
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -33,7 +34,8 @@ parent.`,
 		},
 	}
 	cmd.Flags().BoolVar(&withOutputs, "outputs", false, "also show how the output of blocks changed")
-	cmd.Flags().StringVar(&format, "format", "", "print a patch, for xstate patch or an agent, in this `FORMAT`:\n"+formatNames())
+	cmd.Flags().
+		StringVar(&format, "format", "", "print a patch, for xstate patch or an agent, in this `FORMAT`:\n"+formatNames())
 	return a.sessionFlag(cmd)
 }
 
@@ -111,7 +113,7 @@ func (o *opened) side(ctx context.Context, text string) (side, error) {
 			return side{}, err
 		}
 	}
-	m := moment{}
+	m := stepFlags{}
 	if given {
 		if err := m.step.Set(step); err != nil {
 			return side{}, err
@@ -122,7 +124,11 @@ func (o *opened) side(ctx context.Context, text string) (side, error) {
 }
 
 // before returns the last step before n of a kind that is meant, or 0.
-func (o *opened) before(ctx context.Context, n xstate.StepNumber, meant func(state.Kind) bool) (xstate.StepNumber, error) {
+func (o *opened) before(
+	ctx context.Context,
+	n xstate.StepNumber,
+	meant func(state.Kind) bool,
+) (xstate.StepNumber, error) {
 	for n > 1 {
 		entries, err := o.session.History().Log(ctx, n, 64)
 		if err != nil {
@@ -144,15 +150,17 @@ func (a *app) printAsPatch(old, now *query.Snapshot, f patch.Format) error {
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version int               `json:"version"`
-			Session string            `json:"session"`
-			Other   string            `json:"other,omitempty"`
-			From    xstate.StepNumber `json:"from"`
-			To      xstate.StepNumber `json:"to"`
-			Format  patch.Format      `json:"format"`
-			Patch   string            `json:"patch"`
-		}{1, old.Session, other(old, now), old.Step.Number, now.Step.Number, f, text})
+		return a.ui.document(
+			api.DiffPatch{
+				Version: api.Version,
+				Session: old.Session,
+				Other:   other(old, now),
+				From:    old.Step.Number,
+				To:      now.Step.Number,
+				Format:  f,
+				Patch:   text,
+			},
+		)
 	}
 	a.ui.write(text)
 	return nil
@@ -160,14 +168,16 @@ func (a *app) printAsPatch(old, now *query.Snapshot, f patch.Format) error {
 
 func (a *app) printDiff(old, now *query.Snapshot, changes []query.BlockChange, withOutputs bool) error {
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version int                 `json:"version"`
-			Session string              `json:"session"`
-			Other   string              `json:"other,omitempty"`
-			From    xstate.StepNumber   `json:"from"`
-			To      xstate.StepNumber   `json:"to"`
-			Blocks  []query.BlockChange `json:"blocks"`
-		}{1, old.Session, other(old, now), old.Step.Number, now.Step.Number, changes})
+		return a.ui.document(
+			api.Diff{
+				Version: api.Version,
+				Session: old.Session,
+				Other:   other(old, now),
+				From:    old.Step.Number,
+				To:      now.Step.Number,
+				Blocks:  changes,
+			},
+		)
 	}
 	from, to := fmt.Sprintf("step %d", old.Step.Number), fmt.Sprintf("step %d", now.Step.Number)
 	if other(old, now) != "" {

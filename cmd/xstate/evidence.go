@@ -12,13 +12,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
 	"github.com/xstate-engine/xstate/state/provenance"
 )
 
 type evidenceFlags struct {
-	at               moment
+	at               stepFlags
 	format, key, out string
 	force            bool
 }
@@ -74,11 +75,20 @@ func (f *evidenceFlags) check(json bool) error {
 	case f.format != evidenceTree && f.format != evidencePROV && f.format != evidenceInToto:
 		return &usageError{err: fmt.Errorf("evidence has no format %q", f.format), hint: hint}
 	case f.key != "" && f.format != evidenceInToto:
-		return &usageError{err: errors.New("only in-toto statements can be signed"), hint: "leave out --key, or use --format in-toto"}
+		return &usageError{
+			err:  errors.New("only in-toto statements can be signed"),
+			hint: "leave out --key, or use --format in-toto",
+		}
 	case f.out != "" && f.format == evidenceTree:
-		return &usageError{err: errors.New("--out needs --format prov or in-toto"), hint: "send the tree to a file with >"}
+		return &usageError{
+			err:  errors.New("--out needs --format prov or in-toto"),
+			hint: "send the tree to a file with >",
+		}
 	case json && f.format != evidenceTree && f.out == "":
-		return &usageError{err: errors.New("--json needs --out FILE, because the document goes to stdout"), hint: "xstate evidence OF --format " + f.format + " --out FILE --json"}
+		return &usageError{
+			err:  errors.New("--json needs --out FILE, because the document goes to stdout"),
+			hint: "xstate evidence OF --format " + f.format + " --out FILE --json",
+		}
 	}
 	return nil
 }
@@ -96,10 +106,7 @@ func (a *app) evidence(ctx context.Context, of string, f evidenceFlags) error {
 			return a.exportEvidence(ctx, o, e, f)
 		}
 		if a.ui.json {
-			return a.ui.document(struct {
-				Version int `json:"version"`
-				*provenance.Evidence
-			}{1, e})
+			return a.ui.document(api.Evidence{Version: api.Version, Evidence: e})
 		}
 		a.printEvidence(e)
 		return nil
@@ -136,13 +143,27 @@ func (a *app) exportEvidence(ctx context.Context, o *opened, e *provenance.Evide
 		return err
 	}
 	if _, err := os.Lstat(path); err == nil && !f.force {
-		return &state.Error{Code: codeFileExists, Message: fmt.Sprintf("the file %s exists already", f.out), Hint: "choose another name, or overwrite it with --force"}
+		return &state.Error{
+			Code:    codeFileExists,
+			Message: fmt.Sprintf("the file %s exists already", f.out),
+			Hint:    "choose another name, or overwrite it with --force",
+		}
 	}
 	if err := writeFile(path, data); err != nil {
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(exportDocument{Version: 1, Session: e.Session, Step: e.Step, Hash: e.Hash, Format: f.format, File: path, Bytes: int64(len(data))})
+		return a.ui.document(
+			api.Export{
+				Version: api.Version,
+				Session: e.Session,
+				Step:    e.Step,
+				Hash:    e.Hash,
+				Format:  f.format,
+				File:    path,
+				Bytes:   int64(len(data)),
+			},
+		)
 	}
 	a.ui.talk("wrote %s, %s, about %s after step %d", f.out, size(int64(len(data))), e.Of, e.Step)
 	return nil
@@ -173,7 +194,11 @@ func evidenceBytes(ctx context.Context, o *opened, e *provenance.Evidence, f evi
 func readKey(path string) ([]byte, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, &state.Error{Code: codeUnreadable, Message: fmt.Sprintf("the key %s cannot be read: %v", path, errors.Unwrap(err)), Hint: "check the name after --key"}
+		return nil, &state.Error{
+			Code:    codeUnreadable,
+			Message: fmt.Sprintf("the key %s cannot be read: %v", path, errors.Unwrap(err)),
+			Hint:    "check the name after --key",
+		}
 	}
 	return text, nil
 }
@@ -182,7 +207,12 @@ func readKey(path string) ([]byte, error) {
 func (a *app) printEvidence(e *provenance.Evidence) {
 	u := a.ui
 	u.print("%s  %s  %s: %s\n", u.bold(e.Of), e.Sort, e.Status, e.Reason)
-	tree := &evidenceTreeView{e: e, nodes: map[string]*provenance.EvidenceNode{}, patches: map[xstate.BlockID]*provenance.EvidencePatch{}, shown: map[string]bool{}}
+	tree := &evidenceTreeView{
+		e:       e,
+		nodes:   map[string]*provenance.EvidenceNode{},
+		patches: map[xstate.BlockID]*provenance.EvidencePatch{},
+		shown:   map[string]bool{},
+	}
 	for i := range e.Nodes {
 		tree.nodes[e.Nodes[i].Name] = &e.Nodes[i]
 	}
@@ -216,7 +246,16 @@ func (a *app) printEvidence(e *provenance.Evidence) {
 	})
 	a.evidenceList("edits", func(add func(...string)) {
 		for _, p := range e.Patches {
-			add(append([]string{fmt.Sprintf("step %d", p.Step.Number), string(p.Block), "version " + short(string(p.Version)), p.Step.Time.Local().Format(timeFormat)}, originText(p.Step.Origin))...)
+			add(
+				append(
+					[]string{
+						fmt.Sprintf("step %d", p.Step.Number),
+						string(p.Block),
+						"version " + short(string(p.Version)),
+						p.Step.Time.Local().Format(timeFormat),
+					},
+					originText(p.Step.Origin),
+				)...)
 		}
 	})
 	a.evidenceList("runs", func(add func(...string)) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
 )
@@ -39,15 +40,12 @@ The exit code is 4 if the signature does not verify or a file differs.`,
 	return cmd
 }
 
-// verifiedFile is a file that a statement names, as it is here.
-type verifiedFile struct {
-	Name   string `json:"name"`
-	Status string `json:"status"` // equal, differs, missing
-}
-
 func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 	if f.key == "" {
-		return &usageError{err: errors.New("xstate evidence verify needs --key KEY, the public key of the signer"), hint: "xstate evidence verify FILE --key pub.pem"}
+		return &usageError{
+			err:  errors.New("xstate evidence verify needs --key KEY, the public key of the signer"),
+			hint: "xstate evidence verify FILE --key pub.pem",
+		}
 	}
 	text, err := readKey(f.key)
 	if err != nil {
@@ -59,7 +57,11 @@ func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 	}
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &state.Error{Code: codeNoFile, Message: fmt.Sprintf("there is no file %s", path), Hint: "check the name of the statement"}
+		return &state.Error{
+			Code:    codeNoFile,
+			Message: fmt.Sprintf("there is no file %s", path),
+			Hint:    "check the name of the statement",
+		}
 	} else if err != nil {
 		return &state.Error{Code: codeUnreadable, Message: err.Error(), Hint: "check the name of the statement"}
 	}
@@ -67,18 +69,20 @@ func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 	if err != nil {
 		return err
 	}
-	files, differs := []verifiedFile{}, false
+	files, differs := []api.VerifiedFile{}, false
 	if f.folder != "" {
 		files, differs = compareFiles(st, f.folder)
 	}
 	if a.ui.json {
-		err = a.ui.document(struct {
-			Version   int                   `json:"version"`
-			Verified  bool                  `json:"verified"`
-			KeyID     string                `json:"key_id"`
-			Statement *provenance.Statement `json:"statement"`
-			Files     []verifiedFile        `json:"files"`
-		}{1, true, provenance.KeyID(key), st, files})
+		err = a.ui.document(
+			api.VerifiedStatement{
+				Version:   api.Version,
+				Verified:  true,
+				KeyID:     provenance.KeyID(key),
+				Statement: st,
+				Files:     files,
+			},
+		)
 	} else {
 		a.printStatement(st, files)
 		a.ui.talk("the signature verifies, by key %s", short(provenance.KeyID(key)))
@@ -90,7 +94,7 @@ func (a *app) verifyEvidence(path string, f evidenceVerifyFlags) error {
 	return err
 }
 
-func (a *app) printStatement(st *provenance.Statement, files []verifiedFile) {
+func (a *app) printStatement(st *provenance.Statement, files []api.VerifiedFile) {
 	status := map[string]string{}
 	for _, x := range files {
 		status[x.Name] = x.Status
@@ -107,13 +111,22 @@ func (a *app) printStatement(st *provenance.Statement, files []verifiedFile) {
 			}
 		})
 	}
-	a.ui.print("%v %v after step %v of session %v\n", p.BuildDefinition.ExternalParameters["sort"], p.BuildDefinition.ExternalParameters["of"],
-		p.BuildDefinition.ExternalParameters["step"], p.BuildDefinition.ExternalParameters["session"])
+	a.ui.print(
+		"%v %v after step %v of session %v\n",
+		p.BuildDefinition.ExternalParameters["sort"],
+		p.BuildDefinition.ExternalParameters["of"],
+		p.BuildDefinition.ExternalParameters["step"],
+		p.BuildDefinition.ExternalParameters["session"],
+	)
 	list("subject", st.Subject)
 	list("rests on", p.BuildDefinition.ResolvedDependencies)
 	a.evidenceList("told", func(add func(...string)) {
 		for _, r := range p.RunDetails.Byproducts {
-			add(r.Name, fmt.Sprint(firstOf(r.Annotations, "outcome", "status")), fmt.Sprint(firstOf(r.Annotations, "reason", "kind")))
+			add(
+				r.Name,
+				fmt.Sprint(firstOf(r.Annotations, "outcome", "status")),
+				fmt.Sprint(firstOf(r.Annotations, "reason", "kind")),
+			)
 		}
 	})
 	a.ui.print("invocation %s\n", p.RunDetails.Metadata.InvocationID)
@@ -129,15 +142,15 @@ func firstOf(notes map[string]any, names ...string) any {
 }
 
 // compareFiles compares files that a statement names by the SHA-256 of their content with those in a folder.
-func compareFiles(st *provenance.Statement, folder string) (files []verifiedFile, differs bool) {
-	files = []verifiedFile{}
+func compareFiles(st *provenance.Statement, folder string) (files []api.VerifiedFile, differs bool) {
+	files = []api.VerifiedFile{}
 	for _, r := range append(st.Subject[:len(st.Subject):len(st.Subject)], st.Predicate.BuildDefinition.ResolvedDependencies...) {
 		want := r.Digest["sha256"]
 		name := filepath.FromSlash(r.Name)
 		if want == "" || !provenance.NamesFile(r) || !filepath.IsLocal(name) {
 			continue
 		}
-		x := verifiedFile{r.Name, "equal"}
+		x := api.VerifiedFile{Name: r.Name, Status: "equal"}
 		data, err := os.ReadFile(filepath.Join(folder, name))
 		if sum := sha256.Sum256(data); err != nil {
 			x.Status = "missing"

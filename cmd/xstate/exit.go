@@ -7,6 +7,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/bench"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/kernel"
@@ -34,6 +35,7 @@ const (
 	codeNoFile      state.Code = "no-file"
 	codeNotAFile    state.Code = "not-a-file"
 	codeUnreadable  state.Code = "unreadable"
+	codeFileExists  state.Code = "file-exists" // a file that exists and is not to be overwritten
 	codeWhich       state.Code = "which-session"
 	codeInterrupted state.Code = "interrupted"
 	codeInternal    state.Code = "internal"
@@ -129,37 +131,41 @@ type outcome int
 
 func (o outcome) Error() string { return fmt.Sprintf("exit code %d", int(o)) }
 
-// shown is an error as people and programs are told of it.
-type shown struct {
-	Code       state.Code        `json:"code"`
-	Message    string            `json:"message"`
-	Hint       string            `json:"hint"`
-	Candidates []patch.Candidate `json:"candidates,omitempty"` // places that a patch may have meant
-	Conflicts  []patch.Conflict  `json:"conflicts,omitempty"`  // of edits that do not go together
-}
-
-func show(err error) shown {
+func show(err error) api.Error {
 	var own *state.Error
 	var bad *patch.ParseError
 	var cmd *usageError
 	var unfit *patch.ApplyError
 	switch {
 	case errors.As(err, &unfit):
-		return shown{Code: state.Code(unfit.Code), Message: unfit.Error(), Hint: unfit.Hint, Candidates: unfit.Candidates}
+		return api.Error{
+			Code:       state.Code(unfit.Code),
+			Message:    unfit.Error(),
+			Hint:       unfit.Hint,
+			Candidates: unfit.Candidates,
+		}
 	case errors.As(err, &cmd):
-		return shown{Code: codeUsage, Message: cmd.Error(), Hint: cmd.hint}
+		return api.Error{Code: codeUsage, Message: cmd.Error(), Hint: cmd.hint}
 	case errors.As(err, &bad):
-		return shown{Code: state.Code(bad.Code), Message: bad.Error(), Hint: bad.Hint}
+		return api.Error{Code: state.Code(bad.Code), Message: bad.Error(), Hint: bad.Hint}
 	case errors.As(err, &own):
-		e := shown{Code: own.Code, Message: sentence(own), Hint: own.Hint}
+		e := api.Error{Code: own.Code, Message: sentence(own), Hint: own.Hint}
 		if merge := (*xstate.MergeError)(nil); errors.As(err, &merge) {
 			e.Conflicts = merge.Conflicts
 		}
 		return e
 	case errors.Is(err, context.Canceled):
-		return shown{Code: codeInterrupted, Message: "interrupted before anything was done", Hint: "run it again to continue"}
+		return api.Error{
+			Code:    codeInterrupted,
+			Message: "interrupted before anything was done",
+			Hint:    "run it again to continue",
+		}
 	}
-	return shown{Code: codeInternal, Message: err.Error(), Hint: "this should not happen; please report it with the command and the program"}
+	return api.Error{
+		Code:    codeInternal,
+		Message: err.Error(),
+		Hint:    "this should not happen; please report it with the command and the program",
+	}
 }
 
 // sentence is the message of an error, with its cause where that tells more.

@@ -14,12 +14,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
 )
 
 type exportFlags struct {
-	at                       moment
+	at                       stepFlags
 	format, out              string
 	values, noOutputs, force bool
 }
@@ -28,7 +29,14 @@ type exportFlags struct {
 const formatArchive = "archive"
 
 // endings tell the format by the name of the file.
-var endings = map[string]string{".py": "py", ".md": "md", ".markdown": "md", ".ipynb": "ipynb", ".json": "prov", ".zip": formatArchive}
+var endings = map[string]string{
+	".py":       "py",
+	".md":       "md",
+	".markdown": "md",
+	".ipynb":    "ipynb",
+	".json":     "prov",
+	".zip":      formatArchive,
+}
 
 func (a *app) exportVerb() *cobra.Command {
 	var f exportFlags
@@ -55,11 +63,19 @@ As .zip it writes the whole session: the history byte for byte, texts, outputs, 
 	flags.SortFlags = false
 	f.at.flags(cmd)
 	flags.StringVarP(&f.out, "out", "o", "", "write into `FILE` (default: stdout)")
-	flags.StringVar(&f.format, "format", "", "py, md, ipynb, prov, agent-trace or archive (default: by the ending of FILE)")
+	flags.StringVar(
+		&f.format,
+		"format",
+		"",
+		"py, md, ipynb, prov, agent-trace or archive (default: by the ending of FILE)",
+	)
 	flags.BoolVar(&f.noOutputs, "no-outputs", false, "leave out the outputs of blocks")
 	flags.BoolVar(&f.values, "values", false, "with an archive: also values and the content of files")
 	flags.BoolVar(&f.force, "force", false, "overwrite an existing FILE")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(append(formats(), formatArchive), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc(
+		"format",
+		cobra.FixedCompletions(append(formats(), formatArchive), cobra.ShellCompDirectiveNoFileComp),
+	)
 	return a.sessionFlag(cmd)
 }
 
@@ -85,24 +101,19 @@ func (f *exportFlags) check(json bool) error {
 	case f.format != formatArchive && !slices.Contains(formats(), f.format):
 		return &usageError{err: fmt.Errorf("there is no format %q", f.format), hint: hint}
 	case f.format == formatArchive && (f.at.step.given || f.at.time != "" || f.noOutputs):
-		return &usageError{err: errors.New("an archive holds the whole session"), hint: "leave out --at-step, --at and --no-outputs; xstate fork makes a session that ends at a step"}
+		return &usageError{
+			err:  errors.New("an archive holds the whole session"),
+			hint: "leave out --at-step, --at and --no-outputs; xstate fork makes a session that ends at a step",
+		}
 	case f.format != formatArchive && f.values:
 		return &usageError{err: errors.New("--values needs an archive"), hint: "xstate query --value NAME prints one"}
 	case json && f.out == "":
-		return &usageError{err: errors.New("--json needs --out FILE, because the document goes to stdout"), hint: "xstate export --out FILE --json"}
+		return &usageError{
+			err:  errors.New("--json needs --out FILE, because the document goes to stdout"),
+			hint: "xstate export --out FILE --json",
+		}
 	}
 	return nil
-}
-
-// exportDocument is what export --json prints.
-type exportDocument struct {
-	Version int               `json:"version"`
-	Session string            `json:"session"`
-	Step    xstate.StepNumber `json:"step"`
-	Hash    xstate.Digest     `json:"hash,omitempty"` // of an archive: of its last step
-	Format  string            `json:"format"`
-	File    string            `json:"file"`
-	Bytes   int64             `json:"bytes"`
 }
 
 func (a *app) export(ctx context.Context, f exportFlags) error {
@@ -110,10 +121,14 @@ func (a *app) export(ctx context.Context, f exportFlags) error {
 		return err
 	}
 	return a.lookAt(ctx, f.at, func(o *opened, n xstate.StepNumber) error {
-		doc := exportDocument{Version: 1, Session: o.session.Name(), Step: n, Format: f.format}
+		doc := api.Export{Version: api.Version, Session: o.session.Name(), Step: n, Format: f.format}
 		if f.out != "" {
 			if _, err := os.Lstat(f.out); !errors.Is(err, fs.ErrNotExist) && !f.force {
-				return &state.Error{Code: codeFileExists, Message: fmt.Sprintf("the file %s exists already", f.out), Hint: "choose another name, or overwrite it with --force"}
+				return &state.Error{
+					Code:    codeFileExists,
+					Message: fmt.Sprintf("the file %s exists already", f.out),
+					Hint:    "choose another name, or overwrite it with --force",
+				}
 			}
 		}
 		var err error
@@ -136,7 +151,7 @@ func (a *app) export(ctx context.Context, f exportFlags) error {
 	})
 }
 
-func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *exportDocument) error {
+func (a *app) exportProgram(ctx context.Context, o *opened, f exportFlags, doc *api.Export) error {
 	options := provenance.ExportOptions{NoOutputs: f.noOutputs}
 	if provenance.Format(f.format) == provenance.FormatAgentTrace {
 		options.File = fromRoot(o.file)
@@ -172,7 +187,7 @@ func fromRoot(path string) string {
 	}
 }
 
-func (a *app) exportArchive(ctx context.Context, o *opened, f exportFlags, doc *exportDocument) error {
+func (a *app) exportArchive(ctx context.Context, o *opened, f exportFlags, doc *api.Export) error {
 	if f.out == "" {
 		var b bytes.Buffer
 		_, err := provenance.Archive(ctx, o.session.History(), &b, provenance.ArchiveOptions{Values: f.values})

@@ -12,14 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 )
 
-// codeFileExists is the code of errors about a file that is not to be written over.
-const codeFileExists state.Code = "file-exists"
-
 func (a *app) forkVerb() *cobra.Command {
-	var at moment
+	var at stepFlags
 	var origin xstate.Origin
 	cmd := &cobra.Command{
 		Use:   "fork NEW",
@@ -40,7 +38,7 @@ continue with xstate run NEW. Otherwise the session has no file of its own: xsta
 	return a.sessionFlag(cmd)
 }
 
-func (a *app) fork(ctx context.Context, name string, at moment, origin xstate.Origin) error {
+func (a *app) fork(ctx context.Context, name string, at stepFlags, origin xstate.Origin) error {
 	return a.change(ctx, func(o *opened) error {
 		n, err := o.step(ctx, at)
 		if err != nil {
@@ -66,13 +64,9 @@ func (a *app) fork(ctx context.Context, name string, at moment, origin xstate.Or
 			}
 		}
 		if a.ui.json {
-			return a.ui.document(struct {
-				Version int               `json:"version"`
-				Session string            `json:"session"`
-				From    *state.ForkPoint  `json:"from"`
-				Step    xstate.StepNumber `json:"step"`
-				File    string            `json:"file,omitempty"`
-			}{1, made.Name, made.From, made.Head, path})
+			return a.ui.document(
+				api.Fork{Version: api.Version, Session: made.Name, From: made.From, Step: made.Head, File: path},
+			)
 		}
 		a.ui.talk("session %s begins after step %d of %s", made.Name, n, o.session.Name())
 		if path != "" {
@@ -88,7 +82,11 @@ func (a *app) fork(ctx context.Context, name string, at moment, origin xstate.Or
 // the same kind.
 func (o *opened) forkText(ctx context.Context, n xstate.StepNumber, path string) ([]byte, error) {
 	if _, err := os.Lstat(path); err == nil {
-		return nil, &state.Error{Code: codeFileExists, Message: fmt.Sprintf("the file %s exists already", fromHere(path)), Hint: "choose another name, or move the file away"}
+		return nil, &state.Error{
+			Code:    codeFileExists,
+			Message: fmt.Sprintf("the file %s exists already", fromHere(path)),
+			Hint:    "choose another name, or move the file away",
+		}
 	}
 	var data []byte
 	if src, err := readSource(o.file); err == nil && filepath.Ext(o.file) == filepath.Ext(path) {
@@ -157,5 +155,10 @@ func recordWith[T any](path string, data []byte, record func() (T, error)) (made
 }
 
 func unwritten(path string, err error) error {
-	return &state.Error{Code: state.CodeIO, Message: fmt.Sprintf("%s cannot be written", path), Hint: "check the folder and the disk; xstate export writes the program elsewhere", Err: err}
+	return &state.Error{
+		Code:    state.CodeIO,
+		Message: fmt.Sprintf("%s cannot be written", path),
+		Hint:    "check the folder and the disk; xstate export writes the program elsewhere",
+		Err:     err,
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -61,12 +62,7 @@ func (a *app) gc(ctx context.Context, o state.CollectOptions) (err error) {
 	}
 	a.notices(store)
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version int    `json:"version"`
-			Store   string `json:"store"`
-			DryRun  bool   `json:"dry_run"`
-			state.Collected
-		}{1, dir, o.DryRun, got})
+		return a.ui.document(api.Freed{Version: api.Version, Store: dir, DryRun: o.DryRun, Collected: got})
 	}
 	a.printFreed("of no use", got.Useless)
 	a.printFreed("results", got.Evicted)
@@ -75,7 +71,14 @@ func (a *app) gc(ctx context.Context, o state.CollectOptions) (err error) {
 	if o.DryRun {
 		freed, leaves = "would free", "would then take about"
 	}
-	a.ui.talk("%s %s of %s; results %s %s", freed, bytesText(got.Before-got.After), bytesText(got.Before), leaves, bytesText(got.After))
+	a.ui.talk(
+		"%s %s of %s; results %s %s",
+		freed,
+		bytesText(got.Before-got.After),
+		bytesText(got.Before),
+		leaves,
+		bytesText(got.After),
+	)
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 
 func (a *app) graphVerb() *cobra.Command {
 	format := ""
-	var at moment
+	var at stepFlags
 	cmd := &cobra.Command{
 		Use:   "graph",
 		Short: "print the dependency graph",
@@ -25,11 +25,14 @@ from the source, observed in executions, or both. query --path finds a shortest 
 	}
 	at.flags(cmd)
 	cmd.Flags().StringVar(&format, "format", "dot", "dot, mermaid or json")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"dot", "mermaid", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc(
+		"format",
+		cobra.FixedCompletions([]string{"dot", "mermaid", "json"}, cobra.ShellCompDirectiveNoFileComp),
+	)
 	return a.sessionFlag(cmd)
 }
 
-func (a *app) graph(ctx context.Context, format string, at moment) error {
+func (a *app) graph(ctx context.Context, format string, at stepFlags) error {
 	if a.ui.json {
 		format = "json"
 	}

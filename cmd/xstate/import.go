@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
 )
@@ -33,7 +34,11 @@ Code in an archive runs when its program runs, and when its values are loaded: i
 func (a *app) importArchive(ctx context.Context, name string) (err error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return &state.Error{Code: codeNoFile, Message: fmt.Sprintf("%s cannot be read: %v", name, reason(err)), Hint: "name an archive, which xstate export --out FILE.zip makes"}
+		return &state.Error{
+			Code:    codeNoFile,
+			Message: fmt.Sprintf("%s cannot be read: %v", name, reason(err)),
+			Hint:    "name an archive, which xstate export --out FILE.zip makes",
+		}
 	}
 	defer file.Close()
 	info, err := file.Stat()
@@ -41,7 +46,11 @@ func (a *app) importArchive(ctx context.Context, name string) (err error) {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return &state.Error{Code: codeNotAFile, Message: name + " is not a file", Hint: "name an archive, which xstate export --out FILE.zip makes"}
+		return &state.Error{
+			Code:    codeNotAFile,
+			Message: name + " is not a file",
+			Hint:    "name an archive, which xstate export --out FILE.zip makes",
+		}
 	}
 	archive, err := provenance.OpenArchive(file, info.Size())
 	if err != nil {
@@ -65,17 +74,24 @@ func (a *app) importArchive(ctx context.Context, name string) (err error) {
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version int               `json:"version"`
-			Store   string            `json:"store"`
-			Session string            `json:"session"`
-			Step    xstate.StepNumber `json:"step"`
-			Hash    xstate.Digest     `json:"hash"`
-			New     int               `json:"new"`
-			Skipped int               `json:"skipped"`
-		}{1, dir, found.Session, found.Head, found.Hash, found.Steps, found.Skipped})
+		return a.ui.document(
+			api.Import{
+				Version: api.Version,
+				Store:   dir,
+				Session: found.Session,
+				Step:    found.Head,
+				Hash:    found.Hash,
+				New:     found.Steps,
+				Skipped: found.Skipped,
+			},
+		)
 	}
-	a.ui.talk("imported session %s up to step %d, verified; %s new", found.Session, found.Head, plural(found.Steps, "step"))
+	a.ui.talk(
+		"imported session %s up to step %d, verified; %s new",
+		found.Session,
+		found.Head,
+		plural(found.Steps, "step"),
+	)
 	a.ui.talk("the hash of its last step is %s", found.Hash)
 	if found.Skipped > 0 {
 		a.ui.talk("left out: %s of damaged results, which are computed again", plural(found.Skipped, "piece"))

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -46,11 +47,7 @@ func (a *app) init(ctx context.Context, args []string) error {
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version int    `json:"version"`
-			Store   string `json:"store"`
-			Made    bool   `json:"made"`
-		}{1, dir, made})
+		return a.ui.document(api.Init{Version: api.Version, Store: dir, Made: made})
 	}
 	if made {
 		a.ui.talk("made the store %s", dir)

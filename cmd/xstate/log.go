@@ -2,18 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
-	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state/query"
 )
-
-const timeFormat = "2006-01-02 15:04:05"
 
 type logFlags struct {
 	limit int
@@ -77,23 +72,17 @@ func (a *app) log(ctx context.Context, f logFlags) error {
 	})
 }
 
-// stepDocument is a step of log --json.
-type stepDocument struct {
-	query.Entry
-	Forks []string `json:"forks,omitempty"` // sessions that were forked after it
-}
-
-func logDocument(session string, entries []query.Entry, forks map[xstate.StepNumber][]string, next xstate.StepNumber) any {
-	steps := []stepDocument{}
+func logDocument(
+	session string,
+	entries []query.Entry,
+	forks map[xstate.StepNumber][]string,
+	next xstate.StepNumber,
+) api.Log {
+	steps := []api.LogStep{}
 	for _, e := range entries {
-		steps = append(steps, stepDocument{e, forks[e.Number]})
+		steps = append(steps, api.LogStep{Entry: e, Forks: forks[e.Number]})
 	}
-	return struct {
-		Version int               `json:"version"`
-		Session string            `json:"session"`
-		Steps   []stepDocument    `json:"steps"`
-		Next    xstate.StepNumber `json:"next,omitempty"` // for --after; absent at the end
-	}{1, session, steps, next}
+	return api.Log{Version: api.Version, Session: session, Steps: steps, Next: next}
 }
 
 // forks returns the sessions that were forked from this one, by the step after which they were.
@@ -106,70 +95,4 @@ func (o *opened) forks(ctx context.Context) (map[xstate.StepNumber][]string, err
 		}
 	}
 	return forks, err
-}
-
-// entryRow is a step in columns: number, time, kind, what, who and why.
-func entryRow(e query.Entry) []string {
-	row := []string{fmt.Sprintf("step %d", e.Number), e.Time.Local().Format(timeFormat), string(e.Kind), entryText(e)}
-	if by := originText(e.Origin); by != "" {
-		row = append(row, by)
-	}
-	return row
-}
-
-func entryText(e query.Entry) string {
-	switch {
-	case e.Run != nil:
-		text := countsText(e.Run.Blocks)
-		if e.Run.Blocks.Ran+e.Run.Blocks.Failed > 0 {
-			text += ", " + seconds(e.Run.Seconds)
-		}
-		return text
-	case e.Verified != nil:
-		return verifiedText(e.Verified)
-	case e.Tested != nil:
-		return testedText(e.Tested)
-	case e.Repeated != nil && len(e.Repeated.Differs) > 0:
-		return fmt.Sprintf("%s executed %d times: not the same %s", e.Block, e.Repeated.Times, strings.Join(e.Repeated.Differs, ", "))
-	case e.Repeated != nil:
-		return fmt.Sprintf("%s executed %d times: the same", e.Block, e.Repeated.Times)
-	case e.Artifact != nil:
-		return artifactText(e)
-	case e.Kind == state.KindDeclare && e.Placement != nil:
-		return fmt.Sprintf("%s as it was, for the %s time", e.Block, humanize.Ordinal(max(2, e.Placement.Times)))
-	case e.Kind == state.KindRollback:
-		return fmt.Sprintf("to step %d", e.To)
-	case e.From != nil:
-		return fmt.Sprintf("from %s after step %d", e.From.Session, e.From.Step)
-	}
-	text := string(e.Block)
-	if e.Added+e.Removed > 0 {
-		text += fmt.Sprintf(" +%d -%d", e.Added, e.Removed)
-	}
-	if e.Undoes > 0 {
-		text += fmt.Sprintf(", undoes step %d", e.Undoes)
-	}
-	return strings.TrimSpace(text)
-}
-
-func artifactText(e query.Entry) string {
-	text := fmt.Sprintf("artifact %s: %s", e.Artifact.Name, e.Artifact.Kind)
-	if e.Artifact.Dropped {
-		text = "artifact " + e.Artifact.Name + " dropped"
-	}
-	if e.Undoes > 0 {
-		text += fmt.Sprintf(", undoes step %d", e.Undoes)
-	}
-	return text
-}
-
-func verifiedText(v *state.Verification) string {
-	text := fmt.Sprintf("step %d verified: %s equal to a run from scratch", v.Of, plural(v.Blocks, "block"))
-	if v.Differences > 0 {
-		text += ", " + plural(v.Differences, "difference")
-	}
-	if v.Explained > 0 {
-		text += fmt.Sprintf(", %d explained", v.Explained)
-	}
-	return text
 }

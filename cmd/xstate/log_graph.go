@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -41,7 +42,11 @@ func (a *app) logGraph(ctx context.Context, o *opened, f logFlags) error {
 	}
 	depth := depths(family)
 	slices.SortStableFunc(steps, func(x, y ownStep) int { // a fork's steps come after the step it was forked from
-		return cmp.Or(y.Time.Compare(x.Time), cmp.Compare(depth[y.session.Name], depth[x.session.Name]), cmp.Compare(y.Number, x.Number))
+		return cmp.Or(
+			y.Time.Compare(x.Time),
+			cmp.Compare(depth[y.session.Name], depth[x.session.Name]),
+			cmp.Compare(y.Number, x.Number),
+		)
 	})
 	more := len(steps)
 	if f.limit > 0 && len(steps) > f.limit {
@@ -113,7 +118,10 @@ func drawn(steps []ownStep, forked map[state.ForkPoint][]string) [][]string {
 		slices.Sort(ends)
 		for _, i := range slices.Backward(ends) {
 			if i > at {
-				rows = append(rows, []string{strings.Repeat("| ", at) + "|/" + strings.Repeat(" |", max(0, len(lanes)-at-2))})
+				rows = append(
+					rows,
+					[]string{strings.Repeat("| ", at) + "|/" + strings.Repeat(" |", max(0, len(lanes)-at-2))},
+				)
 				lanes = slices.Delete(lanes, i, i+1)
 			}
 		}
@@ -124,30 +132,18 @@ func drawn(steps []ownStep, forked map[state.ForkPoint][]string) [][]string {
 	return rows
 }
 
-type familyDocument struct {
-	Name string            `json:"name"`
-	From *state.ForkPoint  `json:"from,omitempty"`
-	Head xstate.StepNumber `json:"head"`
-	Hash xstate.Digest     `json:"hash"`
-}
-
-type familyStep struct {
-	Session string `json:"session"`
-	query.Entry
-}
-
-func graphDocument(session string, family []state.Session, steps []ownStep) any {
-	doc := struct {
-		Version  int              `json:"version"`
-		Session  string           `json:"session"`
-		Sessions []familyDocument `json:"sessions"`
-		Steps    []familyStep     `json:"steps"`
-	}{1, session, []familyDocument{}, []familyStep{}}
+func graphDocument(session string, family []state.Session, steps []ownStep) api.LogGraph {
+	doc := api.LogGraph{
+		Version:  api.Version,
+		Session:  session,
+		Sessions: []api.LogSession{},
+		Steps:    []api.LogGraphStep{},
+	}
 	for _, s := range family {
-		doc.Sessions = append(doc.Sessions, familyDocument{s.Name, s.From, s.Head, s.Hash})
+		doc.Sessions = append(doc.Sessions, api.LogSession{Name: s.Name, From: s.From, Head: s.Head, Hash: s.Hash})
 	}
 	for _, s := range steps {
-		doc.Steps = append(doc.Steps, familyStep{s.session.Name, s.Entry})
+		doc.Steps = append(doc.Steps, api.LogGraphStep{Session: s.session.Name, Entry: s.Entry})
 	}
 	return doc
 }

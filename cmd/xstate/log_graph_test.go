@@ -19,7 +19,9 @@ func TestDrawn(t *testing.T) {
 		return &state.ForkPoint{Session: session, Step: n}
 	}
 	family := map[string]state.Session{
-		"main": {Name: "main"}, "try": {Name: "try", From: from("main", 2)}, "deep": {Name: "deep", From: from("try", 1)}, "late": {Name: "late", From: from("main", 4)},
+		"main": {
+			Name: "main",
+		}, "try": {Name: "try", From: from("main", 2)}, "deep": {Name: "deep", From: from("try", 1)}, "late": {Name: "late", From: from("main", 4)},
 	}
 	var all []state.Session
 	for _, name := range []string{"deep", "late", "main", "try"} {
@@ -30,7 +32,10 @@ func TestDrawn(t *testing.T) {
 		name string
 		n    xstate.StepNumber
 	}{{"late", 5}, {"deep", 2}, {"main", 4}, {"try", 3}, {"main", 3}, {"main", 2}, {"main", 1}} {
-		steps = append(steps, ownStep{family[s.name], query.Entry{Number: s.n, Kind: "run", Time: time.Unix(int64(s.n), 0)}})
+		steps = append(
+			steps,
+			ownStep{family[s.name], query.Entry{Number: s.n, Kind: "run", Time: time.Unix(int64(s.n), 0)}},
+		)
 	}
 	want := `
 *      late  step 5

@@ -10,7 +10,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -58,34 +57,6 @@ func (a *app) interruptible(parent context.Context) (context.Context, context.Ca
 	return ctx, func() { told(); stop() }
 }
 
-// app is what the verbs share.
-type app struct {
-	ui      *ui
-	entered bool   // a verb was found, and its flags and arguments are in order
-	store   string // --store
-	session string // --session
-	folder  string // whose store is meant; "": the working directory
-	family  bool   // without --session: any one will do, where all share a past
-	wait    time.Duration
-}
-
-// patience is a time to wait; none at all is -1, for 0 stands for the usual time.
-type patience time.Duration
-
-func (p *patience) Set(text string) error {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return errors.New("want a duration such as 30s or 10m")
-	}
-	if *p = patience(d); d == 0 {
-		*p = -1
-	}
-	return nil
-}
-
-func (p *patience) String() string { return "" }
-func (p *patience) Type() string   { return "duration" }
-
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "xstate",
@@ -122,34 +93,38 @@ step is kept: which code ran then, what it read, wrote and printed, and who wrot
 		return &usageError{err: err, hint: cmd.CommandPath() + " --help lists the flags"}
 	})
 	root.PersistentFlags().BoolVar(&a.ui.json, "json", false, "print one JSON document to stdout")
-	root.PersistentFlags().StringVar(&a.store, "store", "", "use the store `DIR` (default: the nearest .xstate/ at or above the file)")
-	root.PersistentFlags().Var((*patience)(&a.wait), "wait", "wait at most this `DURATION` for another process (default 5s)")
-	root.AddCommand(a.runVerb(), a.planVerb(), a.whyVerb(), a.queryVerb(), a.logVerb(), a.showVerb(), a.diffVerb(), a.graphVerb(),
-		a.patchVerb(), a.forkVerb(), a.rollbackVerb(), a.undoVerb(), a.blameVerb(), a.creditVerb(), a.bisectVerb(), a.replayVerb(), a.verifyVerb(), a.testVerb(), a.benchVerb(), a.artifactVerb(), a.evidenceVerb(), a.exportVerb(), a.importVerb(), a.initVerb(), a.checkVerb(), a.gcVerb(), a.versionVerb())
+	root.PersistentFlags().
+		StringVar(&a.store, "store", "", "use the store `DIR` (default: the nearest .xstate/ at or above the file)")
+	root.PersistentFlags().
+		Var((*patience)(&a.wait), "wait", "wait at most this `DURATION` for another process (default 5s)")
+	root.AddCommand(
+		a.runVerb(),
+		a.planVerb(),
+		a.whyVerb(),
+		a.queryVerb(),
+		a.logVerb(),
+		a.showVerb(),
+		a.diffVerb(),
+		a.graphVerb(),
+		a.patchVerb(),
+		a.forkVerb(),
+		a.rollbackVerb(),
+		a.undoVerb(),
+		a.blameVerb(),
+		a.creditVerb(),
+		a.bisectVerb(),
+		a.replayVerb(),
+		a.verifyVerb(),
+		a.testVerb(),
+		a.benchVerb(),
+		a.artifactVerb(),
+		a.evidenceVerb(),
+		a.exportVerb(),
+		a.importVerb(),
+		a.initVerb(),
+		a.checkVerb(),
+		a.gcVerb(),
+		a.versionVerb(),
+	)
 	return root
-}
-
-// sessionFlag adds --session to a verb that takes no file.
-func (a *app) sessionFlag(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().StringVar(&a.session, "session", "", "the session `NAME` (default: the only one of the store)")
-	_ = cmd.RegisterFlagCompletionFunc("session", func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return a.sessionNames(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
-	})
-	return cmd
-}
-
-// takes checks the number of arguments and names what is missing or too much.
-func takes(least, most int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		hint := cmd.CommandPath() + " --help shows an example"
-		switch {
-		case len(args) < least:
-			return &usageError{err: fmt.Errorf("%s needs %s", cmd.CommandPath(), what), hint: hint}
-		case len(args) > most && most == 0:
-			return &usageError{err: fmt.Errorf("%s takes no argument, but was given %q", cmd.CommandPath(), args[0]), hint: hint}
-		case len(args) > most:
-			return &usageError{err: fmt.Errorf("%s takes %s and no more, but was given %q, too", cmd.CommandPath(), what, args[most]), hint: hint}
-		}
-		return nil
-	}
 }

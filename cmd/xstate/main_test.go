@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
 )
@@ -235,7 +236,8 @@ func TestHelp(t *testing.T) {
 		name := strings.Join(append([]string{"xstate"}, verb...), "-")
 		t.Run(name, func(t *testing.T) {
 			var out, errOut bytes.Buffer
-			if code := run(append(verb, "--help"), strings.NewReader(""), &out, &errOut); code != 0 || errOut.Len() > 0 {
+			if code := run(append(verb, "--help"), strings.NewReader(""), &out, &errOut); code != 0 ||
+				errOut.Len() > 0 {
 				t.Fatalf("run(%q) = %d, stderr %q", verb, code, errOut.String())
 			}
 			golden(t, filepath.Join("testdata", "help", name+".txt"), out.String())
@@ -321,9 +323,12 @@ func TestProgressLine(t *testing.T) {
 func TestVerified(t *testing.T) {
 	var out, errOut bytes.Buffer
 	a := &app{ui: newUI(&out, &errOut)}
-	v := &verifyDocument{Blocks: 3,
-		Differences: []replay.Difference{{Block: "report", What: "output", Have: "[stdout]total 6", Want: "[stdout]total 7"}, {What: "value x"}},
-		Explained:   []replay.Difference{{Block: "now", What: "output", Marks: []string{"clock"}}},
+	v := &api.Verified{Blocks: 3,
+		Differences: []replay.Difference{
+			{Block: "report", What: "output", Have: "[stdout]total 6", Want: "[stdout]total 7"},
+			{What: "value x"},
+		},
+		Explained: []replay.Difference{{Block: "now", What: "output", Marks: []string{"clock"}}},
 	}
 	a.printVerified(v)
 	wantOut := "--- from scratch\n+++ incremental\n@@ -1 +1 @@\n-[stdout]total 7\n+[stdout]total 6\n"

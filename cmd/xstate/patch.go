@@ -9,12 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -60,57 +60,22 @@ ambiguous is an error.`,
 	return a.sessionFlag(cmd)
 }
 
-func formatNames() string {
-	var names []string
-	for _, f := range patch.Formats() {
-		names = append(names, string(f))
-	}
-	return strings.Join(names, ", ")
-}
-
-// patchDocument is what patch --json prints.
-type patchDocument struct {
-	Version int                 `json:"version"`
-	Session string              `json:"session"`
-	Step    xstate.StepNumber   `json:"step"` // the last one recorded; of a dry run the one that it is about
-	Base    xstate.StepNumber   `json:"base"` // the step that the patch was applied to
-	Format  patch.Format        `json:"format"`
-	DryRun  bool                `json:"dry_run,omitempty"`
-	Edits   []patchEdit         `json:"edits"`
-	Places  []placementDocument `json:"placements"`
-	Repeats []xstate.Repeat     `json:"repeats,omitempty"`
-	File    string              `json:"file,omitempty"` // that was written
-	Run     *runDocument        `json:"run,omitempty"`
-	Plan    *planDocument       `json:"plan,omitempty"` // of a dry run
-}
-
-type patchEdit struct {
-	Step  xstate.StepNumber `json:"step,omitempty"`
-	Kind  string            `json:"kind"`
-	Block xstate.BlockID    `json:"block"`
-	Diff  string            `json:"diff,omitempty"`
-}
-
-type placementDocument struct {
-	Block     string           `json:"block,omitempty"` // "": the file
-	Match     patch.Strictness `json:"match"`
-	Lines     []int            `json:"lines,omitempty"`
-	Unchanged bool             `json:"unchanged,omitempty"`
-	*patch.Decision
-}
-
 func (a *app) patch(ctx context.Context, in io.Reader, args []string, f patchFlags) error {
 	name, from := "", "-"
 	switch {
 	case len(args) == 2:
 		name, from = args[0], args[1]
-	case len(args) == 1 && slices.Contains(programKinds, filepath.Ext(args[0])), len(args) == 1 && a.session == "" && notAFile(args[0]):
+	case len(args) == 1 && slices.Contains(programKinds, filepath.Ext(args[0])),
+		len(args) == 1 && a.session == "" && notAFile(args[0]):
 		name = args[0]
 	case len(args) == 1:
 		from = args[0]
 	}
 	if name != "" && a.session != "" {
-		return &usageError{err: errors.New("the session is named twice"), hint: "name it as an argument or with --session"}
+		return &usageError{
+			err:  errors.New("the session is named twice"),
+			hint: "name it as an argument or with --session",
+		}
 	}
 	text, err := readPatch(from, in)
 	if err != nil {
@@ -233,14 +198,21 @@ func unedited(path string, was []byte) error {
 	if now, err := os.ReadFile(path); err == nil && bytes.Equal(now, was) {
 		return nil
 	}
-	return &xstate.Error{Code: xstate.CodeUnrecorded, Message: fromHere(path) + " was changed in the meantime", Hint: "xstate run records its edits; then patch again"}
+	return &xstate.Error{
+		Code:    xstate.CodeUnrecorded,
+		Message: fromHere(path) + " was changed in the meantime",
+		Hint:    "xstate run records its edits; then patch again",
+	}
 }
 
 // expected is the program that a patch was made from; nil where that is not told.
 func (o *opened) expected(ctx context.Context, f patchFlags) ([]patch.Block, error) {
 	if f.expect == "" {
 		if f.merge {
-			return nil, &usageError{err: errors.New("--merge needs --expect, the step or version that the patch was made from"), hint: "xstate patch FILE PATCHFILE --expect STEP --merge"}
+			return nil, &usageError{
+				err:  errors.New("--merge needs --expect, the step or version that the patch was made from"),
+				hint: "xstate patch FILE PATCHFILE --expect STEP --merge",
+			}
 		}
 		return nil, nil
 	}
@@ -259,18 +231,30 @@ func (o *opened) expected(ctx context.Context, f patchFlags) ([]patch.Block, err
 	return o.session.History().ProgramFrom(ctx, n)
 }
 
-func patchDocumentOf(session string, p *patch.Patch, r *xstate.Revision) patchDocument {
-	d := patchDocument{Version: 1, Session: session, Step: r.Base, Base: r.Base, Format: p.Format, Edits: []patchEdit{}, Places: []placementDocument{}, Repeats: r.Repeats}
+func patchDocumentOf(session string, p *patch.Patch, r *xstate.Revision) api.Patch {
+	d := api.Patch{
+		Version: api.Version,
+		Session: session,
+		Step:    r.Base,
+		Base:    r.Base,
+		Format:  p.Format,
+		Edits:   []api.PatchEdit{},
+		Places:  []api.Placement{},
+		Repeats: r.Repeats,
+	}
 	for i, e := range r.Edits {
-		d.Edits = append(d.Edits, patchEdit{Kind: string(e.Op), Block: xstate.BlockID(e.ID), Diff: r.Diff(i)})
+		d.Edits = append(d.Edits, api.PatchEdit{Kind: string(e.Op), Block: xstate.BlockID(e.ID), Diff: r.Diff(i)})
 	}
 	for _, x := range r.Placements {
-		d.Places = append(d.Places, placementDocument{Block: x.Block, Match: x.Match, Lines: x.Lines, Unchanged: x.Unchanged, Decision: x.Decision})
+		d.Places = append(
+			d.Places,
+			api.Placement{Block: x.Block, Match: x.Match, Lines: x.Lines, Unchanged: x.Unchanged, Decision: x.Decision},
+		)
 	}
 	return d
 }
 
-func (a *app) printPatch(d *patchDocument) error {
+func (a *app) printPatch(d *api.Patch) error {
 	if a.ui.json {
 		return a.ui.document(d)
 	}
@@ -299,7 +283,7 @@ func (a *app) printPatch(d *patchDocument) error {
 }
 
 // placementText says how a part of a patch found its place.
-func placementText(x placementDocument) string {
+func placementText(x api.Placement) string {
 	where := "the file"
 	if x.Block != "" {
 		where = "block " + x.Block
@@ -321,7 +305,7 @@ func placementText(x placementDocument) string {
 }
 
 // repeats tells of blocks that were submitted as they were before, and how they fail now, if they do.
-func (a *app) repeats(d *patchDocument) {
+func (a *app) repeats(d *api.Patch) {
 	for i := range d.Repeats {
 		r := &d.Repeats[i]
 		if d.Run != nil {
@@ -339,7 +323,11 @@ func (a *app) repeats(d *patchDocument) {
 }
 
 func repeatText(r *xstate.Repeat) string {
-	text := fmt.Sprintf("block %s was submitted with this very text for the %s time", r.Block, humanize.Ordinal(r.Times))
+	text := fmt.Sprintf(
+		"block %s was submitted with this very text for the %s time",
+		r.Block,
+		humanize.Ordinal(r.Times),
+	)
 	if r.Failed == "" {
 		return text
 	}
@@ -348,18 +336,4 @@ func repeatText(r *xstate.Repeat) string {
 		text += "; the same again will not help"
 	}
 	return text
-}
-
-// candidateText shows a place that a patch may have meant, with its line numbers.
-func candidateText(c patch.Candidate) string {
-	var out strings.Builder
-	fmt.Fprintf(&out, "  line %d, %.0f%% alike:\n", c.Line, 100*c.Score)
-	for k, line := range strings.Split(strings.TrimSuffix(c.Text, "\n"), "\n") {
-		if k == 12 {
-			out.WriteString("        …\n")
-			break
-		}
-		fmt.Fprintf(&out, "  %5d  %s\n", c.Line+k, strings.TrimSuffix(line, "\r"))
-	}
-	return out.String()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
@@ -31,45 +32,6 @@ the edits.`,
 	cmd.Flags().StringVar(&python, "python", "", "the interpreter's `PATH`, as for run")
 	cmd.Flags().StringVar(&a.session, "session", "", "the session's `NAME` (default: the file's)")
 	return cmd
-}
-
-// planDocument is what plan --json prints.
-type planDocument struct {
-	Version int           `json:"version"`
-	Session string        `json:"session"`
-	Run     int           `json:"run"`
-	Maybe   int           `json:"maybe"`
-	Reuse   int           `json:"reuse"`
-	Block   int           `json:"block"`
-	Seconds float64       `json:"seconds"` // recorded, of what runs or may run; blocks never run count as 0
-	Saved   float64       `json:"saved_seconds"`
-	Edits   []plannedEdit `json:"edits"` // how the file differs from the session
-	Blocks  []planBlock   `json:"blocks"`
-	*query.Impact
-}
-
-type plannedEdit struct {
-	editDocument
-	query.EditSummary
-}
-
-type planBlock struct {
-	ID      xstate.BlockID   `json:"id"`
-	Index   int              `json:"index"`
-	Title   string           `json:"title,omitempty"`
-	Action  runner.Action    `json:"action"` // run, maybe, reuse or block
-	Reason  state.Reason     `json:"reason"`
-	Seconds float64          `json:"seconds"`
-	Saved   float64          `json:"saved_seconds"`
-	Error   *state.ExecError `json:"error"`
-	Nodes   []planNode       `json:"nodes"`
-}
-
-type planNode struct {
-	Line    int           `json:"line"`
-	Action  runner.Action `json:"action"`
-	Reason  state.Reason  `json:"reason"`
-	Seconds float64       `json:"seconds"`
 }
 
 func (a *app) plan(ctx context.Context, name, python string) error {
@@ -127,7 +89,7 @@ func (a *app) planIn(ctx context.Context, store *xstate.Store, src *source, bloc
 }
 
 // planOf plans a session with these blocks in place of its program.
-func planOf(ctx context.Context, session *xstate.Session, blocks []patch.Block) (*planDocument, error) {
+func planOf(ctx context.Context, session *xstate.Session, blocks []patch.Block) (*api.Plan, error) {
 	edits, old, _, err := session.History().Compare(ctx, blocks)
 	if err != nil {
 		return nil, err
@@ -148,11 +110,17 @@ func planOf(ctx context.Context, session *xstate.Session, blocks []patch.Block) 
 }
 
 // planOfNew plans a program of which nothing is recorded.
-func planOfNew(session string, blocks []patch.Block) *planDocument {
-	return planDocumentOf(session, xstate.PlanNew(blocks), nil, patch.Match(nil, blocks), &query.Impact{Lost: []query.Lost{}, Fires: []query.RepeatedEffect{}})
+func planOfNew(session string, blocks []patch.Block) *api.Plan {
+	return planDocumentOf(
+		session,
+		xstate.PlanNew(blocks),
+		nil,
+		patch.Match(nil, blocks),
+		&query.Impact{Lost: []query.Lost{}, Fires: []query.RepeatedEffect{}},
+	)
 }
 
-func (a *app) printPlan(d *planDocument, note string) error {
+func (a *app) printPlan(d *api.Plan, note string) error {
 	if a.ui.json {
 		return a.ui.document(d)
 	}
@@ -160,7 +128,7 @@ func (a *app) printPlan(d *planDocument, note string) error {
 	return nil
 }
 
-func (a *app) planText(d *planDocument, note string) {
+func (a *app) planText(d *api.Plan, note string) {
 	if d.Saved > 0 || d.Reuse > 0 { // of a new program everything is new
 		for _, e := range d.Edits {
 			a.ui.print("%s %s: %s\n", e.Kind, a.ui.bold(string(e.Block)), textEffect(e.Kind, e.EditSummary))
@@ -178,7 +146,10 @@ func (a *app) planText(d *planDocument, note string) {
 		if b.Action == runner.ActBlock {
 			took = ""
 		}
-		rows = append(rows, []string{fmt.Sprintf("[%d]", b.Index+1), string(b.ID), string(b.Action), took, reasonText(b.Reason)})
+		rows = append(
+			rows,
+			[]string{fmt.Sprintf("[%d]", b.Index+1), string(b.ID), string(b.Action), took, reasonText(b.Reason)},
+		)
 	}
 	a.ui.write(columns(rows))
 	a.ui.write(effectText(d.Impact))
@@ -206,11 +177,26 @@ func (a *app) planText(d *planDocument, note string) {
 	a.ui.talk("%s", text)
 }
 
-func planDocumentOf(session string, plan []runner.PlanBlock, old []patch.Block, edits []patch.Edit, effect *query.Impact) *planDocument {
-	d := &planDocument{Version: 1, Session: session, Edits: []plannedEdit{}, Blocks: []planBlock{}, Impact: effect}
+func planDocumentOf(
+	session string,
+	plan []runner.PlanBlock,
+	old []patch.Block,
+	edits []patch.Edit,
+	effect *query.Impact,
+) *api.Plan {
+	d := &api.Plan{
+		Version: api.Version,
+		Session: session,
+		Edits:   []api.PlannedEdit{},
+		Blocks:  []api.PlanBlock{},
+		Impact:  effect,
+	}
 	texts := query.SummarizeEdits(old, edits)
 	for i, e := range edits {
-		d.Edits = append(d.Edits, plannedEdit{editDocument{Kind: string(e.Op), Block: xstate.BlockID(e.ID)}, texts[i]})
+		d.Edits = append(
+			d.Edits,
+			api.PlannedEdit{Edit: api.Edit{Kind: string(e.Op), Block: xstate.BlockID(e.ID)}, EditSummary: texts[i]},
+		)
 	}
 	for _, b := range plan {
 		switch b.Action {
@@ -225,9 +211,22 @@ func planDocumentOf(session string, plan []runner.PlanBlock, old []patch.Block, 
 		}
 		d.Seconds += b.Seconds
 		d.Saved += b.Saved
-		pb := planBlock{ID: b.ID, Index: b.Index, Title: b.Title, Action: b.Action, Reason: b.Reason, Seconds: micro(b.Seconds), Saved: micro(b.Saved), Error: b.Err, Nodes: []planNode{}}
+		pb := api.PlanBlock{
+			ID:      b.ID,
+			Index:   b.Index,
+			Title:   b.Title,
+			Action:  b.Action,
+			Reason:  b.Reason,
+			Seconds: micro(b.Seconds),
+			Saved:   micro(b.Saved),
+			Error:   b.Err,
+			Nodes:   []api.PlanNode{},
+		}
 		for _, n := range b.Nodes {
-			pb.Nodes = append(pb.Nodes, planNode{n.Line, n.Action, n.Reason, micro(n.Seconds)})
+			pb.Nodes = append(
+				pb.Nodes,
+				api.PlanNode{Line: n.Line, Action: n.Action, Reason: n.Reason, Seconds: micro(n.Seconds)},
+			)
 		}
 		d.Blocks = append(d.Blocks, pb)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 type queryFlags struct {
-	at            moment
+	at            stepFlags
 	ends          []string // of --path
 	limit         int
 	after, python string
@@ -79,13 +79,33 @@ It lists executions (traces) if it names trace, else blocks if it names block, e
 	flags.StringVar(&f.affectedBy, "affected-by", "", "everything that must re-run if `X` is regenerated")
 	flags.StringVar(&f.dependsOn, "depends-on", "", "the direct readers of `X`")
 	flags.BoolVar(&f.path, "path", false, "how the second of two blocks depends on the first, by a shortest chain")
-	flags.StringVar(&f.version, "version", "", "a `VERSION` of a block by its digest: its text, and the steps at which the program had it")
-	flags.StringVar(&f.patch, "patch", "", "an `EDIT`, by its step or the id of the call that made it, and what ran because of it")
+	flags.StringVar(
+		&f.version,
+		"version",
+		"",
+		"a `VERSION` of a block by its digest: its text, and the steps at which the program had it",
+	)
+	flags.StringVar(
+		&f.patch,
+		"patch",
+		"",
+		"an `EDIT`, by its step or the id of the call that made it, and what ran because of it",
+	)
 	flags.BoolVar(&f.failed, "failed", false, "the blocks that failed, or were blocked")
-	flags.BoolVar(&f.unverified, "unverified", false, "the blocks that no run from scratch has confirmed, or no check exercised")
+	flags.BoolVar(
+		&f.unverified,
+		"unverified",
+		false,
+		"the blocks that no run from scratch has confirmed, or no check exercised",
+	)
 	flags.BoolVar(&f.volatile, "volatile", false, "the blocks whose result may differ from run to run")
 	flags.StringVar(&f.where, "where", "", "the blocks, traces or steps for which an `EXPRESSION` is true")
-	flags.IntVar(&f.limit, "limit", noLimit, fmt.Sprintf("list at most `N`; 0 for all (default: %d blocks, with --json all)", listed))
+	flags.IntVar(
+		&f.limit,
+		"limit",
+		noLimit,
+		fmt.Sprintf("list at most `N`; 0 for all (default: %d blocks, with --json all)", listed),
+	)
 	flags.Lookup("limit").DefValue = "0" // of which help says nothing
 	flags.StringVar(&f.after, "after", "", "with --where: continue after `NEXT`, the end of the page before")
 	flags.StringVar(&f.python, "python", "", "with --value: the interpreter's `PATH`, as for run")
@@ -130,18 +150,42 @@ func (a *app) questions(f queryFlags) []question {
 		{"--value", f.value != "", func(ctx context.Context, o *opened, n xstate.StepNumber) error {
 			return a.queryValue(ctx, o, n, f.value)
 		}},
-		{"--symbol", f.symbol != "", a.ofGraph(func(d *query.Dependencies) error { return a.querySymbol(d, f.symbol) })},
-		{"--affected-by", f.affectedBy != "", a.ofGraph(func(d *query.Dependencies) error { return a.queryAffected(d, f.affectedBy) })},
-		{"--depends-on", f.dependsOn != "", a.ofGraph(func(d *query.Dependencies) error { return a.queryReaders(d, f.dependsOn) })},
-		{"--path", f.path, a.ofGraph(func(d *query.Dependencies) error { return a.queryPath(d, f.ends[0], f.ends[1]) })},
+		{
+			"--symbol",
+			f.symbol != "",
+			a.ofGraph(func(d *query.Dependencies) error { return a.querySymbol(d, f.symbol) }),
+		},
+		{
+			"--affected-by",
+			f.affectedBy != "",
+			a.ofGraph(func(d *query.Dependencies) error { return a.queryAffected(d, f.affectedBy) }),
+		},
+		{
+			"--depends-on",
+			f.dependsOn != "",
+			a.ofGraph(func(d *query.Dependencies) error { return a.queryReaders(d, f.dependsOn) }),
+		},
+		{
+			"--path",
+			f.path,
+			a.ofGraph(func(d *query.Dependencies) error { return a.queryPath(d, f.ends[0], f.ends[1]) }),
+		},
 		{"--version", f.version != "", func(ctx context.Context, o *opened, _ xstate.StepNumber) error {
 			return a.queryVersion(ctx, o, f.version)
 		}},
-		{"--patch", f.patch != "", func(ctx context.Context, o *opened, _ xstate.StepNumber) error { return a.queryPatch(ctx, o, f.patch) }},
+		{
+			"--patch",
+			f.patch != "",
+			func(ctx context.Context, o *opened, _ xstate.StepNumber) error { return a.queryPatch(ctx, o, f.patch) },
+		},
 		{"--failed", f.failed, a.ofBlocks("failed or were blocked", (*query.BlockView).Failed)},
 		{"--unverified", f.unverified, a.queryUnverified},
 		{"--volatile", f.volatile, a.ofGraph(a.queryVolatile)},
-		{"--where", f.where != "", func(ctx context.Context, o *opened, n xstate.StepNumber) error { return a.queryWhere(ctx, o, n, f) }},
+		{
+			"--where",
+			f.where != "",
+			func(ctx context.Context, o *opened, n xstate.StepNumber) error { return a.queryWhere(ctx, o, n, f) },
+		},
 	}
 }
 
@@ -157,18 +201,26 @@ func (a *app) ofGraph(ask func(*query.Dependencies) error) func(context.Context,
 }
 
 func (a *app) query(ctx context.Context, f queryFlags) error {
-	ask := question{ask: func(ctx context.Context, o *opened, n xstate.StepNumber) error { return a.queryAll(ctx, o, n, f.limit) }}
+	ask := question{
+		ask: func(ctx context.Context, o *opened, n xstate.StepNumber) error { return a.queryAll(ctx, o, n, f.limit) },
+	}
 	for _, q := range a.questions(f) {
 		if !q.asked {
 			continue
 		}
 		if ask.asked {
-			return &usageError{err: fmt.Errorf("%s and %s exclude each other", ask.flag, q.flag), hint: "use one at a time"}
+			return &usageError{
+				err:  fmt.Errorf("%s and %s exclude each other", ask.flag, q.flag),
+				hint: "use one at a time",
+			}
 		}
 		ask = q
 	}
 	if f.where == "" && f.after != "" || f.where == "" && ask.asked && f.limit > 0 {
-		return &usageError{err: fmt.Errorf("--limit and --after need --where"), hint: "xstate query --help shows an example"}
+		return &usageError{
+			err:  fmt.Errorf("--limit and --after need --where"),
+			hint: "xstate query --help shows an example",
+		}
 	}
 	o, err := a.openWith(ctx, state.Options{ReadOnly: true}, f.python)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -22,13 +23,15 @@ func (a *app) queryBlock(ctx context.Context, o *opened, n xstate.StepNumber, id
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version int               `json:"version"`
-			Session string            `json:"session"`
-			Step    query.Entry       `json:"step"`
-			NextRun xstate.StepNumber `json:"next_run,omitempty"`
-			Block   *query.BlockView  `json:"block"`
-		}{1, snap.Session, snap.Step, snap.NextRun, b})
+		return a.ui.document(
+			api.QueryBlock{
+				Version: api.Version,
+				Session: snap.Session,
+				Step:    snap.Step,
+				NextRun: snap.NextRun,
+				Block:   b,
+			},
+		)
 	}
 	a.stepHead(snap)
 	a.printBlockView(b)
@@ -37,10 +40,7 @@ func (a *app) queryBlock(ctx context.Context, o *opened, n xstate.StepNumber, id
 
 func (a *app) printSnapshot(snap *query.Snapshot) error {
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version int `json:"version"`
-			*query.Snapshot
-		}{1, snap})
+		return a.ui.document(api.Query{Version: api.Version, Snapshot: snap})
 	}
 	a.stepHead(snap)
 	a.printBlocks(snap.Blocks)
@@ -107,7 +107,13 @@ func summary(list []runner.Output, e *state.ExecError) string {
 
 func (a *app) printBlockView(b *query.BlockView) {
 	u := a.ui
-	head := fmt.Sprintf("%s  version %s of step %d, %s", title(u, b.Index, b.ID, b.Title), short(string(b.Version)), b.Edited, b.EditedAt.Local().Format(timeFormat))
+	head := fmt.Sprintf(
+		"%s  version %s of step %d, %s",
+		title(u, b.Index, b.ID, b.Title),
+		short(string(b.Version)),
+		b.Edited,
+		b.EditedAt.Local().Format(timeFormat),
+	)
 	if by := originText(b.Origin); by != "" {
 		head += ", by " + by
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -13,10 +14,9 @@ func (a *app) queryPath(d *query.Dependencies, from, to string) error {
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			answerDocument
-			Path []string `json:"path"`
-		}{atStep(d.Snapshot.Session, d.Snapshot.Step.Number), nodes})
+		return a.ui.document(
+			api.QueryPath{Answer: api.AnswerAt(d.Snapshot.Session, d.Snapshot.Step.Number), Path: nodes},
+		)
 	}
 	if len(nodes) == 0 {
 		a.ui.talk("%s does not depend on %s", to, from)
@@ -32,7 +32,13 @@ func (a *app) queryAffected(d *query.Dependencies, what string) error {
 		return a.orDocument(err, d, what, found)
 	}
 	a.printDependents(found)
-	a.ui.talk("if %s changes, at most %s of %d must re-run, %s by recorded times", what, plural(len(found), "block"), len(d.Snapshot.Blocks), seconds(total(found)))
+	a.ui.talk(
+		"if %s changes, at most %s of %d must re-run, %s by recorded times",
+		what,
+		plural(len(found), "block"),
+		len(d.Snapshot.Blocks),
+		seconds(total(found)),
+	)
 	return nil
 }
 
@@ -59,18 +65,29 @@ func (a *app) orDocument(err error, d *query.Dependencies, what string, found []
 	if err != nil {
 		return err
 	}
-	return a.ui.document(struct {
-		answerDocument
-		Of      string            `json:"of"`
-		Seconds float64           `json:"seconds"`
-		Blocks  []query.Dependent `json:"blocks"`
-	}{atStep(d.Snapshot.Session, d.Snapshot.Step.Number), what, micro(total(found)), found})
+	return a.ui.document(
+		api.QueryDependents{
+			Answer:  api.AnswerAt(d.Snapshot.Session, d.Snapshot.Step.Number),
+			Of:      what,
+			Seconds: micro(total(found)),
+			Blocks:  found,
+		},
+	)
 }
 
 func (a *app) printDependents(found []query.Dependent) {
 	var rows [][]string
 	for _, b := range found {
-		rows = append(rows, []string{fmt.Sprintf("[%d]", b.Index+1), string(b.Block), seconds(b.Seconds), b.Evidence, viaText(b.Through)})
+		rows = append(
+			rows,
+			[]string{
+				fmt.Sprintf("[%d]", b.Index+1),
+				string(b.Block),
+				seconds(b.Seconds),
+				b.Evidence,
+				viaText(b.Through),
+			},
+		)
 	}
 	a.ui.write(columns(rows))
 }
@@ -99,10 +116,9 @@ func (a *app) querySymbol(d *query.Dependencies, name string) error {
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			answerDocument
-			*query.Symbol
-		}{atStep(d.Snapshot.Session, d.Snapshot.Step.Number), s})
+		return a.ui.document(
+			api.QuerySymbol{Answer: api.AnswerAt(d.Snapshot.Session, d.Snapshot.Step.Number), Symbol: s},
+		)
 	}
 	var rows [][]string
 	add := func(what string, uses []query.SymbolUse) {
@@ -119,10 +135,9 @@ func (a *app) querySymbol(d *query.Dependencies, name string) error {
 func (a *app) queryVolatile(d *query.Dependencies) error {
 	found := d.Volatile()
 	if a.ui.json {
-		return a.ui.document(struct {
-			answerDocument
-			Blocks []query.Volatile `json:"blocks"`
-		}{atStep(d.Snapshot.Session, d.Snapshot.Step.Number), found})
+		return a.ui.document(
+			api.QueryVolatile{Answer: api.AnswerAt(d.Snapshot.Session, d.Snapshot.Step.Number), Blocks: found},
+		)
 	}
 	var rows [][]string
 	for _, v := range found {

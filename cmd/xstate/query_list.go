@@ -7,12 +7,16 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state/artifact"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
 // ofBlocks is a question for the blocks that keep holds for; told is what is said of them.
-func (a *app) ofBlocks(told string, keep func(*query.BlockView) bool) func(context.Context, *opened, xstate.StepNumber) error {
+func (a *app) ofBlocks(
+	told string,
+	keep func(*query.BlockView) bool,
+) func(context.Context, *opened, xstate.StepNumber) error {
 	return func(ctx context.Context, o *opened, n xstate.StepNumber) error {
 		snap, err := o.session.History().At(ctx, n)
 		if err != nil {
@@ -20,10 +24,7 @@ func (a *app) ofBlocks(told string, keep func(*query.BlockView) bool) func(conte
 		}
 		found := snap.Select(keep)
 		if a.ui.json {
-			return a.ui.document(struct {
-				answerDocument
-				Blocks []query.BlockView `json:"blocks"`
-			}{atStep(snap.Session, n), found})
+			return a.ui.document(api.QueryBlocks{Answer: api.AnswerAt(snap.Session, n), Blocks: found})
 		}
 		a.printBlocks(found)
 		a.ui.talk("%s of %d %s", plural(len(found), "block"), len(snap.Blocks), told)
@@ -43,15 +44,14 @@ func (a *app) queryUnverified(ctx context.Context, o *opened, n xstate.StepNumbe
 	}
 	found := snap.Select((*query.BlockView).Unverified)
 	if a.ui.json {
-		return a.ui.document(struct {
-			answerDocument
-			Blocks    []query.BlockView   `json:"blocks"`
-			Unchecked []artifact.Coverage `json:"unchecked"`
-		}{atStep(snap.Session, n), found, unchecked})
+		return a.ui.document(
+			api.QueryUnverified{Answer: api.AnswerAt(snap.Session, n), Blocks: found, Unchecked: unchecked},
+		)
 	}
 	a.printBlocks(found)
 	a.ui.talk("%s of %d were not confirmed by a run from scratch", plural(len(found), "block"), len(snap.Blocks))
-	if len(unchecked) == len(snap.Blocks) && !slices.ContainsFunc(unchecked, func(c artifact.Coverage) bool { return len(c.Checks) > 0 }) {
+	if len(unchecked) == len(snap.Blocks) &&
+		!slices.ContainsFunc(unchecked, func(c artifact.Coverage) bool { return len(c.Checks) > 0 }) {
 		a.ui.talk("no check exercised any of them in its present version")
 		return nil
 	}
@@ -73,15 +73,15 @@ func (a *app) queryWhere(ctx context.Context, o *opened, n xstate.StepNumber, f 
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			answerDocument
-			*query.Found
-		}{atStep(o.session.Name(), n), found})
+		return a.ui.document(api.QueryWhere{Answer: api.AnswerAt(o.session.Name(), n), Found: found})
 	}
 	a.printBlocks(found.Blocks)
 	var rows [][]string
 	for _, t := range found.Traces {
-		rows = append(rows, []string{t.Name, t.Status, seconds(t.Seconds), reasonText(t.Reason), short(string(t.Trace))})
+		rows = append(
+			rows,
+			[]string{t.Name, t.Status, seconds(t.Seconds), reasonText(t.Reason), short(string(t.Trace))},
+		)
 	}
 	for _, e := range found.Steps {
 		rows = append(rows, entryRow(e))
@@ -102,10 +102,7 @@ func (a *app) queryValue(ctx context.Context, o *opened, n xstate.StepNumber, na
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			answerDocument
-			*query.ValueView
-		}{atStep(o.session.Name(), n), v})
+		return a.ui.document(api.QueryValue{Answer: api.AnswerAt(o.session.Name(), n), ValueView: v})
 	}
 	a.ui.text(v.Text)
 	return nil
@@ -117,11 +114,7 @@ func (a *app) queryVersion(ctx context.Context, o *opened, version string) error
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version  int                 `json:"version"`
-			Session  string              `json:"session"`
-			Versions []query.VersionView `json:"versions"`
-		}{1, o.session.Name(), found})
+		return a.ui.document(api.QueryVersion{Version: api.Version, Session: o.session.Name(), Versions: found})
 	}
 	for _, v := range found {
 		a.ui.print("block %s  version %s\n", a.ui.bold(string(v.Block)), short(string(v.Version)))
@@ -145,11 +138,7 @@ func (a *app) queryPatch(ctx context.Context, o *opened, what string) error {
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version int               `json:"version"`
-			Session string            `json:"session"`
-			Patches []query.PatchView `json:"patches"`
-		}{1, o.session.Name(), found})
+		return a.ui.document(api.QueryPatch{Version: api.Version, Session: o.session.Name(), Patches: found})
 	}
 	for _, p := range found {
 		a.ui.write(columns([][]string{entryRow(p.Step)}))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -194,4 +195,41 @@ func countsText(c state.Counts) string {
 		parts = append([]string{"nothing to run"}, parts...)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// conflictText shows both sides of what does not go together.
+func conflictText(list []patch.Conflict) string {
+	var b strings.Builder
+	for _, c := range list {
+		fmt.Fprintf(&b, "block %s: %s, and %s\n", c.ID, c.Op, c.Why)
+		for _, x := range c.Clashes {
+			fmt.Fprintf(&b, "  line %d\n", x.Line)
+			for _, side := range []struct{ name, text string }{{"before", x.Base}, {"now", x.Ours}, {"wanted", x.Theirs}} {
+				fmt.Fprintf(&b, "  %s:\n%s", side.name, indent(side.text, "    "))
+			}
+		}
+	}
+	return b.String()
+}
+
+// candidateText shows a place that a patch may have meant, with its line numbers.
+func candidateText(c patch.Candidate) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "  line %d, %.0f%% alike:\n", c.Line, 100*c.Score)
+	for k, line := range strings.Split(strings.TrimSuffix(c.Text, "\n"), "\n") {
+		if k == 12 {
+			out.WriteString("        …\n")
+			break
+		}
+		fmt.Fprintf(&out, "  %5d  %s\n", c.Line+k, strings.TrimSuffix(line, "\r"))
+	}
+	return out.String()
+}
+
+func formatNames() string {
+	var names []string
+	for _, f := range patch.Formats() {
+		names = append(names, string(f))
+	}
+	return strings.Join(names, ", ")
 }

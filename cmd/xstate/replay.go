@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -64,7 +65,10 @@ each code and inputs, however many runs have it.`,
 func (f *replayFlags) check() error {
 	switch {
 	case f.step.given && (f.from.given || f.to.given):
-		return &usageError{err: errors.New("--step is one run, --from and --to are several"), hint: "xstate replay --step STEP, or xstate replay --from STEP --to STEP"}
+		return &usageError{
+			err:  errors.New("--step is one run, --from and --to are several"),
+			hint: "xstate replay --step STEP, or xstate replay --from STEP --to STEP",
+		}
 	case f.step.given && f.step.n == 0:
 		return &usageError{err: errors.New("there is no step 0"), hint: "xstate log lists the steps"}
 	case f.o.Jobs < 1:
@@ -72,7 +76,10 @@ func (f *replayFlags) check() error {
 	case f.o.Timeout < 0:
 		return &usageError{err: errors.New("--timeout must not be negative"), hint: "xstate replay --timeout 30s"}
 	case f.report != "" && reportFormat(f.report) == "":
-		return &usageError{err: fmt.Errorf("a report is .html or .md, not %q", f.report), hint: "xstate replay --report replay.html"}
+		return &usageError{
+			err:  fmt.Errorf("a report is .html or .md, not %q", f.report),
+			hint: "xstate replay --report replay.html",
+		}
 	}
 	return nil
 }
@@ -102,26 +109,32 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 		n := 0
 		f.o.OnRun = func(run *replay.RunReport, of int) {
 			n++
-			a.ui.progress(fmt.Sprintf("xstate: replayed %d of %s: step %d %s", n, plural(of, "run"), run.Step, run.Result))
+			a.ui.progress(
+				fmt.Sprintf("xstate: replayed %d of %s: step %d %s", n, plural(of, "run"), run.Step, run.Result),
+			)
 		}
 	}
 	found, err := replay.Run(ctx, o.session.Subject(), f.o)
 	if ctx.Err() != nil {
-		return &state.Error{Code: codeInterrupted, Message: "interrupted; a replay leaves nothing behind", Hint: "use --from and --to to replay fewer runs"}
+		return &state.Error{
+			Code:    codeInterrupted,
+			Message: "interrupted; a replay leaves nothing behind",
+			Hint:    "use --from and --to to replay fewer runs",
+		}
 	}
 	if err != nil {
 		return err
 	}
 	if f.report != "" {
 		if err := os.WriteFile(f.report, []byte(replayReport(found, reportFormat(f.report))), 0o644); err != nil {
-			return &usageError{err: fmt.Errorf("the report cannot be written: %w", err), hint: "name another file: --report FILE"}
+			return &usageError{
+				err:  fmt.Errorf("the report cannot be written: %w", err),
+				hint: "name another file: --report FILE",
+			}
 		}
 	}
 	if a.ui.json {
-		err = a.ui.document(struct {
-			Version int `json:"version"`
-			*replay.Report
-		}{1, found})
+		err = a.ui.document(api.Replay{Version: api.Version, Report: found})
 	} else {
 		a.printReplay(found)
 	}
@@ -160,7 +173,18 @@ func replayRows(x *replay.Report) [][]string {
 			d := run.Divergences[0]
 			first = fmt.Sprintf("%s: %s (%s)", d.Node, d.What, d.Cause)
 		}
-		rows = append(rows, []string{fmt.Sprint(run.Step), run.Result, fmt.Sprint(run.Nodes), fmt.Sprint(run.Executed), fmt.Sprint(run.Proved), fmt.Sprint(len(run.Served)), first})
+		rows = append(
+			rows,
+			[]string{
+				fmt.Sprint(run.Step),
+				run.Result,
+				fmt.Sprint(run.Nodes),
+				fmt.Sprint(run.Executed),
+				fmt.Sprint(run.Proved),
+				fmt.Sprint(len(run.Served)),
+				first,
+			},
+		)
 	}
 	return rows
 }

@@ -75,7 +75,10 @@ const reportStyle = "body{font:15px/1.5 sans-serif;max-width:70em;margin:2em aut
 
 func (r *report) head(title string) {
 	t := html.EscapeString(title)
-	r.either("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>"+t+"</title><style>"+reportStyle+"</style></head><body>\n<h1>"+t+"</h1>\n", "# "+plainMarkdown(title)+"\n\n")
+	r.either(
+		"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>"+t+"</title><style>"+reportStyle+"</style></head><body>\n<h1>"+t+"</h1>\n",
+		"# "+plainMarkdown(title)+"\n\n",
+	)
 }
 
 func (r *report) section(title string) {
@@ -110,7 +113,10 @@ func (r *report) table(rows [][]string) {
 			}
 		}
 		tag := map[bool]string{true: "th", false: "td"}[i == 0]
-		r.either("<tr><"+tag+">"+strings.Join(cells, "</"+tag+"><"+tag+">")+"</"+tag+"></tr>\n", "| "+strings.Join(cells, " | ")+" |\n")
+		r.either(
+			"<tr><"+tag+">"+strings.Join(cells, "</"+tag+"><"+tag+">")+"</"+tag+"></tr>\n",
+			"| "+strings.Join(cells, " | ")+" |\n",
+		)
 		if i == 0 {
 			r.either("", strings.Repeat("| --- ", len(row))+"|\n")
 		}
@@ -119,7 +125,18 @@ func (r *report) table(rows [][]string) {
 }
 
 func (r *report) divergence(d *replay.Divergence) {
-	r.para(fmt.Sprintf("Step %d, %s, line %d of block %s: %s. Cause: %s: %s.", d.Step, d.Node, max(d.Line, 1), d.Block, d.What, d.Cause, d.Detail))
+	r.para(
+		fmt.Sprintf(
+			"Step %d, %s, line %d of block %s: %s. Cause: %s: %s.",
+			d.Step,
+			d.Node,
+			max(d.Line, 1),
+			d.Block,
+			d.What,
+			d.Cause,
+			d.Detail,
+		),
+	)
 	for _, side := range [][2]string{{"Recorded", d.Recorded}, {"Replayed", d.Replayed}} {
 		if side[1] != "" {
 			r.para(side[0] + ":")

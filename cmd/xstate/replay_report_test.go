@@ -9,9 +9,22 @@ import (
 
 // TestReplayReport: what a program put out cannot become part of the report that cites it.
 func TestReplayReport(t *testing.T) {
-	d := replay.Divergence{Step: 3, Node: "a|b", Block: "a|b", What: "output", Cause: replay.CauseFile, Detail: "<i>data.csv</i> differs", Recorded: "<script>alert(1)</script>\n```\n# no title", Replayed: "2"}
-	x := &replay.Report{Session: "s<b>", Result: replay.Diverged, Runs: []replay.RunReport{{Step: 3, Result: replay.Diverged, Divergences: []replay.Divergence{d}}},
-		Missing: []replay.Missing{{Step: 3, What: "file:data.csv", Why: "it is gone"}}}
+	d := replay.Divergence{
+		Step:     3,
+		Node:     "a|b",
+		Block:    "a|b",
+		What:     "output",
+		Cause:    replay.CauseFile,
+		Detail:   "<i>data.csv</i> differs",
+		Recorded: "<script>alert(1)</script>\n```\n# no title",
+		Replayed: "2",
+	}
+	x := &replay.Report{
+		Session: "s<b>",
+		Result:  replay.Diverged,
+		Runs:    []replay.RunReport{{Step: 3, Result: replay.Diverged, Divergences: []replay.Divergence{d}}},
+		Missing: []replay.Missing{{Step: 3, What: "file:data.csv", Why: "it is gone"}},
+	}
 	x.First = &x.Runs[0].Divergences[0]
 	page := replayReport(x, "html")
 	for _, bad := range []string{"<script>", "<i>", "s<b>"} {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -60,18 +61,24 @@ func (a *app) rollback(ctx context.Context, f rollbackFlags) error {
 		if err != nil {
 			return err
 		}
-		step, err := recordWith(path, text, func() (xstate.Step, error) { return o.session.Rollback(ctx, f.to.n, f.origin) })
+		step, err := recordWith(
+			path,
+			text,
+			func() (xstate.Step, error) { return o.session.Rollback(ctx, f.to.n, f.origin) },
+		)
 		if err != nil {
 			return err
 		}
 		if a.ui.json {
-			return a.ui.document(struct {
-				Version int               `json:"version"`
-				Session string            `json:"session"`
-				Step    xstate.StepNumber `json:"step"`
-				To      xstate.StepNumber `json:"to"`
-				File    string            `json:"file,omitempty"`
-			}{1, o.session.Name(), step.Number, step.To, path})
+			return a.ui.document(
+				api.Rollback{
+					Version: api.Version,
+					Session: o.session.Name(),
+					Step:    step.Number,
+					To:      step.To,
+					File:    path,
+				},
+			)
 		}
 		a.ui.talk("step %d: restored the program of step %d", step.Number, step.To)
 		if path != "" {
@@ -96,7 +103,11 @@ func (o *opened) rolledBack(ctx context.Context, f rollbackFlags) (path string, 
 // following returns the session's file, or the one that the user names, and what it is to hold when the program becomes
 // another: text tells that, from what it holds now, or nil. There is no path for a session of no file. A file with edits that no
 // step holds is refused.
-func (o *opened) following(ctx context.Context, file string, text func(path string, data []byte) ([]byte, error)) (path string, data []byte, err error) {
+func (o *opened) following(
+	ctx context.Context,
+	file string,
+	text func(path string, data []byte) ([]byte, error),
+) (path string, data []byte, err error) {
 	path = o.file
 	if file != "" {
 		if path, err = filepath.Abs(file); err != nil {
@@ -122,8 +133,11 @@ func (o *opened) following(ctx context.Context, file string, text func(path stri
 }
 
 func unrecorded(file string, edits int, err error) error {
-	e := &state.Error{Code: xstate.CodeUnrecorded, Hint: "xstate run records them first; --keep-file leaves the file as it is; with neither, restore the file",
-		Message: fmt.Sprintf("%s has %s that are not recorded", file, plural(edits, "edit"))}
+	e := &state.Error{
+		Code:    xstate.CodeUnrecorded,
+		Hint:    "xstate run records them first; --keep-file leaves the file as it is; with neither, restore the file",
+		Message: fmt.Sprintf("%s has %s that are not recorded", file, plural(edits, "edit")),
+	}
 	if edits == 1 {
 		e.Message = file + " has an edit that is not recorded"
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
@@ -57,18 +58,43 @@ whole program from top to bottom. --verify also runs everything from scratch, an
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.BoolVar(&f.all, "all", false, "also print the output of reused blocks")
-	flags.BoolVar(&f.verify, "verify", false, "then run everything from scratch and compare; repeats effects outside the folder")
+	flags.BoolVar(
+		&f.verify,
+		"verify",
+		false,
+		"then run everything from scratch and compare; repeats effects outside the folder",
+	)
 	flags.BoolVar(&f.fresh, "fresh", false, "reuse nothing: execute every block")
 	flags.StringSliceVar(&f.always, "always", nil, "always execute this `BLOCK`, like \"# xstate: always\" in its text")
-	flags.StringSliceVar(&f.never, "never", nil, "keep the result of this `BLOCK` even if its inputs change, like \"# xstate: never\"")
+	flags.StringSliceVar(
+		&f.never,
+		"never",
+		nil,
+		"keep the result of this `BLOCK` even if its inputs change, like \"# xstate: never\"",
+	)
 	flags.IntVar(&f.jobs, "jobs", 1, "execute independent blocks in this `NUMBER` of interpreters at once")
-	flags.DurationVar(&f.timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`, such as 30s or 5m")
+	flags.DurationVar(
+		&f.timeout,
+		"timeout",
+		0,
+		"stop a part of a block that runs longer than this `DURATION`, such as 30s or 5m",
+	)
 	flags.Var(&f.memory, "memory", "keep at most `SIZE` of earlier values in memory, such as 500MB (default 1GiB)")
 	flags.Var(&f.budget, "max-bytes", "then free results beyond this `SIZE`, like gc")
-	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, which the session remembers; auto forgets it\n(default: $XSTATE_PYTHON, the one remembered, $VIRTUAL_ENV, .venv, python3)")
+	flags.StringVar(
+		&f.python,
+		"python",
+		"",
+		"the interpreter's `PATH`, which the session remembers; auto forgets it\n(default: $XSTATE_PYTHON, the one remembered, $VIRTUAL_ENV, .venv, python3)",
+	)
 	flags.StringVar(&a.session, "session", "", "the session's `NAME` (default: the file's)")
 	flags.Var(&f.expect, "expect", "fail if the session is not at this `STEP`, because others have edited or run it")
-	flags.BoolVar(&f.merge, "merge", false, "with --expect: merge if others have edited other lines, and write the file")
+	flags.BoolVar(
+		&f.merge,
+		"merge",
+		false,
+		"with --expect: merge if others have edited other lines, and write the file",
+	)
 	originFlags(cmd, &f.origin)
 	flags.BoolVar(&a.ui.quiet, "quiet", false, "print results and errors only")
 	return cmd
@@ -108,7 +134,10 @@ func completePrograms(_ *cobra.Command, args []string, _ string) ([]string, cobr
 
 func (a *app) run(ctx context.Context, name string, f runFlags) error {
 	if f.merge && !f.expect.given {
-		return &usageError{err: errors.New("--merge needs --expect STEP, the step that the file was made from"), hint: "xstate run FILE --expect STEP --merge"}
+		return &usageError{
+			err:  errors.New("--merge needs --expect STEP, the step that the file was made from"),
+			hint: "xstate run FILE --expect STEP --merge",
+		}
 	}
 	if f.jobs < 1 {
 		return &usageError{err: errors.New("--jobs must be 1 or more"), hint: "xstate run FILE --jobs 2"}
@@ -238,7 +267,13 @@ func (f *runFlags) usual() bool {
 }
 
 // execute runs what the edits of a session affect, and prints it, unless that is for a document, which it returns.
-func (a *app) execute(ctx context.Context, store *xstate.Store, session *xstate.Session, edits []xstate.Step, f runFlags) (*runDocument, error) {
+func (a *app) execute(
+	ctx context.Context,
+	store *xstate.Store,
+	session *xstate.Session,
+	edits []xstate.Step,
+	f runFlags,
+) (*api.Run, error) {
 	if len(edits) > 0 {
 		f.origin = f.origin.WithoutCost()
 	}
@@ -266,7 +301,7 @@ func (a *app) execute(ctx context.Context, store *xstate.Store, session *xstate.
 	if !a.ui.json {
 		a.printRun(out, step, p, f.all)
 	}
-	var verified *verifyDocument
+	var verified *api.Verified
 	if f.verify && out.Stopped == nil {
 		if verified, err = a.verify(ctx, session, step.Number, out, f); err != nil {
 			return nil, err
@@ -282,7 +317,12 @@ func (a *app) load(ctx context.Context, session *xstate.Session, src *source, f 
 		return session.LoadFile(ctx, src.name, src.data, f.origin)
 	}
 	store := session.Store().State()
-	_, err := store.Commit(ctx, session.Name(), f.expect.n, nil) // no step at all is refused when it does not follow the one expected
+	_, err := store.Commit(
+		ctx,
+		session.Name(),
+		f.expect.n,
+		nil,
+	) // no step at all is refused when it does not follow the one expected
 	if err == nil {
 		return session.LoadFile(ctx, src.name, src.data, f.origin)
 	}
@@ -318,34 +358,18 @@ func (p *progress) name(ctx context.Context, s *xstate.Session) error {
 }
 
 // answer is the exit code of a run.
-func answer(out *xstate.Outcome, v *verifyDocument) error {
+func answer(out *xstate.Outcome, v *api.Verified) error {
 	if v != nil && len(v.Differences) > 0 {
 		return outcome(exitDiverged)
 	}
-	failed := slices.ContainsFunc(out.Blocks, func(b runner.BlockOutcome) bool { return b.Status >= state.StatusBlocked })
+	failed := slices.ContainsFunc(
+		out.Blocks,
+		func(b runner.BlockOutcome) bool { return b.Status >= state.StatusBlocked },
+	)
 	if out.Stopped != nil || failed {
 		return outcome(exitFailed)
 	}
 	return nil
-}
-
-func documentOf(session string, step xstate.Step, edits []xstate.Step, out *xstate.Outcome, v *verifyDocument, notices []string) runDocument {
-	d := runDocument{Version: 1, Session: session, Step: step.Number, Seconds: micro(out.Seconds), Saved: micro(out.Saved),
-		Restored: out.Recomputed, Edits: []editDocument{}, Blocks: []blockDocument{}, Verified: v, Notices: notices}
-	if step.Run != nil {
-		c := step.Run.Blocks
-		d.Ran, d.Reused, d.Failed, d.Blocked = c.Ran, c.Reused, c.Failed, c.Blocked
-	}
-	if out.Stopped != nil {
-		d.Stopped = string(codeInterrupted)
-	}
-	for _, e := range edits {
-		d.Edits = append(d.Edits, editDocument{e.Number, string(e.Kind), e.Block})
-	}
-	for i := range out.Blocks {
-		d.Blocks = append(d.Blocks, blockDocumentOf(i, &out.Blocks[i]))
-	}
-	return d
 }
 
 func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all bool) {
@@ -359,11 +383,19 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 			continue
 		}
 		if slices.Contains(b.Marks, runner.MarkPinned) {
-			a.ui.talk("block %s keeps a result that is not up to date (%s): what depends on it may differ from a fresh run", b.ID, reasonText(b.Reason))
+			a.ui.talk(
+				"block %s keeps a result that is not up to date (%s): what depends on it may differ from a fresh run",
+				b.ID,
+				reasonText(b.Reason),
+			)
 			continue
 		}
 		if ranAny(b) {
-			a.ui.talk("block %s is volatile (%s): another run may give another result", b.ID, strings.Join(b.Marks, ", "))
+			a.ui.talk(
+				"block %s is volatile (%s): another run may give another result",
+				b.ID,
+				strings.Join(b.Marks, ", "),
+			)
 		} else {
 			stale = append(stale, string(b.ID))
 		}
@@ -452,7 +484,8 @@ func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
 		head += a.ui.faint("  (" + reasonText(b.Reason) + ")")
 	}
 	body := outputs(b.Outputs, nil)
-	if streamed := p.streamed[b.ID]; streamed != nil && strings.TrimRight(streamed.String(), "\n") == strings.TrimRight(body, "\n") {
+	if streamed := p.streamed[b.ID]; streamed != nil &&
+		strings.TrimRight(streamed.String(), "\n") == strings.TrimRight(body, "\n") {
 		body = "" // it was shown while the block ran
 	}
 	if b.Err != nil {
@@ -462,13 +495,23 @@ func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
 	a.ui.text(body)
 }
 
-func (a *app) verify(ctx context.Context, s *xstate.Session, step xstate.StepNumber, have *xstate.Outcome, f runFlags) (*verifyDocument, error) {
+func (a *app) verify(
+	ctx context.Context,
+	s *xstate.Session,
+	step xstate.StepNumber,
+	have *xstate.Outcome,
+	f runFlags,
+) (*api.Verified, error) {
 	if a.ui.errTerminal && !a.ui.quiet && !a.ui.json {
 		a.ui.progress("xstate: runs everything from scratch, to verify")
 	}
 	found, err := replay.Verify(ctx, s.Subject(), have, runner.RunOptions{Timeout: f.timeout})
 	if ctx.Err() != nil {
-		return nil, &state.Error{Code: codeInterrupted, Message: fmt.Sprintf("interrupted while verifying; the run is kept as step %d", step), Hint: "run it again with --verify"}
+		return nil, &state.Error{
+			Code:    codeInterrupted,
+			Message: fmt.Sprintf("interrupted while verifying; the run is kept as step %d", step),
+			Hint:    "run it again with --verify",
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -476,7 +519,7 @@ func (a *app) verify(ctx context.Context, s *xstate.Session, step xstate.StepNum
 	if found, err = replay.Attribute(ctx, s.Subject(), step, found); err != nil {
 		return nil, err
 	}
-	v := &verifyDocument{Blocks: len(have.Blocks), Differences: []replay.Difference{}, Explained: []replay.Difference{}}
+	v := &api.Verified{Blocks: len(have.Blocks), Differences: []replay.Difference{}, Explained: []replay.Difference{}}
 	for _, d := range found {
 		if len(d.Marks) > 0 {
 			v.Explained = append(v.Explained, d)
@@ -496,9 +539,14 @@ func (a *app) verify(ctx context.Context, s *xstate.Session, step xstate.StepNum
 	return v, nil
 }
 
-func (a *app) printVerified(v *verifyDocument) {
+func (a *app) printVerified(v *api.Verified) {
 	for _, d := range v.Explained {
-		a.ui.talk("block %s, %s: differs from a run from scratch, as a volatile block may (%s)", d.Block, d.What, strings.Join(d.Marks, ", "))
+		a.ui.talk(
+			"block %s, %s: differs from a run from scratch, as a volatile block may (%s)",
+			d.Block,
+			d.What,
+			strings.Join(d.Marks, ", "),
+		)
 	}
 	if len(v.Differences) == 0 {
 		text := "equal to a run from scratch"

@@ -37,7 +37,7 @@ func (a *app) show(ctx context.Context, args []string) error {
 		}
 		return err
 	}
-	return a.lookAt(ctx, moment{}, func(o *opened, head xstate.StepNumber) error {
+	return a.lookAt(ctx, stepFlags{}, func(o *opened, head xstate.StepNumber) error {
 		snap, err := o.session.History().At(ctx, head)
 		if err != nil {
 			return err

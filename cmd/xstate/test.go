@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -58,7 +59,12 @@ Test prints the tests that ran, why, and the reports of those that failed. Exit 
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.BoolVar(&f.all, "all", false, "run every test")
-	flags.BoolVar(&f.plan, "plan", false, "report what would run and why; imports only test files whose tests are not known")
+	flags.BoolVar(
+		&f.plan,
+		"plan",
+		false,
+		"report what would run and why; imports only test files whose tests are not known",
+	)
 	flags.BoolVar(&f.lines, "lines", false, "also observe the lines that tests execute; tests without known lines run")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "also print the tests that were reused")
 	flags.StringVarP(&f.keyword, "keyword", "k", "", "only tests whose names match `EXPRESSION`, as for pytest")
@@ -81,7 +87,14 @@ func (a *app) test(ctx context.Context, args, more []string, f testFlags) error 
 		return err
 	}
 	defer o.Close()
-	to := xstate.TestOptions{Args: more, All: f.all, Lines: f.lines, Plan: f.plan, Timeout: f.timeout, OnTalk: func(text string) { a.ui.talk("%s", text) }}
+	to := xstate.TestOptions{
+		Args:    more,
+		All:     f.all,
+		Lines:   f.lines,
+		Plan:    f.plan,
+		Timeout: f.timeout,
+		OnTalk:  func(text string) { a.ui.talk("%s", text) },
+	}
 	if f.keyword != "" {
 		to.Choose = append(to.Choose, "-k", f.keyword)
 	}
@@ -104,15 +117,14 @@ func (a *app) test(ctx context.Context, args, more []string, f testFlags) error 
 	}
 	a.ui.progress("")
 	if len(found.Tests) == 0 && found.Stopped == nil {
-		return &state.Error{Code: runner.CodeNoTests, Message: "no tests were found", Hint: "name a file or folder: xstate test PATH"}
+		return &state.Error{
+			Code:    runner.CodeNoTests,
+			Message: "no tests were found",
+			Hint:    "name a file or folder: xstate test PATH",
+		}
 	}
 	if a.ui.json {
-		err = a.ui.document(struct {
-			Version int    `json:"version"`
-			Session string `json:"session"`
-			Plan    bool   `json:"plan"`
-			*xstate.TestReport
-		}{1, o.session.Name(), f.plan, found})
+		err = a.ui.document(api.Test{Version: api.Version, Session: o.session.Name(), Plan: f.plan, TestReport: found})
 	} else {
 		a.printTests(found, f)
 	}
@@ -219,22 +231,20 @@ func (a *app) printTests(found *xstate.TestReport, f testFlags) {
 		a.ui.talk("would run %s, reuse %d (%s saved)", plural(found.Ran, "test"), found.Reused, seconds(found.Saved))
 		return
 	}
-	a.ui.talk("%s%s", text, testedText(&state.Testing{Ran: found.Ran, Reused: found.Reused, Failed: found.Failed, Seconds: found.Seconds, SavedSeconds: found.Saved}))
+	a.ui.talk(
+		"%s%s",
+		text,
+		testedText(
+			&state.Testing{
+				Ran:          found.Ran,
+				Reused:       found.Reused,
+				Failed:       found.Failed,
+				Seconds:      found.Seconds,
+				SavedSeconds: found.Saved,
+			},
+		),
+	)
 	if found.Stopped != nil {
 		a.ui.talk("interrupted; what ended is kept")
 	}
-}
-
-func testedText(t *state.Testing) string {
-	text := "ran " + plural(t.Ran, "test")
-	if t.Failed > 0 {
-		text += fmt.Sprintf(", %d failed", t.Failed)
-	}
-	if t.Ran > 0 {
-		text += ", " + seconds(t.Seconds)
-	}
-	if t.Reused > 0 {
-		text += fmt.Sprintf("; reused %d (%s saved)", t.Reused, seconds(t.SavedSeconds))
-	}
-	return text
 }

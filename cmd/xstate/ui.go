@@ -25,6 +25,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"github.com/xstate-engine/xstate/internal/api"
 )
 
 type ui struct {
@@ -112,10 +114,7 @@ func (u *ui) fail(err error) int {
 		u.say("hint: " + e.Hint + "\n")
 	}
 	if u.json {
-		_ = u.document(struct {
-			Version int   `json:"version"`
-			Error   shown `json:"error"`
-		}{1, e})
+		_ = u.document(api.Failure{Version: api.Version, Error: e})
 	}
 	return exitCode(e.Code)
 }

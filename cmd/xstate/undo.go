@@ -9,8 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
-	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/state/query"
+	"github.com/xstate-engine/xstate/internal/api"
 )
 
 type undoFlags struct {
@@ -58,7 +57,10 @@ func (f *undoFlags) which() (w xstate.Which, err error) {
 	w.Agent = f.by
 	if f.steps == "" {
 		if f.by == "" {
-			return w, &usageError{err: errors.New("xstate undo needs a STEP, a range STEP..STEP or --by AGENT"), hint: "xstate log lists the steps"}
+			return w, &usageError{
+				err:  errors.New("xstate undo needs a STEP, a range STEP..STEP or --by AGENT"),
+				hint: "xstate log lists the steps",
+			}
 		}
 		return w, nil
 	}
@@ -70,29 +72,12 @@ func (f *undoFlags) which() (w xstate.Which, err error) {
 		w.Last, err = parseStep(last)
 	}
 	if err == nil && (w.First == 0 || w.Last < w.First) {
-		err = &usageError{err: fmt.Errorf("%q is no range of steps", f.steps), hint: "write it as 5..9; steps count from 1"}
+		err = &usageError{
+			err:  fmt.Errorf("%q is no range of steps", f.steps),
+			hint: "write it as 5..9; steps count from 1",
+		}
 	}
 	return w, err
-}
-
-// undoDocument is what undo --json prints.
-type undoDocument struct {
-	Version int                 `json:"version"`
-	Session string              `json:"session"`
-	DryRun  bool                `json:"dry_run,omitempty"`
-	Undone  []xstate.StepNumber `json:"undone"`
-	Steps   []undoStep          `json:"steps"`
-	Changes []query.BlockChange `json:"changes"`
-	File    string              `json:"file,omitempty"`
-}
-
-type undoStep struct {
-	Step   xstate.StepNumber `json:"step"`
-	Kind   string            `json:"kind"`
-	Block  xstate.BlockID    `json:"block"`
-	Undoes xstate.StepNumber `json:"undoes"`
-
-	Artifact string `json:"artifact,omitempty"` // where a declaration was taken back
 }
 
 func (a *app) undo(ctx context.Context, f undoFlags) error {
@@ -110,7 +95,14 @@ func (a *app) undo(ctx context.Context, f undoFlags) error {
 		if err != nil {
 			return err
 		}
-		d := undoDocument{Version: 1, Session: o.session.Name(), DryRun: f.dryRun, Undone: u.Steps, Steps: []undoStep{}, Changes: u.Changes()}
+		d := api.Undo{
+			Version: api.Version,
+			Session: o.session.Name(),
+			DryRun:  f.dryRun,
+			Undone:  u.Steps,
+			Steps:   []api.UndoStep{},
+			Changes: u.Changes(),
+		}
 		if !f.dryRun {
 			if err := a.undoIn(ctx, o, u, f, &d); err != nil {
 				return err
@@ -133,7 +125,7 @@ func (a *app) undo(ctx context.Context, f undoFlags) error {
 	})
 }
 
-func (a *app) undoIn(ctx context.Context, o *opened, u *xstate.Undoing, f undoFlags, d *undoDocument) error {
+func (a *app) undoIn(ctx context.Context, o *opened, u *xstate.Undoing, f undoFlags, d *api.Undo) error {
 	var text []byte
 	if !f.keepFile {
 		var err error
@@ -149,7 +141,7 @@ func (a *app) undoIn(ctx context.Context, o *opened, u *xstate.Undoing, f undoFl
 		return err
 	}
 	for _, s := range steps {
-		step := undoStep{s.Number, string(s.Kind), s.Block, s.Undoes, ""}
+		step := api.UndoStep{Step: s.Number, Kind: string(s.Kind), Block: s.Block, Undoes: s.Undoes}
 		if s.Declared != nil {
 			step.Artifact = s.Declared.Name
 		}
@@ -158,7 +150,7 @@ func (a *app) undoIn(ctx context.Context, o *opened, u *xstate.Undoing, f undoFl
 	return nil
 }
 
-func (a *app) told(d undoDocument) {
+func (a *app) told(d api.Undo) {
 	what := plural(len(d.Undone), "edit")
 	if d.DryRun {
 		a.ui.talk("would take back %s; nothing was changed", what)
@@ -170,19 +162,4 @@ func (a *app) told(d undoDocument) {
 	} else {
 		a.ui.talk("no file was written")
 	}
-}
-
-// conflictText shows both sides of what does not go together.
-func conflictText(list []patch.Conflict) string {
-	var b strings.Builder
-	for _, c := range list {
-		fmt.Fprintf(&b, "block %s: %s, and %s\n", c.ID, c.Op, c.Why)
-		for _, x := range c.Clashes {
-			fmt.Fprintf(&b, "  line %d\n", x.Line)
-			for _, side := range []struct{ name, text string }{{"before", x.Base}, {"now", x.Ours}, {"wanted", x.Theirs}} {
-				fmt.Fprintf(&b, "  %s:\n%s", side.name, indent(side.text, "    "))
-			}
-		}
-	}
-	return b.String()
 }

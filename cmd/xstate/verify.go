@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
@@ -54,23 +55,28 @@ happen each time. To compare the whole program with a run from scratch: xstate r
 
 func (a *app) verifyBlock(ctx context.Context, id xstate.BlockID, f verifyFlags) error {
 	if f.times < 2 {
-		return &usageError{err: errors.New("--times must be 2 or more: one execution cannot differ"), hint: "xstate verify BLOCK --times 3"}
+		return &usageError{
+			err:  errors.New("--times must be 2 or more: one execution cannot differ"),
+			hint: "xstate verify BLOCK --times 3",
+		}
 	}
 	o, err := a.openWith(ctx, state.Options{}, f.python)
 	if err != nil {
 		return err
 	}
 	defer o.Close()
-	found, err := replay.VerifyBlock(ctx, o.session.Subject(), id, replay.VerifyOptions{Times: f.times, Timeout: f.timeout}, f.origin)
+	found, err := replay.VerifyBlock(
+		ctx,
+		o.session.Subject(),
+		id,
+		replay.VerifyOptions{Times: f.times, Timeout: f.timeout},
+		f.origin,
+	)
 	if err != nil {
 		return err
 	}
 	if a.ui.json {
-		err = a.ui.document(struct {
-			Version int    `json:"version"`
-			Session string `json:"session"`
-			*replay.Stability
-		}{1, o.session.Name(), found})
+		err = a.ui.document(api.Verify{Version: api.Version, Session: o.session.Name(), Stability: found})
 	} else {
 		a.printStability(found)
 	}
@@ -115,7 +121,11 @@ func (f *runFlags) pins(ctx context.Context, s *xstate.Session) (map[xstate.Bloc
 	pins := map[xstate.BlockID]runner.Pin{}
 	for _, id := range slices.Concat(f.always, f.never) {
 		if !slices.ContainsFunc(blocks, func(b runner.Block) bool { return string(b.ID) == id }) {
-			return nil, &state.Error{Code: query.CodeNoBlock, Message: fmt.Sprintf("there is no block %q to pin", id), Hint: "xstate show lists the blocks"}
+			return nil, &state.Error{
+				Code:    query.CodeNoBlock,
+				Message: fmt.Sprintf("there is no block %q to pin", id),
+				Hint:    "xstate show lists the blocks",
+			}
 		}
 	}
 	for _, id := range f.always {
@@ -123,7 +133,10 @@ func (f *runFlags) pins(ctx context.Context, s *xstate.Session) (map[xstate.Bloc
 	}
 	for _, id := range f.never {
 		if pins[xstate.BlockID(id)] != "" {
-			return nil, &usageError{err: fmt.Errorf("block %q is pinned to always and to never", id), hint: "name it with --always or with --never"}
+			return nil, &usageError{
+				err:  fmt.Errorf("block %q is pinned to always and to never", id),
+				hint: "name it with --always or with --never",
+			}
 		}
 		pins[xstate.BlockID(id)] = runner.PinNever
 	}

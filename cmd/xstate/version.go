@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate/internal/api"
 )
 
 func (a *app) versionVerb() *cobra.Command {
@@ -21,11 +23,7 @@ func (a *app) versionVerb() *cobra.Command {
 func (a *app) version() error {
 	v := buildVersion()
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version int    `json:"version"`
-			XState  string `json:"xstate"`
-			Go      string `json:"go"`
-		}{1, v, runtime.Version()})
+		return a.ui.document(api.About{Version: api.Version, XState: v, Go: runtime.Version()})
 	}
 	a.ui.print("xstate %s (%s)\n", v, runtime.Version())
 	return nil

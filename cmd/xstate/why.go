@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -53,9 +54,12 @@ func (a *app) completeBlocks(cmd *cobra.Command, args []string, _ string) ([]str
 
 // completeBlockFlag completes --block.
 func (a *app) completeBlockFlag(cmd *cobra.Command) {
-	_ = cmd.RegisterFlagCompletionFunc("block", func(cmd *cobra.Command, _ []string, s string) ([]string, cobra.ShellCompDirective) {
-		return a.completeBlocks(cmd, nil, s)
-	})
+	_ = cmd.RegisterFlagCompletionFunc(
+		"block",
+		func(cmd *cobra.Command, _ []string, s string) ([]string, cobra.ShellCompDirective) {
+			return a.completeBlocks(cmd, nil, s)
+		},
+	)
 }
 
 func (a *app) why(ctx context.Context, block, python string) error {
@@ -69,11 +73,7 @@ func (a *app) why(ctx context.Context, block, python string) error {
 		return err
 	}
 	if a.ui.json {
-		return a.ui.document(struct {
-			Version int    `json:"version"`
-			Session string `json:"session"`
-			*xstate.Explanation
-		}{1, o.session.Name(), x})
+		return a.ui.document(api.Why{Version: api.Version, Session: o.session.Name(), Explanation: x})
 	}
 	a.printWhy(x)
 	if planned != nil {

@@ -21,19 +21,51 @@ var originFields = []struct {
 	name, usage string
 	set         func(o *xstate.Origin, text string) error
 }{
-	{"agent", "the `NAME` of the agent that does it", func(o *xstate.Origin, s string) error { o.Agent = s; return nil }},
+	{
+		"agent",
+		"the `NAME` of the agent that does it",
+		func(o *xstate.Origin, s string) error { o.Agent = s; return nil },
+	},
 	{"model", "the `NAME` of the model", func(o *xstate.Origin, s string) error { o.Model = s; return nil }},
 	{"call-id", "the `ID` of the model call", func(o *xstate.Origin, s string) error { o.CallID = s; return nil }},
 	{"action", "the `NAME` of the action", func(o *xstate.Origin, s string) error { o.Action = s; return nil }},
 	{"reason", "a `TEXT` that says why", func(o *xstate.Origin, s string) error { o.Reason = s; return nil }},
-	{"author", "`WHO` the author is: human or machine", func(o *xstate.Origin, s string) error { o.Author = state.Author(s); return nil }},
-	{"client", "the `NAME` of the client program, such as an editor", func(o *xstate.Origin, s string) error { o.Client = s; return nil }},
-	{"prompt-digest", "the `DIGEST` of the prompt", func(o *xstate.Origin, s string) error { o.Prompt = s; return nil }},
+	{
+		"author",
+		"`WHO` the author is: human or machine",
+		func(o *xstate.Origin, s string) error { o.Author = state.Author(s); return nil },
+	},
+	{
+		"client",
+		"the `NAME` of the client program, such as an editor",
+		func(o *xstate.Origin, s string) error { o.Client = s; return nil },
+	},
+	{
+		"prompt-digest",
+		"the `DIGEST` of the prompt",
+		func(o *xstate.Origin, s string) error { o.Prompt = s; return nil },
+	},
 	{"answers", "the `STEP` that this answers, or BLOCK@STEP for a failure", setAnswers},
-	{"tokens-in", "the `NUMBER` of tokens of the prompt; give a call's cost once", func(o *xstate.Origin, s string) error { return setCount(&o.TokensIn, s) }},
-	{"tokens-out", "the `NUMBER` of tokens of the answer", func(o *xstate.Origin, s string) error { return setCount(&o.TokensOut, s) }},
-	{"cost", "the cost of the call in `DOLLARS`", func(o *xstate.Origin, s string) (err error) { o.Cost, err = state.ParseDollars(s); return err }},
-	{"trace-parent", "the `SPAN` of W3C Trace Context (default: $TRACEPARENT)", func(o *xstate.Origin, s string) error { o.TraceParent = s; return nil }},
+	{
+		"tokens-in",
+		"the `NUMBER` of tokens of the prompt; give a call's cost once",
+		func(o *xstate.Origin, s string) error { return setCount(&o.TokensIn, s) },
+	},
+	{
+		"tokens-out",
+		"the `NUMBER` of tokens of the answer",
+		func(o *xstate.Origin, s string) error { return setCount(&o.TokensOut, s) },
+	},
+	{
+		"cost",
+		"the cost of the call in `DOLLARS`",
+		func(o *xstate.Origin, s string) (err error) { o.Cost, err = state.ParseDollars(s); return err },
+	},
+	{
+		"trace-parent",
+		"the `SPAN` of W3C Trace Context (default: $TRACEPARENT)",
+		func(o *xstate.Origin, s string) error { o.TraceParent = s; return nil },
+	},
 	{"label", "a label `NAME=VALUE`; may be repeated", setLabel},
 	{"origin", "all of this as a `JSON` object, or @FILE; keeps unknown fields", setOrigin},
 }
@@ -97,7 +129,10 @@ func (f *originFlag) fill() error {
 		}
 	}
 	if err := f.into.Check(); err != nil {
-		return &usageError{err: err, hint: "check --origin, the flags of the verb, and the variables XSTATE_AUTHOR, XSTATE_TRACE_PARENT, XSTATE_ORIGIN"}
+		return &usageError{
+			err:  err,
+			hint: "check --origin, the flags of the verb, and the variables XSTATE_AUTHOR, XSTATE_TRACE_PARENT, XSTATE_ORIGIN",
+		}
 	}
 	return nil
 }
@@ -121,7 +156,10 @@ func (f *originFlag) fromEnvironment(field int, whole bool) error {
 	}
 	for _, text := range texts {
 		if err := originFields[field].set(f.into, text); err != nil {
-			return &usageError{err: fmt.Errorf("%q is no value for $%s: %w", text, name, err), hint: "unset or correct it"}
+			return &usageError{
+				err:  fmt.Errorf("%q is no value for $%s: %w", text, name, err),
+				hint: "unset or correct it",
+			}
 		}
 	}
 	return nil

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -11,8 +9,8 @@ import (
 	"github.com/xstate-engine/xstate"
 )
 
-// moment is a place in the history of a session; the zero value is its last step.
-type moment struct {
+// stepFlags is a place in the history of a session; the zero value is its last step.
+type stepFlags struct {
 	step optionalStep
 	time string
 }
@@ -35,31 +33,17 @@ func (s *optionalStep) Type() string   { return "step" }
 func parseStep(text string) (xstate.StepNumber, error) {
 	var n xstate.StepNumber
 	if _, err := fmt.Sscanf(text+";", "%d;", &n); err != nil {
-		return 0, &usageError{err: fmt.Errorf("%q is not the number of a step", text), hint: "xstate log lists the steps"}
+		return 0, &usageError{
+			err:  fmt.Errorf("%q is not the number of a step", text),
+			hint: "xstate log lists the steps",
+		}
 	}
 	return n, nil
 }
 
-func (m *moment) flags(cmd *cobra.Command) {
+func (m *stepFlags) flags(cmd *cobra.Command) {
 	cmd.Flags().Var(&m.step, "at-step", "the program after step `N` (default: the last)")
 	cmd.Flags().StringVar(&m.time, "at", "", "the program at a `TIME`, such as 2026-11-20T10:00")
-}
-
-// step returns the step that is meant.
-func (o *opened) step(ctx context.Context, m moment) (xstate.StepNumber, error) {
-	switch {
-	case m.step.given && m.time != "":
-		return 0, &usageError{err: errors.New("--at-step and --at exclude each other"), hint: "use one of them"}
-	case m.step.given:
-		return m.step.n, nil
-	case m.time != "":
-		t, err := parseTime(m.time)
-		if err != nil {
-			return 0, err
-		}
-		return o.store.State().StepBefore(ctx, o.session.Name(), t)
-	}
-	return o.head(ctx)
 }
 
 // timeForms are how a time may be written, with the unit of its last digit.
@@ -67,8 +51,14 @@ var timeForms = []struct {
 	layout string
 	unit   time.Duration
 }{
-	{time.RFC3339Nano, time.Nanosecond}, {"2006-01-02T15:04:05.999999999", time.Nanosecond}, {"2006-01-02T15:04:05", time.Second},
-	{"2006-01-02T15:04", time.Minute}, {"2006-01-02 15:04:05", time.Second}, {"2006-01-02 15:04", time.Minute}, {"2006-01-02", 24 * time.Hour},
+	{
+		time.RFC3339Nano,
+		time.Nanosecond,
+	}, {"2006-01-02T15:04:05.999999999", time.Nanosecond}, {"2006-01-02T15:04:05", time.Second},
+	{
+		"2006-01-02T15:04",
+		time.Minute,
+	}, {"2006-01-02 15:04:05", time.Second}, {"2006-01-02 15:04", time.Minute}, {"2006-01-02", 24 * time.Hour},
 }
 
 // parseTime reads a time, of this machine's time zone where it names none. It means its end, so that the time that log shows
@@ -87,5 +77,8 @@ func parseTime(text string) (time.Time, error) {
 		}
 		return t.Add(f.unit - time.Nanosecond), nil
 	}
-	return time.Time{}, &usageError{err: fmt.Errorf("%q is not a time", text), hint: "write it as 2026-11-20T10:00, 2026-11-20T10:00:00Z or 2026-11-20"}
+	return time.Time{}, &usageError{
+		err:  fmt.Errorf("%q is not a time", text),
+		hint: "write it as 2026-11-20T10:00, 2026-11-20T10:00:00Z or 2026-11-20",
+	}
 }

@@ -29,11 +29,26 @@ func writeKeys(dir string) error {
 		return err
 	}
 	der, err := x509.MarshalPKCS8PrivateKey(private)
-	err = errors.Join(err, os.WriteFile(filepath.Join(dir, "ssh.pub"), ssh.MarshalAuthorizedKey(line), 0o666),
-		os.WriteFile(filepath.Join(dir, "key.pem"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600))
+	err = errors.Join(
+		err,
+		os.WriteFile(filepath.Join(dir, "ssh.pub"), ssh.MarshalAuthorizedKey(line), 0o666),
+		os.WriteFile(
+			filepath.Join(dir, "key.pem"),
+			pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}),
+			0o600,
+		),
+	)
 	for name, key := range map[string]any{"pub.pem": public, "other.pem": other, "rsa.pem": &large.PublicKey} {
 		der, failed := x509.MarshalPKIXPublicKey(key)
-		err = errors.Join(err, failed, os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), 0o666))
+		err = errors.Join(
+			err,
+			failed,
+			os.WriteFile(
+				filepath.Join(dir, name),
+				pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}),
+				0o666,
+			),
+		)
 	}
 	return err
 }

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// app is what the verbs share.
+type app struct {
+	ui      *ui
+	entered bool   // a verb was found, and its flags and arguments are in order
+	store   string // --store
+	session string // --session
+	folder  string // whose store is meant; "": the working directory
+	family  bool   // without --session: any one will do, where all share a past
+	wait    time.Duration
+}
+
+// patience is a time to wait; none at all is -1, for 0 stands for the usual time.
+type patience time.Duration
+
+func (p *patience) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return errors.New("want a duration such as 30s or 10m")
+	}
+	if *p = patience(d); d == 0 {
+		*p = -1
+	}
+	return nil
+}
+
+func (p *patience) String() string { return "" }
+
+func (p *patience) Type() string { return "duration" }
+
+// sessionFlag adds --session to a verb that takes no file.
+func (a *app) sessionFlag(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVar(&a.session, "session", "", "the session `NAME` (default: the only one of the store)")
+	_ = cmd.RegisterFlagCompletionFunc(
+		"session",
+		func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return a.sessionNames(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
+		},
+	)
+	return cmd
+}
+
+// takes checks the number of arguments and names what is missing or too much.
+func takes(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		hint := cmd.CommandPath() + " --help shows an example"
+		switch {
+		case len(args) < least:
+			return &usageError{err: fmt.Errorf("%s needs %s", cmd.CommandPath(), what), hint: hint}
+		case len(args) > most && most == 0:
+			return &usageError{
+				err:  fmt.Errorf("%s takes no argument, but was given %q", cmd.CommandPath(), args[0]),
+				hint: hint,
+			}
+		case len(args) > most:
+			return &usageError{
+				err:  fmt.Errorf("%s takes %s and no more, but was given %q, too", cmd.CommandPath(), what, args[most]),
+				hint: hint,
+			}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// source is a program's file, read.
+type source struct {
+	name string // as the user wrote it
+	path string // absolute
+	data []byte
+}
+
+// blocks parses the file.
+func (s *source) blocks() ([]patch.Block, error) {
+	p, err := patch.Parse(s.name, s.data)
+	if err != nil {
+		return nil, err
+	}
+	return p.Blocks, nil
+}
+
+// readSource reads a program's file.
+func readSource(name string) (*source, error) {
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &state.Error{Code: codeNoFile, Message: "there is no file " + name, Hint: similar(path)}
+	case err != nil:
+		return nil, &state.Error{
+			Code:    codeUnreadable,
+			Message: fmt.Sprintf("%s cannot be read: %v", name, reason(err)),
+			Hint:    "check the path and its permissions",
+			Err:     err,
+		}
+	case info.IsDir():
+		return nil, &state.Error{Code: codeNotAFile, Message: name + " is a directory", Hint: programsIn(path, name)}
+	case !info.Mode().IsRegular() && info.Mode()&fs.ModeNamedPipe == 0:
+		return nil, &state.Error{
+			Code:    codeNotAFile,
+			Message: name + " is not a regular file",
+			Hint:    "name a program: a .py, .ipynb or .md file",
+		}
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &state.Error{
+			Code:    codeUnreadable,
+			Message: fmt.Sprintf("%s cannot be read: %v", name, reason(err)),
+			Hint:    "check the permissions of the file",
+			Err:     err,
+		}
+	}
+	return &source{name: name, path: path, data: data}, nil
+}
+
+// reason is what the system says, without the path that the message names already.
+func reason(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// similar hints at files whose names begin or end like that of the one that is not there.
+func similar(path string) string {
+	base := filepath.Base(path)
+	stem := strings.TrimSuffix(base, filepath.Ext(base))
+	var near []string
+	for _, n := range programs(filepath.Dir(path)) {
+		if strings.EqualFold(n, base) || strings.TrimSuffix(n, filepath.Ext(n)) == stem || strings.HasPrefix(n, stem) ||
+			strings.HasPrefix(stem, strings.TrimSuffix(n, filepath.Ext(n))) {
+			near = append(near, n)
+		}
+	}
+	if len(near) > 0 {
+		return "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return "check the path; xstate run FILE takes a .py, .ipynb or .md file"
+}
+
+func programsIn(path, name string) string {
+	found := programs(path)
+	if len(found) == 0 {
+		return "name a program: a .py, .ipynb or .md file"
+	}
+	if len(found) > 5 {
+		found = append(found[:5], "…")
+	}
+	return "name a program in it: " + strings.Join(found, ", ")
+}
+
+func programs(dir string) []string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var found []string
+	for _, e := range entries {
+		if !e.IsDir() && slices.Contains(programKinds, filepath.Ext(e.Name())) {
+			found = append(found, e.Name())
+		}
+	}
+	return found
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"math"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+func blockDocumentOf(i int, b *runner.BlockOutcome) api.Block {
+	d := api.Block{
+		ID:      b.ID,
+		Index:   i,
+		Title:   b.Title,
+		Status:  query.StatusText(b.Status),
+		Reason:  b.Reason,
+		Error:   b.Err,
+		Seconds: micro(b.Seconds),
+		Saved:   micro(b.Saved),
+		Marks:   b.Marks,
+		Outputs: b.Outputs,
+	}
+	if d.Outputs == nil {
+		d.Outputs = []runner.Output{}
+	}
+	for _, o := range b.Outputs {
+		switch o.Kind {
+		case "stdout":
+			d.Stdout += o.Text
+		case "stderr":
+			d.Stderr += o.Text
+		case "result":
+			text := o.Text
+			if plain, ok := o.Data["text/plain"]; ok {
+				text = plain
+			}
+			d.Result = &text
+		}
+	}
+	for i := range b.Nodes {
+		switch {
+		case executed(&b.Nodes[i]):
+			d.Nodes.Ran++
+		case b.Nodes[i].Trace != "":
+			d.Nodes.Reused++
+		}
+	}
+	return d
+}
+
+// executed reports whether a node ran, rather than being reused or never reached.
+func executed(n *runner.NodeOutcome) bool {
+	return n.Status == state.StatusRan || n.Status == state.StatusFailed && (n.Seconds > 0 || n.Trace == "")
+}
+
+// micro rounds seconds to what a clock can tell.
+func micro(s float64) float64 { return math.Round(s*1e6) / 1e6 }
+
+func documentOf(
+	session string,
+	step xstate.Step,
+	edits []xstate.Step,
+	out *xstate.Outcome,
+	v *api.Verified,
+	notices []string,
+) api.Run {
+	d := api.Run{
+		Version:  api.Version,
+		Session:  session,
+		Step:     step.Number,
+		Seconds:  micro(out.Seconds),
+		Saved:    micro(out.Saved),
+		Restored: out.Recomputed,
+		Edits:    []api.Edit{},
+		Blocks:   []api.Block{},
+		Verified: v,
+		Notices:  notices,
+	}
+	if step.Run != nil {
+		c := step.Run.Blocks
+		d.Ran, d.Reused, d.Failed, d.Blocked = c.Ran, c.Reused, c.Failed, c.Blocked
+	}
+	if out.Stopped != nil {
+		d.Stopped = string(codeInterrupted)
+	}
+	for _, e := range edits {
+		d.Edits = append(d.Edits, api.Edit{Step: e.Number, Kind: string(e.Kind), Block: e.Block})
+	}
+	for i := range out.Blocks {
+		d.Blocks = append(d.Blocks, blockDocumentOf(i, &out.Blocks[i]))
+	}
+	return d
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/xstate-engine/xstate"
+)
+
+// storeDir returns the store for files in folder, and whether it is there.
+func (a *app) storeDir(folder string) (dir string, found bool, err error) {
+	if a.store == "" {
+		if dir, ok := xstate.FindStore(folder); ok {
+			return dir, true, nil
+		}
+		return filepath.Join(folder, xstate.StoreName), false, nil
+	}
+	dir, err = filepath.Abs(a.store)
+	if err != nil {
+		return "", false, err
+	}
+	if isStore(dir) {
+		return dir, true, nil
+	}
+	if inner := filepath.Join(dir, xstate.StoreName); isStore(inner) ||
+		filepath.Base(dir) != xstate.StoreName && !emptyOrMissing(dir) {
+		return inner, isStore(inner), nil // a folder with other things in it: the store goes below
+	}
+	return dir, false, nil
+}
+
+func isStore(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "history.db"))
+	return err == nil
+}
+
+func emptyOrMissing(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return err != nil || len(entries) == 0
+}
+
+// sessionName names the session of a file: by its path from the folder that holds the store, as a path with slashes.
+func sessionName(storeDir, path string) string {
+	rel, err := filepath.Rel(filepath.Dir(storeDir), path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return filepath.ToSlash(path)
+	}
+	return filepath.ToSlash(rel)
+}
+
+// sessionFile is the inverse of sessionName.
+func sessionFile(storeDir, name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(filepath.Dir(storeDir), filepath.FromSlash(name))
+}

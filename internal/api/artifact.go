@@ -1,0 +1,64 @@
+package api
+
+import (
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/artifact"
+	"github.com/xstate-engine/xstate/state/provenance"
+)
+
+// Artifact is the document of artifact declare, show and drop.
+type Artifact struct {
+	Answer
+	Artifact *artifact.View `json:"artifact,omitempty"` // as it is now; absent when it was dropped
+	Dropped  string         `json:"dropped,omitempty"`  // the name
+}
+
+// Artifacts is the document of artifact list.
+type Artifacts struct {
+	Answer
+	Artifacts  []artifact.View `json:"artifacts"`
+	Unrecorded []string        `json:"unrecorded"` // blocks of the file that differ from the program after its last step
+}
+
+// Evidence is the document of evidence.
+type Evidence struct {
+	Version int `json:"version"`
+	*provenance.Evidence
+}
+
+// VerifiedStatement is the document of evidence verify.
+type VerifiedStatement struct {
+	Version   int                   `json:"version"`
+	Verified  bool                  `json:"verified"`
+	KeyID     string                `json:"key_id"` // SHA-256 of the public key in DER
+	Statement *provenance.Statement `json:"statement"`
+	Files     []VerifiedFile        `json:"files"` // with --folder
+}
+
+// VerifiedFile is a file that a statement names, compared with the one in the folder.
+type VerifiedFile struct {
+	Name   string `json:"name"`
+	Status string `json:"status"` // equal, differs or missing
+}
+
+// Export is the document of export, and of evidence with --out.
+type Export struct {
+	Version int              `json:"version"`
+	Session string           `json:"session"`
+	Step    state.StepNumber `json:"step"`
+	Hash    state.Digest     `json:"hash,omitempty"` // of an archive: of its last step
+	Format  string           `json:"format"`
+	File    string           `json:"file"`  // the file that was written
+	Bytes   int64            `json:"bytes"` // its size
+}
+
+// Import is the document of import.
+type Import struct {
+	Version int              `json:"version"`
+	Store   string           `json:"store"`
+	Session string           `json:"session"`
+	Step    state.StepNumber `json:"step"`    // the last one of the archive
+	Hash    state.Digest     `json:"hash"`    // of that step
+	New     int              `json:"new"`     // steps that the store did not have
+	Skipped int              `json:"skipped"` // damaged results that were left out
+}

@@ -1,0 +1,87 @@
+package api
+
+import (
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/artifact"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// Query is the document of query --at-step, --at, or nothing: the whole program after a step.
+type Query struct {
+	Version int `json:"version"`
+	*query.Snapshot
+}
+
+// QueryBlock is the document of query --block.
+type QueryBlock struct {
+	Version int              `json:"version"`
+	Session string           `json:"session"`
+	Step    query.Entry      `json:"step"`
+	NextRun state.StepNumber `json:"next_run,omitempty"` // the first run after an edit
+	Block   *query.BlockView `json:"block"`
+}
+
+// QueryValue is the document of query --value.
+type QueryValue struct {
+	Answer
+	*query.ValueView
+}
+
+// QuerySymbol is the document of query --symbol.
+type QuerySymbol struct {
+	Answer
+	*query.Symbol
+}
+
+// QueryDependents is the document of query --affected-by and --depends-on.
+type QueryDependents struct {
+	Answer
+	Of      string            `json:"of"`      // what was asked about
+	Seconds float64           `json:"seconds"` // recorded, of all blocks
+	Blocks  []query.Dependent `json:"blocks"`  // in the order in which they run
+}
+
+// QueryPath is the document of query --path.
+type QueryPath struct {
+	Answer
+	Path []string `json:"path"` // nodes from the first to the second; empty where there is no path
+}
+
+// QueryVersion is the document of query --version.
+type QueryVersion struct {
+	Version  int                 `json:"version"`
+	Session  string              `json:"session"`
+	Versions []query.VersionView `json:"versions"`
+}
+
+// QueryPatch is the document of query --patch.
+type QueryPatch struct {
+	Version int               `json:"version"`
+	Session string            `json:"session"`
+	Patches []query.PatchView `json:"patches"`
+}
+
+// QueryBlocks is the document of query --failed.
+type QueryBlocks struct {
+	Answer
+	Blocks []query.BlockView `json:"blocks"`
+}
+
+// QueryUnverified is the document of query --unverified.
+type QueryUnverified struct {
+	Answer
+	Blocks    []query.BlockView   `json:"blocks"`    // no run from scratch has confirmed them
+	Unchecked []artifact.Coverage `json:"unchecked"` // blocks that checks exercised in part only, or not at all
+}
+
+// QueryVolatile is the document of query --volatile.
+type QueryVolatile struct {
+	Answer
+	Blocks []query.Volatile `json:"blocks"`
+}
+
+// QueryWhere is the document of query --where.
+type QueryWhere struct {
+	Answer
+	*query.Found
+}

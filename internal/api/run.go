@@ -1,0 +1,145 @@
+package api
+
+import (
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/replay"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// Run is the document of run.
+type Run struct {
+	Version  int              `json:"version"`
+	Session  string           `json:"session"`
+	Step     state.StepNumber `json:"step"` // the step that records the run
+	Ran      int              `json:"ran"`  // number of blocks, like the next three
+	Reused   int              `json:"reused"`
+	Failed   int              `json:"failed"`
+	Blocked  int              `json:"blocked"`
+	Seconds  float64          `json:"seconds"`           // spent executing
+	Saved    float64          `json:"saved_seconds"`     // recorded cost of what was reused
+	Restored int              `json:"restored"`          // nodes re-run only to rebuild a value
+	Stopped  string           `json:"stopped,omitempty"` // why the run ended early
+	Edits    []Edit           `json:"edits"`             // how the file differed from the session; each is a step
+	Blocks   []Block          `json:"blocks"`            // in program order
+	Verified *Verified        `json:"verified,omitempty"`
+	Notices  []string         `json:"notices,omitempty"` // what the user should know of the store
+}
+
+// Edit is an edit of one block.
+type Edit struct {
+	Step  state.StepNumber `json:"step,omitempty"` // the step that records it
+	Kind  string           `json:"kind"`           // append, patch, move or delete
+	Block state.BlockID    `json:"block"`
+}
+
+// Block is a block of a run.
+type Block struct {
+	ID      state.BlockID    `json:"id"`
+	Index   int              `json:"index"` // from 0
+	Title   string           `json:"title,omitempty"`
+	Status  string           `json:"status"` // ran, reused, failed or blocked; new when the run ended before it
+	Reason  state.Reason     `json:"reason"`
+	Stdout  string           `json:"stdout"`
+	Stderr  string           `json:"stderr"`
+	Result  *string          `json:"result"` // text of the last expression; null when there is none
+	Error   *state.ExecError `json:"error"`
+	Seconds float64          `json:"seconds"`
+	Saved   float64          `json:"saved_seconds"`
+	Nodes   NodeCounts       `json:"nodes"`
+	Marks   []string         `json:"marks,omitempty"` // why the result may vary
+	Outputs []runner.Output  `json:"outputs"`         // all of it in order, rich media included
+}
+
+// NodeCounts are numbers of a block's nodes.
+type NodeCounts struct {
+	Ran    int `json:"ran"`
+	Reused int `json:"reused"`
+}
+
+// Verified is what a comparison with a run from scratch found.
+type Verified struct {
+	Step        state.StepNumber    `json:"step"`        // the step that records it
+	Equal       bool                `json:"equal"`       // nothing differs but what is explained
+	Blocks      int                 `json:"blocks"`      // number of blocks compared
+	Differences []replay.Difference `json:"differences"` // not explained
+	Explained   []replay.Difference `json:"explained"`   // in blocks that may vary
+}
+
+// Plan is the document of plan.
+type Plan struct {
+	Version int           `json:"version"`
+	Session string        `json:"session"`
+	Run     int           `json:"run"`           // number of blocks that would run
+	Maybe   int           `json:"maybe"`         // … that run if an input changes
+	Reuse   int           `json:"reuse"`         // … that would be reused
+	Block   int           `json:"block"`         // … that are blocked
+	Seconds float64       `json:"seconds"`       // recorded, of what runs or may run; blocks that never ran count as 0
+	Saved   float64       `json:"saved_seconds"` // recorded, of what is reused
+	Edits   []PlannedEdit `json:"edits"`         // how the file differs from the session
+	Blocks  []PlanBlock   `json:"blocks"`
+	*query.Impact
+}
+
+// PlannedEdit is an edit that is not recorded yet, and what it does to the source.
+type PlannedEdit struct {
+	Edit
+	query.EditSummary
+}
+
+// PlanBlock is a block of a plan.
+type PlanBlock struct {
+	ID      state.BlockID    `json:"id"`
+	Index   int              `json:"index"` // from 0
+	Title   string           `json:"title,omitempty"`
+	Action  runner.Action    `json:"action"` // run, maybe, reuse or block
+	Reason  state.Reason     `json:"reason"`
+	Seconds float64          `json:"seconds"`
+	Saved   float64          `json:"saved_seconds"`
+	Error   *state.ExecError `json:"error"`
+	Nodes   []PlanNode       `json:"nodes"`
+}
+
+// PlanNode is a node of a plan.
+type PlanNode struct {
+	Line    int           `json:"line"` // of the block, from 1
+	Action  runner.Action `json:"action"`
+	Reason  state.Reason  `json:"reason"`
+	Seconds float64       `json:"seconds"`
+}
+
+// Why is the document of why.
+type Why struct {
+	Version int    `json:"version"`
+	Session string `json:"session"`
+	*xstate.Explanation
+}
+
+// Test is the document of test.
+type Test struct {
+	Version int    `json:"version"`
+	Session string `json:"session"`
+	Plan    bool   `json:"plan"` // nothing ran
+	*xstate.TestReport
+}
+
+// Verify is the document of verify.
+type Verify struct {
+	Version int    `json:"version"`
+	Session string `json:"session"`
+	*replay.Stability
+}
+
+// Replay is the document of replay.
+type Replay struct {
+	Version int `json:"version"`
+	*replay.Report
+}
+
+// Bisection is the document of bisect.
+type Bisection struct {
+	Version int    `json:"version"`
+	Session string `json:"session"`
+	*replay.Bisection
+}

@@ -1,0 +1,53 @@
+package api
+
+import "github.com/xstate-engine/xstate/state"
+
+// Check is the document of check.
+type Check struct {
+	Version  int       `json:"version"`
+	Store    string    `json:"store"`
+	Sessions int       `json:"sessions"` // their number
+	Heads    []Head    `json:"heads"`
+	Problems []Problem `json:"problems"`
+	Verified []Head    `json:"verified,omitempty"` // with --head: the steps with such a hash
+	Missing  []string  `json:"missing,omitempty"`  // with --head: the hashes that no step has
+	Notices  []string  `json:"notices,omitempty"`
+}
+
+// Head is the last step of a session.
+type Head struct {
+	Session string           `json:"session"`
+	Step    state.StepNumber `json:"step"`
+	Hash    state.Digest     `json:"hash"`
+}
+
+// Problem is damage that check found.
+type Problem struct {
+	Invariant int              `json:"invariant"` // its number in the documentation of package state
+	File      string           `json:"file"`
+	Session   string           `json:"session,omitempty"`
+	Step      state.StepNumber `json:"step,omitempty"`
+	Message   string           `json:"message"`
+}
+
+// Freed is the document of gc.
+type Freed struct {
+	Version int    `json:"version"`
+	Store   string `json:"store"`
+	DryRun  bool   `json:"dry_run"` // nothing was done
+	state.Collected
+}
+
+// Init is the document of init.
+type Init struct {
+	Version int    `json:"version"`
+	Store   string `json:"store"`
+	Made    bool   `json:"made"` // it was made now
+}
+
+// About is the document of version.
+type About struct {
+	Version int    `json:"version"`
+	XState  string `json:"xstate"`
+	Go      string `json:"go"`
+}
