@@ -7,8 +7,8 @@ import (
 	"github.com/xstate-engine/xstate/runner/kernel"
 )
 
-// dynamic reports whether n, or a function it can reach, may read names in a way that is not observed. Then it counts as
-// reading all of them, and which there are.
+// dynamic reports whether n, or a function it can reach, may read names in a way that is not observed. Then it counts
+// as reading all of them, and which there are.
 func (w *walk) dynamic(p *programState, n *node) bool {
 	return w.constructs(p, n, func(what string) bool { return w.construct(what) == kernel.Unobserved })
 }
@@ -34,7 +34,8 @@ func (w *walk) constructs(p *programState, n *node, kinds func(what string) bool
 	return false
 }
 
-// listsSubclasses reports whether n may ask which subclasses a class has, by its text or as the kernel has told of what it comes to.
+// listsSubclasses reports whether n may ask which subclasses a class has, by its text or as the kernel has told of what
+// it comes to.
 func (w *walk) listsSubclasses(p *programState, n *node) bool {
 	return w.lists[n.index] ||
 		w.hasDynamic && w.constructs(p, n, func(what string) bool { return w.construct(what) == kernel.ListsClasses })

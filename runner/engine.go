@@ -103,8 +103,8 @@ func (e *Engine) traces(code state.Digest) ([]state.StoredTrace, error) {
 	return e.cfg.Store.Traces(code)
 }
 
-// Close stores values that are worth it, for about a tenth of the time that was spent executing, and ends the interpreter, if there
-// is one.
+// Close stores values that are worth it, for about a tenth of the time that was spent executing, and ends the
+// interpreter, if there is one.
 func (e *Engine) Close() error {
 	err := e.storeDeferred(context.Background())
 	e.dropKernel()

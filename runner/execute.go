@@ -224,8 +224,8 @@ func (x *execution) output(o Output) {
 	}
 }
 
-// unbound returns the names that the node asked for and that were absent from the namespace, though they have a value here,
-// and those that it bound anew, where somebody would have noticed that the value goes.
+// unbound returns the names that the node asked for and that were absent from the namespace, though they have a value
+// here, and those that it bound anew, where somebody would have noticed that the value goes.
 func (x *execution) unbound() []string {
 	again := x.seen.Again
 	if e := x.seen.Failure; e != nil && slices.Contains(x.missing, e.Name) {
@@ -504,8 +504,8 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 	return nil
 }
 
-// lineage names a value that cannot be named by content: by what made it from what. Options and the working directory as
-// they are without the program count as not read: libraries ask for some once, and keep what they heard.
+// lineage names a value that cannot be named by content: by what made it from what. Options and the working directory
+// as they are without the program count as not read: libraries ask for some once, and keep what they heard.
 func lineage(t *state.Trace, k depgraph.Key) state.Digest {
 	var b strings.Builder
 	fmt.Fprintf(&b, "lineage %q\ncode %s\n", k, t.Code)

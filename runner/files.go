@@ -18,9 +18,9 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// adoptRelatives takes over what other versions of the same program, forks in this workspace, left in files. It is no part of
-// the workspace as it was before the program: else it would pass for an edit, or for a file of the user's, and a
-// program that looks at a file before it writes it would see what another version made of it.
+// adoptRelatives takes over what other versions of the same program, forks in this workspace, left in files. It is no
+// part of the workspace as it was before the program: else it would pass for an edit, or for a file of the user's, and
+// a program that looks at a file before it writes it would see what another version made of it.
 func (e *Engine) adoptRelatives() error {
 	if e.cfg.Relatives == nil {
 		return nil
@@ -66,7 +66,8 @@ func (e *Engine) keepBase(name string, now state.Digest) error {
 	return err
 }
 
-// keptInput is the size up to which a file of the workspace that is read is kept, so that a replay has it when it is another.
+// keptInput is the size up to which a file of the workspace that is read is kept, so that a replay has it when it is
+// another.
 const keptInput = 1 << 20
 
 // keepInput keeps what a node read of a file of the workspace.
@@ -208,8 +209,8 @@ func (w *walk) putContent(name string, want entry) error {
 	return nil
 }
 
-// temporary ends the name of a file that is about to take the place of one of the program's; a killed run may leave it, and
-// who reads its journal removes it.
+// temporary ends the name of a file that is about to take the place of one of the program's; a killed run may leave it,
+// and who reads its journal removes it.
 const temporary = ".xstate-tmp"
 
 // overwrite moves the content of a file into another one. A mapped file must not become empty meanwhile.
@@ -307,8 +308,8 @@ func (w *walk) left(name string, r FileRecord, d state.Digest) {
 	w.e.cfg.Files[name] = r
 }
 
-// finalizeFiles leaves the workspace as a fresh run would. Of a run that was stopped, or that was served results, files stay as the
-// last node left them.
+// finalizeFiles leaves the workspace as a fresh run would. Of a run that was stopped, or that was served results, files
+// stay as the last node left them.
 func (w *walk) finalizeFiles(complete bool) error {
 	if err := w.e.recoverFiles(); err != nil { // of an interpreter that died
 		return err
@@ -322,8 +323,8 @@ func (w *walk) finalizeFiles(complete bool) error {
 	return w.saveFiles()
 }
 
-// adoptReused begins to keep records of the files that reused results wrote, which were recorded elsewhere: in another session, or
-// aside. It must come before a node executes that looks for them.
+// adoptReused begins to keep records of the files that reused results wrote, which were recorded elsewhere: in another
+// session, or aside. It must come before a node executes that looks for them.
 func (w *walk) adoptReused(p *programState) error {
 	for _, name := range w.written {
 		if _, known := w.e.cfg.Files[name]; !known {

@@ -8,12 +8,14 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// A library is imported once, and what it saw of files and environment then stays in it. So that it was imported is state of the
-// program, where it looked at something or printed: a key load:NAME, written by the node that imports it first and read by those that
-// import it again, and, where it saw what is not on every machine, by all who use it. What it looked at is read by the first alone, also
-// where the interpreter has it from elsewhere. Only a new interpreter imports it anew. See libraries.py.
+// A library is imported once, and what it saw of files and environment then stays in it. So that it was imported is
+// state of the program, where it looked at something or printed: a key load:NAME, written by the node that imports it
+// first and read by those that import it again, and, where it saw what is not on every machine, by all who use it. What
+// it looked at is read by the first alone, also where the interpreter has it from elsewhere. Only a new interpreter
+// imports it anew. See libraries.py.
 
-// loadKey names how a library was imported: absent, "loaded" or "printed", with a digest of what it saw that is not on every machine.
+// loadKey names how a library was imported: absent, "loaded" or "printed", with a digest of what it saw that is not on
+// every machine.
 func loadKey(top string) depgraph.Key { return depgraph.Key("load:" + top) }
 
 // saw returns the digest at the end of what a load: key has; "" where all was as usual.
@@ -40,8 +42,8 @@ func (w *walk) mayImport(p *programState, at int, module string) bool {
 			})
 }
 
-// misloaded reports whether the kernel has a library that saw something else than at p. Whether it can have one that was not imported
-// yet is for it to say, see outdated in libraries.py.
+// misloaded reports whether the kernel has a library that saw something else than at p. Whether it can have one that
+// was not imported yet is for it to say, see outdated in libraries.py.
 func (w *walk) misloaded(p *programState, at int) bool {
 	for k, have := range w.e.kernelState.loads {
 		if p.get(k).digest != state.Absent && !w.behind(p, at, k, have) {
@@ -51,8 +53,8 @@ func (w *walk) misloaded(p *programState, at int) bool {
 	return false
 }
 
-// nextLoad returns a node to run again before the kernel imports a library by itself, or -1: what that looks at is not what it was where the
-// program imports it, or it prints and node at may import it.
+// nextLoad returns a node to run again before the kernel imports a library by itself, or -1: what that looks at is not
+// what it was where the program imports it, or it prints and node at may import it.
 func (w *walk) nextLoad(p *programState, at int) int {
 	for _, k := range p.loads() {
 		e := p.keys[k]

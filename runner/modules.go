@@ -11,9 +11,9 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// What workspace modules hold is state of the program, see modules.py. A module has a key when it was changed, or when its
-// load does or reads more than its own source; it is then unloaded where a position has it otherwise, and what loaded
-// or changed it runs again. Any other may be loaded at any time.
+// What workspace modules hold is state of the program, see modules.py. A module has a key when it was changed, or when
+// its load does or reads more than its own source; it is then unloaded where a position has it otherwise, and what
+// loaded or changed it runs again. Any other may be loaded at any time.
 
 // heldKey names what a workspace module holds; absent while it is not loaded, or as a quiet load leaves it.
 func heldKey(module string) depgraph.Key { return depgraph.Key("held:" + module) }
@@ -24,7 +24,8 @@ type quietLoad struct {
 	context state.Digest
 }
 
-// contextOf digests the options and the working directory, which no observation shows a module to depend on when it is loaded.
+// contextOf digests the options and the working directory, which no observation shows a module to depend on when it is
+// loaded.
 func (p *programState) contextOf() state.Digest {
 	var lines []string
 	for k, e := range p.keys {
@@ -102,8 +103,8 @@ func (x *execution) heldReads(found map[depgraph.Key]state.Digest) {
 	x.loadReads(found)
 }
 
-// heldWrites returns the modules that the node changed, or loaded otherwise than quietly, and libraries that it imported first. A module whose file the program
-// writes is another one at another place.
+// heldWrites returns the modules that the node changed, or loaded otherwise than quietly, and libraries that it
+// imported first. A module whose file the program writes is another one at another place.
 func (x *execution) heldWrites() []state.Access {
 	var writes []state.Access
 	for name, q := range x.seen.Quiet {
@@ -153,9 +154,9 @@ func (m *kernelState) unload(r kernel.Unloaded) {
 	}
 }
 
-// moduleNames returns the names of which a workspace module holds a part, if n can come to one through a module: what it
-// makes may share with them. If it imports: those of workspace packages, which may gain an attribute. If it can come to
-// sys.modules: all that are, or rest on, modules.
+// moduleNames returns the names of which a workspace module holds a part, if n can come to one through a module: what
+// it makes may share with them. If it imports: those of workspace packages, which may gain an attribute. If it can come
+// to sys.modules: all that are, or rest on, modules.
 func (w *walk) moduleNames(p *programState, n *node, names []string) []string {
 	info := func(name string) state.ValueInfo {
 		if info := p.keys[depgraph.Var(name)].info; info != nil {
@@ -239,8 +240,8 @@ type dottedImport struct {
 	name string
 }
 
-// submodules returns the dotted names that nodes before at have imported, as far as their text says: of a package, submodules are attributes for
-// who imports them, and an interpreter that was given the package alone has none of them.
+// submodules returns the dotted names that nodes before at have imported, as far as their text says: of a package,
+// submodules are attributes for who imports them, and an interpreter that was given the package alone has none of them.
 func (w *walk) submodules(at int) (names []string) {
 	for ; w.dottedAt < at; w.dottedAt++ {
 		if t := w.outcomes[w.dottedAt].t; t == nil || t.Err != nil {

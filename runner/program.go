@@ -112,7 +112,8 @@ func (u *unit) read(
 	u.err = refused(u)
 }
 
-// cut makes the nodes of a block, of which the first has the index first in the program. future are the features in force.
+// cut makes the nodes of a block, of which the first has the index first in the program. future are the features in
+// force.
 func (u *unit) cut(o keyOptions, future []string, first int) {
 	for i := range u.facts.Nodes {
 		n := &node{

@@ -143,9 +143,9 @@ func (w *walk) makeWay(ctx context.Context, p *programState) error {
 	return w.e.kernel.Bind(ctx, req)
 }
 
-// project returns the names of a bound group that are, with all that p has them share with, as p has them. Of those of which
-// only some can stay, because they share no longer, those stay that were not written since: another may have come to an
-// equal value, and to make that again will not make this.
+// project returns the names of a bound group that are, with all that p has them share with, as p has them. Of those of
+// which only some can stay, because they share no longer, those stay that were not written since: another may have come
+// to an equal value, and to make that again will not make this.
 func (w *walk) project(p *programState, set []string) map[string]bool {
 	m := &w.e.kernelState
 	kept, done := map[string]bool{}, map[string]bool{}
@@ -185,15 +185,16 @@ func (w *walk) project(p *programState, set []string) map[string]bool {
 	return kept
 }
 
-// current reports whether a bound or parked function was made from its definition as it reads now. One of a group may have
-// come from the store.
+// current reports whether a bound or parked function was made from its definition as it reads now. One of a group may
+// have come from the store.
 func (w *walk) current(p *programState, names []string) bool {
 	n := w.definition(p, names[0])
 	return len(names) > 1 || n == nil || w.e.kernelState.layouts[names[0]] == n.layout
 }
 
-// definition returns the node that defines the function bound to name at p, if it is one whose definition calls nothing.
-// Such a function is made by running its definition rather than loaded: then its lines are those of the text as it is.
+// definition returns the node that defines the function bound to name at p, if it is one whose definition calls
+// nothing. Such a function is made by running its definition rather than loaded: then its lines are those of the text
+// as it is.
 func (w *walk) definition(p *programState, name string) *node {
 	if e := p.keys[depgraph.Var(name)]; e.writer >= 0 && e.writer < len(w.nodes) {
 		if n := w.nodes[e.writer]; n.facts.Kind == depgraph.KindDef && n.facts.Defines[0] == name {

@@ -12,23 +12,25 @@
 // # Contract
 //
 // A kernel starts with an empty namespace. Execute runs a node there and reports all that the node read and wrote: a
-// result may be reused wherever each read has the digest that it had. What a kernel cannot observe it must mark, or report
-// as read as a whole. Two values have one digest only if no program of the language tells them apart. A value that was
-// stored and loaded has the digest and the sharing that it had, or the kernel says that it has not. The first nodes of a
-// program that is executed in another process, from the same state, have equal observations, unless they are marked.
+// result may be reused wherever each read has the digest that it had. What a kernel cannot observe it must mark, or
+// report as read as a whole. Two values have one digest only if no program of the language tells them apart. A value
+// that was stored and loaded has the digest and the sharing that it had, or the kernel says that it has not. The first
+// nodes of a program that is executed in another process, from the same state, have equal observations, unless they are
+// marked.
 //
 // Package kerneltest checks the contract for any language.
 //
 // # Failures
 //
 // A failure of the program is part of the observation. When the interpreter dies a call returns ErrDied, and the caller
-// starts another kernel. When ctx ends during a call, the kernel is interrupted; an interpreter that does not answer within
-// two seconds is killed. A driver that reports a fault of its own makes an error of the call, with the driver's traceback.
-// Interpreters that do not start are errors of the language. A language that nothing registered is CodeUnknownLanguage.
+// starts another kernel. When ctx ends during a call, the kernel is interrupted; an interpreter that does not answer
+// within two seconds is killed. A driver that reports a fault of its own makes an error of the call, with the driver's
+// traceback. Interpreters that do not start are errors of the language. A language that nothing registered is
+// CodeUnknownLanguage.
 //
 // # Semantics
 //
-// Results are kept under keys that hold the language's Identity and Semantics, and not the text of its driver. So an edit
-// to a comment of a driver voids nobody's results. A language has a test that makes whoever changes what is observed raise
-// the version.
+// Results are kept under keys that hold the language's Identity and Semantics, and not the text of its driver. So an
+// edit to a comment of a driver voids nobody's results. A language has a test that makes whoever changes what is
+// observed raise the version.
 package kernel

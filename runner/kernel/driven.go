@@ -8,8 +8,8 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 )
 
-// Driven is a kernel whose driver speaks the protocol of this package: one request a call, in JSON, with the operation as
-// "op". Every language whose driver does so has its kernel from here.
+// Driven is a kernel whose driver speaks the protocol of this package: one request a call, in JSON, with the operation
+// as "op". Every language whose driver does so has its kernel from here.
 type Driven struct {
 	*Process
 }

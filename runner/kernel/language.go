@@ -29,7 +29,8 @@ type Language interface {
 
 	// Environ returns the environment of a program, from one as NAME=value.
 	Environ(lines []string) map[string]string
-	// Start starts a kernel for a program, and StartTests a process that runs tests and speaks with its caller in frames.
+	// Start starts a kernel for a program, and StartTests a process that runs tests and speaks with its caller in
+	// frames.
 	Start(ctx context.Context, l Launch) (Kernel, error)
 	StartTests(ctx context.Context, l TestLaunch) (*Process, error)
 }
@@ -38,7 +39,8 @@ type Language interface {
 type Keys interface {
 	// Identity names the interpreter, and the variables of environ that it reads when it starts.
 	Identity(environ map[string]string) string
-	// Semantics names the language's driver by what it observes: results of drivers that observe the same may be shared.
+	// Semantics names the language's driver by what it observes: results of drivers that observe the same may be
+	// shared.
 	Semantics() string
 	// Opening says how the text of a program's first node is read otherwise than elsewhere; "" when it is not.
 	Opening(text []byte) string
@@ -108,8 +110,8 @@ type Guard struct {
 	Deny  []string `json:"deny"`
 }
 
-// Kernel is an interpreter that lives. It answers one call at a time. An error that is ErrDied says that it is of no use
-// any more; after another error it can be used, but what the call was to do may be done in part.
+// Kernel is an interpreter that lives. It answers one call at a time. An error that is ErrDied says that it is of no
+// use any more; after another error it can be used, but what the call was to do may be done in part.
 type Kernel interface {
 	Program
 	Values
@@ -122,7 +124,8 @@ type Kernel interface {
 	HasOpen(path string) bool
 	// Exit says how the interpreter ended, once it has.
 	Exit() string
-	// Stop ends the interpreter. Unsent then returns what it printed and did not send; have is what it sent of the node.
+	// Stop ends the interpreter. Unsent then returns what it printed and did not send; have is what it sent of the
+	// node.
 	Stop()
 	Unsent(have []Output) []Output
 	// Close ends the interpreter and gives up all that it holds.
@@ -135,8 +138,8 @@ type Program interface {
 	Check(ctx context.Context, blocks []Source) ([]Verdict, error)
 	// Cite gives the kernel the texts of all blocks, so that errors can cite them.
 	Cite(ctx context.Context, c Citations) error
-	// Execute runs a node. When ctx ends the node is interrupted, and the interpreter killed if that does not help. With
-	// an error, the observation holds what is known: at least how long the node ran.
+	// Execute runs a node. When ctx ends the node is interrupted, and the interpreter killed if that does not help.
+	// With an error, the observation holds what is known: at least how long the node ran.
 	Execute(ctx context.Context, n Node, sink Sink) (Observation, error)
 }
 

@@ -2,8 +2,8 @@ package kernel
 
 import "github.com/xstate-engine/xstate/state"
 
-// Observation is what a kernel saw of one execution of one node. A kernel fills it in one place, and the engine turns it
-// into a trace. The parts are embedded, so that a reply of a driver is the same fields without nesting.
+// Observation is what a kernel saw of one execution of one node. A kernel fills it in one place, and the engine turns
+// it into a trace. The parts are embedded, so that a reply of a driver is the same fields without nesting.
 type Observation struct {
 	Result    `json:"-"`
 	Reads     // what the node read of the program's values
@@ -91,8 +91,8 @@ type Effects struct {
 
 // Retry tells why a node has to run again. The kernel has undone what the node did, or has not run it.
 type Retry struct {
-	// Stale: a library that the node imports, and that is none of Node.Imported, would be different in a new interpreter,
-	// or the node lists classes of earlier versions. It is to run in a new interpreter.
+	// Stale: a library that the node imports, and that is none of Node.Imported, would be different in a new
+	// interpreter, or the node lists classes of earlier versions. It is to run in a new interpreter.
 	Stale bool     `json:"stale"`
 	Lists bool     `json:"lists"` // the node lists subclasses, as code of a module does: all of them are to be there
 	Again []string `json:"again"` // names of Node.Unbound that the node asked for

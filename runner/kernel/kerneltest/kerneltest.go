@@ -171,7 +171,8 @@ func (s *session) aliases() {
 	}
 }
 
-// restore: a group that was stored comes back in another process with its digests and its sharing, and behaves as before.
+// restore: a group that was stored comes back in another process with its digests and its sharing, and behaves as
+// before.
 func (s *session) restore() {
 	s.run(s.Texts.Bind)
 	was := s.run(s.Texts.Alias)

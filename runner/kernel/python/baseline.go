@@ -61,8 +61,8 @@ func StartBaseline(ctx context.Context, cfg BaselineConfig) (*Baseline, error) {
 // Close ends the interpreter.
 func (b *Baseline) Close() { b.process.Close() }
 
-// Run executes the block at a place of the program, counted from 0. timeout bounds its time; 0 means none. After an error
-// the interpreter is of no use: it died, or the block ran too long. An error of the program is in the result.
+// Run executes the block at a place of the program, counted from 0. timeout bounds its time; 0 means none. After an
+// error the interpreter is of no use: it died, or the block ran too long. An error of the program is in the result.
 func (b *Baseline) Run(
 	ctx context.Context, block BaselineBlock, place int, timeout time.Duration,
 ) (BaselineResult, error) {
@@ -109,8 +109,8 @@ func (b *Baseline) Run(
 	return found, nil
 }
 
-// Values returns the digests of the program's variables, as runner.Outcome.Values has them; "" for a value that cannot be
-// named by content. It changes nothing.
+// Values returns the digests of the program's variables, as runner.Outcome.Values has them; "" for a value that cannot
+// be named by content. It changes nothing.
 func (b *Baseline) Values(ctx context.Context) (map[string]state.Digest, error) {
 	var reply struct {
 		Values map[string]state.Digest `json:"values"`

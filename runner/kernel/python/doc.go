@@ -1,8 +1,8 @@
 // Package python is the language Python: everything that the engine needs to know of it, behind kernel.Language.
 //
-// An Interpreter is a Python on this machine, found by Find and identified by Identify. Its kernels run the driver, which
-// is the Python package xstate_kernel in this folder: it is embedded in the binary, and installed where the interpreter can
-// import it. Facts about failures, constructs and environment variables of Python are in language.go.
+// An Interpreter is a Python on this machine, found by Find and identified by Identify. Its kernels run the driver,
+// which is the Python package xstate_kernel in this folder: it is embedded in the binary, and installed where the
+// interpreter can import it. Facts about failures, constructs and environment variables of Python are in language.go.
 //
 // A Baseline runs the same blocks without any observation. It is what xstate is measured against.
 //

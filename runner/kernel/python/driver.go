@@ -53,9 +53,10 @@ var driverDigest = sync.OnceValue(func() state.Digest {
 	return state.DigestOf(text)
 })
 
-// installDriver writes the driver to disk, once for each version of it, and returns the folder to import it from. That is
-// a folder in the user's cache, so that the compiled form of the driver serves every store, or else one in the store. The
-// driver lies on disk because the code of a file can be told from the program's, and code that came through a pipe cannot.
+// installDriver writes the driver to disk, once for each version of it, and returns the folder to import it from. That
+// is a folder in the user's cache, so that the compiled form of the driver serves every store, or else one in the
+// store. The driver lies on disk because the code of a file can be told from the program's, and code that came through
+// a pipe cannot.
 func installDriver(storeDir string) (string, error) {
 	if cache := userCache(); cache != "" {
 		if folder, err := installDriverIn(cache); err == nil {

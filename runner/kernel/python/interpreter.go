@@ -38,7 +38,8 @@ type Interpreter struct {
 // String returns the text that people see: "cpython 3.12.1".
 func (i Interpreter) String() string { return strings.ToLower(i.Implementation) + " " + i.Version }
 
-// Identity names the interpreter, and the variables that it reads when it starts: nothing can observe that it reads them.
+// Identity names the interpreter, and the variables that it reads when it starts: nothing can observe that it reads
+// them.
 func (i Interpreter) Identity(environ map[string]string) string {
 	text := fmt.Sprintf("%s %s %q", i, i.Machine, i.Prefix)
 	for _, name := range slices.Sorted(maps.Keys(environ)) {
@@ -92,9 +93,9 @@ func Find(asked, folder string, environ func(string) string) (string, error) {
 const probe = `import os, sys
 print(sys.implementation.name, sys.version.split()[0], os.uname().machine, *sys.version_info[:2], sys.prefix, sep="\n")`
 
-// Identify returns the interpreter at path. The answer is cached, in the user's cache or else in folder, for as long as the
-// file at path stays the same; where that is only a launcher, also what the launcher decides by. So a command that starts
-// no kernel starts no interpreter.
+// Identify returns the interpreter at path. The answer is cached, in the user's cache or else in folder, for as long as
+// the file at path stays the same; where that is only a launcher, also what the launcher decides by. So a command that
+// starts no kernel starts no interpreter.
 func Identify(ctx context.Context, folder, path string, environ func(string) string) (Interpreter, error) {
 	if cache := userCache(); cache != "" && os.MkdirAll(cache, 0o755) == nil {
 		folder = cache

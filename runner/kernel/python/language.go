@@ -19,8 +19,9 @@ import (
 // Name is what the registry calls Python.
 const Name = "python"
 
-// Semantics is the version of what the driver observes. It is part of every key, so whoever raises it voids every user's
-// results. Raise it when a driver of before would have reported other reads, writes, digests or marks of some program.
+// Semantics is the version of what the driver observes. It is part of every key, so whoever raises it voids every
+// user's results. Raise it when a driver of before would have reported other reads, writes, digests or marks of some
+// program.
 const Semantics = 1
 
 var dialects = []depgraph.Dialect{source.Plain, source.IPython}
@@ -75,8 +76,8 @@ var constructs = map[string]kernel.Construct{
 // Construct says what is observed of a dynamic construct.
 func (i Interpreter) Construct(what string) kernel.Construct { return constructs[what] }
 
-// Refusal is the error of a block that CPython does not compile, as CPython words it. A verdict with a column is that of
-// the analysis, which knows the line.
+// Refusal is the error of a block that CPython does not compile, as CPython words it. A verdict with a column is that
+// of the analysis, which knows the line.
 func (i Interpreter) Refusal(block state.BlockID, source string, v kernel.Verdict) *state.ExecError {
 	v.Type = cmp.Or(v.Type, "SyntaxError")
 	e := &state.ExecError{Type: v.Type, Message: v.Message, Block: block, Line: v.Line}

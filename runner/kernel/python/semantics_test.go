@@ -28,8 +28,8 @@ func codeOf(text []byte) (string, error) {
 }
 
 // TestSemantics makes whoever changes the driver's code decide whether its observations change. Keys hold the constant
-// Semantics alone: if a changed driver observed otherwise under the same version, the results of the driver before would be
-// reused where they are wrong. The golden holds the version, and a digest of the driver's code.
+// Semantics alone: if a changed driver observed otherwise under the same version, the results of the driver before
+// would be reused where they are wrong. The golden holds the version, and a digest of the driver's code.
 func TestSemantics(t *testing.T) {
 	var code strings.Builder
 	for _, f := range driverFiles() {
