@@ -37,6 +37,7 @@ var layers = []layer{
 	{folder: "state", imports: []string{"depgraph"}},
 	{folder: "state/statetest", imports: []string{"state"}},
 	{folder: "runner/kernel", imports: []string{"depgraph", "state"}},
+	{folder: "runner/kernel/kerneltest", imports: []string{"depgraph", "state", "runner/kernel"}},
 	{folder: "runner/kernel/python", imports: []string{"depgraph", "depgraph/python", "state", "runner/kernel"}},
 	{folder: "runner", imports: []string{"depgraph", "state", "runner/kernel"}},
 	{folder: "state/query", imports: []string{"patch", "depgraph", "depgraph/python", "state", "runner"}},

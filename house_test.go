@@ -22,7 +22,7 @@ var limits = struct {
 	back                 map[string]int
 }{
 	doorFiles: 10, doorNames: 80,
-	back: map[string]int{"patch": 21, "depgraph/python": 14, "state": 24, "runner": 47, "state/query": 4, "state/artifact": 7, "state/provenance": 1,
+	back: map[string]int{"patch": 3, "depgraph/python": 14, "state": 24, "runner": 47, "state/query": 4, "state/artifact": 7, "state/provenance": 1,
 		"runner/replay": 6, ".": 5, "bench": 7, "cmd/xstate": 39},
 }
 

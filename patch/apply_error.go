@@ -45,3 +45,9 @@ func (c *ApplyError) Error() string {
 func malformed(line int, hint, format string, args ...any) *ParseError {
 	return &ParseError{Code: CodePatch, Name: "patch", Line: line, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
+
+// cannotExpress returns the error for a change that a format cannot express.
+func cannotExpress(f Format, what string) error {
+	return &ParseError{Code: CodeUnwritable, Message: fmt.Sprintf("the format %s cannot express that %s", f, what),
+		Hint: "choose another --format: git and v4a can express the most"}
+}

@@ -75,9 +75,6 @@ func isCode(text string) bool {
 		parses(newText([]byte(text)).code)
 }
 
-// wholeParse limits the text that is parsed only to detect its format. Parsing that much takes 50 ms.
-const wholeParse = 256 << 10
-
 // enclosed returns the patch in the argument of a tool call, as in {"input": "*** Begin Patch…"} or ["apply_patch",
 // "…"].
 func enclosed(text string) (string, bool) {
@@ -108,22 +105,4 @@ func unknownFormat(f Format) *ParseError {
 	}
 	return &ParseError{Code: CodeUnsupported, Message: fmt.Sprintf("there is no patch format %q", f), Hint: "there are: " +
 		strings.Join(names, ", ")}
-}
-
-// cannotExpress returns the error for a change that a format cannot express.
-func cannotExpress(f Format, what string) error {
-	return &ParseError{Code: CodeUnwritable, Message: fmt.Sprintf("the format %s cannot express that %s", f, what),
-		Hint: "choose another --format: git and v4a can express the most"}
-}
-
-// fenceLine reports whether a line opens or closes a fence. It returns the fence mark and the text after it.
-func fenceLine(line string) (mark, info string, ok bool) {
-	line = strings.TrimSpace(line)
-	for _, sign := range []string{"`", "~"} {
-		rest := strings.TrimLeft(line, sign)
-		if n := len(line) - len(rest); n >= 3 && !strings.Contains(rest, "`") {
-			return line[:n], strings.TrimSpace(rest), true
-		}
-	}
-	return "", "", false
 }

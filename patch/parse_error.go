@@ -39,3 +39,7 @@ func (e *ParseError) Error() string {
 	}
 	return at.String() + e.Message
 }
+
+func empty(message string) *ParseError {
+	return &ParseError{Code: CodeEmpty, Message: message, Hint: "write a statement or a code cell and run it again"}
+}

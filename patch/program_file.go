@@ -1,10 +1,6 @@
 package patch
 
-import (
-	"bytes"
-	"path"
-	"strings"
-)
+import "bytes"
 
 // Kind is the kind of file that a program comes from.
 type Kind string
@@ -41,36 +37,6 @@ func (p *Program) Bytes() []byte {
 	return out.Bytes()
 }
 
-// Parse reads a program from the bytes of a .py, .ipynb, .md or .markdown file. If name has no extension, Parse detects
-// the kind from the content. A block that does not parse is a block like any other. Errors are *ParseError.
-func Parse(name string, data []byte) (*Program, error) {
-	p, err := parse(name, data)
-	if err != nil {
-		err.Name = name
-		return nil, err
-	}
-	return p, nil
-}
-
-func parse(name string, data []byte) (*Program, *ParseError) {
-	read, err := reader(name, data)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkText(data); err != nil {
-		return nil, err
-	}
-	p, err := read(data)
-	if err != nil {
-		return nil, err
-	}
-	if len(p.Blocks) == 0 {
-		return nil, empty("there is no code in this file")
-	}
-	p.dropRepeatedIDs()
-	return p, nil
-}
-
 // dropRepeatedIDs keeps an id only for the first block that has it. Copied cells repeat ids.
 func (p *Program) dropRepeatedIDs() {
 	seen := map[string]bool{}
@@ -81,47 +47,6 @@ func (p *Program) dropRepeatedIDs() {
 		}
 		seen[b.ID] = true
 	}
-}
-
-func empty(message string) *ParseError {
-	return &ParseError{Code: CodeEmpty, Message: message, Hint: "write a statement or a code cell and run it again"}
-}
-
-// reader returns the reader for a file.
-func reader(name string, data []byte) (func([]byte) (*Program, *ParseError), *ParseError) {
-	ext := strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/")))
-	if ext == "" || ext == "."+strings.TrimPrefix(path.Base(name), ".") {
-		ext = guess(data)
-	}
-	switch ext {
-	case ".py", ".pyw":
-		return readPython, nil
-	case ".ipynb":
-		return readNotebook, nil
-	case ".md", ".markdown":
-		return readMarkdown, nil
-	}
-	return nil, unsupported(ext)
-}
-
-func unsupported(ext string) *ParseError {
-	message := "the file has no extension, and its content is of no known kind"
-	if ext != "" {
-		message = "no reader for " + ext + " files"
-	}
-	return &ParseError{Code: CodeUnsupported, Message: message, Hint: "give a .py, .ipynb or .md file"}
-}
-
-// guess returns the extension that fits the content, or "".
-func guess(data []byte) string {
-	first, _, _ := bytes.Cut(data, []byte("\n"))
-	switch {
-	case bytes.HasPrefix(first, []byte("#!")) && bytes.Contains(first, []byte("python")):
-		return ".py"
-	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) && bytes.Contains(data, []byte(`"nbformat"`)):
-		return ".ipynb"
-	}
-	return ""
 }
 
 // region is a range of lines that becomes a block.

@@ -184,3 +184,15 @@ func (i *fence) skipOptions(lines []gmtext.Segment, body []byte) []gmtext.Segmen
 	}
 	return lines
 }
+
+// fenceLine reports whether a line opens or closes a fence. It returns the fence mark and the text after it.
+func fenceLine(line string) (mark, info string, ok bool) {
+	line = strings.TrimSpace(line)
+	for _, sign := range []string{"`", "~"} {
+		rest := strings.TrimLeft(line, sign)
+		if n := len(line) - len(rest); n >= 3 && !strings.Contains(rest, "`") {
+			return line[:n], strings.TrimSpace(rest), true
+		}
+	}
+	return "", "", false
+}

@@ -109,3 +109,6 @@ func onlyDefinition(list []stmt) string {
 	}
 	return name
 }
+
+// wholeParse limits the text that is parsed only to detect its format. Parsing that much takes 50 ms.
+const wholeParse = 256 << 10

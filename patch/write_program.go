@@ -1,33 +1,10 @@
 package patch
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 )
-
-// piece is a part of a file. It is a block with what announces it (a cell marker, a fence, the JSON of a cell), or the
-// prose around blocks. The pieces of a file, in order, are the file.
-type piece struct {
-	text     string
-	block    int // index of its block, or prose
-	from, to int // the range of its source in text
-}
-
-const prose = -1
-
-// format holds the functions and pieces to write one kind of file.
-type format struct {
-	pieces []piece
-	head   string                                  // the text before the first piece
-	foot   string                                  // the text after the last piece
-	change func(p piece, was, now Block) string    // returns the piece with another block in it
-	render func(b Block, first bool) string        // returns the piece of a new block
-	join   func(out *strings.Builder, text string) // adds a piece to the output
-	note   func(text string) string                // returns a piece of prose that shows text as it is
-}
 
 // Identify returns, for each block of a file that was read again, its id in old, or "" if old does not have it. The ids
 // of old must be unique and not empty. The result is the same as that of Match.
@@ -60,15 +37,6 @@ func (p *Program) With(ids []string, blocks []Block) ([]byte, error) {
 		return nil, err
 	}
 	return data, nil
-}
-
-// CodeUnwritable is the code of the error for a program that a kind of file, or a change that a format, cannot express.
-const CodeUnwritable Code = "unwritable"
-
-func unwritable(kind Kind, why string) error {
-	return &ParseError{Code: CodeUnwritable, Message: fmt.Sprintf("the program cannot be written as a %s file: %s", kind,
-		why),
-		Hint: "write it into a new file: xstate export --out FILE"}
 }
 
 // reads checks that data parses as blocks.
@@ -262,25 +230,4 @@ func pythonMarker(b Block) string {
 		return "# %%"
 	}
 	return "# %% " + b.Title
-}
-
-// sourceLines returns a text as notebooks store it: a list of lines with their line ends.
-func sourceLines(text string) []string {
-	lines := strings.SplitAfter(text, "\n")
-	if lines[len(lines)-1] == "" {
-		lines = lines[:len(lines)-1]
-	}
-	return lines
-}
-
-// encodeJSON writes a value as Jupyter does: indented by one space, and without unnecessary escapes.
-func encodeJSON(v any, margin string) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent(margin, " ")
-	if err := e.Encode(v); err != nil {
-		panic("patch: internal error: " + err.Error())
-	}
-	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -36,5 +36,7 @@ func (x *execution) lost(kind, message string) (*state.StoredTrace, error) {
 // died returns the trace of a node that has no result because the interpreter ended. when completes the message.
 func (w *walk) died(n *node, when string) (*state.StoredTrace, error) {
 	e := &state.ExecError{Type: typeDied, Message: "the interpreter died " + when, Block: n.unit.ID, Line: n.facts.Line}
-	return &state.StoredTrace{Trace: state.Trace{Code: n.code, At: time.Now().UTC(), Err: e, Marks: []string{"kernel died"}}}, nil
+	return &state.StoredTrace{
+		Trace: state.Trace{Code: n.code, At: time.Now().UTC(), Err: e, Marks: []string{"kernel died"}},
+	}, nil
 }

@@ -1,9 +1,55 @@
 package runner
 
 import (
+	"slices"
+
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/state"
 )
+
+// Codes of reasons.
+const (
+	ReasonNew     = "new"              // this code was never run
+	ReasonCode    = "code-changed"     // the block was edited here
+	ReasonEngine  = "engine-changed"   // the same code was run, by another interpreter or version of xstate
+	ReasonInput   = "input-changed"    // Key had digest Was and has Now
+	ReasonSharing = "sharing-changed"  // names that it reads share objects in another way
+	ReasonMaybe   = "input-may-change" // in a plan: Key depends on the result of By
+	ReasonLost    = "result-lost"      // it was run, but the store no longer has the results
+	ReasonRetry   = "failed-before"    // it failed in a way that may not happen again
+	ReasonLayout  = "line-moved"       // its output cites lines that moved
+	ReasonForced  = "forced"
+	ReasonReused  = "reused"
+	ReasonPinned  = "pinned"  // it always executes, or keeps a result that is not valid, see Pin
+	ReasonServed  = "served"  // the caller supplied the result, see RunOptions.Serve
+	ReasonBlocked = "blocked" // it uses what block By would have defined, or follows a failure in its block
+	ReasonSyntax  = "syntax-error"
+)
+
+// Action is what a plan intends for a node.
+type Action string
+
+const (
+	ActRun   Action = "run"
+	ActMaybe Action = "maybe" // it runs if an input changes
+	ActReuse Action = "reuse"
+	ActBlock Action = "block"
+)
+
+// PlanNode is one node of a plan.
+type PlanNode struct {
+	Block   state.BlockID
+	Node    int // index in the block
+	Line    int // 1-based in the block
+	Action  Action
+	Reason  state.Reason
+	Seconds float64 // recorded cost of the last execution; 0 when there was none
+
+	Code  state.Digest   // the key of its traces
+	Facts *depgraph.Node // the analysis of its text
+	Trace state.Digest   // the result that is reused, or ""
+	Last  *state.Trace   // the last execution, maybe of other code; nil when there is none
+}
 
 // place is what a decision about a node queries: the state before the node, and the text of the program. A walk answers
 // from its program state, the planner from its index, which notes each query.
@@ -144,6 +190,22 @@ func (e *Engine) chooseGiven(p place, n *node, g given) (choice, error) {
 		}
 	}
 	return c, nil
+}
+
+// pinned returns the result that a node pinned to never keeps: the last one of its code, if that did not fail. c says
+// why no trace is valid.
+func (e *Engine) pinned(n *node, c choice) (choice, bool) {
+	before, _ := previous(n)
+	if before == nil || before.Code != n.code || before.Trace == "" {
+		return c, false
+	}
+	t, ok, err := e.cfg.Store.Trace(before.Trace)
+	if err != nil || !ok || t.Err != nil || !e.usable(&t) {
+		return c, false
+	}
+	t.Marks = appendNew(slices.Clone(t.Marks), MarkPinned)
+	c.reason.Code = ReasonPinned
+	return choice{trace: &state.StoredTrace{Digest: before.Trace, Trace: t}, reason: c.reason, last: &t}, true
 }
 
 // choose looks for a trace of n that is valid at p. The newest comes first.

@@ -36,7 +36,8 @@ func (w *walk) constructs(p *programState, n *node, kinds func(what string) bool
 
 // listsSubclasses reports whether n may ask which subclasses a class has, by its text or as the kernel has told of what it comes to.
 func (w *walk) listsSubclasses(p *programState, n *node) bool {
-	return w.lists[n.index] || w.hasDynamic && w.constructs(p, n, func(what string) bool { return w.construct(what) == kernel.ListsClasses })
+	return w.lists[n.index] ||
+		w.hasDynamic && w.constructs(p, n, func(what string) bool { return w.construct(what) == kernel.ListsClasses })
 }
 
 func (w *walk) construct(what string) kernel.Construct { return w.e.cfg.Language.Construct(what) }

@@ -68,7 +68,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	return &Engine{
 		cfg:       cfg,
-		options:   newKeyOptions(cfg, environ),
+		options:   keyOptions{cfg.Language, cfg.Language.Semantics(), cfg.Language.Identity(environ), cfg.Observe},
 		baseState: newBaseState(cfg, workspace, environ, cfg.Files),
 		facts:     map[state.Digest]*depgraph.Facts{},
 		environ:   environ,

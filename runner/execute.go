@@ -69,7 +69,7 @@ func (w *walk) executeAt(ctx context.Context, i int, p *programState, live bool)
 	return nil, fmt.Errorf("block %s asks for ever more names", n.unit.ID)
 }
 
-// compiled has CPython look at all blocks, once a pass.
+// compiled asks the language for its verdict on all blocks, once a pass.
 func (w *walk) compiled(ctx context.Context) (bool, error) {
 	if w.compileAsked {
 		return true, nil
@@ -116,7 +116,7 @@ type execution struct {
 	missing []string // names that have a value here and are not bound
 }
 
-// run executes and settles. again names values that must be bound first.
+// run executes the node and records its trace. again are names whose values must be bound first.
 func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []string, err error) {
 	w := x.walk
 	e := w.e
@@ -165,7 +165,7 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 		return nil, again, x.undo()
 	}
 	x.dynamic = x.dynamic || x.seen.Everything
-	t, err = x.settle(ctx)
+	t, err = x.recordTrace(ctx)
 	return t, nil, err
 }
 
@@ -262,8 +262,9 @@ func (x *execution) undo() error {
 	return err
 }
 
-// settle turns what was observed into a trace, stores it with the values it wrote, and moves the mirror along.
-func (x *execution) settle(ctx context.Context) (*state.StoredTrace, error) {
+// recordTrace makes a trace of the observation and stores it with the values that the node wrote. The model of the
+// kernel follows.
+func (x *execution) recordTrace(ctx context.Context) (*state.StoredTrace, error) {
 	t := state.Trace{Code: x.node.code, Seconds: x.seen.Seconds, At: time.Now().UTC()}
 	writes, err := x.fileWrites()
 	if err != nil {
@@ -287,7 +288,7 @@ func (x *execution) settle(ctx context.Context) (*state.StoredTrace, error) {
 		if err := x.undo(); err != nil {
 			return nil, err
 		}
-		return x.record(t, x.transient())
+		return x.putTrace(t, x.transient())
 	}
 	if err := x.writes(&t, writes); err != nil {
 		return nil, err
@@ -298,11 +299,11 @@ func (x *execution) settle(ctx context.Context) (*state.StoredTrace, error) {
 	if err := x.storeWrites(ctx, after, &t); err != nil {
 		return nil, err
 	}
-	return x.record(t, false)
+	return x.putTrace(t, false)
 }
 
-// record stores a trace, unless it may come out otherwise next time.
-func (x *execution) record(t state.Trace, transient bool) (*state.StoredTrace, error) {
+// putTrace stores a trace, unless another execution may have another result.
+func (x *execution) putTrace(t state.Trace, transient bool) (*state.StoredTrace, error) {
 	if transient || x.walk.o.Discard || x.walk.speculative {
 		return &state.StoredTrace{Digest: "", Trace: t}, nil
 	}
@@ -327,7 +328,13 @@ const (
 
 func (x *execution) execError() *state.ExecError {
 	e := x.seen.Failure
-	return &state.ExecError{Type: e.Type, Message: e.Message, Traceback: e.Traceback, Block: x.node.unit.ID, Line: e.Line}
+	return &state.ExecError{
+		Type:      e.Type,
+		Message:   e.Message,
+		Traceback: e.Traceback,
+		Block:     x.node.unit.ID,
+		Line:      e.Line,
+	}
 }
 
 // reads fills in what the node read, with the digests that held before it.
@@ -391,7 +398,8 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 	for _, path := range x.seen.Files.Times {
 		k := depgraph.Key("time:" + w.e.baseState.short(path))
 		found[k] = p.get(k).digest
-		if _, written := writes[k.Name()]; written || found[k] == digestWritten || w.e.baseState.onDisk(k.Name()) == digestDir {
+		if _, written := writes[k.Name()]; written || found[k] == digestWritten ||
+			w.e.baseState.onDisk(k.Name()) == digestDir {
 			x.seen.Marks = appendNew(x.seen.Marks, "clock")
 			delete(found, k)
 		}

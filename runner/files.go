@@ -181,8 +181,14 @@ func (w *walk) putContent(name string, want entry) error {
 	}
 	if !ok {
 		if want.writer < 0 {
-			return &state.Error{Code: "file-lost", Message: fmt.Sprintf("the content that %s had before the program wrote it is gone from the store", name),
-				Hint: "put the file back by hand, then run again"}
+			return &state.Error{
+				Code: "file-lost",
+				Message: fmt.Sprintf(
+					"the content that %s had before the program wrote it is gone from the store",
+					name,
+				),
+				Hint: "put the file back by hand, then run again",
+			}
 		}
 		return w.lost(want.writer)
 	}

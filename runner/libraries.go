@@ -32,10 +32,12 @@ func (n *node) imports(module string) bool {
 // mayImport reports whether node at, or a function that it may call, imports a module by its text.
 func (w *walk) mayImport(p *programState, at int, module string) bool {
 	n := w.nodes[at]
-	return n.imports(module) || n.facts.Kind == depgraph.KindStatement && slices.ContainsFunc(w.closure(p, slices.Concat(n.facts.Uses, n.facts.Later)), func(name string) bool {
-		e := p.keys[depgraph.Var(name)]
-		return e.writer >= 0 && w.nodes[e.writer].imports(module)
-	})
+	return n.imports(module) ||
+		n.facts.Kind == depgraph.KindStatement &&
+			slices.ContainsFunc(w.closure(p, slices.Concat(n.facts.Uses, n.facts.Later)), func(name string) bool {
+				e := p.keys[depgraph.Var(name)]
+				return e.writer >= 0 && w.nodes[e.writer].imports(module)
+			})
 }
 
 // misloaded reports whether the kernel has a library that saw something else than at p. Whether it can have one that was not imported

@@ -65,7 +65,9 @@ func (w *walk) unloadModules(ctx context.Context, p *programState, at int) error
 	for name, q := range m.quiet {
 		by, known := w.first(q.code)
 		known = known && by < at
-		if known && w.contexts[by] != q.context || !known && (p.context != q.context || strings.Contains(name, ".")) { // a submodule is an attribute of its package
+		if known && w.contexts[by] != q.context ||
+			!known &&
+				(p.context != q.context || strings.Contains(name, ".")) { // a submodule is an attribute of its package
 			names = append(names, name)
 		}
 	}
@@ -161,8 +163,12 @@ func (w *walk) moduleNames(p *programState, n *node, names []string) []string {
 		}
 		return state.ValueInfo{}
 	}
-	if w.hasDynamic && w.constructs(p, n, func(what string) bool { return w.construct(what) == kernel.ReachesModules }) {
-		return slices.DeleteFunc(p.names(), func(name string) bool { return !info(name).ReachesModules && info(name).Type != "module" })
+	if w.hasDynamic &&
+		w.constructs(p, n, func(what string) bool { return w.construct(what) == kernel.ReachesModules }) {
+		return slices.DeleteFunc(
+			p.names(),
+			func(name string) bool { return !info(name).ReachesModules && info(name).Type != "module" },
+		)
 	}
 	var found []string
 	for k := range p.moduleState {
@@ -172,12 +178,18 @@ func (w *walk) moduleNames(p *programState, n *node, names []string) []string {
 	}
 	slices.Sort(found)
 	if len(n.facts.Imports) == 0 {
-		if len(found) > 0 && !slices.ContainsFunc(w.closure(p, names), func(name string) bool { return info(name).ReachesModules }) {
+		if len(found) > 0 &&
+			!slices.ContainsFunc(w.closure(p, names), func(name string) bool { return info(name).ReachesModules }) {
 			return nil
 		}
 		return found
 	}
-	return append(found, slices.DeleteFunc(p.names(), func(name string) bool { return !info(name).ReachesModules || info(name).Type != "module" })...)
+	return append(
+		found,
+		slices.DeleteFunc(
+			p.names(),
+			func(name string) bool { return !info(name).ReachesModules || info(name).Type != "module" },
+		)...)
 }
 
 // nextState returns the first of the nodes to run again for modules to be as p has them, or -1. Values that were made

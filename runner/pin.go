@@ -29,14 +29,6 @@ const (
 
 var pinComment = regexp.MustCompile(`^#\s*xstate:\s*(always|never)$`)
 
-// pin returns the pin of a block.
-func (w *walk) pin(u *unit) Pin {
-	if p, ok := w.o.Pins[u.ID]; ok {
-		return p
-	}
-	return u.pin()
-}
-
 // pin returns what the comments of a block say.
 func (u *unit) pin() Pin {
 	found := Pin("")
@@ -48,22 +40,6 @@ func (u *unit) pin() Pin {
 		}
 	}
 	return found
-}
-
-// pinned returns the result that a node pinned to never keeps: the last one of its code, if that did not fail. c says
-// why no trace is valid.
-func (e *Engine) pinned(n *node, c choice) (choice, bool) {
-	before, _ := previous(n)
-	if before == nil || before.Code != n.code || before.Trace == "" {
-		return c, false
-	}
-	t, ok, err := e.cfg.Store.Trace(before.Trace)
-	if err != nil || !ok || t.Err != nil || !e.usable(&t) {
-		return c, false
-	}
-	t.Marks = appendNew(slices.Clone(t.Marks), MarkPinned)
-	c.reason.Code = ReasonPinned
-	return choice{trace: &state.StoredTrace{Digest: before.Trace, Trace: t}, reason: c.reason, last: &t}, true
 }
 
 // withVaryMark adds MarkVaried to a trace that was recorded before its code was known to vary.

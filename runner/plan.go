@@ -8,50 +8,6 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Codes of reasons.
-const (
-	ReasonNew     = "new"              // this code was never run
-	ReasonCode    = "code-changed"     // the block was edited here
-	ReasonEngine  = "engine-changed"   // the same code was run, by another interpreter or version of xstate
-	ReasonInput   = "input-changed"    // Key had digest Was and has Now
-	ReasonSharing = "sharing-changed"  // names that it reads share objects in another way
-	ReasonMaybe   = "input-may-change" // in a plan: Key depends on the result of By
-	ReasonLost    = "result-lost"      // it was run, but the store no longer has the results
-	ReasonRetry   = "failed-before"    // it failed in a way that may not happen again
-	ReasonLayout  = "line-moved"       // its output cites lines that moved
-	ReasonForced  = "forced"
-	ReasonReused  = "reused"
-	ReasonPinned  = "pinned"  // it always executes, or keeps a result that is not valid, see Pin
-	ReasonServed  = "served"  // the caller supplied the result, see RunOptions.Serve
-	ReasonBlocked = "blocked" // it uses what block By would have defined, or follows a failure in its block
-	ReasonSyntax  = "syntax-error"
-)
-
-// Action is what a plan intends for a node.
-type Action string
-
-const (
-	ActRun   Action = "run"
-	ActMaybe Action = "maybe" // it runs if an input changes
-	ActReuse Action = "reuse"
-	ActBlock Action = "block"
-)
-
-// PlanNode is one node of a plan.
-type PlanNode struct {
-	Block   state.BlockID
-	Node    int // index in the block
-	Line    int // 1-based in the block
-	Action  Action
-	Reason  state.Reason
-	Seconds float64 // recorded cost of the last execution; 0 when there was none
-
-	Code  state.Digest   // the key of its traces
-	Facts *depgraph.Node // the analysis of its text
-	Trace state.Digest   // the result that is reused, or ""
-	Last  *state.Trace   // the last execution, maybe of other code; nil when there is none
-}
-
 // Plan reports what a run would do. It is computed without executing anything. It lists the nodes that are not simply
 // reused. Blocks reads the details of all the others, which costs as much as a walk of the program.
 type Plan struct {

@@ -65,15 +65,13 @@ type keyOptions struct {
 	observe     string
 }
 
-func newKeyOptions(cfg Config, environ map[string]string) keyOptions {
-	return keyOptions{
-		language: cfg.Language, semantics: cfg.Language.Semantics(), interpreter: cfg.Language.Identity(environ),
-		observe: cfg.Observe,
-	}
-}
-
 // analyse reads the blocks of a program, in order. A block that does not parse has no nodes and an error.
-func analyse(blocks []Block, o keyOptions, cache map[state.Digest]*depgraph.Facts, refused func(*unit) *state.ExecError) ([]*unit, []*node) {
+func analyse(
+	blocks []Block,
+	o keyOptions,
+	cache map[state.Digest]*depgraph.Facts,
+	refused func(*unit) *state.ExecError,
+) ([]*unit, []*node) {
 	var units []*unit
 	var nodes []*node
 	var future []string
@@ -96,8 +94,12 @@ func (u *unit) read(
 	u.language = language
 	if b := u.Block; b.Dialect != "" && !slices.Contains(language.Dialects(), b.Dialect) {
 		u.err = &state.ExecError{
-			Type:    "UnknownLanguage",
-			Message: fmt.Sprintf("the block is written in %q, and %s runs the program", b.Dialect, language), Block: b.ID,
+			Type: "UnknownLanguage",
+			Message: fmt.Sprintf(
+				"the block is written in %q, and %s runs the program",
+				b.Dialect,
+				language,
+			), Block: b.ID,
 		}
 		return
 	}
@@ -113,7 +115,14 @@ func (u *unit) read(
 // cut makes the nodes of a block, of which the first has the index first in the program. future are the features in force.
 func (u *unit) cut(o keyOptions, future []string, first int) {
 	for i := range u.facts.Nodes {
-		n := &node{index: first + i, unit: u, at: i, facts: &u.facts.Nodes[i], last: i == len(u.facts.Nodes)-1, future: future}
+		n := &node{
+			index:  first + i,
+			unit:   u,
+			at:     i,
+			facts:  &u.facts.Nodes[i],
+			last:   i == len(u.facts.Nodes)-1,
+			future: future,
+		}
 		n.code = o.codeDigest(n)
 		n.layout = state.DigestOf(fmt.Appendf(nil, "layout %q %d\n%s", u.filename(), n.facts.Line, n.text()))
 		u.nodes = append(u.nodes, n)
@@ -135,7 +144,9 @@ func withFeatures(future, more []string) []string {
 func dialectsOf(blocks []Block) []depgraph.Dialect {
 	var found []depgraph.Dialect
 	for _, b := range blocks {
-		found = appendNew(found, b.Dialect)
+		if !slices.Contains(found, b.Dialect) {
+			found = append(found, b.Dialect)
+		}
 	}
 	return found
 }

@@ -38,7 +38,8 @@ func (w *walk) bring(ctx context.Context, p *programState, at int, namesToBind [
 		if err := w.e.need(ctx, w); err != nil {
 			return err
 		}
-		if !w.behind(p, at, modulesKey, w.e.kernelState.modules) || w.misloaded(p, at) { // only a new interpreter has libraries as they were
+		if !w.behind(p, at, modulesKey, w.e.kernelState.modules) ||
+			w.misloaded(p, at) { // only a new interpreter has libraries as they were
 			w.e.dropKernel()
 			continue
 		}
@@ -108,7 +109,8 @@ func (w *walk) makeWay(ctx context.Context, p *programState) error {
 	shared := aliasedNames(p.aliases, m.aliases)
 	groups := map[groupDigest][]string{}
 	for name, b := range m.bound {
-		if shared[name] || isGroup(b.groupDigest) || p.keys[depgraph.Var(name)].digest != b.digest || !w.current(p, []string{name}) {
+		if shared[name] || isGroup(b.groupDigest) || p.keys[depgraph.Var(name)].digest != b.digest ||
+			!w.current(p, []string{name}) {
 			groups[b.groupDigest] = append(groups[b.groupDigest], name)
 		} // else it stays, as nearly all do
 	}
@@ -324,7 +326,14 @@ func (w *walk) definer(need state.Need, at int) int {
 }
 
 // load binds a stored group. A value that does not come back as it was is not used: its writer is returned.
-func (w *walk) load(ctx context.Context, p *programState, j groupDigest, names []string, v state.Value, writer int) (int, error) {
+func (w *walk) load(
+	ctx context.Context,
+	p *programState,
+	j groupDigest,
+	names []string,
+	v state.Value,
+	writer int,
+) (int, error) {
 	m := &w.e.kernelState
 	req := kernel.Loading{Names: names}
 	if v.Bytes > inlineBytes {
@@ -430,7 +439,15 @@ func (w *walk) rebuild(ctx context.Context, i int) error {
 		if w.served(i) != nil {
 			return errServed
 		}
-		debugf("kernel", "rebuild %s: wrote %v, recorded %v; shares %v, recorded %v", w.nodes[i].id(), t.Writes, recorded.Writes, t.AliasesAfter, recorded.AliasesAfter)
+		debugf(
+			"kernel",
+			"rebuild %s: wrote %v, recorded %v; shares %v, recorded %v",
+			w.nodes[i].id(),
+			t.Writes,
+			recorded.Writes,
+			t.AliasesAfter,
+			recorded.AliasesAfter,
+		)
 		w.ran[i], w.reasons[i], w.spent[i] = t, state.Reason{Code: ReasonLost}, t.Seconds
 		return errRestart
 	}

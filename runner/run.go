@@ -291,6 +291,14 @@ func (w *walk) perform(ctx context.Context, i int, d *decision) error {
 	return nil
 }
 
+// pin returns the pin of a block.
+func (w *walk) pin(u *unit) Pin {
+	if p, ok := w.o.Pins[u.ID]; ok {
+		return p
+	}
+	return u.pin()
+}
+
 func (w *walk) event(ev Event) {
 	if w.o.OnEvent != nil {
 		w.o.OnEvent(ev)

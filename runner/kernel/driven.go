@@ -44,6 +44,9 @@ func (d *Driven) Cite(ctx context.Context, c Citations) error {
 
 func (d *Driven) Execute(ctx context.Context, n Node, sink Sink) (Observation, error) {
 	var seen Observation
+	if n.Uses == nil {
+		n.Uses = []string{} // drivers expect a list
+	}
 	began := time.Now()
 	d.Begin()
 	done := make(chan struct{})

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 // printed is the file behind one of the interpreter's output streams. The interpreter sends what the file holds for as
@@ -37,52 +36,7 @@ func newPrinted(folder string) (both [2]*printed, err error) {
 	return both, nil
 }
 
-// Watch keeps the files of the output streams within bounds until done is closed. It looks at them once in every; a
-// shorter interval costs more.
-func (p *Process) Watch(every time.Duration, done <-chan struct{}) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-done:
-			return
-		case <-tick.C:
-		}
-		for _, f := range p.printed {
-			if info, err := f.file.Stat(); err == nil && info.Size() > printedLimit {
-				_ = f.file.Truncate(printedKeep) // or the next tick tries again
-			}
-		}
-	}
-}
-
-// Begin forgets what was printed before the node that is about to run.
-func (p *Process) Begin() {
-	for _, f := range p.printed {
-		f.sent = 0
-	}
-}
-
-// Sent notes that the interpreter has sent what the file of a stream holds, up to a byte.
-func (p *Process) Sent(stream string, upto int64) {
-	for _, f := range p.printed {
-		if f.stream == stream {
-			f.sent = upto
-		}
-	}
-}
-
-// Unsent returns what a dead interpreter had printed and not sent. have is what came before.
-func (p *Process) Unsent(have []Output) []Output {
-	var left []Output
-	for _, f := range p.printed {
-		if o, ok := f.unsent(have); ok {
-			left = append(left, o)
-		}
-	}
-	return left
-}
-
+// unsent returns what the stream holds and the interpreter did not send.
 func (p *printed) unsent(have []Output) (Output, bool) {
 	left := outputChars
 	for _, o := range have {

@@ -236,6 +236,52 @@ func (p *Process) interrupt(answered <-chan struct{}) {
 	p.Kill()
 }
 
+// Watch keeps the files of the output streams within bounds until done is closed. It looks at them once in every; a
+// shorter interval costs more.
+func (p *Process) Watch(every time.Duration, done <-chan struct{}) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+		for _, f := range p.printed {
+			if info, err := f.file.Stat(); err == nil && info.Size() > printedLimit {
+				_ = f.file.Truncate(printedKeep) // or the next tick tries again
+			}
+		}
+	}
+}
+
+// Begin forgets what was printed before the node that is about to run.
+func (p *Process) Begin() {
+	for _, f := range p.printed {
+		f.sent = 0
+	}
+}
+
+// Sent notes that the interpreter has sent what the file of a stream holds, up to a byte.
+func (p *Process) Sent(stream string, upto int64) {
+	for _, f := range p.printed {
+		if f.stream == stream {
+			f.sent = upto
+		}
+	}
+}
+
+// Unsent returns what a dead interpreter had printed and not sent. have is what came before.
+func (p *Process) Unsent(have []Output) []Output {
+	var left []Output
+	for _, f := range p.printed {
+		if o, ok := f.unsent(have); ok {
+			left = append(left, o)
+		}
+	}
+	return left
+}
+
 // HasOpen reports whether the process has a file mapped, or open otherwise than for writing only.
 func (p *Process) HasOpen(path string) bool {
 	info, err := os.Stat(path)

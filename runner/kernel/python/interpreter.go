@@ -58,8 +58,12 @@ func Find(asked, folder string, environ func(string) string) (string, error) {
 	if asked != "" {
 		path, err := exec.LookPath(asked)
 		if err != nil {
-			return "", &state.Error{Code: CodeNotFound, Message: fmt.Sprintf("there is no Python interpreter at %q", asked),
-				Hint: "name one with --python PATH, or unset XSTATE_PYTHON", Err: err}
+			return "", &state.Error{
+				Code:    CodeNotFound,
+				Message: fmt.Sprintf("there is no Python interpreter at %q", asked),
+				Hint:    "name one with --python PATH, or unset XSTATE_PYTHON",
+				Err:     err,
+			}
 		}
 		return filepath.Abs(path)
 	}
@@ -75,8 +79,11 @@ func Find(asked, folder string, environ func(string) string) (string, error) {
 	}
 	path, err := exec.LookPath("python3")
 	if err != nil {
-		return "", &state.Error{Code: CodeNotFound, Message: "no Python interpreter was found: there is no python3 on the PATH",
-			Hint: "install Python 3.10 or later, or name one with --python PATH"}
+		return "", &state.Error{
+			Code:    CodeNotFound,
+			Message: "no Python interpreter was found: there is no python3 on the PATH",
+			Hint:    "install Python 3.10 or later, or name one with --python PATH",
+		}
 	}
 	return filepath.Abs(path)
 }
@@ -108,7 +115,15 @@ func Identify(ctx context.Context, folder, path string, environ func(string) str
 	err := cmd.Run()
 	found := Interpreter{}
 	if err == nil {
-		_, err = fmt.Sscanf(stdout.String(), "%s\n%s\n%s\n%d\n%d\n", &found.Implementation, &found.Version, &found.Machine, &found.Major, &found.Minor)
+		_, err = fmt.Sscanf(
+			stdout.String(),
+			"%s\n%s\n%s\n%d\n%d\n",
+			&found.Implementation,
+			&found.Version,
+			&found.Machine,
+			&found.Major,
+			&found.Minor,
+		)
 		found.Prefix = lastLine(stdout.String())
 	}
 	if err != nil {
@@ -143,8 +158,11 @@ func lastLine(text string) string {
 
 func (i Interpreter) check() error {
 	if i.Major < 3 || i.Major == 3 && i.Minor < 10 {
-		return &state.Error{Code: CodeTooOld, Message: fmt.Sprintf("%s is Python %s; xstate needs 3.10 or later", i.Path, i.Version),
-			Hint: "name another interpreter with --python PATH"}
+		return &state.Error{
+			Code:    CodeTooOld,
+			Message: fmt.Sprintf("%s is Python %s; xstate needs 3.10 or later", i.Path, i.Version),
+			Hint:    "name another interpreter with --python PATH",
+		}
 	}
 	return nil
 }

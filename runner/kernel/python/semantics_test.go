@@ -59,8 +59,10 @@ func TestSemantics(t *testing.T) {
 	if !strings.HasPrefix(string(want), fmt.Sprintf("semantics %d\n", Semantics)) {
 		t.Fatal("Semantics is not the version of the golden: refresh the golden with -update")
 	}
-	t.Error("what the kernel observes may have changed: raise Semantics, or, if the change cannot alter an observation, " +
-		"refresh the golden with -update")
+	t.Error(
+		"what the kernel observes may have changed: raise Semantics, or, if the change cannot alter an observation, " +
+			"refresh the golden with -update",
+	)
 }
 
 // TestCodeOf: an edited comment must not void anybody's results, and an edited statement must be noticed.

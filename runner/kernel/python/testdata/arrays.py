@@ -1,5 +1,6 @@
 """Judges digests of watched arrays by digests that read everything, through views that overlap and writes of all
 kinds."""
+
 import os
 import random
 import sys
@@ -19,8 +20,16 @@ seed = int(sys.argv[1])
 rng = random.Random(seed)
 base = np.arange(3_000_000, dtype=np.int32)
 views = [
-    base, base[10:], base[:2_000_000].reshape(1000, 2000), base[:2_000_000].reshape(1000, 2000).T, base[::-1], base[::3],
-    base.view(np.uint8), base[1_000_001:2_000_003], base[:2_000_000].view(np.float64), np.zeros(2_000_000),
+    base,
+    base[10:],
+    base[:2_000_000].reshape(1000, 2000),
+    base[:2_000_000].reshape(1000, 2000).T,
+    base[::-1],
+    base[::3],
+    base.view(np.uint8),
+    base[1_000_001:2_000_003],
+    base[:2_000_000].view(np.float64),
+    np.zeros(2_000_000),
     np.array([str(i) for i in range(200_000)], dtype=object),
 ]
 arrays = memory.Arrays()
@@ -31,7 +40,7 @@ with open("/dev/zero", "rb") as zero:
             how = rng.randrange(5)
             if how == 0 and v.dtype != object and v.flags.c_contiguous:  # a write by the system
                 at = rng.randrange(v.nbytes - 10_000)
-                zero.readinto(memoryview(v.reshape(-1).view(np.uint8))[at:at + rng.randrange(10_000)])
+                zero.readinto(memoryview(v.reshape(-1).view(np.uint8))[at : at + rng.randrange(10_000)])
             elif how == 1 and v.dtype != object:
                 v += 1
             elif how == 2 and v.dtype != object:

@@ -1,6 +1,7 @@
 """Judges what is read of instances without their __dict__ by what the __dict__ holds once it is made: random
 attributes, in random orders, some deleted, of classes of several kinds. Reading makes no __dict__, values are named
 alike before it is made and after, share alike, and come back from a store without one."""
+
 import random
 import sys
 
@@ -35,7 +36,7 @@ class Dying:
 
 
 def instance(t):
-    o, names = t(), [c for c in "bcdefghij"[:draw.randrange(10)]]
+    o, names = t(), [c for c in "bcdefghij"[: draw.randrange(10)]]
     draw.shuffle(names)
     for n in names:
         setattr(o, n, draw.choice([1, 2.5, "x", None, [n], {"k": n}, o]))
@@ -52,7 +53,11 @@ def asked(o):
 
 
 printer = fingerprint.Fingerprinter(vars(sys.modules["__main__"]), None)
-lazy = sys.implementation.name == "cpython" and (3, 11) <= sys.version_info[:2] <= (3, 13) and getattr(sys, "_is_gil_enabled", lambda: True)()
+lazy = (
+    sys.implementation.name == "cpython"
+    and (3, 11) <= sys.version_info[:2] <= (3, 13)
+    and getattr(sys, "_is_gil_enabled", lambda: True)()
+)
 read = 0
 for turn in range(300):
     t = draw.choice([Plain, Plain, Derived, Described, Dying, type("Local", (Plain,), {"__module__": "__main__"})])
@@ -73,7 +78,11 @@ for turn in range(300):
     assert [list(d.items()) for d, _ in found] == want, (found, want)
     if many is not None:
         lengths, held, names = many
-        assert (lengths, held, names) == ([len(w) for w in want], [v for w in want for _, v in w], [k for w in want for k, _ in w])
+        assert (lengths, held, names) == (
+            [len(w) for w in want],
+            [v for w in want for _, v in w],
+            [k for w in want for k, _ in w],
+        )
     assert all(map(asked, group))
     after = [printer.of(v) for v in (*both, *group)]
     for a, b in zip(before, after):

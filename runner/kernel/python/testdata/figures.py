@@ -1,4 +1,5 @@
 """Judges what figures share: one with its axes, and two nothing but what matplotlib itself holds."""
+
 import sys
 
 import matplotlib

@@ -1,4 +1,5 @@
 """Judges the index of who shares with whom by comparing every two names, after random changes."""
+
 import random
 import sys
 
@@ -35,7 +36,9 @@ for turn in range(3000):
         groups.drop(name)
         prints.pop(name, None)
     else:
-        prints[name] = Print(some(rng, 5), some(rng, 3), {i: codes[i] for i in rng.sample(range(100, 105), rng.randrange(3))})
+        prints[name] = Print(
+            some(rng, 5), some(rng, 3), {i: codes[i] for i in rng.sample(range(100, 105), rng.randrange(3))}
+        )
         changed -= prints[name].soft.keys() - {i for p in prints.values() if p is not prints[name] for i in p.soft}
         groups.put(name, prints[name])
     if rng.random() < 0.3:

@@ -1,4 +1,5 @@
 """Judges the decoder of bytecode by the standard library's, on the code of the standard library."""
+
 import dis
 import os
 import types
@@ -16,7 +17,11 @@ while todo:
     code = todo.pop()
     todo.extend(k for k in code.co_consts if isinstance(k, types.CodeType))
     got = [(offset, op, name) for offset, op, _, name in bytecode.instructions(code) if op != "CACHE"]
-    want = [(i.offset, i.opname, i.argval if i.opcode in dis.hasname else None) for i in dis.get_instructions(code) if i.opname != "CACHE"]
+    want = [
+        (i.offset, i.opname, i.argval if i.opcode in dis.hasname else None)
+        for i in dis.get_instructions(code)
+        if i.opname != "CACHE"
+    ]
     assert got == want, (code, [pair for pair in zip(got, want) if pair[0] != pair[1]][:3])
     count += 1
 assert count > 1000

@@ -1,4 +1,5 @@
 """Judges sets that get the table of another by what both do from then on: the same operations list and pop the same."""
+
 import random
 import sys
 
@@ -6,7 +7,16 @@ from xstate_kernel import sets
 
 
 def element(rng):
-    return rng.choice([rng.randrange(40), rng.randrange(10**6), "s%d" % rng.randrange(300), (rng.randrange(5), "t"), rng.random(), None])
+    return rng.choice(
+        [
+            rng.randrange(40),
+            rng.randrange(10**6),
+            "s%d" % rng.randrange(300),
+            (rng.randrange(5), "t"),
+            rng.random(),
+            None,
+        ]
+    )
 
 
 def change(s, rng):

@@ -1,7 +1,7 @@
-"""A kernel that only executes: block after block in one namespace, nothing observed, nothing put back.
+"""A kernel that only executes: block after block in one namespace. It observes nothing and restores nothing.
 
-What a program comes to without xstate, and what simpler ways to run it again come to, is measured with it (package
-bench). Outputs and values are told as main.py tells them, so that they can be compared.
+Package bench measures with it what a program computes without xstate, and what simpler ways to run it again compute.
+Outputs and values are described as main.py describes them, so that they can be compared.
 """
 
 from . import original as __builtins__
@@ -59,7 +59,7 @@ class Baseline:
         os.chdir(options["folder"])
         seed(options["seed"])
         self.executing = False
-        self.saved = {}  # number of a snapshot → ({name: value} of what does not pickle, objects that pickles refer to)
+        self.saved = {}  # number of a snapshot → ({name: value} that does not pickle, objects that pickles refer to)
         signal.signal(signal.SIGINT, self.interrupted)
 
     def interrupted(self, _, __):

@@ -60,7 +60,7 @@ class Bindings:
             self.keep_alive(value, prints[name])
 
     def keep_alive(self, value, fp):
-        """Holds on to a value that the engine drops, and not the program, if its going would have effects."""
+        """Keeps a value that the engine drops, and not the program, if the end of its life would have effects."""
         if fp is not None and fp.lifetime_sensitive:
             self.kept_alive.append(value)
 
@@ -69,7 +69,7 @@ class Bindings:
         self.groups.put(name, fp or self.printer.of(value))
 
     def forget_those(self, which):
-        """Forgets the parked groups of which a value's fingerprint is one of those."""
+        """Forgets the parked groups in which a value has such a fingerprint. which is a predicate."""
         gone = [
             j for j, (_, prints) in self.parked.items() if any(fp is not None and which(fp) for fp in prints.values())
         ]
@@ -94,12 +94,12 @@ class Bindings:
             self.forget(digest)
 
     def unpark(self, classes):
-        """Drops the parked groups that hold what hangs on one of the classes: that is bound now."""
+        """Forgets the parked groups that share something with one of the classes, which is bound now."""
         ids = {i for c in classes for i in self.printer.of(c).ids}
         return self.forget_those(lambda fp: not ids.isdisjoint(fp.ids))
 
     def reach(self, names):
-        """The bound names among names and those that the code of their values loads, closed."""
+        """Returns the bound names among names and those that the code of their values loads, transitively."""
         seen, todo = set(), list(names)
         while todo:
             name = todo.pop()
@@ -114,8 +114,7 @@ class Bindings:
         return (fp.deps, fp.imports) if fp is not None else ((), set())
 
     def parts(self, changed, others):
-        """Returns the names of which a changed module held a part, and those that rest on modules that are others
-        now."""
+        """Returns the names whose values a changed module held a part of, or that depend on replaced modules."""
         if not (changed or others):
             return set()
         return {
@@ -125,7 +124,7 @@ class Bindings:
         }
 
     def rest_on(self, names):
-        """The workspace modules that the values of the names rest on."""
+        """Returns the workspace modules that the values of the names depend on."""
         prints = self.groups.prints
         return {m for n in names if n in prints for m in prints[n].files}
 

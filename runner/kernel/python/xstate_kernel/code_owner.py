@@ -25,12 +25,12 @@ def is_site(folder):
 
 
 def is_a(value, kinds):
-    """isinstance without running code of the value's: __class__ may be a property, or lie."""
+    """isinstance without running code of the value: __class__ may be a property, or lie."""
     return issubclass(type(value), kinds)
 
 
 def unobserved(function):
-    """Marks a function of the kernel that looks at paths: these are no lookups of the program's."""
+    """Marks a function of the kernel that looks at paths: the program does not read these."""
 
     @functools.wraps(function)
     def wrapper(*args):
@@ -136,7 +136,7 @@ _module_kind = {}
 
 
 def made_by_hand(module):
-    """Reports whether a module was made by hand (types.ModuleType), and is not the one that is imported by its name."""
+    """Reports whether a module was made by types.ModuleType, and is not the one that is imported by its name."""
     space = vars(module)
     return (
         space.get("__spec__") is None

@@ -1,10 +1,10 @@
-"""Files that the program opens by os.open, which gives a number: where each stands is state of its own, as the value
-does not tell.
+"""Files that the program opens by os.open, which returns a number: the position in each is state that no value shows.
 
-They get numbers that nothing else has, so that another interpreter can open them under the same ones. What is no file
-on disk (a pipe) and a file that is another than the one at its path cannot be opened again: see
-Files._wrap_descriptors. A number that was made an object of (os.fdopen) is in use until that is closed, which may be at
-another time than in a program run by itself: who leaves one so, or opens a file meanwhile, is marked."""
+They get numbers that nothing else has, so that another interpreter can open them under the same ones. A pipe cannot be
+opened again, nor a file that differs from the one at its path: see observe_calls.py. A number that an object was made
+of (os.fdopen) is in use until that object is closed, which may be at another time than in a program run by itself. A
+node that leaves such a number open, or opens a file meanwhile, is marked.
+"""
 
 from . import original as __builtins__
 import fcntl

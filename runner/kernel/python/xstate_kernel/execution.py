@@ -84,7 +84,7 @@ class Execution:
         return error
 
     def release(self, kept, name, line):
-        """Lets values go in a line of the program's: who warns then cites it."""
+        """Drops values on a line of the program, so that a warning of a finalizer cites that line."""
         if all(type(value) in atoms.ATOMS for value in kept):
             return
         tree = ast.increment_lineno(ast.parse("kept.clear()", mode="eval"), max(line - 1, 0))
@@ -139,8 +139,7 @@ class Execution:
         return found
 
     def code_run(self, code):
-        """Code is about to be executed: that of a module, or if it is not the node's own, one that was made at run
-        time."""
+        """Code is about to be executed: that of a module, or code that was made at run time."""
         if any(code is c for c in self.own):
             return
         caller = sys._getframe(1)
@@ -165,7 +164,7 @@ class Execution:
             self.made.append(code)
 
     def given(self, frame):
-        """Reports whether a library, of which a frame is, was given the program's namespace, or took it from a
+        """Reports whether the library that a frame belongs to was given the program's namespace, or took it from a
         function."""
         while (
             frame is not None
@@ -190,7 +189,7 @@ def compiler_flags(future):
 
 
 def _strip(shown):
-    """Leaves the kernel's own frames out of a traceback, also of its causes."""
+    """Removes the kernel's own frames from a traceback and from its causes."""
     while shown is not None:
         shown.stack[:] = [f for f in shown.stack if not f.filename.startswith(FOLDER)]
         if isinstance(getattr(shown, "_str", None), str) and (shown._str or "").startswith("name "):

@@ -1,14 +1,15 @@
 """Names values by content.
 
-The digest of a value is that of a canonical stream: no ids, no memo accidents (two equal strings are written the
-same whether or not they are one object), sets sorted, arrays by their elements, functions by code (not by line),
-classes by members, library objects by name and version. Mutable objects met twice are written as a reference to
-their ordinal, so that sharing inside a value is part of it. The traversal also yields what the digest leaves out:
-the identity of every mutable object reached (for co-variables), the classes and functions of the program reached,
-and the global names that their code may load.
+The digest of a value is that of a canonical stream. It holds no ids and no accidents of memory: two equal strings are
+written the same whether or not they are one object. Sets are sorted, arrays are written by their elements, functions by
+code (not by line), classes by members, library objects by name and version. A mutable object met twice is written as a
+reference to its ordinal, so sharing inside a value is part of it.
 
-What cannot be named by content (generators, sockets, locks, drawings) is *opaque*: the engine then names it by
-lineage, and assumes that whoever reads it changes it.
+The traversal also yields what the digest leaves out: the identity of every mutable object reached (for co-variables),
+the classes and functions of the program reached, and the global names that their code may load.
+
+What cannot be named by content (generators, sockets, locks, drawings) is *opaque*: the engine then names it by lineage,
+and assumes that every node which reads it changes it.
 """
 
 from . import original as __builtins__
@@ -27,7 +28,7 @@ class Fingerprinter:
         self.namespace = namespace
         self.workspace = workspace
         self.classes = {}  # digest → class of the program
-        self.twins = {}  # id of a class that was defined while another of its name was in use → itself, how many others
+        self.twins = {}  # id of a class whose name another class in use has → itself, how many others
         self.dotted = set()  # dotted names of modules that the program imported
         self.shared = {}  # workspace module → id of a mutable object that it holds → place, see module_state.py
         self.arrays = memory.Arrays()

@@ -40,9 +40,8 @@ class Fingerprint:
         self.cites = set()  # files of the code where exceptions in it were raised
         self.files = set()  # workspace modules it depends on
         self.libraries = set()  # packages of which it has a function, a class, or what keeps their state
-        self.in_modules = (
-            {}
-        )  # workspace module that holds a part of it → what that is bound to there, in the one that others have it from
+        # Workspace module that holds a part of it → the names of that there, for the module that others have it from.
+        self.in_modules = {}
         self.partial = False  # more can be reached than ids tell
         self.weak = False  # it holds weak references: it changes when a target goes
         self.lifetime_sensitive = False  # it may notice that an object goes

@@ -9,7 +9,8 @@ _PROCESSES = frozenset(
 _SOCKETS = frozenset(
     ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "socket.sendmsg", "socket.bind")
 )
-_CHANGES = {  # event → where its arguments have paths that are changed, each with the descriptor that it is relative to
+# Event → where its arguments have paths that are changed, each with the descriptor that it is relative to.
+_CHANGES = {
     "open": ((0, None),),
     "sqlite3.connect": ((0, None),),
     "os.remove": ((0, -1),),

@@ -10,9 +10,8 @@ import types
 
 from . import adapters, blake2b, code_owner
 
-_looks = (
-    {}
-)  # library → what it looked at while it was imported: (kind, name) → what that was, None where it is as usual
+# library → what it looked at while it was imported: (kind, name) → what that was, None where it is as usual
+_looks = {}
 _nested = {}  # library → those that looked at something while they were imported by it, itself among them
 _printed, _fresh, _unusual_ones = (
     set(),

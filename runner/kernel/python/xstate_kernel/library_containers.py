@@ -1,8 +1,9 @@
-"""What is in the dicts, lists and sets that hang on modules and classes of libraries.
+"""What is in the dicts, lists and sets that are attributes of modules and classes of libraries.
 
-Those are known that code of the program or the workspace has come to by attributes of their names, or those of
-functions of the standard library that change them: before the node runs, or when the library is imported. From then on
-each node is looked at for whether it put something else into one."""
+The containers in question are those that code of the program or the workspace reaches by attributes of their names, and
+those that functions of the standard library change for it. They are found before the node runs, or when the library is
+imported. From then on the kernel checks after each node whether it put something else into one.
+"""
 
 from . import original as __builtins__
 import sys
@@ -44,13 +45,12 @@ class LibraryContainers:
         self._known = {}  # id of a container → itself, the name of what it hangs on, its own, what is in it
         self._names = set()  # of attributes, in the code that the node may run
         self._awaited = set()  # libraries that this code imports, and that are not loaded
-        self._indexes = (
-            {}
-        )  # id of a module or class → itself, how many attributes it has, the names of those that are looked at
+        # id of a module or class → itself, how many attributes it has, the names of those that are looked at
+        self._indexes = {}
         self.ids = self._known.keys()
 
     def begin(self, spaces):
-        """Comes to what the code of a node comes to. spaces: namespaces, each with the code objects that may run
+        """Finds the containers that the code of a node can reach. spaces: namespaces, each with the code that may run
         there."""
         self._names, self._awaited = set(), set()
         self.come(spaces)
@@ -84,7 +84,7 @@ class LibraryContainers:
         return name in self._awaited
 
     def imported(self, module):
-        """A library that was awaited is loaded."""
+        """Looks at a library that the code imports and that was just loaded."""
         self._look([module])
 
     def _look(self, todo):
@@ -142,12 +142,12 @@ class LibraryContainers:
             self._known[id(container)] = container, title, name, _flat(container)
 
     def differ(self):
-        """Reports whether one holds something else than when it was looked at last."""
+        """Reports whether a container holds something else than at the last look."""
         return any(not identity.same(known[3], _flat(known[0])) for known in self._known.values())
 
     def changed(self):
-        """Yields those that hold something else than when they were come to or looked at last: the name of what each
-        hangs on, its own, what it held, what it holds, itself."""
+        """Yields the containers that hold something else than at the last look: owner, name, what it held, what it
+        holds, itself."""
         for i, (container, title, name, before) in self._known.items():
             after = _flat(container)
             if not identity.same(before, after):

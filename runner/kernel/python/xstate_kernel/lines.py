@@ -1,5 +1,8 @@
-"""The lines of functions. An edit that only moves lines runs nothing again, so that a function made before it, kept or
-stored, would cite lines as they were. It is given the same code as the text has it now."""
+"""The lines of functions.
+
+An edit that only moves lines runs nothing again. A function that was made before the edit, kept or stored, would cite
+old lines. So it gets the same code with the lines that the text has now.
+"""
 
 from . import original as __builtins__
 import ast

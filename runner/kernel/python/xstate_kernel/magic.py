@@ -31,7 +31,8 @@ class Magic:
             return self.system("ls " + args)
         if name == "pylab":
             exec(
-                "import numpy\nimport matplotlib\nfrom matplotlib import pylab, mlab, pyplot\nnp = numpy\nplt = pyplot\n"
+                "import numpy\nimport matplotlib\nfrom matplotlib import pylab, mlab, pyplot\n"
+                "np = numpy\nplt = pyplot\n"
                 "from pylab import *\nfrom numpy import *",
                 self._namespace,
             )

@@ -15,9 +15,31 @@ import types
 import warnings
 import weakref
 from . import (
-    adapters, bindings, code_owner, display, execution, fingerprint, frames, groups, hidden, layout, libraries,
-    lines, magic, modules, node_imports, node_run, observe, observe_files, sets, shutdown, spill, streams,
-    values, workspace_modules, writes
+    adapters,
+    bindings,
+    code_owner,
+    display,
+    execution,
+    fingerprint,
+    frames,
+    groups,
+    hidden,
+    layout,
+    libraries,
+    lines,
+    magic,
+    modules,
+    node_imports,
+    node_run,
+    observe,
+    observe_files,
+    sets,
+    shutdown,
+    spill,
+    streams,
+    values,
+    workspace_modules,
+    writes,
 )
 
 _NEUTRAL = frozenset(("run", "store", "compile", "sources"))  # requests that leave hidden state as the last node did
@@ -171,11 +193,12 @@ class Kernel:
         return self.unload(self.workspace.edited()), b""
 
     def do_unload(self, request, _):
-        """Unloads workspace modules that are not as they are at the position to come, with all that import them."""
+        """Unloads workspace modules that differ from those at the next position, with all that import them."""
         return self.unload(self.workspace.importers(request["modules"])), b""
 
     def unload(self, gone):
-        """Unloads modules and unbinds the names that rest on them. Parked groups may, and are dropped."""
+        """Unloads modules, unbinds the names that depend on them, and forgets all parked groups, which may depend on
+        them."""
         dropped, classes = [], []
         if gone:
             self.bindings.forget_all()
@@ -191,7 +214,8 @@ class Kernel:
         return {"unloaded": sorted(gone), "dropped": sorted(dropped), "classes": classes}
 
     def effects(self):
-        """What the node did so far that is more than executing code: compared before and after a module is loaded."""
+        """Returns what the node has done so far beside executing code. It is compared before and after a module is
+        loaded."""
         f = self.files
         return (
             sum(not p.endswith(".py") for p in f.reads),
@@ -272,7 +296,7 @@ class Kernel:
         return {}, b""
 
     def do_sources(self, request, _):
-        """The text of every block, for tracebacks and inspect."""
+        """Takes the text of every block, for tracebacks and inspect."""
         self.blocks.update(request["texts"])
         futures = request.get("futures") or {}
         if self.lines.update(
@@ -288,13 +312,13 @@ class Kernel:
         return {}, b""
 
     def loaded_code(self, code):
-        """The code of a stored function, with the lines that it has now."""
+        """Returns the code of a stored function with the lines that it has now."""
         code = self.lines.current(code)
         self.names.add(code)
         return code
 
     def do_compile(self, request, body):
-        """Says of each block whether CPython accepts it as a whole."""
+        """Reports for each block whether CPython accepts it as a whole."""
         verdicts, at = [], 0
         for block in request["blocks"]:
             verdicts.append(self.verdict(body[at : at + block["bytes"]].decode(), block))

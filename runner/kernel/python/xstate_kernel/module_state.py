@@ -1,4 +1,4 @@
-"""What the modules of the workspace hold: state of the program, like the values of its names."""
+"""What the workspace modules hold: state of the program, like the values of its names."""
 
 from . import original as __builtins__
 import marshal
@@ -27,8 +27,7 @@ _MACHINERY = frozenset(
 
 
 class ModuleState:
-    """Knows what each module held when it was last looked at: after its load, and after every node that can come to
-    it."""
+    """Knows what each module held at the last look: after its load, and after every node that can reach it."""
 
     def __init__(self, printer, workspace):
         self._printer, self._workspace = printer, workspace
@@ -36,8 +35,10 @@ class ModuleState:
         self.altered = set()  # "MODULE.NAME": what was seen to be another, or changed in place, since this was cleared
 
     def look(self, name):
-        """Looks at a loaded module. Reports whether it holds something else than before: equal things bound anew count,
-        for who took the old ones by name shares them no more."""
+        """Looks at a loaded module. Reports whether it holds something else than before.
+
+        Equal things that are bound anew count: code that took the old ones by name no longer shares them.
+        """
         module, was = sys.modules[name], self._known.get(name)
         if was is not None and was.module is not module:
             was = None
@@ -62,7 +63,8 @@ class ModuleState:
         return self._known[name].digest
 
     def names(self, modules):
-        """The names of the program that what modules hold may use: functions of the program that were put there."""
+        """Returns the names of the program that modules may use through functions of the program that were put
+        there."""
         return set().union(*(self._known[m].deps for m in modules if m in self._known))
 
     def forget(self, names):
@@ -97,7 +99,7 @@ class ModuleState:
 
 
 class _Content:
-    """What a module binds: what is told once, and what may be changed in place."""
+    """What a module binds: what is described once, and what may be changed in place."""
 
     def __init__(self, name, module):
         space = vars(module)

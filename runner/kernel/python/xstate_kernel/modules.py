@@ -1,12 +1,14 @@
 """Modules as state: which workspace modules are loaded, what they hold, and what the program changed in others.
 
-Loading a workspace module executes it, once. A load that does and reads nothing but its own source is *quiet*: it may
-happen at any time. Any other, and any change to what a module holds, is state like a variable's: the engine has a key
-for it, unloads modules that are not as they are at a place in the program, and runs again what loaded or changed them.
+Loading a workspace module executes it, once. A load that reads nothing but its own source and has no effect is *quiet*:
+it may happen at any time. Any other load, and any change to what a module holds, is state like a variable's. The engine
+has a key for it, unloads modules that differ from those at a position in the program, and runs again what loaded or
+changed them.
 
-Attributes that the program assigns to modules and classes of libraries, what it puts into containers that are such
-attributes (see contents.py), and entries of sys.modules, are hidden state that a live interpreter cannot take back: the
-engine counts every later node as their reader, and gets back to before them in a new interpreter."""
+Some changes cannot be undone in a live interpreter: attributes that the program assigns to modules and classes of
+libraries, what it puts into containers that are such attributes (see library_containers.py), and entries of
+sys.modules. The engine counts every later node as their reader, and returns to before them in a new interpreter.
+"""
 
 from . import original as __builtins__
 import abc
@@ -19,7 +21,15 @@ import sys
 import types
 
 from . import (
-    adapters, bytecode, code_owner, identity, library_containers, module_state, observe, observe_files, process
+    adapters,
+    bytecode,
+    code_owner,
+    identity,
+    library_containers,
+    module_state,
+    observe,
+    observe_files,
+    process,
 )
 
 _STORES = frozenset(("STORE_ATTR", "DELETE_ATTR"))
@@ -70,9 +80,8 @@ class Modules:
         self._namespace, self._workspace, self._effects = namespace, workspace, effects
         self.module_state = module_state.ModuleState(printer, workspace)
         self.process = process.Process(printer, groups)
-        self._originals = (
-            {}
-        )  # library, class and attribute → what was there before the program put something else there
+        # library, class and attribute → what was there before the program put something else there
+        self._originals = {}
         self._edited = False  # sys.modules, or what no one can take back
         self.containers = library_containers.LibraryContainers()
         self._targets = {}  # workspace module → dotted names in it of what its code assigns attributes of

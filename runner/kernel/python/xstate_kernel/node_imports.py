@@ -16,8 +16,11 @@ class NodeImports:
         self.workspace, self.modules, self.files = workspace, modules, files
 
     def attach(self, request, kernel):
-        """Imports the submodules that nodes before have imported of packages that the node uses, in an interpreter that
-        was only given the packages: they are attributes of these."""
+        """Imports the submodules that earlier nodes imported of packages that the node uses: they are attributes of
+        these.
+
+        This interpreter may have been given the packages alone.
+        """
         todo = [
             n
             for n in request.get("submodules") or ()
@@ -45,7 +48,7 @@ class NodeImports:
         self.files.restoring = False
 
     def modules_of(self, imports, reads):
-        """Returns the workspace modules that the node can have come to: those it imports or read something of, and
+        """Returns the workspace modules that the node can have reached: those it imports or read something of, and
         theirs."""
         loaded = [name for name, _ in self.workspace.loaded()]
         if not loaded:
@@ -60,8 +63,8 @@ class NodeImports:
         return {m for n in found for m in self.workspace.closure(n)}
 
     def imported(self, imports, reads, reached, made, before):
-        """Returns what the node's imports rest on: library packages with their witness, those that looked at something
-        with what they saw, workspace modules and their files."""
+        """Returns what the node's imports depend on: packages with the files that witness their version, libraries that
+        read something when they were imported, workspace modules and their files."""
         packages, held = {}, reached.union(
             self.modules.others, *map(self.workspace.closure, self._bindings.rest_on(made))
         )  # from an import that no text shows
@@ -109,7 +112,7 @@ class NodeImports:
                     yield from bytecode.nested(f.__code__)
 
     def module_codes(self, codes, names):
-        """The code objects of modules of the workspace that the code objects, which use names, may come to."""
+        """Returns the code objects of workspace modules that code objects, which use names, may reach."""
         if not self.workspace.loaded():
             return []
         modules = self.modules_of(set().union(*(bytecode.code_facts(c)[1] for c in codes)), self._bindings.reach(names))
@@ -117,7 +120,7 @@ class NodeImports:
 
 
 def _has(dotted):
-    """Reports whether the last part of a dotted name is an attribute of the module that the others name, without asking
-    that."""
+    """Reports whether the last part of a dotted name is an attribute of its module. Does not call the module's
+    __getattr__."""
     module, _, name = dotted.rpartition(".")
     return name in getattr(sys.modules.get(module), "__dict__", ())

@@ -16,8 +16,16 @@ from .bindings import GONE, PRESET, SPECIAL, ids_of
 from .observation import Observation
 
 from . import (
-    adapters, bytecode, code_owner, hidden_variable, layout, libraries, line_coverage, observe, shutdown,
-    volatility
+    adapters,
+    bytecode,
+    code_owner,
+    hidden_variable,
+    layout,
+    libraries,
+    line_coverage,
+    observe,
+    shutdown,
+    volatility,
 )
 
 

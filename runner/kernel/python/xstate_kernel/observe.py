@@ -190,7 +190,7 @@ class MonitoredNames:
 
 
 class Main(types.ModuleType):
-    """The program's module, which tells who looks at its attributes: pickle finds classes in it by name."""
+    """The program's module. It reports which of its attributes are read: pickle finds classes in it by name."""
 
     def __getattribute__(self, name):
         names = watching
@@ -242,8 +242,7 @@ def watch_main(names):
 
 
 def hash(o, /):
-    """Stands for the builtin in nodes whose code names it, but for what __hash__ calls: a hash that is an address is
-    another in each process."""
+    """Replaces the builtin in nodes whose code names it: a hash that is an address differs in each process."""
     if _files.active and sets.addressed((o,)):
         _files.marks.add("process")
     return _hash(o)

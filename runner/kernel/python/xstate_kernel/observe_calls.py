@@ -187,8 +187,7 @@ TIMES = frozenset(("st_mtime", "st_mtime_ns", "st_atime", "st_atime_ns", "st_cti
 
 
 def _question(frame):
-    """Tells what a lookup serves: a question like os.path.exists, which the content of the file does not matter to, one
-    for its time, or any."""
+    """Classifies a lookup: one like os.path.exists, to which content does not matter, one for a time, or any other."""
     for _ in range(3):
         if frame is None:
             break

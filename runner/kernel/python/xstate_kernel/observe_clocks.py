@@ -124,7 +124,8 @@ def _stopwatch(files, original):
 
 
 def _shows_time(frame, now):
-    """Libraries that wait or keep records take times that the program does not see, until a record is formatted."""
+    """Reports whether the program sees a time. Libraries that wait or keep records take times that it does not see,
+    until a record is formatted."""
     if frame.f_code.co_name == "formatTime":
         return True
     return (
@@ -135,8 +136,8 @@ def _shows_time(frame, now):
 
 
 def _drawn_unseen(frame):
-    """Reports whether what is drawn shows nowhere: joblib and scikit-learn number what they do, and a generator that is
-    copied, or comes out of a pickle, has a seed before it gets its state."""
+    """Reports whether a draw shows nowhere: libraries that number what they do, and generators that are copied or
+    unpickled, which have a seed before they get their state."""
     for _ in range(3):
         if frame is None:
             return False

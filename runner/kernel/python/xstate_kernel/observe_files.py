@@ -13,7 +13,16 @@ import types
 from json import dumps
 
 from . import (
-    adapters, bytecode, code_owner, descriptors, guard, libraries, observe, observe_calls, observe_clocks, scan
+    adapters,
+    bytecode,
+    code_owner,
+    descriptors,
+    guard,
+    libraries,
+    observe,
+    observe_calls,
+    observe_clocks,
+    scan,
 )
 
 SQL = re.compile(
@@ -70,9 +79,8 @@ class Files:
     def reset(self):
         self.reads = {}  # absolute path → None, or "presence" where only that was asked
         self.writes = {}  # absolute path → what was there before, see _before; None: nothing
-        self.caches = (
-            set()
-        )  # what a library keeps for itself outside the workspace, and makes once: when it is imported
+        # what a library keeps for itself outside the workspace, and makes once: when it is imported
+        self.caches = set()
         self.modes = set()  # paths whose permissions were asked
         self.chmods = {}  # path → its permissions, which the node set, before
         self.times = set()  # paths whose times were asked
@@ -242,7 +250,7 @@ class Files:
             self._announce(p, before)
 
     def _announce(self, p, before):
-        """Tells who comes after a crash that what is at a path from now on is the program's doing."""
+        """Records that what is at a path from now on is the program's doing, for a recovery after a crash."""
         os.write(self._journal, dumps({"path": p, "before": before}).encode() + b"\n")
 
     def _before(self, p):
@@ -303,8 +311,7 @@ class Files:
             self.active = True
 
     def _code_asked(self, f, frame):
-        """A library that looks at the code of a function may look up for it what it names: to pickle it, to compile
-        it."""
+        """Counts the names of a function as read when a library looks at its code: to pickle it, to compile it."""
         name = frame.f_globals.get("__name__")
         if (
             code_owner.kind_of(name) != code_owner.LIBRARY
@@ -318,7 +325,7 @@ class Files:
         self.active = True
 
     def _refuse(self, event, args):
-        """Keeps what is guarded from an effect that cannot be taken back: it fails before it happens."""
+        """Makes an effect that cannot be taken back fail before it happens."""
         active, self.active = self.active, False
         try:
             what = guard.effect(event, args, self._guard)
@@ -444,8 +451,8 @@ class Files:
                         self.read(p)
 
     def open_files(self, opaque):
-        """The files of the program's that are open or mapped: who uses a handle or a map reads its file. opaque: why
-        values in reach cannot be told by content."""
+        """Returns the program's files that are open or mapped: code that uses a handle or a map reads its file. opaque:
+        why values in reach cannot be named by content."""
         if not opaque:
             return set()
         found = set()
@@ -463,9 +470,11 @@ class Files:
         return found & self._known
 
     def attached(self, codes):
-        """What is done to a database that SQL names raises no event: a node whose code has such SQL reads those that
-        are attached, and the workspace is looked at, as after a child process. Where a name is made at run time the
-        node is marked."""
+        """Reads the databases that SQL in the code attaches, which raises no event, and looks at the workspace as after
+        a child process.
+
+        Where a name is made at run time, the node is marked.
+        """
         self.active = False
         self._scan.before()
         self.active = True
@@ -481,7 +490,7 @@ class Files:
                 self.reads[p] = None
 
     def times_asked(self, codes):
-        """Code that names a time of a file asks for it, of whatever it looks at."""
+        """Counts times as read where code names a time of a file: the times of whatever it looks at."""
         if (self.looks or self.listings) and any(observe_calls.TIMES & set(c.co_names) for c in codes):
             self.times |= self.looks
             if self.listings and not self.looks:

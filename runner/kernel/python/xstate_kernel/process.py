@@ -1,13 +1,13 @@
-"""What the program puts into places of the interpreter: streams, hooks, signal handlers, codecs, finders of modules,
-handlers of loggers.
+"""What the program registers in the interpreter: streams, hooks, signal handlers, codecs, finders, handlers of loggers.
 
-Such an object may be called, and changed, by any node, without a name of the program being read. It is part of what the
-engine knows as the changes to modules: named by lineage, taken back only in a new interpreter. It is pristine again
-when every place holds what it held at first.
+Any node may call or change such an object without reading a name of the program. For the engine it belongs to the
+changes of modules: it is named by lineage, and undone only in a new interpreter. The state is pristine again when every
+place holds what it held at first.
 
-A file that is registered has a state of its own, where it stands in what is on disk. Of logging's own handlers, which
-leave nothing in a buffer, that is the end; so they are opened anew where the engine has put another content in place.
-Of others it is not known: every node is taken to write to them."""
+A registered file has a state of its own: where it stands in what is on disk. For the handlers of logging itself, which
+buffer nothing, that is the end of the file, so they are opened again where the engine has put another content in place.
+For other files it is not known: every node counts as writing to them.
+"""
 
 from . import original as __builtins__
 import _signal
@@ -79,7 +79,7 @@ class Process:
             setattr(codecs, name, f)
 
     def _raw(self):
-        """What is in the places, in order: mostly the same as when they were last looked at."""
+        """Returns what is in the places, in order. It is mostly the same as at the last look."""
         return [
             *map(vars(sys).get, _HOOKS),
             threading.excepthook,
@@ -118,7 +118,7 @@ class Process:
         return found
 
     def registered(self):
-        """Place → what the program put there."""
+        """Returns place → what the program registered there."""
         raw = self._raw()
         if not identity.same(raw, self._seen):
             start = self._start
@@ -147,15 +147,15 @@ class Process:
         }
 
     def names(self):
-        """The names that what is registered may use, and those that share objects with it."""
+        """Returns the names that registered objects may use, and those that share objects with them."""
         return self._print.deps | self.sharing()
 
     def modules(self):
-        """The modules of the workspace that what is registered comes from."""
+        """Returns the workspace modules that registered objects come from."""
         return self._print.files
 
     def logged_to(self):
-        """The names that share objects with what handlers of libraries may put records into."""
+        """Returns the names that share objects with what handlers of libraries may put records into."""
         return self._reaching(self._print.untold)
 
     def sharing(self):
@@ -165,8 +165,8 @@ class Process:
         return {name for name, fp in self._groups.prints.items() if not ids.isdisjoint(fp.ids)} if ids else set()
 
     def changed(self, bound):
-        """Reports whether something else is registered now, or what is registered has changed. bound gives names that
-        the node bound."""
+        """Reports whether something else is registered now, or a registered object changed. bound returns the names
+        that the node bound."""
         before, was, now = self._registered, self._print, self.registered()
         if not now and not before:
             return False
@@ -222,7 +222,7 @@ class Process:
 
 
 class _Print:
-    """What is registered, as far as it can be told."""
+    """What is registered, as far as it can be named by content."""
 
     def __init__(self):
         self.digests, self.ids, self.deps, self.files, self.opaque = [], set(), set(), set(), False
@@ -241,8 +241,8 @@ def _writes(o):
 
 
 def _visible(o):
-    """What an object is to those who look at whether it changed. A file is what is on disk, which is looked at by
-    itself, unless something of it may be in a buffer."""
+    """Returns what counts when an object is compared. A file is what is on disk, which is observed by itself, unless
+    something of it may be in a buffer."""
     if isinstance(o, io.IOBase) and not isinstance(o, (io.StringIO, io.BytesIO)):
         return o if _writes(o) else type(o).__name__
     if log_handlers.is_handler(o):

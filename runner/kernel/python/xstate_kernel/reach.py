@@ -106,8 +106,8 @@ class Reach:
             known[id(root)] = fp
 
     def absorb(self, other):
-        """Takes what was reached from an object before for what is reached through it: figures hold all of their axes,
-        and axes their figure."""
+        """Takes what was reached from an object before for what is reached through it: a figure holds all of its axes,
+        and an axes its figure."""
         fp = self.fp
         fp.ids = {**dict.fromkeys(other.ids, "x"), **fp.ids}
         fp.soft.update(other.soft)
@@ -124,9 +124,11 @@ class Reach:
 
 
 def _hides(t):
-    """Reports whether instances of a type may hold what nobody is told of: one of a package's native code, which takes
-    no part in the collection of garbage, and says at most that it is built in. The standard library has some that hold
-    nothing of others' (hashes)."""
+    """Reports whether instances of a type may refer to objects that the collector does not report.
+
+    That is so for native code of packages outside garbage collection. Some types of the standard library are such, and
+    hold nothing of others (hashes).
+    """
     if t.__flags__ & _COLLECTED or type(t.__module__) is not str:
         return False
     adapter = adapters.of_type(t)

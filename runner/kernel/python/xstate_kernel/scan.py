@@ -1,5 +1,8 @@
-"""What child processes do to files raises no event in the interpreter. So the workspace is looked at before the first
-one that a node starts, and after the node: what differs was written by it."""
+"""Finds what child processes did to files, which raises no event in this interpreter.
+
+The workspace is scanned before the first child process of a node and after the node: what differs was written by the
+node.
+"""
 
 from . import original as __builtins__
 import os

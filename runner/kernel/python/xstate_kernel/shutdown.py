@@ -1,6 +1,8 @@
-"""The end of the interpreter. What the program left for its own end (atexit, __del__, weakref.finalize) would act after
-the last node, where nobody looks: it does not run. What libraries left does (temporary folders go), and files are
-flushed."""
+"""The end of the interpreter.
+
+What the program left for its end (atexit, __del__, weakref.finalize) does not run: it would act after the last node,
+unobserved. What libraries left runs (temporary folders are removed), and files are flushed.
+"""
 
 from . import original as __builtins__
 import atexit

@@ -1,8 +1,8 @@
-"""What a node prints, in order, whoever prints it.
+"""What a node prints, in order, whether Python code prints it, native code or a child process.
 
-Descriptors 1 and 2 are files of the engine's, so that what was written outlives the interpreter. Python-level writes
+Descriptors 1 and 2 are files of the engine, so that what was written outlives the interpreter. Writes of Python code
 come through Stream and go to the same files as those of native code and child processes. What is new in a file is sent
-when the other one is written to, when enough has come, and when the node ends.
+when the other one is written to, when there is enough, and when the node ends.
 """
 
 from . import original as __builtins__

@@ -1,5 +1,4 @@
-"""What a test leaves changed: globals of modules of the workspace, containers and classes they bind, and the process
-around."""
+"""What a test leaves changed: globals of workspace modules, the containers and classes they bind, and the process."""
 
 from . import original as __builtins__
 import os

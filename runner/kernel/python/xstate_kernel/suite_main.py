@@ -1,4 +1,4 @@
-"""The process that runs tests: collects them, asks which are to run, runs these, and tells what each executed and
+"""The process that runs tests: it collects them, asks which to run, runs these, and reports what each executed and
 read."""
 
 from . import original as __builtins__

@@ -1,5 +1,8 @@
-"""Runs tests where there is no pytest: functions test_* and cases of unittest in the files test_*.py and *_test.py, and
-doctests of modules that are named. It has no fixtures: a function that wants arguments is told to need pytest."""
+"""Runs tests where pytest is not installed.
+
+It finds functions test_* and cases of unittest in the files test_*.py and *_test.py, and doctests of modules that are
+named. It has no fixtures: a function with arguments fails with the advice to install pytest.
+"""
 
 from . import original as __builtins__
 import doctest

@@ -23,8 +23,8 @@ class _NoScan:
 
 
 class SuiteReads(observe_files.Files):
-    """Files of this process. What it reads is sorted by phase: take returns what was seen since the last time. Files
-    below a path that this process made are told by who made them."""
+    """The files of this process. What it reads is sorted by phase: take returns what was seen since the last call. A
+    file below a path that this process made is reported by its maker."""
 
     numbers = False
     duration = DURATION

@@ -70,9 +70,8 @@ class _Cut:
             any(b"yield" in line for line in text[f.lineno - 1 : f.end_lineno]) and _generates(f) for f, _ in bodies
         ]
         for (f, _), generator in zip(bodies, lazy):
-            f.body = (
-                [ast.Expr(ast.Yield())] if generator else []
-            )  # who makes a generator, and does not begin it, executes nothing
+            # who makes a generator, and does not begin it, executes nothing
+            f.body = [ast.Expr(ast.Yield())] if generator else []
         self.units = {"": [_digest(ast.dump(tree) + repr(docs)), 1, lines, self._starts("", 1)]}
         for f, name, body in kept:
             stub, f.body = f.body, body

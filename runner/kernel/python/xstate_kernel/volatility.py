@@ -54,7 +54,7 @@ TELLING = frozenset(
 
 
 def volatile(codes, namespace):
-    """Tells why code may come out otherwise each time: it names a source of entropy, or what tells of the process."""
+    """Returns the marks of code that names a source of entropy, or what shows the process: its result may vary."""
     marks = {"process"} if "asyncio" in sys.modules and _names_tasks(codes) else set()
     for code in codes:
         if os.path.isabs(code.co_filename) and code_owner.is_library_path(code.co_filename):
@@ -93,7 +93,7 @@ def _names_tasks(codes):
 
 
 def _values(code, namespace):
-    """Yields what the dotted names of a code object come to, and what a function names of modules that it imports
+    """Yields the values of the dotted names of a code object, and what a function names of modules that it imports
     itself."""
     for names in bytecode.chains(code):
         value = namespace.get(names[0], vars(builtins).get(names[0]))

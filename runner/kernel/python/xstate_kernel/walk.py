@@ -43,11 +43,8 @@ IMMUTABLE_TYPES = {
 if hasattr(types, "UnionType"):
     IMMUTABLE_TYPES.add(types.UnionType)
 _PARAMETERS = frozenset(("TypeVar", "TypeVarTuple", "ParamSpec", "TypeAliasType"))
-_BULK, _LARGE = (
-    1 << 16,
-    1 << 24,
-# Bytes that are hashed by themselves, where there are many: OpenSSL takes half the time, and four megabytes of memory.
-)
+# Bytes that are hashed by themselves, where there are many: OpenSSL takes half the time, and four megabytes.
+_BULK, _LARGE = 1 << 16, 1 << 24
 _FLOAT, _NUMBERS = frozenset((float,)), frozenset((float, int, bool))
 
 
@@ -70,11 +67,9 @@ class Walk(Containers, Code):
         self.codes = {}  # class → its code, see graph
         self.levels = None  # to be noted for unchanged; None: not, or no longer
         self.tuples = {}  # id → digest, see immutable
-        self.dicts = (
-            {}
-        # Id of the __dict__ of an instance → its place, the same whether it was made yet or not: that of the instance,
-        # inverted.
-        )
+        # Id of the __dict__ of an instance → its place, which is the same whether it exists yet or not: that of the
+        # instance, inverted.
+        self.dicts = {}
 
     def put(self, data):
         self.h.update(data)
@@ -304,7 +299,7 @@ class Walk(Containers, Code):
             self.set(set(o.data), b"w", False)
 
     def raised(self, e):
-        """What an exception has beside what pickling shows: where it came from and where it was raised."""
+        """Adds what an exception has beside what pickling shows: its causes, and where it was raised."""
         places, tb = [], e.__traceback__
         while tb is not None:
             code = tb.tb_frame.f_code
@@ -361,9 +356,10 @@ def mutable(objects):
 
 
 def left_out(o, t, rv):
-    """Returns the attributes of an instance of a class of the program's that what a library pickles of it has not, or
-    has as something else: nothing has them of arrays, dates and numbers, and a class may leave out what it can compute
-    again."""
+    """Returns the attributes of an instance of a class of the program that a library's pickling leaves out or changes.
+
+    Arrays, dates and numbers pickle none of them, and a class may leave out what it can compute again.
+    """
     if (
         code_owner.kind_of(t.__module__) == code_owner.LIBRARY
         or instances.simple(t)
@@ -384,8 +380,10 @@ _sentinels = {}  # class of a library → id of an instance that its module has 
 
 
 def sentinel(o, t):
-    """Returns the name of an object that a library has to tell it from all others (dataclasses.MISSING): one of a class
-    of its own, that many hold and none changes. None of anything else."""
+    """Returns the name of an object that a library made to be unlike all others (dataclasses.MISSING); else None.
+
+    Such an object is of a class of its own. Many objects refer to it and none changes it.
+    """
     found = _sentinels.get(t)
     if found is None:
         found = _sentinels[t] = {}

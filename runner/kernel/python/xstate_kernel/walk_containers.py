@@ -312,7 +312,7 @@ def _constant(kind):
 
 
 def offset_of(m):
-    """Returns how far into its object the memory of a memoryview begins; None where that cannot be told."""
+    """Returns how far into its object the memory of a memoryview begins; None where that cannot be found out."""
     if type(m.obj) is bytes and m.c_contiguous:
         return 0  # and does not matter
     import ctypes

@@ -21,11 +21,11 @@ class Workspace:
         self._entries, self._loaded = {}, []  # what it held, and of that the modules of the workspace
         self._first = frozenset(sys.modules)  # of the interpreter and the kernel
         self._parsed = {}  # (digest of a source, package) → names of modules it imports
-        self._functions = {}  # digest of a source → names that it mentions when it is loaded, its functions and methods
+        self._functions = {}  # digest of a source → names it mentions when it is loaded, its functions and methods
         self.renew()
 
     def renew(self):
-        """Forgets what rests on what modules hold."""
+        """Forgets what depends on what modules hold."""
         self._closures, self._digests = {}, {}
 
     def entries(self):
@@ -97,7 +97,7 @@ class Workspace:
         return self._closures[name]
 
     def holder(self, names):
-        """Of modules that hold one object, the one that the others have it from, as far as imports tell."""
+        """Returns, of modules that hold one object, the one that the others have it from, as far as imports show."""
         return min(names, key=lambda n: (len(self.closure(n)), n))
 
     def importers(self, names):
@@ -143,8 +143,8 @@ class Workspace:
         return found
 
     def codes(self, names, codes):
-        """Returns the code objects of the functions of modules that codes may come to. Whose name nobody mentions is
-        called by nobody, unless the interpreter does it."""
+        """Returns the code objects of functions of modules that codes may call. A function whose name no code mentions
+        is called by nobody, unless the interpreter does it."""
         mentioned, rest = {n for c in codes for n in c.co_names}, []
         for name in names:
             loaded, functions = self._functions_of(name)
@@ -195,7 +195,7 @@ class Workspace:
         return self._digests[name]
 
     def edited(self):
-        """Names of the modules whose file changed since it was loaded, with all that rest on them."""
+        """Returns the modules whose file changed since it was loaded, with all that depend on them."""
         self._note()
         changed = set()
         for name, (path, stat, digest) in list(self._seen.items()):
@@ -233,8 +233,8 @@ class Workspace:
         )
 
     def shadowed(self):
-        """Reports whether a library module that was loaded is now behind a file of the workspace: code that has it
-        keeps it."""
+        """Reports whether a file of the workspace now hides a loaded library module: code that has that module keeps
+        it."""
         for folder in sys.path:
             if not os.path.isdir(folder) or code_owner.is_library_path(os.path.join(os.path.abspath(folder), "x")):
                 continue

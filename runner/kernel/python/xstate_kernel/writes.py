@@ -18,9 +18,8 @@ class Writes:
     def __init__(self, bindings):
         self._bindings = bindings
         self.ns, self.printer, self.groups = bindings.ns, bindings.printer, bindings.groups
-        self.values_before = (
-            {}
-        )  # name → value when the node began; nothing where a value that goes may matter to the node
+        # name → value when the node began; nothing where a value that goes may matter to the node
+        self.values_before = {}
         self.reach_of = {}  # class → names that reach it where the node is
         self.redefined = {}  # class → itself, that the node defined
         self.defined_as = {}  # id of a class that a node defined → weak reference to it, its digest then
@@ -28,7 +27,7 @@ class Writes:
         self.old_classes = {}  # digest → the class object that instances may be of
 
     def fingerprint_writes(self, start, reads, certain, failed, parts):
-        """Fingerprints what the node bound or may have changed; returns the writes and the sharing. See the engine."""
+        """Fingerprints what the node bound or may have changed. Returns the facts for the observation."""
         old, noted = dict(self.groups.prints), dict(self.groups.noted)
         self.altered, self.redefined = set(), {}
         now = self._bindings.names_bound()
@@ -84,8 +83,10 @@ class Writes:
         }
 
     def sources(self, after, written, touched, reads, old):
-        """Returns the names from which the written ones have what they newly share with names that were not written:
-        names that the node read, and where none explains it, those not written themselves."""
+        """Returns the names from which the written ones have what they newly share with names that were not written.
+
+        These are names that the node read. Where none explains the sharing, they are those not written themselves.
+        """
         found, prints = set(), self.groups.prints
         for pair in after:
             for w, other in (pair, pair[::-1]):
@@ -102,8 +103,11 @@ class Writes:
         return found
 
     def changed_before(self, names, old):
-        """Returns the names of values that the node read, may have changed, and then bound anew, and who overlaps with
-        one: "f(); f = None", where f appends to a list that others hold, too."""
+        """Returns the names whose values the node read, may have changed, and then replaced, and the names that share
+        with one.
+
+        Example: "f(); f = None", where f appends to a list that others hold, too.
+        """
         changed, near = set(), set()
         for name in names & old.keys():
             was = old[name]
@@ -118,13 +122,13 @@ class Writes:
         return changed, near
 
     def weak(self, names, old, noted):
-        """Returns who refers weakly to what the names were bound to, which may be gone now."""
+        """Returns the names that refer weakly to what the given names were bound to, which may be gone now."""
         if not any(fp.weak for fp in noted.values()):
             return set()
         return {n for name in names for n in self.groups.neighbours(name) if old[n].weak}
 
     def rehash(self, candidates, old, now, rebound, parts=()):
-        """Fingerprints again what the node read and, from what turns out changed, everything that overlaps with it."""
+        """Fingerprints again what the node read and, from what turns out changed, everything that shares with it."""
         mutated, done, todo = set(), set(), list(candidates)
         while todo:
             name = todo.pop()
@@ -148,7 +152,7 @@ class Writes:
         return mutated
 
     def made_class(self, value, names):
-        """Tells a class that the node has made from others of its name that are in use, by names that the node did not
+        """Numbers a class that the node defined while a class of its name is in use by names that the node did not
         bind: equal classes are two."""
         if (
             not code_owner.is_a(value, type)
@@ -166,9 +170,12 @@ class Writes:
             self.printer.twins[id(value)] = value, n
 
     def same_class(self, name, value, fp):
-        """A class defined again to the same effect stays the old object, so that isinstance holds for old instances.
-        One that holds what can change does not: it is in one group with its instances, and what it holds may be
-        shared."""
+        """Keeps the old object of a class that is defined again to the same effect, so that isinstance is true for old
+        instances.
+
+        A class that holds what can change is replaced: it is in one group with its instances, and what it holds may be
+        shared.
+        """
         if fp.ids:
             return value
         kept = self.old_classes.setdefault(fp.digest, value)
@@ -199,7 +206,8 @@ class Writes:
         }
 
     def undo(self, start, now, rebound, reads):
-        """A failed node defines nothing: bindings are put back, values it changed in place are unbound."""
+        """Undoes a failed node, which defines nothing: restores bindings, and unbinds values that it changed in
+        place."""
         if not self.values_before:
             self._bindings.kept_alive.extend(
                 now[name] for name in rebound
@@ -231,9 +239,11 @@ class Writes:
         }
 
     def obsolete(self):
-        """Drops what rests on a class or function that the node changed, or on a class that it made anew: parked
-        groups, and other classes that are kept for what is loaded or defined again. Returns the names of the groups,
-        and the digests of the classes."""
+        """Forgets what depends on a class or function that the node changed, or on a class that it defined again.
+
+        These are parked groups, and classes that are kept for what is loaded or defined again. Returns the names of the
+        groups, and the digests of the classes.
+        """
         changed, self.groups.changed = self.groups.changed, set()
         made = self.redefined
 
@@ -253,15 +263,15 @@ class Writes:
         return self._bindings.forget_those(rests), gone
 
     def again(self, c, new):
-        """Reports whether new is what a class is since it was made again. Another version leaves it as it is."""
+        """Reports whether new replaces a class, being the result of defining it again. A new version of it does not."""
         if c is new:
             return False
         of, was = self.defined_as.get(id(c), (None, None))
         return of is None or of() is not c or was == self.defined_as[id(new)][1]
 
     def lingering(self, order):
-        """Reports whether a class has subclasses of the program's that no name reaches, as earlier versions are, or has
-        them in another order than the program bound them in."""
+        """Reports whether subclasses of a class differ from those in a fresh run: one that no name reaches, as earlier
+        versions are, or another order than that of binding."""
         at = {name: i for i, name in enumerate(order)}
         todo, seen = [object], set()
         for c in todo:
@@ -275,14 +285,14 @@ class Writes:
         return False
 
     def lifetime_sensitive(self):
-        """Reports whether something bound may notice that an object goes. Then nothing may be held while a node
+        """Reports whether something bound may notice that an object goes. Then the kernel keeps no value while a node
         runs."""
         return any(fp.lifetime_sensitive or fp.opaque for fp in self.groups.noted.values())
 
 
 def _bind_order(before, after):
-    """Returns the names that stand behind those that were there before, in order: "-" tells one that was there, and was
-    deleted meanwhile. Nothing where they are new, and sorted."""
+    """Returns the new names in the order of binding; nothing where they are sorted. "-NAME" was there before, and was
+    deleted meanwhile."""
     new = after[len(before) :]
     if after[: len(before)] != before:
         rest, new = iter(before), []

@@ -110,7 +110,8 @@ class Pandas(Adapter):
         """pandas copies memory before it writes to it where it counts other references, which pickling does not
         show."""
         if "pandas" in sys.modules:
-            counted = pickler.notes.setdefault("pandas", {})  # counter → what refers to it, which of its blocks or None
+            # Id of a counter of references → what refers to it, which of its blocks or None.
+            counted = pickler.notes.setdefault("pandas", {})
             if issubclass(t, sys.modules["pandas"].Index) and vars(o).get("_references") is not None:
                 counted.setdefault(id(o._references), []).append((o, None))
             elif t.__name__.endswith("BlockManager"):

@@ -104,7 +104,7 @@ class Adapter:
         """Sets what random_state returned."""
 
     def registered(self):
-        """Returns place → object that the program put into the library: a handler, a hook, a function as an option."""
+        """Returns place → object that the program put into the library: a handler, a function as an option."""
         return {}
 
     def before_node(self):
