@@ -164,7 +164,8 @@ func (a *app) listArtifacts(ctx context.Context, o *opened, n xstate.StepNumber)
 	return nil
 }
 
-// unrecorded are the blocks of the session's file that differ from the program after its last step; none at other steps.
+// unrecorded returns the blocks of the session's file that differ from the program after its last step; none for other
+// steps.
 func (o *opened) unrecorded(ctx context.Context, n xstate.StepNumber) ([]string, error) {
 	ids := []string{}
 	blocks := o.blocks()

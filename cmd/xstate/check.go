@@ -125,6 +125,7 @@ func (a *app) printCheck(d api.Check, problems []state.Problem) {
 		a.ui.talk("the store %s is sound: %s", d.Store, plural(d.Sessions, "session"))
 	} else {
 		a.ui.say("xstate: the store " + d.Store + " is damaged: " + plural(len(problems), "problem") + "\n")
-		a.ui.say("hint: copy it to a safe place; results.db and blobs/ may be deleted, history.db is to be restored from a backup\n")
+		a.ui.say("hint: copy it to a safe place; results.db and blobs/ may be deleted, " +
+			"history.db is to be restored from a backup\n")
 	}
 }

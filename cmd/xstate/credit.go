@@ -32,7 +32,8 @@ is charged.`,
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().
-		StringSliceVar(&by, "by", nil, "a row for each `PART`: agent, model, call, or several with commas (default agent,model)")
+		StringSliceVar(&by, "by", nil, "a row for each `PART`: agent, model, call, or several with commas "+
+			"(default agent,model)")
 	at.flags(cmd)
 	_ = cmd.RegisterFlagCompletionFunc(
 		"by",

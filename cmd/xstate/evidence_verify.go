@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -144,7 +145,7 @@ func firstOf(notes map[string]any, names ...string) any {
 // compareFiles compares files that a statement names by the SHA-256 of their content with those in a folder.
 func compareFiles(st *provenance.Statement, folder string) (files []api.VerifiedFile, differs bool) {
 	files = []api.VerifiedFile{}
-	for _, r := range append(st.Subject[:len(st.Subject):len(st.Subject)], st.Predicate.BuildDefinition.ResolvedDependencies...) {
+	for _, r := range slices.Concat(st.Subject, st.Predicate.BuildDefinition.ResolvedDependencies) {
 		want := r.Digest["sha256"]
 		name := filepath.FromSlash(r.Name)
 		if want == "" || !provenance.NamesFile(r) || !filepath.IsLocal(name) {

@@ -50,7 +50,8 @@ activities; authors are agents. With --format agent-trace it writes who wrote wh
 record of Agent Trace 0.1.
 
 As .zip it writes the whole session: the history byte for byte, texts, outputs, and what executions read and wrote. With
---values it adds the present values of the program and the content of files. xstate import reads it into another store.`,
+--values it adds the present values of the program and the content of files. xstate import reads it into another
+store.`,
 		Example: `  xstate export --at-step 5 --out then.py
   xstate export --format ipynb > now.ipynb
   xstate export --out provenance.json

@@ -78,8 +78,8 @@ func (a *app) fork(ctx context.Context, name string, at stepFlags, origin xstate
 	})
 }
 
-// forkText is the program after step n as the new file path: with the prose of the session's file, if that is there and of
-// the same kind.
+// forkText is the program after step n as the new file path: with the prose of the session's file, if that is there
+// and of the same kind.
 func (o *opened) forkText(ctx context.Context, n xstate.StepNumber, path string) ([]byte, error) {
 	if _, err := os.Lstat(path); err == nil {
 		return nil, &state.Error{
@@ -131,9 +131,9 @@ func writeFile(path string, data []byte) error {
 	return nil
 }
 
-// recordWith writes a file and then records the steps that say what it holds; when they cannot be recorded the file is put back. A
-// process that dies in between leaves an edit that is not recorded yet, and the next run records it. The other way round the next
-// run would take the old file for an edit that takes the steps back. path "" is of no file.
+// recordWith writes a file and then records the steps that say what it holds. It restores the file when they cannot be
+// recorded. A process that dies in between leaves an edit that is not recorded yet, and the next run records it. The
+// other way round the next run would take the old file for an edit that takes the steps back. path "" is of no file.
 func recordWith[T any](path string, data []byte, record func() (T, error)) (made T, err error) {
 	if path == "" {
 		return record()

@@ -76,7 +76,8 @@ func depths(family []state.Session) map[string]int {
 	return depth
 }
 
-// origins tells of every step that sessions were forked after, as the session and number that it is kept under, which were.
+// origins tells of every step that sessions were forked after, as the session and number that it is kept under, which
+// were.
 func origins(family []state.Session) map[state.ForkPoint][]string {
 	points := map[string]*state.ForkPoint{}
 	for _, s := range family {
@@ -97,7 +98,8 @@ func origins(family []state.Session) map[state.ForkPoint][]string {
 	return found
 }
 
-// drawn draws steps, newest first: a lane for each session, from its last step down to the step after which it was forked.
+// drawn draws steps, newest first: a lane for each session, from its last step down to the step after which it was
+// forked.
 func drawn(steps []ownStep, forked map[state.ForkPoint][]string) [][]string {
 	var rows [][]string
 	var lanes []string

@@ -21,7 +21,8 @@ func TestDrawn(t *testing.T) {
 	family := map[string]state.Session{
 		"main": {
 			Name: "main",
-		}, "try": {Name: "try", From: from("main", 2)}, "deep": {Name: "deep", From: from("try", 1)}, "late": {Name: "late", From: from("main", 4)},
+		}, "try": {Name: "try", From: from("main", 2)}, "deep": {Name: "deep", From: from("try", 1)},
+		"late": {Name: "late", From: from("main", 4)},
 	}
 	var all []state.Session
 	for _, name := range []string{"deep", "late", "main", "try"} {

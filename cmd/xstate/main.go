@@ -44,8 +44,8 @@ func run(args []string, in io.Reader, out, errOut io.Writer) (code int) {
 	return a.ui.fail(err)
 }
 
-// interruptible returns a context that the first interrupt cancels, as does the end of the terminal; the second ends the
-// process at once.
+// interruptible returns a context that the first interrupt cancels, as does the end of the terminal; the second ends
+// the process at once.
 func (a *app) interruptible(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	told := context.AfterFunc(ctx, func() {

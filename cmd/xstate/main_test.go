@@ -66,7 +66,7 @@ func TestScripts(t *testing.T) {
 //	reused N             … that N blocks were reused
 //	failed [BLOCK…]      … that exactly these blocks failed
 //	blocked [BLOCK…]     … that exactly these blocks were blocked
-//	field PATH VALUE     … has this value, as text without its last line end or as JSON, at a path such as error.code or blocks.0.id
+//	field PATH VALUE     … has this value, as text without its last line end or as JSON, at a path: blocks.0.id
 //	waitfile FILE        waits until there is such a file
 //	cutfile FILE N       cuts a file after N bytes
 //	garble FILE          overwrites the middle of a file
@@ -360,7 +360,8 @@ func TestRich(t *testing.T) {
 	}{
 		{runner.Output{Kind: "stdout", Text: "a\nb"}, "a\nb"},
 		{runner.Output{Kind: "result", Data: map[string]string{"text/plain": "x", "text/html": "<b>x</b>"}}, "x\n"},
-		{runner.Output{Kind: "display", Data: map[string]string{"text/plain": "<Figure>", "image/png": strings.Repeat("A", 16000)}}, "<image/png 12 kB>\n"},
+		{runner.Output{Kind: "display", Data: map[string]string{"text/plain": "<Figure>",
+			"image/png": strings.Repeat("A", 16000)}}, "<image/png 12 kB>\n"},
 		{runner.Output{Kind: "display", Data: map[string]string{"text/html": "<b>x</b>"}}, "<text/html 8 B>\n"},
 		{runner.Output{Kind: "display", Data: map[string]string{"image/svg+xml": "<svg/>"}}, "<image/svg+xml 6 B>\n"},
 	} {
@@ -372,7 +373,8 @@ func TestRich(t *testing.T) {
 
 // TestSeconds: two or three digits, for people.
 func TestSeconds(t *testing.T) {
-	for s, want := range map[float64]string{0: "<1 ms", 0.0123: "12 ms", 0.0996: "0.10 s", 0.414: "0.41 s", 9.996: "10.0 s", 59.94: "59.9 s", 61: "1m1s", 7200: "2h0m0s"} {
+	for s, want := range map[float64]string{0: "<1 ms", 0.0123: "12 ms", 0.0996: "0.10 s", 0.414: "0.41 s",
+		9.996: "10.0 s", 59.94: "59.9 s", 61: "1m1s", 7200: "2h0m0s"} {
 		if got := seconds(s); got != want {
 			t.Errorf("seconds(%v) = %q, want %q", s, got, want)
 		}

@@ -15,8 +15,8 @@ import (
 )
 
 // originFields are what can be told of who makes a step, and why: by a flag, or by a variable that is called like it
-// (--call-id, XSTATE_CALL_ID). What is told by more than one counts by the last of them: the variable XSTATE_ORIGIN, the other
-// variables, --origin, the other flags.
+// (--call-id, XSTATE_CALL_ID). What is told by more than one counts by the last of them: the variable XSTATE_ORIGIN,
+// the other variables, --origin, the other flags.
 var originFields = []struct {
 	name, usage string
 	set         func(o *xstate.Origin, text string) error

@@ -10,7 +10,8 @@ import (
 	"github.com/xstate-engine/xstate/runner"
 )
 
-// progress follows a run: on a terminal it keeps a line on stderr that says what runs, and lets output through as it comes.
+// progress follows a run: on a terminal it keeps a line on stderr that says what runs, and lets output through as it
+// comes.
 type progress struct {
 	ui     *ui
 	places map[xstate.BlockID]int
@@ -76,7 +77,8 @@ func (p *progress) draw() {
 	p.ui.progress(line)
 }
 
-// lineLocked is the text of the progress line. Where a program left a line of output open, there is none: it would tear it.
+// lineLocked is the text of the progress line. Where a program left a line of output open, there is none: it would
+// tear it.
 func (p *progress) lineLocked() string {
 	if !p.running || !p.ended {
 		return ""

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestRecordWith: a process that was killed after a patch was recorded, and before the file held it, left the file as an edit that took
-// the patch back. So the file comes first, and is put back when nothing can be recorded.
+// TestRecordWith: a process that was killed after a patch was recorded, and before the file held it, left the file as
+// an edit that took the patch back. So the file comes first, and is put back when nothing can be recorded.
 func TestRecordWith(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.py")
 	holds := func(want string) {

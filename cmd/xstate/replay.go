@@ -225,8 +225,8 @@ func missingText(m replay.Missing) string {
 // servedTexts tell which parts were not executed, once for all runs.
 func servedTexts(x *replay.Report) []string {
 	why := map[string]string{
-		replay.ServedEffect:     "%s: not executed, for it has effects that cannot be taken back (%s); served what was recorded",
-		replay.ServedNeeds:      "%s: not executed, for it needs what a part that was served would have made, and the value was not kept",
+		replay.ServedEffect:     "%s: not executed, because its effects cannot be undone (%s); served the record",
+		replay.ServedNeeds:      "%s: not executed, because it needs a value of a served part that was not kept",
 		replay.ServedPinned:     "%s: not executed, for it kept a result that did not hold (never); served what was recorded",
 		replay.ServedFolder:     "%s: not compared, for it rests on the name of the folder, which the copy does not have",
 		replay.ServedUnrecorded: "%s: not compared, for its record is gone, or its failure left none",

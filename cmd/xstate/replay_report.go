@@ -71,12 +71,15 @@ func (r *report) either(asHTML, asMarkdown string) {
 	}
 }
 
-const reportStyle = "body{font:15px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em}table{border-collapse:collapse}td,th{border:1px solid #ccc;padding:.2em .6em;text-align:left}pre{background:#f4f4f4;padding:.6em;overflow:auto}"
+const reportStyle = "body{font:15px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em}" +
+	"table{border-collapse:collapse}td,th{border:1px solid #ccc;padding:.2em .6em;text-align:left}" +
+	"pre{background:#f4f4f4;padding:.6em;overflow:auto}"
 
 func (r *report) head(title string) {
 	t := html.EscapeString(title)
 	r.either(
-		"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>"+t+"</title><style>"+reportStyle+"</style></head><body>\n<h1>"+t+"</h1>\n",
+		"<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>"+t+
+			"</title><style>"+reportStyle+"</style></head><body>\n<h1>"+t+"</h1>\n",
 		"# "+plainMarkdown(title)+"\n\n",
 	)
 }

@@ -32,7 +32,8 @@ func TestReplayReport(t *testing.T) {
 			t.Errorf("the page holds %s", bad)
 		}
 	}
-	for _, want := range []string{"&lt;script&gt;alert(1)", "<h2>First divergence</h2>", "<h2>Missing</h2>", "step 3, missing file:data.csv: it is gone", "</html>"} {
+	for _, want := range []string{"&lt;script&gt;alert(1)", "<h2>First divergence</h2>", "<h2>Missing</h2>",
+		"step 3, missing file:data.csv: it is gone", "</html>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s:\n%s", want, page)
 		}
@@ -41,7 +42,8 @@ func TestReplayReport(t *testing.T) {
 		t.Error("the first divergence is told twice")
 	}
 	text := replayReport(x, "md")
-	for _, want := range []string{"````\n<script>alert(1)</script>\n```\n# no title\n````", `a\|b: output (file)`, "## Missing", `\<i\>data.csv`} {
+	for _, want := range []string{"````\n<script>alert(1)</script>\n```\n# no title\n````", `a\|b: output (file)`,
+		"## Missing", `\<i\>data.csv`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %s:\n%s", want, text)
 		}

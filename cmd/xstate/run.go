@@ -85,7 +85,8 @@ whole program from top to bottom. --verify also runs everything from scratch, an
 		&f.python,
 		"python",
 		"",
-		"the interpreter's `PATH`, which the session remembers; auto forgets it\n(default: $XSTATE_PYTHON, the one remembered, $VIRTUAL_ENV, .venv, python3)",
+		"the interpreter's `PATH`, which the session remembers; auto forgets it\n"+
+			"(default: $XSTATE_PYTHON, the one remembered, $VIRTUAL_ENV, .venv, python3)",
 	)
 	flags.StringVar(&a.session, "session", "", "the session's `NAME` (default: the file's)")
 	flags.Var(&f.expect, "expect", "fail if the session is not at this `STEP`, because others have edited or run it")

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// writeKeys makes what scripts find in $KEYS: key.pem, an Ed25519 key, with its public half in pub.pem and ssh.pub; other.pem, the
-// public half of another; and rsa.pem.
+// writeKeys makes what scripts find in $KEYS: key.pem, an Ed25519 key, with its public half in pub.pem and ssh.pub;
+// other.pem, the public half of another; and rsa.pem.
 func writeKeys(dir string) error {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	other, _, err2 := ed25519.GenerateKey(rand.Reader)

@@ -186,7 +186,10 @@ func (o *opened) whichTests(ctx context.Context, args []string) (paths []string,
 			blocks = append(blocks, xstate.BlockID(file))
 			continue
 		} else if err != nil {
-			return nil, nil, &state.Error{Code: codeNoFile, Message: fmt.Sprintf("there is no file, folder or block %q", file), Hint: "xstate show lists the blocks"}
+			return nil, nil, &state.Error{
+				Code: codeNoFile, Message: fmt.Sprintf("there is no file, folder or block %q", file),
+				Hint: "xstate show lists the blocks",
+			}
 		}
 		path, err := filepath.Abs(file)
 		if err == nil {
