@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -65,7 +66,7 @@ import (
 // suite.py says what is observed, and how.
 type Suite struct {
 	cfg       SuiteConfig
-	baseState *baseState
+	baseState *basestate.State
 	environ   map[string]string
 	sources   map[string]*source // by path, as they are now
 	reads     map[state.Digest]*groupReads
@@ -161,7 +162,7 @@ func NewSuite(cfg SuiteConfig) (*Suite, error) {
 			environ[name] = value
 		}
 	}
-	w := newBaseState(Config{Store: cfg.Store}, workspace, environ, nil)
+	w := basestate.New(basestate.Options{Store: cfg.Store, Workspace: workspace, Environ: environ})
 	return &Suite{cfg: cfg, baseState: w, environ: environ, python: cfg.Language.Identity(environ),
 		sources: map[string]*source{}, reads: map[state.Digest]*groupReads{}, done: map[string]*TestOutcome{},
 		forced: map[string]state.Reason{}}, nil
@@ -178,7 +179,7 @@ func (s *Suite) Run(ctx context.Context, o SuiteOptions) (*SuiteOutcome, error) 
 		return nil, err
 	}
 	for crashes := 0; again; crashes++ {
-		s.baseState.begin()
+		s.baseState.Begin()
 		clear(s.sources) // each process reads the files again
 		clear(s.reads)
 		p := newSuiteProcess(s, o, out)
@@ -478,7 +479,7 @@ func (p *suiteProcess) cut(e *suiteEvent) error {
 	if err != nil {
 		return err
 	}
-	name := p.s.baseState.short(e.Path)
+	name := p.s.baseState.Short(e.Path)
 	p.s.sources[name], p.packages[name] = src, e.Package
 	for _, unit := range slices.Sorted(maps.Keys(src.Units)) {
 		p.units = append(p.units, src.part(name, unit))

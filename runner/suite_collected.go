@@ -75,10 +75,10 @@ func (p *suiteProcess) keepCollection(e *suiteEvent) error {
 		}
 	}
 	for _, path := range e.Looked {
-		found[s.baseState.fileKey(path)] = s.baseState.get(s.baseState.fileKey(path))
+		found[s.baseState.FileKey(path)] = s.baseState.Get(s.baseState.FileKey(path))
 	}
 	for _, path := range e.Listed {
-		found[depgraph.Key(spaceFolder+":"+s.baseState.short(path))] = s.entries(s.baseState.short(path))
+		found[depgraph.Key(spaceFolder+":"+s.baseState.Short(path))] = s.entries(s.baseState.Short(path))
 	}
 	for k, d := range found {
 		c.Reads = append(c.Reads, state.Access{Key: k, Digest: d})
@@ -96,7 +96,7 @@ func (s *Suite) changed(o SuiteOptions, out *SuiteOutcome) (bool, error) {
 	if o.All {
 		return true, nil
 	}
-	s.baseState.begin()
+	s.baseState.Begin()
 	c := s.collected(o)
 	if c == nil {
 		return true, nil
@@ -120,7 +120,7 @@ func (s *Suite) collected(o SuiteOptions) *collection {
 	}
 	s.conf = c.Configuration
 	for file, pkg := range c.Sources {
-		if s.sources[file] = s.units(s.baseState.onDisk(file), pkg); s.sources[file] == nil {
+		if s.sources[file] = s.units(s.baseState.OnDisk(file), pkg); s.sources[file] == nil {
 			return nil
 		}
 	}
@@ -134,7 +134,7 @@ func (s *Suite) collected(o SuiteOptions) *collection {
 
 // entries digests what a folder lists, with the type of each entry. Caches of pytest, Python and xstate do not count.
 func (s *Suite) entries(name string) state.Digest {
-	list, err := os.ReadDir(s.baseState.path(name))
+	list, err := os.ReadDir(s.baseState.Path(name))
 	if err != nil {
 		return state.Absent
 	}
@@ -142,7 +142,7 @@ func (s *Suite) entries(name string) state.Digest {
 	for _, e := range list {
 		if n := e.Name(); n != ".xstate" && n != "__pycache__" && n != ".pytest_cache" {
 			sort := e.Type()
-			if info, err := os.Stat(filepath.Join(s.baseState.path(name), n)); err == nil && sort&fs.ModeSymlink != 0 {
+			if info, err := os.Stat(filepath.Join(s.baseState.Path(name), n)); err == nil && sort&fs.ModeSymlink != 0 {
 				sort |= info.Mode().Type()
 			}
 			fmt.Fprintf(&text, "%q %s\n", n, sort)
