@@ -25,11 +25,11 @@ type Config struct {
 	Environ   []string // of the program, NAME=value
 	Files     map[string]state.FileRecord
 	OnFiles   func(map[string]state.FileRecord) error       // keeps Files, whenever a node wrote one; may be nil
-	Scratch   string                                            // a folder for values in transit; the store when empty
+	Scratch   string                                        // a folder for values in transit; the store when empty
 	Relatives func() ([]map[string]state.FileRecord, error) // Files of the sessions in this workspace that are versions of the same program; may be nil
-	Volatile  map[state.Digest]bool                             // code that came to something else from the same state: it is marked
-	Anew      bool                                              // the workspace is made anew for each engine: digests of its files are not remembered
-	Guard     *Guard                                            // nil: the program may do what it likes
+	Volatile  map[state.Digest]bool                         // code that came to something else from the same state: it is marked
+	Anew      bool                                          // the workspace is made anew for each engine: digests of its files are not remembered
+	Guard     *Guard                                        // nil: the program may do what it likes
 }
 
 // Guard keeps a program from effects that cannot be taken back.
@@ -52,8 +52,8 @@ type Engine struct {
 
 	spoolLock *state.Lock
 	saved     map[string]state.FileRecord // cfg.Files as it is kept
-	compared  int                             // traces, see Work
-	kept      map[state.Digest]bool           // contents of files that were offered to the store, see keepInput
+	compared  int                         // traces, see Work
+	kept      map[state.Digest]bool       // contents of files that were offered to the store, see keepInput
 }
 
 // New returns an engine. No interpreter is started until one is needed.

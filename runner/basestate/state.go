@@ -33,9 +33,9 @@ type State struct {
 	versionFiles map[depgraph.Key]string // files that state the version of a package, joined by newlines
 	Moved        int                     // how often one was found in another place than before
 
-	mu    sync.Mutex
-	cache map[string]fileMemo
-	answers  map[depgraph.Key]state.Digest // answers in this run: the base does not change during it
+	mu      sync.Mutex
+	cache   map[string]fileMemo
+	answers map[depgraph.Key]state.Digest // answers in this run: the base does not change during it
 }
 
 // fileMemo is the digest that a file had with this size, inode and time of change. The time is the system's own
@@ -49,9 +49,9 @@ type fileMemo struct {
 
 // Digests of what is not a regular file.
 const (
-	Directory     state.Digest = "directory"
-	Special state.Digest = "special"
-	Symlink                    = "symlink:" // its target follows
+	Directory state.Digest = "directory"
+	Special   state.Digest = "special"
+	Symlink                = "symlink:" // its target follows
 )
 
 // IsFile reports whether a digest is that of a regular file. Its content is a blob.
@@ -66,7 +66,7 @@ type Options struct {
 	Workspace string // absolute, symbolic links resolved
 	File      string // of the program
 	Environ   map[string]string
-	Seed      uint64                // of the random number generators
+	Seed      uint64                      // of the random number generators
 	Records   map[string]state.FileRecord // of the files that the program writes; the caller may change it between runs
 }
 

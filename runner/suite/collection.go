@@ -1,4 +1,4 @@
-package runner
+package suite
 
 import (
 	"encoding/json"
@@ -42,7 +42,7 @@ const (
 // errNoProcess reports that only an interpreter can answer.
 var errNoProcess = errors.New("no interpreter runs")
 
-func (s *Suite) collectionKey(o SuiteOptions) string {
+func (s *Suite) collectionKey(o Options) string {
 	text := fmt.Sprintf("collection 1\nengine %s\ninterpreter %s\npath %q\nfolder %q\nargs %q\nchoose %q\npaths %q\n",
 		s.cfg.Language.Semantics(), s.python, s.cfg.Language.Command(), s.cfg.Workspace, o.Args, o.Choose, o.Paths)
 	for _, name := range slices.Sorted(maps.Keys(s.environ)) {
@@ -92,7 +92,7 @@ func (p *suiteProcess) keepCollection(e *suiteEvent) error {
 }
 
 // changed reports whether tests have to run or to be collected again. If not, it sets the outcome of each.
-func (s *Suite) changed(o SuiteOptions, out *SuiteOutcome) (bool, error) {
+func (s *Suite) changed(o Options, out *Outcome) (bool, error) {
 	if o.All {
 		return true, nil
 	}
@@ -112,7 +112,7 @@ func (s *Suite) changed(o SuiteOptions, out *SuiteOutcome) (bool, error) {
 }
 
 // collected returns the stored collection, or nil if it is not valid.
-func (s *Suite) collected(o SuiteOptions) *collection {
+func (s *Suite) collected(o Options) *collection {
 	data, ok := s.cfg.Store.Memo(spaceCollections, s.collectionKey(o))
 	c := &collection{}
 	if !ok || json.Unmarshal(data, c) != nil || installed(c.Folders) != c.Packages {

@@ -1,4 +1,4 @@
-package runner
+package suite
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -319,7 +320,7 @@ func (s *Suite) groupReadsOf(a state.Access) *groupReads {
 		data, ok := s.cfg.Store.Memo("reads", string(a.Digest))
 		g = &groupReads{}
 		if !ok || json.Unmarshal(data, &g.reads) != nil || state.DigestOf(data) != a.Digest {
-			g.failed, g.known = &state.Reason{Code: ReasonLost}, true
+			g.failed, g.known = &state.Reason{Code: runner.ReasonLost}, true
 		}
 		s.reads[a.Digest] = g
 	}
