@@ -18,11 +18,13 @@ type assessment struct {
 	Dependencies *query.Dependencies
 	Nodes        map[string]*query.Node // by name
 	Declared     *state.Declaration     // nil: no artifacts
-	Latest       bool                   // it is the last step: the workspace is as it was after it, or has been changed since
-	Checks       []CheckView
-	pending      map[state.BlockID]string // why a block's result does not hold: "was edited in step 3 and has not run since"
-	lastRun      state.StepNumber
-	then         *query.Snapshot // the program after that run; nil where there was none
+	// it is the last step: the workspace is as it was after it, or has been changed since
+	Latest bool
+	Checks []CheckView
+	// why a block's result does not hold: "was edited in step 3 and has not run since"
+	pending map[state.BlockID]string
+	lastRun state.StepNumber
+	then    *query.Snapshot // the program after that run; nil where there was none
 
 	outlines map[state.Digest]*depgraph.Outline // by version
 	linked   map[string][]link                  // by node; see links

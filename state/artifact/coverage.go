@@ -24,10 +24,13 @@ type Coverage struct {
 	Checks  []string      `json:"checks"`
 	Lines   int           `json:"lines"`   // that hold code
 	Covered int           `json:"covered"` // of them
-	Missed  []string      `json:"missed"`  // functions that no check executed; "" stands for what is outside of functions
+	// functions that no check executed; "" stands for what is outside of functions
+	Missed []string `json:"missed"`
 
-	MissedLines string   `json:"missed_lines"` // that no check executed, of other functions, as ranges counted from 1: "7-8,12"
-	Whole       []string `json:"whole"`        // functions that count as a whole, because some check executed them whose lines were not observed
+	// that no check executed, of other functions, as ranges counted from 1: "7-8,12"
+	MissedLines string `json:"missed_lines"`
+	// functions that count as a whole, because some check executed them whose lines were not observed
+	Whole []string `json:"whole"`
 }
 
 // present reports whether a part of the code is as a check found it. A function of a file counts as another as soon as

@@ -15,9 +15,10 @@ import (
 
 // Declaring is an artifact as its author names what is in it.
 type Spec struct {
-	Name    string
-	Kind    state.ArtifactKind
-	Members []string // blocks, artifacts and files; "block:x", "artifact:x" or "file:x" where the name alone means several
+	Name string
+	Kind state.ArtifactKind
+	// blocks, artifacts and files; "block:x", "artifact:x" or "file:x" where the name alone means several
+	Members []string
 	Needs   []string // artifacts that it depends on, beside those that are inferred
 	Folder  string   // that files are named from; the workspace when empty
 }
@@ -34,7 +35,8 @@ func Declare(ctx context.Context, h *query.History, d Spec, origin state.Origin)
 		return state.Step{}, err
 	}
 	switch {
-	case !artifactName.MatchString(d.Name) || utf8.RuneCountInString(d.Name) > 100: // a bound in the expression makes it large
+	// a bound in the expression makes it large
+	case !artifactName.MatchString(d.Name) || utf8.RuneCountInString(d.Name) > 100:
 		return state.Step{}, &state.Error{
 			Code:    state.CodeInvalid,
 			Message: fmt.Sprintf("%q cannot be the name of an artifact", d.Name),

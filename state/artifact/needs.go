@@ -134,7 +134,8 @@ func (m *assessment) LastWriter(key depgraph.Key) (node string) {
 
 // Need is an artifact that another depends on.
 type Need struct {
-	Artifact string      `json:"artifact"`
-	Evidence string      `json:"evidence"`          // "declared"; else observed in executions, predicted from the text, or "reference": a text speaks of it
+	Artifact string `json:"artifact"`
+	// "declared"; else observed in executions, predicted from the text, or "reference": a text speaks of it
+	Evidence string      `json:"evidence"`
 	Through  []query.Via `json:"through,omitempty"` // how, where that was inferred
 }

@@ -193,7 +193,8 @@ func (m *assessment) outdated(b *query.BlockView) (node, text string) {
 				continue
 			}
 			if r.Key.Space() == "stat" && !m.Writes(depgraph.Key("file:"+name)) {
-				if _, err := os.Lstat(filepath.Join(m.folder, filepath.FromSlash(name))); (err == nil) != (r.Digest != state.Absent) {
+				_, err := os.Lstat(filepath.Join(m.folder, filepath.FromSlash(name)))
+				if (err == nil) != (r.Digest != state.Absent) {
 					return b.Nodes[i].Name, fmt.Sprintf(
 						"looked for %s, which is %s",
 						name,

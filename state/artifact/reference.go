@@ -344,7 +344,8 @@ func (l *lexicon) findAs(name string) (where, signature string, defined bool) {
 // module returns what a module of the workspace defines; nil where it has none of that name.
 func (l *lexicon) module(name string) (path string, names map[string]string) {
 	base := strings.ReplaceAll(name, ".", "/")
-	for _, path := range []string{base + ".py", base + "/__init__.py", "src/" + base + ".py", "src/" + base + "/__init__.py"} {
+	for _, path := range []string{base + ".py", base + "/__init__.py", "src/" + base + ".py",
+		"src/" + base + "/__init__.py"} {
 		if names := l.file(path); names != nil {
 			return path, names
 		}

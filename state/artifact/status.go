@@ -119,7 +119,8 @@ func (j *Assessor) View(ctx context.Context, a *state.Artifact) (*View, error) {
 		}
 	}
 	v.Needs = j.needs(a, v.References)
-	for _, judged := range []func(context.Context, *state.Artifact, *View) error{j.Members, j.texts, j.fences, j.rests, j.proofs} {
+	for _, judged := range []func(context.Context, *state.Artifact, *View) error{j.Members, j.texts, j.fences, j.rests,
+		j.proofs} {
 		if err := judged(ctx, a, v); err != nil {
 			return nil, err
 		}
@@ -335,7 +336,8 @@ func (j *Assessor) freshText(a *state.Artifact) string {
 		return "what it speaks of is as it was when it was declared"
 	case a.Kind == state.ArtifactTests:
 		return "its checks passed on the present code"
-	case a.Kind == state.ArtifactCode && (len(a.Blocks) > 0 || slices.ContainsFunc(a.Files, func(f state.ArtifactFile) bool { return InFile(f.Path) })):
+	case a.Kind == state.ArtifactCode && (len(a.Blocks) > 0 ||
+		slices.ContainsFunc(a.Files, func(f state.ArtifactFile) bool { return InFile(f.Path) })):
 		return "checks that passed exercised every block and file that it holds, as it is" + j.missedText(a)
 	case len(a.Blocks) > 0:
 		return "the results of its blocks hold"

@@ -14,15 +14,17 @@ import (
 
 // Check is a test of the session, as it last ran or was reused.
 type Check struct {
-	ID        string           `json:"id"` // as pytest has it: tests/test_a.py::TestB::test_c[1-2]; BLOCK::test_c of one in a block
-	Kind      CheckKind        `json:"kind"`
-	Outcome   CheckOutcome     `json:"outcome"`
-	Message   string           `json:"message,omitempty"` // of one that failed: the last line of its report
-	At        time.Time        `json:"at"`                // when it was executed
-	Step      state.StepNumber `json:"step,omitempty"`    // that recorded the execution, as far as that is known
-	Seconds   float64          `json:"seconds"`
-	Marks     []string         `json:"marks,omitempty"` // why its result may be another each time: "clock", "network", …
-	Exercised []Exercised      `json:"exercised"`
+	// as pytest has it: tests/test_a.py::TestB::test_c[1-2]; BLOCK::test_c of one in a block
+	ID      string           `json:"id"`
+	Kind    CheckKind        `json:"kind"`
+	Outcome CheckOutcome     `json:"outcome"`
+	Message string           `json:"message,omitempty"` // of one that failed: the last line of its report
+	At      time.Time        `json:"at"`                // when it was executed
+	Step    state.StepNumber `json:"step,omitempty"`    // that recorded the execution, as far as that is known
+	Seconds float64          `json:"seconds"`
+	// why its result may be another each time: "clock", "network", …
+	Marks     []string    `json:"marks,omitempty"`
+	Exercised []Exercised `json:"exercised"`
 
 	Trace state.Digest `json:"trace,omitempty"` // names the execution
 }
@@ -67,11 +69,14 @@ type Exercised struct {
 	File     string        `json:"file,omitempty"` // relative to the workspace, with slashes
 	Block    state.BlockID `json:"block,omitempty"`
 	Function string        `json:"function,omitempty"` // qualified; "": the level of the module, or the block
-	Version  state.Digest  `json:"version"`            // of the function's source wherever it stands in its file; of the block
-	From     int           `json:"from,omitempty"`     // the lines that it had then, counted from 1
-	To       int           `json:"to,omitempty"`
-	Lines    string        `json:"lines,omitempty"`   // that were executed, as ranges counted from From: "0-3,5"; "" where that was not observed
-	Content  state.Digest  `json:"content,omitempty"` // of the whole file then: as long as it holds that, its functions are those
+	// of the function's source wherever it stands in its file; of the block
+	Version state.Digest `json:"version"`
+	From    int          `json:"from,omitempty"` // the lines that it had then, counted from 1
+	To      int          `json:"to,omitempty"`
+	// that were executed, as ranges counted from From: "0-3,5"; "" where that was not observed
+	Lines string `json:"lines,omitempty"`
+	// of the whole file then: as long as it holds that, its functions are those
+	Content state.Digest `json:"content,omitempty"`
 }
 
 // recordTested is the session record that names the last step that told of tests, so that it need not be searched for.

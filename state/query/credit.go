@@ -113,7 +113,8 @@ func (c *crediting) sum() *Credit {
 
 func (c *crediting) step(ctx context.Context, step state.Step) error {
 	r := c.row(step.Origin)
-	r.TokensIn, r.TokensOut, r.Cost = r.TokensIn+step.Origin.TokensIn, r.TokensOut+step.Origin.TokensOut, r.Cost+step.Origin.Cost
+	r.TokensIn, r.TokensOut, r.Cost = r.TokensIn+step.Origin.TokensIn, r.TokensOut+step.Origin.TokensOut,
+		r.Cost+step.Origin.Cost
 	switch {
 	case IsEdit(step.Kind):
 		r.Patches++

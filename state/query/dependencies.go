@@ -31,12 +31,13 @@ type Node struct {
 
 // Dependent is a block that a change may reach.
 type Dependent struct {
-	Block    state.BlockID `json:"block"`
-	Index    int           `json:"index"`
-	Nodes    []string      `json:"nodes"`             // those of the block that are reached
-	Through  []Via         `json:"through,omitempty"` // how it is reached; empty where the change begins
-	Evidence string        `json:"evidence"`          // "observed": executions have shown it; "predicted": only the text says so
-	Seconds  float64       `json:"seconds"`           // that these nodes took last time
+	Block   state.BlockID `json:"block"`
+	Index   int           `json:"index"`
+	Nodes   []string      `json:"nodes"`             // those of the block that are reached
+	Through []Via         `json:"through,omitempty"` // how it is reached; empty where the change begins
+	// "observed": executions have shown it; "predicted": only the text says so
+	Evidence string  `json:"evidence"`
+	Seconds  float64 `json:"seconds"` // that these nodes took last time
 }
 
 // Via is one link of a dependency: the node reads key, which From wrote.
@@ -108,7 +109,8 @@ func (d *Dependencies) Node(what string) (ids []depgraph.NodeID, key depgraph.Ke
 		return found
 	}
 	if ids = pick(func(id depgraph.NodeID, p *Node) bool {
-		return p != nil && (string(p.Block.ID) == what || p.Name == what) || p == nil && (string(id) == what || string(id) == "module:"+what)
+		return p != nil && (string(p.Block.ID) == what || p.Name == what) || p == nil &&
+			(string(id) == what || string(id) == "module:"+what)
 	}); len(ids) > 0 {
 		return ids, "", nil
 	}
@@ -122,7 +124,8 @@ func (d *Dependencies) Node(what string) (ids []depgraph.NodeID, key depgraph.Ke
 			return ids, name, nil
 		}
 	}
-	for _, k := range []depgraph.Key{depgraph.Key(what), depgraph.Key("file:" + filepath.Clean(what)), depgraph.Key("module:" + what), depgraph.Key("env:" + what)} {
+	for _, k := range []depgraph.Key{depgraph.Key(what), depgraph.Key("file:" + filepath.Clean(what)),
+		depgraph.Key("module:" + what), depgraph.Key("env:" + what)} {
 		if ids = pick(func(_ depgraph.NodeID, p *Node) bool { return p != nil && p.reads(k) }); len(ids) > 0 {
 			return ids, k, nil
 		}

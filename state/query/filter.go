@@ -328,7 +328,8 @@ func stepOf(e Entry) stepRow {
 	}
 	if e.Run != nil {
 		c := e.Run.Blocks
-		r.Ran, r.Reused, r.Failed, r.Blocked, r.Seconds, r.Saved = c.Ran, c.Reused, c.Failed, c.Blocked, e.Run.Seconds, e.Run.SavedSeconds
+		r.Ran, r.Reused, r.Failed, r.Blocked, r.Seconds, r.Saved = c.Ran, c.Reused, c.Failed, c.Blocked, e.Run.Seconds,
+			e.Run.SavedSeconds
 	}
 	return r
 }

@@ -26,10 +26,12 @@ type Lost struct {
 
 // RepeatedEffect is an effect outside the program that comes, or may come, again.
 type RepeatedEffect struct {
-	Node     string        `json:"node"`
-	Action   runner.Action `json:"action"`   // run or maybe
-	Effect   string        `json:"effect"`   // a file that is written, as file:NAME; network, subprocess, thread; unobserved …
-	Evidence string        `json:"evidence"` // observed: this code did it; former: what stood there before did; predicted: the text says so
+	Node   string        `json:"node"`
+	Action runner.Action `json:"action"` // run or maybe
+	// a file that is written, as file:NAME; network, subprocess, thread; unobserved …
+	Effect string `json:"effect"`
+	// observed: this code did it; former: what stood there before did; predicted: the text says so
+	Evidence string `json:"evidence"`
 }
 
 // lost returns what was made and is not kept.

@@ -88,7 +88,8 @@ func (h *History) StepsBefore(ctx context.Context, before state.StepNumber, limi
 // entryOf is the part of an entry that the step itself tells.
 func entryOf(step state.Step) Entry {
 	e := Entry{Number: step.Number, Time: step.Time, Kind: step.Kind, Block: step.Block, Was: step.Was, Now: step.Now,
-		Origin: step.Origin, Run: step.Run, To: step.To, Undoes: step.Undoes, Hash: step.Hash, Verified: step.Verified, Repeated: step.Repeated, Tested: step.Tested, Placement: step.Placement}
+		Origin: step.Origin, Run: step.Run, To: step.To, Undoes: step.Undoes, Hash: step.Hash, Verified: step.Verified,
+		Repeated: step.Repeated, Tested: step.Tested, Placement: step.Placement}
 	if d := step.Declared; d != nil {
 		e.Artifact = &ArtifactChange{Name: d.Name, Dropped: true}
 		if a := d.Artifact(d.Name); a != nil {

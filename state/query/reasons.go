@@ -16,7 +16,8 @@ var sentences = map[string]string{
 	runner.ReasonSharing: "names it reads share objects in another way than before",
 	runner.ReasonMaybe:   "what it reads may come out different",
 	runner.ReasonLost:    "it was run, but its results are gone",
-	runner.ReasonEngine:  "it was run by another interpreter, with other variables for it (PYTHON…), or by another version of xstate",
+	runner.ReasonEngine: "it was run by another interpreter, with other variables for it (PYTHON…), or by another " +
+		"version of xstate",
 	runner.ReasonRetry:   "it failed before in a way that may not happen again",
 	runner.ReasonLayout:  "its output cites lines, and those have moved",
 	runner.ReasonForced:  "it was asked for",

@@ -14,11 +14,12 @@ import (
 // Snapshot is a program as it was after a step: which code was running, what each block read, wrote and put out, who
 // wrote it. It prints as JSON and does not change.
 type Snapshot struct {
-	Session string           `json:"session"`
-	Step    Entry            `json:"step"`
-	NextRun state.StepNumber `json:"next_run,omitempty"` // when the step is an edit: the first run after it; 0 when there is none yet, or not soon
-	NotRun  bool             `json:"not_run,omitempty"`  // it is an edit, and no run came after it
-	Total   int              `json:"total"`              // number of blocks of the program
+	Session string `json:"session"`
+	Step    Entry  `json:"step"`
+	// when the step is an edit: the first run after it; 0 when there is none yet, or not soon
+	NextRun state.StepNumber `json:"next_run,omitempty"`
+	NotRun  bool             `json:"not_run,omitempty"` // it is an edit, and no run came after it
+	Total   int              `json:"total"`             // number of blocks of the program
 	Blocks  []BlockView      `json:"blocks"`
 }
 
@@ -61,7 +62,8 @@ type AccessView struct {
 	Key    depgraph.Key     `json:"key"`
 	Digest state.Digest     `json:"digest"` // "": there was no value
 	Value  *state.ValueInfo `json:"value,omitempty"`
-	By     string           `json:"by,omitempty"` // of a read: the node that wrote it last; "" for the workspace or a builtin
+	// of a read: the node that wrote it last; "" for the workspace or a builtin
+	By string `json:"by,omitempty"`
 }
 
 // StatusText returns the name of a status: new, reused, ran, blocked or failed.
