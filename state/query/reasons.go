@@ -8,7 +8,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// sentences say what the codes of reasons mean.
+// sentences are the codes of reasons in words.
 var sentences = map[string]string{
 	runner.ReasonNew:     "this code was never run",
 	runner.ReasonCode:    "its code was edited",
@@ -28,7 +28,7 @@ var sentences = map[string]string{
 	runner.ReasonSyntax:  "it is not valid Python",
 }
 
-// Sentence says a reason in words.
+// Sentence returns a reason in words.
 func Sentence(r state.Reason) string {
 	text, ok := sentences[r.Code]
 	if !ok {
@@ -43,7 +43,7 @@ func Sentence(r state.Reason) string {
 	return text
 }
 
-// keyText says a key in words.
+// keyText returns a key in words.
 func keyText(k depgraph.Key) string {
 	switch k.Space() {
 	case "var":
