@@ -11,10 +11,10 @@
 //
 // # Why the simple way fails
 //
-// The last state of each block answers no question about the past. The author of a line need not be the author of the last
-// edit of its block. Blame follows the block back through its edits to the one that wrote the line. A rollback or an
-// undo that restores a line did not write it. The cost of an edit is not the time of the next run: Credit charges a node that
-// ran to an edit along the recorded reasons.
+// The last state of each block answers no question about the past. The author of a line need not be the author of
+// the last edit of its block. Blame follows the block back through its edits to the one that wrote the line. A rollback
+// or an undo that restores a line did not write it. The cost of an edit is not the time of the next run: Credit charges
+// a node that ran to an edit along the recorded reasons.
 //
 // # What it cannot see
 //

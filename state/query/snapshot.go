@@ -36,7 +36,7 @@ type BlockView struct {
 	Origin   state.Origin     `json:"origin"` // of that step
 	Status   string           `json:"status"` // see StatusText
 	RanAt    state.StepNumber `json:"ran_at,omitempty"`
-	Verified state.StepNumber `json:"verified,omitempty"` // the step that records that a run from scratch had the same result
+	Verified state.StepNumber `json:"verified,omitempty"` // the step that recorded an equal run from scratch
 	Nodes    []NodeView       `json:"nodes"`
 	Outputs  []runner.Output  `json:"outputs"`
 	Error    *state.ExecError `json:"error"`
