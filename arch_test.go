@@ -49,7 +49,8 @@ var layers = []layer{
 	},
 	{folder: "state/provenance", imports: []string{"patch", "depgraph", "depgraph/python", "state", "runner",
 		"state/query", "state/artifact"}},
-	{folder: "runner/replay", imports: []string{"depgraph", "depgraph/python", "state", "runner", "runner/kernel/python",
+	{folder: "runner/replay", imports: []string{"depgraph", "depgraph/python", "state", "runner",
+		"runner/kernel/python",
 		"state/query"}},
 	{folder: ".", imports: []string{"patch", "depgraph", "depgraph/python", "state", "runner", "runner/kernel",
 		"runner/kernel/python", "runner/suite", "state/query", "runner/replay"}},
@@ -153,7 +154,8 @@ func violations(t *testing.T, root fs.FS, table []layer) []string {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && name != "." && (base[0] == '.' || base[0] == '_' || base == "testdata" || name == "build" || name == "bin"):
+		case d.IsDir() && name != "." && (base[0] == '.' || base[0] == '_' || base == "testdata" || name == "build" ||
+			name == "bin"):
 			return fs.SkipDir
 		case path.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go"):
 			packages[path.Dir(name)] = append(packages[path.Dir(name)], base)

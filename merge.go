@@ -340,7 +340,8 @@ func (s *Session) takeBack(ctx context.Context, u *Undoing, n StepNumber) error 
 	if conflicts != nil {
 		return conflict(
 			fmt.Sprintf("step %d cannot be taken back", n),
-			"a later edit is in the way: undo that one, too (its step, the range, or its agent), or edit by hand; nothing was changed",
+			"a later edit is in the way: undo that one, too (its step, the range, or its agent), or edit by hand; "+
+				"nothing was changed",
 			conflicts,
 		)
 	}

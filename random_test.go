@@ -40,8 +40,8 @@ const (
 // environment:
 //
 //	XSTATE_RANDOM_SEED  the first seed; one session only unless a time is given
-//	XSTATE_RANDOM_TIME  go on with seed after seed for so long ("1h"), from a random one unless a seed is given, with as
-//	                    many sessions at a time as there are processors; the first broken law ends it
+//	XSTATE_RANDOM_TIME  go on with seed after seed for so long ("1h"), from a random one unless a seed is given, with
+//	                    as many sessions at a time as there are processors; the first broken law ends it
 func TestRandom(t *testing.T) {
 	first, count := uint64(1), uint64(randomSessions)
 	text, only := os.LookupEnv("XSTATE_RANDOM_SEED")
@@ -402,7 +402,8 @@ func (p *player) close() {
 
 func (p *player) open(ctx context.Context) (err error) {
 	if p.store == nil {
-		if p.store, err = xstate.Open(ctx, filepath.Join(p.o.Workspace, xstate.StoreName), xstate.Options{}); err != nil {
+		if p.store, err = xstate.Open(ctx, filepath.Join(p.o.Workspace, xstate.StoreName),
+			xstate.Options{}); err != nil {
 			return err
 		}
 	}

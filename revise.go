@@ -21,8 +21,9 @@ type Target struct {
 	Data    []byte        // what it holds
 	Block   BlockID       // the block that is meant where the patch names none
 	Answers *state.Answer // the failure that it answers; nil: what failed in the last run
-	Base    []patch.Block // the program that the patch was made from (see Session.Base); nil: it is the one there is now
-	Stale   Stale         // what is done where that has changed since
+	// the program that the patch was made from (see Session.Base); nil: it is the one there is now
+	Base  []patch.Block
+	Stale Stale // what is done where that has changed since
 }
 
 // Revision is what a patch would make of the program: nothing is recorded yet.

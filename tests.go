@@ -19,13 +19,15 @@ import (
 
 // TestOptions are the choices of Test. The zero value runs what must run of all tests that are found.
 type TestOptions struct {
-	Paths   []string  // files, folders and ids of tests, as pytest takes them, relative to the workspace
-	Blocks  []BlockID // whose tests to run. With neither paths nor blocks: all there are
-	Choose  []string  // arguments of pytest that only choose among the tests: -k EXPR, -m EXPR
-	Args    []string  // other arguments of pytest. Results are reused under the same alone
-	All     bool      // run every test
-	Lines   bool      // observe which lines they execute, too: those of which that is not known run; of tests in blocks from CPython 3.12 on
-	Plan    bool      // run none, and record nothing
+	Paths  []string  // files, folders and ids of tests, as pytest takes them, relative to the workspace
+	Blocks []BlockID // whose tests to run. With neither paths nor blocks: all there are
+	Choose []string  // arguments of pytest that only choose among the tests: -k EXPR, -m EXPR
+	Args   []string  // other arguments of pytest. Results are reused under the same alone
+	All    bool      // run every test
+	// Lines observes which lines the tests execute, too. Tests whose lines are not known run. In blocks it needs
+	// CPython 3.12.
+	Lines   bool
+	Plan    bool // run none, and record nothing
 	Timeout time.Duration
 	OnTest  func(*TestResult)
 	OnTalk  func(string)
@@ -320,7 +322,8 @@ func testsIn(b *runner.Block, at int, outline *depgraph.Outline) []blockTest {
 			add(
 				d.Name+" (doctest)",
 				fmt.Sprintf(
-					"import doctest\nfor _examples in doctest.DocTestFinder().find(%[1]s, %[1]q, globs=globals()):\n    doctest.DebugRunner().run(_examples)\n",
+					"import doctest\nfor _examples in doctest.DocTestFinder().find(%[1]s, %[1]q, globs=globals()):\n"+
+						"    doctest.DebugRunner().run(_examples)\n",
 					d.Name,
 				),
 			)

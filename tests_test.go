@@ -62,7 +62,8 @@ func TestTests(t *testing.T) {
 						xstatetest.WriteFiles(t, o.Workspace, s.Files)
 						s.AddTo(pristine)
 						have := runTests(t, session, xstate.TestOptions{})
-						if d := gocmp.Diff(slices.Sorted(slices.Values(append([]string{}, s.Ran...))), ranTests(have), cmpopts.EquateEmpty()); d != "" {
+						if d := gocmp.Diff(slices.Sorted(slices.Values(append([]string{}, s.Ran...))), ranTests(have),
+							cmpopts.EquateEmpty()); d != "" {
 							t.Errorf("step %d: tests that ran (-want +got):\n%s\n%v", i, d, reasonsOf(have))
 						}
 						if d := gocmp.Diff(outcomes(allTests(t, pristine, python)), outcomes(have)); d != "" {
@@ -211,7 +212,8 @@ def test_a():
 		all, fail bool
 		ran       int
 		failed    int
-	}{{ran: 1}, {}, {fail: true}, {fail: true, all: true, ran: 1, failed: 1}, {fail: true, ran: 1, failed: 1}, {ran: 1}, {}} {
+	}{{ran: 1}, {}, {fail: true}, {fail: true, all: true, ran: 1, failed: 1}, {fail: true, ran: 1, failed: 1}, {ran: 1},
+		{}} {
 		if err := os.RemoveAll(mark); err != nil {
 			t.Fatal(err)
 		}

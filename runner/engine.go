@@ -24,12 +24,15 @@ type Config struct {
 	Observe   string   // see kernel.Launch
 	Environ   []string // of the program, NAME=value
 	Files     map[string]state.FileRecord
-	OnFiles   func(map[string]state.FileRecord) error       // keeps Files, whenever a node wrote one; may be nil
-	Scratch   string                                        // a folder for values in transit; the store when empty
-	Relatives func() ([]map[string]state.FileRecord, error) // Files of the sessions in this workspace that are versions of the same program; may be nil
-	Volatile  map[state.Digest]bool                         // code that came to something else from the same state: it is marked
-	Anew      bool                                          // the workspace is made anew for each engine: digests of its files are not remembered
-	Guard     *Guard                                        // nil: the program may do what it likes
+	OnFiles   func(map[string]state.FileRecord) error // keeps Files, whenever a node wrote one; may be nil
+	Scratch   string                                  // a folder for values in transit; the store when empty
+	// Files of the sessions in this workspace that are versions of the same program; may be nil
+	Relatives func() ([]map[string]state.FileRecord, error)
+	// code that came to something else from the same state: it is marked
+	Volatile map[state.Digest]bool
+	// the workspace is made anew for each engine: digests of its files are not remembered
+	Anew  bool
+	Guard *Guard // nil: the program may do what it likes
 }
 
 // Guard keeps a program from effects that cannot be taken back.

@@ -434,7 +434,8 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		found[k] = p.get(k).digest
 	}
 	if x.seen.Failure == nil {
-		for _, name := range x.seen.Deleted { // whether it did cannot be seen, so this is no proof for where the name is bound
+		// whether it did cannot be seen, so this is no proof for where the name is bound
+		for _, name := range x.seen.Deleted {
 			found[depgraph.Var(name)] = p.get(depgraph.Var(name)).digest
 		}
 	}
@@ -460,7 +461,8 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 			d = lineage(t, k)
 		}
 		if !v.Deleted {
-			v.Info.Bytes, v.Info.Deps, v.Info.Opaque, v.Info.Code, v.Info.LifetimeSensitive = v.Size, v.Deps, v.Opaque, v.Code, v.Fragile
+			v.Info.Bytes, v.Info.Deps, v.Info.Opaque, v.Info.Code, v.Info.LifetimeSensitive = v.Size, v.Deps, v.Opaque,
+				v.Code, v.Fragile
 			v.Info.ReachesModules, v.Info.ModuleReferences = v.Rests, v.Held
 			t.Info[k] = v.Info
 		}

@@ -222,7 +222,8 @@ func (m *made) execute(p *programState, units []*unit, n *node) *state.StoredTra
 		reads[depgraph.Var(name)] = true
 	}
 	for range m.rand.IntN(3) {
-		reads[depgraph.Key(m.one("file:f", "file:g", "stat:f", "time:g", "dir:.", "dir:sub", "mode:f", "env:E", "env:F", "isset:F", "env:*", "env:+", "files:+",
+		reads[depgraph.Key(m.one("file:f", "file:g", "stat:f", "time:g", "dir:.", "dir:sub", "mode:f", "env:E", "env:F",
+			"isset:F", "env:*", "env:+", "files:+",
 			"reach:K", "reach:m.x", "rng:random", "held:m", "link:f", "conf:locale", "module:numpy", "cwd:"))] = true
 	}
 	for k := range reads {
@@ -244,7 +245,8 @@ func (m *made) execute(p *programState, units []*unit, n *node) *state.StoredTra
 		writes[depgraph.Var(name)] = state.Absent
 	}
 	for range m.rand.IntN(2) {
-		writes[depgraph.Key(m.one("file:f", "file:sub/h", "env:E", "env:F", "rng:random", "held:m", "var:a", "var:b"))] = state.Digest(
+		writes[depgraph.Key(m.one("file:f", "file:sub/h", "env:E", "env:F", "rng:random", "held:m", "var:a",
+			"var:b"))] = state.Digest(
 			m.one(string(value()), string(value()), "", "directory"),
 		)
 	}

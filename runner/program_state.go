@@ -391,8 +391,8 @@ func mismatch(p place, t *state.Trace) (first state.Access, now entry, ok bool) 
 			return a, e, false
 		}
 	}
-	// An execution reads these only where they exist: values with finalizers, figures that were begun, and what libraries
-	// saw. So their absence from the reads is compared, too.
+	// An execution reads these only where they exist: values with finalizers, figures that were begun, and what
+	// libraries saw. So their absence from the reads is compared, too.
 	reads := func(k depgraph.Key) bool {
 		_, found := slices.BinarySearchFunc(t.Reads, state.Access{Key: k}, byKey)
 		return found

@@ -22,8 +22,8 @@ type RunOptions struct {
 	OnEvent func(Event)           // called in order, from the goroutine of Run
 	Lined   state.BlockID         // the block whose executed lines in other blocks' functions are observed, see LinesOf
 
-	// Memory bounds the bytes of earlier values that stay alive for the blocks that need them. 0 means a gigabyte, and a
-	// negative number none.
+	// Memory bounds the bytes of earlier values that stay alive for the blocks that need them. 0 means a gigabyte, and
+	// a negative number none.
 	Memory int64
 
 	Force func(state.BlockID, int) bool               // the nodes to execute even where a trace is valid; may be nil

@@ -49,9 +49,11 @@ func (e *Engine) Value(ctx context.Context, blocks []Block, name string) (string
 			return "", notKept(name, "it, or what it is made of, was not stored")
 		case errors.Is(err, errForeign):
 			return "", &state.Error{
-				Code:    CodeNotKept,
-				Message: fmt.Sprintf("the value of %s does not come back as it was from %s", name, e.cfg.Language.Command()),
-				Hint:    "name the interpreter that the program ran with: --python PATH; xstate log --json tells its version",
+				Code: CodeNotKept,
+				Message: fmt.Sprintf("the value of %s does not come back as it was from %s", name,
+					e.cfg.Language.Command()),
+				Hint: "name the interpreter that the program ran with: --python PATH; xstate log --json tells its " +
+					"version",
 			}
 		case err != nil:
 			return "", err

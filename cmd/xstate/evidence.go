@@ -50,7 +50,9 @@ verifies it, offline and without the store.`,
   xstate evidence verify report.intoto.json --key pub.pem`,
 		Args:              takes(1, 1, "an ARTIFACT, BLOCK, NAME or FILE"),
 		ValidArgsFunction: a.completeBlocks,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.evidence(cmd.Context(), args[0], f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.evidence(cmd.Context(), args[0], f)
+		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

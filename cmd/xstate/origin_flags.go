@@ -130,8 +130,9 @@ func (f *originFlag) fill() error {
 	}
 	if err := f.into.Check(); err != nil {
 		return &usageError{
-			err:  err,
-			hint: "check --origin, the flags of the verb, and the variables XSTATE_AUTHOR, XSTATE_TRACE_PARENT, XSTATE_ORIGIN",
+			err: err,
+			hint: "check --origin, the flags of the verb, and the variables XSTATE_AUTHOR, XSTATE_TRACE_PARENT, " +
+				"XSTATE_ORIGIN",
 		}
 	}
 	return nil

@@ -204,7 +204,8 @@ func conflictText(list []patch.Conflict) string {
 		fmt.Fprintf(&b, "block %s: %s, and %s\n", c.ID, c.Op, c.Why)
 		for _, x := range c.Clashes {
 			fmt.Fprintf(&b, "  line %d\n", x.Line)
-			for _, side := range []struct{ name, text string }{{"before", x.Base}, {"now", x.Ours}, {"wanted", x.Theirs}} {
+			for _, side := range []struct{ name, text string }{{"before", x.Base}, {"now", x.Ours},
+				{"wanted", x.Theirs}} {
 				fmt.Fprintf(&b, "  %s:\n%s", side.name, indent(side.text, "    "))
 			}
 		}

@@ -15,18 +15,20 @@ import (
 
 // BisectOptions are the choices of Bisect. The zero value is the usual one.
 type BisectOptions struct {
-	Good, Bad state.StepNumber // where the search begins and ends; 0: the first run that the block did not fail in, the last step
-	Value     string           // only this variable counts of what the block makes
-	Recorded  bool             // execute nothing: answer as well as what is recorded allows
-	Timeout   time.Duration    // for one node; 0 means none
+	// where the search begins and ends; 0: the first run that the block did not fail in, the last step
+	Good, Bad state.StepNumber
+	Value     string        // only this variable counts of what the block makes
+	Recorded  bool          // execute nothing: answer as well as what is recorded allows
+	Timeout   time.Duration // for one node; 0 means none
 }
 
 // Bisection names the first edit after which a block failed, or came to something else.
 type Bisection struct {
-	Block    state.BlockID `json:"block"`
-	Test     string        `json:"test"` // failed or changed
-	First    *query.Entry  `json:"first"`
-	Between  []query.Entry `json:"between,omitempty"` // with Recorded: edits that it may be instead of First, which is the last of them
+	Block state.BlockID `json:"block"`
+	Test  string        `json:"test"` // failed or changed
+	First *query.Entry  `json:"first"`
+	// with Recorded: edits that it may be instead of First, which is the last of them
+	Between  []query.Entry `json:"between,omitempty"`
 	Good     Probe         `json:"good"`
 	Bad      Probe         `json:"bad"`
 	Probes   []Probe       `json:"probes"`   // in the order in which they were made, beside those two
@@ -37,9 +39,10 @@ type Bisection struct {
 
 // Probe is what the block came to in the program after a step.
 type Probe struct {
-	Step   state.StepNumber                  `json:"step"`
-	How    string                            `json:"how"`    // recorded or executed
-	Status string                            `json:"status"` // done, failed, blocked; absent: the program had no such block; unknown
+	Step state.StepNumber `json:"step"`
+	How  string           `json:"how"` // recorded or executed
+	// done, failed, blocked; absent: the program had no such block; unknown
+	Status string                            `json:"status"`
 	Error  string                            `json:"error,omitempty"`
 	Makes  map[depgraph.Key]query.AccessView `json:"makes,omitempty"` // variables and files
 	Marks  []string                          `json:"marks,omitempty"` // why it may come out otherwise each time

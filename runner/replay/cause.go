@@ -143,7 +143,8 @@ func (c *comparison) byInput(d *Divergence, reads []otherInput) {
 	case d.Cause == CauseFile:
 		d.Detail = fmt.Sprintf(
 			"%s %s",
-			map[string]string{"dir": "what is in the directory ", "mode": "the permissions of ", "time": "the time of "}[r.Key.Space()]+r.Key.Name(),
+			map[string]string{"dir": "what is in the directory ", "mode": "the permissions of ",
+				"time": "the time of "}[r.Key.Space()]+r.Key.Name(),
 			text,
 		)
 	case d.Cause == CausePackage:

@@ -21,7 +21,8 @@ func restsOn(program []runner.Block, planned []runner.PlanBlock) []runner.Block 
 		f := depgraph.BlockFacts{ID: string(program[i].ID), Facts: facts}
 		for j := range planned[i].Nodes {
 			var seen depgraph.Access
-			if t := planned[i].Nodes[j].Last; t != nil { // of other code, maybe: then it is a hint, and analysis has the rest
+			// of other code, maybe: then it is a hint, and analysis has the rest
+			if t := planned[i].Nodes[j].Last; t != nil {
 				seen = depgraph.Access{Reads: keysOf(t.Reads), Writes: keysOf(t.Writes)}
 			}
 			f.Observed = append(f.Observed, seen)

@@ -42,7 +42,8 @@ func (x *replaying) readInputs() *inputs {
 			continue
 		}
 		for _, a := range t.Reads {
-			into := map[string]map[string]state.Digest{"file": in.content, "stat": in.present, "dir": in.listed, "mode": in.modes, "time": in.times}[a.Key.Space()]
+			into := map[string]map[string]state.Digest{"file": in.content, "stat": in.present, "dir": in.listed,
+				"mode": in.modes, "time": in.times}[a.Key.Space()]
 			name := a.Key.Name()
 			if into == nil || filepath.IsAbs(name) || in.written[name] {
 				continue
@@ -150,7 +151,8 @@ func (x *replaying) putInput(name string, d state.Digest) error {
 				Missing{
 					Step: x.step.Number,
 					What: "file:" + name,
-					Why:  "it has been changed since, and its former content was not kept; replayed with what it is now",
+					Why: "it has been changed since, and its former content was not kept; replayed with what it is " +
+						"now",
 				},
 			)
 		}

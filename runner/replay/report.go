@@ -47,10 +47,11 @@ type RunReport struct {
 	Result      string           `json:"result"`
 	Nodes       int              `json:"nodes"`    // that have a recorded outcome
 	Executed    int              `json:"executed"` // nodes
-	Proved      int              `json:"proved"`   // nodes that an earlier run of this replay executed, from the same inputs
-	Served      []ServedNode     `json:"served"`   // nodes that were given what was recorded, and not executed
-	Divergences []Divergence     `json:"divergences"`
-	Seconds     float64          `json:"seconds"` // spent executing
+	// nodes that an earlier run of this replay executed, from the same inputs
+	Proved      int          `json:"proved"`
+	Served      []ServedNode `json:"served"` // nodes that were given what was recorded, and not executed
+	Divergences []Divergence `json:"divergences"`
+	Seconds     float64      `json:"seconds"` // spent executing
 }
 
 // ServedNode is a node that was given its recorded result.
@@ -62,10 +63,11 @@ type ServedNode struct {
 
 // Why a node was served its recorded result.
 const (
-	ServedEffect     = "effect"     // executing it would fire an effect that cannot be taken back
-	ServedNeeds      = "needs"      // it needs what another served node made, which was not kept
-	ServedPinned     = "pinned"     // it had kept a result that did not hold
-	ServedFolder     = "folder"     // it rests on the name of the workspace, which the copy does not have, and cannot be compared
+	ServedEffect = "effect" // executing it would fire an effect that cannot be taken back
+	ServedNeeds  = "needs"  // it needs what another served node made, which was not kept
+	ServedPinned = "pinned" // it had kept a result that did not hold
+	// it rests on the name of the workspace, which the copy does not have, and cannot be compared
+	ServedFolder     = "folder"
 	ServedUnrecorded = "unrecorded" // there is no record to compare with: it was freed, or the failure left none
 	ServedDiverged   = "diverged"   // after it diverged, so that the rest is replayed from what was recorded
 )
@@ -98,15 +100,16 @@ const (
 
 // Divergence is a node that came to something else than what was recorded, for a cause of its own.
 type Divergence struct {
-	Step     state.StepNumber `json:"step"`
-	Node     string           `json:"node"`
-	Block    state.BlockID    `json:"block"`
-	Line     int              `json:"line,omitempty"` // of the node in its block
-	What     string           `json:"what"`           // status, output, error, "value NAME", "file NAME", "read KEY", record
-	Recorded string           `json:"recorded"`
-	Replayed string           `json:"replayed"`
-	Cause    Cause            `json:"cause"`
-	Key      depgraph.Key     `json:"key,omitempty"` // what the cause is about: file:data.csv, module:numpy
-	Detail   string           `json:"detail"`        // one sentence
-	Marks    []string         `json:"marks,omitempty"`
+	Step  state.StepNumber `json:"step"`
+	Node  string           `json:"node"`
+	Block state.BlockID    `json:"block"`
+	Line  int              `json:"line,omitempty"` // of the node in its block
+	// status, output, error, "value NAME", "file NAME", "read KEY", record
+	What     string       `json:"what"`
+	Recorded string       `json:"recorded"`
+	Replayed string       `json:"replayed"`
+	Cause    Cause        `json:"cause"`
+	Key      depgraph.Key `json:"key,omitempty"` // what the cause is about: file:data.csv, module:numpy
+	Detail   string       `json:"detail"`        // one sentence
+	Marks    []string     `json:"marks,omitempty"`
 }

@@ -14,10 +14,11 @@ import (
 // Difference is one place where two outcomes of the same program differ.
 type Difference struct {
 	Block state.BlockID `json:"block,omitempty"`
-	What  string        `json:"what"`            // "status", "output", "error", "value NAME" or "file NAME"
-	Have  string        `json:"have"`            // incrementally
-	Want  string        `json:"want"`            // from scratch
-	Marks []string      `json:"marks,omitempty"` // why it may differ from run to run: "clock", "network", …; nil: it must not
+	What  string        `json:"what"` // "status", "output", "error", "value NAME" or "file NAME"
+	Have  string        `json:"have"` // incrementally
+	Want  string        `json:"want"` // from scratch
+	// why it may differ from run to run: "clock", "network", …; nil: it must not
+	Marks []string `json:"marks,omitempty"`
 }
 
 func (d Difference) String() string {

@@ -22,8 +22,8 @@ import (
 // questions about it. Equal sessions with equal results give equal bytes.
 //
 //	xstate.json              what it is: the sessions in it, with the number and hash of their last steps
-//	history/N/steps          of session N: for each step the length of its header (4 bytes, big-endian), the header, the
-//	                         length of its changes, the changes, as they are hashed
+//	history/N/steps          of session N: for each step the length of its header (4 bytes, big-endian), the header,
+//	                         the length of its changes, and the changes as they are hashed
 //	history/N/records/NAME   session records
 //	sources/DIGEST           the text of a version of a block
 //	traces/DIGEST            what an execution read and wrote (CBOR)
@@ -234,7 +234,8 @@ func (a *archiver) results(ctx context.Context, o ArchiveOptions) error {
 			continue
 		}
 		a.blobs[t.Outputs] = true
-		for _, w := range slices.Concat(t.Reads, t.Writes) { // what a file, a directory or a variable of the environment held
+		// what a file, a directory or a variable of the environment held
+		for _, w := range slices.Concat(t.Reads, t.Writes) {
 			if space := w.Key.Space(); o.Values && (space == "file" || space == "dir" || space == "env") {
 				a.blobs[w.Digest] = true
 			}

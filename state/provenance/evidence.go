@@ -33,7 +33,8 @@ type Evidence struct {
 	Agents   []string             `json:"agents"`   // who made edits and runs, and their models
 	Checks   []artifact.CheckView `json:"checks"`   // that exercised the code, whatever came of them
 	Coverage []artifact.Coverage  `json:"coverage"` // of each block, by checks that passed
-	Marks    []string             `json:"marks"`    // why what was recorded is one of several possible results: clock, network, …
+	// why what was recorded is one of several possible results: clock, network, …
+	Marks []string `json:"marks"`
 
 	snap *query.Snapshot
 	kept map[string]bool // nodes of the slice
@@ -121,8 +122,11 @@ func (j *collector) begin(ctx context.Context, e *Evidence) error {
 		name = e.Of
 	} else if e.Of = name; sort == "" && !j.known(name) {
 		known := append(query.IDs(query.SnapshotBlocks(j.Snapshot)), artifact.Names(j.Declared)...)
-		return &state.Error{Code: query.CodeNoBlock, Message: fmt.Sprintf("%q is no artifact, block, name or file of session %q after step %d", name, j.History.Name(), e.Step),
-			Hint: artifact.DidYouMean(name, known) + "its blocks are: " + query.Shorten(query.IDs(query.SnapshotBlocks(j.Snapshot)))}
+		return &state.Error{Code: query.CodeNoBlock,
+			Message: fmt.Sprintf("%q is no artifact, block, name or file of session %q after step %d", name,
+				j.History.Name(), e.Step),
+			Hint: artifact.DidYouMean(name, known) + "its blocks are: " +
+				query.Shorten(query.IDs(query.SnapshotBlocks(j.Snapshot)))}
 	}
 	if key := depgraph.Key("file:" + filepath.ToSlash(filepath.Clean(strings.TrimPrefix(name, "file:")))); j.Writes(
 		key,

@@ -258,7 +258,8 @@ func output(o runner.Output, count *int) any {
 func medium(media, text string) any {
 	var value any
 	switch _, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(text, "\n", "")); {
-	case (media == "application/json" || strings.HasSuffix(media, "+json")) && json.Unmarshal([]byte(text), &value) == nil:
+	case (media == "application/json" || strings.HasSuffix(media, "+json")) &&
+		json.Unmarshal([]byte(text), &value) == nil:
 		return value
 	case strings.HasPrefix(media, "image/") && err == nil:
 		return text

@@ -17,7 +17,9 @@ var Formats = []Format{FormatScript, FormatMarkdown, FormatNotebook, FormatPROV,
 
 // Exported says what of a program is written, beside its code. The zero value is everything.
 type ExportOptions struct {
-	NoOutputs bool   // leave out what blocks put out
-	File      string // of FormatAgentTrace: the program's file, as it is named from the root of the repository; the session's name when empty
-	Data      []byte // of FormatAgentTrace: what the file holds
+	NoOutputs bool // leave out what blocks put out
+	// of FormatAgentTrace: the program's file, as it is named from the root of the repository; the session's name when
+	// empty
+	File string
+	Data []byte // of FormatAgentTrace: what the file holds
 }

@@ -198,8 +198,10 @@ func (p *prov) step(id, kind string, step state.Step) {
 		"xs:hash":        string(step.Hash),
 	}
 	o := &step.Origin
-	for name, value := range map[string]string{"xs:call": o.CallID, "xs:action": o.Action, "xs:reason": o.Reason, "xs:author": string(o.Author),
-		"xs:client": o.Client, "xs:prompt": o.Prompt, "xs:answers": o.Answers.String(), "xs:traceparent": o.TraceParent} {
+	for name, value := range map[string]string{"xs:call": o.CallID, "xs:action": o.Action, "xs:reason": o.Reason,
+		"xs:author": string(o.Author),
+		"xs:client": o.Client, "xs:prompt": o.Prompt, "xs:answers": o.Answers.String(),
+		"xs:traceparent": o.TraceParent} {
 		if value != "" {
 			row[name] = value
 		}

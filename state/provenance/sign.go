@@ -100,7 +100,8 @@ func PublicKey(text []byte) (ed25519.PublicKey, error) {
 	} else {
 		var err error
 		if key, err = x509.ParsePKIXPublicKey(block.Bytes); err != nil || block.Type != "PUBLIC KEY" {
-			return nil, badKey(hintPublic, "it is a %s that cannot be read as a public key", strings.ToLower(block.Type))
+			return nil, badKey(hintPublic, "it is a %s that cannot be read as a public key",
+				strings.ToLower(block.Type))
 		}
 	}
 	if public, ok := key.(ed25519.PublicKey); ok {

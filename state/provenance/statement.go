@@ -213,7 +213,8 @@ func NamesFile(r Resource) bool {
 func patchNotes(p EvidencePatch) map[string]any {
 	notes := map[string]any{"step": p.Step.Number, "at": p.Step.Time.UTC(), "hash": p.Step.Hash}
 	o := p.Step.Origin
-	for name, value := range map[string]string{"agent": o.Agent, "model": o.Model, "call_id": o.CallID, "action": o.Action, "reason": o.Reason, "author": string(o.Author)} {
+	for name, value := range map[string]string{"agent": o.Agent, "model": o.Model, "call_id": o.CallID,
+		"action": o.Action, "reason": o.Reason, "author": string(o.Author)} {
 		if value != "" {
 			notes[name] = value
 		}

@@ -11,28 +11,30 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Impact is what a program loses, and does again, when it is run as a plan says.
+// Impact is what a program loses, and which effects it repeats, when it runs as a plan says.
 type Impact struct {
 	Lost  []Lost           `json:"lost"`
 	Fires []RepeatedEffect `json:"fires"`
 }
 
-// Lost is a variable or a file that the program made, and makes no more.
+// Lost is a variable or a file that the program made and no longer makes.
 type Lost struct {
 	Key   depgraph.Key     `json:"key"`
 	By    string           `json:"by"` // the node that made it
 	Value *state.ValueInfo `json:"value,omitempty"`
 }
 
-// RepeatedEffect is an effect outside the program that comes, or may come, again.
+// RepeatedEffect is an effect outside the program that happens, or may happen, again.
 type RepeatedEffect struct {
-	Node     string        `json:"node"`
-	Action   runner.Action `json:"action"`   // run or maybe
-	Effect   string        `json:"effect"`   // a file that is written, as file:NAME; network, subprocess, thread; unobserved …
-	Evidence string        `json:"evidence"` // observed: this code did it; former: what stood there before did; predicted: the text says so
+	Node   string        `json:"node"`
+	Action runner.Action `json:"action"` // run or maybe
+	// A file that the node writes, as file:NAME; network, subprocess, thread; unobserved …
+	Effect string `json:"effect"`
+	// observed: this code had it; former: the code in its place before had it; predicted: the text says so.
+	Evidence string `json:"evidence"`
 }
 
-// lost returns what was made and is not kept.
+// lost returns what the program made before and does not make now.
 func lost(made map[depgraph.Key]AccessView, kept func(depgraph.Key) bool) []Lost {
 	found := []Lost{}
 	for _, k := range slices.Sorted(maps.Keys(made)) {
@@ -43,7 +45,7 @@ func lost(made map[depgraph.Key]AccessView, kept func(depgraph.Key) bool) []Lost
 	return found
 }
 
-// made returns the variables and files that the last run of each block made, by who wrote them last.
+// made returns the variables and files that the last run of each block made, by their last writer.
 func (h *History) made(program []runner.Block) (map[depgraph.Key]AccessView, error) {
 	made := map[depgraph.Key]AccessView{}
 	for _, b := range program {
@@ -76,7 +78,7 @@ func (h *History) made(program []runner.Block) (map[depgraph.Key]AccessView, err
 // IsMade reports whether a key is a variable or a file: what a program makes.
 func IsMade(k depgraph.Key) bool { return k.Space() == "var" || k.Space() == "file" }
 
-// outside are the effects of an execution outside the program: what its marks tell, and the files that it wrote.
+// outside are the effects of an execution outside the program: those that its marks name, and the files that it wrote.
 func OutsideEffects(marks []string, writes []state.Access) []string {
 	var found []string
 	for _, m := range marks {
@@ -92,14 +94,13 @@ func OutsideEffects(marks []string, writes []state.Access) []string {
 	return found
 }
 
-// Aftermath is what became of the program by the run that followed an edit. Other edits that were made before that run
-// have a part in it.
+// Aftermath is what the run that followed an edit changed. Other edits that were made before that run contribute to it.
 type Aftermath struct {
 	Seconds float64 `json:"seconds"` // spent executing
 	Impact
 }
 
-// aftermath compares the program as it was run before a step with the run that followed it.
+// aftermath compares the program as it last ran before a step with the run that followed the step.
 func (h *History) aftermath(ctx context.Context, n state.StepNumber, after *Snapshot) (*Aftermath, error) {
 	a := &Aftermath{Impact: Impact{Lost: []Lost{}, Fires: []RepeatedEffect{}}}
 	if run := after.Step.Run; run != nil {
@@ -148,7 +149,7 @@ func (h *History) aftermath(ctx context.Context, n state.StepNumber, after *Snap
 	return a, nil
 }
 
-// Impact reports what a run as planned makes of what the program did before.
+// Impact reports how a planned run changes what the program made before.
 func (h *History) Impact(ctx context.Context, plan *runner.Plan) (*Impact, error) {
 	program, _, err := h.Program(ctx)
 	if err != nil {
@@ -175,7 +176,7 @@ func (h *History) Impact(ctx context.Context, plan *runner.Plan) (*Impact, error
 	return e, nil
 }
 
-// willMake adds what a node makes or may make, and takes away what it takes away.
+// willMake adds what a node makes or may make, and removes what it deletes.
 func willMake(n *runner.PlanNode, will map[depgraph.Key]bool) {
 	if n.Action == runner.ActBlock {
 		return

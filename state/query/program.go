@@ -19,13 +19,13 @@ func (h *History) Program(ctx context.Context) ([]runner.Block, state.StepNumber
 	return blocks, head, err
 }
 
-// ProgramAt returns the blocks of the session after step n, with their sources and what was then known of them.
+// ProgramAt returns the blocks of the session after step n, with their sources and their results at that time.
 func (h *History) ProgramAt(ctx context.Context, n state.StepNumber) ([]runner.Block, error) {
 	blocks, _, err := h.programStart(ctx, n, 0)
 	return blocks, err
 }
 
-// programStart returns the first blocks after step n, all of them where limit is 0, and how many there are.
+// programStart returns the first blocks after step n and how many there are. A limit of 0 returns all of them.
 func (h *History) programStart(ctx context.Context, n state.StepNumber, limit int) ([]runner.Block, int, error) {
 	kept, total, err := h.store.FirstBlocks(ctx, h.name, n, limit)
 	if err != nil {
@@ -73,7 +73,7 @@ func Shorten(ids []string) string {
 	return text
 }
 
-// Compare tells which edits Load would make.
+// Compare returns the edits that Load would make.
 func (h *History) Compare(
 	ctx context.Context,
 	blocks []patch.Block,
@@ -85,7 +85,7 @@ func (h *History) Compare(
 	return patch.Match(old, blocks), old, head, nil
 }
 
-// edited returns the program as package patch knows it.
+// edited returns the program in the types of package patch.
 func (h *History) Blocks(ctx context.Context) ([]patch.Block, state.StepNumber, error) {
 	blocks, head, err := h.Program(ctx)
 	if err != nil {
@@ -94,7 +94,7 @@ func (h *History) Blocks(ctx context.Context) ([]patch.Block, state.StepNumber, 
 	return PatchBlocks(blocks), head, nil
 }
 
-// patched returns blocks as package patch knows them.
+// patched returns blocks in the types of package patch.
 func PatchBlocks(blocks []runner.Block) []patch.Block {
 	list := make([]patch.Block, 0, len(blocks))
 	for _, b := range blocks {
@@ -117,7 +117,7 @@ func (h *History) ProgramFrom(ctx context.Context, n state.StepNumber) ([]patch.
 	return PatchBlocks(blocks), err
 }
 
-// Source returns the text of a version; that of no version is empty.
+// Source returns the text of a version. The text of no version is empty.
 func (h *History) Source(ctx context.Context, version state.Digest) (string, error) {
 	if version == "" {
 		return "", nil

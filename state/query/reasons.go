@@ -8,7 +8,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// sentences say what the codes of reasons mean.
+// sentences are the codes of reasons in words.
 var sentences = map[string]string{
 	runner.ReasonNew:     "this code was never run",
 	runner.ReasonCode:    "its code was edited",
@@ -16,7 +16,8 @@ var sentences = map[string]string{
 	runner.ReasonSharing: "names it reads share objects in another way than before",
 	runner.ReasonMaybe:   "what it reads may come out different",
 	runner.ReasonLost:    "it was run, but its results are gone",
-	runner.ReasonEngine:  "it was run by another interpreter, with other variables for it (PYTHON…), or by another version of xstate",
+	runner.ReasonEngine: "it was run by another interpreter, with other variables for it (PYTHON…), or by another " +
+		"version of xstate",
 	runner.ReasonRetry:   "it failed before in a way that may not happen again",
 	runner.ReasonLayout:  "its output cites lines, and those have moved",
 	runner.ReasonForced:  "it was asked for",
@@ -27,7 +28,7 @@ var sentences = map[string]string{
 	runner.ReasonSyntax:  "it is not valid Python",
 }
 
-// Sentence says a reason in words.
+// Sentence returns a reason in words.
 func Sentence(r state.Reason) string {
 	text, ok := sentences[r.Code]
 	if !ok {
@@ -42,7 +43,7 @@ func Sentence(r state.Reason) string {
 	return text
 }
 
-// keyText says a key in words.
+// keyText returns a key in words.
 func keyText(k depgraph.Key) string {
 	switch k.Space() {
 	case "var":
