@@ -227,7 +227,7 @@ func PlanNew(blocks []patch.Block) []runner.PlanBlock {
 	names := patch.Names(blocks)
 	for i, b := range blocks {
 		plan = append(plan, runner.PlanBlock{ID: BlockID(names[i]), Title: b.Title, Index: i, Action: runner.ActRun,
-			Reason: state.Reason{Code: runner.ReasonNew}})
+			Reason: state.Reason{Code: state.ReasonNew}})
 	}
 	return plan
 }

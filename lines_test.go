@@ -13,7 +13,6 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
 	"github.com/xstate-engine/xstate/state/query"
@@ -112,7 +111,7 @@ func TestLinesOfBlocks(t *testing.T) {
 					_, test, _ := strings.Cut(x.ID, "::")
 					got := []int{}
 					for _, e := range x.Exercised {
-						for n := range runner.InRanges(e.Lines) {
+						for n := range state.InRanges(e.Lines) {
 							if line := e.From + n; e.Block == "odd" && (n > 0 || e.From == e.To) &&
 								slices.Contains(want.Starts["odd.py"], line) &&
 								!slices.Contains(got, line) {
@@ -203,7 +202,7 @@ func (want *judgedLines) compare(t *testing.T, c *query.Check) {
 		if x.Function == "" {
 			continue
 		}
-		for n := range runner.InRanges(x.Lines) {
+		for n := range state.InRanges(x.Lines) {
 			if line := x.From + n; (n > 0 || x.From == x.To) && slices.Contains(want.Starts[x.File], line) &&
 				!slices.Contains(got[x.File], line) {
 				got[x.File] = append(got[x.File], line)
@@ -223,7 +222,7 @@ func (want *judgedLines) compare(t *testing.T, c *query.Check) {
 		if x.Function != "" || x.File == "test_lines.py" {
 			continue
 		}
-		lines := slices.Collect(runner.InRanges(x.Lines))
+		lines := slices.Collect(state.InRanges(x.Lines))
 		for _, line := range want.Level[x.File] {
 			if !slices.Contains(lines, line-x.From) {
 				t.Errorf("%s: line %d of %s was executed, and is not in %s", test, line, x.File, x.Lines)
@@ -280,15 +279,15 @@ func TestCoveredLines(t *testing.T) {
 			t.Errorf("ran %d tests for %s, want %d for %s", found.Ran, found.Tests[0].Reason.Code, ran, reason)
 		}
 	}
-	tests(xstate.TestOptions{}, 1, runner.ReasonNew)
+	tests(xstate.TestOptions{}, 1, state.ReasonNew)
 	covered(
 		`[{"file":"lib.py","checks":["test_a.py::test_f"],"lines":6,"covered":4,"missed":["g"],"missed_lines":"","whole":["","f"]}]`,
 	)
-	tests(xstate.TestOptions{Lines: true}, 1, runner.ReasonLines)
+	tests(xstate.TestOptions{Lines: true}, 1, state.ReasonLines)
 	covered(
 		`[{"file":"lib.py","checks":["test_a.py::test_f"],"lines":6,"covered":3,"missed":["g"],"missed_lines":"4","whole":[]}]`,
 	)
-	tests(xstate.TestOptions{Lines: true}, 0, runner.ReasonReused)
+	tests(xstate.TestOptions{Lines: true}, 0, state.ReasonReused)
 	write(
 		"lib.py",
 		"import os\n\n\n# above\n"+strings.Replace(
@@ -298,7 +297,7 @@ func TestCoveredLines(t *testing.T) {
 			1,
 		),
 	)
-	tests(xstate.TestOptions{}, 1, runner.ReasonCode) // the level
+	tests(xstate.TestOptions{}, 1, state.ReasonCode) // the level
 	write(
 		"lib.py",
 		"# above\n"+strings.Replace(
@@ -308,11 +307,11 @@ func TestCoveredLines(t *testing.T) {
 			1,
 		),
 	)
-	tests(xstate.TestOptions{}, 0, runner.ReasonReused)
+	tests(xstate.TestOptions{}, 0, state.ReasonReused)
 	covered(
 		`[{"file":"lib.py","checks":["test_a.py::test_f"],"lines":7,"covered":4,"missed":["g"],"missed_lines":"7","whole":[]}]`,
 	)
 	write("test_b.py", "import lib\ndef test_both(): assert [lib.f(0), lib.g(1)] == [2, 1]\n")
-	tests(xstate.TestOptions{Lines: true}, 1, runner.ReasonReused)
+	tests(xstate.TestOptions{Lines: true}, 1, state.ReasonReused)
 	covered(`[]`)
 }

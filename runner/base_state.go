@@ -28,7 +28,7 @@ type baseState struct {
 	file         string            // of the program
 	environ      map[string]string // of the kernel, before any node
 	seed         state.Digest      // of random number generators from which nothing was drawn
-	records      map[string]FileRecord
+	records      map[string]state.FileRecord
 	texts        map[state.Digest][]byte // what digests were made of in this run, see digestText
 	versionFiles map[depgraph.Key]string // files that state the version of a package, joined by newlines
 	moved        int                     // how often one was found in another place than before
@@ -36,14 +36,6 @@ type baseState struct {
 	mu    sync.Mutex
 	cache map[string]fileMemo
 	base  map[depgraph.Key]state.Digest // answers in this run: the base does not change during it
-}
-
-// FileRecord records a file that the program writes: what it was before the program, and what the program left.
-type FileRecord struct {
-	Base state.Digest `cbor:"base,omitempty"` // Absent where there was none; the content is the blob of that digest
-	Left state.Digest `cbor:"left,omitempty"` // what the last run left on disk
-	Mode state.Digest `cbor:"mode,omitempty"` // of the base, see modeDigest
-	Time int64        `cbor:"time,omitempty"` // of the last change of the base, in nanoseconds
 }
 
 // fileMemo is the digest that a file had with this size, inode and time of change. The time is the system's own
@@ -67,7 +59,7 @@ func stored(d state.Digest) bool {
 	return d != state.Absent && d != digestDir && d != digestSpecial && !strings.HasPrefix(string(d), symlink)
 }
 
-func newBaseState(cfg Config, workspace string, environ map[string]string, records map[string]FileRecord) *baseState {
+func newBaseState(cfg Config, workspace string, environ map[string]string, records map[string]state.FileRecord) *baseState {
 	return &baseState{
 		store:        cfg.Store,
 		anew:         cfg.Anew,

@@ -22,13 +22,13 @@ type Config struct {
 	Seed      uint64   // of random number generators, for programs that do not seed them
 	Observe   string   // see kernel.Launch
 	Environ   []string // of the program, NAME=value
-	Files     map[string]FileRecord
-	OnFiles   func(map[string]FileRecord) error       // keeps Files, whenever a node wrote one; may be nil
-	Scratch   string                                  // a folder for values in transit; the store when empty
-	Relatives func() ([]map[string]FileRecord, error) // Files of the sessions in this workspace that are versions of the same program; may be nil
-	Volatile  map[state.Digest]bool                   // code that came to something else from the same state: it is marked
-	Anew      bool                                    // the workspace is made anew for each engine: digests of its files are not remembered
-	Guard     *Guard                                  // nil: the program may do what it likes
+	Files     map[string]state.FileRecord
+	OnFiles   func(map[string]state.FileRecord) error       // keeps Files, whenever a node wrote one; may be nil
+	Scratch   string                                        // a folder for values in transit; the store when empty
+	Relatives func() ([]map[string]state.FileRecord, error) // Files of the sessions in this workspace that are versions of the same program; may be nil
+	Volatile  map[state.Digest]bool                         // code that came to something else from the same state: it is marked
+	Anew      bool                                          // the workspace is made anew for each engine: digests of its files are not remembered
+	Guard     *Guard                                        // nil: the program may do what it likes
 }
 
 // Guard keeps a program from effects that cannot be taken back.
@@ -50,9 +50,9 @@ type Engine struct {
 	stale       bool      // of one of these: a run has begun since it executed last
 
 	spoolLock *state.Lock
-	saved     map[string]FileRecord // cfg.Files as it is kept
-	compared  int                   // traces, see Work
-	kept      map[state.Digest]bool // contents of files that were offered to the store, see keepInput
+	saved     map[string]state.FileRecord // cfg.Files as it is kept
+	compared  int                         // traces, see Work
+	kept      map[state.Digest]bool       // contents of files that were offered to the store, see keepInput
 }
 
 // New returns an engine. No interpreter is started until one is needed.
@@ -64,7 +64,7 @@ func New(cfg Config) (*Engine, error) {
 	cfg.Workspace = workspace
 	environ := cfg.Language.Environ(cfg.Environ)
 	if cfg.Files == nil {
-		cfg.Files = map[string]FileRecord{}
+		cfg.Files = map[string]state.FileRecord{}
 	}
 	return &Engine{
 		cfg:       cfg,
@@ -79,13 +79,13 @@ func New(cfg Config) (*Engine, error) {
 }
 
 // Files returns what the engine knows of the files that the program writes; it goes with the session.
-func (e *Engine) Files() map[string]FileRecord { return maps.Clone(e.cfg.Files) }
+func (e *Engine) Files() map[string]state.FileRecord { return maps.Clone(e.cfg.Files) }
 
 // unsaved reports whether the records of files are others than those kept.
 func (e *Engine) unsaved() bool { return !maps.Equal(e.cfg.Files, e.saved) }
 
 // SetFiles tells the engine what is recorded of the files that the program writes: another engine may have run it.
-func (e *Engine) SetFiles(files map[string]FileRecord) {
+func (e *Engine) SetFiles(files map[string]state.FileRecord) {
 	if e.unsaved() {
 		return // this one knows better
 	}
@@ -94,7 +94,7 @@ func (e *Engine) SetFiles(files map[string]FileRecord) {
 	e.saved = files
 }
 
-func (e *Engine) analyse(blocks []Block) ([]*unit, []*node) {
+func (e *Engine) analyse(blocks []state.ProgramBlock) ([]*unit, []*node) {
 	return analyse(blocks, e.options, e.facts, e.refused)
 }
 

@@ -50,7 +50,7 @@ func (e *Engine) adoptEdits() error {
 		if err := e.keepBase(name, now); err != nil {
 			return fmt.Errorf("keep %s as it was edited: %w", name, err)
 		}
-		r = FileRecord{Base: now, Left: now}
+		r = state.FileRecord{Base: now, Left: now}
 		r.Mode, r.Time = e.baseState.attributes(name)
 		e.cfg.Files[name] = r
 	}
@@ -303,7 +303,7 @@ func (e *Engine) linkGroups() map[string]string {
 }
 
 // left notes what is on disk now.
-func (w *walk) left(name string, r FileRecord, d state.Digest) {
+func (w *walk) left(name string, r state.FileRecord, d state.Digest) {
 	r.Left = d
 	w.e.cfg.Files[name] = r
 }
@@ -348,7 +348,7 @@ func (w *walk) adopt(name string, now entry) error {
 			return fmt.Errorf("keep %s as it was before the program: %w", name, err)
 		}
 	}
-	r := FileRecord{Base: base, Left: base}
+	r := state.FileRecord{Base: base, Left: base}
 	r.Mode, r.Time = w.e.baseState.attributes(name)
 	w.e.cfg.Files[name] = r
 	return nil
@@ -402,7 +402,7 @@ func (x *execution) fileWrites() (map[string]fileWrite, error) {
 		if err := e.keepBase(name, now); err != nil {
 			return nil, err
 		}
-		r := FileRecord{Base: now, Left: now, Mode: e.modeBefore(path, mode)}
+		r := state.FileRecord{Base: now, Left: now, Mode: e.modeBefore(path, mode)}
 		_, r.Time = e.baseState.attributes(name)
 		e.cfg.Files[name] = r
 	}

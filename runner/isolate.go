@@ -45,7 +45,7 @@ type onDisk struct {
 
 // restoreFilesTo restores files and their records.
 func (e *Engine) restoreFilesTo(
-	records map[string]FileRecord,
+	records map[string]state.FileRecord,
 	before map[string]onDisk,
 	links map[string]string,
 ) error {

@@ -3,7 +3,6 @@ package runner
 import (
 	"encoding/json"
 	"errors"
-	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -114,7 +113,7 @@ func (p *suiteProcess) keepLines(trace state.Digest, r *report) (executedLines, 
 func (p *suiteProcess) written(units map[int]statements) map[depgraph.Key]string {
 	found := map[depgraph.Key]string{}
 	for n, list := range units {
-		found[p.units[n].key()] = Ranges(slices.Sorted(maps.Keys(list)))
+		found[p.units[n].key()] = state.Ranges(slices.Sorted(maps.Keys(list)))
 	}
 	return found
 }
@@ -137,7 +136,7 @@ func (s *Suite) lines(trace state.Digest) executedLines {
 func (e executedLines) of(unit depgraph.Key) map[int]bool {
 	found := map[int]bool{}
 	for _, units := range e {
-		for n := range InRanges(units[unit]) {
+		for n := range state.InRanges(units[unit]) {
 			found[n] = true
 		}
 	}
@@ -189,42 +188,5 @@ func (s *source) lines(unit string, executed map[int]bool) string {
 			fill(starts[n])
 		}
 	}
-	return Ranges(slices.Sorted(maps.Keys(found)))
-}
-
-// Ranges writes numbers in order: "0-3,5".
-func Ranges(sorted []int) string {
-	var parts []string
-	for i := 0; i < len(sorted); {
-		j := i
-		for j+1 < len(sorted) && sorted[j+1] == sorted[j]+1 {
-			j++
-		}
-		text := strconv.Itoa(sorted[i])
-		if j > i {
-			text += "-" + strconv.Itoa(sorted[j])
-		}
-		parts = append(parts, text)
-		i = j + 1
-	}
-	return strings.Join(parts, ",")
-}
-
-// InRanges yields the numbers of ranges such as CodePart.Lines.
-func InRanges(text string) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for part := range strings.SplitSeq(text, ",") {
-			first, last, more := strings.Cut(part, "-")
-			from, err := strconv.Atoi(first)
-			to := from
-			if more && err == nil {
-				to, err = strconv.Atoi(last)
-			}
-			for n := from; err == nil && n <= to; n++ {
-				if !yield(n) {
-					return
-				}
-			}
-		}
-	}
+	return state.Ranges(slices.Sorted(maps.Keys(found)))
 }

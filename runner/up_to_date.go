@@ -22,10 +22,10 @@ type Preconditions struct {
 
 // preconditionFile is a file that the program writes, as the run left it.
 type preconditionFile struct {
-	Name   string       `json:"name"`
-	Record FileRecord   `json:"record"`
-	Now    state.Digest `json:"now"`
-	Mode   string       `json:"mode"`
+	Name   string           `json:"name"`
+	Record state.FileRecord `json:"record"`
+	Now    state.Digest     `json:"now"`
+	Mode   string           `json:"mode"`
 }
 
 // Preconditions returns what the last walk of Run or Plan depended on. ok is false where that cannot be compared later.

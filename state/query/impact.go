@@ -44,7 +44,7 @@ func lost(made map[depgraph.Key]AccessView, kept func(depgraph.Key) bool) []Lost
 }
 
 // made returns the variables and files that the last run of each block made, by who wrote them last.
-func (h *History) made(program []runner.Block) (map[depgraph.Key]AccessView, error) {
+func (h *History) made(program []state.ProgramBlock) (map[depgraph.Key]AccessView, error) {
 	made := map[depgraph.Key]AccessView{}
 	for _, b := range program {
 		for i, n := range b.Before.Nodes {

@@ -3,18 +3,17 @@ package query
 import (
 	"context"
 
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
 
 // Files returns what is recorded of the files that the program writes.
-func (h *History) Files(ctx context.Context) (map[string]runner.FileRecord, error) {
-	files := map[string]runner.FileRecord{}
+func (h *History) Files(ctx context.Context) (map[string]state.FileRecord, error) {
+	files := map[string]state.FileRecord{}
 	_, err := h.store.SessionRecord(ctx, h.name, RecordFiles, &files)
 	return files, err
 }
 
-// recordFiles is the session record that holds runner.FileRecord by name.
+// recordFiles is the session record that holds state.FileRecord by name.
 const RecordFiles = "files"
 
 // recordPython is the session record that holds the path of the interpreter that a run was asked to use; "" after one
@@ -33,7 +32,7 @@ func (h *History) VaryingCode(ctx context.Context) (map[state.Digest][]string, e
 
 // IsPinned reports whether a node kept a result that did not hold.
 func IsPinned(n *state.NodeResult) bool {
-	return n.Reason.Code == runner.ReasonPinned && n.Status == state.StatusReused
+	return n.Reason.Code == state.ReasonPinned && n.Status == state.StatusReused
 }
 
 // CodeNotExecuted is the code of errors about a block that cannot be executed for what is before it, or does not parse.

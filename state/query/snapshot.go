@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -37,7 +36,7 @@ type BlockView struct {
 	RanAt    state.StepNumber `json:"ran_at,omitempty"`
 	Verified state.StepNumber `json:"verified,omitempty"` // the step that says that a run from scratch came to the same
 	Nodes    []NodeView       `json:"nodes"`
-	Outputs  []runner.Output  `json:"outputs"`
+	Outputs  []state.Output   `json:"outputs"`
 	Error    *state.ExecError `json:"error"`
 	Marks    []string         `json:"marks,omitempty"`
 	Seconds  float64          `json:"seconds"` // that its nodes took when they were last executed
@@ -174,7 +173,7 @@ func (h *History) Step(ctx context.Context, n state.StepNumber) (state.Step, err
 }
 
 // view describes one block; last is what was written before it, and after it what it wrote, too.
-func (h *History) view(index int, b *runner.Block, last map[depgraph.Key]AccessView) (BlockView, error) {
+func (h *History) view(index int, b *state.ProgramBlock, last map[depgraph.Key]AccessView) (BlockView, error) {
 	kept := b.Before
 	v := BlockView{
 		ID:      b.ID,
@@ -186,7 +185,7 @@ func (h *History) view(index int, b *runner.Block, last map[depgraph.Key]AccessV
 		Edited:  kept.Edited,
 		Status:  StatusText(kept.Status),
 		Nodes:   []NodeView{},
-		Outputs: []runner.Output{},
+		Outputs: []state.Output{},
 		Error:   kept.Err,
 	}
 	if kept.RanAt < kept.Edited {
@@ -203,7 +202,7 @@ func (h *History) view(index int, b *runner.Block, last map[depgraph.Key]AccessV
 		if t == nil {
 			continue
 		}
-		outputs, _, err := runner.Outputs(h.store, t)
+		outputs, _, err := h.store.Outputs(t)
 		if err != nil {
 			return v, err
 		}
@@ -215,7 +214,7 @@ func (h *History) view(index int, b *runner.Block, last map[depgraph.Key]AccessV
 			v.Marks = AppendNew(v.Marks, m)
 		}
 		if IsPinned(&n) {
-			v.Marks = AppendNew(v.Marks, runner.MarkPinned)
+			v.Marks = AppendNew(v.Marks, state.MarkPinned)
 		}
 	}
 	return v, nil
