@@ -107,7 +107,11 @@ func (s *Session) bringUp(ctx context.Context, r *Revision, t Target) (err error
 
 // answered returns the blocks whose failure a patch answers: those that it is said to, else those that failed in the
 // last run.
-func (s *Session) answered(ctx context.Context, program []state.ProgramBlock, a *state.Answer) (ids []string, err error) {
+func (s *Session) answered(
+	ctx context.Context,
+	program []state.ProgramBlock,
+	a *state.Answer,
+) (ids []string, err error) {
 	if a != nil && a.Block != "" {
 		return []string{string(a.Block)}, nil
 	}

@@ -124,7 +124,14 @@ func (s *Session) blockNow(ctx context.Context, id BlockID) (state.ProgramBlock,
 		return state.ProgramBlock{}, errors.Join(err, fmt.Errorf("block %q cannot be read", id))
 	}
 	source, err := s.history.Source(ctx, b.Version)
-	return state.ProgramBlock{ID: id, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Source: source, Before: &b}, err
+	return state.ProgramBlock{
+		ID:      id,
+		Title:   b.Title,
+		Dialect: b.Dialect,
+		Version: b.Version,
+		Source:  source,
+		Before:  &b,
+	}, err
 }
 
 // Run brings every block up to date, executing only what is affected, and records the run as a step.

@@ -59,7 +59,12 @@ func stored(d state.Digest) bool {
 	return d != state.Absent && d != digestDir && d != digestSpecial && !strings.HasPrefix(string(d), symlink)
 }
 
-func newBaseState(cfg Config, workspace string, environ map[string]string, records map[string]state.FileRecord) *baseState {
+func newBaseState(
+	cfg Config,
+	workspace string,
+	environ map[string]string,
+	records map[string]state.FileRecord,
+) *baseState {
 	return &baseState{
 		store:        cfg.Store,
 		anew:         cfg.Anew,

@@ -462,7 +462,10 @@ var errNeedsWalk = errors.New("the program must be walked")
 // Plan brings the planner up to date, and returns what it plans. It decides about the nodes that the changes since the
 // last plan may affect, and no others. program returns all blocks: for a plan that the planner cannot make, which costs
 // a walk, and for callers of Plan.Blocks.
-func (pl *Planner) Plan(ctx context.Context, program func(context.Context) ([]state.ProgramBlock, error)) (*Plan, error) {
+func (pl *Planner) Plan(
+	ctx context.Context,
+	program func(context.Context) ([]state.ProgramBlock, error),
+) (*Plan, error) {
 	walk := func(ctx context.Context) (*Plan, error) {
 		blocks, err := program(ctx)
 		if err != nil {

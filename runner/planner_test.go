@@ -293,7 +293,10 @@ func (m *made) execute(p *programState, units []*unit, n *node) *state.StoredTra
 // judge compares the plan of what is affected with that of the whole program.
 func (m *made) judge() string {
 	m.Helper()
-	plan, err := m.planner.Plan(m.Context(), func(context.Context) ([]state.ProgramBlock, error) { return m.blocks, nil })
+	plan, err := m.planner.Plan(
+		m.Context(),
+		func(context.Context) ([]state.ProgramBlock, error) { return m.blocks, nil },
+	)
 	if err != nil {
 		m.Fatal(err)
 	}

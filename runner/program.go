@@ -144,7 +144,11 @@ func dialectsOf(blocks []state.ProgramBlock) []depgraph.Dialect {
 
 func factsKey(b state.ProgramBlock) state.Digest { return state.Digest(b.Dialect) + b.Version }
 
-func factsOf(language kernel.Language, b state.ProgramBlock, cache map[state.Digest]*depgraph.Facts) (*depgraph.Facts, error) {
+func factsOf(
+	language kernel.Language,
+	b state.ProgramBlock,
+	cache map[state.Digest]*depgraph.Facts,
+) (*depgraph.Facts, error) {
 	key := factsKey(b)
 	if f := cache[key]; f != nil {
 		return f, nil

@@ -362,7 +362,12 @@ func (w *walk) outcome() *Outcome {
 }
 
 func (w *walk) blockOutcome(u *unit) BlockOutcome {
-	b := BlockOutcome{ProgramBlock: u.ProgramBlock, Status: state.StatusReused, Reason: state.Reason{Code: state.ReasonReused}, Err: u.err}
+	b := BlockOutcome{
+		ProgramBlock: u.ProgramBlock,
+		Status:       state.StatusReused,
+		Reason:       state.Reason{Code: state.ReasonReused},
+		Err:          u.err,
+	}
 	if u.err != nil {
 		b.Status, b.Reason = state.StatusFailed, state.Reason{Code: state.ReasonSyntax}
 		return b

@@ -264,7 +264,12 @@ func (w *walk) markPending(p *programState, i int, last *state.Trace) {
 
 // speculate executes node at before its turn. Its state is made of the results of the nodes before it, as far as they
 // have some. Only its output and the values that it leaves are recorded.
-func (e *Engine) speculate(ctx context.Context, blocks []state.ProgramBlock, at int, o RunOptions) (*state.StoredTrace, error) {
+func (e *Engine) speculate(
+	ctx context.Context,
+	blocks []state.ProgramBlock,
+	at int,
+	o RunOptions,
+) (*state.StoredTrace, error) {
 	if e.stale {
 		e.stale = false
 		if err := e.refresh(ctx); err != nil {

@@ -29,7 +29,12 @@ func growing(rows, columns, more int) []state.ProgramBlock {
 }
 
 func textBlock(id, source string) state.ProgramBlock {
-	return state.ProgramBlock{ID: state.BlockID(id), Dialect: dialect.Plain, Version: state.DigestOf([]byte(source)), Source: source}
+	return state.ProgramBlock{
+		ID:      state.BlockID(id),
+		Dialect: dialect.Plain,
+		Version: state.DigestOf([]byte(source)),
+		Source:  source,
+	}
 }
 
 // storing returns an engine that stores every value, whatever it costs.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Ranges writes numbers in order: "0-3,5".
+// Ranges writes sorted numbers as text, such as "0-3,5".
 func Ranges(sorted []int) string {
 	var parts []string
 	for i := 0; i < len(sorted); {
@@ -24,7 +24,7 @@ func Ranges(sorted []int) string {
 	return strings.Join(parts, ",")
 }
 
-// InRanges yields the numbers of ranges such as CodePart.Lines.
+// InRanges yields the numbers that Ranges wrote.
 func InRanges(text string) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for part := range strings.SplitSeq(text, ",") {

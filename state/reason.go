@@ -25,8 +25,8 @@ const (
 	ReasonLayout  = "line-moved"       // its output cites lines that moved
 	ReasonForced  = "forced"
 	ReasonReused  = "reused"
-	ReasonPinned  = "pinned"  // it always executes, or keeps a result that is not valid, see Pin
-	ReasonServed  = "served"  // the caller supplied the result, see RunOptions.Serve
+	ReasonPinned  = "pinned"  // it always executes, or keeps a result that is not valid, see runner.Pin
+	ReasonServed  = "served"  // the caller supplied the result, see runner.RunOptions.Serve
 	ReasonBlocked = "blocked" // it uses what block By would have defined, or follows a failure in its block
 	ReasonSyntax  = "syntax-error"
 )

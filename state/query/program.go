@@ -43,7 +43,14 @@ func (h *History) programStart(ctx context.Context, n state.StepNumber, limit in
 		texts[b.Version] = source
 		blocks = append(
 			blocks,
-			state.ProgramBlock{ID: b.ID, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Source: source, Before: b},
+			state.ProgramBlock{
+				ID:      b.ID,
+				Title:   b.Title,
+				Dialect: b.Dialect,
+				Version: b.Version,
+				Source:  source,
+				Before:  b,
+			},
 		)
 	}
 	h.texts = texts
