@@ -90,7 +90,7 @@ var causeOfMark = []struct {
 	{"time-out", CauseClock, "it was stopped after the time that was given"},
 	{"kernel died", CauseRace, "the interpreter died"},
 	{
-		runner.MarkVaried,
+		state.MarkVaried,
 		CauseRace,
 		"verify found that it comes to something else each time, from the same code and inputs",
 	},
@@ -204,7 +204,7 @@ const times = 3
 // again explains the divergence of a node that nothing else explains: where it comes to something else each time it is
 // a race, else the record says what its code does not come to.
 func (c *comparison) again(ctx context.Context, ref nodeRef, d *Divergence, t *state.Trace) error {
-	at := slices.IndexFunc(c.program, func(b runner.Block) bool { return b.ID == ref.block })
+	at := slices.IndexFunc(c.program, func(b state.ProgramBlock) bool { return b.ID == ref.block })
 	for range times {
 		out, err := c.run(
 			ctx,

@@ -39,7 +39,7 @@ type Variation struct {
 const defaultTimes = 3
 
 // VerifyBlock executes a block several times from the same state, each time in an interpreter of its own, and tells
-// what did not come out the same. Code that varies is remembered: its results are marked runner.MarkVolatile from then
+// what did not come out the same. Code that varies is remembered: its results are marked state.MarkVaried from then
 // on, in this session and those forked from it, until it is edited. It is recorded as a step; files are put back;
 // effects outside the workspace fire each time.
 func VerifyBlock(
@@ -68,7 +68,7 @@ func VerifyBlock(
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(program, func(b runner.Block) bool { return b.ID == id })
+	at := slices.IndexFunc(program, func(b state.ProgramBlock) bool { return b.ID == id })
 	if at < 0 {
 		return nil, s.NoBlock(id, query.PatchBlocks(program))
 	}
@@ -94,7 +94,7 @@ func VerifyBlock(
 func repeat(
 	ctx context.Context,
 	engine *runner.Engine,
-	program []runner.Block,
+	program []state.ProgramBlock,
 	o VerifyOptions,
 ) ([]*runner.BlockOutcome, error) {
 	last := len(program) - 1
@@ -174,7 +174,7 @@ func comesTo(s *Subject, t *state.Trace) (map[string]string, error) {
 	if t == nil {
 		return map[string]string{"status": "blocked"}, nil
 	}
-	outputs, _, err := runner.Outputs(s.Store(), t)
+	outputs, _, err := s.Store().Outputs(t)
 	set := map[string]string{"status": failure(t), "output": query.Text(outputs), "error": query.ErrorText(t.Err)}
 	for _, a := range t.Writes {
 		what := map[string]string{"var": "value ", "file": "file "}[a.Key.Space()]

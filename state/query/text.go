@@ -10,12 +10,11 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
 
 // Text renders outputs as text, with object addresses blanked.
-func Text(outputs []runner.Output) string {
+func Text(outputs []state.Output) string {
 	var b strings.Builder
 	for _, o := range outputs {
 		b.WriteString("[" + o.Kind + "]")
