@@ -39,7 +39,9 @@ var layers = []layer{
 	{folder: "runner/kernel", imports: []string{"depgraph", "state"}},
 	{folder: "runner/kernel/kerneltest", imports: []string{"depgraph", "state", "runner/kernel"}},
 	{folder: "runner/kernel/python", imports: []string{"depgraph", "depgraph/python", "state", "runner/kernel"}},
-	{folder: "runner", imports: []string{"depgraph", "state", "runner/kernel"}},
+	{folder: "runner/basestate", imports: []string{"depgraph", "state"}},
+	{folder: "runner", imports: []string{"depgraph", "state", "runner/basestate", "runner/kernel"}},
+	{folder: "runner/suite", imports: []string{"depgraph", "state", "runner/basestate", "runner/kernel", "runner"}},
 	{folder: "state/query", imports: []string{"patch", "depgraph", "depgraph/python", "state", "runner"}},
 	{
 		folder:  "state/artifact",
@@ -51,7 +53,7 @@ var layers = []layer{
 		"runner/kernel/python",
 		"state/query"}},
 	{folder: ".", imports: []string{"patch", "depgraph", "depgraph/python", "state", "runner", "runner/kernel",
-		"runner/kernel/python", "state/query", "runner/replay"}},
+		"runner/kernel/python", "runner/suite", "state/query", "runner/replay"}},
 	{folder: "internal/xstatetest", imports: []string{"patch", "state", "state/statetest", "runner",
 		"runner/kernel/python", "state/query", "state/artifact", "state/provenance", "runner/replay", "."}},
 	{folder: "bench", imports: []string{"internal/pytree", "patch", "depgraph", "depgraph/python", "state", "runner",
@@ -59,7 +61,8 @@ var layers = []layer{
 	{folder: "internal/api", imports: []string{"patch", "state", "runner", "state/query", "state/artifact",
 		"state/provenance", "runner/replay", "."}},
 	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", "runner/kernel",
-		"runner/kernel/python", "state/query", "state/artifact", "state/provenance", "runner/replay", ".", "bench",
+		"runner/kernel/python", "runner/suite", "state/query", "state/artifact", "state/provenance", "runner/replay", ".",
+		"bench",
 		"internal/api"}},
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/suite"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
 	"github.com/xstate-engine/xstate/state/query"
@@ -113,7 +114,7 @@ func TestLinesOfBlocks(t *testing.T) {
 					_, test, _ := strings.Cut(x.ID, "::")
 					got := []int{}
 					for _, e := range x.Exercised {
-						for n := range runner.InRanges(e.Lines) {
+						for n := range state.InRanges(e.Lines) {
 							if line := e.From + n; e.Block == "odd" && (n > 0 || e.From == e.To) &&
 								slices.Contains(want.Starts["odd.py"], line) &&
 								!slices.Contains(got, line) {
@@ -206,7 +207,7 @@ func (want *judgedLines) compare(t *testing.T, c *query.Check) {
 		if x.Function == "" {
 			continue
 		}
-		for n := range runner.InRanges(x.Lines) {
+		for n := range state.InRanges(x.Lines) {
 			if line := x.From + n; (n > 0 || x.From == x.To) && slices.Contains(want.Starts[x.File], line) &&
 				!slices.Contains(got[x.File], line) {
 				got[x.File] = append(got[x.File], line)
@@ -226,7 +227,7 @@ func (want *judgedLines) compare(t *testing.T, c *query.Check) {
 		if x.Function != "" || x.File == "test_lines.py" {
 			continue
 		}
-		lines := slices.Collect(runner.InRanges(x.Lines))
+		lines := slices.Collect(state.InRanges(x.Lines))
 		for _, line := range want.Level[x.File] {
 			if !slices.Contains(lines, line-x.From) {
 				t.Errorf("%s: line %d of %s was executed, and is not in %s", test, line, x.File, x.Lines)
@@ -290,7 +291,7 @@ func TestCoveredLines(t *testing.T) {
 		`[{"file":"lib.py","checks":["test_a.py::test_f"],"lines":6,"covered":4,` +
 			`"missed":["g"],"missed_lines":"","whole":["","f"]}]`,
 	)
-	tests(xstate.TestOptions{Lines: true}, 1, runner.ReasonLines)
+	tests(xstate.TestOptions{Lines: true}, 1, suite.ReasonLines)
 	covered(
 		`[{"file":"lib.py","checks":["test_a.py::test_f"],"lines":6,"covered":3,` +
 			`"missed":["g"],"missed_lines":"4","whole":[]}]`,

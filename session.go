@@ -133,10 +133,10 @@ func (s *Session) start(ctx context.Context) error {
 	if cfg.Files, err = s.history.Files(ctx); err != nil {
 		return err
 	}
-	cfg.OnFiles = func(files map[string]runner.FileRecord) error {
+	cfg.OnFiles = func(files map[string]state.FileRecord) error {
 		return s.store.state.PutSessionRecord(context.WithoutCancel(ctx), s.name, query.RecordFiles, files)
 	}
-	cfg.Relatives = func() ([]map[string]runner.FileRecord, error) { return s.relatives(context.WithoutCancel(ctx)) }
+	cfg.Relatives = func() ([]map[string]state.FileRecord, error) { return s.relatives(context.WithoutCancel(ctx)) }
 	s.engine, err = runner.New(cfg)
 	return err
 }
@@ -173,17 +173,17 @@ func lookup(environ []string, name string) string {
 }
 
 // relatives returns the records of files of the other versions of the program in this workspace.
-func (s *Session) relatives(ctx context.Context) ([]map[string]runner.FileRecord, error) {
+func (s *Session) relatives(ctx context.Context) ([]map[string]state.FileRecord, error) {
 	family, err := s.store.Family(ctx, s.name)
 	if err != nil {
 		return nil, err
 	}
-	var found []map[string]runner.FileRecord
+	var found []map[string]state.FileRecord
 	for _, x := range family {
 		if x.Name == s.name || x.Workspace != s.options.Workspace {
 			continue
 		}
-		files := map[string]runner.FileRecord{}
+		files := map[string]state.FileRecord{}
 		if _, err := s.store.state.SessionRecord(ctx, x.Name, query.RecordFiles, &files); err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/suite"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 	"maps"
@@ -35,9 +36,9 @@ type TestOptions struct {
 // TestResult is what became of a test.
 type TestResult struct {
 	query.Check
-	Status runner.TestStatus `json:"status"`
-	Reason state.Reason      `json:"reason"`
-	Text   string            `json:"text,omitempty"` // the report of one that failed
+	Status suite.TestStatus `json:"status"`
+	Reason state.Reason     `json:"reason"`
+	Text   string           `json:"text,omitempty"` // the report of one that failed
 }
 
 // TestReport is what became of the tests.
@@ -73,13 +74,13 @@ func (s *Session) Test(ctx context.Context, o TestOptions, origin Origin) (*Test
 		}
 	}
 	for _, t := range found.Tests {
-		if t.Status == runner.TestReused {
+		if t.Status == suite.TestReused {
 			found.Reused++
 			found.Saved += t.Seconds
 		} else {
 			found.Ran++
 		}
-		if t.Status == runner.TestRan {
+		if t.Status == suite.TestRan {
 			found.Seconds += t.Seconds
 		}
 		if t.Outcome.Bad() {
@@ -98,13 +99,13 @@ func (s *Session) testFiles(ctx context.Context, o TestOptions, found *TestRepor
 	if err != nil {
 		return err
 	}
-	suite, err := runner.NewSuite(
-		runner.SuiteConfig{Store: cfg.Store, Workspace: cfg.Workspace, Language: cfg.Language, Environ: cfg.Environ},
+	tests, err := suite.New(
+		suite.Config{Store: cfg.Store, Workspace: cfg.Workspace, Language: cfg.Language, Environ: cfg.Environ},
 	)
 	if err != nil {
 		return err
 	}
-	so := runner.SuiteOptions{
+	so := suite.Options{
 		Paths:   o.Paths,
 		Choose:  o.Choose,
 		Args:    o.Args,
@@ -115,12 +116,12 @@ func (s *Session) testFiles(ctx context.Context, o TestOptions, found *TestRepor
 		OnTalk:  o.OnTalk,
 	}
 	if o.OnTest != nil {
-		so.OnTest = func(t *runner.TestOutcome) {
+		so.OnTest = func(t *suite.TestOutcome) {
 			x := resultOf(t)
 			o.OnTest(&x)
 		}
 	}
-	out, err := suite.Run(ctx, so)
+	out, err := tests.Run(ctx, so)
 	if err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func (s *Session) testFiles(ctx context.Context, o TestOptions, found *TestRepor
 	return nil
 }
 
-func resultOf(t *runner.TestOutcome) TestResult {
+func resultOf(t *suite.TestOutcome) TestResult {
 	x := TestResult{Status: t.Status, Reason: t.Reason, Text: t.Text}
 	x.Check = query.Check{
 		ID:        t.ID,
@@ -186,7 +187,7 @@ func (s *Session) recordTests(ctx context.Context, found *TestReport, whole bool
 		}
 		c.At = c.At.UTC()
 		fresh[c.ID] = true
-		if was := known[c.ID]; found.Tests[i].Status == runner.TestRan {
+		if was := known[c.ID]; found.Tests[i].Status == suite.TestRan {
 			c.Step = head + 1
 		} else if was.Trace == c.Trace {
 			c.Step = was.Step
@@ -358,9 +359,9 @@ func (s *Session) testBlock(
 			return nil, err
 		}
 		last := planned[len(planned)-1]
-		x.Status, x.Reason, x.Seconds = runner.TestWould, last.Reason, last.Seconds+last.Saved
+		x.Status, x.Reason, x.Seconds = suite.TestWould, last.Reason, last.Seconds+last.Saved
 		if last.Action == runner.ActReuse {
-			x.Status = runner.TestReused
+			x.Status = suite.TestReused
 		}
 		return x, nil
 	}
@@ -387,12 +388,12 @@ func (s *Session) testBlock(
 		last = &out.Blocks[len(out.Blocks)-1]
 		lines, _ = s.linesOf(last, before)
 		if reason.Code == runner.ReasonReused {
-			reason = state.Reason{Code: runner.ReasonLines}
+			reason = state.Reason{Code: suite.ReasonLines}
 		}
 	}
-	x.Status, x.Reason, x.Outcome, x.Marks = runner.TestReused, reason, query.CheckPassed, last.Marks
+	x.Status, x.Reason, x.Outcome, x.Marks = suite.TestReused, reason, query.CheckPassed, last.Marks
 	if last.Seconds > 0 {
-		x.Status = runner.TestRan
+		x.Status = suite.TestRan
 	}
 	reads := map[string]bool{}
 	for i := range last.Nodes {
@@ -512,7 +513,7 @@ func linesOfFunctions(lines runner.BlockLines, outline *depgraph.Outline) map[in
 	}
 	found := map[int]string{}
 	for i, lines := range hit {
-		found[i] = runner.Ranges(slices.Sorted(maps.Keys(lines)))
+		found[i] = state.Ranges(slices.Sorted(maps.Keys(lines)))
 	}
 	return found
 }

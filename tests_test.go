@@ -16,7 +16,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
-	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/suite"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -101,7 +101,7 @@ func allTests(t *testing.T, files map[string][]byte, python string) *xstate.Test
 func ranTests(r *xstate.TestReport) []string {
 	ran := []string{}
 	for _, x := range r.Tests {
-		if x.Status == runner.TestRan {
+		if x.Status == suite.TestRan {
 			ran = append(ran, x.ID)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -22,11 +23,11 @@ type Config struct {
 	Seed      uint64   // of random number generators, for programs that do not seed them
 	Observe   string   // see kernel.Launch
 	Environ   []string // of the program, NAME=value
-	Files     map[string]FileRecord
-	OnFiles   func(map[string]FileRecord) error // keeps Files, whenever a node wrote one; may be nil
-	Scratch   string                            // a folder for values in transit; the store when empty
+	Files     map[string]state.FileRecord
+	OnFiles   func(map[string]state.FileRecord) error // keeps Files, whenever a node wrote one; may be nil
+	Scratch   string                                  // a folder for values in transit; the store when empty
 	// Files of the sessions in this workspace that are versions of the same program; may be nil
-	Relatives func() ([]map[string]FileRecord, error)
+	Relatives func() ([]map[string]state.FileRecord, error)
 	// code that came to something else from the same state: it is marked
 	Volatile map[state.Digest]bool
 	// the workspace is made anew for each engine: digests of its files are not remembered
@@ -41,7 +42,7 @@ type Guard = kernel.Guard
 type Engine struct {
 	cfg         Config
 	options     keyOptions
-	baseState   *baseState
+	baseState   *basestate.State
 	facts       map[state.Digest]*depgraph.Facts
 	environ     map[string]string
 	kernel      kernel.Kernel // nil: none is started
@@ -53,9 +54,9 @@ type Engine struct {
 	stale       bool      // of one of these: a run has begun since it executed last
 
 	spoolLock *state.Lock
-	saved     map[string]FileRecord // cfg.Files as it is kept
-	compared  int                   // traces, see Work
-	kept      map[state.Digest]bool // contents of files that were offered to the store, see keepInput
+	saved     map[string]state.FileRecord // cfg.Files as it is kept
+	compared  int                         // traces, see Work
+	kept      map[state.Digest]bool       // contents of files that were offered to the store, see keepInput
 }
 
 // New returns an engine. No interpreter is started until one is needed.
@@ -67,28 +68,29 @@ func New(cfg Config) (*Engine, error) {
 	cfg.Workspace = workspace
 	environ := cfg.Language.Environ(cfg.Environ)
 	if cfg.Files == nil {
-		cfg.Files = map[string]FileRecord{}
+		cfg.Files = map[string]state.FileRecord{}
 	}
 	return &Engine{
-		cfg:       cfg,
-		options:   keyOptions{cfg.Language, cfg.Language.Semantics(), cfg.Language.Identity(environ), cfg.Observe},
-		baseState: newBaseState(cfg, workspace, environ, cfg.Files),
-		facts:     map[state.Digest]*depgraph.Facts{},
-		environ:   environ,
-		ledger:    ledger{deferred: map[groupDigest]deferral{}, again: map[groupDigest]float64{}},
-		saved:     maps.Clone(cfg.Files),
-		kept:      map[state.Digest]bool{},
+		cfg:     cfg,
+		options: keyOptions{cfg.Language, cfg.Language.Semantics(), cfg.Language.Identity(environ), cfg.Observe},
+		baseState: basestate.New(basestate.Options{Store: cfg.Store, Anew: cfg.Anew, Workspace: workspace,
+			File: cfg.File, Environ: environ, Seed: cfg.Seed, Records: cfg.Files}),
+		facts:   map[state.Digest]*depgraph.Facts{},
+		environ: environ,
+		ledger:  ledger{deferred: map[groupDigest]deferral{}, again: map[groupDigest]float64{}},
+		saved:   maps.Clone(cfg.Files),
+		kept:    map[state.Digest]bool{},
 	}, nil
 }
 
 // Files returns what the engine knows of the files that the program writes; it goes with the session.
-func (e *Engine) Files() map[string]FileRecord { return maps.Clone(e.cfg.Files) }
+func (e *Engine) Files() map[string]state.FileRecord { return maps.Clone(e.cfg.Files) }
 
 // unsaved reports whether the records of files are others than those kept.
 func (e *Engine) unsaved() bool { return !maps.Equal(e.cfg.Files, e.saved) }
 
 // SetFiles tells the engine what is recorded of the files that the program writes: another engine may have run it.
-func (e *Engine) SetFiles(files map[string]FileRecord) {
+func (e *Engine) SetFiles(files map[string]state.FileRecord) {
 	if e.unsaved() {
 		return // this one knows better
 	}

@@ -159,7 +159,7 @@ func (pl *Planner) clear() {
 		open:  map[uint32]*PlanNode{}, failed: map[uint32]state.BlockID{}, shared: map[uint32]aliasFact{},
 		keys: make([]trackedKey, 1), bySpace: map[string][]uint32{}, base: map[uint32]state.Digest{},
 		partners: map[string]map[pair]int{}, byText: map[string]uint32{}, digests: make([][32]byte, digFirst),
-		moved: pl.e.baseState.moved}
+		moved: pl.e.baseState.Moved}
 	pl.byID.hash = func(x uint32) uint64 { return hashText(pl.blocks[x].id) }
 	pl.byKey.hash = func(k uint32) uint64 { return hashText(pl.keys[k].name) }
 	pl.codes.hash = func(n uint32) uint64 { return binary.LittleEndian.Uint64(pl.nodes[n].code[:]) }
@@ -473,7 +473,7 @@ func (pl *Planner) Plan(ctx context.Context, program func(context.Context) ([]Bl
 		}
 		return pl.e.Plan(ctx, blocks)
 	}
-	pl.e.baseState.begin()
+	pl.e.baseState.Begin()
 	if err := pl.e.adoptRelatives(); err != nil {
 		return nil, err
 	}
@@ -542,7 +542,7 @@ func (pl *Planner) drainQueue(ctx context.Context) error {
 		}
 	}
 	pl.heaped = false
-	if pl.e.baseState.moved != pl.moved {
+	if pl.e.baseState.Moved != pl.moved {
 		return fmt.Errorf("%w: a package has moved", errNeedsWalk)
 	}
 	return nil
@@ -555,7 +555,7 @@ func (pl *Planner) rebase() {
 			delete(pl.base, k)
 			continue
 		}
-		if now := pl.e.baseState.get(pl.keys[k].name); now != was {
+		if now := pl.e.baseState.Get(pl.keys[k].name); now != was {
 			pl.base[k] = now
 			pl.requeue(k, 0, true)
 		}

@@ -172,8 +172,8 @@ func (m *made) edit() string {
 func (m *made) run() {
 	m.step++
 	units, nodes := m.engine.analyse(m.blocks)
-	m.engine.baseState.begin()
-	p := newProgramState(m.engine.baseState.get)
+	m.engine.baseState.Begin()
+	p := newProgramState(m.engine.baseState.Get)
 	results := map[*unit][]state.NodeResult{}
 	stopped := map[*unit]bool{}
 	for i, n := range nodes {
@@ -229,7 +229,7 @@ func (m *made) execute(p *programState, units []*unit, n *node) *state.StoredTra
 	for k := range reads {
 		if k == "module:numpy" {
 			t.Paths = map[depgraph.Key]string{k: "/none/numpy/version.py"}
-			m.engine.baseState.learn(t.Paths)
+			m.engine.baseState.Learn(t.Paths)
 		}
 		if e := p.get(k); e.digest != unknown && e.digest != poison {
 			t.Reads = append(t.Reads, state.Access{Key: k, Digest: e.digest})

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -168,7 +169,7 @@ func (p *programState) pristine(k depgraph.Key) state.Digest { return p.base(k) 
 // presence returns what a query depends on that only checks whether a file exists.
 func (p *programState) presence(name string) entry {
 	e := p.get(depgraph.Key("file:" + name))
-	if stored(e.digest) {
+	if basestate.IsFile(e.digest) {
 		e.digest = "file"
 	}
 	return e

@@ -134,7 +134,7 @@ func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (out *Ou
 		}
 	}()
 	w := &walk{e: e, o: o, ran: map[int]*state.StoredTrace{}, reasons: map[int]state.Reason{}, spent: map[int]float64{}}
-	e.baseState.begin()
+	e.baseState.Begin()
 	if err := e.recoverFiles(); err != nil {
 		return nil, err
 	}
@@ -217,7 +217,7 @@ func (w *walk) pass(ctx context.Context, blocks []Block) error {
 func (w *walk) start(blocks []Block) {
 	w.dialects = dialectsOf(blocks)
 	w.units, w.nodes = w.e.analyse(blocks)
-	w.pos = newProgramState(w.e.baseState.get)
+	w.pos = newProgramState(w.e.baseState.Get)
 	w.outcomes = make([]NodeOutcome, len(w.nodes))
 	w.stopped = map[*unit]bool{}
 	w.contexts, w.firsts = make([]state.Digest, len(w.nodes)), nil

@@ -25,7 +25,7 @@ var errForeign = errors.New("it comes back as something else")
 func (e *Engine) Value(ctx context.Context, blocks []Block, name string) (string, error) {
 	w := &walk{e: e, o: RunOptions{Discard: true}, readOnly: true}
 	w.dialects = dialectsOf(blocks)
-	e.baseState.begin()
+	e.baseState.Begin()
 	w.units, w.nodes = e.analyse(blocks)
 	w.outcomes = make([]NodeOutcome, len(w.nodes))
 	if err := w.loadOutcomes(); err != nil {
@@ -70,7 +70,7 @@ func (e *Engine) Value(ctx context.Context, blocks []Block, name string) (string
 func (w *walk) storedAt(name string) (int, error) {
 	k := depgraph.Var(name)
 	want := w.stateAt(len(w.nodes)).keys[k].digest
-	p := newProgramState(w.e.baseState.get)
+	p := newProgramState(w.e.baseState.Get)
 	at, tried := len(w.nodes), map[groupDigest]bool{}
 	for i := range w.nodes {
 		if t := w.outcomes[i].t; t != nil && t.Err == nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/replay"
+	"github.com/xstate-engine/xstate/runner/suite"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
 	"github.com/xstate-engine/xstate/state/provenance"
@@ -66,7 +67,7 @@ var exitCodes = map[state.Code]int{
 	query.CodeNotExecuted:             exitUsage,
 	query.CodeNoValue:                 exitUsage,
 	query.CodeExpression:              exitUsage,
-	runner.CodeNoTests:                exitUsage,
+	suite.CodeNoTests:                 exitUsage,
 	runner.CodeNotKept:                exitUsage,
 	kernel.CodeUnknownLanguage:        exitUsage,
 	python.CodeNotFound:               exitUsage,

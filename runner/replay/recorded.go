@@ -21,7 +21,7 @@ type replayer struct {
 	found   *Report
 	folder  string // for copies of the workspace, and for what is proved
 	config  runner.Config
-	files   map[string]runner.FileRecord // as the session has them now
+	files   map[string]state.FileRecord // as the session has them now
 
 	mu      sync.Mutex
 	stopped atomic.Bool

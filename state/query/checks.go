@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -202,7 +201,7 @@ func (x *Exercised) ExecutedLines(end int) iter.Seq[int] {
 		if ranges == "" {
 			ranges = fmt.Sprintf("0-%d", x.To-x.From)
 		}
-		for n := range runner.InRanges(ranges) {
+		for n := range state.InRanges(ranges) {
 			if line := x.From + n; 0 < line && line < end && !yield(line) {
 				return
 			}

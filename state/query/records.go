@@ -8,13 +8,13 @@ import (
 )
 
 // Files returns the recorded facts about the files that the program writes.
-func (h *History) Files(ctx context.Context) (map[string]runner.FileRecord, error) {
-	files := map[string]runner.FileRecord{}
+func (h *History) Files(ctx context.Context) (map[string]state.FileRecord, error) {
+	files := map[string]state.FileRecord{}
 	_, err := h.store.SessionRecord(ctx, h.name, RecordFiles, &files)
 	return files, err
 }
 
-// recordFiles is the session record that holds runner.FileRecord by name.
+// recordFiles is the session record that holds state.FileRecord by name.
 const RecordFiles = "files"
 
 // recordPython is the session record that holds the interpreter path that the last run was given; "" if that run chose

@@ -1,9 +1,8 @@
-package runner
+package suite
 
 import (
 	"encoding/json"
 	"errors"
-	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -13,7 +12,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Lines are observed on demand (SuiteOptions.Lines), for they cost more than all else: each line of a function is an
+// Lines are observed on demand (Options.Lines), for they cost more than all else: each line of a function is an
 // event of its own, armed again for each test. The executed lines are kept as numbers of statements in their unit. The
 // digest of the unit, which the trace has, covers which statements there are, in which order, and nothing of their
 // places. So the numbers stay right wherever the text moves to, and whatever becomes of its layout. Numbers of lines
@@ -26,9 +25,6 @@ type statements map[int]bool
 
 // executedLines are the statements that imports executed, and those that a test executed, by unit, as ranges.
 type executedLines []map[depgraph.Key]string
-
-// spaceLines is the space of their memos.
-const spaceLines = "lines"
 
 // hitLines is written as a list: the number of a unit, lines of it.
 type hitLines struct {
@@ -103,8 +99,8 @@ func (p *suiteProcess) keepLines(trace state.Digest, r *report) (executedLines, 
 	data, err := json.Marshal(kept)
 	if err == nil {
 		err = errors.Join(
-			p.s.cfg.Store.PutMemo(spaceLines, string(kept.Levels), levels),
-			p.s.cfg.Store.PutMemo(spaceLines, string(trace), data),
+			p.s.cfg.Store.PutMemo(state.MemoLines, string(kept.Levels), levels),
+			p.s.cfg.Store.PutMemo(state.MemoLines, string(trace), data),
 		)
 	}
 	return executedLines{p.imported, kept.Units}, err
@@ -114,7 +110,7 @@ func (p *suiteProcess) keepLines(trace state.Digest, r *report) (executedLines, 
 func (p *suiteProcess) written(units map[int]statements) map[depgraph.Key]string {
 	found := map[depgraph.Key]string{}
 	for n, list := range units {
-		found[p.units[n].key()] = Ranges(slices.Sorted(maps.Keys(list)))
+		found[p.units[n].key()] = state.Ranges(slices.Sorted(maps.Keys(list)))
 	}
 	return found
 }
@@ -123,11 +119,11 @@ func (p *suiteProcess) written(units map[int]statements) map[depgraph.Key]string
 func (s *Suite) lines(trace state.Digest) executedLines {
 	var kept keptLines
 	levels := map[depgraph.Key]string{}
-	data, ok := s.cfg.Store.Memo(spaceLines, string(trace))
+	data, ok := s.cfg.Store.Memo(state.MemoLines, string(trace))
 	if !ok || json.Unmarshal(data, &kept) != nil {
 		return nil
 	}
-	if data, ok = s.cfg.Store.Memo(spaceLines, string(kept.Levels)); !ok || json.Unmarshal(data, &levels) != nil {
+	if data, ok = s.cfg.Store.Memo(state.MemoLines, string(kept.Levels)); !ok || json.Unmarshal(data, &levels) != nil {
 		return nil
 	}
 	return executedLines{levels, kept.Units}
@@ -137,7 +133,7 @@ func (s *Suite) lines(trace state.Digest) executedLines {
 func (e executedLines) of(unit depgraph.Key) map[int]bool {
 	found := map[int]bool{}
 	for _, units := range e {
-		for n := range InRanges(units[unit]) {
+		for n := range state.InRanges(units[unit]) {
 			found[n] = true
 		}
 	}
@@ -189,42 +185,5 @@ func (s *source) lines(unit string, executed map[int]bool) string {
 			fill(starts[n])
 		}
 	}
-	return Ranges(slices.Sorted(maps.Keys(found)))
-}
-
-// Ranges writes numbers in order: "0-3,5".
-func Ranges(sorted []int) string {
-	var parts []string
-	for i := 0; i < len(sorted); {
-		j := i
-		for j+1 < len(sorted) && sorted[j+1] == sorted[j]+1 {
-			j++
-		}
-		text := strconv.Itoa(sorted[i])
-		if j > i {
-			text += "-" + strconv.Itoa(sorted[j])
-		}
-		parts = append(parts, text)
-		i = j + 1
-	}
-	return strings.Join(parts, ",")
-}
-
-// InRanges yields the numbers of ranges such as CodePart.Lines.
-func InRanges(text string) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for part := range strings.SplitSeq(text, ",") {
-			first, last, more := strings.Cut(part, "-")
-			from, err := strconv.Atoi(first)
-			to := from
-			if more && err == nil {
-				to, err = strconv.Atoi(last)
-			}
-			for n := from; err == nil && n <= to; n++ {
-				if !yield(n) {
-					return
-				}
-			}
-		}
-	}
+	return state.Ranges(slices.Sorted(maps.Keys(found)))
 }

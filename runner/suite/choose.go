@@ -1,4 +1,4 @@
-package runner
+package suite
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -59,7 +61,7 @@ func (p *suiteProcess) uncollected(e collectError) error {
 		ID:      e.ID,
 		Kind:    "function",
 		Status:  TestRan,
-		Reason:  state.Reason{Code: ReasonRetry},
+		Reason:  state.Reason{Code: runner.ReasonRetry},
 		Outcome: "error",
 		At:      time.Now().UTC(),
 		Message: "it cannot be collected: " + lastLine(e.Text),
@@ -74,7 +76,7 @@ func (p *suiteProcess) uncollected(e collectError) error {
 	if err != nil || len(before) > 0 {
 		return err
 	}
-	t.Reason.Code = ReasonNew
+	t.Reason.Code = runner.ReasonNew
 	if !p.o.Plan {
 		_, err = s.cfg.Store.PutTrace(
 			state.Trace{
@@ -147,7 +149,7 @@ func (c *choosing) chooseTrace(id string) error {
 		return err
 	}
 	if len(traces) == 0 {
-		v.reason = state.Reason{Code: ReasonNew}
+		v.reason = state.Reason{Code: runner.ReasonNew}
 	}
 	for i := range traces {
 		t := &traces[i]
@@ -168,9 +170,9 @@ func (c *choosing) chooseTrace(id string) error {
 		case marks != "":
 			v.reason = state.Reason{Code: ReasonMarked, By: marks}
 		case outcomeOf(t) == "failed":
-			v.reason = state.Reason{Code: ReasonRetry}
+			v.reason = state.Reason{Code: runner.ReasonRetry}
 		default:
-			v.trace, v.reason = t, state.Reason{Code: ReasonReused}
+			v.trace, v.reason = t, state.Reason{Code: runner.ReasonReused}
 		}
 		break
 	}
@@ -178,7 +180,7 @@ func (c *choosing) chooseTrace(id string) error {
 	if why, ok := c.p.s.forced[id]; ok {
 		v.trace, v.reason = nil, why
 	} else if c.p.o.All && v.trace != nil {
-		v.trace, v.reason = nil, state.Reason{Code: ReasonForced}
+		v.trace, v.reason = nil, state.Reason{Code: runner.ReasonForced}
 	} else if c.p.o.Lines && v.trace != nil && c.p.s.lines(v.trace.Digest) == nil {
 		v.trace, v.reason = nil, state.Reason{Code: ReasonLines}
 	}
@@ -209,9 +211,9 @@ func (c *choosing) fails(id string, reads []state.Access) (*state.Reason, error)
 // weight orders reasons: the most specific comes first.
 func weight(r *state.Reason) int {
 	switch {
-	case r.Code == ReasonCode && strings.Contains(string(r.Key), "::"):
+	case r.Code == runner.ReasonCode && strings.Contains(string(r.Key), "::"):
 		return 0
-	case r.Code == ReasonCode:
+	case r.Code == runner.ReasonCode:
 		return 1
 	case r.Key.Space() == "test":
 		return 3
@@ -250,7 +252,7 @@ func (c *choosing) failsOne(id string, a state.Access) (*state.Reason, error) {
 			return nil, err
 		}
 		if now = s.now(a.Key); now != a.Digest {
-			return &state.Reason{Code: ReasonCode, Key: a.Key, Was: a.Digest, Now: now}, nil
+			return &state.Reason{Code: runner.ReasonCode, Key: a.Key, Was: a.Digest, Now: now}, nil
 		}
 	case "at":
 		file, _ := splitCode(a.Key)
@@ -262,7 +264,7 @@ func (c *choosing) failsOne(id string, a state.Access) (*state.Reason, error) {
 		now = s.now(a.Key)
 	}
 	if now != a.Digest {
-		return &state.Reason{Code: ReasonInput, Key: a.Key, Was: a.Digest, Now: now}, nil
+		return &state.Reason{Code: runner.ReasonInput, Key: a.Key, Was: a.Digest, Now: now}, nil
 	}
 	return nil, nil
 }
@@ -274,8 +276,8 @@ func (p *suiteProcess) need(file string) error {
 		return nil
 	}
 	s.sources[file] = &source{}
-	d := s.baseState.onDisk(file)
-	if !stored(d) {
+	d := s.baseState.OnDisk(file)
+	if !basestate.IsFile(d) {
 		return nil
 	}
 	src, err := p.cutWith(d, "", func(known *source) error {
@@ -285,7 +287,7 @@ func (p *suiteProcess) need(file string) error {
 		if p.k == nil {
 			return errNoProcess
 		}
-		return p.k.Send(map[string]any{"cut": [][]string{{s.baseState.path(file), ""}}})
+		return p.k.Send(map[string]any{"cut": [][]string{{s.baseState.Path(file), ""}}})
 	})
 	if err == nil {
 		s.sources[file] = src
