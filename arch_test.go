@@ -57,7 +57,8 @@ var layers = []layer{
 	{folder: "internal/api", imports: []string{"patch", "state", "runner", "state/query", "state/artifact",
 		"state/provenance", "runner/replay", "."}},
 	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", "runner/kernel",
-		"runner/kernel/python", "runner/suite", "state/query", "state/artifact", "state/provenance", "runner/replay", ".",
+		"runner/kernel/python", "runner/suite", "state/query", "state/artifact", "state/provenance", "runner/replay",
+		".",
 		"bench",
 		"internal/api"}},
 }

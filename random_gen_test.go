@@ -28,7 +28,7 @@ type randomBlock struct {
 	statements []statement
 }
 
-// restart tells what is closed and opened again before a version runs.
+// restart says what is closed and opened again before a version runs.
 type restart int
 
 const (
@@ -102,7 +102,7 @@ type generator struct {
 	groups          []string       // those with a weight, sorted
 }
 
-// randomSession makes the session that a seed stands for. packages says whether numpy and pandas can be imported.
+// randomSession makes the session of a seed. packages says whether numpy and pandas can be imported.
 func randomSession(seed uint64, edits int, packages bool) []version {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1))}
 	imports := g.choose(packages)
@@ -194,7 +194,7 @@ func (g *generator) block(s ...statement) randomBlock {
 	return randomBlock{fmt.Sprintf("b%d", g.titles), s}
 }
 
-// randomBlock makes a block that stands behind others.
+// randomBlock makes a block that follows others.
 func (g *generator) randomBlock(before []randomBlock) randomBlock {
 	b := g.block()
 	for range 1 + g.IntN(4) {

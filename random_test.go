@@ -316,9 +316,7 @@ func (g *game) write(v version) {
 // key names a workspace.
 func key(base map[string][]byte) string { return fmt.Sprintf("%q", base) }
 
-// repeated tells which nodes ran though they had run in the same place with the same inputs before.
-// Excused is how values share with iterators over frames: with whom they do is seen while those are bound that have the
-// frame's memory, and they need not be, for pandas copies it before it writes.
+// repeated returns the nodes that ran although they had run in the same place with the same inputs before.
 func (g *game) repeated(have, want *verdict) string {
 	var list []string
 	frames := slices.ContainsFunc(
@@ -525,7 +523,7 @@ func (p *player) opaque(out *xstate.Outcome) (map[string]bool, error) {
 	return names, nil
 }
 
-// differences tells where a run differs from one from scratch, "" when it does not.
+// differences describes how a run differs from one from scratch; "" if it does not.
 func differences(have, want *verdict) string {
 	var list []string
 	for _, d := range replay.Compare(have.Outcome, want.Outcome) {
@@ -544,7 +542,7 @@ func excused(d replay.Difference, opaque map[string]bool) bool {
 	return len(d.Marks) > 0 || isValue && opaque[name]
 }
 
-// needless tells which blocks ran though nothing changed, "" when none did.
+// needless returns the blocks that ran although nothing changed; "" if none did.
 func needless(o *xstate.Outcome) string {
 	var list []string
 	for _, b := range o.Blocks {

@@ -173,7 +173,7 @@ func (s *Session) countRepeats(ctx context.Context, r *Revision) error {
 	return nil
 }
 
-// fails tells how the block fails with its text, if that is how it is.
+// fails returns how the block fails with its text, if it does.
 func (r *Repeat) fails(now *query.Snapshot, version Digest) {
 	for _, b := range now.Blocks {
 		if b.ID == r.Block && b.Version == version && b.Error != nil {

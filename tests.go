@@ -162,7 +162,7 @@ func resultOf(t *suite.TestOutcome) TestResult {
 	return x
 }
 
-// recordTests keeps what is known of the tests now. whole says that tests which were not found are no more.
+// recordTests records what is known of the tests now. If whole is set, tests that were not found no longer exist.
 func (s *Session) recordTests(ctx context.Context, found *TestReport, whole bool, origin Origin) error {
 	head, _, err := s.store.state.Head(ctx, s.name)
 	if err != nil {
@@ -425,7 +425,7 @@ func (s *Session) testBlock(
 	return x, nil
 }
 
-// sinceLines is the minor version of CPython that tells which lines are executed.
+// sinceLines is the minor version of CPython that first reports executed lines.
 const sinceLines = 12
 
 // linesOf returns the lines of the program that a block executed in functions, by version of the blocks; ok is false,

@@ -85,7 +85,7 @@ func runTests(t *testing.T, s *xstate.Session, o xstate.TestOptions) *xstate.Tes
 	return found
 }
 
-// allTests runs all tests of a workspace made anew.
+// allTests runs all tests of a fresh copy of a workspace.
 func allTests(t *testing.T, files map[string][]byte, python string) *xstate.TestReport {
 	t.Helper()
 	o := xstate.SessionOptions{Python: python, Workspace: t.TempDir(), Seed: 1}

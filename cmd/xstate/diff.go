@@ -192,7 +192,7 @@ func (a *app) printDiff(old, now *query.Snapshot, changes []query.BlockChange, w
 	return nil
 }
 
-// other is the session of the later program, when it is another.
+// other is the session of the later program, if it differs.
 func other(old, now *query.Snapshot) string {
 	if old.Session == now.Session {
 		return ""

@@ -126,8 +126,7 @@ func usage(err error) error {
 	return &usageError{err: err, hint: "xstate --help lists the verbs and flags"}
 }
 
-// outcome is a verb that did what it was asked, with an answer that the exit code tells: a block failed, a difference.
-// Everything about it was printed.
+// outcome is a verb that did its work, with an answer that the exit code reports: a block failed, a difference.
 type outcome int
 
 func (o outcome) Error() string { return fmt.Sprintf("exit code %d", int(o)) }
@@ -169,7 +168,7 @@ func show(err error) api.Error {
 	}
 }
 
-// sentence is the message of an error, with its cause where that tells more.
+// sentence is the message of an error, with its cause if that says more.
 func sentence(e *state.Error) string {
 	switch e.Code {
 	case state.CodeIO, state.CodeReadOnly, state.CodeDamaged, state.CodeInvalid, state.CodeConflict:

@@ -222,7 +222,7 @@ func missingText(m replay.Missing) string {
 	return fmt.Sprintf("missing %s: %s", m.What, m.Why)
 }
 
-// servedTexts tell which parts were not executed, once for all runs.
+// servedTexts say which parts were not executed, once for all runs.
 func servedTexts(x *replay.Report) []string {
 	why := map[string]string{
 		replay.ServedEffect: "%s: not executed, because its effects cannot be undone (%s); served the record",

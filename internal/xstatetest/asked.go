@@ -20,7 +20,7 @@ import (
 	"github.com/xstate-engine/xstate/state/provenance"
 )
 
-// asked is a session to ask questions of: two versions of a program, each run.
+// Asked is a session to query: two versions of a program, each run.
 type Asked struct {
 	Dir     string
 	Store   *xstate.Store

@@ -20,7 +20,7 @@ type Options struct {
 	OnRun func(done *RunReport, of int) // called when a run is done, one at a time; may be nil
 }
 
-// Replay is what re-executing runs, and comparing them with what was recorded, came to.
+// Report is the outcome of executing runs again and comparing them with their record.
 type Report struct {
 	Session     string      `json:"session"`
 	Cached      bool        `json:"cached"`
@@ -32,14 +32,14 @@ type Report struct {
 	Seconds     float64     `json:"seconds"`
 }
 
-// The results of a replay. One that is partial has no divergence, but not everything could be put to the test.
+// The results of a replay. A partial replay found no divergence but could not test everything.
 const (
 	Equal    = "equal"
 	Partial  = "partial"
 	Diverged = "diverged"
 )
 
-// ReplayedRun is one run of the session, executed again.
+// RunReport is one run of the session, executed again.
 type RunReport struct {
 	Step        state.StepNumber `json:"step"`
 	Time        time.Time        `json:"time,omitzero"`
@@ -79,7 +79,7 @@ type Missing struct {
 	Why  string           `json:"why"`
 }
 
-// Cause is why a node came to something else than what was recorded.
+// Cause is why a node produced something different from its record.
 type Cause string
 
 const (
@@ -98,7 +98,7 @@ const (
 	CauseRecord      Cause = "record"     // the record is damaged, or says what its code does not come to
 )
 
-// Divergence is a node that came to something else than what was recorded, for a cause of its own.
+// Divergence is a node that produced something different from its record, for a cause of its own.
 type Divergence struct {
 	Step  state.StepNumber `json:"step"`
 	Node  string           `json:"node"`

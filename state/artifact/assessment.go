@@ -11,7 +11,7 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// moment is all that is known of a session after a step, to judge its artifacts by. It does not change.
+// assessment holds the facts about a session after a step, for assessing artifacts. It is immutable.
 type assessment struct {
 	folder       string // the workspace
 	Snapshot     *query.Snapshot

@@ -13,7 +13,7 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// Declaring is an artifact as its author names what is in it.
+// Spec is an artifact as its author names its contents.
 type Spec struct {
 	Name string
 	Kind state.ArtifactKind

@@ -19,7 +19,8 @@
 //
 // # What it cannot see
 //
-// What files held between steps, and what only a plan checks: packages, the environment, listings. References by another
-// name than the program's (an alias of an import), in notebooks, and in code that is indented. Of a check in a block:
-// which methods of a class it executed. Of a check in a file: whether a function is the same once its file changed.
+// What files held between steps, and what only a plan checks: packages, the environment, listings. References by
+// another name than the program's (an alias of an import), in notebooks, and in code that is indented. Of a check in a
+// block: which methods of a class it executed. Of a check in a file: whether a function is the same once its file
+// changed.
 package artifact

@@ -50,7 +50,8 @@ func (m *assessment) Links() map[string][]link {
 	return m.linked
 }
 
-// counts reports whether an edge of the graph is one that a node rests on.
+// counts reports whether an edge of the graph is a dependency of the node. Once a node ran, a predicted edge counts
+// only if its writer has not run: otherwise the observation is better.
 func (m *assessment) counts(e depgraph.Edge) bool {
 	from, to := m.Dependencies.Nodes[e.From], m.Dependencies.Nodes[e.To]
 	if e.Hazard != depgraph.Flow || from == nil || to == nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// ArtifactStatus rates an artifact. The last value is the worst.
+// Status rates an artifact. The last value is the worst.
 type Status string
 
-// A stale one was right once: something that it rests on has changed since.
+// A stale artifact was right once: something that it depends on has changed since.
 const (
 	Fresh      Status = "fresh"
 	Unverified Status = "unverified" // nothing shows that it works
@@ -26,7 +26,7 @@ const (
 
 var artifactOrder = []Status{Fresh, Unverified, Stale, Failing}
 
-// ArtifactView is an artifact with what became of it after a step.
+// View is an artifact with its status after a step.
 type View struct {
 	Name       string               `json:"name"`
 	Kind       state.ArtifactKind   `json:"kind"`
@@ -77,14 +77,14 @@ func Get(ctx context.Context, h *query.History, n state.StepNumber, name string)
 	return nil, NoArtifact(h, declared, name)
 }
 
-// judge assesses artifacts. It assesses an artifact after those that it depends on, because their status passes on.
+// Assessor assesses artifacts. It assesses an artifact after those that it depends on, because their status passes on.
 type Assessor struct {
 	*assessment
 	History *query.History
 	views   map[string]*View
 }
 
-// judgeAt returns a judge for the session after step n.
+// NewAssessor returns an assessor for the session after step n.
 func NewAssessor(ctx context.Context, h *query.History, n state.StepNumber) (*Assessor, error) {
 	m, err := assess(ctx, h, n)
 	if err != nil {
