@@ -25,12 +25,12 @@ var limits = struct {
 	back: map[string]int{
 		"patch":           3,
 		"depgraph/python": 14,
-		"state":           24,
+		"state":           19,
 		"runner":          49,
 		"runner/kernel":   1,
 		".":               0,
 		"bench":           7,
-		"cmd/xstate":      39,
+		"cmd/xstate":      5,
 	},
 }
 
