@@ -45,7 +45,7 @@ func (s *Session) Patch(ctx context.Context, id BlockID, source string, origin O
 	if err != nil {
 		return Step{}, err
 	}
-	next := patch.Block{ID: string(id), Title: b.Title, Dialect: string(b.Dialect), Source: source}
+	next := query.PatchBlock(b.WithSource(source))
 	return s.one(ctx, head, patch.Edit{Op: patch.OpPatch, ID: string(id), Block: next, By: patch.ByID}, origin)
 }
 
@@ -102,7 +102,7 @@ func (s *Session) one(ctx context.Context, head StepNumber, e patch.Edit, origin
 			return Step{}, err
 		}
 		if found && !slices.Contains(query.IDs(near), id) {
-			near = append(near, patch.Block{ID: id, Title: b.Title, Dialect: string(b.Dialect)})
+			near = append(near, query.PatchBlock(b.WithSource("")))
 		}
 	}
 	steps, err := s.commit(ctx, head, near, []patch.Edit{e}, origin)

@@ -25,13 +25,13 @@ var limits = struct {
 	back: map[string]int{
 		"patch":           3,
 		"depgraph/python": 14,
-		"state":           24,
+		"state":           19,
 		"runner":          36,
 		"runner/suite":    7,
 		"runner/kernel":   1,
 		".":               0,
 		"bench":           7,
-		"cmd/xstate":      39,
+		"cmd/xstate":      5,
 	},
 }
 

@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
@@ -69,8 +68,7 @@ func withBlocks(program []state.ProgramBlock, blocks []patch.Block) ([]state.Pro
 	}
 	var next []state.ProgramBlock
 	for _, b := range now {
-		next = append(next, state.ProgramBlock{ID: BlockID(b.ID), Title: b.Title, Dialect: depgraph.Dialect(b.Dialect),
-			Version: state.DigestOf([]byte(b.Source)), Source: b.Source, Before: before[BlockID(b.ID)]})
+		next = append(next, query.ProgramBlock(b, before[BlockID(b.ID)]))
 	}
 	return next, nil
 }
@@ -124,14 +122,7 @@ func (s *Session) blockNow(ctx context.Context, id BlockID) (state.ProgramBlock,
 		return state.ProgramBlock{}, errors.Join(err, fmt.Errorf("block %q cannot be read", id))
 	}
 	source, err := s.history.Source(ctx, b.Version)
-	return state.ProgramBlock{
-		ID:      id,
-		Title:   b.Title,
-		Dialect: b.Dialect,
-		Version: b.Version,
-		Source:  source,
-		Before:  &b,
-	}, err
+	return b.WithSource(source), err
 }
 
 // Run brings every block up to date, executing only what is affected, and records the run as a step.

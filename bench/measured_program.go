@@ -14,6 +14,7 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // Program is a program with the edits that are made to it.
@@ -194,11 +195,7 @@ func archivedSession(ctx context.Context, file, full string) ([]Program, error) 
 		if err != nil {
 			return nil, err
 		}
-		blocks := make([]patch.Block, len(kept))
-		for i, b := range kept {
-			blocks[i] = patch.Block{ID: string(b.ID), Title: b.Title, Dialect: string(b.Dialect), Source: b.Source}
-		}
-		p.addVersion(KindRecorded, blocks)
+		p.addVersion(KindRecorded, query.PatchBlocks(kept))
 	}
 	if len(p.Versions) == 0 {
 		return nil, errors.New("nothing was run in it")

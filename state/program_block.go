@@ -35,6 +35,18 @@ type ProgramBlock struct {
 	Before  *Block // as the last run left it, maybe in another version; nil when there was none
 }
 
+// WithSource returns the block with the text of its version.
+func (b *Block) WithSource(source string) ProgramBlock {
+	return ProgramBlock{
+		ID:      b.ID,
+		Title:   b.Title,
+		Dialect: b.Dialect,
+		Version: b.Version,
+		Source:  source,
+		Before:  b,
+	}
+}
+
 // NodeResult is the outcome of one node at the last run that reached its block's current version.
 type NodeResult struct {
 	Code    Digest  `cbor:"code"`            // digest of the node's code, the key of its traces

@@ -10,9 +10,6 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// StepNumber counts the steps of a session from 1. 0 is the empty session before the first step.
-type StepNumber uint64
-
 // Kind is the type of a step.
 type Kind string
 

@@ -40,9 +40,6 @@ type Session struct {
 	Hash Digest     // of step Head; before the first step, of the creation record
 }
 
-// sessionID is the prefix of a session's keys. It has no meaning outside its store: an archive names sessions.
-type sessionID uint64
-
 type sessionRecord struct {
 	ID       sessionID       `cbor:"id"`
 	Parent   sessionID       `cbor:"parent,omitempty"`

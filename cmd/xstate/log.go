@@ -10,12 +10,6 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-type logFlags struct {
-	limit int
-	after optionalStep
-	graph bool
-}
-
 func (a *app) logVerb() *cobra.Command {
 	var f logFlags
 	cmd := &cobra.Command{

@@ -149,3 +149,9 @@ func graphDocument(session string, family []state.Session, steps []ownStep) api.
 	}
 	return doc
 }
+
+type logFlags struct {
+	limit int
+	after optionalStep
+	graph bool
+}

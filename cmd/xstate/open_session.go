@@ -14,8 +14,6 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-var programKinds = []string{".py", ".ipynb", ".md", ".markdown"}
-
 // opened is a session that there is, with its store.
 type opened struct {
 	store   *xstate.Store

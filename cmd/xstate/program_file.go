@@ -117,3 +117,5 @@ func programs(dir string) []string {
 	}
 	return found
 }
+
+var programKinds = []string{".py", ".ipynb", ".md", ".markdown"}

@@ -171,3 +171,86 @@ func plainMarkdown(text string) string {
 	}
 	return b.String()
 }
+
+func missingText(m replay.Missing) string {
+	if name, is := strings.CutPrefix(m.What, "module:"); is {
+		m.What = "package " + name
+	}
+	if m.Step != 0 {
+		return fmt.Sprintf("step %d, missing %s: %s", m.Step, m.What, m.Why)
+	}
+	return fmt.Sprintf("missing %s: %s", m.What, m.Why)
+}
+
+// replayRows are a table of the runs.
+func replayRows(x *replay.Report) [][]string {
+	rows := [][]string{{"step", "result", "nodes", "executed", "proved", "served", "first divergence"}}
+	for _, run := range x.Runs {
+		first := ""
+		if len(run.Divergences) > 0 {
+			d := run.Divergences[0]
+			first = fmt.Sprintf("%s: %s (%s)", d.Node, d.What, d.Cause)
+		}
+		rows = append(
+			rows,
+			[]string{
+				fmt.Sprint(run.Step),
+				run.Result,
+				fmt.Sprint(run.Nodes),
+				fmt.Sprint(run.Executed),
+				fmt.Sprint(run.Proved),
+				fmt.Sprint(len(run.Served)),
+				first,
+			},
+		)
+	}
+	return rows
+}
+
+func replayedText(x *replay.Report) string {
+	executed, served := 0, 0
+	for _, run := range x.Runs {
+		executed += run.Executed
+		served += len(run.Served)
+	}
+	text := plural(len(x.Runs), "run") + " replayed"
+	if x.Cached {
+		text = plural(len(x.Runs), "run") + " verified, nothing executed"
+	}
+	text += ": " + x.Result
+	if x.First != nil {
+		text += fmt.Sprintf(", first at step %d, %s (%s)", x.First.Step, x.First.Node, x.First.Cause)
+	}
+	if !x.Cached {
+		text += fmt.Sprintf("; %s executed, %s, with %s", plural(executed, "node"), seconds(x.Seconds), x.Interpreter)
+	}
+	return text
+}
+
+// servedTexts tell which parts were not executed, once for all runs.
+func servedTexts(x *replay.Report) []string {
+	why := map[string]string{
+		replay.ServedEffect:     "%s: not executed, because its effects cannot be undone (%s); served the record",
+		replay.ServedNeeds:      "%s: not executed, because it needs a value of a served part that was not kept",
+		replay.ServedPinned:     "%s: not executed, for it kept a result that did not hold (never); served what was recorded",
+		replay.ServedFolder:     "%s: not compared, for it rests on the name of the folder, which the copy does not have",
+		replay.ServedUnrecorded: "%s: not compared, for its record is gone, or its failure left none",
+	}
+	var texts []string
+	seen := map[string]bool{}
+	for _, run := range x.Runs {
+		for _, s := range run.Served {
+			format, told := why[s.Why]
+			if told && s.Why == replay.ServedEffect {
+				format = fmt.Sprintf(format, s.Node, strings.Join(s.What, ", "))
+			} else if told {
+				format = fmt.Sprintf(format, s.Node)
+			}
+			if told && !seen[format] {
+				seen[format] = true
+				texts = append(texts, format)
+			}
+		}
+	}
+	return texts
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // agents write a program of blocks whose lines have one owner each: line i of a block is for agent i modulo their
@@ -83,11 +84,7 @@ func (a *Agents) Program() []patch.Block {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	out := []patch.Block{}
-	for _, b := range blocks {
-		out = append(out, patch.Block{ID: string(b.ID), Title: b.Title, Dialect: string(b.Dialect), Source: b.Source})
-	}
-	return out
+	return query.PatchBlocks(blocks)
 }
 
 // edit lets one agent hand in a whole block, made from the program as it saw it, with its own lines in it.

@@ -138,6 +138,7 @@ func shown(b *BlockView) string {
 	return Text(b.Outputs)
 }
 
+// SnapshotBlocks returns the blocks of a snapshot as package patch knows them.
 func SnapshotBlocks(s *Snapshot) []patch.Block {
 	blocks := make([]patch.Block, 0, len(s.Blocks))
 	for _, b := range s.Blocks {

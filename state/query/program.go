@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -41,17 +42,7 @@ func (h *History) programStart(ctx context.Context, n state.StepNumber, limit in
 			}
 		}
 		texts[b.Version] = source
-		blocks = append(
-			blocks,
-			state.ProgramBlock{
-				ID:      b.ID,
-				Title:   b.Title,
-				Dialect: b.Dialect,
-				Version: b.Version,
-				Source:  source,
-				Before:  b,
-			},
-		)
+		blocks = append(blocks, b.WithSource(source))
 	}
 	h.texts = texts
 	return blocks, total, nil
@@ -91,7 +82,7 @@ func (h *History) Compare(
 	return patch.Match(old, blocks), old, head, nil
 }
 
-// edited returns the program in the types of package patch.
+// Blocks returns the program as package patch knows it.
 func (h *History) Blocks(ctx context.Context) ([]patch.Block, state.StepNumber, error) {
 	blocks, head, err := h.Program(ctx)
 	if err != nil {
@@ -100,13 +91,30 @@ func (h *History) Blocks(ctx context.Context) ([]patch.Block, state.StepNumber, 
 	return PatchBlocks(blocks), head, nil
 }
 
-// patched returns blocks as package patch knows them.
+// PatchBlock returns a block as package patch knows it, without its line in a file.
+func PatchBlock(b state.ProgramBlock) patch.Block {
+	return patch.Block{ID: string(b.ID), Title: b.Title, Dialect: string(b.Dialect), Source: b.Source}
+}
+
+// PatchBlocks returns blocks as package patch knows them.
 func PatchBlocks(blocks []state.ProgramBlock) []patch.Block {
 	list := make([]patch.Block, 0, len(blocks))
 	for _, b := range blocks {
-		list = append(list, patch.Block{ID: string(b.ID), Title: b.Title, Dialect: string(b.Dialect), Source: b.Source})
+		list = append(list, PatchBlock(b))
 	}
 	return list
+}
+
+// ProgramBlock returns a block of package patch as a block of a program. before is its record; nil if it has none.
+func ProgramBlock(b patch.Block, before *state.Block) state.ProgramBlock {
+	return state.ProgramBlock{
+		ID:      state.BlockID(b.ID),
+		Title:   b.Title,
+		Dialect: depgraph.Dialect(b.Dialect),
+		Version: state.DigestOf([]byte(b.Source)),
+		Source:  b.Source,
+		Before:  before,
+	}
 }
 
 func IDs(blocks []patch.Block) []string {
