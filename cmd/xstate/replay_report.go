@@ -230,10 +230,12 @@ func replayedText(x *replay.Report) string {
 // servedTexts tell which parts were not executed, once for all runs.
 func servedTexts(x *replay.Report) []string {
 	why := map[string]string{
-		replay.ServedEffect:     "%s: not executed, because its effects cannot be undone (%s); served the record",
-		replay.ServedNeeds:      "%s: not executed, because it needs a value of a served part that was not kept",
-		replay.ServedPinned:     "%s: not executed, for it kept a result that did not hold (never); served what was recorded",
-		replay.ServedFolder:     "%s: not compared, for it rests on the name of the folder, which the copy does not have",
+		replay.ServedEffect: "%s: not executed, because its effects cannot be undone (%s); served the record",
+		replay.ServedNeeds:  "%s: not executed, because it needs a value of a served part that was not kept",
+		replay.ServedPinned: "%s: not executed, for it kept a result that did not hold (never); served what was " +
+			"recorded",
+		replay.ServedFolder: "%s: not compared, for it rests on the name of the folder, which the copy does not " +
+			"have",
 		replay.ServedUnrecorded: "%s: not compared, for its record is gone, or its failure left none",
 	}
 	var texts []string

@@ -237,7 +237,8 @@ func (a *archiver) results(ctx context.Context, o ArchiveOptions) error {
 			continue
 		}
 		a.blobs[t.Outputs] = true
-		for _, w := range slices.Concat(t.Reads, t.Writes) { // what a file, a directory or a variable of the environment held
+		// what a file, a directory or a variable of the environment held
+		for _, w := range slices.Concat(t.Reads, t.Writes) {
 			if space := w.Key.Space(); o.Values != nil && (space == "file" || space == "dir" || space == "env") {
 				a.blobs[w.Digest] = true
 			}

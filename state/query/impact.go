@@ -28,7 +28,8 @@ type RepeatedEffect struct {
 	Node     string `json:"node"`
 	Action   string `json:"action"`   // run or maybe, as in a plan
 	Effect   string `json:"effect"`   // a file that is written, as file:NAME; network, subprocess, thread; unobserved …
-	Evidence string `json:"evidence"` // observed: this code did it; former: what stood there before did; predicted: the text says so
+	// observed: this code did it; former: what stood there before did; predicted: the text says so
+	Evidence string `json:"evidence"`
 }
 
 // NotKept returns what was made and is not kept, sorted by key.
