@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
@@ -229,9 +230,95 @@ func PlanNew(blocks []patch.Block) []runner.PlanBlock {
 	names := patch.Names(blocks)
 	for i, b := range blocks {
 		plan = append(plan, runner.PlanBlock{ID: BlockID(names[i]), Title: b.Title, Index: i, Action: runner.ActRun,
-			Reason: state.Reason{Code: runner.ReasonNew}})
+			Reason: state.Reason{Code: state.ReasonNew}})
 	}
 	return plan
+}
+
+// Impact reports what the program loses, and which effects it has again, if it runs as planned.
+func (s *Session) Impact(ctx context.Context, plan *Plan) (*query.Impact, error) {
+	program, _, err := s.history.Program(ctx)
+	if err != nil {
+		return nil, err
+	}
+	made, err := s.history.Made(program)
+	if err != nil {
+		return nil, err
+	}
+	blocks, err := plan.Blocks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e := &query.Impact{Lost: []query.Lost{}, Fires: []query.RepeatedEffect{}}
+	will := map[Key]bool{}
+	for i := range blocks {
+		b := &blocks[i]
+		for j := range b.Nodes {
+			willMake(&b.Nodes[j], will)
+			e.Fires = append(e.Fires, repeatedEffects(&b.Nodes[j], query.NodeName(b.ID, j, len(b.Nodes)))...)
+		}
+	}
+	e.Lost = query.NotKept(made, func(k Key) bool { return will[k] })
+	return e, nil
+}
+
+// willMake adds to will what a node makes or may make, and removes what the node deletes.
+func willMake(n *runner.PlanNode, will map[Key]bool) {
+	if n.Action == runner.ActBlock {
+		return
+	}
+	if n.Last != nil && n.Last.Err == nil {
+		for _, w := range n.Last.Writes {
+			if query.IsMade(w.Key) && (n.Last.Code == n.Code || w.Key.Space() == "file") {
+				will[w.Key] = w.Digest != state.Absent
+			}
+		}
+	}
+	if n.Action == runner.ActReuse {
+		return
+	}
+	for _, name := range n.Facts.Deletes {
+		delete(will, depgraph.Var(name))
+	}
+	for _, name := range n.Facts.Defines {
+		will[depgraph.Var(name)] = true
+	}
+	for _, f := range n.Facts.Effects {
+		if f.Kind == depgraph.EffectFile && f.Arg != "" {
+			will[depgraph.Key("file:"+f.Arg)] = true
+		}
+	}
+}
+
+// repeatedEffects returns the effects outside the program of a node that runs or may run.
+func repeatedEffects(n *runner.PlanNode, name string) []query.RepeatedEffect {
+	if n.Action != runner.ActRun && n.Action != runner.ActMaybe {
+		return nil
+	}
+	var found []query.RepeatedEffect
+	add := func(effect, evidence string) {
+		if !slices.ContainsFunc(found, func(f query.RepeatedEffect) bool { return f.Effect == effect }) {
+			found = append(
+				found,
+				query.RepeatedEffect{Node: name, Action: string(n.Action), Effect: effect, Evidence: evidence},
+			)
+		}
+	}
+	if n.Last != nil {
+		evidence := "observed"
+		if n.Last.Code != n.Code {
+			evidence = "former"
+		}
+		for _, effect := range query.OutsideEffects(n.Last.Marks, n.Last.Writes) {
+			add(effect, evidence)
+		}
+	}
+	for _, f := range n.Facts.Effects {
+		if f.Kind == depgraph.EffectNetwork || f.Kind == depgraph.EffectSubprocess {
+			add(string(f.Kind), "predicted")
+		}
+	}
+	return found
 }
 
 // Value returns what a variable had after step n, as the blocks of that step left it when they were run last. A value

@@ -13,8 +13,6 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
-	"github.com/xstate-engine/xstate/runner"
-	"github.com/xstate-engine/xstate/runner/suite"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
 	"github.com/xstate-engine/xstate/state/query"
@@ -286,17 +284,17 @@ func TestCoveredLines(t *testing.T) {
 			t.Errorf("ran %d tests for %s, want %d for %s", found.Ran, found.Tests[0].Reason.Code, ran, reason)
 		}
 	}
-	tests(xstate.TestOptions{}, 1, runner.ReasonNew)
+	tests(xstate.TestOptions{}, 1, state.ReasonNew)
 	covered(
 		`[{"file":"lib.py","checks":["test_a.py::test_f"],"lines":6,"covered":4,` +
 			`"missed":["g"],"missed_lines":"","whole":["","f"]}]`,
 	)
-	tests(xstate.TestOptions{Lines: true}, 1, suite.ReasonLines)
+	tests(xstate.TestOptions{Lines: true}, 1, state.ReasonLines)
 	covered(
 		`[{"file":"lib.py","checks":["test_a.py::test_f"],"lines":6,"covered":3,` +
 			`"missed":["g"],"missed_lines":"4","whole":[]}]`,
 	)
-	tests(xstate.TestOptions{Lines: true}, 0, runner.ReasonReused)
+	tests(xstate.TestOptions{Lines: true}, 0, state.ReasonReused)
 	write(
 		"lib.py",
 		"import os\n\n\n# above\n"+strings.Replace(
@@ -306,7 +304,7 @@ func TestCoveredLines(t *testing.T) {
 			1,
 		),
 	)
-	tests(xstate.TestOptions{}, 1, runner.ReasonCode) // the level
+	tests(xstate.TestOptions{}, 1, state.ReasonCode) // the level
 	write(
 		"lib.py",
 		"# above\n"+strings.Replace(
@@ -316,12 +314,12 @@ func TestCoveredLines(t *testing.T) {
 			1,
 		),
 	)
-	tests(xstate.TestOptions{}, 0, runner.ReasonReused)
+	tests(xstate.TestOptions{}, 0, state.ReasonReused)
 	covered(
 		`[{"file":"lib.py","checks":["test_a.py::test_f"],"lines":7,"covered":4,` +
 			`"missed":["g"],"missed_lines":"7","whole":[]}]`,
 	)
 	write("test_b.py", "import lib\ndef test_both(): assert [lib.f(0), lib.g(1)] == [2, 1]\n")
-	tests(xstate.TestOptions{Lines: true}, 1, runner.ReasonReused)
+	tests(xstate.TestOptions{Lines: true}, 1, state.ReasonReused)
 	covered(`[]`)
 }

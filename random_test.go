@@ -326,10 +326,10 @@ func (g *game) repeated(have, want *verdict) string {
 	for _, b := range have.Blocks {
 		for i, n := range b.Nodes {
 			id := depgraph.NewNodeID(string(b.ID), i)
-			if frames && (n.Reason.Code == runner.ReasonLost || n.Reason.Code == runner.ReasonSharing) {
+			if frames && (n.Reason.Code == state.ReasonLost || n.Reason.Code == state.ReasonSharing) {
 				continue
 			}
-			if executed(n) && n.Reason.Code != runner.ReasonLayout && want.inputs[id] != "" && g.seen[want.inputs[id]] {
+			if executed(n) && n.Reason.Code != state.ReasonLayout && want.inputs[id] != "" && g.seen[want.inputs[id]] {
 				list = append(list, fmt.Sprintf("node %s ran: %+v", id, n.Reason))
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -109,7 +108,11 @@ func (s *Session) bringUp(ctx context.Context, r *Revision, t Target) (err error
 
 // answered returns the blocks whose failure a patch answers: those that it is said to, else those that failed in the
 // last run.
-func (s *Session) answered(ctx context.Context, program []runner.Block, a *state.Answer) (ids []string, err error) {
+func (s *Session) answered(
+	ctx context.Context,
+	program []state.ProgramBlock,
+	a *state.Answer,
+) (ids []string, err error) {
 	if a != nil && a.Block != "" {
 		return []string{string(a.Block)}, nil
 	}

@@ -31,7 +31,7 @@ func (s *Session) Plan(ctx context.Context, blocks []patch.Block) (*Plan, error)
 		return nil, err
 	}
 	at := s.plannedAt
-	program := func(ctx context.Context) ([]runner.Block, error) { return s.history.ProgramAt(ctx, at) }
+	program := func(ctx context.Context) ([]state.ProgramBlock, error) { return s.history.ProgramAt(ctx, at) }
 	plan, err := s.planner.Plan(ctx, program)
 	if err == nil && os.Getenv("XSTATE_VERIFY") == "plan" {
 		err = s.planner.Check(ctx, plan)
@@ -57,7 +57,7 @@ func (s *Session) walkPlan(ctx context.Context, blocks []patch.Block) (*Plan, er
 }
 
 // withBlocks returns the program as Load would make it of blocks.
-func withBlocks(program []runner.Block, blocks []patch.Block) ([]runner.Block, error) {
+func withBlocks(program []state.ProgramBlock, blocks []patch.Block) ([]state.ProgramBlock, error) {
 	before := map[BlockID]*state.Block{}
 	for _, b := range program {
 		before[b.ID] = b.Before
@@ -67,9 +67,9 @@ func withBlocks(program []runner.Block, blocks []patch.Block) ([]runner.Block, e
 	if err != nil {
 		return nil, err
 	}
-	var next []runner.Block
+	var next []state.ProgramBlock
 	for _, b := range now {
-		next = append(next, runner.Block{ID: BlockID(b.ID), Title: b.Title, Dialect: depgraph.Dialect(b.Dialect),
+		next = append(next, state.ProgramBlock{ID: BlockID(b.ID), Title: b.Title, Dialect: depgraph.Dialect(b.Dialect),
 			Version: state.DigestOf([]byte(b.Source)), Source: b.Source, Before: before[BlockID(b.ID)]})
 	}
 	return next, nil
@@ -118,13 +118,20 @@ func (s *Session) followEdits(ctx context.Context) error {
 }
 
 // blockNow returns a block of the program that the planner follows.
-func (s *Session) blockNow(ctx context.Context, id BlockID) (runner.Block, error) {
+func (s *Session) blockNow(ctx context.Context, id BlockID) (state.ProgramBlock, error) {
 	b, found, err := s.store.state.BlockAt(ctx, s.name, s.plannedAt, id)
 	if err != nil || !found {
-		return runner.Block{}, errors.Join(err, fmt.Errorf("block %q cannot be read", id))
+		return state.ProgramBlock{}, errors.Join(err, fmt.Errorf("block %q cannot be read", id))
 	}
 	source, err := s.history.Source(ctx, b.Version)
-	return runner.Block{ID: id, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Source: source, Before: &b}, err
+	return state.ProgramBlock{
+		ID:      id,
+		Title:   b.Title,
+		Dialect: b.Dialect,
+		Version: b.Version,
+		Source:  source,
+		Before:  &b,
+	}, err
 }
 
 // Run brings every block up to date, executing only what is affected, and records the run as a step.

@@ -289,7 +289,7 @@ func (s *Session) testBlocks(ctx context.Context, o TestOptions, found *TestRepo
 }
 
 // testsIn lists the tests that a block defines at its top level: functions, methods of classes, examples in docstrings.
-func testsIn(b *runner.Block, at int, outline *depgraph.Outline) []blockTest {
+func testsIn(b *state.ProgramBlock, at int, outline *depgraph.Outline) []blockTest {
 	var tests []blockTest
 	add := func(name, call string) { tests = append(tests, blockTest{at, string(b.ID) + "::" + name, call}) }
 	lines := strings.Split(b.Source, "\n")
@@ -335,12 +335,12 @@ func testsIn(b *runner.Block, at int, outline *depgraph.Outline) []blockTest {
 // testBlock runs one test, or says what would be done about it. The result is nil where ctx ended.
 func (s *Session) testBlock(
 	ctx context.Context,
-	program []runner.Block,
+	program []state.ProgramBlock,
 	outlines []*depgraph.Outline,
 	t blockTest,
 	o TestOptions,
 ) (*TestResult, error) {
-	probe := runner.Block{
+	probe := state.ProgramBlock{
 		ID:      BlockID(t.id),
 		Dialect: python.Plain,
 		Version: state.DigestOf([]byte(t.call)),
@@ -387,8 +387,8 @@ func (s *Session) testBlock(
 		}
 		last = &out.Blocks[len(out.Blocks)-1]
 		lines, _ = s.linesOf(last, before)
-		if reason.Code == runner.ReasonReused {
-			reason = state.Reason{Code: suite.ReasonLines}
+		if reason.Code == state.ReasonReused {
+			reason = state.Reason{Code: state.ReasonLines}
 		}
 	}
 	x.Status, x.Reason, x.Outcome, x.Marks = suite.TestReused, reason, query.CheckPassed, last.Marks
@@ -430,7 +430,7 @@ const sinceLines = 12
 
 // linesOf returns the lines of the program that a block executed in functions, by version of the blocks; ok is false,
 // and there are none, where some were not observed, or are those of other versions.
-func (s *Session) linesOf(b *runner.BlockOutcome, program []runner.Block) (map[Digest]runner.BlockLines, bool) {
+func (s *Session) linesOf(b *runner.BlockOutcome, program []state.ProgramBlock) (map[Digest]runner.BlockLines, bool) {
 	found := map[Digest]runner.BlockLines{}
 	for i := range b.Nodes {
 		lines, ok := s.engine.LinesOf(b.Nodes[i].Trace)
@@ -438,7 +438,7 @@ func (s *Session) linesOf(b *runner.BlockOutcome, program []runner.Block) (map[D
 			return nil, false
 		}
 		for version, more := range lines {
-			if !slices.ContainsFunc(program, func(b runner.Block) bool { return b.Version == version }) {
+			if !slices.ContainsFunc(program, func(b state.ProgramBlock) bool { return b.Version == version }) {
 				return nil, false
 			}
 			have := found[version]
@@ -456,7 +456,7 @@ func (s *Session) linesOf(b *runner.BlockOutcome, program []runner.Block) (map[D
 func exercisedBy(
 	names map[string]bool,
 	lines map[Digest]runner.BlockLines,
-	program []runner.Block,
+	program []state.ProgramBlock,
 	outlines []*depgraph.Outline,
 ) []query.Exercised {
 	found := []query.Exercised{}

@@ -102,8 +102,8 @@ func (s *Session) rememberUpToDate(ctx context.Context, o *Outcome, options runn
 	}
 	for i := range o.Blocks {
 		b := &o.Blocks[i]
-		if b.Status != state.StatusReused || slices.Contains(b.Marks, runner.MarkPinned) ||
-			b.Reason.Code != runner.ReasonReused {
+		if b.Status != state.StatusReused || slices.Contains(b.Marks, state.MarkPinned) ||
+			b.Reason.Code != state.ReasonReused {
 			return nil
 		}
 		if len(b.Marks) > 0 {

@@ -126,11 +126,11 @@ func (s *synthetic) plan(inserts []state.Change) {
 		if err != nil {
 			s.Fatal(err)
 		}
-		var blocks []runner.Block
+		var blocks []state.ProgramBlock
 		for i, c := range inserts[at:min(at+atOnce, len(inserts))] {
 			blocks = append(
 				blocks,
-				runner.Block{
+				state.ProgramBlock{
 					ID:      c.Block.ID,
 					Title:   c.Block.Title,
 					Dialect: c.Block.Dialect,

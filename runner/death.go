@@ -29,7 +29,7 @@ func (x *execution) lost(kind, message string) (*state.StoredTrace, error) {
 	}
 	t.Seconds = x.seen.Seconds
 	t.Err.Type, t.Err.Message = kind, message
-	t.Outputs, err = putOutputs(x.walk.e.cfg.Store, kernel.Merge(x.outputs))
+	t.Outputs, err = x.walk.e.cfg.Store.PutOutputs(kernel.Merge(x.outputs))
 	return t, err
 }
 

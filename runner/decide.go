@@ -7,25 +7,6 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Codes of reasons.
-const (
-	ReasonNew     = "new"              // this code was never run
-	ReasonCode    = "code-changed"     // the block was edited here
-	ReasonEngine  = "engine-changed"   // the same code was run, by another interpreter or version of xstate
-	ReasonInput   = "input-changed"    // Key had digest Was and has Now
-	ReasonSharing = "sharing-changed"  // names that it reads share objects in another way
-	ReasonMaybe   = "input-may-change" // in a plan: Key depends on the result of By
-	ReasonLost    = "result-lost"      // it was run, but the store no longer has the results
-	ReasonRetry   = "failed-before"    // it failed in a way that may not happen again
-	ReasonLayout  = "line-moved"       // its output cites lines that moved
-	ReasonForced  = "forced"
-	ReasonReused  = "reused"
-	ReasonPinned  = "pinned"  // it always executes, or keeps a result that is not valid, see Pin
-	ReasonServed  = "served"  // the caller supplied the result, see RunOptions.Serve
-	ReasonBlocked = "blocked" // it uses what block By would have defined, or follows a failure in its block
-	ReasonSyntax  = "syntax-error"
-)
-
 // Action is what a plan intends for a node.
 type Action string
 
@@ -106,14 +87,14 @@ func (e *Engine) decide(p place, n *node, g given) (decision, error) {
 	}
 	switch {
 	case c.trace != nil:
-		if by := undefinedBy(p, n, &c.trace.Trace); by != "" && c.reason.Code != ReasonServed {
+		if by := undefinedBy(p, n, &c.trace.Trace); by != "" && c.reason.Code != state.ReasonServed {
 			return d.block(by), nil
 		}
 		d.Action, d.Trace = ActReuse, c.trace.Digest
 		if c.trace.Err != nil {
 			d.failed = n.unit.ID
 		}
-	case c.reason.Code == ReasonMaybe:
+	case c.reason.Code == state.ReasonMaybe:
 		d.Action = ActMaybe
 	default:
 		d.Action = ActRun
@@ -124,7 +105,7 @@ func (e *Engine) decide(p place, n *node, g given) (decision, error) {
 // block returns the decision about the same node where a failure in block by keeps it from running.
 func (d decision) block(by state.BlockID) decision {
 	node := d.PlanNode
-	node.Action, node.Reason = ActBlock, state.Reason{Code: ReasonBlocked, By: string(by)}
+	node.Action, node.Reason = ActBlock, state.Reason{Code: state.ReasonBlocked, By: string(by)}
 	node.Seconds, node.Trace, node.Last = 0, "", nil
 	return decision{PlanNode: node, failed: by}
 }
@@ -167,15 +148,15 @@ type choice struct {
 // chooseGiven returns the result that n takes. What a run was given comes first: the caller of Run said so.
 func (e *Engine) chooseGiven(p place, n *node, g given) (choice, error) {
 	if t := g.served; t != nil {
-		return choice{trace: t, reason: state.Reason{Code: ReasonServed}, last: &t.Trace}, nil
+		return choice{trace: t, reason: state.Reason{Code: state.ReasonServed}, last: &t.Trace}, nil
 	}
 	if t := g.ran; t != nil && t.Code == n.code {
 		if _, _, ok := mismatch(p, &t.Trace); ok {
-			return choice{trace: t, reason: state.Reason{Code: ReasonReused}, last: &t.Trace}, nil
+			return choice{trace: t, reason: state.Reason{Code: state.ReasonReused}, last: &t.Trace}, nil
 		}
 	}
 	if g.forced {
-		return choice{reason: state.Reason{Code: ReasonForced}}, nil
+		return choice{reason: state.Reason{Code: state.ReasonForced}}, nil
 	}
 	c, err := e.choose(p, n)
 	if err != nil {
@@ -183,7 +164,7 @@ func (e *Engine) chooseGiven(p place, n *node, g given) (choice, error) {
 	}
 	switch g.pin {
 	case PinAlways: // the last execution was looked up all the same, for its cost and writes
-		c.trace, c.reason = nil, state.Reason{Code: ReasonPinned}
+		c.trace, c.reason = nil, state.Reason{Code: state.ReasonPinned}
 	case PinNever:
 		if c.trace == nil {
 			c, _ = e.pinned(n, c)
@@ -203,8 +184,8 @@ func (e *Engine) pinned(n *node, c choice) (choice, bool) {
 	if err != nil || !ok || t.Err != nil || !e.usable(&t) {
 		return c, false
 	}
-	t.Marks = appendNew(slices.Clone(t.Marks), MarkPinned)
-	c.reason.Code = ReasonPinned
+	t.Marks = appendNew(slices.Clone(t.Marks), state.MarkPinned)
+	c.reason.Code = state.ReasonPinned
 	return choice{trace: &state.StoredTrace{Digest: before.Trace, Trace: t}, reason: c.reason, last: &t}, true
 }
 
@@ -229,7 +210,7 @@ func (e *Engine) choose(p place, n *node) (choice, error) {
 		if !e.usable(&t.Trace) {
 			continue
 		}
-		return choice{trace: t, reason: state.Reason{Code: ReasonReused}, last: &t.Trace}, nil
+		return choice{trace: t, reason: state.Reason{Code: state.ReasonReused}, last: &t.Trace}, nil
 	}
 	return e.explain(p, n, traces, moved), nil
 }
@@ -247,12 +228,12 @@ func (e *Engine) usable(t *state.Trace) bool {
 // explain returns the reason why n has no trace that is valid at p.
 func (e *Engine) explain(p place, n *node, traces []state.StoredTrace, moved bool) choice {
 	before, edited := previous(n)
-	c := choice{reason: state.Reason{Code: ReasonNew}}
+	c := choice{reason: state.Reason{Code: state.ReasonNew}}
 	if b := n.unit.Before; edited && b.Edited < b.RanAt && b.Version == n.unit.Version &&
 		len(b.Nodes) == len(n.unit.nodes) {
-		c.reason.Code = ReasonEngine
+		c.reason.Code = state.ReasonEngine
 	} else if edited {
-		c.reason.Code = ReasonCode
+		c.reason.Code = state.ReasonCode
 	}
 	if before != nil && before.Trace != "" {
 		if t, ok, err := e.cfg.Store.Trace(before.Trace); err == nil && ok {
@@ -265,7 +246,7 @@ func (e *Engine) explain(p place, n *node, traces []state.StoredTrace, moved boo
 		}
 	}
 	if before != nil && before.Code == n.code && c.last == nil && before.Trace != "" {
-		c.reason.Code = ReasonLost
+		c.reason.Code = state.ReasonLost
 		return c
 	}
 	if (c.last == nil || c.last.Code != n.code) && len(traces) > 0 {
@@ -273,7 +254,7 @@ func (e *Engine) explain(p place, n *node, traces []state.StoredTrace, moved boo
 	}
 	if c.last == nil {
 		if before != nil && before.Status == state.StatusFailed {
-			c.reason.Code = ReasonRetry
+			c.reason.Code = state.ReasonRetry
 		}
 		return c
 	}
@@ -281,22 +262,22 @@ func (e *Engine) explain(p place, n *node, traces []state.StoredTrace, moved boo
 		return c
 	}
 	if moved {
-		c.reason.Code = ReasonLayout
+		c.reason.Code = state.ReasonLayout
 		return c
 	}
 	access, now, ok := mismatch(p, c.last)
 	switch {
 	case ok:
-		c.reason.Code = ReasonLost
+		c.reason.Code = state.ReasonLost
 	case access.Key == "":
-		c.reason.Code = ReasonSharing
+		c.reason.Code = state.ReasonSharing
 	default:
-		c.reason = state.Reason{Code: ReasonInput, Key: access.Key, Was: access.Digest, Now: now.digest}
+		c.reason = state.Reason{Code: state.ReasonInput, Key: access.Key, Was: access.Digest, Now: now.digest}
 		if now.writer >= 0 {
 			c.reason.By = p.nameOf(now.writer)
 		}
 		if now.digest == unknown {
-			c.reason.Code, c.reason.Now = ReasonMaybe, ""
+			c.reason.Code, c.reason.Now = state.ReasonMaybe, ""
 		}
 	}
 	return c

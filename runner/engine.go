@@ -99,7 +99,7 @@ func (e *Engine) SetFiles(files map[string]state.FileRecord) {
 	e.saved = files
 }
 
-func (e *Engine) analyse(blocks []Block) ([]*unit, []*node) {
+func (e *Engine) analyse(blocks []state.ProgramBlock) ([]*unit, []*node) {
 	return analyse(blocks, e.options, e.facts, e.refused)
 }
 

@@ -111,7 +111,7 @@ type execution struct {
 	pos     *programState
 	live    bool // its outputs are shown
 	fresh   bool // the kernel was started for it
-	outputs []Output
+	outputs []state.Output
 	seen    kernel.Observation
 	dynamic bool     // it counts as reading every name
 	missing []string // names that have a value here and are not bound
@@ -218,7 +218,7 @@ func (x *execution) request() kernel.Node {
 	return req
 }
 
-func (x *execution) output(o Output) {
+func (x *execution) output(o state.Output) {
 	x.outputs = append(x.outputs, o)
 	if x.live {
 		x.walk.event(Event{Block: x.node.unit.ID, Node: x.node.at, Kind: "output", Output: o})
@@ -275,12 +275,12 @@ func (x *execution) recordTrace(ctx context.Context) (*state.StoredTrace, error)
 		return nil, err
 	}
 	if x.walk.e.cfg.Volatile[x.node.code] {
-		x.seen.Marks = appendNew(x.seen.Marks, MarkVaried)
+		x.seen.Marks = appendNew(x.seen.Marks, state.MarkVaried)
 	}
 	t.Marks = slices.Sorted(slices.Values(x.seen.Marks))
 	t.CitedBlocks = x.seen.Cites
 	t.CitedSource = layoutOf(x.walk.units, x.node, t.CitedBlocks)
-	if t.Outputs, err = putOutputs(x.walk.e.cfg.Store, kernel.Merge(x.outputs)); err != nil {
+	if t.Outputs, err = x.walk.e.cfg.Store.PutOutputs(kernel.Merge(x.outputs)); err != nil {
 		return nil, err
 	}
 	if x.seen.Failure != nil {

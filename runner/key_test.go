@@ -17,7 +17,7 @@ func TestKeyHoldsEveryInput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		u := &unit{Block: Block{ID: "b", Dialect: d}, facts: facts}
+		u := &unit{ProgramBlock: state.ProgramBlock{ID: "b", Dialect: d}, facts: facts}
 		return o.codeDigest(&node{unit: u, facts: &facts.Nodes[0], future: future, last: last})
 	}
 	plain := keyOptions{language: python.Interpreter{}, interpreter: "cpython 3.12.1"}

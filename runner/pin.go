@@ -21,12 +21,6 @@ const (
 	PinNever  Pin = "never"  // once its code has a result it keeps that, even if its inputs changed: the node is marked
 )
 
-// Marks of nodes that do not come from observation.
-const (
-	MarkVaried = "volatile" // repeated executions from one state gave different results, see Config.Volatile
-	MarkPinned = "pinned"   // it kept a result that is not valid
-)
-
 var pinComment = regexp.MustCompile(`^#\s*xstate:\s*(always|never)$`)
 
 // pin returns what the comments of a block say.
@@ -44,12 +38,12 @@ func (u *unit) pin() Pin {
 
 // withVaryMark adds MarkVaried to a trace that was recorded before its code was known to vary.
 func (e *Engine) withVaryMark(t *state.StoredTrace, discard bool) (*state.StoredTrace, error) {
-	if !e.cfg.Volatile[t.Code] || slices.Contains(t.Marks, MarkVaried) {
+	if !e.cfg.Volatile[t.Code] || slices.Contains(t.Marks, state.MarkVaried) {
 		return t, nil
 	}
 	marked := t.Trace
-	marked.Marks = slices.Sorted(slices.Values(append(slices.Clone(t.Marks), MarkVaried)))
-	if discard || slices.Contains(t.Marks, MarkPinned) {
+	marked.Marks = slices.Sorted(slices.Values(append(slices.Clone(t.Marks), state.MarkVaried)))
+	if discard || slices.Contains(t.Marks, state.MarkPinned) {
 		return &state.StoredTrace{Digest: t.Digest, Trace: marked}, nil
 	}
 	d, err := e.cfg.Store.PutTrace(marked)

@@ -71,7 +71,7 @@ type PlanBlock struct {
 }
 
 // Plan reports what Run would do with blocks. It executes and writes nothing. It visits every node, see Planner.
-func (e *Engine) Plan(ctx context.Context, blocks []Block) (*Plan, error) {
+func (e *Engine) Plan(ctx context.Context, blocks []state.ProgramBlock) (*Plan, error) {
 	units, nodes := e.analyse(blocks)
 	e.baseState.Begin()
 	if err := e.adoptRelatives(); err != nil {
@@ -130,11 +130,11 @@ func planBlocks(units []*unit, acts []PlanNode) []PlanBlock {
 			Title:  u.Title,
 			Index:  i,
 			Action: ActReuse,
-			Reason: state.Reason{Code: ReasonReused},
+			Reason: state.Reason{Code: state.ReasonReused},
 			Err:    u.err,
 		}
 		if u.err != nil {
-			b.Action, b.Reason = ActBlock, state.Reason{Code: ReasonSyntax}
+			b.Action, b.Reason = ActBlock, state.Reason{Code: state.ReasonSyntax}
 		}
 		for _, n := range u.nodes {
 			a := acts[n.index]

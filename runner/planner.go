@@ -68,7 +68,7 @@ import (
 // of a visited block are read again, at 20 µs each.
 type Planner struct {
 	e     *Engine
-	fetch func(context.Context, state.BlockID) (Block, error) // reads a block of the present program
+	fetch func(context.Context, state.BlockID) (state.ProgramBlock, error) // reads a block of the present program
 
 	blocks     []trackedBlock
 	byID       table
@@ -146,7 +146,7 @@ const (
 
 // NewPlanner returns the planner of an empty program. fetch returns a block of the present program, with its last
 // outcome.
-func (e *Engine) NewPlanner(fetch func(context.Context, state.BlockID) (Block, error)) *Planner {
+func (e *Engine) NewPlanner(fetch func(context.Context, state.BlockID) (state.ProgramBlock, error)) *Planner {
 	pl := &Planner{e: e, fetch: fetch}
 	pl.clear()
 	return pl
@@ -244,7 +244,7 @@ func (pl *Planner) unit(ctx context.Context, x uint32) (*unit, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &unit{Block: b}
+	u := &unit{ProgramBlock: b}
 	cache := pl.e.facts
 	if cache[factsKey(b)] == nil {
 		cache = map[state.Digest]*depgraph.Facts{} // the engine's own cache is for whole programs
@@ -465,7 +465,10 @@ var errNeedsWalk = errors.New("the program must be walked")
 // Plan brings the planner up to date, and returns what it plans. It decides about the nodes that the changes since the
 // last plan may affect, and no others. program returns all blocks: for a plan that the planner cannot make, which costs
 // a walk, and for callers of Plan.Blocks.
-func (pl *Planner) Plan(ctx context.Context, program func(context.Context) ([]Block, error)) (*Plan, error) {
+func (pl *Planner) Plan(
+	ctx context.Context,
+	program func(context.Context) ([]state.ProgramBlock, error),
+) (*Plan, error) {
 	walk := func(ctx context.Context) (*Plan, error) {
 		blocks, err := program(ctx)
 		if err != nil {

@@ -46,7 +46,7 @@ func (pl *Planner) difference(blocks []PlanBlock) string {
 			n := &pl.nodes[nodes[i]]
 			have := PlanNode{
 				Action:  ActReuse,
-				Reason:  state.Reason{Code: ReasonReused},
+				Reason:  state.Reason{Code: state.ReasonReused},
 				Line:    want.Line,
 				Seconds: want.Seconds,
 			}
@@ -55,7 +55,7 @@ func (pl *Planner) difference(blocks []PlanBlock) string {
 			}
 			if open := pl.open[nodes[i]]; open != nil {
 				have = *open
-			} else if want.Reason.Code == ReasonPinned {
+			} else if want.Reason.Code == state.ReasonPinned {
 				have.Reason = want.Reason // which the planner does not keep
 			}
 			if have.Action != want.Action || have.Reason != want.Reason || have.Trace != want.Trace ||

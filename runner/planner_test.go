@@ -23,7 +23,7 @@ type made struct {
 	rand    *rand.Rand
 	engine  *Engine
 	planner *Planner
-	blocks  []Block
+	blocks  []state.ProgramBlock
 	count   int
 	step    state.StepNumber
 }
@@ -47,13 +47,15 @@ func newMade(t testing.TB, seed uint64) *made {
 		t.Fatal(err)
 	}
 	m.planner = m.engine.NewPlanner(
-		func(_ context.Context, id state.BlockID) (Block, error) { return m.blocks[m.find(id)], nil },
+		func(_ context.Context, id state.BlockID) (state.ProgramBlock, error) {
+			return m.blocks[m.find(id)], nil
+		},
 	)
 	return m
 }
 
 func (m *made) find(id state.BlockID) int {
-	return slices.IndexFunc(m.blocks, func(b Block) bool { return b.ID == id })
+	return slices.IndexFunc(m.blocks, func(b state.ProgramBlock) bool { return b.ID == id })
 }
 
 func (m *made) one(of ...string) string { return of[m.rand.IntN(len(of))] }
@@ -108,7 +110,7 @@ func (m *made) before(i int) state.BlockID {
 func (m *made) insert() {
 	m.step++
 	i, text := m.rand.IntN(len(m.blocks)+1), m.source()
-	b := Block{
+	b := state.ProgramBlock{
 		ID:      state.BlockID(fmt.Sprintf("b%d", m.count)),
 		Dialect: dialect.Plain,
 		Source:  text,
@@ -293,7 +295,10 @@ func (m *made) execute(p *programState, units []*unit, n *node) *state.StoredTra
 // judge compares the plan of what is affected with that of the whole program.
 func (m *made) judge() string {
 	m.Helper()
-	plan, err := m.planner.Plan(m.Context(), func(context.Context) ([]Block, error) { return m.blocks, nil })
+	plan, err := m.planner.Plan(
+		m.Context(),
+		func(context.Context) ([]state.ProgramBlock, error) { return m.blocks, nil },
+	)
 	if err != nil {
 		m.Fatal(err)
 	}

@@ -11,19 +11,9 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Block is one block of the program to plan or run.
-type Block struct {
-	ID      state.BlockID
-	Title   string
-	Dialect depgraph.Dialect
-	Version state.Digest // digest of Source
-	Source  string
-	Before  *state.Block // as the last run left it, maybe in another version; nil when there was none
-}
-
 // unit is a block with what the analysis says of it.
 type unit struct {
-	Block
+	state.ProgramBlock
 	facts          *depgraph.Facts
 	err            *state.ExecError // it does not parse
 	language       kernel.Language
@@ -67,7 +57,7 @@ type keyOptions struct {
 
 // analyse reads the blocks of a program, in order. A block that does not parse has no nodes and an error.
 func analyse(
-	blocks []Block,
+	blocks []state.ProgramBlock,
 	o keyOptions,
 	cache map[state.Digest]*depgraph.Facts,
 	refused func(*unit) *state.ExecError,
@@ -76,7 +66,7 @@ func analyse(
 	var nodes []*node
 	var future []string
 	for _, b := range blocks {
-		u := &unit{Block: b}
+		u := &unit{ProgramBlock: b}
 		u.read(o.language, cache, refused)
 		if u.err == nil {
 			future = withFeatures(future, u.facts.Features)
@@ -92,7 +82,7 @@ func (u *unit) read(
 	language kernel.Language, cache map[state.Digest]*depgraph.Facts, refused func(*unit) *state.ExecError,
 ) {
 	u.language = language
-	if b := u.Block; b.Dialect != "" && !slices.Contains(language.Dialects(), b.Dialect) {
+	if b := u.ProgramBlock; b.Dialect != "" && !slices.Contains(language.Dialects(), b.Dialect) {
 		u.err = &state.ExecError{
 			Type: "UnknownLanguage",
 			Message: fmt.Sprintf(
@@ -103,9 +93,9 @@ func (u *unit) read(
 		}
 		return
 	}
-	facts, err := factsOf(language, u.Block, cache)
+	facts, err := factsOf(language, u.ProgramBlock, cache)
 	if err != nil {
-		u.err = syntaxError(language, u.Block, err)
+		u.err = syntaxError(language, u.ProgramBlock, err)
 		return
 	}
 	u.facts = facts
@@ -142,7 +132,7 @@ func withFeatures(future, more []string) []string {
 }
 
 // dialectsOf returns the dialects of blocks, each once.
-func dialectsOf(blocks []Block) []depgraph.Dialect {
+func dialectsOf(blocks []state.ProgramBlock) []depgraph.Dialect {
 	var found []depgraph.Dialect
 	for _, b := range blocks {
 		if !slices.Contains(found, b.Dialect) {
@@ -152,9 +142,13 @@ func dialectsOf(blocks []Block) []depgraph.Dialect {
 	return found
 }
 
-func factsKey(b Block) state.Digest { return state.Digest(b.Dialect) + b.Version }
+func factsKey(b state.ProgramBlock) state.Digest { return state.Digest(b.Dialect) + b.Version }
 
-func factsOf(language kernel.Language, b Block, cache map[state.Digest]*depgraph.Facts) (*depgraph.Facts, error) {
+func factsOf(
+	language kernel.Language,
+	b state.ProgramBlock,
+	cache map[state.Digest]*depgraph.Facts,
+) (*depgraph.Facts, error) {
 	key := factsKey(b)
 	if f := cache[key]; f != nil {
 		return f, nil
@@ -167,7 +161,7 @@ func factsOf(language kernel.Language, b Block, cache map[state.Digest]*depgraph
 	return f, nil
 }
 
-func syntaxError(language kernel.Language, b Block, err error) *state.ExecError {
+func syntaxError(language kernel.Language, b state.ProgramBlock, err error) *state.ExecError {
 	v := kernel.Verdict{Message: err.Error()}
 	var bad *depgraph.SyntaxError
 	if errors.As(err, &bad) {

@@ -450,7 +450,7 @@ func (w *walk) rebuild(ctx context.Context, i int) error {
 			t.AliasesAfter,
 			recorded.AliasesAfter,
 		)
-		w.ran[i], w.reasons[i], w.spent[i] = t, state.Reason{Code: ReasonLost}, t.Seconds
+		w.ran[i], w.reasons[i], w.spent[i] = t, state.Reason{Code: state.ReasonLost}, t.Seconds
 		return errRestart
 	}
 	return nil
@@ -531,7 +531,7 @@ func (w *walk) lost(i int) error {
 	if err != nil {
 		return err
 	}
-	w.ran[i], w.reasons[i], w.spent[i] = t, state.Reason{Code: ReasonLost}, t.Seconds
+	w.ran[i], w.reasons[i], w.spent[i] = t, state.Reason{Code: state.ReasonLost}, t.Seconds
 	return errRestart
 }
 

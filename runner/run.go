@@ -40,11 +40,11 @@ const defaultMemory = 1 << 30
 // Event reports progress of a run.
 type Event struct {
 	Block    state.BlockID
-	Node     int     // index in the block
-	Kind     string  // "begin", "output" or "end"
-	Output   Output  // for "output"
-	Expected float64 // seconds that the node took last time, 0 when unknown; for "begin"
-	Seconds  float64 // for "end"
+	Node     int          // index in the block
+	Kind     string       // "begin", "output" or "end"
+	Output   state.Output // for "output"
+	Expected float64      // seconds that the node took last time, 0 when unknown; for "begin"
+	Seconds  float64      // for "end"
 }
 
 // NodeOutcome is the outcome of a node.
@@ -61,10 +61,10 @@ func (n *NodeOutcome) Result() *state.Trace { return n.t }
 
 // BlockOutcome is the outcome of a block.
 type BlockOutcome struct {
-	Block
+	state.ProgramBlock
 	Status   state.Status
 	Reason   state.Reason // of the first node that ran, else of the first
-	Outputs  []Output
+	Outputs  []state.Output
 	Err      *state.ExecError
 	Seconds  float64
 	Saved    float64
@@ -127,7 +127,7 @@ type walk struct {
 
 // Run makes the outcome of every block what a fresh run of the whole program would give. It executes only what must be.
 // An interrupted run returns an Outcome with Stopped set, and keeps what was finished.
-func (e *Engine) Run(ctx context.Context, blocks []Block, o RunOptions) (out *Outcome, err error) {
+func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOptions) (out *Outcome, err error) {
 	defer func() {
 		if failed := e.backlog.wait(); failed != nil && err == nil {
 			out, err = nil, failed
@@ -200,7 +200,7 @@ func (e *Engine) refresh(ctx context.Context) error {
 }
 
 // pass walks all nodes once.
-func (w *walk) pass(ctx context.Context, blocks []Block) error {
+func (w *walk) pass(ctx context.Context, blocks []state.ProgramBlock) error {
 	w.start(blocks)
 	for i := range w.nodes {
 		if err := ctx.Err(); err != nil {
@@ -214,7 +214,7 @@ func (w *walk) pass(ctx context.Context, blocks []Block) error {
 }
 
 // start puts the walk before the first node.
-func (w *walk) start(blocks []Block) {
+func (w *walk) start(blocks []state.ProgramBlock) {
 	w.dialects = dialectsOf(blocks)
 	w.units, w.nodes = w.e.analyse(blocks)
 	w.pos = newProgramState(w.e.baseState.Get)
@@ -244,7 +244,7 @@ func (w *walk) node(ctx context.Context, i int) error {
 		w.take(i, &d, state.StatusRan, w.reasons[i])
 		out.Seconds = w.spent[i]
 	default:
-		if d.Reason.Code != ReasonServed {
+		if d.Reason.Code != state.ReasonServed {
 			if d.trace, err = w.e.withVaryMark(d.trace, w.o.Discard); err != nil {
 				return err
 			}
@@ -362,9 +362,14 @@ func (w *walk) outcome() *Outcome {
 }
 
 func (w *walk) blockOutcome(u *unit) BlockOutcome {
-	b := BlockOutcome{Block: u.Block, Status: state.StatusReused, Reason: state.Reason{Code: ReasonReused}, Err: u.err}
+	b := BlockOutcome{
+		ProgramBlock: u.ProgramBlock,
+		Status:       state.StatusReused,
+		Reason:       state.Reason{Code: state.ReasonReused},
+		Err:          u.err,
+	}
 	if u.err != nil {
-		b.Status, b.Reason = state.StatusFailed, state.Reason{Code: ReasonSyntax}
+		b.Status, b.Reason = state.StatusFailed, state.Reason{Code: state.ReasonSyntax}
 		return b
 	}
 	explained := false
@@ -378,13 +383,13 @@ func (w *walk) blockOutcome(u *unit) BlockOutcome {
 			b.Status = state.StatusNew
 			return b
 		}
-		if out.Reason.Code != ReasonReused && !explained {
+		if out.Reason.Code != state.ReasonReused && !explained {
 			b.Reason, explained = out.Reason, true
 		}
 		if out.t == nil {
 			continue
 		}
-		if outputs, ok, err := Outputs(w.e.cfg.Store, out.t); err == nil && ok {
+		if outputs, ok, err := w.e.cfg.Store.Outputs(out.t); err == nil && ok {
 			b.Outputs = append(b.Outputs, outputs...)
 		}
 		if out.t.Err != nil {

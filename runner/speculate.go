@@ -27,7 +27,7 @@ import (
 //   - Output is kept, and reported in the node's turn.
 type speculator struct {
 	w      *walk
-	blocks []Block
+	blocks []state.ProgramBlock
 	jobs   map[int]*job // by node: each is tried once
 	stop   context.CancelFunc
 	ctx    context.Context
@@ -48,7 +48,7 @@ type job struct {
 var errNotSpeculative = errors.New("not before its turn")
 
 // newSpeculator returns nil where a run does not speculate.
-func (w *walk) newSpeculator(ctx context.Context, blocks []Block) *speculator {
+func (w *walk) newSpeculator(ctx context.Context, blocks []state.ProgramBlock) *speculator {
 	e, o := w.e, w.o
 	if o.Jobs < 2 || o.Fresh || o.Discard || o.Force != nil || o.Serve != nil || e.cfg.Guard != nil {
 		return nil
@@ -183,7 +183,7 @@ func (a *speculator) take(ctx context.Context, i int) (*state.StoredTrace, error
 	if _, _, ok := w.pos.mismatch(&t.Trace); !ok || t.CitedSource != layoutOf(w.units, w.nodes[i], t.CitedBlocks) {
 		return nil, nil
 	}
-	outputs, ok, err := Outputs(w.e.cfg.Store, &t.Trace)
+	outputs, ok, err := w.e.cfg.Store.Outputs(&t.Trace)
 	if err != nil || !ok {
 		return nil, err
 	}
@@ -264,7 +264,12 @@ func (w *walk) markPending(p *programState, i int, last *state.Trace) {
 
 // speculate executes node at before its turn. Its state is made of the results of the nodes before it, as far as they
 // have some. Only its output and the values that it leaves are recorded.
-func (e *Engine) speculate(ctx context.Context, blocks []Block, at int, o RunOptions) (*state.StoredTrace, error) {
+func (e *Engine) speculate(
+	ctx context.Context,
+	blocks []state.ProgramBlock,
+	at int,
+	o RunOptions,
+) (*state.StoredTrace, error) {
 	if e.stale {
 		e.stale = false
 		if err := e.refresh(ctx); err != nil {

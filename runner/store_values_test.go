@@ -17,8 +17,8 @@ import (
 )
 
 // growing is a program that makes a frame and adds columns to it, one a block. Its last block prints what came of it.
-func growing(rows, columns, more int) []Block {
-	blocks := []Block{
+func growing(rows, columns, more int) []state.ProgramBlock {
+	blocks := []state.ProgramBlock{
 		textBlock("make", fmt.Sprintf("import numpy as np, pandas as pd\nrng = np.random.default_rng(1)\n"+
 			"df = pd.DataFrame({f'a{i}': rng.random(%d) for i in range(%d)})\n", rows, columns)),
 	}
@@ -28,8 +28,13 @@ func growing(rows, columns, more int) []Block {
 	return append(blocks, textBlock("show", "print(df.shape, float(df.to_numpy().sum()))\n"))
 }
 
-func textBlock(id, source string) Block {
-	return Block{ID: state.BlockID(id), Dialect: dialect.Plain, Version: state.DigestOf([]byte(source)), Source: source}
+func textBlock(id, source string) state.ProgramBlock {
+	return state.ProgramBlock{
+		ID:      state.BlockID(id),
+		Dialect: dialect.Plain,
+		Version: state.DigestOf([]byte(source)),
+		Source:  source,
+	}
 }
 
 // storing returns an engine that stores every value, whatever it costs.

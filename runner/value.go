@@ -22,7 +22,7 @@ var errForeign = errors.New("it comes back as something else")
 // Value returns repr of the variable name after the last of blocks, by their recorded outcomes. It loads the value into
 // an interpreter of its own. That runs the program's imports, functions and classes that the value needs, and nothing
 // else. Neither the store nor a file is written.
-func (e *Engine) Value(ctx context.Context, blocks []Block, name string) (string, error) {
+func (e *Engine) Value(ctx context.Context, blocks []state.ProgramBlock, name string) (string, error) {
 	w := &walk{e: e, o: RunOptions{Discard: true}, readOnly: true}
 	w.dialects = dialectsOf(blocks)
 	e.baseState.Begin()
@@ -120,7 +120,7 @@ func (w *walk) loadOutcomes() error {
 
 // StoredValues calls yield for every stored value of the variables of blocks, and of hidden state, after each of their
 // nodes by the recorded outcomes.
-func StoredValues(store *state.Store, blocks []Block, yield func(state.Value) error) error {
+func StoredValues(store *state.Store, blocks []state.ProgramBlock, yield func(state.Value) error) error {
 	p := newProgramState(func(depgraph.Key) state.Digest { return state.Absent })
 	seen := map[state.Digest]bool{}
 	each := func(d state.Digest) error {

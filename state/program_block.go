@@ -25,6 +25,16 @@ type Block struct {
 	Verified StepNumber `cbor:"verified,omitempty"`
 }
 
+// ProgramBlock is a block with its source, as a run, a plan or a query takes it. Block is the record of it.
+type ProgramBlock struct {
+	ID      BlockID
+	Title   string
+	Dialect depgraph.Dialect
+	Version Digest // digest of Source
+	Source  string
+	Before  *Block // as the last run left it, maybe in another version; nil when there was none
+}
+
 // NodeResult is the outcome of one node at the last run that reached its block's current version.
 type NodeResult struct {
 	Code    Digest  `cbor:"code"`            // digest of the node's code, the key of its traces
@@ -61,16 +71,6 @@ func (s Status) String() string {
 		return "failed"
 	}
 	return fmt.Sprintf("status %d", uint8(s)) // a damaged record, or a later version's
-}
-
-// Reason says why a node ran, was reused or was blocked.
-type Reason struct {
-	Code string       `cbor:"code" json:"code"` // see runner's reason codes
-	Key  depgraph.Key `cbor:"key,omitempty" json:"key,omitempty"`
-	Was  Digest       `cbor:"was,omitempty" json:"was,omitempty"`
-	Now  Digest       `cbor:"now,omitempty" json:"now,omitempty"`
-	// By: the node that wrote the key last, or the block that failed
-	By string `cbor:"by,omitempty" json:"by,omitempty"`
 }
 
 // ExecError is an error that the program raised, as opposed to one of xstate.

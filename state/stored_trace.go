@@ -63,7 +63,7 @@ type Trace struct {
 	// BindOrder lists the names that the execution bound first, in order, if that order is not sorted. "-NAME" was
 	// bound before and deleted meanwhile.
 	BindOrder []string   `cbor:"born,omitempty"`
-	Outputs   Digest     `cbor:"outputs,omitempty"` // blob of the output events; package runner defines its form
+	Outputs   Digest     `cbor:"outputs,omitempty"` // blob of the list of outputs, see Output
 	Err       *ExecError `cbor:"err,omitempty"`
 	// Marks: why the node is volatile or its reads inexact: "clock", "network", …
 	Marks []string `cbor:"marks,omitempty"`

@@ -15,6 +15,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
+	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
 )
@@ -189,9 +190,13 @@ func fromRoot(path string) string {
 }
 
 func (a *app) exportArchive(ctx context.Context, o *opened, f exportFlags, doc *api.Export) error {
+	var options provenance.ArchiveOptions
+	if f.values {
+		options.Values = runner.StoredValues
+	}
 	if f.out == "" {
 		var b bytes.Buffer
-		_, err := provenance.Archive(ctx, o.session.History(), &b, provenance.ArchiveOptions{Values: f.values})
+		_, err := provenance.Archive(ctx, o.session.History(), &b, options)
 		if err == nil {
 			a.ui.write(b.String())
 		}
@@ -206,7 +211,7 @@ func (a *app) exportArchive(ctx context.Context, o *opened, f exportFlags, doc *
 		return unwritten(path, err)
 	}
 	defer os.Remove(file.Name())
-	info, err := provenance.Archive(ctx, o.session.History(), file, provenance.ArchiveOptions{Values: f.values})
+	info, err := provenance.Archive(ctx, o.session.History(), file, options)
 	if err != nil {
 		file.Close()
 		return err

@@ -44,7 +44,7 @@ func effectText(e *query.Impact) string {
 	}
 	for _, f := range e.Fires {
 		when := "again"
-		if f.Action == runner.ActMaybe {
+		if f.Action == string(runner.ActMaybe) {
 			when = "maybe again"
 		}
 		rows = append(rows, []string{when, firedText(f.Effect), fmt.Sprintf("by %s", f.Node), evidenceText[f.Evidence]})

@@ -21,8 +21,8 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/replay"
+	"github.com/xstate-engine/xstate/state"
 )
 
 var update = flag.Bool("update", false, "write the goldens again")
@@ -355,15 +355,15 @@ hint: --fresh runs everything again and records that; please report the program
 // TestRich: what cannot be shown as text is told by kind and size; text is shown as it is.
 func TestRich(t *testing.T) {
 	for _, c := range []struct {
-		in   runner.Output
+		in   state.Output
 		want string
 	}{
-		{runner.Output{Kind: "stdout", Text: "a\nb"}, "a\nb"},
-		{runner.Output{Kind: "result", Data: map[string]string{"text/plain": "x", "text/html": "<b>x</b>"}}, "x\n"},
-		{runner.Output{Kind: "display", Data: map[string]string{"text/plain": "<Figure>",
+		{state.Output{Kind: "stdout", Text: "a\nb"}, "a\nb"},
+		{state.Output{Kind: "result", Data: map[string]string{"text/plain": "x", "text/html": "<b>x</b>"}}, "x\n"},
+		{state.Output{Kind: "display", Data: map[string]string{"text/plain": "<Figure>",
 			"image/png": strings.Repeat("A", 16000)}}, "<image/png 12 kB>\n"},
-		{runner.Output{Kind: "display", Data: map[string]string{"text/html": "<b>x</b>"}}, "<text/html 8 B>\n"},
-		{runner.Output{Kind: "display", Data: map[string]string{"image/svg+xml": "<svg/>"}}, "<image/svg+xml 6 B>\n"},
+		{state.Output{Kind: "display", Data: map[string]string{"text/html": "<b>x</b>"}}, "<text/html 8 B>\n"},
+		{state.Output{Kind: "display", Data: map[string]string{"image/svg+xml": "<svg/>"}}, "<image/svg+xml 6 B>\n"},
 	} {
 		if got := outputText(c.in); got != c.want {
 			t.Errorf("outputText(%+v) = %q, want %q", c.in, got, c.want)

@@ -100,7 +100,7 @@ func planOf(ctx context.Context, session *xstate.Session, blocks []patch.Block) 
 	if err != nil {
 		return nil, err
 	}
-	effect, err := session.History().Impact(ctx, plan)
+	effect, err := session.Impact(ctx, plan)
 	if err != nil {
 		return nil, err
 	}

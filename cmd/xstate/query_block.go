@@ -8,7 +8,6 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -88,7 +87,7 @@ func (a *app) stepHead(s *query.Snapshot) {
 const summaryWidth = 60
 
 // summary is the first line of what a block put out.
-func summary(list []runner.Output, e *state.ExecError) string {
+func summary(list []state.Output, e *state.ExecError) string {
 	text := ""
 	if e != nil {
 		text = e.Type + ": " + e.Message

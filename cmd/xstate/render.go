@@ -9,12 +9,11 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
 
 // outputText renders one output for a terminal: text as it is, pictures and other rich media by kind and size.
-func outputText(o runner.Output) string {
+func outputText(o state.Output) string {
 	if len(o.Data) == 0 {
 		return o.Text
 	}
@@ -43,7 +42,7 @@ func mediaSize(media, data string) int64 {
 }
 
 // outputs renders all that a block put out, and its error.
-func outputs(list []runner.Output, e *state.ExecError) string {
+func outputs(list []state.Output, e *state.ExecError) string {
 	var b strings.Builder
 	for _, o := range list {
 		b.WriteString(outputText(o))

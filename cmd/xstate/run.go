@@ -383,7 +383,7 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 		if len(b.Marks) == 0 || b.Status == state.StatusNew {
 			continue
 		}
-		if slices.Contains(b.Marks, runner.MarkPinned) {
+		if slices.Contains(b.Marks, state.MarkPinned) {
 			a.ui.talk(
 				"block %s keeps a result that is not up to date (%s): what depends on it may differ from a fresh run",
 				b.ID,

@@ -24,7 +24,7 @@ func blockDocumentOf(i int, b *runner.BlockOutcome) api.Block {
 		Outputs: b.Outputs,
 	}
 	if d.Outputs == nil {
-		d.Outputs = []runner.Output{}
+		d.Outputs = []state.Output{}
 	}
 	for _, o := range b.Outputs {
 		switch o.Kind {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/suite"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -182,7 +181,7 @@ func (o *opened) whichTests(ctx context.Context, args []string) (paths []string,
 	}
 	for _, arg := range args {
 		file, test, _ := strings.Cut(arg, "::")
-		is := func(b runner.Block) bool { return string(b.ID) == file }
+		is := func(b state.ProgramBlock) bool { return string(b.ID) == file }
 		if _, err := os.Stat(file); err != nil && slices.ContainsFunc(program, is) {
 			blocks = append(blocks, xstate.BlockID(file))
 			continue

@@ -120,7 +120,7 @@ func (f *runFlags) pins(ctx context.Context, s *xstate.Session) (map[xstate.Bloc
 	}
 	pins := map[xstate.BlockID]runner.Pin{}
 	for _, id := range slices.Concat(f.always, f.never) {
-		if !slices.ContainsFunc(blocks, func(b runner.Block) bool { return string(b.ID) == id }) {
+		if !slices.ContainsFunc(blocks, func(b state.ProgramBlock) bool { return string(b.ID) == id }) {
 			return nil, &state.Error{
 				Code:    query.CodeNoBlock,
 				Message: fmt.Sprintf("there is no block %q to pin", id),

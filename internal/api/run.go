@@ -49,7 +49,7 @@ type Block struct {
 	Saved   float64          `json:"saved_seconds"`
 	Nodes   NodeCounts       `json:"nodes"`
 	Marks   []string         `json:"marks,omitempty"` // why the result may vary
-	Outputs []runner.Output  `json:"outputs"`         // all of it in order, rich media included
+	Outputs []state.Output   `json:"outputs"`         // all of it in order, rich media included
 }
 
 // NodeCounts are numbers of a block's nodes.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
 )
 
 // Driven is a kernel whose driver speaks the protocol of this package: one request a call, in JSON, with the operation
@@ -68,7 +69,7 @@ func (d *Driven) event(text json.RawMessage, result *Result, sink Sink) {
 	var ev struct {
 		Ev   string `json:"ev"`
 		Upto int64  `json:"upto"`
-		Output
+		state.Output
 	}
 	if json.Unmarshal(text, &ev) != nil {
 		return

@@ -127,7 +127,7 @@ type Kernel interface {
 	// Stop ends the interpreter. Unsent then returns what it printed and did not send; have is what it sent of the
 	// node.
 	Stop()
-	Unsent(have []Output) []Output
+	Unsent(have []state.Output) []state.Output
 	// Close ends the interpreter and gives up all that it holds.
 	Close()
 }

@@ -44,7 +44,7 @@ type Node struct {
 }
 
 // Sink takes what a node puts out, as it happens.
-type Sink func(Output)
+type Sink func(state.Output)
 
 // Source is the text of a block.
 type Source struct {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/xstate-engine/xstate/state"
 )
 
 // printed is the file behind one of the interpreter's output streams. The interpreter sends what the file holds for as
@@ -37,7 +39,7 @@ func newPrinted(folder string) (both [2]*printed, err error) {
 }
 
 // unsent returns what the stream holds and the interpreter did not send.
-func (p *printed) unsent(have []Output) (Output, bool) {
+func (p *printed) unsent(have []state.Output) (state.Output, bool) {
 	left := outputChars
 	for _, o := range have {
 		if o.Kind == p.stream {
@@ -46,11 +48,11 @@ func (p *printed) unsent(have []Output) (Output, bool) {
 	}
 	data, err := io.ReadAll(io.NewSectionReader(p.file, p.sent, printedLimit))
 	if err != nil || len(data) == 0 || left <= 0 {
-		return Output{}, false
+		return state.Output{}, false
 	}
 	text := strings.ToValidUTF8(string(data), "\uFFFD")
 	if len(text) > left {
 		text = strings.ToValidUTF8(text[:left], "") + outputCut
 	}
-	return Output{Kind: p.stream, Text: text}, true
+	return state.Output{Kind: p.stream, Text: text}, true
 }

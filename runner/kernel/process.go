@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/xstate-engine/xstate/state"
 )
 
 // ErrDied says that the process ended while it had something to do.
@@ -272,8 +274,8 @@ func (p *Process) Sent(stream string, upto int64) {
 }
 
 // Unsent returns what a dead interpreter had printed and not sent. have is what came before.
-func (p *Process) Unsent(have []Output) []Output {
-	var left []Output
+func (p *Process) Unsent(have []state.Output) []state.Output {
+	var left []state.Output
 	for _, f := range p.printed {
 		if o, ok := f.unsent(have); ok {
 			left = append(left, o)

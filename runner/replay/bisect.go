@@ -331,7 +331,7 @@ func (b *bisecting) probe(ctx context.Context, n state.StepNumber, execute bool)
 	}
 	b.blocks = len(program)
 	p := &Probe{Step: n, How: "recorded", Status: "absent", Makes: map[depgraph.Key]query.AccessView{}}
-	at := slices.IndexFunc(program, func(x runner.Block) bool { return x.ID == b.found.Block })
+	at := slices.IndexFunc(program, func(x state.ProgramBlock) bool { return x.ID == b.found.Block })
 	if at >= 0 {
 		p.Status = unknownStatus
 		if err := b.ask(ctx, program[:at+1], p, execute); err != nil {
@@ -349,7 +349,7 @@ func (b *bisecting) probe(ctx context.Context, n state.StepNumber, execute bool)
 
 // ask fills in the outcome of the last block of a program. It leaves the outcome unknown if that needs an execution
 // that is not allowed.
-func (b *bisecting) ask(ctx context.Context, program []runner.Block, p *Probe, execute bool) error {
+func (b *bisecting) ask(ctx context.Context, program []state.ProgramBlock, p *Probe, execute bool) error {
 	plan, err := b.engine.Plan(ctx, program)
 	if err != nil {
 		return err
@@ -442,7 +442,7 @@ func (b *bisecting) add(t *state.Trace, p *Probe) error {
 	for _, m := range t.Marks {
 		p.Marks = query.AppendNew(p.Marks, m)
 	}
-	outputs, _, err := runner.Outputs(b.subject.Store(), t)
+	outputs, _, err := b.subject.Store().Outputs(t)
 	p.output += query.Text(outputs)
 	return err
 }

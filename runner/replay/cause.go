@@ -90,7 +90,7 @@ var causeOfMark = []struct {
 	{"time-out", CauseClock, "it was stopped after the time that was given"},
 	{"kernel died", CauseRace, "the interpreter died"},
 	{
-		runner.MarkVaried,
+		state.MarkVaried,
 		CauseRace,
 		"verify found that it comes to something else each time, from the same code and inputs",
 	},
@@ -205,7 +205,7 @@ const times = 3
 // again explains a divergence that nothing else explains. If repeated executions differ, it is a race. If they agree,
 // the record is false: its code does not produce the recorded result.
 func (c *comparison) again(ctx context.Context, ref nodeRef, d *Divergence, t *state.Trace) error {
-	at := slices.IndexFunc(c.program, func(b runner.Block) bool { return b.ID == ref.block })
+	at := slices.IndexFunc(c.program, func(b state.ProgramBlock) bool { return b.ID == ref.block })
 	for range times {
 		out, err := c.run(
 			ctx,

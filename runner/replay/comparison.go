@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -69,7 +68,7 @@ func (c *comparison) differences(rec *recordedNode, t *state.Trace) ([]differenc
 			found = append(found, difference{what, recorded, here})
 		}
 	}
-	outputs, _, err := runner.Outputs(c.store, t)
+	outputs, _, err := c.store.Outputs(t)
 	if err != nil {
 		return nil, err
 	}

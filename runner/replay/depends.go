@@ -11,7 +11,7 @@ import (
 )
 
 // restsOn is the last block of a program with all its dependencies.
-func restsOn(program []runner.Block, planned []runner.PlanBlock) []runner.Block {
+func restsOn(program []state.ProgramBlock, planned []runner.PlanBlock) []state.ProgramBlock {
 	var blocks []depgraph.BlockFacts
 	for i := range program {
 		facts, err := python.Analyze([]byte(program[i].Source), program[i].Dialect)
@@ -51,7 +51,7 @@ func restsOn(program []runner.Block, planned []runner.PlanBlock) []runner.Block 
 			needed[program[i].ID] = true
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(program), func(x runner.Block) bool { return !needed[x.ID] })
+	return slices.DeleteFunc(slices.Clone(program), func(x state.ProgramBlock) bool { return !needed[x.ID] })
 }
 
 func keysOf(list []state.Access) []depgraph.Key {

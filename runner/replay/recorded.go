@@ -64,7 +64,7 @@ type replaying struct {
 	step     state.Step
 	store    *state.Store // of what is proved
 	root     string       // the folder that the store and the copy of the workspace lie in
-	program  []runner.Block
+	program  []state.ProgramBlock
 	order    []nodeRef
 	recorded map[nodeRef]*recordedNode
 	served   map[nodeRef]*ServedNode
@@ -79,7 +79,7 @@ type replaying struct {
 // run executes a program, except for the served nodes.
 func (x *replaying) run(
 	ctx context.Context,
-	program []runner.Block,
+	program []state.ProgramBlock,
 	force func(state.BlockID, int) bool,
 ) (*runner.Outcome, error) {
 	out, err := x.engine.Run(
@@ -128,7 +128,7 @@ func (x *replaying) read(ctx context.Context) error {
 	if run := x.step.Run; run != nil { // one that was interrupted did not come to the last
 		program = program[:min(len(program), run.Blocks.Ran+run.Blocks.Reused+run.Blocks.Failed+run.Blocks.Blocked)]
 	}
-	program = slices.DeleteFunc(program, func(b runner.Block) bool { // nor to these
+	program = slices.DeleteFunc(program, func(b state.ProgramBlock) bool { // nor to these
 		return b.Before.RanAt < b.Before.Edited || b.Before.Status == state.StatusNew
 	})
 	if x.options.Block != "" {
@@ -154,8 +154,8 @@ func (x *replaying) read(ctx context.Context) error {
 }
 
 // needed is the requested block with its dependencies.
-func (x *replaying) needed(ctx context.Context, program []runner.Block) ([]runner.Block, error) {
-	at := slices.IndexFunc(program, func(b runner.Block) bool { return b.ID == x.options.Block })
+func (x *replaying) needed(ctx context.Context, program []state.ProgramBlock) ([]state.ProgramBlock, error) {
+	at := slices.IndexFunc(program, func(b state.ProgramBlock) bool { return b.ID == x.options.Block })
 	if at < 0 {
 		return nil, x.subject.NoBlock(x.options.Block, query.PatchBlocks(program))
 	}
@@ -196,7 +196,7 @@ func (x *replaying) recordOf(name string, n state.NodeResult) (*recordedNode, er
 		rec.damaged = ok || x.damaged("trace "+string(n.Trace))
 		return rec, nil
 	}
-	outputs, ok, err := runner.Outputs(store, &t)
+	outputs, ok, err := store.Outputs(&t)
 	if err != nil {
 		return nil, err
 	}

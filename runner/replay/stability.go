@@ -39,7 +39,7 @@ type Variation struct {
 const defaultTimes = 3
 
 // VerifyBlock executes a block several times from the same state, each time in a fresh interpreter, and reports which
-// results vary. The session remembers code that varies: the runner marks its results runner.MarkVolatile until it is
+// results vary. The session remembers code that varies: the runner marks its results state.MarkVaried until it is
 // edited, in this session and in those forked from it. VerifyBlock records a step. It restores files; effects outside
 // the workspace happen each time.
 func VerifyBlock(
@@ -68,7 +68,7 @@ func VerifyBlock(
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(program, func(b runner.Block) bool { return b.ID == id })
+	at := slices.IndexFunc(program, func(b state.ProgramBlock) bool { return b.ID == id })
 	if at < 0 {
 		return nil, s.NoBlock(id, query.PatchBlocks(program))
 	}
@@ -94,7 +94,7 @@ func VerifyBlock(
 func repeat(
 	ctx context.Context,
 	engine *runner.Engine,
-	program []runner.Block,
+	program []state.ProgramBlock,
 	o VerifyOptions,
 ) ([]*runner.BlockOutcome, error) {
 	last := len(program) - 1
@@ -175,7 +175,7 @@ func comesTo(s *Subject, t *state.Trace) (map[string]string, error) {
 	if t == nil {
 		return map[string]string{"status": "blocked"}, nil
 	}
-	outputs, _, err := runner.Outputs(s.Store(), t)
+	outputs, _, err := s.Store().Outputs(t)
 	set := map[string]string{"status": failure(t), "output": query.Text(outputs), "error": query.ErrorText(t.Err)}
 	for _, a := range t.Writes {
 		what := map[string]string{"var": "value ", "file": "file "}[a.Key.Space()]

@@ -108,7 +108,7 @@ func TestVerifyBlock(t *testing.T) {
 		t.Errorf("ran %v after verify, want nothing: inputs are the same", ran)
 	}
 	for id, marked := range map[xstate.BlockID]bool{"base": false, "use": false, "vary": true, "rest": true} {
-		if b := outcomeOf(out, id); slices.Contains(b.AllMarks, runner.MarkVaried) != marked {
+		if b := outcomeOf(out, id); slices.Contains(b.AllMarks, state.MarkVaried) != marked {
 			t.Errorf("block %s has taint %v, want volatile: %v", id, b.AllMarks, marked)
 		}
 	}
@@ -129,7 +129,7 @@ func TestVerifyBlock(t *testing.T) {
 	p.session = xstatetest.OpenSession(t, p.store, p.options) // another process
 	p.patch("base", "base = 2")
 	_, out = p.again(runner.RunOptions{})
-	if b := outcomeOf(out, "vary"); !slices.Contains(b.Marks, runner.MarkVaried) {
+	if b := outcomeOf(out, "vary"); !slices.Contains(b.Marks, state.MarkVaried) {
 		t.Errorf("with another input it is marked %v, want volatile", b.Marks)
 	}
 	differences, err := replay.Verify(t.Context(), p.session.Subject(), out, runner.RunOptions{})
@@ -137,7 +137,7 @@ func TestVerifyBlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range differences {
-		if !slices.Contains(d.Marks, runner.MarkVaried) {
+		if !slices.Contains(d.Marks, state.MarkVaried) {
 			t.Errorf("verify: %s: not explained: %v", d, d.Marks)
 		}
 	}
@@ -198,7 +198,7 @@ func TestPins(t *testing.T) {
 		t.Fatal(err)
 	}
 	planned, err := plan.Blocks(t.Context())
-	if err != nil || planned[1].Action != runner.ActRun || planned[1].Reason.Code != runner.ReasonPinned {
+	if err != nil || planned[1].Action != runner.ActRun || planned[1].Reason.Code != state.ReasonPinned {
 		t.Errorf("plan: %+v, %v", planned[1], err)
 	}
 	p.patch("a", "a = 5")
@@ -207,11 +207,11 @@ func TestPins(t *testing.T) {
 		t.Errorf("ran %v, want often alone", ran)
 	}
 	once := outcomeOf(out, "once")
-	if r := once.Reason; r.Code != runner.ReasonPinned || r.Key != "var:a" ||
-		!slices.Equal(once.Marks, []string{runner.MarkPinned}) {
+	if r := once.Reason; r.Code != state.ReasonPinned || r.Key != "var:a" ||
+		!slices.Equal(once.Marks, []string{state.MarkPinned}) {
 		t.Errorf("once: %+v %v, want it pinned, for var:a", r, once.Marks)
 	}
-	if rest := outcomeOf(out, "rest"); !slices.Contains(rest.AllMarks, runner.MarkPinned) {
+	if rest := outcomeOf(out, "rest"); !slices.Contains(rest.AllMarks, state.MarkPinned) {
 		t.Errorf("rest has taint %v, want pinned", rest.AllMarks)
 	}
 	differences, err := replay.Verify(t.Context(), p.session.Subject(), out, runner.RunOptions{})
@@ -223,7 +223,7 @@ func TestPins(t *testing.T) {
 		t.Fatalf("differences %v, %v: want those of what is pinned", differences, err)
 	}
 	for _, d := range differences {
-		if !slices.Contains(d.Marks, runner.MarkPinned) {
+		if !slices.Contains(d.Marks, state.MarkPinned) {
 			t.Errorf("%s: not explained: %v", d, d.Marks)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -61,7 +60,7 @@ func (p *suiteProcess) uncollected(e collectError) error {
 		ID:      e.ID,
 		Kind:    "function",
 		Status:  TestRan,
-		Reason:  state.Reason{Code: runner.ReasonRetry},
+		Reason:  state.Reason{Code: state.ReasonRetry},
 		Outcome: "error",
 		At:      time.Now().UTC(),
 		Message: "it cannot be collected: " + lastLine(e.Text),
@@ -76,7 +75,7 @@ func (p *suiteProcess) uncollected(e collectError) error {
 	if err != nil || len(before) > 0 {
 		return err
 	}
-	t.Reason.Code = runner.ReasonNew
+	t.Reason.Code = state.ReasonNew
 	if !p.o.Plan {
 		_, err = s.cfg.Store.PutTrace(
 			state.Trace{
@@ -149,7 +148,7 @@ func (c *choosing) chooseTrace(id string) error {
 		return err
 	}
 	if len(traces) == 0 {
-		v.reason = state.Reason{Code: runner.ReasonNew}
+		v.reason = state.Reason{Code: state.ReasonNew}
 	}
 	for i := range traces {
 		t := &traces[i]
@@ -168,11 +167,11 @@ func (c *choosing) chooseTrace(id string) error {
 		}
 		switch marks := unseen(t.Marks); {
 		case marks != "":
-			v.reason = state.Reason{Code: ReasonMarked, By: marks}
+			v.reason = state.Reason{Code: state.ReasonMarked, By: marks}
 		case outcomeOf(t) == "failed":
-			v.reason = state.Reason{Code: runner.ReasonRetry}
+			v.reason = state.Reason{Code: state.ReasonRetry}
 		default:
-			v.trace, v.reason = t, state.Reason{Code: runner.ReasonReused}
+			v.trace, v.reason = t, state.Reason{Code: state.ReasonReused}
 		}
 		break
 	}
@@ -180,9 +179,9 @@ func (c *choosing) chooseTrace(id string) error {
 	if why, ok := c.p.s.forced[id]; ok {
 		v.trace, v.reason = nil, why
 	} else if c.p.o.All && v.trace != nil {
-		v.trace, v.reason = nil, state.Reason{Code: runner.ReasonForced}
+		v.trace, v.reason = nil, state.Reason{Code: state.ReasonForced}
 	} else if c.p.o.Lines && v.trace != nil && c.p.s.lines(v.trace.Digest) == nil {
-		v.trace, v.reason = nil, state.Reason{Code: ReasonLines}
+		v.trace, v.reason = nil, state.Reason{Code: state.ReasonLines}
 	}
 	return nil
 }
@@ -211,9 +210,9 @@ func (c *choosing) fails(id string, reads []state.Access) (*state.Reason, error)
 // weight orders reasons: the most specific comes first.
 func weight(r *state.Reason) int {
 	switch {
-	case r.Code == runner.ReasonCode && strings.Contains(string(r.Key), "::"):
+	case r.Code == state.ReasonCode && strings.Contains(string(r.Key), "::"):
 		return 0
-	case r.Code == runner.ReasonCode:
+	case r.Code == state.ReasonCode:
 		return 1
 	case r.Key.Space() == "test":
 		return 3
@@ -252,7 +251,7 @@ func (c *choosing) failsOne(id string, a state.Access) (*state.Reason, error) {
 			return nil, err
 		}
 		if now = s.now(a.Key); now != a.Digest {
-			return &state.Reason{Code: runner.ReasonCode, Key: a.Key, Was: a.Digest, Now: now}, nil
+			return &state.Reason{Code: state.ReasonCode, Key: a.Key, Was: a.Digest, Now: now}, nil
 		}
 	case "at":
 		file, _ := splitCode(a.Key)
@@ -264,7 +263,7 @@ func (c *choosing) failsOne(id string, a state.Access) (*state.Reason, error) {
 		now = s.now(a.Key)
 	}
 	if now != a.Digest {
-		return &state.Reason{Code: runner.ReasonInput, Key: a.Key, Was: a.Digest, Now: now}, nil
+		return &state.Reason{Code: state.ReasonInput, Key: a.Key, Was: a.Digest, Now: now}, nil
 	}
 	return nil, nil
 }
@@ -310,7 +309,7 @@ func (c *choosing) needed() {
 					continue
 				}
 				if before := c.chosen[a.Key.Name()]; before != nil && before.trace != nil {
-					before.trace, before.reason = nil, state.Reason{Code: ReasonNeeded, By: id}
+					before.trace, before.reason = nil, state.Reason{Code: state.ReasonNeeded, By: id}
 					again = true
 				}
 			}
@@ -332,11 +331,11 @@ func (p *suiteProcess) follow() bool {
 			continue
 		}
 		if by != "" && t.Status == TestReused {
-			s.forced[x.ID] = state.Reason{Code: ReasonFollow, By: by}
+			s.forced[x.ID] = state.Reason{Code: state.ReasonFollow, By: by}
 		}
 	}
 	if first && len(s.forced) > 0 {
-		s.forced[by] = state.Reason{Code: ReasonNeeded, By: fmt.Sprintf("%d tests", len(s.forced))}
+		s.forced[by] = state.Reason{Code: state.ReasonNeeded, By: fmt.Sprintf("%d tests", len(s.forced))}
 		return true
 	}
 	return false

@@ -9,17 +9,8 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/state"
-)
-
-// Reasons why a test runs, besides those of nodes.
-const (
-	ReasonMarked = "marked"    // By: marks of reads that cannot be compared, so that no result is reused
-	ReasonNeeded = "needed-by" // By: a test that reads what this one leaves
-	ReasonFollow = "follows"   // By: a test that leaves something changed that it did not leave before
-	ReasonLines  = "no-lines"  // the caller wants its executed lines, and its last run did not observe them
 )
 
 // Spaces of keys that name, by digest, reads that many traces share.
@@ -320,7 +311,7 @@ func (s *Suite) groupReadsOf(a state.Access) *groupReads {
 		data, ok := s.cfg.Store.Memo("reads", string(a.Digest))
 		g = &groupReads{}
 		if !ok || json.Unmarshal(data, &g.reads) != nil || state.DigestOf(data) != a.Digest {
-			g.failed, g.known = &state.Reason{Code: runner.ReasonLost}, true
+			g.failed, g.known = &state.Reason{Code: state.ReasonLost}, true
 		}
 		s.reads[a.Digest] = g
 	}

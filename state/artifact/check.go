@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -18,8 +17,8 @@ type CheckView struct {
 // Proves reports whether the check passed on the present code. A volatile check proves nothing, for its next run may
 // fail. Nor does a check that kept an outdated result.
 func (c *CheckView) Proves() bool {
-	return c.Current && c.Outcome == query.CheckPassed && !slices.Contains(c.Marks, runner.MarkVaried) &&
-		!slices.Contains(c.Marks, runner.MarkPinned)
+	return c.Current && c.Outcome == query.CheckPassed && !slices.Contains(c.Marks, state.MarkVaried) &&
+		!slices.Contains(c.Marks, state.MarkPinned)
 }
 
 // CheckAssert is the kind of a part of a block that asserts something. It is a check of its block, and of all that it

@@ -10,7 +10,6 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/depgraph/python"
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -82,7 +81,7 @@ func asserts(ctx context.Context, h *query.History, m *assessment) ([]CheckView,
 				Current: true,
 			}
 			if volatile[n.Code] != nil {
-				c.Marks = query.AppendNew(slices.Clone(c.Marks), runner.MarkVaried)
+				c.Marks = query.AppendNew(slices.Clone(c.Marks), state.MarkVaried)
 			}
 			if n.Status == "failed" || b.Status == "failed" && j == len(b.Nodes)-1 {
 				c.Outcome, c.Message = query.CheckFailed, brief(b.Error)

@@ -106,7 +106,7 @@ func freshIsReused(t *testing.T, a *xstatetest.Asked, files map[string][]byte) {
 // unlooked reports whether a status does not look at what a block would run for.
 func unlooked(r state.Reason) bool {
 	switch r.Code {
-	case runner.ReasonRetry, runner.ReasonSharing, runner.ReasonLayout, runner.ReasonEngine:
+	case state.ReasonRetry, state.ReasonSharing, state.ReasonLayout, state.ReasonEngine:
 		return true
 	}
 	if r.Was == "!failed" { // what would be tried again may not fail

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -50,9 +49,12 @@ type ArchiveInfo struct {
 	Sessions []state.SessionArchive `json:"sessions"` // those it was forked from, the oldest first, and itself
 }
 
-// Archived says what goes into an archive, beside history and outputs. The zero value is nothing.
+// ArchiveOptions says what goes into an archive beside history and outputs. The zero value adds nothing.
 type ArchiveOptions struct {
-	Values bool // values, and the content of files
+	// Values calls yield for the stored values of a program. If it is set, the archive holds them and the content of
+	// files. Which values those are follows from how names share objects: that is the runner's knowledge, see
+	// runner.StoredValues.
+	Values func(store *state.Store, program []state.ProgramBlock, yield func(state.Value) error) error
 }
 
 // Archive writes the session as one self-contained file.
@@ -77,7 +79,7 @@ func Archive(ctx context.Context, h *query.History, w io.Writer, o ArchiveOption
 		Session:  h.Name(),
 		Head:     own.Last,
 		Hash:     own.Hash,
-		Values:   o.Values,
+		Values:   o.Values != nil,
 		Sessions: pasts,
 	}
 	if err := a.index(info); err != nil {
@@ -99,8 +101,8 @@ func Archive(ctx context.Context, h *query.History, w io.Writer, o ArchiveOption
 			}
 		}
 	}
-	if o.Values {
-		if err := a.collect(ctx, h); err != nil {
+	if o.Values != nil {
+		if err := a.collect(ctx, h, o); err != nil {
 			return nil, err
 		}
 	}
@@ -195,12 +197,12 @@ func (a *archiver) writeSteps(ctx context.Context, w io.Writer, p state.SessionA
 }
 
 // collect records the values of the present program, and what files held before it.
-func (a *archiver) collect(ctx context.Context, s *query.History) error {
+func (a *archiver) collect(ctx context.Context, s *query.History, o ArchiveOptions) error {
 	blocks, _, err := s.Program(ctx)
 	if err != nil {
 		return err
 	}
-	err = runner.StoredValues(a.store, blocks, func(v state.Value) error {
+	err = o.Values(a.store, blocks, func(v state.Value) error {
 		a.values[v.Group] = v
 		for _, d := range append([]state.Digest{v.Blob}, v.Parts...) {
 			a.blobs[d] = true
@@ -237,7 +239,7 @@ func (a *archiver) results(ctx context.Context, o ArchiveOptions) error {
 		a.blobs[t.Outputs] = true
 		// what a file, a directory or a variable of the environment held
 		for _, w := range slices.Concat(t.Reads, t.Writes) {
-			if space := w.Key.Space(); o.Values && (space == "file" || space == "dir" || space == "env") {
+			if space := w.Key.Space(); o.Values != nil && (space == "file" || space == "dir" || space == "env") {
 				a.blobs[w.Digest] = true
 			}
 		}

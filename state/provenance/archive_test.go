@@ -58,8 +58,11 @@ func TestArchive(t *testing.T) {
 	defer grandchild.Close()
 	xstatetest.RunsBlocks(t, grandchild)
 	for _, from := range []*xstate.Session{a.Session, child, grandchild} {
-		data := xstatetest.Archived(t, from, provenance.ArchiveOptions{Values: true})
-		if again := xstatetest.Archived(t, from, provenance.ArchiveOptions{Values: true}); !bytes.Equal(data, again) {
+		data := xstatetest.Archived(t, from, provenance.ArchiveOptions{Values: runner.StoredValues})
+		if again := xstatetest.Archived(t, from, provenance.ArchiveOptions{Values: runner.StoredValues}); !bytes.Equal(
+			data,
+			again,
+		) {
 			t.Errorf("the archive of %s differs from one time to the next", from.Name())
 		}
 		dir := t.TempDir()
@@ -121,7 +124,7 @@ func TestArchiveOfFiles(t *testing.T) {
 		return out.Blocks[1].Outputs[0].Text
 	}
 	load(from, program)
-	data := xstatetest.Archived(t, from, provenance.ArchiveOptions{Values: true})
+	data := xstatetest.Archived(t, from, provenance.ArchiveOptions{Values: runner.StoredValues})
 	left, err := os.ReadFile(filepath.Join(dir, "log.txt"))
 	if err != nil {
 		t.Fatal(err)
@@ -239,7 +242,7 @@ func resummed(t *testing.T, data []byte) []byte {
 // in results is left out.
 func TestTamperedArchive(t *testing.T) {
 	a := xstatetest.NewAsked(t, xstatetest.AskedFirst, xstatetest.AskedSecond)
-	data := xstatetest.Archived(t, a.Session, provenance.ArchiveOptions{Values: true})
+	data := xstatetest.Archived(t, a.Session, provenance.ArchiveOptions{Values: runner.StoredValues})
 	edit := func(prefix string, change func([]byte) []byte) []byte {
 		done := false
 		out := altered(t, data, func(name string, content []byte) []byte {

@@ -13,6 +13,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/provenance"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -116,7 +117,7 @@ func slicedRun(
 }
 
 // slicedSource is the text of the nodes that evidence holds, in the lines where they stand, a cell for each block.
-func slicedSource(t *testing.T, program []runner.Block, e *provenance.Evidence) string {
+func slicedSource(t *testing.T, program []state.ProgramBlock, e *provenance.Evidence) string {
 	t.Helper()
 	var b strings.Builder
 	for _, block := range program {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
@@ -238,7 +237,7 @@ func cell(b *query.BlockView, id string) nbCell {
 	return c
 }
 
-func output(o runner.Output, count *int) any {
+func output(o state.Output, count *int) any {
 	if o.Kind == "stdout" || o.Kind == "stderr" {
 		return nbStream{o.Kind, "stream", lines(o.Text)}
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -234,9 +233,9 @@ func (x *charging) of(id state.BlockID, n *state.NodeResult) *CreditRow {
 
 func (x *charging) ofNode(id state.BlockID, n *state.NodeResult, seen map[state.BlockID]bool) *CreditRow {
 	switch n.Reason.Code {
-	case runner.ReasonForced, runner.ReasonPinned, runner.ReasonRetry, runner.ReasonLost, runner.ReasonEngine:
+	case state.ReasonForced, state.ReasonPinned, state.ReasonRetry, state.ReasonLost, state.ReasonEngine:
 		return x.row(x.run.Origin)
-	case runner.ReasonInput, runner.ReasonBlocked:
+	case state.ReasonInput, state.ReasonBlocked:
 		switch by := x.blockOf(n.Reason.By); {
 		case by != "" && by != id:
 			return x.ofBlock(by, seen)
@@ -262,7 +261,7 @@ func (x *charging) ofBlock(id state.BlockID, seen map[state.BlockID]bool) *Credi
 		for _, failed := range []bool{true, false} { // a failed node explains the failure of its block
 			for i := range b.Nodes {
 				n := &b.Nodes[i]
-				if n.Reason.Code != runner.ReasonReused && n.Reason.Code != "" &&
+				if n.Reason.Code != state.ReasonReused && n.Reason.Code != "" &&
 					(!failed || n.Status == state.StatusFailed) {
 					return x.ofNode(id, n, seen)
 				}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -26,16 +25,15 @@ type Lost struct {
 
 // RepeatedEffect is an effect outside the program that happens, or may happen, again.
 type RepeatedEffect struct {
-	Node   string        `json:"node"`
-	Action runner.Action `json:"action"` // run or maybe
-	// A file that the node writes, as file:NAME; network, subprocess, thread; unobserved …
-	Effect string `json:"effect"`
-	// observed: this code had it; former: the code in its place before had it; predicted: the text says so.
+	Node   string `json:"node"`
+	Action string `json:"action"` // run or maybe, as in a plan
+	Effect string `json:"effect"` // a file that is written, as file:NAME; network, subprocess, thread; unobserved …
+	// observed: this code did it; former: what stood there before did; predicted: the text says so
 	Evidence string `json:"evidence"`
 }
 
-// lost returns what the program made before and does not make now.
-func lost(made map[depgraph.Key]AccessView, kept func(depgraph.Key) bool) []Lost {
+// NotKept returns what was made and is not kept, sorted by key.
+func NotKept(made map[depgraph.Key]AccessView, kept func(depgraph.Key) bool) []Lost {
 	found := []Lost{}
 	for _, k := range slices.Sorted(maps.Keys(made)) {
 		if a := made[k]; a.Digest != state.Absent && !kept(k) {
@@ -45,8 +43,8 @@ func lost(made map[depgraph.Key]AccessView, kept func(depgraph.Key) bool) []Lost
 	return found
 }
 
-// made returns the variables and files that the last run of each block made, by their last writer.
-func (h *History) made(program []runner.Block) (map[depgraph.Key]AccessView, error) {
+// Made returns the variables and files that the last run of each block made, with the node that wrote each last.
+func (h *History) Made(program []state.ProgramBlock) (map[depgraph.Key]AccessView, error) {
 	made := map[depgraph.Key]AccessView{}
 	for _, b := range program {
 		for i, n := range b.Before.Nodes {
@@ -78,7 +76,8 @@ func (h *History) made(program []runner.Block) (map[depgraph.Key]AccessView, err
 // IsMade reports whether a key is a variable or a file: what a program makes.
 func IsMade(k depgraph.Key) bool { return k.Space() == "var" || k.Space() == "file" }
 
-// outside are the effects of an execution outside the program: those that its marks name, and the files that it wrote.
+// OutsideEffects returns the effects of an execution outside the program: those that its marks name, and the files that
+// it wrote.
 func OutsideEffects(marks []string, writes []state.Access) []string {
 	var found []string
 	for _, m := range marks {
@@ -116,7 +115,7 @@ func (h *History) aftermath(ctx context.Context, n state.StepNumber, after *Snap
 		}
 		program, err := h.ProgramAt(ctx, step.Number)
 		if err == nil {
-			made, err = h.made(program)
+			made, err = h.Made(program)
 		}
 		if err != nil {
 			return nil, err
@@ -140,94 +139,11 @@ func (h *History) aftermath(ctx context.Context, n state.StepNumber, after *Snap
 			for _, effect := range OutsideEffects(b.Marks, writes) {
 				a.Fires = append(
 					a.Fires,
-					RepeatedEffect{Node: x.Name, Action: runner.ActRun, Effect: effect, Evidence: "observed"},
+					RepeatedEffect{Node: x.Name, Action: "run", Effect: effect, Evidence: "observed"},
 				)
 			}
 		}
 	}
-	a.Lost = lost(made, func(k depgraph.Key) bool { return now[k].Digest != state.Absent })
+	a.Lost = NotKept(made, func(k depgraph.Key) bool { return now[k].Digest != state.Absent })
 	return a, nil
-}
-
-// Impact reports how a planned run changes what the program made before.
-func (h *History) Impact(ctx context.Context, plan *runner.Plan) (*Impact, error) {
-	program, _, err := h.Program(ctx)
-	if err != nil {
-		return nil, err
-	}
-	made, err := h.made(program)
-	if err != nil {
-		return nil, err
-	}
-	blocks, err := plan.Blocks(ctx)
-	if err != nil {
-		return nil, err
-	}
-	e := &Impact{Lost: []Lost{}, Fires: []RepeatedEffect{}}
-	will := map[depgraph.Key]bool{}
-	for i := range blocks {
-		b := &blocks[i]
-		for j := range b.Nodes {
-			willMake(&b.Nodes[j], will)
-			e.Fires = append(e.Fires, repeatedEffects(&b.Nodes[j], NodeName(b.ID, j, len(b.Nodes)))...)
-		}
-	}
-	e.Lost = lost(made, func(k depgraph.Key) bool { return will[k] })
-	return e, nil
-}
-
-// willMake adds what a node makes or may make, and removes what it deletes.
-func willMake(n *runner.PlanNode, will map[depgraph.Key]bool) {
-	if n.Action == runner.ActBlock {
-		return
-	}
-	if n.Last != nil && n.Last.Err == nil {
-		for _, w := range n.Last.Writes {
-			if IsMade(w.Key) && (n.Last.Code == n.Code || w.Key.Space() == "file") {
-				will[w.Key] = w.Digest != state.Absent
-			}
-		}
-	}
-	if n.Action == runner.ActReuse {
-		return
-	}
-	for _, name := range n.Facts.Deletes {
-		delete(will, depgraph.Var(name))
-	}
-	for _, name := range n.Facts.Defines {
-		will[depgraph.Var(name)] = true
-	}
-	for _, f := range n.Facts.Effects {
-		if f.Kind == depgraph.EffectFile && f.Arg != "" {
-			will[depgraph.Key("file:"+f.Arg)] = true
-		}
-	}
-}
-
-// repeatedEffects are the effects of a node that is to run.
-func repeatedEffects(n *runner.PlanNode, name string) []RepeatedEffect {
-	if n.Action != runner.ActRun && n.Action != runner.ActMaybe {
-		return nil
-	}
-	var found []RepeatedEffect
-	add := func(effect, evidence string) {
-		if !slices.ContainsFunc(found, func(f RepeatedEffect) bool { return f.Effect == effect }) {
-			found = append(found, RepeatedEffect{Node: name, Action: n.Action, Effect: effect, Evidence: evidence})
-		}
-	}
-	if n.Last != nil {
-		evidence := "observed"
-		if n.Last.Code != n.Code {
-			evidence = "former"
-		}
-		for _, effect := range OutsideEffects(n.Last.Marks, n.Last.Writes) {
-			add(effect, evidence)
-		}
-	}
-	for _, f := range n.Facts.Effects {
-		if f.Kind == depgraph.EffectNetwork || f.Kind == depgraph.EffectSubprocess {
-			add(string(f.Kind), "predicted")
-		}
-	}
-	return found
 }

@@ -5,12 +5,11 @@ import (
 	"fmt"
 
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
 
 // Program returns the blocks of the session as they are now, with their sources.
-func (h *History) Program(ctx context.Context) ([]runner.Block, state.StepNumber, error) {
+func (h *History) Program(ctx context.Context) ([]state.ProgramBlock, state.StepNumber, error) {
 	head, _, err := h.store.Head(ctx, h.name)
 	if err != nil {
 		return nil, 0, err
@@ -19,19 +18,19 @@ func (h *History) Program(ctx context.Context) ([]runner.Block, state.StepNumber
 	return blocks, head, err
 }
 
-// ProgramAt returns the blocks of the session after step n, with their sources and their results at that time.
-func (h *History) ProgramAt(ctx context.Context, n state.StepNumber) ([]runner.Block, error) {
+// ProgramAt returns the blocks of the session after step n, with their sources and what was then known of them.
+func (h *History) ProgramAt(ctx context.Context, n state.StepNumber) ([]state.ProgramBlock, error) {
 	blocks, _, err := h.programStart(ctx, n, 0)
 	return blocks, err
 }
 
-// programStart returns the first blocks after step n and how many there are. A limit of 0 returns all of them.
-func (h *History) programStart(ctx context.Context, n state.StepNumber, limit int) ([]runner.Block, int, error) {
+// programStart returns the first blocks after step n, all of them where limit is 0, and how many there are.
+func (h *History) programStart(ctx context.Context, n state.StepNumber, limit int) ([]state.ProgramBlock, int, error) {
 	kept, total, err := h.store.FirstBlocks(ctx, h.name, n, limit)
 	if err != nil {
 		return nil, 0, err
 	}
-	blocks := make([]runner.Block, 0, len(kept))
+	blocks := make([]state.ProgramBlock, 0, len(kept))
 	texts := make(map[state.Digest]string, len(kept))
 	for i := range kept {
 		b := &kept[i]
@@ -44,7 +43,14 @@ func (h *History) programStart(ctx context.Context, n state.StepNumber, limit in
 		texts[b.Version] = source
 		blocks = append(
 			blocks,
-			runner.Block{ID: b.ID, Title: b.Title, Dialect: b.Dialect, Version: b.Version, Source: source, Before: b},
+			state.ProgramBlock{
+				ID:      b.ID,
+				Title:   b.Title,
+				Dialect: b.Dialect,
+				Version: b.Version,
+				Source:  source,
+				Before:  b,
+			},
 		)
 	}
 	h.texts = texts
@@ -85,7 +91,7 @@ func (h *History) Compare(
 	return patch.Match(old, blocks), old, head, nil
 }
 
-// edited returns the program in the types of package patch.
+// Blocks returns the program in the types of package patch.
 func (h *History) Blocks(ctx context.Context) ([]patch.Block, state.StepNumber, error) {
 	blocks, head, err := h.Program(ctx)
 	if err != nil {
@@ -94,8 +100,8 @@ func (h *History) Blocks(ctx context.Context) ([]patch.Block, state.StepNumber, 
 	return PatchBlocks(blocks), head, nil
 }
 
-// patched returns blocks in the types of package patch.
-func PatchBlocks(blocks []runner.Block) []patch.Block {
+// PatchBlocks returns blocks as package patch knows them.
+func PatchBlocks(blocks []state.ProgramBlock) []patch.Block {
 	list := make([]patch.Block, 0, len(blocks))
 	for _, b := range blocks {
 		list = append(list, patch.Block{ID: string(b.ID), Title: b.Title, Dialect: string(b.Dialect), Source: b.Source})

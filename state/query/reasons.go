@@ -4,28 +4,27 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
 
 // sentences are the codes of reasons in words.
 var sentences = map[string]string{
-	runner.ReasonNew:     "this code was never run",
-	runner.ReasonCode:    "its code was edited",
-	runner.ReasonInput:   "what it reads has changed",
-	runner.ReasonSharing: "names it reads share objects in another way than before",
-	runner.ReasonMaybe:   "what it reads may come out different",
-	runner.ReasonLost:    "it was run, but its results are gone",
-	runner.ReasonEngine: "it was run by another interpreter, with other variables for it (PYTHON…), or by another " +
+	state.ReasonNew:     "this code was never run",
+	state.ReasonCode:    "its code was edited",
+	state.ReasonInput:   "what it reads has changed",
+	state.ReasonSharing: "names it reads share objects in another way than before",
+	state.ReasonMaybe:   "what it reads may come out different",
+	state.ReasonLost:    "it was run, but its results are gone",
+	state.ReasonEngine: "it was run by another interpreter, with other variables for it (PYTHON…), or by another " +
 		"version of xstate",
-	runner.ReasonRetry:   "it failed before in a way that may not happen again",
-	runner.ReasonLayout:  "its output cites lines, and those have moved",
-	runner.ReasonForced:  "it was asked for",
-	runner.ReasonPinned:  "it is pinned",
-	runner.ReasonServed:  "it was given what was recorded",
-	runner.ReasonReused:  "its code and all that it reads are as they were when its result was recorded",
-	runner.ReasonBlocked: "it needs what a failed block would have defined",
-	runner.ReasonSyntax:  "it is not valid Python",
+	state.ReasonRetry:   "it failed before in a way that may not happen again",
+	state.ReasonLayout:  "its output cites lines, and those have moved",
+	state.ReasonForced:  "it was asked for",
+	state.ReasonPinned:  "it is pinned",
+	state.ReasonServed:  "it was given what was recorded",
+	state.ReasonReused:  "its code and all that it reads are as they were when its result was recorded",
+	state.ReasonBlocked: "it needs what a failed block would have defined",
+	state.ReasonSyntax:  "it is not valid Python",
 }
 
 // Sentence returns a reason in words.
@@ -35,7 +34,7 @@ func Sentence(r state.Reason) string {
 		text = r.Code
 	}
 	switch {
-	case r.Code == runner.ReasonBlocked && r.By != "":
+	case r.Code == state.ReasonBlocked && r.By != "":
 		return "it needs what " + r.By + " would have defined"
 	case r.Key != "":
 		text = strings.Replace(text, "what it reads", keyText(r.Key)+", which it reads,", 1)

@@ -3,7 +3,6 @@ package query
 import (
 	"context"
 
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -33,7 +32,7 @@ func (h *History) VaryingCode(ctx context.Context) (map[state.Digest][]string, e
 
 // IsPinned reports whether a node kept a result that did not hold.
 func IsPinned(n *state.NodeResult) bool {
-	return n.Reason.Code == runner.ReasonPinned && n.Status == state.StatusReused
+	return n.Reason.Code == state.ReasonPinned && n.Status == state.StatusReused
 }
 
 // CodeNotExecuted is the code of errors about a block that cannot be executed, because an earlier block fails or

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -38,7 +37,7 @@ type BlockView struct {
 	RanAt    state.StepNumber `json:"ran_at,omitempty"`
 	Verified state.StepNumber `json:"verified,omitempty"` // the step that recorded an equal run from scratch
 	Nodes    []NodeView       `json:"nodes"`
-	Outputs  []runner.Output  `json:"outputs"`
+	Outputs  []state.Output   `json:"outputs"`
 	Error    *state.ExecError `json:"error"`
 	Marks    []string         `json:"marks,omitempty"`
 	Seconds  float64          `json:"seconds"` // that its nodes took when they were last executed
@@ -175,8 +174,8 @@ func (h *History) Step(ctx context.Context, n state.StepNumber) (state.Step, err
 	return h.store.Step(ctx, h.name, n) // its error
 }
 
-// view describes one block. last holds the writers before the block, and view adds what the block wrote.
-func (h *History) view(index int, b *runner.Block, last map[depgraph.Key]AccessView) (BlockView, error) {
+// view describes one block; last is what was written before it, and after it what it wrote, too.
+func (h *History) view(index int, b *state.ProgramBlock, last map[depgraph.Key]AccessView) (BlockView, error) {
 	kept := b.Before
 	v := BlockView{
 		ID:      b.ID,
@@ -188,7 +187,7 @@ func (h *History) view(index int, b *runner.Block, last map[depgraph.Key]AccessV
 		Edited:  kept.Edited,
 		Status:  StatusText(kept.Status),
 		Nodes:   []NodeView{},
-		Outputs: []runner.Output{},
+		Outputs: []state.Output{},
 		Error:   kept.Err,
 	}
 	if kept.RanAt < kept.Edited {
@@ -205,7 +204,7 @@ func (h *History) view(index int, b *runner.Block, last map[depgraph.Key]AccessV
 		if t == nil {
 			continue
 		}
-		outputs, _, err := runner.Outputs(h.store, t)
+		outputs, _, err := h.store.Outputs(t)
 		if err != nil {
 			return v, err
 		}
@@ -217,7 +216,7 @@ func (h *History) view(index int, b *runner.Block, last map[depgraph.Key]AccessV
 			v.Marks = AppendNew(v.Marks, m)
 		}
 		if IsPinned(&n) {
-			v.Marks = AppendNew(v.Marks, runner.MarkPinned)
+			v.Marks = AppendNew(v.Marks, state.MarkPinned)
 		}
 	}
 	return v, nil

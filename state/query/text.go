@@ -10,12 +10,11 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
 
 // Text renders outputs as text, with object addresses blanked.
-func Text(outputs []runner.Output) string {
+func Text(outputs []state.Output) string {
 	var b strings.Builder
 	for _, o := range outputs {
 		b.WriteString("[" + o.Kind + "]")
@@ -75,7 +74,7 @@ func (h *History) TextOf(ctx context.Context, blocks []patch.Block, name string,
 	return file.With(patch.Identify(now, file.Blocks), blocks)
 }
 
-// kindOf returns the kind of file that a program is written as.
+// FileKind returns the kind of file that a program is written as.
 func FileKind(name string) (patch.Kind, error) {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".py", ".pyw":

@@ -9,7 +9,6 @@ import (
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/patch"
-	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -268,7 +267,7 @@ func (h *History) Base(ctx context.Context, version string) ([]patch.Block, erro
 	if len(version) >= leastPrefix &&
 		slices.ContainsFunc(
 			blocks,
-			func(b runner.Block) bool { return strings.HasPrefix(string(b.Version), version) },
+			func(b state.ProgramBlock) bool { return strings.HasPrefix(string(b.Version), version) },
 		) {
 		return base, nil
 	}

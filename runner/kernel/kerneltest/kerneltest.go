@@ -99,10 +99,10 @@ func (s *session) node(text string) kernel.Node {
 }
 
 // try executes a text.
-func (s *session) try(ctx context.Context, text string) (kernel.Observation, []kernel.Output, error) {
+func (s *session) try(ctx context.Context, text string) (kernel.Observation, []state.Output, error) {
 	s.Helper()
-	var outputs []kernel.Output
-	seen, err := s.kernel.Execute(ctx, s.node(text), func(o kernel.Output) { outputs = append(outputs, o) })
+	var outputs []state.Output
+	seen, err := s.kernel.Execute(ctx, s.node(text), func(o state.Output) { outputs = append(outputs, o) })
 	return seen, kernel.Merge(outputs), err
 }
 
@@ -277,12 +277,12 @@ func (s *session) outputs() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	want := []kernel.Output{
+	want := []state.Output{
 		{Kind: "stdout", Text: "one\n"},
 		{Kind: "stderr", Text: "two\n"},
 		{Kind: "stdout", Text: "three\n"},
 	}
-	same := func(a, b kernel.Output) bool { return a.Kind == b.Kind && a.Text == b.Text }
+	same := func(a, b state.Output) bool { return a.Kind == b.Kind && a.Text == b.Text }
 	if !slices.EqualFunc(got, want, same) {
 		s.Errorf("Print put out %v, want %v", got, want)
 	}

@@ -39,7 +39,7 @@ type BaselineBlock struct {
 
 // BaselineResult is what a Baseline executed a block to.
 type BaselineResult struct {
-	Outputs []kernel.Output
+	Outputs []state.Output
 	Err     *state.ExecError // without a traceback
 }
 
@@ -88,7 +88,7 @@ func (b *Baseline) Run(
 	_, err = b.process.Request(ctx, header, facts.Code, &reply, func(text json.RawMessage) {
 		var ev struct {
 			Ev string `json:"ev"`
-			kernel.Output
+			state.Output
 		}
 		if json.Unmarshal(text, &ev) == nil && ev.Ev == "output" {
 			found.Outputs = append(found.Outputs, ev.Output)
