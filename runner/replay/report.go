@@ -7,7 +7,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// ReplayOptions are the choices of Replay. The zero value replays every run of the session.
+// Options are the choices of Replay. The zero value replays every run of the session.
 type Options struct {
 	From, To        state.StepNumber // the runs from one step through another; 0: the first, the last
 	Step            state.StepNumber // only the run that this step is

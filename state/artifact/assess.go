@@ -52,8 +52,8 @@ func assess(ctx context.Context, h *query.History, n state.StepNumber) (*assessm
 	return m, m.findPending()
 }
 
-// Unchecked returns the coverage of blocks, and of the code files of artifacts, that passing checks exercised only in
-// part or not at all after step n.
+// IncompleteCoverage returns the coverage of blocks, and of the code files of artifacts, that passing checks exercised
+// only in part or not at all after step n.
 func IncompleteCoverage(ctx context.Context, h *query.History, n state.StepNumber) ([]Coverage, error) {
 	m, err := assess(ctx, h, n)
 	if err != nil {

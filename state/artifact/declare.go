@@ -74,7 +74,7 @@ func Declare(ctx context.Context, h *query.History, d Spec, origin state.Origin)
 	return declare(ctx, h, snap.Step.Number, state.Draft{Kind: state.KindDeclare, Origin: origin, Artifact: a})
 }
 
-// DropArtifact removes an artifact's declaration. Its blocks and files stay; earlier steps still show it. It fails if
+// Drop removes an artifact's declaration. Its blocks and files stay; earlier steps still show it. It fails if
 // another artifact contains or needs this one.
 func Drop(ctx context.Context, h *query.History, name string, origin state.Origin) (state.Step, error) {
 	snap, declared, err := declaring(ctx, h)

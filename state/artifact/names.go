@@ -62,7 +62,7 @@ func Names(d *state.Declaration) []string {
 	return names
 }
 
-// meant asks whether the nearest of some names was meant, where one is near.
+// DidYouMean asks whether the nearest of some names was meant, where one is near.
 func DidYouMean(word string, names []string) string {
 	best, least := "", len(word)/2+1
 	for _, name := range names {

@@ -41,7 +41,7 @@ type View struct {
 	Origin     state.Origin         `json:"origin"` // of that step
 }
 
-// Artifacts returns the artifacts after step n, by name, each with its status. It executes nothing. It reads the files
+// List returns the artifacts after step n, by name, each with its status. It executes nothing. It reads the files
 // of the workspace for the last step only. For other steps, it knows their content as far as it was declared.
 func List(ctx context.Context, h *query.History, n state.StepNumber) ([]View, error) {
 	j, err := NewAssessor(ctx, h, n)
@@ -59,7 +59,7 @@ func List(ctx context.Context, h *query.History, n state.StepNumber) ([]View, er
 	return found, nil
 }
 
-// Artifact returns one of them.
+// Get returns one of them.
 func Get(ctx context.Context, h *query.History, n state.StepNumber, name string) (*View, error) {
 	all, err := List(ctx, h, n)
 	if err != nil {

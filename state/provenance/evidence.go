@@ -64,7 +64,7 @@ type EvidencePatch struct {
 	Step    query.Entry   `json:"edit"`
 }
 
-// Evidence returns the dependencies of an artifact, a block (or one of its nodes), a name or a file after step n. It
+// EvidenceOf returns the dependencies of an artifact, a block (or one of its nodes), a name or a file after step n. It
 // executes nothing.
 func EvidenceOf(ctx context.Context, h *query.History, n state.StepNumber, of string) (*Evidence, error) {
 	judge, err := artifact.NewAssessor(ctx, h, n)

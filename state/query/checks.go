@@ -133,7 +133,7 @@ func (h *History) ChecksAt(ctx context.Context, n state.StepNumber) ([]Check, er
 	return found, nil
 }
 
-// tested returns what the last step up to n that recorded tests says of them.
+// ChecksDigest returns what the last step up to n that recorded tests says of them.
 func (h *History) ChecksDigest(ctx context.Context, n state.StepNumber) (state.Digest, error) {
 	var last state.StepNumber // of this session or, where it was forked later, of the one it was forked from
 	if known, err := h.store.SessionRecord(ctx, h.name, RecordTested, &last); err != nil || !known {
@@ -154,7 +154,7 @@ func (h *History) ChecksDigest(ctx context.Context, n state.StepNumber) (state.D
 	return "", nil
 }
 
-// packed is the stored form of checks.
+// EncodeChecks returns the stored form of checks.
 func EncodeChecks(checks []Check) checksRecord {
 	kept := checksRecord{Parts: []Exercised{}, Checks: []checkRecord{}}
 	at := map[Exercised]int{}
@@ -175,7 +175,7 @@ func EncodeChecks(checks []Check) checksRecord {
 	return kept
 }
 
-// owners maps each line of a text, counted from 1, to the index of the innermost definition around it.
+// InnermostDefinitions maps each line of a text, counted from 1, to the index of the innermost definition around it.
 func InnermostDefinitions(outline *depgraph.Outline) map[int]int {
 	found := map[int]int{}
 	for i, d := range outline.Definitions { // a class comes before what it holds

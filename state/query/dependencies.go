@@ -398,8 +398,8 @@ func (d *Dependencies) Path(from, to string) ([]string, error) {
 	return best, nil
 }
 
-// spread passes the marks of blocks on to the blocks that were observed to read what they wrote. A value computed from
-// a volatile value is volatile, too.
+// SpreadMarks passes the marks of blocks on to the blocks that were observed to read what they wrote. A value computed
+// from a volatile value is volatile, too.
 func (d *Dependencies) SpreadMarks(marks map[state.BlockID][]string) {
 	for _, id := range d.Graph.NodeIDs() { // program order is a topological order
 		to := d.Nodes[id].Block.ID

@@ -26,14 +26,14 @@ type Symbols struct {
 	Removed []string `json:"removed"`
 }
 
-// TextEffect is what an edit does to the text of a block.
+// EditSummary is what an edit does to the text of a block.
 type EditSummary struct {
 	Form    Form    `json:"form"`
 	Symbols Symbols `json:"symbols"`
 }
 
-// TextEffectOf compares two texts of a block. A text that does not parse has no symbols, and any change of it counts as
-// code.
+// SummarizeEdit compares two texts of a block. A text that does not parse has no symbols, and any change of it counts
+// as code.
 func SummarizeEdit(was, now string, dialect depgraph.Dialect) EditSummary {
 	x := EditSummary{
 		Form:    formOf(was, now, dialect),
@@ -78,7 +78,7 @@ func formOf(was, now string, dialect depgraph.Dialect) Form {
 	return FormLayout
 }
 
-// EditEffects returns what each of some edits does to the text of its block.
+// SummarizeEdits returns what each of some edits does to the text of its block.
 func SummarizeEdits(old []patch.Block, edits []patch.Edit) []EditSummary {
 	was := map[string]patch.Block{}
 	for _, b := range old {

@@ -25,9 +25,9 @@ type Lost struct {
 
 // RepeatedEffect is an effect outside the program that happens, or may happen, again.
 type RepeatedEffect struct {
-	Node     string `json:"node"`
-	Action   string `json:"action"`   // run or maybe, as in a plan
-	Effect   string `json:"effect"`   // a file that is written, as file:NAME; network, subprocess, thread; unobserved …
+	Node   string `json:"node"`
+	Action string `json:"action"` // run or maybe, as in a plan
+	Effect string `json:"effect"` // a file that is written, as file:NAME; network, subprocess, thread; unobserved …
 	// observed: this code did it; former: what stood there before did; predicted: the text says so
 	Evidence string `json:"evidence"`
 }

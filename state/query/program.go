@@ -82,7 +82,7 @@ func (h *History) Compare(
 	return patch.Match(old, blocks), old, head, nil
 }
 
-// Blocks returns the program as package patch knows it.
+// Blocks returns the program in the types of package patch.
 func (h *History) Blocks(ctx context.Context) ([]patch.Block, state.StepNumber, error) {
 	blocks, head, err := h.Program(ctx)
 	if err != nil {
@@ -91,12 +91,12 @@ func (h *History) Blocks(ctx context.Context) ([]patch.Block, state.StepNumber, 
 	return PatchBlocks(blocks), head, nil
 }
 
-// PatchBlock returns a block as package patch knows it, without its line in a file.
+// PatchBlock returns a block in the types of package patch, without its line in a file.
 func PatchBlock(b state.ProgramBlock) patch.Block {
 	return patch.Block{ID: string(b.ID), Title: b.Title, Dialect: string(b.Dialect), Source: b.Source}
 }
 
-// PatchBlocks returns blocks as package patch knows them.
+// PatchBlocks returns blocks in the types of package patch.
 func PatchBlocks(blocks []state.ProgramBlock) []patch.Block {
 	list := make([]patch.Block, 0, len(blocks))
 	for _, b := range blocks {

@@ -74,7 +74,7 @@ func (h *History) TextOf(ctx context.Context, blocks []patch.Block, name string,
 	return file.With(patch.Identify(now, file.Blocks), blocks)
 }
 
-// kindOf returns the kind of file that a program is written as.
+// FileKind returns the kind of file that a program is written as.
 func FileKind(name string) (patch.Kind, error) {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".py", ".pyw":

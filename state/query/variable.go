@@ -23,7 +23,7 @@ type ValueView struct {
 	Loaded bool         `json:"loaded"` // an interpreter was started to unpickle it
 }
 
-// value finds the last writer of a name.
+// Variable finds the last writer of a name.
 func (d *Dependencies) Variable(name string) (*ValueView, error) {
 	found, err := d.Symbol(name)
 	if err != nil {

@@ -17,7 +17,7 @@ class Variable:
     absent in keys, stands for "as in a fresh interpreter".
     """
 
-    precise = False  # whether touched tells exactly that a node read it
+    precise = False  # whether touched is set exactly if a node read it
 
     def __init__(self, key, get, put, loaded=lambda: True, module=None, precise=False):
         self.key, self.get, self.put, self.loaded, self.module = key, get, put, loaded, module

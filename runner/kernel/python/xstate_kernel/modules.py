@@ -105,7 +105,7 @@ class Modules:
         self._entries = self._workspace.entries()
         self._before = {}  # id of a library module or class → itself, its name, its attributes
         self.tried = set()  # (name, folders) of modules that code of the program and the workspace looked for
-        self.named = set()  # names of modules that were asked for by a function
+        self.named = set()  # names of modules that a function looked up
         self._loud = set()  # names of modules whose load was not quiet
         self.others = set()  # modules that were taken out of sys.modules, and packages that have one more module
         self._final = set()  # changes that no one can take back
@@ -142,7 +142,7 @@ class Modules:
         self._active = True
 
     def _assigning(self, module):
-        """Has a module tell what it assigns attributes of, before it does."""
+        """Makes a module report the targets of its attribute assignments before it assigns."""
         for function in (setattr, delattr):
 
             def wrapper(o, name, *value, function=function):
@@ -153,7 +153,7 @@ class Modules:
             vars(module).setdefault(function.__name__, wrapper)
 
     def _naming(self, function):
-        """Wraps a function that looks for a module by name: what is loaded it finds without asking a finder."""
+        """Wraps a function that looks up a module by name: it finds a loaded module without any finder."""
 
         def wrapper(name, package=None):
             if self._active and code_owner.is_a(name, str) and (package or not name.startswith(".")):
@@ -163,8 +163,8 @@ class Modules:
         return observe.named(wrapper, function)
 
     def _registering(self, register):
-        """Wraps the registration with an abstract base class: that of a library knows a class of the program from then
-        on."""
+        """Wraps the registration with an abstract base class. The base class of a library then refers to a class of
+        the program."""
 
         def wrapper(cls, subclass):
             if (
@@ -198,8 +198,8 @@ class Modules:
             self._take(value)
 
     def end(self, reached):
-        """Looks at the modules that the node loaded or can have come to. Returns those that hold something else now,
-        those that it loaded quietly, and those that it loaded otherwise: three sets of names."""
+        """Checks the modules that the node loaded or may have reached. Returns three sets of names: modules that
+        changed, modules that it loaded quietly, and other modules that it loaded."""
         fresh, entries = set(), self._workspace.entries()
         self.others = set()
         if entries is not self._entries:
@@ -338,7 +338,7 @@ class Modules:
                 self._loud.add(name)
 
     def sought(self, names):
-        """Yields the files that would be found instead of what the imports of these names, and those tried, came to."""
+        """Yields the files that would take precedence over what these imports, and those tried, found."""
         names = {
             n[:i] for name in names for n in [name + "."] for i, c in enumerate(n) if c == "."
         }  # with their packages
@@ -368,7 +368,7 @@ class Modules:
 
 
 class _Watched:
-    """A loader that tells when a module is executed."""
+    """A loader that reports when a module executes."""
 
     def __init__(self, loader, executed):
         self._loader, self._executed = loader, executed
@@ -388,12 +388,12 @@ def _code_of(module):
     try:
         return module.__spec__.loader.get_code(module.__name__)
     except Exception:
-        return None  # it is no Python
+        return None  # not Python
 
 
 def _drop_stale(spec):
-    """Removes a compiled form that may be of an earlier text: Python tells by size and second, which two edits can
-    share."""
+    """Removes a compiled file that may belong to an earlier text. Python compares size and second, and two edits
+    can share both."""
     try:
         if os.stat(spec.cached).st_mtime_ns <= os.stat(spec.origin).st_ctime_ns:
             os.unlink(spec.cached)
@@ -429,7 +429,7 @@ def _internal(name):
 
 
 def _put(entry):
-    """Reports whether an entry of sys.modules was put there by hand."""
+    """Reports whether code assigned an entry of sys.modules directly."""
     return not code_owner.is_a(entry, types.ModuleType) or getattr(entry, "__spec__", None) is None
 
 

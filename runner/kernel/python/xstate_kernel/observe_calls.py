@@ -9,7 +9,7 @@ from .observe import named
 
 
 def watch(files):
-    """Wraps the functions. files is told of what they do, while it is active."""
+    """Wraps the functions. They report to files while it is active."""
     _watch_lookups(files)
     _watch_listings(files)
     _watch_process(files)

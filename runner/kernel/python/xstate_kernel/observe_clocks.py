@@ -34,7 +34,7 @@ def watch(files):
 
 
 def _watch_clocks(files):
-    """A clock is seen when it is read, by whatever name or value it was come to."""
+    """A clock is seen when it is read, whatever name or value led to it."""
     for name in ("time", "time_ns", "localtime", "gmtime", "strftime", "ctime"):
         setattr(time, name, _clock(files, getattr(time, name), {"strftime": 1}.get(name, 0)))
     for name in _DURATIONS:

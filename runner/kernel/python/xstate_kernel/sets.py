@@ -46,8 +46,8 @@ def table(o):
 
 
 def empty(o):
-    """Gives an empty set the table of a new one. Many remember by address who is at work (reprlib.recursive_repr,
-    weakref): what they leave is another table each time."""
+    """Gives an empty set the table of a new one. Many sets hold addresses for a while (reprlib.recursive_repr,
+    weakref): they leave a different table each time."""
     if table(o) != _NEW:
         set.clear(o)
 
@@ -135,8 +135,8 @@ _NEW = table(set())
 
 
 def addressed(items):
-    """Reports whether any of the items hashes by its address, or by those of others: their order in a set is another
-    each time."""
+    """Reports whether any of the items hashes by an address. The order of such items in a set differs each
+    time."""
     kinds = set(map(type, items))
     return not kinds <= _STEADY and any(_addressed(o, type(o)) for o in items)
 
@@ -170,8 +170,8 @@ def _entered(t):
 
 
 def constants(code):
-    """What is to be told of the sets among the constants of code and of code nested in it: equal code may have
-    others."""
+    """Describes the sets among the constants of code and of code nested in it. Equal code may have sets with other
+    tables."""
     found = ()
     for k in code.co_consts:
         if type(k) is types.CodeType:

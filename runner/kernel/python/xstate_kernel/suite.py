@@ -2,16 +2,16 @@
 
 Nouns: a *unit* is a function, or the level of a module (see units); a *phase* is a stretch of execution that is
 observed by itself: the import of a module, the set-up of a fixture, the collection of a file, a test. Phases nest. What
-is seen in one counts for those around it, too. A *group* is what a phase saw that several tests rest on. Of a module:
+is seen in one counts for those around it, too. A *group* is what a phase saw that several tests depend on. Of a module:
 its level, the functions that ran while it was imported, and the files and variables read then. Of a fixture: from its
 set-up to its end.
 
-A test rests on what its own phase saw; on the groups of its file, of the fixtures it uses, and of what modules these
+A test depends on what its own phase saw; on the groups of its file, of the fixtures it uses, and of what modules these
 import, however indirectly; and on the modules that are not quiet, for these may have set up something in others.
 Functions are seen by local events of sys.monitoring on code of the workspace alone, each disabled at its first hit and
 armed again, at a microsecond, for the next phase; lines, where these are asked for, likewise. To restart all events
-instead would have every function of the interpreter instrumented anew for each test; before 3.12 a trace function hears
-of every call."""
+instead would instrument every function of the interpreter again for each test. Before 3.12 a trace function is called
+for every call."""
 
 from . import original as __builtins__
 import importlib._bootstrap_external as external
@@ -40,7 +40,7 @@ from . import (
 from .suite_observe import MONITORING, Phases, TOOL
 from .suite_phases import Module, Phase
 
-_LINES = layout._NUMBERS | {"lineno"}  # who names one of these may read where code stands
+_LINES = layout._NUMBERS | {"lineno"}  # code that names one of these may read line numbers
 _OF_CLASSES = frozenset(("__firstlineno__",))  # from 3.13 on the body of every class sets it
 _BUNCH = 0.2  # seconds of tests that are told of at once
 _MARKS = frozenset(("clock", "entropy", "network", "subprocess", "thread", suite_reads.DURATION))
@@ -61,7 +61,7 @@ class Suite(Phases):
         self.paths = {}  # id of code → path of its module
         self.watched = {}  # id of code → (code, module)
         self.importing = {}  # id of code → modules that its unit imports
-        self.lined = set()  # ids of codes that may read where code stands
+        self.lined = set()  # ids of codes that may read line numbers
         self.levels = set()  # numbers of units that are levels of modules
         self.modules = {}  # path → Module
         self.count = 0  # of units told
@@ -153,7 +153,7 @@ class Suite(Phases):
                 self._register(c, module, name)
 
     def source(self, path, data, package):
-        """Cuts a file into units, and tells the engine of them."""
+        """Cuts a file into units, and sends them to the engine."""
         digest = sha256(data).hexdigest()
         self.channel.send({"ev": "cut", "path": path, "digest": digest, "package": package, "first": self.count})
         known, _ = self.channel.receive()
@@ -204,7 +204,7 @@ class Suite(Phases):
         return self.groups - 1
 
     def tell(self, phase, n, level=None, fixture=False):
-        """Tells the engine what a group consists of, perhaps anew."""
+        """Sends the engine the contents of a group, perhaps again."""
         active, self.files.active = self.files.active, False
         self._report({"ev": "group", "n": n, "fixture": fixture, **self.content(phase, level)}, phase)
         self.files.active = active
@@ -280,7 +280,7 @@ class Suite(Phases):
         return found
 
     def _sought(self, names):
-        """The files that would be found instead of what imports came to."""
+        """The files that would take precedence over what imports found."""
         found = set()
         folders = [
             p or self.folder
@@ -324,7 +324,7 @@ class Suite(Phases):
         return found
 
     def fixture(self, phase, n):
-        """Tells of a fixture, perhaps anew, if it saw anything."""
+        """Sends the group of a fixture, perhaps again, if it saw anything."""
         if not phase.blank():
             phase.groups.add(self.needs(self._used(phase)))
             self.tell(phase, n, fixture=True)
@@ -369,14 +369,14 @@ class Suite(Phases):
         self._around = suite_leftovers.around(self.files)
 
     def collect(self):
-        """Begins to collect: what is collected may rest on what hooks read."""
+        """Begins to collect: the collection may depend on what hooks read."""
         self.collecting = True
         self.begin()
 
     def choose(self, runner, items, errors, configuration, repeatable=True):
-        """Asks the engine which of the tests are to run. It is told what the collection rests on beside the groups:
-        what hooks executed and read, and what the runner looked at and listed; not repeatable: on something else,
-        too."""
+        """Asks the engine which of the tests must run. Sends it the other inputs of the collection, beside the groups:
+        what hooks executed and read, and what the runner looked at and listed. If the collection is not repeatable, it
+        has inputs beyond these."""
         hooks = self.end(merge=False).whole()
         self.collecting = False
         self.tell(hooks, self.number())
@@ -384,7 +384,7 @@ class Suite(Phases):
         folders = sorted({os.path.realpath(p) for p in sys.path if isinstance(p, str) and os.path.isdir(p)})
         listed = self.files.listed.union(
             p for p in folders if not code_owner.is_library_path(os.path.join(p, "x"))
-        )  # where modules may come to be found
+        )  # where modules may be found later
         self.channel.send(
             {
                 "ev": "collected",

@@ -12,7 +12,7 @@ class Phase:
         self.marks, self.after, self.texts, self.absent = set(), set(), set(), set()
         self.lines = set()  # (path, number) of lines whose text was read
         self.hits = []  # (code, number) of lines that were executed
-        self.asked = set()  # paths of texts whose lines may be told
+        self.asked = set()  # paths of texts whose lines may be shown
         self.cwd = False
         self.inner = []  # phases that ended in it
 
@@ -47,7 +47,7 @@ class Phase:
         return self.files or self.dirs or self.modes or self.texts or self.lines or self.asked
 
     def blank(self):
-        """Reports whether nothing was seen that a test may rest on."""
+        """Reports whether nothing was observed that a test may depend on."""
         return not (
             self.codes
             or self.modules
@@ -61,8 +61,8 @@ class Phase:
         )
 
     def look(self, p, how):
-        """how: what was there before it was written, "presence", or None. The earlier look stands, unless it asked for
-        less."""
+        """how: what was there before it was written, "presence", or None. The earlier observation stays, unless it was
+        weaker."""
         if self.files.setdefault(p, how) == "presence":
             self.files[p] = how
 
