@@ -218,7 +218,8 @@ func TestUndoThereAndBack(t *testing.T) {
 			continue // and go on from there
 		}
 		undone++
-		if u, err = s.PlanUndo(ctx, xstate.Which{First: steps[0].Number, Last: steps[len(steps)-1].Number}); err == nil {
+		if u, err = s.PlanUndo(ctx, xstate.Which{First: steps[0].Number,
+			Last: steps[len(steps)-1].Number}); err == nil {
 			_, err = s.Undo(ctx, u, xstate.Origin{})
 		}
 		if err != nil {
@@ -251,7 +252,8 @@ func TestEditAtOnce(t *testing.T) {
 				lines := strings.Split(b.Source, "\n")
 				lines[who] = fmt.Sprintf("%s = %d", name, i)
 				b.Source = strings.Join(lines, "\n")
-				if _, err := s.Edit(t.Context(), seen, []patch.Edit{{Op: patch.OpPatch, ID: b.ID, Block: b}}, xstate.Merge, xstate.Origin{Agent: name}); err != nil {
+				if _, err := s.Edit(t.Context(), seen, []patch.Edit{{Op: patch.OpPatch, ID: b.ID, Block: b}},
+					xstate.Merge, xstate.Origin{Agent: name}); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
 				seen[0] = b // it knows of nothing but its own edits

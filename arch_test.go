@@ -43,11 +43,13 @@ var layers = []layer{
 	{folder: "runner/kernel", imports: []string{"depgraph", "state"}},
 	{folder: "runner/kernel/kerneltest", imports: []string{"depgraph", "state", "runner/kernel"}},
 	{folder: "runner/kernel/python", imports: []string{"depgraph", "depgraph/python", "state", "runner/kernel"}},
-	{folder: "runner", imports: []string{"depgraph", "state", "runner/kernel"}},
+	{folder: "runner/basestate", imports: []string{"depgraph", "state"}},
+	{folder: "runner", imports: []string{"depgraph", "state", "runner/basestate", "runner/kernel"}},
+	{folder: "runner/suite", imports: []string{"depgraph", "state", "runner/basestate", "runner/kernel"}},
 	{folder: "runner/replay", imports: []string{"depgraph", "depgraph/python", "state", "runner", "runner/kernel/python",
 		"state/query"}},
 	{folder: ".", imports: []string{"patch", "depgraph", "depgraph/python", "state", "runner", "runner/kernel",
-		"runner/kernel/python", "state/query", "runner/replay"}},
+		"runner/kernel/python", "runner/suite", "state/query", "runner/replay"}},
 	{folder: "internal/xstatetest", imports: []string{"patch", "state", "state/statetest", "runner",
 		"runner/kernel/python", "state/query", "state/artifact", "state/provenance", "runner/replay", "."}},
 	{folder: "bench", imports: []string{"internal/pytree", "patch", "depgraph", "depgraph/python", "state", "runner",
@@ -55,7 +57,9 @@ var layers = []layer{
 	{folder: "internal/api", imports: []string{"patch", "state", "runner", "state/query", "state/artifact",
 		"state/provenance", "runner/replay", "."}},
 	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", "runner/kernel",
-		"runner/kernel/python", "state/query", "state/artifact", "state/provenance", "runner/replay", ".", "bench",
+		"runner/kernel/python", "runner/suite", "state/query", "state/artifact", "state/provenance", "runner/replay",
+		".",
+		"bench",
 		"internal/api"}},
 }
 
@@ -147,7 +151,8 @@ func violations(t *testing.T, root fs.FS, table []layer) []string {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && name != "." && (base[0] == '.' || base[0] == '_' || base == "testdata" || name == "build" || name == "bin"):
+		case d.IsDir() && name != "." && (base[0] == '.' || base[0] == '_' || base == "testdata" || name == "build" ||
+			name == "bin"):
 			return fs.SkipDir
 		case path.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go"):
 			packages[path.Dir(name)] = append(packages[path.Dir(name)], base)

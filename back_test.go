@@ -92,7 +92,8 @@ func TestBackAndForth(t *testing.T) {
 				printed.WriteString(o.Text)
 			}
 		}
-		if want, got := xstatetest.FromScratchText(t, s.Python().Path, program.String()), printed.String()+xstatetest.WrittenFiles(dir); got != want {
+		if want, got := xstatetest.FromScratchText(t, s.Python().Path, program.String()),
+			printed.String()+xstatetest.WrittenFiles(dir); got != want {
 			t.Fatalf(
 				"seed %d, after %v:\n%s\n--- came to\n%s--- from scratch\n%s",
 				seed,

@@ -42,17 +42,25 @@ func testCollected(t *testing.T, python string) {
 		package_   bool   // it belongs to what is installed
 		count      int    // of tests, lest the judges agree on none
 	}{
-		{file: "test_a.py", text: "import lib\nimport pytest\n@pytest.mark.parametrize('case', open('cases.txt').read().split())\ndef test_case(case): assert lib.f(case)\n", count: 2},
-		{file: "sub/test_none.py", text: "import os\nif os.path.exists('flag'):\n    def test_flag(): pass\n", count: 2},
+		{file: "test_a.py", text: "import lib\nimport pytest\n" +
+			"@pytest.mark.parametrize('case', open('cases.txt').read().split())\n" +
+			"def test_case(case): assert lib.f(case)\n", count: 2},
+		{file: "sub/test_none.py", text: "import os\nif os.path.exists('flag'):\n" +
+			"    def test_flag(): pass\n", count: 2},
 		{file: "test_b.py", text: "def test_b(): pass\n", count: 3},
 		{file: "cases.txt", text: "x y z", count: 4},
 		{file: "flag", text: "is there", count: 5},
 		{file: "flag", count: 4},
-		{file: "conftest.py", text: "def pytest_generate_tests(metafunc):\n    if 'made' in metafunc.fixturenames: metafunc.parametrize('made', open('made.txt').read().split())\n", count: 4},
+		{file: "conftest.py", text: "def pytest_generate_tests(metafunc):\n" +
+			"    if 'made' in metafunc.fixturenames: metafunc.parametrize('made', open('made.txt').read().split())\n",
+			count: 4},
 		{file: "made.txt", text: "1", count: 4},
 		{file: "test_made.py", text: "def test_made(made): pass\n", count: 5},
 		{file: "made.txt", text: "1 2", count: 6},
-		{file: "conftest.py", text: "import os\ndef pytest_collection_modifyitems(items): items[:] = [i for i in items if not os.path.isdir('left') or i.name not in os.listdir('left')]\ndef pytest_generate_tests(metafunc):\n    if 'made' in metafunc.fixturenames: metafunc.parametrize('made', [1])\n", count: 5},
+		{file: "conftest.py", text: "import os\n" +
+			"def pytest_collection_modifyitems(items): items[:] = [i for i in items if not os.path.isdir('left') or " +
+			"i.name not in os.listdir('left')]\ndef pytest_generate_tests(metafunc):\n" +
+			"    if 'made' in metafunc.fixturenames: metafunc.parametrize('made', [1])\n", count: 5},
 		{file: "left/test_b", text: "x", count: 4},
 		{file: "test_made.py", count: 3},
 		{file: "conftest.py", count: 4},
@@ -61,7 +69,8 @@ func testCollected(t *testing.T, python string) {
 		{file: "sub/lib2.py", text: "def test_now(): pass\n", count: 1},
 		{file: "pytest.ini", count: 4},
 		{file: "plug.py", text: "def pytest_collection_modifyitems(items): del items[1:]\n", package_: true, count: 4},
-		{file: "plug-1.0.dist-info/METADATA", text: "Metadata-Version: 2.1\nName: plug\nVersion: 1.0\n", package_: true, count: 4},
+		{file: "plug-1.0.dist-info/METADATA", text: "Metadata-Version: 2.1\nName: plug\n" +
+			"Version: 1.0\n", package_: true, count: 4},
 		{file: "plug-1.0.dist-info/entry_points.txt", text: "[pytest11]\nplug = plug\n", package_: true, count: 1},
 		{file: "plug-1.0.dist-info", package_: true, count: 4},
 		{file: "lib.py", text: "# moved\ndef f(x): return 1\n", count: 4},
@@ -113,7 +122,8 @@ func testCollected(t *testing.T, python string) {
 	if found := runTests(t, session, xstate.TestOptions{Plan: true}); starts() != before || found.Ran != 0 {
 		t.Errorf("to plan started %d interpreters", starts()-before)
 	}
-	for _, o := range []xstate.TestOptions{{Paths: []string{"sub"}}, {Choose: []string{"-k", "test_b"}}} { // another collection
+	// another collection
+	for _, o := range []xstate.TestOptions{{Paths: []string{"sub"}}, {Choose: []string{"-k", "test_b"}}} {
 		if runTests(t, session, o); starts() == before {
 			t.Errorf("Test(%+v) started no interpreter", o)
 		}

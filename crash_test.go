@@ -21,11 +21,18 @@ const crashing = "XSTATE_TEST_CRASH"
 func TestKilled(t *testing.T) {
 	const wait = "\nwhile os.path.exists('wait'):\n    open('ready', 'w').close()\n    time.sleep(0.01)\n"
 	for _, test := range []struct{ name, base, before, write, first string }{
-		{"put back", "base", "n = open('data.txt', 'a').write(' first')", "print(open('data.txt').read())" + wait + "n = open('data.txt', 'a').write(' more')", "n = open('data.txt', 'a').write(' more')"},
-		{"base", "base", "", "f = open('data.txt', 'a')\nf.write(' half')\nf.flush()" + wait + "f.write(' done')\nf.close()\nf = None", ""},
-		{"new", "", "", "f = open('data.txt', 'x')\nf.write('half')\nf.flush()" + wait + "f.write(' done')\nf.close()\nf = None", ""},
-		{"written before", "base", "with open('data.txt', 'a') as f:\n    f.write(' first')", "f = open('data.txt', 'a')\nf.write(' half')\nf.flush()" + wait + "f.write(' done')\nf.close()\nf = None", ""},
-		{"through a handle", "base", "f = open('data.txt', 'a')\nf.write(' first')\nf.flush()", "f.write(' half')\nf.flush()" + wait + "f.write(' done')\nf.close()\nf = None", ""},
+		{"put back", "base", "n = open('data.txt', 'a').write(' first')",
+			"print(open('data.txt').read())" + wait + "n = open('data.txt', 'a').write(' more')",
+			"n = open('data.txt', 'a').write(' more')"},
+		{"base", "base", "", "f = open('data.txt', 'a')\nf.write(' half')\nf.flush()" + wait + "f.write(' done')\n" +
+			"f.close()\nf = None", ""},
+		{"new", "", "", "f = open('data.txt', 'x')\nf.write('half')\nf.flush()" + wait + "f.write(' done')\n" +
+			"f.close()\nf = None", ""},
+		{"written before", "base", "with open('data.txt', 'a') as f:\n" +
+			"    f.write(' first')", "f = open('data.txt', 'a')\nf.write(' half')\n" +
+			"f.flush()" + wait + "f.write(' done')\nf.close()\nf = None", ""},
+		{"through a handle", "base", "f = open('data.txt', 'a')\nf.write(' first')\nf.flush()", "f.write(' half')\n" +
+			"f.flush()" + wait + "f.write(' done')\nf.close()\nf = None", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			files := map[string][]byte{"wait": {}}
@@ -34,7 +41,8 @@ func TestKilled(t *testing.T) {
 			}
 			program := func(write string) []byte {
 				return []byte(
-					"import os, time\n# %% before\n" + test.before + "\n# %% write\n" + write + "\n# %% show\nprint(open('data.txt').read())\n",
+					"import os, time\n# %% before\n" + test.before + "\n# %% write\n" + write + "\n# %% show\n" +
+						"print(open('data.txt').read())\n",
 				)
 			}
 			files["prog.py"] = program(test.write)

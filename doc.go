@@ -6,8 +6,8 @@
 // A session is edited (Append, Patch, Move, Delete, Load, Edit; Revise and Record for a patch of any format), planned
 // and run (Plan, Run, RunIfChanged), explained (Why, Value), taken back or branched (Rollback, Undo, Fork, MergeFile),
 // and tested (Test). History answers questions about what is recorded. The other rooms take it: package artifact
-// assesses named groups of blocks and files, package provenance tells others, and package replay executes the record
-// again.
+// assesses named groups of blocks and files, package provenance describes results for others, and package
+// replay executes the record again.
 //
 // # What it promises
 //

@@ -260,7 +260,8 @@ func ExampleSession_Undo() {
 	ctx := context.Background()
 	session, done := exampleSession(ctx, "rate = 0.2\nyears = 10")
 	defer done()
-	for _, edit := range [][2]string{{"coder", "rate = 0.3\nyears = 10"}, {"reviewer", "rate = 0.3\nyears = 12\nfee = 1"}} {
+	for _, edit := range [][2]string{{"coder", "rate = 0.3\nyears = 10"},
+		{"reviewer", "rate = 0.3\nyears = 12\nfee = 1"}} {
 		if _, err := session.Patch(ctx, "b1", edit[1], xstate.Origin{Agent: edit[0]}); err != nil {
 			log.Fatal(err)
 		}

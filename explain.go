@@ -17,21 +17,23 @@ import (
 // Explanation tells why a block is as it is: what the last run did with each of its nodes and for what reason, and what
 // the next run would do.
 type Explanation struct {
-	Block   BlockID          `json:"block"`
-	Status  string           `json:"status"` // see StatusText; "new" when this version was not run yet
-	Edited  StepNumber       `json:"edited"`
-	Origin  Origin           `json:"origin"` // of the edit
-	RanAt   StepNumber       `json:"ran_at,omitempty"`
-	Pending string           `json:"pending,omitempty"` // "edited", "moved" or "deleted" in the file, and not recorded yet
-	Nodes   []NodeReason     `json:"nodes"`             // what the last run did
-	Next    []NodeReason     `json:"next"`              // what the next run would do; empty when that is not known
+	Block  BlockID    `json:"block"`
+	Status string     `json:"status"` // see StatusText; "new" when this version was not run yet
+	Edited StepNumber `json:"edited"`
+	Origin Origin     `json:"origin"` // of the edit
+	RanAt  StepNumber `json:"ran_at,omitempty"`
+	// "edited", "moved" or "deleted" in the file, and not recorded yet
+	Pending string           `json:"pending,omitempty"`
+	Nodes   []NodeReason     `json:"nodes"` // what the last run did
+	Next    []NodeReason     `json:"next"`  // what the next run would do; empty when that is not known
 	Error   *state.ExecError `json:"error"`
 }
 
 // NodeReason is one node with the reason for what became, or would become, of it.
 type NodeReason struct {
-	Name     string           `json:"node"`
-	Action   string           `json:"action"` // a status (ran, reused, …) or what a plan intends (run, maybe, reuse, block)
+	Name string `json:"node"`
+	// a status (ran, reused, …) or what a plan intends (run, maybe, reuse, block)
+	Action   string           `json:"action"`
 	Reason   state.Reason     `json:"reason"`
 	WasValue *state.ValueInfo `json:"was_value,omitempty"` // what Reason.Was names, when that is recorded
 	NowValue *state.ValueInfo `json:"now_value,omitempty"`

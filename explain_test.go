@@ -62,7 +62,8 @@ func TestLoadFile(t *testing.T) {
 	for i, c := range []struct {
 		source string
 		edits  int
-	}{{xstatetest.AskedFirst, 5}, {xstatetest.AskedFirst, 0}, {xstatetest.AskedSecond, 1}, {xstatetest.AskedSecond, 0}, {xstatetest.AskedFirst, 1}, {xstatetest.AskedFirst, 0}} {
+	}{{xstatetest.AskedFirst, 5}, {xstatetest.AskedFirst, 0}, {xstatetest.AskedSecond, 1}, {xstatetest.AskedSecond, 0},
+		{xstatetest.AskedFirst, 1}, {xstatetest.AskedFirst, 0}} {
 		if got := load(c.source); got != c.edits {
 			t.Errorf("load %d made %d edits, want %d", i, got, c.edits)
 		}

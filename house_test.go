@@ -26,7 +26,8 @@ var limits = struct {
 		"patch":           3,
 		"depgraph/python": 14,
 		"state":           19,
-		"runner":          49,
+		"runner":          36,
+		"runner/suite":    7,
 		"runner/kernel":   1,
 		".":               0,
 		"bench":           7,
@@ -196,7 +197,8 @@ func backReferences(refs map[string]map[string]bool) []string {
 		} else if i := slices.IndexFunc(sorted, func(n string) bool { return in(n) == 0 }); i >= 0 {
 			take(&high, sorted[i])
 		} else {
-			take(&high, slices.MaxFunc(sorted, func(a, b string) int { return cmp.Compare(out(a)-in(a), out(b)-in(b)) }))
+			take(&high, slices.MaxFunc(sorted,
+				func(a, b string) int { return cmp.Compare(out(a)-in(a), out(b)-in(b)) }))
 		}
 	}
 	slices.Reverse(low)

@@ -76,7 +76,8 @@ func liveUntilKilled(t *testing.T, dir string, o xstate.SessionOptions) {
 			t.Fatal(err)
 		}
 		if i%3 == 0 {
-			if _, err := store.State().Collect(t.Context(), state.CollectOptions{MaxBytes: int64(random.IntN(200_000))}); err != nil {
+			if _, err := store.State().Collect(t.Context(),
+				state.CollectOptions{MaxBytes: int64(random.IntN(200_000))}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -28,7 +28,8 @@ func TestLines(t *testing.T) {
 		t.Run(filepath.Base(filepath.Dir(filepath.Dir(python))), func(t *testing.T) {
 			t.Parallel()
 			o := xstate.SessionOptions{Python: python, Workspace: t.TempDir(), Seed: 1}
-			out, err := exec.Command(python, "-c", "import configparser, difflib, textwrap\nfor m in configparser, difflib, textwrap: print(m.__file__)").
+			out, err := exec.Command(python, "-c", "import configparser, difflib, textwrap\n"+
+				"for m in configparser, difflib, textwrap: print(m.__file__)").
 				Output()
 			if err != nil {
 				t.Fatal(err)
@@ -126,7 +127,9 @@ func TestLinesOfBlocks(t *testing.T) {
 							return !slices.Contains(got, line) &&
 								slices.ContainsFunc(
 									x.Exercised,
-									func(e query.Exercised) bool { return e.Lines == "" && e.From <= line && line <= e.To },
+									func(e query.Exercised) bool {
+										return e.Lines == "" && e.From <= line && line <= e.To
+									},
 								)
 						},
 					)
@@ -251,7 +254,9 @@ func TestCoveredLines(t *testing.T) {
 	write := func(name, text string) { xstatetest.WriteFiles(t, o.Workspace, map[string][]byte{name: []byte(text)}) }
 	write("lib.py", coveredProgram)
 	write("test_a.py", "import lib\ndef test_f(): assert lib.f(1) == 1\n")
-	if _, err := artifact.Declare(t.Context(), session.History(), artifact.Spec{Name: "lib", Kind: state.ArtifactCode, Members: []string{"lib.py"}}, xstate.Origin{}); err != nil {
+	if _, err := artifact.Declare(t.Context(), session.History(),
+		artifact.Spec{Name: "lib", Kind: state.ArtifactCode, Members: []string{"lib.py"}},
+		xstate.Origin{}); err != nil {
 		t.Fatal(err)
 	}
 	covered := func(want string) {
@@ -281,11 +286,13 @@ func TestCoveredLines(t *testing.T) {
 	}
 	tests(xstate.TestOptions{}, 1, state.ReasonNew)
 	covered(
-		`[{"file":"lib.py","checks":["test_a.py::test_f"],"lines":6,"covered":4,"missed":["g"],"missed_lines":"","whole":["","f"]}]`,
+		`[{"file":"lib.py","checks":["test_a.py::test_f"],"lines":6,"covered":4,` +
+			`"missed":["g"],"missed_lines":"","whole":["","f"]}]`,
 	)
 	tests(xstate.TestOptions{Lines: true}, 1, state.ReasonLines)
 	covered(
-		`[{"file":"lib.py","checks":["test_a.py::test_f"],"lines":6,"covered":3,"missed":["g"],"missed_lines":"4","whole":[]}]`,
+		`[{"file":"lib.py","checks":["test_a.py::test_f"],"lines":6,"covered":3,` +
+			`"missed":["g"],"missed_lines":"4","whole":[]}]`,
 	)
 	tests(xstate.TestOptions{Lines: true}, 0, state.ReasonReused)
 	write(
@@ -309,7 +316,8 @@ func TestCoveredLines(t *testing.T) {
 	)
 	tests(xstate.TestOptions{}, 0, state.ReasonReused)
 	covered(
-		`[{"file":"lib.py","checks":["test_a.py::test_f"],"lines":7,"covered":4,"missed":["g"],"missed_lines":"7","whole":[]}]`,
+		`[{"file":"lib.py","checks":["test_a.py::test_f"],"lines":7,"covered":4,` +
+			`"missed":["g"],"missed_lines":"7","whole":[]}]`,
 	)
 	write("test_b.py", "import lib\ndef test_both(): assert [lib.f(0), lib.g(1)] == [2, 1]\n")
 	tests(xstate.TestOptions{Lines: true}, 1, state.ReasonReused)

@@ -53,7 +53,7 @@ func (s *Session) Edit(
 	}
 }
 
-// editTries is how often an edit is made anew because another one, or a run, was recorded at the same moment.
+// editTries is how often an edit is repeated because another edit or a run was recorded in between.
 const editTries = 64
 
 // onto returns edits that were made on base as edits of now.
@@ -204,7 +204,7 @@ type Which struct {
 	Agent       string
 }
 
-// Undoing is what taking back edits comes to. Nothing is recorded yet: Session.Undo does it.
+// Undoing is the effect of taking back edits. Nothing is recorded yet: Session.Undo does that.
 type Undoing struct {
 	Steps  []StepNumber  // the edits that are taken back, newest first
 	Blocks []patch.Block // the program without them
@@ -275,7 +275,7 @@ func (s *Session) undoable(ctx context.Context, head StepNumber, w Which) ([]Ste
 	return found, nil
 }
 
-// nothing tells why there is nothing to take back.
+// nothing explains why there is nothing to take back.
 func (s *Session) nothing(ctx context.Context, head StepNumber, w Which) error {
 	e := &Error{
 		Code:    CodeNothing,
@@ -340,7 +340,8 @@ func (s *Session) takeBack(ctx context.Context, u *Undoing, n StepNumber) error 
 	if conflicts != nil {
 		return conflict(
 			fmt.Sprintf("step %d cannot be taken back", n),
-			"a later edit is in the way: undo that one, too (its step, the range, or its agent), or edit by hand; nothing was changed",
+			"a later edit is in the way: undo that one, too (its step, the range, or its agent), or edit by hand; "+
+				"nothing was changed",
 			conflicts,
 		)
 	}
@@ -429,7 +430,7 @@ func (s *Session) Undo(ctx context.Context, u *Undoing, origin Origin) ([]Step, 
 	return s.store.state.Commit(ctx, s.name, u.head, drafts)
 }
 
-// Changes tells what becomes of the blocks.
+// Changes returns what happens to the blocks.
 func (u *Undoing) Changes() []query.BlockChange {
 	return query.SnapshotOf(u.old).Diff(query.SnapshotOf(u.Blocks))
 }

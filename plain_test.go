@@ -108,4 +108,5 @@ func unlikePlain(t *testing.T, python string, files map[string][]byte, out *xsta
 var address = regexp.MustCompile(`at 0x[0-9a-f]+`)
 
 var notPlain = regexp.MustCompile(`(?m)^(%|!|await )|` +
-	`random\.(random|rand|randint|choice|choices|sample|shuffle|normal|uniform|gauss|default_rng|getstate|getrandbits)\b`)
+	`random\.(random|rand|randint|choice|choices|sample|shuffle|` +
+	`normal|uniform|gauss|default_rng|getstate|getrandbits)\b`)

@@ -11,14 +11,15 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// TestPlanEqualsRun compares a plan with the run after it where a block failed. Plans used to decide by rules of their own.
-// They took the nodes after a blocked one of the same block for reused. They also took a block for reused that had looked
-// up a name of the failed block by eval, which no text shows.
+// TestPlanEqualsRun compares a plan with the run after it where a block failed. Plans used to decide by rules of their
+// own. They took the nodes after a blocked one of the same block for reused. They also took a block for reused that had
+// looked up a name of the failed block by eval, which no text shows.
 func TestPlanEqualsRun(t *testing.T) {
 	dir := t.TempDir()
 	s := xstatetest.OpenSession(t, xstatetest.OpenStore(t, filepath.Join(dir, xstate.StoreName)),
 		xstate.SessionOptions{Python: xstatetest.Pythons()[0], Workspace: dir, Seed: 7})
-	program := "# %% fails\nx = 1 / 0\n\n# %% uses\ny = x\nimport math\n\n# %% looks up\nprint(eval('x'))\n\n# %% other\nw = 2\n"
+	program := "# %% fails\nx = 1 / 0\n\n# %% uses\ny = x\nimport math\n\n# %% looks up\nprint(eval('x'))\n\n" +
+		"# %% other\nw = 2\n"
 	parsed, err := patch.Parse("prog.py", []byte(program))
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +47,8 @@ func TestPlanEqualsRun(t *testing.T) {
 	for i, b := range run().Blocks {
 		for j, n := range b.Nodes {
 			blocked := planned[i].Nodes[j].Action == runner.ActBlock
-			if reason := planned[i].Nodes[j].Reason; blocked != (n.Status == state.StatusBlocked) || reason != n.Reason {
+			if reason := planned[i].Nodes[j].Reason; blocked != (n.Status == state.StatusBlocked) ||
+				reason != n.Reason {
 				t.Errorf("node %d of %q: planned %+v, ran %v %+v", j+1, b.ID, reason, n.Status, n.Reason)
 			}
 		}

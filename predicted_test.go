@@ -184,11 +184,13 @@ func (n *judged) changedThroughAlias(k depgraph.Key, held bool) bool {
 	if !slices.ContainsFunc(n.trace.Writes, func(w state.Access) bool { return w.Key == k }) {
 		return false
 	}
-	opaque := func(w state.Access) bool { return n.trace.Info[w.Key].Opaque != "" && w.Key != k } // which may hold what it does not tell
+	// which may hold what it does not tell
+	opaque := func(w state.Access) bool { return n.trace.Info[w.Key].Opaque != "" && w.Key != k }
 	return held || slices.ContainsFunc(n.trace.Writes, opaque) || n.trace.Info[k].Type == "module" ||
 		len(n.trace.Info[k].Code) > 0 ||
 		len(n.trace.Info[k].ModuleReferences) > 0 ||
-		slices.ContainsFunc(n.trace.AliasesBefore, func(s state.Alias) bool { return s[0] == k.Name() || s[1] == k.Name() })
+		slices.ContainsFunc(n.trace.AliasesBefore,
+			func(s state.Alias) bool { return s[0] == k.Name() || s[1] == k.Name() })
 }
 
 // inputs describes, for each node of a run from scratch, its code and everything that it may depend on: the values of

@@ -28,7 +28,7 @@ type randomBlock struct {
 	statements []statement
 }
 
-// restart tells what is closed and opened again before a version runs.
+// restart says what is closed and opened again before a version runs.
 type restart int
 
 const (
@@ -102,7 +102,7 @@ type generator struct {
 	groups          []string       // those with a weight, sorted
 }
 
-// randomSession makes the session that a seed stands for. packages says whether numpy and pandas can be imported.
+// randomSession makes the session of a seed. packages says whether numpy and pandas can be imported.
 func randomSession(seed uint64, edits int, packages bool) []version {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1))}
 	imports := g.choose(packages)
@@ -177,7 +177,8 @@ func helper(n int) string {
 
 func tools(n int) string {
 	return fmt.Sprintf(
-		"base = %d\n\ndef twice(x):\n    return [x, x, base]\n\nclass Tool:\n    size = %d\n    def use(self, x=1):\n        self.last = x\n        return self.size + x\n",
+		"base = %d\n\ndef twice(x):\n    return [x, x, base]\n\nclass Tool:\n    size = %d\n    def use(self, x=1):\n"+
+			"        self.last = x\n        return self.size + x\n",
 		n,
 		n,
 	)
@@ -193,7 +194,7 @@ func (g *generator) block(s ...statement) randomBlock {
 	return randomBlock{fmt.Sprintf("b%d", g.titles), s}
 }
 
-// randomBlock makes a block that stands behind others.
+// randomBlock makes a block that follows others.
 func (g *generator) randomBlock(before []randomBlock) randomBlock {
 	b := g.block()
 	for range 1 + g.IntN(4) {
@@ -211,10 +212,12 @@ func (g *generator) prelude(blocks []randomBlock) []randomBlock {
 	}
 	for _, more := range [][]string{
 		{"arrays", "arr = np.arange({i} + 6)", "vec = arr[2:5]", "mat = np.zeros((2, 3))"},
-		{"frames", "df = pd.DataFrame({\"x\": [1, 2, {i}], \"y\": [3.5, {i}, 1]})", "part = df[[\"x\"]]", "ser = df[\"y\"]"},
+		{"frames", "df = pd.DataFrame({\"x\": [1, 2, {i}], \"y\": [3.5, {i}, 1]})", "part = df[[\"x\"]]",
+			"ser = df[\"y\"]"},
 		{"file", "with open(\"{P}\", \"w\") as file:\n    file.write(\"{i}\")", "os.environ[\"{V}\"] = \"{i}\""},
 		{"hook", "hooks = [lambda x: {L}.append(x)]"},
-		{"wrapper", "calls = []", "registry = {}", "def wrap(fn):\n    calls.append(fn.__name__)\n    registry[fn.__name__] = fn\n    return fn"},
+		{"wrapper", "calls = []", "registry = {}", "def wrap(fn):\n    calls.append(fn.__name__)\n" +
+			"    registry[fn.__name__] = fn\n    return fn"},
 	} {
 		if g.weights[more[0]] > 0 {
 			lines = append(lines, more[1:])
@@ -298,7 +301,8 @@ var templateNames = sync.OnceValue(func() map[string]bool {
 			}
 		}
 	}
-	for _, name := range []string{"len", "sum", "sorted", "str", "range", "np", "pd"} { // builtins, and what the first block imports
+	// builtins, and what the first block imports
+	for _, name := range []string{"len", "sum", "sorted", "str", "range", "np", "pd"} {
 		delete(found, name)
 	}
 	for _, list := range names {
@@ -373,7 +377,8 @@ func (g *generator) edit(versions []version) version {
 		case "hand":
 			next.edit = kind
 			next.hand = map[string]string{
-				names["{P}"][g.IntN(len(names["{P}"]))]: []string{"", fmt.Sprintf("%d by hand\n", len(versions))}[g.IntN(2)],
+				names["{P}"][g.IntN(len(names["{P}"]))]: []string{"",
+					fmt.Sprintf("%d by hand\n", len(versions))}[g.IntN(2)],
 			}
 			return next
 		case "rename":

@@ -40,8 +40,8 @@ const (
 // environment:
 //
 //	XSTATE_RANDOM_SEED  the first seed; one session only unless a time is given
-//	XSTATE_RANDOM_TIME  go on with seed after seed for so long ("1h"), from a random one unless a seed is given, with as
-//	                    many sessions at a time as there are processors; the first broken law ends it
+//	XSTATE_RANDOM_TIME  go on with seed after seed for so long ("1h"), from a random one unless a seed is given, with
+//	                    as many sessions at a time as there are processors; the first broken law ends it
 func TestRandom(t *testing.T) {
 	first, count := uint64(1), uint64(randomSessions)
 	text, only := os.LookupEnv("XSTATE_RANDOM_SEED")
@@ -316,9 +316,7 @@ func (g *game) write(v version) {
 // key names a workspace.
 func key(base map[string][]byte) string { return fmt.Sprintf("%q", base) }
 
-// repeated tells which nodes ran though they had run in the same place with the same inputs before.
-// Excused is how values share with iterators over frames: with whom they do is seen while those are bound that have the
-// frame's memory, and they need not be, for pandas copies it before it writes.
+// repeated returns the nodes that ran although they had run in the same place with the same inputs before.
 func (g *game) repeated(have, want *verdict) string {
 	var list []string
 	frames := slices.ContainsFunc(
@@ -402,7 +400,8 @@ func (p *player) close() {
 
 func (p *player) open(ctx context.Context) (err error) {
 	if p.store == nil {
-		if p.store, err = xstate.Open(ctx, filepath.Join(p.o.Workspace, xstate.StoreName), xstate.Options{}); err != nil {
+		if p.store, err = xstate.Open(ctx, filepath.Join(p.o.Workspace, xstate.StoreName),
+			xstate.Options{}); err != nil {
 			return err
 		}
 	}
@@ -524,7 +523,7 @@ func (p *player) opaque(out *xstate.Outcome) (map[string]bool, error) {
 	return names, nil
 }
 
-// differences tells where a run differs from one from scratch, "" when it does not.
+// differences describes how a run differs from one from scratch; "" if it does not.
 func differences(have, want *verdict) string {
 	var list []string
 	for _, d := range replay.Compare(have.Outcome, want.Outcome) {
@@ -543,7 +542,7 @@ func excused(d replay.Difference, opaque map[string]bool) bool {
 	return len(d.Marks) > 0 || isValue && opaque[name]
 }
 
-// needless tells which blocks ran though nothing changed, "" when none did.
+// needless returns the blocks that ran although nothing changed; "" if none did.
 func needless(o *xstate.Outcome) string {
 	var list []string
 	for _, b := range o.Blocks {

@@ -20,8 +20,9 @@ type Target struct {
 	Data    []byte        // what it holds
 	Block   BlockID       // the block that is meant where the patch names none
 	Answers *state.Answer // the failure that it answers; nil: what failed in the last run
-	Base    []patch.Block // the program that the patch was made from (see Session.Base); nil: it is the one there is now
-	Stale   Stale         // what is done where that has changed since
+	// the program that the patch was made from (see Session.Base); nil: it is the one there is now
+	Base  []patch.Block
+	Stale Stale // what is done where that has changed since
 }
 
 // Revision is what a patch would make of the program: nothing is recorded yet.
@@ -172,7 +173,7 @@ func (s *Session) countRepeats(ctx context.Context, r *Revision) error {
 	return nil
 }
 
-// fails tells how the block fails with its text, if that is how it is.
+// fails returns how the block fails with its text, if it does.
 func (r *Repeat) fails(now *query.Snapshot, version Digest) {
 	for _, b := range now.Blocks {
 		if b.ID == r.Block && b.Version == version && b.Error != nil {

@@ -79,7 +79,8 @@ func (s *settling) reopen() {
 	s.open()
 }
 
-// run runs the file as the command does, and tells whether that had nothing to do, and whether anything was executed.
+// run runs the file as the command does. It reports whether the run had nothing to do, and whether it executed
+// anything.
 func (s *settling) run() (settled bool, ran []string) {
 	s.Helper()
 	ctx, data := s.Context(), []byte(s.text)

@@ -41,7 +41,8 @@ func TestEditWhileRunning(t *testing.T) {
 		if _, err := other.Patch(t.Context(), "first", "x = 10", xstate.Origin{Agent: "other"}); err != nil {
 			t.Error(err)
 		}
-		if _, err := other.Append(t.Context(), patch.Block{ID: "fourth", Dialect: "python", Source: "print(x)"}, "", xstate.Origin{}); err != nil {
+		if _, err := other.Append(t.Context(), patch.Block{ID: "fourth", Dialect: "python", Source: "print(x)"}, "",
+			xstate.Origin{}); err != nil {
 			t.Error(err)
 		}
 		if _, _, err := other.Run(t.Context(), runner.RunOptions{}, xstate.Origin{}); state.CodeOf(
@@ -82,7 +83,8 @@ func TestEditWhileRunning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := query.Text(outcome.Blocks[2].Outputs) + query.Text(outcome.Blocks[3].Outputs); got != "[stdout]11\n\n[stdout]10\n\n" {
+	if got := query.Text(outcome.Blocks[2].Outputs) + query.Text(outcome.Blocks[3].Outputs); got != "[stdout]11\n\n"+
+		"[stdout]10\n\n" {
 		t.Errorf("the next run printed %q", got)
 	}
 	session.Close()
@@ -137,8 +139,10 @@ func TestShareAfterDeath(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer session.Close()
-		for _, b := range [][2]string{{"work", "import os\nopen('out.txt', 'w').close()\nos._exit(1)"}, {"after", "import os\nprint(os.path.exists('out.txt'))"}} {
-			if _, err := session.Append(t.Context(), patch.Block{ID: b[0], Dialect: patch.Python, Source: b[1]}, "", xstate.Origin{}); err != nil {
+		for _, b := range [][2]string{{"work", "import os\nopen('out.txt', 'w').close()\nos._exit(1)"},
+			{"after", "import os\nprint(os.path.exists('out.txt'))"}} {
+			if _, err := session.Append(t.Context(), patch.Block{ID: b[0], Dialect: patch.Python, Source: b[1]}, "",
+				xstate.Origin{}); err != nil {
 				t.Fatal(err)
 			}
 		}

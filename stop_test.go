@@ -75,7 +75,8 @@ func TestInterruptedWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	const look = "# %% look\nimport os\nprint(os.path.exists('out.txt'), open('in.txt').read())\n"
-	const write = "\n# %% write\nimport time\nopen('out.txt', 'w').write('new')\nopen('in.txt', 'w').write('half')\nprint('written')\n"
+	const write = "\n# %% write\nimport time\nopen('out.txt', 'w').write('new')\nopen('in.txt', 'w').write('half')\n" +
+		"print('written')\n"
 	ctx, cancel := context.WithCancel(t.Context())
 	outcome := runText(t, ctx, session, look+write+"time.sleep(60)\n", func(ev runner.Event) {
 		if strings.Contains(ev.Output.Text, "written") {

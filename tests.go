@@ -9,6 +9,7 @@ import (
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/depgraph/python"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/suite"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 	"maps"
@@ -18,13 +19,15 @@ import (
 
 // TestOptions are the choices of Test. The zero value runs what must run of all tests that are found.
 type TestOptions struct {
-	Paths   []string  // files, folders and ids of tests, as pytest takes them, relative to the workspace
-	Blocks  []BlockID // whose tests to run. With neither paths nor blocks: all there are
-	Choose  []string  // arguments of pytest that only choose among the tests: -k EXPR, -m EXPR
-	Args    []string  // other arguments of pytest. Results are reused under the same alone
-	All     bool      // run every test
-	Lines   bool      // observe which lines they execute, too: those of which that is not known run; of tests in blocks from CPython 3.12 on
-	Plan    bool      // run none, and record nothing
+	Paths  []string  // files, folders and ids of tests, as pytest takes them, relative to the workspace
+	Blocks []BlockID // whose tests to run. With neither paths nor blocks: all there are
+	Choose []string  // arguments of pytest that only choose among the tests: -k EXPR, -m EXPR
+	Args   []string  // other arguments of pytest. Results are reused under the same alone
+	All    bool      // run every test
+	// Lines observes which lines the tests execute, too. Tests whose lines are not known run. In blocks it needs
+	// CPython 3.12.
+	Lines   bool
+	Plan    bool // run none, and record nothing
 	Timeout time.Duration
 	OnTest  func(*TestResult)
 	OnTalk  func(string)
@@ -33,9 +36,9 @@ type TestOptions struct {
 // TestResult is what became of a test.
 type TestResult struct {
 	query.Check
-	Status runner.TestStatus `json:"status"`
-	Reason state.Reason      `json:"reason"`
-	Text   string            `json:"text,omitempty"` // the report of one that failed
+	Status suite.TestStatus `json:"status"`
+	Reason state.Reason     `json:"reason"`
+	Text   string           `json:"text,omitempty"` // the report of one that failed
 }
 
 // TestReport is what became of the tests.
@@ -71,13 +74,13 @@ func (s *Session) Test(ctx context.Context, o TestOptions, origin Origin) (*Test
 		}
 	}
 	for _, t := range found.Tests {
-		if t.Status == runner.TestReused {
+		if t.Status == suite.TestReused {
 			found.Reused++
 			found.Saved += t.Seconds
 		} else {
 			found.Ran++
 		}
-		if t.Status == runner.TestRan {
+		if t.Status == suite.TestRan {
 			found.Seconds += t.Seconds
 		}
 		if t.Outcome.Bad() {
@@ -96,13 +99,13 @@ func (s *Session) testFiles(ctx context.Context, o TestOptions, found *TestRepor
 	if err != nil {
 		return err
 	}
-	suite, err := runner.NewSuite(
-		runner.SuiteConfig{Store: cfg.Store, Workspace: cfg.Workspace, Language: cfg.Language, Environ: cfg.Environ},
+	tests, err := suite.New(
+		suite.Config{Store: cfg.Store, Workspace: cfg.Workspace, Language: cfg.Language, Environ: cfg.Environ},
 	)
 	if err != nil {
 		return err
 	}
-	so := runner.SuiteOptions{
+	so := suite.Options{
 		Paths:   o.Paths,
 		Choose:  o.Choose,
 		Args:    o.Args,
@@ -113,12 +116,12 @@ func (s *Session) testFiles(ctx context.Context, o TestOptions, found *TestRepor
 		OnTalk:  o.OnTalk,
 	}
 	if o.OnTest != nil {
-		so.OnTest = func(t *runner.TestOutcome) {
+		so.OnTest = func(t *suite.TestOutcome) {
 			x := resultOf(t)
 			o.OnTest(&x)
 		}
 	}
-	out, err := suite.Run(ctx, so)
+	out, err := tests.Run(ctx, so)
 	if err != nil {
 		return err
 	}
@@ -129,7 +132,7 @@ func (s *Session) testFiles(ctx context.Context, o TestOptions, found *TestRepor
 	return nil
 }
 
-func resultOf(t *runner.TestOutcome) TestResult {
+func resultOf(t *suite.TestOutcome) TestResult {
 	x := TestResult{Status: t.Status, Reason: t.Reason, Text: t.Text}
 	x.Check = query.Check{
 		ID:        t.ID,
@@ -159,7 +162,7 @@ func resultOf(t *runner.TestOutcome) TestResult {
 	return x
 }
 
-// recordTests keeps what is known of the tests now. whole says that tests which were not found are no more.
+// recordTests records what is known of the tests now. If whole is set, tests that were not found no longer exist.
 func (s *Session) recordTests(ctx context.Context, found *TestReport, whole bool, origin Origin) error {
 	head, _, err := s.store.state.Head(ctx, s.name)
 	if err != nil {
@@ -184,7 +187,7 @@ func (s *Session) recordTests(ctx context.Context, found *TestReport, whole bool
 		}
 		c.At = c.At.UTC()
 		fresh[c.ID] = true
-		if was := known[c.ID]; found.Tests[i].Status == runner.TestRan {
+		if was := known[c.ID]; found.Tests[i].Status == suite.TestRan {
 			c.Step = head + 1
 		} else if was.Trace == c.Trace {
 			c.Step = was.Step
@@ -319,7 +322,8 @@ func testsIn(b *state.ProgramBlock, at int, outline *depgraph.Outline) []blockTe
 			add(
 				d.Name+" (doctest)",
 				fmt.Sprintf(
-					"import doctest\nfor _examples in doctest.DocTestFinder().find(%[1]s, %[1]q, globs=globals()):\n    doctest.DebugRunner().run(_examples)\n",
+					"import doctest\nfor _examples in doctest.DocTestFinder().find(%[1]s, %[1]q, globs=globals()):\n"+
+						"    doctest.DebugRunner().run(_examples)\n",
 					d.Name,
 				),
 			)
@@ -355,9 +359,9 @@ func (s *Session) testBlock(
 			return nil, err
 		}
 		last := planned[len(planned)-1]
-		x.Status, x.Reason, x.Seconds = runner.TestWould, last.Reason, last.Seconds+last.Saved
+		x.Status, x.Reason, x.Seconds = suite.TestWould, last.Reason, last.Seconds+last.Saved
 		if last.Action == runner.ActReuse {
-			x.Status = runner.TestReused
+			x.Status = suite.TestReused
 		}
 		return x, nil
 	}
@@ -387,9 +391,9 @@ func (s *Session) testBlock(
 			reason = state.Reason{Code: state.ReasonLines}
 		}
 	}
-	x.Status, x.Reason, x.Outcome, x.Marks = runner.TestReused, reason, query.CheckPassed, last.Marks
+	x.Status, x.Reason, x.Outcome, x.Marks = suite.TestReused, reason, query.CheckPassed, last.Marks
 	if last.Seconds > 0 {
-		x.Status = runner.TestRan
+		x.Status = suite.TestRan
 	}
 	reads := map[string]bool{}
 	for i := range last.Nodes {
@@ -421,7 +425,7 @@ func (s *Session) testBlock(
 	return x, nil
 }
 
-// sinceLines is the minor version of CPython that tells which lines are executed.
+// sinceLines is the minor version of CPython that first reports executed lines.
 const sinceLines = 12
 
 // linesOf returns the lines of the program that a block executed in functions, by version of the blocks; ok is false,

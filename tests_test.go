@@ -16,7 +16,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/xstatetest"
-	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/suite"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -62,7 +62,8 @@ func TestTests(t *testing.T) {
 						xstatetest.WriteFiles(t, o.Workspace, s.Files)
 						s.AddTo(pristine)
 						have := runTests(t, session, xstate.TestOptions{})
-						if d := gocmp.Diff(slices.Sorted(slices.Values(append([]string{}, s.Ran...))), ranTests(have), cmpopts.EquateEmpty()); d != "" {
+						if d := gocmp.Diff(slices.Sorted(slices.Values(append([]string{}, s.Ran...))), ranTests(have),
+							cmpopts.EquateEmpty()); d != "" {
 							t.Errorf("step %d: tests that ran (-want +got):\n%s\n%v", i, d, reasonsOf(have))
 						}
 						if d := gocmp.Diff(outcomes(allTests(t, pristine, python)), outcomes(have)); d != "" {
@@ -84,7 +85,7 @@ func runTests(t *testing.T, s *xstate.Session, o xstate.TestOptions) *xstate.Tes
 	return found
 }
 
-// allTests runs all tests of a workspace made anew.
+// allTests runs all tests of a fresh copy of a workspace.
 func allTests(t *testing.T, files map[string][]byte, python string) *xstate.TestReport {
 	t.Helper()
 	o := xstate.SessionOptions{Python: python, Workspace: t.TempDir(), Seed: 1}
@@ -100,7 +101,7 @@ func allTests(t *testing.T, files map[string][]byte, python string) *xstate.Test
 func ranTests(r *xstate.TestReport) []string {
 	ran := []string{}
 	for _, x := range r.Tests {
-		if x.Status == runner.TestRan {
+		if x.Status == suite.TestRan {
 			ran = append(ran, x.ID)
 		}
 	}
@@ -211,7 +212,8 @@ def test_a():
 		all, fail bool
 		ran       int
 		failed    int
-	}{{ran: 1}, {}, {fail: true}, {fail: true, all: true, ran: 1, failed: 1}, {fail: true, ran: 1, failed: 1}, {ran: 1}, {}} {
+	}{{ran: 1}, {}, {fail: true}, {fail: true, all: true, ran: 1, failed: 1}, {fail: true, ran: 1, failed: 1}, {ran: 1},
+		{}} {
 		if err := os.RemoveAll(mark); err != nil {
 			t.Fatal(err)
 		}

@@ -133,7 +133,7 @@ func (s *Session) putUpToDate(r *upToDateRecord) error {
 	return s.store.state.PutMemo("settled", s.loaded.key, text)
 }
 
-// settledOptions tells the choices of the session that a run records.
+// settledOptions returns the choices of the session that a run records.
 func (s *Session) upToDateOptions() string { return fmt.Sprintf("%q %q", s.options.Python, s.name) }
 
 func sameCodes(now map[Digest][]string, then map[Digest]string) bool {

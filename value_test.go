@@ -78,7 +78,8 @@ func TestValue(t *testing.T) {
 	if v, err := a.Session.Value(t.Context(), a.Runs[1], "number"); err != nil || v.Text != "8" {
 		t.Errorf("Value(number) after the second run = %+v, %v; want 8", v, err)
 	}
-	for name, code := range map[string]state.Code{"stream": runner.CodeNotKept, "text2": query.CodeNoValue, "nonsense": query.CodeNoBlock} {
+	for name, code := range map[string]state.Code{"stream": runner.CodeNotKept, "text2": query.CodeNoValue,
+		"nonsense": query.CodeNoBlock} {
 		if v, err := a.Session.Value(t.Context(), a.Runs[0], name); state.CodeOf(err) != code {
 			t.Errorf("Value(%s) = %+v, %v; want an error with code %s", name, v, err, code)
 		}

@@ -56,7 +56,8 @@ func TestPeers(t *testing.T) {
 			edited(blocksOf("def double(x):\n    return x * 2", "print(double(2))"),
 				rewritten{0, "def double(x):\n    return x * 3"}), "", "", 2},
 		{Joblib, "the code of another function that it calls",
-			edited(blocksOf("def inner(x, y):\n    return x", "def outer(x):\n    return inner(x, 1) + 1", "print(outer(2))"),
+			edited(blocksOf("def inner(x, y):\n    return x", "def outer(x):\n"+
+				"    return inner(x, 1) + 1", "print(outer(2))"),
 				rewritten{0, "def inner(x, y):\n    return x * 5"}), "block 2: output", "", 3},
 		{Joblib, "an argument that is changed in place",
 			edited(blocksOf("def add(xs):\n    xs.append(1)\n    return len(xs)", "xs = []\nadd(xs)", "print(xs)"),

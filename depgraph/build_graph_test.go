@@ -52,7 +52,8 @@ func TestBuild(t *testing.T) {
 		want   string
 	}{
 		{"last writer", []string{"x = 1", "x = 2", "y = x"}, "a>b output var:x, b>c flow var:x"},
-		{"conditional writer", []string{"x = 1", "if c: x = 2", "y = x"}, "a>b output var:x, a>c flow var:x, b>c flow var:x"},
+		{"conditional writer", []string{"x = 1", "if c: x = 2", "y = x"},
+			"a>b output var:x, a>c flow var:x, b>c flow var:x"},
 		{"anti", []string{"x = 1", "y = x", "x = 2"}, "a>b flow var:x, a>c output var:x, b>c anti var:x"},
 		{"mutation", []string{"x = []", "x.append(1)", "x"}, "a>b flow var:x, a>b output var:x, b>c flow var:x"},
 		{"module method", []string{"import np", "np.f()", "np.g()"},

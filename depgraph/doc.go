@@ -17,9 +17,9 @@
 //
 // A list of the names in the text is neither sound nor tight. In these examples, which are Python:
 //
-//	def f(): return k      The definition does not read k. Each call of f reads k, at the place of the call, and k may be
-//	k = 1                  bound below f and rebound before each call. So Node keeps Uses and Later apart, and Build
-//	f()                    resolves Later at the node that uses f, through any number of functions.
+//	def f(): return k      The definition does not read k. Each call of f reads k, at the place of the call, and k may
+//	k = 1                  be bound below f and rebound before each call. So Node keeps Uses and Later apart, and
+//	f()                    Build resolves Later at the node that uses f, through any number of functions.
 //
 //	o = A()                The call below reads what A's methods read, although it does not name A. So Build assumes
 //	o.m()                  that a value holds every function that the node which made the value could reach.
@@ -27,8 +27,8 @@
 //	if c: x = 2            This may bind x. A node below that reads x depends on this node and on the last node that
 //	                       certainly bound x. Node.Certain tells the two kinds of writers apart.
 //
-//	x = load(); x.head()   This does not read an earlier x. A use of x here would tie the node to every earlier writer.
-//	                       So a name that is bound on all paths before it is read is not a use.
+//	x = load(); x.head()   This does not read an earlier x. A use of x here would tie the node to every earlier
+//	                       writer. So a name that is bound on all paths before it is read is not a use.
 //
 // # What it cannot see
 //

@@ -66,7 +66,8 @@ type Node struct {
 	Await      bool   // has await, async for or async with at top level
 
 	Defines []string // names that execution may bind
-	Certain []string // those of Defines that every path that does not fail has bound at its end; they hide earlier writers
+	// those of Defines that every path that does not fail has bound at its end; they hide earlier writers
+	Certain []string
 	Deletes []string // names that execution may unbind
 	Uses    []string // names of the namespace (or builtins) that execution may read before calling anything
 	Later   []string // names that a function, method, lambda or generator made here may read when called

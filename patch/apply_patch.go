@@ -71,8 +71,9 @@ func (r *Result) section(f Format, s *Section) *ApplyError {
 	}
 	if s.Act == ActDelete {
 		if s.Text != "" && !slices.Equal(bares(splitLines(s.Text)), bares(splitLines(was))) {
-			return &ApplyError{Code: CodeAbsent, Name: s.Name, Message: "its text differs from the text that the patch deletes",
-				Hint: "read its current text (xstate show) and make the patch again from it"}
+			return &ApplyError{Code: CodeAbsent, Name: s.Name,
+				Message: "its text differs from the text that the patch deletes",
+				Hint:    "read its current text (xstate show) and make the patch again from it"}
 		}
 		r.drop(s.Name)
 		return nil

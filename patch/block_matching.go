@@ -49,7 +49,8 @@ type candidate struct {
 // assign makes the best matches first. Among equal scores it prefers the smaller distance, then the earlier block.
 func (m *blockMatching) assign(found []candidate, by By) {
 	slices.SortFunc(found, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.far, b.far), cmp.Compare(a.j, b.j), cmp.Compare(a.i, b.i))
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.far, b.far), cmp.Compare(a.j, b.j),
+			cmp.Compare(a.i, b.i))
 	})
 	for _, c := range found {
 		if m.newOf[c.i] < 0 && m.oldOf[c.j] < 0 {

@@ -58,7 +58,8 @@ func Read(text string, f Format) (*Patch, error) {
 		return &Patch{Format: n.format, Sections: sections}, nil
 	}
 	if calls, ok := jsonCalls(text); f == "" && ok && len(calls) > 0 {
-		return nil, malformed(0, "give only the arguments of the call: old_string and new_string, or command, or cell_id",
+		return nil, malformed(0, "give only the arguments of the call: old_string and new_string, or command, or "+
+			"cell_id",
 			"this is JSON, but not a known tool call")
 	}
 	if f == "" {
@@ -103,6 +104,6 @@ func unknownFormat(f Format) *ParseError {
 	for _, g := range Formats() {
 		names = append(names, string(g))
 	}
-	return &ParseError{Code: CodeUnsupported, Message: fmt.Sprintf("there is no patch format %q", f), Hint: "there are: " +
-		strings.Join(names, ", ")}
+	return &ParseError{Code: CodeUnsupported, Message: fmt.Sprintf("there is no patch format %q", f),
+		Hint: "there are: " + strings.Join(names, ", ")}
 }

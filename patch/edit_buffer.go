@@ -152,7 +152,8 @@ func (u *editBuffer) overlap(found []replacement, k int) *ApplyError {
 		}
 		if other >= 0 && other != k {
 			return &ApplyError{Code: CodeOverlap, Name: u.name, Hunk: k + 1,
-				Message: fmt.Sprintf("it changes lines that hunk %d changes, too", other+1), Hint: "make one hunk of the two"}
+				Message: fmt.Sprintf("it changes lines that hunk %d changes, too", other+1),
+				Hint:    "make one hunk of the two"}
 		}
 	}
 	return nil

@@ -37,7 +37,8 @@ func outermost(text string) (string, bool) {
 	for line := range strings.Lines(text) {
 		if _, info, ok := fenceLine(line); ok {
 			if marks++; from < 0 {
-				if from = at + len(line); info != "" && fenceDialect(languages.FindStringSubmatch(info)[1], false) == "" {
+				if from = at + len(line); info != "" &&
+					fenceDialect(languages.FindStringSubmatch(info)[1], false) == "" {
 					return "", false
 				}
 			} else if info == "" {

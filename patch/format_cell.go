@@ -38,8 +38,8 @@ func readCell(text string) ([]Section, *ParseError) {
 		source, given := c.lines("new_source", "cell_source", "source")
 		name, counted := c.cell()
 		if kind := c.text("cell_type"); kind != "" && kind != "code" {
-			return nil, malformed(0, "edit text cells in the notebook file itself", "call %d: a %s cell is not a block", i+1,
-				kind)
+			return nil, malformed(0, "edit text cells in the notebook file itself",
+				"call %d: a %s cell is not a block", i+1, kind)
 		}
 		s := Section{Name: name, Text: source}
 		switch m := c.mode(); m {

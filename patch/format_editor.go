@@ -36,7 +36,8 @@ func readEditor(text string) ([]Section, *ParseError) {
 		case "str_replace":
 			old, there := c.said("old_str")
 			if !there || old == "" {
-				return nil, malformed(0, "give the text to replace as old_str", "call %d: str_replace has no old_str", i+1)
+				return nil, malformed(0, "give the text to replace as old_str", "call %d: str_replace has no old_str",
+					i+1)
 			}
 			sections = addHunk(sections, c.path(), Hunk{Manner: ByText, Old: old, New: c.text("new_str")})
 		case "insert":
@@ -52,14 +53,16 @@ func readEditor(text string) ([]Section, *ParseError) {
 		case "":
 			var edits []map[string]json.RawMessage
 			if err := json.Unmarshal(c.Args["edits"], &edits); err != nil {
-				return nil, malformed(0, `write "edits": [{"oldText": "…", "newText": "…"}]`, "call %d: its edits cannot be read",
+				return nil, malformed(0, `write "edits": [{"oldText": "…", "newText": "…"}]`,
+					"call %d: its edits cannot be read",
 					i+1)
 			}
 			for _, e := range edits {
 				one := call{Args: e}
 				h := Hunk{Manner: ByText, Old: one.text("oldText", "old_str"), New: one.text("newText", "new_str")}
 				if h.Old == "" {
-					return nil, malformed(0, "give the text to replace as oldText", "call %d: an edit does not say what it replaces",
+					return nil, malformed(0, "give the text to replace as oldText",
+						"call %d: an edit does not say what it replaces",
 						i+1)
 				}
 				sections = addHunk(sections, c.path(), h)
@@ -86,9 +89,11 @@ func writeEditor(p *Patch) (string, error) {
 			case h.All || h.Old == "" && h.Line == 0:
 				return "", cannotExpress(FormatEditor, "every occurrence is replaced, or that text goes to the end")
 			case h.Old == "":
-				calls = append(calls, object("command", "insert", "path", s.Name, "insert_line", h.Line-1, "insert_text", h.New))
+				calls = append(calls, object("command", "insert", "path", s.Name, "insert_line", h.Line-1,
+					"insert_text", h.New))
 			default:
-				calls = append(calls, object("command", "str_replace", "path", s.Name, "old_str", h.Old, "new_str", h.New))
+				calls = append(calls, object("command", "str_replace", "path", s.Name, "old_str", h.Old, "new_str",
+					h.New))
 			}
 		}
 	}

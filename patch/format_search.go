@@ -85,7 +85,8 @@ func searchName(lines []string) string {
 		}
 		name := strings.Trim(line, "#:`* \t")
 		switch {
-		case searchFoot.MatchString(line), line != "" && !looksNamed(name) && (!above || strings.ContainsAny(name, " \t")):
+		case searchFoot.MatchString(line),
+			line != "" && !looksNamed(name) && (!above || strings.ContainsAny(name, " \t")):
 			return ""
 		case name != "":
 			return name

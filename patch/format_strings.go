@@ -60,7 +60,8 @@ func writeStrings(p *Patch) (string, error) {
 			case h.Old == "":
 				return "", cannotExpress(FormatStrings, "text is inserted without replacing any")
 			case h.All:
-				calls = append(calls, object("file_path", s.Name, "old_string", h.Old, "new_string", h.New, "replace_all", true))
+				calls = append(calls, object("file_path", s.Name, "old_string", h.Old, "new_string", h.New,
+					"replace_all", true))
 			default:
 				calls = append(calls, object("file_path", s.Name, "old_string", h.Old, "new_string", h.New))
 			}

@@ -166,7 +166,8 @@ func (r *diffReader) gitHead() *ParseError {
 			r.s.Act = ActDelete
 		} else if strings.HasPrefix(line, "Binary files ") || strings.HasPrefix(line, "GIT binary patch") ||
 			strings.HasPrefix(line, "copy from ") {
-			return malformed(r.at+1, "patch text only; write a copy as a new file", "this patch cannot be applied to text: %s",
+			return malformed(r.at+1, "patch text only; write a copy as a new file",
+				"this patch cannot be applied to text: %s",
 				line)
 		} else if !gitWords(line) {
 			return nil

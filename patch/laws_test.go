@@ -140,7 +140,8 @@ func checkCompared(t *testing.T, f Format, old, new string) {
 	if f != FormatEditor && f != FormatStrings && f != FormatCell {
 		want, got = unix(want), unix(got) // by lines, line ends are those of the text
 	}
-	if f == FormatSearch || f == FormatV4A || f == FormatEditor && old == "" { // they have no words for a missing line end
+	// they have no words for a missing line end
+	if f == FormatSearch || f == FormatV4A || f == FormatEditor && old == "" {
 		want, got = strings.TrimRight(want, "\n"), strings.TrimRight(got, "\n")
 	}
 	if got != want {
@@ -207,7 +208,8 @@ var heavy = map[string]func(n int) (patch, text string){
 	"open texts":    func(n int) (string, string) { return strings.Repeat("{\"command\": \"\n", 10*n), "" },
 	"10 MB": func(n int) (string, string) {
 		old := strings.Repeat(strings.Repeat("x", 99)+"\n", 10*n)
-		return "--- a/p.py\n+++ b/p.py\n@@ -1 +1 @@\n" + strings.Repeat("+"+strings.Repeat("y", 98)+"\n", 10*n) + " x\n",
+		return "--- a/p.py\n+++ b/p.py\n@@ -1 +1 @@\n" + strings.Repeat("+"+strings.Repeat("y", 98)+"\n", 10*n) +
+				" x\n",
 			"x\n" + old
 	},
 }
@@ -216,7 +218,8 @@ var heavy = map[string]func(n int) (patch, text string){
 func numbered(n int, word string) string {
 	var out strings.Builder
 	for i := range n {
-		fmt.Fprintf(&out, "# the value of number %d, which is not that of the others\nif %d:\n    x = %d\n%s = %d\n\n\n\n\n",
+		fmt.Fprintf(&out, "# the value of number %d, which is not that of the others\nif %d:\n    x = %d\n"+
+			"%s = %d\n\n\n\n\n",
 			i, i, i, word, i)
 	}
 	return out.String()
@@ -226,7 +229,8 @@ func searchBlocks(n int, old, new string) string {
 	var out strings.Builder
 	out.WriteString("p.py\n")
 	for i := range n {
-		fmt.Fprintf(&out, "<<<<<<< SEARCH\n    x = %d\n%s = %d\n=======\n    x = %d\n%s = %d\n>>>>>>> REPLACE\n", i, old, i,
+		fmt.Fprintf(&out, "<<<<<<< SEARCH\n    x = %d\n%s = %d\n=======\n    x = %d\n%s = %d\n"+
+			">>>>>>> REPLACE\n", i, old, i,
 			i, new, i)
 	}
 	return out.String()

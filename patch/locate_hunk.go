@@ -90,7 +90,8 @@ func (l *locator) bytesOf(h *Hunk) ([]replacement, *ApplyError) {
 	if len(spots) == 0 && bad == nil && strings.Contains(h.Old, "\n") && !strings.Contains(h.Old, "\r") &&
 		l.lineEnd(0) == "\r\n" {
 		windows := *h
-		windows.Old, windows.New = strings.ReplaceAll(h.Old, "\n", "\r\n"), strings.ReplaceAll(unix(h.New), "\n", "\r\n")
+		windows.Old, windows.New = strings.ReplaceAll(h.Old, "\n", "\r\n"),
+			strings.ReplaceAll(unix(h.New), "\n", "\r\n")
 		return l.exactBytes(&windows)
 	}
 	return spots, bad

@@ -59,7 +59,8 @@ func hunksOf(f Format, old, new string) []Hunk {
 	var spans []wideHunk
 	for _, h := range hunks(changesOf(a, b), contextLines) {
 		w := widen(h, len(a), len(b), contextLines)
-		for context := 2 * contextLines; l != nil && !l.once(a[w.from:w.to]) && (w.from > 0 || w.to < len(a)); context *= 2 {
+		for context := 2 * contextLines; l != nil && !l.once(a[w.from:w.to]) &&
+			(w.from > 0 || w.to < len(a)); context *= 2 {
 			w = widen(h, len(a), len(b), context)
 		}
 		if n := len(spans); n > 0 && w.from < spans[n-1].to {

@@ -60,14 +60,17 @@ func TestMatch(t *testing.T) {
 		{"insert", session("a", "b"), file("a", "x", "b"), []string{`append b3 after "b1"`}},
 		{"insert first", session("a"), file("x", "a"), []string{`append b2 after ""`}},
 		{"delete", session("a", "b", "c"), file("a", "c"), []string{"delete b2"}},
-		{"delete one of equals", session("u: pass", "v: pass", "w: pass"), file("v: pass", "w: pass"), []string{"delete u"}},
+		{"delete one of equals", session("u: pass", "v: pass", "w: pass"), file("v: pass", "w: pass"),
+			[]string{"delete u"}},
 		{"move", session("a", "b", "c", "d"), file("b", "c", "a", "d"), []string{`move b1 after "b3" 1.00 content`}},
 		{"move first", session("a", "b", "c"), file("c", "a", "b"), []string{`move b3 after "" 1.00 content`}},
-		{"edit by similarity", session("import os", fit, "x"), file("import os", strings.Replace(fit, "3", "4", 1), "x"),
+		{"edit by similarity", session("import os", fit, "x"),
+			file("import os", strings.Replace(fit, "3", "4", 1), "x"),
 			[]string{"patch b2 0.92 similarity"}},
 		{"edit of one line", session("import os", "x = load(1)"), file("import os", "x = load(2)"),
 			[]string{"patch b2 0.67 similarity"}},
-		{"indented", session("a = 1\nb = 2"), file("if c:\n    a = 1\n    b = 2"), []string{"patch b1 0.80 similarity"}},
+		{"indented", session("a = 1\nb = 2"), file("if c:\n    a = 1\n    b = 2"),
+			[]string{"patch b1 0.80 similarity"}},
 		{"another text", session("import os"), file("y = g(z)"), []string{"delete b1", `append b2 after ""`}},
 		{"edit by name", session("f: def f(): pass", "a"), file("f: def f(x, y, z):\n  return x + y + z", "a"),
 			[]string{"patch f 0.33 name"}},
@@ -149,7 +152,8 @@ func TestSingleEdits(t *testing.T) {
 			edits := Match(old, new)
 			check(t, old, new, edits)
 			if len(edits) > 1 || len(edits) == 1 && edits[0].Op != c.op {
-				t.Errorf("seed %d: %s in %v to %v = %v, want one %s at most", seed, c.op, sources, c.new, summary(edits), c.op)
+				t.Errorf("seed %d: %s in %v to %v = %v, want one %s at most", seed, c.op, sources, c.new,
+					summary(edits), c.op)
 			}
 		}
 	}

@@ -48,7 +48,8 @@ func (m *blockMatching) voted(j int, holders map[int][]int, place int) []int {
 		places = append(places, i)
 	}
 	slices.SortFunc(places, func(a, b int) int {
-		return cmp.Or(cmp.Compare(votes[b], votes[a]), cmp.Compare(distance(a, place), distance(b, place)), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(votes[b], votes[a]), cmp.Compare(distance(a, place), distance(b, place)),
+			cmp.Compare(a, b))
 	})
 	return places[:min(len(places), maxCandidatesPerBlock)]
 }

@@ -35,7 +35,8 @@ func TestMerge(t *testing.T) {
 	} {
 		got, clashes := Merge(c.base, c.ours, c.theirs)
 		if got != c.want || !cmp.Equal(clashes, c.clashes) {
-			t.Errorf("%s: Merge(%q, %q, %q) = %q, %+v, want %q, %+v", c.name, c.base, c.ours, c.theirs, got, clashes, c.want,
+			t.Errorf("%s: Merge(%q, %q, %q) = %q, %+v, want %q, %+v", c.name, c.base, c.ours, c.theirs, got, clashes,
+				c.want,
 				c.clashes)
 		}
 	}
@@ -63,11 +64,13 @@ func TestMergeLaws(t *testing.T) {
 	merged := 0
 	for range 3000 {
 		lines := text(r.IntN(12))
-		base, ours, theirs := strings.Join(lines, "\n"), strings.Join(edit(lines), "\n"), strings.Join(edit(lines), "\n")
+		base, ours, theirs := strings.Join(lines, "\n"), strings.Join(edit(lines), "\n"),
+			strings.Join(edit(lines), "\n")
 		one, clashes := Merge(base, ours, theirs)
 		other, sehsalc := Merge(base, theirs, ours)
 		if one != other || len(clashes) != len(sehsalc) {
-			t.Fatalf("Merge(%q, %q, %q) = %q, %v, the other way round %q, %v", base, ours, theirs, one, clashes, other, sehsalc)
+			t.Fatalf("Merge(%q, %q, %q) = %q, %v, the other way round %q, %v", base, ours, theirs, one, clashes, other,
+				sehsalc)
 		}
 		if got, _ := Merge(base, base, theirs); got != theirs {
 			t.Fatalf("Merge(%q, itself, %q) = %q", base, theirs, got)
@@ -125,7 +128,8 @@ func FuzzMerge(f *testing.F) {
 		one, clashes := Merge(base, ours, theirs)
 		other, sehsalc := Merge(base, theirs, ours)
 		if one != other || len(clashes) != len(sehsalc) {
-			t.Errorf("Merge(%q, %q, %q) = %q, %v, the other way round %q, %v", base, ours, theirs, one, clashes, other, sehsalc)
+			t.Errorf("Merge(%q, %q, %q) = %q, %v, the other way round %q, %v", base, ours, theirs, one, clashes, other,
+				sehsalc)
 		}
 		if got, _ := Merge(base, ours, base); got != ours {
 			t.Errorf("Merge(%q, %q, the first) = %q", base, ours, got)

@@ -14,7 +14,8 @@ var omissionComment = regexp.MustCompile(`(?i)^[ \t]*(?:(?:\.\.\.|pass)[ \t]*#.*
 	`|as above)\b` +
 	`|#[ \t]*[([]?(?:(?:the|your|all|keep)[ \t]+)*(?:rest|remainder|remaining|existing|previous` +
 	`|other)[ \t]+(?:of[ \t]+)?(?:(?:the|your|this|helper)[ \t]+)*` +
-	`(?:code|functions?|methods?|imports?|script|class(?:es)?|block|program|cell|logic|implementations?|definitions?)\b` +
+	`(?:code|functions?|methods?|imports?|script|class(?:es)?|block|program|cell|logic` +
+	`|implementations?|definitions?)\b` +
 	`.*(?:\b(?:unchanged|same|as before|unmodified|omitted|stays?|remains?|here)\b|(?:\.\.\.|…)[ \t]*[)\]]?$))`)
 
 // refuseOmissions fails on a text that replaces a whole block or program but has a comment that says it leaves out

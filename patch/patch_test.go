@@ -256,7 +256,8 @@ func TestEveryFormat(t *testing.T) {
 			t.Fatal(err)
 		}
 		for what, patch := range map[string]string{
-			"plain": text, "prose": "I think:\n\n" + text + "\nThat is it.\n", "CRLF": strings.ReplaceAll(text, "\n", "\r\n"),
+			"plain": text, "prose": "I think:\n\n" + text + "\nThat is it.\n",
+			"CRLF":  strings.ReplaceAll(text, "\n", "\r\n"),
 			"fence": "```\n" + text + "```\n", "labelled fence": "Now:\n\n```diff\n" + text + "```\n\nDone.\n",
 			"tildes":      "~~~\n" + text + "~~~\n",
 			"blank lines": "\n\n" + text + "\n\n", "indented prose": "  - first\n  - second\n\n" + text,
@@ -274,7 +275,8 @@ func TestEveryFormat(t *testing.T) {
 			if got := unix(r.Texts[name]); got != new {
 				t.Errorf("%s, %s: made %q, want %q", f, what, got, new)
 			}
-			if _, err := p.Apply(map[string]string{"other.py": old}); codeOf(err) != string(CodeNoText) && f != FormatCell {
+			if _, err := p.Apply(map[string]string{"other.py": old}); codeOf(err) != string(CodeNoText) &&
+				f != FormatCell {
 				t.Errorf("%s, %s: without the text: %v", f, what, err)
 			}
 		}
@@ -284,9 +286,10 @@ func TestEveryFormat(t *testing.T) {
 		if testing.Short() {
 			continue
 		}
-		long := strings.Repeat("# a line of a hundred bytes or so, of which there are very many, and none says more than "+
-			"this one\n", 100_000)
-		p := Compare(f, []string{name}, map[string]string{name: long}, map[string]string{name: "x = 1\n" + long + "y = 2\n"})
+		long := strings.Repeat("# a line of a hundred bytes or so, of which there are very many, and none "+
+			"says more than this one\n", 100_000)
+		p := Compare(f, []string{name}, map[string]string{name: long},
+			map[string]string{name: "x = 1\n" + long + "y = 2\n"})
 		if text, err = p.Print(f); err != nil {
 			t.Fatal(err)
 		}
@@ -315,17 +318,20 @@ func TestReadBlock(t *testing.T) {
 		"cut off":     {"Look:\n```python\nx = 1\n", []Section{emitted("", "x = 1")}},
 		"several": {"```python\nx = 1\n```\nand\n```python\ny = 2\n```\n",
 			[]Section{emitted("", "x = 1"), emitted("", "y = 2")}},
-		"another language": {"```bash\npip install numpy\n```\n```python\nx = 1\n```\n", []Section{emitted("", "x = 1")}},
-		"a name in it":     {"```python\n# %% load\nx = 1\n```\n", []Section{emitted("load", "x = 1")}},
-		"a name on it":     {"```python name=load\nx = 1\n```\n", []Section{emitted("load", "x = 1")}},
-		"cells":            {"# %% a\nx = 1\n\n# %% b\ny = 2\n", []Section{emitted("a", "x = 1"), emitted("b", "y = 2")}},
+		"another language": {"```bash\npip install numpy\n```\n```python\nx = 1\n" +
+			"```\n", []Section{emitted("", "x = 1")}},
+		"a name in it": {"```python\n# %% load\nx = 1\n```\n", []Section{emitted("load", "x = 1")}},
+		"a name on it": {"```python name=load\nx = 1\n```\n", []Section{emitted("load", "x = 1")}},
+		"cells": {"# %% a\nx = 1\n\n# %% b\n" +
+			"y = 2\n", []Section{emitted("a", "x = 1"), emitted("b", "y = 2")}},
 		"in a list": {"1. Do\n\n   ```python\n   if x:\n       y = 1\n   ```\n",
 			[]Section{emitted("", "if x:\n    y = 1")}},
 		"a fence in a text": {"s = '''\n```\nx\n```\n'''\n", []Section{emitted("", "s = '''\n```\nx\n```\n'''")}},
-		"magics":            {"%matplotlib inline\nplt.plot(x)\n", []Section{emitted("", "%matplotlib inline\nplt.plot(x)")}},
-		"a wrong line":      {"```python\nx = (\n```\n", []Section{emitted("", "x = (")}},
-		"Unicode":           {"größe = \"→ 😀\"\n", []Section{emitted("", "größe = \"→ 😀\"")}},
-		"a function":        {"def f():\n\treturn 1\n", []Section{emitted("", "def f():\n\treturn 1")}},
+		"magics": {"%matplotlib inline\n" +
+			"plt.plot(x)\n", []Section{emitted("", "%matplotlib inline\nplt.plot(x)")}},
+		"a wrong line": {"```python\nx = (\n```\n", []Section{emitted("", "x = (")}},
+		"Unicode":      {"größe = \"→ 😀\"\n", []Section{emitted("", "größe = \"→ 😀\"")}},
+		"a function":   {"def f():\n\treturn 1\n", []Section{emitted("", "def f():\n\treturn 1")}},
 	} {
 		p, err := Read(x.text, "")
 		if err != nil {

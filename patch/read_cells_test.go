@@ -21,37 +21,45 @@ func TestCells(t *testing.T) {
 		}},
 		{"comments before the first", "# ---\n# jupyter: {}\n# ---\n\n# %%\nx = 1\n", []shape{{6, "", "x = 1"}}},
 		{"text is not code",
-			"# %% [markdown]\n# # Title\n# %% [md] more\n\"\"\"\ntext\n\"\"\"\n# %% [raw]\nraw\n# %% code\nx = 1\n", []shape{
+			"# %% [markdown]\n# # Title\n# %% [md] more\n\"\"\"\ntext\n\"\"\"\n# %% [raw]\nraw\n# %% code\n" +
+				"x = 1\n", []shape{
 				{10, "code", "x = 1"},
 			}},
-		{"nbconvert", "#!/usr/bin/env python\n# coding: utf-8\n\n# # Title\n\n# In[1]:\n\n\nx = 1\n\n\n# In[ ]:\n\n\ny = 2\n",
+		{"nbconvert", "#!/usr/bin/env python\n# coding: utf-8\n\n# # Title\n\n# In[1]:\n\n\nx = 1\n\n\n# In[ ]:\n\n\n" +
+			"y = 2\n",
 			[]shape{
 				{9, "", "x = 1"}, {15, "", "y = 2"},
 			}},
-		{"spyder and old IPython", "#%%Imports\nx = 1\n# %%% Sub\ny = 2\n# <codecell>\nz = 3\n# <markdowncell>\nq\n", []shape{
+		{"spyder and old IPython", "#%%Imports\nx = 1\n# %%% Sub\ny = 2\n# <codecell>\nz = 3\n# <markdowncell>\n" +
+			"q\n", []shape{
 			{2, "Imports", "x = 1"}, {4, "Sub", "y = 2"}, {6, "", "z = 3"},
 		}},
 		{"cell magics in comments", "# %%\n# %%time\n# %%bash -x\nx = 1\n# %%!ls\n", []shape{
 			{2, "", "# %%time\n# %%bash -x\nx = 1\n# %%!ls"},
 		}},
-		{"options", "# %% Load tags=[\"a\", \"b\"] collapsed=true\nx = 1\n# %% {\"k\": 1}\ny = 2\n# %% Fit alpha=0.1\nz = " +
+		{"options", "# %% Load tags=[\"a\", \"b\"] collapsed=true\nx = 1\n# %% {\"k\": 1}\ny = 2\n" +
+			"# %% Fit alpha=0.1\nz = " +
 			"3\n# %% name=\"w\"\nw = 4\n", []shape{
 			{2, "Load", "x = 1"}, {4, "", "y = 2"}, {6, "Fit alpha=0.1", "z = 3"}, {8, "w", "w = 4"},
 		}},
 		{"named after what they define",
-			"# %%\nimport os\n\ndef load(): pass\n# %%\ndef f(): pass\ndef g(): pass\n# %% own\nclass C: pass\n", []shape{
-				{2, "load", "import os\n\ndef load(): pass"}, {6, "", "def f(): pass\ndef g(): pass"}, {9, "own", "class C: pass"},
+			"# %%\nimport os\n\ndef load(): pass\n# %%\ndef f(): pass\ndef g(): pass\n# %% own\n" +
+				"class C: pass\n", []shape{
+				{2, "load", "import os\n\ndef load(): pass"}, {6, "", "def f(): pass\ndef g(): pass"},
+				{9, "own", "class C: pass"},
 			}},
 		{"empty cells", "# %%\n\n# %%\nx = 1\n# %%\n", []shape{{4, "", "x = 1"}}},
 		{"within a string", "# %%\ns = '''\n# %% no\n'''\n# %%\ny = f\"\"\"\n# %% no\n{x}\"\"\"\n", []shape{
 			{2, "", "s = '''\n# %% no\n'''"}, {6, "", "y = f\"\"\"\n# %% no\n{x}\"\"\""},
 		}},
-		{"within a statement", "# %%\nfor i in x:\n    a()\n# %% still the loop\n    b()\n# %% next\nf(1,\n# %% no\n2)\n",
+		{"within a statement", "# %%\nfor i in x:\n    a()\n# %% still the loop\n    b()\n# %% next\nf(1,\n# %% no\n" +
+			"2)\n",
 			[]shape{
 				{2, "", "for i in x:\n    a()\n# %% still the loop\n    b()"}, {7, "next", "f(1,\n# %% no\n2)"},
 			}},
 		{"indented", "# %%\nif x:\n    # %% no\n    y()\n", []shape{{2, "", "if x:\n    # %% no\n    y()"}}},
-		{"windows", "\ufeff# %% one\r\nx = 1\r\n\r\n# %% two\r\ny = 2", []shape{{2, "one", "x = 1"}, {5, "two", "y = 2"}}},
+		{"windows", "\ufeff# %% one\r\nx = 1\r\n\r\n# %% two\r\n" +
+			"y = 2", []shape{{2, "one", "x = 1"}, {5, "two", "y = 2"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := mustParse(t, "a.py", c.text)
@@ -68,9 +76,11 @@ func TestCells(t *testing.T) {
 // A cell that does not parse is one cell. The cells around it do not change, whatever it leaves open.
 func TestBrokenCells(t *testing.T) {
 	for _, bad := range []string{
-		"x = (1,", "s = '''open", "s = \"\"\"open\n\nmore", "def f(:\n    pass", "else:", "x = 'open", "}", "  y = 1\n x = 2",
+		"x = (1,", "s = '''open", "s = \"\"\"open\n\nmore", "def f(:\n" +
+			"    pass", "else:", "x = 'open", "}", "  y = 1\n x = 2",
 		"s = r'''\\",
-		"if x:", "for i in x:\n", "class A:", "def f():", "@d", "try:\n    x()", "x = \\", "lambda:", "print 'a'", "import",
+		"if x:", "for i in x:\n", "class A:", "def f():", "@d", "try:\n" +
+			"    x()", "x = \\", "lambda:", "print 'a'", "import",
 		"from a import",
 		"x =", "x +", "while", "f(a for", "with open(x) as", "match x:", "def", "class", "x: ", "x if y else", "not",
 		"return", "del", "x.",
@@ -93,7 +103,8 @@ func TestBrokenCells(t *testing.T) {
 
 func TestCellDialect(t *testing.T) {
 	p := mustParse(t, "a.py",
-		"# %%\n%matplotlib inline\nx = 1\n# %%\n!ls\n# %%\nx = (y\n%z)\n# %%\nx = = 1\n# %%\ns = '''\n%d\n'''\n# %% [raw]\n")
+		"# %%\n%matplotlib inline\nx = 1\n# %%\n!ls\n# %%\nx = (y\n%z)\n# %%\nx = = 1\n# %%\ns = '''\n%d\n'''\n"+
+			"# %% [raw]\n")
 	var got []string
 	for _, b := range p.Blocks {
 		got = append(got, b.Dialect)

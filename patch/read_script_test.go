@@ -42,7 +42,8 @@ func TestScript(t *testing.T) {
 		{"groups by blank lines", "import os\nimport re\n\nx = 1\ny = 2\n\n\nz = 3\n", []shape{
 			{1, "", "import os\nimport re"}, {4, "", "x = 1\ny = 2"}, {8, "", "z = 3"},
 		}},
-		{"definitions stand alone", "x = 1\ndef f():\n    return 1\ny = 2\nclass A: pass\n@d\n\n@e(1)\nasync def g(): pass\n",
+		{"definitions stand alone", "x = 1\ndef f():\n    return 1\ny = 2\nclass A: pass\n@d\n\n@e(1)\n" +
+			"async def g(): pass\n",
 			[]shape{
 				{1, "", "x = 1"}, {2, "f", "def f():\n    return 1"}, {4, "", "y = 2"}, {5, "A", "class A: pass"},
 				{6, "g", "@d\n\n@e(1)\nasync def g(): pass"},
@@ -51,13 +52,15 @@ func TestScript(t *testing.T) {
 			{1, "f", "def f():\n    a = 1\n\n    return a"}, {6, "", "x = [\n\n1]\ns = '''\n\n'''"},
 		}},
 		{"comments go with what follows",
-			"#!/usr/bin/env python3\n# -*- coding: utf-8 -*-\n\n# about x\nx = 1\n\n# alone\n\n# about f\ndef f(): pass\n# " +
+			"#!/usr/bin/env python3\n# -*- coding: utf-8 -*-\n\n# about x\nx = 1\n\n# alone\n\n# about f\n" +
+				"def f(): pass\n# " +
 				"about y\ny = 1\n", []shape{
 				{1, "", "#!/usr/bin/env python3\n# -*- coding: utf-8 -*-\n\n# about x\nx = 1"},
 				{7, "f", "# alone\n\n# about f\ndef f(): pass"}, {11, "", "# about y\ny = 1"},
 			}},
 		{"remarks right below stay",
-			"x = 1\n# remark on x\n\ny = 2\ndef f():\n    pass\n    # remark in f\n# about z\n\nz = 3\n# end\n\n# really\n",
+			"x = 1\n# remark on x\n\ny = 2\ndef f():\n    pass\n    # remark in f\n# about z\n\nz = 3\n# end\n\n" +
+				"# really\n",
 			[]shape{
 				{1, "", "x = 1\n# remark on x"}, {4, "", "y = 2"}, {5, "f", "def f():\n    pass\n    # remark in f"},
 				{8, "", "# about z\n\nz = 3\n# end\n\n# really"},
@@ -103,9 +106,11 @@ func TestBrokenScript(t *testing.T) {
 		{"one statement of a group", "x = 1\ny = = 2\nz = 3\n\ndef g(): pass\n", []shape{
 			{1, "", "x = 1\ny = = 2\nz = 3"}, {5, "g", "def g(): pass"},
 		}},
-		{"a method", "# about B\n@d\nclass B:\n    def f(self:\n        pass\n\n    def g(self): pass\nz = 1\n\nw = 2\n",
+		{"a method", "# about B\n@d\nclass B:\n    def f(self:\n        pass\n\n    def g(self): pass\nz = 1\n\n" +
+			"w = 2\n",
 			[]shape{
-				{1, "B", "# about B\n@d\nclass B:\n    def f(self:\n        pass\n\n    def g(self): pass"}, {8, "", "z = 1"},
+				{1, "B", "# about B\n@d\nclass B:\n    def f(self:\n        pass\n\n    def g(self): pass"},
+				{8, "", "z = 1"},
 				{10, "", "w = 2"},
 			}},
 		{"open string", "x = 1\n\ns = '''abc\n\ndef g():\n    pass\n\ny = 2\n", []shape{
@@ -115,7 +120,8 @@ func TestBrokenScript(t *testing.T) {
 			{1, "", "x = = 1"}, {3, "", "s = '''\n\ndef no(): pass\n\n'''"}, {9, "f", "def f(): pass"},
 		}},
 		{"several errors",
-			"def f(:\n    pass\n\ndef g(): pass\n\nclass C(:\n    x = 1\n\n    y = 2\n\n# about h\nasync def h(): pass\nx = " +
+			"def f(:\n    pass\n\ndef g(): pass\n\nclass C(:\n    x = 1\n\n    y = 2\n\n# about h\n" +
+				"async def h(): pass\nx = " +
 				")\n\ny = 1\n", []shape{
 				{1, "f", "def f(:\n    pass"}, {4, "g", "def g(): pass"}, {6, "C", "class C(:\n    x = 1\n\n    y = 2"},
 				{11, "h", "# about h\nasync def h(): pass"}, {13, "", "x = )"}, {15, "", "y = 1"},

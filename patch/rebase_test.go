@@ -42,7 +42,8 @@ func TestRebase(t *testing.T) {
 		{name: "edit what was deleted", base: "a:1 b:2", theirs: "a:1 b:3", now: "a:1", why: []Why{WhyDeleted}},
 		{name: "two of one name", base: "a:1", theirs: "a:1 b:2", now: "a:1 b:3", why: []Why{WhyExists}},
 		{name: "move", base: "a:1 b:2 c:3", theirs: "c:3 a:1 b:2", now: "a:1 x:0 b:2 c:3", want: "c:3 a:1 x:0 b:2"},
-		{name: "both move", base: "a:1 b:2 c:3 d:4", theirs: "c:3 a:1 b:2 d:4", now: "a:1 c:3 b:2 d:4", why: []Why{WhyMoved}},
+		{name: "both move", base: "a:1 b:2 c:3 d:4", theirs: "c:3 a:1 b:2 d:4", now: "a:1 c:3 b:2 d:4",
+			why: []Why{WhyMoved}},
 		{name: "two faults", base: "a:1 b:2", theirs: "a:x b:x", now: "a:y b:y", why: []Why{WhyEdited, WhyEdited}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

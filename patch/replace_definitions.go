@@ -14,7 +14,10 @@ type blockRewrite struct{ block, now string }
 // more reports that these blocks also hold code that the text lacks, which would be lost if the text replaced them.
 func (g *decider) splitByDefinition(blocks []Block, text string) (out []blockRewrite, more, ok bool) {
 	news, bad := stmts([]byte(text))
-	if bad || slices.ContainsFunc(news, func(s stmt) bool { return s.defines == "" && !isImport(text[s.start:s.end]) }) {
+	if bad || slices.ContainsFunc(news, func(s stmt) bool {
+		return s.defines == "" &&
+			!isImport(text[s.start:s.end])
+	}) {
 		return nil, false, false
 	}
 	home := map[string]int{} // definition → index of its block; -1: several blocks have it

@@ -9,8 +9,8 @@ import (
 // rest was lost.
 func TestFunctionsAlone(t *testing.T) {
 	const load = "def load():\n    return [1]\n\nrows = load()"
-	const helpers = "def mean(xs):\n    return sum(xs) / len(xs)\n\nLIMIT = 3\n\ndef high(xs):\n    m = mean(xs)\n    " +
-		"return [x for x in xs if x > LIMIT * m]"
+	const helpers = "def mean(xs):\n    return sum(xs) / len(xs)\n\nLIMIT = 3\n\ndef high(xs):\n    m = mean(xs)\n" +
+		"    return [x for x in xs if x > LIMIT * m]"
 	on := Subject{Blocks: []Block{{ID: "load", Source: load}, {ID: "helpers", Source: helpers},
 		{ID: "use", Source: "print(mean(rows), high(rows))"}}}
 	now := "def high(xs):\n    m = mean(xs)\n    return [x for x in xs if x >= LIMIT * m]"
@@ -58,7 +58,8 @@ func TestLineEndsOfWrittenAgain(t *testing.T) {
 			on.Blocks[i].ID = id
 		}
 		for _, s := range []Section{
-			{Act: ActEmit, Name: "a", Text: "x = 1\ny = 3"}, {Act: ActEmit, Text: "import os\ndef f():\r\n    return 2"},
+			{Act: ActEmit, Name: "a", Text: "x = 1\ny = 3"},
+			{Act: ActEmit, Text: "import os\ndef f():\r\n    return 2"},
 			{Act: ActEmit, Text: "import os\nprint(os)"},
 			{Act: ActInsert, After: "a", Text: "n = 1\nm = 2"}, {Act: ActWrite, Name: "p.py", Text: "# %%\nx = 2\n"},
 			{Act: ActCreate, Name: "c", Text: "q = 1\nr = 2"},

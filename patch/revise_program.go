@@ -174,8 +174,9 @@ func (r *reviser) noBlock(name string) error {
 	for _, b := range r.blocks[:min(len(r.blocks), 12)] {
 		names = append(names, b.ID)
 	}
-	c := &ApplyError{Code: CodeNoText, Name: name, Message: "the program has no such block, and its file has another name",
-		Hint: "its blocks are: " + strings.Join(names, ", ")}
+	c := &ApplyError{Code: CodeNoText, Name: name,
+		Message: "the program has no such block, and its file has another name",
+		Hint:    "its blocks are: " + strings.Join(names, ", ")}
 	if len(r.blocks) > len(names) {
 		c.Hint += ", … (xstate show lists all)"
 	}
@@ -389,7 +390,8 @@ func (r *reviser) refuseLostNames(d Decision, text string) error {
 	return &ApplyError{Code: CodeAmbiguous, Name: d.Block,
 		Message: "this may be a part of the block or its new text: the block also defines " + strings.Join(lost, ", ") +
 			", which other code uses",
-		Hint: "give only the functions, and each replaces its own; or use --block " + d.Block + " if this is the whole block"}
+		Hint: "give only the functions, and each replaces its own; or use --block " + d.Block +
+			" if this is the whole block"}
 }
 
 // wholeProgram is the similarity at which a text counts as the whole program and not as one block.

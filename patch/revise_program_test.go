@@ -17,8 +17,8 @@ func FuzzRevise(f *testing.F) {
 			"report\nprint(total(rows))\n",
 		"d.md": "# T\n\n```python\nx = 1\n```\n\nthen\n\n```python name=b\nx + 1\n```\n",
 		"n.ipynb": `{"cells":[{"cell_type":"code","id":"a","metadata":{},"outputs":[],"source":["x = 1"]},` +
-			`{"cell_type":"code","id":"b","metadata":{},"outputs":[],"source":["%time x\n","x"]}],"metadata":{},"nbformat":4,` +
-			`"nbformat_minor":5}`,
+			`{"cell_type":"code","id":"b","metadata":{},"outputs":[],"source":["%time x\n","x"]}],` +
+			`"metadata":{},"nbformat":4,"nbformat_minor":5}`,
 	}
 	patches := []string{
 		"<<<<<<< SEARCH\nrows = [1, 2]\n=======\nrows = [1, 2, 3]\n>>>>>>> REPLACE\n",
@@ -149,7 +149,8 @@ func TestIsFile(t *testing.T) {
 	for said, want := range map[string]bool{
 		"app/p.py": true, "./app/p.py": true, "p.py": true, "project/app/p.py": true, "/home/u/project/app/p.py": true,
 		`app\p.py`:                true,
-		"/mnt/workspace/app/p.py": true, "tests/p.py": false, "app/tests/p.py": false, "/other/p.py": false, "xp.py": false,
+		"/mnt/workspace/app/p.py": true, "tests/p.py": false, "app/tests/p.py": false, "/other/p.py": false,
+		"xp.py":       false,
 		"../app/p.py": false, "q.py": false, "": false,
 	} {
 		if got := on.isFile(said); got != want {
@@ -181,11 +182,13 @@ func TestReviseWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(v.Text) != now || len(v.Edits) != 1 || v.Edits[0].ID != "total" || v.Placements[0].Decision.By != ByProgram {
+	if string(v.Text) != now || len(v.Edits) != 1 || v.Edits[0].ID != "total" ||
+		v.Placements[0].Decision.By != ByProgram {
 		t.Errorf("Text = %q, Edits = %+v, Placements = %+v", v.Text, v.Edits, v.Placements)
 	}
 	cells := "# %% a\nimport math\n# %% b\nrows = [1, 2]\nprint(rows)\n# %% c\nprint(sum(rows))\n"
-	_, err = revised(t, "p.py", cells, "```python\nimport math\nrows = [1, 2]\nprint(rows)\nprint(math.fsum(rows))\n```\n")
+	_, err = revised(t, "p.py", cells, "```python\nimport math\nrows = [1, 2]\nprint(rows)\nprint(math.fsum(rows))\n"+
+		"```\n")
 	if codeOf(err) != string(CodeAmbiguous) {
 		t.Errorf("cells written again without marks: %v, want %s", err, CodeAmbiguous)
 	}
@@ -197,7 +200,8 @@ func TestReviseJSON(t *testing.T) {
 		"\"outputs\": [],\n   \"source\": [\n    \"x = 1\"\n   ]\n  }\n ],\n \"metadata\": {},\n \"nbformat\": 4,\n " +
 		"\"nbformat_minor\": 5\n}\n"
 	v, err := revised(t, "n.ipynb", file,
-		"--- a/n.ipynb\n+++ b/n.ipynb\n@@ -7,5 +7,5 @@\n    \"outputs\": [],\n    \"source\": [\n-    \"x = 1\"\n+    \"x "+
+		"--- a/n.ipynb\n+++ b/n.ipynb\n@@ -7,5 +7,5 @@\n    \"outputs\": [],\n    \"source\": [\n-    \"x = 1\"\n"+
+			"+    \"x "+
 			"= 2\"\n    ]\n   }\n")
 	if err != nil {
 		t.Fatal(err)

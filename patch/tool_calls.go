@@ -177,7 +177,8 @@ func (c *call) number(names ...string) (int, bool) {
 		if !ok {
 			continue
 		}
-		if json.Unmarshal(raw, &number) == nil || json.Unmarshal([]byte(strings.Trim(string(raw), `"`)), &number) == nil {
+		if json.Unmarshal(raw, &number) == nil ||
+			json.Unmarshal([]byte(strings.Trim(string(raw), `"`)), &number) == nil {
 			return number, true
 		}
 	}

@@ -27,7 +27,8 @@ func TestNotebookWritten(t *testing.T) {
 		t.Errorf("no notebook: %+v, want it refused", v)
 	}
 	for _, name := range []string{"t", "cell-0", "no"} {
-		_, err := Revise(&Patch{Format: FormatCell, Sections: []Section{{Act: ActWrite, Name: name, Text: "y = 1"}}}, on)
+		_, err := Revise(&Patch{Format: FormatCell, Sections: []Section{{Act: ActWrite, Name: name, Text: "y = 1"}}},
+			on)
 		if m, ok := err.(*ApplyError); !ok || m.Code != CodeNoText {
 			t.Errorf("cell %s: %v, want it refused", name, err)
 		}

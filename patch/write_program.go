@@ -181,7 +181,8 @@ func (p *Program) pythonFormat() *format {
 		if lead != "" {
 			f.pieces = append(f.pieces, piece{text: lead, block: prose})
 		}
-		f.pieces = append(f.pieces, piece{text: mark + b.Source, block: i, from: len(mark), to: len(mark) + len(b.Source)})
+		f.pieces = append(f.pieces, piece{text: mark + b.Source, block: i, from: len(mark),
+			to: len(mark) + len(b.Source)})
 	}
 	if last := p.gaps[len(p.Blocks)]; last != "" {
 		f.pieces = append(f.pieces, piece{text: last, block: prose})

@@ -198,7 +198,7 @@ func (e *Engine) choose(p place, n *node) (choice, error) {
 	moved := false
 	for i := range traces {
 		t := &traces[i]
-		e.baseState.learn(t.Paths)
+		e.baseState.Learn(t.Paths)
 		e.compared++
 		if _, _, ok := mismatch(p, &t.Trace); !ok {
 			continue

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -23,12 +24,15 @@ type Config struct {
 	Observe   string   // see kernel.Launch
 	Environ   []string // of the program, NAME=value
 	Files     map[string]state.FileRecord
-	OnFiles   func(map[string]state.FileRecord) error       // keeps Files, whenever a node wrote one; may be nil
-	Scratch   string                                        // a folder for values in transit; the store when empty
-	Relatives func() ([]map[string]state.FileRecord, error) // Files of the sessions in this workspace that are versions of the same program; may be nil
-	Volatile  map[state.Digest]bool                         // code that came to something else from the same state: it is marked
-	Anew      bool                                          // the workspace is made anew for each engine: digests of its files are not remembered
-	Guard     *Guard                                        // nil: the program may do what it likes
+	OnFiles   func(map[string]state.FileRecord) error // keeps Files, whenever a node wrote one; may be nil
+	Scratch   string                                  // a folder for values in transit; the store when empty
+	// Files of the sessions in this workspace that are versions of the same program; may be nil
+	Relatives func() ([]map[string]state.FileRecord, error)
+	// code that came to something else from the same state: it is marked
+	Volatile map[state.Digest]bool
+	// the workspace is made anew for each engine: digests of its files are not remembered
+	Anew  bool
+	Guard *Guard // nil: the program may do what it likes
 }
 
 // Guard keeps a program from effects that cannot be taken back.
@@ -38,7 +42,7 @@ type Guard = kernel.Guard
 type Engine struct {
 	cfg         Config
 	options     keyOptions
-	baseState   *baseState
+	baseState   *basestate.State
 	facts       map[state.Digest]*depgraph.Facts
 	environ     map[string]string
 	kernel      kernel.Kernel // nil: none is started
@@ -67,14 +71,15 @@ func New(cfg Config) (*Engine, error) {
 		cfg.Files = map[string]state.FileRecord{}
 	}
 	return &Engine{
-		cfg:       cfg,
-		options:   keyOptions{cfg.Language, cfg.Language.Semantics(), cfg.Language.Identity(environ), cfg.Observe},
-		baseState: newBaseState(cfg, workspace, environ, cfg.Files),
-		facts:     map[state.Digest]*depgraph.Facts{},
-		environ:   environ,
-		ledger:    ledger{deferred: map[groupDigest]deferral{}, again: map[groupDigest]float64{}},
-		saved:     maps.Clone(cfg.Files),
-		kept:      map[state.Digest]bool{},
+		cfg:     cfg,
+		options: keyOptions{cfg.Language, cfg.Language.Semantics(), cfg.Language.Identity(environ), cfg.Observe},
+		baseState: basestate.New(basestate.Options{Store: cfg.Store, Anew: cfg.Anew, Workspace: workspace,
+			File: cfg.File, Environ: environ, Seed: cfg.Seed, Records: cfg.Files}),
+		facts:   map[state.Digest]*depgraph.Facts{},
+		environ: environ,
+		ledger:  ledger{deferred: map[groupDigest]deferral{}, again: map[groupDigest]float64{}},
+		saved:   maps.Clone(cfg.Files),
+		kept:    map[state.Digest]bool{},
 	}, nil
 }
 

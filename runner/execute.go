@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -381,7 +382,7 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		found[k] = p.get(k).digest
 	}
 	for path, how := range x.seen.Files.Reads {
-		k := w.e.baseState.fileKey(path)
+		k := w.e.baseState.FileKey(path)
 		d := w.fileBefore(p, k, path, writes)
 		if how != nil && *how == "presence" {
 			k = depgraph.Key("stat:" + k.Name())
@@ -392,14 +393,14 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		found[k] = d
 	}
 	for _, path := range x.seen.Files.Modes {
-		k := depgraph.Key("mode:" + w.e.baseState.short(path))
+		k := depgraph.Key("mode:" + w.e.baseState.Short(path))
 		found[k] = p.get(k).digest
 	}
 	for _, path := range x.seen.Files.Times {
-		k := depgraph.Key("time:" + w.e.baseState.short(path))
+		k := depgraph.Key("time:" + w.e.baseState.Short(path))
 		found[k] = p.get(k).digest
 		if _, written := writes[k.Name()]; written || found[k] == digestWritten ||
-			w.e.baseState.onDisk(k.Name()) == digestDir {
+			w.e.baseState.OnDisk(k.Name()) == basestate.Directory {
 			x.seen.Marks = appendNew(x.seen.Marks, "clock")
 			delete(found, k)
 		}
@@ -414,12 +415,12 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		}
 	}
 	for _, path := range x.seen.Imports.Files {
-		k := w.e.baseState.fileKey(path)
+		k := w.e.baseState.FileKey(path)
 		found[k] = w.fileBefore(p, k, path, writes)
 		w.e.keepInput(path, found[k])
 	}
 	for _, path := range x.seen.Files.Listings {
-		k := depgraph.Key("dir:" + w.e.baseState.short(path))
+		k := depgraph.Key("dir:" + w.e.baseState.Short(path))
 		found[k] = p.get(k).digest
 		w.e.keepText(found[k])
 	}
@@ -429,11 +430,12 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 			t.Paths = map[depgraph.Key]string{}
 		}
 		t.Paths[k] = strings.Join(files, "\n")
-		w.e.baseState.learn(map[depgraph.Key]string{k: t.Paths[k]})
+		w.e.baseState.Learn(map[depgraph.Key]string{k: t.Paths[k]})
 		found[k] = p.get(k).digest
 	}
 	if x.seen.Failure == nil {
-		for _, name := range x.seen.Deleted { // whether it did cannot be seen, so this is no proof for where the name is bound
+		// whether it did cannot be seen, so this is no proof for where the name is bound
+		for _, name := range x.seen.Deleted {
 			found[depgraph.Var(name)] = p.get(depgraph.Var(name)).digest
 		}
 	}
@@ -459,7 +461,8 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 			d = lineage(t, k)
 		}
 		if !v.Deleted {
-			v.Info.Bytes, v.Info.Deps, v.Info.Opaque, v.Info.Code, v.Info.LifetimeSensitive = v.Size, v.Deps, v.Opaque, v.Code, v.Fragile
+			v.Info.Bytes, v.Info.Deps, v.Info.Opaque, v.Info.Code, v.Info.LifetimeSensitive = v.Size, v.Deps, v.Opaque,
+				v.Code, v.Fragile
 			v.Info.ReachesModules, v.Info.ModuleReferences = v.Rests, v.Held
 			t.Info[k] = v.Info
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -31,7 +32,7 @@ func (e *Engine) adoptRelatives() error {
 	}
 	for _, files := range all {
 		for name, r := range files {
-			now := e.baseState.onDisk(name)
+			now := e.baseState.OnDisk(name)
 			if own, ok := e.cfg.Files[name]; r.Left == now && (!ok || own.Left != now) {
 				e.cfg.Files[name] = r
 			}
@@ -43,7 +44,7 @@ func (e *Engine) adoptRelatives() error {
 // adoptEdits makes what somebody wrote into a file of the program's, since the last run, its new base.
 func (e *Engine) adoptEdits() error {
 	for name, r := range e.cfg.Files {
-		now := e.baseState.onDisk(name)
+		now := e.baseState.OnDisk(name)
 		if now == r.Left {
 			continue
 		}
@@ -51,7 +52,7 @@ func (e *Engine) adoptEdits() error {
 			return fmt.Errorf("keep %s as it was edited: %w", name, err)
 		}
 		r = state.FileRecord{Base: now, Left: now}
-		r.Mode, r.Time = e.baseState.attributes(name)
+		r.Mode, r.Time = e.baseState.Attributes(name)
 		e.cfg.Files[name] = r
 	}
 	return nil
@@ -59,10 +60,10 @@ func (e *Engine) adoptEdits() error {
 
 // keepBase stores the content that a file has before the program writes it.
 func (e *Engine) keepBase(name string, now state.Digest) error {
-	if !stored(now) {
+	if !basestate.IsFile(now) {
 		return nil
 	}
-	_, err := e.cfg.Store.PutBase(e.baseState.path(name))
+	_, err := e.cfg.Store.PutBase(e.baseState.Path(name))
 	return err
 }
 
@@ -72,7 +73,7 @@ const keptInput = 1 << 20
 
 // keepInput keeps what a node read of a file of the workspace.
 func (e *Engine) keepInput(path string, d state.Digest) {
-	if !stored(d) || e.kept[d] || filepath.IsAbs(e.baseState.short(path)) {
+	if !basestate.IsFile(d) || e.kept[d] || filepath.IsAbs(e.baseState.Short(path)) {
 		return
 	}
 	e.kept[d] = true
@@ -86,7 +87,7 @@ func (e *Engine) keepInput(path string, d state.Digest) {
 
 // keepText keeps the names that a node saw in a directory, or the time of a file.
 func (e *Engine) keepText(d state.Digest) {
-	if text := e.baseState.texts[d]; text != nil {
+	if text := e.baseState.Texts[d]; text != nil {
 		_, _ = e.cfg.Store.PutBlob(text)
 	}
 }
@@ -115,9 +116,9 @@ func (w *walk) putFiles(p *programState) error {
 // putFile puts one file in the state wanted, from the store, and records what it left.
 func (w *walk) putFile(p *programState, name string, want entry) error {
 	e := w.e
-	path := e.baseState.path(name)
+	path := e.baseState.Path(name)
 	first := string(p.get(depgraph.Key("link:" + name)).digest)
-	now := e.baseState.onDisk(name)
+	now := e.baseState.OnDisk(name)
 	if now != want.digest {
 		if err := e.announce(path); err != nil {
 			return fmt.Errorf("note that a file is put back: %w", err)
@@ -126,18 +127,18 @@ func (w *walk) putFile(p *programState, name string, want entry) error {
 	switch {
 	case want.digest == state.Absent:
 		err := os.Remove(path)
-		if err != nil && now == digestDir {
+		if err != nil && now == basestate.Directory {
 			return nil // there is something in it that is not the program's: the directory stays
 		}
 		if err != nil && !os.IsNotExist(err) {
 			return fmt.Errorf("take back a file that the program wrote: %w", err)
 		}
 	case first != "" && first != name:
-		if err := relink(e.baseState.path(first), path); err != nil {
+		if err := relink(e.baseState.Path(first), path); err != nil {
 			return fmt.Errorf("put back a link: %w", err)
 		}
 	case now == want.digest && (first != "" || !e.tied(name)):
-	case want.digest == digestDir:
+	case want.digest == basestate.Directory:
 		if now != state.Absent {
 			_ = os.Remove(path)
 		}
@@ -148,7 +149,7 @@ func (w *walk) putFile(p *programState, name string, want entry) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			return fmt.Errorf("put back a file: %w", err)
 		}
-		if target, ok := strings.CutPrefix(string(want.digest), symlink); ok {
+		if target, ok := strings.CutPrefix(string(want.digest), basestate.Symlink); ok {
 			_ = os.Remove(path)
 			if err := os.Symlink(target, path); err != nil {
 				return fmt.Errorf("put back a symbolic link: %w", err)
@@ -157,7 +158,7 @@ func (w *walk) putFile(p *programState, name string, want entry) error {
 			return err
 		}
 	}
-	if stored(want.digest) || want.digest == digestDir {
+	if basestate.IsFile(want.digest) || want.digest == basestate.Directory {
 		if err := w.putMode(p, name); err != nil {
 			return fmt.Errorf("put back permissions: %w", err)
 		}
@@ -175,7 +176,7 @@ func (w *walk) putContent(name string, want entry) error {
 			return err
 		}
 	}
-	path, from := e.baseState.path(name), filepath.Join(e.spool, "put")
+	path, from := e.baseState.Path(name), filepath.Join(e.spool, "put")
 	ok, err := e.cfg.Store.BlobToFile(want.digest, from)
 	if err != nil {
 		return fmt.Errorf("put back %s: %w", name, err)
@@ -235,11 +236,11 @@ func overwrite(path, from string) error {
 
 // putMode gives a file the permissions that it has at p.
 func (w *walk) putMode(p *programState, name string) error {
-	info, err := os.Lstat(w.e.baseState.path(name))
+	info, err := os.Lstat(w.e.baseState.Path(name))
 	if err != nil {
 		return err
 	}
-	want := usualMode(info.Mode())
+	want := basestate.UsualMode(info.Mode())
 	r := w.e.cfg.Files[name]
 	if _, set := p.keys[depgraph.Key("mode:"+name)]; !set && r.Time == 0 && r.Base != state.Absent {
 		return nil // recorded before permissions were
@@ -252,7 +253,7 @@ func (w *walk) putMode(p *programState, name string) error {
 	if info.Mode().Perm() == want {
 		return nil
 	}
-	return os.Chmod(w.e.baseState.path(name), want)
+	return os.Chmod(w.e.baseState.Path(name), want)
 }
 
 // relink makes path a second name of the file first.
@@ -271,7 +272,7 @@ func relink(first, path string) error {
 
 // tied reports whether a file is on disk one with another that the program writes.
 func (e *Engine) tied(name string) bool {
-	info, err := os.Lstat(e.baseState.path(name))
+	info, err := os.Lstat(e.baseState.Path(name))
 	return err == nil && linked(info) && len(e.linkGroups()[name]) > 0
 }
 
@@ -285,7 +286,7 @@ func (e *Engine) linkGroups() map[string]string {
 	type inode struct{ dev, ino uint64 }
 	groups := map[inode][]string{}
 	for _, name := range slices.Sorted(maps.Keys(e.cfg.Files)) {
-		if info, err := os.Lstat(e.baseState.path(name)); err == nil && linked(info) {
+		if info, err := os.Lstat(e.baseState.Path(name)); err == nil && linked(info) {
 			st := info.Sys().(*syscall.Stat_t)
 			i := inode{uint64(st.Dev), st.Ino}
 			groups[i] = append(groups[i], name)
@@ -342,14 +343,14 @@ func (w *walk) adoptReused(p *programState) error {
 
 // adopt begins to keep a record of a file that a reused result writes.
 func (w *walk) adopt(name string, now entry) error {
-	base := w.e.baseState.get(depgraph.Key("file:" + name))
+	base := w.e.baseState.Get(depgraph.Key("file:" + name))
 	if base != now.digest {
 		if err := w.e.keepBase(name, base); err != nil {
 			return fmt.Errorf("keep %s as it was before the program: %w", name, err)
 		}
 	}
 	r := state.FileRecord{Base: base, Left: base}
-	r.Mode, r.Time = w.e.baseState.attributes(name)
+	r.Mode, r.Time = w.e.baseState.Attributes(name)
 	w.e.cfg.Files[name] = r
 	return nil
 }
@@ -359,10 +360,8 @@ func (w *walk) adopt(name string, now entry) error {
 func (w *walk) fileBefore(p *programState, k depgraph.Key, path string, writes map[string]fileWrite) state.Digest {
 	if _, known := p.keys[k]; !known {
 		if fw, ok := writes[k.Name()]; ok {
-			if _, asked := w.e.baseState.base[k]; !asked {
-				if _, recorded := w.e.cfg.Files[k.Name()]; !recorded {
-					w.e.baseState.base[k] = fw.before
-				}
+			if _, recorded := w.e.cfg.Files[k.Name()]; !recorded {
+				w.e.baseState.SetAnswer(k, fw.before)
 			}
 		}
 	}
@@ -382,28 +381,26 @@ func (x *execution) fileWrites() (map[string]fileWrite, error) {
 	e := x.walk.e
 	found := map[string]fileWrite{}
 	for path, before := range x.seen.Files.Writes {
-		name := e.baseState.short(path)
+		name := e.baseState.Short(path)
 		fw, err := x.fileWrite(path, before)
 		if err != nil {
 			return nil, err
 		}
 		e.noteWrite(name, fw)
-		if _, asked := e.baseState.base[depgraph.Key("file:"+name)]; !asked {
-			e.baseState.base[depgraph.Key("file:"+name)] = e.cfg.Files[name].Base
-		}
+		e.baseState.SetAnswer(depgraph.Key("file:"+name), e.cfg.Files[name].Base)
 		found[name] = fw
 	}
 	for path, mode := range x.seen.Files.Chmods {
-		name := e.baseState.short(path)
+		name := e.baseState.Short(path)
 		if _, known := e.cfg.Files[name]; known {
 			continue
 		}
-		now := e.baseState.onDisk(name)
+		now := e.baseState.OnDisk(name)
 		if err := e.keepBase(name, now); err != nil {
 			return nil, err
 		}
 		r := state.FileRecord{Base: now, Left: now, Mode: e.modeBefore(path, mode)}
-		_, r.Time = e.baseState.attributes(name)
+		_, r.Time = e.baseState.Attributes(name)
 		e.cfg.Files[name] = r
 	}
 	if err := x.throughHandles(found); err != nil {
@@ -420,7 +417,7 @@ func (x *execution) fileWrite(path string, before *kernel.FileBefore) (fileWrite
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
 		return fw, x.putContent(path, &fw.after)
 	}
-	fw.after = x.walk.e.baseState.onDisk(x.walk.e.baseState.short(path))
+	fw.after = x.walk.e.baseState.OnDisk(x.walk.e.baseState.Short(path))
 	return fw, nil
 }
 
@@ -430,9 +427,9 @@ func (e *Engine) beforeWrite(path string, before *kernel.FileBefore) (fileWrite,
 		return fileWrite{}, nil
 	}
 	fw := fileWrite{before: state.Digest(before.Copy), mode: e.modeBefore(path, before.Mode), time: before.Time}
-	if stored(fw.before) {
+	if basestate.IsFile(fw.before) {
 		keep := e.cfg.Store.PutBase
-		if _, known := e.cfg.Files[e.baseState.short(path)]; known {
+		if _, known := e.cfg.Files[e.baseState.Short(path)]; known {
 			keep = e.cfg.Store.PutBlobFile // what a node before wrote there
 		}
 		ref, err := keep(before.Copy)
@@ -446,10 +443,10 @@ func (e *Engine) beforeWrite(path string, before *kernel.FileBefore) (fileWrite,
 
 func (e *Engine) modeBefore(path string, mode uint32) state.Digest {
 	kind := fs.FileMode(0)
-	if e.baseState.onDisk(e.baseState.short(path)) == digestDir {
+	if e.baseState.OnDisk(e.baseState.Short(path)) == basestate.Directory {
 		kind = fs.ModeDir
 	}
-	return modeDigest(kind | fs.FileMode(mode))
+	return basestate.ModeDigest(kind | fs.FileMode(mode))
 }
 
 // fileAttributes returns what else a node made of files: permissions, and which are one with another.
@@ -460,7 +457,7 @@ func (x *execution) fileAttributes(files map[string]fileWrite) []state.Access {
 		names[name] = true
 	}
 	for path := range x.seen.Files.Chmods {
-		names[e.baseState.short(path)] = true
+		names[e.baseState.Short(path)] = true
 	}
 	var found []state.Access
 	note := func(k depgraph.Key, now state.Digest) {
@@ -470,9 +467,9 @@ func (x *execution) fileAttributes(files map[string]fileWrite) []state.Access {
 	}
 	links := false
 	for name := range names {
-		mode, _ := e.baseState.attributes(name)
+		mode, _ := e.baseState.Attributes(name)
 		note(depgraph.Key("mode:"+name), mode)
-		info, err := os.Lstat(e.baseState.path(name))
+		info, err := os.Lstat(e.baseState.Path(name))
 		links = links || err == nil && linked(info)
 	}
 	for k := range p.keys {
@@ -506,13 +503,13 @@ func (x *execution) throughHandles(found map[string]fileWrite) error {
 		if _, seen := found[name]; seen {
 			continue
 		}
-		now := e.baseState.onDisk(name)
+		now := e.baseState.OnDisk(name)
 		fw := fileWrite{before: e.cfg.Files[name].Left, after: now}
-		if now == fw.before || now == digestSpecial {
+		if now == fw.before || now == basestate.Special {
 			continue
 		}
-		if stored(now) {
-			if err := x.putContent(e.baseState.path(name), &fw.after); err != nil {
+		if basestate.IsFile(now) {
+			if err := x.putContent(e.baseState.Path(name), &fw.after); err != nil {
 				return err
 			}
 		}
@@ -521,7 +518,7 @@ func (x *execution) throughHandles(found map[string]fileWrite) error {
 		if x.seen.Files.Reads == nil {
 			x.seen.Files.Reads = map[string]*string{}
 		}
-		x.seen.Files.Reads[e.baseState.path(name)] = nil
+		x.seen.Files.Reads[e.baseState.Path(name)] = nil
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -24,8 +25,8 @@ func (e *Engine) Isolated(do func() error) error {
 	records := maps.Clone(e.cfg.Files)
 	before := map[string]onDisk{}
 	for name := range records {
-		now := onDisk{digest: e.baseState.onDisk(name)}
-		now.mode, now.time = e.baseState.attributes(name)
+		now := onDisk{digest: e.baseState.OnDisk(name)}
+		now.mode, now.time = e.baseState.Attributes(name)
 		if err := e.keepBase(name, now.digest); err != nil {
 			return fmt.Errorf("keep a copy of %s: %w", name, err)
 		}
@@ -49,8 +50,8 @@ func (e *Engine) restoreFilesTo(
 	before map[string]onDisk,
 	links map[string]string,
 ) error {
-	e.baseState.begin()
-	p := newProgramState(e.baseState.get) // its base has the files that were not written before
+	e.baseState.Begin()
+	p := newProgramState(e.baseState.Get) // its base has the files that were not written before
 	for name, was := range before {
 		p.keys[depgraph.Key("file:"+name)] = entry{digest: was.digest, writer: -1}
 		p.keys[depgraph.Key("mode:"+name)] = entry{digest: was.mode, writer: -1}
@@ -63,17 +64,17 @@ func (e *Engine) restoreFilesTo(
 		return fmt.Errorf("restore the files: %w", err)
 	}
 	for name, was := range before {
-		if !stored(was.digest) {
+		if !basestate.IsFile(was.digest) {
 			continue
 		}
-		if _, now := e.baseState.attributes(name); now != was.time {
-			if err := os.Chtimes(e.baseState.path(name), time.Time{}, time.Unix(0, was.time)); err != nil {
+		if _, now := e.baseState.Attributes(name); now != was.time {
+			if err := os.Chtimes(e.baseState.Path(name), time.Time{}, time.Unix(0, was.time)); err != nil {
 				return err
 			}
 		}
 	}
 	clear(e.cfg.Files)
 	maps.Copy(e.cfg.Files, records)
-	e.baseState.begin()
+	e.baseState.Begin()
 	return w.saveFiles()
 }

@@ -171,12 +171,12 @@ func (e *Engine) readJournal(path string) error {
 			continue // cut off: the write that it would announce did not happen
 		}
 		_ = os.Remove(line.Path + temporary)
-		name := e.baseState.short(line.Path)
+		name := e.baseState.Short(line.Path)
 		fw, err := e.beforeWrite(line.Path, line.Before)
 		if err != nil {
 			return err
 		}
-		fw.after = e.baseState.onDisk(name)
+		fw.after = e.baseState.OnDisk(name)
 		e.noteWrite(name, fw)
 	}
 	if err := lines.Err(); err != nil {

@@ -25,7 +25,8 @@ func TestEvict(t *testing.T) {
 		limit int64
 		gone  []groupDigest
 	}{
-		{500, nil}, {410, nil}, {409, []groupDigest{"c"}}, {310, []groupDigest{"c"}}, {150, []groupDigest{"c", "p"}}, {100, []groupDigest{"c", "p", "s"}}, {-1, []groupDigest{"c", "p", "s", "d"}},
+		{500, nil}, {410, nil}, {409, []groupDigest{"c"}}, {310, []groupDigest{"c"}}, {150, []groupDigest{"c", "p"}},
+		{100, []groupDigest{"c", "p", "s"}}, {-1, []groupDigest{"c", "p", "s", "d"}},
 	} {
 		m := park()
 		if gone := m.evict(c.limit); !slices.Equal(gone, c.gone) {

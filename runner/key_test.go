@@ -34,7 +34,8 @@ func TestKeyHoldsEveryInput(t *testing.T) {
 			continue // the language itself: its name and version are in the others
 		}
 		o := plain
-		reflect.NewAt(options.Field(i).Type, reflect.ValueOf(&o).Elem().Field(i).Addr().UnsafePointer()).Elem().SetString("other")
+		reflect.NewAt(options.Field(i).Type, reflect.ValueOf(&o).Elem().Field(
+			i).Addr().UnsafePointer()).Elem().SetString("other")
 		differ["option "+options.Field(i).Name] = make(o, "x", dialect.Plain, nil, true)
 	}
 	for what, got := range differ {

@@ -24,12 +24,12 @@ func (x *execution) keepLines(trace state.Digest) error {
 	if err != nil {
 		return err
 	}
-	return x.walk.e.cfg.Store.PutMemo(spaceLines, string(trace), data)
+	return x.walk.e.cfg.Store.PutMemo(state.MemoLines, string(trace), data)
 }
 
 // LinesOf returns the lines of functions that the node with a trace executed, by the version of the block. ok is false
 // when they were not observed.
 func (e *Engine) LinesOf(trace state.Digest) (lines map[state.Digest]BlockLines, ok bool) {
-	data, ok := e.cfg.Store.Memo(spaceLines, string(trace))
+	data, ok := e.cfg.Store.Memo(state.MemoLines, string(trace))
 	return lines, ok && json.Unmarshal(data, &lines) == nil
 }

@@ -108,7 +108,7 @@ func (x *execution) heldReads(found map[depgraph.Key]state.Digest) {
 func (x *execution) heldWrites() []state.Access {
 	var writes []state.Access
 	for name, q := range x.seen.Quiet {
-		if _, ours := x.walk.e.cfg.Files[x.walk.e.baseState.short(q[0])]; ours {
+		if _, ours := x.walk.e.cfg.Files[x.walk.e.baseState.Short(q[0])]; ours {
 			x.seen.Held[name] = state.Digest(q[1])
 			delete(x.seen.Quiet, name)
 		}

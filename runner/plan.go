@@ -73,11 +73,11 @@ type PlanBlock struct {
 // Plan reports what Run would do with blocks. It executes and writes nothing. It visits every node, see Planner.
 func (e *Engine) Plan(ctx context.Context, blocks []state.ProgramBlock) (*Plan, error) {
 	units, nodes := e.analyse(blocks)
-	e.baseState.begin()
+	e.baseState.Begin()
 	if err := e.adoptRelatives(); err != nil {
 		return nil, err
 	}
-	p := newProgramState(e.baseState.get)
+	p := newProgramState(e.baseState.Get)
 	acts := make([]PlanNode, len(nodes))
 	stopped := map[*unit]bool{}
 	for i, n := range nodes {

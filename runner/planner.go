@@ -154,10 +154,12 @@ func (e *Engine) NewPlanner(fetch func(context.Context, state.BlockID) (state.Pr
 
 func (pl *Planner) clear() {
 	*pl = Planner{e: pl.e, fetch: pl.fetch, blocks: make([]trackedBlock, 1), stale: map[uint32]bool{},
-		refused: map[uint32]*state.ExecError{}, features: map[uint32][]string{}, units: map[uint32]*unit{}, nodes: make([]trackedNode, 1),
-		open: map[uint32]*PlanNode{}, failed: map[uint32]state.BlockID{}, shared: map[uint32]aliasFact{},
+		refused: map[uint32]*state.ExecError{}, features: map[uint32][]string{}, units: map[uint32]*unit{},
+		nodes: make([]trackedNode, 1),
+		open:  map[uint32]*PlanNode{}, failed: map[uint32]state.BlockID{}, shared: map[uint32]aliasFact{},
 		keys: make([]trackedKey, 1), bySpace: map[string][]uint32{}, base: map[uint32]state.Digest{},
-		partners: map[string]map[pair]int{}, byText: map[string]uint32{}, digests: make([][32]byte, digFirst), moved: pl.e.baseState.moved}
+		partners: map[string]map[pair]int{}, byText: map[string]uint32{}, digests: make([][32]byte, digFirst),
+		moved: pl.e.baseState.Moved}
 	pl.byID.hash = func(x uint32) uint64 { return hashText(pl.blocks[x].id) }
 	pl.byKey.hash = func(k uint32) uint64 { return hashText(pl.keys[k].name) }
 	pl.codes.hash = func(n uint32) uint64 { return binary.LittleEndian.Uint64(pl.nodes[n].code[:]) }
@@ -288,7 +290,8 @@ func (pl *Planner) refresh(ctx context.Context) error {
 		delete(pl.units, x)
 	}
 	all := false
-	for _, x := range pl.sortedBlocks(maps.Keys(pl.stale)) { // in order: blocks that were committed together lie together in the store
+	// in order: blocks that were committed together lie together in the store
+	for _, x := range pl.sortedBlocks(maps.Keys(pl.stale)) {
 		u, err := pl.unit(ctx, x)
 		if err != nil {
 			return err
@@ -473,7 +476,7 @@ func (pl *Planner) Plan(
 		}
 		return pl.e.Plan(ctx, blocks)
 	}
-	pl.e.baseState.begin()
+	pl.e.baseState.Begin()
 	if err := pl.e.adoptRelatives(); err != nil {
 		return nil, err
 	}
@@ -542,7 +545,7 @@ func (pl *Planner) drainQueue(ctx context.Context) error {
 		}
 	}
 	pl.heaped = false
-	if pl.e.baseState.moved != pl.moved {
+	if pl.e.baseState.Moved != pl.moved {
 		return fmt.Errorf("%w: a package has moved", errNeedsWalk)
 	}
 	return nil
@@ -555,7 +558,7 @@ func (pl *Planner) rebase() {
 			delete(pl.base, k)
 			continue
 		}
-		if now := pl.e.baseState.get(pl.keys[k].name); now != was {
+		if now := pl.e.baseState.Get(pl.keys[k].name); now != was {
 			pl.base[k] = now
 			pl.requeue(k, 0, true)
 		}

@@ -63,7 +63,8 @@ func (pl *Planner) difference(blocks []PlanBlock) string {
 				have.Seconds != want.Seconds ||
 				n.code != shortCode(want.Code) {
 				return fmt.Sprintf(
-					"node %d of block %s is to %s (%+v, trace %.8s, line %d, %g s), want %s (%+v, trace %.8s, line %d, %g s)",
+					"node %d of block %s is to %s (%+v, trace %.8s, line %d, %g s), want %s (%+v, trace %.8s, line "+
+						"%d, %g s)",
 					i+1,
 					b.ID,
 					have.Action,

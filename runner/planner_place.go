@@ -131,7 +131,7 @@ func (p *plannerPlace) get(name depgraph.Key) entry {
 // base returns what a key has before the first node.
 func (p *plannerPlace) base(name depgraph.Key) state.Digest {
 	k := p.ask(name)
-	d := p.pl.e.baseState.get(name)
+	d := p.pl.e.baseState.Get(name)
 	p.pl.base[k] = d
 	return d
 }

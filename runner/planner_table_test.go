@@ -46,7 +46,8 @@ func TestLists(t *testing.T) {
 			have[i], want[i] = l.remove(have[i], at), append(want[i][:at:at], want[i][at+1:]...)
 		} else {
 			at, v := random.IntN(n+1), random.Uint32()
-			have[i], want[i] = l.insert(have[i], at, v), append(want[i][:at:at], append([]uint32{v}, want[i][at:]...)...)
+			have[i], want[i] = l.insert(have[i], at, v),
+				append(want[i][:at:at], append([]uint32{v}, want[i][at:]...)...)
 		}
 		for j := range have {
 			if got := l.of(have[j]); string(bytesOf(got)) != string(bytesOf(want[j])) {

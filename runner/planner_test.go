@@ -174,8 +174,8 @@ func (m *made) edit() string {
 func (m *made) run() {
 	m.step++
 	units, nodes := m.engine.analyse(m.blocks)
-	m.engine.baseState.begin()
-	p := newProgramState(m.engine.baseState.get)
+	m.engine.baseState.Begin()
+	p := newProgramState(m.engine.baseState.Get)
 	results := map[*unit][]state.NodeResult{}
 	stopped := map[*unit]bool{}
 	for i, n := range nodes {
@@ -224,13 +224,14 @@ func (m *made) execute(p *programState, units []*unit, n *node) *state.StoredTra
 		reads[depgraph.Var(name)] = true
 	}
 	for range m.rand.IntN(3) {
-		reads[depgraph.Key(m.one("file:f", "file:g", "stat:f", "time:g", "dir:.", "dir:sub", "mode:f", "env:E", "env:F", "isset:F", "env:*", "env:+", "files:+",
+		reads[depgraph.Key(m.one("file:f", "file:g", "stat:f", "time:g", "dir:.", "dir:sub", "mode:f", "env:E", "env:F",
+			"isset:F", "env:*", "env:+", "files:+",
 			"reach:K", "reach:m.x", "rng:random", "held:m", "link:f", "conf:locale", "module:numpy", "cwd:"))] = true
 	}
 	for k := range reads {
 		if k == "module:numpy" {
 			t.Paths = map[depgraph.Key]string{k: "/none/numpy/version.py"}
-			m.engine.baseState.learn(t.Paths)
+			m.engine.baseState.Learn(t.Paths)
 		}
 		if e := p.get(k); e.digest != unknown && e.digest != poison {
 			t.Reads = append(t.Reads, state.Access{Key: k, Digest: e.digest})
@@ -246,7 +247,8 @@ func (m *made) execute(p *programState, units []*unit, n *node) *state.StoredTra
 		writes[depgraph.Var(name)] = state.Absent
 	}
 	for range m.rand.IntN(2) {
-		writes[depgraph.Key(m.one("file:f", "file:sub/h", "env:E", "env:F", "rng:random", "held:m", "var:a", "var:b"))] = state.Digest(
+		writes[depgraph.Key(m.one("file:f", "file:sub/h", "env:E", "env:F", "rng:random", "held:m", "var:a",
+			"var:b"))] = state.Digest(
 			m.one(string(value()), string(value()), "", "directory"),
 		)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -168,7 +169,7 @@ func (p *programState) pristine(k depgraph.Key) state.Digest { return p.base(k) 
 // presence returns what a query depends on that only checks whether a file exists.
 func (p *programState) presence(name string) entry {
 	e := p.get(depgraph.Key("file:" + name))
-	if stored(e.digest) {
+	if basestate.IsFile(e.digest) {
 		e.digest = "file"
 	}
 	return e
@@ -390,8 +391,8 @@ func mismatch(p place, t *state.Trace) (first state.Access, now entry, ok bool) 
 			return a, e, false
 		}
 	}
-	// An execution reads these only where they exist: values with finalizers, figures that were begun, and what libraries
-	// saw. So their absence from the reads is compared, too.
+	// An execution reads these only where they exist: values with finalizers, figures that were begun, and what
+	// libraries saw. So their absence from the reads is compared, too.
 	reads := func(k depgraph.Key) bool {
 		_, found := slices.BinarySearchFunc(t.Reads, state.Access{Key: k}, byKey)
 		return found

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -457,7 +458,7 @@ func (w *walk) rebuild(ctx context.Context, i int) error {
 
 // positionAt returns the position before node i of this walk.
 func (w *walk) stateAt(i int) *programState {
-	p := newProgramState(w.e.baseState.get)
+	p := newProgramState(w.e.baseState.Get)
 	for k, n := range w.nodes[:i] {
 		out := w.outcomes[k]
 		switch {
@@ -579,5 +580,5 @@ func environOf(value *string) state.Digest {
 	if value == nil {
 		return state.Absent
 	}
-	return environDigest(*value)
+	return basestate.EnvironDigest(*value)
 }

@@ -22,8 +22,8 @@ type RunOptions struct {
 	OnEvent func(Event)           // called in order, from the goroutine of Run
 	Lined   state.BlockID         // the block whose executed lines in other blocks' functions are observed, see LinesOf
 
-	// Memory bounds the bytes of earlier values that stay alive for the blocks that need them. 0 means a gigabyte, and a
-	// negative number none.
+	// Memory bounds the bytes of earlier values that stay alive for the blocks that need them. 0 means a gigabyte, and
+	// a negative number none.
 	Memory int64
 
 	Force func(state.BlockID, int) bool               // the nodes to execute even where a trace is valid; may be nil
@@ -134,7 +134,7 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 		}
 	}()
 	w := &walk{e: e, o: o, ran: map[int]*state.StoredTrace{}, reasons: map[int]state.Reason{}, spent: map[int]float64{}}
-	e.baseState.begin()
+	e.baseState.Begin()
 	if err := e.recoverFiles(); err != nil {
 		return nil, err
 	}
@@ -217,7 +217,7 @@ func (w *walk) pass(ctx context.Context, blocks []state.ProgramBlock) error {
 func (w *walk) start(blocks []state.ProgramBlock) {
 	w.dialects = dialectsOf(blocks)
 	w.units, w.nodes = w.e.analyse(blocks)
-	w.pos = newProgramState(w.e.baseState.get)
+	w.pos = newProgramState(w.e.baseState.Get)
 	w.outcomes = make([]NodeOutcome, len(w.nodes))
 	w.stopped = map[*unit]bool{}
 	w.contexts, w.firsts = make([]state.Digest, len(w.nodes)), nil

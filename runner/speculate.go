@@ -277,7 +277,7 @@ func (e *Engine) speculate(
 		}
 	}
 	w := &walk{e: e, o: o, speculative: true, readOnly: true, ran: map[int]*state.StoredTrace{}}
-	e.baseState.begin()
+	e.baseState.Begin()
 	w.start(blocks)
 	for i := range w.nodes[:at] {
 		w.contexts[i] = w.pos.context

@@ -30,9 +30,9 @@ type preconditionFile struct {
 
 // Preconditions returns what the last walk of Run or Plan depended on. ok is false where that cannot be compared later.
 func (e *Engine) Preconditions() (s Preconditions, ok bool) {
-	s = Preconditions{Engine: e.preconditionIdentity(), Paths: maps.Clone(e.baseState.versionFiles)}
-	for _, k := range slices.Sorted(maps.Keys(e.baseState.base)) {
-		s.Base = append(s.Base, state.Access{Key: k, Digest: e.baseState.base[k]})
+	s = Preconditions{Engine: e.preconditionIdentity(), Paths: maps.Clone(e.baseState.VersionFiles())}
+	for _, k := range slices.Sorted(maps.Keys(e.baseState.Answers())) {
+		s.Base = append(s.Base, state.Access{Key: k, Digest: e.baseState.Answers()[k]})
 	}
 	s.Files, ok = e.preconditionFiles()
 	return s, ok
@@ -43,7 +43,7 @@ func (e *Engine) UpToDate(s Preconditions) (bool, error) {
 	if s.Engine != e.preconditionIdentity() {
 		return false, nil
 	}
-	e.baseState.begin()
+	e.baseState.Begin()
 	if err := e.recoverFiles(); err != nil {
 		return false, err
 	}
@@ -54,9 +54,9 @@ func (e *Engine) UpToDate(s Preconditions) (bool, error) {
 	if !ok || !slices.Equal(files, s.Files) {
 		return false, nil
 	}
-	e.baseState.learn(s.Paths)
+	e.baseState.Learn(s.Paths)
 	for _, a := range s.Base {
-		if e.baseState.get(a.Key) != a.Digest {
+		if e.baseState.Get(a.Key) != a.Digest {
 			return false, nil
 		}
 	}
@@ -73,11 +73,11 @@ func (e *Engine) preconditionIdentity() string {
 func (e *Engine) preconditionFiles() ([]preconditionFile, bool) {
 	var files []preconditionFile
 	for _, name := range slices.Sorted(maps.Keys(e.cfg.Files)) {
-		f := preconditionFile{Name: name, Record: e.cfg.Files[name], Now: e.baseState.onDisk(name)}
+		f := preconditionFile{Name: name, Record: e.cfg.Files[name], Now: e.baseState.OnDisk(name)}
 		if f.Now != f.Record.Left {
 			return nil, false
 		}
-		if info, err := os.Lstat(e.baseState.path(name)); err == nil {
+		if info, err := os.Lstat(e.baseState.Path(name)); err == nil {
 			if f.Mode = info.Mode().String(); linked(info) {
 				return nil, false
 			}

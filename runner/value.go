@@ -25,7 +25,7 @@ var errForeign = errors.New("it comes back as something else")
 func (e *Engine) Value(ctx context.Context, blocks []state.ProgramBlock, name string) (string, error) {
 	w := &walk{e: e, o: RunOptions{Discard: true}, readOnly: true}
 	w.dialects = dialectsOf(blocks)
-	e.baseState.begin()
+	e.baseState.Begin()
 	w.units, w.nodes = e.analyse(blocks)
 	w.outcomes = make([]NodeOutcome, len(w.nodes))
 	if err := w.loadOutcomes(); err != nil {
@@ -49,9 +49,11 @@ func (e *Engine) Value(ctx context.Context, blocks []state.ProgramBlock, name st
 			return "", notKept(name, "it, or what it is made of, was not stored")
 		case errors.Is(err, errForeign):
 			return "", &state.Error{
-				Code:    CodeNotKept,
-				Message: fmt.Sprintf("the value of %s does not come back as it was from %s", name, e.cfg.Language.Command()),
-				Hint:    "name the interpreter that the program ran with: --python PATH; xstate log --json tells its version",
+				Code: CodeNotKept,
+				Message: fmt.Sprintf("the value of %s does not come back as it was from %s", name,
+					e.cfg.Language.Command()),
+				Hint: "name the interpreter that the program ran with: --python PATH; xstate log --json tells its " +
+					"version",
 			}
 		case err != nil:
 			return "", err
@@ -68,7 +70,7 @@ func (e *Engine) Value(ctx context.Context, blocks []state.ProgramBlock, name st
 func (w *walk) storedAt(name string) (int, error) {
 	k := depgraph.Var(name)
 	want := w.stateAt(len(w.nodes)).keys[k].digest
-	p := newProgramState(w.e.baseState.get)
+	p := newProgramState(w.e.baseState.Get)
 	at, tried := len(w.nodes), map[groupDigest]bool{}
 	for i := range w.nodes {
 		if t := w.outcomes[i].t; t != nil && t.Err == nil {

@@ -82,9 +82,12 @@ func TestArtifactsRefused(t *testing.T) {
 		draft Draft
 		code  Code
 	}{
-		"itself":                 {declare(Artifact{Name: "n", Kind: ArtifactCode, Needs: []string{"n"}}), CodeArtifactCycle},
-		"contains itself":        {declare(Artifact{Name: "n", Kind: ArtifactCode, Parts: []string{"n"}}), CodeArtifactCycle},
-		"in turn":                {declare(Artifact{Name: "a", Kind: ArtifactCode, Needs: []string{"c"}}), CodeArtifactCycle},
+		"itself": {declare(Artifact{Name: "n", Kind: ArtifactCode, Needs: []string{"n"}}),
+			CodeArtifactCycle},
+		"contains itself": {declare(Artifact{Name: "n", Kind: ArtifactCode, Parts: []string{"n"}}),
+			CodeArtifactCycle},
+		"in turn": {declare(Artifact{Name: "a", Kind: ArtifactCode, Needs: []string{"c"}}),
+			CodeArtifactCycle},
 		"kind":                   {declare(Artifact{Name: "n", Kind: "poem"}), CodeInvalid},
 		"no name":                {declare(Artifact{Kind: ArtifactCode}), CodeInvalid},
 		"unknown need":           {declare(Artifact{Name: "n", Kind: ArtifactCode, Needs: []string{"x"}}), CodeInvalid},

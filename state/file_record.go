@@ -4,6 +4,6 @@ package state
 type FileRecord struct {
 	Base Digest `cbor:"base,omitempty"` // Absent where there was none; the content is the blob of that digest
 	Left Digest `cbor:"left,omitempty"` // what the last run left on disk
-	Mode Digest `cbor:"mode,omitempty"` // permissions of the base; see package runner
+	Mode Digest `cbor:"mode,omitempty"` // of the base, see basestate.ModeDigest
 	Time int64  `cbor:"time,omitempty"` // of the last change of the base, in nanoseconds
 }

@@ -145,7 +145,8 @@ func TestLockRun(t *testing.T) {
 		session, folder string
 		free            bool
 	}{
-		{"first", "c", false}, {"second", "a", false}, {"second", "a/b", false}, {"second", "", false}, {"second", "c", true},
+		{"first", "c", false}, {"second", "a", false}, {"second", "a/b", false}, {"second", "", false},
+		{"second", "c", true},
 	} {
 		l, err := s.LockRun(ctx, test.session, filepath.Join(root, test.folder))
 		if (err == nil) != test.free ||

@@ -19,7 +19,7 @@ type app struct {
 	wait    time.Duration
 }
 
-// patience is a time to wait; none at all is -1, for 0 stands for the usual time.
+// patience is a time to wait. No time at all is -1, because 0 means the usual time.
 type patience time.Duration
 
 func (p *patience) Set(text string) error {

@@ -64,7 +64,9 @@ stale. Declare it again to say that it is right for what is there now.`,
   xstate artifact declare paper --kind docs paper.md cleaning --needs penguins --agent writer`,
 		Args:              takes(1, 1<<20, "a NAME, and what it holds"),
 		ValidArgsFunction: a.completeBlocks,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.declareArtifact(cmd.Context(), args, f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.declareArtifact(cmd.Context(), args, f)
+		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

@@ -29,7 +29,8 @@ func (a *app) benchVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench [PATH...]",
 		Short: "measure what re-execution saves on your programs, and whether it is right",
-		Long: `Bench makes a series of edits to each program and runs the program after every edit under several strategies:
+		Long: `Bench makes a series of edits to each program and runs the program after every edit ` +
+			`under several strategies:
   scratch    everything, in a fresh interpreter
   down       from the edit down, in the live interpreter
   names      what was edited and what names connect to it, as reactive notebooks do

@@ -100,7 +100,7 @@ func (a *app) printBisection(x *replay.Bisection) {
 	a.ui.talk("%s", text)
 }
 
-// probeText says what a block came to, as far as it is not what it came to elsewhere.
+// probeText describes the outcome of a block where it differs from the other outcomes.
 func probeText(when string, p, other *replay.Probe) string {
 	text := fmt.Sprintf("%s (step %d): %s\n", when, p.Step, p.Status)
 	if p.Error != "" {

@@ -35,7 +35,8 @@ parent.`,
 	}
 	cmd.Flags().BoolVar(&withOutputs, "outputs", false, "also show how the output of blocks changed")
 	cmd.Flags().
-		StringVar(&format, "format", "", "print a patch, for xstate patch or an agent, in this `FORMAT`:\n"+formatNames())
+		StringVar(&format, "format", "", "print a patch, for xstate patch or an agent, in this "+
+			"`FORMAT`:\n"+formatNames())
 	return a.sessionFlag(cmd)
 }
 
@@ -84,7 +85,8 @@ func (o *opened) sides(ctx context.Context, args []string) (old, now side, err e
 	}
 	old, now = side{o.session, 0}, side{o.session, head}
 	if len(args) == 0 {
-		if now.step, err = o.before(ctx, head+1, func(k state.Kind) bool { return k != state.KindDeclare }); err != nil {
+		if now.step, err = o.before(ctx, head+1,
+			func(k state.Kind) bool { return k != state.KindDeclare }); err != nil {
 			return old, now, err
 		}
 		old.step, err = o.before(ctx, now.step, func(k state.Kind) bool { return k == state.KindRun })
@@ -190,7 +192,7 @@ func (a *app) printDiff(old, now *query.Snapshot, changes []query.BlockChange, w
 	return nil
 }
 
-// other is the session of the later program, when it is another.
+// other is the session of the later program, if it differs.
 func other(old, now *query.Snapshot) string {
 	if old.Session == now.Session {
 		return ""

@@ -50,7 +50,9 @@ verifies it, offline and without the store.`,
   xstate evidence verify report.intoto.json --key pub.pem`,
 		Args:              takes(1, 1, "an ARTIFACT, BLOCK, NAME or FILE"),
 		ValidArgsFunction: a.completeBlocks,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.evidence(cmd.Context(), args[0], f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.evidence(cmd.Context(), args[0], f)
+		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -305,7 +307,7 @@ func exercisedText(c *artifact.CheckView) string {
 	return "of " + strings.Join(parts, ", ")
 }
 
-// coverageRow tells how much of a block was exercised, by what, and what was not.
+// coverageRow shows how much of a block was exercised, by which checks, and what was not.
 func coverageRow(c *artifact.Coverage) []string {
 	row := []string{string(c.Block) + c.File, fmt.Sprintf("%d of %s", c.Covered, plural(c.Lines, "line"))}
 	if len(c.Checks) == 0 {
@@ -337,7 +339,7 @@ func functionsText(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// evidenceTreeView lays out what rests on what. A node is drawn once with what it rests on, then only named.
+// evidenceTreeView draws the dependencies as a tree. It draws a node once with its dependencies, then only names it.
 type evidenceTreeView struct {
 	e       *provenance.Evidence
 	nodes   map[string]*provenance.EvidenceNode
@@ -346,7 +348,7 @@ type evidenceTreeView struct {
 	rows    [][]string
 }
 
-// tops are the roots that no other root rests on, the last of the program first.
+// tops are the roots that no other root depends on, the last of the program first.
 func (t *evidenceTreeView) tops() []string {
 	seen := map[string]bool{}
 	var reach func(node string)
@@ -398,7 +400,7 @@ func (t *evidenceTreeView) draw(node, through, margin string, last bool) {
 	}
 }
 
-// below are the nodes that a node rests on, in program order, and through what.
+// below are the dependencies of a node, in program order, each with its keys.
 func (t *evidenceTreeView) below(n *provenance.EvidenceNode) ([]string, map[string][]string) {
 	keys := map[string][]string{}
 	for _, via := range n.Rests {

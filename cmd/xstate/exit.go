@@ -13,6 +13,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/replay"
+	"github.com/xstate-engine/xstate/runner/suite"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/artifact"
 	"github.com/xstate-engine/xstate/state/provenance"
@@ -66,7 +67,7 @@ var exitCodes = map[state.Code]int{
 	query.CodeNotExecuted:             exitUsage,
 	query.CodeNoValue:                 exitUsage,
 	query.CodeExpression:              exitUsage,
-	runner.CodeNoTests:                exitUsage,
+	suite.CodeNoTests:                 exitUsage,
 	runner.CodeNotKept:                exitUsage,
 	kernel.CodeUnknownLanguage:        exitUsage,
 	python.CodeNotFound:               exitUsage,
@@ -125,8 +126,7 @@ func usage(err error) error {
 	return &usageError{err: err, hint: "xstate --help lists the verbs and flags"}
 }
 
-// outcome is a verb that did what it was asked, with an answer that the exit code tells: a block failed, a difference.
-// Everything about it was printed.
+// outcome is a verb that did its work, with an answer that the exit code reports: a block failed, a difference.
 type outcome int
 
 func (o outcome) Error() string { return fmt.Sprintf("exit code %d", int(o)) }
@@ -168,7 +168,7 @@ func show(err error) api.Error {
 	}
 }
 
-// sentence is the message of an error, with its cause where that tells more.
+// sentence is the message of an error, with its cause if that says more.
 func sentence(e *state.Error) string {
 	switch e.Code {
 	case state.CodeIO, state.CodeReadOnly, state.CodeDamaged, state.CodeInvalid, state.CodeConflict:

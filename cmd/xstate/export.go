@@ -29,7 +29,7 @@ type exportFlags struct {
 // formatArchive is the format of a whole session; the others are of a program at a step.
 const formatArchive = "archive"
 
-// endings tell the format by the name of the file.
+// endings map the suffix of a file name to a format.
 var endings = map[string]string{
 	".py":       "py",
 	".md":       "md",

@@ -107,7 +107,7 @@ func (f *originFlag) Set(text string) error {
 func (f *originFlag) String() string { return "" }
 func (f *originFlag) Type() string   { return "" }
 
-// fill makes the origin of what the environment and the flags tell.
+// fill makes the origin from the environment and the flags.
 func (f *originFlag) fill() error {
 	if span := (&xstate.Origin{TraceParent: os.Getenv("TRACEPARENT")}); span.Check() == nil {
 		f.into.TraceParent = span.TraceParent // of a version that is known; it was not set for xstate
@@ -130,8 +130,9 @@ func (f *originFlag) fill() error {
 	}
 	if err := f.into.Check(); err != nil {
 		return &usageError{
-			err:  err,
-			hint: "check --origin, the flags of the verb, and the variables XSTATE_AUTHOR, XSTATE_TRACE_PARENT, XSTATE_ORIGIN",
+			err: err,
+			hint: "check --origin, the flags of the verb, and the variables XSTATE_AUTHOR, XSTATE_TRACE_PARENT, " +
+				"XSTATE_ORIGIN",
 		}
 	}
 	return nil
@@ -139,7 +140,7 @@ func (f *originFlag) fill() error {
 
 func isWhole(field int) bool { return originFields[field].name == "origin" }
 
-// variable is the environment variable that stands for a flag.
+// variable is the environment variable for a flag.
 func variable(flag string) string {
 	return "XSTATE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }

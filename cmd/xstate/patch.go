@@ -304,7 +304,7 @@ func placementText(x api.Placement) string {
 	return text + ")"
 }
 
-// repeats tells of blocks that were submitted as they were before, and how they fail now, if they do.
+// repeats reports blocks that were submitted unchanged, and how they fail now, if they do.
 func (a *app) repeats(d *api.Patch) {
 	for i := range d.Repeats {
 		r := &d.Repeats[i]

@@ -27,7 +27,9 @@ the edits.`,
 		Example:           `  xstate plan analysis.py`,
 		Args:              takes(1, 1, "a FILE: a .py, .ipynb or .md file"),
 		ValidArgsFunction: completePrograms,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.plan(cmd.Context(), args[0], python) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.plan(cmd.Context(), args[0], python)
+		},
 	}
 	cmd.Flags().StringVar(&python, "python", "", "the interpreter's `PATH`, as for run")
 	cmd.Flags().StringVar(&a.session, "session", "", "the session's `NAME` (default: the file's)")

@@ -135,7 +135,7 @@ func names() string {
 
 const foldWidth = 118
 
-// question is one thing that query can be asked.
+// question is one query that the verb answers.
 type question struct {
 	flag  string
 	asked bool

@@ -63,7 +63,7 @@ func (a *app) printBlocks(blocks []query.BlockView) {
 	a.ui.write(columns(rows))
 }
 
-// stepHead tells which step a snapshot is of.
+// stepHead says which step a snapshot belongs to.
 func (a *app) stepHead(s *query.Snapshot) {
 	if s.Step.Number == 0 {
 		a.ui.print("session %s before its first step\n", s.Session)

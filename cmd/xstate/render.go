@@ -139,7 +139,7 @@ func whoText(o xstate.Origin, more ...string) string {
 	return strings.Join(parts, ", ")
 }
 
-// originText renders who made a step and why; "" when nothing is known.
+// originText renders the author and the reason of a step; "" if neither is known.
 func originText(o xstate.Origin) string {
 	text := whoText(o, o.Action)
 	if o.Reason != "" {
@@ -176,7 +176,7 @@ func originMore(o xstate.Origin) string {
 	return strings.Join(parts, ", ")
 }
 
-// countsText renders what a run came to: ran 2 blocks, reused 9, failed 1.
+// countsText renders the counts of a run: ran 2 blocks, reused 9, failed 1.
 func countsText(c state.Counts) string {
 	var parts []string
 	if c.Ran > 0 {
@@ -203,7 +203,8 @@ func conflictText(list []patch.Conflict) string {
 		fmt.Fprintf(&b, "block %s: %s, and %s\n", c.ID, c.Op, c.Why)
 		for _, x := range c.Clashes {
 			fmt.Fprintf(&b, "  line %d\n", x.Line)
-			for _, side := range []struct{ name, text string }{{"before", x.Base}, {"now", x.Ours}, {"wanted", x.Theirs}} {
+			for _, side := range []struct{ name, text string }{{"before", x.Base}, {"now", x.Ours},
+				{"wanted", x.Theirs}} {
 				fmt.Fprintf(&b, "  %s:\n%s", side.name, indent(side.text, "    "))
 			}
 		}

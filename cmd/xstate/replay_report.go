@@ -9,7 +9,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/replay"
 )
 
-// replayReport is what a replay came to, to hand over: one file that needs nothing else.
+// replayReport is the outcome of a replay as one file that needs nothing else.
 func replayReport(x *replay.Report, format string) string {
 	r := &report{html: format == "html"}
 	r.head("Replay of session " + x.Session)

@@ -87,7 +87,7 @@ whole program from top to bottom. --verify also runs everything from scratch, an
 	return cmd
 }
 
-// byteSize is a number of bytes as people write it; no bytes at all is -1, for 0 stands for the usual number.
+// byteSize is a number of bytes as people write it. No bytes at all is -1, because 0 means the usual number.
 type byteSize int64
 
 func (b *byteSize) Set(text string) error {
@@ -248,7 +248,7 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 	return err
 }
 
-// usual reports whether a run that has nothing to do needs to tell no more than that.
+// usual reports whether a run that has nothing to do needs to print only that.
 func (f *runFlags) usual() bool {
 	return !f.verify && !f.fresh && !f.all && !f.merge && !f.expect.given && len(f.always)+len(f.never) == 0
 }
@@ -324,7 +324,7 @@ func (a *app) load(ctx context.Context, session *xstate.Session, src *source, f 
 	return edits, writeFile(src.path, text)
 }
 
-// unrecorded tells, of a run that could not begin or not be recorded, what is kept all the same.
+// unrecorded describes what is kept of a run that could not begin or could not be recorded.
 func (a *app) unrecorded(err error, out *xstate.Outcome, edits int) error {
 	switch {
 	case out != nil:
@@ -335,7 +335,7 @@ func (a *app) unrecorded(err error, out *xstate.Outcome, edits int) error {
 	return err
 }
 
-// name tells the progress line where blocks are.
+// name gives the progress line the places of blocks.
 func (p *progress) name(ctx context.Context, s *xstate.Session) error {
 	blocks, _, err := s.History().Program(ctx)
 	for i, b := range blocks {

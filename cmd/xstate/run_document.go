@@ -56,7 +56,7 @@ func executed(n *runner.NodeOutcome) bool {
 	return n.Status == state.StatusRan || n.Status == state.StatusFailed && (n.Seconds > 0 || n.Trace == "")
 }
 
-// micro rounds seconds to what a clock can tell.
+// micro rounds seconds to the resolution of a clock.
 func micro(s float64) float64 { return math.Round(s*1e6) / 1e6 }
 
 func documentOf(

@@ -12,7 +12,7 @@ import (
 
 const timeFormat = "2006-01-02 15:04:05"
 
-// entryRow is a step in columns: number, time, kind, what, who and why.
+// entryRow is a step in columns: number, time, kind, subject, author and reason.
 func entryRow(e query.Entry) []string {
 	row := []string{fmt.Sprintf("step %d", e.Number), e.Time.Local().Format(timeFormat), string(e.Kind), entryText(e)}
 	if by := originText(e.Origin); by != "" {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/internal/api"
-	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/runner/suite"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -118,7 +118,7 @@ func (a *app) test(ctx context.Context, args, more []string, f testFlags) error 
 	a.ui.progress("")
 	if len(found.Tests) == 0 && found.Stopped == nil {
 		return &state.Error{
-			Code:    runner.CodeNoTests,
+			Code:    suite.CodeNoTests,
 			Message: "no tests were found",
 			Hint:    "name a file or folder: xstate test PATH",
 		}
@@ -214,9 +214,9 @@ func (a *app) printTests(found *xstate.TestReport, f testFlags) {
 	}
 	var rows [][]string
 	for _, t := range found.Tests {
-		if t.Status != runner.TestReused || t.Outcome.Bad() || f.verbose {
+		if t.Status != suite.TestReused || t.Outcome.Bad() || f.verbose {
 			what := string(t.Outcome)
-			if t.Status == runner.TestWould {
+			if t.Status == suite.TestWould {
 				what = "run"
 			}
 			if t.Outcome.Bad() {

@@ -51,7 +51,7 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// talk tells something in passing.
+// talk prints a remark in passing.
 func (u *ui) talk(format string, args ...any) {
 	if u.quiet || u.json {
 		return
@@ -94,7 +94,7 @@ func (u *ui) document(doc any) error {
 	return nil
 }
 
-// fail tells an error and returns the exit code for it; nil is success.
+// fail prints an error and returns the exit code for it; nil is success.
 func (u *ui) fail(err error) int {
 	u.progress("")
 	if err == nil {

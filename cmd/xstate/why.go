@@ -25,7 +25,9 @@ executed.`,
   xstate why report --json`,
 		Args:              takes(1, 1, "a BLOCK; xstate show lists them"),
 		ValidArgsFunction: a.completeBlocks,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.why(cmd.Context(), args[0], python) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.why(cmd.Context(), args[0], python)
+		},
 	}
 	cmd.Flags().StringVar(&python, "python", "", "the interpreter's `PATH`, as for run")
 	return a.sessionFlag(cmd)
@@ -128,7 +130,8 @@ func whyHead(u *ui, x *xstate.Explanation) string {
 
 // verbs says actions in words.
 var verbs = map[string]string{
-	"run": "would run", "maybe": "may run", "reuse": "would be reused", "block": "would not run", "new": "was not reached",
+	"run": "would run", "maybe": "may run", "reuse": "would be reused", "block": "would not run",
+	"new":     "was not reached",
 	"blocked": "did not run", "reused": "was reused",
 }
 

@@ -69,8 +69,8 @@ func TestNames(t *testing.T) {
 		{"exception name", "try: f()\nexcept (A, B) as e: g(e)", "defines: e; deletes: e; uses: A B f g"},
 		{"exception group", "try: f()\nexcept* A as e: g(e)", "defines: e; deletes: e; uses: A f g"},
 		{"except without parentheses", "try: f()\nexcept A, B: pass", "uses: A B f"},
-		{"match", "match v:\n  case C(a, k=b) | D.e: pass\n  case [x, *y]: pass\n  case {1: z, **r} as w if t: pass\n  " +
-			"case _: pass",
+		{"match", "match v:\n  case C(a, k=b) | D.e: pass\n  case [x, *y]: pass\n  case {1: z, **r} as w if t: pass\n" +
+			"  case _: pass",
 			"defines: a b r w x y z; uses: C D t v"},
 		{"f-string", "f'{x!r:>{w}} {y = } {f\"{z}\"}'", "uses: w x y z"},
 		{"await", "x = await f()", "defines: x; uses: f; await"},
@@ -108,7 +108,8 @@ func TestDefinitions(t *testing.T) {
 		{"global read", "def f():\n  global x\n  x += 1", depgraph.KindDef,
 			"defines: f; later: x; rebinds: x; mutates later: x"},
 		{"mutating", "def f(): x.append(1)", depgraph.KindDef, "defines: f; later: x; mutates later: x"},
-		{"nested", "def f(a):\n  def g():\n    nonlocal a\n    a = b\n  return g", depgraph.KindDef, "defines: f; later: b"},
+		{"nested", "def f(a):\n  def g():\n    nonlocal a\n    a = b\n" +
+			"  return g", depgraph.KindDef, "defines: f; later: b"},
 		{"comprehension inside", "def f(): return [a for b in c if d]", depgraph.KindDef, "defines: f; later: a c d"},
 		{"default that calls", "def f(a=g()): pass", depgraph.KindStatement, "defines: f; uses: g"},
 		{"decorated", "@d\ndef f(): pass", depgraph.KindStatement, "defines: f; uses: d"},
@@ -122,7 +123,8 @@ func TestDefinitions(t *testing.T) {
 			depgraph.KindClass, "defines: A; uses: property"},
 		{"class with a comprehension", "class A:\n  s = 1\n  t = [s for i in s]", depgraph.KindStatement,
 			"defines: A; uses: s"},
-		{"private name", "class A:\n  def m(self): return __x, __y__", depgraph.KindClass, "defines: A; later: _A__x __y__"},
+		{"private name", "class A:\n  def m(self): return __x, __y__", depgraph.KindClass,
+			"defines: A; later: _A__x __y__"},
 		{"super", "class A(B):\n  def m(self): super().m()", depgraph.KindClass, "defines: A; uses: B; later: super"},
 		{"generic class", "class A[T](B[T]):\n  x: T", depgraph.KindClass, "defines: A; uses: B"},
 		{"keyword that calls", "class A(metaclass=m()): pass", depgraph.KindStatement, "defines: A; uses: m"},
@@ -143,7 +145,8 @@ func TestDefinitions(t *testing.T) {
 }
 
 func TestNodes(t *testing.T) {
-	src := "# c\nimport a, b.c\nx = 1; y = 2\nfrom . import z\nif x:\n  import d\nprint(y)\n\ndef f(): pass\nclass A: " +
+	src := "# c\nimport a, b.c\nx = 1; y = 2\nfrom . import z\nif x:\n  import d\nprint(y)\n\ndef f(): pass\n" +
+		"class A: " +
 		"pass\n@d\nasync def g(): pass\nx\n"
 	f, err := Analyze([]byte(src), Plain)
 	if err != nil {
@@ -185,7 +188,8 @@ func TestEffects(t *testing.T) {
 		{"os.environ['HOME']", "uses: os; effects: environ=os.environ(HOME)"},
 		{"os.getenv('A')", "uses: os; mutates: os; effects: environ=os.getenv(A)"},
 		{"np.random.seed(1)", "uses: np; mutates: np; effects: random=np.random.seed()"},
-		{"def f(): return time.time()", "defines: f; later: time; mutates later: time; effects: clock=time.time()(later)"},
+		{"def f(): return time.time()", "defines: f; later: time; mutates later: time; effects: " +
+			"clock=time.time()(later)"},
 		{"subprocess.run(c)", "uses: c subprocess; mutates: subprocess; effects: subprocess=subprocess.run()"},
 		{"input('?')", "uses: input; effects: input=input(?)"},
 		{"def f(open): open('a')", "defines: f"},
@@ -211,16 +215,17 @@ func TestEffects(t *testing.T) {
 		}
 	}
 	for src, want := range map[string]string{
-		"import numpy as q\nq.random.rand()":            "uses: q; mutates: q; effects: random=q.random.rand()",
-		"from os import environ as e\ne['A']":           "uses: e; effects: environ=e(A)",
-		"from time import time\ntime()":                 "uses: time; effects: clock=time()",
-		"from datetime import datetime\ndatetime.now()": "uses: datetime; mutates: datetime; effects: clock=datetime.now()",
-		"import datetime as dt\ndt.datetime.now()":      "uses: dt; mutates: dt; effects: clock=dt.datetime.now()",
-		"from random import shuffle as s\ns(x)":         "uses: s x; effects: random=s()",
-		"import m\nsetattr(m, n, 1)":                    "uses: m n setattr; dynamic: setattr",
-		"import m\nsetattr(m, 'n', 1)":                  "uses: m setattr",
-		"from m import open\nopen('a')":                 "uses: open",
-		"import __main__\n__main__.x":                   "uses: __main__; dynamic: __main__",
+		"import numpy as q\nq.random.rand()":  "uses: q; mutates: q; effects: random=q.random.rand()",
+		"from os import environ as e\ne['A']": "uses: e; effects: environ=e(A)",
+		"from time import time\ntime()":       "uses: time; effects: clock=time()",
+		"from datetime import datetime\ndatetime.now()": "uses: datetime; mutates: datetime; effects: " +
+			"clock=datetime.now()",
+		"import datetime as dt\ndt.datetime.now()": "uses: dt; mutates: dt; effects: clock=dt.datetime.now()",
+		"from random import shuffle as s\ns(x)":    "uses: s x; effects: random=s()",
+		"import m\nsetattr(m, n, 1)":               "uses: m n setattr; dynamic: setattr",
+		"import m\nsetattr(m, 'n', 1)":             "uses: m setattr",
+		"from m import open\nopen('a')":            "uses: open",
+		"import __main__\n__main__.x":              "uses: __main__; dynamic: __main__",
 	} {
 		f, err := Analyze([]byte(src), Plain)
 		if err != nil {

@@ -75,7 +75,8 @@ func BenchmarkBareParse(b *testing.B) {
 
 func BenchmarkAnalyzeBlock(b *testing.B) {
 	src := []byte(
-		"import pandas as pd\ndf = pd.read_csv('a.csv')\nfor c in df.columns:\n    df[c] = df[c].fillna(0)\ndf.head()\n",
+		"import pandas as pd\ndf = pd.read_csv('a.csv')\nfor c in df.columns:\n    df[c] = df[c].fillna(0)\n" +
+			"df.head()\n",
 	)
 	b.SetBytes(int64(len(src)))
 	for b.Loop() {
@@ -149,7 +150,8 @@ func FuzzAnalyze(f *testing.F) {
 	for _, src := range []string{
 		"x = 1\n", "def f(a, *b, c=1, **d): return a\n", "%time x = 1\n", "!ls {x}\n", "%%capture a\nx\n", "x?\n",
 		"class A[T](B):\n  x: int = 1\n", "match x:\n  case [a, *_]: pass\n", "try:\n  a\nexcept* B as c:\n  d\n",
-		"f'{x!r:>{w}}'\n", "[x := 1 for y in z]\n", "type X[T] = list[T]\n", "with (a as b, c): pass\n", "x = \\\n 1;\n",
+		"f'{x!r:>{w}}'\n", "[x := 1 for y in z]\n", "type X[T] = list[T]\n", "with (a as b, c): pass\n", "x = \\\n" +
+			" 1;\n",
 		"type(a).b = 1\n", "async def f():\n  async with a as b: await c\n", "lambda *a, b=1: a\n", "del (a), [b]\n",
 	} {
 		f.Add([]byte(src), true)

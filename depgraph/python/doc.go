@@ -23,9 +23,9 @@
 //	f"{x = }"               This shows its own text. So a string is one token as written; other tokens ignore layout.
 //
 // The grammar causes the other half of the work. Tree-sitter recovers from errors and takes layout lightly: it puts c
-// of "if a:\n        b\n    c" outside of the if. Here such a guess is an error (indentation.go), and so are the statements
-// of Python 2 that the grammar still accepts. Tree-sitter also takes "type(x).y = 1" for a type alias; walk_def.go
-// corrects that.
+// of "if a:\n        b\n    c" outside of the if. Here such a guess is an error (indentation.go), and so are the
+// statements of Python 2 that the grammar still accepts. Tree-sitter also takes "type(x).y = 1" for a type alias;
+// walk_def.go corrects that.
 //
 // The tests compare the facts with CPython: with its symbol tables for its own library, file by file and scope by
 // scope, in four versions.

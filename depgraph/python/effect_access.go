@@ -57,7 +57,8 @@ func fileAccess(function, name string) (depgraph.Key, depgraph.Mode) {
 func readsFile(function string) bool {
 	return strings.HasPrefix(function, "read") ||
 		slices.Contains([]string{"exists", "is_file", "is_dir", "isfile", "isdir",
-			"listdir", "scandir", "walk", "stat", "glob", "iglob", "rglob", "iterdir", "getsize", "getmtime", "load", "loadtxt",
+			"listdir", "scandir", "walk", "stat", "glob", "iglob", "rglob", "iterdir", "getsize", "getmtime", "load",
+			"loadtxt",
 			"genfromtxt", "fromfile", "imread"}, function)
 }
 

@@ -34,7 +34,8 @@ var special = func() map[string]nameKind {
 	m := make(map[string]nameKind)
 	for _, k := range []string{"False", "None", "True", "and", "as", "assert", "async", "await", "break", "class",
 		"continue", "def",
-		"del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
+		"del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda",
+		"nonlocal",
 		"not", "or", "pass", "raise", "return", "try", "while", "with", "yield"} {
 		m[k] |= keywordName
 	}

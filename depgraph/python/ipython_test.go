@@ -30,7 +30,8 @@ func TestTranslate(t *testing.T) {
 		{"shell in a loop", "for f in fs:\n    !rm $f\nz",
 			"for f in fs:\n    __xstate__.system(\"rm \" + __xstate__.var(\"$f\", lambda: f))\nz"},
 		{"assigned shell", "files = !ls 'it", `files = __xstate__.getoutput("ls 'it")`},
-		{"quote in a shell line", "!echo it's\nx = 'a'\n%pwd", "__xstate__.system(\"echo it's\")\nx = 'a'\n__xstate__.pwd()"},
+		{"quote in a shell line", "!echo it's\nx = 'a'\n%pwd", "__xstate__.system(\"echo it's\")\nx = 'a'\n" +
+			"__xstate__.pwd()"},
 		{"pip", "%pip install a", `__xstate__.system("pip install a")`},
 		{"help", "df.head?", `__xstate__.pinfo("df.head", lambda: df.head)`},
 		{"help before", "??df", `__xstate__.pinfo("df", lambda: df)`},

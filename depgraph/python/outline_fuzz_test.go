@@ -9,7 +9,8 @@ import (
 // it.
 func FuzzOutline(f *testing.F) {
 	f.Add(
-		"class A(B):\n    x: int = 1\n    @property\n    def f(self, a=1, *b: int, **c) -> 'A': return lambda: a\nassert A\n",
+		"class A(B):\n    x: int = 1\n    @property\n    def f(self, a=1, *b: int, **c) -> 'A': return lambda: a\n" +
+			"assert A\n",
 	)
 	f.Add("if x:\n    def f(): pass\nasync def g[T](x: T): await x\nfor i in y: assert i\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -16,8 +16,9 @@ type Artifact struct {
 // Artifacts is the document of artifact list.
 type Artifacts struct {
 	Answer
-	Artifacts  []artifact.View `json:"artifacts"`
-	Unrecorded []string        `json:"unrecorded"` // blocks of the file that differ from the program after its last step
+	Artifacts []artifact.View `json:"artifacts"`
+	// blocks of the file that differ from the program after its last step
+	Unrecorded []string `json:"unrecorded"`
 }
 
 // Evidence is the document of evidence.

@@ -1,10 +1,11 @@
 // Package api holds the JSON documents that the verbs of the command line print with --json: one type a document.
 //
-// A document begins with its version, which is 1. Fields may be added; none changes its meaning within a version. A block
-// is counted from 0, a line from 1; times that something took are in seconds. docs/json.md describes every field.
+// A document begins with its version, which is 1. Fields may be added; none changes its meaning within a version.
+// Blocks are counted from 0, lines from 1. Durations are in seconds. docs/json.md describes every field.
 //
-// Parts that the packages of the engine define already, such as query.BlockView, are embedded or referred to: their fields
-// and tags are part of the documents. Two documents are made elsewhere: depgraph.Graph (graph) and bench.Report (bench).
+// A document embeds or refers to the types that other packages define already, such as query.BlockView: their fields
+// and tags are part of the document. Two documents are defined elsewhere: depgraph.Graph (graph) and bench.Report
+// (bench).
 package api
 
 import "github.com/xstate-engine/xstate/state"

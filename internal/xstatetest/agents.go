@@ -130,7 +130,7 @@ func (a *Agents) Edit(who int, seen []patch.Block) {
 	}
 }
 
-// check tells that every line is the one wanted, and that blame knows who wrote it.
+// check verifies every line, and that blame knows the author of each.
 func (a *Agents) Check(what string, want func(Slot) string) {
 	a.t.Helper()
 	head := a.Head()

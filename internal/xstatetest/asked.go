@@ -20,7 +20,7 @@ import (
 	"github.com/xstate-engine/xstate/state/provenance"
 )
 
-// asked is a session to ask questions of: two versions of a program, each run.
+// Asked is a session to query: two versions of a program, each run.
 type Asked struct {
 	Dir     string
 	Store   *xstate.Store
@@ -105,7 +105,8 @@ func NewArtifacts(t *testing.T) *Asked {
 	a := NewAsked(t)
 	WriteFiles(t, a.Dir, map[string][]byte{"utils.py": []byte("def helper(a):\n    return a\n"),
 		"guide.md": []byte(
-			"# Guide\n\n`scale` takes `rows`, a `Table` and\n`Table.total()`; `utils.helper(a)`, `print` and `--all` too.\n",
+			"# Guide\n\n`scale` takes `rows`, a `Table` and\n" +
+				"`Table.total()`; `utils.helper(a)`, `print` and `--all` too.\n",
 		)})
 	a.Run(t, ArtifactProgram)
 	return a

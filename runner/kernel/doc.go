@@ -7,7 +7,8 @@
 //   - A Kernel is an interpreter that lives, with the namespace of one program.
 //   - A Node is a piece of program to execute. An Observation is what the kernel saw of its execution.
 //   - A Group is names whose values share mutable objects. It is bound, parked, stored and loaded as a whole.
-//   - A Process is the operating system's side of a kernel. It and its driver exchange frames: a header in JSON, and bytes.
+//   - A Process is the operating system's side of a kernel. It and its driver exchange frames: a header in JSON, and
+//     bytes.
 //
 // # Contract
 //

@@ -12,11 +12,12 @@ type Observation struct {
 	Retry     // why the result does not count and the node has to run again
 	Forgotten // what the kernel holds no more
 
-	Imports Imports             `json:"imports"`
-	Files   Files               `json:"files"`
-	Marks   []string            `json:"marks"` // why the result may vary
-	Cites   []string            `json:"cites"` // blocks whose lines the result depends on, by file name
-	Lined   map[string][2][]int `json:"lined"` // block → lines on which code begins, and those of them that were executed
+	Imports Imports  `json:"imports"`
+	Files   Files    `json:"files"`
+	Marks   []string `json:"marks"` // why the result may vary
+	Cites   []string `json:"cites"` // blocks whose lines the result depends on, by file name
+	// block → lines on which code begins, and those of them that were executed
+	Lined map[string][2][]int `json:"lined"`
 }
 
 // Result is how an execution ended. The kernel sends it before it looks at what the node did.
@@ -41,8 +42,9 @@ type Reads struct {
 	Comembers  []string `json:"comembers"`  // names that share objects with what it read
 	Everything bool     `json:"everything"` // the namespace was handed out as a whole
 
-	HiddenReads  []string `json:"hidden_reads"`  // keys of generators, options and the working directory
-	EnvironReads []string `json:"environ_reads"` // variables; with "=" in front where it was only asked whether one is set
+	HiddenReads []string `json:"hidden_reads"` // keys of generators, options and the working directory
+	// variables; with "=" in front where it was only asked whether one is set
+	EnvironReads []string `json:"environ_reads"`
 }
 
 // Changes are what the node made of the program's values.
@@ -85,8 +87,9 @@ type Effects struct {
 	Pristine   bool     `json:"pristine"` // it left them as in a new interpreter
 	Registered []string `json:"planted"`  // names that what it put into the interpreter may use
 
-	Held  map[string]state.Digest `json:"held"`  // workspace modules that it changed, or that did something when loaded
-	Quiet map[string][2]string    `json:"quiet"` // workspace modules that did nothing when loaded: the file, what they hold
+	Held map[string]state.Digest `json:"held"` // workspace modules that it changed, or that did something when loaded
+	// workspace modules that did nothing when loaded: the file, what they hold
+	Quiet map[string][2]string `json:"quiet"`
 }
 
 // Retry tells why a node has to run again. The kernel has undone what the node did, or has not run it.
@@ -100,19 +103,21 @@ type Retry struct {
 
 // Forgotten is what the kernel holds no more, because the node changed what it depends on.
 type Forgotten struct {
-	Restored []string       `json:"restored"` // libraries that were imported since the node before
-	Dropped  []string       `json:"dropped"`  // names
-	Unparked []Group        `json:"unparked"` // groups that were parked and that reach a class or function that was changed
+	Restored []string `json:"restored"` // libraries that were imported since the node before
+	Dropped  []string `json:"dropped"`  // names
+	// groups that were parked and that reach a class or function that was changed
+	Unparked []Group        `json:"unparked"`
 	Classes  []state.Digest `json:"classes"`
 	Unloaded []string       `json:"unloaded"` // workspace modules
 }
 
 // Imports are what the node imported.
 type Imports struct {
-	Libraries map[string][]string     `json:"libraries"` // with the files that tell their version
-	Loads     map[string]state.Digest `json:"loads"`     // libraries that look at something when imported: what they saw
-	Files     []string                `json:"files"`     // of the workspace
-	Held      []string                `json:"held"`      // workspace modules that the node, or what it read, may run
+	Libraries map[string][]string `json:"libraries"` // with the files that tell their version
+	// libraries that look at something when imported: what they saw
+	Loads map[string]state.Digest `json:"loads"`
+	Files []string                `json:"files"` // of the workspace
+	Held  []string                `json:"held"`  // workspace modules that the node, or what it read, may run
 }
 
 // Files are what the node did with files, by absolute path.

@@ -15,18 +15,20 @@ import (
 
 // BisectOptions are the choices of Bisect. The zero value is the usual one.
 type BisectOptions struct {
-	Good, Bad state.StepNumber // where the search begins and ends; 0: the first run that the block did not fail in, the last step
-	Value     string           // only this variable counts of what the block makes
-	Recorded  bool             // execute nothing: answer as well as what is recorded allows
-	Timeout   time.Duration    // for one node; 0 means none
+	// The ends of the search; 0: the first run in which the block did not fail, and the last step.
+	Good, Bad state.StepNumber
+	Value     string        // only this variable counts of what the block makes
+	Recorded  bool          // execute nothing: answer as well as what is recorded allows
+	Timeout   time.Duration // for one node; 0 means none
 }
 
-// Bisection names the first edit after which a block failed, or came to something else.
+// Bisection names the first edit after which a block failed or produced something different.
 type Bisection struct {
-	Block    state.BlockID `json:"block"`
-	Test     string        `json:"test"` // failed or changed
-	First    *query.Entry  `json:"first"`
-	Between  []query.Entry `json:"between,omitempty"` // with Recorded: edits that it may be instead of First, which is the last of them
+	Block state.BlockID `json:"block"`
+	Test  string        `json:"test"` // failed or changed
+	First *query.Entry  `json:"first"`
+	// With Recorded: the candidates; First is the last of them.
+	Between  []query.Entry `json:"between,omitempty"`
 	Good     Probe         `json:"good"`
 	Bad      Probe         `json:"bad"`
 	Probes   []Probe       `json:"probes"`   // in the order in which they were made, beside those two
@@ -35,11 +37,12 @@ type Bisection struct {
 	Seconds  float64       `json:"seconds"`  // spent executing
 }
 
-// Probe is what the block came to in the program after a step.
+// Probe is the outcome of the block in the program after a step.
 type Probe struct {
-	Step   state.StepNumber                  `json:"step"`
-	How    string                            `json:"how"`    // recorded or executed
-	Status string                            `json:"status"` // done, failed, blocked; absent: the program had no such block; unknown
+	Step state.StepNumber `json:"step"`
+	How  string           `json:"how"` // recorded or executed
+	// done, failed, blocked, unknown; absent: the program had no such block.
+	Status string                            `json:"status"`
 	Error  string                            `json:"error,omitempty"`
 	Makes  map[depgraph.Key]query.AccessView `json:"makes,omitempty"` // variables and files
 	Marks  []string                          `json:"marks,omitempty"` // why it may come out otherwise each time
@@ -47,19 +50,19 @@ type Probe struct {
 	bad    bool
 }
 
-// unknownStatus is that of a probe whose outcome is not recorded.
+// unknownStatus is the status of a probe whose outcome is not recorded.
 const unknownStatus = "unknown"
 
 // CodeUnchanged is the code of errors about a search for a change where there is none.
 const CodeUnchanged state.Code = "unchanged"
 
-// Bisect finds the first edit after which a block failed or, where it does not fail in the end, made or put out
-// something else. It halves the edits in between, asks first what is recorded, and executes only where nothing is: of
-// the program then, the block and what it rests on, by analysis and by what executions were seen to read, each as far
-// as its result is missing. So of N edits it looks at log2(N) at most.
+// Bisect finds the first edit after which a block failed. If the block does not fail at the end, Bisect finds the first
+// edit after which it produced something different. It halves the edits in between, so of N edits it probes log2(N) at
+// most. It reads recorded outcomes first. Only where none is recorded does it execute the block, with its dependencies
+// in the program of that step, and of these only the nodes without a cached result.
 //
-// Nothing is recorded in the session, and files that these executions write are put back; what they come to is kept as
-// results are. Effects outside the workspace fire.
+// It records nothing in the session, and restores the files that these executions write. It caches their results like
+// others. Effects outside the workspace happen.
 func Bisect(ctx context.Context, s *Subject, id state.BlockID, o BisectOptions) (*Bisection, error) {
 	engine, release, err := s.Engine(ctx)
 	if err != nil {
@@ -90,7 +93,7 @@ type bisecting struct {
 	blocks  int // of the program that was looked at last
 }
 
-// ends fills in the steps that were left open, and lists the edits between.
+// ends fills in the ends of the search that the caller left open, and lists the edits between them.
 func (b *bisecting) ends(ctx context.Context) error {
 	s, o := b.subject, &b.options
 	head, _, err := s.Store().Head(ctx, s.Name())
@@ -167,8 +170,8 @@ func (b *bisecting) firstGood(ctx context.Context) (state.StepNumber, error) {
 	}
 }
 
-// near is how many edits on either side of the middle are looked at for one whose outcome is recorded; in a large
-// program, where each costs more, fewer: blocks that are planned for it, about.
+// near is how many edits on either side of the middle are searched for one with a recorded outcome: a lookup is cheaper
+// than an execution. In a large program each lookup costs more, so near counts the blocks that are planned for it.
 const (
 	near        = 64
 	nearBlocks  = 1 << 16
@@ -209,9 +212,9 @@ func (b *bisecting) search(ctx context.Context) error {
 	return b.answer(ctx, lo, hi)
 }
 
-// narrow leaves the edits from the last run that was good to the first that was bad, as far as they are recorded: of a
-// block that failed, was mended and failed again, the first failure is meant. Runs are asked what they would come to
-// now, not what they came to: a file that somebody has edited since is no edit of the program.
+// narrow keeps the edits from the last good recorded run to the first bad one after it. Of a block that failed, was
+// fixed and failed again, the first failure counts. narrow plans each run against the present files instead of taking
+// its recorded outcome: a file that somebody has edited since is no edit of the program.
 func (b *bisecting) narrow(ctx context.Context, good *Probe) error {
 	if len(b.runs)*b.blocks > nearBlocks {
 		return nil
@@ -235,8 +238,8 @@ func (b *bisecting) narrow(ctx context.Context, good *Probe) error {
 	return nil
 }
 
-// next returns an edit between two others with what the block came to after it: one for which that is recorded, as near
-// to the middle as there is, else the middle one; none where nothing may be executed.
+// next returns an edit between two others, with the outcome of the block after it. It prefers the recorded outcome
+// nearest to the middle, else it executes at the middle. It returns none if nothing may execute.
 func (b *bisecting) next(ctx context.Context, lo, hi int) (int, *Probe, error) {
 	middle := (lo + hi) / 2
 	for d := range min(hi-lo, near, max(nearAtLeast, nearBlocks/max(1, b.blocks))) {
@@ -256,7 +259,7 @@ func (b *bisecting) next(ctx context.Context, lo, hi int) (int, *Probe, error) {
 	return middle, p, err
 }
 
-// test finds out what is searched for.
+// test decides what the search looks for.
 func (b *bisecting) test(good, bad *Probe) error {
 	for _, p := range []*Probe{good, bad} {
 		if p.Status == unknownStatus {
@@ -316,8 +319,8 @@ func (b *bisecting) answer(ctx context.Context, lo, hi int) error {
 	return nil
 }
 
-// probe returns what the block came to in the program after a step: as it is recorded, else, if execute, by executing
-// what is missing.
+// probe returns the outcome of the block in the program after a step: the recorded one or, if execute is set, that of
+// executing what is missing.
 func (b *bisecting) probe(ctx context.Context, n state.StepNumber, execute bool) (*Probe, error) {
 	if p := b.known[n]; p != nil {
 		return p, nil
@@ -344,7 +347,8 @@ func (b *bisecting) probe(ctx context.Context, n state.StepNumber, execute bool)
 	return p, nil
 }
 
-// ask fills in what the last block of a program comes to, which is left unknown where that takes executing and may not.
+// ask fills in the outcome of the last block of a program. It leaves the outcome unknown if that needs an execution
+// that is not allowed.
 func (b *bisecting) ask(ctx context.Context, program []state.ProgramBlock, p *Probe, execute bool) error {
 	plan, err := b.engine.Plan(ctx, program)
 	if err != nil {
@@ -380,7 +384,7 @@ func (b *bisecting) ask(ctx context.Context, program []state.ProgramBlock, p *Pr
 	return b.executed(&out.Blocks[len(out.Blocks)-1], p)
 }
 
-// recorded fills in what the traces of a block tell.
+// recorded fills in the outcome from the traces of a block.
 func (b *bisecting) recorded(x *runner.PlanBlock, p *Probe) error {
 	p.Status = "done"
 	if x.Err != nil {
@@ -401,7 +405,7 @@ func (b *bisecting) recorded(x *runner.PlanBlock, p *Probe) error {
 	return nil
 }
 
-// executed fills in what a run of a block came to.
+// executed fills in the outcome of a run of a block.
 func (b *bisecting) executed(x *runner.BlockOutcome, p *Probe) error {
 	p.Status = settled(x.Status)
 	if x.Err != nil && len(x.Nodes) == 0 {
@@ -422,7 +426,7 @@ func (b *bisecting) executed(x *runner.BlockOutcome, p *Probe) error {
 	return nil
 }
 
-// add adds what one execution made and put out.
+// add adds the writes and outputs of one execution.
 func (b *bisecting) add(t *state.Trace, p *Probe) error {
 	if t.Err != nil {
 		p.Status, p.Error = "failed", query.ErrorLine(t.Err)

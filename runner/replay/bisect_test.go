@@ -38,7 +38,8 @@ func newLong(t *testing.T, blocks ...[2]string) *long {
 		xstate.SessionOptions{Workspace: l.dir, Seed: 7},
 	)
 	for _, b := range blocks {
-		if _, err := l.session.Append(t.Context(), patch.Block{ID: b[0], Dialect: patch.Python, Source: b[1]}, "", xstate.Origin{}); err != nil {
+		if _, err := l.session.Append(t.Context(), patch.Block{ID: b[0], Dialect: patch.Python, Source: b[1]}, "",
+			xstate.Origin{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -254,7 +255,8 @@ func TestBisectRecorded(t *testing.T) {
 			t.Errorf("bisect of %+v: %v, want %s", o, err, state.CodeNoStep)
 		}
 	}
-	if _, err := replay.Bisect(t.Context(), l.session.Subject(), "y", replay.BisectOptions{Bad: steps[2]}); state.CodeOf(
+	if _, err := replay.Bisect(t.Context(), l.session.Subject(), "y",
+		replay.BisectOptions{Bad: steps[2]}); state.CodeOf(
 		err,
 	) != replay.CodeUnchanged {
 		t.Errorf("bisect where nothing changed: %v, want %s", err, replay.CodeUnchanged)
@@ -333,7 +335,8 @@ func TestBisectAside(t *testing.T) {
 				printed += o.Text
 			}
 		}
-		if want, got := xstatetest.FromScratchText(t, l.session.Python().Path, program), printed+xstatetest.WrittenFiles(l.dir); got != want {
+		if want, got := xstatetest.FromScratchText(t, l.session.Python().Path, program),
+			printed+xstatetest.WrittenFiles(l.dir); got != want {
 			t.Fatalf("seed %d, round %d:\n%s\n--- came to\n%s--- from scratch\n%s", seed, round, program, got, want)
 		}
 	}

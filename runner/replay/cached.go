@@ -7,8 +7,8 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// walk goes through the recorded runs and executes nothing: it verifies that steps follow one another, that sources
-// have the digests that name them, and that every trace and output is there and is what it is named.
+// walk checks the recorded runs and executes nothing. It verifies that the steps form a chain, that sources match their
+// digests, and that every trace and output exists and matches its name.
 func (r *replayer) walk(ctx context.Context, steps []state.Step) error {
 	if err := r.chain(ctx, steps[len(steps)-1].Number); err != nil {
 		return err

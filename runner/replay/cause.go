@@ -12,8 +12,8 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// otherEngine reports whether the run was recorded with an interpreter, or a version of xstate, that names all code
-// otherwise.
+// otherEngine reports whether the run was recorded with an interpreter, or a version of xstate, that gives all code
+// other digests.
 func (x *replaying) otherEngine() bool {
 	for _, ref := range x.order {
 		if rec := x.recorded[ref]; x.ours[rec.Code] {
@@ -23,7 +23,7 @@ func (x *replaying) otherEngine() bool {
 	return true
 }
 
-// codeCause is the cause where code is named otherwise than it was recorded.
+// codeCause is the cause if the code has another digest than the recorded one.
 func (x *replaying) codeCause() Cause {
 	if x.otherEngine() {
 		return CauseInterpreter
@@ -39,11 +39,11 @@ func (x *replaying) versions() string {
 	return fmt.Sprintf("%s in another environment, or another version of xstate", x.config.Language)
 }
 
-// causeFolder says that a node rests on the name of the folder, which is another in a replay, and that no text tells
-// what else it may have come to: it cannot be compared.
+// causeFolder says that a node depends on the name of the folder. The name differs in a replay, and no text shows what
+// else the name changed. So the node cannot be compared.
 const causeFolder Cause = "folder"
 
-// causeOf is the cause that a changed input is.
+// causeOf is the cause that a changed input amounts to.
 var causeOf = map[string]Cause{
 	"file":   CauseFile,
 	"stat":   CauseFile,
@@ -60,7 +60,7 @@ var causeOf = map[string]Cause{
 	"module": CausePackage,
 }
 
-// causeOfMark is the cause that a mark tells, the most telling first.
+// causeOfMark maps marks to causes, the most specific first.
 var causeOfMark = []struct {
 	mark   string
 	cause  Cause
@@ -123,7 +123,8 @@ func (c *comparison) explain(
 	return nil
 }
 
-// byInput explains a divergence by an input that is another: rather one from outside than one that the program made.
+// byInput explains a divergence by an input that differs. It prefers an input from outside to one that the program
+// made: the latter would be a consequence.
 func (c *comparison) byInput(d *Divergence, reads []otherInput) {
 	at := max(slices.IndexFunc(reads, func(r otherInput) bool { return causeOf[r.Key.Space()] != "" }), 0)
 	r := reads[at]
@@ -143,7 +144,8 @@ func (c *comparison) byInput(d *Divergence, reads []otherInput) {
 	case d.Cause == CauseFile:
 		d.Detail = fmt.Sprintf(
 			"%s %s",
-			map[string]string{"dir": "what is in the directory ", "mode": "the permissions of ", "time": "the time of "}[r.Key.Space()]+r.Key.Name(),
+			map[string]string{"dir": "what is in the directory ", "mode": "the permissions of ",
+				"time": "the time of "}[r.Key.Space()]+r.Key.Name(),
 			text,
 		)
 	case d.Cause == CausePackage:
@@ -173,7 +175,7 @@ func (c *comparison) byPackage(d *Divergence, rec, t *state.Trace) bool {
 	return true
 }
 
-// installedThen tells which distribution a package was of, by the file that witnessed its version:
+// installedThen returns the distribution of a package at the time, from the file that showed its version:
 // NAME-VERSION.dist-info/RECORD.
 func installedThen(witness string) string {
 	folder := filepath.Base(filepath.Dir(witness))
@@ -184,7 +186,7 @@ func installedThen(witness string) string {
 	return ""
 }
 
-// byMark explains a divergence by what was observed of the node.
+// byMark explains a divergence by the marks of the node.
 func byMark(d *Divergence) bool {
 	for _, known := range causeOfMark {
 		for _, m := range d.Marks {
@@ -197,11 +199,11 @@ func byMark(d *Divergence) bool {
 	return false
 }
 
-// times is how often a node is executed again to tell what does not come out twice from what was never so.
+// times is how often an unexplained node executes again. Three equal results rule out most races.
 const times = 3
 
-// again explains the divergence of a node that nothing else explains: where it comes to something else each time it is
-// a race, else the record says what its code does not come to.
+// again explains a divergence that nothing else explains. If repeated executions differ, it is a race. If they agree,
+// the record is false: its code does not produce the recorded result.
 func (c *comparison) again(ctx context.Context, ref nodeRef, d *Divergence, t *state.Trace) error {
 	at := slices.IndexFunc(c.program, func(b state.ProgramBlock) bool { return b.ID == ref.block })
 	for range times {
@@ -226,7 +228,7 @@ func (c *comparison) again(ctx context.Context, ref nodeRef, d *Divergence, t *s
 	return nil
 }
 
-// sameResults reports whether two executions came to the same.
+// sameResults reports whether two executions had equal results.
 func sameResults(a, b *state.Trace) bool {
 	return a.Outputs == b.Outputs && query.ErrorText(a.Err) == query.ErrorText(b.Err) &&
 		slices.Equal(a.Writes, b.Writes)

@@ -44,7 +44,8 @@ func plant(t *testing.T, files map[string]string, python string, blocks ...strin
 	p.store = xstatetest.OpenStore(t, filepath.Join(p.dir, xstate.StoreName))
 	p.session = xstatetest.OpenSession(t, p.store, p.options)
 	for i := 0; i < len(blocks); i += 2 {
-		if _, err := p.session.Append(t.Context(), patch.Block{ID: blocks[i], Dialect: patch.Python, Source: blocks[i+1]}, "", xstate.Origin{}); err != nil {
+		if _, err := p.session.Append(t.Context(),
+			patch.Block{ID: blocks[i], Dialect: patch.Python, Source: blocks[i+1]}, "", xstate.Origin{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -145,7 +146,8 @@ func TestReplayCauses(t *testing.T) {
 			t.Errorf("missing %v, want file:data.txt", found.Missing)
 		}
 		p.write("data.txt", nil)
-		if found = p.diverges("load", replay.CauseFile, "data.txt is gone"); found.Missing[0].Why != "it is gone, and its content was not kept" {
+		if found = p.diverges("load", replay.CauseFile,
+			"data.txt is gone"); found.Missing[0].Why != "it is gone, and its content was not kept" {
 			t.Errorf("missing %v", found.Missing)
 		}
 	})
@@ -255,7 +257,8 @@ func TestReplayDamage(t *testing.T) {
 	if !bytes.Contains(data, []byte("'sentinel-4711'")) {
 		t.Fatal("the record of block a is not found")
 	}
-	if err := os.WriteFile(results, bytes.ReplaceAll(data, []byte("'sentinel-4711'"), []byte("'sentinel-4712'")), 0o600); err != nil {
+	if err := os.WriteFile(results, bytes.ReplaceAll(data, []byte("'sentinel-4711'"), []byte("'sentinel-4712'")),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, cached := range []bool{true, false} {
@@ -336,7 +339,8 @@ func TestReplayPackage(t *testing.T) {
 	}
 	other := p.options // another interpreter, which never had the package: it is named, rather than the interpreter
 	other.Python = newVenv(t)
-	if found, err := replay.Run(t.Context(), xstatetest.OpenSession(t, p.store, other).Subject(), replay.Options{}); err != nil ||
+	if found, err := replay.Run(t.Context(), xstatetest.OpenSession(t, p.store, other).Subject(),
+		replay.Options{}); err != nil ||
 		len(found.Missing) != 1 ||
 		found.Missing[0].What != "module:planted_package" {
 		t.Errorf("with another interpreter: missing %+v, %v, want the package", found, err)

@@ -24,13 +24,14 @@ type difference struct {
 	recorded, here string
 }
 
-// otherInput is a key that a node read with another digest.
+// otherInput is a key that a node read with a different digest.
 type otherInput struct {
 	Key      depgraph.Key
 	Was, Now state.Digest
 }
 
-// inputs are what both executions read, and found otherwise. The name of the folder is another each time.
+// inputs are the keys that both executions read with different digests, except for the name of the folder, which always
+// differs.
 func (c *comparison) inputs(rec, t *state.Trace) []otherInput {
 	now := map[depgraph.Key]state.Digest{}
 	for _, a := range t.Reads {
@@ -46,8 +47,8 @@ func (c *comparison) inputs(rec, t *state.Trace) []otherInput {
 	return found
 }
 
-// equal reports whether two digests of a key name the same: one by lineage is named after what made it, and may be
-// another where the value is not.
+// equal reports whether two digests of a key mean equal values. A digest by lineage names what made the value, so it
+// may differ though the value does not.
 func (c *comparison) equal(k depgraph.Key, rec, now state.Digest) bool {
 	if rec == now || c.same[[2]state.Digest{rec, now}] {
 		return true
@@ -59,7 +60,7 @@ func (c *comparison) equal(k depgraph.Key, rec, now state.Digest) bool {
 	return false
 }
 
-// differences are those of what a node came to.
+// differences are the differences of the results of a node.
 func (c *comparison) differences(rec *recordedNode, t *state.Trace) ([]difference, error) {
 	var found []difference
 	add := func(what, recorded, here string) {
@@ -101,16 +102,16 @@ func (c *comparison) differences(rec *recordedNode, t *state.Trace) ([]differenc
 	return found, nil
 }
 
-// sameFolder reports whether two stored values of hidden state, such as the search path, differ in the name of the
-// folder alone.
+// sameFolder reports whether two stored values of hidden state, such as the search path, differ only in the name of the
+// folder.
 func (c *comparison) sameFolder(rec, now state.Digest) bool {
 	was, ok := unnamed(c.subject.Store(), rec, c.config.Workspace)
 	is, ok2 := unnamed(c.store, now, c.folder)
 	return ok && ok2 && was == is
 }
 
-// unnamed is a stored value, a pickle, without the name of a folder where a text begins with it, and without the
-// lengths that it makes others.
+// unnamed returns a stored value, a pickle, without the folder names at the beginning of texts, and without the lengths
+// that depend on them.
 func unnamed(store *state.Store, d state.Digest, folder string) (string, bool) {
 	v, ok, err := store.Value(d)
 	if err != nil || !ok {
@@ -142,19 +143,19 @@ func unnamed(store *state.Store, d state.Digest, folder string) (string, bool) {
 	}
 }
 
-// temporary reports whether a key is a file outside the workspace: which of those remain is not looked at.
+// temporary reports whether a key is a file outside the workspace. A replay does not compare which of those remain.
 func (c *comparison) temporary(k depgraph.Key) bool {
 	return k.Space() == "file" && path.IsAbs(k.Name())
 }
 
-// restsOnFolder reports whether a node read the name of the folder, or a value that differs by nothing else.
+// restsOnFolder reports whether a node read the name of the folder, or a value that differs only by that name.
 func (c *comparison) restsOnFolder(rec *state.Trace) bool {
 	return slices.ContainsFunc(rec.Reads, func(a state.Access) bool {
 		return a.Key == "conf:folder" || a.Key.Space() == "cwd" && a.Digest != state.Absent || c.holds[a.Digest]
 	})
 }
 
-// named is a text with the folder named as it was recorded.
+// named returns a text with the folder's recorded name in place of the copy's.
 func (c *comparison) named(text string) string {
 	return strings.ReplaceAll(text, c.folder, c.config.Workspace)
 }
@@ -174,7 +175,7 @@ func failure(t *state.Trace) string {
 	return "done"
 }
 
-// described is a value as people may compare it.
+// described is a value in a form that people can compare.
 func described(d state.Digest, info state.ValueInfo) string {
 	switch {
 	case d == state.Absent:

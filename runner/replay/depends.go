@@ -10,7 +10,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// restsOn is the last block of a program with all that it rests on.
+// restsOn is the last block of a program with all its dependencies.
 func restsOn(program []state.ProgramBlock, planned []runner.PlanBlock) []state.ProgramBlock {
 	var blocks []depgraph.BlockFacts
 	for i := range program {
@@ -21,7 +21,8 @@ func restsOn(program []state.ProgramBlock, planned []runner.PlanBlock) []state.P
 		f := depgraph.BlockFacts{ID: string(program[i].ID), Facts: facts}
 		for j := range planned[i].Nodes {
 			var seen depgraph.Access
-			if t := planned[i].Nodes[j].Last; t != nil { // of other code, maybe: then it is a hint, and analysis has the rest
+			// The trace may belong to other code. Then it is a hint, and the analysis adds the rest.
+			if t := planned[i].Nodes[j].Last; t != nil {
 				seen = depgraph.Access{Reads: keysOf(t.Reads), Writes: keysOf(t.Writes)}
 			}
 			f.Observed = append(f.Observed, seen)

@@ -17,9 +17,9 @@
 // Comparing the last outputs of two runs finds consequences, not causes. So nodes are compared by their traces. The
 // first that differs has its cause in its code, in an input that differs though nothing before it did, in what was
 // observed of it, or in nothing of these. Then it is executed three times more: it is a race if these differ, and a
-// false record if they agree. It is served its record, and the program is executed again from there: so a consequence
-// is never taken for a cause. The copy has another name than the workspace: outputs are compared with the name put
-// back, values by their text.
+// false record if they agree. The replay serves it its record, and executes the program again from there: so a
+// consequence never passes for a cause. The copy has another name than the workspace: outputs are compared with the
+// original name restored, values by their text.
 //
 // # What it cannot see
 //

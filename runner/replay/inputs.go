@@ -16,7 +16,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// inputs are what the nodes of a program read of the workspace that none of them had written: by the name of the file.
+// inputs are the parts of the workspace that the nodes of a program read and none of them had written, by file name.
 type inputs struct {
 	content map[string]state.Digest // what it held
 	present map[string]state.Digest // whether it was there, where no more was asked
@@ -26,7 +26,7 @@ type inputs struct {
 	written map[string]bool // what some node wrote
 }
 
-// readInputs collects them from what is recorded.
+// readInputs collects the inputs from the record.
 func (x *replaying) readInputs() *inputs {
 	in := &inputs{
 		content: map[string]state.Digest{},
@@ -42,7 +42,8 @@ func (x *replaying) readInputs() *inputs {
 			continue
 		}
 		for _, a := range t.Reads {
-			into := map[string]map[string]state.Digest{"file": in.content, "stat": in.present, "dir": in.listed, "mode": in.modes, "time": in.times}[a.Key.Space()]
+			into := map[string]map[string]state.Digest{"file": in.content, "stat": in.present, "dir": in.listed,
+				"mode": in.modes, "time": in.times}[a.Key.Space()]
 			name := a.Key.Name()
 			if into == nil || filepath.IsAbs(name) || in.written[name] {
 				continue
@@ -60,8 +61,9 @@ func (x *replaying) readInputs() *inputs {
 	return in
 }
 
-// layOut makes the copy of the workspace: the files that the program read, as they were recorded, and no others. The
-// store is asked for them first, then the workspace as it is.
+// layOut creates the copy of the workspace: the files that the program read, with their recorded content, and no
+// others. It takes content from the store first, then from the present workspace. A file that the record lacks must be
+// absent, or the replay would test another program.
 func (x *replaying) layOut() error {
 	if err := os.MkdirAll(x.folder, 0o777); err != nil {
 		return err
@@ -102,7 +104,7 @@ func (x *replaying) layOut() error {
 	return nil
 }
 
-// putTime gives a file the time that the program saw, if that was kept.
+// putTime sets the file time that the program saw, if it is recorded.
 func (x *replaying) putTime(name string, d state.Digest) error {
 	data, ok, err := x.subject.Store().Blob(d)
 	if err != nil || !ok {
@@ -118,7 +120,8 @@ func (x *replaying) putTime(name string, d state.Digest) error {
 	return os.Chtimes(filepath.Join(x.folder, name), time.Time{}, time.Unix(0, at))
 }
 
-// putInput puts one file as it was recorded; where nobody has it any more, as it is now.
+// putInput creates one file with its recorded content. If that content is lost, it uses the present content and reports
+// it.
 func (x *replaying) putInput(name string, d state.Digest) error {
 	path, now := filepath.Join(x.folder, name), filepath.Join(x.config.Workspace, name)
 	target, isLink := strings.CutPrefix(string(d), "symlink:")
@@ -150,7 +153,8 @@ func (x *replaying) putInput(name string, d state.Digest) error {
 				Missing{
 					Step: x.step.Number,
 					What: "file:" + name,
-					Why:  "it has been changed since, and its former content was not kept; replayed with what it is now",
+					Why: "it has been changed since, and its former content was not kept; replayed with what it is " +
+						"now",
 				},
 			)
 		}
@@ -168,7 +172,7 @@ func (x *replaying) made(path string, do func() error) error {
 	return do()
 }
 
-// age gives a file that came from the store the permissions and the time that it had, as far as that is known.
+// age sets the permissions and the time of a file from the store, as far as they are known.
 func (x *replaying) age(name, path string, d state.Digest) error {
 	mode, at := fs.FileMode(0), time.Time{}
 	if info, err := os.Lstat(filepath.Join(x.config.Workspace, name)); err == nil {
@@ -188,7 +192,7 @@ func (x *replaying) age(name, path string, d state.Digest) error {
 	return os.Chtimes(path, time.Time{}, at)
 }
 
-// putPresent puts something where the program only asked whether there is something.
+// putPresent creates a path for which the program only checked the existence.
 func (x *replaying) putPresent(name string, directory bool) error {
 	path := filepath.Join(x.folder, name)
 	return x.made(path, func() error {
@@ -207,7 +211,7 @@ func (x *replaying) putPresent(name string, directory bool) error {
 	})
 }
 
-// putListed puts what a directory listed.
+// putListed creates the entries of a directory that the program listed.
 func (x *replaying) putListed(in *inputs, dir string, d state.Digest) error {
 	if d == state.Absent {
 		return nil
@@ -243,7 +247,7 @@ func isAbove(written map[string]bool, folder string) bool {
 	return false
 }
 
-// listing returns the names that a directory listed: as they were kept, else those that are there now.
+// listing returns the names that a directory listed: the recorded ones, else the present ones.
 func (x *replaying) listing(dir string, d state.Digest) ([]string, error) {
 	data, ok, err := x.subject.Store().Blob(d)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// replayer is one replay under way.
+// replayer is the state of one replay.
 type replayer struct {
 	subject *Subject
 	options Options
@@ -48,7 +48,7 @@ type nodeRef struct {
 	at    int
 }
 
-// recordedNode is what is recorded of a node in the run that is replayed.
+// recordedNode is the record of a node in the replayed run.
 type recordedNode struct {
 	state.NodeResult
 	name    string
@@ -57,7 +57,7 @@ type recordedNode struct {
 	outputs string
 }
 
-// replaying is one run that is replayed.
+// replaying is the replay of one run.
 type replaying struct {
 	*replayer
 	subject  *Subject
@@ -76,7 +76,7 @@ type replaying struct {
 	found    *RunReport
 }
 
-// run executes a program, but for what is served.
+// run executes a program, except for the served nodes.
 func (x *replaying) run(
 	ctx context.Context,
 	program []state.ProgramBlock,
@@ -119,7 +119,7 @@ func (x *replaying) run(
 	return out, out.Stopped
 }
 
-// read collects what is recorded of the run.
+// read collects the record of the run.
 func (x *replaying) read(ctx context.Context) error {
 	program, err := x.subject.ProgramAt(ctx, x.step.Number)
 	if err != nil {
@@ -153,7 +153,7 @@ func (x *replaying) read(ctx context.Context) error {
 	return nil
 }
 
-// needed is the block that was asked for with what it rests on.
+// needed is the requested block with its dependencies.
 func (x *replaying) needed(ctx context.Context, program []state.ProgramBlock) ([]state.ProgramBlock, error) {
 	at := slices.IndexFunc(program, func(b state.ProgramBlock) bool { return b.ID == x.options.Block })
 	if at < 0 {
@@ -215,7 +215,7 @@ func (x *replaying) damaged(what string) bool {
 	})
 }
 
-// serve gives a node its recorded result from now on.
+// serve makes a node use its recorded result from now on.
 func (x *replaying) serve(ref nodeRef, why string, what []string) {
 	x.served[ref] = &ServedNode{Node: x.recorded[ref].name, Why: why, What: what}
 }

@@ -17,10 +17,10 @@ import (
 // CodeNoRun is the code of errors about steps among which nothing was run.
 const CodeNoRun state.Code = "no-run"
 
-// Replay executes recorded runs again, each in a clean interpreter and a clean copy of the workspace, compares every
-// node with what was recorded, and names what diverges with its cause. What has been proved once is not executed again:
-// a node that has the same code and inputs as in an earlier run of the replay. Nothing is recorded, no file of the
-// workspace is written, and no effect fires that cannot be taken back: see replay in doc.go.
+// Run executes recorded runs again, each in a clean interpreter and a clean copy of the workspace. It compares every
+// node with its record and names the divergences with their causes. A node with the same code and inputs as in an
+// earlier run of the replay does not execute again: equal inputs, observed again, name the same execution. Run records
+// nothing, writes no file of the workspace, and causes no effect that cannot be undone.
 func Run(ctx context.Context, s *Subject, o Options) (*Report, error) {
 	steps, err := runsOf(ctx, s, &o)
 	if err != nil {
@@ -104,7 +104,7 @@ func runsOf(ctx context.Context, s *Subject, o *Options) ([]state.Step, error) {
 	return runs, nil
 }
 
-// execute replays runs in parallel, each goroutine a stretch of them, so that it reuses what it has just proved.
+// execute replays runs in parallel. Each goroutine takes consecutive runs, because neighbours share most nodes.
 func (r *replayer) execute(ctx context.Context, steps []state.Step) (err error) {
 	if err := r.interpreter(ctx); err != nil {
 		return err
@@ -134,8 +134,8 @@ func (r *replayer) execute(ctx context.Context, steps []state.Step) (err error) 
 	return context.Cause(ctx)
 }
 
-// stretch replays one of several stretches of runs, with a store of its own: all copies of the workspace that results
-// in a store come from lie at the same place.
+// stretch replays consecutive runs with a store of its own. All copies of the workspace behind one store have the same
+// path: results may contain it.
 func (r *replayer) stretch(ctx context.Context, steps []state.Step, j, of int) (err error) {
 	folder := filepath.Join(r.folder, fmt.Sprint(j))
 	store, err := state.Open(ctx, filepath.Join(folder, "store"), state.Options{Fallback: r.subject.Store()})
@@ -200,7 +200,7 @@ func (r *replayer) interpreter(ctx context.Context) (err error) {
 	return nil
 }
 
-// sum draws the results of the runs together.
+// sum combines the results of the runs.
 func (r *replayer) sum() {
 	f := r.found
 	f.Runs = slices.DeleteFunc(f.Runs, func(run RunReport) bool { return run.Step == 0 })

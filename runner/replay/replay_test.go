@@ -43,7 +43,8 @@ func TestReplay(t *testing.T) {
 			for _, s := range steps {
 				xstatetest.WriteFiles(t, o.Workspace, s.Files)
 				s.AddTo(files)
-				for _, b := range xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, steps[0].Timeout).Blocks {
+				for _, b := range xstatetest.RunFile(t, t.Context(), session, o.Workspace, files,
+					steps[0].Timeout).Blocks {
 					marked[b.ID] = marked[b.ID] || len(b.AllMarks) > 0
 				}
 			}
@@ -201,7 +202,8 @@ func TestReplayInterrupted(t *testing.T) {
 	if found := p.replay(replay.Options{Step: step.Number}); found.Result != replay.Equal || found.Runs[0].Nodes != 2 {
 		t.Errorf("replay: %s, %d nodes, want equal, 2: %+v", found.Result, found.Runs[0].Nodes, found.First)
 	}
-	for block, want := range map[string]artifact.Status{"k": artifact.Fresh, "e": artifact.Stale, "last": artifact.Fresh} {
+	for block, want := range map[string]artifact.Status{"k": artifact.Fresh, "e": artifact.Stale,
+		"last": artifact.Fresh} {
 		e, err := provenance.EvidenceOf(t.Context(), p.session.History(), step.Number, "block:"+block)
 		if err != nil {
 			t.Fatal(err)

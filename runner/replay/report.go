@@ -20,7 +20,7 @@ type Options struct {
 	OnRun func(done *RunReport, of int) // called when a run is done, one at a time; may be nil
 }
 
-// Replay is what re-executing runs, and comparing them with what was recorded, came to.
+// Report is the outcome of executing runs again and comparing them with their record.
 type Report struct {
 	Session     string      `json:"session"`
 	Cached      bool        `json:"cached"`
@@ -32,14 +32,14 @@ type Report struct {
 	Seconds     float64     `json:"seconds"`
 }
 
-// The results of a replay. One that is partial has no divergence, but not everything could be put to the test.
+// The results of a replay. A partial replay found no divergence but could not test everything.
 const (
 	Equal    = "equal"
 	Partial  = "partial"
 	Diverged = "diverged"
 )
 
-// ReplayedRun is one run of the session, executed again.
+// RunReport is one run of the session, executed again.
 type RunReport struct {
 	Step        state.StepNumber `json:"step"`
 	Time        time.Time        `json:"time,omitzero"`
@@ -47,10 +47,11 @@ type RunReport struct {
 	Result      string           `json:"result"`
 	Nodes       int              `json:"nodes"`    // that have a recorded outcome
 	Executed    int              `json:"executed"` // nodes
-	Proved      int              `json:"proved"`   // nodes that an earlier run of this replay executed, from the same inputs
-	Served      []ServedNode     `json:"served"`   // nodes that were given what was recorded, and not executed
-	Divergences []Divergence     `json:"divergences"`
-	Seconds     float64          `json:"seconds"` // spent executing
+	// nodes that an earlier run of this replay executed, from the same inputs
+	Proved      int          `json:"proved"`
+	Served      []ServedNode `json:"served"` // nodes that were given what was recorded, and not executed
+	Divergences []Divergence `json:"divergences"`
+	Seconds     float64      `json:"seconds"` // spent executing
 }
 
 // ServedNode is a node that was given its recorded result.
@@ -62,10 +63,11 @@ type ServedNode struct {
 
 // Why a node was served its recorded result.
 const (
-	ServedEffect     = "effect"     // executing it would fire an effect that cannot be taken back
-	ServedNeeds      = "needs"      // it needs what another served node made, which was not kept
-	ServedPinned     = "pinned"     // it had kept a result that did not hold
-	ServedFolder     = "folder"     // it rests on the name of the workspace, which the copy does not have, and cannot be compared
+	ServedEffect = "effect" // executing it would fire an effect that cannot be taken back
+	ServedNeeds  = "needs"  // it needs what another served node made, which was not kept
+	ServedPinned = "pinned" // it had kept a result that did not hold
+	// it rests on the name of the workspace, which the copy does not have, and cannot be compared
+	ServedFolder     = "folder"
 	ServedUnrecorded = "unrecorded" // there is no record to compare with: it was freed, or the failure left none
 	ServedDiverged   = "diverged"   // after it diverged, so that the rest is replayed from what was recorded
 )
@@ -77,7 +79,7 @@ type Missing struct {
 	Why  string           `json:"why"`
 }
 
-// Cause is why a node came to something else than what was recorded.
+// Cause is why a node produced something different from its record.
 type Cause string
 
 const (
@@ -96,17 +98,18 @@ const (
 	CauseRecord      Cause = "record"     // the record is damaged, or says what its code does not come to
 )
 
-// Divergence is a node that came to something else than what was recorded, for a cause of its own.
+// Divergence is a node that produced something different from its record, for a cause of its own.
 type Divergence struct {
-	Step     state.StepNumber `json:"step"`
-	Node     string           `json:"node"`
-	Block    state.BlockID    `json:"block"`
-	Line     int              `json:"line,omitempty"` // of the node in its block
-	What     string           `json:"what"`           // status, output, error, "value NAME", "file NAME", "read KEY", record
-	Recorded string           `json:"recorded"`
-	Replayed string           `json:"replayed"`
-	Cause    Cause            `json:"cause"`
-	Key      depgraph.Key     `json:"key,omitempty"` // what the cause is about: file:data.csv, module:numpy
-	Detail   string           `json:"detail"`        // one sentence
-	Marks    []string         `json:"marks,omitempty"`
+	Step  state.StepNumber `json:"step"`
+	Node  string           `json:"node"`
+	Block state.BlockID    `json:"block"`
+	Line  int              `json:"line,omitempty"` // of the node in its block
+	// status, output, error, "value NAME", "file NAME", "read KEY", record
+	What     string       `json:"what"`
+	Recorded string       `json:"recorded"`
+	Replayed string       `json:"replayed"`
+	Cause    Cause        `json:"cause"`
+	Key      depgraph.Key `json:"key,omitempty"` // what the cause is about: file:data.csv, module:numpy
+	Detail   string       `json:"detail"`        // one sentence
+	Marks    []string     `json:"marks,omitempty"`
 }

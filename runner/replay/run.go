@@ -13,11 +13,11 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// maxRoots bounds how many nodes of a run may diverge each for a cause of its own before the rest is left.
+// maxRoots bounds the diverging nodes of a run: each costs an execution of all that follows it.
 const maxRoots = 50
 
-// replay executes the program of the run, compares, serves what diverged its recorded result, and goes on from there:
-// so each divergence is told with its own cause, and what follows is put to the test, too.
+// replay executes the program of the run, compares, serves the diverging node its recorded result, and executes from
+// there again. So each divergence has its own cause, and the nodes after it are tested, too.
 func (x *replaying) replay(ctx context.Context) (*RunReport, error) {
 	x.found = &RunReport{
 		Step:        x.step.Number,
@@ -78,7 +78,8 @@ func (x *replaying) guard() *runner.Guard {
 	}
 }
 
-// serveEffects serves what must not execute, and what was no result of its inputs.
+// serveEffects serves the nodes that must not execute, and those whose recorded result did not follow from their
+// inputs.
 func (x *replaying) serveEffects() {
 	for _, ref := range x.order {
 		rec := x.recorded[ref]
@@ -94,7 +95,7 @@ func (x *replaying) serveEffects() {
 	}
 }
 
-// irreversible are the effects of an execution that cannot be taken back.
+// irreversible are the effects of an execution that cannot be undone.
 func (x *replaying) irreversible(t *state.Trace) []string {
 	var found []string
 	for _, effect := range query.OutsideEffects(t.Marks, t.Writes) {

@@ -17,7 +17,7 @@ type VerifyOptions struct {
 	Timeout time.Duration // for one node; 0 means none
 }
 
-// Stability is what executing a block several times from the same state came to.
+// Stability is the outcome of executing a block several times from the same state.
 type Stability struct {
 	Block   state.BlockID    `json:"block"`
 	Step    state.StepNumber `json:"step"` // that records it
@@ -28,20 +28,20 @@ type Stability struct {
 	Seconds float64          `json:"seconds"` // spent executing
 }
 
-// Variation is something that did not come out the same each time.
+// Variation is a result that was not the same each time.
 type Variation struct {
 	Node    string   `json:"node"`
 	What    string   `json:"what"`              // status, output, error, "value NAME" or "file NAME"
-	Values  []string `json:"values"`            // that it came to, in the order in which they came; each once
-	Follows bool     `json:"follows,omitempty"` // what the node reads differed already
+	Values  []string `json:"values"`            // the different results, in the order of their first occurrence
+	Follows bool     `json:"follows,omitempty"` // an input of the node differed already
 }
 
 const defaultTimes = 3
 
-// VerifyBlock executes a block several times from the same state, each time in an interpreter of its own, and tells
-// what did not come out the same. Code that varies is remembered: its results are marked state.MarkVaried from then
-// on, in this session and those forked from it, until it is edited. It is recorded as a step; files are put back;
-// effects outside the workspace fire each time.
+// VerifyBlock executes a block several times from the same state, each time in a fresh interpreter, and reports which
+// results vary. The session remembers code that varies: the runner marks its results state.MarkVaried until it is
+// edited, in this session and in those forked from it. VerifyBlock records a step. It restores files; effects outside
+// the workspace happen each time.
 func VerifyBlock(
 	ctx context.Context,
 	s *Subject,
@@ -90,7 +90,7 @@ func VerifyBlock(
 	return found, err
 }
 
-// repeat executes the last block of a program several times. What it rests on is brought up to date first.
+// repeat executes the last block of a program several times, after bringing its dependencies up to date.
 func repeat(
 	ctx context.Context,
 	engine *runner.Engine,
@@ -134,7 +134,8 @@ func repeat(
 	return outs, err
 }
 
-// vary fills in what differs between outcomes of a block, and returns the code that differs by itself.
+// vary fills in what differs between outcomes of a block, and returns the code that differs by itself. A node whose
+// inputs differ already is no culprit.
 func vary(s *Subject, found *Stability, outs []*runner.BlockOutcome) (map[state.Digest][]string, error) {
 	roots := map[state.Digest][]string{}
 	for _, b := range outs {
@@ -169,7 +170,7 @@ func vary(s *Subject, found *Stability, outs []*runner.BlockOutcome) (map[state.
 	return roots, nil
 }
 
-// comesTo is what an execution came to, by what it is.
+// comesTo returns the results of an execution, by kind and name.
 func comesTo(s *Subject, t *state.Trace) (map[string]string, error) {
 	if t == nil {
 		return map[string]string{"status": "blocked"}, nil
@@ -207,7 +208,7 @@ func variations(sets []map[string]string) []Variation {
 	return found
 }
 
-// recordStability commits what was found of a block, which is no proof any more where it varies.
+// recordStability commits the finding about a block. If the block varies, an earlier confirmation is no proof any more.
 func recordStability(
 	ctx context.Context,
 	s *Subject,

@@ -72,7 +72,8 @@ func TestVerifyBlock(t *testing.T) {
 	count := "def counter():\n    with open(" + quote(
 		counter,
 	) + ", 'r+') as f:\n        n = int(f.read()) + 1\n        f.seek(0)\n        f.write(str(n))\n    return n"
-	if _, err := p.session.Append(t.Context(), patch.Block{ID: "counter", Dialect: patch.Python, Source: count}, "base", xstate.Origin{}); err != nil {
+	if _, err := p.session.Append(t.Context(), patch.Block{ID: "counter", Dialect: patch.Python, Source: count}, "base",
+		xstate.Origin{}); err != nil {
 		t.Fatal(err)
 	}
 	_, out := p.again(runner.RunOptions{})
@@ -92,7 +93,8 @@ func TestVerifyBlock(t *testing.T) {
 			t.Errorf("%s: %q, want three values", v.What, v.Values)
 		}
 	}
-	if d := cmp.Diff(map[string]bool{"vary#1 output": false, "vary#1 value b": false, "vary#1 file out.txt": false, "vary#3 value c": true}, got); d != "" {
+	if d := cmp.Diff(map[string]bool{"vary#1 output": false, "vary#1 value b": false, "vary#1 file out.txt": false,
+		"vary#3 value c": true}, got); d != "" {
 		t.Errorf("what differs, and whether it follows (-want +got):\n%s", d)
 	}
 	entries, err := p.session.History().Log(t.Context(), 0, 1)
@@ -148,14 +150,17 @@ func TestVerifyBlock(t *testing.T) {
 // TestVerifyBlockBad: bad questions have answers.
 func TestVerifyBlockBad(t *testing.T) {
 	p := plant(t, nil, "", "a", "a = nothing", "b", "b = a", "c", "c = (")
-	for id, code := range map[xstate.BlockID]state.Code{"none": query.CodeNoBlock, "b": query.CodeNotExecuted, "c": query.CodeNotExecuted} {
-		if _, err := replay.VerifyBlock(t.Context(), p.session.Subject(), id, replay.VerifyOptions{}, xstate.Origin{}); state.CodeOf(
+	for id, code := range map[xstate.BlockID]state.Code{"none": query.CodeNoBlock, "b": query.CodeNotExecuted,
+		"c": query.CodeNotExecuted} {
+		if _, err := replay.VerifyBlock(t.Context(), p.session.Subject(), id, replay.VerifyOptions{},
+			xstate.Origin{}); state.CodeOf(
 			err,
 		) != code {
 			t.Errorf("%s: %v, want %s", id, err, code)
 		}
 	}
-	if _, err := replay.VerifyBlock(t.Context(), p.session.Subject(), "a", replay.VerifyOptions{Times: 1}, xstate.Origin{}); state.CodeOf(
+	if _, err := replay.VerifyBlock(t.Context(), p.session.Subject(), "a", replay.VerifyOptions{Times: 1},
+		xstate.Origin{}); state.CodeOf(
 		err,
 	) != state.CodeInvalid {
 		t.Errorf("once: %v, want invalid", err)
@@ -231,7 +236,8 @@ func TestPins(t *testing.T) {
 		) {
 		t.Errorf("replay: %+v", last)
 	}
-	if ran, _ = p.again(runner.RunOptions{Pins: map[xstate.BlockID]runner.Pin{"once": "", "often": runner.PinNever, "use": runner.PinAlways}}); !slices.Equal(
+	if ran, _ = p.again(runner.RunOptions{Pins: map[xstate.BlockID]runner.Pin{"once": "", "often": runner.PinNever,
+		"use": runner.PinAlways}}); !slices.Equal(
 		ran,
 		[]string{"use", "once", "rest"},
 	) {

@@ -14,10 +14,11 @@ import (
 // Difference is one place where two outcomes of the same program differ.
 type Difference struct {
 	Block state.BlockID `json:"block,omitempty"`
-	What  string        `json:"what"`            // "status", "output", "error", "value NAME" or "file NAME"
-	Have  string        `json:"have"`            // incrementally
-	Want  string        `json:"want"`            // from scratch
-	Marks []string      `json:"marks,omitempty"` // why it may differ from run to run: "clock", "network", …; nil: it must not
+	What  string        `json:"what"` // "status", "output", "error", "value NAME" or "file NAME"
+	Have  string        `json:"have"` // incrementally
+	Want  string        `json:"want"` // from scratch
+	// why it may differ from run to run: "clock", "network", …; nil: it must not
+	Marks []string `json:"marks,omitempty"`
 }
 
 func (d Difference) String() string {
@@ -28,9 +29,9 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s: incrementally %s, from scratch %s", where, d.Have, d.Want)
 }
 
-// Verify runs the whole program from scratch, in an interpreter of its own and from the workspace as it was before the
-// program, and tells where the outcome of the incremental run have differs from it. Nothing is recorded. Effects
-// outside the workspace fire again.
+// Verify runs the whole program from scratch, in a fresh interpreter and from the workspace as it was before the
+// program. It reports where the outcome have of the incremental run differs. It records nothing. Effects outside the
+// workspace happen again.
 func Verify(ctx context.Context, s *Subject, have *runner.Outcome, o runner.RunOptions) ([]Difference, error) {
 	engine, release, err := s.Engine(ctx)
 	if err != nil {
@@ -52,9 +53,9 @@ func Verify(ctx context.Context, s *Subject, have *runner.Outcome, o runner.RunO
 	return Compare(have, want), nil
 }
 
-// Confirm records what Verify, with Attribute, found of the run of step n, as a step of its own: the blocks that came
-// to the same are confirmed (BlockView.Verified) for as long as their results stay what they are. It fails with
-// state.CodeConflict when the program has changed since.
+// Confirm records what Verify, with Attribute, found of the run of step n, as a step of its own. Blocks with equal
+// results are confirmed (BlockView.Verified) while their results stay the same. It fails with state.CodeConflict if the
+// program has changed since.
 func Confirm(
 	ctx context.Context,
 	s *Subject,
@@ -100,8 +101,8 @@ func Confirm(
 	return steps[0], nil
 }
 
-// Compare tells where the outcome have differs from want: block by block status, outputs and errors as text with object
-// addresses blanked; then values and files by digest.
+// Compare reports where the outcome have differs from want. It compares status, outputs and errors block by block, as
+// text with object addresses blanked; then values and files by digest.
 func Compare(have, want *runner.Outcome) []Difference {
 	var found []Difference
 	add := func(b *runner.BlockOutcome, what, x, y string) {
@@ -142,10 +143,10 @@ func addAll(have, want map[string]state.Digest, what string, add func(*runner.Bl
 	}
 }
 
-// byLineage reports whether a digest names a value by what made it (SHA-256) and not by content (BLAKE2, 160 bits).
+// byLineage reports whether a digest names a value by what made it (SHA-256) and not by its content (BLAKE2, 160 bits).
 func byLineage(d state.Digest) bool { return len(d) == 64 }
 
-// settled is a status without how it was reached.
+// settled is a status that ignores reuse.
 func settled(s state.Status) string {
 	switch s {
 	case state.StatusFailed:
@@ -158,7 +159,7 @@ func settled(s state.Status) string {
 	return "done"
 }
 
-// unprovable reports whether what a block came to is no proof, though a run from scratch came to the same.
+// unprovable reports whether the result of a block is no proof although a run from scratch gave an equal one.
 func unprovable(b *state.Block, volatile map[state.Digest][]string) bool {
 	return slices.ContainsFunc(
 		b.Nodes,

@@ -44,7 +44,8 @@ untested unverified: no check exercised the present version of block middle
 	a.Edit(t, second) // step 15
 	a.WantStatuses(t, a.Head(t), `
 code stale: block helpers was edited in step 15 and has not run since
-guide stale: line 3 of guide.md speaks of `+"`scale`, which since step 15 is def scale(x, by=3), not def scale(x, by=2)"+`
+guide stale: line 3 of guide.md speaks of `+"`scale`, which since step 15 is "+
+		"def scale(x, by=3), not def scale(x, by=2)"+`
 input fresh: its files are as they were declared or written
 output fresh: its files are as they were declared or written
 show stale: block report rests on helpers, which was edited in step 15 and has not run since
@@ -54,7 +55,8 @@ untested stale: block middle rests on helpers, which was edited in step 15 and h
 	a.Run(t, second) // step 16
 	a.WantStatuses(t, a.Head(t), `
 code unverified: no check exercised the present version of block helpers
-guide stale: line 3 of guide.md speaks of `+"`scale`, which since step 15 is def scale(x, by=3), not def scale(x, by=2)"+`
+guide stale: line 3 of guide.md speaks of `+"`scale`, which since step 15 is "+
+		"def scale(x, by=3), not def scale(x, by=2)"+`
 input fresh: its files are as they were declared or written
 output fresh: its files are as they were declared or written
 show fresh: the results of its blocks hold
@@ -124,7 +126,8 @@ func TestArtifactNeeds(t *testing.T) {
 	want := map[string][]string{
 		"all": {"input observed [{ file:data.csv}]"}, // what it contains is no need
 		"guide": {
-			"code reference [{guide.md:3 var:scale} {guide.md:3 var:Table} {guide.md:4 var:Table.total} {guide.md:4 file:utils.py}]",
+			"code reference [{guide.md:3 var:scale} {guide.md:3 var:Table} {guide.md:4 var:Table.total} {guide.md:4 " +
+				"file:utils.py}]",
 		},
 		"show": {"all observed [{scaled file:out.csv} {scaled var:scaled}]"}, // by way of middle
 	}
@@ -139,7 +142,9 @@ func TestDeclaredNeed(t *testing.T) {
 	a := xstatetest.NewArtifacts(t)
 	a.Declare(t, "code", state.ArtifactCode, "helpers")
 	for name, member := range map[string]string{"paper": "data.csv", "runs": "check"} {
-		if _, err := artifact.Declare(t.Context(), a.Session.History(), artifact.Spec{Name: name, Kind: state.ArtifactExample, Members: []string{member}, Needs: []string{"code"}}, xstate.Origin{}); err != nil {
+		if _, err := artifact.Declare(t.Context(), a.Session.History(),
+			artifact.Spec{Name: name, Kind: state.ArtifactExample, Members: []string{member}, Needs: []string{"code"}},
+			xstate.Origin{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -150,7 +155,9 @@ func TestDeclaredNeed(t *testing.T) {
 		!strings.Contains(got, "runs fresh") {
 		t.Errorf("after an edit and a run: %s", got)
 	}
-	if _, err := artifact.Declare(t.Context(), a.Session.History(), artifact.Spec{Name: "paper", Kind: state.ArtifactExample, Members: []string{"data.csv"}, Needs: []string{"code"}}, xstate.Origin{}); err != nil {
+	if _, err := artifact.Declare(t.Context(), a.Session.History(),
+		artifact.Spec{Name: "paper", Kind: state.ArtifactExample, Members: []string{"data.csv"},
+			Needs: []string{"code"}}, xstate.Origin{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := a.Statuses(t, a.Head(t)); !strings.Contains(got, "paper fresh") {
@@ -223,19 +230,31 @@ func TestArtifactsRefused(t *testing.T) {
 		code      state.Code
 		says      string
 	}{
-		"unknown kind":     {artifact.Spec{Name: "x", Kind: "code s", Members: []string{"load"}}, state.CodeInvalid, `no kind of artifact "code s"; did you mean code?`},
-		"nothing":          {artifact.Spec{Name: "x", Kind: "code"}, state.CodeInvalid, "would hold nothing"},
-		"bad name":         {artifact.Spec{Name: "a:b", Kind: "code", Members: []string{"scaled"}}, state.CodeInvalid, "cannot be the name"},
-		"unknown member":   {artifact.Spec{Name: "x", Kind: "code", Members: []string{"scalde"}}, query.CodeNoBlock, "did you mean scaled?"},
-		"unknown block":    {artifact.Spec{Name: "x", Kind: "code", Members: []string{"block:utils.py"}}, query.CodeNoBlock, "no block or artifact"},
-		"unknown artifact": {artifact.Spec{Name: "x", Kind: "code", Members: []string{"artifact:cod"}}, artifact.CodeNoArtifact, "did you mean code?"},
-		"unknown need":     {artifact.Spec{Name: "x", Kind: "code", Members: []string{"scaled"}, Needs: []string{"nothing"}}, artifact.CodeNoArtifact, "its artifacts are: all, code"},
-		"two meanings":     {artifact.Spec{Name: "x", Kind: "code", Members: []string{"load"}}, state.CodeInvalid, `"load" is block and file; say which: block:load or file:load`},
-		"a folder":         {artifact.Spec{Name: "x", Kind: "code", Members: []string{"file:."}}, state.CodeInvalid, "is no file"},
-		"outside":          {artifact.Spec{Name: "x", Kind: "data", Members: []string{outside}}, state.CodeInvalid, "outside the workspace"},
-		"needs itself":     {artifact.Spec{Name: "x", Kind: "code", Members: []string{"scaled"}, Needs: []string{"x"}}, state.CodeArtifactCycle, "x -> x"},
-		"contains itself":  {artifact.Spec{Name: "x", Kind: "code", Members: []string{"artifact:x"}}, state.CodeArtifactCycle, "x -> x"},
-		"in turn":          {artifact.Spec{Name: "code", Kind: "code", Members: []string{"helpers"}, Needs: []string{"all"}}, state.CodeArtifactCycle, "depend on itself: "},
+		"unknown kind": {artifact.Spec{Name: "x", Kind: "code s", Members: []string{"load"}}, state.CodeInvalid,
+			`no kind of artifact "code s"; did you mean code?`},
+		"nothing": {artifact.Spec{Name: "x", Kind: "code"}, state.CodeInvalid, "would hold nothing"},
+		"bad name": {artifact.Spec{Name: "a:b", Kind: "code", Members: []string{"scaled"}}, state.CodeInvalid,
+			"cannot be the name"},
+		"unknown member": {artifact.Spec{Name: "x", Kind: "code", Members: []string{"scalde"}}, query.CodeNoBlock,
+			"did you mean scaled?"},
+		"unknown block": {artifact.Spec{Name: "x", Kind: "code", Members: []string{"block:utils.py"}},
+			query.CodeNoBlock, "no block or artifact"},
+		"unknown artifact": {artifact.Spec{Name: "x", Kind: "code", Members: []string{"artifact:cod"}},
+			artifact.CodeNoArtifact, "did you mean code?"},
+		"unknown need": {artifact.Spec{Name: "x", Kind: "code", Members: []string{"scaled"},
+			Needs: []string{"nothing"}}, artifact.CodeNoArtifact, "its artifacts are: all, code"},
+		"two meanings": {artifact.Spec{Name: "x", Kind: "code", Members: []string{"load"}}, state.CodeInvalid,
+			`"load" is block and file; say which: block:load or file:load`},
+		"a folder": {artifact.Spec{Name: "x", Kind: "code", Members: []string{"file:."}}, state.CodeInvalid,
+			"is no file"},
+		"outside": {artifact.Spec{Name: "x", Kind: "data", Members: []string{outside}}, state.CodeInvalid,
+			"outside the workspace"},
+		"needs itself": {artifact.Spec{Name: "x", Kind: "code", Members: []string{"scaled"}, Needs: []string{"x"}},
+			state.CodeArtifactCycle, "x -> x"},
+		"contains itself": {artifact.Spec{Name: "x", Kind: "code", Members: []string{"artifact:x"}},
+			state.CodeArtifactCycle, "x -> x"},
+		"in turn": {artifact.Spec{Name: "code", Kind: "code", Members: []string{"helpers"},
+			Needs: []string{"all"}}, state.CodeArtifactCycle, "depend on itself: "},
 	} {
 		_, err := artifact.Declare(t.Context(), a.Session.History(), test.declaring, xstate.Origin{})
 		if state.CodeOf(err) != test.code {

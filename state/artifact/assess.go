@@ -52,8 +52,8 @@ func assess(ctx context.Context, h *query.History, n state.StepNumber) (*assessm
 	return m, m.findPending()
 }
 
-// Unchecked returns the coverage of the blocks, and of the files of code that artifacts hold, after step n, that checks
-// which passed exercised in part only, or not at all.
+// Unchecked returns the coverage of blocks, and of the code files of artifacts, that passing checks exercised only in
+// part or not at all after step n.
 func IncompleteCoverage(ctx context.Context, h *query.History, n state.StepNumber) ([]Coverage, error) {
 	m, err := assess(ctx, h, n)
 	if err != nil {
@@ -75,7 +75,7 @@ func IncompleteCoverage(ctx context.Context, h *query.History, n state.StepNumbe
 	return found, nil
 }
 
-// checksAt returns the checks that were known at the moment.
+// checksAt returns the checks that were known after the step.
 func checksAt(ctx context.Context, h *query.History, m *assessment) ([]CheckView, error) {
 	kept, err := h.ChecksAt(ctx, m.Snapshot.Step.Number)
 	if err != nil {

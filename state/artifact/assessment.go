@@ -11,25 +11,27 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// moment is all that is known of a session after a step, to judge its artifacts by. It does not change.
+// assessment holds the facts about a session after a step, for assessing artifacts. It is immutable.
 type assessment struct {
 	folder       string // the workspace
 	Snapshot     *query.Snapshot
 	Dependencies *query.Dependencies
 	Nodes        map[string]*query.Node // by name
 	Declared     *state.Declaration     // nil: no artifacts
-	Latest       bool                   // it is the last step: the workspace is as it was after it, or has been changed since
-	Checks       []CheckView
-	pending      map[state.BlockID]string // why a block's result does not hold: "was edited in step 3 and has not run since"
-	lastRun      state.StepNumber
-	then         *query.Snapshot // the program after that run; nil where there was none
+	// Latest: this is the last step, so the files of the workspace can be read. Nobody knows what they held at others.
+	Latest bool
+	Checks []CheckView
+	// Why the result of a block is out of date: "was edited in step 3 and has not run since"
+	pending map[state.BlockID]string
+	lastRun state.StepNumber
+	then    *query.Snapshot // the program after that run; nil where there was none
 
 	outlines map[state.Digest]*depgraph.Outline // by version
 	linked   map[string][]link                  // by node; see links
 	files    map[string]state.Digest            // what files of the workspace hold; absent: there is none
 }
 
-// artifacts are those that are declared.
+// artifacts are the declared artifacts.
 func (m *assessment) artifacts() []state.Artifact {
 	if m.Declared == nil {
 		return nil
@@ -37,7 +39,7 @@ func (m *assessment) artifacts() []state.Artifact {
 	return m.Declared.All
 }
 
-// outline is that of a block; empty where it does not parse.
+// outline is the outline of a block; empty if the block does not parse.
 func (m *assessment) outline(b *query.BlockView) *depgraph.Outline {
 	o, known := m.outlines[b.Version]
 	if !known {
@@ -50,7 +52,7 @@ func (m *assessment) outline(b *query.BlockView) *depgraph.Outline {
 	return o
 }
 
-// Writer is the block of a node; nil where that is none of the program.
+// Writer is the block of a node; nil if the node belongs to no block of the program.
 func (m *assessment) Writer(node string) *query.BlockView {
 	id, _, _ := strings.Cut(node, "#")
 	b, err := m.Snapshot.Block(state.BlockID(id))

@@ -11,17 +11,17 @@ import (
 // CheckView is a check as seen after a step.
 type CheckView struct {
 	query.Check
-	Current bool `json:"current"` // all that it exercised is as it was then, so that it would come to the same
+	Current bool `json:"current"` // what it exercised is unchanged, so a run would repeat its outcome
 }
 
-// Proves reports whether the check passed on the present code. One that comes to something else each time, or keeps a
-// result that does not hold, proves nothing.
+// Proves reports whether the check passed on the present code. A volatile check proves nothing, for its next run may
+// fail. Nor does a check that kept an outdated result.
 func (c *CheckView) Proves() bool {
 	return c.Current && c.Outcome == query.CheckPassed && !slices.Contains(c.Marks, state.MarkVaried) &&
 		!slices.Contains(c.Marks, state.MarkPinned)
 }
 
-// CheckAssert is the kind of a part of a block that asserts something: it is a check of itself, and of all that it
+// CheckAssert is the kind of a part of a block that asserts something. It is a check of its block, and of all that it
 // read.
 const CheckAssert query.CheckKind = "assert"
 

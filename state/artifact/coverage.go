@@ -14,23 +14,28 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// Coverage is what checks that passed exercised of the present version of a block or file. Lines are those that were
-// executed where that was observed (TestOptions.Lines), else all of a function that was. Of a class that a block's
-// assertion read, the lines outside of its methods count, for it is not seen which of these ran.
+// Coverage is the part of the present version of a block or file that passing checks exercised. Lines are the executed
+// lines where the checks observed them (TestOptions.Lines). Elsewhere every line of an executed function counts. Of a
+// class that an assertion of a block read, the lines outside of its methods count: the runner does not observe which
+// methods ran.
 type Coverage struct {
 	Block   state.BlockID `json:"block,omitempty"`
 	File    string        `json:"file,omitempty"`
 	Checks  []string      `json:"checks"`
 	Lines   int           `json:"lines"`   // that hold code
 	Covered int           `json:"covered"` // of them
-	Missed  []string      `json:"missed"`  // functions that no check executed; "" stands for what is outside of functions
+	// Functions that no check executed; "" means the code outside of functions.
+	Missed []string `json:"missed"`
 
-	MissedLines string   `json:"missed_lines"` // that no check executed, of other functions, as ranges counted from 1: "7-8,12"
-	Whole       []string `json:"whole"`        // functions that count as a whole, because some check executed them whose lines were not observed
+	// Lines of other functions that no check executed, as ranges counted from 1: "7-8,12".
+	MissedLines string `json:"missed_lines"`
+	// Functions that count as a whole, because a check executed them without observing lines.
+	Whole []string `json:"whole"`
 }
 
-// present reports whether a part of the code is as a check found it. A function of a file counts as another as soon as
-// anything in the file is: the next xstate test tells whether it is.
+// present reports whether a part of the code is as a check executed it. A function of a file counts as changed as soon
+// as anything in the file changes. That is too strict, but safe: the next xstate test compares the functions one by
+// one.
 func (m *assessment) present(x query.Exercised) bool {
 	if x.File != "" {
 		return !m.Latest || x.Content != "" && m.Content(x.File) == x.Content
@@ -39,7 +44,7 @@ func (m *assessment) present(x query.Exercised) bool {
 	return err == nil && b.Version == x.Version
 }
 
-// asserts are the parts of blocks that assert something, as they last ran.
+// asserts are the parts of blocks that assert something, as of their last run.
 func asserts(ctx context.Context, h *query.History, m *assessment) ([]CheckView, error) {
 	volatile, err := h.VaryingCode(ctx)
 	if err != nil {
@@ -92,8 +97,8 @@ func asserts(ctx context.Context, h *query.History, m *assessment) ([]CheckView,
 	return found, nil
 }
 
-// exercised are the parts of the program that an execution of a node executed, and those whose values it read; current
-// is false where some of that is another by now, or gone.
+// exercised returns the parts of the program that an execution of a node executed, and those whose values it read.
+// current is false if one of these parts has changed since or is gone.
 func (m *assessment) exercised(b *query.BlockView, n *query.NodeView) (parts []query.Exercised, current bool) {
 	parts, current = []query.Exercised{m.level(b, n.Name)}, true
 	for _, r := range n.Reads {
@@ -113,7 +118,7 @@ func (m *assessment) exercised(b *query.BlockView, n *query.NodeView) (parts []q
 	return parts, current
 }
 
-// level is what a node of a block executed itself, rather than a function.
+// level is the part of a block that a node executed itself, outside of functions.
 func (m *assessment) level(b *query.BlockView, node string) query.Exercised {
 	x := query.Exercised{Block: b.ID, Version: b.Version}
 	if p := m.Nodes[node]; p != nil {
@@ -122,7 +127,7 @@ func (m *assessment) level(b *query.BlockView, node string) query.Exercised {
 	return x
 }
 
-// exercisedThen is exercised after the run that executed a node of a block.
+// exercisedThen is exercised for the program at the run that executed the node.
 func exercisedThen(
 	ctx context.Context,
 	h *query.History,
@@ -143,7 +148,7 @@ func exercisedThen(
 	return parts, nil
 }
 
-// Coverage tells what of a block was exercised.
+// Coverage returns the coverage of a block.
 func (m *assessment) Coverage(b *query.BlockView) Coverage {
 	return m.covered(
 		Coverage{Block: b.ID},
@@ -153,8 +158,8 @@ func (m *assessment) Coverage(b *query.BlockView) Coverage {
 	)
 }
 
-// FileCoverage tells what of a Python file of the workspace was exercised, as it is now; ok is false where that is
-// none, or not known.
+// FileCoverage returns the coverage of a Python file of the workspace, with its present content. ok is false if there
+// is none, or if it is not known.
 func (m *assessment) FileCoverage(path string) (c Coverage, ok bool) {
 	data, err := os.ReadFile(filepath.Join(m.folder, filepath.FromSlash(path)))
 	if err != nil || !m.Latest || !InFile(path) {

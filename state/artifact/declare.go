@@ -13,28 +13,30 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// Declaring is an artifact as its author names what is in it.
+// Spec is an artifact as its author names its contents.
 type Spec struct {
-	Name    string
-	Kind    state.ArtifactKind
-	Members []string // blocks, artifacts and files; "block:x", "artifact:x" or "file:x" where the name alone means several
+	Name string
+	Kind state.ArtifactKind
+	// Blocks, artifacts and files; "block:x", "artifact:x" or "file:x" if the name alone is ambiguous.
+	Members []string
 	Needs   []string // artifacts that it depends on, beside those that are inferred
 	Folder  string   // that files are named from; the workspace when empty
 }
 
-// artifactName is what may be the name of an artifact: what flags, lists and prefixes leave.
+// artifactName matches the names that an artifact may have. It leaves out what flags, lists and prefixes use.
 var artifactName = regexp.MustCompile(`^[\pL\pN_][\pL\pN_. +-]*$`)
 
-// Declare records that there is an artifact, in place of the one of that name. What its files hold and its texts speak
-// of is recorded with it: what has changed since makes it stale, and to declare it again says that it holds for what is
-// there now.
+// Declare records an artifact, in place of an earlier one of that name. It also records the content of the artifact's
+// files and the signatures that its texts mention. A later change of these makes the artifact stale. To declare it
+// again accepts the present state.
 func Declare(ctx context.Context, h *query.History, d Spec, origin state.Origin) (state.Step, error) {
 	snap, declared, err := declaring(ctx, h)
 	if err != nil {
 		return state.Step{}, err
 	}
 	switch {
-	case !artifactName.MatchString(d.Name) || utf8.RuneCountInString(d.Name) > 100: // a bound in the expression makes it large
+	// A bound in the expression would make the compiled expression large.
+	case !artifactName.MatchString(d.Name) || utf8.RuneCountInString(d.Name) > 100:
 		return state.Step{}, &state.Error{
 			Code:    state.CodeInvalid,
 			Message: fmt.Sprintf("%q cannot be the name of an artifact", d.Name),
@@ -72,7 +74,8 @@ func Declare(ctx context.Context, h *query.History, d Spec, origin state.Origin)
 	return declare(ctx, h, snap.Step.Number, state.Draft{Kind: state.KindDeclare, Origin: origin, Artifact: a})
 }
 
-// DropArtifact records that an artifact is one no more. One that others contain or need is not dropped.
+// DropArtifact removes an artifact's declaration. Its blocks and files stay; earlier steps still show it. It fails if
+// another artifact contains or needs this one.
 func Drop(ctx context.Context, h *query.History, name string, origin state.Origin) (state.Step, error) {
 	snap, declared, err := declaring(ctx, h)
 	if err != nil {
@@ -93,7 +96,7 @@ func Drop(ctx context.Context, h *query.History, name string, origin state.Origi
 	return declare(ctx, h, snap.Step.Number, state.Draft{Kind: state.KindDeclare, Origin: origin, Drop: name})
 }
 
-// declaring returns what a declaration builds on.
+// declaring returns what a declaration depends on.
 func declaring(ctx context.Context, h *query.History) (*query.Snapshot, *state.Declaration, error) {
 	head, _, err := h.Store().Head(ctx, h.Name())
 	if err != nil {
@@ -115,7 +118,7 @@ func declare(ctx context.Context, h *query.History, head state.StepNumber, d sta
 	return steps[0], nil
 }
 
-// member adds what a word means to an artifact.
+// member adds the block, artifact or file that a word means to an artifact.
 func member(
 	h *query.History,
 	a *state.Artifact,
@@ -139,7 +142,7 @@ func member(
 	if can("file") && err == nil {
 		found = append(found, "file")
 	}
-	if len(found) == 2 && name == a.Name { // itself is meant only where it is named so
+	if len(found) == 2 && name == a.Name { // a word means the artifact itself only with its prefix
 		found = slices.DeleteFunc(found, func(what string) bool { return what == "artifact" })
 	}
 	switch {
@@ -150,7 +153,7 @@ func member(
 			Hint:    fmt.Sprintf("say which: %s:%s", strings.Join(found, ":"+name+" or "), name),
 		}
 	case len(found) == 0 && can("file") && state.CodeOf(err) != "":
-		return err // there is something of that name, and it cannot be held
+		return err // something has that name, but an artifact cannot contain it
 	case len(found) == 0 && given && sort == "artifact":
 		return NoArtifact(h, declared, name)
 	case len(found) == 0:

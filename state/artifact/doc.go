@@ -5,7 +5,7 @@
 //
 // # What it promises
 //
-// No status is stored, so none is out of date, and it can be asked of any step. A status is the worst that can be
+// No status is stored, so none is out of date, and any step can be assessed. A status is the worst that can be
 // shown: by the members, the texts, what is contained and needed, and the checks. Fresh means that nothing speaks
 // against an artifact, not that it is right. What an artifact contains or needs is declared, and never leads back to
 // it. What is inferred may lead back, for two artifacts may read from one another in turns: it is reported and passes
@@ -15,11 +15,12 @@
 //
 // A text of docs depends on signatures, not on code. Comparing times or digests, as make would, calls a guide stale for
 // every comment. Searching the code for the words of a text finds them in strings. The last writers of the keys that a
-// node read are not all that it depends on: who made a directory decides what a listing of it holds.
+// node read are not all that it depends on: the node that made a directory decides what a listing holds.
 //
 // # What it cannot see
 //
-// What files held between steps, and what a plan alone asks: packages, the environment, listings. References by another
-// name than the program's (an alias of an import), in notebooks, and in code that is indented. Of a check in a block:
-// which methods of a class it executed. Of a check in a file: whether a function is the same once its file changed.
+// What files held between steps, and what only a plan checks: packages, the environment, listings. References by
+// another name than the program's (an alias of an import), in notebooks, and in code that is indented. Of a check in a
+// block: which methods of a class it executed. Of a check in a file: whether a function is the same once its file
+// changed.
 package artifact

@@ -7,13 +7,13 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// What a node rests on. The simple way, the last writers of the keys that it read, misses what a key says of another:
-// whether a file is there, or what a directory lists, is made by who wrote the file; who writes a file rests on who
-// made its directory, and who deletes something on who made it. TestEvidenceSlices finds such gaps: it runs what a
-// slice holds, and nothing else.
+// This file finds what a node depends on. The simple way takes the last writers of the keys that it read. It misses
+// what one key says of another. The writer of a file decides whether the file exists and what a listing of its
+// directory holds. A node that writes a file depends on the node that made the directory; a node that deletes something
+// depends on the node that made it. TestEvidenceSlices finds such gaps: it runs what a slice holds, and nothing else.
 
-// Links returns what the nodes rest on, by their names: of one that ran, what was seen; of one that did not, and where
-// who wrote something has not run since, what the text says.
+// Links returns the dependencies of the nodes, by name. Of a node that ran, these are the observed ones. If the node
+// did not run, or a writer of its inputs has not run since its edit, the text decides.
 func (m *assessment) Links() map[string][]link {
 	if m.linked != nil {
 		return m.linked
@@ -50,7 +50,8 @@ func (m *assessment) Links() map[string][]link {
 	return m.linked
 }
 
-// counts reports whether an edge of the graph is one that a node rests on.
+// counts reports whether an edge of the graph is a dependency of the node. Once a node ran, a predicted edge counts
+// only if its writer has not run: otherwise the observation is better.
 func (m *assessment) counts(e depgraph.Edge) bool {
 	from, to := m.Dependencies.Nodes[e.From], m.Dependencies.Nodes[e.To]
 	if e.Hazard != depgraph.Flow || from == nil || to == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// needs are the artifacts that one depends on: those that were declared, and those that its blocks and texts rest on,
-// directly or over blocks that are in no artifact.
+// needs are the artifacts that an artifact depends on: the declared ones, and those that its blocks and texts depend
+// on, directly or through blocks that belong to no artifact.
 func (m *assessment) needs(a *state.Artifact, refs []ReferenceView) []Need {
 	found := []Need{}
 	for _, name := range a.Needs {
@@ -63,7 +63,7 @@ func (m *assessment) Within(a *state.Artifact) map[string]bool {
 	return all
 }
 
-// holders are the artifacts that hold the block of a node or, where a key names a file, that file.
+// holders are the artifacts that contain the block of a node or, if a key names a file, that file.
 func (m *assessment) holders(node string, key depgraph.Key) []string {
 	id, _, _ := strings.Cut(node, "#")
 	var names []string
@@ -80,8 +80,9 @@ func (m *assessment) holders(node string, key depgraph.Key) []string {
 	return names
 }
 
-// backward follows flow back from the blocks that an artifact holds itself. found is told each node that is reached, or
-// "" for the workspace, and the key; where it returns true the way ends.
+// backward follows flow back from the blocks that an artifact itself contains. It calls found with each node that it
+// reaches, or "" for the workspace, and with the key. If found returns true, backward does not follow that way further:
+// what lies behind another artifact is a need of that one.
 func (m *assessment) backward(a *state.Artifact, found func(node string, key depgraph.Key, evidence string) bool) {
 	seen := map[string]bool{}
 	var visit func(node string)
@@ -134,7 +135,8 @@ func (m *assessment) LastWriter(key depgraph.Key) (node string) {
 
 // Need is an artifact that another depends on.
 type Need struct {
-	Artifact string      `json:"artifact"`
-	Evidence string      `json:"evidence"`          // "declared"; else observed in executions, predicted from the text, or "reference": a text speaks of it
+	Artifact string `json:"artifact"`
+	// "declared"; else "observed" in executions, "predicted" from the text, or "reference": a text mentions it.
+	Evidence string      `json:"evidence"`
 	Through  []query.Via `json:"through,omitempty"` // how, where that was inferred
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// findPending finds the blocks whose results do not hold any more, as far as the record and the files tell, and those
-// that rest on them: what they were seen to rest on in the last run, and what the text says of what came since.
+// findPending finds the blocks whose results are out of date, as far as the record and the files show, and those that
+// depend on them. A dependency is what the last run observed or, for later edits, what the text says.
 func (m *assessment) findPending() error {
 	var roots []string // nodes, or blocks where all of one is meant
 	stale := map[string]bool{}
@@ -77,14 +77,14 @@ func (m *assessment) findPending() error {
 	return nil
 }
 
-// written is what a key was given last, and by which block.
+// written is the last value of a key, and the block that wrote it.
 type written struct {
 	digest state.Digest
 	by     *query.BlockView
 }
 
-// leftBehind tells which part of a block an interrupted run did not come to, after it had executed who gives that part
-// something else than it read; "" where there is none.
+// leftBehind finds the part of a block that an interrupted run did not reach, although the run executed a writer of its
+// inputs and that writer produced a different value. It returns "" if there is none.
 func leftBehind(b *query.BlockView, last map[depgraph.Key]written) (node, text string) {
 	for _, n := range b.Nodes {
 		for _, r := range n.Reads {
@@ -96,7 +96,7 @@ func leftBehind(b *query.BlockView, last map[depgraph.Key]written) (node, text s
 	return "", ""
 }
 
-// boundAnew are the blocks that were edited, or are new, by the names that their text may bind or change.
+// boundAnew maps names to the edited and new blocks whose text may bind or change them.
 func (m *assessment) boundAnew(stale map[string]bool) map[depgraph.Key][]*query.BlockView {
 	found := map[depgraph.Key][]*query.BlockView{}
 	for _, id := range m.Dependencies.Graph.NodeIDs() {
@@ -111,8 +111,8 @@ func (m *assessment) boundAnew(stale map[string]bool) map[depgraph.Key][]*query.
 	return found
 }
 
-// between are those of them that stand between a node and who gave it what it read, though its text need not name that:
-// names that share objects are read together.
+// between are the given blocks that lie between a node and the writer of its input. The text of the node need not name
+// the key: the runner reads names that share objects together.
 func (m *assessment) between(
 	b *query.BlockView,
 	n *query.NodeView,
@@ -134,7 +134,7 @@ func (m *assessment) between(
 	return found
 }
 
-// otherThan returns a key that two lists have from different nodes, for blocks were moved, or one came in between.
+// otherThan returns a key that two lists have from different nodes, because a block was moved or inserted.
 func otherThan(then, now []query.Via) depgraph.Key {
 	for _, v := range now {
 		if !slices.Contains(then, v) && slices.ContainsFunc(then, func(x query.Via) bool { return x.Key == v.Key }) {
@@ -144,8 +144,8 @@ func otherThan(then, now []query.Via) depgraph.Key {
 	return ""
 }
 
-// followPending looks whether a node of a block rested, in the last run, on one whose result does not hold, or that is
-// gone.
+// followPending checks whether a node of a block depended, in the last run, on a node whose result is out of date or
+// that is gone.
 func (m *assessment) followPending(b *query.BlockView, links []query.Via, stale map[string]bool) bool {
 	for _, via := range links {
 		id, _, _ := strings.Cut(via.From, "#")
@@ -164,7 +164,8 @@ func (m *assessment) followPending(b *query.BlockView, links []query.Via, stale 
 	return false
 }
 
-// restsOnPending notes that a block rests on another whose result does not hold, by what that goes back to.
+// restsOnPending records that a block depends on an outdated one, and where that begins. The reason names the first
+// cause, not the nearest neighbour: that is what the reader must run or fix.
 func (m *assessment) restsOnPending(id, on state.BlockID) {
 	why := m.pending[on]
 	if m.pending[id] == "" && id != on {
@@ -175,8 +176,8 @@ func (m *assessment) restsOnPending(id, on state.BlockID) {
 	}
 }
 
-// outdated tells why the result of a block does not hold, for its version and the files that it reads, and which part
-// of it that is about; "" where it holds.
+// outdated explains why the result of a block is out of date, from its version and the files that it reads, and names
+// the part of the block. It returns "" if the result is up to date.
 func (m *assessment) outdated(b *query.BlockView) (node, text string) {
 	switch {
 	case b.RanAt == 0 && m.lastRun < b.Edited && m.lastRun > 0:
@@ -193,7 +194,8 @@ func (m *assessment) outdated(b *query.BlockView) (node, text string) {
 				continue
 			}
 			if r.Key.Space() == "stat" && !m.Writes(depgraph.Key("file:"+name)) {
-				if _, err := os.Lstat(filepath.Join(m.folder, filepath.FromSlash(name))); (err == nil) != (r.Digest != state.Absent) {
+				_, err := os.Lstat(filepath.Join(m.folder, filepath.FromSlash(name)))
+				if (err == nil) != (r.Digest != state.Absent) {
 					return b.Nodes[i].Name, fmt.Sprintf(
 						"looked for %s, which is %s",
 						name,
@@ -207,7 +209,7 @@ func (m *assessment) outdated(b *query.BlockView) (node, text string) {
 			now, left := m.Content(name), m.left(name)
 			switch {
 			case now == r.Digest,
-				now == left && left != state.Absent: // before a run, what the program wrote over is put back
+				now == left && left != state.Absent: // before a run, the runner restores what the program overwrote
 			case now == state.Absent:
 				return b.Nodes[i].Name, fmt.Sprintf("reads %s, which is gone", name)
 			case r.Digest == state.Absent:
@@ -224,7 +226,7 @@ func (m *assessment) outdated(b *query.BlockView) (node, text string) {
 	return "", ""
 }
 
-// left is what the last run left in a file; state.Absent where it wrote none.
+// left is the digest that the last run left in a file; state.Absent if it wrote none.
 func (m *assessment) left(path string) state.Digest {
 	if m.then == nil {
 		return state.Absent

@@ -84,7 +84,8 @@ func freshIsReused(t *testing.T, a *xstatetest.Asked, files map[string][]byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	excused := map[string]bool{} // blocks that would run for what a status does not look at, and those that rest on them
+	// blocks that would run for what a status does not look at, and those that rest on them
+	excused := map[string]bool{}
 	for _, b := range planned {
 		if status[b.ID].Status != artifact.Fresh {
 			continue

@@ -15,27 +15,27 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// ReferenceView is a place in a text of docs that speaks of something, and whether that is still so.
+// ReferenceView is a place in docs that mentions a definition, and whether the text is still right.
 type ReferenceView struct {
 	state.Reference
 	Status ReferenceStatus  `json:"status"`
-	Now    string           `json:"now,omitempty"`   // the signature, where it is another
+	Now    string           `json:"now,omitempty"`   // the signature, if it differs
 	Since  state.StepNumber `json:"since,omitempty"` // the edit that made it stale; 0 where that was no edit of a block
 }
 
-// ReferenceStatus tells whether what a text speaks of is as it was when the text was declared.
+// ReferenceStatus says whether a mentioned definition is as it was when the text was declared.
 type ReferenceStatus string
 
 const (
 	ReferenceFresh     ReferenceStatus = "fresh"
-	ReferenceSignature ReferenceStatus = "signature" // it is called in another way
+	ReferenceSignature ReferenceStatus = "signature" // its parameters changed
 	ReferenceVanished  ReferenceStatus = "vanished"
 )
 
-// spoken is inline code that may mean something that a program defines: a dotted name, perhaps called.
+// spoken matches inline code that may mean a definition of the program: a dotted name, perhaps called.
 var spoken = regexp.MustCompile(`^([\pL_][\pL\pN_]*(?:\.[\pL_][\pL\pN_]*)*)(\(.*\))?$`)
 
-// references are what the texts of docs speak of, as it is now.
+// references are the definitions that the present texts of docs mention.
 func references(
 	ctx context.Context,
 	h *query.History,
@@ -62,9 +62,9 @@ func references(
 	return refs, nil
 }
 
-// referencesAt tells of the references of docs what became of what they speak of. Texts of files are those on disk
-// where the moment is the present one, else those that were declared; of a reference that was not declared, the present
-// is the measure.
+// referencesAt compares the definitions that docs mention with their present ones. At the last step it reads the files
+// on disk; at earlier steps, the declared texts. A reference that was not declared is compared with the present
+// definition, and so is never stale.
 func referencesAt(ctx context.Context, h *query.History, a *state.Artifact, m *assessment) ([]ReferenceView, error) {
 	l := newLexicon(m)
 	then := map[string]state.Reference{}
@@ -133,10 +133,11 @@ const BlockText = "block:"
 
 func isBlockText(name string) bool { return strings.HasPrefix(name, BlockText) }
 
-// InFile reports whether something is defined in a file, rather than in a block, whose id has no such end.
+// InFile reports whether something is defined in a file. Otherwise it is defined in a block, whose id has no such
+// suffix.
 func InFile(where string) bool { return strings.HasSuffix(where, ".py") }
 
-// docTexts are those of the docs' blocks and, of the present, of its files.
+// docTexts are the texts of the blocks of docs and, at the last step, of its files.
 func docTexts(h *query.History, a *state.Artifact, m *assessment) []docText {
 	var all []docText
 	for _, id := range a.Blocks {
@@ -161,7 +162,7 @@ func docTexts(h *query.History, a *state.Artifact, m *assessment) []docText {
 	return all
 }
 
-// since finds the edit that made a reference stale: the last that changed how its name is defined.
+// since finds the edit that made a reference stale: the last edit that changed the definition of its name.
 func since(ctx context.Context, h *query.History, v *ReferenceView, a *state.Artifact, m *assessment) error {
 	if v.Status == ReferenceFresh || InFile(v.Where) {
 		return nil
@@ -192,7 +193,7 @@ func since(ctx context.Context, h *query.History, v *ReferenceView, a *state.Art
 	return nil
 }
 
-// defined returns the signature of what a version of a block calls by a name, or "".
+// defined returns the signature that a version of a block gives a name, or "".
 func defined(ctx context.Context, h *query.History, version state.Digest, name string) (string, error) {
 	text, err := h.Source(ctx, version)
 	if err != nil {
@@ -218,7 +219,8 @@ func signaturesOf(o *depgraph.Outline) map[string]string {
 	return found
 }
 
-// lexicon tells what names mean in a program and in the modules of its workspace.
+// lexicon resolves names in a program and in the modules of its workspace. A search for the words would also find them
+// in strings and comments.
 type lexicon struct {
 	folder   string
 	blocks   map[string]lexeme
@@ -301,8 +303,8 @@ func renames(n *depgraph.Node) (name, meant string) {
 	return n.Defines[0], meant
 }
 
-// find returns what a dotted name means. What a module of the workspace is said to have and has not is defined, and has
-// no signature.
+// find returns the definition of a dotted name. If a text names something that a module of the workspace lacks, find
+// reports it as defined with no signature, so that the reference fails.
 func (l *lexicon) find(name string) (where, signature string, defined bool) {
 	first, _, _ := strings.Cut(name, ".")
 	if meant := l.renamed[first]; meant != "" {
@@ -341,10 +343,11 @@ func (l *lexicon) findAs(name string) (where, signature string, defined bool) {
 	return "", "", false
 }
 
-// module returns what a module of the workspace defines; nil where it has none of that name.
+// module returns the definitions of a module of the workspace; nil if there is no such module.
 func (l *lexicon) module(name string) (path string, names map[string]string) {
 	base := strings.ReplaceAll(name, ".", "/")
-	for _, path := range []string{base + ".py", base + "/__init__.py", "src/" + base + ".py", "src/" + base + "/__init__.py"} {
+	for _, path := range []string{base + ".py", base + "/__init__.py", "src/" + base + ".py",
+		"src/" + base + "/__init__.py"} {
 		if names := l.file(path); names != nil {
 			return path, names
 		}

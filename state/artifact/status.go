@@ -13,10 +13,10 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// ArtifactStatus tells what an artifact is worth, the worst last.
+// Status rates an artifact. The last value is the worst.
 type Status string
 
-// A stale one was right once: something that it rests on has changed since.
+// A stale artifact was right once: something that it depends on has changed since.
 const (
 	Fresh      Status = "fresh"
 	Unverified Status = "unverified" // nothing shows that it works
@@ -26,7 +26,7 @@ const (
 
 var artifactOrder = []Status{Fresh, Unverified, Stale, Failing}
 
-// ArtifactView is an artifact with what became of it after a step.
+// View is an artifact with its status after a step.
 type View struct {
 	Name       string               `json:"name"`
 	Kind       state.ArtifactKind   `json:"kind"`
@@ -41,8 +41,8 @@ type View struct {
 	Origin     state.Origin         `json:"origin"` // of that step
 }
 
-// Artifacts returns the artifacts there are after step n, by name, each with its status. Nothing is executed. The files
-// of the workspace are looked at for the last step only: what they held at others is known as far as it was declared.
+// Artifacts returns the artifacts after step n, by name, each with its status. It executes nothing. It reads the files
+// of the workspace for the last step only. For other steps, it knows their content as far as it was declared.
 func List(ctx context.Context, h *query.History, n state.StepNumber) ([]View, error) {
 	j, err := NewAssessor(ctx, h, n)
 	if err != nil {
@@ -77,14 +77,14 @@ func Get(ctx context.Context, h *query.History, n state.StepNumber, name string)
 	return nil, NoArtifact(h, declared, name)
 }
 
-// judge finds the status of artifacts, those that others rest on first.
+// Assessor assesses artifacts. It assesses an artifact after those that it depends on, because their status passes on.
 type Assessor struct {
 	*assessment
 	History *query.History
 	views   map[string]*View
 }
 
-// judgeAt returns one for the session after step n.
+// NewAssessor returns an assessor for the session after step n.
 func NewAssessor(ctx context.Context, h *query.History, n state.StepNumber) (*Assessor, error) {
 	m, err := assess(ctx, h, n)
 	if err != nil {
@@ -119,7 +119,8 @@ func (j *Assessor) View(ctx context.Context, a *state.Artifact) (*View, error) {
 		}
 	}
 	v.Needs = j.needs(a, v.References)
-	for _, judged := range []func(context.Context, *state.Artifact, *View) error{j.Members, j.texts, j.fences, j.rests, j.proofs} {
+	for _, judged := range []func(context.Context, *state.Artifact, *View) error{j.Members, j.texts, j.fences, j.rests,
+		j.proofs} {
 		if err := judged(ctx, a, v); err != nil {
 			return nil, err
 		}
@@ -137,14 +138,14 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-// worse makes the status what it is said to be, unless it is as bad already.
+// worse lowers the status to the given one, unless it is as bad already. So the first reason of the worst status stays.
 func (v *View) worse(status Status, format string, args ...any) {
 	if slices.Index(artifactOrder, status) > slices.Index(artifactOrder, v.Status) {
 		v.Status, v.Reason = status, fmt.Sprintf(format, args...)
 	}
 }
 
-// Members looks at the blocks and files that an artifact holds.
+// Members checks the blocks and files that an artifact contains.
 func (j *Assessor) Members(ctx context.Context, a *state.Artifact, v *View) error {
 	for _, id := range a.Blocks {
 		b, err := j.Snapshot.Block(id)
@@ -206,7 +207,7 @@ func deletedIn(ctx context.Context, h *query.History, n state.StepNumber, id sta
 	return "", nil
 }
 
-// texts looks at what docs speak of.
+// texts checks what docs mention.
 func (j *Assessor) texts(_ context.Context, _ *state.Artifact, v *View) error {
 	for _, r := range v.References {
 		at := fmt.Sprintf("line %d of %s speaks of `%s`", r.Line, strings.TrimPrefix(r.File, BlockText), r.Text)
@@ -226,7 +227,8 @@ func (j *Assessor) texts(_ context.Context, _ *state.Artifact, v *View) error {
 	return nil
 }
 
-// rests looks at the artifacts that one contains or needs.
+// rests checks the artifacts that an artifact contains or needs. An inferred need does not pass a status on: two
+// artifacts may read from one another in turns, and each would make the other stale for ever.
 func (j *Assessor) rests(ctx context.Context, a *state.Artifact, v *View) error {
 	for _, name := range a.Parts {
 		part, err := j.View(ctx, j.Declared.Artifact(name))
@@ -251,7 +253,7 @@ func (j *Assessor) rests(ctx context.Context, a *state.Artifact, v *View) error 
 	return nil
 }
 
-// changed is the last step that made an artifact another, or one that it contains.
+// changed is the last step that changed an artifact, or an artifact that it contains.
 func (j *Assessor) changed(a *state.Artifact) state.StepNumber {
 	last := a.Declared
 	for _, id := range a.Blocks {
@@ -265,7 +267,7 @@ func (j *Assessor) changed(a *state.Artifact) state.StepNumber {
 	return last
 }
 
-// settled is the last step that brought an artifact up to date: its declaration or, where it holds blocks, a run.
+// settled is the last step that brought an artifact up to date: its declaration or, if it contains blocks, a run.
 func (j *Assessor) settled(a *state.Artifact) state.StepNumber {
 	if len(a.Blocks) > 0 {
 		return max(a.Declared, j.lastRun)
@@ -273,7 +275,7 @@ func (j *Assessor) settled(a *state.Artifact) state.StepNumber {
 	return a.Declared
 }
 
-// proofs looks for checks of what an artifact holds.
+// proofs looks for checks of what an artifact contains.
 func (j *Assessor) proofs(_ context.Context, a *state.Artifact, v *View) error {
 	switch a.Kind {
 	case state.ArtifactCode:
@@ -328,14 +330,15 @@ func (j *Assessor) suite(v *View, what string, of func(*CheckView) bool) {
 	}
 }
 
-// freshText says why an artifact is fresh.
+// freshText explains why an artifact is fresh.
 func (j *Assessor) freshText(a *state.Artifact) string {
 	switch {
 	case a.Kind == state.ArtifactDocs:
 		return "what it speaks of is as it was when it was declared"
 	case a.Kind == state.ArtifactTests:
 		return "its checks passed on the present code"
-	case a.Kind == state.ArtifactCode && (len(a.Blocks) > 0 || slices.ContainsFunc(a.Files, func(f state.ArtifactFile) bool { return InFile(f.Path) })):
+	case a.Kind == state.ArtifactCode && (len(a.Blocks) > 0 ||
+		slices.ContainsFunc(a.Files, func(f state.ArtifactFile) bool { return InFile(f.Path) })):
 		return "checks that passed exercised every block and file that it holds, as it is" + j.missedText(a)
 	case len(a.Blocks) > 0:
 		return "the results of its blocks hold"
@@ -359,8 +362,8 @@ func (j *Assessor) missedText(a *state.Artifact) string {
 	return text
 }
 
-// fences looks at the code in Markdown files of docs and examples, which runs as a program of its own, in the session
-// that is named after the file; where that is this session, its blocks are meant.
+// fences checks the code in Markdown files of docs and examples. That code is a program of its own, in the session
+// named after the file. If this is that session, the blocks are its own.
 func (j *Assessor) fences(ctx context.Context, a *state.Artifact, v *View) error {
 	if !j.Latest || a.Kind != state.ArtifactDocs && a.Kind != state.ArtifactExample {
 		return nil
@@ -371,7 +374,7 @@ func (j *Assessor) fences(ctx context.Context, a *state.Artifact, v *View) error
 		}
 		data, err := os.ReadFile(filepath.Join(j.folder, filepath.FromSlash(f.Path)))
 		if err != nil {
-			continue // that it is gone is told
+			continue // Members reports that it is gone
 		}
 		program, bad := patch.Parse(f.Path, data)
 		if bad != nil {
@@ -388,7 +391,7 @@ func (j *Assessor) fencesOf(ctx context.Context, v *View, path string, program *
 	s := j.History
 	name, err := filepath.Rel(filepath.Dir(s.Store().Dir()), filepath.Join(j.folder, filepath.FromSlash(path)))
 	if err != nil {
-		return nil // it lies elsewhere: no session is named after it
+		return nil // it lies outside of the workspace: no session is named after it
 	}
 	other, err := query.Open(ctx, s.Store(), filepath.ToSlash(name))
 	if state.CodeOf(err) == state.CodeNoSession {

@@ -10,13 +10,13 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// link is one way in which a node rests on another.
+// link is one dependency of a node on another.
 type link struct {
 	query.Via
 	evidence string // observed or predicted
 }
 
-// trailOf returns what the nodes of a program that ran were seen to rest on.
+// trailOf returns the observed dependencies of the nodes of a program that ran.
 func trailOf(snap *query.Snapshot) map[string][]query.Via {
 	found := map[string][]query.Via{}
 	t := &trail{writers: map[depgraph.Key]string{}, files: map[string]string{}, loaded: map[string]string{}}
@@ -29,14 +29,14 @@ func trailOf(snap *query.Snapshot) map[string][]query.Via {
 	return found
 }
 
-// trail is who wrote what, up to a place in the program.
+// trail holds the last writer of each key, up to a place in the program.
 type trail struct {
 	writers map[depgraph.Key]string
-	files   map[string]string // path → who last wrote, made, changed or removed it
-	loaded  map[string]string // module of the workspace → who first read its file
+	files   map[string]string // path → the node that last wrote, made, changed or removed it
+	loaded  map[string]string // module of the workspace → the node that first read its file
 }
 
-// follow returns what a node rests on, and notes what it wrote.
+// follow returns the dependencies of a node, and records what the node wrote.
 func (t *trail) follow(n *query.NodeView) []query.Via {
 	var found []query.Via
 	add := func(by string, k depgraph.Key) {
@@ -100,14 +100,14 @@ func inFiles(k depgraph.Key) bool {
 	return false
 }
 
-// above adds who made a path and the directories that it lies in.
+// above adds the nodes that made a path and the directories above it.
 func (t *trail) above(name string, add func(by string, k depgraph.Key)) {
 	for last := ""; name != last && name != "."; last, name = name, path.Dir(name) {
 		add(t.files[name], depgraph.Key("file:"+name))
 	}
 }
 
-// below adds who made or removed what lies in a directory.
+// below adds the nodes that made or removed entries of a directory. They decide what a listing holds.
 func (t *trail) below(name string, add func(by string, k depgraph.Key)) {
 	for file, by := range t.files {
 		if name == "." && !path.IsAbs(file) || strings.HasPrefix(file, name+"/") {
@@ -116,7 +116,7 @@ func (t *trail) below(name string, add func(by string, k depgraph.Key)) {
 	}
 }
 
-// wrote is what a program last wrote to a file of the workspace, and which node did.
+// wrote is what a program last wrote to a file of the workspace, and the node that did.
 func wrote(snap *query.Snapshot, path string) (d state.Digest, by string) {
 	for _, b := range snap.Blocks {
 		for _, n := range b.Nodes {

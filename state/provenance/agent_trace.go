@@ -15,11 +15,11 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// Line authorship as Agent Trace 0.1 has it (RFC, January 2026, agent-trace.dev): a trace record of one file, the
-// program's, with the ranges of lines that each conversation wrote. A conversation is a call of a model, or what one
-// agent, or nobody who was named, did without telling the call. The edits behind it are its related resources, as URNs
-// of their hashes. Lines outside of blocks have no known author and are left out. The cells of a notebook have lines of
-// their own: each counts as a file, notebook.ipynb#cell.
+// This file writes line authorship as Agent Trace 0.1 (RFC, January 2026, agent-trace.dev): a trace record of the
+// program's file, with the ranges of lines that each conversation wrote. A conversation is a call of a model. Edits
+// that name no call form one conversation for each agent. The edits of a conversation are its related resources, as
+// URNs of their hashes. Lines outside of blocks have no known author and are left out. The cells of a notebook have
+// lines of their own, so each cell counts as a file, notebook.ipynb#cell.
 
 type traceRecord struct {
 	Version   string         `json:"version"`
@@ -63,7 +63,7 @@ type traceRelated struct {
 	URL  string `json:"url"`
 }
 
-// traceCall tells conversations apart.
+// traceCall identifies a conversation.
 type traceCall struct {
 	contributor traceContributor
 	agent, call string
@@ -142,8 +142,8 @@ type place struct {
 	line  int
 }
 
-// places tells where the blocks of the program after step n stand in its file: in the file as it is, if it holds that
-// program, else as it would be written anew.
+// places returns where the blocks of the program after step n begin in its file. If the file holds that program, places
+// reads it. Otherwise it uses the file as xstate would write it.
 func places(ctx context.Context, h *query.History, n state.StepNumber, name string, data []byte) ([]place, error) {
 	program, err := h.ProgramFrom(ctx, n)
 	if err != nil || len(program) == 0 {

@@ -91,7 +91,8 @@ func TestAgentTrace(t *testing.T) {
 			}
 		}
 		for _, x := range c.Ranges {
-			if want := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(strings.Join(lines[x.Start-1:x.End], "\n")+"\n"))); x.Hash != want {
+			if want := fmt.Sprintf("sha256:%x",
+				sha256.Sum256([]byte(strings.Join(lines[x.Start-1:x.End], "\n")+"\n"))); x.Hash != want {
 				t.Errorf("hash of lines %d to %d = %s, want %s", x.Start, x.End, x.Hash, want)
 			}
 			for n := x.Start; n <= x.End; n++ {

@@ -21,8 +21,8 @@ import (
 // questions about it. Equal sessions with equal results give equal bytes.
 //
 //	xstate.json              what it is: the sessions in it, with the number and hash of their last steps
-//	history/N/steps          of session N: for each step the length of its header (4 bytes, big-endian), the header, the
-//	                         length of its changes, the changes, as they are hashed
+//	history/N/steps          of session N: for each step the length of its header (4 bytes, big-endian), the header,
+//	                         the length of its changes, and the changes as they are hashed
 //	history/N/records/NAME   session records
 //	sources/DIGEST           the text of a version of a block
 //	traces/DIGEST            what an execution read and wrote (CBOR)
@@ -38,7 +38,7 @@ const (
 	archiveSums    = "SHA256SUMS"
 )
 
-// ArchiveInfo is what an archive says of itself.
+// ArchiveInfo is the description that an archive holds of itself.
 type ArchiveInfo struct {
 	Format   string                 `json:"format"`
 	Version  int                    `json:"version"`
@@ -126,7 +126,7 @@ type archiver struct {
 	sums     strings.Builder
 }
 
-// entry writes one, from what write is given, and notes its digest.
+// entry writes one entry with the content that write produces, and records its digest.
 func (a *archiver) entry(name string, write func(io.Writer) error) error {
 	w, err := a.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate})
 	if err != nil {
@@ -155,7 +155,7 @@ func (a *archiver) index(info *ArchiveInfo) error {
 	return a.put(archiveIndex, append(data, '\n'))
 }
 
-// steps writes those of one session, and notes what they refer to.
+// steps writes the steps of one session, and records which sources and traces they refer to.
 func (a *archiver) steps(ctx context.Context, i int, p state.SessionArchive) error {
 	return a.entry(fmt.Sprintf("history/%d/steps", i), func(w io.Writer) error { return a.writeSteps(ctx, w, p) })
 }
@@ -196,7 +196,7 @@ func (a *archiver) writeSteps(ctx context.Context, w io.Writer, p state.SessionA
 	return nil
 }
 
-// collect notes the values of the program as it is, and what files held before it.
+// collect records the values of the present program, and what files held before it.
 func (a *archiver) collect(ctx context.Context, s *query.History, o ArchiveOptions) error {
 	blocks, _, err := s.Program(ctx)
 	if err != nil {
@@ -216,7 +216,8 @@ func (a *archiver) collect(ctx context.Context, s *query.History, o ArchiveOptio
 	return errors.Join(err, err2)
 }
 
-// results writes what was noted, sorted: what is lost is left out.
+// results writes the recorded digests in sorted order, so that equal sessions give equal bytes. It leaves out lost
+// results: the importer computes them again.
 func (a *archiver) results(ctx context.Context, o ArchiveOptions) error {
 	for _, d := range slices.Sorted(maps.Keys(a.versions)) {
 		text, err := a.store.Source(ctx, d)

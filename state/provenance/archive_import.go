@@ -20,23 +20,24 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Imported is what an import came to.
+// Imported is the outcome of an import.
 type Imported struct {
 	ArchiveInfo
 	Steps   int // that are new to the store
 	Skipped int // traces, values and blobs that were damaged: they are computed again
 }
 
-// maxRecord bounds what is read into memory of one entry of an archive.
+// maxRecord bounds the bytes of one entry that an import reads into memory. An archive comes from outside, and its
+// sizes may lie.
 const maxRecord = 1 << 30
 
-// ArchiveFile is an archive that was opened: what it says of itself is not verified yet.
+// ArchiveFile is an open archive. Nothing of its description is verified yet.
 type ArchiveFile struct {
 	ArchiveInfo
 	parts *parts
 }
 
-// OpenArchive looks at an archive.
+// OpenArchive opens an archive and reads its description.
 func OpenArchive(r io.ReaderAt, size int64) (*ArchiveFile, error) {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
@@ -69,9 +70,9 @@ func OpenArchive(r io.ReaderAt, size int64) (*ArchiveFile, error) {
 	return f, nil
 }
 
-// Import puts the session of an archive into the store, all of its history or nothing: every hash and digest is
-// verified, and what Check verifies. What the store has already stays; a session of that name with another history is
-// an error.
+// Import puts the session of an archive into the store, with its whole history or not at all. It verifies every hash
+// and digest, and all that Check verifies. It keeps what the store has. It fails if the store has a session of that
+// name with another history.
 func Import(ctx context.Context, store *state.Store, f *ArchiveFile) (*Imported, error) {
 	records, err := f.parts.records(len(f.Sessions) - 1)
 	if err != nil {
@@ -129,7 +130,8 @@ func (in *parts) readSums() error {
 	return nil
 }
 
-// verified holds back io.EOF unless what was read has the digest that it is to have.
+// verified withholds io.EOF until the digest of the content is verified, so that no reader takes a damaged entry for a
+// complete one.
 type verified struct {
 	io.ReadCloser
 	hash hash.Hash
@@ -209,7 +211,7 @@ func (in *parts) steps(i int) iter.Seq2[state.RawStep, error] {
 	}
 }
 
-// part reads a length and as many bytes; io.EOF is the end between two.
+// part reads a length and as many bytes. io.EOF marks the end between two parts.
 func part(r io.Reader) ([]byte, error) {
 	var size [4]byte
 	if _, err := io.ReadFull(r, size[:]); err != nil {
@@ -248,7 +250,7 @@ type importer struct {
 	*parts
 }
 
-// results puts traces, values and blobs. None is needed: one that is not what its name says is left out.
+// results stores traces, values and blobs. History needs none of them, so a damaged one is left out and counted.
 func (in *importer) results(ctx context.Context) (skipped int, err error) {
 	for _, name := range slices.Sorted(maps.Keys(in.entries)) {
 		if err := ctx.Err(); err != nil {

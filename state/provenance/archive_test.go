@@ -46,7 +46,8 @@ func TestArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	xstatetest.RunsBlocks(t, child)
-	if _, err := child.Fork(t.Context(), "grandchild", 3, xstate.Origin{}); err != nil { // before its parent's own steps
+	// before its parent's own steps
+	if _, err := child.Fork(t.Context(), "grandchild", 3, xstate.Origin{}); err != nil {
 		t.Fatal(err)
 	}
 	grandchild, err := a.Store.Existing(t.Context(), "grandchild", xstate.SessionOptions{})

@@ -1,4 +1,4 @@
-// Package provenance tells others where a result comes from, and hands a program on.
+// Package provenance describes for others where a result comes from, and exports programs.
 //
 // There are four nouns. Evidence is all that a result depends on: executions, inputs, edits and checks. A Statement is
 // evidence in the form of in-toto and SLSA, which Sign puts into a signed envelope. An export is the program after a
@@ -20,5 +20,5 @@
 // # What it cannot see
 //
 // A signature vouches that the holder of the key had this record. Whether the record is true, package replay finds out.
-// A signature does not tell when it was made, nor whether the key was stolen since.
+// A signature shows neither its time nor whether the key was stolen since.
 package provenance

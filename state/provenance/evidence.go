@@ -14,8 +14,8 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// Evidence is what a result rests on, back to the files and the environment that it began with: code with who wrote it,
-// executions, inputs by content, and the checks that exercised the code. It prints as JSON and does not change.
+// Evidence is all that a result depends on, back to the first files and the environment: code with its authors,
+// executions, inputs by content, and the checks that exercised the code. It prints as JSON and is immutable.
 type Evidence struct {
 	Of       string               `json:"of"`
 	Sort     string               `json:"sort"` // artifact, block, name or file
@@ -28,12 +28,13 @@ type Evidence struct {
 	Results  []query.AccessView   `json:"results"`  // the variables and files that it is, or wrote
 	Nodes    []EvidenceNode       `json:"nodes"`    // executions, in program order
 	Inputs   []EvidenceInput      `json:"inputs"`   // what no node made: files, environment, packages, the interpreter
-	Patches  []EvidencePatch      `json:"patches"`  // the edits that the code is by, oldest first
+	Patches  []EvidencePatch      `json:"patches"`  // the edits that wrote the code, oldest first
 	Runs     []query.Entry        `json:"runs"`     // in which the nodes were executed
-	Agents   []string             `json:"agents"`   // who made edits and runs, and their models
+	Agents   []string             `json:"agents"`   // the authors of edits and runs, and their models
 	Checks   []artifact.CheckView `json:"checks"`   // that exercised the code, whatever came of them
 	Coverage []artifact.Coverage  `json:"coverage"` // of each block, by checks that passed
-	Marks    []string             `json:"marks"`    // why what was recorded is one of several possible results: clock, network, …
+	// Why the recorded result is one of several possible ones: clock, network, …
+	Marks []string `json:"marks"`
 
 	snap *query.Snapshot
 	kept map[string]bool // nodes of the slice
@@ -44,11 +45,11 @@ type EvidenceNode struct {
 	Block   state.BlockID    `json:"block"`
 	Version state.Digest     `json:"version"`
 	RanAt   state.StepNumber `json:"ran_at,omitempty"` // the run that it is of
-	Rests   []query.Via      `json:"rests_on"`         // the nodes that it rests on, and through what
+	Rests   []query.Via      `json:"rests_on"`         // the nodes that it depends on, and through what
 	query.NodeView
 }
 
-// EvidenceInput is something that was read and that no node of the program made.
+// EvidenceInput is something that the program read and that no node of it made.
 type EvidenceInput struct {
 	Key    depgraph.Key `json:"key"`
 	Digest state.Digest `json:"digest"`         // of a file SHA-256 of its content
@@ -63,8 +64,8 @@ type EvidencePatch struct {
 	Step    query.Entry   `json:"edit"`
 }
 
-// Evidence returns what an artifact, a block (or node of it), a name or a file rests on after step n. Nothing is
-// executed.
+// Evidence returns the dependencies of an artifact, a block (or one of its nodes), a name or a file after step n. It
+// executes nothing.
 func EvidenceOf(ctx context.Context, h *query.History, n state.StepNumber, of string) (*Evidence, error) {
 	judge, err := artifact.NewAssessor(ctx, h, n)
 	if err != nil {
@@ -102,10 +103,10 @@ func EvidenceOf(ctx context.Context, h *query.History, n state.StepNumber, of st
 	return e, nil
 }
 
-// collector makes the evidence of one result.
+// collector collects the evidence of one result.
 type collector struct{ *artifact.Assessor }
 
-// begin finds where the slice begins, and what the result is worth.
+// begin finds the roots of the slice, and the status of the result.
 func (j *collector) begin(ctx context.Context, e *Evidence) error {
 	sort, name, given := strings.Cut(e.Of, ":")
 	if given = given && slices.Contains([]string{"artifact", "block", "file"}, sort); !given {
@@ -121,8 +122,11 @@ func (j *collector) begin(ctx context.Context, e *Evidence) error {
 		name = e.Of
 	} else if e.Of = name; sort == "" && !j.known(name) {
 		known := append(query.IDs(query.SnapshotBlocks(j.Snapshot)), artifact.Names(j.Declared)...)
-		return &state.Error{Code: query.CodeNoBlock, Message: fmt.Sprintf("%q is no artifact, block, name or file of session %q after step %d", name, j.History.Name(), e.Step),
-			Hint: artifact.DidYouMean(name, known) + "its blocks are: " + query.Shorten(query.IDs(query.SnapshotBlocks(j.Snapshot)))}
+		return &state.Error{Code: query.CodeNoBlock,
+			Message: fmt.Sprintf("%q is no artifact, block, name or file of session %q after step %d", name,
+				j.History.Name(), e.Step),
+			Hint: artifact.DidYouMean(name, known) + "its blocks are: " +
+				query.Shorten(query.IDs(query.SnapshotBlocks(j.Snapshot)))}
 	}
 	if key := depgraph.Key("file:" + filepath.ToSlash(filepath.Clean(strings.TrimPrefix(name, "file:")))); j.Writes(
 		key,
@@ -165,7 +169,7 @@ func (j *collector) beginNodes(e *Evidence, name string) error {
 	e.Sort = "block"
 	switch {
 	case key.Space() == "var":
-		e.Sort, e.Roots = "name", []string{j.Dependencies.NodeName(ids[len(ids)-1])} // who binds it last
+		e.Sort, e.Roots = "name", []string{j.Dependencies.NodeName(ids[len(ids)-1])} // its last binding
 		return nil
 	case key != "":
 		return &state.Error{
@@ -189,8 +193,8 @@ func (j *collector) beginNodes(e *Evidence, name string) error {
 	return nil
 }
 
-// beginArtifact begins with all that an artifact and its parts hold: blocks, what made its files, what its texts speak
-// of.
+// beginArtifact takes as roots all that an artifact and its parts contain: blocks, the writers of its files, and the
+// definitions that its texts mention.
 func (j *collector) beginArtifact(ctx context.Context, e *Evidence, a *state.Artifact) error {
 	v, err := j.View(ctx, a)
 	if err != nil {
@@ -227,7 +231,7 @@ func (j *collector) beginArtifact(ctx context.Context, e *Evidence, a *state.Art
 	return nil
 }
 
-// definers are the nodes that define what a text speaks of.
+// definers are the nodes that define what a text mentions.
 func (j *collector) definers(r artifact.ReferenceView) []string {
 	first, _, _ := strings.Cut(r.Name, ".")
 	ids, key, err := j.Dependencies.Node(first)
@@ -237,7 +241,8 @@ func (j *collector) definers(r artifact.ReferenceView) []string {
 	return []string{j.Dependencies.NodeName(ids[len(ids)-1])}
 }
 
-// slice finds the nodes that the roots rest on.
+// slice finds the nodes that the roots depend on. A node that ran contributes its observed reads; a node that did not,
+// what its text says. So an edit hides nothing.
 func (j *collector) slice(e *Evidence) {
 	var visit func(node string)
 	visit = func(node string) {
@@ -254,7 +259,7 @@ func (j *collector) slice(e *Evidence) {
 	}
 }
 
-// collectNodes describes the executions and what they read from outside.
+// collectNodes describes the executions and what they read from outside of the program.
 func (j *collector) collectNodes(ctx context.Context, e *Evidence) error {
 	for i := range j.Snapshot.Blocks {
 		b := &j.Snapshot.Blocks[i]
@@ -322,7 +327,7 @@ func (e *Evidence) input(x EvidenceInput, by string) {
 	}
 }
 
-// collectSteps describes the edits and runs, and who made them.
+// collectSteps describes the edits and runs, and their authors.
 func (j *collector) collectSteps(ctx context.Context, e *Evidence) error {
 	runs := map[state.StepNumber]bool{}
 	for i := range j.Snapshot.Blocks {
@@ -380,7 +385,8 @@ func (e *Evidence) agent(o state.Origin) {
 	}
 }
 
-// collectChecks lists the checks that exercised the code, and what of it they did.
+// collectChecks lists the checks that exercised the code, and which parts they exercised. A check proves something only
+// of the version that it executed.
 func (j *collector) collectChecks(e *Evidence) {
 	blocks := map[state.BlockID]bool{}
 	for _, n := range e.Nodes {
@@ -402,7 +408,7 @@ func (j *collector) collectChecks(e *Evidence) {
 	}
 	for _, x := range e.Inputs {
 		if x.Key.Space() != "file" || j.Content(x.Key.Name()) != x.Digest {
-			continue // no file of the workspace, or another by now
+			continue // no file of the workspace, or changed since
 		}
 		if c, ok := j.FileCoverage(x.Key.Name()); ok {
 			e.Coverage = append(e.Coverage, c)

@@ -35,15 +35,20 @@ func TestEvidence(t *testing.T) {
 	a.Declare(t, "input", state.ArtifactData, "data.csv")
 	a.Declare(t, "guide", state.ArtifactDocs, "guide.md")
 	for _, test := range []struct{ of, sort, nodes, results, inputs, edits string }{
-		{"report", "block", "load helpers#2 scaled middle report", "", "file:data.csv", "load:1 scaled:1 middle:1 report:1 helpers:2"},
-		{"artifact:show", "artifact", "load helpers#2 scaled middle report", "", "file:data.csv", "load:1 scaled:1 middle:1 report:1 helpers:2"},
-		{"doubled", "name", "load helpers#2 scaled middle", "var:doubled", "file:data.csv", "load:1 scaled:1 middle:1 helpers:2"},
+		{"report", "block", "load helpers#2 scaled middle report", "", "file:data.csv",
+			"load:1 scaled:1 middle:1 report:1 helpers:2"},
+		{"artifact:show", "artifact", "load helpers#2 scaled middle report", "", "file:data.csv",
+			"load:1 scaled:1 middle:1 report:1 helpers:2"},
+		{"doubled", "name", "load helpers#2 scaled middle", "var:doubled", "file:data.csv",
+			"load:1 scaled:1 middle:1 helpers:2"},
 		{"file:out.csv", "file", "load helpers#2 scaled", "file:out.csv", "file:data.csv", "load:1 scaled:1 helpers:2"},
 		{"check", "block", "helpers#2 check", "", "", "check:1 helpers:2"},
-		{"scaled", "block", "load helpers#2 scaled", "var:scaled file:out.csv", "file:data.csv", "load:1 scaled:1 helpers:2"},
+		{"scaled", "block", "load helpers#2 scaled", "var:scaled file:out.csv", "file:data.csv",
+			"load:1 scaled:1 helpers:2"},
 		{"helpers#1", "block", "helpers#1", "var:utils", "file:utils.py", "helpers:2"},
 		{"input", "artifact", "", "", "file:data.csv", ""},
-		{"guide", "artifact", "load helpers#2 helpers#3", "var:rows var:scale var:Table", "file:data.csv file:guide.md", "load:1 helpers:2"},
+		{"guide", "artifact", "load helpers#2 helpers#3", "var:rows var:scale var:Table", "file:data.csv file:guide.md",
+			"load:1 helpers:2"},
 	} {
 		e := evidence(t, a, test.of)
 		var nodes, results, inputs, edits []string
@@ -65,14 +70,16 @@ func TestEvidence(t *testing.T) {
 		want := strings.Fields(test.results)
 		slices.Sort(want)
 		got := fmt.Sprint(e.Sort, nodes, results, inputs, edits)
-		if d := cmp.Diff(fmt.Sprint(test.sort, strings.Fields(test.nodes), want, strings.Fields(test.inputs), strings.Fields(test.edits)), got); d != "" {
+		if d := cmp.Diff(fmt.Sprint(test.sort, strings.Fields(test.nodes), want, strings.Fields(test.inputs),
+			strings.Fields(test.edits)), got); d != "" {
 			t.Errorf("Evidence(%s): (-want +got)\n%s", test.of, d)
 		}
 		if _, hash, _ := a.Store.State().Head(t.Context(), a.Session.Name()); e.Hash != hash {
 			t.Errorf("Evidence(%s) has hash %s, want %s", test.of, e.Hash, hash)
 		}
 	}
-	for of, code := range map[string]state.Code{"nothing": query.CodeNoBlock, "artifact:report": artifact.CodeNoArtifact, "data.csv": query.CodeNoBlock} {
+	for of, code := range map[string]state.Code{"nothing": query.CodeNoBlock,
+		"artifact:report": artifact.CodeNoArtifact, "data.csv": query.CodeNoBlock} {
 		if _, err := provenance.EvidenceOf(t.Context(), a.Session.History(), a.Head(t), of); state.CodeOf(err) != code {
 			t.Errorf("Evidence(%s) = %v, want code %s", of, err, code)
 		}
@@ -98,7 +105,8 @@ func TestEvidenceChecks(t *testing.T) {
 middle 0/1 [] [""]
 report 0/1 [] [""]
 `
-	if d := cmp.Diff("load 0/1 [] [\"\"]\nhelpers 2/5 [\"check\"] [\"\" \"Table\" \"Table.total\"]\n"+rest, covered()); d != "" {
+	if d := cmp.Diff("load 0/1 [] [\"\"]\n"+
+		"helpers 2/5 [\"check\"] [\"\" \"Table\" \"Table.total\"]\n"+rest, covered()); d != "" {
 		t.Errorf("coverage: (-want +got)\n%s", d)
 	}
 	unchecked, err := artifact.IncompleteCoverage(t.Context(), a.Session.History(), a.Head(t))
@@ -136,14 +144,16 @@ func TestVolatileCheck(t *testing.T) {
 	if got := a.Statuses(t, a.Head(t)); strings.Count(got, " fresh: ") != 2 {
 		t.Fatalf("statuses: %s", got)
 	}
-	if found, err := replay.VerifyBlock(t.Context(), a.Session.Subject(), "check", replay.VerifyOptions{Times: 2}, xstate.Origin{}); err != nil ||
+	if found, err := replay.VerifyBlock(t.Context(), a.Session.Subject(), "check", replay.VerifyOptions{Times: 2},
+		xstate.Origin{}); err != nil ||
 		found.Stable {
 		t.Fatalf("VerifyBlock = %+v, %v", found, err)
 	}
 	a.WantStatuses(
 		t,
 		a.Head(t),
-		"code unverified: no check exercised the present version of block f\ntests unverified: no check of block check passed that proves anything\n",
+		"code unverified: no check exercised the present version of block f\n"+
+			"tests unverified: no check of block check passed that proves anything\n",
 	)
 }
 
@@ -151,7 +161,8 @@ func TestVolatileCheck(t *testing.T) {
 // executed.
 func TestFileChecks(t *testing.T) {
 	a := xstatetest.NewArtifacts(t)
-	const source = "import os\n\ndef used(x):\n    return x\n\ndef unused(x):\n    return x\n\nclass Table:\n    rows = 1\n    def total(self):\n        return used(1)\n    def other(self):\n        pass\n"
+	const source = "import os\n\ndef used(x):\n    return x\n\ndef unused(x):\n    return x\n\nclass Table:\n" +
+		"    rows = 1\n    def total(self):\n        return used(1)\n    def other(self):\n        pass\n"
 	xstatetest.WriteFiles(
 		t,
 		a.Dir,
@@ -229,7 +240,8 @@ func TestFileChecks(t *testing.T) {
 			t.Errorf("ChecksAt(%d) = %d, %v, want %d", n, len(checks), err, want)
 		}
 	}
-	if _, err := a.Session.Fork(t.Context(), "fork", tested-1, xstate.Origin{}); err != nil { // its record names a step that is another's
+	// its record names a step that is another's
+	if _, err := a.Session.Fork(t.Context(), "fork", tested-1, xstate.Origin{}); err != nil {
 		t.Fatal(err)
 	}
 	fork, err := a.Store.Existing(t.Context(), "fork", xstate.SessionOptions{})
@@ -250,7 +262,8 @@ func TestEvidencePROV(t *testing.T) {
 	}
 	valid(t, "prov.json", data)
 	keep(t, "evidence.prov.json", data)
-	for text, want := range map[string]bool{`"prov:label": "scaled"`: true, `"prov:label": "check"`: true, `"prov:label": "middle"`: false, `"prov:label": "report"`: false} {
+	for text, want := range map[string]bool{`"prov:label": "scaled"`: true, `"prov:label": "check"`: true,
+		`"prov:label": "middle"`: false, `"prov:label": "report"`: false} {
 		if got := strings.Contains(string(data), text); got != want {
 			t.Errorf("the document holds %s: %v, want %v", text, got, want)
 		}

@@ -49,7 +49,7 @@ func Export(ctx context.Context, h *query.History, n state.StepNumber, format Fo
 	}
 }
 
-// textOf writes the blocks with their outputs behind them: as comments in a script, as fenced text in a document.
+// textOf writes the blocks, each followed by its outputs: as comments in a script, as fenced text in a document.
 func textOf(s *query.Snapshot, kind patch.Kind) ([]byte, error) {
 	notes := make([]string, len(s.Blocks))
 	for i := range s.Blocks {
@@ -159,7 +159,8 @@ func notebook(s *query.Snapshot) ([]byte, error) {
 	return b.Bytes(), notebookReads(b.Bytes(), query.SnapshotBlocks(s))
 }
 
-// notebookReads makes sure that what was written reads as the program, which in a notebook may hold magics.
+// notebookReads verifies that the written notebook reads as the program. In a notebook, a line that begins with % or !
+// is a magic, so a block may change its meaning.
 func notebookReads(data []byte, blocks []patch.Block) error {
 	if len(blocks) == 0 {
 		return nil
@@ -186,7 +187,7 @@ func notebookReads(data []byte, blocks []patch.Block) error {
 
 var cellID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// cellIDs are the ids of blocks as nbformat lets them be: what is not is replaced, and all are unique.
+// cellIDs are the ids of blocks in the form that nbformat allows. Other characters are replaced; the ids stay unique.
 func cellIDs(blocks []query.BlockView) []string {
 	ids := make([]string, len(blocks))
 	used := map[string]bool{}
@@ -257,7 +258,8 @@ func output(o state.Output, count *int) any {
 func medium(media, text string) any {
 	var value any
 	switch _, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(text, "\n", "")); {
-	case (media == "application/json" || strings.HasSuffix(media, "+json")) && json.Unmarshal([]byte(text), &value) == nil:
+	case (media == "application/json" || strings.HasSuffix(media, "+json")) &&
+		json.Unmarshal([]byte(text), &value) == nil:
 		return value
 	case strings.HasPrefix(media, "image/") && err == nil:
 		return text

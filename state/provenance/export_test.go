@@ -46,7 +46,8 @@ func exported(t *testing.T) *xstatetest.Asked {
 func TestExport(t *testing.T) {
 	a := exported(t)
 	for i, n := range a.Runs {
-		for format, name := range map[provenance.Format]string{provenance.FormatScript: "p.py", provenance.FormatMarkdown: "p.md", provenance.FormatNotebook: "p.ipynb"} {
+		for format, name := range map[provenance.Format]string{provenance.FormatScript: "p.py",
+			provenance.FormatMarkdown: "p.md", provenance.FormatNotebook: "p.ipynb"} {
 			data, err := provenance.Export(t.Context(), a.Session.History(), n, format, provenance.ExportOptions{})
 			if err != nil {
 				t.Fatalf("Export(%s): %v", format, err)
@@ -73,7 +74,8 @@ func TestExport(t *testing.T) {
 			if d := cmp.Diff(want, got); d != "" {
 				t.Errorf("the exported %s (-program +read):\n%s", format, d)
 			}
-			for _, text := range []string{"oops", "ZeroDivisionError", "plain", map[int]string{0: "no newline: 8 <&>", 1: "no newline: 12 <&>"}[i]} {
+			for _, text := range []string{"oops", "ZeroDivisionError", "plain",
+				map[int]string{0: "no newline: 8 <&>", 1: "no newline: 12 <&>"}[i]} {
 				if !strings.Contains(string(data), text) {
 					t.Errorf("the exported %s of step %d lacks %q:\n%s", format, n, text, data)
 				}
@@ -90,7 +92,8 @@ func TestExport(t *testing.T) {
 			}
 		}
 	}
-	if _, err := provenance.Export(t.Context(), a.Session.History(), a.Runs[0], "docx", provenance.ExportOptions{}); err == nil {
+	if _, err := provenance.Export(t.Context(), a.Session.History(), a.Runs[0], "docx",
+		provenance.ExportOptions{}); err == nil {
 		t.Error("a program was exported as docx")
 	}
 }
@@ -197,7 +200,8 @@ func TestPROV(t *testing.T) {
 		"prov:responsible":     "agent",
 	}
 	count := 0
-	for _, relation := range []string{"wasGeneratedBy", "used", "wasInformedBy", "wasDerivedFrom", "wasAttributedTo", "wasAssociatedWith"} {
+	for _, relation := range []string{"wasGeneratedBy", "used", "wasInformedBy", "wasDerivedFrom",
+		"wasAttributedTo", "wasAssociatedWith"} {
 		if len(section(relation)) == 0 {
 			t.Errorf("there is no %s", relation)
 		}
@@ -223,7 +227,8 @@ func TestPROV(t *testing.T) {
 		r := row.(map[string]any)
 		used[label(r["prov:activity"].(string))+" used "+label(r["prov:entity"].(string))] = true
 	}
-	for _, want := range []string{"load used file:data.csv", "scaled used var:scale", "scaled used var:rows", "report used var:scaled", "report used report"} {
+	for _, want := range []string{"load used file:data.csv", "scaled used var:scale", "scaled used var:rows",
+		"report used var:scaled", "report used report"} {
 		if !used[want] {
 			t.Errorf("it does not say that %s; it says %v", want, used)
 		}
@@ -233,11 +238,16 @@ func TestPROV(t *testing.T) {
 // TestSchemasReject: the schemas tell what is not valid.
 func TestSchemasReject(t *testing.T) {
 	for schema, bad := range map[string][]string{
-		"prov.json": {`{"entity": {"no-prefix": {}}}`, `{"used": {"_:u": {"prov:entity": "xs:e"}}}`, `{"wasMadeBy": {}}`,
-			`{"activity": {"xs:a": {"prov:startTime": "yesterday"}}}`, `{"entity": {"xs:e": {"xs:x": {"type": "xsd:int"}}}}`},
+		"prov.json": {`{"entity": {"no-prefix": {}}}`, `{"used": {"_:u": {"prov:entity": "xs:e"}}}`,
+			`{"wasMadeBy": {}}`,
+			`{"activity": {"xs:a": {"prov:startTime": "yesterday"}}}`,
+			`{"entity": {"xs:e": {"xs:x": {"type": "xsd:int"}}}}`},
 		"notebook.json": {`{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}`,
-			`{"cells": [{"cell_type": "code", "id": "a b", "metadata": {}, "source": [], "outputs": [], "execution_count": null}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}`,
-			`{"cells": [{"cell_type": "code", "id": "a", "metadata": {}, "source": [], "outputs": [{"output_type": "stream", "text": "x"}], "execution_count": null}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}`},
+			`{"cells": [{"cell_type": "code", "id": "a b", "metadata": {}, "source": [], "outputs": [], ` +
+				`"execution_count": null}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}`,
+			`{"cells": [{"cell_type": "code", "id": "a", "metadata": {}, "source": [], ` +
+				`"outputs": [{"output_type": "stream", "text": "x"}], "execution_count": null}], ` +
+				`"metadata": {}, "nbformat": 4, "nbformat_minor": 5}`},
 	} {
 		c := jsonschema.NewCompiler()
 		c.AssertFormat()

@@ -1,6 +1,7 @@
 package provenance
 
-// Format is what a program at a step is exported as. An archive of a whole session is not one: see Store.Export.
+// Format is a form in which a program after a step is exported. An archive of a whole session is no such form: see
+// Archive.
 type Format string
 
 const (
@@ -9,15 +10,17 @@ const (
 	FormatNotebook Format = "ipynb" // nbformat 4.5
 	FormatPROV     Format = "prov"  // PROV-JSON
 
-	FormatAgentTrace Format = "agent-trace" // Agent Trace 0.1: who wrote which lines
+	FormatAgentTrace Format = "agent-trace" // Agent Trace 0.1: the author of each line
 )
 
 // Formats are all of them.
 var Formats = []Format{FormatScript, FormatMarkdown, FormatNotebook, FormatPROV, FormatAgentTrace}
 
-// Exported says what of a program is written, beside its code. The zero value is everything.
+// ExportOptions selects what Export writes besides the code. The zero value is everything.
 type ExportOptions struct {
-	NoOutputs bool   // leave out what blocks put out
-	File      string // of FormatAgentTrace: the program's file, as it is named from the root of the repository; the session's name when empty
-	Data      []byte // of FormatAgentTrace: what the file holds
+	NoOutputs bool // leave out what blocks put out
+	// of FormatAgentTrace: the program's file, as it is named from the root of the repository; the session's name when
+	// empty
+	File string
+	Data []byte // of FormatAgentTrace: what the file holds
 }

@@ -18,7 +18,7 @@ import (
 //
 //	entity      a version of a block; a value or a file: a key with its digest; an environment's fact that was read
 //	activity    a step that edited a block; a run; the execution of a node; a check
-//	agent       who made a step; a model, which acted on behalf of who used it
+//	agent       the author of a step; a model, which acted on behalf of its user
 //
 //	wasGeneratedBy      version by edit, value by execution
 //	used                execution of versions and values, check of versions
@@ -70,7 +70,7 @@ func PROV(ctx context.Context, h *query.History, e *Evidence) ([]byte, error) {
 	return provOf(ctx, h, e.snap, e.keeps, e.Checks)
 }
 
-// provOf describes the nodes of a program that keep holds for, blocks without nodes likewise, and checks of them.
+// provOf describes the nodes that keep selects, the selected blocks without nodes, and their checks.
 func provOf(
 	ctx context.Context,
 	h *query.History,
@@ -184,7 +184,7 @@ func provEdit(ctx context.Context, h *query.History, p *prov, b *query.BlockView
 	return nil
 }
 
-// step adds an activity with who is responsible for it.
+// step adds an activity with its agents.
 func (p *prov) step(id, kind string, step state.Step) {
 	if p.doc.Activity[id] != nil {
 		return
@@ -198,8 +198,10 @@ func (p *prov) step(id, kind string, step state.Step) {
 		"xs:hash":        string(step.Hash),
 	}
 	o := &step.Origin
-	for name, value := range map[string]string{"xs:call": o.CallID, "xs:action": o.Action, "xs:reason": o.Reason, "xs:author": string(o.Author),
-		"xs:client": o.Client, "xs:prompt": o.Prompt, "xs:answers": o.Answers.String(), "xs:traceparent": o.TraceParent} {
+	for name, value := range map[string]string{"xs:call": o.CallID, "xs:action": o.Action, "xs:reason": o.Reason,
+		"xs:author": string(o.Author),
+		"xs:client": o.Client, "xs:prompt": o.Prompt, "xs:answers": o.Answers.String(),
+		"xs:traceparent": o.TraceParent} {
 		if value != "" {
 			row[name] = value
 		}
@@ -294,7 +296,8 @@ func (p *prov) check(c *artifact.CheckView) {
 	}
 }
 
-// value adds a key with its digest: two executions that write or read equal values name the same entity.
+// value adds a key with its digest. Two executions that write or read equal values refer to the same entity: that is
+// how the graph shows early cutoff.
 func (p *prov) value(a query.AccessView) string {
 	id := "xs:value-" + string(state.DigestOf(fmt.Appendf(nil, "%q %q", a.Key, a.Digest)))
 	row := p.doc.Entity[id]
@@ -313,7 +316,7 @@ func (p *prov) value(a query.AccessView) string {
 	return id
 }
 
-// Names are made of digests and numbers: qualified names have few characters.
+// Names consist of digests and numbers, because qualified names allow few characters.
 func stepID(n state.StepNumber) string { return fmt.Sprintf("xs:step-%d", n) }
 
 func versionID(block state.BlockID, version state.Digest) string {
@@ -323,7 +326,7 @@ func versionID(block state.BlockID, version state.Digest) string {
 func agentID(name string) string { return "xs:agent-" + string(state.DigestOf([]byte(name))) }
 func modelID(name string) string { return "xs:model-" + string(state.DigestOf([]byte(name))) }
 
-// relation names a relation by its ends, so that it is there once.
+// relation names a relation by its ends, so that the document holds it once.
 func relation(kind, a, b string) string {
 	return "_:" + kind + "-" + string(state.DigestOf(fmt.Appendf(nil, "%s %s", a, b)))[:32]
 }

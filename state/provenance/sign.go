@@ -22,8 +22,8 @@ import (
 )
 
 // Statements are signed in a DSSE envelope (Dead Simple Signing Envelope 1.0) with Ed25519 keys (RFC 8032), as openssl
-// (PKCS #8, RFC 8410) and ssh-keygen write them. The id of a key is the SHA-256 of its public part in DER; it only
-// tells people which key was meant: who verifies names the key.
+// (PKCS #8, RFC 8410) and ssh-keygen write them. The id of a key is the SHA-256 of its public part in DER. It is a
+// hint for people: the verifier names the key that it trusts.
 
 const payloadType = "application/vnd.in-toto+json"
 
@@ -100,7 +100,8 @@ func PublicKey(text []byte) (ed25519.PublicKey, error) {
 	} else {
 		var err error
 		if key, err = x509.ParsePKIXPublicKey(block.Bytes); err != nil || block.Type != "PUBLIC KEY" {
-			return nil, badKey(hintPublic, "it is a %s that cannot be read as a public key", strings.ToLower(block.Type))
+			return nil, badKey(hintPublic, "it is a %s that cannot be read as a public key",
+				strings.ToLower(block.Type))
 		}
 	}
 	if public, ok := key.(ed25519.PublicKey); ok {
@@ -148,7 +149,8 @@ func (st *Statement) Sign(ctx context.Context, key ed25519.PrivateKey) ([]byte, 
 	return append(data, '\n'), err
 }
 
-// VerifyStatement returns the statement in an envelope that has a signature by a key. It needs nothing but these bytes.
+// VerifyStatement returns the statement in an envelope if one of its signatures is by the key. It needs nothing but
+// these bytes. The signature covers the bytes of the statement: JSON that is encoded again need not be equal.
 func VerifyStatement(data []byte, key ed25519.PublicKey) (*Statement, error) {
 	var envelope dsse.Envelope
 	if err := json.Unmarshal(bytes.TrimSpace(data), &envelope); err != nil {
@@ -213,7 +215,7 @@ func VerifyStatement(data []byte, key ed25519.PublicKey) (*Statement, error) {
 	return nil, e
 }
 
-// unsigned tells what a file is that is no envelope.
+// unsigned explains what a file is that is no envelope.
 func unsigned(data []byte) error {
 	if _, err := readStatement(data); err != nil {
 		return err

@@ -15,9 +15,9 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// Evidence as others' tools read it: an in-toto Statement v1 (in-toto attestation framework 1.2) whose predicate is
-// SLSA Provenance v1 (SLSA specification 1.0). The build is the run of a program; what was built are files, values and
-// blocks.
+// This file writes evidence in the form that other tools read: an in-toto Statement v1 (in-toto attestation framework
+// 1.2) whose predicate is SLSA Provenance v1 (SLSA specification 1.0). The build is the run of a program. Its products
+// are files, values and blocks.
 
 const (
 	statementType = "https://in-toto.io/Statement/v1"
@@ -26,7 +26,8 @@ const (
 	builderID     = "https://github.com/xstate-engine/xstate"
 )
 
-// valueDigest names digests of values, which are of their canonical form and not of bytes that others have.
+// valueDigest names the algorithm of digests of values. They are digests of the canonical form, which other tools
+// cannot compute, so they must not pass for SHA-256.
 const valueDigest = "xstate-value"
 
 // Statement is an in-toto statement.
@@ -66,7 +67,7 @@ type Provenance struct {
 	} `json:"runDetails"`
 }
 
-// Statement returns the evidence as a statement. Of what was not run there is nothing to state.
+// Statement returns the evidence as a statement. It fails for code that did not run, because there is nothing to state.
 func (e *Evidence) Statement(version string) (*Statement, error) {
 	for _, n := range e.Nodes {
 		if n.Status == "new" {
@@ -143,7 +144,7 @@ func (e *Evidence) Statement(version string) (*Statement, error) {
 	return st, nil
 }
 
-// subjects are what the statement is about: results, and the code of what was asked for where that is code.
+// subjects are the subjects of the statement: the results and, if the caller named code, that code.
 func (e *Evidence) subjects() []Resource {
 	var all []Resource
 	add := func(r Resource) {
@@ -209,11 +210,12 @@ func NamesFile(r Resource) bool {
 	return len(r.Digest["sha256"]) == 64 && !(prefixed && (sort == "block" || sort == "stdout"))
 }
 
-// patchNotes tell who wrote a version.
+// patchNotes name the author of a version.
 func patchNotes(p EvidencePatch) map[string]any {
 	notes := map[string]any{"step": p.Step.Number, "at": p.Step.Time.UTC(), "hash": p.Step.Hash}
 	o := p.Step.Origin
-	for name, value := range map[string]string{"agent": o.Agent, "model": o.Model, "call_id": o.CallID, "action": o.Action, "reason": o.Reason, "author": string(o.Author)} {
+	for name, value := range map[string]string{"agent": o.Agent, "model": o.Model, "call_id": o.CallID,
+		"action": o.Action, "reason": o.Reason, "author": string(o.Author)} {
 		if value != "" {
 			notes[name] = value
 		}

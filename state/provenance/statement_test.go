@@ -165,7 +165,8 @@ func TestSignature(t *testing.T) {
 	for _, e := range []dsse.Envelope{
 		{PayloadType: envelope.PayloadType, Payload: envelope.Payload}, // without a signature
 		{PayloadType: "text/plain", Payload: envelope.Payload, Signatures: envelope.Signatures},
-		{PayloadType: envelope.PayloadType, Payload: envelope.Payload, Signatures: []dsse.Signature{{Sig: "not base64"}}},
+		{PayloadType: envelope.PayloadType, Payload: envelope.Payload,
+			Signatures: []dsse.Signature{{Sig: "not base64"}}},
 		{PayloadType: envelope.PayloadType, Payload: envelope.Payload, Signatures: []dsse.Signature{{Sig: ""}}},
 	} {
 		refused(t, e, public, provenance.CodeSignature)
@@ -180,12 +181,15 @@ func TestSignature(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for text, code := range map[string]state.Code{string(plain): provenance.CodeSignature, "no JSON": provenance.CodeStatement, "{}": provenance.CodeStatement, "": provenance.CodeStatement, "[]": provenance.CodeStatement} {
+	for text, code := range map[string]state.Code{string(plain): provenance.CodeSignature,
+		"no JSON": provenance.CodeStatement, "{}": provenance.CodeStatement, "": provenance.CodeStatement,
+		"[]": provenance.CodeStatement} {
 		if _, err := provenance.VerifyStatement([]byte(text), public); state.CodeOf(err) != code {
 			t.Errorf("VerifyStatement(%.20q) = %v, want code %s", text, err, code)
 		}
 	}
-	for _, bad := range []string{"{}", `{"_type":"https://in-toto.io/Statement/v1","predicateType":"https://slsa.dev/provenance/v1","subject":[{"name":"x"}]}`, "no JSON"} { // signed, and no statement
+	// signed, and no statement
+	for _, bad := range []string{"{}", `{"_type":"https://in-toto.io/Statement/v1","predicateType":"https://slsa.dev/provenance/v1","subject":[{"name":"x"}]}`, "no JSON"} {
 		e := dsse.Envelope{PayloadType: envelope.PayloadType, Payload: base64.StdEncoding.EncodeToString([]byte(bad))}
 		e.Signatures = []dsse.Signature{
 			{Sig: base64.StdEncoding.EncodeToString(ed25519.Sign(private, dsse.PAE(e.PayloadType, []byte(bad))))},
@@ -234,7 +238,8 @@ func (k judgeKey) Verify(_ context.Context, data, sig []byte) error {
 
 // TestEnvelopeVector: what is signed is as the DSSE protocol publishes it (protocol.md, "Test vectors").
 func TestEnvelopeVector(t *testing.T) {
-	if got, want := string(dsse.PAE("http://example.com/HelloWorld", []byte("hello world"))), "DSSEv1 29 http://example.com/HelloWorld 11 hello world"; got != want {
+	if got, want := string(dsse.PAE("http://example.com/HelloWorld", []byte("hello world"))),
+		"DSSEv1 29 http://example.com/HelloWorld 11 hello world"; got != want {
 		t.Errorf("PAE = %q, want %q", got, want)
 	}
 	// RFC 8032, 7.1, test 2.
@@ -250,7 +255,8 @@ func TestEnvelopeVector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00"
+	const want = "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da" +
+		"085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00"
 	if got := hex.EncodeToString(ed25519.Sign(key, []byte{0x72})); got != want {
 		t.Errorf("signature = %s, want %s", got, want)
 	}
@@ -305,14 +311,18 @@ func TestKeys(t *testing.T) {
 			t.Errorf("PublicKey(%.30q) = %v", text, err)
 		}
 	}
-	for text, says := range map[string]string{opensslPublic: "it is a public key", opensshPublic: "it is a public key", ec: "another kind", locked: "passphrase", "": "not in PEM", "junk": "not in PEM",
-		inPEM("ENCRYPTED PRIVATE KEY", pkcs8, nil): "passphrase", inPEM("RSA PRIVATE KEY", pkcs8, nil): "rsa private key", inPEM("PRIVATE KEY", pkcs8[:20], nil): "cannot be used"} {
+	for text, says := range map[string]string{opensslPublic: "it is a public key", opensshPublic: "it is a public key",
+		ec: "another kind", locked: "passphrase", "": "not in PEM", "junk": "not in PEM",
+		inPEM("ENCRYPTED PRIVATE KEY", pkcs8, nil): "passphrase",
+		inPEM("RSA PRIVATE KEY", pkcs8, nil):       "rsa private key",
+		inPEM("PRIVATE KEY", pkcs8[:20], nil):      "cannot be used"} {
 		if _, err := provenance.PrivateKey([]byte(text)); state.CodeOf(err) != provenance.CodeKey ||
 			!strings.Contains(err.Error(), says) {
 			t.Errorf("PrivateKey(%.30q) = %v, want %s, %q", text, err, provenance.CodeKey, says)
 		}
 	}
-	for text, says := range map[string]string{openssl: "private key", openssh: "private key", ecPublic: "another kind", string(ssh.MarshalAuthorizedKey(otherLine)): "another kind", "": "neither", "junk": "neither",
+	for text, says := range map[string]string{openssl: "private key", openssh: "private key", ecPublic: "another kind",
+		string(ssh.MarshalAuthorizedKey(otherLine)): "another kind", "": "neither", "junk": "neither",
 		inPEM("CERTIFICATE", pkix, nil): "certificate", inPEM("PUBLIC KEY", pkix[:20], nil): "cannot be read"} {
 		if _, err := provenance.PublicKey([]byte(text)); state.CodeOf(err) != provenance.CodeKey ||
 			!strings.Contains(err.Error(), says) {

@@ -7,8 +7,8 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// lineage yields the steps that led to the program after step n, newest first. What a rollback went back behind is not
-// among them.
+// lineage yields the steps that led to the program after step n, newest first. It leaves out the steps that a rollback
+// took back: they are in the history, but no part of the program.
 func (h *History) Ancestors(ctx context.Context, n state.StepNumber) iter.Seq2[state.Step, error] {
 	return func(yield func(state.Step, error) bool) {
 		for size := 8; n > 0; size = min(2*size, pageOfSteps) {

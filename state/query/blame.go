@@ -16,8 +16,9 @@ type BlameLine struct {
 	Origin state.Origin     `json:"origin"` // of that step
 }
 
-// Blame tells of every line of a block, as it is after step n, which edit wrote it. A line that an edit leaves as it is
-// keeps its edit, as does one that a rollback or an undo brings back.
+// Blame returns the lines of a block after step n, each with the edit that wrote it. A line that an edit leaves
+// unchanged keeps its edit. So does a line that a rollback or an undo restores: the one who restores a line did not
+// write it.
 func (h *History) Blame(ctx context.Context, n state.StepNumber, id state.BlockID) ([]BlameLine, error) {
 	block, found, err := h.store.BlockAt(ctx, h.name, n, id)
 	if err != nil {
@@ -121,7 +122,8 @@ func (b *blamer) edit(ctx context.Context, step state.Step, before []state.StepN
 	return wrote, nil
 }
 
-// restored fills in who wrote the lines that an undo brought back.
+// restored fills in the authors of the lines that an undo restores. A diff with the text before the undo would name the
+// undo as their author.
 func (b *blamer) restored(ctx context.Context, undo state.Step, now string, wrote []state.StepNumber) error {
 	block, found, err := b.history.store.BlockAt(ctx, b.history.name, undo.Undoes-1, b.id)
 	if err != nil || !found {

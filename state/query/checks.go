@@ -13,15 +13,17 @@ import (
 
 // Check is a test of the session, as it last ran or was reused.
 type Check struct {
-	ID        string           `json:"id"` // as pytest has it: tests/test_a.py::TestB::test_c[1-2]; BLOCK::test_c of one in a block
-	Kind      CheckKind        `json:"kind"`
-	Outcome   CheckOutcome     `json:"outcome"`
-	Message   string           `json:"message,omitempty"` // of one that failed: the last line of its report
-	At        time.Time        `json:"at"`                // when it was executed
-	Step      state.StepNumber `json:"step,omitempty"`    // that recorded the execution, as far as that is known
-	Seconds   float64          `json:"seconds"`
-	Marks     []string         `json:"marks,omitempty"` // why its result may be another each time: "clock", "network", …
-	Exercised []Exercised      `json:"exercised"`
+	// The id as pytest writes it: tests/test_a.py::TestB::test_c[1-2]; BLOCK::test_c for a test in a block
+	ID      string           `json:"id"`
+	Kind    CheckKind        `json:"kind"`
+	Outcome CheckOutcome     `json:"outcome"`
+	Message string           `json:"message,omitempty"` // of one that failed: the last line of its report
+	At      time.Time        `json:"at"`                // when it was executed
+	Step    state.StepNumber `json:"step,omitempty"`    // that recorded the execution, if known
+	Seconds float64          `json:"seconds"`
+	// Why its result may vary: "clock", "network", …
+	Marks     []string    `json:"marks,omitempty"`
+	Exercised []Exercised `json:"exercised"`
 
 	Trace state.Digest `json:"trace,omitempty"` // names the execution
 }
@@ -47,7 +49,7 @@ const (
 	CheckXPassed CheckOutcome = "xpassed" // it was expected to fail, and did not
 	CheckFailed  CheckOutcome = "failed"
 	CheckError   CheckOutcome = "error"   // setting up or tearing down failed
-	CheckCrashed CheckOutcome = "crashed" // it took its interpreter with it
+	CheckCrashed CheckOutcome = "crashed" // its interpreter died
 	CheckTimeout CheckOutcome = "time-out"
 )
 
@@ -66,19 +68,22 @@ type Exercised struct {
 	File     string        `json:"file,omitempty"` // relative to the workspace, with slashes
 	Block    state.BlockID `json:"block,omitempty"`
 	Function string        `json:"function,omitempty"` // qualified; "": the level of the module, or the block
-	Version  state.Digest  `json:"version"`            // of the function's source wherever it stands in its file; of the block
-	From     int           `json:"from,omitempty"`     // the lines that it had then, counted from 1
-	To       int           `json:"to,omitempty"`
-	Lines    string        `json:"lines,omitempty"`   // that were executed, as ranges counted from From: "0-3,5"; "" where that was not observed
-	Content  state.Digest  `json:"content,omitempty"` // of the whole file then: as long as it holds that, its functions are those
+	// Of the source of the function, wherever in its file it lies; or of the block.
+	Version state.Digest `json:"version"`
+	From    int          `json:"from,omitempty"` // the lines that it had then, counted from 1
+	To      int          `json:"to,omitempty"`
+	// The executed lines, as ranges counted from From: "0-3,5"; "" if they were not observed.
+	Lines string `json:"lines,omitempty"`
+	// Of the whole file at that time: while the file has this content, its functions are unchanged.
+	Content state.Digest `json:"content,omitempty"`
 }
 
-// recordTested is the session record that names the last step that told of tests, so that it need not be searched for.
-// What it told is in history, as a source: it is evidence. The traces that results are reused by are results like
-// others.
+// recordTested is the session record that names the last step that recorded tests, so that no search is needed. The
+// outcome of the tests is a source in history, because it is evidence and must survive. The traces that let results be
+// reused are disposable.
 const RecordTested = "tested"
 
-// checksRecord names each part of the code once: thousands of tests exercise the same.
+// checksRecord stores each part of the code once, because thousands of tests exercise the same parts.
 type checksRecord struct {
 	Parts  []Exercised   `json:"parts"`
 	Checks []checkRecord `json:"checks"`
@@ -89,10 +94,10 @@ type checkRecord struct {
 	Parts []int `json:"parts"` // Exercised, as places in checksRecord.Parts
 }
 
-// Checks returns the tests that the session knows, in the order in which they were last collected, and what of the code
-// each exercised when it was executed. A check proves something of the present code as far as the versions are the
-// present ones: of a block, Block.Version; of a function, as long as its file holds Exercised.Content, or until the
-// next Test says so.
+// Checks returns the tests that the session knows, in the order of their last collection, with the code that each
+// exercised when it ran. A check proves something of the present code only where the versions are the present ones. For
+// a block, compare Block.Version. For a function, Exercised.Content must be what its file holds, or the next Test must
+// confirm it.
 func (h *History) Checks(ctx context.Context) ([]Check, error) {
 	head, _, err := h.store.Head(ctx, h.name)
 	if err != nil {
@@ -128,7 +133,7 @@ func (h *History) ChecksAt(ctx context.Context, n state.StepNumber) ([]Check, er
 	return found, nil
 }
 
-// tested returns what the last step up to n that told of tests told.
+// tested returns what the last step up to n that recorded tests says of them.
 func (h *History) ChecksDigest(ctx context.Context, n state.StepNumber) (state.Digest, error) {
 	var last state.StepNumber // of this session or, where it was forked later, of the one it was forked from
 	if known, err := h.store.SessionRecord(ctx, h.name, RecordTested, &last); err != nil || !known {
@@ -149,7 +154,7 @@ func (h *History) ChecksDigest(ctx context.Context, n state.StepNumber) (state.D
 	return "", nil
 }
 
-// packed is how checks are kept.
+// packed is the stored form of checks.
 func EncodeChecks(checks []Check) checksRecord {
 	kept := checksRecord{Parts: []Exercised{}, Checks: []checkRecord{}}
 	at := map[Exercised]int{}
@@ -170,7 +175,7 @@ func EncodeChecks(checks []Check) checksRecord {
 	return kept
 }
 
-// owners gives each line of a text that is in a definition, counted from 1, the place of the innermost one.
+// owners maps each line of a text, counted from 1, to the index of the innermost definition around it.
 func InnermostDefinitions(outline *depgraph.Outline) map[int]int {
 	found := map[int]int{}
 	for i, d := range outline.Definitions { // a class comes before what it holds
@@ -181,7 +186,7 @@ func InnermostDefinitions(outline *depgraph.Outline) map[int]int {
 	return found
 }
 
-// Counted tells how the lines of a part are.
+// Counted returns how the lines of a part are counted.
 func (x *Exercised) Counted(whole, byLine int) int {
 	if x.Lines == "" {
 		return whole
@@ -189,7 +194,7 @@ func (x *Exercised) Counted(whole, byLine int) int {
 	return byLine
 }
 
-// ExecutedLines yields the lines of a part that were executed, all of them where that was not observed, below end.
+// ExecutedLines yields the executed lines of a part, below end. Where lines were not observed, it yields all of them.
 func (x *Exercised) ExecutedLines(end int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		ranges := x.Lines

@@ -12,13 +12,13 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Credit sums up what the steps of a session did, by who made them.
+// Credit sums up what the steps of a session did, by the agent, model or call that made them.
 type Credit struct {
 	Rows  []CreditRow
 	Total CreditRow // the sum of the rows, and of the steps
 }
 
-// CreditRow is what one agent, model or call did. Those that were not asked for are "".
+// CreditRow is what one agent, model or call did. A field that the caller did not group by is "".
 type CreditRow struct {
 	Agent, Model, CallID string
 
@@ -30,19 +30,21 @@ type CreditRow struct {
 	Cost                state.Dollars
 }
 
-// CreditBy says what rows are told apart by. The zero value is agent and model.
+// CreditBy selects the fields that rows are grouped by. The zero value is agent and model.
 type CreditBy struct {
 	Agent, Model, Call bool
 }
 
 // Credit sums up the steps until n. Sums are exact: whole nanoseconds, tokens, and billionths of a dollar.
 //
-// A node that a run executed is charged to the edit that made it run: that of its own code, or, along the reasons that
-// were recorded, that of the code behind the input that changed. The same edit broke or fixed the block. What a run
-// executed for no edit (--fresh, a failure that is tried again, a value that was not kept) is charged to who ran it;
-// what it did because something outside of the program changed, or because of edits by several that cannot be told
-// apart, to nobody: a row without names. What a run reused is shared equally by the edits that it ran, else it is of
-// who ran it.
+// A node that a run executed is charged to the edit that made it run: the edit of its own code, or, along the recorded
+// reasons, the edit of the code behind the input that changed. The time of the whole next run would charge an edit for
+// what others caused. The same edit broke or fixed the block.
+//
+// Some executions have no edit: --fresh, a retried failure, a value that was not stored. They are charged to whoever
+// ran the program. A row without names holds what changes outside of the program caused, and what edits of several
+// authors caused together. The saved time of a run is shared equally among the edits that it ran. Without an edit it
+// counts for whoever ran the program.
 func (h *History) Credit(ctx context.Context, n state.StepNumber, by CreditBy) (*Credit, error) {
 	if by == (CreditBy{}) {
 		by = CreditBy{Agent: true, Model: true}
@@ -112,7 +114,8 @@ func (c *crediting) sum() *Credit {
 
 func (c *crediting) step(ctx context.Context, step state.Step) error {
 	r := c.row(step.Origin)
-	r.TokensIn, r.TokensOut, r.Cost = r.TokensIn+step.Origin.TokensIn, r.TokensOut+step.Origin.TokensOut, r.Cost+step.Origin.Cost
+	r.TokensIn, r.TokensOut, r.Cost = r.TokensIn+step.Origin.TokensIn, r.TokensOut+step.Origin.TokensOut,
+		r.Cost+step.Origin.Cost
 	switch {
 	case IsEdit(step.Kind):
 		r.Patches++
@@ -137,7 +140,7 @@ func (c *crediting) step(ctx context.Context, step state.Step) error {
 	return nil
 }
 
-// turn notes whether a block fails now, and counts it if that is new.
+// turn records whether a block fails now. It counts only a change, so a failure that lasts for ten runs counts once.
 func (c *crediting) turn(b *state.Block, was bool, r *CreditRow) {
 	now := was
 	switch b.Status {
@@ -155,7 +158,7 @@ func (c *crediting) turn(b *state.Block, was bool, r *CreditRow) {
 	}
 }
 
-// nanoseconds are what a number of seconds is counted as.
+// nanoseconds converts seconds to an integer: sums of floats would depend on their order.
 func nanoseconds(s float64) time.Duration { return time.Duration(math.Round(s * float64(time.Second))) }
 
 func (c *crediting) run(ctx context.Context, n state.StepNumber) error {
@@ -199,7 +202,7 @@ func (c *crediting) run(ctx context.Context, n state.StepNumber) error {
 	return nil
 }
 
-// charging finds out because of which edit a run did what it did.
+// charging finds the edit that caused each execution of a run.
 type charging struct {
 	*crediting
 	run    state.Step
@@ -207,7 +210,7 @@ type charging struct {
 	edited map[state.BlockID]*state.Step  // the last pending edit of each block
 }
 
-// share divides time among the pending edits, or gives it to who ran the program.
+// share divides time among the pending edits. Without any, the time counts for whoever ran the program.
 func (x *charging) share(d time.Duration) {
 	n := time.Duration(len(x.pending))
 	if n == 0 {
@@ -248,14 +251,14 @@ func (x *charging) ofNode(id state.BlockID, n *state.NodeResult, seen map[state.
 	return x.one()
 }
 
-// ofBlock is the row that what became of a block is charged to.
+// ofBlock is the row that the outcome of a block is charged to.
 func (x *charging) ofBlock(id state.BlockID, seen map[state.BlockID]bool) *CreditRow {
 	if seen[id] {
 		return x.one()
 	}
 	seen[id] = true
 	if b := x.blocks[id]; b != nil {
-		for _, failed := range []bool{true, false} { // what failed tells why the block did
+		for _, failed := range []bool{true, false} { // a failed node explains the failure of its block
 			for i := range b.Nodes {
 				n := &b.Nodes[i]
 				if n.Reason.Code != state.ReasonReused && n.Reason.Code != "" &&
@@ -280,8 +283,8 @@ func (x *charging) blockOf(node string) state.BlockID {
 	return id
 }
 
-// outside is the row for a change of something that no block of the program made: of who took the block away that did,
-// if there is one, else nobody's.
+// outside is the row for a change of something that no block of the program makes. If an edit deleted the block that
+// made it, the row is that of the edit, else the row without names.
 func (x *charging) outside() *CreditRow {
 	for i := range x.pending {
 		if k := x.pending[i].Kind; k == state.KindDelete || k == state.KindRollback || k == state.KindMove {
@@ -291,7 +294,8 @@ func (x *charging) outside() *CreditRow {
 	return x.row(state.Origin{})
 }
 
-// one is the row of all pending edits, if they have one; of who ran the program, if there is no edit; else nobody's.
+// one is the row of all pending edits, if they share a row. Without edits it is the row of whoever ran the program.
+// Edits with several rows cannot be told apart, so nobody is charged.
 func (x *charging) one() *CreditRow {
 	if len(x.pending) == 0 {
 		return x.row(x.run.Origin)

@@ -79,7 +79,8 @@ func TestCredit(t *testing.T) {
 	ctx := t.Context()
 	edit := func(who, block, source string) {
 		t.Helper()
-		if _, err := s.Patch(ctx, xstate.BlockID(block), source, xstate.Origin{Agent: who, CallID: who + "/" + block, TokensIn: 10, TokensOut: 1, Cost: 3}); err != nil {
+		if _, err := s.Patch(ctx, xstate.BlockID(block), source,
+			xstate.Origin{Agent: who, CallID: who + "/" + block, TokensIn: 10, TokensOut: 1, Cost: 3}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -89,8 +90,10 @@ func TestCredit(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, b := range [][2]string{{"x", "x = 1"}, {"y", "y = 1"}, {"fx", "assert x < 10"}, {"fy", "z = y\nassert y < 10"}, {"last", "print(x, y)"}} {
-		if _, err := s.Append(ctx, patch.Block{ID: b[0], Dialect: patch.Python, Source: b[1]}, "", xstate.Origin{Agent: "founder"}); err != nil {
+	for _, b := range [][2]string{{"x", "x = 1"}, {"y", "y = 1"}, {"fx", "assert x < 10"},
+		{"fy", "z = y\nassert y < 10"}, {"last", "print(x, y)"}} {
+		if _, err := s.Append(ctx, patch.Block{ID: b[0], Dialect: patch.Python, Source: b[1]}, "",
+			xstate.Origin{Agent: "founder"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -135,12 +138,14 @@ func TestCreditSums(t *testing.T) {
 			if round%12 == 8 {
 				source = "print(1)"
 			}
-			if _, err := a.Session.Patch(t.Context(), "part1", source, xstate.Origin{Agent: "cy", Cost: 7, TokensOut: 5}); err != nil {
+			if _, err := a.Session.Patch(t.Context(), "part1", source,
+				xstate.Origin{Agent: "cy", Cost: 7, TokensOut: 5}); err != nil {
 				t.Fatal(err)
 			}
 			fallthrough
 		case 4:
-			if _, _, err := a.Session.Run(t.Context(), runner.RunOptions{Fresh: fresh.IntN(4) == 0}, xstate.Origin{Agent: "runner", TokensIn: 2}); err != nil {
+			if _, _, err := a.Session.Run(t.Context(), runner.RunOptions{Fresh: fresh.IntN(4) == 0},
+				xstate.Origin{Agent: "runner", TokensIn: 2}); err != nil {
 				t.Fatal(err)
 			}
 		case 3:

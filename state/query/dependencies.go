@@ -12,8 +12,9 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Dependencies answers what depends on what in a program as it was after a step: by analysis of the text, and by what
-// executions were seen to read and write.
+// Dependencies is the dependency graph of a program after a step. It combines the analysis of the text with the reads
+// and writes that executions were observed to make. Neither is enough: the text cannot show what a library opens, and a
+// node that has not run since its edit has no observations.
 type Dependencies struct {
 	Graph    *depgraph.Graph
 	Snapshot *Snapshot
@@ -31,12 +32,13 @@ type Node struct {
 
 // Dependent is a block that a change may reach.
 type Dependent struct {
-	Block    state.BlockID `json:"block"`
-	Index    int           `json:"index"`
-	Nodes    []string      `json:"nodes"`             // those of the block that are reached
-	Through  []Via         `json:"through,omitempty"` // how it is reached; empty where the change begins
-	Evidence string        `json:"evidence"`          // "observed": executions have shown it; "predicted": only the text says so
-	Seconds  float64       `json:"seconds"`           // that these nodes took last time
+	Block   state.BlockID `json:"block"`
+	Index   int           `json:"index"`
+	Nodes   []string      `json:"nodes"`             // those of the block that are reached
+	Through []Via         `json:"through,omitempty"` // how it is reached; empty where the change begins
+	// "observed" in executions, or "predicted" from the text alone
+	Evidence string  `json:"evidence"`
+	Seconds  float64 `json:"seconds"` // that these nodes took when they last ran
 }
 
 // Via is one link of a dependency: the node reads key, which From wrote.
@@ -93,9 +95,9 @@ func (d *Dependencies) NodeName(id depgraph.NodeID) string {
 	return string(id)
 }
 
-// Node finds the nodes that what means, none for a block that has none: a block, block#2 for one of its nodes, a module
-// of the graph, a name of the program (the nodes that bind it), or a file, package or other key (the nodes that read
-// it).
+// Node returns the nodes that a word means; none for a block that has no nodes. The word is a block, a node (block#2),
+// a module of the graph, a name of the program (the nodes that bind it), or a file, package or other key (the nodes
+// that read it).
 func (d *Dependencies) Node(what string) (ids []depgraph.NodeID, key depgraph.Key, err error) {
 	all := append(d.Graph.NodeIDs(), d.Graph.Modules()...)
 	pick := func(ok func(depgraph.NodeID, *Node) bool) []depgraph.NodeID {
@@ -108,7 +110,8 @@ func (d *Dependencies) Node(what string) (ids []depgraph.NodeID, key depgraph.Ke
 		return found
 	}
 	if ids = pick(func(id depgraph.NodeID, p *Node) bool {
-		return p != nil && (string(p.Block.ID) == what || p.Name == what) || p == nil && (string(id) == what || string(id) == "module:"+what)
+		return p != nil && (string(p.Block.ID) == what || p.Name == what) || p == nil &&
+			(string(id) == what || string(id) == "module:"+what)
 	}); len(ids) > 0 {
 		return ids, "", nil
 	}
@@ -122,7 +125,8 @@ func (d *Dependencies) Node(what string) (ids []depgraph.NodeID, key depgraph.Ke
 			return ids, name, nil
 		}
 	}
-	for _, k := range []depgraph.Key{depgraph.Key(what), depgraph.Key("file:" + filepath.Clean(what)), depgraph.Key("module:" + what), depgraph.Key("env:" + what)} {
+	for _, k := range []depgraph.Key{depgraph.Key(what), depgraph.Key("file:" + filepath.Clean(what)),
+		depgraph.Key("module:" + what), depgraph.Key("env:" + what)} {
 		if ids = pick(func(_ depgraph.NodeID, p *Node) bool { return p != nil && p.reads(k) }); len(ids) > 0 {
 			return ids, k, nil
 		}
@@ -133,7 +137,7 @@ func (d *Dependencies) Node(what string) (ids []depgraph.NodeID, key depgraph.Ke
 	return nil, "", d.unknown(what)
 }
 
-// empty returns the block of that name if it has no node: it holds no statement, or does not parse.
+// empty returns the block of that name if it has no node: it holds no statement, or it does not parse.
 func (d *Dependencies) empty(what string) *BlockView {
 	b, err := d.Snapshot.Block(state.BlockID(what))
 	if err != nil {
@@ -187,9 +191,9 @@ func (p *Node) reads(k depgraph.Key) bool {
 	return false
 }
 
-// Affected returns the blocks that a change of what may reach, in program order: where it begins first among them, then
-// all that can be reached over flow. What is to be changed is found as Node does. It is an upper bound: a block whose
-// inputs come out equal does not run.
+// Affected returns the blocks that a change may reach, in program order: the block where the change begins, then all
+// that flow reaches from it. Node says what the argument may be. The answer is an upper bound: a block whose inputs
+// turn out equal does not run.
 func (d *Dependencies) Affected(what string) ([]Dependent, error) {
 	start, key, err := d.Node(what)
 	if err != nil {
@@ -212,7 +216,7 @@ func (d *Dependencies) Affected(what string) ([]Dependent, error) {
 	return d.blocks(how), nil
 }
 
-// reach tells how a change gets to a node.
+// reach records how a change reaches a node.
 type reach struct {
 	observed bool
 	via      []Via
@@ -234,7 +238,7 @@ func (d *Dependencies) follow(id depgraph.NodeID, how map[depgraph.NodeID]*reach
 		}
 		seen := from.observed && e.Basis&depgraph.Observed != 0
 		if seen && !r.observed {
-			r.via = nil // what is seen explains it better than what may be
+			r.via = nil // an observed dependency explains more than a predicted one
 		}
 		if via := (Via{From: d.NodeName(e.From), Key: e.Key}); (seen || !r.observed) && !slices.Contains(r.via, via) {
 			r.via = append(r.via, via)
@@ -243,7 +247,7 @@ func (d *Dependencies) follow(id depgraph.NodeID, how map[depgraph.NodeID]*reach
 	}
 }
 
-// Readers returns the blocks that read directly what another block, a name, a file or a package gives.
+// Readers returns the blocks that directly read what another block, a name, a file or a package provides.
 func (d *Dependencies) Readers(what string) ([]Dependent, error) {
 	start, key, err := d.Node(what)
 	if err != nil {
@@ -272,7 +276,7 @@ func (d *Dependencies) Readers(what string) ([]Dependent, error) {
 	return d.blocks(how), nil
 }
 
-// blocks sums up nodes by their blocks.
+// blocks groups nodes by their blocks.
 func (d *Dependencies) blocks(how map[depgraph.NodeID]*reach) []Dependent {
 	found := []Dependent{}
 	for _, id := range d.Graph.NodeIDs() {
@@ -301,7 +305,7 @@ func (d *Dependencies) blocks(how map[depgraph.NodeID]*reach) []Dependent {
 	return found
 }
 
-// Symbol is what is known of a name of the program after a step.
+// Symbol describes a name of the program after a step.
 type Symbol struct {
 	Name    string      `json:"name"`
 	Writers []SymbolUse `json:"writers"`
@@ -316,7 +320,7 @@ type SymbolUse struct {
 	Value    *state.ValueInfo `json:"value,omitempty"`
 }
 
-// Symbol tells who binds a name, with which value, and who reads it.
+// Symbol returns the nodes that bind a name, the values that they gave it, and the nodes that read it.
 func (d *Dependencies) Symbol(name string) (*Symbol, error) {
 	k := depgraph.Var(name)
 	s := &Symbol{Name: name, Writers: []SymbolUse{}, Readers: []SymbolUse{}}
@@ -364,8 +368,8 @@ func (d *Dependencies) use(p *Node, k depgraph.Key, seen []depgraph.Key, pick fu
 	return u
 }
 
-// Path returns a shortest chain of dependencies from one block or node to another, named as reasons do; none where
-// there is none.
+// Path returns a shortest chain of dependencies from one block or node to another, named as in reasons. It returns none
+// if there is no chain.
 func (d *Dependencies) Path(from, to string) ([]string, error) {
 	starts, _, err := d.Node(from)
 	if err != nil {
@@ -394,7 +398,8 @@ func (d *Dependencies) Path(from, to string) ([]string, error) {
 	return best, nil
 }
 
-// spread hands the marks of blocks on to those that were seen to read what they wrote.
+// spread passes the marks of blocks on to the blocks that were observed to read what they wrote. A value computed from
+// a volatile value is volatile, too.
 func (d *Dependencies) SpreadMarks(marks map[state.BlockID][]string) {
 	for _, id := range d.Graph.NodeIDs() { // program order is a topological order
 		to := d.Nodes[id].Block.ID

@@ -10,10 +10,10 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// BlockChange is what became of one block between two steps.
+// BlockChange describes how one block differs between two steps.
 type BlockChange struct {
 	ID      state.BlockID `json:"id"`
-	Op      string        `json:"op"`                // append, patch, move, delete; "" when only its outcome is another
+	Op      string        `json:"op"`                // append, patch, move, delete; "" if only its outcome differs
 	Diff    string        `json:"diff,omitempty"`    // of the source, unified
 	Was     string        `json:"was,omitempty"`     // status before
 	Now     string        `json:"now,omitempty"`     // status after
@@ -21,7 +21,7 @@ type BlockChange struct {
 	Values  []ValueChange `json:"values,omitempty"`  // what it writes, where both were run
 }
 
-// ValueChange is a key that a block writes with another value than before.
+// ValueChange is a key that a block writes with a different value than before.
 type ValueChange struct {
 	Key      depgraph.Key     `json:"key"`
 	Was      state.Digest     `json:"was"` // "": it wrote none
@@ -30,8 +30,8 @@ type ValueChange struct {
 	NowValue *state.ValueInfo `json:"now_value,omitempty"`
 }
 
-// Diff tells how another snapshot, of this session or of another, differs from this one, block by block: first those of
-// the other program, in its order, then those that it lacks. Blocks are recognised by their ids.
+// Diff compares this snapshot with another one, of this session or of another, block by block. First come the blocks of
+// the other program, in its order, then the blocks that it lacks. Blocks are matched by their ids.
 func (s *Snapshot) Diff(now *Snapshot) []BlockChange {
 	old := s
 	moved := map[state.BlockID]bool{}
@@ -95,7 +95,8 @@ func changeOf(old, now *BlockView) BlockChange {
 	return c
 }
 
-// valueChanges compares what two versions of a block left; a version that was not run left nothing to compare.
+// valueChanges compares the values that two versions of a block wrote. A version that did not run has nothing to
+// compare.
 func valueChanges(old, now *BlockView) []ValueChange {
 	if old.Status == "new" || now.Status == "new" {
 		return nil
@@ -119,7 +120,8 @@ func UnifiedDiff(id state.BlockID, was, now string) string {
 	return patch.Unified("a/"+string(id), "b/"+string(id), lined(was), lined(now), 3)
 }
 
-// outcome is a status without how it was reached: whether a result was reused is no difference between two programs.
+// outcome is a status that ignores reuse: whether a result was executed or reused is no difference between two
+// programs.
 func outcome(b *BlockView) string {
 	switch b.Status {
 	case "ran", "reused":
@@ -128,7 +130,7 @@ func outcome(b *BlockView) string {
 	return b.Status
 }
 
-// shown is what a block put out, as text.
+// shown is the output of a block, as text.
 func shown(b *BlockView) string {
 	if e := ErrorText(b.Error); e != "" {
 		return Text(b.Outputs) + e + "\n"
@@ -148,7 +150,7 @@ func SnapshotBlocks(s *Snapshot) []patch.Block {
 	return blocks
 }
 
-// lined ends the last line of a source: blocks have none there, and a diff would say so each time.
+// lined ends the last line of a source. Sources have no line end there, and a diff would report that each time.
 func lined(source string) string {
 	if source == "" {
 		return ""
@@ -156,7 +158,7 @@ func lined(source string) string {
 	return source + "\n"
 }
 
-// SnapshotOf is a program of which nothing but the text is known.
+// SnapshotOf returns a snapshot of a program of which only the text is known.
 func SnapshotOf(blocks []patch.Block) *Snapshot {
 	s := &Snapshot{}
 	for i, b := range blocks {
@@ -169,7 +171,8 @@ func SnapshotOf(blocks []patch.Block) *Snapshot {
 	return s
 }
 
-// Patch returns the patch that makes the program of a later snapshot of that of this one, block by block, in a format.
+// Patch returns a patch in the given format that turns the program of this snapshot into that of a later one, block by
+// block.
 func (s *Snapshot) Patch(now *Snapshot, f patch.Format) (string, error) {
 	old, new := map[string]string{}, map[string]string{}
 	var names []string
@@ -185,7 +188,7 @@ func (s *Snapshot) Patch(now *Snapshot, f patch.Format) (string, error) {
 	return patch.Compare(f, names, old, new).Print(f)
 }
 
-// Writes are the variables and files that the block left.
+// Writes are the variables and files that the block wrote.
 func (b *BlockView) Writes() map[depgraph.Key]AccessView {
 	all := map[depgraph.Key]AccessView{}
 	for _, n := range b.Nodes {
@@ -198,7 +201,7 @@ func (b *BlockView) Writes() map[depgraph.Key]AccessView {
 	return all
 }
 
-// Diff tells what changed between the program after step from and that after step to.
+// Diff compares the program after step from with the program after step to.
 func (h *History) Diff(ctx context.Context, from, to state.StepNumber) ([]BlockChange, error) {
 	old, err := h.At(ctx, from)
 	if err != nil {

@@ -6,15 +6,15 @@
 //
 // # What it promises
 //
-// An answer about a step is the same whenever it is asked: it is computed from steps and traces, which do not change.
-// What an execution observed and what only the text says are told apart, as evidence.
+// An answer about a step is always the same: it is computed from steps and traces, which do not change.
+// Answers distinguish what an execution observed from what only the text says.
 //
 // # Why the simple way fails
 //
-// The last state of each block answers no question about the past. Who wrote a line is not who last edited its block: a
-// line has one writer, whom Blame finds by following the block back through its edits, and who brings a line back by a
-// rollback or an undo did not write it. The cost of an edit is not the time of the next run: Credit charges a node that
-// ran to an edit along the recorded reasons.
+// The last state of each block answers no question about the past. The author of a line need not be the author of
+// the last edit of its block. Blame follows the block back through its edits to the one that wrote the line. A rollback
+// or an undo that restores a line did not write it. The cost of an edit is not the time of the next run: Credit charges
+// a node that ran to an edit along the recorded reasons.
 //
 // # What it cannot see
 //

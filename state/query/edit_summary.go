@@ -19,7 +19,7 @@ const (
 	FormNone    Form = ""        // nothing: a title, a place
 )
 
-// Symbols are names that a block binds, by what an edit does to the statements that bind them. Each list is sorted.
+// Symbols are the names that a block binds, by what an edit does to the statements that bind them. Each list is sorted.
 type Symbols struct {
 	Added   []string `json:"added"`
 	Changed []string `json:"changed"`
@@ -32,7 +32,7 @@ type EditSummary struct {
 	Symbols Symbols `json:"symbols"`
 }
 
-// TextEffectOf compares two texts of a block. One that does not parse has no symbols, and whatever is done to it is
+// TextEffectOf compares two texts of a block. A text that does not parse has no symbols, and any change of it counts as
 // code.
 func SummarizeEdit(was, now string, dialect depgraph.Dialect) EditSummary {
 	x := EditSummary{
@@ -78,7 +78,7 @@ func formOf(was, now string, dialect depgraph.Dialect) Form {
 	return FormLayout
 }
 
-// EditEffects tells what each of some edits of a program does to the text of its block.
+// EditEffects returns what each of some edits does to the text of its block.
 func SummarizeEdits(old []patch.Block, edits []patch.Edit) []EditSummary {
 	was := map[string]patch.Block{}
 	for _, b := range old {

@@ -28,17 +28,18 @@ const (
 	AboutSteps  Subject = "steps"  // of the history up to a step
 )
 
-// Filter is a compiled expression in the Common Expression Language (cel.dev) that holds for some blocks, traces or
-// steps. Its variables are block, trace, step and origin, with the fields that Names lists. What it is about follows
-// from which of them it names: trace, else block, else step; origin alone is of blocks. Beside a block, step is the one
-// that gave the block its version.
+// Filter is a compiled expression in the Common Expression Language (cel.dev) that selects blocks, traces or steps. Its
+// variables are block, trace, step and origin, with the fields that Names lists. The variables that an expression names
+// decide its subject: trace, else block, else step; origin alone selects blocks. In an expression about blocks, step is
+// the step that gave the block its version.
 type Filter struct {
 	Subject Subject
 	program cel.Program
-	lines   bool // it may ask how many lines a step added or removed
+	lines   bool // the expression may read how many lines a step added or removed
 }
 
-// The variables, as expressions see them.
+// The variables as expressions see them. They are types of their own, so that a renamed field of the engine does not
+// break stored expressions.
 type (
 	originRow struct {
 		Agent   string            `json:"agent"`
@@ -145,7 +146,7 @@ func fields(t reflect.Type) []string {
 	return names
 }
 
-// environment is made when the first expression is compiled: it takes milliseconds.
+// environment is created when the first expression is compiled, because that takes milliseconds.
 var environment = sync.OnceValues(func() (*cel.Env, error) {
 	args := []any{types.ParseStructTag("json"), reflect.TypeFor[accessRow]()}
 	options := []cel.EnvOption{ext.Strings(), cel.CrossTypeNumericComparisons(true)}
@@ -159,7 +160,7 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewEnv(append([]cel.EnvOption{ext.NativeTypes(args...)}, options...)...)
 })
 
-// NewFilter compiles an expression. Errors have CodeExpression and name the place and what there is.
+// NewFilter compiles an expression. Errors have CodeExpression; they name the place and list the names that exist.
 func NewFilter(expression string) (*Filter, error) {
 	env, err := environment()
 	if err != nil {
@@ -328,7 +329,8 @@ func stepOf(e Entry) stepRow {
 	}
 	if e.Run != nil {
 		c := e.Run.Blocks
-		r.Ran, r.Reused, r.Failed, r.Blocked, r.Seconds, r.Saved = c.Ran, c.Reused, c.Failed, c.Blocked, e.Run.Seconds, e.Run.SavedSeconds
+		r.Ran, r.Reused, r.Failed, r.Blocked, r.Seconds, r.Saved = c.Ran, c.Reused, c.Failed, c.Blocked, e.Run.Seconds,
+			e.Run.SavedSeconds
 	}
 	return r
 }

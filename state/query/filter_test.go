@@ -68,11 +68,13 @@ func TestWhere(t *testing.T) {
 		{last, `origin.agent == "coder" && origin.reason.endsWith("2")`, query.AboutBlocks, []string{"scale"}},
 		{last, `block.source.contains("* x") && step.kind == "patch"`, query.AboutBlocks, []string{"scale"}},
 		{first, `block.source.contains("3 * x")`, query.AboutBlocks, []string{}},
-		{last, `block.edited_at > timestamp("2020-01-01T00:00:00Z") && block.title.matches("^s")`, query.AboutBlocks, []string{"scale", "scaled"}},
+		{last, `block.edited_at > timestamp("2020-01-01T00:00:00Z") && block.title.matches("^s")`, query.AboutBlocks,
+			[]string{"scale", "scaled"}},
 		{last, `trace.reads.exists(r, r.key == "file:data.csv")`, query.AboutTraces, []string{"load"}},
 		{last, `trace.writes.exists(w, w.type == "list" && w.by == "")`, query.AboutTraces, []string{"load", "scaled"}},
 		{last, `trace.reason == "input-changed" && trace.key == "var:scale"`, query.AboutTraces, []string{"scaled"}},
-		{last, `trace.block == block.id && block.id.startsWith("when")`, query.AboutTraces, []string{"when#1", "when#2"}},
+		{last, `trace.block == block.id && block.id.startsWith("when")`, query.AboutTraces,
+			[]string{"when#1", "when#2"}},
 		{last, `step.kind == "run"`, query.AboutSteps, []string{"run ", "run "}},
 		{first, `step.kind == "run"`, query.AboutSteps, []string{"run "}},
 		{last, `step.kind == "patch" && step.added + step.removed > 1`, query.AboutSteps, []string{"patch scale"}},
@@ -224,7 +226,8 @@ func TestStates(t *testing.T) {
 		t.Errorf("unverified (-want +got):\n%s", d)
 	}
 	a.Run(t, strings.Replace(filteredProgram, "2 * x", "3 * x", 1))
-	if d := cmp.Diff([]string{"scale", "scaled", "when", "later"}, ids(a.Runs[1], (*query.BlockView).Unverified)); d != "" {
+	if d := cmp.Diff([]string{"scale", "scaled", "when", "later"},
+		ids(a.Runs[1], (*query.BlockView).Unverified)); d != "" {
 		t.Errorf("unverified after an edit (-want +got):\n%s", d)
 	}
 	if d := cmp.Diff([]string{"when", "later"}, ids(said.Number, (*query.BlockView).Unverified)); d != "" {

@@ -6,14 +6,14 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// History answers questions about one session from its record. It executes nothing. It is for one goroutine at a time:
-// Clone makes another.
+// History answers questions about one session from its record. It executes nothing. Only one goroutine may use it at a
+// time, because it caches what it reads; Clone returns a history for another goroutine.
 type History struct {
 	store     *state.Store
 	meta      state.Session
 	name      string
 	workspace string
-	texts     map[state.Digest]string // sources of the program that was asked for last
+	texts     map[state.Digest]string // sources of the program that was read last
 }
 
 // New returns the history of a session. An empty workspace is the one that the session was made with.

@@ -10,20 +10,20 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Impact is what a program loses, and does again, when it is run as a plan says.
+// Impact is what a program loses, and which effects it repeats, when it runs as a plan says.
 type Impact struct {
 	Lost  []Lost           `json:"lost"`
 	Fires []RepeatedEffect `json:"fires"`
 }
 
-// Lost is a variable or a file that the program made, and makes no more.
+// Lost is a variable or a file that the program made and no longer makes.
 type Lost struct {
 	Key   depgraph.Key     `json:"key"`
 	By    string           `json:"by"` // the node that made it
 	Value *state.ValueInfo `json:"value,omitempty"`
 }
 
-// RepeatedEffect is an effect outside the program that comes, or may come, again.
+// RepeatedEffect is an effect outside the program that happens, or may happen, again.
 type RepeatedEffect struct {
 	Node     string `json:"node"`
 	Action   string `json:"action"`   // run or maybe, as in a plan
@@ -92,14 +92,13 @@ func OutsideEffects(marks []string, writes []state.Access) []string {
 	return found
 }
 
-// Aftermath is what became of the program by the run that followed an edit. Other edits that were made before that run
-// have a part in it.
+// Aftermath is what the run that followed an edit changed. Other edits that were made before that run contribute to it.
 type Aftermath struct {
 	Seconds float64 `json:"seconds"` // spent executing
 	Impact
 }
 
-// aftermath compares the program as it was run before a step with the run that followed it.
+// aftermath compares the program as it last ran before a step with the run that followed the step.
 func (h *History) aftermath(ctx context.Context, n state.StepNumber, after *Snapshot) (*Aftermath, error) {
 	a := &Aftermath{Impact: Impact{Lost: []Lost{}, Fires: []RepeatedEffect{}}}
 	if run := after.Step.Run; run != nil {

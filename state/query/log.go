@@ -9,7 +9,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Entry is a step as people read it: without its changes, with the lines it added and removed.
+// Entry is a step as people read it: without its changes, with the numbers of lines that it added and removed.
 type Entry struct {
 	Number  state.StepNumber  `json:"step"`
 	Time    time.Time         `json:"time,omitzero"`
@@ -26,22 +26,22 @@ type Entry struct {
 	From    *state.ForkPoint  `json:"from,omitempty"`   // of a fork
 	Hash    state.Digest      `json:"hash,omitempty"`
 
-	Verified  *state.Verification `json:"verified,omitempty"`  // of a step that says what run --verify found
-	Tested    *state.Testing      `json:"tested,omitempty"`    // of a step that says what tests came to
-	Repeated  *state.Repetition   `json:"repeated,omitempty"`  // of a step that says what verify found of a block
+	Verified  *state.Verification `json:"verified,omitempty"`  // of a step that records what run --verify found
+	Tested    *state.Testing      `json:"tested,omitempty"`    // of a step that records the outcome of tests
+	Repeated  *state.Repetition   `json:"repeated,omitempty"`  // of a step that records what verify found of a block
 	Placement *state.Placement    `json:"placement,omitempty"` // of a step that a patch made: how it found the block
-	Artifact  *ArtifactChange     `json:"artifact,omitempty"`  // of a step that declared or dropped one
+	Artifact  *ArtifactChange     `json:"artifact,omitempty"`  // of a step that declared or dropped an artifact
 }
 
-// ArtifactChange is what a step said of an artifact.
+// ArtifactChange is what a step recorded of an artifact.
 type ArtifactChange struct {
 	Name    string             `json:"name"`
 	Kind    state.ArtifactKind `json:"kind,omitempty"`
 	Dropped bool               `json:"dropped,omitempty"`
 }
 
-// Log returns steps of the session, newest first: those before step before, 0 meaning all, and at most limit, 0 meaning
-// all.
+// Log returns steps of the session, newest first: at most limit steps before step before. 0 means no limit, and the
+// newest step.
 func (h *History) Log(ctx context.Context, before state.StepNumber, limit int) ([]Entry, error) {
 	steps, err := h.StepsBefore(ctx, before, limit)
 	if err != nil {
@@ -58,7 +58,7 @@ func (h *History) Log(ctx context.Context, before state.StepNumber, limit int) (
 	return entries, nil
 }
 
-// StepsBefore is Log without what an entry tells beside the step.
+// StepsBefore is Log without the fields of an entry that need more than the step itself. Those cost one diff a step.
 func (h *History) StepsBefore(ctx context.Context, before state.StepNumber, limit int) ([]state.Step, error) {
 	last, _, err := h.store.Head(ctx, h.name)
 	if err != nil {
@@ -85,10 +85,11 @@ func (h *History) StepsBefore(ctx context.Context, before state.StepNumber, limi
 	return steps, nil
 }
 
-// entryOf is the part of an entry that the step itself tells.
+// entryOf returns the fields of an entry that the step itself holds.
 func entryOf(step state.Step) Entry {
 	e := Entry{Number: step.Number, Time: step.Time, Kind: step.Kind, Block: step.Block, Was: step.Was, Now: step.Now,
-		Origin: step.Origin, Run: step.Run, To: step.To, Undoes: step.Undoes, Hash: step.Hash, Verified: step.Verified, Repeated: step.Repeated, Tested: step.Tested, Placement: step.Placement}
+		Origin: step.Origin, Run: step.Run, To: step.To, Undoes: step.Undoes, Hash: step.Hash, Verified: step.Verified,
+		Repeated: step.Repeated, Tested: step.Tested, Placement: step.Placement}
 	if d := step.Declared; d != nil {
 		e.Artifact = &ArtifactChange{Name: d.Name, Dropped: true}
 		if a := d.Artifact(d.Name); a != nil {
@@ -115,7 +116,8 @@ func (h *History) EntryOf(ctx context.Context, step state.Step) (Entry, error) {
 	return e, err
 }
 
-// forkPoint fills in where the session, or the one it was forked from in turn, begins with the step of e.
+// forkPoint fills in where the history begins with the step of e: in this session, or in an ancestor that it was forked
+// from.
 func (h *History) forkPoint(ctx context.Context, e *Entry) error {
 	for from := h.meta.From; from != nil; {
 		if from.Step == e.Number-1 {
@@ -131,5 +133,5 @@ func (h *History) forkPoint(ctx context.Context, e *Entry) error {
 	return nil
 }
 
-// pageOfSteps is how many steps are looked at in one go.
+// pageOfSteps is how many steps are read at once.
 const pageOfSteps = 512

@@ -70,7 +70,7 @@ func Shorten(ids []string) string {
 	return text
 }
 
-// Compare tells which edits Load would make.
+// Compare returns the edits that Load would make.
 func (h *History) Compare(
 	ctx context.Context,
 	blocks []patch.Block,
@@ -131,7 +131,7 @@ func (h *History) ProgramFrom(ctx context.Context, n state.StepNumber) ([]patch.
 	return PatchBlocks(blocks), err
 }
 
-// Source returns the text of a version; that of no version is empty.
+// Source returns the text of a version. The text of no version is empty.
 func (h *History) Source(ctx context.Context, version state.Digest) (string, error) {
 	if version == "" {
 		return "", nil

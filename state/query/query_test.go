@@ -15,7 +15,8 @@ import (
 // TestAt: the program at a step is that of the step, whatever came after.
 func TestAt(t *testing.T) {
 	a := xstatetest.NewAsked(t, xstatetest.AskedFirst, xstatetest.AskedSecond)
-	for i, want := range []struct{ factor, output, reason string }{{"2 * x", "[2, 4]\n", "version 1"}, {"3 * x", "[3, 6]\n", "version 2"}} {
+	for i, want := range []struct{ factor, output, reason string }{{"2 * x", "[2, 4]\n", "version 1"},
+		{"3 * x", "[3, 6]\n", "version 2"}} {
 		snap, err := a.Session.History().At(t.Context(), a.Runs[i])
 		if err != nil {
 			t.Fatal(err)

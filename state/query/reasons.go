@@ -7,7 +7,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// sentences say what the codes of reasons mean.
+// sentences are the codes of reasons in words.
 var sentences = map[string]string{
 	state.ReasonNew:     "this code was never run",
 	state.ReasonCode:    "its code was edited",
@@ -15,7 +15,8 @@ var sentences = map[string]string{
 	state.ReasonSharing: "names it reads share objects in another way than before",
 	state.ReasonMaybe:   "what it reads may come out different",
 	state.ReasonLost:    "it was run, but its results are gone",
-	state.ReasonEngine:  "it was run by another interpreter, with other variables for it (PYTHON…), or by another version of xstate",
+	state.ReasonEngine: "it was run by another interpreter, with other variables for it (PYTHON…), or by another " +
+		"version of xstate",
 	state.ReasonRetry:   "it failed before in a way that may not happen again",
 	state.ReasonLayout:  "its output cites lines, and those have moved",
 	state.ReasonForced:  "it was asked for",
@@ -26,7 +27,7 @@ var sentences = map[string]string{
 	state.ReasonSyntax:  "it is not valid Python",
 }
 
-// Sentence says a reason in words.
+// Sentence returns a reason in words.
 func Sentence(r state.Reason) string {
 	text, ok := sentences[r.Code]
 	if !ok {
@@ -41,7 +42,7 @@ func Sentence(r state.Reason) string {
 	return text
 }
 
-// keyText says a key in words.
+// keyText returns a key in words.
 func keyText(k depgraph.Key) string {
 	switch k.Space() {
 	case "var":

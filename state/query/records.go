@@ -6,7 +6,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Files returns what is recorded of the files that the program writes.
+// Files returns the recorded facts about the files that the program writes.
 func (h *History) Files(ctx context.Context) (map[string]state.FileRecord, error) {
 	files := map[string]state.FileRecord{}
 	_, err := h.store.SessionRecord(ctx, h.name, RecordFiles, &files)
@@ -16,12 +16,12 @@ func (h *History) Files(ctx context.Context) (map[string]state.FileRecord, error
 // recordFiles is the session record that holds state.FileRecord by name.
 const RecordFiles = "files"
 
-// recordPython is the session record that holds the path of the interpreter that a run was asked to use; "" after one
-// that was asked to choose.
+// recordPython is the session record that holds the interpreter path that the last run was given; "" if that run chose
+// the interpreter itself.
 const RecordPython = "python"
 
-// recordVolatile is the session record of code that came to something else from the same state: its digest, and what
-// differed.
+// recordVolatile is the session record of code that produced different results from the same state: the digest of the
+// code, and what differed.
 const RecordVarying = "volatile"
 
 func (h *History) VaryingCode(ctx context.Context) (map[state.Digest][]string, error) {
@@ -35,5 +35,6 @@ func IsPinned(n *state.NodeResult) bool {
 	return n.Reason.Code == state.ReasonPinned && n.Status == state.StatusReused
 }
 
-// CodeNotExecuted is the code of errors about a block that cannot be executed for what is before it, or does not parse.
+// CodeNotExecuted is the code of errors about a block that cannot be executed, because an earlier block fails or
+// because it does not parse.
 const CodeNotExecuted state.Code = "not-executed"

@@ -10,18 +10,19 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Snapshot is a program as it was after a step: which code was running, what each block read, wrote and put out, who
-// wrote it. It prints as JSON and does not change.
+// Snapshot is a program after a step: the code that was in effect; what each block read, wrote and printed; the author
+// of each. It prints as JSON and is immutable.
 type Snapshot struct {
-	Session string           `json:"session"`
-	Step    Entry            `json:"step"`
-	NextRun state.StepNumber `json:"next_run,omitempty"` // when the step is an edit: the first run after it; 0 when there is none yet, or not soon
-	NotRun  bool             `json:"not_run,omitempty"`  // it is an edit, and no run came after it
-	Total   int              `json:"total"`              // number of blocks of the program
+	Session string `json:"session"`
+	Step    Entry  `json:"step"`
+	// If the step is an edit: the first run after it; 0 if there is none within runNear steps.
+	NextRun state.StepNumber `json:"next_run,omitempty"`
+	NotRun  bool             `json:"not_run,omitempty"` // it is an edit, and no run came after it
+	Total   int              `json:"total"`             // number of blocks of the program
 	Blocks  []BlockView      `json:"blocks"`
 }
 
-// BlockView is one block of a Snapshot. What was recorded of its execution is of the last run at or before the step.
+// BlockView is one block of a Snapshot. Facts about its execution are those of the last run at or before the step.
 type BlockView struct {
 	ID       state.BlockID    `json:"id"`
 	Index    int              `json:"index"`
@@ -34,7 +35,7 @@ type BlockView struct {
 	Origin   state.Origin     `json:"origin"` // of that step
 	Status   string           `json:"status"` // see StatusText
 	RanAt    state.StepNumber `json:"ran_at,omitempty"`
-	Verified state.StepNumber `json:"verified,omitempty"` // the step that says that a run from scratch came to the same
+	Verified state.StepNumber `json:"verified,omitempty"` // the step that recorded an equal run from scratch
 	Nodes    []NodeView       `json:"nodes"`
 	Outputs  []state.Output   `json:"outputs"`
 	Error    *state.ExecError `json:"error"`
@@ -55,12 +56,13 @@ type NodeView struct {
 	Writes  []AccessView `json:"writes"`
 }
 
-// AccessView is a key that a node read or wrote, with its value as far as that was described when it was recorded.
+// AccessView is a key that a node read or wrote, with its value as far as the runner described it at the time.
 type AccessView struct {
 	Key    depgraph.Key     `json:"key"`
 	Digest state.Digest     `json:"digest"` // "": there was no value
 	Value  *state.ValueInfo `json:"value,omitempty"`
-	By     string           `json:"by,omitempty"` // of a read: the node that wrote it last; "" for the workspace or a builtin
+	// Of a read: the node that wrote it last; "" for the workspace or a builtin
+	By string `json:"by,omitempty"`
 }
 
 // StatusText returns the name of a status: new, reused, ran, blocked or failed.
@@ -78,8 +80,8 @@ func StatusText(s state.Status) string {
 	return "new"
 }
 
-// At returns the program after step n with everything recorded of it. Nothing is executed, and no interpreter is
-// needed.
+// At returns the program after step n with everything that is recorded of it. It executes nothing and needs no
+// interpreter.
 func (h *History) At(ctx context.Context, n state.StepNumber) (*Snapshot, error) {
 	return h.Start(ctx, n, 0)
 }
@@ -96,7 +98,7 @@ func (h *History) Start(ctx context.Context, n state.StepNumber, limit int) (*Sn
 	}
 	snap.Total = total
 	edits := map[state.StepNumber]state.Step{}
-	last := map[depgraph.Key]AccessView{} // who wrote a key last, so far
+	last := map[depgraph.Key]AccessView{} // the last writer of each key so far
 	for i := range blocks {
 		v, err := h.view(i, &blocks[i], last)
 		if err != nil {
@@ -160,8 +162,8 @@ func (h *History) DescribeStep(ctx context.Context, n state.StepNumber, snap *Sn
 	return nil
 }
 
-// runNear is how many steps after an edit the run of it is looked for: a program that is loaded is a step for each
-// block.
+// runNear is how many steps after an edit a search for its run goes. A program that is loaded makes one step a block,
+// so the run may be many steps away; an unbounded search would read the whole history for an edit that never ran.
 const runNear = 512
 
 // Step returns one step without its changes.
@@ -189,7 +191,7 @@ func (h *History) view(index int, b *state.ProgramBlock, last map[depgraph.Key]A
 		Error:   kept.Err,
 	}
 	if kept.RanAt < kept.Edited {
-		return v, nil // it was edited since: its results are of another version
+		return v, nil // edited since: the results belong to an earlier version
 	}
 	v.RanAt, v.Verified = kept.RanAt, kept.Verified
 	for i, n := range kept.Nodes {

@@ -34,11 +34,11 @@ func ErrorText(e *state.ExecError) string {
 	return address.ReplaceAllString(e.Type+": "+e.Message+"\n"+strings.Join(e.Traceback, "\n"), "0x…")
 }
 
-// address is what differs between two runs of any program that prints objects.
+// address matches object addresses. They differ between any two runs that print objects.
 var address = regexp.MustCompile(`0x[0-9a-f]{6,}`)
 
-// Text returns the program after step n as a file. data is the file as it is now, of the session as it is now: what it
-// holds beside code stays. Without data it is a new one, of the kind that name tells.
+// Text returns the program after step n as a file. data is the present content of the file: Text keeps what it holds
+// besides code. Without data, Text writes a new file of the kind that name implies.
 func (h *History) Text(ctx context.Context, n state.StepNumber, name string, data []byte) ([]byte, error) {
 	blocks, err := h.ProgramAt(ctx, n)
 	if err != nil {
@@ -47,7 +47,7 @@ func (h *History) Text(ctx context.Context, n state.StepNumber, name string, dat
 	return h.TextOf(ctx, PatchBlocks(blocks), name, data)
 }
 
-// TextOf is Text for a program that is no step yet.
+// TextOf is Text for a program that is not recorded as a step yet.
 func (h *History) TextOf(ctx context.Context, blocks []patch.Block, name string, data []byte) ([]byte, error) {
 	if len(blocks) == 0 { // it could not be read again
 		return nil, &state.Error{
@@ -74,7 +74,7 @@ func (h *History) TextOf(ctx context.Context, blocks []patch.Block, name string,
 	return file.With(patch.Identify(now, file.Blocks), blocks)
 }
 
-// kindOf tells the kind of file that a program is written as.
+// kindOf returns the kind of file that a program is written as.
 func FileKind(name string) (patch.Kind, error) {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".py", ".pyw":
@@ -91,7 +91,7 @@ func FileKind(name string) (patch.Kind, error) {
 	}
 }
 
-// Unrecorded returns how a file differs from the session as it is now.
+// Unrecorded returns how a file differs from the present program of the session.
 func (h *History) Unrecorded(ctx context.Context, name string, data []byte) ([]patch.Edit, error) {
 	file, err := patch.Parse(name, data)
 	if err != nil {
@@ -101,7 +101,7 @@ func (h *History) Unrecorded(ctx context.Context, name string, data []byte) ([]p
 	return edits, err
 }
 
-// ErrorLine is an error without its place, which moves with the lines around it.
+// ErrorLine is an error without its place, because the place moves with the lines around it.
 func ErrorLine(e *state.ExecError) string {
 	return strings.TrimSuffix(address.ReplaceAllString(e.Type+": "+e.Message, "0x…"), ": ")
 }

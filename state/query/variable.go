@@ -11,7 +11,7 @@ import (
 // CodeNoValue is the code of errors about a name that has no value after a step.
 const CodeNoValue state.Code = "no-value"
 
-// ValueView is what a variable had after a step.
+// ValueView is the value of a variable after a step.
 type ValueView struct {
 	Name   string       `json:"name"`
 	Digest state.Digest `json:"digest"`
@@ -23,7 +23,7 @@ type ValueView struct {
 	Loaded bool         `json:"loaded"` // an interpreter was started to unpickle it
 }
 
-// value finds who wrote a name last.
+// value finds the last writer of a name.
 func (d *Dependencies) Variable(name string) (*ValueView, error) {
 	found, err := d.Symbol(name)
 	if err != nil {

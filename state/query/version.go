@@ -12,7 +12,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// VersionView is one version of a block: its text, and when the program had it.
+// VersionView is one version of a block: its text, and the steps during which the program had it.
 type VersionView struct {
 	Version state.Digest  `json:"version"`
 	Block   state.BlockID `json:"block"`
@@ -31,8 +31,9 @@ const CodeNoVersion state.Code = "no-version"
 
 const leastPrefix = 4 // hex digits
 
-// Version returns when the session's program had the version of a block that a digest, or its beginning, names: once
-// for each block that had it. It reads the whole history.
+// Version finds the version of a block by a digest or the beginning of one. It returns when the program had that
+// version, once for each block that had it. It reads the whole history: versions have no index, because few callers
+// look for one.
 func (h *History) Version(ctx context.Context, prefix string) ([]VersionView, error) {
 	t := &tracker{history: h, prefix: prefix, versions: map[versionOf]*VersionView{}}
 	if len(prefix) < leastPrefix {
@@ -146,7 +147,7 @@ func (t *tracker) end(key versionOf, n state.StepNumber) {
 	}
 }
 
-// PatchView is an edit and what came of it.
+// PatchView is an edit and its consequences.
 type PatchView struct {
 	Step    Entry            `json:"step"`
 	Diff    string           `json:"diff"` // of the block's source, unified
@@ -163,8 +164,8 @@ type RanBlock struct {
 	Reason state.Reason  `json:"reason"`
 }
 
-// Patches returns edits with what came of them: that of a step, when what is its number, else those of a call, by its
-// id, oldest first.
+// Patches returns edits with their consequences, oldest first: the edit of a step if what is its number, else the edits
+// of a call by its id.
 func (h *History) Patches(ctx context.Context, what string) ([]PatchView, error) {
 	from, to := state.StepNumber(1), ^state.StepNumber(0)
 	if n, err := strconv.ParseUint(what, 10, 64); err == nil {
@@ -254,8 +255,9 @@ func (h *History) patchView(ctx context.Context, step state.Step) (*PatchView, e
 	return v, err
 }
 
-// Base returns the program as one saw it who knows a block in the version that a digest, or its beginning, names: as it
-// is now, with that version of the block.
+// Base returns the program as an author saw it who has read one block at an earlier version: the present program, with
+// that version of the block. A digest, or its beginning, names the version. A patch made from that text then merges
+// with the edits since.
 func (h *History) Base(ctx context.Context, version string) ([]patch.Block, error) {
 	blocks, _, err := h.Program(ctx)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Page is a part of an answer that is a list. The zero value is all of it.
+// Page selects a part of a list. The zero value selects all of it.
 type Page struct {
 	Limit int    // at most so many; 0 means all
 	After string // Found.Next of the page before; "" means from the beginning
 }
 
-// Found is what a filter holds for: one of the lists, by its subject.
+// Found is what a filter selects: one of the lists, by its subject.
 type Found struct {
 	Subject Subject      `json:"of"`
 	Blocks  []BlockView  `json:"blocks,omitempty"` // in program order
@@ -30,7 +30,7 @@ type BlockTrace struct {
 	NodeView
 }
 
-// Where returns what a filter holds for after step n: blocks or executions of the program, or steps until then.
+// Where returns what a filter selects after step n: blocks or executions of the program, or steps until then.
 func (h *History) Where(ctx context.Context, n state.StepNumber, f *Filter, p Page) (*Found, error) {
 	if f.Subject == AboutSteps {
 		return h.stepsWhere(ctx, n, f, p)
@@ -143,8 +143,8 @@ func (h *History) stepsWhere(ctx context.Context, n state.StepNumber, f *Filter,
 	return found, nil
 }
 
-// stepWhere returns the entry of a step that the filter holds for, else nil. Lines are counted only where they are
-// asked for: that is what costs most in a long history.
+// stepWhere returns the entry of a step that the filter selects, else nil. It counts lines only if the expression reads
+// them: counting costs most in a long history.
 func (h *History) stepWhere(ctx context.Context, step state.Step, f *Filter) (e *Entry, err error) {
 	seen := entryOf(step)
 	if f.lines {
@@ -177,8 +177,8 @@ func (b *BlockView) Failed() bool {
 	return b.Status == StatusText(state.StatusFailed) || b.Status == StatusText(state.StatusBlocked)
 }
 
-// Unverified reports whether no run from scratch has confirmed what the block came to: it was never compared since it
-// came to that, or it differed, or there is nothing to confirm, because this version was not run.
+// Unverified reports whether no run from scratch has confirmed the result of the block. Either nothing compared the
+// result since it was computed, or the results differed, or this version did not run and there is nothing to confirm.
 func (b *BlockView) Unverified() bool { return b.Verified == 0 }
 
 // Volatile is a block whose recorded result is one of several possible ones.
@@ -186,10 +186,10 @@ type Volatile struct {
 	Block     state.BlockID `json:"block"`
 	Index     int           `json:"index"`
 	Marks     []string      `json:"marks"`     // why: clock, network, …
-	Inherited []string      `json:"inherited"` // marks of what it rests on
+	Inherited []string      `json:"inherited"` // marks of the blocks it depends on
 }
 
-// Volatile returns the blocks that are marked, and those that rest on them, in program order.
+// Volatile returns the blocks that are marked, and those that depend on them, in program order.
 func (d *Dependencies) Volatile() []Volatile {
 	marks := map[state.BlockID][]string{}
 	for i := range d.Snapshot.Blocks {

@@ -68,8 +68,9 @@ func (i Interpreter) Opening(text []byte) string {
 // module and pandas report which names they are asked for. Any other construct is unobserved.
 var constructs = map[string]kernel.Construct{
 	"eval": kernel.Observed, "exec": kernel.Observed, "compile": kernel.Observed, "query @": kernel.Observed,
-	"eval_str": kernel.Observed, "annotation": kernel.Observed, "__main__": kernel.Observed, "import *": kernel.Observed,
-	"getattr": kernel.Observed, "setattr": kernel.Observed, "delattr": kernel.Observed, "__import__": kernel.Observed,
+	"eval_str": kernel.Observed, "annotation": kernel.Observed, "__main__": kernel.Observed,
+	"import *": kernel.Observed,
+	"getattr":  kernel.Observed, "setattr": kernel.Observed, "delattr": kernel.Observed, "__import__": kernel.Observed,
 	"sys.modules": kernel.ReachesModules, "__subclasses__": kernel.ListsClasses,
 }
 

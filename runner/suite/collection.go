@@ -1,4 +1,4 @@
-package runner
+package suite
 
 import (
 	"encoding/json"
@@ -42,7 +42,7 @@ const (
 // errNoProcess reports that only an interpreter can answer.
 var errNoProcess = errors.New("no interpreter runs")
 
-func (s *Suite) collectionKey(o SuiteOptions) string {
+func (s *Suite) collectionKey(o Options) string {
 	text := fmt.Sprintf("collection 1\nengine %s\ninterpreter %s\npath %q\nfolder %q\nargs %q\nchoose %q\npaths %q\n",
 		s.cfg.Language.Semantics(), s.python, s.cfg.Language.Command(), s.cfg.Workspace, o.Args, o.Choose, o.Paths)
 	for _, name := range slices.Sorted(maps.Keys(s.environ)) {
@@ -75,10 +75,10 @@ func (p *suiteProcess) keepCollection(e *suiteEvent) error {
 		}
 	}
 	for _, path := range e.Looked {
-		found[s.baseState.fileKey(path)] = s.baseState.get(s.baseState.fileKey(path))
+		found[s.baseState.FileKey(path)] = s.baseState.Get(s.baseState.FileKey(path))
 	}
 	for _, path := range e.Listed {
-		found[depgraph.Key(spaceFolder+":"+s.baseState.short(path))] = s.entries(s.baseState.short(path))
+		found[depgraph.Key(spaceFolder+":"+s.baseState.Short(path))] = s.entries(s.baseState.Short(path))
 	}
 	for k, d := range found {
 		c.Reads = append(c.Reads, state.Access{Key: k, Digest: d})
@@ -92,11 +92,11 @@ func (p *suiteProcess) keepCollection(e *suiteEvent) error {
 }
 
 // changed reports whether tests have to run or to be collected again. If not, it sets the outcome of each.
-func (s *Suite) changed(o SuiteOptions, out *SuiteOutcome) (bool, error) {
+func (s *Suite) changed(o Options, out *Outcome) (bool, error) {
 	if o.All {
 		return true, nil
 	}
-	s.baseState.begin()
+	s.baseState.Begin()
 	c := s.collected(o)
 	if c == nil {
 		return true, nil
@@ -112,7 +112,7 @@ func (s *Suite) changed(o SuiteOptions, out *SuiteOutcome) (bool, error) {
 }
 
 // collected returns the stored collection, or nil if it is not valid.
-func (s *Suite) collected(o SuiteOptions) *collection {
+func (s *Suite) collected(o Options) *collection {
 	data, ok := s.cfg.Store.Memo(spaceCollections, s.collectionKey(o))
 	c := &collection{}
 	if !ok || json.Unmarshal(data, c) != nil || installed(c.Folders) != c.Packages {
@@ -120,7 +120,7 @@ func (s *Suite) collected(o SuiteOptions) *collection {
 	}
 	s.conf = c.Configuration
 	for file, pkg := range c.Sources {
-		if s.sources[file] = s.units(s.baseState.onDisk(file), pkg); s.sources[file] == nil {
+		if s.sources[file] = s.units(s.baseState.OnDisk(file), pkg); s.sources[file] == nil {
 			return nil
 		}
 	}
@@ -134,7 +134,7 @@ func (s *Suite) collected(o SuiteOptions) *collection {
 
 // entries digests what a folder lists, with the type of each entry. Caches of pytest, Python and xstate do not count.
 func (s *Suite) entries(name string) state.Digest {
-	list, err := os.ReadDir(s.baseState.path(name))
+	list, err := os.ReadDir(s.baseState.Path(name))
 	if err != nil {
 		return state.Absent
 	}
@@ -142,7 +142,7 @@ func (s *Suite) entries(name string) state.Digest {
 	for _, e := range list {
 		if n := e.Name(); n != ".xstate" && n != "__pycache__" && n != ".pytest_cache" {
 			sort := e.Type()
-			if info, err := os.Stat(filepath.Join(s.baseState.path(name), n)); err == nil && sort&fs.ModeSymlink != 0 {
+			if info, err := os.Stat(filepath.Join(s.baseState.Path(name), n)); err == nil && sort&fs.ModeSymlink != 0 {
 				sort |= info.Mode().Type()
 			}
 			fmt.Fprintf(&text, "%q %s\n", n, sort)

@@ -6,7 +6,10 @@ import (
 	"strings"
 )
 
-// Ranges writes sorted numbers as text, such as "0-3,5".
+// MemoLines is the space of memos that hold which lines a node or a test executed, by the digest of its trace.
+const MemoLines = "lines"
+
+// Ranges writes numbers in order: "0-3,5".
 func Ranges(sorted []int) string {
 	var parts []string
 	for i := 0; i < len(sorted); {
@@ -24,7 +27,7 @@ func Ranges(sorted []int) string {
 	return strings.Join(parts, ",")
 }
 
-// InRanges yields the numbers that Ranges wrote.
+// InRanges yields the numbers of ranges as Ranges writes them.
 func InRanges(text string) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for part := range strings.SplitSeq(text, ",") {

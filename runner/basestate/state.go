@@ -1,4 +1,4 @@
-package runner
+package basestate
 
 import (
 	"crypto/sha256"
@@ -20,22 +20,22 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// baseState returns what keys have at the base: before the first node, in the workspace and the environment.
-type baseState struct {
+// State returns what keys have at the base: before the first node, in the workspace and the environment.
+type State struct {
 	store        *state.Store
-	anew         bool              // see Config
+	anew         bool              // see Options
 	workspace    string            // absolute, symbolic links resolved
 	file         string            // of the program
 	environ      map[string]string // of the kernel, before any node
 	seed         state.Digest      // of random number generators from which nothing was drawn
 	records      map[string]state.FileRecord
-	texts        map[state.Digest][]byte // what digests were made of in this run, see digestText
+	Texts        map[state.Digest][]byte // what digests were made of in this run, see digestText
 	versionFiles map[depgraph.Key]string // files that state the version of a package, joined by newlines
-	moved        int                     // how often one was found in another place than before
+	Moved        int                     // how often one was found in another place than before
 
-	mu    sync.Mutex
-	cache map[string]fileMemo
-	base  map[depgraph.Key]state.Digest // answers in this run: the base does not change during it
+	mu      sync.Mutex
+	cache   map[string]fileMemo
+	answers map[depgraph.Key]state.Digest // answers in this run: the base does not change during it
 }
 
 // fileMemo is the digest that a file had with this size, inode and time of change. The time is the system's own
@@ -49,75 +49,83 @@ type fileMemo struct {
 
 // Digests of what is not a regular file.
 const (
-	digestDir     state.Digest = "directory"
-	digestSpecial state.Digest = "special"
-	symlink                    = "symlink:" // its target follows
+	Directory state.Digest = "directory"
+	Special   state.Digest = "special"
+	Symlink                = "symlink:" // its target follows
 )
 
-// stored reports whether a digest is that of a regular file. Its content is a blob.
-func stored(d state.Digest) bool {
-	return d != state.Absent && d != digestDir && d != digestSpecial && !strings.HasPrefix(string(d), symlink)
+// IsFile reports whether a digest is that of a regular file. Its content is a blob.
+func IsFile(d state.Digest) bool {
+	return d != state.Absent && d != Directory && d != Special && !strings.HasPrefix(string(d), Symlink)
 }
 
-func newBaseState(
-	cfg Config,
-	workspace string,
-	environ map[string]string,
-	records map[string]state.FileRecord,
-) *baseState {
-	return &baseState{
-		store:        cfg.Store,
-		anew:         cfg.Anew,
-		seed:         state.DigestOf(fmt.Appendf(nil, "seed %d", cfg.Seed)),
-		workspace:    workspace,
-		file:         cfg.File,
-		environ:      environ,
-		records:      records,
-		texts:        map[state.Digest][]byte{},
+// Options say where the base is.
+type Options struct {
+	Store     *state.Store
+	Anew      bool   // hash every file again, whatever is remembered of it
+	Workspace string // absolute, symbolic links resolved
+	File      string // of the program
+	Environ   map[string]string
+	Seed      uint64                      // of the random number generators
+	Records   map[string]state.FileRecord // of the files that the program writes; the caller may change it between runs
+}
+
+// New returns the base of one program.
+func New(o Options) *State {
+	return &State{
+		store:        o.Store,
+		anew:         o.Anew,
+		seed:         state.DigestOf(fmt.Appendf(nil, "seed %d", o.Seed)),
+		workspace:    o.Workspace,
+		file:         o.File,
+		environ:      o.Environ,
+		records:      o.Records,
+		Texts:        map[state.Digest][]byte{},
 		versionFiles: map[depgraph.Key]string{},
 		cache:        map[string]fileMemo{},
-		base:         map[depgraph.Key]state.Digest{},
+		answers:      map[depgraph.Key]state.Digest{},
 	}
 }
 
-// begin forgets the answers of the previous run.
-func (w *baseState) begin() {
-	clear(w.base)
-	clear(w.texts)
+// Begin forgets the answers of the previous run.
+func (w *State) Begin() {
+	clear(w.answers)
+	clear(w.Texts)
 }
 
-// fileKey returns the key of a file. Its name is relative to the workspace if the file lies in it.
-func (w *baseState) fileKey(path string) depgraph.Key { return depgraph.Key("file:" + w.short(path)) }
+// FileKey returns the key of a file. Its name is relative to the workspace if the file lies in it.
+func (w *State) FileKey(path string) depgraph.Key { return depgraph.Key("file:" + w.Short(path)) }
 
-func (w *baseState) short(path string) string {
+// Short returns the name of a file in keys: relative to the workspace if the file lies in it.
+func (w *State) Short(path string) string {
 	if rel, err := filepath.Rel(w.workspace, path); err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
 		return rel
 	}
 	return path
 }
 
-// path is the inverse of short.
-func (w *baseState) path(name string) string {
+// Path is the inverse of short.
+func (w *State) Path(name string) string {
 	if filepath.IsAbs(name) {
 		return name
 	}
 	return filepath.Join(w.workspace, name)
 }
 
-// get returns what a key has at the base.
-func (w *baseState) get(k depgraph.Key) state.Digest {
-	if d, ok := w.base[k]; ok {
+// Get returns what a key has at the base.
+func (w *State) Get(k depgraph.Key) state.Digest {
+	if d, ok := w.answers[k]; ok {
 		return d
 	}
 	d := w.lookup(k)
-	w.base[k] = d
+	w.answers[k] = d
 	return d
 }
 
-func (w *baseState) lookup(k depgraph.Key) state.Digest {
+func (w *State) lookup(k depgraph.Key) state.Digest {
 	switch k.Space() {
 	case "file":
-		now := w.onDisk(k.Name())
+		now := w.OnDisk(k.Name())
 		if r, ok := w.records[k.Name()]; ok && now == r.Left {
 			return r.Base
 		}
@@ -126,12 +134,12 @@ func (w *baseState) lookup(k depgraph.Key) state.Digest {
 		if r, ok := w.records[k.Name()]; ok {
 			return r.Mode
 		}
-		mode, _ := w.attributes(k.Name())
+		mode, _ := w.Attributes(k.Name())
 		return mode
 	case "time":
 		r := w.records[k.Name()]
 		if r.Time == 0 {
-			_, r.Time = w.attributes(k.Name())
+			_, r.Time = w.Attributes(k.Name())
 		}
 		return w.digestText(fmt.Appendf(nil, "time %d", r.Time))
 	case "dir":
@@ -155,24 +163,25 @@ func (w *baseState) lookup(k depgraph.Key) state.Digest {
 	return state.Absent
 }
 
-// attributes returns the permissions of a file, and the time of its last change.
-func (w *baseState) attributes(name string) (mode state.Digest, time int64) {
-	info, err := os.Lstat(w.path(name))
+// Attributes returns the permissions of a file, and the time of its last change.
+func (w *State) Attributes(name string) (mode state.Digest, time int64) {
+	info, err := os.Lstat(w.Path(name))
 	if err != nil {
 		return state.Absent, 0
 	}
-	return modeDigest(info.Mode()), info.ModTime().UnixNano()
+	return ModeDigest(info.Mode()), info.ModTime().UnixNano()
 }
 
-// modeDigest is Absent for the permissions that a new file or directory gets.
-func modeDigest(m fs.FileMode) state.Digest {
-	if m&fs.ModeSymlink != 0 || m.Perm() == usualMode(m) {
+// ModeDigest is Absent for the permissions that a new file or directory gets.
+func ModeDigest(m fs.FileMode) state.Digest {
+	if m&fs.ModeSymlink != 0 || m.Perm() == UsualMode(m) {
 		return state.Absent
 	}
 	return state.Digest(fmt.Sprintf("%#o", m.Perm()))
 }
 
-func usualMode(m fs.FileMode) fs.FileMode {
+// UsualMode returns the permissions that a new file or directory gets.
+func UsualMode(m fs.FileMode) fs.FileMode {
 	if m.IsDir() {
 		return 0o777 &^ umask
 	}
@@ -185,9 +194,9 @@ var umask = func() fs.FileMode {
 	return fs.FileMode(m)
 }()
 
-// onDisk returns the present digest of a file.
-func (w *baseState) onDisk(name string) state.Digest {
-	path := w.path(name)
+// OnDisk returns the present digest of a file.
+func (w *State) OnDisk(name string) state.Digest {
+	path := w.Path(name)
 	info, err := os.Lstat(path)
 	if err != nil {
 		return state.Absent
@@ -197,13 +206,13 @@ func (w *baseState) onDisk(name string) state.Digest {
 		if err != nil {
 			return state.Absent
 		}
-		return state.Digest(symlink + target)
+		return state.Digest(Symlink + target)
 	}
 	if info.IsDir() {
-		return digestDir
+		return Directory
 	}
 	if !info.Mode().IsRegular() {
-		return digestSpecial
+		return Special
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -255,12 +264,12 @@ func hashFile(path string) (state.Digest, error) {
 	return state.Digest(hex.EncodeToString(h.Sum(nil))), nil
 }
 
-// listing digests the names in a directory at the base. name may carry changes, see programState.listing:
+// listing digests the names in a directory at the base. name may carry changes, see runner.programState.listing:
 // "out\x00a=true\x00b=false" is the directory out with a in it and without b.
-func (w *baseState) listing(name string) state.Digest {
+func (w *State) listing(name string) state.Digest {
 	parts := strings.Split(name, "\x00")
 	dir := parts[0]
-	entries, err := os.ReadDir(w.path(dir))
+	entries, err := os.ReadDir(w.Path(dir))
 	if err != nil && errors.Is(err, fs.ErrNotExist) && len(parts) == 1 {
 		return state.Absent
 	}
@@ -271,7 +280,7 @@ func (w *baseState) listing(name string) state.Digest {
 		}
 	}
 	for short, r := range w.records { // what the program left is not part of the base
-		if filepath.Dir(short) == filepath.Clean(dir) && w.onDisk(short) == r.Left {
+		if filepath.Dir(short) == filepath.Clean(dir) && w.OnDisk(short) == r.Left {
 			present[filepath.Base(short)] = r.Base != state.Absent
 		}
 	}
@@ -293,10 +302,10 @@ func (w *baseState) listing(name string) state.Digest {
 }
 
 // digestText returns the digest of a text that states what a directory lists, or when a file changed. It keeps the
-// text, for a replay needs it, see keepInput.
-func (w *baseState) digestText(text []byte) state.Digest {
+// text, for a replay needs it, see runner.Engine.keepInput.
+func (w *State) digestText(text []byte) state.Digest {
 	d := state.DigestOf(text)
-	w.texts[d] = text
+	w.Texts[d] = text
 	return d
 }
 
@@ -315,7 +324,7 @@ var ignoredVariables = []string{
 	"SSH_TTY",
 }
 
-func (w *baseState) variable(name string) state.Digest {
+func (w *State) variable(name string) state.Digest {
 	if name == "*" {
 		var lines []string
 		for k, v := range w.environ {
@@ -330,11 +339,11 @@ func (w *baseState) variable(name string) state.Digest {
 	if !ok {
 		return state.Absent
 	}
-	return environDigest(v)
+	return EnvironDigest(v)
 }
 
 // variables digests several variables, absent where none is set.
-func (w *baseState) variables(names ...string) state.Digest {
+func (w *State) variables(names ...string) state.Digest {
 	text := ""
 	for _, name := range names {
 		if v, ok := w.environ[name]; ok {
@@ -347,12 +356,13 @@ func (w *baseState) variables(names ...string) state.Digest {
 	return state.DigestOf([]byte(text))
 }
 
-func environDigest(value string) state.Digest {
+// EnvironDigest is the digest of the value of a variable of the environment.
+func EnvironDigest(value string) state.Digest {
 	return state.DigestOf(fmt.Appendf(nil, "env %s", value))
 }
 
 // version digests the files that state the version of a package.
-func (w *baseState) version(k depgraph.Key) state.Digest {
+func (w *State) version(k depgraph.Key) state.Digest {
 	paths := w.versionFiles[k]
 	if paths == "" {
 		return state.Absent
@@ -363,21 +373,34 @@ func (w *baseState) version(k depgraph.Key) state.Digest {
 		if err != nil {
 			real = p
 		}
-		fmt.Fprintf(&b, "%s %s\n", filepath.Base(p), w.onDisk(real))
+		fmt.Fprintf(&b, "%s %s\n", filepath.Base(p), w.OnDisk(real))
 	}
 	return state.DigestOf([]byte(b.String()))
 }
 
-// learn takes from a trace which files state the versions of packages. A file elsewhere than before counts as moved:
+// Learn takes from a trace which files state the versions of packages. A file elsewhere than before counts as moved:
 // the planner gives up then.
-func (w *baseState) learn(paths map[depgraph.Key]string) {
+func (w *State) Learn(paths map[depgraph.Key]string) {
 	for k, p := range paths {
 		if was := w.versionFiles[k]; was != p {
 			if was != "" {
-				w.moved++
+				w.Moved++
 			}
 			w.versionFiles[k] = p
-			delete(w.base, k)
+			delete(w.answers, k)
 		}
 	}
 }
+
+// Answers are the keys that were asked for since Begin, with what they have.
+func (w *State) Answers() map[depgraph.Key]state.Digest { return w.answers }
+
+// SetAnswer says what a key had when the run began, if it was not asked for since Begin.
+func (w *State) SetAnswer(k depgraph.Key, d state.Digest) {
+	if _, asked := w.answers[k]; !asked {
+		w.answers[k] = d
+	}
+}
+
+// VersionFiles are the files that state the versions of packages, by the package's key.
+func (w *State) VersionFiles() map[depgraph.Key]string { return w.versionFiles }

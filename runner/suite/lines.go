@@ -1,4 +1,4 @@
-package runner
+package suite
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Lines are observed on demand (SuiteOptions.Lines), for they cost more than all else: each line of a function is an
+// Lines are observed on demand (Options.Lines), for they cost more than all else: each line of a function is an
 // event of its own, armed again for each test. The executed lines are kept as numbers of statements in their unit. The
 // digest of the unit, which the trace has, covers which statements there are, in which order, and nothing of their
 // places. So the numbers stay right wherever the text moves to, and whatever becomes of its layout. Numbers of lines
@@ -25,9 +25,6 @@ type statements map[int]bool
 
 // executedLines are the statements that imports executed, and those that a test executed, by unit, as ranges.
 type executedLines []map[depgraph.Key]string
-
-// spaceLines is the space of their memos.
-const spaceLines = "lines"
 
 // hitLines is written as a list: the number of a unit, lines of it.
 type hitLines struct {
@@ -102,8 +99,8 @@ func (p *suiteProcess) keepLines(trace state.Digest, r *report) (executedLines, 
 	data, err := json.Marshal(kept)
 	if err == nil {
 		err = errors.Join(
-			p.s.cfg.Store.PutMemo(spaceLines, string(kept.Levels), levels),
-			p.s.cfg.Store.PutMemo(spaceLines, string(trace), data),
+			p.s.cfg.Store.PutMemo(state.MemoLines, string(kept.Levels), levels),
+			p.s.cfg.Store.PutMemo(state.MemoLines, string(trace), data),
 		)
 	}
 	return executedLines{p.imported, kept.Units}, err
@@ -122,11 +119,11 @@ func (p *suiteProcess) written(units map[int]statements) map[depgraph.Key]string
 func (s *Suite) lines(trace state.Digest) executedLines {
 	var kept keptLines
 	levels := map[depgraph.Key]string{}
-	data, ok := s.cfg.Store.Memo(spaceLines, string(trace))
+	data, ok := s.cfg.Store.Memo(state.MemoLines, string(trace))
 	if !ok || json.Unmarshal(data, &kept) != nil {
 		return nil
 	}
-	if data, ok = s.cfg.Store.Memo(spaceLines, string(kept.Levels)); !ok || json.Unmarshal(data, &levels) != nil {
+	if data, ok = s.cfg.Store.Memo(state.MemoLines, string(kept.Levels)); !ok || json.Unmarshal(data, &levels) != nil {
 		return nil
 	}
 	return executedLines{levels, kept.Units}

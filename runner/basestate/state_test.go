@@ -1,4 +1,4 @@
-package runner
+package basestate
 
 import (
 	"os"
@@ -14,7 +14,7 @@ import (
 func TestFileWithItsOldTime(t *testing.T) {
 	dir := t.TempDir()
 	store := statetest.CheckedOpen(t, filepath.Join(dir, ".xstate"), state.Options{})
-	w := newBaseState(Config{Store: store}, dir, nil, nil)
+	w := New(Options{Store: store, Workspace: dir})
 	path := filepath.Join(dir, "data.csv")
 	seen := map[state.Digest]bool{}
 	for _, text := range []string{"a,1\n", "a,2\n", "a,3\n"} {
@@ -24,7 +24,7 @@ func TestFileWithItsOldTime(t *testing.T) {
 		if err := os.Chtimes(path, time.Time{}, time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)); err != nil {
 			t.Fatal(err)
 		}
-		seen[w.onDisk("data.csv")] = true
+		seen[w.OnDisk("data.csv")] = true
 	}
 	if len(seen) != 3 {
 		t.Errorf("%d contents of 3 are told apart", len(seen))

@@ -1,4 +1,4 @@
-package runner
+package suite
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -61,10 +62,10 @@ func (p *suiteProcess) report(text json.RawMessage) (*report, error) {
 		}
 	}
 	for path, how := range r.Files {
-		k := w.fileKey(path)
+		k := w.FileKey(path)
 		switch {
 		case how == nil:
-			found[k] = w.get(k)
+			found[k] = w.Get(k)
 		case *how == "presence":
 			k = depgraph.Key("there:" + k.Name())
 			found[k] = p.s.now(k)
@@ -73,19 +74,19 @@ func (p *suiteProcess) report(text json.RawMessage) (*report, error) {
 		}
 	}
 	for _, path := range slices.Concat(r.Texts, r.Absent) {
-		found[w.fileKey(path)] = w.get(w.fileKey(path))
+		found[w.FileKey(path)] = w.Get(w.FileKey(path))
 	}
 	for _, l := range r.Lines {
-		k := depgraph.Key("at:" + p.s.unitAt(w.short(l.Path), l.Line))
+		k := depgraph.Key("at:" + p.s.unitAt(w.Short(l.Path), l.Line))
 		found[k] = p.s.now(k)
 	}
 	for _, path := range r.Dirs {
-		k := depgraph.Key("dir:" + w.short(path))
-		found[k] = w.get(k)
+		k := depgraph.Key("dir:" + w.Short(path))
+		found[k] = w.Get(k)
 	}
 	for _, path := range r.Modes {
-		k := depgraph.Key("mode:" + w.short(path))
-		found[k] = w.get(k)
+		k := depgraph.Key("mode:" + w.Short(path))
+		found[k] = w.Get(k)
 	}
 	for _, name := range r.Env {
 		name = strings.TrimPrefix(name, "=")
@@ -93,7 +94,7 @@ func (p *suiteProcess) report(text json.RawMessage) (*report, error) {
 			name = "*"
 		}
 		k := depgraph.Key("env:" + name)
-		found[k] = w.get(k)
+		found[k] = w.Get(k)
 	}
 	for k, d := range found {
 		r.reads = append(r.reads, state.Access{Key: k, Digest: d})
@@ -130,9 +131,9 @@ func (s *Suite) textAt(k depgraph.Key) state.Digest {
 	file, unit := splitCode(k)
 	src := s.sources[file]
 	if unit == "" || src == nil || src.Units[unit].From == 0 {
-		return s.baseState.onDisk(file)
+		return s.baseState.OnDisk(file)
 	}
-	data, err := os.ReadFile(s.baseState.path(file))
+	data, err := os.ReadFile(s.baseState.Path(file))
 	if err != nil {
 		return state.Absent
 	}
@@ -321,8 +322,8 @@ func (s *Suite) groupReadsOf(a state.Access) *groupReads {
 func (s *Suite) now(k depgraph.Key) state.Digest {
 	switch k.Space() {
 	case "there":
-		d := s.baseState.onDisk(k.Name())
-		if stored(d) {
+		d := s.baseState.OnDisk(k.Name())
+		if basestate.IsFile(d) {
 			d = "file"
 		}
 		return d
@@ -339,5 +340,5 @@ func (s *Suite) now(k depgraph.Key) state.Digest {
 		}
 		return state.Absent
 	}
-	return s.baseState.get(k)
+	return s.baseState.Get(k)
 }

@@ -1,4 +1,4 @@
-package runner
+package suite
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -274,8 +275,8 @@ func (p *suiteProcess) need(file string) error {
 		return nil
 	}
 	s.sources[file] = &source{}
-	d := s.baseState.onDisk(file)
-	if !stored(d) {
+	d := s.baseState.OnDisk(file)
+	if !basestate.IsFile(d) {
 		return nil
 	}
 	src, err := p.cutWith(d, "", func(known *source) error {
@@ -285,7 +286,7 @@ func (p *suiteProcess) need(file string) error {
 		if p.k == nil {
 			return errNoProcess
 		}
-		return p.k.Send(map[string]any{"cut": [][]string{{s.baseState.path(file), ""}}})
+		return p.k.Send(map[string]any{"cut": [][]string{{s.baseState.Path(file), ""}}})
 	})
 	if err == nil {
 		s.sources[file] = src

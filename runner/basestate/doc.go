@@ -1,0 +1,20 @@
+// Package basestate says what keys have before the first node: in the workspace as it was before the program, in the
+// environment, and in the installed packages.
+//
+// There is one noun, State. The runner walks a program from it, and package suite compares the reads of tests with it.
+//
+// # What it promises
+//
+// During a run the base does not change: a key that was asked for once has the same answer until Begin. A file that the
+// program itself wrote, and that nobody has changed since, counts as what it was before the program.
+//
+// # Why the simple ways fail
+//
+// To hash every file at each run costs what the files weigh. To trust size and time misses a file that is written twice
+// within a tick of the clock, and one that an archive gives its old time back. So a digest is remembered by size, inode
+// and the system's own time of change, and only when that time is more than two seconds ago.
+//
+// # What it cannot see
+//
+// Changes of files during a run by other processes, and of files that the kernel does not report.
+package basestate

@@ -1,0 +1,79 @@
+package suite
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner/kernel"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// suiteProcess is one interpreter that runs tests.
+type suiteProcess struct {
+	s   *Suite
+	o   Options
+	out *Outcome
+	k   *kernel.Process
+
+	units  []CodePart         // by number
+	levels map[int]statements // of modules, by number: the statements that their import executed
+	begins map[int][]int      // of units, by number: where their statements begin
+
+	imported map[depgraph.Key]string // levels, as they are stored
+	packages map[string]string       // of source files that it executed, by path
+	groups   map[int]*report
+	items    []item
+	errors   []collectError
+	started  bool // the collection is known
+	ended    map[int]*report
+	timer    *time.Timer
+	slow     bool // it was stopped at the time-out
+	done     bool
+}
+
+type item struct {
+	ID   string `json:"id"`
+	Kind string `json:"kind"`
+}
+
+type collectError struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+}
+
+// suiteEvent is any frame of the driver.
+type suiteEvent struct {
+	Ev            string         `json:"ev"`
+	Runner        string         `json:"runner"`
+	Path          string         `json:"path"`
+	Digest        state.Digest   `json:"digest"`
+	Package       string         `json:"package"`
+	N             int            `json:"n"`
+	Items         []item         `json:"items"`
+	Errors        []collectError `json:"errors"`
+	Configuration state.Digest   `json:"configuration"`
+	Code          int            `json:"code"`
+	Text          string         `json:"text"`
+	Sync          bool           `json:"sync"` // the driver waits until the engine looked at what the frame reports
+
+	// Of the collection: what it depends on beside groups, see collection.
+	Repeatable bool     `json:"repeatable"`
+	Looked     []string `json:"looked"`
+	Listed     []string `json:"listed"`
+	Folders    []string `json:"folders"`
+
+	Events []json.RawMessage `json:"events"` // of a bunch
+}
+
+func newSuiteProcess(s *Suite, o Options, out *Outcome) *suiteProcess {
+	return &suiteProcess{
+		s:        s,
+		o:        o,
+		out:      out,
+		groups:   map[int]*report{},
+		levels:   map[int]statements{},
+		begins:   map[int][]int{},
+		packages: map[string]string{},
+	}
+}
