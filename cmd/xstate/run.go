@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -23,19 +22,6 @@ import (
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
-
-// runFlags are the flags of run.
-type runFlags struct {
-	verify, fresh, all bool
-	merge              bool
-	always, never      []string
-	timeout            time.Duration
-	jobs               int
-	memory, budget     byteSize
-	python             string
-	expect             optionalStep
-	origin             xstate.Origin
-}
 
 func (a *app) runVerb() *cobra.Command {
 	var f runFlags

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/runner"
@@ -43,4 +44,17 @@ func (f *runFlags) pins(ctx context.Context, s *xstate.Session) (map[xstate.Bloc
 		pins[xstate.BlockID(id)] = runner.PinNever
 	}
 	return pins, nil
+}
+
+// runFlags are the flags of run.
+type runFlags struct {
+	verify, fresh, all bool
+	merge              bool
+	always, never      []string
+	timeout            time.Duration
+	jobs               int
+	memory, budget     byteSize
+	python             string
+	expect             optionalStep
+	origin             xstate.Origin
 }
