@@ -77,7 +77,7 @@ func onto(base, now []patch.Block, edits []patch.Edit, stale Stale) ([]patch.Edi
 	}
 	if conflicts != nil {
 		return nil, conflict(
-			"the edits do not go together with those made since",
+			"the edits conflict with edits made since",
 			"look at both sides, then edit the program as it is; nothing was changed",
 			conflicts,
 		)

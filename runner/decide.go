@@ -151,7 +151,7 @@ func (e *Engine) chooseGiven(p place, n *node, g given) (choice, error) {
 		return choice{trace: t, reason: state.Reason{Code: state.ReasonServed}, last: &t.Trace}, nil
 	}
 	if t := g.ran; t != nil && t.Code == n.code {
-		if _, _, ok := mismatch(p, &t.Trace); ok {
+		if _, _, ok := firstChangedRead(p, &t.Trace); ok {
 			return choice{trace: t, reason: state.Reason{Code: state.ReasonReused}, last: &t.Trace}, nil
 		}
 	}
@@ -189,6 +189,45 @@ func (e *Engine) pinned(n *node, c choice) (choice, bool) {
 	return choice{trace: &state.StoredTrace{Digest: before.Trace, Trace: t}, reason: c.reason, last: &t}, true
 }
 
+// firstChangedRead is the test of a trace's validity. It compares the reads and aliases of t with a place, and returns
+// the first read that has another digest there: a file that changed, a name with another value. ok says that all are
+// equal. The first difference ends it, so a trace that is not valid costs little.
+func firstChangedRead(p place, t *state.Trace) (first state.Access, now entry, ok bool) {
+	for _, a := range t.Reads {
+		if e := p.get(a.Key); e.digest != a.Digest {
+			return a, e, false
+		}
+	}
+	// An execution reads these only where they exist: values with finalizers, figures that were begun, and what
+	// libraries saw. So their absence from the reads is compared, too.
+	reads := func(k depgraph.Key) bool {
+		_, found := slices.BinarySearchFunc(t.Reads, state.Access{Key: k}, byKey)
+		return found
+	}
+	for _, w := range t.Writes {
+		if w.Key.Space() == "var" && p.isLifetimeSensitive(w.Key.Name()) && !reads(w.Key) {
+			return state.Access{Key: w.Key}, p.get(w.Key), false
+		}
+	}
+	if e := p.get(figuresKey); e.digest != state.Absent && !reads(figuresKey) {
+		return state.Access{Key: figuresKey}, e, false
+	}
+	for _, a := range t.Reads {
+		if a.Key.Space() != "module" {
+			continue
+		}
+		k := loadKey(a.Key.Name())
+		if e := p.get(k); saw(e.digest) != "" && !reads(k) {
+			return state.Access{Key: k}, e, false
+		}
+	}
+	if !slices.EqualFunc(p.aliasesWithin(t.Reads), t.ReadAliases, slices.Equal) ||
+		!slices.EqualFunc(p.aliasesAround(t.AliasSensitive), t.AliasesBefore, slices.Equal) {
+		return state.Access{}, entry{}, false
+	}
+	return state.Access{}, entry{}, true
+}
+
 // choose looks for a trace of n that is valid at p. The newest comes first.
 func (e *Engine) choose(p place, n *node) (choice, error) {
 	traces, err := e.traces(n.code)
@@ -200,7 +239,7 @@ func (e *Engine) choose(p place, n *node) (choice, error) {
 		t := &traces[i]
 		e.baseState.Learn(t.Paths)
 		e.compared++
-		if _, _, ok := mismatch(p, &t.Trace); !ok {
+		if _, _, ok := firstChangedRead(p, &t.Trace); !ok {
 			continue
 		}
 		if t.CitedSource != p.layout(n, t.CitedBlocks) {
@@ -265,7 +304,7 @@ func (e *Engine) explain(p place, n *node, traces []state.StoredTrace, moved boo
 		c.reason.Code = state.ReasonLayout
 		return c
 	}
-	access, now, ok := mismatch(p, c.last)
+	access, now, ok := firstChangedRead(p, c.last)
 	switch {
 	case ok:
 		c.reason.Code = state.ReasonLost

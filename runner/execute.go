@@ -349,7 +349,7 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 			}
 		}
 	}
-	for _, v := range x.seen.Writes { // see mismatch
+	for _, v := range x.seen.Writes { // see firstChangedRead
 		if p.isLifetimeSensitive(v.Name) {
 			found[depgraph.Var(v.Name)] = p.get(depgraph.Var(v.Name)).digest
 		}
@@ -444,7 +444,7 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 	}
 	slices.SortFunc(t.Reads, byKey)
 	t.ReadAliases = p.aliasesWithin(t.Reads)
-	t.AliasSensitive = x.seen.Touched
+	t.AliasSensitive = x.seen.AliasSensitive
 	t.AliasesBefore = p.aliasesAround(t.AliasSensitive)
 	return nil
 }
@@ -462,8 +462,8 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 		}
 		if !v.Deleted {
 			v.Info.Bytes, v.Info.Deps, v.Info.Opaque, v.Info.Code, v.Info.LifetimeSensitive = v.Size, v.Deps, v.Opaque,
-				v.Code, v.Fragile
-			v.Info.ReachesModules, v.Info.ModuleReferences = v.Rests, v.Held
+				v.Code, v.LifetimeSensitive
+			v.Info.ReachesModules, v.Info.ModuleReferences = v.ReachesModules, v.ModuleParts
 			t.Info[k] = v.Info
 		}
 		t.Writes = append(t.Writes, state.Access{Key: k, Digest: d})
@@ -500,8 +500,8 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 		t.Writes = append(t.Writes, state.Access{Key: figuresKey})
 	}
 	slices.SortFunc(t.Writes, byKey)
-	t.BindOrder = x.seen.Born
-	for _, s := range x.seen.After {
+	t.BindOrder = x.seen.BindOrder
+	for _, s := range x.seen.AliasesAfter {
 		t.AliasesAfter = append(t.AliasesAfter, state.Alias{s[0], s[1], s[2]})
 	}
 	return nil

@@ -92,8 +92,8 @@ func (e *Engine) keepText(d state.Digest) {
 	}
 }
 
-// putFiles makes the files that the program writes what p has. Files it never wrote are not touched.
-func (w *walk) putFiles(p *programState) error {
+// restoreFiles makes the files that the program writes what p has. Files it never wrote are not touched.
+func (w *walk) restoreFiles(p *programState) error {
 	if err := w.adoptReused(p); err != nil {
 		return err
 	}
@@ -318,7 +318,7 @@ func (w *walk) finalizeFiles(complete bool) error {
 	if !complete || w.o.Serve != nil {
 		return w.saveFiles()
 	}
-	if err := w.putFiles(w.pos); err != nil {
+	if err := w.restoreFiles(w.pos); err != nil {
 		return err
 	}
 	return w.saveFiles()

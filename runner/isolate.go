@@ -60,7 +60,7 @@ func (e *Engine) restoreFilesTo(
 		}
 	}
 	w := &walk{e: e}
-	if err := w.putFiles(p); err != nil {
+	if err := w.restoreFiles(p); err != nil {
 		return fmt.Errorf("restore the files: %w", err)
 	}
 	for name, was := range before {

@@ -97,7 +97,7 @@ func (w *walk) first(code state.Digest) (int, bool) {
 
 // heldReads notes the modules and libraries that the node can have come to.
 func (x *execution) heldReads(found map[depgraph.Key]state.Digest) {
-	for _, name := range x.seen.Imports.Held {
+	for _, name := range x.seen.Imports.Modules {
 		found[heldKey(name)] = x.pos.get(heldKey(name)).digest
 	}
 	x.loadReads(found)
@@ -109,11 +109,11 @@ func (x *execution) heldWrites() []state.Access {
 	var writes []state.Access
 	for name, q := range x.seen.Quiet {
 		if _, ours := x.walk.e.cfg.Files[x.walk.e.baseState.Short(q[0])]; ours {
-			x.seen.Held[name] = state.Digest(q[1])
+			x.seen.ModuleState[name] = state.Digest(q[1])
 			delete(x.seen.Quiet, name)
 		}
 	}
-	for name, d := range x.seen.Held {
+	for name, d := range x.seen.ModuleState {
 		writes = append(writes, state.Access{Key: heldKey(name), Digest: d})
 	}
 	return append(writes, x.loadWrites()...)

@@ -379,46 +379,9 @@ func (p *programState) aliasesAround(names []string) []state.Alias {
 	)
 }
 
-// mismatch returns the first read of t that has another digest here. ok says that all reads and all aliases are equal.
-func (p *programState) mismatch(t *state.Trace) (first state.Access, now entry, ok bool) {
-	return mismatch(walkPlace{programState: p}, t)
-}
-
-// mismatch compares t with any place. The first mismatch ends it, so a trace that is not valid costs little.
-func mismatch(p place, t *state.Trace) (first state.Access, now entry, ok bool) {
-	for _, a := range t.Reads {
-		if e := p.get(a.Key); e.digest != a.Digest {
-			return a, e, false
-		}
-	}
-	// An execution reads these only where they exist: values with finalizers, figures that were begun, and what
-	// libraries saw. So their absence from the reads is compared, too.
-	reads := func(k depgraph.Key) bool {
-		_, found := slices.BinarySearchFunc(t.Reads, state.Access{Key: k}, byKey)
-		return found
-	}
-	for _, w := range t.Writes {
-		if w.Key.Space() == "var" && p.isLifetimeSensitive(w.Key.Name()) && !reads(w.Key) {
-			return state.Access{Key: w.Key}, p.get(w.Key), false
-		}
-	}
-	if e := p.get(figuresKey); e.digest != state.Absent && !reads(figuresKey) {
-		return state.Access{Key: figuresKey}, e, false
-	}
-	for _, a := range t.Reads {
-		if a.Key.Space() != "module" {
-			continue
-		}
-		k := loadKey(a.Key.Name())
-		if e := p.get(k); saw(e.digest) != "" && !reads(k) {
-			return state.Access{Key: k}, e, false
-		}
-	}
-	if !slices.EqualFunc(p.aliasesWithin(t.Reads), t.ReadAliases, slices.Equal) ||
-		!slices.EqualFunc(p.aliasesAround(t.AliasSensitive), t.AliasesBefore, slices.Equal) {
-		return state.Access{}, entry{}, false
-	}
-	return state.Access{}, entry{}, true
+// firstChangedRead is the function of that name, at this state.
+func (p *programState) firstChangedRead(t *state.Trace) (first state.Access, now entry, ok bool) {
+	return firstChangedRead(walkPlace{programState: p}, t)
 }
 
 // apply makes p the state after node i, with trace t.

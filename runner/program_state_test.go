@@ -31,7 +31,7 @@ func TestSharingIsPartOfAMatch(t *testing.T) {
 	p := newProgramState(nothing)
 	p.apply(0, &state.Trace{Writes: []state.Access{v("a", "one")}})
 	p.apply(1, &state.Trace{Writes: []state.Access{v("b", "one")}})
-	if _, _, ok := p.mismatch(alias); ok {
+	if _, _, ok := p.firstChangedRead(alias); ok {
 		t.Error("a trace recorded on an alias holds where there is none")
 	}
 	p.apply(
@@ -42,7 +42,7 @@ func TestSharingIsPartOfAMatch(t *testing.T) {
 			AliasesAfter:   []state.Alias{{"a", "b", "root"}},
 		},
 	)
-	if access, now, ok := p.mismatch(alias); !ok {
+	if access, now, ok := p.firstChangedRead(alias); !ok {
 		t.Errorf("the trace does not hold where it was recorded: %v, %v", access, now)
 	}
 	p.apply(2, alias)
@@ -82,7 +82,7 @@ func TestFailedNodePoisons(t *testing.T) {
 	p := newProgramState(nothing)
 	p.apply(0, &state.Trace{Writes: []state.Access{v("x", "old")}})
 	p.fail(1, "load", []string{"x"})
-	if _, _, ok := p.mismatch(&state.Trace{Reads: []state.Access{v("x", "old")}}); ok {
+	if _, _, ok := p.firstChangedRead(&state.Trace{Reads: []state.Access{v("x", "old")}}); ok {
 		t.Error("the value from before the failed block is still read")
 	}
 	if by, bad := p.get(depgraph.Var("x")).poisoned(); !bad || by != "load" {

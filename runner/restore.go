@@ -22,19 +22,19 @@ import (
 // state, recursively: each rebuild is of an earlier node, so that it ends.
 func (w *walk) before(ctx context.Context, p *programState, at int, namesToBind []string) error {
 	if !w.listsSubclasses(p, w.nodes[at]) {
-		return w.bring(ctx, p, at, namesToBind)
+		return w.restoreState(ctx, p, at, namesToBind)
 	}
 	classes := p.namesReachingCode() // in the order in which a class lists its subclasses
 	for i := range classes {
-		if err := w.bring(ctx, p, at, classes[:i+1]); err != nil {
+		if err := w.restoreState(ctx, p, at, classes[:i+1]); err != nil {
 			return err
 		}
 	}
-	return w.bring(ctx, p, at, append(classes, namesToBind...))
+	return w.restoreState(ctx, p, at, append(classes, namesToBind...))
 }
 
-// bring does so for names in any order.
-func (w *walk) bring(ctx context.Context, p *programState, at int, namesToBind []string) error {
+// restoreState does so for names in any order.
+func (w *walk) restoreState(ctx context.Context, p *programState, at int, namesToBind []string) error {
 	for range 2*len(w.nodes) + 8 {
 		if err := w.e.need(ctx, w); err != nil {
 			return err
@@ -71,7 +71,7 @@ func (w *walk) bring(ctx context.Context, p *programState, at int, namesToBind [
 			}
 		}
 		if missing < 0 {
-			if err := w.putFiles(p); err != nil { // the working directory may be one of them
+			if err := w.restoreFiles(p); err != nil { // the working directory may be one of them
 				return err
 			}
 			if missing, err = w.hidden(ctx, p); err != nil || missing < 0 {

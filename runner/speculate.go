@@ -180,7 +180,8 @@ func (a *speculator) take(ctx context.Context, i int) (*state.StoredTrace, error
 		return nil, nil
 	}
 	t := j.t
-	if _, _, ok := w.pos.mismatch(&t.Trace); !ok || t.CitedSource != layoutOf(w.units, w.nodes[i], t.CitedBlocks) {
+	_, _, ok := w.pos.firstChangedRead(&t.Trace)
+	if !ok || t.CitedSource != layoutOf(w.units, w.nodes[i], t.CitedBlocks) {
 		return nil, nil
 	}
 	outputs, ok, err := w.e.cfg.Store.Outputs(&t.Trace)

@@ -131,7 +131,7 @@ type outcome int
 
 func (o outcome) Error() string { return fmt.Sprintf("exit code %d", int(o)) }
 
-func show(err error) api.Error {
+func errorDocument(err error) api.Error {
 	var own *state.Error
 	var bad *patch.ParseError
 	var cmd *usageError

@@ -343,11 +343,11 @@ hint: --fresh runs everything again and records that; please report the program
 	if d := cmp.Diff(wantErr, errOut.String()); d != "" {
 		t.Errorf("stderr (-want +got):\n%s", d)
 	}
-	if got := a.ui.fail(answer(&xstate.Outcome{}, v)); got != exitDiverged {
+	if got := a.ui.fail(runExitCode(&xstate.Outcome{}, v)); got != exitDiverged {
 		t.Errorf("exit code with a difference = %d, want %d", got, exitDiverged)
 	}
 	v.Differences = nil
-	if got := a.ui.fail(answer(&xstate.Outcome{}, v)); got != exitDone {
+	if got := a.ui.fail(runExitCode(&xstate.Outcome{}, v)); got != exitDone {
 		t.Errorf("exit code with explained differences only = %d, want %d", got, exitDone)
 	}
 }

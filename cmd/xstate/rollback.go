@@ -142,7 +142,7 @@ func unrecorded(file string, edits int, err error) error {
 		e.Message = file + " has an edit that is not recorded"
 	}
 	if err != nil {
-		e.Message = fmt.Sprintf("%s is not the program that was recorded: %s", file, show(err).Message)
+		e.Message = fmt.Sprintf("%s is not the program that was recorded: %s", file, errorDocument(err).Message)
 	}
 	return e
 }

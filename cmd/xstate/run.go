@@ -295,7 +295,7 @@ func (a *app) execute(
 		}
 	}
 	d := documentOf(session.Name(), step, edits, out, verified, store.State().Notices())
-	return &d, answer(out, verified)
+	return &d, runExitCode(out, verified)
 }
 
 // load records how the file differs from the session.
@@ -344,8 +344,8 @@ func (p *progress) name(ctx context.Context, s *xstate.Session) error {
 	return err
 }
 
-// answer is the exit code of a run.
-func answer(out *xstate.Outcome, v *api.Verified) error {
+// runExitCode is the exit code of a run.
+func runExitCode(out *xstate.Outcome, v *api.Verified) error {
 	if v != nil && len(v.Differences) > 0 {
 		return outcome(exitDiverged)
 	}

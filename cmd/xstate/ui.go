@@ -104,7 +104,7 @@ func (u *ui) fail(err error) int {
 	if errors.As(err, &answer) {
 		return int(answer)
 	}
-	e := show(err)
+	e := errorDocument(err)
 	u.say("xstate: " + e.Message + "\n")
 	u.say(conflictText(e.Conflicts))
 	for _, c := range e.Candidates {

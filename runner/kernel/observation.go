@@ -49,30 +49,30 @@ type Reads struct {
 
 // Changes are what the node made of the program's values.
 type Changes struct {
-	Writes  []Write  `json:"writes"`
-	Deleted []string `json:"deleted"` // names that it may have bound and deleted: not there before, nor after
-	Born    []string `json:"born"`    // names in the order in which it bound them, "-" in front of those that moved
+	Writes    []Write  `json:"writes"`
+	Deleted   []string `json:"deleted"` // names that it may have bound and deleted: not there before, nor after
+	BindOrder []string `json:"born"`    // names in the order in which it bound them, "-" in front of those that moved
 
 	// Altered are qualified names of what it changed in place and many values can reach: classes, functions and what
 	// workspace modules hold.
-	Altered []string    `json:"altered"`
-	Touched []string    `json:"touched"` // names whose sharing may be different now
-	After   [][3]string `json:"after"`   // two names and a digest of what they share, of those in Touched
+	Altered        []string    `json:"altered"`
+	AliasSensitive []string    `json:"touched"` // names whose sharing may be different now
+	AliasesAfter   [][3]string `json:"after"`   // two names and a digest of what they share, of those in AliasSensitive
 }
 
 // Write is a name that the node wrote.
 type Write struct {
-	Name    string          `json:"name"`
-	Deleted bool            `json:"deleted"`
-	Digest  state.Digest    `json:"digest"`
-	Opaque  string          `json:"opaque"` // why the value cannot be named by content; "" when it can
-	Size    int64           `json:"size"`
-	Deps    []string        `json:"deps"` // names that its code may load
-	Code    []string        `json:"code"` // qualified names of classes and functions that it reaches
-	Fragile bool            `json:"fragile"`
-	Rests   bool            `json:"rests"` // it reaches what a workspace module holds
-	Held    []string        `json:"held"`  // parts of workspace modules that it is or reaches
-	Info    state.ValueInfo `json:"info"`
+	Name              string          `json:"name"`
+	Deleted           bool            `json:"deleted"`
+	Digest            state.Digest    `json:"digest"`
+	Opaque            string          `json:"opaque"` // why the value cannot be named by content; "" when it can
+	Size              int64           `json:"size"`
+	Deps              []string        `json:"deps"` // names that its code may load
+	Code              []string        `json:"code"` // qualified names of classes and functions that it reaches
+	LifetimeSensitive bool            `json:"fragile"`
+	ReachesModules    bool            `json:"rests"` // it reaches what a workspace module holds
+	ModuleParts       []string        `json:"held"`  // parts of workspace modules that it is or reaches
+	Info              state.ValueInfo `json:"info"`
 }
 
 // Effects are what a node did beside values and files.
@@ -87,7 +87,8 @@ type Effects struct {
 	Pristine   bool     `json:"pristine"` // it left them as in a new interpreter
 	Registered []string `json:"planted"`  // names that what it put into the interpreter may use
 
-	Held map[string]state.Digest `json:"held"` // workspace modules that it changed, or that did something when loaded
+	// workspace modules that it changed, or that did something when loaded
+	ModuleState map[string]state.Digest `json:"held"`
 	// workspace modules that did nothing when loaded: the file, what they hold
 	Quiet map[string][2]string `json:"quiet"`
 }
@@ -115,9 +116,9 @@ type Forgotten struct {
 type Imports struct {
 	Libraries map[string][]string `json:"libraries"` // with the files that tell their version
 	// libraries that look at something when imported: what they saw
-	Loads map[string]state.Digest `json:"loads"`
-	Files []string                `json:"files"` // of the workspace
-	Held  []string                `json:"held"`  // workspace modules that the node, or what it read, may run
+	Loads   map[string]state.Digest `json:"loads"`
+	Files   []string                `json:"files"` // of the workspace
+	Modules []string                `json:"held"`  // workspace modules that the node, or what it read, may run
 }
 
 // Files are what the node did with files, by absolute path.

@@ -202,7 +202,7 @@ func VerifyStatement(data []byte, key ed25519.PublicKey) (*Statement, error) {
 	e := &state.Error{
 		Code:    CodeSignature,
 		Message: "the signature does not verify: the statement, or its signature, is not what was signed",
-		Hint:    "do not rely on it; get it again from who signed it",
+		Hint:    "do not rely on it; ask its signer for it again",
 	}
 	if len(others) == len(envelope.Signatures) {
 		e.Message = fmt.Sprintf(

@@ -252,7 +252,7 @@ func readStatement(data []byte) (*Statement, error) {
 		return nil, bad("%v", err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return nil, bad("there is something behind it")
+		return nil, bad("there is text after the statement")
 	}
 	switch {
 	case st.Type != statementType:

@@ -158,16 +158,16 @@ func (s *session) aliases() {
 	if !slices.Contains(seen.Names, "a") {
 		s.Errorf("Alias read %v, want a", seen.Names)
 	}
-	if !shared(seen.After, "a", "b") {
-		s.Errorf("after Alias %v share, want a and b", seen.After)
+	if !shared(seen.AliasesAfter, "a", "b") {
+		s.Errorf("after Alias %v share, want a and b", seen.AliasesAfter)
 	}
 	changed := s.run(s.Texts.Append)
 	got := written(changed)
 	if got["a"] == "" || got["a"] != got["b"] {
 		s.Errorf("Append wrote %v, want one digest of a and b", got)
 	}
-	if !shared(changed.After, "a", "b") {
-		s.Errorf("after Append %v share, want a and b", changed.After)
+	if !shared(changed.AliasesAfter, "a", "b") {
+		s.Errorf("after Append %v share, want a and b", changed.AliasesAfter)
 	}
 }
 
@@ -190,7 +190,7 @@ func (s *session) restore() {
 		s.Errorf("Load gave %v, want %v", loaded.Digests, want)
 	}
 	if !shared(loaded.Shares, "a", "b") {
-		s.Errorf("after Load %v share, want %v", loaded.Shares, was.After)
+		s.Errorf("after Load %v share, want %v", loaded.Shares, was.AliasesAfter)
 	}
 	here, there := written(s.run(s.Texts.Append)), written(other.run(s.Texts.Append))
 	if !maps.Equal(here, there) {
@@ -214,8 +214,8 @@ func (s *session) parking() {
 	if err := s.kernel.Bind(s.Context(), kernel.Binding{Unpark: []kernel.Group{g}}); err != nil {
 		s.Fatal(err)
 	}
-	if seen := s.run(s.Texts.Alias); !shared(seen.After, "a", "b") {
-		s.Errorf("after unparking %v share, want a and b", seen.After)
+	if seen := s.run(s.Texts.Alias); !shared(seen.AliasesAfter, "a", "b") {
+		s.Errorf("after unparking %v share, want a and b", seen.AliasesAfter)
 	}
 }
 
