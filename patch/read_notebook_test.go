@@ -49,8 +49,8 @@ func TestNotebook(t *testing.T) {
 }
 
 func TestOldNotebook(t *testing.T) {
-	p := mustParse(t, "a.ipynb", "\ufeff"+`{"metadata": {"name": ""}, "nbformat": 3, "nbformat_minor": 0,
-"worksheets": [
+	p := mustParse(t, "a.ipynb", "\ufeff"+`{"metadata": {"name": ""}, "nbformat": 3, "nbformat_minor": 0, `+
+		`"worksheets": [
 {"cells": [{"cell_type": "heading", "level": 1, "source": ["T"]},
 {"cell_type": "code", "collapsed": false, "input": ["x = 1\n", "x"], "language": "python", "outputs": []},
 {"cell_type": "code", "input": "y", "language": "ruby"}]},
