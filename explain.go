@@ -22,7 +22,7 @@ type Explanation struct {
 	Edited StepNumber `json:"edited"`
 	Origin Origin     `json:"origin"` // of the edit
 	RanAt  StepNumber `json:"ran_at,omitempty"`
-	// "edited", "moved" or "deleted" in the file, and not recorded yet
+	// Pending is "edited", "moved" or "deleted" if the file has such an edit that is not recorded yet.
 	Pending string           `json:"pending,omitempty"`
 	Nodes   []NodeReason     `json:"nodes"` // what the last run did
 	Next    []NodeReason     `json:"next"`  // what the next run would do; empty when that is not known
@@ -32,10 +32,10 @@ type Explanation struct {
 // NodeReason is one node with its action and the reason for it.
 type NodeReason struct {
 	Name string `json:"node"`
-	// a status (ran, reused, …) or what a plan intends (run, maybe, reuse, block)
+	// Action is a status (ran, reused, …) or what a plan intends (run, maybe, reuse, block).
 	Action   string           `json:"action"`
 	Reason   state.Reason     `json:"reason"`
-	WasValue *state.ValueInfo `json:"was_value,omitempty"` // what Reason.Was names, when that is recorded
+	WasValue *state.ValueInfo `json:"was_value,omitempty"` // the value of digest Reason.Was, if it is recorded
 	NowValue *state.ValueInfo `json:"now_value,omitempty"`
 	Seconds  float64          `json:"seconds"`
 }
@@ -323,7 +323,7 @@ func repeatedEffects(n *runner.PlanNode, name string) []query.RepeatedEffect {
 
 // Value returns the value that a variable had after step n, as the blocks of that step left it in their last run. If
 // the recorded description is complete (None, a number, a short text, a small container of them), Value returns that.
-// Otherwise a separate interpreter loads the value from its blob and executes only the imports, functions and classes
+// Otherwise a separate interpreter loads the value from its blob. It executes only the imports, functions and classes
 // that the value needs. If the value was not stored, the error has runner.CodeNotKept.
 func (s *Session) Value(ctx context.Context, n StepNumber, name string) (*query.ValueView, error) {
 	d, err := s.history.Dependencies(ctx, n)

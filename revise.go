@@ -16,18 +16,18 @@ const CodeUnrecorded state.Code = "unrecorded-edits"
 // Target describes what a patch applies to, in addition to the session.
 type Target struct {
 	Name    string        // of the program's file; "" when there is none
-	Path    string        // of it, from the root
-	Data    []byte        // what it holds
-	Block   BlockID       // the block that is meant where the patch names none
-	Answers *state.Answer // the failure that it answers; nil: what failed in the last run
-	// the program that the patch was made from (see Session.Base); nil: it is the one there is now
+	Path    string        // of the file, from the root
+	Data    []byte        // the content of the file
+	Block   BlockID       // the block to patch if the patch names none
+	Answers *state.Answer // the failure that it answers; nil means the failures of the last run
+	// Base is the program that the patch was made from (see query.History.Base); nil means the present program.
 	Base  []patch.Block
-	Stale Stale // what is done where that has changed since
+	Stale Stale // what to do if blocks of Base have changed since
 }
 
 // Revision is the program that a patch would produce. It is not recorded yet.
 type Revision struct {
-	Base StepNumber // the step that it is about
+	Base StepNumber // the step that it applies to
 	patch.Revision
 	Repeats []Repeat // blocks that were submitted with this text before
 	old     []patch.Block

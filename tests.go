@@ -20,11 +20,11 @@ import (
 // TestOptions configures Test. The zero value finds all tests and runs those that must run.
 type TestOptions struct {
 	Paths  []string  // files, folders and ids of tests, as pytest takes them, relative to the workspace
-	Blocks []BlockID // whose tests to run. With neither paths nor blocks: all there are
+	Blocks []BlockID // whose tests to run; with neither Paths nor Blocks, all
 	Choose []string  // arguments of pytest that only choose among the tests: -k EXPR, -m EXPR
-	Args   []string  // other arguments of pytest. Results are reused under the same alone
+	Args   []string  // other arguments of pytest; results are reused only under the same ones
 	All    bool      // run every test
-	// Lines observes which lines the tests execute, too. Tests whose lines are not known run. In blocks it needs
+	// Lines also observes which lines the tests execute. Tests whose lines are not known run. In blocks it needs
 	// CPython 3.12.
 	Lines   bool
 	Plan    bool // run none, and record nothing
@@ -43,7 +43,7 @@ type TestResult struct {
 
 // TestReport is the outcome of Test.
 type TestReport struct {
-	Step    StepNumber   `json:"step,omitempty"`   // that records it; 0 where there is nothing new to record
+	Step    StepNumber   `json:"step,omitempty"`   // that records it; 0 if there is nothing new to record
 	Runner  string       `json:"runner,omitempty"` // "pytest 8.3.4", "unittest"
 	Ran     int          `json:"ran"`              // of a plan: that would run
 	Reused  int          `json:"reused"`

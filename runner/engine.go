@@ -13,7 +13,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Config is what an Engine works with.
+// Config configures an Engine.
 type Config struct {
 	Store     *state.Store
 	Session   string // separates what killed sessions of one store leave
@@ -35,7 +35,7 @@ type Config struct {
 	Guard *Guard // nil: the program may do what it likes
 }
 
-// Guard keeps a program from effects that cannot be taken back.
+// Guard prevents a program from causing effects that cannot be undone.
 type Guard = kernel.Guard
 
 // Engine plans and runs programs of one session. It is not safe for concurrent use.

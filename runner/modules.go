@@ -12,9 +12,9 @@ import (
 )
 
 // The content of workspace modules is state of the program, see modules.py. A module has a key if it was changed, or if
-// its load does more than define or reads more than its own source. If a program state has another digest of that key,
-// the engine unloads the module and runs the code that loaded or changed it again. Any other module may be loaded at
-// any time.
+// loading it does or reads anything besides its own source. If a program state has another digest of that key, the
+// engine unloads the module and runs the code that loaded or changed it again. Any other module may be loaded at any
+// time.
 
 // heldKey names what a workspace module holds; absent while it is not loaded, or as a quiet load leaves it.
 func heldKey(module string) depgraph.Key { return depgraph.Key("held:" + module) }
@@ -105,7 +105,8 @@ func (x *execution) heldReads(found map[depgraph.Key]state.Digest) {
 }
 
 // heldWrites returns the modules that the node changed or did not load quietly, and the libraries that it imported
-// first. A module whose file the program writes differs from place to place, so it is never quiet.
+// first. A module whose file the program writes counts as loaded not quietly, since its content differs from place to
+// place.
 func (x *execution) heldWrites() []state.Access {
 	var writes []state.Access
 	for name, q := range x.seen.Quiet {

@@ -172,7 +172,8 @@ func (w *State) Attributes(name string) (mode state.Digest, time int64) {
 	return ModeDigest(info.Mode()), info.ModTime().UnixNano()
 }
 
-// ModeDigest returns the digest of permissions. It is Absent for those that a new file or directory gets.
+// ModeDigest returns the digest of permissions. It is Absent for those of a new file or directory, and for a symbolic
+// link.
 func ModeDigest(m fs.FileMode) state.Digest {
 	if m&fs.ModeSymlink != 0 || m.Perm() == UsualMode(m) {
 		return state.Absent
