@@ -4,20 +4,20 @@
 // share, and blobs. A Session is one program with its history. Both are opened, used and closed.
 //
 // A session is edited (Append, Patch, Move, Delete, Load, Edit; Revise and Record for a patch of any format), planned
-// and run (Plan, Run, RunIfChanged), explained (Why, Value), taken back or branched (Rollback, Undo, Fork, MergeFile),
-// and tested (Test). History answers questions about what is recorded. The other rooms take it: package artifact
-// assesses named groups of blocks and files, package provenance describes results for others, and package
+// and run (Plan, Run, RunIfChanged), explained (Why, Value), reverted or branched (Rollback, Undo, Fork, MergeFile),
+// and tested (Test). History answers questions about the record. Three packages take a History or a Subject: package
+// artifact assesses named groups of blocks and files, package provenance describes results for others, and package
 // replay executes the record again.
 //
 // # What it promises
 //
 // After Run, outputs, values and files equal those of a fresh interpreter that executes the whole program from the
-// workspace as it was before the program. replay.Verify puts that to the test. Every edit and every run is on disk when
-// the method returns. An edit is recorded, not executed, so that several can be made before one run.
+// workspace as it was before the program. replay.Verify checks that. Every edit and every run is on disk when the
+// method returns. An edit is recorded, not executed, so that several can be made before one run.
 //
-// An edit says what it was made on. Where the program has changed since, the edit is refused, or merged by lines if the
-// caller allows it, so that no update is lost. Going back executes and erases nothing: Rollback is one more step, Fork
-// one more session. Results are found by content.
+// An edit names the program that it was made on. If the program has changed since, the session refuses the edit, or
+// merges it by lines if the caller allows that, so no update is lost. Going back executes and erases nothing: Rollback
+// adds a step, Fork a session. Results are found by content.
 //
 // # Why the simple ways fail
 //

@@ -14,7 +14,7 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// Append adds a block after the block after, or at the end when after is empty. An empty id is filled in.
+// Append adds block b after the block named by after, or at the end if after is empty. It chooses an id if b has none.
 func (s *Session) Append(ctx context.Context, b patch.Block, after BlockID, origin Origin) (Step, error) {
 	head, _, err := s.store.state.Head(ctx, s.name)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Session) Append(ctx context.Context, b patch.Block, after BlockID, orig
 	return s.one(ctx, head, patch.Edit{Op: patch.OpAppend, ID: b.ID, After: string(after), Block: b}, origin)
 }
 
-// Patch gives a block a new source.
+// Patch replaces the source of a block.
 func (s *Session) Patch(ctx context.Context, id BlockID, source string, origin Origin) (Step, error) {
 	head, b, err := s.block(ctx, id)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Session) Patch(ctx context.Context, id BlockID, source string, origin O
 	return s.one(ctx, head, patch.Edit{Op: patch.OpPatch, ID: string(id), Block: next, By: patch.ByID}, origin)
 }
 
-// Move puts a block after another one, or first when after is empty.
+// Move moves a block behind the block named by after, or to the front if after is empty.
 func (s *Session) Move(ctx context.Context, id, after BlockID, origin Origin) (Step, error) {
 	head, _, err := s.block(ctx, id)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *Session) Move(ctx context.Context, id, after BlockID, origin Origin) (S
 	return s.one(ctx, head, patch.Edit{Op: patch.OpMove, ID: string(id), After: string(after)}, origin)
 }
 
-// Delete removes a block.
+// Delete removes a block from the program.
 func (s *Session) Delete(ctx context.Context, id BlockID, origin Origin) (Step, error) {
 	head, _, err := s.block(ctx, id)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Session) Delete(ctx context.Context, id BlockID, origin Origin) (Step, 
 	return s.one(ctx, head, patch.Edit{Op: patch.OpDelete, ID: string(id)}, origin)
 }
 
-// block returns a block of the program as it is now.
+// block returns a block of the present program.
 func (s *Session) block(ctx context.Context, id BlockID) (StepNumber, *state.Block, error) {
 	head, _, err := s.store.state.Head(ctx, s.name)
 	if err != nil {
@@ -83,8 +83,8 @@ func (s *Session) block(ctx context.Context, id BlockID) (StepNumber, *state.Blo
 	return head, &b, err
 }
 
-// Load makes the program that of blocks (a file read again): what stayed keeps its id, and every difference is a
-// step of its own: patch, move, append or delete. Nothing is executed.
+// Load makes blocks the program. Blocks that match present ones keep their ids. Load records each difference as a step:
+// patch, move, append or delete. It executes nothing.
 func (s *Session) Load(ctx context.Context, blocks []patch.Block, origin Origin) ([]Step, error) {
 	edits, old, head, err := s.history.Compare(ctx, blocks)
 	if err != nil || len(edits) == 0 {
@@ -93,7 +93,7 @@ func (s *Session) Load(ctx context.Context, blocks []patch.Block, origin Origin)
 	return s.commit(ctx, head, old, edits, origin)
 }
 
-// one records an edit of the program after step head. It looks at the blocks that are concerned, and no others.
+// one records one edit of the program after step head. It reads only the blocks that the edit names.
 func (s *Session) one(ctx context.Context, head StepNumber, e patch.Edit, origin Origin) (Step, error) {
 	var near []patch.Block
 	for _, id := range []string{e.ID, e.After} {
@@ -112,7 +112,7 @@ func (s *Session) one(ctx context.Context, head StepNumber, e patch.Edit, origin
 	return steps[0], nil
 }
 
-// commit records edits, one step each, in one transaction. What a call cost goes with the first.
+// commit records edits in one transaction, one step each. The first step carries the cost of the call.
 func (s *Session) commit(
 	ctx context.Context,
 	head StepNumber,
@@ -127,8 +127,8 @@ func (s *Session) commit(
 	return s.store.state.Commit(ctx, s.name, head, drafts)
 }
 
-// drafts are the steps that edits of the program after step head become. old are its blocks, or those that the edits
-// concern.
+// drafts returns the steps that edits of the program after step head become. old holds all blocks of that program, or
+// only those that the edits name.
 func (s *Session) drafts(
 	ctx context.Context,
 	head StepNumber,
@@ -158,8 +158,8 @@ func (s *Session) drafts(
 	return drafts, nil
 }
 
-// checkLanguage returns the error of an edit that brings a block in a language that nothing here runs. An edit that
-// names none brings Python.
+// checkLanguage returns an error if an edit adds a block in a language that no package here runs. An edit that names no
+// language adds Python.
 func checkLanguage(e patch.Edit) error {
 	if e.Block.Dialect == "" {
 		return nil
@@ -168,8 +168,8 @@ func checkLanguage(e patch.Edit) error {
 	return err
 }
 
-// draft is the step that an edit becomes. A patched block keeps the outcome of its last run, of the version before:
-// that is what tells, at the next run, why it must run.
+// draft returns the step that an edit becomes. A patched block keeps the outcome of its previous version, from which
+// the next run derives the reason to execute it.
 func draft(e patch.Edit, origin Origin, before *state.Block) state.Draft {
 	d := state.Draft{Origin: origin}
 	block := &state.Block{
@@ -198,11 +198,11 @@ func draft(e patch.Edit, origin Origin, before *state.Block) state.Draft {
 	return d
 }
 
-// loadFormat is raised when package patch cuts a file into other blocks than before, so that files are read again.
+// loadFormat is incremented when package patch splits files into blocks in a new way, so that files are read again.
 const loadFormat = 1
 
-// LoadFile makes the program that of a file: patch.Parse, then Load. Parsing is what costs most in a run that finds
-// nothing to do (22 of 63 ms for 4,400 lines), so a file is not parsed when these bytes gave this very program before.
+// LoadFile parses a file and loads its blocks. Parsing dominates a run that has nothing to do: 22 of 63 ms for 4,400
+// lines. So LoadFile skips it if the same bytes gave the present program before.
 func (s *Session) LoadFile(ctx context.Context, name string, data []byte, origin Origin) ([]Step, error) {
 	key := s.loadKey(name, data)
 	program, head, err := s.programDigest(ctx)
@@ -228,7 +228,7 @@ func (s *Session) LoadFile(ctx context.Context, name string, data []byte, origin
 	return steps, s.store.state.PutMemo("loaded", key, []byte(program))
 }
 
-// programDigest names the program as it is now: everything that Load compares.
+// programDigest returns the digest of the present program, over everything that Load compares.
 func (s *Session) programDigest(ctx context.Context) (string, StepNumber, error) {
 	head, _, err := s.store.state.Head(ctx, s.name)
 	if err != nil {
@@ -245,7 +245,7 @@ func (s *Session) programDigest(ctx context.Context) (string, StepNumber, error)
 	return string(state.DigestOf([]byte(b.String()))), head, nil
 }
 
-// loadKey names the program that a file is read as.
+// loadKey returns the key of a memo for the program that a file holds.
 func (s *Session) loadKey(name string, data []byte) string {
 	return fmt.Sprintf("%d %q %q %s", loadFormat, s.name, filepath.Ext(name), state.DigestOf(data))
 }

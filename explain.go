@@ -14,35 +14,35 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// Explanation tells why a block is as it is: what the last run did with each of its nodes and for what reason, and what
-// the next run would do.
+// Explanation explains the status of a block: what the last run did with each of its nodes and why, and what the next
+// run would do.
 type Explanation struct {
 	Block  BlockID    `json:"block"`
 	Status string     `json:"status"` // see StatusText; "new" when this version was not run yet
 	Edited StepNumber `json:"edited"`
 	Origin Origin     `json:"origin"` // of the edit
 	RanAt  StepNumber `json:"ran_at,omitempty"`
-	// "edited", "moved" or "deleted" in the file, and not recorded yet
+	// Pending is "edited", "moved" or "deleted" if the file has such an edit that is not recorded yet.
 	Pending string           `json:"pending,omitempty"`
 	Nodes   []NodeReason     `json:"nodes"` // what the last run did
 	Next    []NodeReason     `json:"next"`  // what the next run would do; empty when that is not known
 	Error   *state.ExecError `json:"error"`
 }
 
-// NodeReason is one node with the reason for what became, or would become, of it.
+// NodeReason is one node with its action and the reason for it.
 type NodeReason struct {
 	Name string `json:"node"`
-	// a status (ran, reused, …) or what a plan intends (run, maybe, reuse, block)
+	// Action is a status (ran, reused, …) or what a plan intends (run, maybe, reuse, block).
 	Action   string           `json:"action"`
 	Reason   state.Reason     `json:"reason"`
-	WasValue *state.ValueInfo `json:"was_value,omitempty"` // what Reason.Was names, when that is recorded
+	WasValue *state.ValueInfo `json:"was_value,omitempty"` // the value of digest Reason.Was, if it is recorded
 	NowValue *state.ValueInfo `json:"now_value,omitempty"`
 	Seconds  float64          `json:"seconds"`
 }
 
-// Why explains a block of the session as it is now. Blocks are those of the file, when there is one that may have been
-// edited since it was loaded; nil means the program as it is. A plan is made when an interpreter is known, for which
-// none is executed; planned is the reason when that cannot be.
+// Why explains a block of the present program. blocks are those of a file that may have been edited since it was
+// loaded; nil means the present program. Why needs an interpreter for the plan but executes none. If it cannot plan,
+// planned is the reason.
 func (s *Session) Why(
 	ctx context.Context,
 	id BlockID,
@@ -110,7 +110,7 @@ func (s *Session) Why(
 	return x, nil, nil
 }
 
-// runAt is the step whose values a block's reasons speak of.
+// runAt returns the step whose values a block's reasons refer to.
 func runAt(s *query.Snapshot, b *query.BlockView) StepNumber {
 	if b.RanAt > 0 {
 		return b.RanAt
@@ -224,7 +224,7 @@ func (f *valueFinder) at(ctx context.Context, n StepNumber) (map[state.Access]*s
 	return found, nil
 }
 
-// PlanNew returns the plan of a program of which nothing is recorded: every block runs.
+// PlanNew returns the plan of a program with no record: every block runs.
 func PlanNew(blocks []patch.Block) []runner.PlanBlock {
 	var plan []runner.PlanBlock
 	names := patch.Names(blocks)
@@ -235,7 +235,7 @@ func PlanNew(blocks []patch.Block) []runner.PlanBlock {
 	return plan
 }
 
-// Impact reports what the program loses, and which effects it has again, if it runs as planned.
+// Impact reports what the program loses and which effects it repeats if it runs as planned.
 func (s *Session) Impact(ctx context.Context, plan *Plan) (*query.Impact, error) {
 	program, _, err := s.history.Program(ctx)
 	if err != nil {
@@ -262,7 +262,7 @@ func (s *Session) Impact(ctx context.Context, plan *Plan) (*query.Impact, error)
 	return e, nil
 }
 
-// willMake adds to will what a node makes or may make, and removes what the node deletes.
+// willMake adds to will what a node makes or may make, and removes what it deletes.
 func willMake(n *runner.PlanNode, will map[Key]bool) {
 	if n.Action == runner.ActBlock {
 		return
@@ -290,7 +290,7 @@ func willMake(n *runner.PlanNode, will map[Key]bool) {
 	}
 }
 
-// repeatedEffects returns the effects outside the program of a node that runs or may run.
+// repeatedEffects returns the outside effects of a node that runs or may run.
 func repeatedEffects(n *runner.PlanNode, name string) []query.RepeatedEffect {
 	if n.Action != runner.ActRun && n.Action != runner.ActMaybe {
 		return nil
@@ -321,10 +321,10 @@ func repeatedEffects(n *runner.PlanNode, name string) []query.RepeatedEffect {
 	return found
 }
 
-// Value returns what a variable had after step n, as the blocks of that step left it when they were run last. A value
-// whose recorded description is complete (None, a number, a short text, a small container of them) is told from that;
-// any other is loaded from its blob by an interpreter of its own. Nothing of the program is executed but the imports,
-// functions and classes that the value needs. Where it was not stored, the error has runner.CodeNotKept.
+// Value returns the value that a variable had after step n, as the blocks of that step left it in their last run. If
+// the recorded description is complete (None, a number, a short text, a small container of them), Value returns that.
+// Otherwise a separate interpreter loads the value from its blob. It executes only the imports, functions and classes
+// that the value needs. If the value was not stored, the error has runner.CodeNotKept.
 func (s *Session) Value(ctx context.Context, n StepNumber, name string) (*query.ValueView, error) {
 	d, err := s.history.Dependencies(ctx, n)
 	if err != nil {
@@ -358,15 +358,15 @@ var plainTypes = []string{
 	"dict",
 }
 
-// complete returns the recorded description of a value if it is all of its repr: reprlib puts "..." where it left out,
-// and "<" begins what it could not print.
+// complete returns the recorded description of a value and whether it is the whole repr. reprlib writes "..." for
+// omitted parts, and "<" begins a value that it could not print.
 func complete(v *query.ValueView) (string, bool) {
 	ok := v.Text != "" && slices.Contains(plainTypes, v.Type) && !strings.Contains(v.Text, "...") &&
 		!strings.HasPrefix(v.Text, "<")
 	return v.Text, ok
 }
 
-// load asks an interpreter of its own for a stored value.
+// load reads a stored value with a separate interpreter.
 func (s *Session) load(ctx context.Context, n StepNumber, name string) (text string, err error) {
 	blocks, err := s.history.ProgramAt(ctx, n)
 	if err != nil {

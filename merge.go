@@ -11,20 +11,20 @@ import (
 	"slices"
 )
 
-// Optimistic locking. Who edits says on what: the program after a step, or the version of a block. Where that has
-// changed since, the edits are refused, or, if the caller allows it, merged with what was done, as far as both are of
-// different lines. Nothing is overwritten that its writer did not see.
+// Locking is optimistic. An editor names what it edits: the program after a step, or the version of a block. If that
+// has changed since, the session refuses the edits, or merges them if the caller allows it and both sides changed
+// different lines. So no edit overwrites text that its author has not seen.
 
-// Stale says what becomes of edits of blocks that have changed since.
+// Stale selects what happens to edits of blocks that have changed since the edits were made.
 type Stale string
 
 const (
-	Refuse Stale = ""      // they are refused
-	Merge  Stale = "merge" // they are merged, or refused where both are of the same lines
+	Refuse Stale = ""      // the session refuses them
+	Merge  Stale = "merge" // it merges them, and refuses changes of the same lines
 )
 
-// Edit records edits that were made on base, one step each, all or none. Where the blocks that they edit have changed
-// since, stale says what is done; refused edits give an error with state.CodeConflict that wraps *MergeError and shows
+// Edit records edits that were made on base, one step each, all or none. If the blocks that they edit have changed
+// since, stale selects what happens. For refused edits the error has state.CodeConflict, wraps *MergeError and shows
 // both sides.
 func (s *Session) Edit(
 	ctx context.Context,
@@ -53,10 +53,10 @@ func (s *Session) Edit(
 	}
 }
 
-// editTries is how often an edit is repeated because another edit or a run was recorded in between.
+// editTries bounds how often Edit tries again after another edit or a run was recorded in between.
 const editTries = 64
 
-// onto returns edits that were made on base as edits of now.
+// onto rebases edits that were made on base, so that they apply to now.
 func onto(base, now []patch.Block, edits []patch.Edit, stale Stale) ([]patch.Edit, error) {
 	if stale == Refuse {
 		if found := changedSince(base, now, edits); found != nil {
@@ -85,7 +85,7 @@ func onto(base, now []patch.Block, edits []patch.Edit, stale Stale) ([]patch.Edi
 	return rebased, nil
 }
 
-// changedSince returns the edits of blocks that are not what they were, with the whole of both sides.
+// changedSince returns a conflict, with the whole of both sides, for each edit of a block that has changed.
 func changedSince(base, now []patch.Block, edits []patch.Edit) []patch.Conflict {
 	was, is := map[string]patch.Block{}, map[string]patch.Block{}
 	for _, b := range base {
@@ -112,8 +112,8 @@ func changedSince(base, now []patch.Block, edits []patch.Edit) []patch.Conflict 
 	return found
 }
 
-// MergeFile is LoadFile for a file that was made from the program after step from: its edits are merged with those made
-// since. It returns what the file is to hold then.
+// MergeFile is LoadFile for a file that was made from the program after step from. It merges the file's edits with
+// those made since and returns the text that the file should have.
 func (s *Session) MergeFile(
 	ctx context.Context,
 	from StepNumber,
@@ -143,12 +143,12 @@ func (s *Session) MergeFile(
 	return steps, text, err
 }
 
-// MergeError says which edits do not go together with what the program has become. Errors of state.CodeConflict wrap
-// it.
+// MergeError lists the edits that conflict with the present program. Errors with state.CodeConflict wrap it.
 type MergeError struct {
 	Conflicts []patch.Conflict
 }
 
+// Error returns the reasons of all conflicts.
 func (e *MergeError) Error() string {
 	var list []string
 	for _, c := range e.Conflicts {
@@ -173,13 +173,14 @@ func conflict(message, hint string, conflicts []patch.Conflict) error {
 	return &Error{Code: state.CodeConflict, Message: message, Hint: hint, Err: &MergeError{conflicts}}
 }
 
-// Fork makes a session that begins as this one was after step n. It costs the same whatever the length of the history.
+// Fork creates a session whose history begins with this session's steps up to n. Its cost does not grow with the
+// history.
 func (s *Session) Fork(ctx context.Context, name string, n StepNumber, origin Origin) (state.Session, error) {
 	return s.store.state.Fork(ctx, name, s.name, n, origin)
 }
 
-// Rollback makes the program, with what was known of it, that after step n. It is a step of its own: nothing is erased,
-// and a rollback to the step before it takes it back.
+// Rollback restores the program, with its recorded outcomes, as it was after step n. It is a new step and erases
+// nothing, so a rollback to the step before it reverts it.
 func (s *Session) Rollback(ctx context.Context, n StepNumber, origin Origin) (Step, error) {
 	head, _, err := s.store.state.Head(ctx, s.name)
 	if err != nil {
@@ -197,16 +198,16 @@ func (s *Session) Rollback(ctx context.Context, n StepNumber, origin Origin) (St
 	return steps[0], nil
 }
 
-// Which names edits that are to be taken back: those of the steps First to Last, of all steps when both are 0; and of
-// Agent only, when there is one.
+// Which selects edits to undo: those of the steps First to Last, or of all steps if both are 0. If Agent is set, it
+// selects only edits by that agent.
 type Which struct {
 	First, Last StepNumber
 	Agent       string
 }
 
-// Undoing is the effect of taking back edits. Nothing is recorded yet: Session.Undo does that.
+// Undoing is the result of PlanUndo. It is not recorded until Session.Undo.
 type Undoing struct {
-	Steps  []StepNumber  // the edits that are taken back, newest first
+	Steps  []StepNumber  // the edits that it reverts, newest first
 	Blocks []patch.Block // the program without them
 
 	head   StepNumber
@@ -214,16 +215,16 @@ type Undoing struct {
 	edits  []patch.Edit
 	undoes []StepNumber // by edit
 
-	artifacts []state.Draft // that take back declarations
+	artifacts []state.Draft // that revert declarations
 }
 
-// CodeNothing is the code of errors about an undo that has nothing to take back.
+// CodeNothing is the code of errors about an undo that has nothing to revert.
 const CodeNothing state.Code = "nothing-to-undo"
 
-// PlanUndo finds out what the program is without some edits and with all others that are in effect: the inverse of
-// each, newest first, is merged three ways into what was made of its blocks since. Where that cannot be, because a
-// later edit is of the same lines, the error has state.CodeConflict and wraps *MergeError. An edit that a rollback went
-// back behind, or that was taken back, is in effect no more.
+// PlanUndo computes the program without the selected edits and with all others that are in effect. It merges the
+// inverse of each edit, newest first, three ways with later changes of its blocks. If a later edit changed the same
+// lines, the error has state.CodeConflict and wraps *MergeError. An edit is not in effect if an undo reverted it or a
+// rollback went back behind it.
 func (s *Session) PlanUndo(ctx context.Context, w Which) (*Undoing, error) {
 	old, head, err := s.history.Blocks(ctx)
 	if err != nil {
@@ -248,7 +249,7 @@ func (s *Session) PlanUndo(ctx context.Context, w Which) (*Undoing, error) {
 	return u, nil
 }
 
-// undoable returns the edits meant that are in effect, newest first.
+// undoable returns the selected edits that are in effect, newest first.
 func (s *Session) undoable(ctx context.Context, head StepNumber, w Which) ([]StepNumber, error) {
 	var found []StepNumber
 	undone := map[StepNumber]bool{}
@@ -275,7 +276,7 @@ func (s *Session) undoable(ctx context.Context, head StepNumber, w Which) ([]Ste
 	return found, nil
 }
 
-// nothing explains why there is nothing to take back.
+// nothing returns the error that explains why there is nothing to undo.
 func (s *Session) nothing(ctx context.Context, head StepNumber, w Which) error {
 	e := &Error{
 		Code:    CodeNothing,
@@ -315,7 +316,7 @@ func (s *Session) nothing(ctx context.Context, head StepNumber, w Which) error {
 	return e
 }
 
-// takeBack takes one edit out of the program as it is so far.
+// takeBack removes one edit from the program that u has so far.
 func (s *Session) takeBack(ctx context.Context, u *Undoing, n StepNumber) error {
 	before, err := s.history.ProgramAt(ctx, n-1)
 	if err != nil {
@@ -354,14 +355,15 @@ func (s *Session) takeBack(ctx context.Context, u *Undoing, n StepNumber) error 
 	return nil
 }
 
-// takeBackArtifact makes an artifact again what it was before a step, unless it has been declared or dropped since.
+// takeBackArtifact restores the declaration that an artifact had before a step. It fails if a later step declared or
+// dropped the artifact.
 func (s *Session) takeBackArtifact(ctx context.Context, u *Undoing, step Step) error {
 	name := step.Declared.Name
 	now, err := s.store.state.Artifacts(ctx, s.name, u.head)
 	if err != nil {
 		return err
 	}
-	for _, d := range u.artifacts { // what is taken back before this
+	for _, d := range u.artifacts { // reverted before this one
 		now = d.ApplyTo(now)
 	}
 	if !now.Artifact(name).SameDeclaration(step.Declared.Artifact(name)) {
@@ -387,7 +389,7 @@ func (s *Session) takeBackArtifact(ctx context.Context, u *Undoing, step Step) e
 	return nil
 }
 
-// inverse returns the edits that lead from the program after a step back to that before it.
+// inverse returns the edits that revert a step, given the program before it.
 func inverse(step Step, before []patch.Block) []patch.Edit {
 	i := slices.IndexFunc(before, func(b patch.Block) bool { return b.ID == string(step.Block) })
 	e := patch.Edit{ID: string(step.Block)}
@@ -410,8 +412,8 @@ func inverse(step Step, before []patch.Block) []patch.Edit {
 	return []patch.Edit{e}
 }
 
-// Undo records what PlanUndo found, as one step for each block that an edit is taken out of. It fails with
-// state.CodeConflict when the program has changed since. Nothing is executed: the next run finds results by content.
+// Undo records the result of PlanUndo, one step for each block that loses an edit. It fails with state.CodeConflict if
+// the program has changed since. Undo executes nothing; the next run finds results by content.
 func (s *Session) Undo(ctx context.Context, u *Undoing, origin Origin) ([]Step, error) {
 	drafts, err := s.drafts(ctx, u.head, u.old, u.edits, origin)
 	if err != nil {
@@ -430,7 +432,7 @@ func (s *Session) Undo(ctx context.Context, u *Undoing, origin Origin) ([]Step, 
 	return s.store.state.Commit(ctx, s.name, u.head, drafts)
 }
 
-// Changes returns what happens to the blocks.
+// Changes returns the blocks that the undo changes.
 func (u *Undoing) Changes() []query.BlockChange {
 	return query.SnapshotOf(u.old).Diff(query.SnapshotOf(u.Blocks))
 }

@@ -10,38 +10,38 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// CodeUnrecorded is the code of errors about a file with edits that no step holds.
+// CodeUnrecorded is the code of errors about a file with edits that no step records.
 const CodeUnrecorded state.Code = "unrecorded-edits"
 
-// Target is what a patch is about, beside the session.
+// Target describes what a patch applies to, in addition to the session.
 type Target struct {
 	Name    string        // of the program's file; "" when there is none
-	Path    string        // of it, from the root
-	Data    []byte        // what it holds
-	Block   BlockID       // the block that is meant where the patch names none
-	Answers *state.Answer // the failure that it answers; nil: what failed in the last run
-	// the program that the patch was made from (see Session.Base); nil: it is the one there is now
+	Path    string        // of the file, from the root
+	Data    []byte        // the content of the file
+	Block   BlockID       // the block to patch if the patch names none
+	Answers *state.Answer // the failure that it answers; nil means the failures of the last run
+	// Base is the program that the patch was made from (see query.History.Base); nil means the present program.
 	Base  []patch.Block
-	Stale Stale // what is done where that has changed since
+	Stale Stale // what to do if blocks of Base have changed since
 }
 
-// Revision is what a patch would make of the program: nothing is recorded yet.
+// Revision is the program that a patch would produce. It is not recorded yet.
 type Revision struct {
-	Base StepNumber // the step that it is about
+	Base StepNumber // the step that it applies to
 	patch.Revision
 	Repeats []Repeat // blocks that were submitted with this text before
 	old     []patch.Block
 }
 
-// Repeat says that a block was submitted with a text that it had before.
+// Repeat reports that a patch submits a block with a text that the block had before.
 type Repeat struct {
 	Block  BlockID `json:"block"`
 	Times  int     `json:"times"`           // this one included
 	Failed string  `json:"error,omitempty"` // how it failed when it was last run with this text
 }
 
-// Revise does a patch to the program, all of it or nothing, and says what comes of it. The file must be as it was
-// recorded. Record keeps it.
+// Revise applies a patch to the program, all of it or nothing, and returns the result. It fails if the file has edits
+// that are not recorded. Revise records nothing: Record does.
 func (s *Session) Revise(ctx context.Context, p *patch.Patch, t Target) (*Revision, error) {
 	program, head, err := s.history.Program(ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *Session) Revise(ctx context.Context, p *patch.Patch, t Target) (*Revisi
 	return r, s.countRepeats(ctx, r)
 }
 
-// fileOf is the file as it would be with the program that a patch was made from.
+// fileOf returns the file with the program that a patch was made from.
 func (s *Session) fileOf(ctx context.Context, t Target) (*patch.Program, error) {
 	text, err := s.history.TextOf(ctx, t.Base, t.Name, t.Data)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Session) fileOf(ctx context.Context, t Target) (*patch.Program, error) 
 	return patch.Parse(t.Name, text)
 }
 
-// bringUp makes a revision of an older program one of the program as it is.
+// bringUp rebases a revision of an older program onto the present one.
 func (s *Session) bringUp(ctx context.Context, r *Revision, t Target) (err error) {
 	if r.Edits, err = onto(t.Base, r.old, r.Edits, t.Stale); err != nil {
 		return err
@@ -106,8 +106,8 @@ func (s *Session) bringUp(ctx context.Context, r *Revision, t Target) (err error
 	return err
 }
 
-// answered returns the blocks whose failure a patch answers: those that it is said to, else those that failed in the
-// last run.
+// answered returns the blocks whose failure a patch answers: those that a names, or else those that failed in the last
+// run.
 func (s *Session) answered(
 	ctx context.Context,
 	program []state.ProgramBlock,
@@ -129,10 +129,10 @@ func (s *Session) answered(
 	return ids, nil
 }
 
-// remembered is how many steps back repeats are looked for.
+// remembered is the number of steps in which countRepeats searches.
 const remembered = 512
 
-// countRepeats finds the blocks that the patch submits with a text that they had before, or have.
+// countRepeats finds the blocks that the patch submits with a text that they have or had before.
 func (s *Session) countRepeats(ctx context.Context, r *Revision) error {
 	texts := map[BlockID]Digest{}
 	for _, b := range r.Blocks {
@@ -173,7 +173,7 @@ func (s *Session) countRepeats(ctx context.Context, r *Revision) error {
 	return nil
 }
 
-// fails returns how the block fails with its text, if it does.
+// fails records how the block fails with its text, if it does.
 func (r *Repeat) fails(now *query.Snapshot, version Digest) {
 	for _, b := range now.Blocks {
 		if b.ID == r.Block && b.Version == version && b.Error != nil {
@@ -182,9 +182,9 @@ func (r *Repeat) fails(now *query.Snapshot, version Digest) {
 	}
 }
 
-// Record keeps a revision: a step for each edit, all or none, and one that says so for each block that was submitted as
-// it is. The file, with Revision.Text, is the caller's to write. If the program was changed meanwhile, nothing is
-// recorded.
+// Record records a revision, all or nothing: a step for each edit, and a step for each block that was submitted
+// unchanged. The caller writes Revision.Text to the file. If the program has changed since Revise, Record fails and
+// records nothing.
 func (s *Session) Record(ctx context.Context, r *Revision, origin Origin) ([]Step, error) {
 	drafts, err := s.drafts(ctx, r.Base, r.old, r.Edits, origin)
 	if err != nil {
@@ -215,7 +215,7 @@ func (s *Session) Record(ctx context.Context, r *Revision, origin Origin) ([]Ste
 	return s.store.state.Commit(ctx, s.name, r.Base, drafts)
 }
 
-// placement is how the patch found a block: by a section about it, or about the file that it is in.
+// placement returns how the patch found a block: by a section about the block, or about the file that holds it.
 func (r *Revision) placement(id BlockID) *state.Placement {
 	i := slices.IndexFunc(r.Placements, func(p patch.Placement) bool { return p.Block == string(id) })
 	if i < 0 {
@@ -240,7 +240,7 @@ func (r *Revision) placement(id BlockID) *state.Placement {
 	return out
 }
 
-// Diff is the unified diff of the block of an edit; "" where its text stays.
+// Diff returns the unified diff of the block of an edit, or "" if the edit does not change its text.
 func (r *Revision) Diff(edit int) string {
 	e := r.Edits[edit]
 	was, now := "", ""

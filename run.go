@@ -13,12 +13,12 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// Plan reports what Run would do. It executes and records nothing. blocks, if not nil, are planned in place of the
-// session's program: those of a file that is not loaded yet.
+// Plan reports what Run would do. It executes and records nothing. If blocks is not nil, Plan plans these blocks, such
+// as those of a file that is not loaded yet, in place of the session's program.
 //
-// The first plan of the program itself takes as long as a walk of it. From then on, as long as the session is open, a
-// plan takes what was edited and what that affects: 10 of 1,000,000 nodes in under a millisecond. With
-// XSTATE_VERIFY=plan in the environment, Plan compares each of these plans with a walk, and fails where they differ.
+// The first plan of the session's program costs as much as a walk. While the session is open, a later plan costs as
+// much as the edits since and the nodes that they affect: 10 of 1,000,000 nodes take under a millisecond. With
+// XSTATE_VERIFY=plan in the environment, Plan compares each of these plans with a walk and fails if they differ.
 func (s *Session) Plan(ctx context.Context, blocks []patch.Block) (*Plan, error) {
 	if blocks != nil {
 		return s.walkPlan(ctx, blocks)
@@ -55,7 +55,7 @@ func (s *Session) walkPlan(ctx context.Context, blocks []patch.Block) (*Plan, er
 	return s.engine.Plan(ctx, program)
 }
 
-// withBlocks returns the program as Load would make it of blocks.
+// withBlocks returns the program that Load would make of blocks.
 func withBlocks(program []state.ProgramBlock, blocks []patch.Block) ([]state.ProgramBlock, error) {
 	before := map[BlockID]*state.Block{}
 	for _, b := range program {
@@ -73,8 +73,8 @@ func withBlocks(program []state.ProgramBlock, blocks []patch.Block) ([]state.Pro
 	return next, nil
 }
 
-// followEdits gives the planner the changes of the program since its last plan. A rollback may change any block, so it
-// begins anew.
+// followEdits passes the planner the changes of the program since its last plan. A rollback may change any block, so
+// followEdits then starts a new planner.
 func (s *Session) followEdits(ctx context.Context) error {
 	head, _, err := s.store.state.Head(ctx, s.name)
 	if err != nil {
@@ -125,8 +125,8 @@ func (s *Session) blockNow(ctx context.Context, id BlockID) (state.ProgramBlock,
 	return b.WithSource(source), err
 }
 
-// Run brings every block up to date, executing only what is affected, and records the run as a step.
-// A run that ctx stops is recorded as far as it came; Outcome.Stopped then tells why.
+// Run brings every block up to date and records the run as a step. It executes only the affected nodes. If ctx stops
+// the run, Run records the finished part, and Outcome.Stopped holds the reason.
 func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (*Outcome, Step, error) {
 	release, err := s.Hold(ctx)
 	if err != nil {
@@ -161,8 +161,8 @@ func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (
 	return outcome, step, err
 }
 
-// record commits a run. Edits that were committed meanwhile stay: what became of the blocks that they leave as they
-// were is recorded on top of them, and the next run finds out what they affect.
+// record commits a run. Edits that were committed during the run stay. The outcomes of blocks that these edits did not
+// change are recorded after them, and the next run finds out what they affect.
 func (s *Session) record(ctx context.Context, head StepNumber, o *Outcome, origin Origin) (Step, error) {
 	for {
 		steps, err := s.store.state.Commit(ctx, s.name, head, []state.Draft{s.runDraft(o, origin)})
@@ -194,7 +194,7 @@ func (s *Session) record(ctx context.Context, head StepNumber, o *Outcome, origi
 	}
 }
 
-// runDraft is the step that a run becomes.
+// runDraft returns the step that a run becomes.
 func (s *Session) runDraft(o *Outcome, origin Origin) state.Draft {
 	d := state.Draft{Kind: state.KindRun, Origin: origin, Run: Summarize(o, s.python.String())}
 	for i := range o.Blocks {
@@ -213,7 +213,7 @@ func (s *Session) runDraft(o *Outcome, origin Origin) state.Draft {
 			continue
 		}
 		if b.Before != nil && sameTraces(b.Before, next) {
-			next.Verified = b.Before.Verified // it came to what was confirmed
+			next.Verified = b.Before.Verified // it reproduced the confirmed result
 		}
 		d.Changes = append(d.Changes, state.Change{Op: state.OpUpdate, ID: b.ID, Block: next})
 	}
@@ -221,8 +221,8 @@ func (s *Session) runDraft(o *Outcome, origin Origin) state.Draft {
 	return d
 }
 
-// sameResult reports whether a run left a block as the one before did: then the step need not repeat it. A block that
-// ran before and was reused now keeps the reason why it ran, for whoever asks later.
+// sameResult reports whether a run left a block as the last step did, so that the new step need not repeat it. A block
+// that ran before and is reused now keeps the reason why it ran, for later questions.
 func sameResult(before *state.Block, now *state.Block) bool {
 	if before == nil || now.Status != state.StatusReused || !sameTraces(before, now) {
 		return false
@@ -244,7 +244,7 @@ func sameTraces(before, now *state.Block) bool {
 	return true
 }
 
-// Summarize counts a run.
+// Summarize counts the blocks and nodes of a run by status.
 func Summarize(o *Outcome, interpreter string) *state.RunSummary {
 	sum := &state.RunSummary{Seconds: o.Seconds, SavedSeconds: o.Saved, Interpreter: interpreter}
 	for _, b := range o.Blocks {

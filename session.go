@@ -14,7 +14,7 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// SessionOptions are the choices of a session. The zero value is a session in the current directory.
+// SessionOptions configures a session. The zero value is a session in the current directory.
 type SessionOptions struct {
 	Workspace string   // the folder the program runs in; the current one when empty
 	File      string   // the program's file, for __file__; may be empty
@@ -48,13 +48,13 @@ func (s *Session) Name() string { return s.name }
 // Folder returns the workspace, the folder that the session's program runs in.
 func (s *Session) Folder() string { return s.options.Workspace }
 
-// Python returns the interpreter of the session, once Plan or Run have found it.
+// Python returns the session's interpreter. It is empty until Plan or Run has found one.
 func (s *Session) Python() python.Interpreter { return s.python }
 
-// History answers questions about what is recorded of the session.
+// History returns the recorded history of the session, for questions.
 func (s *Session) History() *query.History { return s.history }
 
-// Subject is the session as package replay takes it.
+// Subject returns the session in the form that package replay takes.
 func (s *Session) Subject() *replay.Subject {
 	return &replay.Subject{
 		History: s.history,
@@ -77,8 +77,8 @@ func (s *Session) Subject() *replay.Subject {
 	}
 }
 
-// Close stores values that are dear to compute and not stored yet, which may take as long as a tenth of the time that
-// was spent executing, and ends the session's interpreter, if one was started.
+// Close stores values that took long to compute and are not stored yet. This may take a tenth of the time spent
+// executing. Close then ends the session's interpreter if one was started.
 func (s *Session) Close() error {
 	if s.engine == nil {
 		return nil
@@ -86,9 +86,9 @@ func (s *Session) Close() error {
 	return s.engine.Close()
 }
 
-// Hold gives the caller the session and its workspace alone until it calls release: loading a file and running it are
-// one. It waits as long as Options.State.Wait for another process; then the error has state.CodeBusy and names it. Run
-// holds by itself.
+// Hold locks the session and its workspace for the caller, until the caller calls release. So the caller can load a
+// file and run it without interference. Hold waits for another process as long as Options.State.Wait; after that the
+// error has state.CodeBusy and names the process. Run locks by itself.
 func (s *Session) Hold(ctx context.Context) (release func(), err error) {
 	if s.held != nil {
 		return func() {}, nil
@@ -102,8 +102,8 @@ func (s *Session) Hold(ctx context.Context) (release func(), err error) {
 	}, nil
 }
 
-// withOwnEngine gives the caller the session alone, as Hold does, and the session once more with an engine of its own,
-// until it calls release.
+// withOwnEngine locks the session as Hold does and returns a copy of it with its own engine, until the caller calls
+// release.
 func (s *Session) withOwnEngine(ctx context.Context) (own *Session, release func(), err error) {
 	unlock, err := s.Hold(ctx)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *Session) withOwnEngine(ctx context.Context) (own *Session, release func
 	}, nil
 }
 
-// start makes the engine.
+// start creates the engine if there is none.
 func (s *Session) start(ctx context.Context) error {
 	if s.engine != nil {
 		return nil
@@ -141,7 +141,7 @@ func (s *Session) start(ctx context.Context) error {
 	return err
 }
 
-// config is what an engine of this session works with, whatever files the program writes.
+// config returns the configuration of an engine of this session, without the files that the program writes.
 func (s *Session) config(ctx context.Context) (runner.Config, error) {
 	environ := func(name string) string { return lookup(s.options.Environ, name) }
 	path, err := s.store.FindPython(ctx, s.name, s.options.Python, s.options.Workspace, environ)
@@ -172,7 +172,7 @@ func lookup(environ []string, name string) string {
 	return ""
 }
 
-// relatives returns the records of files of the other versions of the program in this workspace.
+// relatives returns the file records of the other versions of the program in this workspace.
 func (s *Session) relatives(ctx context.Context) ([]map[string]state.FileRecord, error) {
 	family, err := s.store.Family(ctx, s.name)
 	if err != nil {
@@ -192,7 +192,7 @@ func (s *Session) relatives(ctx context.Context) ([]map[string]state.FileRecord,
 	return found, nil
 }
 
-// Session opens a session by name, making it if there is none. Close it.
+// Session opens the session with this name and creates it if there is none. The caller closes it.
 func (s *Store) Session(ctx context.Context, name string, o SessionOptions) (*Session, error) {
 	if o.Workspace == "" {
 		o.Workspace = "."
@@ -226,7 +226,8 @@ func (s *Store) Session(ctx context.Context, name string, o SessionOptions) (*Se
 	return &Session{store: s, name: name, options: o, meta: meta, history: query.New(s.state, meta, workspace)}, nil
 }
 
-// Existing opens a session that there is; it makes none. An empty workspace is the one the session was made with.
+// Existing opens a session and fails if there is none. If o.Workspace is empty, it uses the workspace that the session
+// was created with.
 func (s *Store) Existing(ctx context.Context, name string, o SessionOptions) (*Session, error) {
 	meta, err := s.state.Session(ctx, name)
 	if err != nil {
@@ -238,13 +239,13 @@ func (s *Store) Existing(ctx context.Context, name string, o SessionOptions) (*S
 	return s.Session(ctx, name, o)
 }
 
-// loadedFile is a file whose program was that of the session after step at.
+// loadedFile is a file whose program was the session's program after step at.
 type loadedFile struct {
 	key string // see loadKey
 	at  StepNumber
 }
 
-// addRecords adds what a run keeps of the session.
+// addRecords adds to d the session records that a run updates.
 func (s *Session) addRecords(d *state.Draft) {
 	d.Records = map[string]any{query.RecordFiles: s.engine.Files()}
 	switch s.options.Python {

@@ -17,14 +17,14 @@ import (
 	"strings"
 )
 
-// TestOptions are the choices of Test. The zero value runs what must run of all tests that are found.
+// TestOptions configures Test. The zero value finds all tests and runs those that must run.
 type TestOptions struct {
 	Paths  []string  // files, folders and ids of tests, as pytest takes them, relative to the workspace
-	Blocks []BlockID // whose tests to run. With neither paths nor blocks: all there are
+	Blocks []BlockID // whose tests to run; with neither Paths nor Blocks, all
 	Choose []string  // arguments of pytest that only choose among the tests: -k EXPR, -m EXPR
-	Args   []string  // other arguments of pytest. Results are reused under the same alone
+	Args   []string  // other arguments of pytest; results are reused only under the same ones
 	All    bool      // run every test
-	// Lines observes which lines the tests execute, too. Tests whose lines are not known run. In blocks it needs
+	// Lines also observes which lines the tests execute. Tests whose lines are not known run. In blocks it needs
 	// CPython 3.12.
 	Lines   bool
 	Plan    bool // run none, and record nothing
@@ -33,7 +33,7 @@ type TestOptions struct {
 	OnTalk  func(string)
 }
 
-// TestResult is what became of a test.
+// TestResult is the outcome of one test.
 type TestResult struct {
 	query.Check
 	Status suite.TestStatus `json:"status"`
@@ -41,9 +41,9 @@ type TestResult struct {
 	Text   string           `json:"text,omitempty"` // the report of one that failed
 }
 
-// TestReport is what became of the tests.
+// TestReport is the outcome of Test.
 type TestReport struct {
-	Step    StepNumber   `json:"step,omitempty"`   // that records it; 0 where there is nothing new to record
+	Step    StepNumber   `json:"step,omitempty"`   // that records it; 0 if there is nothing new to record
 	Runner  string       `json:"runner,omitempty"` // "pytest 8.3.4", "unittest"
 	Ran     int          `json:"ran"`              // of a plan: that would run
 	Reused  int          `json:"reused"`
@@ -54,8 +54,9 @@ type TestReport struct {
 	Stopped error        `json:"-"`
 }
 
-// Test runs the tests of the workspace and of the program's blocks, those alone that executed or read something that is
-// not what it was. See package runner for what a test rests on, and how its tests are told apart from a block's nodes.
+// Test runs the tests of the workspace and of the program's blocks. It runs only those that executed or read something
+// that has changed. Package suite describes the dependencies of a test, and how they differ from those of a block's
+// nodes.
 func (s *Session) Test(ctx context.Context, o TestOptions, origin Origin) (*TestReport, error) {
 	release, err := s.Hold(ctx)
 	if err != nil {
@@ -162,7 +163,7 @@ func resultOf(t *suite.TestOutcome) TestResult {
 	return x
 }
 
-// recordTests records what is known of the tests now. If whole is set, tests that were not found no longer exist.
+// recordTests records the present outcomes of the tests. If whole is set, it drops tests that were not found.
 func (s *Session) recordTests(ctx context.Context, found *TestReport, whole bool, origin Origin) error {
 	head, _, err := s.store.state.Head(ctx, s.name)
 	if err != nil {
@@ -237,10 +238,10 @@ func (s *Session) recordTests(ctx context.Context, found *TestReport, whole bool
 	return nil
 }
 
-// A test in a block is run as a block more, which calls it, behind the block that defines it: so it finds the state
-// that the program has there, its reads and writes are observed like those of any block, its result is reused as long
-// as they hold, and what it does to the state is undone. What of the program it rests on is brought up to date first.
-// The program is as it was after.
+// A test in a block runs as an extra block behind the block that defines it; the extra block calls the test. So it
+// finds the state that the program has there. The runner observes its reads and writes like those of any block, reuses
+// its result while they are valid, and undoes its changes. The runner first brings the inputs of the test up to date.
+// Afterwards the program is as it was before.
 
 // blockTest is a test in a block.
 type blockTest struct {
@@ -258,13 +259,13 @@ func (s *Session) testBlocks(ctx context.Context, o TestOptions, found *TestRepo
 	outlines := make([]*depgraph.Outline, len(program))
 	for i, b := range program {
 		if outlines[i], err = python.Outline([]byte(b.Source), b.Dialect); err != nil {
-			outlines[i] = &depgraph.Outline{} // it does not parse: a run tells
+			outlines[i] = &depgraph.Outline{} // it does not parse: a run reports that
 		}
 		if len(o.Blocks) == 0 || slices.Contains(o.Blocks, b.ID) {
 			tests = append(tests, testsIn(&b, i, outlines[i])...)
 		}
 	}
-	if len(tests) == 0 || len(o.Choose) > 0 { // an expression of pytest's says nothing of them
+	if len(tests) == 0 || len(o.Choose) > 0 { // pytest's expressions do not apply to them
 		return nil
 	}
 	own, release, err := s.withOwnEngine(ctx)
@@ -288,7 +289,8 @@ func (s *Session) testBlocks(ctx context.Context, o TestOptions, found *TestRepo
 	})
 }
 
-// testsIn lists the tests that a block defines at its top level: functions, methods of classes, examples in docstrings.
+// testsIn lists the tests that a block defines at its top level: functions, methods of classes, and examples in
+// docstrings.
 func testsIn(b *state.ProgramBlock, at int, outline *depgraph.Outline) []blockTest {
 	var tests []blockTest
 	add := func(name, call string) { tests = append(tests, blockTest{at, string(b.ID) + "::" + name, call}) }
@@ -332,7 +334,7 @@ func testsIn(b *state.ProgramBlock, at int, outline *depgraph.Outline) []blockTe
 	return tests
 }
 
-// testBlock runs one test, or says what would be done about it. The result is nil where ctx ended.
+// testBlock runs one test, or plans it. The result is nil if ctx ended.
 func (s *Session) testBlock(
 	ctx context.Context,
 	program []state.ProgramBlock,
@@ -428,8 +430,8 @@ func (s *Session) testBlock(
 // sinceLines is the minor version of CPython that first reports executed lines.
 const sinceLines = 12
 
-// linesOf returns the lines of the program that a block executed in functions, by version of the blocks; ok is false,
-// and there are none, where some were not observed, or are those of other versions.
+// linesOf returns the lines that a block executed in functions of the program, by block version. ok is false if some
+// were not observed or belong to other versions.
 func (s *Session) linesOf(b *runner.BlockOutcome, program []state.ProgramBlock) (map[Digest]runner.BlockLines, bool) {
 	found := map[Digest]runner.BlockLines{}
 	for i := range b.Nodes {
@@ -451,8 +453,8 @@ func (s *Session) linesOf(b *runner.BlockOutcome, program []state.ProgramBlock) 
 	return found, true
 }
 
-// exercisedBy lists the definitions that names lead to, each the last of its name; of functions, where lines are known,
-// those that were executed.
+// exercisedBy lists the definitions that names refer to, the last of each name. If lines are known, it lists only
+// functions that were executed.
 func exercisedBy(
 	names map[string]bool,
 	lines map[Digest]runner.BlockLines,
@@ -483,9 +485,9 @@ func exercisedBy(
 	return found
 }
 
-// linesOfFunctions returns the lines of functions that were executed, by place in the outline, as ranges counted from
-// the first of each. What begins on a line has the lines up to where the next thing begins; before the first lies what
-// is executed by calling the function.
+// linesOfFunctions returns the executed lines of functions, by index in the outline, as ranges counted from the first
+// line of each. A statement extends to the line before the next one. A call executes the lines before the first
+// statement.
 func linesOfFunctions(lines runner.BlockLines, outline *depgraph.Outline) map[int]string {
 	owner := query.InnermostDefinitions(outline)
 	bounds := slices.Sorted(slices.Values(slices.Concat(lines.Begin, lines.Executed)))

@@ -10,27 +10,28 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// settledRecord is what is kept of a run of a file that executed nothing and left all as it was. It is a memo beside
-// the results: where it is gone, or was made of other results, the program is walked.
+// upToDateRecord is a memo of a run of a file that executed and changed nothing. If the memo is missing or was made
+// with other results, the runner walks the program.
 type upToDateRecord struct {
-	Head     Digest               `json:"head"`    // hash of the step that the run became
-	Results  string               `json:"results"` // which results there were, see state.Store.Generation
+	Head     Digest               `json:"head"`    // hash of the step that records the run
+	Results  string               `json:"results"` // see state.Store.ResultsGeneration
 	Options  string               `json:"options"`
 	Summary  state.RunSummary     `json:"summary"`
-	Volatile []BlockID            `json:"volatile"` // blocks whose results may be others in another run
+	Volatile []BlockID            `json:"volatile"` // blocks whose results may differ in another run
 	Standing runner.Preconditions `json:"standing"`
-	Codes    map[Digest]string    `json:"codes"` // code that is known to be volatile
+	Codes    map[Digest]string    `json:"codes"` // known volatile code, with its quoted reasons
 }
 
-// Settled is a run that had nothing to do.
+// UpToDateRun is a run that found everything up to date.
 type UpToDateRun struct {
 	Step     Step
-	Volatile []BlockID // reused, though another run may give them another result
+	Volatile []BlockID // reused, though another run may produce different results
 }
 
-// RunSettled is LoadFile and Run where the file is the one that was run last, that run executed nothing, and nothing
-// that it rested on is another since: then it records the run as they do, and costs what looking at that costs, however
-// large the program is. ok is false where that is not so; nothing was done then.
+// RunIfChanged records a run without walking the program if the last run of the same file executed nothing and none of
+// its preconditions has changed since. It then records the same step as LoadFile and Run would. Its cost is that of
+// checking the preconditions and does not grow with the program. Otherwise ok is false, RunIfChanged has recorded
+// nothing, and the caller calls LoadFile and Run.
 func (s *Session) RunIfChanged(
 	ctx context.Context,
 	name string,
@@ -84,8 +85,8 @@ func (s *Session) RunIfChanged(
 	return UpToDateRun{steps[0], r.Volatile}, true, s.putUpToDate(&r)
 }
 
-// settle keeps a record of a run that executed nothing, for RunSettled, where the program was that of a file: nobody
-// edited it between LoadFile and the run.
+// rememberUpToDate stores a memo for RunIfChanged if the run executed nothing and the program was that of a file, with
+// no edit between LoadFile and the run.
 func (s *Session) rememberUpToDate(ctx context.Context, o *Outcome, options runner.RunOptions, step Step) error {
 	if s.loaded.key == "" || s.loaded.at != step.Number-1 {
 		return nil
@@ -133,7 +134,7 @@ func (s *Session) putUpToDate(r *upToDateRecord) error {
 	return s.store.state.PutMemo("settled", s.loaded.key, text)
 }
 
-// settledOptions returns the choices of the session that a run records.
+// upToDateOptions returns the options of the session that a run records.
 func (s *Session) upToDateOptions() string { return fmt.Sprintf("%q %q", s.options.Python, s.name) }
 
 func sameCodes(now map[Digest][]string, then map[Digest]string) bool {

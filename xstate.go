@@ -14,34 +14,44 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// The nouns of the packages below that users of this one meet.
+// Types of the packages below that callers of this package use.
 type (
-	BlockID    = state.BlockID
+	// BlockID names a block in its session. Edits and moves keep it.
+	BlockID = state.BlockID
+	// StepNumber counts the steps of a session from 1; 0 is the empty session.
 	StepNumber = state.StepNumber
-	Digest     = state.Digest
-	Origin     = state.Origin
-	Step       = state.Step
-	Error      = state.Error
-	Key        = depgraph.Key
-	Plan       = runner.Plan
-	Event      = runner.Event
-	Outcome    = runner.Outcome
+	// Digest names content, such as a source text, a value or an output, by its hash.
+	Digest = state.Digest
+	// Origin records the author of a step: who made it, with what and why.
+	Origin = state.Origin
+	// Step is one committed event in the history of a session.
+	Step = state.Step
+	// Error is an error for users: a stable code, a sentence and a hint.
+	Error = state.Error
+	// Key names something that nodes read or write, such as "var:x" or "file:data.csv".
+	Key = depgraph.Key
+	// Plan reports what a run would do.
+	Plan = runner.Plan
+	// Event reports progress of a run.
+	Event = runner.Event
+	// Outcome is the outcome of a run.
+	Outcome = runner.Outcome
 )
 
 // StoreName is the name of a store's directory.
 const StoreName = ".xstate"
 
-// Options are the choices of Open. The zero value is the usual one.
+// Options configures Open. The zero value is the usual choice.
 type Options struct {
 	State state.Options
 }
 
-// Store is an open store. It is safe for concurrent use; each of its sessions is for one goroutine at a time.
+// Store is an open store. It is safe for concurrent use. One goroutine at a time may use each of its sessions.
 type Store struct {
 	state *state.Store
 }
 
-// Open opens the store in dir, making it if there is none. Close it.
+// Open opens the store in dir and creates it if there is none. The caller closes it.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	s, err := state.Open(ctx, dir, o.State)
 	if err != nil {
@@ -65,17 +75,17 @@ func FindStore(folder string) (dir string, ok bool) {
 	}
 }
 
-// Close releases the store. Sessions must be closed before.
+// Close releases the store. The caller closes its sessions first.
 func (s *Store) Close() error { return s.state.Close() }
 
-// State gives access to everything recorded.
+// State returns the underlying state store, which gives access to every record.
 func (s *Store) State() *state.Store { return s.state }
 
-// AnyPython asks for an interpreter as if none was remembered.
+// AnyPython as SessionOptions.Python ignores the interpreter that the session remembers.
 const AnyPython = "auto"
 
-// FindPython returns the path of the interpreter for a session's program in folder: the one asked for, $XSTATE_PYTHON,
-// the one that was last asked for in a run of the session, or what python.Find finds.
+// FindPython returns the path of the interpreter for a session's program in folder. It takes the first that is given:
+// the argument asked, $XSTATE_PYTHON, the interpreter that the session remembers, or the result of python.Find.
 func (s *Store) FindPython(
 	ctx context.Context,
 	session, asked, folder string,
@@ -104,7 +114,7 @@ func (s *Store) FindPython(
 	return path, err
 }
 
-// Family returns the sessions that have an ancestor with one of them, itself included, sorted by name: the versions of
+// Family returns the session and all sessions that share an ancestor with it, sorted by name. They are the versions of
 // one program.
 func (s *Store) Family(ctx context.Context, name string) ([]state.Session, error) {
 	all, err := s.state.Sessions(ctx)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// debug holds the words of XSTATE_DEBUG, separated by commas: "key" prints what is hashed into keys, "kernel" what is
-// asked of the kernel.
+// debug holds the words of XSTATE_DEBUG, separated by commas: "key" prints the text that is hashed into keys, "kernel"
+// prints requests to the kernel.
 var debug = func() map[string]bool {
 	on := map[string]bool{}
 	for word := range strings.SplitSeq(os.Getenv("XSTATE_DEBUG"), ",") {

@@ -38,7 +38,7 @@ type place interface {
 	get(depgraph.Key) entry
 	aliasesWithin([]state.Access) []state.Alias
 	aliasesAround([]string) []state.Alias
-	isLifetimeSensitive(name string) bool        // the value of name, or one that shares with it, is frail
+	isLifetimeSensitive(name string) bool        // the value of name, or one that shares with it, is so
 	layout(n *node, cited []string) state.Digest // see layoutOf
 	nameOf(writer int) string                    // of an entry
 }
@@ -340,8 +340,8 @@ func previous(n *node) (before *state.NodeResult, edited bool) {
 	return nil, true
 }
 
-// advance makes p the position after node i, of which d is decided. It reports whether the outcome of the node is known
-// by that. Where it is not, the node has to run first, and the caller says what that leaves.
+// advance makes p the program state after node i, given its decision d. It reports whether d determines the outcome of
+// the node. If not, the node must run first, and the caller applies what it leaves.
 func (p *programState) advance(i int, n *node, d *decision, stopped map[*unit]bool) bool {
 	switch {
 	case d.failed != "":

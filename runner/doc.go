@@ -84,7 +84,7 @@
 //   - Which subclasses a class has. A node that lists them reads all names that reach a class of the program, and is
 //     given these in the order of their definition. It runs in a new interpreter where an earlier version of one is
 //     left.
-//   - The layout of blocks: text that linecache is asked for, and line numbers that code reads by attribute. linecache
+//   - The layout of blocks: text that code requests from linecache, and line numbers that code reads by attribute. linecache
 //     is cleared of the workspace's files before each node. Functions of the workspace's modules are treated as the
 //     program's text is, as far as the node mentions their names.
 //   - As hidden variables: environment, working directory, random number generators, warnings, levels of loggers,
@@ -101,7 +101,7 @@
 // What a node changes is found by comparison: names by identity; by digest, the values of what it read and of all that
 // overlaps with what changed; files and hidden variables likewise. A node that sets a seed, an environment variable or
 // the working directory to its present value has written it all the same. A logger's file handler stands at the end of
-// its file, and is opened there anew after the engine put other content in place. Every node counts as the writer of
+// its file, and is reopened there after the engine put other content in place. Every node counts as the writer of
 // any other open file that stands in for sys.stdout. A value that has no name by content (a generator, a socket, a
 // figure) is named by lineage: the code and inputs that made it. A node that reads it counts as changing it.
 //

@@ -34,8 +34,8 @@ func (w *walk) constructs(p *programState, n *node, kinds func(what string) bool
 	return false
 }
 
-// listsSubclasses reports whether n may ask which subclasses a class has, by its text or as the kernel has told of what
-// it comes to.
+// listsSubclasses reports whether n may list the subclasses of a class, by its text or by what the kernel reported of
+// the code that it can reach.
 func (w *walk) listsSubclasses(p *programState, n *node) bool {
 	return w.lists[n.index] ||
 		w.hasDynamic && w.constructs(p, n, func(what string) bool { return w.construct(what) == kernel.ListsClasses })

@@ -13,10 +13,10 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Config is what an Engine works with.
+// Config configures an Engine.
 type Config struct {
 	Store     *state.Store
-	Session   string // tells apart what several sessions of a store leave when they are killed
+	Session   string // separates what killed sessions of one store leave
 	Workspace string // the folder the program runs in; absolute
 	File      string // the program's own file, for __file__; "" when it has none
 	Language  kernel.Language
@@ -26,16 +26,16 @@ type Config struct {
 	Files     map[string]state.FileRecord
 	OnFiles   func(map[string]state.FileRecord) error // keeps Files, whenever a node wrote one; may be nil
 	Scratch   string                                  // a folder for values in transit; the store when empty
-	// Files of the sessions in this workspace that are versions of the same program; may be nil
+	// Relatives returns the files of other versions of the program in this workspace; may be nil.
 	Relatives func() ([]map[string]state.FileRecord, error)
-	// code that came to something else from the same state: it is marked
+	// Volatile is code that produced different results from the same state; its nodes are marked.
 	Volatile map[state.Digest]bool
-	// the workspace is made anew for each engine: digests of its files are not remembered
+	// Anew: the workspace is recreated for each engine, so digests of its files are not remembered.
 	Anew  bool
 	Guard *Guard // nil: the program may do what it likes
 }
 
-// Guard keeps a program from effects that cannot be taken back.
+// Guard prevents a program from causing effects that cannot be undone.
 type Guard = kernel.Guard
 
 // Engine plans and runs programs of one session. It is not safe for concurrent use.
@@ -86,13 +86,13 @@ func New(cfg Config) (*Engine, error) {
 // Files returns what the engine knows of the files that the program writes; it goes with the session.
 func (e *Engine) Files() map[string]state.FileRecord { return maps.Clone(e.cfg.Files) }
 
-// unsaved reports whether the records of files are others than those kept.
+// unsaved reports whether the records of files differ from the stored ones.
 func (e *Engine) unsaved() bool { return !maps.Equal(e.cfg.Files, e.saved) }
 
-// SetFiles tells the engine what is recorded of the files that the program writes: another engine may have run it.
+// SetFiles passes the engine the records of the files that the program writes, since another engine may have run it.
 func (e *Engine) SetFiles(files map[string]state.FileRecord) {
 	if e.unsaved() {
-		return // this one knows better
+		return // this engine's records are newer
 	}
 	clear(e.cfg.Files)
 	maps.Copy(e.cfg.Files, files)
@@ -108,8 +108,8 @@ func (e *Engine) traces(code state.Digest) ([]state.StoredTrace, error) {
 	return e.cfg.Store.Traces(code)
 }
 
-// Close stores values that are worth it, for about a tenth of the time that was spent executing, and ends the
-// interpreter, if there is one.
+// Close stores deferred values that are costly to compute, for about a tenth of the time spent executing. It then ends
+// the interpreter, if there is one.
 func (e *Engine) Close() error {
 	err := e.storeDeferred(context.Background())
 	e.dropKernel()

@@ -36,7 +36,7 @@ func (w *walk) executeAt(ctx context.Context, i int, p *programState, live bool)
 	namesToBind, fresh := w.namesToBind(p, n), false
 	for range 8 {
 		if err := w.before(ctx, p, i, namesToBind); err != nil {
-			if ctx.Err() != nil { // in between, the mirror may be ahead of it
+			if ctx.Err() != nil { // the kernel state may be ahead of the kernel
 				w.e.dropKernel()
 			}
 			if errors.Is(err, kernel.ErrDied) && ctx.Err() == nil {
@@ -225,8 +225,8 @@ func (x *execution) output(o state.Output) {
 	}
 }
 
-// unbound returns the names that the node asked for and that were absent from the namespace, though they have a value
-// here, and those that it bound anew, where somebody would have noticed that the value goes.
+// unbound returns names that were absent from the namespace though they have a value here: the name whose absence made
+// the node fail, and names that it rebound although their values are lifetime-sensitive.
 func (x *execution) unbound() []string {
 	again := x.seen.Again
 	if e := x.seen.Failure; e != nil && slices.Contains(x.missing, e.Name) {
@@ -240,14 +240,15 @@ func (x *execution) unbound() []string {
 	return again
 }
 
-// undo makes the mirror say what a failed node left: values it changed in place are gone, files are as it left them.
+// undo makes the kernel state reflect what a failed node left. Values that the node changed in place are gone; files
+// stay as the node left them.
 func (x *execution) undo() error {
 	m := &x.walk.e.kernelState
 	for _, name := range x.seen.Dropped {
 		m.unbind(name)
 	}
 	for k, d := range x.seen.Hidden {
-		m.hidden[depgraph.Key(k)] = entry{digest: "!" + d} // whatever it is, it is not what a position has
+		m.hidden[depgraph.Key(k)] = entry{digest: "!" + d} // no program state has this digest
 	}
 	for name, value := range x.seen.Environ {
 		m.environ[depgraph.Key("env:"+name)] = value
@@ -507,8 +508,8 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 	return nil
 }
 
-// lineage names a value that cannot be named by content: by what made it from what. Options and the working directory
-// as they are without the program count as not read: libraries ask for some once, and keep what they heard.
+// lineage names a value that cannot be named by content: by the code and inputs that made it. Options and the working
+// directory count as not read while the program has not changed them: libraries read some only once and remember them.
 func lineage(t *state.Trace, k depgraph.Key) state.Digest {
 	var b strings.Builder
 	fmt.Fprintf(&b, "lineage %q\ncode %s\n", k, t.Code)
@@ -526,7 +527,7 @@ func lineage(t *state.Trace, k depgraph.Key) state.Digest {
 	return state.DigestOf([]byte(b.String()))
 }
 
-// follow moves the mirror past a node that succeeded.
+// follow updates the kernel state after a node that succeeded.
 func (x *execution) follow(after *programState, t *state.Trace) {
 	m := &x.walk.e.kernelState
 	names := aliasedNames(after.aliases, m.aliases) // those bound for which something may be different now

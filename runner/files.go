@@ -210,8 +210,8 @@ func (w *walk) putContent(name string, want entry) error {
 	return nil
 }
 
-// temporary ends the name of a file that is about to take the place of one of the program's; a killed run may leave it,
-// and who reads its journal removes it.
+// temporary is the suffix of a file that is about to replace one of the program's. A killed run may leave it; the
+// reader of the run's journal removes it.
 const temporary = ".xstate-tmp"
 
 // overwrite moves the content of a file into another one. A mapped file must not become empty meanwhile.
@@ -355,8 +355,8 @@ func (w *walk) adopt(name string, now entry) error {
 	return nil
 }
 
-// fileBefore is the digest of a file before the node: as the position has it, which for a file that no node wrote is
-// what was on disk when the run began.
+// fileBefore returns the digest of a file before the node. The program state has it; for a file that no node wrote, it
+// is the digest on disk when the run began.
 func (w *walk) fileBefore(p *programState, k depgraph.Key, path string, writes map[string]fileWrite) state.Digest {
 	if _, known := p.keys[k]; !known {
 		if fw, ok := writes[k.Name()]; ok {

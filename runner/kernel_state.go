@@ -31,7 +31,7 @@ type parked struct {
 type kernelState struct {
 	bound       map[string]bound              // name → the group it is bound in
 	aliases     map[pair]state.Digest         // of the bound names
-	parked      map[groupDigest]parked        // groups kept alive
+	parked      map[groupDigest]parked        // groups that the kernel keeps alive
 	hidden      map[depgraph.Key]entry        // rng, conf, cwd: absent is pristine
 	environ     map[depgraph.Key]*string      // variables that differ from the base; nil means unset
 	figures     state.Digest                  // display:figures

@@ -8,11 +8,11 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// A library is imported once, and what it saw of files and environment then stays in it. So that it was imported is
-// state of the program, where it looked at something or printed: a key load:NAME, written by the node that imports it
-// first and read by those that import it again, and, where it saw what is not on every machine, by all who use it. What
-// it looked at is read by the first alone, also where the interpreter has it from elsewhere. Only a new interpreter
-// imports it anew. See libraries.py.
+// A library is imported once, and what it read of files and environment then stays in it. So its import is state of the
+// program if it read something or printed. It has a key load:NAME. The node that imports it first writes the key, and
+// nodes that import it again read it. If the library read something that differs between machines, every node that uses
+// it reads the key. Only the first import reads what the library looked at, even if the interpreter has the library
+// from elsewhere. Only a new interpreter imports it again. See libraries.py.
 
 // loadKey names how a library was imported: absent, "loaded" or "printed", with a digest of what it saw that is not on
 // every machine.
@@ -111,9 +111,9 @@ func (x *execution) loadWrites() []state.Access {
 	return writes
 }
 
-// followLoads moves the mirror past a node after which the position is after.
+// followLoads updates the kernel state after a node that left the program state after.
 func (x *execution) followLoads(after *programState) {
-	for _, top := range x.seen.Restored { // the environment was that of this position
+	for _, top := range x.seen.Restored { // the environment was that of this program state
 		if d := x.pos.get(loadKey(top)).digest; d != state.Absent {
 			x.walk.e.kernelState.loads[loadKey(top)] = d
 		}

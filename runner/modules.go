@@ -11,14 +11,15 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// What workspace modules hold is state of the program, see modules.py. A module has a key when it was changed, or when
-// its load does or reads more than its own source; it is then unloaded where a position has it otherwise, and what
-// loaded or changed it runs again. Any other may be loaded at any time.
+// The content of workspace modules is state of the program, see modules.py. A module has a key if it was changed, or if
+// loading it does or reads anything besides its own source. If a program state has another digest of that key, the
+// engine unloads the module and runs the code that loaded or changed it again. Any other module may be loaded at any
+// time.
 
 // heldKey names what a workspace module holds; absent while it is not loaded, or as a quiet load leaves it.
 func heldKey(module string) depgraph.Key { return depgraph.Key("held:" + module) }
 
-// quietLoad tells where a workspace module was loaded: by which code, with which options.
+// quietLoad identifies the load of a workspace module: by which code, with which options.
 type quietLoad struct {
 	code    state.Digest
 	context state.Digest
@@ -95,7 +96,7 @@ func (w *walk) first(code state.Digest) (int, bool) {
 	return i, ok
 }
 
-// heldReads notes the modules and libraries that the node can have come to.
+// heldReads adds the keys of the modules and libraries that the node can reach to found.
 func (x *execution) heldReads(found map[depgraph.Key]state.Digest) {
 	for _, name := range x.seen.Imports.Modules {
 		found[heldKey(name)] = x.pos.get(heldKey(name)).digest
@@ -103,8 +104,9 @@ func (x *execution) heldReads(found map[depgraph.Key]state.Digest) {
 	x.loadReads(found)
 }
 
-// heldWrites returns the modules that the node changed, or loaded otherwise than quietly, and libraries that it
-// imported first. A module whose file the program writes is another one at another place.
+// heldWrites returns the modules that the node changed or did not load quietly, and the libraries that it imported
+// first. A module whose file the program writes counts as loaded not quietly, since its content differs from place to
+// place.
 func (x *execution) heldWrites() []state.Access {
 	var writes []state.Access
 	for name, q := range x.seen.Quiet {
@@ -119,7 +121,7 @@ func (x *execution) heldWrites() []state.Access {
 	return append(writes, x.loadWrites()...)
 }
 
-// followModules moves the mirror past a node that wrote t and left after.
+// followModules updates the kernel state after a node that wrote t and left the program state after.
 func (x *execution) followModules(after *programState, t *state.Trace) {
 	m := &x.walk.e.kernelState
 	x.followLoads(after)
@@ -134,7 +136,7 @@ func (x *execution) followModules(after *programState, t *state.Trace) {
 	}
 }
 
-// unload notes that modules were unloaded, and with them names that rest on them.
+// unload records that modules were unloaded, and with them names that depend on them.
 func (m *kernelState) unload(r kernel.Unloaded) {
 	if len(r.Modules) > 0 {
 		debugf("kernel", "unload %v, drop %v", r.Modules, r.Dropped)
@@ -154,9 +156,9 @@ func (m *kernelState) unload(r kernel.Unloaded) {
 	}
 }
 
-// moduleNames returns the names of which a workspace module holds a part, if n can come to one through a module: what
-// it makes may share with them. If it imports: those of workspace packages, which may gain an attribute. If it can come
-// to sys.modules: all that are, or rest on, modules.
+// moduleNames returns names that n can reach through a workspace module that holds a part of their values, since what n
+// makes may share with them. If n imports, it adds the names of workspace packages, which may gain an attribute. If n
+// can reach sys.modules, it adds all names that are modules or depend on them.
 func (w *walk) moduleNames(p *programState, n *node, names []string) []string {
 	info := func(name string) state.ValueInfo {
 		if info := p.keys[depgraph.Var(name)].info; info != nil {
@@ -240,8 +242,8 @@ type dottedImport struct {
 	name string
 }
 
-// submodules returns the dotted names that nodes before at have imported, as far as their text says: of a package,
-// submodules are attributes for who imports them, and an interpreter that was given the package alone has none of them.
+// submodules returns the dotted names that nodes before at have imported, by their text. Submodules are attributes of
+// their package only for code that imports them, and an interpreter that loaded only the package has none of them.
 func (w *walk) submodules(at int) (names []string) {
 	for ; w.dottedAt < at; w.dottedAt++ {
 		if t := w.outcomes[w.dottedAt].t; t == nil || t.Err != nil {

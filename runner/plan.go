@@ -20,8 +20,8 @@ type Plan struct {
 	walk   func(context.Context) (*Plan, error) // reads blocks; nil when they are there
 }
 
-// Blocks returns the plan of every block, in program order. A plan of an open session reads them when they are first
-// asked for, from the program as it was when the plan was made.
+// Blocks returns the plan of every block, in program order. A plan of an open session reads them on the first call,
+// from the program as it was when the plan was made.
 func (p *Plan) Blocks(ctx context.Context) ([]PlanBlock, error) {
 	if p.walk != nil {
 		whole, err := p.walk(ctx)

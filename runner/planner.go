@@ -60,7 +60,7 @@ import (
 // in use.
 //
 // Why the simple ways fail. To keep only the reads of the valid trace: an older or newer trace, which was not valid for
-// a key that the present one does not read, may be valid next time, and comes first. To keep digests by position: an
+// a key that the present one does not read, may be valid next time, and comes first. To keep digests by node index: an
 // insertion moves them all. To compare all nodes' keys with what they were: that is the walk.
 //
 // Memory is flat. A node takes 80 bytes, a key 32, a digest 32, and what finds one of them 7. Lists of numbers lie in
@@ -109,7 +109,7 @@ type Planner struct {
 	ctx    context.Context // of the plan under way
 }
 
-// trackedNode is what the planner keeps of a node.
+// trackedNode is the planner's record of a node.
 type trackedNode struct {
 	block, at uint32
 	code      [16]byte // the beginning of its digest: enough to tell codes apart

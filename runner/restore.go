@@ -15,11 +15,11 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// before makes the kernel's state that of p as far as the names wanted go: they are bound to what they have at p,
+// before makes the kernel's state that of p, for the names in namesToBind. They are bound to their values at p,
 // no name has anything else, and hidden state, environment and the program's files are as they are at p.
 //
-// What is not live is loaded; what was not stored is rebuilt by running the node that wrote it, from its own prior
-// state, recursively: each rebuild is of an earlier node, so that it ends.
+// The engine loads values that the kernel does not have. If a value was not stored, the engine re-runs the node that
+// wrote it, from that node's own prior state, recursively. Each rebuild is of an earlier node, so the recursion ends.
 func (w *walk) before(ctx context.Context, p *programState, at int, namesToBind []string) error {
 	if !w.listsSubclasses(p, w.nodes[at]) {
 		return w.restoreState(ctx, p, at, namesToBind)
@@ -33,7 +33,7 @@ func (w *walk) before(ctx context.Context, p *programState, at int, namesToBind 
 	return w.restoreState(ctx, p, at, append(classes, namesToBind...))
 }
 
-// restoreState does so for names in any order.
+// restoreState restores the state for names in any order.
 func (w *walk) restoreState(ctx context.Context, p *programState, at int, namesToBind []string) error {
 	for range 2*len(w.nodes) + 8 {
 		if err := w.e.need(ctx, w); err != nil {
@@ -103,8 +103,8 @@ func (w *walk) closeFigures(ctx context.Context) error {
 	return err
 }
 
-// makeWay parks or unbinds every group that is not what p has. Of a group that p has only a part of (a name was bound
-// anew, or poisoned, since), that part stays.
+// makeWay parks or unbinds every group that p does not have. If p has only a part of a group, because a name was
+// rebound or poisoned since, that part stays.
 func (w *walk) makeWay(ctx context.Context, p *programState) error {
 	m := &w.e.kernelState
 	shared := aliasedNames(p.aliases, m.aliases)
@@ -406,8 +406,8 @@ func (w *walk) unload(ctx context.Context, j groupDigest, names []string, v stat
 	return w.e.kernel.Bind(ctx, kernel.Binding{Unbind: names})
 }
 
-// rebuild executes node i again, for the state it leaves. Where it comes to something else than its trace says, the
-// trace did not hold (the node is not reproducible): the new one takes its place and the walk begins again.
+// rebuild executes node i again, for the state it leaves. If the execution differs from the recorded trace, the node is
+// not reproducible: the new trace replaces the old one and the walk restarts.
 func (w *walk) rebuild(ctx context.Context, i int) error {
 	recorded := w.outcomes[i].t
 	if recorded == nil && w.readOnly {
@@ -431,7 +431,7 @@ func (w *walk) rebuild(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	got := want.clone() // sharing may be told by another of the names: by what else is bound
+	got := want.clone() // aliases may be reported for another name: that depends on what is bound
 	got.apply(i, &t.Trace)
 	want.apply(i, recorded)
 	if !slices.Equal(t.Writes, recorded.Writes) || !maps.Equal(got.aliases, want.aliases) {
@@ -456,7 +456,7 @@ func (w *walk) rebuild(ctx context.Context, i int) error {
 	return nil
 }
 
-// positionAt returns the position before node i of this walk.
+// stateAt returns the program state before node i of this walk.
 func (w *walk) stateAt(i int) *programState {
 	p := newProgramState(w.e.baseState.Get)
 	for k, n := range w.nodes[:i] {

@@ -113,7 +113,7 @@ type walk struct {
 	dottedAt     int
 	restored     int
 	dialects     []depgraph.Dialect // of the blocks
-	compileAsked bool               // the language was asked which blocks it accepts
+	compileAsked bool               // the language has given its verdict on the blocks
 	cited        bool               // the kernel has the sources
 	renewed      bool               // a new interpreter was tried, when a state could not be restored
 	readOnly     bool               // only imports and definitions may run, and nothing is written, see Value
@@ -305,7 +305,7 @@ func (w *walk) event(ev Event) {
 	}
 }
 
-// take moves the position past node i, which has a result.
+// take advances the program state past node i, which has a result.
 func (w *walk) take(i int, d *decision, status state.Status, reason state.Reason) {
 	t, out := d.trace, &w.outcomes[i]
 	out.Trace, out.Reason, out.Status, out.t = t.Digest, reason, status, &t.Trace
@@ -326,7 +326,7 @@ func (w *walk) take(i int, d *decision, status state.Status, reason state.Reason
 	w.pos.mark(&t.Trace, out.AllMarks)
 }
 
-// block moves the position past node i, which a failure keeps from running.
+// block advances the program state past node i, which a failure keeps from running.
 func (w *walk) block(i int, d *decision) {
 	w.outcomes[i].Status, w.outcomes[i].Reason = state.StatusBlocked, d.Reason
 	w.pos.advance(i, w.nodes[i], d, w.stopped)

@@ -80,8 +80,8 @@ func (a *speculator) finish() {
 	}
 }
 
-// dispatch gives idle interpreters the next nodes after i that can be speculated on. d is decided of node i, which is
-// about to execute. Nodes whose state an unfinished node before them will change, by prediction, are left out.
+// dispatch gives idle interpreters the next nodes after i that can be speculated on. d is the decision about node i,
+// which is about to execute. dispatch leaves out nodes whose state an unfinished earlier node is predicted to change.
 func (a *speculator) dispatch(i int, d *decision) {
 	if a == nil || a.w.writesFiles() || !a.free() {
 		return

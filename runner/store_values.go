@@ -24,7 +24,7 @@ import (
 // meanwhile (backlog), for a quarter of the time spent executing. The end of a run waits for what is left of that, so
 // it may be a twentieth, and so may the time that pickling keeps the interpreter. Values that did not fit in are
 // deferred. They are stored when the engine closes, if they still exist, for a tenth of the time: first those that are
-// dear to compute and cheap to store. A node that needs a value that was not stored computes it again.
+// costly to compute and cheap to store. A node that needs a value that was not stored computes it again.
 const (
 	inlineBytes  = 32 << 10 // of a frame, equal to the driver's _INLINE; values up to this size are always stored
 	arrayRate    = 200e6    // bytes of arrays and frames a second, for pickling, compressing and writing
@@ -115,14 +115,14 @@ func (p *price) add(info *state.ValueInfo) {
 	}
 }
 
-// deferral is a group that is worth storing once there is time.
+// deferral is a group to store later, once there is time.
 type deferral struct {
 	names   []string
 	cost    price
 	seconds float64 // that it took to compute
 }
 
-// storeWrites stores the values that the node wrote, as far as they are worth it.
+// storeWrites stores the values that the node wrote, if they cost enough to compute.
 func (x *execution) storeWrites(ctx context.Context, after *programState, t *state.Trace) error {
 	done := map[groupDigest]bool{}
 	writes := slices.Clone(t.Writes)

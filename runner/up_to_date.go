@@ -11,8 +11,8 @@ import (
 )
 
 // Preconditions lists what a walk that executed nothing depended on, besides the program and the results. While all of
-// it is unchanged, another walk has the same outcome, and may be left out. It is the planner's idea for a whole
-// program, across processes. It is a value to be stored (xstate.Session.RunSettled).
+// it is unchanged, another walk has the same outcome and can be skipped. It is the planner's idea for a whole program,
+// across processes. It is a value to be stored, see xstate.Session.RunIfChanged.
 type Preconditions struct {
 	Engine string                  `json:"engine"` // the interpreter, and what else is part of every key
 	Base   []state.Access          `json:"base"`   // what keys had before the first node

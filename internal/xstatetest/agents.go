@@ -16,8 +16,8 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// agents write a program of blocks whose lines have one owner each: line i of a block is for agent i modulo their
-// number. Every line is written with a number that no other line ever has, so that its text tells who wrote it.
+// Agents write a program of blocks whose lines have one owner each: line i of a block belongs to agent i modulo their
+// number. Every line is written with a number that no other line ever has, so that its text identifies its writer.
 type Agents struct {
 	t       *testing.T
 	Session *xstate.Session
@@ -30,6 +30,7 @@ type Agents struct {
 	Merged  int
 }
 
+// Slot is a line of a block, which one agent owns.
 type Slot struct {
 	block string
 	Line  int
@@ -37,6 +38,7 @@ type Slot struct {
 
 const slotLines = 9
 
+// NewAgents opens a session in a temporary folder and writes the first program.
 func NewAgents(t *testing.T, seed uint64, names ...string) *Agents {
 	dir := t.TempDir()
 	a := &Agents{
@@ -79,6 +81,7 @@ func (a *Agents) line(s Slot) string {
 	return text
 }
 
+// Program returns the blocks of the present program.
 func (a *Agents) Program() []patch.Block {
 	blocks, _, err := a.Session.History().Program(a.t.Context())
 	if err != nil {
@@ -87,7 +90,7 @@ func (a *Agents) Program() []patch.Block {
 	return query.PatchBlocks(blocks)
 }
 
-// edit lets one agent hand in a whole block, made from the program as it saw it, with its own lines in it.
+// Edit lets one agent submit a whole block, made from the program that it saw, with its own lines in it.
 func (a *Agents) Edit(who int, seen []patch.Block) {
 	b := seen[a.R.IntN(len(seen))]
 	lines := strings.Split(b.Source, "\n")
@@ -130,7 +133,7 @@ func (a *Agents) Edit(who int, seen []patch.Block) {
 	}
 }
 
-// check verifies every line, and that blame knows the author of each.
+// Check verifies every line, and that blame knows the author of each.
 func (a *Agents) Check(what string, want func(Slot) string) {
 	a.t.Helper()
 	head := a.Head()
@@ -167,6 +170,7 @@ func (a *Agents) Check(what string, want func(Slot) string) {
 	}
 }
 
+// Head returns the last step of the session.
 func (a *Agents) Head() xstate.StepNumber {
 	n, _, err := a.Session.Store().State().Head(a.t.Context(), a.Session.Name())
 	if err != nil {
@@ -175,7 +179,7 @@ func (a *Agents) Head() xstate.StepNumber {
 	return n
 }
 
-// run runs the program, compares with a run from scratch, and returns how many nodes were executed.
+// Run runs the program, compares the outcome with a run from scratch, and returns the number of executed nodes.
 func (a *Agents) Run() int {
 	a.t.Helper()
 	out, step, err := a.Session.Run(a.t.Context(), runner.RunOptions{}, xstate.Origin{})

@@ -20,7 +20,7 @@ import (
 	"github.com/xstate-engine/xstate/state/provenance"
 )
 
-// Asked is a session to query: two versions of a program, each run.
+// Asked is a session for tests of queries: versions of a program, each of which was run.
 type Asked struct {
 	Dir     string
 	Store   *xstate.Store
@@ -28,6 +28,7 @@ type Asked struct {
 	Runs    []xstate.StepNumber
 }
 
+// NewAsked opens a session in a temporary folder and runs each version in turn.
 func NewAsked(t *testing.T, versions ...string) *Asked {
 	t.Helper()
 	dir := t.TempDir()
@@ -40,6 +41,7 @@ func NewAsked(t *testing.T, versions ...string) *Asked {
 	return a
 }
 
+// Run loads a program, runs it and notes the step.
 func (a *Asked) Run(t *testing.T, source string) {
 	t.Helper()
 	_, err := a.Session.Load(
@@ -57,6 +59,7 @@ func (a *Asked) Run(t *testing.T, source string) {
 	a.Runs = append(a.Runs, step.Number)
 }
 
+// ParseScript returns the blocks of a script.
 func ParseScript(t *testing.T, source string) []patch.Block {
 	t.Helper()
 	p, err := patch.Parse("prog.py", []byte(source))
@@ -66,6 +69,7 @@ func ParseScript(t *testing.T, source string) []patch.Block {
 	return p.Blocks
 }
 
+// AskedFirst is the first version of the program that tests of queries run.
 const AskedFirst = `# %% load
 rows = [int(x) for x in open("data.csv")]
 # %% scale
@@ -79,8 +83,10 @@ print(scaled)
 print("other")
 `
 
+// AskedSecond is AskedFirst with another body of scale.
 var AskedSecond = strings.Replace(AskedFirst, "2 * x", "3 * x", 1)
 
+// ArtifactProgram is the program of NewArtifacts.
 const ArtifactProgram = `# %% load
 rows = [int(x) for x in open("data.csv")]
 # %% helpers
@@ -100,6 +106,7 @@ print(doubled, open("out.csv").read())
 assert scale(1) == 2
 `
 
+// NewArtifacts runs ArtifactProgram beside a module and a document that mentions its definitions.
 func NewArtifacts(t *testing.T) *Asked {
 	t.Helper()
 	a := NewAsked(t)
@@ -112,6 +119,7 @@ func NewArtifacts(t *testing.T) *Asked {
 	return a
 }
 
+// Declare declares an artifact and returns the step.
 func (a *Asked) Declare(t *testing.T, name string, kind state.ArtifactKind, members ...string) xstate.StepNumber {
 	t.Helper()
 	step, err := artifact.Declare(
@@ -126,7 +134,7 @@ func (a *Asked) Declare(t *testing.T, name string, kind state.ArtifactKind, memb
 	return step.Number
 }
 
-// edit loads a program and does not run it.
+// Edit loads a program and does not run it.
 func (a *Asked) Edit(t *testing.T, source string) {
 	t.Helper()
 	if _, err := a.Session.Load(t.Context(), ParseScript(t, source), xstate.Origin{Agent: "editor"}); err != nil {
@@ -134,6 +142,7 @@ func (a *Asked) Edit(t *testing.T, source string) {
 	}
 }
 
+// Head returns the last step of the session.
 func (a *Asked) Head(t *testing.T) xstate.StepNumber {
 	t.Helper()
 	n, _, err := a.Store.State().Head(t.Context(), a.Session.Name())
@@ -143,7 +152,7 @@ func (a *Asked) Head(t *testing.T) xstate.StepNumber {
 	return n
 }
 
-// statuses are those of all artifacts, a line each.
+// Statuses returns the status of each artifact after step n, one line each.
 func (a *Asked) Statuses(t *testing.T, n xstate.StepNumber) string {
 	t.Helper()
 	all, err := artifact.List(t.Context(), a.Session.History(), n)
@@ -157,6 +166,7 @@ func (a *Asked) Statuses(t *testing.T, n xstate.StepNumber) string {
 	return b.String()
 }
 
+// WantStatuses fails the test unless Statuses returns want.
 func (a *Asked) WantStatuses(t *testing.T, n xstate.StepNumber, want string) {
 	t.Helper()
 	if d := cmp.Diff(strings.TrimPrefix(want, "\n"), a.Statuses(t, n)); d != "" {
@@ -164,6 +174,7 @@ func (a *Asked) WantStatuses(t *testing.T, n xstate.StepNumber, want string) {
 	}
 }
 
+// Archived returns an archive of the session.
 func Archived(t *testing.T, s *xstate.Session, o provenance.ArchiveOptions) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -173,6 +184,7 @@ func Archived(t *testing.T, s *xstate.Session, o provenance.ArchiveOptions) []by
 	return b.Bytes()
 }
 
+// ImportArchive imports an archive into a store.
 func ImportArchive(ctx context.Context, store *xstate.Store, data []byte) (*provenance.Imported, error) {
 	f, err := provenance.OpenArchive(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -181,7 +193,7 @@ func ImportArchive(ctx context.Context, store *xstate.Store, data []byte) (*prov
 	return provenance.Import(ctx, store.State(), f)
 }
 
-// ran runs the program and returns how many nodes were executed.
+// RunsBlocks runs the program and returns the number of executed nodes.
 func RunsBlocks(t *testing.T, s *xstate.Session) int {
 	t.Helper()
 	_, step, err := s.Run(t.Context(), runner.RunOptions{Timeout: time.Minute}, xstate.Origin{})
@@ -191,7 +203,8 @@ func RunsBlocks(t *testing.T, s *xstate.Session) int {
 	return step.Run.Nodes.Ran
 }
 
-// backParts are the blocks of programs that change what they find: values in place, files by appending, generators.
+// ReplacedParts holds versions of the blocks of programs that change their inputs: values in place, files by appending,
+// and generators.
 var ReplacedParts = [][]string{
 	{
 		`import random; rows = [int(x) for x in open("data.csv")]`,
@@ -212,8 +225,8 @@ var ReplacedParts = [][]string{
 	{`print(open("log.txt").read() if os.path.exists("log.txt") else "no log")`},
 }
 
-// scratch is what a fresh interpreter makes of a program in a folder with nothing but data.csv: what it prints, and the
-// files.
+// FromScratchText returns what a fresh interpreter makes of a program in a folder with only data.csv: its output and
+// the files.
 func FromScratchText(t *testing.T, python, program string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -227,6 +240,7 @@ func FromScratchText(t *testing.T, python, program string) string {
 	return string(out) + WrittenFiles(dir)
 }
 
+// WrittenFiles returns the files that programs of ReplacedParts write, as text.
 func WrittenFiles(dir string) string {
 	var b strings.Builder
 	for _, name := range []string{"log.txt", "out.txt"} {

@@ -20,8 +20,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// sample judges every thirtieth session of testdata, or those that a variable of the environment chooses: "all", or
-// those that have its text in their names.
+// SamplePrograms runs judge on every thirtieth session of testdata, or on those that an environment variable selects:
+// "all", or those whose names contain its text.
 func SamplePrograms(
 	t *testing.T,
 	variable string,
@@ -50,7 +50,8 @@ func SamplePrograms(
 	}
 }
 
-// pythons returns the interpreters to test with: those of XSTATE_TEST_PYTHONS, separated by colons, else the usual one.
+// Pythons returns the interpreters to test with: those of XSTATE_TEST_PYTHONS, separated by colons, or else the usual
+// one.
 func Pythons() []string {
 	if list := os.Getenv("XSTATE_TEST_PYTHONS"); list != "" {
 		return filepath.SplitList(list)
@@ -58,27 +59,28 @@ func Pythons() []string {
 	return []string{""}
 }
 
-// jobs is how many interpreters sessions may use at once: XSTATE_TEST_JOBS.
+// Jobs returns how many interpreters a session may use at once, from XSTATE_TEST_JOBS.
 func Jobs() int {
 	n, _ := strconv.Atoi(os.Getenv("XSTATE_TEST_JOBS"))
 	return n
 }
 
-// step is one state of the workspace and the blocks that must run to get there.
+// ProgramStep is one state of the workspace, with the blocks that must run to get there.
 type ProgramStep struct {
 	Files map[string][]byte // name → content; nil: deleted
 	Ran   []string
-	// static, when there is one, holds for interpreters before 3.12, where what code may read counts as read.
+	// Static, if set, replaces Ran for interpreters before 3.12, for which everything that code may read counts as
+	// read.
 	Static []string
-	// marks names the blocks that may come out otherwise in every run, each with why: "block: clock entropy". Those of
-	// a step hold until a later one says otherwise; nil: none is told, and nothing may differ.
+	// Marks lists the blocks whose results may vary between runs, each with the reason: "block: clock entropy". They
+	// apply to later steps until one of these has its own. If Marks is nil, no result may vary.
 	Marks map[string]string
-	// timeout and since, of the first step, hold for all: the longest a node may run, and the oldest 3.x it is for.
+	// Timeout and Since belong to the first step and apply to all: the time limit of a node, and the oldest 3.x.
 	Timeout time.Duration
 	Since   int
 }
 
-// readSteps reads a session, or fails the test.
+// ReadSteps reads a session, or fails the test.
 func ReadSteps(t *testing.T, file string) []ProgramStep {
 	t.Helper()
 	archive, err := txtar.ParseFile(file)
@@ -92,8 +94,9 @@ func ReadSteps(t *testing.T, file string) []ProgramStep {
 	return steps
 }
 
-// stepsOf reads a session. The section step-N/FILE holds a file as it is from step N on, step-N/-FILE deletes it, and
-// step-N/FILE.patch holds a patch of the file as the steps before left it. Sections without step-N/ are step 0.
+// StepsOf reads a session. The section step-N/FILE holds a file from step N on, and step-N/-FILE deletes it. The
+// section step-N/FILE.patch holds a patch of the file that the earlier steps left. Sections without step-N/ belong to
+// step 0.
 func StepsOf(archive *txtar.Archive) ([]ProgramStep, error) {
 	steps := []ProgramStep{{Files: map[string][]byte{}, Timeout: time.Minute}}
 	files := map[string][]byte{} // as the sections read so far leave them
@@ -175,7 +178,7 @@ func patchedFile(files map[string][]byte, name, text string) ([]byte, error) {
 	return []byte(after.Texts[name]), nil
 }
 
-// addTo makes the workspace what it is after the step.
+// AddTo applies the step's changes to the files of a workspace.
 func (s ProgramStep) AddTo(files map[string][]byte) {
 	for name, data := range s.Files {
 		if data == nil {
@@ -186,7 +189,7 @@ func (s ProgramStep) AddTo(files map[string][]byte) {
 	}
 }
 
-// pythonMinor asks an interpreter for its version.
+// PythonMinor returns the minor version of an interpreter.
 func PythonMinor(t *testing.T, python string) int {
 	t.Helper()
 	out, err := exec.Command(cmp.Or(python, "python3"), "-c", "import sys; print(sys.version_info[1])").Output()
@@ -198,6 +201,7 @@ func PythonMinor(t *testing.T, python string) int {
 	return minor
 }
 
+// OpenStore opens a store, and checks and closes it at the end of the test.
 func OpenStore(t *testing.T, dir string) *xstate.Store {
 	t.Helper()
 	store, err := xstate.Open(t.Context(), dir, xstate.Options{})
@@ -217,6 +221,7 @@ func OpenStore(t *testing.T, dir string) *xstate.Store {
 	return store
 }
 
+// OpenSession opens the session "prog" and closes it at the end of the test.
 func OpenSession(t *testing.T, store *xstate.Store, o xstate.SessionOptions) *xstate.Session {
 	t.Helper()
 	session, err := store.Session(t.Context(), "prog", o)
@@ -227,6 +232,7 @@ func OpenSession(t *testing.T, store *xstate.Store, o xstate.SessionOptions) *xs
 	return session
 }
 
+// WriteFiles writes files to dir with an old time of change, and removes those whose content is nil.
 func WriteFiles(t *testing.T, dir string, files map[string][]byte) {
 	t.Helper()
 	for name, data := range files {
@@ -250,6 +256,7 @@ func WriteFiles(t *testing.T, dir string, files map[string][]byte) {
 	}
 }
 
+// RunFile loads and runs the program file in dir, and compares its plans with walks.
 func RunFile(
 	t *testing.T,
 	ctx context.Context,
@@ -297,6 +304,7 @@ func runWith(
 	return outcome
 }
 
+// FromScratch runs the program in a new store and a new folder with these files.
 func FromScratch(
 	t *testing.T,
 	ctx context.Context,
@@ -312,7 +320,7 @@ func FromScratch(
 	return Blank(runWith(t, ctx, session, dir, files, runner.RunOptions{Timeout: timeout}), dir)
 }
 
-// blank takes the folder's name out of what was printed.
+// Blank replaces the folder's name in the outputs and errors of an outcome.
 func Blank(o *xstate.Outcome, dir string) *xstate.Outcome {
 	for i := range o.Blocks {
 		b := &o.Blocks[i]
@@ -334,7 +342,7 @@ func Blank(o *xstate.Outcome, dir string) *xstate.Outcome {
 	return o
 }
 
-// ranBlocks returns the ids of the blocks of which a node was executed.
+// RanBlocks returns the ids of the blocks of which a node was executed.
 func RanBlocks(o *xstate.Outcome) []string {
 	var ids []string
 	for _, b := range o.Blocks {

@@ -5,14 +5,14 @@
 //
 // # What it promises
 //
-// During a run the base does not change: a key that was asked for once has the same answer until Begin. A file that the
-// program itself wrote, and that nobody has changed since, counts as what it was before the program.
+// During a run the base does not change: a key that has been read has the same answer until Begin. If the program
+// itself wrote a file, and nothing has changed it since, the file counts as what it was before the program.
 //
 // # Why the simple ways fail
 //
-// To hash every file at each run costs what the files weigh. To trust size and time misses a file that is written twice
-// within a tick of the clock, and one that an archive gives its old time back. So a digest is remembered by size, inode
-// and the system's own time of change, and only when that time is more than two seconds ago.
+// To hash every file at each run costs time in proportion to their size. To trust size and time misses a file that is
+// written twice within a tick of the clock, and one whose old time an archive restores. So a digest is remembered by
+// size, inode and the system's own time of change, and only when that time is more than two seconds ago.
 //
 // # What it cannot see
 //

@@ -20,7 +20,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// State returns what keys have at the base: before the first node, in the workspace and the environment.
+// State returns the digests of keys at the base: before the first node, in the workspace and the environment.
 type State struct {
 	store        *state.Store
 	anew         bool              // see Options
@@ -29,9 +29,9 @@ type State struct {
 	environ      map[string]string // of the kernel, before any node
 	seed         state.Digest      // of random number generators from which nothing was drawn
 	records      map[string]state.FileRecord
-	Texts        map[state.Digest][]byte // what digests were made of in this run, see digestText
+	Texts        map[state.Digest][]byte // texts by digest, of this run; see digestText
 	versionFiles map[depgraph.Key]string // files that state the version of a package, joined by newlines
-	Moved        int                     // how often one was found in another place than before
+	Moved        int                     // how often such a file had a new place
 
 	mu      sync.Mutex
 	cache   map[string]fileMemo
@@ -59,10 +59,10 @@ func IsFile(d state.Digest) bool {
 	return d != state.Absent && d != Directory && d != Special && !strings.HasPrefix(string(d), Symlink)
 }
 
-// Options say where the base is.
+// Options configures New.
 type Options struct {
 	Store     *state.Store
-	Anew      bool   // hash every file again, whatever is remembered of it
+	Anew      bool   // hash every file again; ignore remembered digests
 	Workspace string // absolute, symbolic links resolved
 	File      string // of the program
 	Environ   map[string]string
@@ -104,7 +104,7 @@ func (w *State) Short(path string) string {
 	return path
 }
 
-// Path is the inverse of short.
+// Path is the inverse of Short.
 func (w *State) Path(name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -112,7 +112,7 @@ func (w *State) Path(name string) string {
 	return filepath.Join(w.workspace, name)
 }
 
-// Get returns what a key has at the base.
+// Get returns the digest of a key at the base.
 func (w *State) Get(k depgraph.Key) state.Digest {
 	if d, ok := w.answers[k]; ok {
 		return d
@@ -172,7 +172,8 @@ func (w *State) Attributes(name string) (mode state.Digest, time int64) {
 	return ModeDigest(info.Mode()), info.ModTime().UnixNano()
 }
 
-// ModeDigest is Absent for the permissions that a new file or directory gets.
+// ModeDigest returns the digest of permissions. It is Absent for those of a new file or directory, and for a symbolic
+// link.
 func ModeDigest(m fs.FileMode) state.Digest {
 	if m&fs.ModeSymlink != 0 || m.Perm() == UsualMode(m) {
 		return state.Absent
@@ -301,8 +302,8 @@ func (w *State) listing(name string) state.Digest {
 	return w.digestText(fmt.Appendf(nil, "listing %q", names))
 }
 
-// digestText returns the digest of a text that states what a directory lists, or when a file changed. It keeps the
-// text, for a replay needs it, see runner.Engine.keepInput.
+// digestText returns the digest of a text that states what a directory lists, or when a file changed. It keeps the text
+// for a replay, see runner.Engine.keepInput.
 func (w *State) digestText(text []byte) state.Digest {
 	d := state.DigestOf(text)
 	w.Texts[d] = text
@@ -378,8 +379,8 @@ func (w *State) version(k depgraph.Key) state.Digest {
 	return state.DigestOf([]byte(b.String()))
 }
 
-// Learn takes from a trace which files state the versions of packages. A file elsewhere than before counts as moved:
-// the planner gives up then.
+// Learn takes from a trace which files state the versions of packages. It counts a file in a new place as moved; the
+// planner then gives up.
 func (w *State) Learn(paths map[depgraph.Key]string) {
 	for k, p := range paths {
 		if was := w.versionFiles[k]; was != p {
@@ -392,15 +393,15 @@ func (w *State) Learn(paths map[depgraph.Key]string) {
 	}
 }
 
-// Answers are the keys that were asked for since Begin, with what they have.
+// Answers returns the keys that were read since Begin, with their digests.
 func (w *State) Answers() map[depgraph.Key]state.Digest { return w.answers }
 
-// SetAnswer says what a key had when the run began, if it was not asked for since Begin.
+// SetAnswer sets the digest that a key had when the run began, unless the key has been read since Begin.
 func (w *State) SetAnswer(k depgraph.Key, d state.Digest) {
 	if _, asked := w.answers[k]; !asked {
 		w.answers[k] = d
 	}
 }
 
-// VersionFiles are the files that state the versions of packages, by the package's key.
+// VersionFiles returns the files that state the versions of packages, by the package's key.
 func (w *State) VersionFiles() map[depgraph.Key]string { return w.versionFiles }

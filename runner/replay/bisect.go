@@ -13,9 +13,9 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// BisectOptions are the choices of Bisect. The zero value is the usual one.
+// BisectOptions configures Bisect. The zero value is the usual choice.
 type BisectOptions struct {
-	// The ends of the search; 0: the first run in which the block did not fail, and the last step.
+	// Good and Bad are the ends of the search. 0 means the first run in which the block did not fail, and the last step.
 	Good, Bad state.StepNumber
 	Value     string        // only this variable counts of what the block makes
 	Recorded  bool          // execute nothing: answer as well as what is recorded allows
@@ -27,11 +27,11 @@ type Bisection struct {
 	Block state.BlockID `json:"block"`
 	Test  string        `json:"test"` // failed or changed
 	First *query.Entry  `json:"first"`
-	// With Recorded: the candidates; First is the last of them.
+	// Between lists the candidates if only recorded outcomes are used; First is the last of them.
 	Between  []query.Entry `json:"between,omitempty"`
 	Good     Probe         `json:"good"`
 	Bad      Probe         `json:"bad"`
-	Probes   []Probe       `json:"probes"`   // in the order in which they were made, beside those two
+	Probes   []Probe       `json:"probes"`   // in the order in which they were made, without Good and Bad
 	Executed int           `json:"executed"` // blocks, a block that was executed in two programs counting twice
 	Restored int           `json:"restored"` // nodes executed again for a value that was not kept
 	Seconds  float64       `json:"seconds"`  // spent executing
@@ -41,11 +41,11 @@ type Bisection struct {
 type Probe struct {
 	Step state.StepNumber `json:"step"`
 	How  string           `json:"how"` // recorded or executed
-	// done, failed, blocked, unknown; absent: the program had no such block.
+	// Status is done, failed, blocked, unknown, or absent if the program had no such block.
 	Status string                            `json:"status"`
 	Error  string                            `json:"error,omitempty"`
 	Makes  map[depgraph.Key]query.AccessView `json:"makes,omitempty"` // variables and files
-	Marks  []string                          `json:"marks,omitempty"` // why it may come out otherwise each time
+	Marks  []string                          `json:"marks,omitempty"` // why it may vary from run to run
 	output string
 	bad    bool
 }

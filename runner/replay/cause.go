@@ -23,7 +23,7 @@ func (x *replaying) otherEngine() bool {
 	return true
 }
 
-// codeCause is the cause if the code has another digest than the recorded one.
+// codeCause returns the cause if the digest of the code differs from the recorded one.
 func (x *replaying) codeCause() Cause {
 	if x.otherEngine() {
 		return CauseInterpreter
@@ -43,7 +43,7 @@ func (x *replaying) versions() string {
 // else the name changed. So the node cannot be compared.
 const causeFolder Cause = "folder"
 
-// causeOf is the cause that a changed input amounts to.
+// causeOf returns the cause that a changed input implies.
 var causeOf = map[string]Cause{
 	"file":   CauseFile,
 	"stat":   CauseFile,

@@ -19,7 +19,7 @@ import (
 // inputs are the parts of the workspace that the nodes of a program read and none of them had written, by file name.
 type inputs struct {
 	content map[string]state.Digest // what it held
-	present map[string]state.Digest // whether it was there, where no more was asked
+	present map[string]state.Digest // whether it existed, if the program checked no more
 	listed  map[string]state.Digest // what the directory listed, with what the program had made of it by then
 	modes   map[string]state.Digest
 	times   map[string]state.Digest

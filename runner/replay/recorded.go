@@ -125,7 +125,7 @@ func (x *replaying) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if run := x.step.Run; run != nil { // one that was interrupted did not come to the last
+	if run := x.step.Run; run != nil { // an interrupted run did not reach the last blocks
 		program = program[:min(len(program), run.Blocks.Ran+run.Blocks.Reused+run.Blocks.Failed+run.Blocks.Blocked)]
 	}
 	program = slices.DeleteFunc(program, func(b state.ProgramBlock) bool { // nor to these

@@ -7,7 +7,7 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Options are the choices of Replay. The zero value replays every run of the session.
+// Options configures Run. The zero value replays every run of the session.
 type Options struct {
 	From, To        state.StepNumber // the runs from one step through another; 0: the first, the last
 	Step            state.StepNumber // only the run that this step is
@@ -28,7 +28,7 @@ type Report struct {
 	Result      string      `json:"result"`                // the worst of the runs: equal, partial or diverged
 	Runs        []RunReport `json:"runs"`                  // in order
 	First       *Divergence `json:"first"`
-	Missing     []Missing   `json:"missing"` // what was recorded and cannot be had any more
+	Missing     []Missing   `json:"missing"` // what was recorded and is gone
 	Seconds     float64     `json:"seconds"`
 }
 
@@ -47,14 +47,14 @@ type RunReport struct {
 	Result      string           `json:"result"`
 	Nodes       int              `json:"nodes"`    // that have a recorded outcome
 	Executed    int              `json:"executed"` // nodes
-	// nodes that an earlier run of this replay executed, from the same inputs
+	// Proved counts nodes that an earlier run of this replay executed, from the same inputs.
 	Proved      int          `json:"proved"`
-	Served      []ServedNode `json:"served"` // nodes that were given what was recorded, and not executed
+	Served      []ServedNode `json:"served"` // nodes that took their recorded result and did not execute
 	Divergences []Divergence `json:"divergences"`
 	Seconds     float64      `json:"seconds"` // spent executing
 }
 
-// ServedNode is a node that was given its recorded result.
+// ServedNode is a node that took its recorded result and did not execute.
 type ServedNode struct {
 	Node string   `json:"node"`
 	Why  string   `json:"why"` // effect, needs, pinned, folder, unrecorded or diverged
@@ -65,8 +65,8 @@ type ServedNode struct {
 const (
 	ServedEffect = "effect" // executing it would fire an effect that cannot be taken back
 	ServedNeeds  = "needs"  // it needs what another served node made, which was not kept
-	ServedPinned = "pinned" // it had kept a result that did not hold
-	// it rests on the name of the workspace, which the copy does not have, and cannot be compared
+	ServedPinned = "pinned" // it had kept a result that was not valid
+	// it depends on the name of the workspace, which the copy does not have, and cannot be compared
 	ServedFolder     = "folder"
 	ServedUnrecorded = "unrecorded" // there is no record to compare with: it was freed, or the failure left none
 	ServedDiverged   = "diverged"   // after it diverged, so that the rest is replayed from what was recorded
@@ -83,19 +83,19 @@ type Missing struct {
 type Cause string
 
 const (
-	CauseCode        Cause = "code"        // other code was recorded, or a module of the workspace is another
-	CauseInput       Cause = "input"       // a value that it reads is another
-	CauseFile        Cause = "file"        // a file, or a directory, is another, or gone
-	CauseInterpreter Cause = "interpreter" // it was recorded with another, or by another version of xstate
-	CausePackage     Cause = "package"     // a package is of another version, or gone
-	CauseEnvironment Cause = "environment" // a variable of the environment, a setting of the process
+	CauseCode        Cause = "code"        // other code was recorded, or a workspace module changed
+	CauseInput       Cause = "input"       // a value that it reads changed
+	CauseFile        Cause = "file"        // a file or a directory changed, or is gone
+	CauseInterpreter Cause = "interpreter" // the interpreter or the version of xstate differs
+	CausePackage     Cause = "package"     // a package has another version, or is gone
+	CauseEnvironment Cause = "environment" // an environment variable or a process setting changed
 	CauseRandomness  Cause = "randomness"
 	CauseClock       Cause = "clock"
-	CauseNetwork     Cause = "network"    // it asks for what the recording did not, or was not kept
+	CauseNetwork     Cause = "network"    // it requests what the recording did not, or what was not kept
 	CauseSubprocess  Cause = "subprocess" // likewise
-	CauseProcess     Cause = "process"    // what differs from process to process: its number, addresses
-	CauseRace        Cause = "race"       // it comes out otherwise from the same code and inputs
-	CauseRecord      Cause = "record"     // the record is damaged, or says what its code does not come to
+	CauseProcess     Cause = "process"    // its id, addresses and the like differ between processes
+	CauseRace        Cause = "race"       // the same code and inputs produce different results
+	CauseRecord      Cause = "record"     // the record is damaged, or its code produces something else
 )
 
 // Divergence is a node that produced something different from its record, for a cause of its own.
@@ -104,7 +104,7 @@ type Divergence struct {
 	Node  string           `json:"node"`
 	Block state.BlockID    `json:"block"`
 	Line  int              `json:"line,omitempty"` // of the node in its block
-	// status, output, error, "value NAME", "file NAME", "read KEY", record
+	// What is status, output, error, "value NAME", "file NAME", "read KEY" or record.
 	What     string       `json:"what"`
 	Recorded string       `json:"recorded"`
 	Replayed string       `json:"replayed"`

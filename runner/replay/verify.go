@@ -17,7 +17,7 @@ type Difference struct {
 	What  string        `json:"what"` // "status", "output", "error", "value NAME" or "file NAME"
 	Have  string        `json:"have"` // incrementally
 	Want  string        `json:"want"` // from scratch
-	// why it may differ from run to run: "clock", "network", …; nil: it must not
+	// Marks says why it may vary from run to run: "clock", "network", …; nil: it must not vary.
 	Marks []string `json:"marks,omitempty"`
 }
 
@@ -137,13 +137,13 @@ func addAll(have, want map[string]state.Digest, what string, add func(*runner.Bl
 	maps.Copy(both, want)
 	for _, name := range slices.Sorted(maps.Keys(both)) {
 		if what == "value " && byLineage(have[name]) && byLineage(want[name]) {
-			continue // two histories, which may be told apart where the values cannot
+			continue // two lineages, which may differ though the values do not
 		}
 		add(nil, what+name, string(have[name]), string(want[name]))
 	}
 }
 
-// byLineage reports whether a digest names a value by what made it (SHA-256) and not by its content (BLAKE2, 160 bits).
+// byLineage reports whether a digest is by lineage (SHA-256) and not by content (BLAKE2, 160 bits).
 func byLineage(d state.Digest) bool { return len(d) == 64 }
 
 // settled is a status that ignores reuse.

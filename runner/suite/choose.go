@@ -52,7 +52,7 @@ func (p *suiteProcess) choose() ([]int, error) {
 	return run, nil
 }
 
-// uncollected reports a file that cannot be collected. A trace records it, so that the first time is told apart from
+// uncollected reports a file that cannot be collected. A trace records it, so that the first time differs from
 // later ones.
 func (p *suiteProcess) uncollected(e collectError) error {
 	s := p.s

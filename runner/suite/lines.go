@@ -12,15 +12,15 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-// Lines are observed on demand (Options.Lines), for they cost more than all else: each line of a function is an
-// event of its own, armed again for each test. The executed lines are kept as numbers of statements in their unit. The
-// digest of the unit, which the trace has, covers which statements there are, in which order, and nothing of their
-// places. So the numbers stay right wherever the text moves to, and whatever becomes of its layout. Numbers of lines
-// would not, even counted from the beginning of the function. A statement of several lines is one. They are not part of
-// a trace, for they follow from what is: a valid trace executed them. They are kept beside it, and may be lost like any
+// Lines are observed on demand (Options.Lines), because they cost more than all else: each line of a function is an
+// event of its own, armed again for each test. The suite stores executed lines as numbers of statements in their unit.
+// The digest of the unit, which the trace has, covers which statements there are and in which order, but not their
+// places. So the numbers stay right wherever the text moves and however its layout changes. Numbers of lines would not,
+// even counted from the beginning of the function. A statement of several lines is one. Lines are not part of a trace,
+// because they follow from it: a valid trace executed them. They are stored with the trace and may be lost like any
 // result.
 
-// statements are the numbers of statements of a unit.
+// statements holds the numbers of statements of a unit.
 type statements map[int]bool
 
 // executedLines are the statements that imports executed, and those that a test executed, by unit, as ranges.

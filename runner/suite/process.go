@@ -57,7 +57,7 @@ type suiteEvent struct {
 	Text          string         `json:"text"`
 	Sync          bool           `json:"sync"` // the driver waits until the engine looked at what the frame reports
 
-	// Of the collection: what it depends on beside groups, see collection.
+	// Repeatable and the fields up to Events belong to the collection: what it depends on besides groups.
 	Repeatable bool     `json:"repeatable"`
 	Looked     []string `json:"looked"`
 	Listed     []string `json:"listed"`

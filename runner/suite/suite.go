@@ -25,7 +25,7 @@ type Suite struct {
 	forced    map[string]state.Reason // tests that run even if a trace is valid
 }
 
-// Config is what a Suite works with.
+// Config configures a Suite.
 type Config struct {
 	Store     *state.Store
 	Workspace string // absolute
@@ -33,7 +33,7 @@ type Config struct {
 	Environ   []string
 }
 
-// Options are the choices of a run of tests. The zero value is the usual one.
+// Options configures a run of tests. The zero value is the usual choice.
 type Options struct {
 	Paths   []string      // where to look for tests, as pytest takes them; none means where pytest looks by itself
 	Choose  []string      // arguments of pytest that only choose among the tests: -k EXPR, -m EXPR
@@ -70,7 +70,7 @@ type TestOutcome struct {
 	Parts   []CodePart
 	Trace   state.Digest
 
-	before []string           // what it left changed in its last run
+	before []string           // state that it left changed in its last run
 	held   *state.StoredTrace // a valid trace in spite of which it ran
 }
 

@@ -78,7 +78,7 @@ type Exercised struct {
 	Content state.Digest `json:"content,omitempty"`
 }
 
-// recordTested is the session record that names the last step that recorded tests, so that no search is needed. The
+// RecordTested is the session record that names the last step that recorded tests, so that no search is needed. The
 // outcome of the tests is a source in history, because it is evidence and must survive. The traces that let results be
 // reused are disposable.
 const RecordTested = "tested"

@@ -22,6 +22,7 @@ type Dependencies struct {
 	Nodes map[depgraph.NodeID]*Node
 }
 
+// Node is a node of the program, with the analysis of its text and its observed reads and writes.
 type Node struct {
 	Block   *BlockView
 	Name    string

@@ -116,6 +116,7 @@ func valueChanges(old, now *BlockView) []ValueChange {
 	return found
 }
 
+// UnifiedDiff returns the unified diff of two sources of a block.
 func UnifiedDiff(id state.BlockID, was, now string) string {
 	return patch.Unified("a/"+string(id), "b/"+string(id), lined(was), lined(now), 3)
 }

@@ -99,6 +99,7 @@ func entryOf(step state.Step) Entry {
 	return e
 }
 
+// EntryOf returns the log entry of a step, with the numbers of lines that it added and removed.
 func (h *History) EntryOf(ctx context.Context, step state.Step) (Entry, error) {
 	e := entryOf(step)
 	if step.Kind == state.KindFork {

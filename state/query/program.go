@@ -51,11 +51,13 @@ func (h *History) programStart(ctx context.Context, n state.StepNumber, limit in
 // CodeNoBlock is the code of errors about a block that is not in the program.
 const CodeNoBlock state.Code = "no-block"
 
+// NoBlock returns the error that reports a missing block and lists the blocks of the program.
 func (h *History) NoBlock(id state.BlockID, blocks []patch.Block) error {
 	return &state.Error{Code: CodeNoBlock, Message: fmt.Sprintf("session %q has no block %q", h.name, id),
 		Hint: "its blocks are: " + Shorten(IDs(blocks))}
 }
 
+// Shorten joins ids with commas and cuts the list after 12.
 func Shorten(ids []string) string {
 	text := ""
 	for i, id := range ids {
@@ -117,6 +119,7 @@ func ProgramBlock(b patch.Block, before *state.Block) state.ProgramBlock {
 	}
 }
 
+// IDs returns the ids of blocks, in order.
 func IDs(blocks []patch.Block) []string {
 	list := make([]string, len(blocks))
 	for i, b := range blocks {

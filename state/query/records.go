@@ -13,17 +13,18 @@ func (h *History) Files(ctx context.Context) (map[string]state.FileRecord, error
 	return files, err
 }
 
-// recordFiles is the session record that holds state.FileRecord by name.
+// RecordFiles is the session record that holds state.FileRecord by name.
 const RecordFiles = "files"
 
-// recordPython is the session record that holds the interpreter path that the last run was given; "" if that run chose
-// the interpreter itself.
+// RecordPython is the session record that holds the interpreter path given to the last run, or "" if that run chose the
+// interpreter itself.
 const RecordPython = "python"
 
-// recordVolatile is the session record of code that produced different results from the same state: the digest of the
+// RecordVarying is the session record of code that produced different results from the same state: the digest of the
 // code, and what differed.
 const RecordVarying = "volatile"
 
+// VaryingCode returns, by code digest, what differed between executions of code from the same state.
 func (h *History) VaryingCode(ctx context.Context) (map[state.Digest][]string, error) {
 	found := map[state.Digest][]string{}
 	_, err := h.store.SessionRecord(ctx, h.name, RecordVarying, &found)

@@ -133,6 +133,7 @@ func (s *Snapshot) Block(id state.BlockID) (*BlockView, error) {
 	}
 }
 
+// DescribeStep adds the log entry of step n to snap, and the first run after it if the step is an edit.
 func (h *History) DescribeStep(ctx context.Context, n state.StepNumber, snap *Snapshot) error {
 	if n == 0 {
 		return nil
@@ -265,6 +266,7 @@ func (h *History) nodeView(
 	return v, &t, nil
 }
 
+// ValueOf returns the recorded description of the value that a trace wrote to a key, or nil.
 func ValueOf(t *state.Trace, k depgraph.Key) *state.ValueInfo {
 	if info, ok := t.Info[k]; ok {
 		return &info
@@ -280,6 +282,7 @@ func NodeName(id state.BlockID, at, of int) string {
 	return fmt.Sprintf("%s#%d", id, at+1)
 }
 
+// AppendNew appends x to list unless list contains it.
 func AppendNew[T comparable](list []T, x T) []T {
 	if slices.Contains(list, x) {
 		return list

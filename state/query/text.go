@@ -27,6 +27,7 @@ func Text(outputs []state.Output) string {
 	return address.ReplaceAllString(b.String(), "0x…")
 }
 
+// ErrorText returns an error with its traceback, without object addresses, or "" for nil.
 func ErrorText(e *state.ExecError) string {
 	if e == nil {
 		return ""
@@ -106,4 +107,5 @@ func ErrorLine(e *state.ExecError) string {
 	return strings.TrimSuffix(address.ReplaceAllString(e.Type+": "+e.Message, "0x…"), ": ")
 }
 
+// Short returns the first 12 digits of a digest.
 func Short(d state.Digest) string { return string(d[:min(12, len(d))]) }
