@@ -1,9 +1,10 @@
-"""Hidden state: what outlives a node without being in the namespace.
+"""Hidden state: state that outlives a node and is not in the namespace.
 
-Each variable has a key, a way to read it as plain data, a way to set it, and a pristine value that stands for "as in a
-fresh interpreter" (its digest is absent). Some report exactly when a node read them, by an instrumented accessor. For
-the others every node counts as a reader, which is sound and matters only when a program changes them. The variables of
-libraries are those of the adapters; the rest is in interpreter_state.py.
+Each variable has a key, a function that reads it as plain data, and a function that sets it. Its pristine value means
+"as in a fresh interpreter"; the digest of that value is absent. Some variables have an instrumented accessor, which
+reports exactly when a node reads them. For the others, the engine counts every node as a reader. That is sound, and
+matters only if a program changes them. The adapters define the variables of libraries; interpreter_state.py defines the
+others.
 """
 
 from . import original as __builtins__
@@ -21,7 +22,7 @@ class Hidden:
 
     def __init__(self, seed, names):
         self.seed = seed
-        self.names = names  # observer of names, which libraries may look up
+        self.names = names  # the observer of names: a library may look up names of the program
         self.collector = interpreter_state.Collector()
         self.variables = [v for a in adapters.ALL for v in a.variables()]
         self.variables += interpreter_state.variables(self.collector)
@@ -50,7 +51,7 @@ class Hidden:
         return found
 
     def begin(self, v):
-        """Takes the value that a variable has as pristine: its package was just loaded."""
+        """Records the present value of a variable as pristine: its package was just loaded."""
         value = v.get()
         v.known, v.pristine = True, (v.digest(value), value)
         v.start = v.pristine[0]
@@ -68,7 +69,7 @@ class Hidden:
 
 
 class Importing:
-    """A finder that sees the packages of adapters being imported, so that their hidden state has a known beginning."""
+    """A finder that observes imports of the adapters' packages, so that their hidden state has a known first value."""
 
     def __init__(self, hidden):
         self._hidden = hidden
@@ -90,12 +91,12 @@ class Importing:
         return spec
 
     def loaded(self, name):
-        """A module was just loaded."""
+        """Calls the adapter's function for a module that was just loaded."""
         self._then[name](self._hidden, sys.modules[name])
 
 
 class _After:
-    """A loader that calls a function when it has executed a module."""
+    """A loader that calls a function after it has executed a module."""
 
     def __init__(self, loader, then):
         self._loader, self._then = loader, then
@@ -113,9 +114,8 @@ class _After:
 
 
 def forget_answers(classes):
-    """Makes abstract classes forget what they answered about classes of the program, which may have been others
-    then."""
-    # An abstract class that remembers one refers to it weakly, with a callback of this name.
+    """Clears the caches of isinstance checks in abstract classes: the program's classes may have changed since."""
+    # An abstract class that caches an answer about a class refers to it weakly, with a callback of this name.
     if any(getattr(r.__callback__, "__name__", None) == "_destroy" for c in classes for r in weakref.getweakrefs(c)):
         todo, seen = [object], set()
         for c in todo:
@@ -126,4 +126,4 @@ def forget_answers(classes):
                     _abc._reset_caches(c)
 
 
-kept_by = adapters.state_object  # the name under which stored groups find it
+kept_by = adapters.state_object  # stored groups find the function by this name

@@ -1,4 +1,4 @@
-"""A variable of hidden state, and the ways in which adapters observe that a program reads or sets one."""
+"""Variables of hidden state, and functions by which adapters observe that a program reads or sets one."""
 
 from . import original as __builtins__
 import marshal
@@ -7,34 +7,34 @@ from operator import is_
 from . import blake2b
 
 PLAIN = frozenset((int, str, float, bool, type(None)))
-marks = set()  # marks of the node under way, because of what it showed; the run clears them
+marks = set()  # marks of the running node, because of its output; the run clears them
 
 
 class Variable:
-    """One piece of hidden state: a key, a way to read it as plain data, a way to set it.
+    """One piece of hidden state: a key, a function that reads it as plain data, and a function that sets it.
 
-    loaded reports whether it is there now; module is what to import to have it. Its pristine value, whose digest is
-    absent in keys, stands for "as in a fresh interpreter".
+    loaded reports whether the variable exists now; module is the module to import for it. Its pristine value means "as
+    in a fresh interpreter"; keys leave out the digest of that value.
     """
 
-    precise = False  # whether touched is set exactly if a node read it
+    precise = False  # whether the accessor sets touched exactly if a node read the variable
 
     def __init__(self, key, get, put, loaded=lambda: True, module=None, precise=False):
         self.key, self.get, self.put, self.loaded, self.module = key, get, put, loaded, module
         if precise:
             self.precise = True
         self.touched = False
-        self.last = None, None  # what was hashed last, and its digest
+        self.last = None, None  # the data that was hashed last, and its digest
         self.pristine = None
         self.known = False
         self.start = None  # digest when the node began
-        self.set_by_node = False  # perhaps to what it was: its value then depends on this node alone
+        self.set_by_node = False  # even to the same value: the value then depends only on this node
         self.fresh = False  # seeded by the node before it drew anything
         self.unseeded = False  # seeded by the node from the operating system
-        self.arm = lambda: None  # makes the next read be noted
+        self.arm = lambda: None  # makes the accessor report the next read
 
     def begin(self, digest):
-        """A node begins. digest is that of the value now, None where there is none."""
+        """Prepares for a node. digest is that of the present value, or None without a value."""
         self.touched, self.set_by_node, self.fresh, self.unseeded = False, False, False, False
         self.start = digest
         self.arm()
@@ -50,7 +50,7 @@ class Variable:
 
 
 class Settings(Variable):
-    """Hundreds of options, few of which are not plain."""
+    """A variable for hundreds of options, most of which are plain. It encodes the plain ones only after a change."""
 
     precise = True
 
@@ -69,7 +69,7 @@ class Settings(Variable):
 
 
 class Counter:
-    """Gives the number in the name of the next thread, or pool of threads, that got no name of its own."""
+    """Counts threads, or thread pools, without a name of their own. The next default name contains its number."""
 
     def __init__(self, variable, first):
         self.next, self._variable = first, variable
@@ -83,7 +83,7 @@ class Counter:
 def watch_generator(module, variable, names):
     """Wraps the functions of a module that seed a generator, and that get and set its state.
 
-    A node that sets the state before any draw does not read it. A node that gets the state reads it.
+    A node that sets the state before its first draw does not read the earlier state. A node that gets the state does.
     """
     seed, give, put = names
 
@@ -104,7 +104,7 @@ def watch_generator(module, variable, names):
 
 
 def noting_first(function, note, module):
-    """Returns a function of a module that calls note before it does what it does."""
+    """Wraps a function of a module: the wrapper calls note first, and then the function."""
 
     def wrapper(*args, **kwargs):
         note(*args, **kwargs)
@@ -117,9 +117,9 @@ def noting_first(function, note, module):
 
 
 def watch_items(cls, variable, names):
-    """Notes the first use of an item in a node; a drawing uses tens of thousands.
+    """Records only the first use of an item in a node, because a drawing uses tens of thousands.
 
-    A node that sets an item, perhaps to what it was, reads what the others are.
+    A node that sets an item counts as a reader: the value of the variable still depends on the other items.
     """
     own = {name: vars(cls)[name] for name in names if name in vars(cls)}
 
@@ -142,7 +142,7 @@ def watch_items(cls, variable, names):
 
 
 def mark_repr(holder, name):
-    """Marks a node that shows what has an address in it, or a number that counts all that were made."""
+    """Marks a node that calls the repr: the text contains an address, or a counter of all such objects."""
     original = getattr(holder, name)
 
     def shown(o):

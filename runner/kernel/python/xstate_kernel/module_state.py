@@ -1,4 +1,4 @@
-"""What the workspace modules hold: state of the program, like the values of its names."""
+"""The contents of workspace modules. These are state of the program, like the values of its names."""
 
 from . import original as __builtins__
 import marshal
@@ -27,17 +27,17 @@ _MACHINERY = frozenset(
 
 
 class ModuleState:
-    """Knows what each module held at the last look: after its load, and after every node that can reach it."""
+    """The contents of each module at the last check: after its load, and after every node that can reach it."""
 
     def __init__(self, printer, workspace):
         self._printer, self._workspace = printer, workspace
         self._known = {}  # name → _Content
-        self.altered = set()  # "MODULE.NAME": what was seen to be another, or changed in place, since this was cleared
+        self.altered = set()  # "MODULE.NAME" of each value that changed or was replaced since the caller cleared this
 
     def look(self, name):
-        """Looks at a loaded module. Reports whether it holds something else than before.
+        """Checks a loaded module, and reports whether its contents differ from those at the last check.
 
-        Equal things that are bound anew count: code that took the old ones by name no longer shares them.
+        An equal but new object is a change: code that imported the old object by name no longer shares it.
         """
         module, was = sys.modules[name], self._known.get(name)
         if was is not None and was.module is not module:
@@ -63,8 +63,7 @@ class ModuleState:
         return self._known[name].digest
 
     def names(self, modules):
-        """Returns the names of the program that modules may use through functions of the program that were put
-        there."""
+        """Returns the program's names that modules may use. The program can assign its own functions to a module."""
         return set().union(*(self._known[m].deps for m in modules if m in self._known))
 
     def forget(self, names):
@@ -73,7 +72,7 @@ class ModuleState:
             self._printer.shared.pop(name, None)
 
     def _digest(self, name, content):
-        """Names data by content, and by type where it has no name; returns the whole, and each living part."""
+        """Computes the digest of a module, and of each part that can change. Opaque data counts by its type."""
         shared, self._printer.shared = self._printer.shared, {}
         lines, places, parts = [], {}, {}
         content.deps = set()
@@ -85,7 +84,7 @@ class ModuleState:
             parts[k] = type(v).__name__ if fp.opaque else fp.digest
             content.deps |= fp.deps
             lines.append((k, parts[k]))
-            if fp.opaque:  # what it reaches may be anybody's: all loggers, all that a thread holds
+            if fp.opaque:  # it may reach objects of other code: all loggers, or everything that a thread refers to
                 inner = v.values() if type(v) is dict else v if type(v) in (list, tuple) else ()
                 found = dict.fromkeys(map(id, walk.mutable([v, *inner])))
             else:
@@ -99,25 +98,26 @@ class ModuleState:
 
 
 class _Content:
-    """What a module binds: what is described once, and what may be changed in place."""
+    """The bindings of a module: parts that the kernel describes once, and parts that may change in place."""
 
     def __init__(self, name, module):
         space = vars(module)
         self.module, self.digest, self.parts, self.deps = module, None, {}, set()
         self.keys, self.ids = list(space), list(map(id, space.values()))
-        self.plain = []  # functions that hold nothing, and their defaults
-        self.living = []  # names of the rest. The values are not kept: somebody may notice that they go
+        self.plain = []  # functions without mutable state, and their defaults
+        # Names of the rest. The kernel keeps no reference to the values: a finalizer may show when they are freed.
+        self.living = []
         lines = []
         for k, v in sorted(space.items()):
             if k in _MACHINERY or sys.modules.get("%s.%s" % (name, k), space) is v:
-                continue  # a submodule is there because somebody imported it
+                continue  # other code imported this submodule
             if type(v) in atoms.ATOMS:
                 lines.append((k, v))
             elif code_owner.is_a(v, types.ModuleType):
                 lines.append((k, v.__name__))
             elif not code_owner.is_a(v, (types.FunctionType, type)):
                 self.living.append(k)
-            elif v.__module__ == name:  # where it stands in the text of the module
+            elif v.__module__ == name:  # it is identified by its place in the text of the module
                 lines.append(
                     (k, v.__qualname__, v.__code__.co_firstlineno if code_owner.is_a(v, types.FunctionType) else 0)
                 )
@@ -132,7 +132,7 @@ class _Content:
                 lines.append((k, v.__module__, v.__qualname__))
         self.lines = marshal.dumps(lines, 2)
         living = set(self.living)
-        self.fixed = [v for k, v in space.items() if k not in living]  # kept, so that nothing else gets their ids
+        self.fixed = [v for k, v in space.items() if k not in living]  # kept, so that no other object gets their ids
         self.bound = [
             (k, i)
             for k, i in zip(self.keys, self.ids)
@@ -142,7 +142,7 @@ class _Content:
         ]
 
     def current(self):
-        """Reports whether the same things are bound, and functions that held nothing hold nothing."""
+        """Reports whether the bindings are the same objects, and the plain functions still have no mutable state."""
         space = vars(self.module)
         return (
             list(map(id, space.values())) == self.ids
@@ -152,7 +152,7 @@ class _Content:
 
 
 def _holds(code):
-    """Reports whether a function or class holds something that can change in place."""
+    """Reports whether a function or class refers to something that can change in place."""
     return (
         not code_owner.is_a(code, types.FunctionType)
         or bool(code.__closure__ or code.__kwdefaults__ or code.__dict__)

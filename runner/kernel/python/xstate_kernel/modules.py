@@ -1,13 +1,14 @@
-"""Modules as state: which workspace modules are loaded, what they hold, and what the program changed in others.
+"""Modules as state: which workspace modules are loaded, their contents, and the program's changes in other modules.
 
-Loading a workspace module executes it, once. A load that reads nothing but its own source and has no effect is *quiet*:
-it may happen at any time. Any other load, and any change to what a module holds, is state like a variable's. The engine
-has a key for it, unloads modules that differ from those at a position in the program, and runs again what loaded or
-changed them.
+Loading a workspace module executes it once. A load is *quiet* if it reads only its own source and has no effect: it may
+happen at any time. Any other load, and any change to the contents of a module, is state, like the value of a variable.
+The engine has a key for this state. It unloads modules that differ from those at a position in the program, and re-runs
+the nodes that loaded or changed them.
 
-Some changes cannot be undone in a live interpreter: attributes that the program assigns to modules and classes of
-libraries, what it puts into containers that are such attributes (see library_containers.py), and entries of
-sys.modules. The engine counts every later node as their reader, and returns to before them in a new interpreter.
+The kernel cannot undo some changes in a live interpreter. These are attributes that the program assigns to modules and
+classes of libraries, changes to containers in such attributes (see library_containers.py), and entries of sys.modules.
+The engine counts every later node as a reader of these changes. To return to a state before them, it starts a new
+interpreter.
 """
 
 from . import original as __builtins__
@@ -55,8 +56,10 @@ _asks = {}
 
 
 def _of_code(code):
-    """Returns whether a code object, or one nested in it, can assign to an attribute, name sys.modules, list
-    subclasses, ask for hashes, name databases in SQL."""
+    """Reports five facts about a code object and the code nested in it.
+
+    It can assign to an attribute, it names sys.modules, it lists subclasses, it computes hashes, it names databases in
+    SQL."""
     found = _asks.get(code)
     if found is None:
         names = set(code.co_names)
@@ -80,11 +83,11 @@ class Modules:
         self._namespace, self._workspace, self._effects = namespace, workspace, effects
         self.module_state = module_state.ModuleState(printer, workspace)
         self.process = process.Process(printer, groups)
-        # library, class and attribute → what was there before the program put something else there
+        # library, class and attribute → the value before the program replaced it
         self._originals = {}
-        self._edited = False  # sys.modules, or what no one can take back
+        self._edited = False  # the program changed sys.modules, or made a change that cannot be undone
         self.containers = library_containers.LibraryContainers()
-        self._targets = {}  # workspace module → dotted names in it of what its code assigns attributes of
+        self._targets = {}  # workspace module → dotted names in it of the objects whose attributes its code assigns
         self._active = False
         self._start([])
         sys.meta_path.insert(0, self)
@@ -93,8 +96,7 @@ class Modules:
 
     def _start(self, codes):
         asked = [_of_code(c) for c in codes]
-        # all: the node can name sys.modules; lists: list subclasses; hashes: ask for hashes; attaches: name databases
-        # in SQL
+        # See _of_code for the five facts.
         (
             self.assigns_attributes,
             self.reads_sys_modules,
@@ -107,11 +109,11 @@ class Modules:
         self.tried = set()  # (name, folders) of modules that code of the program and the workspace looked for
         self.named = set()  # names of modules that a function looked up
         self._loud = set()  # names of modules whose load was not quiet
-        self.others = set()  # modules that were taken out of sys.modules, and packages that have one more module
-        self._final = set()  # changes that no one can take back
+        self.others = set()  # modules that the node removed from sys.modules, and packages that got a new module
+        self._final = set()  # changes that cannot be undone
 
     def begin(self, codes, theirs):
-        """codes: what the node may run; theirs: of that, what is the workspace's."""
+        """Begins to observe a node. codes is the code that it may run; theirs is the workspace's part of it."""
         self.module_state.altered = set()
         self._start(codes)
         for c in theirs:
@@ -214,11 +216,11 @@ class Modules:
             return set(), set(), set()
         self._workspace.renew()
         changed = {n for n in sorted(fresh | reached) if self.module_state.look(n)}
-        loud = fresh if changed else self._loud & fresh  # one load may have changed what another left
+        loud = fresh if changed else self._loud & fresh  # one load may have changed the effect of another
         return changed, fresh - loud, loud
 
     def stop(self):
-        """The node has ended."""
+        """Stops observing: the node has ended."""
         self._active = False
 
     def state(self, name):
@@ -292,7 +294,7 @@ class Modules:
         return spec
 
     def _awaited(self, name, path):
-        """Finds a library of which something is to be looked at as soon as it is loaded."""
+        """Finds a library that the kernel must inspect as soon as it is loaded."""
         if not (self._active and (name in adapters.PATCHERS or self.containers.awaits(name))):
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path)
@@ -324,8 +326,8 @@ class Modules:
             self.module_state.look(name)
 
     def _look_for_targets(self, name, code):
-        """A module that can assign to attributes of a library may have done so when it was imported, and may do so
-        later."""
+        """Records which attributes of libraries a module may assign. Its import may have done so, and its functions may
+        do so later."""
         targets = bytecode.assigned_targets(code)
         self._targets.pop(name, None)
         if targets:
@@ -338,7 +340,7 @@ class Modules:
                 self._loud.add(name)
 
     def sought(self, names):
-        """Yields the files that would take precedence over what these imports, and those tried, found."""
+        """Yields the files that would take precedence over what these imports, and the attempted ones, found."""
         names = {
             n[:i] for name in names for n in [name + "."] for i, c in enumerate(n) if c == "."
         }  # with their packages
@@ -402,7 +404,7 @@ def _drop_stale(spec):
 
 
 def _by_library():
-    """Reports whether it is code of a library that imports."""
+    """Reports whether code of a library causes the present import."""
     frame = sys._getframe(2)
     while frame is not None:
         path = frame.f_code.co_filename

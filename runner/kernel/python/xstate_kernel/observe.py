@@ -1,11 +1,12 @@
-"""What a node reads: names.
+"""Observes which names a node reads.
 
-On CPython 3.12 and later: INSTRUCTION events of sys.monitoring, set on the program's own code objects and disabled
-after their first hit, so that a loop pays once. Before 3.12: the names that the text of the node uses, closed over the
-functions and classes reachable from the values bound to them; a superset of what is read.
+On CPython 3.12 and later, the kernel uses INSTRUCTION events of sys.monitoring. It sets them on the program's own code
+objects and disables each after its first hit, so a loop pays only once. Before 3.12, it takes the names that the text
+of the node uses. It adds the names used by functions and classes that are reachable from the values of these names. The
+result is a superset of the names that the node reads.
 
-Files are observed by observe_files.py, functions of os without audit events by observe_calls.py, clocks and randomness
-by observe_clocks.py."""
+observe_files.py observes files, observe_calls.py the functions of os without audit events, and observe_clocks.py
+clocks and randomness."""
 
 from . import original as __builtins__
 import builtins
@@ -16,7 +17,7 @@ import types
 
 from . import adapters, bytecode, code_owner, sets
 
-_KINDS = {  # what an instruction does to a name of the namespace; bind and look: or of a scope of its own
+_KINDS = {  # what an instruction does to a name of the namespace; bind and look may use an inner scope instead
     "LOAD_GLOBAL": "load",
     "DELETE_GLOBAL": "load",
     "LOAD_NAME": "look",
@@ -37,15 +38,15 @@ class StaticNames:
     def __init__(self, namespace):
         self.namespace = namespace
         self.reads, self.imports, self.stored, self.stars = set(), set(), set(), set()
-        self.everything = False  # the namespace was handed out as a whole
+        self.everything = False  # other code got the whole namespace
         self.spaces = set()  # files of modules whose code names an attribute of _SPACES
         self._deps_of = None
 
     def add_node(self, code):
-        """The code of a node itself: the engine tells what its text uses."""
+        """Ignores the code of the node itself: the engine sends the names that its text uses."""
 
     def add(self, code):
-        """Code that is run while a node is observed (exec, eval) reads what its text uses."""
+        """Counts the names used by code that a node runs with exec or eval as read."""
         if self._deps_of is not None:
             names, imports = bytecode.code_facts(code)
             self.imports |= imports
@@ -54,7 +55,7 @@ class StaticNames:
             self._close(names)
 
     def add_module(self, code):
-        """Begins to observe the code of a module of the workspace: it may look at the namespace of who calls it."""
+        """Begins to observe the code of a workspace module, because it may read the namespace of its caller."""
         self.spaces.discard(code.co_filename)
         if any(not _SPACES.isdisjoint(c.co_names) for c in bytecode.nested(code)):
             self.spaces.add(code.co_filename)
@@ -66,8 +67,8 @@ class StaticNames:
         self._close(uses)
 
     def note(self, name):
-        """A name is read by other means than the program's own code: an attribute of its module, a text given to a
-        library."""
+        """Records a read that the program's own code does not make. Examples are an attribute of the program's module
+        and a name in a text that a library evaluates."""
         if self._deps_of is not None:
             self._close([name])
 
@@ -103,13 +104,13 @@ class MonitoredNames:
         self._plans = {}  # code object → {offset: (kind, name)}
         self._start = {}
         self.reads, self.imports, self.stored = set(), set(), set()
-        self.everything = False  # the namespace was handed out as a whole
+        self.everything = False  # other code got the whole namespace
         mon = self._mon = sys.monitoring
         mon.use_tool_id(self.TOOL, "xstate")
         mon.register_callback(self.TOOL, mon.events.INSTRUCTION, self._hit)
 
     def add_node(self, code):
-        """Begins to observe the code of a node: its plain names are those of the namespace."""
+        """Begins to observe the code of a node, whose plain names belong to the namespace."""
         self._add(code, {**_KINDS, "STORE_NAME": "store", "LOAD_NAME": "load", "DELETE_NAME": "load"})
 
     def add(self, code):
@@ -145,12 +146,12 @@ class MonitoredNames:
                     self.everything = True
                     return self._mon.DISABLE
                 frame = sys._getframe(1)
-                if frame.f_globals is not self.namespace:  # code run for a namespace of its own
+                if frame.f_globals is not self.namespace:  # the code runs with another namespace
                     if kind in ("load", "look"):
-                        self.note(name)  # it may yet be run for this one, and is not seen again
+                        self.note(name)  # it may run with this namespace later, and its event is disabled by then
                     return self._mon.DISABLE
                 if kind in ("bind", "look") and self._own(name, frame.f_locals, kind):
-                    return None  # the next time it may be the namespace's
+                    return None  # the next execution may use the namespace
                 if kind == "import":
                     self.imports.add(name)
                 elif kind == "star":
@@ -162,26 +163,25 @@ class MonitoredNames:
         return self._mon.DISABLE
 
     def note(self, name):
-        """A name is read, by the program's own code or by other means (see StaticNames)."""
+        """Records that the program's own code, or a library (see StaticNames), reads a name."""
         if name not in self.stored and id(self.namespace.get(name, self)) == self._start.get(name, id(self)):
-            self.reads.add(name)  # as it was when the node began: an input
+            self.reads.add(name)  # the value is the same as at the node's begin, so it is an input
 
     def store(self, name):
         self.stored.add(name)
 
     def _own(self, name, scope, kind):
-        """Reports whether a class body, or code made at run time, binds a name in a scope of its own, or finds there
-        what it bound."""
+        """Reports whether a class body, or code made at run time, binds or finds a name in its own scope."""
         if scope is self.namespace or kind == "look" and name not in scope:
             return False
         return not all(
             k in scope for k in self.namespace
-        )  # a copy of the namespace: so it is given out during a comprehension at top level
+        )  # else scope is a copy of the namespace, which CPython returns during a comprehension at top level
 
     def begin(self, uses, deps_of, bound):
         self.reads, self.imports, self.stored = set(), set(), set()
         self.everything = False
-        self._start = bound  # name → id: not the values, for it may matter that they go
+        self._start = bound  # name → id; no references to the values: the program may observe when they are freed
         self._mon.restart_events()
 
     def end(self):
@@ -190,7 +190,7 @@ class MonitoredNames:
 
 
 class Main(types.ModuleType):
-    """The program's module. It reports which of its attributes are read: pickle finds classes in it by name."""
+    """The program's module. It reports reads of its attributes: for example, pickle finds classes in it by name."""
 
     def __getattribute__(self, name):
         names = watching
@@ -222,7 +222,9 @@ class Main(types.ModuleType):
 
 
 def _note_mark(names, dataclasses, given):
-    """dataclasses looks up what the text of an annotation begins with: whether it is a mark, as ClassVar is."""
+    """Records the name that dataclasses looks up for the text of an annotation.
+
+    dataclasses checks whether the text begins with a marker such as ClassVar."""
     module, name = given["match"].groups()
     marks = [getattr(dataclasses.get("typing"), "ClassVar", None), dataclasses["InitVar"], dataclasses["KW_ONLY"]]
     if name in _MARKS or not module and any(names.namespace.get(name) is m for m in marks):
@@ -236,13 +238,13 @@ watching = None  # the observer that Main reports to while a node runs
 
 
 def watch_main(names):
-    """Makes Main tell names of what it sees; None: nobody."""
+    """Sets the observer to which Main reports reads and writes. None turns the reports off."""
     global watching
     watching = names
 
 
 def hash(o, /):
-    """Replaces the builtin in nodes whose code names it: a hash that is an address differs in each process."""
+    """Replaces the builtin in nodes whose code names it. A hash that depends on an address differs in each process."""
     if _files.active and sets.addressed((o,)):
         _files.marks.add("process")
     return _hash(o)
@@ -253,14 +255,14 @@ _files = None
 
 
 def watch_files(files):
-    """Takes the observer that gets the mark of a node which asks for a hash that is an address."""
+    """Sets the observer that gets the mark of a node which computes a hash from an address."""
     global _files
     _files = files
 
 
 def watch_hash(on):
-    """Puts hash in place of the builtin, or takes it out."""
-    if builtins.hash is (_hash if on else hash):  # and not something of the program's
+    """Replaces the builtin by hash, or restores it."""
+    if builtins.hash is (_hash if on else hash):  # and not an object of the program
         builtins.hash = hash if on else _hash
 
 
@@ -271,8 +273,9 @@ def names(namespace, exact=True):
 
 
 def watch_imports(names):
-    """importlib.import_module raises no event for a module that is loaded already. What a library imports of libraries
-    is its own: it does so once, wherever that is."""
+    """Wraps importlib.import_module, which raises no event for a loaded module.
+
+    The wrapper ignores imports of libraries by libraries: a library makes these once, in whichever node comes first."""
     original = importlib.import_module
 
     def import_module(name, package=None):
@@ -293,7 +296,9 @@ def watch_imports(names):
 
 
 def watch_contexts(names):
-    """A copy of the context holds what every variable of it has. Libraries make some for tasks."""
+    """Wraps contextvars.copy_context: a copy of the context contains the values of all its variables.
+
+    The wrapper ignores copies that libraries make for tasks."""
     original = contextvars.copy_context
 
     def copy_context():
@@ -309,6 +314,6 @@ def named(wrapper, original):
     wrapper.__name__ = wrapper.__qualname__ = original.__name__
     wrapper.__module__ = (
         original.__module__ if original.__module__ != "posix" else "os"
-    )  # where it is found by its name
+    )  # pickle finds it by name in this module
     wrapper.__doc__ = original.__doc__
     return wrapper

@@ -1,4 +1,4 @@
-"""Observes the functions of os that raise no audit event: lookups, listings, open descriptors, the process's number."""
+"""Observes functions of os without audit events: lookups, listings, open descriptors and the process id."""
 
 from . import original as __builtins__
 import os
@@ -17,7 +17,7 @@ def watch(files):
 
 
 def _watch_lookups(files):
-    """os.stat, os.lstat and os.access raise no audit event; an existence check is a read."""
+    """Wraps os.stat, os.lstat and os.access, which raise no audit event. An existence check is a read."""
     for name in ("stat", "lstat", "access"):
         setattr(os, name, _lookup(files, getattr(os, name), name != "lstat"))
     getcwd = os.getcwd
@@ -35,7 +35,7 @@ def _watch_lookups(files):
 
 
 def _watch_listings(files):
-    """The store is not to be seen by a program that lists the folder it lies in."""
+    """Wraps the functions that list a folder, so that they hide the store from the program."""
     folder, hidden = os.path.split(files.store.rstrip(os.sep))
     listdir, scandir = os.listdir, os.scandir
 
@@ -56,7 +56,9 @@ def _watch_listings(files):
 
 
 def _watch_process(files):
-    """The number of the process, and of what it belongs to, tells libraries whether they are in a copy of it."""
+    """Wraps the functions that return ids and times of the process.
+
+    The wrappers ignore libraries, which compare process ids to detect a fork."""
 
     def noting(original):
         def wrapper(*args):
@@ -71,16 +73,17 @@ def _watch_process(files):
 
 
 def _watch_descriptors(files):
-    """A number that stands for an open file is not seen for what it is: what of the program's is on disk is a state of
-    its own. Who leaves open something else, or uses one of another node's, is marked. What libraries open they put into
-    objects."""
+    """Wraps the functions that open and use descriptors: a plain integer does not show that it refers to an open file.
+
+    A program's descriptor for a file on disk is separate state. The kernel marks a node that leaves another descriptor
+    open, or uses one that another node opened. Libraries keep their descriptors in objects."""
 
     def by_program(original):
         frame = sys._getframe(2)
         while frame.f_code.co_filename == __file__:  # dup is wrapped twice
             frame = frame.f_back
         if original.__name__ == "dup" and "dup" not in frame.f_code.co_names:
-            return False  # native code asks for one, as that of NumPy does that reads and writes a file's elements
+            return False  # native code calls dup, for example NumPy's to read and write elements of a file
         return not code_owner.is_library_path(frame.f_code.co_filename)
 
     def opens(original):
@@ -187,7 +190,7 @@ TIMES = frozenset(("st_mtime", "st_mtime_ns", "st_atime", "st_atime_ns", "st_cti
 
 
 def _question(frame):
-    """Classifies a lookup: one like os.path.exists, to which content does not matter, one for a time, or any other."""
+    """Classifies a lookup: for presence, as by os.path.exists; for a time of the file; or for anything else."""
     for _ in range(3):
         if frame is None:
             break
@@ -202,7 +205,7 @@ def _question(frame):
 
 
 class _Entries:
-    """The entries of a directory, but for one."""
+    """The entries of a directory except one."""
 
     def __init__(self, found, hidden):
         self._found, self._hidden = found, hidden

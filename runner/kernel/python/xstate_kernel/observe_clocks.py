@@ -1,4 +1,4 @@
-"""Observes clocks, and randomness of the operating system: a node that reads one is marked."""
+"""Observes clocks and the randomness of the operating system. The kernel marks a node that reads one."""
 
 from . import original as __builtins__
 import _datetime
@@ -27,20 +27,20 @@ _DURATIONS = (
 
 
 def watch(files):
-    """Wraps the clocks and the sources of randomness. files gets the marks, while it is active."""
+    """Wraps the clocks and the sources of randomness. The wrappers add marks to files while it is active."""
     _watch_clocks(files)
     _watch_urandom(files)
     _watch_seeds(files)
 
 
 def _watch_clocks(files):
-    """A clock is seen when it is read, whatever name or value led to it."""
+    """Wraps the clocks, so that the kernel observes each read, whatever name or value led to the clock."""
     for name in ("time", "time_ns", "localtime", "gmtime", "strftime", "ctime"):
         setattr(time, name, _clock(files, getattr(time, name), {"strftime": 1}.get(name, 0)))
     for name in _DURATIONS:
         setattr(time, name, _stopwatch(files, getattr(time, name)))
     for cls, name in ((_datetime.date, "today"), (_datetime.datetime, "now"), (_datetime.datetime, "utcnow")):
-        (members,) = gc.get_referents(vars(cls))  # for attributes of these classes cannot be set
+        (members,) = gc.get_referents(vars(cls))  # Python code cannot set attributes of these classes
         members[name] = _clock_of_class(files, members[name])
 
 
@@ -61,8 +61,10 @@ def _watch_urandom(files):
 
 
 def _watch_seeds(files):
-    """random.Random takes a seed from the operating system where it is given none, as when it is copied: it may get
-    another, or a state, before anything is drawn."""
+    """Wraps the methods that seed a random.Random and set its state.
+
+    A generator without a given seed gets one from the operating system; a copied generator does too. The program may
+    set another seed or a state before the first draw, so the wrapper marks nothing yet."""
     state = _random.Random.getstate
 
     def noting(original):
@@ -83,7 +85,7 @@ def _watch_seeds(files):
 
 
 def _clock(files, original, given):
-    """given: how many arguments come before the time, without which it is the present one."""
+    """Wraps a clock. given is the number of arguments before the time; without a time, the clock uses the present."""
 
     def clock(*args):
         if files.active:
@@ -111,7 +113,7 @@ def _clock_of_class(files, original):
 
 
 def _stopwatch(files, original):
-    """What tells how long something takes: libraries ask it for themselves, but for timeit."""
+    """Wraps a clock for durations. It ignores libraries other than timeit, because they measure for themselves."""
 
     def clock(*args):
         if files.active:
@@ -124,8 +126,9 @@ def _stopwatch(files, original):
 
 
 def _shows_time(frame, now):
-    """Reports whether the program sees a time. Libraries that wait or keep records take times that it does not see,
-    until a record is formatted."""
+    """Reports whether the program sees a time.
+
+    Libraries that wait or keep records read times that the program does not see until a record is formatted."""
     if frame.f_code.co_name == "formatTime":
         return True
     return (
@@ -136,8 +139,10 @@ def _shows_time(frame, now):
 
 
 def _drawn_unseen(frame):
-    """Reports whether a draw shows nowhere: libraries that number what they do, and generators that are copied or
-    unpickled, which have a seed before they get their state."""
+    """Reports whether a draw affects no result.
+
+    Some libraries draw to number their actions. A generator that is copied or unpickled draws a seed before it gets its
+    state."""
     for _ in range(3):
         if frame is None:
             return False

@@ -23,11 +23,11 @@ def observed(files):
                 files.active = active
 
         def __delitem__(self, key):
-            self._ask(key)  # deleting what is not there fails
+            self._ask(key)  # deleting an absent variable fails
             base.__delitem__(self, key)
 
         def _ask(self, key, what="="):
-            """Notes that the program asks for a variable, or whether it is there."""
+            """Records that the program reads a variable, or checks its presence."""
             if isinstance(key, bytes):
                 key = os.fsdecode(key)
             if isinstance(key, str):

@@ -1,6 +1,6 @@
-"""What a node does to files, as far as audit events show it; also the other audit events that leave the namespace.
+"""Observes by audit events what a node does to files, and its other effects outside the namespace.
 
-A failed lookup is a read, too: of a file that is absent.
+A failed lookup is also a read: of a file that is absent.
 """
 
 from . import original as __builtins__
@@ -27,34 +27,34 @@ from . import (
 
 SQL = re.compile(
     r"""(?:^|;)\s*(?:(attach)\b(?:\s+database\b)?|vacuum\b.*?\binto\b)\s*(?:'([^']+)')?""", re.IGNORECASE
-)  # that names a database
+)  # SQL that names a database
 
 
 class Files:
-    """What a node does to files; also the other audit events that leave the namespace."""
+    """What a node does to files, and its other effects outside the namespace."""
 
-    numbers = True  # files that are opened by number are a state of their own
+    numbers = True  # files that the program opens as descriptors are separate state
 
-    duration = "clock"  # what who measures how long something takes is marked with
+    duration = "clock"  # the mark of a node that measures a duration
 
     def __init__(self, spool, store, folder, on_code, refusing=None):
         self._guard = refusing and guard.guard_of(refusing)
         self._home = threading.get_ident()
-        self._spool = spool  # where copies of files go, before they are first written
+        self._spool = spool  # folder for copies of files before their first write
         self.store = os.path.realpath(store) + os.sep
         self._folder = os.path.realpath(folder) + os.sep
         descriptors.folder = self._folder
         self.above = code_owner.folders_above(
             self._folder
-        )  # libraries look there for the links on the way to their own files
+        )  # libraries check these folders for links in the paths of their own files
         self._on_code = on_code  # called with each code object that is executed at run time
         self._thread = None
         self._count = 0
         self._known = set()  # every path that the program read or wrote
-        self._wrote = set()  # and those that it wrote
+        self._wrote = set()  # every path that it wrote
         self._prepare(os.path.realpath(store))
         self.active = False
-        self.restoring = False  # no node is under way, but libraries may be imported
+        self.restoring = False  # no node is running, but a restore may import libraries
         self.reset()
         observe.watch_files(self)
         observe_calls.watch(self)
@@ -62,9 +62,9 @@ class Files:
         if sys.version_info < (3, 11):
             import pathlib
 
-            for name in ("stat", "getcwd", "listdir", "scandir"):  # it took its own references
+            for name in ("stat", "getcwd", "listdir", "scandir"):  # pathlib keeps its own references to these
                 setattr(pathlib._NormalAccessor, name, staticmethod(getattr(os, name)))
-        passed = self._passed = set()  # events that are of no interest, of which there are thousands
+        passed = self._passed = set()  # irrelevant events; there are thousands of them
 
         def hook(event, args):
             if event not in passed:
@@ -77,30 +77,30 @@ class Files:
         self._journal = os.open(os.path.join(self._spool, "writing"), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
     def reset(self):
-        self.reads = {}  # absolute path → None, or "presence" where only that was asked
+        self.reads = {}  # absolute path → None, or "presence" if the program checked only that
         self.writes = {}  # absolute path → what was there before, see _before; None: nothing
-        # what a library keeps for itself outside the workspace, and makes once: when it is imported
+        # files outside the workspace that a library creates once, when it is imported, for its own use
         self.caches = set()
-        self.modes = set()  # paths whose permissions were asked
-        self.chmods = {}  # path → its permissions, which the node set, before
-        self.times = set()  # paths whose times were asked
-        self.looks = set()  # paths of which all was asked, the times among it
+        self.modes = set()  # paths whose permissions the node read
+        self.chmods = {}  # path → its permissions before the node set them
+        self.times = set()  # paths whose times the node read
+        self.looks = set()  # paths whose whole status the node read, with the times
         self.listings = set()
         self.environ = set()
-        self.forked = False  # a copy of this process was made: what that reads is not seen
-        self.put = {}  # variable → value that was put into the process's environment, perhaps not by os.environ
+        self.forked = False  # the node forked this process: the kernel does not observe the child's reads
+        self.put = {}  # variable → value that the node put into the environment, perhaps without os.environ
         self.marks = set()
-        self.chance = []  # generators with a seed from the operating system, as yet, and the state they had then
-        self.descriptors = {}  # numbers of files that were opened → whether it is the program that has them
+        self.chance = []  # (generator, state after its seed from the operating system), while nothing is drawn
+        self.descriptors = {}  # descriptor that was opened → whether the program, not a library, opened it
         self.cwd_read = False
-        self.moved = False  # to another directory, or to the same again
-        self.folder_read = False  # the path of the workspace was told
-        self.objects = False  # all that there are were listed
-        self.names = set()  # of the program, that were asked for by an unpickler
-        self.unpickled = set()  # modules that were
+        self.moved = False  # the node called chdir, perhaps with the same directory
+        self.folder_read = False  # the node got the path of the workspace
+        self.objects = False  # the node listed all objects
+        self.names = set()  # names of the program that an unpickler looked up
+        self.unpickled = set()  # modules in which an unpickler looked up names
 
     def begin(self, open_files=()):
-        """open_files: the files that are open. A node may write to them without opening them."""
+        """Begins to observe a node. It may write to open_files, the files that are open, without opening them."""
         self.reset()
         descriptors.begin()
         self._scan.begin()
@@ -124,7 +124,7 @@ class Files:
             if path in self.writes:
                 continue
             if before is not None:
-                self.reads[path] = None  # what it is now may rest on what it was
+                self.reads[path] = None  # the new content may depend on the old
                 if before["copy"] is None:
                     self.marks.add("file changed unseen")
                     continue
@@ -133,8 +133,9 @@ class Files:
         self._wrote.update(self.writes)
 
     def path_of(self, path, dir_fd=None, follow=True):
-        """Returns the absolute path without symbolic links if it is of interest, else None. The links on the way count
-        as read; where the last part is one, it is the path itself unless follow."""
+        """Returns the absolute path without symbolic links if it is relevant, else None.
+
+        The links in the path count as read. Unless follow is true, a link as the last part is not resolved."""
         if isinstance(path, int) or path is None:
             return None
         try:
@@ -159,7 +160,7 @@ class Files:
         return p
 
     def _other(self, p):
-        """Reports whether a path is none of the program's."""
+        """Reports whether a path does not belong to the program."""
         return (
             p.startswith(("/proc/", "/dev/", "/sys/"))
             and not p.startswith("/dev/shm/")
@@ -171,7 +172,7 @@ class Files:
         )
 
     def _links(self, p, depth):
-        """Notes the symbolic links on the way to a path as read."""
+        """Counts the symbolic links in a path as read."""
         at = ""
         parts = p.split("/")[1:]
         for i, part in enumerate(parts):
@@ -201,7 +202,7 @@ class Files:
                 self.reads[p] = None
 
     def seen(self, path, dir_fd=None, follow=False):
-        """A file matters as far as whether it is there."""
+        """Records that the node depends on the presence of a file, but not on its content."""
         p = self.path_of(path, dir_fd, follow)
         if p is not None and p not in self.caches:
             libraries.looked("stat", p)
@@ -209,12 +210,12 @@ class Files:
                 self.reads.setdefault(p, "presence")
 
     def packages_listed(self, path):
-        """importlib.metadata lists a folder again only if that was changed since."""
+        """Counts a folder as listed: importlib.metadata lists it again only after a change."""
         if not _library_imports():
             self.listings.add(os.path.realpath(path))
 
     def look_again(self, looks):
-        """Counts what a library looked at when it was imported as read by the node: see libraries.looked."""
+        """Counts what a library read during its import as read by the node, see libraries.looked."""
         for kind, name in looks:
             if kind == "env":
                 self.environ.add(name)
@@ -226,7 +227,7 @@ class Files:
                 self.reads.setdefault(name, "presence")
 
     def look_aside(self, kind, path):
-        """Notes what a library looks at that is imported while something is restored."""
+        """Records what a library reads if a restore imports it."""
         self.restoring = False
         try:
             p = self.path_of(path)
@@ -245,16 +246,16 @@ class Files:
         else:
             folder = os.path.dirname(p)
             if folder.startswith(self._folder) and folder not in self.writes:
-                self.reads.setdefault(folder, "presence")  # without it the write fails
+                self.reads.setdefault(folder, "presence")  # without the folder, the write fails
             self.writes[p] = before = self._before(p)
             self._announce(p, before)
 
     def _announce(self, p, before):
-        """Records that what is at a path from now on is the program's doing, for a recovery after a crash."""
+        """Records in the journal that the program changes a path from now on. A recovery after a crash reads this."""
         os.write(self._journal, dumps({"path": p, "before": before}).encode() + b"\n")
 
     def _before(self, p):
-        """What is at a path that is about to be written."""
+        """Describes and copies what is at a path that is about to be written."""
         try:
             st = os.lstat(p)
         except OSError:
@@ -302,7 +303,7 @@ class Files:
             self._on_code(args[0])
         if not self.active or not seen:
             return
-        self.active = False  # what this hook does is not the program's doing
+        self.active = False  # the hook's own events do not belong to the program
         try:
             self._event(event, args)
         except Exception:
@@ -311,7 +312,7 @@ class Files:
             self.active = True
 
     def _code_asked(self, f, frame):
-        """Counts the names of a function as read when a library looks at its code: to pickle it, to compile it."""
+        """Counts the names of a function as read when a library inspects its code, to pickle or compile it."""
         name = frame.f_globals.get("__name__")
         if (
             code_owner.kind_of(name) != code_owner.LIBRARY
@@ -325,14 +326,14 @@ class Files:
         self.active = True
 
     def _refuse(self, event, args):
-        """Makes an effect that cannot be taken back fail before it happens."""
+        """Raises an exception before an effect that cannot be undone."""
         active, self.active = self.active, False
         try:
             what = guard.effect(event, args, self._guard)
         finally:
             self.active = active
         if what is not None and not (what.startswith("file") and _library_imports()):
-            if ".pyc" not in what:  # which Python does without
+            if ".pyc" not in what:  # Python works without compiled files
                 self.marks.add("refused " + what)
             raise PermissionError("xstate refused an effect outside the workspace: " + what)
 
@@ -358,7 +359,7 @@ class Files:
             self.seen(args[0], args[-1])
             self.written(args[0], args[-1], False)
         elif event == "os.chdir":
-            self.seen(args[0], follow=True)  # where there is none, it fails
+            self.seen(args[0], follow=True)  # without the folder, chdir fails
             self.moved = True
         elif event in ("os.putenv", "os.unsetenv"):
             self.put[args[0]] = args[1] if len(args) > 1 else None
@@ -372,7 +373,7 @@ class Files:
                 self.chmods.setdefault(p, stat.S_IMODE(os.stat(p).st_mode))
         elif event in ("tempfile.mkstemp", "tempfile.mkdtemp"):
             if not code_owner.importing():
-                self.marks.add("entropy")  # the name
+                self.marks.add("entropy")  # the file name is random
         elif event == "os.rename":
             self.read(args[0], args[2], False)
             self.seen(args[1], args[3])
@@ -427,7 +428,7 @@ class Files:
             self.marks.add("network")
 
     def _moved(self, old, new):
-        """A directory is renamed: everything in it is gone from one place and new in the other."""
+        """Records a renamed directory: its files disappear from the old path and appear at the new one."""
         for folder, folders, files in os.walk(old):
             self.listings.add(folder)
             for name in folders + files:
@@ -437,7 +438,7 @@ class Files:
                 self.written(os.path.join(new, os.path.relpath(path, old)), follow=False)
 
     def _command(self, args):
-        """Files of the workspace that a command names are taken to be read."""
+        """Counts the workspace files that a command names as read."""
         folder = args[2] if len(args) > 2 and isinstance(args[2], (str, bytes, os.PathLike)) else "."
         todo = list(args[:2])
         while todo:
@@ -451,8 +452,9 @@ class Files:
                         self.read(p)
 
     def open_files(self, opaque):
-        """Returns the program's files that are open or mapped: code that uses a handle or a map reads its file. opaque:
-        why values in reach cannot be named by content."""
+        """Returns the program's files that are open or mapped: code that uses a handle or a map reads its file.
+
+        opaque has the reasons why reachable values have no digest of their content."""
         if not opaque:
             return set()
         found = set()
@@ -470,10 +472,9 @@ class Files:
         return found & self._known
 
     def attached(self, codes):
-        """Reads the databases that SQL in the code attaches, which raises no event, and looks at the workspace as after
-        a child process.
+        """Counts the databases that SQL in the code attaches as read: attaching raises no audit event.
 
-        Where a name is made at run time, the node is marked.
+        It scans the workspace, as for a child process. If the code computes a name at run time, it marks the node.
         """
         self.active = False
         self._scan.before()
@@ -490,11 +491,11 @@ class Files:
                 self.reads[p] = None
 
     def times_asked(self, codes):
-        """Counts times as read where code names a time of a file: the times of whatever it looks at."""
+        """Counts the times of all files with a read status as read, if the code names a time of a file."""
         if (self.looks or self.listings) and any(observe_calls.TIMES & set(c.co_names) for c in codes):
             self.times |= self.looks
             if self.listings and not self.looks:
-                self.marks.add("clock")  # through the entries of a directory
+                self.marks.add("clock")  # a directory entry may have shown a time
 
     def _open(self, path, mode, flags):
         if isinstance(path, int):
@@ -510,13 +511,13 @@ class Files:
         if flags & os.O_EXCL:
             self.seen(path)
             if os.path.lexists(path):
-                return  # and so it fails
+                return  # opening it fails
         elif not flags & os.O_TRUNC:
             self.read(path)
         self.written(path)
 
     def use_open_file(self, path, written):
-        """A file is used that another node may have opened."""
+        """Records the use of a file that another node may have opened."""
         self.active = False
         self.read(path)
         if written:
@@ -525,7 +526,7 @@ class Files:
 
 
 def _library_imports():
-    """Reports whether what happens now is done by a library that is being imported."""
+    """Reports whether a library that is being imported causes the present event."""
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename

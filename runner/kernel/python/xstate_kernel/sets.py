@@ -1,8 +1,11 @@
-"""The tables of sets. What a set lists, and where it puts what is added next, follows from the places of its elements
-in its table, and these from all that was ever added and removed. So the table belongs to the content of a set, and a
-set that was stored gets the same again. It is read and written as CPython 3.10 to 3.14 have it (Objects/setobject.c).
-In an interpreter that has it otherwise only the order of a set is told, and one that does not come back in its order is
-made again."""
+"""Reads and restores the hash tables of sets.
+
+The places of the elements in the table determine the order of iteration, and where the set puts the next element. These
+places depend on everything that the program ever added and removed. So the table is part of the content of a set, and a
+set that the kernel restores gets the same table.
+
+The module reads and writes the layout of CPython 3.10 to 3.14 (Objects/setobject.c). In an interpreter with another
+layout, the kernel records only the order of a set. The engine recomputes a set that cannot be restored in its order."""
 
 from . import original as __builtins__
 import ctypes
@@ -19,8 +22,8 @@ from . import instances
 _HEAD = struct.Struct("nnnPnn")  # fill, used, mask, table, hash, finger; then comes a table of 8 places
 _AT = object.__basicsize__
 _ENTRY = 16  # bytes: a key and its hash
-_TAKEN, _LEFT = 1, 2  # what is in a place; left: its element was removed
-_HEAP = 1 << 9  # type flag: none of the interpreter or an extension, which are at the same place of a page each time
+_TAKEN, _LEFT = 1, 2  # what is in a place; _LEFT: its element was removed
+_HEAP = 1 << 9  # type flag; a static type of the interpreter or an extension has the same address within each page
 _ATOMS = frozenset((int, str, bytes, bool, type(None), float, complex))
 _STEADY = _ATOMS - {float, complex}
 _BY_ADDRESS = (types.MethodType, types.BuiltinFunctionType, weakref.ref)
@@ -33,7 +36,7 @@ for _f in (_api.PyMem_Free, _api.Py_IncRef, _api.Py_DecRef):
 
 
 def table(o):
-    """Returns the mask of a set's table, where in it pop begins to look, and what is in each place."""
+    """Returns the mask of a set's table, the place where pop starts its search, and what is in each place."""
     if not _readable:
         return 0, 0, b""
     fill, used, mask, at, _, finger = _head(o)
@@ -46,19 +49,20 @@ def table(o):
 
 
 def empty(o):
-    """Gives an empty set the table of a new one. Many sets hold addresses for a while (reprlib.recursive_repr,
-    weakref): they leave a different table each time."""
+    """Gives an empty set the table of a new one.
+
+    Many sets hold addresses for a while (reprlib.recursive_repr, weakref), and end with a different table each time."""
     if table(o) != _NEW:
         set.clear(o)
 
 
 def _address(o):
-    h = id(o)  # which is the address turned by four bits, see the package
+    h = id(o)  # id returns the address rotated by four bits, see the package
     return (h << 4 | h >> 60 & 15) & (1 << 64) - 1
 
 
 def listed(o):
-    """Returns the elements in the order in which they are listed."""
+    """Returns the elements in the order of iteration."""
     return list((set if issubclass(type(o), set) else frozenset).__iter__(o))
 
 
@@ -71,14 +75,14 @@ def _entries(at, mask):
 
 
 def _left():
-    """The key in the places of removed elements."""
+    """Returns the key that CPython writes into the places of removed elements."""
     s = {0}
     s.discard(0)
     return _entries(_head(s)[3], 7)[0]
 
 
 def lay(o, mask, finger, places, items):
-    """Gives a set the table it had when it listed the items in this order."""
+    """Restores the table that a set had when it listed the items in this order."""
     if not _readable:
         if len(o) != len(items) or not all(a is b or type(a) in _ATOMS and a == b for a, b in zip(listed(o), items)):
             raise ValueError("the set comes back in another order")
@@ -91,7 +95,7 @@ def lay(o, mask, finger, places, items):
     ):
         return
     was = _entries(at, now)
-    hashes = dict(zip(was[::2], was[1::2]))  # by key; items that are none of the keys are atoms
+    hashes = dict(zip(was[::2], was[1::2]))  # by key; items that are not among the keys are atoms
     entries = memoryview(bytearray((mask + 1) * _ENTRY)).cast("n")
     for i, x in zip(_where(places, _TAKEN), items):
         key = _address(x)
@@ -118,8 +122,9 @@ def _where(places, what):
 
 
 def _as_expected():
-    """Reports whether a small set lies in memory as this module has it. Nothing is followed before it is known to be a
-    pointer into the set itself."""
+    """Reports whether a small set has the memory layout that this module expects.
+
+    It follows a pointer only after checking that it points into the set itself."""
     s = {5, 6, 14}
     s.discard(6)
     fill, used, mask, at, _, _ = _head(s)
@@ -135,8 +140,7 @@ _NEW = table(set())
 
 
 def addressed(items):
-    """Reports whether any of the items hashes by an address. The order of such items in a set differs each
-    time."""
+    """Reports whether the hash of any item depends on an address. Their order in a set differs each time."""
     kinds = set(map(type, items))
     return not kinds <= _STEADY and any(_addressed(o, type(o)) for o in items)
 
@@ -154,8 +158,7 @@ def _addressed(o, t):
 
 
 def within(values):
-    """Returns the sets among the values, and those in containers and instances of the user's classes reached from
-    them."""
+    """Returns the sets that are reachable from the values through containers and instances of the user's classes."""
     found, seen, level = [], set(), values
     while level:
         level = [o for o in {id(o): o for o in level}.values() if id(o) not in seen and _entered(type(o))]
@@ -170,7 +173,7 @@ def _entered(t):
 
 
 def constants(code):
-    """Describes the sets among the constants of code and of code nested in it. Equal code may have sets with other
+    """Describes the sets among the constants of code and its nested code. Equal code may have sets with different
     tables."""
     found = ()
     for k in code.co_consts:

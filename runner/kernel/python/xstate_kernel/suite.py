@@ -1,17 +1,19 @@
-"""What tests execute and read, test by test.
+"""Observes what each test executes and reads.
 
-Nouns: a *unit* is a function, or the level of a module (see units); a *phase* is a stretch of execution that is
-observed by itself: the import of a module, the set-up of a fixture, the collection of a file, a test. Phases nest. What
-is seen in one counts for those around it, too. A *group* is what a phase saw that several tests depend on. Of a module:
-its level, the functions that ran while it was imported, and the files and variables read then. Of a fixture: from its
-set-up to its end.
+There are three nouns. A *unit* is a function or the top level of a module (see units). A *phase* is a stretch of
+execution that the kernel observes separately: the import of a module, the set-up of a fixture, the collection of a
+file, or a test. Phases nest, and an outer phase includes what its inner phases observed. A *group* is what a phase
+observed, if several tests depend on it. The group of a module has its top level, the functions that ran during its
+import, and the files and variables read then. The group of a fixture covers its set-up and its finalization.
 
-A test depends on what its own phase saw; on the groups of its file, of the fixtures it uses, and of what modules these
-import, however indirectly; and on the modules that are not quiet, for these may have set up something in others.
-Functions are seen by local events of sys.monitoring on code of the workspace alone, each disabled at its first hit and
-armed again, at a microsecond, for the next phase; lines, where these are asked for, likewise. To restart all events
-instead would instrument every function of the interpreter again for each test. Before 3.12 a trace function is called
-for every call."""
+A test depends on what its own phase observed. It also depends on the groups of its file, of the fixtures that it uses,
+and of all modules that these import, directly or indirectly. Finally, it depends on every module that is not quiet,
+because such a module may have changed another one.
+
+The kernel observes functions by local events of sys.monitoring, which it sets only on code of the workspace. Each event
+is disabled at its first hit. The kernel enables it again for the next phase, which takes a microsecond. Lines work in
+the same way, if the engine requests them. Restarting all events would instrument every function of the interpreter
+again for each test. Before Python 3.12, a trace function runs for every call."""
 
 from . import original as __builtins__
 import importlib._bootstrap_external as external
@@ -20,7 +22,7 @@ import random
 import sys
 import threading
 import types
-from time import monotonic as _clock, time  # noqa: F401, suite_pytest has pytest take this time
+from time import monotonic as _clock, time  # noqa: F401, suite_pytest gives this time to pytest
 
 from . import (
     adapters,
@@ -42,35 +44,35 @@ from .suite_phases import Module, Phase
 
 _LINES = layout._NUMBERS | {"lineno"}  # code that names one of these may read line numbers
 _OF_CLASSES = frozenset(("__firstlineno__",))  # from 3.13 on the body of every class sets it
-_BUNCH = 0.2  # seconds of tests that are told of at once
+_BUNCH = 0.2  # seconds: results of tests that end within this time are sent together
 _MARKS = frozenset(("clock", "entropy", "network", "subprocess", "thread", suite_reads.DURATION))
 
 
 class Suite(Phases):
     def __init__(self, channel, options):
         self.channel = channel
-        self.timed = options["timed"]  # the engine wants to know when a test begins
+        self.timed = options["timed"]  # the engine needs a message when a test begins
         self.folder = os.path.realpath(options["folder"])
         self.stack = [Phase()]
         self.live = []  # codes hit since the last phase began or ended
-        self.hits = []  # lines that were, where these are observed
+        self.hits = []  # lines executed since then, if lines are observed
         self.by_line = options["lines"]
-        self.unarmed = []  # codes that were hit, and not armed since
-        self.armed = set()  # before 3.12: ids of the others
+        self.unarmed = []  # codes that were hit and whose events are not enabled again yet
+        self.armed = set()  # before 3.12: ids of all other codes
         self.units = {}  # id of code → number of its unit
         self.paths = {}  # id of code → path of its module
         self.watched = {}  # id of code → (code, module)
         self.importing = {}  # id of code → modules that its unit imports
         self.lined = set()  # ids of codes that may read line numbers
-        self.levels = set()  # numbers of units that are levels of modules
+        self.levels = set()  # numbers of units that are top levels of modules
         self.modules = {}  # path → Module
-        self.count = 0  # of units told
+        self.count = 0  # of units sent to the engine
         self.first = {}  # path → {unit: number}
         self.groups = 0
-        self._needs = {}  # paths → group of them and all that they import
+        self._needs = {}  # paths → group of these modules and of all that they import
         self._facts = {}  # id of code → see _look
-        self._plain = set()  # ids of codes of which there are none
-        self.leaks = {}  # test → names it left changed
+        self._plain = set()  # ids of codes without such facts
+        self.leaks = {}  # test → names that it changed and did not restore
         self.current = None
         self.loading = []  # modules that are being executed
         self.bindings = suite_leftovers.ModuleBindings()
@@ -80,13 +82,13 @@ class Suite(Phases):
             options["spool"], options["store"], self.folder, self.executed, lambda: self.current
         )
         layout.watch(self.text_read)
-        self._started = {n.partition(".")[0] for n in sys.modules}  # these are not looked for any more
+        self._started = {n.partition(".")[0] for n in sys.modules}  # loaded before: no new file can shadow these
         self.collecting = False
         self._watch()
         self.wrap_loader(external._LoaderBasics)
 
     def executed(self, code):
-        """Code is about to be executed: of a module, or made at run time, which then rests on what made it."""
+        """Records a module whose code is about to be executed. Other code made at run time depends on its maker."""
         path = code.co_filename
         if (
             code.co_name != "<module>"
@@ -153,7 +155,7 @@ class Suite(Phases):
                 self._register(c, module, name)
 
     def source(self, path, data, package):
-        """Cuts a file into units, and sends them to the engine."""
+        """Splits a file into units and sends them to the engine."""
         digest = sha256(data).hexdigest()
         self.channel.send({"ev": "cut", "path": path, "digest": digest, "package": package, "first": self.count})
         known, _ = self.channel.receive()
@@ -204,15 +206,14 @@ class Suite(Phases):
         return self.groups - 1
 
     def tell(self, phase, n, level=None, fixture=False):
-        """Sends the engine the contents of a group, perhaps again."""
+        """Sends the contents of a group to the engine. A later call for the same number replaces them."""
         active, self.files.active = self.files.active, False
         self._report({"ev": "group", "n": n, "fixture": fixture, **self.content(phase, level)}, phase)
         self.files.active = active
         return n
 
     def _report(self, event, phase):
-        """Reports are sent in bunches, unless they tell of files: these are looked at before anybody may write to
-        them."""
+        """Queues a report. If it names files, sends it and waits: the engine must read them before they change."""
         if phase.looked():
             self.channel.send({**event, "sync": True})
             if self.channel.receive()[0] is None:
@@ -221,7 +222,7 @@ class Suite(Phases):
             self.channel.post(event)
 
     def content(self, phase, level=None):
-        """level: the module whose import it is."""
+        """Returns the contents of a group or test. level is the module that the phase imported, if it did."""
         marks, absent = set(phase.marks), set(phase.absent)
         numbers = {self.first[p][""] for p in phase.modules}.union(map(self.units.__getitem__, phase.codes))
         texts = phase.texts | phase.asked - {p for p, _ in phase.lines}
@@ -229,7 +230,7 @@ class Suite(Phases):
             marks.update(told)
             if imports:
                 absent |= self._sought(imports)
-        if not self.lined.isdisjoint(phase.codes):  # of any function that it can reach
+        if not self.lined.isdisjoint(phase.codes):  # line numbers of any function that it can reach
             texts.update(self.closure(phase.modules.union(map(self.paths.__getitem__, phase.codes))))
         if level is not None:
             absent |= self._sought(level.source.imports.get("", ()))
@@ -256,7 +257,7 @@ class Suite(Phases):
         return found
 
     def _told(self, phase):
-        """Lists what is known of the code of a phase, where there is anything: few functions ask a clock, or import."""
+        """Lists the facts about the code of a phase, without empty ones: few functions read a clock or import."""
         found = []
         for i in set(phase.codes) - self._plain:
             facts = self._facts.get(i) or self._look(i)
@@ -267,7 +268,7 @@ class Suite(Phases):
         return found
 
     def _look(self, i):
-        """What is known of a code object: marks, and what its unit imports."""
+        """Returns the facts about a code object: its marks, and what its unit imports."""
         code, module = self.watched[i]
         telling = module.telling
         if telling is None:
@@ -280,7 +281,7 @@ class Suite(Phases):
         return found
 
     def _sought(self, names):
-        """The files that would take precedence over what imports found."""
+        """Returns the absent files that would take precedence over what the imports found."""
         found = set()
         folders = [
             p or self.folder
@@ -302,7 +303,7 @@ class Suite(Phases):
         return {f for f in found if not os.path.exists(f)}
 
     def _used(self, phase):
-        """The modules whose functions were executed, or which these import."""
+        """Returns the modules whose functions were executed, and the modules that these functions import."""
         paths = phase.modules.union(map(self.paths.__getitem__, phase.codes))
         for _, imports in self._told(phase):
             for name in imports:
@@ -312,7 +313,7 @@ class Suite(Phases):
         return paths
 
     def needs(self, used, starts=(), absent=()):
-        """The group of the modules that a phase used and all that they import, and of files that are not there."""
+        """Returns the group of the modules that a phase used, of all that they import, and of absent files."""
         key = frozenset(used.union(starts)), absent
         found = self._needs.get(key)
         if found is None:
@@ -324,13 +325,13 @@ class Suite(Phases):
         return found
 
     def fixture(self, phase, n):
-        """Sends the group of a fixture, perhaps again, if it saw anything."""
+        """Sends the group of a fixture if its phase observed anything. A later call replaces it."""
         if not phase.blank():
             phase.groups.add(self.needs(self._used(phase)))
             self.tell(phase, n, fixture=True)
 
     def closure(self, paths):
-        """The modules that some, and those that are loud, import, however indirectly."""
+        """Returns the given and the loud modules, and all that these import, directly or indirectly."""
         todo = list(paths) + [p for p, m in self.modules.items() if m.loud]
         seen = set()
         while todo:
@@ -346,7 +347,7 @@ class Suite(Phases):
                 if type(value) is types.ModuleType:
                     if not value.__name__.startswith(
                         module.name + "."
-                    ):  # unless it imports it, that is there because somebody else did
+                    ):  # without an import of its own, a module has a submodule because other code imported it
                         names.add(value.__name__)
                 else:
                     names.add(
@@ -358,8 +359,10 @@ class Suite(Phases):
         return seen
 
     def remember_start(self, files, plugins=()):
-        """Everything is collected: what modules hold now, and the state of random generators, each test is to begin
-        with. files are those that hold the tests, plugins those of what runs them."""
+        """Stores the bindings of modules and the state of random generators, after the collection.
+
+        Each test begins with these. files are the files with tests; plugins are the files of the test runner's plugins.
+        """
         self.generators = random.getstate()
         self._draws = suite_start.draws()
         self._drawn = self._draws()
@@ -369,14 +372,15 @@ class Suite(Phases):
         self._around = suite_leftovers.around(self.files)
 
     def collect(self):
-        """Begins to collect: the collection may depend on what hooks read."""
+        """Begins the phase of the collection, which may depend on what hooks read."""
         self.collecting = True
         self.begin()
 
     def choose(self, runner, items, errors, configuration, repeatable=True):
-        """Asks the engine which of the tests must run. Sends it the other inputs of the collection, beside the groups:
-        what hooks executed and read, and what the runner looked at and listed. If the collection is not repeatable, it
-        has inputs beyond these."""
+        """Queries the engine which tests must run.
+
+        The query has the inputs of the collection besides the groups: what hooks executed and read, and what the test
+        runner looked up and listed. A collection that is not repeatable has further inputs."""
         hooks = self.end(merge=False).whole()
         self.collecting = False
         self.tell(hooks, self.number())
@@ -384,7 +388,7 @@ class Suite(Phases):
         folders = sorted({os.path.realpath(p) for p in sys.path if isinstance(p, str) and os.path.isdir(p)})
         listed = self.files.listed.union(
             p for p in folders if not code_owner.is_library_path(os.path.join(p, "x"))
-        )  # where modules may be found later
+        )  # a later import may find a module there
         self.channel.send(
             {
                 "ev": "collected",
@@ -424,7 +428,7 @@ class Suite(Phases):
             self.channel.send({"ev": "begin", "n": n})
         self._now[:] = (
             b"%-9d" % n
-        )  # who finds the process dead knows which test was under way; what was posted is lost then
+        )  # if the process dies, the engine reads here which test was running; queued reports are lost then
         self.current = n
         self._reset()
         self._threads = threading.active_count()
@@ -468,7 +472,7 @@ class Suite(Phases):
             self.channel.flush()
 
     def _follow(self, phase):
-        """A test that may read what an earlier one left changed comes after it."""
+        """Orders a test after every earlier one whose leftover changes it may read."""
         names = _names(phase) | {"env:" + e.lstrip("=") for e in phase.env}
         if phase.cwd:
             names.add("cwd")
@@ -479,13 +483,13 @@ class Suite(Phases):
                 phase.after.add(test)
 
     def _left(self, n, phase, used):
-        """Tells what a test leaves otherwise than it found it, in modules of the workspace and in the process."""
+        """Returns the names of what a test changed and did not restore, in workspace modules and in the process."""
         left = set()
-        if len(self.bindings) != len(self.modules):  # the test imported some
+        if len(self.bindings) != len(self.modules):  # the test imported modules
             self.bindings.hold(self.modules.values())
         for m, changed in self.bindings.changes(used - self.tests):
             if m.path in self.plugins:
-                changed &= _names(phase)  # what only its reports change is no doing of the test
+                changed &= _names(phase)  # the test did not cause what only the plugin's reports change
             left |= changed
         if not suite_leftovers.stayed(self._around, self.files):
             now = suite_leftovers.around(self.files)
@@ -505,8 +509,7 @@ _TELLING = (
 
 
 def _tells(value):
-    """Reports whether volatility.volatile may have something to tell of code that uses a value: to decode all code
-    takes longer."""
+    """Reports whether volatility.volatile may find marks in code that uses a value. Decoding all code takes longer."""
     if type(value) is types.ModuleType:
         return value.__name__.partition(".")[0] in _TELLING
     return (
@@ -529,5 +532,5 @@ _REPORTS = frozenset(
 
 
 def _names(phase):
-    """The names that the code of a phase speaks of, but for that which only reports."""
+    """Returns the names that the code of a phase mentions. It leaves out code that only reports."""
     return {name for c in phase.codes.values() if c.co_name not in _REPORTS for name in c.co_names}

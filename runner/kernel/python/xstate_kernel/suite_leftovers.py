@@ -1,4 +1,5 @@
-"""What a test leaves changed: globals of workspace modules, the containers and classes they bind, and the process."""
+"""Finds what a test changed and did not restore: globals of workspace modules, the containers and classes that they
+bind, and the state of the process."""
 
 from . import original as __builtins__
 import os
@@ -10,18 +11,18 @@ _BOXES = (list, dict, set)
 
 
 class ModuleBindings:
-    """What modules bind."""
+    """The bindings of modules when the kernel last checked them."""
 
     def __init__(self):
-        self._modules = {}  # Module → [what it binds, see boxes]
+        self._modules = {}  # Module → [its bindings, see boxes]
         self._spaces = []
-        self._all = None  # values of all, in one list: these are compared in a quarter of the time
+        self._all = None  # values of all modules in one list: comparing it takes a quarter of the time
 
     def __len__(self):
         return len(self._modules)
 
     def hold(self, modules):
-        """Takes modules as they are now, but for those that it has."""
+        """Stores the present bindings of the modules that are new."""
         for m in modules:
             if m not in self._modules:
                 self._modules[m] = [dict(m.namespace), boxes(m)]
@@ -32,17 +33,18 @@ class ModuleBindings:
         found = []
         for space in self._spaces:
             found += space.values()
-            found.append(next(reversed(space), None))  # a name that came for another is the last
+            found.append(next(reversed(space), None))  # if one name replaced another, the last name differs
         return found
 
     def changes(self, executed):
-        """Lists modules with the names that are bound to something else than when this was last asked. In those whose
-        code was executed, containers and classes are looked at, too: a set of paths."""
+        """Lists changed modules, each with the names whose bindings differ from those at the last call.
+
+        executed is a set of paths. In modules with these paths, it also compares containers and classes."""
         found = []
         try:
             same = self._bound() == self._all
         except Exception:
-            same = False  # arrays, whose comparison is no answer
+            same = False  # arrays: comparing them gives no single truth value
         for m, held in self._modules.items():
             if same and m.path not in executed:
                 continue
@@ -58,8 +60,7 @@ class ModuleBindings:
 
 
 def _differs(held, namespace):
-    """Returns the names that are bound to something else, but for modules: a submodule that is imported later binds its
-    name."""
+    """Returns the names with other bindings, except modules: importing a submodule later binds its name."""
     gone = object()
     names = {k for k in held.keys() | namespace.keys() if held.get(k, gone) is not namespace.get(k, gone)}
     return {
@@ -71,8 +72,7 @@ def _differs(held, namespace):
 
 
 def boxes(module):
-    """Returns the containers and classes that a module binds, and the containers in these, with what they hold: [name,
-    value, copy]."""
+    """Returns [name, value, copy] for each container and class that a module binds, and for containers in classes."""
     found = []
     for name, value in list(module.namespace.items()):
         if not isinstance(name, str) or name.startswith("__"):
@@ -86,7 +86,7 @@ def boxes(module):
 
 
 def _inside(boxes):
-    """Returns the names of containers and of attributes of classes that are not what they were."""
+    """Returns the names of changed containers and of changed attributes of classes."""
     changed = set()
     for name, now, was in boxes:
         if was is None or _same(was, now):
@@ -98,20 +98,20 @@ def _inside(boxes):
 
 
 def _copy(value):
-    return value.copy() if len(value) < 10000 else None  # too large to be looked at after each test
+    return value.copy() if len(value) < 10000 else None  # too large to compare after each test
 
 
 def _same(was, now):
     try:
         return was == now
-    except Exception:  # arrays, whose comparison is no answer
+    except Exception:  # arrays: comparing them gives no single truth value
         return len(was) == len(now) and all(
             map(is_, was.values(), now.values()) if type(was) is dict else map(is_, was, now)
         )
 
 
 def around(files):
-    """The environment, the working directory and sys.path."""
+    """Returns the environment, the working directory and sys.path."""
     return dict(os.environ._data), files.getcwd(), sys.path[:]
 
 
@@ -131,6 +131,6 @@ def moved(was, now):
 
 
 def children():
-    """Changes when multiprocessing starts a process, which raises no event."""
+    """Returns a text that changes when multiprocessing starts a process, which raises no audit event."""
     module = sys.modules.get("multiprocessing.process")
     return repr(module._process_counter) if module is not None else "count(1)"

@@ -1,5 +1,5 @@
-"""The process that runs tests: it collects them, asks which to run, runs these, and reports what each executed and
-read."""
+"""The process that runs tests. It collects them, queries the engine which to run, and runs these. Then it reports what
+each test executed and read."""
 
 from . import original as __builtins__
 import atexit
@@ -32,15 +32,15 @@ def start():
         from . import suite_pytest as runner
     else:
         from . import suite_plain as runner
-    watched.collect()  # not before: what runs tests is large
-    gc.freeze()  # what runs tests would be gone through in each collection of garbage
+    watched.collect()  # not earlier: importing the test runner executes much code
+    gc.freeze()  # else each garbage collection would visit the objects of the test runner
     code = runner.run(watched, options)
     channel.send({"ev": "done", "code": code})
     _leave(code)
 
 
 def _leave(code):
-    """Ends the process as Python does, but for taking everything apart."""
+    """Ends the process as Python does, but does not destroy modules and objects."""
     try:
         threading._shutdown()
         atexit._run_exitfuncs()
@@ -51,7 +51,7 @@ def _leave(code):
 
 
 def _packages():
-    """What is installed: whatever is added, upgraded or made anew may be imported, or hook into what runs tests."""
+    """Lists the installed packages. A new or updated package may be imported, or may add hooks to the test runner."""
     found = []
     for folder in sys.path:
         if code_owner.is_library_path(os.path.join(folder, "x")) and os.path.isdir(folder):

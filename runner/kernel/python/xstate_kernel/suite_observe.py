@@ -41,7 +41,7 @@ class Phases:
             MONITORING.register_callback(TOOL, MONITORING.events.LINE, hit_line)
 
     def _called(self, frame, _, __):
-        """A function begins, or goes on."""
+        """Records that a function begins or resumes."""
         code = frame.f_code
         if id(code) in self.armed:
             self.armed.discard(id(code))
@@ -54,11 +54,11 @@ class Phases:
         return self._line
 
     def watching(self):
-        """Reports whether functions are still seen."""
+        """Reports whether the kernel still observes functions."""
         return MONITORING is not None or sys.gettrace() == self._called
 
     def _switch(self):
-        """What was seen since the last switch belongs to the innermost phase."""
+        """Adds what the kernel observed since the last switch to the innermost phase."""
         phase = self.stack[-1]
         if self.live:
             live, self.live[:] = self.live[:], ()
@@ -112,8 +112,10 @@ class Phases:
         self.files.active = len(self.stack) > 1
 
     def text_read(self, filename):
-        """Lines of a file are asked for: one of them by who formats a traceback, all of them by inspect. Whether the
-        file is still as it was is asked before one."""
+        """Records a request to linecache for lines of a file.
+
+        Code that formats a traceback requests one line, and first checks that the file is unchanged. inspect requests
+        all lines."""
         if not self.files.active or not isinstance(filename, str) or suite_reads.by_runner():
             return
         phase, frame = self.stack[-1], sys._getframe(2)

@@ -1,4 +1,4 @@
-"""What is seen while tests run: phases, and the source files that were executed. See suite.py."""
+"""Phases of a test run, with what the kernel observed in each, and the executed source files. See suite.py."""
 
 from . import original as __builtins__
 
@@ -14,10 +14,10 @@ class Phase:
         self.hits = []  # (code, number) of lines that were executed
         self.asked = set()  # paths of texts whose lines may be shown
         self.cwd = False
-        self.inner = []  # phases that ended in it
+        self.inner = []  # phases that ended within this one
 
     def whole(self):
-        """With what was seen in the phases within."""
+        """Adds what the kernel observed in the inner phases, and returns the phase."""
         for other in self.inner:
             other.whole()
             self.codes.update(other.codes)
@@ -43,7 +43,7 @@ class Phase:
         return self
 
     def looked(self):
-        """Reports whether something was seen that is to be looked at before it changes."""
+        """Reports whether the phase read files or folders, which the engine must read before they change."""
         return self.files or self.dirs or self.modes or self.texts or self.lines or self.asked
 
     def blank(self):
@@ -61,8 +61,9 @@ class Phase:
         )
 
     def look(self, p, how):
-        """how: what was there before it was written, "presence", or None. The earlier observation stays, unless it was
-        weaker."""
+        """Records that the phase read a file. how is "presence", None, or what was there before a write.
+
+        An earlier observation stays, unless it is only "presence"."""
         if self.files.setdefault(p, how) == "presence":
             self.files[p] = how
 
@@ -72,7 +73,7 @@ class Module:
 
     def __init__(self, path, name, source, code, namespace):
         self.path, self.name, self.source, self.code, self.namespace = path, name, source, code, namespace
-        self.loads = set()  # paths of modules whose execution it caused
+        self.loads = set()  # paths of modules that were executed because of this one
         self.group = None  # of its import
-        self.telling = None  # names it binds through which code may come to a clock, or randomness
+        self.telling = None  # names that it binds and through which code may reach a clock or randomness
         self.loud = not source.quiet

@@ -1,7 +1,8 @@
 """Runs tests where pytest is not installed.
 
-It finds functions test_* and cases of unittest in the files test_*.py and *_test.py, and doctests of modules that are
-named. It has no fixtures: a function with arguments fails with the advice to install pytest.
+This runner finds functions test_* and cases of unittest in the files test_*.py and *_test.py, and doctests of these
+and of the modules that a caller names. It has no fixtures: a function with arguments fails with the advice to install
+pytest.
 """
 
 from . import original as __builtins__
@@ -49,7 +50,7 @@ def run(suite, options):
 
 
 def _files(options):
-    """Yields each file with tests, and the name of the one that is asked for."""
+    """Yields each file with tests, and the name of the requested test, or ""."""
     for given in options["paths"] or ["."]:
         path, _, test = given.partition("::")
         if not os.path.isdir(path):
@@ -63,7 +64,7 @@ def _files(options):
 
 
 def _load(path):
-    """Imports a file under its name, from the first folder above that is no package, as pytest does."""
+    """Imports a file as a module relative to the nearest parent folder that is not a package, as pytest does."""
     folder, name = os.path.split(path[:-3])
     while os.path.exists(os.path.join(folder, "__init__.py")):
         folder, package = os.path.split(folder)
@@ -101,7 +102,7 @@ def _collect(path, wanted, module):
 
 
 def _case(kind, method):
-    """A case by itself, with what its module and class set up around it."""
+    """Returns a function that runs one case alone, with the set-up of its module and class."""
 
     def call():
         result = unittest.TestResult()
@@ -130,7 +131,7 @@ _AROUND = (os.path.dirname(__file__) + os.sep, os.path.dirname(importlib.__file_
 
 
 def _told(error):
-    """The traceback, from where the tests' own code begins."""
+    """Returns the text of a traceback, without the leading frames of the kernel and of importlib."""
     told = traceback.TracebackException.from_exception(error)
     told.stack[:] = dropwhile(lambda f: f.filename.startswith(_AROUND), told.stack)
     return "".join(told.format())

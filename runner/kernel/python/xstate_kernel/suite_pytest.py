@@ -1,5 +1,5 @@
-"""Runs tests with pytest, as a plugin of it: everything that pytest does, it does; some tests are taken out of what it
-collected."""
+"""Runs tests with pytest, as a plugin of it. Pytest behaves as usual, but the plugin deselects some of the tests that
+it collected."""
 
 from . import original as __builtins__
 import json
@@ -18,7 +18,7 @@ _REMEMBERING = (
     "newfirst",
     "stepwise",
     "stepwise_skip",
-)  # options by which earlier runs decide what is collected
+)  # options that make the collection depend on earlier runs
 
 
 class Plugin:
@@ -33,7 +33,7 @@ class Plugin:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_cmdline_main(self, config):
-        """One process: what workers of xdist do is not seen here."""
+        """Disables xdist: the kernel cannot observe its worker processes."""
         option = config.option
         if getattr(option, "numprocesses", None) or getattr(option, "tx", None):
             option.numprocesses, option.dist, option.tx, option.distload = None, "no", [], False
@@ -48,7 +48,7 @@ class Plugin:
             self.suite.files.made[os.path.realpath(base)] = None
 
     def configuration(self, config):
-        """A digest of what pytest was told, and by whom."""
+        """Returns a digest of pytest's configuration and of its plugins."""
         plugins = sorted("%s %s" % (d.project_name, d.version) for _, d in config.pluginmanager.list_plugin_distinfo())
         inicfg = (
             config._inicfg if hasattr(config, "_inicfg") else config.inicfg
@@ -142,8 +142,10 @@ class Plugin:
         self.reports.append(report)
 
     def _around(self, item):
-        """The modules that an item rests on whatever it executes: its own, and the plugins of its folders. And the
-        files that would say more of it, if they were there; the one it comes from, if that is no Python."""
+        """Returns two collections of paths that an item depends on, whatever it executes.
+
+        The first has its own module, plugins, and each conftest.py of its folders. The second has absent files that
+        would configure the item if they existed, and the item's file if that is not Python."""
         path = suite_sources.real(str(item.path))
         if len(self.suite.modules) != self.known:
             self.known, self.around = len(self.suite.modules), {}
@@ -181,7 +183,7 @@ def _file(plugin):
 
 
 def _outcome(reports):
-    """What became of a test, with the text of its report where it failed."""
+    """Returns the outcome of a test, with the text of its report if it failed."""
     outcome, seconds, texts, message = "passed", 0.0, [], ""
     for r in reports:
         seconds += getattr(r, "duration", 0.0)
@@ -207,8 +209,9 @@ def _outcome(reports):
 
 
 def _follow_fixtures(watched):
-    """Has those who use a fixture rest on all that it executed, when it was set up and when it is finished. Reports
-    whether that can be followed in this pytest."""
+    """Makes tests that use a fixture depend on all that its set-up and finalization executed.
+
+    Reports whether the kernel can observe fixtures in this version of pytest."""
     finish, execute = fixtures.FixtureDef.finish, fixtures.FixtureDef.execute
     active = getattr(fixtures.FixtureRequest, "_get_active_fixturedef", None)
 
@@ -221,7 +224,7 @@ def _follow_fixtures(watched):
         return found
 
     def observed_execute(fixture, request):
-        """Also of one whose set-up failed, which raises again what it raised."""
+        """Records the group also for a fixture whose set-up failed: pytest raises the same exception again."""
         __tracebackhide__ = True
         group = getattr(fixture, "_xstate", None)
         if group is not None:
@@ -251,6 +254,6 @@ def run(watched, options):
     plugin = Plugin(watched, options)
     watched.wrap_loader(rewrite.AssertionRewritingHook)
     if hasattr(timing, "time"):
-        timing.time = suite.time  # what pytest asks for the time shows in no test
+        timing.time = suite.time  # pytest's own reading of the clock does not affect a test
     plugin.blind = "" if _follow_fixtures(watched) else "unobserved fixtures"
     return int(pytest.main(["--continue-on-collection-errors", *options["args"]], plugins=[plugin]))

@@ -1,4 +1,4 @@
-"""What a test looks at outside its code: observe_files.Files without putting anything back."""
+"""Observes what a test reads besides its code. Unlike observe_files.Files, it restores nothing."""
 
 from . import original as __builtins__
 import linecache
@@ -8,7 +8,7 @@ import tempfile
 
 from . import code_owner, observe_files, sha256
 
-# A test that tells how long something took: its results are reused, as those of others, which take their time, too.
+# Marks a test that measures a duration. The engine reuses its results: every test takes some time.
 DURATION = "timing"
 _RUNNERS = (os.sep + "_pytest" + os.sep, os.sep + "pluggy" + os.sep, os.sep + "unittest" + os.sep)
 _LIBRARY = os.path.dirname(os.path.realpath(os.__file__)) + os.sep
@@ -23,22 +23,24 @@ class _NoScan:
 
 
 class SuiteReads(observe_files.Files):
-    """The files of this process. What it reads is sorted by phase: take returns what was seen since the last call. A
-    file below a path that this process made is reported by its maker."""
+    """The files that this process reads, by phase: take returns what was observed since the last call.
+
+    For a file below a path that this process created, take returns the test that created it."""
 
     numbers = False
     duration = DURATION
 
     def __init__(self, spool, store, folder, on_code, owner):
-        self.made = {}  # path → the test that made it, None for what is not one
-        self.runner = set()  # paths that the runner itself looked at, until everything is collected
+        self.made = {}  # path → the test that created it, or None if no test did
+        self.runner = set()  # paths that the test runner itself looked up, until the collection ends
         self.listed = set()  # and directories that it listed
-        self._heads = {}  # directory → where it leads to
+        self._heads = {}  # directory → its path without links
         self._found = {}  # path → see _places
-        # Nothing is being imported, nor collected, nor tested: what is made by hooks is not known to be made again.
+        # True during the collection while nothing is imported, collected or tested. Hooks run then, and a file that
+        # they create may not be created again.
         self.loose = False
-        self.effects = False  # something was
-        self._owner = owner  # returns the test under way
+        self.effects = False  # hooks created a file
+        self._owner = owner  # returns the running test
         self._temporary = os.path.join(os.path.realpath(tempfile.gettempdir()), "pytest-of-")
         super().__init__(spool, store, folder, on_code)
         self._passed.add("object.__getattr__")
@@ -53,15 +55,17 @@ class SuiteReads(observe_files.Files):
         self.made.setdefault(p, self._owner())
 
     def _before(self, p):
-        """The digest of what is at a path that is about to be written, where it was read before."""
+        """Returns the digest of a file that is about to be written, if it was read before."""
         try:
             return _digest(p) if p in self.reads else None
         except OSError:
             return None
 
     def path_of(self, path, dir_fd=None, follow=True):
-        """The runner's own looks are none of the test's: what they come to is told apart (see suite_pytest); so are
-        lines of sources (see Suite.text_read). What it collects rests on them, see Suite.choose."""
+        """Returns None for a path that the test runner itself looks up, because the test does not depend on it.
+
+        The kernel reports the results separately (see suite_pytest), and lines of sources too (see Suite.text_read).
+        The collection depends on these lookups, see Suite.choose."""
         if not by_runner(linecache.__file__):
             return super().path_of(path, dir_fd, follow)
         if self.runner is not None:
@@ -73,8 +77,7 @@ class SuiteReads(observe_files.Files):
             super().packages_listed(path)
 
     def _places(self, path):
-        """Where a path leads to, with and without links, as far as that is of interest. Most are looked at several
-        times."""
+        """Returns a relevant path with and without symbolic links. It caches the answer: most paths recur."""
         if not isinstance(path, (str, bytes, os.PathLike)):
             return ()
         p = os.fsdecode(path)
@@ -97,12 +100,12 @@ class SuiteReads(observe_files.Files):
 
     def _audit(self, event, args):
         if event in ("os.putenv", "os.unsetenv") and args[0] == b"PYTEST_CURRENT_TEST":
-            return  # five times a test
+            return  # pytest does this five times per test
         super()._audit(event, args)
 
     def _event(self, event, args):
         if event.startswith("tempfile."):
-            return  # a name that nobody else uses
+            return  # a name that no other code uses
         if event in ("os.listdir", "os.scandir"):
             if sys._getframe(2).f_code.co_filename == _IMPORT:
                 return
@@ -167,7 +170,7 @@ class SuiteReads(observe_files.Files):
         return found, after
 
     def _maker(self, p):
-        """Returns who made a path, or a folder that it lies in, and whether somebody did."""
+        """Returns the test that created a path or a folder above it, and whether this process created one."""
         if p.startswith(self._temporary):
             return None, True
         while True:
@@ -185,7 +188,7 @@ def _digest(path):
 
 
 _PASSED = object()
-_kinds = {}  # name of a file of code → whether it is of what runs tests, or _PASSED: of the standard library
+_kinds = {}  # name of a code's file → whether it belongs to the test runner; _PASSED: to the standard library
 
 
 def _kind(name):
@@ -195,15 +198,16 @@ def _kind(name):
 
 
 def by_runner(also=None):
-    """Reports whether what happens is the doing of what runs tests, or imports modules: the innermost code that is not
-    the standard library's."""
+    """Reports whether the test runner or the import system causes the present event.
+
+    The innermost frame outside the standard library decides."""
     frame = sys._getframe(2)
     while frame is not None:
         name = frame.f_code.co_filename
         if name == also:
             return True
         if name == _IMPORT and frame.f_back is not None and frame.f_back.f_code.co_filename == _IMPORT:
-            return True  # unless a program asks a loader for data
+            return True  # but not if a program gets data from a loader
         kind = _kinds.get(name)
         if kind is None:
             kind = _kinds[name] = _kind(name)

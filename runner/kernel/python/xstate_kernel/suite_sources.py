@@ -8,7 +8,7 @@ _reals = {}
 
 
 def real(path):
-    """os.path.realpath, which asks the system for every folder on the way."""
+    """Caches os.path.realpath, which makes a system call for every folder of the path."""
     found = _reals.get(path)
     if found is None:
         found = _reals[path] = os.path.realpath(path)
@@ -16,14 +16,15 @@ def real(path):
 
 
 def file_of(name):
-    """The file that a module was loaded from, or ""."""
+    """Returns the file that a module was loaded from, or ""."""
     file = getattr(sys.modules.get(name), "__file__", None) if isinstance(name, str) else None
     return real(file) if file else ""
 
 
 def drop_stale(path, spec):
-    """Removes compiled forms that may be of an earlier text: Python and pytest tell by size and second, which two edits
-    can share."""
+    """Removes compiled files that may belong to an earlier text.
+
+    Python and pytest compare only size and second, and two edits can share both."""
     places = [getattr(spec, "cached", None)]
     rewrite = sys.modules.get("_pytest.assertion.rewrite")
     if rewrite is not None:

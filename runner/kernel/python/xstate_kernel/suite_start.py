@@ -1,4 +1,4 @@
-"""What each test begins with: a note of which test runs, and whether anything was drawn from random's generator."""
+"""Two things that each test begins with: a note of which test runs, and a check for draws from random's generator."""
 
 from . import original as __builtins__
 import builtins
@@ -13,9 +13,10 @@ def shared_note(path):
 
 
 def draws():
-    """Changes with whatever is drawn from random's generator: how many of its words are used up, and three of them.
-    Read where they lie, if they are found there: to have all 624 told takes as long as all else that is done about a
-    short test."""
+    """Returns a function whose result changes with every draw from random's generator.
+
+    The result is the number of used words, and three of the words. The function reads them from memory, if they have
+    the expected layout. Getting all 624 words takes as long as all other work for a short test."""
     state = super(random.Random, random._inst).getstate
     words = state()
     try:

@@ -1,5 +1,4 @@
-"""The loaded modules that are files of the workspace: their sources, what they import, and whether they are up to
-date."""
+"""The loaded modules from files of the workspace: their sources, their imports, and whether they are up to date."""
 
 from . import original as __builtins__
 import ast
@@ -12,25 +11,25 @@ from . import blake2b, bytecode, code_owner
 
 
 class Workspace:
-    """The loaded modules that are files of the user, and what they were loaded from."""
+    """The loaded modules from files of the user, and the sources that they were loaded from."""
 
     def __init__(self):
-        self._missed = {}  # module name → names it imports that were not to be found
+        self._missed = {}  # module name → names that it imports and that were not found
         self._seen = {}  # module name → (path, stat key, digest)
-        self._names, self._modules = None, None  # of sys.modules, when it was last looked at
-        self._entries, self._loaded = {}, []  # what it held, and of that the modules of the workspace
-        self._first = frozenset(sys.modules)  # of the interpreter and the kernel
+        self._names, self._modules = None, None  # keys and values of sys.modules at the last check
+        self._entries, self._loaded = {}, []  # its entries then, and the workspace modules among them
+        self._first = frozenset(sys.modules)  # modules that the interpreter and the kernel loaded
         self._parsed = {}  # (digest of a source, package) → names of modules it imports
-        self._functions = {}  # digest of a source → names it mentions when it is loaded, its functions and methods
+        self._functions = {}  # digest of a source → names that its top level mentions, its functions and methods
         self.renew()
 
     def renew(self):
-        """Forgets what depends on what modules hold."""
+        """Clears the cached facts that depend on the contents of modules."""
         self._closures, self._digests = {}, {}
 
     def entries(self):
-        """Returns sys.modules as it is: the same dict again where nothing was loaded since. Asked several times a
-        node."""
+        """Returns a copy of sys.modules: the same dict again, if it did not change since. Each node calls this several
+        times."""
         names, modules = list(sys.modules), list(sys.modules.values())
         if names != self._names or modules != self._modules:
             self._names, self._modules, self._entries = names, modules, dict(zip(names, modules))
@@ -46,23 +45,23 @@ class Workspace:
         return self._entries
 
     def loaded(self):
-        """Returns the name and the module of each."""
+        """Returns the name and the module object of each workspace module."""
         self.entries()
         return self._loaded
 
     def executed(self, name):
-        """The source of a module was executed, perhaps again."""
+        """Records that the source of a module was executed. A repeated execution replaces the earlier record."""
         self._seen.pop(name, None)
         self.entries()
         self._note()
 
     @code_owner.unobserved
     def _note(self):
-        """Remembers the content of modules that were loaded."""
+        """Records the source digests of newly loaded modules."""
         self.renew()
         for name, module in self._loaded:
             path = getattr(module, "__file__", None)
-            if path and name not in self._seen and name in sys.modules:  # it may just have been taken out
+            if path and name not in self._seen and name in sys.modules:  # other code may just have removed it
                 try:
                     path = os.path.realpath(path)
                     self._seen[name] = (path, _stat_key(path), code_owner.file_digest(path))
@@ -71,7 +70,7 @@ class Workspace:
                 self._missed[name] = {n for n in self.imports(name) if n not in sys.modules and not _findable(n)}
 
     def closure(self, name):
-        """Names of the workspace modules that module name consists of: itself, its packages, what it imports."""
+        """Returns the names of the workspace modules that a module depends on: itself, its packages, its imports."""
         if name in self._closures:
             return self._closures[name]
         todo, seen = [name], set()
@@ -87,7 +86,7 @@ class Workspace:
                 if isinstance(value, types.ModuleType):
                     if not value.__name__.startswith(
                         n + "."
-                    ):  # unless it imports it, that is there because somebody else did
+                    ):  # without an import of its own, a module has a submodule because other code imported it
                         todo.append(value.__name__)
                 else:
                     owner = getattr(value, "__module__", None)
@@ -97,12 +96,11 @@ class Workspace:
         return self._closures[name]
 
     def holder(self, names):
-        """Returns, of modules that hold one object, the one that the others have it from, as far as imports show."""
+        """Returns the module from which other modules got an object that all of them bind, as far as imports show."""
         return min(names, key=lambda n: (len(self.closure(n)), n))
 
     def importers(self, names):
-        """Names of the loaded workspace modules that are among names, lie in one of them, or import one, however
-        indirectly."""
+        """Returns the loaded workspace modules that are among names, are inside one, or import one directly or not."""
         gone, todo = set(), {n for n in names if n in sys.modules}
         while todo:
             gone |= todo
@@ -114,7 +112,7 @@ class Workspace:
         return gone
 
     def unload(self, names):
-        """Unloads modules; code that has them already keeps them."""
+        """Unloads modules. Code that already refers to one keeps it."""
         for n in names:
             module = sys.modules.pop(n, None)
             parent, _, last = n.rpartition(".")
@@ -125,11 +123,11 @@ class Workspace:
         self.renew()
 
     def imported(self):
-        """Names of the modules that those of the workspace which are loaded import, wherever in their source."""
+        """Returns the names of all modules that loaded workspace modules import, anywhere in their source."""
         return set().union(*(self.imports(n) for n, _ in self.loaded()))
 
     def imports(self, name):
-        """Names of the modules that the source of module name imports, wherever in it."""
+        """Returns the names of the modules that the source of a module imports, anywhere in it."""
         path, _, digest = self._seen.get(name, (None, None, None))
         package = name if hasattr(sys.modules[name], "__path__") else name.rpartition(".")[0]
         if (digest, package) in self._parsed:
@@ -143,8 +141,9 @@ class Workspace:
         return found
 
     def codes(self, names, codes):
-        """Returns the code objects of functions of modules that codes may call. A function whose name no code mentions
-        is called by nobody, unless the interpreter does it."""
+        """Returns the code of module functions that codes may call. names are the modules.
+
+        Only the interpreter can call a function whose name no code mentions."""
         mentioned, rest = {n for c in codes for n in c.co_names}, []
         for name in names:
             loaded, functions = self._functions_of(name)
@@ -182,7 +181,7 @@ class Workspace:
         return self._seen[name][0] if name in self._seen else ""
 
     def text(self, name):
-        """The digest of the source that a module was loaded from."""
+        """Returns the digest of the source that a module was loaded from."""
         return self._seen[name][2] if name in self._seen else ""
 
     def digest(self, name):
@@ -195,7 +194,7 @@ class Workspace:
         return self._digests[name]
 
     def edited(self):
-        """Returns the modules whose file changed since it was loaded, with all that depend on them."""
+        """Returns the modules whose file changed since their load, and all modules that depend on these."""
         self._note()
         changed = set()
         for name, (path, stat, digest) in list(self._seen.items()):
@@ -216,7 +215,7 @@ class Workspace:
         return [n for n, _ in self.loaded() if changed & set(self.closure(n))]
 
     def _elsewhere(self, name):
-        """Reports whether a loaded module would be found in another place now."""
+        """Reports whether an import would now find a loaded module in another place."""
         parent, _, _ = name.rpartition(".")
         module, path = sys.modules[name], getattr(sys.modules.get(parent), "__path__", None)
         if parent and path is None:
@@ -233,7 +232,7 @@ class Workspace:
         )
 
     def shadowed(self):
-        """Reports whether a file of the workspace now hides a loaded library module: code that has that module keeps
+        """Reports whether a workspace file now shadows a loaded library module. Code that refers to the module keeps
         it."""
         for folder in sys.path:
             if not os.path.isdir(folder) or code_owner.is_library_path(os.path.join(os.path.abspath(folder), "x")):
@@ -251,12 +250,12 @@ class Workspace:
 
 
 def imported(tree, package):
-    """Names of the modules that a source in package imports, wherever in it, with the packages that they lie in."""
+    """Returns the names of the modules that a source in package imports, anywhere in it, and of their packages."""
     return imported_by(ast.walk(tree), package)
 
 
 def imported_by(nodes, package):
-    """The same of nodes alone."""
+    """Returns the same as imported, but only for the given syntax nodes."""
     found = set()
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -277,7 +276,7 @@ def imported_by(nodes, package):
 
 
 def _findable(name):
-    """Reports whether a file of the workspace is there for a module that is not loaded."""
+    """Reports whether the workspace has a file for a module that is not loaded."""
     parent, _, last = name.rpartition(".")
     folders = getattr(sys.modules.get(parent), "__path__", ()) if parent else sys.path
     stems = [os.path.join(p, last) for p in folders if code_owner.is_a(p, str)]

@@ -1,7 +1,7 @@
-"""What the kernel knows of libraries: one file a library, and here the one registry.
+"""The kernel's knowledge about libraries: one file per library, and this registry.
 
-To teach the kernel a library, add adapters/LIB.py with an Adapter (see protocol.py) named `adapter`, and its name to
-the imports and to ALL below. The rest of the kernel asks by the functions of this file and names no library."""
+To support a library, add adapters/LIB.py with an Adapter (see protocol.py) named `adapter`. Then add its name to the
+imports and to ALL below. The rest of the kernel calls the functions of this file and names no library."""
 
 from .. import original as __builtins__
 import math
@@ -47,7 +47,7 @@ ALL = (
 
 
 def _with(hook):
-    """Returns the adapters that override a hook: a loop over these costs nothing for libraries without it."""
+    """Returns the adapters that override a hook, so that a loop skips all libraries without it."""
     return tuple(a for a in ALL if getattr(type(a), hook) is not getattr(Adapter, hook) or hook in vars(a))
 
 
@@ -84,7 +84,7 @@ _CITING, _GENERATING = map(_with, ("writes_line_numbers", "random_state"))
 def of_type(kind):
     """Returns the adapter for the package of a class, or None."""
     module = kind.__module__
-    if type(module) is not str:  # of a class of Cython's it may be a descriptor
+    if type(module) is not str:  # in a Cython class it may be a descriptor
         return None
     return of_package(module.partition(".")[0])
 
@@ -99,7 +99,7 @@ def state_key(o):
 
 
 def state_object(key):
-    """Returns the object that state_key knows by the key."""
+    """Returns the object for which state_key returns the key."""
     for a in _STATEFUL:
         found = a.state_object(key)
         if found is not None:
@@ -108,7 +108,7 @@ def state_object(key):
 
 
 def views_memory(kind):
-    """Returns the adapter that knows what memory instances of a class view, or None."""
+    """Returns the adapter that can find the memory which instances of a class view, or None."""
     for a in _WITH_MEMORY:
         if a.owns_memory(kind):
             return a
@@ -116,7 +116,7 @@ def views_memory(kind):
 
 
 def nan_name(x):
-    """Returns the module that keeps a NaN for all to use, or None."""
+    """Returns the module that has the object x as its public NaN, or None."""
     if x is math.nan:
         return "math"
     for a in _WITH_NAN:
@@ -131,7 +131,7 @@ def shared_internals():
 
 
 def trailers(pickler):
-    """Returns the objects to be stored after all others."""
+    """Returns the objects that the pickler must store after all others."""
     return [o for a in _TRAILING for o in (a.trailer(pickler),) if o is not None]
 
 
@@ -149,23 +149,23 @@ def registered():
 
 
 def before_node():
-    """Has libraries forget what would make a node depend on which nodes ran before it."""
+    """Clears state of libraries that would make a node depend on which nodes ran before it."""
     for a in _BEFORE_NODE:
         a.before_node()
 
 
 def unseeded():
-    """Reports whether a library made a generator whose seed comes from the operating system. Forgets them."""
+    """Reports whether a library made a generator with a seed from the operating system since the last call."""
     return any([a.unseeded() for a in _UNSEEDED])
 
 
 def seeding():
-    """Reports whether entropy is drawn right now for a generator that is given another seed at once."""
+    """Reports whether a library now draws entropy for a generator that gets another seed immediately afterwards."""
     return any(a.seeding() for a in _SEEDING)
 
 
 def note_attributes(codes):
-    """Code that names an attribute which shows hidden state reads that state."""
+    """Counts hidden state as read if code names an attribute that shows it."""
     for a in _READ_BY_ATTRIBUTES:
         variable = a.attributes_variable()
         if variable is not None and any(not a.attributes_read.isdisjoint(c.co_names) for c in codes):
@@ -173,12 +173,12 @@ def note_attributes(codes):
 
 
 def random_states():
-    """Returns the state of the random generator of each library that has one, None where it is not loaded."""
+    """Returns each library with a random generator, and the generator's state; None if the library is not loaded."""
     return {a: a.random_state() for a in _GENERATING}
 
 
 def bundle(value):
-    """Returns media type → text for a value that a library shows in a way of its own, or None."""
+    """Returns media type → text for a value that its library displays specially, or None."""
     for a in _BUNDLING:
         found = a.bundle(value)
         if found is not None:
@@ -187,7 +187,7 @@ def bundle(value):
 
 
 def open_figures():
-    """Returns the figures that are open."""
+    """Returns the open figures."""
     return [figure for a in _DRAWING for figure in a.open_figures()]
 
 

@@ -1,4 +1,4 @@
-"""asyncio: its objects cannot be named by content, and its tasks show a number that counts all of them."""
+"""asyncio: the kernel cannot compute a digest of its objects, and the repr of a task shows a global counter."""
 
 from .. import original as __builtins__
 import sys
@@ -15,7 +15,7 @@ class Asyncio(Adapter):
     keeps_time = True
 
     def after_import(self):
-        return {"asyncio.base_tasks": lambda hidden, module: mark_repr(module, _SHOWN_BY)}  # before _asyncio takes it
+        return {"asyncio.base_tasks": lambda hidden, module: mark_repr(module, _SHOWN_BY)}  # before _asyncio gets it
 
 
 adapter = Asyncio()

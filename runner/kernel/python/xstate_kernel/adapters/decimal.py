@@ -12,7 +12,7 @@ class Decimal(Adapter):
     immutable = True
 
     def __init__(self):
-        self._context = None  # the one that there is when the module was just loaded
+        self._context = None  # the context just after the import of the module
 
     def constant(self, kind):
         return kind.__name__ != "Context"
@@ -29,7 +29,7 @@ class Decimal(Adapter):
         hidden.begin(self.context)
 
     def registered(self):
-        """Another context is another object: the program put it there."""
+        """Returns the context if it is a new object: then the program set it."""
         if self._context is None or sys.modules["decimal"].getcontext() is self._context:
             return {}
         return {"decimal": sys.modules["decimal"].getcontext()}
@@ -40,7 +40,7 @@ class Decimal(Adapter):
     def state_object(self, key):
         if key != "conf:decimal":
             return None
-        import decimal  # noqa: F401, the context is noted when it is loaded
+        import decimal  # noqa: F401, the import sets self._context
 
         return self._context
 

@@ -1,4 +1,4 @@
-"""concurrent.futures: the number in the name of the next pool of threads is hidden state."""
+"""concurrent.futures: the number in the name of the next thread pool is hidden state."""
 
 from .. import original as __builtins__
 import sys

@@ -1,7 +1,7 @@
-"""The module logging: levels and loggers as hidden state, handlers that the program registered, files that they write.
+"""The module logging: its levels and loggers are hidden state. The program registers handlers, which may write files.
 
-The state of a file that a handler writes is on disk: where the handler stands is the end of the file. So the handlers
-of logging itself, which buffer nothing, are opened again where the engine has put another content in place.
+The state of such a file is on disk, and the position of its handler is the end of the file. The handlers of logging
+itself buffer nothing. So the kernel reopens them if the engine has restored another content.
 """
 
 from .. import original as __builtins__
@@ -24,9 +24,9 @@ class Logging(Adapter):
     attributes_read = frozenset(("level", "propagate", "disabled", "manager", "vars", "__dict__"))
 
     def __init__(self):
-        self._library_levels = {}  # name of a logger → its level, which a library set when it was imported
-        self._later = set()  # names of loggers that the program makes somewhere
-        self._made = {}  # names of the loggers that the program's code made, except modules that were being imported
+        self._library_levels = {}  # name of a logger → its level, which a library set during its import
+        self._later = set()  # names of loggers that the program creates in some node
+        self._made = {}  # names of loggers that the program's code created, but not during the import of a module
 
     def variables(self):
         self.levels = Variable(
@@ -47,7 +47,7 @@ class Logging(Adapter):
         return {"logging": self._watch, "logging.config": self._watch_configuration}
 
     def _watch(self, hidden, module):
-        """Notes which code logs, asks for a level or sets one."""
+        """Observes code that logs, or that reads or sets a level, and code that creates a logger."""
         variable, library_levels, later, made = self.levels, self._library_levels, self._later, self._made
 
         def note(*_, **__):
@@ -84,14 +84,16 @@ class Logging(Adapter):
         hidden.begin(variable)
 
     def _watch_configuration(self, hidden, module):
-        """logging.config disables loggers that exist: not those of blocks that run later in the program."""
+        """Wraps logging.config, which disables existing loggers.
+
+        The wrapper spares loggers of blocks that come later in the program."""
         logging, original = sys.modules["logging"], module._handle_existing_loggers
         variable, later, made = self.loggers, self._later, self._made
 
         def note(*_, **__):
             variable.touched = True
             for name in made:
-                logging.getLogger(name)  # which this interpreter may be without
+                logging.getLogger(name)  # this interpreter may not have the logger yet
 
         def _handle_existing_loggers(existing, *args):
             original([name for name in existing if name in made or name not in later], *args)
@@ -101,7 +103,7 @@ class Logging(Adapter):
         module._handle_existing_loggers = _handle_existing_loggers
 
     def _loggers(self):
-        """Yields every logger, with its level as it is without the program."""
+        """Yields every logger, and the level that it has without the program."""
         logging = sys.modules["logging"]
         yield logging.root, self._library_levels.get("root", logging.WARNING)
         for name, x in list(logging.root.manager.loggerDict.items()):
@@ -109,7 +111,7 @@ class Logging(Adapter):
                 yield x, self._library_levels.get(name, logging.NOTSET)
 
     def _get(self):
-        """Levels, whether a logger propagates and whether it is disabled, as the program set them."""
+        """Returns the settings that the program changed: level, propagate and disabled of each logger."""
         changed = [
             (x.name, x.level, x.propagate, x.disabled)
             for x, level in self._loggers()
@@ -132,7 +134,7 @@ class Logging(Adapter):
         self._made.update(dict.fromkeys(value))
 
     def registered(self):
-        """What loggers have that logging does not make. Their levels are plain data."""
+        """Returns the logger class, filters and handlers that the program set. Levels are plain data, see _get."""
         logging = sys.modules.get("logging")
         if logging is None:
             return {}
@@ -158,8 +160,9 @@ class Logging(Adapter):
 
 
 def _caller(frame):
-    """Returns whether the program asks for a logger, the kernel, which restores something, or a library. A module that
-    is being imported counts as a library."""
+    """Returns who requests a logger: the program, a library, or the kernel during a restore.
+
+    A module that is being imported counts as a library."""
     while frame.f_globals.get("__name__") == "logging":
         frame = frame.f_back
     name = str(frame.f_globals.get("__name__"))
@@ -176,7 +179,7 @@ def is_handler(o):
 
 
 def file_handler(o):
-    """Returns the handler of logging's own that writes a file by its name, if o is one or hands on to one."""
+    """Returns the file handler of logging itself that o is, or that o forwards records to, or None."""
     logging = sys.modules.get("logging")
     if not is_handler(o):
         return None
@@ -186,7 +189,7 @@ def file_handler(o):
 
 
 def at_end(handler):
-    """Reports whether what a handler writes goes to the end of the file of its name."""
+    """Reports whether a handler writes to the end of the file at its path."""
     stream = handler.stream
     if stream is None:
         return True
@@ -200,9 +203,9 @@ def at_end(handler):
 
 
 def reopen(handler):
-    """Has a handler write to the end of the file that is at its path now."""
+    """Makes a handler write to the end of the file that is now at its path."""
     handler.stream.close()
-    handler.stream = None  # it opens one when it writes
+    handler.stream = None  # the handler opens a stream at its next write
     if os.path.exists(handler.baseFilename):
         mode, errors = "a" if "a" in handler.mode else "r+", getattr(handler, "errors", None)
         handler.stream = open(handler.baseFilename, mode, encoding=handler.encoding, errors=errors)

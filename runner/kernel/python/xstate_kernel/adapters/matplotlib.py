@@ -1,4 +1,4 @@
-"""matplotlib: its options, named colours and colormaps; figures as output; drawings that share its internals."""
+"""matplotlib: its options, named colours and colormaps, figures as output, and objects that all figures share."""
 
 from .. import original as __builtins__
 import binascii
@@ -21,9 +21,9 @@ class Matplotlib(Adapter):
     usual_environ = (("MPLBACKEND", b"Agg"),)
 
     def __init__(self):
-        self._colors = None  # how many colours have names when matplotlib was just loaded
-        self._colormaps = {}  # that the program registered, by name
-        self._internals = 0, NOTHING  # how many modules there were; see shared_internals
+        self._colors = None  # the number of named colours just after the import of matplotlib
+        self._colormaps = {}  # colormaps that the program registered, by name
+        self._internals = 0, NOTHING  # the number of loaded modules, and ids; see shared_internals
 
     # hidden state
 
@@ -44,7 +44,7 @@ class Matplotlib(Adapter):
         watch_items(module.RcParams, self.options, ("__getitem__", "_get", "__setitem__", "_set"))
 
     def _watch_colormaps(self, cls):
-        """A library registers its own when it is imported."""
+        """Records the colormaps that the program registers, but not those that a library registers at its import."""
         register, unregister, colormaps = cls.register, cls.unregister, self._colormaps
 
         def observed_register(self, cmap, *, name=None, **named):
@@ -62,7 +62,7 @@ class Matplotlib(Adapter):
             setattr(cls, original.__name__, f)
 
     def _get_colors(self):
-        """The colours that one letter stands for, which seaborn gives others, and those that were added."""
+        """Returns the colours with one-letter names, which seaborn can change, and all added colours."""
         named = sys.modules["matplotlib.colors"]._colors_full_map
         if self._colors is None:
             self._colors = len(named)
@@ -93,8 +93,9 @@ class Matplotlib(Adapter):
     # values
 
     def shared_internals(self):
-        """What modules and classes of matplotlib hold, and its options: all figures have some of it, none changes
-        it."""
+        """Returns the ids of the values in matplotlib's modules and classes, and of its options.
+
+        All figures refer to some of these objects, and no figure changes them."""
         options = getattr(sys.modules.get("matplotlib"), "rcParams", None)
         if options is None:
             return NOTHING

@@ -1,4 +1,4 @@
-"""unittest.mock: its mocks show addresses, its patches assign to attributes of what a text names."""
+"""unittest.mock: the repr of a mock shows an address; a patch assigns to an attribute that a text names."""
 
 from .. import original as __builtins__
 
@@ -14,7 +14,7 @@ class Mock(Adapter):
         return {"unittest.mock": lambda hidden, module: mark_repr(module.NonCallableMock, "__repr__")}
 
     def parts(self, o, kind):
-        """Of a call, which has every attribute: also those that tell how to pickle it."""
+        """Returns the parts of a call. A call object has every attribute, even those that control pickling."""
         if kind.__module__ == "unittest.mock" and issubclass(kind, tuple):
             return tuple.__getitem__(o, slice(None)), object.__getattribute__(o, "__dict__")
         return None

@@ -1,4 +1,4 @@
-"""NumPy: arrays by their elements and by the memory that they share, its random generator, its print options."""
+"""NumPy: digests of arrays by elements and shared memory, its random generator, its print options."""
 
 from .. import original as __builtins__
 import sys
@@ -15,13 +15,13 @@ _COPY, _SHARED, FRAME = "copy", "shared", "frame"  # how the memory of an array 
 
 class NumPy(Adapter):
     packages = ("numpy",)
-    volatile = {"numpy.empty": "entropy", "numpy.empty_like": "entropy"}  # these hold what was in memory
+    volatile = {"numpy.empty": "entropy", "numpy.empty_like": "entropy"}  # the elements are what was in memory
     volatile_texts = {"numpy.datetime64": ("clock", frozenset(("now", "today")))}
-    unseen_draws = ("numpy.random._pickle",)  # a generator that is unpickled has a seed before it gets its state
+    unseen_draws = ("numpy.random._pickle",)  # an unpickled generator draws a seed before it gets its state
     generators = {"numpy.random": lambda module, seed: module.seed(seed & 0xFFFFFFFF)}
 
     def __init__(self):
-        self._unseeded = []  # generators that RandomState made in the node, as yet without a seed; None: it makes one
+        self._unseeded = []  # generators that RandomState made in the node; None while it makes one
 
     # hidden state
 
@@ -47,7 +47,9 @@ class NumPy(Adapter):
         self._watch_legacy(sys.modules["numpy.random.mtrand"])
 
     def _watch_legacy(self, module):
-        """RandomState(seed) makes a generator with a seed from the operating system, and then gives it another."""
+        """Wraps the generator class of RandomState.
+
+        RandomState(seed) makes a generator with a seed from the operating system, and then sets the given seed."""
         original, adapter = module._MT19937, self
 
         class Making(type):
@@ -78,7 +80,7 @@ class NumPy(Adapter):
         return module and module.get_state()
 
     def set_random_state(self, state):
-        """None: seeds the generator, which was not there when the state was asked for."""
+        """Restores the state. None means that the generator did not exist at the time: it gets a fixed seed."""
         module = sys.modules.get("numpy.random")
         if module is not None:
             if state is None:
@@ -127,7 +129,7 @@ class NumPy(Adapter):
 
     def fingerprint(self, walk, o, t):
         np = sys.modules["numpy"]
-        if isinstance(o, np.void) and o.dtype.names is not None:  # may be a view of an array
+        if isinstance(o, np.void) and o.dtype.names is not None:  # it may be a view of an array
             if not walk.mark(o):
                 walk.own(o)
                 walk.put(b"V")
@@ -140,7 +142,7 @@ class NumPy(Adapter):
             walk.put(o.tobytes())
             return True
         if isinstance(o, np.dtype):
-            if o.names is not None:  # which can be assigned to
+            if o.names is not None:  # the program can assign the names
                 if walk.mark(o):
                     return True
                 walk.own(o)
@@ -176,7 +178,7 @@ class NumPy(Adapter):
         return True
 
     def referents(self, fp, kind, group, shared):
-        """Of arrays and of iterators over arrays."""
+        """Yields the referents of arrays and of iterators over arrays."""
         if kind.__module__ == "numpy" and kind.__name__ == "nditer":
             yield from chain.from_iterable(o.operands for o in group)
         if kind.__module__ == "numpy" and kind.__name__ == "ndarray":
@@ -255,7 +257,7 @@ def _put_options(value):
 
 
 def _fingerprint_generator(walk, o, t):
-    """Writes a random generator. What it reports of its state is made for the caller, and so cannot be shared."""
+    """Writes a random generator. It returns a new copy of its state to each caller, so no other object shares that."""
     random = sys.modules["numpy.random"]
     if issubclass(t, random.BitGenerator):
         parts = _frozen(o.state), getattr(o, "seed_seq", None)
@@ -280,8 +282,9 @@ def _frozen(state):
 
 
 def shares(walk, o, ordinal):
-    """Notes the memory that an array views. Its viewers go by ~id of the array at its root: to hold the same memory is
-    not to be the same array."""
+    """Records the memory that an array views, under ~id of its root array.
+
+    The id itself would identify the array, but arrays with the same memory are not the same array."""
     if id(o) in walk.temps:
         return
     root, address = memory_of(o)
@@ -309,7 +312,7 @@ def elements(walk, o):
     if o.dtype.hasobject:
         items, nan = o.ravel().tolist(), walk.fp.nan
         walk.seq(tuple(items), b"o", False)
-        walk.fp.nan = nan  # pickling keeps these apart by itself, see reduce
+        walk.fp.nan = nan  # pickling preserves the identity of these NaNs, see reduce
         walk.keep.append(items)
         return
     flat = o if o.flags.c_contiguous else np.ascontiguousarray(o)
@@ -322,7 +325,7 @@ def elements(walk, o):
 
 
 def _of_map(a):
-    """Reports whether an array's memory is that of a file: others may write to it."""
+    """Reports whether the memory of an array is a mapped file: other processes may write to it."""
     while a is not None and type(a).__name__ != "mmap":
         a = a.obj if isinstance(a, memoryview) else getattr(a, "base", None)
     return a is not None
@@ -334,12 +337,12 @@ def memory_of(a):
 
 
 def root_of(a):
-    """Returns the array that owns the memory of a view, as far as arrays know."""
+    """Returns the array that owns the memory of a view, as far as the base attributes show."""
     array = sys.modules["numpy"].ndarray
     while True:
         base = a.base
         if not isinstance(base, array):
-            base = getattr(base, "base", None)  # of what as_strided puts between
+            base = getattr(base, "base", None)  # as_strided inserts an object between view and array
             if not isinstance(base, array):
                 return a
         a = base
@@ -353,7 +356,7 @@ def stored_root(a):
 
 
 def note_copy(pickler, base, how):
-    """Notes how the memory of base is stored. Raises Unstorable where two ways would tear an alias apart."""
+    """Records how the memory of base is stored. Raises Unstorable if a second way would break an alias."""
     before = pickler.bases.setdefault(id(base), how)
     if before != how or how == _COPY and pickler.bases.get((id(base), 1)):
         raise Unstorable("arrays that share memory")
@@ -362,7 +365,7 @@ def note_copy(pickler, base, how):
 
 
 def owned(writeable, make, args):
-    """Loads an array that owns its memory, as it did: one over a buffer cannot be resized or unlocked."""
+    """Loads an array that owns its memory. An array over a buffer could not be resized or made writeable."""
     a = make(*args).copy(order="K")
     a.flags.writeable = writeable
     return a

@@ -1,4 +1,4 @@
-"""pandas: frames by their columns, its options, names that the text of a query looks up."""
+"""pandas: digests of frames by columns, its options, and the names that the text of a query looks up."""
 
 from .. import original as __builtins__
 import sys
@@ -13,8 +13,9 @@ _FUNCTIONS = (("display", "float_format"), ("styler", "format", "formatter"))  #
 
 class Pandas(Adapter):
     packages = ("pandas",)
-    ignored_attribute = "_cache"  # what was computed before
-    computed_attributes = frozenset(("_item_cache", "_attrs", "_cacher"))  # which frames pickle otherwise, or not
+    ignored_attribute = "_cache"  # earlier results
+    # frames pickle these in another form, or not at all
+    computed_attributes = frozenset(("_item_cache", "_attrs", "_cacher"))
     class_extenders = {
         "register_dataframe_accessor": "DataFrame",
         "register_series_accessor": "Series",
@@ -53,12 +54,12 @@ class Pandas(Adapter):
             hasattr(o, "_mask") and hasattr(o, "_data") or hasattr(o, "_ndarray")
         ):
             if not walk.mark(o):
-                walk.own(o)  # beside these it only caches
+                walk.own(o)  # its other attributes are only caches
                 parts = (o._mask, o._data) if hasattr(o, "_mask") else (o._ndarray, getattr(o, "_freq", None))
                 walk.put(b"E%d;" % bool(getattr(o, "_readonly", False)))
                 walk.stack.extend(parts + (o.dtype,))
             return True
-        if t.__module__ == "pandas._config.config" and t.__name__ == "DictWrapper":  # by which options are looked up
+        if t.__module__ == "pandas._config.config" and t.__name__ == "DictWrapper":  # pandas looks up options by it
             walk.put(("o%s;" % object.__getattribute__(o, "prefix")).encode())
             return True
         if isinstance(o, pd.Index):
@@ -78,7 +79,7 @@ class Pandas(Adapter):
         return False
 
     def _frame(self, walk, o, is_frame):
-        """Writes a frame or a series; how a frame groups its columns in memory is no part of its content."""
+        """Writes a frame or a series. The grouping of columns in memory is not part of the content."""
         mgr = o._mgr
         if walk.mark(o):
             return True
@@ -107,10 +108,11 @@ class Pandas(Adapter):
     # storing
 
     def reduce(self, pickler, o, t):
-        """pandas copies memory before it writes to it where it counts other references, which pickling does not
-        show."""
+        """Records the reference counters of indexes and blocks, because pickling does not show them.
+
+        pandas copies memory before a write if the counter shows other references."""
         if "pandas" in sys.modules:
-            # Id of a counter of references → what refers to it, which of its blocks or None.
+            # Id of a reference counter → [object that refers to it, index of its block or None].
             counted = pickler.notes.setdefault("pandas", {})
             if issubclass(t, sys.modules["pandas"].Index) and vars(o).get("_references") is not None:
                 counted.setdefault(id(o._references), []).append((o, None))
@@ -158,14 +160,15 @@ def _fingerprint_column(walk, c):
 
 
 def copy_on_write():
-    """Reports whether pandas copies what frames share before either is written to."""
+    """Reports whether pandas copies memory that frames share before it writes to it."""
     pandas = sys.modules["pandas"]
     return int(pandas.__version__.partition(".")[0]) >= 3 or bool(getattr(pandas.options.mode, "copy_on_write", False))
 
 
 def _reduce_block(pickler, o):
-    """A block of a frame. Under copy-on-write no program can observe shared memory, and what is loaded could not know
-    of its sharing: it gets memory of its own."""
+    """Returns how to pickle a block of a frame, with memory of its own.
+
+    Under copy-on-write, no program can observe that frames share memory, and a loaded frame could not detect it."""
     rv = o.__reduce__()
     values = rv[1][0]
     if type(values).__name__ == "ndarray" and values.base is not None and not values.dtype.hasobject:
@@ -175,7 +178,7 @@ def _reduce_block(pickler, o):
 
 
 class _References:
-    """What is stored beside frames that share memory: which of them count the same references."""
+    """An extra stored object for frames that share memory. It records which of them use the same reference counter."""
 
     def __init__(self, counted):
         self._counted = counted
@@ -185,7 +188,7 @@ class _References:
 
 
 def share_references(groups):
-    """Loads what _References stored."""
+    """Restores the shared reference counters that _References stored."""
     for group in groups:
         refs = None
         for o, i in group:
@@ -201,7 +204,7 @@ def share_references(groups):
 
 
 def _watch_names(cls, names):
-    """pandas looks up, in the caller's namespace, the names in a text given to query and eval."""
+    """Wraps the lookup of names in a text for query and eval: pandas reads them from the caller's namespace."""
     resolve = cls.resolve
 
     def wrapper(self, key, is_local):
@@ -213,7 +216,7 @@ def _watch_names(cls, names):
 
 
 class _Options(dict):
-    """The options, by which pandas and the program look them up."""
+    """The dict in which pandas and the program look up options. It records each lookup as a read."""
 
     variables = {}
 
@@ -246,7 +249,7 @@ def _options_variable(group):
 
 
 def _plain(tree):
-    """Returns a tree of options without those that are functions, which registered reports."""
+    """Returns a tree of options without functions: registered reports these."""
     return {k: _plain(v) if isinstance(v, dict) else v for k, v in tree.items() if not callable(v)}
 
 

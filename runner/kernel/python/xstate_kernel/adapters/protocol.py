@@ -1,8 +1,8 @@
-"""What an adapter may say of a library: the hooks, each with its default, which says "nothing special".
+"""The hooks by which an adapter describes a library. The default of each hook means "nothing special".
 
-An adapter never imports its library. It acts when the library is in sys.modules, or when an object of one of its types
-turns up. Hooks that are tables are read once, when the kernel starts; hooks that are methods are called by the part of
-the kernel that their comment names.
+An adapter does not import its library, unless its hook says so. It acts when the library is in sys.modules, or when it
+gets an object of one of the library's types. The kernel reads hooks that are tables once, when it starts. The part of
+the kernel that a section's comment names calls the hooks that are methods.
 """
 
 from .. import original as __builtins__
@@ -13,15 +13,15 @@ NOTHING = frozenset()
 class Adapter:
     """The knowledge about one library, or about a few packages that belong together."""
 
-    packages = ()  # the top-level packages that it speaks for
+    packages = ()  # the top-level packages that the adapter describes
 
     # Values (walk.py, reach.py, values.py).
 
-    opaque = False  # instances of its classes cannot be named by content
+    opaque = False  # the kernel cannot compute a digest of the content of its instances
     immutable = False  # instances of its classes never change
-    ignored_attribute = None  # an attribute that pickling shows and that is no part of a value: an address, a cache
+    ignored_attribute = None  # an attribute that pickling shows but that is not part of a value: an address, a cache
     computed_attributes = (
-        NOTHING  # attributes that it gives to instances of the program's subclasses, and computes again
+        NOTHING  # attributes that the library adds to instances of the program's subclasses, and can recompute
     )
 
     def constant(self, kind):
@@ -29,16 +29,16 @@ class Adapter:
         return self.immutable
 
     def unchanging(self, kind):
-        """Reports whether instances of a class never change, nor hold anything: an opaque value does not share them."""
+        """Reports whether instances of a class never change and refer to nothing. Opaque values do not share them."""
         return False
 
     def state_key(self, o):
-        """Returns the key of the hidden state that an object holds: a value that refers to it means this very
-        object."""
+        """Returns the key of the hidden state that an object contains, or None. A value that refers to the object must
+        refer to this same object after a restore."""
         return None
 
     def state_object(self, key):
-        """Returns the object that state_key knows by a key, or None. It may import the library."""
+        """Returns the object for which state_key returns a key, or None. The method may import the library."""
         return None
 
     def fingerprint(self, walk, o, kind):
@@ -46,11 +46,11 @@ class Adapter:
         return False
 
     def handlers(self):
-        """Returns class → function(walk, o) for the auxiliary objects that fingerprint leaves to be written later."""
+        """Returns class → function(walk, o) for the auxiliary objects that fingerprint defers."""
         return {}
 
     def parts(self, o, kind):
-        """Returns what an instance consists of, where pickling does not show it; else None."""
+        """Returns the parts of an instance if pickling does not show them, else None."""
         return None
 
     def owns_memory(self, kind):
@@ -58,22 +58,22 @@ class Adapter:
         return False
 
     def note_memory(self, walk, o):
-        """Notes which memory such an instance views."""
+        """Records which memory such an instance views."""
 
     def nan(self):
-        """Returns the NaN that the library keeps for all to use, or None."""
+        """Returns the object that is the library's public NaN, or None."""
         return None
 
     def referents(self, fp, kind, group, shared):
-        """Yields what instances of a class refer to and the garbage collector does not report."""
+        """Yields objects that instances of a class refer to and that the garbage collector does not report."""
         return ()
 
     def reports_referents(self, kind):
-        """Reports whether what instances of a class refer to is known, although the collector does not report it."""
+        """Reports whether referents yields everything that the collector does not report for instances of a class."""
         return False
 
     def shared_internals(self):
-        """Returns the ids of objects that many of its instances refer to and none changes."""
+        """Returns the ids of objects that many of its instances refer to and that none of them changes."""
         return NOTHING
 
     def reduce(self, pickler, o, kind):
@@ -81,17 +81,18 @@ class Adapter:
         return NotImplemented
 
     def trailer(self, pickler):
-        """Returns an object to be stored after all others, which restores what pickling them one by one loses."""
+        """Returns an object that the pickler stores last, or None. It restores what pickling one object at a time
+        loses."""
         return None
 
-    # Hidden state (hidden.py): what outlives a node without being in the namespace.
+    # Hidden state (hidden.py): state that outlives a node and is not in the namespace.
 
     def variables(self):
         """Returns the variables of its hidden state, see hidden_variable.Variable."""
         return ()
 
     def after_import(self):
-        """Returns module → function(hidden, module), called when the module was just imported."""
+        """Returns module → function(hidden, module). The kernel calls it just after the import of the module."""
         return {}
 
     generators = {}  # module → function(module, seed) that seeds its random generator
@@ -101,41 +102,41 @@ class Adapter:
         return None
 
     def set_random_state(self, state):
-        """Sets what random_state returned."""
+        """Restores a state that random_state returned."""
 
     def registered(self):
         """Returns place → object that the program put into the library: a handler, a function as an option."""
         return {}
 
     def before_node(self):
-        """Forgets what would make a node depend on which nodes ran before it, as "already shown" does."""
+        """Clears state that makes a node depend on which nodes ran before it, such as the record of shown warnings."""
 
     def unseeded(self):
         """Reports whether a generator got its seed from the operating system since the last call."""
         return False
 
     def seeding(self):
-        """Reports whether the library draws entropy right now for a generator that is given another seed at once."""
+        """Reports whether the library now draws entropy for a generator that gets another seed immediately after."""
         return False
 
     attributes_read = NOTHING  # attributes: code that names one reads the variable below
 
     def attributes_variable(self):
-        """Returns the variable that attributes_read is about, or None while the library is not loaded."""
+        """Returns the variable that the attributes in attributes_read show, or None if the library is not loaded."""
         return None
 
     # Code and imports (observe.py, observe_clocks.py, modules.py, library_containers.py, volatility.py, libraries.py).
 
-    defines_code = False  # it asks for a namespace only for the code that it makes
+    defines_code = False  # it reads a namespace only for the code that it generates
     keeps_time = False  # it reads clocks to wait or to keep records: the program does not see the times
-    unseen_draws = ()  # modules whose draws of entropy show in no result
+    unseen_draws = ()  # modules whose draws of entropy affect no result
     volatile = {}  # qualified name of a function → mark of a node whose code names it
-    volatile_texts = {}  # the same for a function that needs one of these constants beside it: name → (mark, texts)
+    volatile_texts = {}  # the same, if the code also has one of the constants: name → (mark, texts)
     changed_by = {}  # module → {its function: attributes of it that hold what the function changes}
-    known_containers = ()  # modules whose containers are known otherwise
+    known_containers = ()  # modules whose containers the kernel observes by other means
     class_extenders = {}  # function that adds an attribute to a class of the library → name of that class
-    patchers = ()  # modules that assign to attributes of what a text names
-    usual_environ = ()  # (variable, value) pairs that are usual: reading one is nothing special
+    patchers = ()  # modules that assign to attributes of an object that a text names
+    usual_environ = ()  # (variable, value) pairs that are usual: the kernel treats the variable as unset
 
     # Output (display.py, layout.py).
 
@@ -144,11 +145,11 @@ class Adapter:
         return None
 
     def bundle(self, value):
-        """Returns media type → text for a value that presents itself in a way of its own, else None."""
+        """Returns media type → text for a value that the library displays specially, else None."""
         return None
 
     def open_figures(self):
-        """Returns the figures that are open, in order."""
+        """Returns the open figures, in order."""
         return []
 
     def show_figures(self, recorder):

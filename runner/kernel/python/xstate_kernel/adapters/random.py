@@ -15,8 +15,7 @@ class Random(Adapter):
         return (self.generator,)
 
     def watch(self, seed):
-        """Seeds the generator and begins to observe it. The kernel calls this when it starts: random is loaded by
-        then."""
+        """Seeds the generator and begins to observe it. The kernel calls this at its start, when random is loaded."""
         random.seed(seed)
         watch_generator(random, self.generator, ("seed", "getstate", "setstate"))
 

@@ -9,7 +9,7 @@ from .protocol import Adapter
 class ScikitLearn(Adapter):
     packages = ("sklearn",)
     ignored_attribute = "_stop_words_id"  # an address
-    unseen_draws = ("sklearn.callback._callback_context",)  # it numbers what it does
+    unseen_draws = ("sklearn.callback._callback_context",)  # it draws to number its actions
 
     def __init__(self):
         self._options = None  # a function that returns the options, once scikit-learn is loaded

@@ -1,4 +1,4 @@
-"""Modules of which one line says all: parts of the standard library, and packages that other adapters do not cover."""
+"""Adapters of one line: for parts of the standard library, and for packages without an adapter of their own."""
 
 from .. import original as __builtins__
 
@@ -39,7 +39,7 @@ ADAPTERS = (
         opaque=True,
         changed_by={"sqlite3": {"register_adapter": ("adapters",), "register_converter": ("converters",)}},
     ),
-    # Functions of the standard library that change containers which hang on a module.
+    # Functions of the standard library that change containers in attributes of a module.
     _changes("calendar", {"setfirstweekday": ("c",)}),
     _changes("copyreg", {"pickle": ("dispatch_table",)}),
     _changes("doctest", {"register_optionflag": ("OPTIONFLAGS_BY_NAME",)}),

@@ -1,4 +1,4 @@
-"""The module typing: it remembers the types that it has put together."""
+"""The module typing: it caches the types that it builds."""
 
 from .. import original as __builtins__
 import sys
@@ -13,8 +13,7 @@ class Typing(Adapter):
     known_containers = ("typing",)
 
     def before_node(self):
-        """Makes typing forget the types that it has put together: a part that was text keeps what it was resolved
-        to."""
+        """Clears typing's caches of types: a cached type with a part given as text keeps the resolved object."""
         for forget in getattr(sys.modules.get("typing"), "_cleanups", ()):
             forget()
 

@@ -1,6 +1,6 @@
-"""The module warnings: the filters are hidden state, and what was shown already is forgotten before each node.
+"""The module warnings: its filters are hidden state. The kernel clears the record of shown warnings before each node.
 
-Entries that an import adds to the filters belong to the library, not to the program.
+A filter that an import adds belongs to the library, not to the program.
 """
 
 from .. import original as __builtins__
@@ -22,13 +22,13 @@ class Warnings(Adapter):
         return (Variable("conf:warnings", self._get, self._put),)
 
     def registered(self):
-        """Filters for warnings of the program's own classes are not plain data."""
+        """Returns the program's filters if one is for a warning class of its own: that is not plain data."""
         if not _of_program(warnings.filters):
             return {}
         return {"filters": tuple(f for f in warnings.filters if f not in self._of_libraries)}
 
     def before_node(self):
-        """Voids every "already shown" registry, so that what a node warns of does not depend on what ran before."""
+        """Invalidates every "already shown" registry, so that a node's warnings do not depend on earlier nodes."""
         mutated = getattr(warnings, "_filters_mutated", None) or getattr(warnings, "_filters_mutated_lock_held", None)
         if mutated is not None:
             try:
@@ -37,17 +37,18 @@ class Warnings(Adapter):
                 pass
 
     def library_imported(self, before):
-        """What differs in the filters from the list before came with the import of a library."""
+        """Attributes the filters that differ from the list before to the import of a library."""
         unchanged = [f for f in before if f not in self._of_libraries] == self._defaults
         self._of_libraries.extend(
             f for f in warnings.filters if f not in before and f not in self._of_libraries and f not in self._defaults
         )
-        if unchanged:  # the import may also have moved some, or taken them out
+        if unchanged:  # the import may also have moved or removed some
             self._defaults = [f for f in warnings.filters if f not in self._of_libraries]
 
     def _get(self):
-        """The filters except those of libraries. None: as without the program. "planted": see registered; the text is
-        part of digests and stays as it is."""
+        """Returns the filters except those of libraries, or None if the program changed none.
+
+        Returns "planted" if registered reports the filters. This text is part of digests and must not change."""
         own = [f for f in warnings.filters if f not in self._of_libraries]
         if own == self._defaults:
             return None
@@ -58,7 +59,7 @@ class Warnings(Adapter):
             return  # the node that registered them does this
         own = self._defaults if value is None else value
         i, rest = len(own), list(self._defaults)
-        while i and own[i - 1] in rest:  # what stands where it stood before the program: libraries came after that
+        while i and own[i - 1] in rest:  # these did not move since the start; libraries added theirs before them
             i -= 1
             del rest[rest.index(own[i]) :]
         warnings.filters[:] = own[:i] + self._of_libraries + own[i:]
