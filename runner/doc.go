@@ -84,9 +84,9 @@
 //   - Which subclasses a class has. A node that lists them reads all names that reach a class of the program, and is
 //     given these in the order of their definition. It runs in a new interpreter where an earlier version of one is
 //     left.
-//   - The layout of blocks: text that code requests from linecache, and line numbers that code reads by attribute. linecache
-//     is cleared of the workspace's files before each node. Functions of the workspace's modules are treated as the
-//     program's text is, as far as the node mentions their names.
+//   - The layout of blocks: text that code requests from linecache, and line numbers that code reads by attribute.
+//     linecache is cleared of the workspace's files before each node. Functions of the workspace's modules are treated
+//     as the program's text is, as far as the node mentions their names.
 //   - As hidden variables: environment, working directory, random number generators, warnings, levels of loggers,
 //     locale, time zone, limits, the places of files that are open under a number, and options of numpy, pandas,
 //     scikit-learn and matplotlib. Where a read of one cannot be observed, every node counts as its reader. The objects
