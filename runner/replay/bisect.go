@@ -15,7 +15,8 @@ import (
 
 // BisectOptions configures Bisect. The zero value is the usual choice.
 type BisectOptions struct {
-	// Good and Bad are the ends of the search. 0 means the first run in which the block did not fail, and the last step.
+	// Good and Bad are the ends of the search. 0 means the first run in which the block did not fail, and the last
+	// step.
 	Good, Bad state.StepNumber
 	Value     string        // only this variable counts of what the block makes
 	Recorded  bool          // execute nothing: answer as well as what is recorded allows
