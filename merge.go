@@ -19,8 +19,10 @@ import (
 type Stale string
 
 const (
-	Refuse Stale = ""      // the session refuses them
-	Merge  Stale = "merge" // it merges them, and refuses changes of the same lines
+	// Refuse makes the session refuse these edits.
+	Refuse Stale = ""
+	// Merge makes the session merge them, and refuse those that change the same lines.
+	Merge Stale = "merge"
 )
 
 // Edit records edits that were made on base, one step each, all or none. If the blocks that they edit have changed

@@ -53,7 +53,7 @@ type walkPlace struct {
 func (h walkPlace) layout(n *node, cited []string) state.Digest { return layoutOf(h.units, n, cited) }
 func (h walkPlace) nameOf(writer int) string                    { return h.nodes[writer].id() }
 
-// given is what a decision about a node depends on beside its place and the store: the options of a run, and what the
+// given is what a decision about a node depends on besides its place and the store: the options of a run, and what the
 // run did so far. A plan knows of none but the comments of the block.
 type given struct {
 	stopped bool // an earlier node of its block failed or is blocked

@@ -84,15 +84,15 @@
 //   - Which subclasses a class has. A node that lists them reads all names that reach a class of the program, and is
 //     given these in the order of their definition. It runs in a new interpreter where an earlier version of one is
 //     left.
-//   - The layout of blocks: text that code requests from linecache, and line numbers that code reads by attribute.
-//     linecache is cleared of the workspace's files before each node. Functions of the workspace's modules are treated
-//     as the program's text is, as far as the node mentions their names.
+//   - The layout of blocks: text that code requests from linecache, and line numbers that code reads by attribute. The
+//     kernel clears the workspace's files from linecache before each node. Functions of the workspace's modules are
+//     treated as the program's text is, as far as the node mentions their names.
 //   - As hidden variables: environment, working directory, random number generators, warnings, levels of loggers,
 //     locale, time zone, limits, the places of files that are open under a number, and options of numpy, pandas,
 //     scikit-learn and matplotlib. Where a read of one cannot be observed, every node counts as its reader. The objects
 //     that keep such state (the generator behind random.random, the decimal context) are named and stored as
 //     references: a value that holds one means that one.
-//   - As one hidden variable that only a new interpreter can take back: attributes assigned to modules and classes of
+//   - As one hidden variable that only a new interpreter can undo: attributes assigned to modules and classes of
 //     libraries; what is put into dicts, lists and sets that are such attributes and that code of the program or the
 //     workspace names; entries of sys.modules; and objects put into places of the interpreter (a signal handler,
 //     sys.stdout, a codec, a finder of modules, a logger's handler, an option that is a function). It is named by
@@ -102,7 +102,7 @@
 // overlaps with what changed; files and hidden variables likewise. A node that sets a seed, an environment variable or
 // the working directory to its present value has written it all the same. A logger's file handler stands at the end of
 // its file, and is reopened there after the engine put other content in place. Every node counts as the writer of
-// any other open file that stands in for sys.stdout. A value that has no name by content (a generator, a socket, a
+// any other open file that replaces sys.stdout. A value that has no name by content (a generator, a socket, a
 // figure) is named by lineage: the code and inputs that made it. A node that reads it counts as changing it.
 //
 // # What observation costs

@@ -12,7 +12,7 @@ type BlockLines struct {
 	Executed []int `json:"executed"` // those of Begin that the node executed
 }
 
-// keepLines stores the lines that a node executed beside its trace, by the version of the block that they are lines of.
+// keepLines stores the lines that a node executed, by block version, separately from its trace.
 func (x *execution) keepLines(trace state.Digest) error {
 	found := map[state.Digest]BlockLines{}
 	for _, u := range x.walk.units {

@@ -120,7 +120,7 @@ func (m *made) insert() {
 	m.blocks = slices.Insert(m.blocks, i, b)
 }
 
-// edit draws one change of the program or of the world, and returns what it was.
+// edit draws one change of the program or of the base, and returns what it was.
 func (m *made) edit() string {
 	if len(m.blocks) < 3 {
 		m.insert()

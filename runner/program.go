@@ -33,7 +33,7 @@ type node struct {
 	future []string     // features of __future__ in force
 }
 
-// NodeID names the node for people: the block's id and, unless it is the only one, its place in it.
+// id names the node for people: the block's id and, unless it is the only one, its place in it.
 func (n *node) id() string {
 	if len(n.unit.nodes) == 1 {
 		return string(n.unit.ID)

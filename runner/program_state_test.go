@@ -77,7 +77,7 @@ func TestJointNamesTheGroup(t *testing.T) {
 	}
 }
 
-// A failed node defines nothing, and who needs what it would have defined must not see an older value.
+// A failed node defines nothing, and a node that needs a missing definition must not see an older value.
 func TestFailedNodePoisons(t *testing.T) {
 	p := newProgramState(nothing)
 	p.apply(0, &state.Trace{Writes: []state.Access{v("x", "old")}})

@@ -14,9 +14,9 @@ import (
 // results as they are, and values come from a store that the engine's own falls back to (state.Options.Fallback). A
 // value that was not kept is not computed. The node that needs it is named in the error.
 //
-// What does execute may be guarded (Config.Guard). Effects that cannot be taken back fail at their audit event, before
-// they happen, and mark the node. So that a replay finds inputs as they were, the engine keeps as blobs what nodes read
-// of the workspace: files up to a megabyte, the names in directories, and times of files.
+// Nodes that execute may be guarded (Config.Guard). Effects that cannot be undone fail at their audit event, before
+// they happen, and mark the node. So that a replay finds inputs as they were, the engine stores as blobs what nodes
+// read of the workspace: files up to a megabyte, the names in directories, and times of files.
 type NotServedError struct {
 	Block state.BlockID // of the node that cannot execute
 	Node  int           // index in the block

@@ -22,7 +22,7 @@ import (
 //
 //   - Files. A speculative node may not write any (it is guarded). It is executed again where the program has written
 //     one, for it may have read that file while it was written.
-//   - Effects that cannot be taken back fail before they happen, and the node is executed in its turn.
+//   - Effects that cannot be undone fail before they happen, and the node is executed in its turn.
 //   - Values. All that the node left must have been stored, or it is executed again.
 //   - Output is kept, and reported in the node's turn.
 type speculator struct {

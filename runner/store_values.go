@@ -31,7 +31,7 @@ const (
 	objectRate   = 40e6     // the same of other objects
 	arrayPickle  = 2e9      // the same of pickling alone
 	objectPickle = 60e6
-	storeWorth   = 4    // a value is worth storing if it took this many times what storing costs
+	storeWorth   = 4    // a value is stored if computing it took this many times what storing costs
 	storeShare   = 0.05 // of the seconds executed, for what the run waits for
 	asideShare   = 0.25 // of them, for what happens meanwhile
 	closeShare   = 0.1  // of them, at the end

@@ -106,7 +106,7 @@ print(doubled, open("out.csv").read())
 assert scale(1) == 2
 `
 
-// NewArtifacts runs ArtifactProgram beside a module and a document that mentions its definitions.
+// NewArtifacts runs ArtifactProgram next to a module and a document that mentions its definitions.
 func NewArtifacts(t *testing.T) *Asked {
 	t.Helper()
 	a := NewAsked(t)

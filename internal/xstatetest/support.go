@@ -364,7 +364,7 @@ func judgePlan(t *testing.T, ctx context.Context, session *xstate.Session) {
 	}
 }
 
-// Tests compare every plan that the planner makes with a walk of the program.
+// init makes tests compare every plan of the planner with a walk of the program.
 func init() { os.Setenv("XSTATE_VERIFY", "plan") }
 
 // Testdata returns the path of something in the module's folder testdata.

@@ -10,7 +10,7 @@ import (
 	"github.com/xstate-engine/xstate/state/statetest"
 )
 
-// A file that is written over and given the time that it had, as archives and copies do, is another.
+// A file that is overwritten and gets its old time back, as archives and copies do, has changed.
 func TestFileWithItsOldTime(t *testing.T) {
 	dir := t.TempDir()
 	store := statetest.CheckedOpen(t, filepath.Join(dir, ".xstate"), state.Options{})

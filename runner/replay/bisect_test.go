@@ -150,8 +150,9 @@ func TestBisectFailure(t *testing.T) {
 	}
 }
 
-// TestBisectValue: with patches of several blocks, the one is found that changed the value of a block that rests on
-// another one; what it does not rest on is not executed. It is the one that running every program in turn finds.
+// TestBisectValue: among patches of several blocks, the search finds the one that changed the value of a block that
+// depends on another. It is the one that running every program in turn finds. Blocks that the value does not depend on
+// do not execute.
 func TestBisectValue(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	l := newLong(
@@ -272,8 +273,8 @@ func TestBisectRecorded(t *testing.T) {
 	}
 }
 
-// TestBisectAside: searches in a program that changes what it finds, in place and in files, at any time, leave the
-// folder as it was, and the next run comes to what a fresh interpreter comes to.
+// TestBisectAside: searches in a program that changes its inputs, in place and in files, at any time, leave the folder
+// as it was, and the next run equals that of a fresh interpreter.
 func TestBisectAside(t *testing.T) {
 	seed := rand.Uint64()
 	if text := os.Getenv("XSTATE_TEST_SEED"); text != "" {

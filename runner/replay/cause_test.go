@@ -230,7 +230,7 @@ func TestReplayCauses(t *testing.T) {
 		p := plant(t, nil, "", "a", "import os\na = os.getpid()", "b", "b = a + 1")
 		p.diverges("a#2", replay.CauseProcess, "from process to process")
 	})
-	t.Run("race", func(t *testing.T) { // what runs beside the program: neither an input nor a mark
+	t.Run("race", func(t *testing.T) { // a concurrent process: neither an input nor a mark
 		p := plant(t, nil, "", "a", "a = 1")
 		counter := filepath.Join(t.TempDir(), "__pycache__", "n")
 		xstatetest.WriteFiles(t, filepath.Dir(counter), map[string][]byte{"n": []byte("1")})
@@ -282,8 +282,8 @@ func TestReplayDamage(t *testing.T) {
 	}
 }
 
-// TestReplayInterpreter: a run that was recorded in another environment is named so where it comes to something else,
-// and is equal where it does not; where the interpreter is gone another is taken, and told.
+// TestReplayInterpreter: a run that was recorded in another environment has that as the cause if it diverges, and is
+// equal otherwise. If the interpreter is gone, the replay uses another and reports it.
 func TestReplayInterpreter(t *testing.T) {
 	python := newVenv(t)
 	p := plant(t, nil, python, "a", "import sys\na = sys.prefix", "b", "b = 2")
@@ -425,8 +425,8 @@ func TestReplayGuard(t *testing.T) {
 	}
 }
 
-// TestReplayFolder: what tells the name of the folder is the same where nothing but the name differs, and not compared
-// where that cannot be told; what rests on neither is compared as ever.
+// TestReplayFolder: results that contain the name of the folder are equal if nothing but the name differs, and are not
+// compared if that cannot be decided. Results that depend on neither are compared as usual.
 func TestReplayFolder(t *testing.T) {
 	p := plant(
 		t,

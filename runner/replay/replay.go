@@ -221,7 +221,7 @@ func (r *replayer) sum() {
 	slices.SortStableFunc(f.Missing, func(a, b Missing) int { return int(a.Step) - int(b.Step) })
 	if r.options.UntilDivergence {
 		if n := slices.IndexFunc(f.Runs, func(run RunReport) bool { return run.Result == Diverged }); n >= 0 {
-			f.Runs = f.Runs[:n+1] // others that went on beside it
+			f.Runs = f.Runs[:n+1] // others that ran concurrently
 		}
 	}
 }

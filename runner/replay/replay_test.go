@@ -17,10 +17,10 @@ import (
 	"github.com/xstate-engine/xstate/state/provenance"
 )
 
-// TestReplay: every run of the sessions of testdata comes out as it was recorded, but for nodes of which it was told
-// that they may not. Of a session's runs only the last finds the workspace as it was: the others have what the store
-// keeps. By itself the test takes every thirtieth session; XSTATE_TEST_REPLAY=all takes all, XSTATE_TEST_REPLAY=TEXT
-// those that have the text in their names.
+// TestReplay: every run of the sessions of testdata is equal to its record, except for nodes that a session lists as
+// varying. Of a session's runs only the last finds the workspace as it was: the others have what the store keeps. By
+// default the test takes every thirtieth session; XSTATE_TEST_REPLAY=all takes all, XSTATE_TEST_REPLAY=TEXT those that
+// have the text in their names.
 func TestReplay(t *testing.T) {
 	xstatetest.SamplePrograms(
 		t,
@@ -172,8 +172,8 @@ func TestReplayDemo(t *testing.T) {
 	}
 }
 
-// TestReplayInterrupted: blocks that an interrupted run did not come to are no part of it, and their results are stale
-// where it gave them something else to read.
+// TestReplayInterrupted: blocks that an interrupted run did not reach are no part of it, and their results are stale if
+// the run changed their inputs.
 func TestReplayInterrupted(t *testing.T) {
 	p := plant(
 		t,

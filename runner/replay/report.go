@@ -63,7 +63,7 @@ type ServedNode struct {
 
 // Why a node was served its recorded result.
 const (
-	ServedEffect = "effect" // executing it would fire an effect that cannot be taken back
+	ServedEffect = "effect" // executing it would fire an effect that cannot be undone
 	ServedNeeds  = "needs"  // it needs what another served node made, which was not kept
 	ServedPinned = "pinned" // it had kept a result that was not valid
 	// it depends on the name of the workspace, which the copy does not have, and cannot be compared

@@ -50,9 +50,9 @@ func outcomeOf(o *xstate.Outcome, id xstate.BlockID) *runner.BlockOutcome {
 	return &o.Blocks[slices.IndexFunc(o.Blocks, func(b runner.BlockOutcome) bool { return b.ID == id })]
 }
 
-// TestVerifyBlock: a block that varies without any mark is found, by what differs; its results are marked, also those
-// of other inputs, whatever rests on it is told, and it is confirmed no more; an edit makes it another block. One that
-// does not vary stays.
+// TestVerifyBlock: VerifyBlock finds a block that varies without any mark, and reports what differs. Its results are
+// marked, also those of other inputs; so is every block that depends on it, and an earlier confirmation no longer
+// counts. An edit removes the mark. A block that does not vary stays as it is.
 func TestVerifyBlock(t *testing.T) {
 	p := plant(
 		t,
@@ -170,8 +170,8 @@ func TestVerifyBlockBad(t *testing.T) {
 	}
 }
 
-// TestPins: a block pinned to always runs each time and cuts off as ever; one pinned to never keeps its result though
-// what it reads is another, which is told of all that rests on it, and taken back with the pin.
+// TestPins: a block pinned to always runs each time, with early cutoff as usual. One pinned to never keeps its result
+// though its inputs changed; it and all blocks that depend on it are marked until the pin is removed.
 func TestPins(t *testing.T) {
 	p := plant(
 		t,

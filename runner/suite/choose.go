@@ -95,7 +95,7 @@ func (s *Suite) finished(id string) bool {
 	return t != nil && t.Status == TestRan && !again
 }
 
-// verdict is what is decided about a test before it may run.
+// verdict is the decision about a test before it may run.
 type verdict struct {
 	trace  *state.StoredTrace // that is valid; nil where the test runs
 	held   *state.StoredTrace // that is valid, even if the test runs

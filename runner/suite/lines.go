@@ -76,14 +76,14 @@ func (p *suiteProcess) hits(r *report, to map[int]statements, seen map[int]bool)
 	}
 }
 
-// keptLines is stored beside the trace of a test. What imports executed is equal for all tests of a process, and is
+// keptLines is stored with the trace of a test. What imports executed is equal for all tests of a process, and is
 // stored once.
 type keptLines struct {
 	Units  map[depgraph.Key]string `json:"units"`
 	Levels state.Digest            `json:"levels"`
 }
 
-// keepLines stores the lines that a test executed beside its trace. Of a module level, these are the lines that its
+// keepLines stores the lines that a test executed with its trace. For a module level, these are the lines that its
 // import executed.
 func (p *suiteProcess) keepLines(trace state.Digest, r *report) (executedLines, error) {
 	if p.imported == nil {
@@ -115,7 +115,7 @@ func (p *suiteProcess) written(units map[int]statements) map[depgraph.Key]string
 	return found
 }
 
-// lines returns the lines that were stored beside a trace, or nil.
+// lines returns the lines that were stored with a trace, or nil.
 func (s *Suite) lines(trace state.Digest) executedLines {
 	var kept keptLines
 	levels := map[depgraph.Key]string{}

@@ -295,7 +295,7 @@ func (x *charging) outside() *CreditRow {
 }
 
 // one is the row of all pending edits, if they share a row. Without edits it is the row of whoever ran the program.
-// Edits with several rows cannot be told apart, so nobody is charged.
+// Edits with several rows cannot be separated, so nobody is charged.
 func (x *charging) one() *CreditRow {
 	if len(x.pending) == 0 {
 		return x.row(x.run.Origin)

@@ -18,7 +18,7 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// summed is what the steps of a session come to, added up one by one.
+// summed is the credit of a session's steps, added up one by one.
 func summed(t *testing.T, s *xstate.Session) query.CreditRow {
 	t.Helper()
 	var sum query.CreditRow

@@ -135,7 +135,7 @@ func TestWherePages(t *testing.T) {
 	}
 }
 
-// TestBadExpressions: what is wrong is told with its place, and with what there is.
+// TestBadExpressions: an error names the place of the mistake and the names that exist.
 func TestBadExpressions(t *testing.T) {
 	for expression, want := range map[string]string{
 		"block.statu == 'failed'":      "column 6: undefined field 'statu'",

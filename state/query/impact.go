@@ -32,7 +32,7 @@ type RepeatedEffect struct {
 	Evidence string `json:"evidence"`
 }
 
-// NotKept returns what was made and is not kept, sorted by key.
+// NotKept returns the present entries of made whose keys kept does not hold for, sorted by key.
 func NotKept(made map[depgraph.Key]AccessView, kept func(depgraph.Key) bool) []Lost {
 	found := []Lost{}
 	for _, k := range slices.Sorted(maps.Keys(made)) {
