@@ -1,4 +1,5 @@
-"""Whom code belongs to: the program, its workspace, or a library; and which files witness a library's version."""
+"""Classifies code: it belongs to the program, the workspace or a library. Finds the files that show a library's
+version."""
 
 from . import original as __builtins__
 import functools
@@ -25,12 +26,12 @@ def is_site(folder):
 
 
 def is_a(value, kinds):
-    """isinstance without running code of the value: __class__ may be a property, or lie."""
+    """Does the same as isinstance, but runs no code of the value: its __class__ may be a property, or be false."""
     return issubclass(type(value), kinds)
 
 
 def unobserved(function):
-    """Marks a function of the kernel that looks at paths: the program does not read these."""
+    """Marks a kernel function that reads paths, because the program does not read these."""
 
     @functools.wraps(function)
     def wrapper(*args):
@@ -53,12 +54,12 @@ def is_library_path(path):
     real = os.path.realpath(path)
     found = real.startswith(_LIBRARIES) or any(p in real for p in _SITE_PARTS)
     if found and os.path.isabs(folder) and not os.path.islink(path):
-        _library_folders.add(folder)  # to look at every link on the way takes longer than to load many a module
+        _library_folders.add(folder)  # resolving every link in a path takes longer than loading a small module
     return found
 
 
 def folders_above(workspace):
-    """The folders outside the workspace that the interpreter and its packages lie in: there as long as these are."""
+    """Returns the folders above the interpreter and its packages, outside the workspace. These folders always exist."""
     found = set()
     for path in [*_LIBRARIES, *filter(is_library_path, sys.path)]:
         parts = os.path.abspath(path).split(os.sep)
@@ -71,8 +72,8 @@ _library_folders = set()
 
 
 def importing():
-    """Reports whether a module is being imported: what a library draws then (keys of processes) is not the
-    program's."""
+    """Reports whether a module is being imported. Entropy that a library draws then does not affect the program: it is
+    for keys of processes."""
     frame = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
@@ -92,8 +93,10 @@ def imported_library():
 
 
 def keep_bytecode(folder, survives):
-    """Has the bytecode of modules that are no library's kept in folder: a listing of the workspace must not tell what
-    was imported before. None is kept that would come back otherwise than it was compiled, which survives tells."""
+    """Makes the interpreter store bytecode of modules that are not a library's in folder.
+
+    Otherwise a listing of the workspace would show what was imported before. survives reports whether code is the same
+    after marshalling; other code is not stored."""
     place = external.cache_from_source
 
     def cache_from_source(path, *args, **named):
@@ -136,7 +139,7 @@ _module_kind = {}
 
 
 def made_by_hand(module):
-    """Reports whether a module was made by types.ModuleType, and is not the one that is imported by its name."""
+    """Reports whether code made a module by types.ModuleType, and an import by its name gives another module."""
     space = vars(module)
     return (
         space.get("__spec__") is None
@@ -146,27 +149,27 @@ def made_by_hand(module):
 
 
 def kind_of(module_name):
-    """Classes a module by its name; the answer for a loaded module does not change."""
+    """Classifies a module by its name. The answer for a loaded module does not change."""
     if module_name in (None, "__main__"):
         return PROGRAM
     kind = _module_kind.get(module_name)
     if kind is None:
         if not is_a(module_name, str):
-            return LIBRARY  # of a class of an extension's it may be a descriptor
+            return LIBRARY  # in a class of an extension it may be a descriptor
         module = sys.modules.get(module_name)
-        if module is None:  # some types of the interpreter say they are of modules that nobody has imported
+        if module is None:  # some types of the interpreter name a module that is not imported
             return LIBRARY if module_name.partition(".")[0] in sys.stdlib_module_names else PROGRAM
         kind = _module_kind[module_name] = module_class(module)
     return kind
 
 
 def forget_kind(module_name):
-    """Forgets the class of a module that was unloaded: the next one of that name may be another file."""
+    """Drops the classification of an unloaded module: the next module with this name may be another file."""
     _module_kind.pop(module_name, None)
 
 
 def made_by_user(o):
-    """Reports whether a class, a function or the class of an instance is of the program or the workspace."""
+    """Reports whether a class, a function or the class of an instance belongs to the program or the workspace."""
     return kind_of((o if is_a(o, (type, types.FunctionType)) else type(o)).__module__) != LIBRARY
 
 
@@ -224,7 +227,7 @@ _version = {}
 
 
 def version(top):
-    """A digest of the witness of library package top."""
+    """Returns a digest of the witness of library package top."""
     if top not in _version:
         h = blake2b(digest_size=20)
         for path in witness(top):

@@ -1,9 +1,10 @@
-"""Files that the program opens by os.open, which returns a number: the position in each is state that no value shows.
+"""Files that the program opens by os.open, which returns a descriptor. The position in a file is state that no value
+shows.
 
-They get numbers that nothing else has, so that another interpreter can open them under the same ones. A pipe cannot be
-opened again, nor a file that differs from the one at its path: see observe_calls.py. A number that an object was made
-of (os.fdopen) is in use until that object is closed, which may be at another time than in a program run by itself. A
-node that leaves such a number open, or opens a file meanwhile, is marked.
+The kernel gives them numbers that nothing else uses, so that another interpreter can open them with the same numbers.
+It cannot reopen a pipe, or a file that differs from the one at its path: see observe_calls.py. If code makes an object
+from a number (os.fdopen), the number is in use until the object is closed. In the kernel, this may happen later than in
+a plain run of the program. The kernel marks a node that leaves such a number open, or opens a file meanwhile.
 """
 
 from . import original as __builtins__
@@ -18,14 +19,14 @@ _ONCE = os.O_CREAT | os.O_EXCL | os.O_TRUNC
 folder = os.sep  # the workspace
 variable = None  # see hidden.py
 _open = {}  # number → path, flags
-_lent = set()  # numbers that are in use by others
+_lent = set()  # numbers that objects use
 _before = set()  # the same when the node began
 _doubtful = False  # see end
-_kept = set()  # of those, which nobody has in this interpreter
+_kept = set()  # those of _lent that no object uses in this interpreter
 
 
 def place(fd, path, flags):
-    """Gives a file that was just opened its number."""
+    """Assigns a number to a file that was just opened."""
     if not stat.S_ISREG(posix.fstat(fd).st_mode):
         return fd
     global _doubtful
@@ -36,12 +37,12 @@ def place(fd, path, flags):
     number = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, number)
     posix.close(fd)
     _open[number] = os.path.relpath(os.path.abspath(path), folder), flags & ~_ONCE
-    variable.touched = True  # which is free depends on what is open
+    variable.touched = True  # the next free number depends on the open files
     return number
 
 
 def use(number):
-    """Returns the path of an open file, None where it is none of these."""
+    """Returns the path of an open file, or None for any other descriptor."""
     if number not in _open:
         return None
     variable.touched = True
@@ -49,7 +50,7 @@ def use(number):
 
 
 def lend(number):
-    """A number is closed, or will be by who has it now."""
+    """Records that a number is closed, or that the object with this number will close it."""
     del _open[number]
     _lent.add(number)
 
@@ -69,7 +70,7 @@ def _is_open(number):
 
 def get():
     for number in [number for number in _open if not _is_open(number)]:
-        del _open[number]  # by other ways
+        del _open[number]  # code closed it by other means
     return [
         (number, path, flags, posix.lseek(number, 0, os.SEEK_CUR)) for number, (path, flags) in sorted(_open.items())
     ], sorted(_in_use())
@@ -82,7 +83,7 @@ def put(value):
     _open.clear()
     _kept.clear()
     if not _in_use().issubset(lent):
-        raise OSError("a descriptor is in use")  # by an object that is kept: another interpreter is without it
+        raise OSError("a descriptor is in use")  # a live object uses it, which another interpreter does not have
     for entry in wanted:
         _reopen(*entry)
     for number in _lent.symmetric_difference(lent):
@@ -103,7 +104,7 @@ def _place(fd, number):
 
 
 def begin():
-    """Opens again the files in place of which the engine has put others."""
+    """Reopens files that the engine has replaced at their paths."""
     global _doubtful, _before
     _doubtful, _before = False, set(_in_use())
     for number in _adrift():
@@ -113,8 +114,9 @@ def begin():
 
 
 def end():
-    """Reports whether a file that is open is another than the one at its path, which is not known from then on, or what
-    numbers there are is in doubt."""
+    """Reports whether an open file differs from the one at its path, or the set of numbers is uncertain.
+
+    From then on, the kernel does not track such a file as its own state."""
     found = _adrift()
     for number in found:
         lend(number)

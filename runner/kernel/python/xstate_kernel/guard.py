@@ -1,4 +1,4 @@
-"""Which effects the guard refuses: changes outside the folders that it allows, child processes, the network."""
+"""The effects that the guard refuses: changes outside the allowed folders, child processes, the network."""
 
 from . import original as __builtins__
 import os
@@ -9,7 +9,7 @@ _PROCESSES = frozenset(
 _SOCKETS = frozenset(
     ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "socket.sendmsg", "socket.bind")
 )
-# Event → where its arguments have paths that are changed, each with the descriptor that it is relative to.
+# Event → positions of changed paths in its arguments, each with the position of the descriptor it is relative to.
 _CHANGES = {
     "open": ((0, None),),
     "sqlite3.connect": ((0, None),),
@@ -29,7 +29,7 @@ _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 def guard_of(options):
-    """Folders, the longest first, each with whether files in it may be changed. All others may not."""
+    """Returns pairs of a folder and whether its files may change, the longest path first. All other files may not."""
     folders = [(os.path.realpath(f), True) for f in options["allow"]] + [
         (os.path.realpath(f), False) for f in options["deny"]
     ]
@@ -37,7 +37,7 @@ def guard_of(options):
 
 
 def effect(event, args, guard):
-    """What an audit event tells of that is not allowed, or None."""
+    """Returns the forbidden effect that an audit event reports, or None."""
     if event in _PROCESSES or event == "os.killpg" or event == "os.kill" and args[0] != os.getpid():
         return "subprocess"
     if event in ("os.kill", "os.killpg"):

@@ -1,7 +1,7 @@
-"""Libraries as state: what each looked at while it was imported, which stays in it.
+"""Libraries as state: the files and variables that each read during its import, and that affect it afterwards.
 
-A key of the engine, load:NAME, tells that a library was imported which looks at files or the environment then, or
-prints; see libraries.go."""
+The engine has a key load:NAME for an imported library that reads files or the environment during its import, or prints;
+see libraries.go."""
 
 from . import original as __builtins__
 import os
@@ -10,9 +10,9 @@ import types
 
 from . import adapters, blake2b, code_owner
 
-# library → what it looked at while it was imported: (kind, name) → what that was, None where it is as usual
+# library → what it read during its import: (kind, name) → what that was, or None if it was the usual
 _looks = {}
-_nested = {}  # library → those that looked at something while they were imported by it, itself among them
+_nested = {}  # library → the libraries that read something when it imported them, including itself
 _printed, _fresh, _unusual_ones = (
     set(),
     set(),
@@ -29,8 +29,7 @@ workspace = None  # with a separator behind it; None: nobody asks what libraries
 
 @code_owner.unobserved
 def looked(kind, name):
-    """Notes what a library looks at while it is imported (kind: env, file, or stat), for what it makes of that stays in
-    it."""
+    """Records what a library reads during its import, because the result stays in it. kind is env, file or stat."""
     frame, owner = None if workspace is None else sys._getframe(1), None
     while frame is not None:
         if frame.f_code.co_name == "_find_and_load" and frame.f_code.co_filename == "<frozen importlib._bootstrap>":
@@ -51,7 +50,7 @@ def looked(kind, name):
 
 
 def _unusual(kind, name):
-    """What something is that a library may look at; None where it is there on every machine, or belongs to it."""
+    """Returns the value of what a library read, or None if every machine has it or the library owns it."""
     if kind == "env":
         value = os.environ._data.get(os.environ.encodekey(name))
         return None if value is None or name in _USUAL or (name, value) in adapters.USUAL_ENVIRON else value
@@ -62,19 +61,21 @@ def _unusual(kind, name):
 
 
 def nested_in(top):
-    """Returns the libraries that looked at something while they were imported by a library, itself among them."""
+    """Returns the libraries that read something when a library imported them, including itself."""
     return _nested.get(top, ())
 
 
 def looks_of(top):
-    """Returns (kind, name) of each thing that a library looked at while it was imported."""
+    """Returns (kind, name) of each thing that a library read during its import."""
     return list(_looks.get(top, ()))
 
 
 @code_owner.unobserved
 def outdated(modules, imported):
-    """Reports whether, of the libraries of some modules, one was loaded that the program has not imported yet, and
-    would do or see something else if it were imported now. modules: a function that returns their names."""
+    """Reports whether a loaded library would act or read differently if the program imported it now.
+
+    modules is a function that returns names of modules. The check covers their libraries, as far as the program has not
+    imported these yet."""
     early = (_looks.keys() | _printed).difference(imported, _fresh)
     if not early:
         return False
@@ -86,15 +87,16 @@ def outdated(modules, imported):
 
 
 def printed(top):
-    """Notes that a library printed while it was imported: only a new interpreter does that again."""
+    """Records that a library printed during its import. Only a new interpreter repeats the output."""
     _printed.add(top)
     _nested.setdefault(top, set()).add(top)
     _fresh.add(top)
 
 
 def loaded(top):
-    """Names how a library was imported: "loaded" or "printed", and what it saw, or those that it has something of, that
-    is not on every machine."""
+    """Describes the import of a library: "loaded" or "printed", and all that it read and not every machine has.
+
+    The description includes the reads of libraries on which it depends."""
     saw = sorted(
         (t, kind, name.replace(workspace, "", 1), str(was))
         for t in _resting(top)
@@ -125,8 +127,7 @@ def _resting(top):
 
 
 def newly_loaded():
-    """Returns the libraries that looked at something since this was called last, or imported one that did, and how each
-    was imported."""
+    """Returns the libraries that read something since the last call, or imported one that did, with their state."""
     found = {top: loaded(top) for top in _fresh}
     _fresh.clear()
     return found

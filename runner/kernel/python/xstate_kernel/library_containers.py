@@ -1,8 +1,8 @@
-"""What is in the dicts, lists and sets that are attributes of modules and classes of libraries.
+"""Observes changes to dicts, lists and sets that are attributes of modules and classes of libraries.
 
-The containers in question are those that code of the program or the workspace reaches by attributes of their names, and
-those that functions of the standard library change for it. They are found before the node runs, or when the library is
-imported. From then on the kernel checks after each node whether it put something else into one.
+The kernel observes containers that code of the program or the workspace reaches by attribute names. It also observes
+those that functions of the standard library change on behalf of such code. It finds them before the node runs, or when
+the node imports the library. After each node, it checks whether the contents of one changed.
 """
 
 from . import original as __builtins__
@@ -16,14 +16,15 @@ _DICTS = frozenset((dict, defaultdict, OrderedDict, Counter))
 _KINDS = _DICTS | {list, set, deque}
 _HEAP = 1 << 9  # type flag: made by a class statement
 _BY_TEXT = frozenset(("getattr", "vars", "__dict__", "attrgetter"))
-# Modules whose containers are observed in other ways, or only remember what was computed.
+# Modules whose containers the kernel observes by other means, or whose containers are only caches.
 _OTHERWISE = frozenset(("sys", "os", "gc", "linecache")) | adapters.KNOWN_CONTAINERS
 _named = {}
 
 
 def _facts(code):
-    """Returns what a code object alone loads from the namespace, imports, and names as attributes or, perhaps, in
-    texts."""
+    """Returns the names that a code object loads, the modules that it imports, and its attribute names.
+
+    A text in the code may also be an attribute name. Nested code does not count."""
     found = _named.get(code)
     if found is None:
         roots, imports, names = set(), set(), set()
@@ -42,16 +43,16 @@ def _facts(code):
 
 class LibraryContainers:
     def __init__(self):
-        self._known = {}  # id of a container → itself, the name of what it hangs on, its own, what is in it
-        self._names = set()  # of attributes, in the code that the node may run
+        self._known = {}  # id of a container → itself, the name of its owner, its own name, its contents
+        self._names = set()  # attribute names in the code that the node may run
         self._awaited = set()  # libraries that this code imports, and that are not loaded
-        # id of a module or class → itself, how many attributes it has, the names of those that are looked at
+        # id of a module or class → itself, its number of attributes, the names of the observed ones
         self._indexes = {}
         self.ids = self._known.keys()
 
     def begin(self, spaces):
-        """Finds the containers that the code of a node can reach. spaces: namespaces, each with the code that may run
-        there."""
+        """Finds the containers that the code of a node can reach. spaces are pairs of a namespace and the code that may
+        run there."""
         self._names, self._awaited = set(), set()
         self.come(spaces)
 
@@ -84,14 +85,14 @@ class LibraryContainers:
         return name in self._awaited
 
     def imported(self, module):
-        """Looks at a library that the code imports and that was just loaded."""
+        """Checks a library that the code imports and that was just loaded."""
         self._look([module])
 
     def _look(self, todo):
         done = set()
         for value in todo:
             if code_owner.is_a(value, types.FunctionType):
-                value = sys.modules.get(value.__module__)  # of which it may be one of adapters.CHANGED_BY
+                value = sys.modules.get(value.__module__)  # one of its functions may be in adapters.CHANGED_BY
             if code_owner.is_a(value, types.ModuleType):
                 owners = (
                     (value,)
@@ -142,12 +143,12 @@ class LibraryContainers:
             self._known[id(container)] = container, title, name, _flat(container)
 
     def differ(self):
-        """Reports whether a container holds something else than at the last look."""
+        """Reports whether the contents of a container changed since the last check."""
         return any(not identity.same(known[3], _flat(known[0])) for known in self._known.values())
 
     def changed(self):
-        """Yields the containers that hold something else than at the last look: owner, name, what it held, what it
-        holds, itself."""
+        """Yields (owner, name, old contents, new contents, container) for each container that changed since the last
+        check."""
         for i, (container, title, name, before) in self._known.items():
             after = _flat(container)
             if not identity.same(before, after):
@@ -156,7 +157,7 @@ class LibraryContainers:
 
 
 def _flat(container):
-    """Lists all that is in a container, and in those inside it."""
+    """Lists the contents of a container, including those of nested containers."""
     found, todo, seen = [], [container], set()
     for o in todo:
         if id(o) not in seen:

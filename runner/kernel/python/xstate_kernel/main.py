@@ -44,9 +44,8 @@ from . import (
 
 _NEUTRAL = frozenset(("run", "store", "compile", "sources"))  # requests that leave hidden state as the last node did
 _RESTORING = frozenset(("load", "hidden_put"))  # requests that may import libraries
-# Files of the kernel whose work an interrupt must not tear: half a frame sent, or half an observation, is none.
-# Adapters
-# count among them, except when they draw a figure, which may take long.
+# Files of the kernel that an interrupt must not stop halfway: half a frame or half an observation is useless. Adapters
+# belong to them, but not while they draw a figure, which may take long.
 _UNINTERRUPTED = frozenset(
     os.path.join(execution.FOLDER, name + ".py")
     for name in (
@@ -64,7 +63,7 @@ _UNINTERRUPTED = frozenset(
     )
 )
 _ADAPTERS = os.path.join(execution.FOLDER, "adapters")
-_THROUGH = frozenset(("import_module", "exec_module", "_png", "bundle", "show_figures"))  # run code of others
+_THROUGH = frozenset(("import_module", "exec_module", "_png", "bundle", "show_figures"))  # run code outside the kernel
 
 
 class Kernel:
@@ -76,7 +75,7 @@ class Kernel:
         namespace["__builtins__"] = builtins
         if options.get("file"):
             namespace["__file__"] = options["file"]
-        weakref.finalize(self, int).detach()  # the first one registers with atexit: that is not the program's
+        weakref.finalize(self, int).detach()  # the first call registers with atexit, and the program did not do that
         preset = {k: namespace[k] for k in bindings.PRESET if k in namespace}
         self.execution = None
         self.recorder = streams.Recorder(channel, outputs)
@@ -86,7 +85,7 @@ class Kernel:
         builtins.__xstate__ = magic.Magic(self.recorder, namespace, lambda mark: self.files.marks.add(mark))
         if options.get("ipython"):
             builtins.display = self.display
-        sys.argv = [options.get("file") or ""]  # before hidden state is first looked at
+        sys.argv = [options.get("file") or ""]  # before the first snapshot of hidden state
         sys.path.insert(0, options["folder"])
         code_owner.keep_bytecode(os.path.join(options["store"], "pycache"), sets.survives)
         libraries.workspace = os.path.realpath(options["folder"]) + os.sep
@@ -166,7 +165,7 @@ class Kernel:
             self.channel.send({"ev": "reply", **reply}, data)
 
     def do_bind(self, request, _):
-        """Parks and unbinds names, forgets and brings back parked groups."""
+        """Parks and unbinds names, drops parked groups and binds parked groups again."""
         parked = set()
         self.dropped_earlier = self.dropped_earlier or bool(request.get("park") or request.get("unbind"))
         for joint, names in request.get("park") or ():
@@ -214,8 +213,8 @@ class Kernel:
         return {"unloaded": sorted(gone), "dropped": sorted(dropped), "classes": classes}
 
     def effects(self):
-        """Returns what the node has done so far beside executing code. It is compared before and after a module is
-        loaded."""
+        """Returns the effects of the node so far. The caller compares the result before and after the load of a
+        module."""
         f = self.files
         return (
             sum(not p.endswith(".py") for p in f.reads),
@@ -247,7 +246,7 @@ class Kernel:
         }, b""
 
     def do_store(self, request, _):
-        """Pickles the named values as one group, into the reply or, when large, into a file of the spool."""
+        """Pickles the named values as one group into the reply. A large group goes into a file of the spool."""
         prints = [self.groups.prints[n] for n in request["names"]]
         if any(fp.in_modules for fp in prints):
             return {"stored": False, "why": "a workspace module holds a part of it"}, b""
@@ -266,7 +265,7 @@ class Kernel:
         return {"stored": True, "path": path, "size": size, "parts": parts, "needs": sorted(needs.items())}, data
 
     def do_show(self, request, _):
-        """Returns how a value presents itself."""
+        """Returns the display form of a value."""
         return {"repr": repr(self.bindings.ns[request["name"]])}, b""
 
     def do_run(self, request, body):
@@ -296,7 +295,7 @@ class Kernel:
         return {}, b""
 
     def do_sources(self, request, _):
-        """Takes the text of every block, for tracebacks and inspect."""
+        """Stores the text of every block, for tracebacks and inspect."""
         self.blocks.update(request["texts"])
         futures = request.get("futures") or {}
         if self.lines.update(
@@ -312,7 +311,7 @@ class Kernel:
         return {}, b""
 
     def loaded_code(self, code):
-        """Returns the code of a stored function with the lines that it has now."""
+        """Returns the code of a stored function with its present line numbers."""
         code = self.lines.current(code)
         self.names.add(code)
         return code
@@ -348,7 +347,7 @@ class Kernel:
 
 
 def start():
-    linecache.cache.pop("<string>", None)  # the command that started the kernel is no line of the program
+    linecache.cache.pop("<string>", None)  # the command that started the kernel does not belong to the program
     read_fd, write_fd, *outputs = map(int, os.environ.pop("XSTATE_KERNEL_FDS").split(","))
     channel = frames.Channel(read_fd, write_fd)
     options, _ = channel.receive()

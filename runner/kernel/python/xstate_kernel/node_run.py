@@ -1,7 +1,7 @@
 """One run of a node, in phases: prepare, execute, observe names, modules and files, fingerprint, observe hidden state.
 
-The order of the phases matters. What a later one looks at must not be changed by an earlier one, and nothing may refer
-to the program's values while the node runs: it may notice that one goes.
+The order of the phases matters: an earlier phase must not change what a later one observes. The kernel keeps no
+reference to the program's values while the node runs, because the node may observe when a value is freed.
 """
 
 from . import original as __builtins__
@@ -30,7 +30,7 @@ from . import (
 
 
 class NodeRun:
-    """What the phases of a run share."""
+    """The state that the phases of a run share."""
 
     def __init__(self, kernel, request, source):
         self.kernel, self.request, self.source, self.filename = kernel, request, source, request["filename"]
@@ -47,7 +47,7 @@ class NodeRun:
         self.observation = Observation()
 
     def run(self):
-        """Runs the node. Sends output events and a result event; the reply holds what was observed after that."""
+        """Runs the node. Sends output events and a result event, and returns the later observations as the reply."""
         refusal = self.prepare()
         if refusal is not None:
             return refusal, b""
@@ -63,7 +63,7 @@ class NodeRun:
         return self.observation.reply(), b""
 
     def prepare(self):
-        """Notes how everything is before the node, and compiles it. Returns why the node cannot run here, or None."""
+        """Records the state before the node, and compiles it. Returns why the node cannot run here, or None."""
         kernel, request = self.kernel, self.request
         layout.forget()
         self.imports.attach(request, kernel)
@@ -128,7 +128,7 @@ class NodeRun:
             self.kernel.printer.arrays.forget()
 
     def execute(self):
-        """Executes the code, ends the observation, and reports the result at once: the rest takes its time."""
+        """Executes the code, ends the observation, and reports the result at once: the other phases take time."""
         kernel, request = self.kernel, self.request
         began, cpu = time.perf_counter(), time.process_time()
         if self.error is None:
@@ -136,7 +136,7 @@ class NodeRun:
                 self.lines.begin()
             self.error = self.execution.execute(self.code, self.tail, request, self.filename)
         if os.getpid() != self.execution.pid:
-            shutdown.run(int(self.error is not None))  # a forked child does not go on where its parent does
+            shutdown.run(int(self.error is not None))  # a forked child must not continue the kernel's loop
         if request.get("last"):
             builtins.__xstate__.end_cell()
         kernel.recorder.end()
@@ -166,7 +166,7 @@ class NodeRun:
             adapters.warnings.adapter.library_imported(self.filters)
 
     def observe_names(self):
-        """Completes the reads: what was read through the namespace as a whole, through files, hooks and handlers."""
+        """Adds the reads that the node made through the whole namespace, open files, hooks and handlers."""
         start, prints, reads, process = self.start, self.prints, self.reads, self.modules.process
         reach = self.bindings.reach
         self.certain, maybe = self.stored()
@@ -190,13 +190,13 @@ class NodeRun:
             reads |= process.logged_to()
         if self.files.forked:
             reads |= {n for n in reach(reads | set(self.request["uses"])) if n in start}
-        if process.traced:  # what a trace function does raises no event
+        if process.traced:  # a trace function raises no events
             reads |= {n for n in reach(self.registered_names | process.names()) if n in start}
         if self.modules.lists_subclasses:
             reads |= {n for n in start if n in prints and prints[n].soft}
             if self.lingering:
                 self.files.marks.add("unobserved __subclasses__")
-        if self.modules.reads_sys_modules:  # whether a module is there depends on which code imported it
+        if self.modules.reads_sys_modules:  # the presence of a module depends on which code imported it
             reads |= {
                 n for n in start if n in prints and prints[n].files or code_owner.is_a(self.ns.get(n), types.ModuleType)
             }
@@ -204,7 +204,7 @@ class NodeRun:
     def stored(self):
         """Returns the names that the node certainly bound, and those that it may have bound.
 
-        Of the latter, one that is bound to the same object as before may be bound anew or not, and counts as read.
+        If one of the latter is bound to the same object as before, the kernel counts it as read: it may be unchanged.
         """
         request, names = self.request, self.names
         if names.exact:
@@ -224,7 +224,7 @@ class NodeRun:
         return set(request.get("certain") or ()), maybe
 
     def observe_modules(self):
-        """Looks at the workspace modules that the node can have reached, and at whether it must run again elsewhere."""
+        """Checks the workspace modules that the node may have reached, and whether it must re-run elsewhere."""
         start, kernel = self.start, self.kernel
         self.reached = self.imports.modules_of(self.imports_read, self.reads)
         while not self.names.exact:  # what the program put into modules may be called by what they hold
@@ -235,7 +235,7 @@ class NodeRun:
             self.reads |= more
             self.reached = self.imports.modules_of(self.imports_read, self.reads)
         self.changed, self.quiet, self.loud = self.modules.end(self.reached)
-        unbound = set(self.request.get("unbound") or ())  # names that have a value, which the namespace was not given
+        unbound = set(self.request.get("unbound") or ())  # names whose values the engine did not load here
         again = unbound if self.names.everything else unbound & self.reads
         outdated = lambda: self.imports_read | kernel.workspace.imported()
         stale = not self.fresh and (
@@ -245,7 +245,7 @@ class NodeRun:
         self.observation.take({"unbound_read": sorted(again), "everything": self.names.everything, "stale": stale})
 
     def fingerprint(self):
-        """Names by content what the node bound or may have changed."""
+        """Computes digests of what the node bound or may have changed."""
         printer, see = self.kernel.printer, self.observation
         parts = self.bindings.parts(self.changed, self.modules.others)
         printer.reached = {}
@@ -268,7 +268,7 @@ class NodeRun:
         see.hidden, see.hidden_reads = self.hidden_changes()
         see.modules = self.modules.changed() + ["process"] * self.process_changed
         if see.modules:
-            process.begin()  # so that the names below are those of what is registered now
+            process.begin()  # so that the names below refer to the present registrations
         see.pristine = bool(see.modules) and self.modules.pristine()
         see.registered_names = sorted(n for n in self.bindings.reach(process.names()) if n in self.ns)
 
@@ -293,8 +293,8 @@ class NodeRun:
         return changed, read
 
     def observe_imports(self):
-        """Finds what the imports depend on, and what modules hold now. After a failure, changed modules are
-        unloaded."""
+        """Finds what the imports depend on, and the present state of modules. After a failure, unloads changed
+        modules."""
         see, modules, workspace = self.observation, self.modules, self.kernel.workspace
         for top in self.kernel.recorder.loading:
             libraries.printed(top)
@@ -347,8 +347,7 @@ class NodeRun:
 
 
 def _environ_changes(before, after, put):
-    """Returns the variables that were set, perhaps to what they were, with their values; None for one that was
-    removed."""
+    """Returns the variables that the node set, even to the same value, with their values; None for a removed one."""
     if before == after and not put:
         return {}
     text = lambda raw: os.fsdecode(raw) if isinstance(raw, bytes) else raw  # bytes on POSIX

@@ -1,12 +1,12 @@
 """What the program registers in the interpreter: streams, hooks, signal handlers, codecs, finders, handlers of loggers.
 
-Any node may call or change such an object without reading a name of the program. For the engine it belongs to the
-changes of modules: it is named by lineage, and undone only in a new interpreter. The state is pristine again when every
-place holds what it held at first.
+Any node may call or change such an object without reading a name of the program. The engine treats it as a change of a
+module: it identifies the object by lineage, and undoes the registration only in a new interpreter. The state is
+pristine again when every place contains its first object.
 
-A registered file has a state of its own: where it stands in what is on disk. For the handlers of logging itself, which
-buffer nothing, that is the end of the file, so they are opened again where the engine has put another content in place.
-For other files it is not known: every node counts as writing to them.
+A registered file has its position in the file on disk as additional state. For the handlers of logging itself, which
+buffer nothing, this is the end of the file. So the kernel reopens them if the engine has restored another content. For
+other files the kernel does not know the position: every node counts as writing to them.
 """
 
 from . import original as __builtins__
@@ -43,7 +43,7 @@ class Process:
         self.attributes = {}  # what the program put into modules, by module and name
         self._searchers, self._handlers = [], {}  # of codecs, and of errors in text, by name
         self._tracing = (None, None)
-        self.traced = False  # a trace function was at work in the node
+        self.traced = False  # a trace function was active in the node
         self._watch_codecs()
         self._start = self._places()
         self._seen, self._others = [], {}  # see _raw; what of it the program put there
@@ -79,7 +79,7 @@ class Process:
             setattr(codecs, name, f)
 
     def _raw(self):
-        """Returns what is in the places, in order. It is mostly the same as at the last look."""
+        """Returns the objects in the places, in order. They are mostly the same as at the last check."""
         return [
             *map(vars(sys).get, _HOOKS),
             threading.excepthook,
@@ -130,7 +130,7 @@ class Process:
 
     def begin(self):
         for search in self._searchers:
-            self._forget(search)  # what was found through it is kept in a cache
+            self._forget(search)  # the interpreter caches what it found through it
         self._registered = self.registered()
         for handler in map(log_handlers.file_handler, self._registered.values()):
             if handler is not None and id(handler) not in self._adrift and not log_handlers.at_end(handler):
@@ -155,7 +155,7 @@ class Process:
         return self._print.files
 
     def logged_to(self):
-        """Returns the names that share objects with what handlers of libraries may put records into."""
+        """Returns the names that share objects with those to which handlers of libraries may add records."""
         return self._reaching(self._print.untold)
 
     def sharing(self):
@@ -165,7 +165,7 @@ class Process:
         return {name for name, fp in self._groups.prints.items() if not ids.isdisjoint(fp.ids)} if ids else set()
 
     def changed(self, bound):
-        """Reports whether something else is registered now, or a registered object changed. bound returns the names
+        """Reports whether the registered objects differ from before, or one changed in place. bound returns the names
         that the node bound."""
         before, was, now = self._registered, self._print, self.registered()
         if not now and not before:
@@ -222,7 +222,7 @@ class Process:
 
 
 class _Print:
-    """What is registered, as far as it can be named by content."""
+    """The registered objects, as far as the kernel can compute a digest of their content."""
 
     def __init__(self):
         self.digests, self.ids, self.deps, self.files, self.opaque = [], set(), set(), set(), False
@@ -230,7 +230,7 @@ class _Print:
 
 
 def _writes(o):
-    """Reports whether an object is a file of the program's, or a handler that writes to one."""
+    """Reports whether an object is a file of the program, or a handler that writes to one."""
     o = getattr(o, "stream", o) if log_handlers.file_handler(o) is None else None
     if not isinstance(o, io.IOBase):
         return False
@@ -241,8 +241,8 @@ def _writes(o):
 
 
 def _visible(o):
-    """Returns what counts when an object is compared. A file is what is on disk, which is observed by itself, unless
-    something of it may be in a buffer."""
+    """Returns the part of an object that a comparison uses. The kernel observes the content of files on disk
+    separately, so a file counts only if a buffer may contain data."""
     if isinstance(o, io.IOBase) and not isinstance(o, (io.StringIO, io.BytesIO)):
         return o if _writes(o) else type(o).__name__
     if log_handlers.is_handler(o):

@@ -1,8 +1,8 @@
-"""What a node prints, in order, whether Python code prints it, native code or a child process.
+"""Captures the output of a node in order: from Python code, native code and child processes.
 
-Descriptors 1 and 2 are files of the engine, so that what was written outlives the interpreter. Writes of Python code
-come through Stream and go to the same files as those of native code and child processes. What is new in a file is sent
-when the other one is written to, when there is enough, and when the node ends.
+Descriptors 1 and 2 are files of the engine, so the output survives a crash of the interpreter. Python code writes
+through Stream, to the same files as native code and child processes. The kernel sends the new text of one file when the
+other file gets text, when there is enough text, and when the node ends.
 """
 
 from . import original as __builtins__
@@ -39,10 +39,10 @@ class Native:
             data = data[os.write(self._file, data) :]
 
     def take(self):
-        """Returns what was added since the last call."""
+        """Returns the text that was added since the last call."""
         size = os.fstat(self._file).st_size
         begin, self.seen = self.seen, size
-        if size <= begin:  # nothing is new, or the engine has cut the file
+        if size <= begin:  # nothing is new, or the engine has truncated the file
             return ""
         return os.pread(self._file, min(size - begin, LIMIT * 4), begin).decode("utf-8", "replace")
 
@@ -53,7 +53,7 @@ class Native:
 
 
 class Recorder:
-    """Collects the output of one node and sends it as it comes."""
+    """Collects the output of one node and sends it to the engine while the node runs."""
 
     def __init__(self, channel, files):
         self._channel = channel
@@ -66,7 +66,7 @@ class Recorder:
         self.node = None
         self.cited = set()  # names of blocks whose lines an output cites
         self.loading = set()  # libraries that printed while the node imported them
-        self._modules = 0  # that were loaded when the node began
+        self._modules = 0  # the number of modules when the node began
 
     def begin(self, node):
         self.loading, self._modules = set(), len(sys.modules)
@@ -74,12 +74,12 @@ class Recorder:
         self._active = True
 
     def write(self, stream, text):
-        data = text[: LIMIT + 1].encode("utf-8", _ERRORS[stream])  # with one more than is kept, so that the cut is seen
+        data = text[: LIMIT + 1].encode("utf-8", _ERRORS[stream])  # one more, to detect the cut
         if os.getpid() != self._pid:
             os.write(1 if stream == "stdout" else 2, data)
             return
         if not self._active and _thread.get_ident() == self._thread:
-            return  # no node is under way: a __del__ that the engine set off
+            return  # no node is running: a request of the engine triggered a __del__
         if len(sys.modules) != self._modules:
             self.loading.update(filter(None, (code_owner.imported_library(),)))
         with self._lock:
@@ -93,13 +93,13 @@ class Recorder:
                 self._chars, self._last = 0, time.monotonic()
 
     def left(self):
-        """How much room each stream has: less after every output."""
+        """Returns the remaining room of each stream, which every output reduces."""
         for stream in self._native:
             self.drain(stream)
         return sorted(self._left.items())
 
     def drain(self, stream):
-        """Sends what is new in the file of one stream."""
+        """Sends the new text in the file of one stream."""
         native = self._native[stream]
         text = native.take()
         left = self._left.get(stream, LIMIT)

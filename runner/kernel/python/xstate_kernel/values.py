@@ -1,11 +1,12 @@
 """Stores groups of names as bytes and restores them.
 
-A group is pickled in one go, so that what its names share stays shared. Functions of the program go by value (their
-code object: the interpreter is part of every key); classes of the program go by digest and must be there when the
-group is loaded (the engine re-runs their definition); arrays that view the same memory go as views of one array.
+The kernel pickles a whole group at once, so that its names still share objects after a restore. It stores functions of
+the program by value, as code objects; the interpreter is part of every key. It stores classes of the program by digest.
+They must exist when the group is loaded, so the engine re-runs their definitions. Arrays that view the same memory are
+stored as views of one array.
 
-The memory of large arrays goes behind the pickle, cut into parts at its rows, which are the columns of a frame: parts
-are stored by content, so that a frame that gains a column adds little more than that to the store.
+The memory of large arrays follows the pickle. The kernel splits it at rows, which are the columns of a frame. The store
+keeps each part by content, so a frame with a new column adds little more than that column.
 """
 
 from . import original as __builtins__
@@ -34,7 +35,7 @@ _PART = 256 << 10  # bytes of a buffer that make it, or some of its rows, a part
 
 
 class _Reducing:
-    """What is pickled in ways of its own."""
+    """The objects that the kernel pickles specially."""
 
     def __init__(self, out, fingerprinter):
         buffers = self.buffers = []
@@ -104,7 +105,7 @@ class _Reducing:
         return self._instances <= attributes.MANY and instances.bare(t)
 
     def _submodules(self, module):
-        """The submodules that are attributes of a module because the program imported them."""
+        """Returns the submodules that are attributes of a module because the program imported them."""
         start = module.__name__ + "."
         if code_owner.kind_of(module.__name__) == code_owner.LIBRARY:
             return sorted(n for n in self._fingerprinter.dotted if n.startswith(start) and n in sys.modules)
@@ -154,8 +155,8 @@ class _Reducing:
         )
 
     def _bound(self, f):
-        """The digest of a function that is bound to its own name: when it is so at loading, too, it is the one
-        meant."""
+        """Returns the digest of a function that is bound to its own name. At a load, the kernel uses the function that
+        is bound to this name, if its digest is equal."""
         if self._fingerprinter.namespace.get(f.__name__) is not f:
             return None
         return self._fingerprinter.of(f).digest
@@ -182,7 +183,7 @@ class _Reducing:
         return types.CellType, (), contents, None, None, _fill_cell
 
     def stand_ins(self, items):
-        """Items with something for each NaN, of which pickling would make another object every time."""
+        """Returns the items with a placeholder for each NaN: pickling would create a new object for every reference."""
         return [self.nan(x) if type(x) is float and x != x else x for x in items]
 
     def nan(self, x):
@@ -200,7 +201,7 @@ class _Pickler(_Reducing, pickle.Pickler):
 
 
 class _SlowPickler(_Reducing, pickle._Pickler):
-    """Sees every float. The other sees no NaN of a list."""
+    """A pickler in Python, which observes every float. The C pickler does not report a NaN in a list."""
 
     dispatch = dict(pickle._Pickler.dispatch)
 
@@ -214,7 +215,7 @@ class _SlowPickler(_Reducing, pickle._Pickler):
 
 
 class _Nan:
-    """A NaN that is to be one object wherever it is met."""
+    """A NaN that must be the same object everywhere in the group."""
 
     __slots__ = ("value",)
 
@@ -233,7 +234,7 @@ def _marshalled(code):
 
 
 class _Table:
-    """What is stored of a set beside its elements."""
+    """The hash table of a set, which the kernel stores in addition to the elements."""
 
     __slots__ = ("set",)
 
@@ -242,7 +243,7 @@ class _Table:
 
 
 def _out_of_band(b, buffers):
-    """Puts a large buffer aside; reports whether it is to be pickled with the rest."""
+    """Collects a large buffer, which follows the pickle. Reports whether a buffer belongs into the pickle itself."""
     if b.raw().nbytes < _PART:
         return True
     buffers.append(b)
@@ -272,7 +273,7 @@ class _Nothing:
 
 
 def _dead():
-    """A weak reference whose target went."""
+    """Returns a weak reference whose target was freed."""
     return weakref.ref(_Nothing())
 
 
@@ -330,8 +331,10 @@ class _Loading:
 
 
 def dump(values, prints, fingerprinter, out):
-    """Pickles a list of values into the file out. prints: their fingerprints. Returns the classes needed, name →
-    digest, and the sizes of the parts that the file consists of; no sizes: it is one. Raises Unstorable."""
+    """Pickles a list of values into the file out. prints has their fingerprints.
+
+    Returns the required classes, name → digest, and the sizes of the parts of the file. Without sizes, the file is one
+    part. Raises Unstorable."""
     nan = any(fp.nan for fp in prints)
     flat = nan and len(values) == 1 and type(values[0]) is list and atoms.ATOMS.issuperset(map(type, values[0]))
     if nan and not flat and sum(fp.size for fp in prints) > _SLOWLY:
@@ -363,7 +366,7 @@ def dump(values, prints, fingerprinter, out):
 
 
 def _parts(b):
-    """The memory of a buffer, cut at rows."""
+    """Splits the memory of a buffer at rows."""
     raw, shaped = b.raw(), memoryview(b)
     size = raw.nbytes
     if shaped.ndim > 1 and shaped.c_contiguous:
@@ -373,9 +376,10 @@ def _parts(b):
 
 
 def load(data, first, printer, code):
-    """Returns the list of values (after them come what made them what they were), and the classes of the program that
-    they refer to. data: bytes or a binary file; first: the size of its first part, when it has several. code: called
-    with each code object made; it returns the one to use."""
+    """Returns the list of values, and the classes of the program that they refer to.
+
+    After the values, the list has the objects that restored their state. data is bytes or a binary file. first is the
+    size of its first part, if there are several. code gets each new code object and returns the one to use."""
     global _loading
     _loading = _Loading(printer, code)
     try:
@@ -386,7 +390,7 @@ def load(data, first, printer, code):
 
 
 def _buffers(f, first):
-    """The buffers of a stored group, as memory of their own."""
+    """Returns the buffers of a stored group, each with its own memory."""
     f.seek(first - 8)
     size = int.from_bytes(f.read(8), "little")
     f.seek(first - 8 - size)
@@ -403,5 +407,5 @@ def _buffers(f, first):
     return found
 
 
-# Names under which groups that were stored before find what restores them.
+# Names by which groups in existing stores find the functions that restore them.
 _owned, _view, _count = adapters.numpy.owned, adapters.numpy.view, adapters.pandas.share_references
