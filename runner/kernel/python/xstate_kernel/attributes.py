@@ -1,9 +1,11 @@
-"""Attributes of instances, without the __dict__ that CPython 3.11 to 3.13 make only when somebody asks for it: once it
-is made, each access to an attribute is slower, by a third in 3.13 and to twice the time before.
+"""Reads attributes of instances without creating their __dict__.
 
-Until then an instance has an array of values, in the order of names that its class keeps for all (PEP 412), and the
-order in which its own were set. The values are what the collector is told of. The rest nobody tells: it is read from
-where the interpreter keeps it, after a trial whether it is there in this one."""
+CPython 3.11 to 3.13 create the __dict__ of an instance only on demand. Afterwards, each access to an attribute is
+slower: by a third in 3.13, and by a factor of two in earlier versions.
+
+Without a __dict__, an instance has an array of values, in the order of names that its class stores for all instances
+(PEP 412), and the order in which its own attributes were set. The garbage collector reports the values. No interface
+reports the rest. The kernel reads it from the memory of the interpreter, after a test of the layout."""
 
 from . import original as __builtins__
 import gc
@@ -15,14 +17,14 @@ _MANAGED, _INLINE, _ABSTRACT = 1 << 4, 1 << 2, 1 << 20  # flags of types; inline
 _SPLIT = 2  # kind of a table of names that instances share
 _WORD = struct.Struct("=Q")
 
-MANY = 10_000  # beyond, the dicts: to read an attribute takes most of a microsecond for each instance
+MANY = 10_000  # above, the kernel uses the dicts: reading an attribute takes most of a microsecond per instance
 
 _memory = None
 _supported, _names = {}, {}  # by class: see lazy; names in its order, as far as they were needed
 
 
 def of(o, t):
-    """Returns the attributes of an instance as a dict, and whether that is its own."""
+    """Returns the attributes of an instance as a dict, and whether this is the instance's own dict."""
     found = many((o,), t)
     if found is None:
         return object.__getattribute__(o, "__dict__"), True
@@ -30,8 +32,7 @@ def of(o, t):
 
 
 def many(group, t):
-    """Returns how many attributes the instances of t have, and all values and all names; None if one of them has a
-    dict."""
+    """Returns how many attributes the instances of t have, all values and all names, or None if one has a dict."""
     orders = lazy(t) and _orders([id(o) << 4 for o in group], t)  # id is a hash here, see original
     if not orders:
         return None
@@ -55,7 +56,7 @@ def many(group, t):
 
 
 def lazy(t):
-    """Reports whether instances of t may be without a dict, and can be read then."""
+    """Reports whether instances of t may have no dict, and the kernel can read such instances."""
     if _memory is None:
         begin()
     found = _supported.get(t)
@@ -64,7 +65,7 @@ def lazy(t):
     return found
 
 
-def _supports(t):  # to make one must run no code of the user's
+def _supports(t):  # making an instance must not run code of the user
     return (
         _orders is not None
         and bool(t.__flags__ & _MANAGED and not t.__flags__ & _ABSTRACT)
@@ -73,9 +74,8 @@ def _supports(t):  # to make one must run no code of the user's
     )
 
 
-# Each of these returns, for instances at these addresses, which of the names of their class t they have, in the order
-# in which
-# they were set; None if one has a dict.
+# Each of these returns, for instances at these addresses, which names of their class t they have, in the order in which
+# they were set. It returns None if one has a dict.
 
 
 def _orders_13(addresses, t):
@@ -118,7 +118,7 @@ def _slices(addresses, size):
 
 
 def _shape(order, t):
-    """Returns the names for an order, and at which places among the values theirs are; None for these: in order."""
+    """Returns the names for an order, and the positions of their values; None means that the values are in order."""
     names = _names_of(t, max(order, default=-1) + 1)
     if names is None:
         return None
@@ -127,8 +127,7 @@ def _shape(order, t):
 
 
 def _names_of(t, count):
-    """Returns the names of a class in its order, from the dict of an instance made for it; None if there are not so
-    many."""
+    """Returns the first names of a class in its order, from the dict of a new instance; None if there are fewer."""
     found = _names.get(t, ())
     if len(found) < count:
         import ctypes
@@ -150,7 +149,7 @@ if (
 
 
 def begin():
-    """Tries all of it on instances of which the attributes are known."""
+    """Tests the whole mechanism on instances with known attributes."""
     global _memory, _orders
     if _orders is None:
         return

@@ -1,7 +1,7 @@
-"""A kernel that only executes: block after block in one namespace. It observes nothing and restores nothing.
+"""A kernel that only executes blocks in one namespace, one after another. It observes nothing and restores nothing.
 
-Package bench measures with it what a program computes without xstate, and what simpler ways to run it again compute.
-Outputs and values are described as main.py describes them, so that they can be compared.
+Package bench uses it to measure a program without xstate, and simpler methods to re-run the program. It describes
+outputs and values as main.py does, so that bench can compare them.
 """
 
 from . import original as __builtins__
@@ -46,7 +46,7 @@ class Baseline:
         if options.get("file"):
             self.ns["__file__"] = options["file"]
         self.preset = {k: self.ns[k] for k in _PRESET if k in self.ns}
-        self.nested = []  # code that has code in it, each with its tree and flags
+        self.nested = []  # code with nested code, each with its tree and flags
         self.recorder = streams.Recorder(channel, outputs)
         sys.stdout = sys.__stdout__ = streams.Stream(self.recorder, "stdout")
         sys.stderr = sys.__stderr__ = streams.Stream(self.recorder, "stderr")
@@ -153,8 +153,8 @@ class Baseline:
     # snapshots
 
     def do_save(self, request, body):
-        """Pickles the namespace as one, so that what is shared stays so. Modules, functions and classes, and variables
-        that do not pickle, are kept as they are: they are not gone back to."""
+        """Pickles the whole namespace at once, so that its values still share objects. Modules, functions and classes,
+        and values that do not pickle, are kept as they are: a restore does not undo changes in them."""
         path, bound = os.path.join(self.spool, "snapshot-%d" % request["number"]), self.bound()
         held, objects = {}, []
         try:
@@ -185,12 +185,12 @@ class Baseline:
 
 
 def bound(ns, preset):
-    """Returns what a program has bound in the namespace ns, which began with preset."""
+    """Returns what a program has bound in the namespace ns, which was equal to preset at the start."""
     return {k: v for k, v in ns.items() if k not in _SPECIAL and preset.get(k, ns) is not v}
 
 
 def in_child(look):
-    """Returns what look() returns in a child process, for to look at a value may change it."""
+    """Returns the result of look() in a child process, because inspecting a value may change it."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -208,7 +208,7 @@ def in_child(look):
 
 
 def digests(ns, bound):
-    """Returns name → digest for values of the namespace ns, "" for what cannot be named by content."""
+    """Returns name → digest for values of the namespace ns, or "" for a value without a digest of its content."""
     from . import fingerprint, workspace_modules
 
     printer, found = fingerprint.Fingerprinter(ns, workspace_modules.Workspace()), {}
@@ -219,13 +219,13 @@ def digests(ns, bound):
 
 
 def seed(number):
-    """Seeds the generators of random numbers of random and, when they are loaded, of libraries."""
+    """Seeds the random generators of random and of loaded libraries."""
     random.seed(number)
     sys.meta_path.insert(0, _Seeding(number))
 
 
 class _Seeding:
-    """Seeds the generator of a library when it is loaded, which may be in the statement that seeds it."""
+    """Seeds the generator of a library at its import, which may be in the statement that seeds it."""
 
     def __init__(self, seed):
         self.seed, self.busy = seed, False

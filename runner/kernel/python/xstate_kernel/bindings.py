@@ -21,11 +21,11 @@ GONE = object()
 
 
 class Bindings:
-    """The namespace of the program, and groups of names that the engine has put aside."""
+    """The namespace of the program, and groups of names that the engine has parked."""
 
     def __init__(self, namespace, preset, printer, groups):
         self.ns, self.preset, self.printer, self.groups = namespace, preset, printer, groups
-        self.kept_alive = []  # values that are no longer bound, and whose going would be noticed
+        self.kept_alive = []  # unbound values, because the program could observe when they are freed
         self.parked = {}  # digest of a group → ({name: value}, {name: Fingerprint})
 
     def names_bound(self):
@@ -78,7 +78,7 @@ class Bindings:
         return gone
 
     def park(self, digest, names):
-        """Puts a group of names aside, still bound."""
+        """Parks a group of names that are still bound."""
         prints = self.groups.prints
         self.parked[digest] = {n: self.ns[n] for n in names}, {n: prints.get(n) for n in names}
 
@@ -130,5 +130,5 @@ class Bindings:
 
 
 def ids_of(bound):
-    """Returns name → id for what is bound: no references, for a node may notice that a value goes."""
+    """Returns name → id for all bindings, without references: a node may observe when a value is freed."""
     return dict(zip(bound, map(id, bound.values())))

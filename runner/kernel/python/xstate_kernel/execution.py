@@ -17,14 +17,14 @@ _UNPICKLED = re.compile(r"Can't get attribute '(\w+)' on <module '__main__'")
 
 
 class Execution:
-    """The code of the node under way."""
+    """The code of the running node."""
 
     def __init__(self, bindings, names, recorder, hidden, process):
         self._bindings, self.ns, self.names, self.recorder = bindings, bindings.ns, names, recorder
         self._hidden, self._process = hidden, process
         self.pid = os.getpid()
         self.executing = False
-        self.own = ()  # code objects of the node under way
+        self.own = ()  # code objects of the running node
         self.made = []  # code that the node made at run time
         self.loop = None
 
@@ -139,7 +139,7 @@ class Execution:
         return found
 
     def code_run(self, code):
-        """Code is about to be executed: that of a module, or code that was made at run time."""
+        """Records code that is about to be executed: the code of a module, or code made at run time."""
         if any(code is c for c in self.own):
             return
         caller = sys._getframe(1)
@@ -164,8 +164,7 @@ class Execution:
             self.made.append(code)
 
     def given(self, frame):
-        """Reports whether the library that a frame belongs to was given the program's namespace, or took it from a
-        function."""
+        """Reports whether the library of a frame got the program's namespace as an argument or from a function."""
         while (
             frame is not None
             and frame.f_globals is not self.ns

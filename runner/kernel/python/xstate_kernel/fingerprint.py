@@ -1,15 +1,15 @@
-"""Names values by content.
+"""Computes digests of values by content.
 
-The digest of a value is that of a canonical stream. It holds no ids and no accidents of memory: two equal strings are
-written the same whether or not they are one object. Sets are sorted, arrays are written by their elements, functions by
-code (not by line), classes by members, library objects by name and version. A mutable object met twice is written as a
-reference to its ordinal, so sharing inside a value is part of it.
+The digest of a value is that of a canonical stream. The stream has no ids and does not depend on memory layout: two
+equal strings are written equally, whether or not they are one object. Sets are sorted. Arrays are written by elements,
+functions by code (not by line), classes by members, library objects by name and version. If the walk meets a mutable
+object again, it writes a reference to its ordinal, so sharing inside a value is part of the digest.
 
 The traversal also yields what the digest leaves out: the identity of every mutable object reached (for co-variables),
 the classes and functions of the program reached, and the global names that their code may load.
 
-What cannot be named by content (generators, sockets, locks, drawings) is *opaque*: the engine then names it by lineage,
-and assumes that every node which reads it changes it.
+A value without a digest of its content (a generator, socket, lock or drawing) is *opaque*. The engine identifies it by
+lineage, and assumes that every node that reads it changes it.
 """
 
 from . import original as __builtins__
@@ -35,7 +35,7 @@ class Fingerprinter:
         self.reached = None  # while no code of the program runs: id of an opaque value → its fingerprint
 
     def of(self, value):
-        """Fingerprints a value. Never raises: what cannot be named is marked opaque."""
+        """Fingerprints a value. It never raises: a value that it cannot write is marked opaque."""
         walk = Walk(self)
         fp = walk.fp
         walk.levels = [] if type(value) in (list, dict) else None

@@ -33,7 +33,7 @@ class Channel:
         os.register_at_fork(after_in_child=self._forked)
 
     def _forked(self):
-        """A child process must not keep the pipes open."""
+        """Closes the pipes in a forked child process, which must not keep them open."""
         os.close(self._in.fileno())
         os.close(self._out)
 
@@ -57,7 +57,7 @@ class Channel:
                 view = view[self._write(self._out, view) :]
 
     def post(self, header):
-        """Has an event sent with others, before the next frame or by flush."""
+        """Queues an event. The channel sends it before the next frame, or at a flush."""
         self._posted.append(header)
 
     def flush(self):

@@ -18,8 +18,9 @@ _MANY = 100  # classes and functions that a value reaches, of which the names ar
 class Groups:
     """Fingerprints of the bound names, and an index from object to the names that reach it.
 
-    A name may reach a million objects, and every node asks who shares with whom. So the index holds one set for all
-    objects that the same names reach, loops are those of C, and answers are kept until a name they speak of changes.
+    A name may reach a million objects, and the kernel needs the aliases of names after every node. So the index has one
+    set for all objects that the same names reach. Loops run in C. The index caches each answer until one of its names
+    changes.
     """
 
     def __init__(self, called=lambda c: c.__qualname__):
@@ -31,7 +32,7 @@ class Groups:
         self._near = {}  # name → names that share a mutable object with it, names that share any
         self._places = {}  # (a, b) → digest of where they share, "" if they do not
         self._bodies = {}  # id of a class or function → what it holds, see _body
-        self.changed = set()  # ids of classes and functions that were seen to hold something else
+        self.changed = set()  # ids of classes and functions whose contents changed
 
     def put(self, name, fp):
         was = self.prints.get(name)
@@ -85,7 +86,7 @@ class Groups:
         return o.__qualname__ if isinstance(o, types.FunctionType) else self._class(o)
 
     def altered(self, fp):
-        """Returns the names of the classes and functions among them that were changed since this was asked last."""
+        """Returns the names of the classes and functions of fp that changed since the last call."""
         found = set()
         for i, o in fp.soft.items():
             body = _body(o)
@@ -99,7 +100,7 @@ class Groups:
         return (self._owners, fp.ids), (self._owners, fp.soft), (self._lookers, fp.copied)
 
     def _forget(self, name):
-        """Forgets all answers that speak of name."""
+        """Drops all cached answers that contain name."""
         for other in (self._near.pop(name, None) or self._find(name))[1]:
             self._near.pop(other, None)
             self._places.pop((name, other) if name < other else (other, name), None)

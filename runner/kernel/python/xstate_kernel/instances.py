@@ -1,5 +1,5 @@
-"""Instances of the user's classes, taken apart and put together without running any of their code: pickling may have
-side effects, leave things out, or lie."""
+"""Takes instances of the user's classes apart and reassembles them without running their code. Their own pickling may
+have side effects, leave things out, or give false results."""
 
 from . import original as __builtins__
 import copyreg
@@ -140,7 +140,7 @@ def parts(o, t):
 
 
 def reduce(o, t):
-    """What a pickler needs of o."""
+    """Returns what a pickler needs to store o."""
     content, members, slots, _ = parts(o, t)
     b = base(t)
     if b in (list, dict, set, object):

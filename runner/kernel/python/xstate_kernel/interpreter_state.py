@@ -15,10 +15,10 @@ from .hidden_variable import Counter, Variable
 
 
 class Collector:
-    """The collection of garbage. It works while the program does.
+    """The garbage collection. It is active only while the program runs.
 
-    What the kernel makes goes by itself, and to go through all of the program's objects takes longer than to look at
-    what a node changed. What the kernel has when it starts is left out: it would be gone through each time.
+    The kernel's own objects need no collector. Visiting all objects of the program takes longer than checking what a
+    node changed. The collector skips the objects that exist when the kernel starts, instead of visiting them each time.
     """
 
     def __init__(self):
@@ -107,7 +107,7 @@ def _umask():
     return mask
 
 
-_zone_taken = None  # what the last call of tzset took from the environment: nobody reports it later
+_zone_taken = None  # the value that the last call of tzset read from the environment; no function returns it later
 
 
 def _watch_zone():

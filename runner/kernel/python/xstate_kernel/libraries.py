@@ -24,7 +24,7 @@ _USUAL = frozenset(
 )
 _HOME = os.path.expanduser("~") + os.sep
 _CACHE = os.environ.get("XDG_CACHE_HOME") or _HOME + ".cache"
-workspace = None  # with a separator behind it; None: nobody asks what libraries look at
+workspace = None  # ends with a separator; None: the kernel does not observe reads of libraries
 
 
 @code_owner.unobserved

@@ -1,13 +1,14 @@
-"""Digests of large arrays that cost as much as was written to them, and not as much as they hold.
+"""Digests of large arrays, at a cost proportional to the written memory and not to the size of the array.
 
-Invariant: digest(a) is a function of the elements of a alone. Arrays of a megabyte and more are hashed in chunks, and
-the digests of chunks are kept as long as nobody wrote to their memory. Writes are found by the processor's own means:
-pages are write-protected by userfaultfd in its asynchronous mode, in which the kernel lets a write through at once and
-notes it, and the PAGEMAP_SCAN request returns and protects anew what was written (Linux 6.7; about 0.3 ms a gigabyte).
-See Documentation/admin-guide/mm/userfaultfd.rst and pagemap.rst of the kernel. Elsewhere every look hashes all.
+Invariant: digest(a) is a function of the elements of a alone. The module hashes arrays of a megabyte and more in
+chunks, and keeps the digest of a chunk until code writes to its memory. It finds writes by page protection. userfaultfd
+in its asynchronous mode write-protects the pages: Linux permits a write at once and records it. The PAGEMAP_SCAN
+request returns the written pages and protects them again (Linux 6.7; about 0.3 ms per gigabyte). See
+Documentation/admin-guide/mm/userfaultfd.rst and pagemap.rst of Linux. On other systems, every digest hashes the whole
+array.
 
-Memory counts as watched only where an array owns it. Memory of files, of other processes and of foreign buffers can
-change without a write by this one. A page that is partly another's is compared by content.
+The module watches only memory that an array owns. Memory of files, of other processes and of foreign buffers can change
+without a write by this process. If a page belongs only partly to an array, the module compares the content.
 """
 
 from . import original as __builtins__
@@ -24,7 +25,7 @@ LARGE = 1 << 20
 _CHUNK = 1 << 20
 _PAGE = 4096 if not hasattr(os, "sysconf") else os.sysconf("SC_PAGE_SIZE")
 _SYSCALL = {"x86_64": 323, "aarch64": 282, "riscv64": 282}  # userfaultfd
-_USER_MODE_ONLY = 1  # what an unprivileged process may ask for
+_USER_MODE_ONLY = 1  # an unprivileged process may request this
 _API, _REGISTER, _PROTECT, _SCAN = 0xC018AA3F, 0xC020AA00, 0xC018AA06, 0xC0606610  # ioctl requests
 _FEATURES = 1 << 15 | 1 << 13  # WP_ASYNC, WP_UNPOPULATED
 _WRITTEN = 2  # PAGE_IS_WRITTEN
@@ -33,7 +34,7 @@ _REGIONS = 512  # written regions a scan returns at a time
 
 
 class Watch:
-    """Which pages were written since they were last asked about."""
+    """Finds the pages that were written since the last query."""
 
     def __init__(self):
         self._fd = self._map = None
@@ -70,7 +71,7 @@ class Watch:
         self._fd = self._map = None
 
     def _works(self):
-        """Tries it on three pages: a write must be found, once, and nothing else."""
+        """Tests the mechanism on three pages: it must report one write once, and nothing else."""
         import mmap
 
         with mmap.mmap(-1, 4 * _PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as m:
@@ -87,7 +88,7 @@ class Watch:
             )
 
     def watch(self, lo, hi):
-        """Watches whole pages from now on; reports whether it can."""
+        """Watches whole pages from now on. Reports whether this is possible."""
         try:
             self._ioctl(self._fd, _REGISTER, bytearray(struct.pack("QQQQ", lo, hi - lo, 2, 0)))
             self._ioctl(self._fd, _PROTECT, bytearray(struct.pack("QQQ", lo, hi - lo, 1)))
@@ -129,13 +130,13 @@ class Watch:
 
 
 class _Known:
-    """What is known of an array's memory: the digest of each chunk, None where it was written since."""
+    """The known digests of an array's memory: one per chunk, or None if the chunk was written since."""
 
     __slots__ = ("lo", "hi", "chunks", "edges", "digest", "owner")
 
 
 def _pages(k):
-    """The whole pages of an array's memory, from and to."""
+    """Returns the begin and the end of the whole pages in an array's memory."""
     return -(-k.lo // _PAGE) * _PAGE, k.hi // _PAGE * _PAGE
 
 
@@ -149,12 +150,12 @@ class Arrays:
         self._known = {}  # (address, shape, strides, type) → _Known
 
     def forget(self):
-        """Gives up what is known: an array that somebody refers to weakly, as here, cannot be resized."""
+        """Drops the known digests: they have weak references to arrays, and such an array cannot be resized."""
         self._known.clear()
 
     def digest(self, a, np):
-        """Returns the digest of the elements of an array of LARGE bytes or more, or None if it holds objects that are
-        no atoms. The order of memory is no part of it."""
+        """Returns the digest of the elements of an array of LARGE bytes or more. Returns None if it contains objects
+        that are not atoms. The memory order is not part of the digest."""
         key = (a.__array_interface__["data"][0], a.shape, a.strides, a.dtype.str)
         known = self._known.get(key)
         if known is not None:
@@ -174,7 +175,7 @@ class Arrays:
         return found
 
     def _begin(self, a, key):
-        """Begins to watch an array's memory, before it is hashed; returns None where it cannot."""
+        """Begins to watch an array's memory before it is hashed. Returns None if this is impossible."""
         owner = a
         while type(owner.base) is type(a):
             owner = owner.base
@@ -188,7 +189,7 @@ class Arrays:
         k.lo = key[0] + sum(min(0, (n - 1) * s) for n, s in zip(a.shape, a.strides))
         k.hi = key[0] + sum(max(0, (n - 1) * s) for n, s in zip(a.shape, a.strides)) + a.itemsize
         lo, hi = _pages(k)
-        # What others wrote until now must not get lost when the pages are protected anew.
+        # Protecting the pages again must not lose earlier writes to other arrays on them.
         for other in self._overlapping(lo, hi):
             self._look(other)
         if hi <= lo or not self._watch.watch(lo, hi):
@@ -204,12 +205,12 @@ class Arrays:
         return [k for k in list(self._known.values()) if k.lo < hi and lo < k.hi]
 
     def _edges(self, k):
-        """The bytes on pages that an array has only a part of."""
+        """Returns the bytes of an array on pages that belong to it only in part."""
         lo, hi = _pages(k)
         return ctypes.string_at(k.lo, lo - k.lo), ctypes.string_at(hi, k.hi - hi)
 
     def _look(self, k):
-        """Takes note of what was written to the memory of k."""
+        """Records what was written to the memory of k."""
         lo, hi = _pages(k)
         regions = self._watch.written(lo, hi)
         if regions is None:
@@ -246,8 +247,8 @@ def _of_objects(a):
 
 
 def _of_bytes(data, chunks):
-    """Returns the digest of data by those of its chunks, and fills in the chunks that are None."""
-    from hashlib import sha256  # OpenSSL has the processor do it
+    """Returns the digest of data from those of its chunks, and computes the chunks that are None."""
+    from hashlib import sha256  # OpenSSL uses the processor's instructions for it
 
     if chunks is None:
         chunks = [None] * -(-len(data) // _CHUNK)

@@ -1,4 +1,4 @@
-"""What code and which modules a node may come to, and what its imports depend on."""
+"""Finds the code and the modules that a node may reach, and the dependencies of its imports."""
 
 from . import original as __builtins__
 import importlib
@@ -19,7 +19,7 @@ class NodeImports:
         """Imports the submodules that earlier nodes imported of packages that the node uses: they are attributes of
         these.
 
-        This interpreter may have been given the packages alone.
+        The engine may have imported only the packages into this interpreter.
         """
         todo = [
             n
@@ -40,7 +40,7 @@ class NodeImports:
         self.files.restoring = True
         for n in todo:
             if any(n.startswith(m + ".") for m in used):
-                kernel.state = None  # what the import sets is not the node's doing
+                kernel.state = None  # the node did not cause what the import sets
                 try:
                     importlib.import_module(n)
                 except Exception:

@@ -1,4 +1,4 @@
-"""What opaque values reach by references, so that aliases and code in them are still known."""
+"""Finds what opaque values reach by references, so that the kernel still knows aliases and code in them."""
 
 from . import original as __builtins__
 import builtins
@@ -13,12 +13,12 @@ from .atoms import ATOMS
 from .walk import IMMUTABLE_TYPES, NO_ALIAS
 from .walk_code import own_globals
 
-# Ends of connections: what one sends another receives, so that all of them count as one group.
+# Ends of connections: one end receives what another sends, so all of them count as one group.
 _CONNECTED = frozenset(("socket", "SSLSocket", "ssl", "Connection", "multiprocessing.connection"))
 
 
 class Reach:
-    """For opaque values: what can be reached by references, so that aliases and code are still known."""
+    """The objects that opaque values reach by references, with the aliases and the code among them."""
 
     LIMIT = 100_000
 
@@ -92,7 +92,7 @@ class Reach:
                         fp.weak = fp.lifetime_sensitive = True
                         inner += [r() for r in group]
                     if kind is _Variable:
-                        inner += [o.get(None) for o in group]  # what it has in this context
+                        inner += [o.get(None) for o in group]  # its value in this context
             inner = [o for o in inner if type(o) not in ATOMS]
             keep.append(inner)
             found = dict(zip(map(id, inner), inner))
@@ -106,8 +106,8 @@ class Reach:
             known[id(root)] = fp
 
     def absorb(self, other):
-        """Takes what was reached from an object before for what is reached through it: a figure holds all of its axes,
-        and an axes its figure."""
+        """Reuses the earlier result for an object that the walk reaches: a figure refers to all of its axes, and an
+        axes to its figure."""
         fp = self.fp
         fp.ids = {**dict.fromkeys(other.ids, "x"), **fp.ids}
         fp.soft.update(other.soft)
@@ -126,8 +126,8 @@ class Reach:
 def _hides(t):
     """Reports whether instances of a type may refer to objects that the collector does not report.
 
-    That is so for native code of packages outside garbage collection. Some types of the standard library are such, and
-    hold nothing of others (hashes).
+    This is true of native types of packages that do not take part in garbage collection. Some types of the standard
+    library do not either, but they refer to no other objects (hashes).
     """
     if t.__flags__ & _COLLECTED or type(t.__module__) is not str:
         return False
@@ -141,4 +141,4 @@ def _hides(t):
     )
 
 
-_COLLECTED = 1 << 14  # type flag: it tells what its instances refer to
+_COLLECTED = 1 << 14  # type flag: the collector reports what its instances refer to

@@ -1,15 +1,15 @@
 """Finds what child processes did to files, which raises no event in this interpreter.
 
-The workspace is scanned before the first child process of a node and after the node: what differs was written by the
-node.
+The kernel scans the workspace before the first child process of a node and after the node. It counts all differences as
+writes of the node.
 """
 
 from . import original as __builtins__
 import os
 import stat
 
-_FILES = 5000  # in a larger workspace nothing is looked at; the node is marked all the same
-_BYTES = 4 << 20  # of a file that is copied beforehand, so that it can be put back
+_FILES = 5000  # the kernel does not scan a larger workspace; it still marks the node
+_BYTES = 4 << 20  # largest size of a file that the kernel copies first, to restore it later
 
 
 class Scan:

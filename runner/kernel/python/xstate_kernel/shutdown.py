@@ -1,7 +1,7 @@
 """The end of the interpreter.
 
-What the program left for its end (atexit, __del__, weakref.finalize) does not run: it would act after the last node,
-unobserved. What libraries left runs (temporary folders are removed), and files are flushed.
+Exit code of the program (atexit, __del__, weakref.finalize) does not run: it would act after the last node, unobserved.
+Exit code of libraries runs, for example to remove temporary folders. The kernel also flushes files.
 """
 
 from . import original as __builtins__

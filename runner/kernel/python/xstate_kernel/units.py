@@ -1,14 +1,16 @@
-"""The parts of a source file that tests depend on one by one: functions, and the level of the module.
+"""Splits a source file into the parts that tests depend on separately: functions, and the top level of the module.
 
-A *unit* is a function (a method, a function within one), named by its qualified name, or the level of the module, named
-"". The digest of a function covers its own text without the bodies of functions defined in it, which are units of their
-own; lambdas and comprehensions belong to what they stand in. The digest of the level covers everything but the bodies
-of functions: statements, class bodies, decorators, defaults, annotations, docstrings, the names that are bound and
-their order. So whoever may find another function under a name (a method that comes to override one, a __getattr__) sees
-another level. Digests are of the syntax tree: neither layout, nor comments, nor the place in the file count.
+A *unit* is a function (also a method or a nested function), named by its qualified name, or the top level, named "".
+The digest of a function covers its own text. Functions defined in it are separate units, so their bodies do not count.
+Lambdas and comprehensions belong to the unit around them.
 
-Lines are told of by the statements that they belong to, and these by their number in the unit, in the order of the
-text: as long as the digest is the same, so are the numbers, wherever the text has moved to."""
+The digest of the top level covers everything except the bodies of functions: statements, class bodies, decorators,
+defaults, annotations, docstrings, the bound names and their order. So if code may find another function under a name (a
+new overriding method, a __getattr__), the top level differs. A digest is of the syntax tree: layout, comments and the
+place in the file do not count.
+
+The kernel identifies a line by its statement, and a statement by its number in the unit, in the order of the text. As
+long as the digest is equal, so are the numbers, even if the text has moved."""
 
 from . import original as __builtins__
 import ast
@@ -26,38 +28,38 @@ _SIMPLE = (
     ast.Assert,
     ast.Raise,
     ast.Pass,
-)  # with no statements in them
+)  # these contain no statements
 
 
 class Source:
-    """A file cut into units."""
+    """A file split into units."""
 
     def __init__(self, units, imports, quiet):
         self.units = (
             units  # name → [digest, first line, last line, lines of its statements from the first on, as a text]
         )
         self.imports = (
-            imports  # name → modules that the unit imports, see workspace_modules.imported; where it imports any
+            imports  # name → modules that the unit imports, if any; see workspace_modules.imported
         )
         self.quiet = quiet  # whether executing it does nothing to other modules, as far as the text shows
         self._by_line = {(unit[1], name.rpartition(".")[2].rstrip("'")): name for name, unit in units.items() if name}
 
     def unit_of(self, code, around):
-        """The name of the unit that a code object is of: a function's own, else that of the code around it."""
+        """Returns the name of the unit of a code object: a function is its own unit, other code belongs to around."""
         return self._by_line.get((code.co_firstlineno, code.co_name), around)
 
 
 def cut(data, package, compiled=False):
-    """Cuts the source of a module of package; compiled: it is known to compile."""
+    """Splits the source of a module in package into units. If compiled is true, the source is known to compile."""
     digest, lines = sha256(data).hexdigest(), data.count(b"\n") + 1
     try:
         if not compiled:
-            compile(data, "<cut>", "exec", dont_inherit=True)  # finds more than the parser does
+            compile(data, "<cut>", "exec", dont_inherit=True)  # compile detects more errors than the parser
         tree = ast.parse(data)
         found = _Cut(tree, data.splitlines(), lines, package)
         return Source(found.units, found.imports, quiet(tree))
     except (SyntaxError, ValueError, RecursionError):
-        return Source({"": [digest, 1, lines, ""]}, {}, False)  # what does not compile is one thing
+        return Source({"": [digest, 1, lines, ""]}, {}, False)  # a source that does not compile is one unit
 
 
 class _Cut:
@@ -70,7 +72,7 @@ class _Cut:
             any(b"yield" in line for line in text[f.lineno - 1 : f.end_lineno]) and _generates(f) for f, _ in bodies
         ]
         for (f, _), generator in zip(bodies, lazy):
-            # who makes a generator, and does not begin it, executes nothing
+            # making a generator without starting it executes nothing
             f.body = [ast.Expr(ast.Yield())] if generator else []
         self.units = {"": [_digest(ast.dump(tree) + repr(docs)), 1, lines, self._starts("", 1)]}
         for f, name, body in kept:
@@ -82,8 +84,7 @@ class _Cut:
         }
 
     def _walk(self, tree, bodies, imports):
-        """Lists functions with their names, and imports by the unit that they stand in. Both are statements:
-        expressions are passed over."""
+        """Lists functions with their names, and imports by their unit. Both are statements, so it skips expressions."""
         todo = [(tree, "", "")]
         while todo:
             node, within, unit = todo.pop()
@@ -104,12 +105,12 @@ class _Cut:
                         todo.append((child, within, unit))
 
     def _starts(self, unit, first):
-        """The lines on which the statements of a unit begin. Of several on one, each counts: another layout may part
-        them."""
+        """Returns the lines on which the statements of a unit begin. Each of several statements on one line counts,
+        because another layout may separate them."""
         return " ".join([str(line - first) for line in sorted(self.statements[unit])])
 
     def _name(self, name):
-        """Of several of a name (a property and its setter), each is a unit."""
+        """Returns a distinct name for each of several functions with one name, such as a property and its setter."""
         found = name
         while found in self.units:
             found += "'"
@@ -128,7 +129,7 @@ def _generates(f):
     return False
 
 
-_UNTOLD = (ast.Global, ast.Nonlocal)  # nothing is executed for these
+_UNTOLD = (ast.Global, ast.Nonlocal)  # these execute nothing
 
 
 def _is_docstring(statement, within):
@@ -142,7 +143,7 @@ def _is_docstring(statement, within):
 
 
 def _first(node):
-    """The line on which a statement begins: with its decorators. Of a case, that of its pattern."""
+    """Returns the line on which a statement begins, decorators included. A case begins at its pattern."""
     return min([getattr(node, "pattern", node).lineno] + [d.lineno for d in getattr(node, "decorator_list", ())])
 
 
@@ -150,9 +151,8 @@ def _digest(text):
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-# Calls at the level of a module that do nothing to others. Those that come to execute a function of the workspace count
-# as loud
-# whatever they are called: see suite.Suite.
+# Calls at the top level of a module that do not affect other modules. A call that executes a function of the workspace
+# makes the module loud, whatever its name: see suite.Suite.
 _HARMLESS = frozenset(
     (
         "object",
@@ -241,9 +241,10 @@ _HARMLESS = frozenset(
 
 
 def quiet(tree):
-    """Reports whether a module only imports, defines and binds names of its own when it is executed. One that calls, or
-    assigns to attributes and items, may set up something that others read (a registry, sys.path, a random
-    generator)."""
+    """Reports whether executing a module only imports, and defines and binds its own names.
+
+    A module that calls, or assigns to attributes and items, may change something that other modules read: a registry,
+    sys.path, a random generator."""
     return all(_quiet(s) for s in tree.body)
 
 

@@ -1,4 +1,4 @@
-"""Which code may give another result each time, as far as its text shows: randomness, clocks, facts of the process."""
+"""Finds code whose result may vary, as far as its text shows: by randomness, clocks or facts of the process."""
 
 from . import original as __builtins__
 import builtins

@@ -1,6 +1,6 @@
-"""Writes a value as a canonical stream, whose digest names it, and notes what the digest leaves out.
+"""Writes a value as a canonical stream, whose digest identifies it, and records what the digest leaves out.
 
-See fingerprint.py for what the stream holds.
+See fingerprint.py for the contents of the stream.
 """
 
 from . import original as __builtins__
@@ -59,8 +59,8 @@ class Walk(Containers, Code):
         self.owner = owner
         self.fp = Fingerprint()
         self.h = blake2b(digest_size=20)
-        self.keep = [] if outer is None else outer.keep  # temporaries, kept alive so that their ids stay theirs
-        self.temps = set() if outer is None else outer.temps  # ids of containers made on the way: no part of the value
+        self.keep = [] if outer is None else outer.keep  # temporaries: alive, so that no other object gets their ids
+        self.temps = set() if outer is None else outer.temps  # ids of containers that the walk made, not the value
         self.seen = {}  # id → ordinal
         self.memory = {}  # id of an array that owns memory → ordinal, address first met
         self.stack = []
@@ -76,7 +76,7 @@ class Walk(Containers, Code):
         self.fp.size += len(data)
 
     def atoms(self, items, kinds):
-        """Writes a list of atoms, of which the types are given."""
+        """Writes a list of atoms with the given types."""
         for part, found in atoms.parts(items, kinds):
             for data in atoms.written(part, found):
                 if len(data) < _BULK or self.fp.size < _LARGE:
@@ -91,8 +91,9 @@ class Walk(Containers, Code):
             self.floats(part, found)
 
     def floats(self, items, kinds):
-        """Writes which objects the NaN among the items are: they are found in containers by identity alone. That of a
-        module goes by its name, others are shared like what can change."""
+        """Writes the identities of the NaN objects among the items: a container finds a NaN only by identity.
+
+        The NaN of a module is written by name. The walk treats others as shared, like mutable objects."""
         if float not in kinds:
             return
         try:
@@ -112,7 +113,7 @@ class Walk(Containers, Code):
             self.put(_dump([self.seen[id(x)] if id(x) in own else adapters.nan_name(x) for x in found]))
 
     def mark(self, o):
-        """Gives o the next ordinal; reports whether it was met before (then a reference is written)."""
+        """Gives o the next ordinal. If the walk met o before, writes a reference to it and returns true."""
         i = id(o)
         n = self.seen.get(i)
         if n is not None:
@@ -141,7 +142,7 @@ class Walk(Containers, Code):
             method = _DISPATCH.get(t)
             if method is not None:
                 method(self, o)
-            elif issubclass(t, type):  # and not isinstance, which believes what __class__ says
+            elif issubclass(t, type):  # and not isinstance, which trusts __class__
                 self.klass(o)
             elif issubclass(t, types.ModuleType):
                 self.module(o)
@@ -150,8 +151,8 @@ class Walk(Containers, Code):
         self.fp.ids.update(self.dicts)
 
     def note_module_state(self):
-        """Names the places at which the value is what a workspace module holds: an equal list of its own is another
-        value."""
+        """Writes the places where the value contains an object of a workspace module. An equal list that belongs only
+        to the value is a different value."""
         found = {}
         for module, places in self.owner.shared.items():
             for i in places.keys() & self.fp.ids.keys():
@@ -174,7 +175,7 @@ class Walk(Containers, Code):
         return o
 
     def other(self, o, t):
-        module = t.__module__ if type(t.__module__) is str else ""  # of a function of Cython's it may be a descriptor
+        module = t.__module__ if type(t.__module__) is str else ""  # in a Cython function it may be a descriptor
         top = module.partition(".")[0]
         adapter = adapters.of_package(top)
         key = adapter and adapter.state_key(o)
@@ -265,9 +266,10 @@ class Walk(Containers, Code):
         self.stack.extend(reversed([rv[0], rest[0], rest[1]] + items))
 
     def named(self, o, t):
-        """What pickling names by a name of the program, which says nothing of its content: type variables and aliases,
-        functions of NumPy. What they are made of; where that is a function, they keep what it came to, once somebody
-        asked."""
+        """Writes the parts of an object that pickling stores only as a name of the program.
+
+        Examples are type variables, type aliases and functions of NumPy. If some parts are functions, it writes only
+        these: the object caches their results after the first access."""
         parts = tuple(self.temporary(dict(x)) if type(x) is dict else x for x in gc.get_referents(o) if x is not t)
         functions = tuple(x for x in parts if type(x) is types.FunctionType)
         variance = (
@@ -283,7 +285,7 @@ class Walk(Containers, Code):
             raise Opaque("an object with a finalizer")
 
     def weak(self, r):
-        """A weak reference: whether its target is there, and what it is."""
+        """Writes a weak reference: whether its target exists, and the target."""
         if self.mark(r):
             return
         self.own(r)
@@ -299,7 +301,7 @@ class Walk(Containers, Code):
             self.set(set(o.data), b"w", False)
 
     def raised(self, e):
-        """Adds what an exception has beside what pickling shows: its causes, and where it was raised."""
+        """Adds parts of an exception that pickling does not show: its causes, and where it was raised."""
         places, tb = [], e.__traceback__
         while tb is not None:
             code = tb.tb_frame.f_code
@@ -309,7 +311,7 @@ class Walk(Containers, Code):
         self.stack.extend((tuple(places), e.__suppress_context__, e.__context__, e.__cause__))
 
     def apart(self, o, ids):
-        """Writes a part of a frame or an index; what it reaches goes to ids."""
+        """Writes a part of a frame or an index, and adds the objects that it reaches to ids."""
         sub = type(self)(self.owner, self)
         sub.run(o)
         for i, place in sub.fp.ids.items():
@@ -358,7 +360,7 @@ def mutable(objects):
 def left_out(o, t, rv):
     """Returns the attributes of an instance of a class of the program that a library's pickling leaves out or changes.
 
-    Arrays, dates and numbers pickle none of them, and a class may leave out what it can compute again.
+    Arrays, dates and numbers pickle none of these attributes, and a class may leave out what it can recompute.
     """
     if (
         code_owner.kind_of(t.__module__) == code_owner.LIBRARY
@@ -380,9 +382,9 @@ _sentinels = {}  # class of a library → id of an instance that its module has 
 
 
 def sentinel(o, t):
-    """Returns the name of an object that a library made to be unlike all others (dataclasses.MISSING); else None.
+    """Returns the name of a sentinel of a library, such as dataclasses.MISSING, or None for other objects.
 
-    Such an object is of a class of its own. Many objects refer to it and none changes it.
+    A sentinel has a class of its own. Many objects refer to it, and none changes it.
     """
     found = _sentinels.get(t)
     if found is None:

@@ -1,5 +1,5 @@
-"""Functions, classes and modules in the canonical stream: by what they do, or by name and version of what they belong
-to."""
+"""Writes functions, classes and modules to the canonical stream: by their code, or by name and version of their
+owner."""
 
 from . import original as __builtins__
 import abc
@@ -31,7 +31,7 @@ _NAME = type.__dict__["__name__"].__get__
 
 
 class Code:
-    """The part of Walk that writes functions, classes and modules, and objects that stand for calls of them."""
+    """The part of Walk that writes functions, classes and modules, and objects that represent calls of them."""
 
     def code(self, c):
         self.put(b"c")
@@ -79,7 +79,7 @@ class Code:
             self.stack.append(x)
 
     def globals_of(self, f):
-        """What the code of f loads from its globals, where these are no module's: the dict given to exec."""
+        """Returns what the code of f loads from its globals, if these do not belong to a module: a dict for exec."""
         space = f.__globals__
         if not own_globals(f):
             return None
@@ -97,7 +97,7 @@ class Code:
             self.put(b"empty")
 
     def foreign(self, o, kind):
-        """An object of a module: by name and by the version of what it comes from."""
+        """Writes an object of a module, by its name and by the version of its owner."""
         module = o.__module__
         self.fp.lifetime_sensitive |= module in _WEAK
         self.put(b"G")
@@ -124,7 +124,7 @@ class Code:
         self.stack.append(o.__self__)
 
     def lru(self, o):
-        """functools.lru_cache: what an empty one is; one in use holds results that rest on more than its arguments."""
+        """Writes an empty functools.lru_cache. The results in a used one may depend on more than the arguments."""
         if any(o.cache_info()[:2]):
             raise Opaque("a cache in use")
         self.put(b"U")
@@ -182,7 +182,7 @@ class Code:
         self.origin_of(name, kind)
         if kind == code_owner.WORKSPACE and sys.modules.get(name) is not m:
             raise Opaque("a module that was replaced")
-        if kind == code_owner.WORKSPACE:  # with those of its submodules that somebody imported
+        if kind == code_owner.WORKSPACE:  # with the submodules that other code imported
             for sub in sorted(n for n in sys.modules if n.startswith(name + ".")):
                 self.put(("m%s;" % sub).encode())
                 self.origin_of(sub, kind)
@@ -195,12 +195,12 @@ class Code:
         raise Opaque("an iterator over what may change meanwhile")
 
     def generator(self, o):
-        self.fp.lifetime_sensitive = True  # what it has still to do when it goes
+        self.fp.lifetime_sensitive = True  # its remaining code runs when it is freed
         raise Opaque(type(o).__name__)
 
 
 def own_globals(f):
-    """Reports whether the globals of a function are a dict of their own and no module's."""
+    """Reports whether the globals of a function are a separate dict that does not belong to a module."""
     return f.__globals__ is not getattr(sys.modules.get(f.__globals__.get("__name__")), "__dict__", None)
 
 

@@ -1,4 +1,4 @@
-"""Containers in the canonical stream: level by level, most of it at the speed of C."""
+"""Writes containers to the canonical stream, level by level. Functions in C do most of the work."""
 
 from . import original as __builtins__
 import gc
@@ -61,9 +61,10 @@ class Containers:
         self.graph(o)
 
     def graph(self, root):
-        """Writes a container and all containers and plain instances that can be reached from it, level by level, most
-        of it at the speed of C. What it meets of other kinds is left to be written after it. Of a level are written:
-        the lengths of its members, the kinds of all that they hold, the atoms among these, and which are met again."""
+        """Writes a container, and all containers and plain instances that are reachable from it, level by level.
+
+        Functions in C do most of the work. The walk writes objects of other kinds later. For each level it writes the
+        lengths of the members, the kinds of all their contents, the atoms among these, and repeated objects."""
         others, level, depth = [], [root], 0
         if self.levels:
             self.levels = None  # there is more than one to follow
@@ -112,7 +113,7 @@ class Containers:
             self.graph(d.value)
 
     def immutable(self, root):
-        """Returns the digest of a tuple of atoms and such tuples, looking at each object once; None for others."""
+        """Returns the digest of a tuple of atoms and such tuples, or None for others. It visits each object once."""
         known, todo = self.tuples, [root]
         while todo:
             o = todo[-1]
@@ -129,8 +130,8 @@ class Containers:
         return known[id(root)]
 
     def fresh(self, found, tuples=False):
-        """Gives each mutable object its ordinal; writes which were met before, and returns the others and all tuples,
-        if there are any."""
+        """Gives each mutable object its ordinal, and writes which ones the walk met before. Returns the new ones, and
+        all tuples, if there are any."""
         ids = [id(o) for o in found if type(o) is not tuple] if tuples else list(map(id, found))
         places = dict(zip(ids, count(len(self.seen))))
         if len(places) < len(ids) or not self.seen.keys().isdisjoint(places):
@@ -153,7 +154,7 @@ class Containers:
         return found
 
     def attributes(self, group):
-        """How many attributes plain instances of a class have, their values and their names."""
+        """Returns how many attributes plain instances of a class have, their values and their names."""
         if any(map(weakref.getweakrefcount, group)):
             for o in group:
                 self.watched(o)
@@ -175,7 +176,7 @@ class Containers:
         return _of_dicts(self.fresh(dicts))
 
     def plain(self, kind, others):
-        """Returns the code of a class of the program whose instances are their attributes and no more, or _OTHER."""
+        """Returns the code of a class of the program whose instances consist only of attributes, or _OTHER."""
         code = self.codes.get(kind)
         if code is None:
             code = _OTHER
@@ -207,7 +208,7 @@ class Containers:
         self.graph(items)
 
     def unordered(self, items, tag):
-        """Elements of which the order is another each time."""
+        """Writes elements whose order differs each time."""
         parts = []
         for item in items:
             sub = type(self)(self.owner, self)
@@ -257,7 +258,7 @@ class Containers:
         self.put(m.cast("B"))
 
     def ctypes(self, o):
-        """Notes with whom a ctypes object shares its memory: what it is a field of, or was made over."""
+        """Records the objects that share memory with a ctypes object: its parent, or the buffer that it views."""
         import ctypes
 
         root = o
@@ -285,8 +286,8 @@ class Containers:
 
 
 def members(level, attributes_of=None):
-    """Returns how many members the containers of a level have, and the members, kind by kind. attributes_of gives those
-    of instances."""
+    """Returns how many members the containers of a level have, and the members, kind by kind. attributes_of returns
+    those of instances."""
     lengths, inner = [], []
     kinds = list(map(type, level))
     found = sorted(atoms.among(kinds), key=kinds.index)
@@ -307,14 +308,14 @@ def _of_dicts(group):
 
 
 def _constant(kind):
-    """Reports whether instances of a class never change, as long as they reach no others that do."""
+    """Reports whether instances of a class never change, as long as they reach no mutable objects."""
     return "%s.%s" % (kind.__module__, kind.__qualname__) in _CONSTANTS
 
 
 def offset_of(m):
-    """Returns how far into its object the memory of a memoryview begins; None where that cannot be found out."""
+    """Returns the offset of a memoryview's memory within its object, or None if the offset is unknown."""
     if type(m.obj) is bytes and m.c_contiguous:
-        return 0  # and does not matter
+        return 0  # the offset does not matter
     import ctypes
 
     try:

@@ -1,4 +1,4 @@
-"""What a node wrote: which names it bound or deleted, which values it changed in place, and what they share now."""
+"""Finds what a node wrote: names that it bound or deleted, values that it changed in place, and their new aliases."""
 
 from . import original as __builtins__
 import builtins
@@ -18,10 +18,10 @@ class Writes:
     def __init__(self, bindings):
         self._bindings = bindings
         self.ns, self.printer, self.groups = bindings.ns, bindings.printer, bindings.groups
-        # name → value when the node began; nothing where a value that goes may matter to the node
+        # name → value when the node began; empty if the node may observe when a value is freed
         self.values_before = {}
-        self.reach_of = {}  # class → names that reach it where the node is
-        self.redefined = {}  # class → itself, that the node defined
+        self.reach_of = {}  # class → names that reach it at the node's position
+        self.redefined = {}  # class → itself, for classes that the node defined
         self.defined_as = {}  # id of a class that a node defined → weak reference to it, its digest then
         self.altered = set()  # names of classes and functions that the node changed in place
         self.old_classes = {}  # digest → the class object that instances may be of
@@ -83,9 +83,9 @@ class Writes:
         }
 
     def sources(self, after, written, touched, reads, old):
-        """Returns the names from which the written ones have what they newly share with names that were not written.
+        """Returns the names from which written names got the objects that they newly share with unwritten names.
 
-        These are names that the node read. Where none explains the sharing, they are those not written themselves.
+        These are names that the node read. If none explains the sharing, the result is the unwritten names themselves.
         """
         found, prints = set(), self.groups.prints
         for pair in after:
@@ -106,7 +106,7 @@ class Writes:
         """Returns the names whose values the node read, may have changed, and then replaced, and the names that share
         with one.
 
-        Example: "f(); f = None", where f appends to a list that others hold, too.
+        Example: "f(); f = None", where f appends to a list that other names also refer to.
         """
         changed, near = set(), set()
         for name in names & old.keys():
@@ -122,13 +122,13 @@ class Writes:
         return changed, near
 
     def weak(self, names, old, noted):
-        """Returns the names that refer weakly to what the given names were bound to, which may be gone now."""
+        """Returns the names that refer weakly to the old values of the given names. These values may be freed now."""
         if not any(fp.weak for fp in noted.values()):
             return set()
         return {n for name in names for n in self.groups.neighbours(name) if old[n].weak}
 
     def rehash(self, candidates, old, now, rebound, parts=()):
-        """Fingerprints again what the node read and, from what turns out changed, everything that shares with it."""
+        """Recomputes the fingerprints of what the node read, and of everything that shares with a changed value."""
         mutated, done, todo = set(), set(), list(candidates)
         while todo:
             name = todo.pop()
@@ -137,7 +137,7 @@ class Writes:
             done.add(name)
             was = old[name]
             if not (was.ids or was.soft or was.opaque or name in parts):
-                continue  # immutable through and through
+                continue  # all its parts are immutable
             if self.printer.unchanged(now[name], was):
                 continue
             near = self.groups.neighbours(name, soft=True)
@@ -152,8 +152,9 @@ class Writes:
         return mutated
 
     def made_class(self, value, names):
-        """Numbers a class that the node defined while a class of its name is in use by names that the node did not
-        bind: equal classes are two."""
+        """Numbers a class that the node defined, if names that it did not bind use a class with the same name.
+
+        Even equal classes are two different classes."""
         if (
             not code_owner.is_a(value, type)
             or code_owner.kind_of(value.__module__) != code_owner.PROGRAM
@@ -173,14 +174,14 @@ class Writes:
         """Keeps the old object of a class that is defined again to the same effect, so that isinstance is true for old
         instances.
 
-        A class that holds what can change is replaced: it is in one group with its instances, and what it holds may be
-        shared.
+        A class with mutable contents is replaced: it is in one group with its instances, and other names may share its
+        contents.
         """
         if fp.ids:
             return value
         kept = self.old_classes.setdefault(fp.digest, value)
         if kept is not value:
-            if self.printer.of(kept).digest != fp.digest:  # it was changed since
+            if self.printer.of(kept).digest != fp.digest:  # it changed since
                 kept = self.old_classes[fp.digest] = value
             self.ns[name] = kept
             self.printer.classes[fp.digest] = kept
@@ -211,7 +212,7 @@ class Writes:
         if not self.values_before:
             self._bindings.kept_alive.extend(
                 now[name] for name in rebound
-            )  # its going would change what other names are bound to
+            )  # freeing it would change the values of other names
         old = dict(self.groups.prints)
         near = set().union(
             *(self.groups.neighbours(name, soft=True) for name in reads if id(now.get(name, GONE)) != start.get(name))
@@ -239,10 +240,10 @@ class Writes:
         }
 
     def obsolete(self):
-        """Forgets what depends on a class or function that the node changed, or on a class that it defined again.
+        """Drops cached objects that depend on a class or function that the node changed, or on a redefined class.
 
-        These are parked groups, and classes that are kept for what is loaded or defined again. Returns the names of the
-        groups, and the digests of the classes.
+        These are parked groups, and classes kept for a later load or redefinition. Returns the names of the groups, and
+        the digests of the classes.
         """
         changed, self.groups.changed = self.groups.changed, set()
         made = self.redefined
@@ -263,15 +264,16 @@ class Writes:
         return self._bindings.forget_those(rests), gone
 
     def again(self, c, new):
-        """Reports whether new replaces a class, being the result of defining it again. A new version of it does not."""
+        """Reports whether new is the result of defining a class again, and replaces it. A new version does not."""
         if c is new:
             return False
         of, was = self.defined_as.get(id(c), (None, None))
         return of is None or of() is not c or was == self.defined_as[id(new)][1]
 
     def lingering(self, order):
-        """Reports whether subclasses of a class differ from those in a fresh run: one that no name reaches, as earlier
-        versions are, or another order than that of binding."""
+        """Reports whether subclasses of a class differ from those in a fresh run.
+
+        They differ if no name reaches one, such as an earlier version, or if their order is not that of binding."""
         at = {name: i for i, name in enumerate(order)}
         todo, seen = [object], set()
         for c in todo:
@@ -285,13 +287,13 @@ class Writes:
         return False
 
     def lifetime_sensitive(self):
-        """Reports whether something bound may notice that an object goes. Then the kernel keeps no value while a node
-        runs."""
+        """Reports whether a bound value may observe when an object is freed. If so, the kernel keeps no reference to a
+        value while a node runs."""
         return any(fp.lifetime_sensitive or fp.opaque for fp in self.groups.noted.values())
 
 
 def _bind_order(before, after):
-    """Returns the new names in the order of binding; nothing where they are sorted. "-NAME" was there before, and was
+    """Returns the new names in the order of binding, or nothing if they are sorted. "-NAME" existed before, and was
     deleted meanwhile."""
     new = after[len(before) :]
     if after[: len(before)] != before:

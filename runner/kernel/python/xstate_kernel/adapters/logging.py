@@ -160,7 +160,7 @@ class Logging(Adapter):
 
 
 def _caller(frame):
-    """Returns who requests a logger: the program, a library, or the kernel during a restore.
+    """Returns the owner of the code that requests a logger: program, library, or the kernel during a restore.
 
     A module that is being imported counts as a library."""
     while frame.f_globals.get("__name__") == "logging":
