@@ -31,5 +31,5 @@
 //
 // A node that reads the clock, the network or the randomness of the operating system is marked (BlockOutcome.Marks):
 // its recorded result is one of several possible ones. State that native code hides, and assignments to the attributes
-// of library modules, are neither observed nor restored. README.md lists the limits.
+// of library modules, are neither observed nor restored. docs/limits.md lists the limits.
 package xstate
