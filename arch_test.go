@@ -30,10 +30,10 @@ type layer struct {
 
 // layers are the packages in the order in which data flows. An import points only backwards.
 var layers = []layer{
-	{folder: "internal/pytree", pure: true},
+	{folder: "depgraph/python/pytree", pure: true},
 	{folder: "patch", pure: true},
 	{folder: "depgraph", pure: true},
-	{folder: "depgraph/python", imports: []string{"internal/pytree", "depgraph"}, pure: true},
+	{folder: "depgraph/python", imports: []string{"depgraph/python/pytree", "depgraph"}, pure: true},
 	{folder: "state", imports: []string{"depgraph"}},
 	{folder: "state/statetest", imports: []string{"state"}},
 	{folder: "state/query", imports: []string{"patch", "depgraph", "depgraph/python", "state"}},
@@ -53,8 +53,8 @@ var layers = []layer{
 		"runner/kernel/python", "runner/suite", "state/query", "runner/replay"}},
 	{folder: "internal/xstatetest", imports: []string{"patch", "state", "state/statetest", "runner",
 		"runner/kernel/python", "state/query", "state/artifact", "state/provenance", "runner/replay", "."}},
-	{folder: "bench", imports: []string{"internal/pytree", "patch", "depgraph", "depgraph/python", "state", "runner",
-		"runner/kernel/python", "state/query", "state/provenance", "runner/replay", "."}},
+	{folder: "bench", imports: []string{"depgraph/python/pytree", "patch", "depgraph", "depgraph/python", "state",
+		"runner", "runner/kernel/python", "state/query", "state/provenance", "runner/replay", "."}},
 	{folder: "internal/api", imports: []string{"patch", "state", "runner", "state/query", "state/artifact",
 		"state/provenance", "runner/replay", "."}},
 	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", "runner/kernel",
@@ -69,7 +69,7 @@ var owners = map[string][]string{
 	"go.etcd.io/bbolt":                  {"state"},
 	"github.com/fxamacker/cbor":         {"state"},
 	"github.com/dominikbraun/graph":     {"depgraph"},
-	"github.com/smacker/go-tree-sitter": {"patch", "internal/pytree"},
+	"github.com/smacker/go-tree-sitter": {"patch", "depgraph/python/pytree"},
 	"github.com/spf13/cobra":            {"cmd/xstate"},
 	"github.com/google/cel-go":          {"state/query"},
 	"github.com/secure-systems-lab":     {"state/provenance"},

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/xstate-engine/xstate/internal/pytree"
+	"github.com/xstate-engine/xstate/depgraph/python/pytree"
 	"github.com/xstate-engine/xstate/patch"
 )
 

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/internal/pytree"
+	"github.com/xstate-engine/xstate/depgraph/python/pytree"
 )
 
 // These are the dialects that this package reads.

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/internal/pytree"
+	"github.com/xstate-engine/xstate/depgraph/python/pytree"
 )
 
 // library returns the sources of the default interpreter's standard library.

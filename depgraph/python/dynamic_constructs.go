@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	p "github.com/xstate-engine/xstate/internal/pytree"
+	p "github.com/xstate-engine/xstate/depgraph/python/pytree"
 )
 
 // dynamicCalls are functions that read or bind names that the text does not show.

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	p "github.com/xstate-engine/xstate/internal/pytree"
+	p "github.com/xstate-engine/xstate/depgraph/python/pytree"
 )
 
 // These tables serve only to predict order and to plan; an execution observes what really happened. So a method name as

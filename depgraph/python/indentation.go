@@ -3,7 +3,7 @@ package python
 import (
 	"strings"
 
-	p "github.com/xstate-engine/xstate/internal/pytree"
+	p "github.com/xstate-engine/xstate/depgraph/python/pytree"
 )
 
 // Tree-sitter's grammar takes layout lightly. It reads "x = 1" and an indented "y = 2" below it as two statements of

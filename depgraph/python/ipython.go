@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	p "github.com/xstate-engine/xstate/internal/pytree"
+	p "github.com/xstate-engine/xstate/depgraph/python/pytree"
 )
 
 // translate turns an IPython cell into plain Python, line for line. Magics become calls of an object that the kernel's

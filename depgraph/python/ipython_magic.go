@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	p "github.com/xstate-engine/xstate/internal/pytree"
+	p "github.com/xstate-engine/xstate/depgraph/python/pytree"
 )
 
 // driverMagics are line magics that only the driver handles.

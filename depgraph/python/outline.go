@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/internal/pytree"
+	"github.com/xstate-engine/xstate/depgraph/python/pytree"
 )
 
 // Outline returns the outline of a block or file. The error is a *depgraph.SyntaxError if the text does not parse.

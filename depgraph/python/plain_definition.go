@@ -2,7 +2,7 @@ package python
 
 import (
 	"github.com/xstate-engine/xstate/depgraph"
-	p "github.com/xstate-engine/xstate/internal/pytree"
+	p "github.com/xstate-engine/xstate/depgraph/python/pytree"
 )
 
 // definition returns the kind of a def, class or decorated definition. If its evaluation calls nothing, running its

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/internal/pytree"
+	"github.com/xstate-engine/xstate/depgraph/python/pytree"
 )
 
 // parseError turns a parser error into a position and a message.

@@ -1,6 +1,6 @@
 package python
 
-import p "github.com/xstate-engine/xstate/internal/pytree"
+import p "github.com/xstate-engine/xstate/depgraph/python/pytree"
 
 // Tokens are what remains of a text without layout. A NUL follows each token or marker, because no Python text can hold
 // a NUL. A marker is a control character, because no token begins with one.

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/internal/pytree"
+	"github.com/xstate-engine/xstate/depgraph/python/pytree"
 )
 
 // walker goes over the syntax tree of one block once. It fills the scope table and the facts of each node. It also

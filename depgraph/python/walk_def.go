@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	p "github.com/xstate-engine/xstate/internal/pytree"
+	p "github.com/xstate-engine/xstate/depgraph/python/pytree"
 )
 
 // function walks a def: defaults and annotations at once, the body in its own scope, as code that runs later.

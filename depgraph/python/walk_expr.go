@@ -3,7 +3,7 @@ package python
 import (
 	"strings"
 
-	p "github.com/xstate-engine/xstate/internal/pytree"
+	p "github.com/xstate-engine/xstate/depgraph/python/pytree"
 )
 
 // firstNonTerminal is the lowest symbol that is not a token. Names are the only tokens that carry facts.

@@ -1,6 +1,6 @@
 package python
 
-import p "github.com/xstate-engine/xstate/internal/pytree"
+import p "github.com/xstate-engine/xstate/depgraph/python/pytree"
 
 func (w *walker) ifStatement(i uint32) (ends bool) {
 	f, exhaustive, all := fork{}, false, true

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	p "github.com/xstate-engine/xstate/internal/pytree"
+	p "github.com/xstate-engine/xstate/depgraph/python/pytree"
 )
 
 // scanImports visits all imports of the block before the walk. The walk must know the future imports, and which names

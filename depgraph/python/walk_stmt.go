@@ -1,6 +1,6 @@
 package python
 
-import p "github.com/xstate-engine/xstate/internal/pytree"
+import p "github.com/xstate-engine/xstate/depgraph/python/pytree"
 
 // stmt walks a statement. It reports whether control never continues after it.
 func (w *walker) stmt(i uint32) (ends bool) {
