@@ -183,3 +183,28 @@ func exitCode(c state.Code) int {
 	}
 	return exitInternal
 }
+
+// fail prints an error and returns the exit code for it; nil is success.
+func (u *ui) fail(err error) int {
+	u.progress("")
+	if err == nil {
+		return exitDone
+	}
+	var answer outcome
+	if errors.As(err, &answer) {
+		return int(answer)
+	}
+	e := errorDocument(err)
+	u.say("xstate: " + e.Message + "\n")
+	u.say(conflictText(e.Conflicts))
+	for _, c := range e.Candidates {
+		u.say(candidateText(c))
+	}
+	if e.Hint != "" {
+		u.say("hint: " + e.Hint + "\n")
+	}
+	if u.json {
+		_ = u.document(api.Failure{Version: api.Version, Error: e})
+	}
+	return exitCode(e.Code)
+}

@@ -14,7 +14,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -25,8 +24,6 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
-
-	"github.com/xstate-engine/xstate/internal/api"
 )
 
 type ui struct {
@@ -92,31 +89,6 @@ func (u *ui) document(doc any) error {
 		return fmt.Errorf("print document: %w", err)
 	}
 	return nil
-}
-
-// fail prints an error and returns the exit code for it; nil is success.
-func (u *ui) fail(err error) int {
-	u.progress("")
-	if err == nil {
-		return exitDone
-	}
-	var answer outcome
-	if errors.As(err, &answer) {
-		return int(answer)
-	}
-	e := errorDocument(err)
-	u.say("xstate: " + e.Message + "\n")
-	u.say(conflictText(e.Conflicts))
-	for _, c := range e.Candidates {
-		u.say(candidateText(c))
-	}
-	if e.Hint != "" {
-		u.say("hint: " + e.Hint + "\n")
-	}
-	if u.json {
-		_ = u.document(api.Failure{Version: api.Version, Error: e})
-	}
-	return exitCode(e.Code)
 }
 
 // progress replaces the progress line; "" takes it away.
