@@ -167,7 +167,7 @@ func (e *Engine) chooseGiven(p place, n *node, g given) (choice, error) {
 		c.trace, c.reason = nil, state.Reason{Code: state.ReasonPinned}
 	case PinNever:
 		if c.trace == nil {
-			c, _ = e.pinned(n, c)
+			c = e.pinned(n, c)
 		}
 	}
 	return c, nil
@@ -175,18 +175,18 @@ func (e *Engine) chooseGiven(p place, n *node, g given) (choice, error) {
 
 // pinned returns the result that a node pinned to never keeps: the last one of its code, if that did not fail. c says
 // why no trace is valid.
-func (e *Engine) pinned(n *node, c choice) (choice, bool) {
+func (e *Engine) pinned(n *node, c choice) choice {
 	before, _ := previous(n)
 	if before == nil || before.Code != n.code || before.Trace == "" {
-		return c, false
+		return c
 	}
 	t, ok, err := e.cfg.Store.Trace(before.Trace)
 	if err != nil || !ok || t.Err != nil || !e.usable(&t) {
-		return c, false
+		return c
 	}
 	t.Marks = appendNew(slices.Clone(t.Marks), state.MarkPinned)
 	c.reason.Code = state.ReasonPinned
-	return choice{trace: &state.StoredTrace{Digest: before.Trace, Trace: t}, reason: c.reason, last: &t}, true
+	return choice{trace: &state.StoredTrace{Digest: before.Trace, Trace: t}, reason: c.reason, last: &t}
 }
 
 // firstChangedRead is the test of a trace's validity. It compares the reads and aliases of t with a place, and returns

@@ -328,3 +328,9 @@ func (t *tail) String() string {
 	defer t.mu.Unlock()
 	return string(t.text)
 }
+
+// LastLine returns the last line of what a process printed, where its error usually stands.
+func LastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/xstate-engine/xstate/runner/basestate"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -63,7 +64,7 @@ func (p *suiteProcess) uncollected(e collectError) error {
 		Reason:  state.Reason{Code: state.ReasonRetry},
 		Outcome: "error",
 		At:      time.Now().UTC(),
-		Message: "it cannot be collected: " + lastLine(e.Text),
+		Message: "it cannot be collected: " + kernel.LastLine(e.Text),
 		Text:    e.Text,
 	}
 	if strings.HasPrefix(p.out.Runner, "pytest") {
@@ -339,9 +340,4 @@ func (p *suiteProcess) follow() bool {
 		return true
 	}
 	return false
-}
-
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.TrimSpace(lines[len(lines)-1])
 }

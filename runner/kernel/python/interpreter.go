@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -125,7 +126,7 @@ func Identify(ctx context.Context, folder, path string, environ func(string) str
 			&found.Major,
 			&found.Minor,
 		)
-		found.Prefix = lastLine(stdout.String())
+		found.Prefix = kernel.LastLine(stdout.String())
 	}
 	if err != nil {
 		if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
@@ -144,17 +145,12 @@ func Identify(ctx context.Context, folder, path string, environ func(string) str
 }
 
 func broken(path string, err error, stderr string) error {
-	said := lastLine(stderr)
+	said := kernel.LastLine(stderr)
 	if said != "" {
 		said = "; it said: " + said
 	}
 	return &state.Error{Code: CodeBroken, Message: fmt.Sprintf("the interpreter %s does not start%s", path, said),
 		Hint: "try it by hand, or name another with --python PATH", Err: err}
-}
-
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.TrimSpace(lines[len(lines)-1])
 }
 
 func (i Interpreter) check() error {
