@@ -18,7 +18,7 @@ import (
 // run would do.
 type Explanation struct {
 	Block  BlockID    `json:"block"`
-	Status string     `json:"status"` // see StatusText; "new" when this version was not run yet
+	Status string     `json:"status"` // see state.Status.String; "new" when this version was not run yet
 	Edited StepNumber `json:"edited"`
 	Origin Origin     `json:"origin"` // of the edit
 	RanAt  StepNumber `json:"ran_at,omitempty"`

@@ -26,7 +26,7 @@ var limits = struct {
 		"patch":           3,
 		"depgraph/python": 14,
 		"state":           19,
-		"runner":          34,
+		"runner":          32,
 		"runner/suite":    7,
 		".":               0,
 		"bench":           7,

@@ -102,22 +102,28 @@ type generator struct {
 	groups          []string       // those with a weight, sorted
 }
 
-// randomSession makes the session of a seed. packages says whether numpy and pandas can be imported.
-func randomSession(seed uint64, edits int, packages bool) []version {
+// randomSession makes the session of a seed. packages says whether numpy and pandas can be imported. theme is the group
+// of templates that all statements but a few come from; "" draws from many groups.
+func randomSession(seed uint64, edits int, packages bool, theme string) []version {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1))}
-	imports := g.choose(packages)
+	imports := "import os, mmap, sqlite3"
+	if theme != "" {
+		g.weights, g.groups = map[string]int{theme: 20, "number": 1}, []string{"number", theme}
+	} else {
+		imports = g.choose(packages)
+	}
 	first := version{
 		edit:   "begin",
 		inputs: map[string]string{"in.txt": "one\n", "helper.py": helper(1), "tools.py": tools(1)},
 	}
 	first.blocks = append(first.blocks, g.block(g.statement(imports)))
-	if g.IntN(4) > 0 {
+	if theme == "" && g.IntN(4) > 0 {
 		first.blocks = g.prelude(first.blocks)
 	}
 	for range 4 + g.IntN(9) {
 		first.blocks = append(first.blocks, g.randomBlock(first.blocks))
 	}
-	if g.IntN(2) == 0 {
+	if theme == "" && g.IntN(2) == 0 {
 		first.blocks = append(first.blocks, g.probe())
 	}
 	versions := []version{first}
@@ -145,6 +151,9 @@ func (g *generator) choose(packages bool) string {
 	frames := packages && g.IntN(8) == 0
 	for _, name := range slices.Sorted(maps.Keys(templates)) {
 		w := templates[name].weight
+		if w == 0 {
+			continue // a theme
+		}
 		switch g.IntN(6) {
 		case 0, 1:
 			w /= 4

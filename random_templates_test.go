@@ -18,6 +18,10 @@ var names = map[string][]string{
 	"{A}": {"arr", "vec", "mat"},
 	"{B}": {"df", "part"},
 	"{C}": {"ser"},
+	"{H}": {"one", "two"},
+	"{Q}": {"f1.txt", "f2.txt"},
+	"{M}": {"pages"},
+	"{Z}": {"left", "right"},
 }
 
 // templates of statements. None runs forever, writes outside the workspace or shows what differs between two runs. What
@@ -26,6 +30,26 @@ var templates = map[string]struct {
 	weight int
 	texts  []string
 }{
+	"open": {0, []string{ // drawn by TestRandomFiles alone
+		"{H} = open(\"{Q}\", \"w\")", "{H} = open(\"{Q}\", \"a\")", "{H} = open(\"{Q}\", \"w+\")",
+		"{H} = open(\"{Q}\", \"r+\")", "{H} = open(\"{Q}\")", "{H} = {H}",
+		"{H} = os.fdopen(os.dup({H}.fileno()), \"a\")", "{H}.close()", "del {H}", "{H} = None",
+		"n = {H}.write(\"<{i}>\")", "n = {H}.write(\"<{i}>\")", "n = {H}.write(\"<{i}>\")",
+		"n = {H}.write(\"<{i}>\")\n{H}.flush()", "n = {H}.write(\"<{i}>\")\n{H}.flush()", "{H}.flush()", "{H}.flush()",
+		"print({H}.read())", "print({H}.tell())", "n = {H}.seek(0)", "n = {H}.truncate({i})",
+		"print(open(\"{Q}\").read())", "print(open(\"{Q}\").read())", "print(os.path.exists(\"{Q}\"))",
+		"with open(\"{Q}\", \"a\") as file:\n    n = file.write(\"[{i}]\")",
+		"with open(\"{Q}\", \"w\") as file:\n    n = file.write(\"[{i}]\")",
+		"with open(\"new.txt\", \"w\") as file:\n    n = file.write(\"({i})\")\nos.replace(\"new.txt\", \"{Q}\")",
+		"os.rename(\"{Q}\", \"{Q}\")", "os.rename(\"{Q}\", \"f3.txt\")", "os.rename(\"f3.txt\", \"{Q}\")",
+		"os.remove(\"{Q}\")", "os.truncate(\"{Q}\", {i})", "os.makedirs(\"box\", exist_ok=True)",
+		"{H} = open(\"box/f.txt\", \"w\")", "os.rename(\"box\", \"crate\")", "print(open(\"crate/f.txt\").read())",
+		"{M} = mmap.mmap({H}.fileno(), 0)", "{M}[:1] = b\"z\"", "print({M}[:3])", "{M}.close()",
+		"{Z} = sqlite3.connect(\"x.db\", timeout=0)", "{Z} = sqlite3.connect(\"x.db\", timeout=0)",
+		"c = {Z}.execute(\"create table if not exists t (n)\")\n{Z}.commit()\nc = None",
+		"c = {Z}.execute(\"insert into t values ({i})\")\nc = None", "{Z}.commit()", "{Z}.rollback()", "{Z}.close()",
+		"print({Z}.execute(\"select n from t order by n\").fetchall())",
+	}},
 	"number": {8, []string{
 		"{N} = {i}", "{N} = {i}", "{N} = {N} + {i}", "{N} = ({N} * {N} + {i}) % 97", "{N} += {i}", "{N} = len({L})",
 		"{N} = sum(v for v in {L} if isinstance(v, int))", "{N} = {L}[0]", "{N} = {D}[\"{S}\"]", "{N}, {N} = {N}, {N}",

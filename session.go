@@ -183,8 +183,8 @@ func (s *Session) relatives(ctx context.Context) ([]map[string]state.FileRecord,
 		if x.Name == s.name || x.Workspace != s.options.Workspace {
 			continue
 		}
-		files := map[string]state.FileRecord{}
-		if _, err := s.store.state.SessionRecord(ctx, x.Name, query.RecordFiles, &files); err != nil {
+		files, err := query.New(s.store.state, x, "").Files(ctx)
+		if err != nil {
 			return nil, err
 		}
 		found = append(found, files)

@@ -112,7 +112,7 @@ func TestReusedFile(t *testing.T) {
 		out := runText(t, t.Context(), s, c.program, nil)
 		if got := out.Blocks[1].Outputs[0].Text; got != c.want || out.Blocks[0].Status != state.StatusRan && i == 0 ||
 			out.Blocks[0].Status != state.StatusReused && i > 0 {
-			t.Errorf("session %d: %s, prints %q, want %q", i, query.StatusText(out.Blocks[0].Status), got, c.want)
+			t.Errorf("session %d: %s, prints %q, want %q", i, out.Blocks[0].Status.String(), got, c.want)
 		}
 		if _, err := s.Delete(t.Context(), "write", xstate.Origin{}); err != nil {
 			t.Fatal(err)

@@ -135,8 +135,12 @@
 //   - Programs: the first run of the programs of testdata/programs, against plain Python, in time and peak memory.
 //   - Demo: a run after one function was edited, as a share of that.
 //   - Globals, Node, Head: what xstate adds to a loop over globals, to an empty node, and to a look at a gigabyte.
+//   - Restarted: the edits of ten sessions of a data scientist's agent (testdata/restarted), each in a new process,
+//     against the interpreter that runs the same text from scratch. TestRestarted holds which blocks they run, and why.
 //   - Restart: a new process needs one of thirty variables that hold a gigabyte: the time until it has it, against
 //     loading that much.
+//   - Columns: a hundred blocks each compute a column of 200,000 rows, in one frame or under a name each. A new process
+//     runs the program after an edit of the block in the middle, against plain Python.
 //   - History: a million steps over ten thousand blocks: queries, appends, opening, forks, bytes per step.
 //   - Selection (make selection): 50 edits of functions in a package from the index. The tests that xstate runs are
 //     compared with those whose outcome changes, found by running all, and with those that pytest-testmon runs. All

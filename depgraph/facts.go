@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A Key names something that nodes read or write: a space, a colon, a name. The spaces are var, file, dir, env, module,
-// load, held, rng, conf, cwd and display.
+// A Key names something that nodes read or write: a space, a colon, a name. docs/json.md
+// lists the spaces.
 type Key string
 
 // Var returns the key of a name in the program's namespace.
@@ -17,6 +17,22 @@ func (k Key) Space() string { s, _, _ := strings.Cut(string(k), ":"); return s }
 
 // Name returns the part after the first colon ("x").
 func (k Key) Name() string { _, n, _ := strings.Cut(string(k), ":"); return n }
+
+// Listing returns the directory that a dir: key lists, and which of the names in it count: all, or for "dir:lib/*-info"
+// those of installed packages in lib. importlib.metadata looks at no others.
+func (k Key) Listing() (dir string, counts func(name string) bool) {
+	dir, packages := strings.CutSuffix("/"+k.Name(), "/*-info")
+	if !packages {
+		return k.Name(), func(string) bool { return true }
+	}
+	if dir = strings.TrimPrefix(dir, "/"); dir == "" {
+		dir = "."
+	}
+	return dir, func(name string) bool {
+		name = strings.ToLower(name)
+		return strings.HasSuffix(name, ".dist-info") || strings.HasSuffix(name, ".egg-info")
+	}
+}
 
 // These keys stand for all names of a space, where the text does not show the name.
 const (

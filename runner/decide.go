@@ -212,6 +212,14 @@ func firstChangedRead(p place, t *state.Trace) (first state.Access, now entry, o
 	if e := p.get(figuresKey); e.digest != state.Absent && !reads(figuresKey) {
 		return state.Access{Key: figuresKey}, e, false
 	}
+	for _, w := range t.Writes { // so are files that it writes while they are open
+		if w.Key.Space() != "file" {
+			continue
+		}
+		if k := inodeKey(w.Key.Name()); p.get(k).digest != state.Absent && !reads(k) {
+			return state.Access{Key: k}, p.get(k), false
+		}
+	}
 	for _, a := range t.Reads {
 		if a.Key.Space() != "module" {
 			continue
@@ -270,7 +278,11 @@ func (e *Engine) explain(p place, n *node, traces []state.StoredTrace, moved boo
 	c := choice{reason: state.Reason{Code: state.ReasonNew}}
 	if b := n.unit.Before; edited && b.Edited < b.RanAt && b.Version == n.unit.Version &&
 		len(b.Nodes) == len(n.unit.nodes) {
-		c.reason.Code = state.ReasonEngine
+		if before.Code != n.code {
+			c.reason.Code = state.ReasonEngine
+		} else if before.Status == state.StatusBlocked {
+			c.reason = state.Reason{Code: state.ReasonUnblocked, By: before.Reason.By}
+		}
 	} else if edited {
 		c.reason.Code = state.ReasonCode
 	}

@@ -49,7 +49,8 @@
 //     went on without.
 //   - The object graph behind a name, by its digest. The digest covers all that pickling would, the code, defaults and
 //     closures of functions, and the members of classes. The kernel takes instances of the user's classes apart without
-//     their own pickling, which may have effects, leave things out, or lie.
+//     their own pickling, which may have effects, leave things out, or lie. Arrays that a library allocates without a
+//     value, and fills each time before it reads them, count without their elements while nothing else refers to them.
 //   - The order of a set, with its table. Elements, and what was removed, have places there that decide what the set
 //     lists and where later ones go. An empty set gets a new table when it is fingerprinted. So one that was emptied
 //     and filled again may list in another order than in a plain run. A stored set gets its table again. Code whose
@@ -63,20 +64,27 @@
 //     shared like what can change.
 //   - The end of an object that has an effect then (__del__, a file's buffer). The program ends it in a node, and that
 //     node reads it. Where the engine goes back it keeps such objects, so they end at no other time.
-//   - Files, by audit events and wrapped stat calls; directories by their listing; modules of the workspace by the
-//     content of their files and of those they import; packages by the files that state their version. An import that
+//   - Files, by audit events and wrapped stat calls; directories by their listing, or for importlib.metadata by the
+//     names of packages in it; modules of the workspace by the content of their files and of those they import;
+//     packages by the files that state their version. An import that
 //     finds a module elsewhere, or nowhere, reads the absence of the files that it would have found. A path is followed
 //     to its target, and the symbolic links on the way are read. A node that uses an open handle or a memory map reads
-//     its file.
+//     its file. Where a library asks whether the file that it replaces exists, only to remove what a failure leaves,
+//     the answer counts as read after a failure alone.
+//   - Files that stay open between nodes, as states of their own: on which inode a handle is, which paths lead there,
+//     where it stands, and what its buffer holds. The states are named by lineage, and are reached by executing the
+//     nodes that made them, in order, in one interpreter. open_files.go has the argument.
 //   - What a workspace module holds, as a key of its own (held:NAME). All nodes that can reach the module read it, and
 //     the engine compares it after each of them. A load that reaches the module and reads nothing but its source writes
 //     no such key: it may happen at any time, under the options that held there. The engine unloads a module that a
 //     state has otherwise, or not yet. Code that can name sys.modules reads every name that is a module or depends on
 //     one. A star import reads none.
 //   - What an installed library looks at while it is imported, read by the node that imports it first. What it saw
-//     stays in it. So a library that looked at something, or printed, has a key (load:NAME). Nodes that import it again
-//     read the key. Where it saw what is not the same everywhere, so do all that use it or hold something of it. Only a
-//     new interpreter imports it again, in the environment of the first.
+//     stays in it. So a library that looked at something, set a variable, or printed, has a key (load:NAME). Nodes that
+//     import it again read the key. Where it saw what is not the same everywhere, so do all that use it or hold
+//     something of it. Only a new interpreter imports it again, in the environment of the first, when a value or a node
+//     needs it. What such an import reads and sets is in the state since the first one: it is neither read nor written
+//     again. See first_imports.py.
 //   - Which submodules are attributes of a package: those that earlier nodes imported, by whatever statement. An
 //     interpreter that was given the package alone imports them for the node that uses it.
 //   - All objects that there are (gc.get_objects). Such a node reads all names, runs where no earlier versions are
@@ -116,6 +124,8 @@
 //     that takes a fifth of the time. Nothing cheaper shows that none of a million objects was changed.
 //   - Instances of the program's classes are read without their __dict__, which CPython 3.11 to 3.13 make only on
 //     request. Loops over objects that have one take up to twice the time.
+//   - The memory of large arrays is stored in parts that are named by these hashes. A part that the store was given is
+//     not copied, hashed or written again, so a frame with one more column costs about that column.
 //   - What storing values may cost is stated in store_values.go. The node that needs a value that was not stored
 //     computes it again.
 //   - Earlier versions of values stay alive, for the nodes that need them, up to RunOptions.Memory bytes.

@@ -3,9 +3,12 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
+	"sync"
+	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/basestate"
@@ -43,12 +46,14 @@ type Engine struct {
 	cfg         Config
 	options     keyOptions
 	baseState   *basestate.State
+	end         *programState // after the last run; nil where it did not reach the end
 	facts       map[state.Digest]*depgraph.Facts
 	environ     map[string]string
 	kernel      kernel.Kernel // nil: none is started
 	kernelState kernelState
 	ledger      ledger
 	backlog     backlog
+	parts       sync.Map  // state.Digest → true: parts of values that the store was given, or gave, see lost
 	spool       string    // see journal.go
 	others      []*Engine // that execute nodes ahead of their turn
 	stale       bool      // of one of these: a run has begun since it executed last
@@ -112,6 +117,7 @@ func (e *Engine) traces(code state.Digest) ([]state.StoredTrace, error) {
 // the interpreter, if there is one.
 func (e *Engine) Close() error {
 	err := e.storeDeferred(context.Background())
+	err = errors.Join(err, e.flushFiles(context.Background()))
 	e.dropKernel()
 	for _, other := range e.others {
 		other.dropKernel()
@@ -149,6 +155,7 @@ func (e *Engine) need(ctx context.Context, w *walk) error {
 	if err != nil {
 		return err
 	}
+	began := time.Now()
 	k, err := e.cfg.Language.Start(ctx, kernel.Launch{
 		Driver: e.cfg.Store.Dir(), Environ: e.environ, Folder: e.cfg.Workspace, File: e.cfg.File, Spool: e.spool,
 		Store: store, Seed: e.cfg.Seed, Observe: e.cfg.Observe, Dialects: w.dialects, Guard: e.cfg.Guard,
@@ -157,7 +164,26 @@ func (e *Engine) need(ctx context.Context, w *walk) error {
 		return err
 	}
 	e.kernel = k
+	e.noteStart(time.Since(began).Seconds())
 	return nil
+}
+
+// startSpace holds how long the last start of an interpreter took, in seconds, by interpreter.
+const startSpace = "start"
+
+// noteStart keeps how long a start of the interpreter took.
+func (e *Engine) noteStart(seconds float64) {
+	if data, err := json.Marshal(seconds); err == nil {
+		_ = e.cfg.Store.PutMemo(startSpace, string(e.options.interpreter), data) // plans only lack it
+	}
+}
+
+// startSeconds returns how long the last start of the interpreter took; 0 when that is not known.
+func (e *Engine) startSeconds() (seconds float64) {
+	if data, ok := e.cfg.Store.Memo(startSpace, string(e.options.interpreter)); ok {
+		_ = json.Unmarshal(data, &seconds) // a damaged memo is like none
+	}
+	return seconds
 }
 
 // verdictKey names the verdict of the language on a block.

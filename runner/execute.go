@@ -49,10 +49,16 @@ func (w *walk) executeAt(ctx context.Context, i int, p *programState, live bool)
 			return nil, err
 		}
 		x := &execution{walk: w, node: n, pos: p, live: live, fresh: fresh}
+		if !live {
+			x.recorded = w.outcomes[i].t
+		}
 		t, again, err := x.run(ctx)
 		if errors.Is(err, errStale) {
 			w.e.dropKernel()
 			fresh = true
+			continue
+		}
+		if errors.Is(err, errLacking) {
 			continue
 		}
 		if errors.Is(err, errLists) {
@@ -113,6 +119,9 @@ type execution struct {
 	fresh   bool // the kernel was started for it
 	outputs []state.Output
 	seen    kernel.Observation
+
+	recorded *state.Trace // what an earlier execution at this state left; nil when this is the first
+
 	dynamic bool     // it counts as reading every name
 	missing []string // names that have a value here and are not bound
 }
@@ -165,6 +174,13 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 	if again := x.unbound(); len(again) > 0 {
 		return nil, again, x.undo()
 	}
+	if lacking := x.lacking(); len(lacking) > 0 {
+		if w.lacked == nil {
+			w.lacked = map[int][]depgraph.Key{}
+		}
+		w.lacked[x.node.index] = append(w.lacked[x.node.index], lacking...)
+		return nil, nil, cmp.Or(x.undo(), errLacking)
+	}
 	x.dynamic = x.dynamic || x.seen.Everything
 	t, err = x.recordTrace(ctx)
 	return t, nil, err
@@ -173,6 +189,7 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 var (
 	errTimeout = errors.New("time-out")
 	errStale   = errors.New("the interpreter holds what a new one would not")
+	errLacking = errors.New("it uses a file that is open and not so here")
 	errLists   = errors.New("it lists subclasses")
 )
 
@@ -200,6 +217,7 @@ func (x *execution) request() kernel.Node {
 		}
 	}
 	req.Unbound, req.Fresh = x.missing, x.fresh
+	req.OpenElsewhere = x.openElsewhere()
 	for _, k := range x.pos.loads() {
 		req.Imported = append(req.Imported, k.Name())
 	}
@@ -260,6 +278,7 @@ func (x *execution) undo() error {
 		m.modules = "!changed"
 	}
 	m.unload(kernel.Unloaded{Modules: x.seen.Unloaded})
+	x.spoilOpen()
 	_, err := x.fileWrites()
 	return err
 }
@@ -316,10 +335,13 @@ func (x *execution) putTrace(t state.Trace, transient bool) (*state.StoredTrace,
 	return &state.StoredTrace{Digest: d, Trace: t}, err
 }
 
-// transient reports whether the failure is no proof that the code fails on these inputs.
+// transient reports whether the failure is no proof that the code fails on these inputs. A node that only read a clock,
+// or looked at its own process, keeps a failure as it keeps any other result.
 func (x *execution) transient() bool {
 	kind := x.seen.Failure.Type
-	return kind == typeDied || kind == typeTimeout || x.walk.e.cfg.Language.Transient(kind) || len(x.seen.Marks) > 0
+	varies := func(mark string) bool { return mark != "clock" && mark != "process" }
+	return kind == typeDied || kind == typeTimeout || x.walk.e.cfg.Language.Transient(kind) ||
+		slices.ContainsFunc(x.seen.Marks, varies)
 }
 
 // Types of errors that the engine raises in the place of a node.
@@ -375,6 +397,7 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		found[k] = p.get(k).digest
 	}
 	x.heldReads(found)
+	x.openReads(found, writes)
 	if x.seen.HadFigures {
 		found[figuresKey] = p.get(figuresKey).digest
 	}
@@ -459,12 +482,15 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 		if v.Deleted {
 			d = state.Absent
 		} else if v.Opaque != "" {
-			d = lineage(t, k)
+			d = lineage(t, x.recorded, k)
 		}
 		if !v.Deleted {
 			v.Info.Bytes, v.Info.Deps, v.Info.Opaque, v.Info.Code, v.Info.LifetimeSensitive = v.Size, v.Deps, v.Opaque,
 				v.Code, v.LifetimeSensitive
 			v.Info.ReachesModules, v.Info.ModuleReferences = v.ReachesModules, v.ModuleParts
+			for _, path := range v.Handles {
+				v.Info.Handles = append(v.Info.Handles, x.walk.e.baseState.Short(path))
+			}
 			t.Info[k] = v.Info
 		}
 		t.Writes = append(t.Writes, state.Access{Key: k, Digest: d})
@@ -482,21 +508,26 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 				return err
 			}
 		}
-		t.Writes = append(t.Writes, state.Access{Key: depgraph.Key("env:" + name), Digest: environOf(value)})
+		k := depgraph.Key("env:" + name)
+		t.Writes = append(t.Writes, state.Access{Key: k, Digest: environOf(value)})
+		if slices.Contains(x.seen.LibraryEnviron, name) {
+			t.Info[k] = state.ValueInfo{Type: setByImport}
+		}
 	}
 	for name, fw := range files {
 		t.Writes = append(t.Writes, state.Access{Key: depgraph.Key("file:" + name), Digest: fw.after})
 	}
 	t.Writes = append(t.Writes, x.fileAttributes(files)...)
 	t.Writes = append(t.Writes, x.heldWrites()...)
+	t.Writes = append(t.Writes, x.openWrites(t)...)
 	if x.seen.Pristine {
 		t.Writes = append(t.Writes, state.Access{Key: modulesKey})
 	} else if len(x.seen.Modules) > 0 {
-		t.Writes = append(t.Writes, state.Access{Key: modulesKey, Digest: lineage(t, modulesKey)})
+		t.Writes = append(t.Writes, state.Access{Key: modulesKey, Digest: lineage(t, x.recorded, modulesKey)})
 		t.Info[modulesKey] = state.ValueInfo{Deps: x.seen.Registered}
 	}
 	if x.seen.Figures {
-		t.Writes = append(t.Writes, state.Access{Key: figuresKey, Digest: lineage(t, figuresKey)})
+		t.Writes = append(t.Writes, state.Access{Key: figuresKey, Digest: lineage(t, x.recorded, figuresKey)})
 	} else if x.seen.HadFigures {
 		t.Writes = append(t.Writes, state.Access{Key: figuresKey})
 	}
@@ -506,25 +537,6 @@ func (x *execution) writes(t *state.Trace, files map[string]fileWrite) error {
 		t.AliasesAfter = append(t.AliasesAfter, state.Alias{s[0], s[1], s[2]})
 	}
 	return nil
-}
-
-// lineage names a value that cannot be named by content: by the code and inputs that made it. Options and the working
-// directory count as not read while the program has not changed them: libraries read some only once and remember them.
-func lineage(t *state.Trace, k depgraph.Key) state.Digest {
-	var b strings.Builder
-	fmt.Fprintf(&b, "lineage %q\ncode %s\n", k, t.Code)
-	for _, a := range t.Reads {
-		if s := a.Key.Space(); a.Digest == state.Absent && (s == "conf" || s == "cwd") {
-			continue
-		}
-		fmt.Fprintf(&b, "%q %s\n", a.Key, a.Digest)
-	}
-	for _, list := range [][]state.Alias{t.ReadAliases, t.AliasesBefore} {
-		for _, s := range list {
-			fmt.Fprintf(&b, "%q\n", []string(s))
-		}
-	}
-	return state.DigestOf([]byte(b.String()))
 }
 
 // follow updates the kernel state after a node that succeeded.
@@ -542,6 +554,7 @@ func (x *execution) follow(after *programState, t *state.Trace) {
 		}
 	}
 	x.followModules(after, t)
+	m.followOpen(t)
 	m.aliases = map[pair]state.Digest{}
 	for name := range names {
 		delete(m.bound, name)

@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -318,10 +320,17 @@ func (w *walk) finalizeFiles(complete bool) error {
 	if !complete || w.o.Serve != nil {
 		return w.saveFiles()
 	}
-	if err := w.restoreFiles(w.pos); err != nil {
-		return err
+	if w.e.kernel != nil {
+		if _, err := w.detachOthers(context.Background(), w.pos); err != nil {
+			return err
+		}
 	}
-	return w.saveFiles()
+	ended, err := w.ended()
+	if err == nil {
+		err = w.restoreFiles(ended)
+	}
+	w.e.end = w.pos
+	return cmp.Or(err, w.saveFiles())
 }
 
 // adoptReused begins to keep records of the files that reused results wrote, which were recorded elsewhere: in another

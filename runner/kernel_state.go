@@ -15,13 +15,15 @@ type bound struct {
 	digest      state.Digest // of its value
 	bytes       int64        // approximate size
 	took        float64      // seconds that it took to compute
+	handles     []string     // open files that it may use, see open_files.go
 }
 
 // parked is a group that the kernel keeps alive, unbound, for nodes that need it later.
 type parked struct {
-	names []string
-	bytes int64   // about what it holds
-	took  float64 // seconds that it took to compute
+	names   []string
+	bytes   int64    // about what it holds
+	took    float64  // seconds that it took to compute
+	handles []string // open files that it may use
 }
 
 // kernelState is what the engine knows of the kernel's state, so that it sends differences only.
@@ -34,10 +36,12 @@ type kernelState struct {
 	parked      map[groupDigest]parked        // groups that the kernel keeps alive
 	hidden      map[depgraph.Key]entry        // rng, conf, cwd: absent is pristine
 	environ     map[depgraph.Key]*string      // variables that differ from the base; nil means unset
+	open        map[depgraph.Key]state.Digest // open: keys of the files that it has open
 	figures     state.Digest                  // display:figures
 	modules     state.Digest                  // conf:modules
 	moduleState map[depgraph.Key]state.Digest // held: keys, see modules.go
 	loads       map[depgraph.Key]state.Digest // load: keys, see libraries.go
+	first       map[depgraph.Key]state.Digest // load: keys → the trace that the kernel was told of, see firstImports
 	quiet       map[string]quietLoad          // workspace modules that may be loaded at any place
 	layouts     map[string]state.Digest       // function → layout of the definition that the bound object was made from
 	classes     map[state.Digest]bool         // classes of the program that the kernel can name
@@ -50,8 +54,10 @@ func newKernelState() kernelState {
 		parked:      map[groupDigest]parked{},
 		hidden:      map[depgraph.Key]entry{},
 		environ:     map[depgraph.Key]*string{},
+		open:        map[depgraph.Key]state.Digest{},
 		moduleState: map[depgraph.Key]state.Digest{},
 		loads:       map[depgraph.Key]state.Digest{},
+		first:       map[depgraph.Key]state.Digest{},
 		quiet:       map[string]quietLoad{},
 		classes:     map[state.Digest]bool{},
 		layouts:     map[string]state.Digest{},
@@ -79,7 +85,7 @@ func (m *kernelState) bind(p *programState, j groupDigest, names []string) {
 		e := p.keys[depgraph.Var(n)]
 		b := bound{groupDigest: j, digest: e.digest, took: e.took}
 		if e.info != nil {
-			b.bytes = e.info.Bytes
+			b.bytes, b.handles = e.info.Bytes, e.info.Handles
 		}
 		m.bound[n] = b
 	}
@@ -96,6 +102,9 @@ func (m *kernelState) park(j groupDigest, set []string) {
 	for _, n := range set {
 		g.bytes += m.bound[n].bytes
 		g.took = max(g.took, m.bound[n].took)
+		for _, k := range m.bound[n].handles {
+			g.handles = appendNew(g.handles, k)
+		}
 	}
 	m.parked[j] = g
 }

@@ -67,13 +67,33 @@ func (w *walk) nextLoad(p *programState, at int) int {
 		for _, a := range w.outcomes[e.writer].t.Reads {
 			switch a.Key.Space() {
 			case "env", "isset", "file", "stat":
-				if p.get(a.Key).digest != a.Digest {
+				if p.get(a.Key).digest != a.Digest && !p.ownChange(a, e.writer) {
 					return e.writer
 				}
 			}
 		}
 	}
 	return -1
+}
+
+// setByImport is the type of a variable of the environment that only imports of libraries set in its node.
+const setByImport = "set by an import"
+
+// ownChange reports whether a variable that node i read has another value at p only because a library set it in node i
+// when it was imported. Whoever imports the libraries of node i again can give them what the variable had.
+func (p *programState) ownChange(read state.Access, i int) bool {
+	name := read.Key.Name()
+	switch read.Key.Space() {
+	case "isset":
+		if read.Digest != state.Absent {
+			return false // what it had is not known
+		}
+	case "env":
+	default:
+		return false
+	}
+	e := p.get(depgraph.Key("env:" + name))
+	return e.writer == i && e.info != nil && e.info.Type == setByImport
 }
 
 // loads returns the keys of the libraries that were imported before p, sorted.

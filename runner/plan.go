@@ -16,6 +16,7 @@ type Plan struct {
 	Refused []*state.ExecError // why blocks cannot be analysed, in program order
 	Work    Work               // what the decisions took
 
+	start  float64 // seconds, of an interpreter; see Preparation
 	blocks []PlanBlock
 	walk   func(context.Context) (*Plan, error) // reads blocks; nil when they are there
 }
@@ -28,7 +29,7 @@ func (p *Plan) Blocks(ctx context.Context) ([]PlanBlock, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.blocks, p.walk = whole.blocks, nil
+		p.blocks, p.start, p.walk = whole.blocks, whole.start, nil
 	}
 	return p.blocks, nil
 }
@@ -93,7 +94,9 @@ func (e *Engine) Plan(ctx context.Context, blocks []state.ProgramBlock) (*Plan, 
 			p.markUnknown(i, n, d.Last)
 		}
 	}
-	return newPlan(planBlocks(units, acts)), nil
+	plan := newPlan(planBlocks(units, acts))
+	plan.start = e.startSeconds()
+	return plan, nil
 }
 
 // possibleWrites returns the keys that a node that has not run may write: what its text defines and deletes, and what

@@ -97,10 +97,11 @@ func (p *plannerPlace) get(name depgraph.Key) entry {
 	if w := pl.writer(k, p.node); w != 0 {
 		return pl.entry(k, w)
 	}
-	aliasesAround := newProgramState(p.base)
-	switch name.Space() {
-	case "var", "display", "link", "held", "load":
+	if !hasBase(name) {
 		return entry{writer: -1}
+	}
+	here := newProgramState(p.base)
+	switch name.Space() {
 	case "names":
 		p.err = fmt.Errorf("%w: a block reads the order in which names were bound", errNeedsWalk)
 	case "reach":
@@ -109,23 +110,23 @@ func (p *plannerPlace) get(name depgraph.Key) entry {
 			break
 		}
 		p.ask(keyReach)
-		p.all(aliasesAround, "var")
-		p.informed(aliasesAround)
-		return p.ranked(aliasesAround, name)
+		p.all(here, "var")
+		p.informed(here)
+		return p.ranked(here, name)
 	case "files", "dir":
 		p.ask(keyFile)
-		p.all(aliasesAround, "file")
+		p.all(here, "file")
 	case "stat", "time":
-		p.one(aliasesAround, depgraph.Key("file:"+name.Name()))
+		p.one(here, depgraph.Key("file:"+name.Name()))
 	case "isset":
-		p.one(aliasesAround, depgraph.Key("env:"+name.Name()))
+		p.one(here, depgraph.Key("env:"+name.Name()))
 	case "env":
 		if name == envAll || name == envChanged {
 			p.ask(keyEnv)
-			p.all(aliasesAround, "env")
+			p.all(here, "env")
 		}
 	}
-	return aliasesAround.get(name)
+	return here.get(name)
 }
 
 // base returns what a key has before the first node.

@@ -201,9 +201,7 @@ const unqueried state.Digest = "!unqueried"
 func (pl *Planner) entryOrBase(k, n uint32) entry {
 	e := pl.entry(k, n)
 	if n == 0 {
-		switch pl.keys[k].name.Space() {
-		case "var", "display", "link", "held", "load":
-		default:
+		if hasBase(pl.keys[k].name) {
 			var queried bool
 			if e.digest, queried = pl.base[k]; !queried {
 				e.digest = unqueried

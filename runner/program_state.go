@@ -18,6 +18,12 @@ import (
 // once.
 type groupDigest = kernel.Group
 
+// Keys of state that cannot be stored: it is rebuilt by running the node that wrote it.
+const (
+	figuresKey depgraph.Key = "display:figures" // figures that a block has begun and not yet shown
+	modulesKey depgraph.Key = "conf:modules"    // what the program changed in libraries, see modules.py
+)
+
 // pair is two names that share objects, in order.
 type pair [2]string
 
@@ -74,9 +80,10 @@ func (p *programState) get(k depgraph.Key) entry {
 	if e, ok := p.keys[k]; ok {
 		return e
 	}
-	switch k.Space() {
-	case "var", "display", "link", "held", "load":
+	if !hasBase(k) {
 		return entry{writer: -1}
+	}
+	switch k.Space() {
 	case "names":
 		return entry{digest: state.DigestOf(fmt.Appendf(nil, "names %q", p.ordered())), writer: -1}
 	case "reach":
@@ -110,6 +117,15 @@ func (p *programState) get(k depgraph.Key) entry {
 		}
 	}
 	return entry{digest: p.base(k), writer: -1}
+}
+
+// hasBase reports whether a key may have something before the first node.
+func hasBase(k depgraph.Key) bool {
+	switch k.Space() {
+	case "var", "display", "link", "held", "load", spaceOpen, spaceInode:
+		return false
+	}
+	return true
 }
 
 // namesReaching returns the names whose values reach a class or function of the program, given its qualified name, or a
@@ -178,8 +194,9 @@ func (p *programState) presence(name string) entry {
 // listing returns what a directory holds here: its content at the base, with the files written or deleted so far.
 func (p *programState) listing(dir depgraph.Key) state.Digest {
 	changed := map[string]bool{}
-	prefix := dir.Name() + "/"
-	if dir.Name() == "." {
+	folder, counts := dir.Listing()
+	prefix := folder + "/"
+	if folder == "." {
 		prefix = ""
 	}
 	for k, e := range p.keys {
@@ -188,10 +205,13 @@ func (p *programState) listing(dir depgraph.Key) state.Digest {
 		}
 		if rest, ok := strings.CutPrefix(k.Name(), prefix); ok && rest != "" && !strings.HasPrefix(rest, "/") {
 			name, _, nested := strings.Cut(rest, "/")
+			if !counts(name) {
+				continue
+			}
 			changed[name] = changed[name] || e.digest != state.Absent || nested && e.digest != state.Absent
 		}
 	}
-	itself, written := p.keys[depgraph.Key("file:"+dir.Name())]
+	itself, written := p.keys[depgraph.Key("file:"+folder)]
 	if written && itself.digest == state.Absent {
 		return state.Absent
 	}
@@ -465,3 +485,54 @@ func (p *programState) fail(i int, block state.BlockID, defines []string) {
 }
 
 func byKey(a, b state.Access) int { return cmp.Compare(a.Key, b.Key) }
+
+// Keys of files that stay open between nodes, see open_files.go.
+const spaceOpen, spaceInode = "open", "inode"
+
+func openKey(name string) depgraph.Key  { return depgraph.Key(spaceOpen + ":" + name) }
+func inodeKey(name string) depgraph.Key { return depgraph.Key(spaceInode + ":" + name) }
+
+// openFileAt returns the open file that a path leads to at p; "" when there is none.
+func openFileAt(p interface{ get(depgraph.Key) entry }, name string) depgraph.Key {
+	e := p.get(inodeKey(name))
+	if _, is := strings.CutPrefix(string(e.digest), spaceOpen+":"); !is {
+		return ""
+	}
+	return depgraph.Key(e.digest)
+}
+
+// handles returns the files open at p that the values of names may use.
+func (p *programState) handles(names []string) (keys []depgraph.Key) {
+	for _, name := range names {
+		e := p.keys[depgraph.Var(name)]
+		if e.info == nil {
+			continue
+		}
+		for _, file := range e.info.Handles {
+			if k := openKey(file); p.get(k).digest != state.Absent {
+				keys = appendNew(keys, k)
+			}
+		}
+	}
+	return keys
+}
+
+// openKeys returns the files that are open at p.
+func (p *programState) openKeys() (keys []depgraph.Key) {
+	for k, e := range p.keys {
+		if k.Space() == spaceOpen && e.digest != state.Absent {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func appendNew[T comparable](list []T, x T) []T {
+	for _, y := range list {
+		if y == x {
+			return list
+		}
+	}
+	return append(list, x)
+}

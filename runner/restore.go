@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
-	"github.com/xstate-engine/xstate/runner/basestate"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
@@ -56,12 +55,26 @@ func (w *walk) restoreState(ctx context.Context, p *programState, at int, namesT
 		if err := w.makeWay(ctx, p); err != nil {
 			return err
 		}
-		if err := w.environment(ctx, p); err != nil { // before libraries are imported that look at it
+		if lost, err := w.environment(ctx, p); err != nil { // before libraries are imported that look at it
 			return err
+		} else if lost >= 0 {
+			return w.lost(lost)
 		}
 		missing, err := w.bindAll(ctx, p, at, namesToBind)
 		if err != nil {
 			return err
+		}
+		if missing < 0 {
+			if missing, err = w.nextOpen(ctx, p, at, namesToBind); err != nil {
+				return err
+			}
+		}
+		if missing < 0 {
+			if gone, err := w.detachOthers(ctx, p); err != nil {
+				return err
+			} else if gone {
+				continue // with names that used them
+			}
 		}
 		if missing < 0 && w.e.kernelState.figures != p.get(figuresKey).digest {
 			if p.get(figuresKey).digest != state.Absent {
@@ -87,15 +100,6 @@ func (w *walk) restoreState(ctx context.Context, p *programState, at int, namesT
 	}
 	return fmt.Errorf("the state before block %s %w", w.nodes[at].unit.ID, errStuck)
 }
-
-// errStuck says that rebuilding did not lead to the state wanted; a new interpreter may.
-var errStuck = errors.New("cannot be restored")
-
-// Keys of state that cannot be stored: it is rebuilt by running the node that wrote it.
-const (
-	figuresKey depgraph.Key = "display:figures" // figures that a block has begun and not yet shown
-	modulesKey depgraph.Key = "conf:modules"    // what the program changed in libraries, see modules.py
-)
 
 func (w *walk) closeFigures(ctx context.Context) error {
 	err := w.e.kernel.CloseDisplays(ctx)
@@ -293,6 +297,9 @@ func (w *walk) bindGroup(ctx context.Context, p *programState, at int, j groupDi
 		m.bind(p, j, names)
 		return -1, w.e.kernel.Bind(ctx, kernel.Binding{Unpark: []groupDigest{j}})
 	}
+	if handles := p.handles(names); len(handles) > 0 {
+		return -1, w.detachUnbound(ctx, p, handles)
+	}
 	writer := p.writer(names)
 	if len(names) == 1 && w.definition(p, names[0]) != nil {
 		return writer, nil
@@ -310,6 +317,8 @@ func (w *walk) bindGroup(ctx context.Context, p *programState, at int, j groupDi
 		}
 		return writer, nil
 	}
+	began := time.Now()
+	defer func() { w.loadSeconds += time.Since(began).Seconds() }()
 	return w.load(ctx, p, j, names, v, writer)
 }
 
@@ -325,85 +334,6 @@ func (w *walk) definer(need state.Need, at int) int {
 		}
 	}
 	return -1
-}
-
-// load binds a stored group. A value that does not come back as it was is not used: its writer is returned.
-func (w *walk) load(
-	ctx context.Context,
-	p *programState,
-	j groupDigest,
-	names []string,
-	v state.Value,
-	writer int,
-) (int, error) {
-	m := &w.e.kernelState
-	req := kernel.Loading{Names: names}
-	if v.Bytes > inlineBytes {
-		req.Path = filepath.Join(w.e.spool, "load")
-		first, ok, err := w.e.cfg.Store.BlobsToFile(append([]state.Digest{v.Blob}, v.Parts...), req.Path)
-		if err != nil || !ok {
-			return writer, err
-		}
-		if len(v.Parts) > 0 {
-			req.First = first
-		}
-	} else {
-		data, ok, err := w.e.cfg.Store.Blob(v.Blob)
-		if err != nil || !ok {
-			return writer, err
-		}
-		req.Data = data
-	}
-	reply, err := w.e.kernel.Load(ctx, req)
-	if err != nil {
-		if errors.Is(err, kernel.ErrDied) || ctx.Err() != nil {
-			return -1, err
-		}
-		debugf("kernel", "load %v: %v", names, err)
-		return writer, w.unload(ctx, j, names, v)
-	}
-	for _, gone := range reply.Unparked {
-		delete(m.parked, gone)
-	}
-	if !reply.OK {
-		return writer, w.unload(ctx, j, names, v)
-	}
-	for _, n := range names {
-		if e := p.keys[depgraph.Var(n)]; reply.Digests[n] != e.digest {
-			debugf("kernel", "load %s: digest %s, want %s", n, reply.Digests[n], e.digest)
-			return writer, w.unload(ctx, j, names, v)
-		}
-	}
-	aliases := map[pair]state.Digest{}
-	for _, s := range reply.Shares {
-		aliases[pair{s[0], s[1]}] = state.Digest(s[2])
-	}
-	for pr, d := range p.aliases {
-		if slices.Contains(names, pr[0]) && aliases[pr] != d {
-			debugf("kernel", "load %v: %s and %s share otherwise", names, pr[0], pr[1])
-			return writer, w.unload(ctx, j, names, v)
-		}
-	}
-	for pr := range aliases {
-		if _, share := p.aliases[pr]; !share { // it holds a class that is equal to another's, and is found as that
-			debugf("kernel", "load %v: %s and %s share", names, pr[0], pr[1])
-			return writer, w.e.kernel.Bind(ctx, kernel.Binding{Unbind: names})
-		}
-	}
-	m.bind(p, j, names)
-	return -1, nil
-}
-
-// unload forgets a stored value that did not come back as it was.
-func (w *walk) unload(ctx context.Context, j groupDigest, names []string, v state.Value) error {
-	if w.readOnly {
-		return errForeign
-	}
-	v.Blob = ""
-	if err := w.e.cfg.Store.PutValue(v); err != nil {
-		return err
-	}
-	return w.e.kernel.Bind(ctx, kernel.Binding{Unbind: names})
 }
 
 // rebuild executes node i again, for the state it leaves. If the execution differs from the recorded trace, the node is
@@ -434,7 +364,7 @@ func (w *walk) rebuild(ctx context.Context, i int) error {
 	got := want.clone() // aliases may be reported for another name: that depends on what is bound
 	got.apply(i, &t.Trace)
 	want.apply(i, recorded)
-	if !slices.Equal(t.Writes, recorded.Writes) || !maps.Equal(got.aliases, want.aliases) {
+	if !sameWrites(got, want, t.Writes, recorded.Writes) || !maps.Equal(got.aliases, want.aliases) {
 		if w.readOnly {
 			return errForeign
 		}
@@ -450,10 +380,24 @@ func (w *walk) rebuild(ctx context.Context, i int) error {
 			t.AliasesAfter,
 			recorded.AliasesAfter,
 		)
-		w.ran[i], w.reasons[i], w.spent[i] = t, state.Reason{Code: state.ReasonLost}, t.Seconds
+		w.replace(i, t, state.Reason{Code: state.ReasonLost})
 		return errRestart
 	}
+	if w.rebuilt != nil {
+		w.rebuilt[i] += t.Seconds
+	}
 	return nil
+}
+
+// sameWrites reports whether two states have the same of all that two executions wrote. One of these may have written
+// what a key had already: a library sets a variable when it is imported, and not when the interpreter has it.
+func sameWrites(p, q *programState, writes ...[]state.Access) bool {
+	for _, a := range slices.Concat(writes...) {
+		if p.get(a.Key).digest != q.get(a.Key).digest {
+			return false
+		}
+	}
+	return true
 }
 
 // stateAt returns the program state before node i of this walk.
@@ -505,7 +449,7 @@ func (w *walk) hidden(ctx context.Context, p *programState) (int, error) {
 				return p.get(k).writer, nil
 			}
 		}
-		if err := w.e.kernel.SetHidden(ctx, k, want == p.pristine(k), body); err != nil {
+		if err := w.e.kernel.SetHidden(ctx, k, want, want == p.pristine(k), body); err != nil {
 			if errors.Is(err, kernel.ErrDied) || ctx.Err() != nil {
 				return -1, err
 			}
@@ -531,54 +475,6 @@ func (w *walk) lost(i int) error {
 	if err != nil {
 		return err
 	}
-	w.ran[i], w.reasons[i], w.spent[i] = t, state.Reason{Code: state.ReasonLost}, t.Seconds
+	w.replace(i, t, state.Reason{Code: state.ReasonLost})
 	return errRestart
-}
-
-func (w *walk) environment(ctx context.Context, p *programState) error {
-	m := &w.e.kernelState
-	set := map[string]*string{}
-	for k := range m.environ {
-		if _, ok := p.keys[k]; !ok { // back to the base
-			name := k.Name()
-			set[name] = nil
-			if v, ok := w.e.environ[name]; ok {
-				set[name] = &v
-			}
-			delete(m.environ, k)
-		}
-	}
-	for k, e := range p.keys {
-		if k.Space() != "env" {
-			continue
-		}
-		if now, ok := m.environ[k]; ok && environOf(now) == e.digest {
-			continue
-		}
-		var value *string
-		if e.digest != state.Absent {
-			data, ok, err := w.e.cfg.Store.Blob(e.digest)
-			if err != nil {
-				return err
-			}
-			if !ok {
-				return w.lost(e.writer)
-			}
-			text := string(data[len("env "):])
-			value = &text
-		}
-		set[k.Name()] = value
-		m.environ[k] = value
-	}
-	if len(set) == 0 {
-		return nil
-	}
-	return w.e.kernel.SetEnviron(ctx, set)
-}
-
-func environOf(value *string) state.Digest {
-	if value == nil {
-		return state.Absent
-	}
-	return basestate.EnvironDigest(*value)
 }

@@ -5,88 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
-	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner/kernel"
 	"github.com/xstate-engine/xstate/state"
 )
-
-// RunOptions are the choices of a run. The zero value is the usual run.
-type RunOptions struct {
-	Fresh   bool                  // use no recorded result: every node executes
-	Discard bool                  // record no result
-	Timeout time.Duration         // for one node; 0 means none
-	Pins    map[state.BlockID]Pin // replace those in comments; "" removes one
-	Jobs    int                   // interpreters; with two or more, independent nodes execute at the same time
-	OnEvent func(Event)           // called in order, from the goroutine of Run
-	Lined   state.BlockID         // the block whose executed lines in other blocks' functions are observed, see LinesOf
-
-	// Memory bounds the bytes of earlier values that stay alive for the blocks that need them. 0 means a gigabyte, and
-	// a negative number none.
-	Memory int64
-
-	Force func(state.BlockID, int) bool               // the nodes to execute even where a trace is valid; may be nil
-	Serve func(state.BlockID, int) *state.StoredTrace // results of nodes that never execute; may be nil
-}
-
-// Usual reports whether a run reuses valid traces, all of them, and no others.
-func (o *RunOptions) Usual() bool {
-	return !o.Fresh && !o.Discard && len(o.Pins) == 0 && o.Force == nil && o.Serve == nil
-}
-
-const defaultMemory = 1 << 30
-
-// Event reports progress of a run.
-type Event struct {
-	Block    state.BlockID
-	Node     int          // index in the block
-	Kind     string       // "begin", "output" or "end"
-	Output   state.Output // for "output"
-	Expected float64      // seconds that the node took last time, 0 when unknown; for "begin"
-	Seconds  float64      // for "end"
-}
-
-// NodeOutcome is the outcome of a node.
-type NodeOutcome struct {
-	state.NodeResult
-	Line     int      // 1-based in the block
-	Saved    float64  // recorded cost, when reused
-	AllMarks []string // the node's own marks and those of all that its inputs depend on
-	t        *state.Trace
-}
-
-// Result returns the execution that gave the outcome, or nil where the node was blocked or not reached.
-func (n *NodeOutcome) Result() *state.Trace { return n.t }
-
-// BlockOutcome is the outcome of a block.
-type BlockOutcome struct {
-	state.ProgramBlock
-	Status   state.Status
-	Reason   state.Reason // of the first node that ran, else of the first
-	Outputs  []state.Output
-	Err      *state.ExecError
-	Seconds  float64
-	Saved    float64
-	Marks    []string // why another run may give its nodes other results: "clock", "network", …
-	AllMarks []string // its own marks and those of all that its inputs depend on
-	Nodes    []NodeOutcome
-}
-
-// Outcome is the outcome of a run.
-type Outcome struct {
-	Blocks      []BlockOutcome
-	Seconds     float64                 // spent executing nodes
-	Saved       float64                 // recorded cost of the nodes reused
-	Recomputed  int                     // nodes executed again only to rebuild values that were not stored
-	Stopped     error                   // why the run ended early: interrupted; nil when it did not
-	Values      map[string]state.Digest // name → digest after the last node
-	Files       map[string]state.Digest // file written → digest after the last node
-	VaryingKeys map[string][]string     // of "value NAME" and "file NAME": why they may differ from run to run
-}
-
-// errRestart reports that a trace in use is not valid after all. The walk begins again, with what is known by then.
-var errRestart = errors.New("walk again")
 
 // maxRestarts bounds the restarts of a walk. Each follows a node whose result was replaced, or a block that was
 // refused.
@@ -94,36 +16,6 @@ const maxRestarts = 200
 
 // maxDeaths bounds how often an interpreter may die while no node runs, of a signal or for want of memory.
 const maxDeaths = 3
-
-// walk is one pass over the nodes in program order.
-type walk struct {
-	e            *Engine
-	o            RunOptions
-	units        []*unit
-	nodes        []*node
-	pos          *programState
-	outcomes     []NodeOutcome
-	ran          map[int]*state.StoredTrace // nodes executed in this run, for a walk that restarts
-	reasons      map[int]state.Reason
-	spent        map[int]float64
-	stopped      map[*unit]bool
-	contexts     []state.Digest       // of the states before nodes, see modules.go
-	firsts       map[state.Digest]int // code → the first node that has it; nil until it is read
-	dotted       []dottedImport       // of the nodes before dottedAt
-	dottedAt     int
-	restored     int
-	dialects     []depgraph.Dialect // of the blocks
-	compileAsked bool               // the language has given its verdict on the blocks
-	cited        bool               // the kernel has the sources
-	renewed      bool               // a new interpreter was tried, when a state could not be restored
-	readOnly     bool               // only imports and definitions may run, and nothing is written, see Value
-	speculative  bool               // one node executes before its turn, see speculator
-	speculator   *speculator
-
-	written    []string     // files that reused results wrote, and of which there is no record yet
-	hasDynamic bool         // some node of the program may read names unobserved
-	lists      map[int]bool // nodes, by index, that list subclasses by code of the workspace's
-}
 
 // Run makes the outcome of every block what a fresh run of the whole program would give. It executes only what must be.
 // An interrupted run returns an Outcome with Stopped set, and keeps what was finished.
@@ -133,8 +25,10 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 			out, err = nil, failed
 		}
 	}()
-	w := &walk{e: e, o: o, ran: map[int]*state.StoredTrace{}, reasons: map[int]state.Reason{}, spent: map[int]float64{}}
+	w := &walk{e: e, o: o, ran: map[int]*state.StoredTrace{}, reasons: map[int]state.Reason{},
+		spent: map[int]float64{}, rebuilt: map[int]float64{}}
 	e.baseState.Begin()
+	e.end = nil
 	if err := e.recoverFiles(); err != nil {
 		return nil, err
 	}
@@ -152,7 +46,9 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 	var stop error
 	deaths := 0
 	for attempt := 0; ; attempt++ {
-		stop = w.pass(ctx, blocks)
+		if stop = w.pass(ctx, blocks); stop == nil {
+			stop = w.finalizeFiles(true) // which may find that the store has lost what a file held
+		}
 		if errors.Is(stop, kernel.ErrDied) && ctx.Err() == nil &&
 			deaths < maxDeaths { // between two nodes, so no node failed
 			deaths++
@@ -174,8 +70,10 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 	if stop != nil && ctx.Err() == nil {
 		return nil, stop
 	}
-	if err := w.finalizeFiles(stop == nil); err != nil {
-		return nil, err
+	if stop != nil {
+		if err := w.finalizeFiles(false); err != nil {
+			return nil, err
+		}
 	}
 	out = w.outcome()
 	out.Stopped = ctx.Err()
@@ -210,7 +108,7 @@ func (w *walk) pass(ctx context.Context, blocks []state.ProgramBlock) error {
 			return err
 		}
 	}
-	return nil
+	return w.reachEnd(ctx)
 }
 
 // start puts the walk before the first node.
@@ -281,14 +179,20 @@ func (w *walk) perform(ctx context.Context, i int, d *decision) error {
 		w.block(i, &blocked)
 		return nil
 	}
-	w.ran[i], w.reasons[i], w.spent[i] = t, d.Reason, t.Seconds
+	w.replace(i, t, d.Reason)
 	done := *d
 	if done.trace = t; t.Err != nil {
 		done.failed = n.unit.ID
 	}
 	w.take(i, &done, state.StatusRan, d.Reason)
-	out.Seconds = t.Seconds
+	out.Seconds = w.spent[i]
 	return nil
+}
+
+// replace makes an execution in this run the result of node i.
+func (w *walk) replace(i int, t *state.StoredTrace, why state.Reason) {
+	w.ran[i], w.reasons[i] = t, why
+	w.spent[i] += t.Seconds
 }
 
 // pin returns the pin of a block.
@@ -355,9 +259,15 @@ func (w *walk) outcome() *Outcome {
 	for _, u := range w.units {
 		b := w.blockOutcome(u)
 		o.Seconds += b.Seconds
-		o.Saved += b.Saved
+		for _, n := range b.Nodes {
+			o.Saved += n.Saved
+		}
 		o.Blocks = append(o.Blocks, b)
 	}
+	for _, seconds := range w.rebuilt {
+		o.Saved -= seconds
+	}
+	o.Saved = max(o.Saved-w.loadSeconds, 0)
 	return o
 }
 
@@ -376,8 +286,8 @@ func (w *walk) blockOutcome(u *unit) BlockOutcome {
 	for _, n := range u.nodes {
 		out := w.outcomes[n.index]
 		b.Nodes = append(b.Nodes, out)
-		b.Seconds += out.Seconds
-		b.Saved += out.Saved
+		b.Seconds += out.Seconds + w.rebuilt[n.index]
+		b.Saved += max(out.Saved-w.rebuilt[n.index], 0)
 		b.Status = max(b.Status, out.Status)
 		if out.Status == state.StatusNew {
 			b.Status = state.StatusNew
@@ -404,13 +314,4 @@ func (w *walk) blockOutcome(u *unit) BlockOutcome {
 	}
 	b.Outputs = kernel.Merge(b.Outputs)
 	return b
-}
-
-func appendNew[T comparable](list []T, x T) []T {
-	for _, y := range list {
-		if y == x {
-			return list
-		}
-	}
-	return append(list, x)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -27,14 +26,15 @@ import (
 // costly to compute and cheap to store. A node that needs a value that was not stored computes it again.
 const (
 	inlineBytes  = 32 << 10 // of a frame, equal to the driver's _INLINE; values up to this size are always stored
-	arrayRate    = 200e6    // bytes of arrays and frames a second, for pickling, compressing and writing
+	arrayRate    = 800e6    // bytes of arrays and frames a second, for pickling, hashing and writing
 	objectRate   = 40e6     // the same of other objects
-	arrayPickle  = 2e9      // the same of pickling alone
+	arrayPickle  = 4e9      // the same of pickling alone
 	objectPickle = 60e6
-	storeWorth   = 4    // a value is stored if computing it took this many times what storing costs
-	storeShare   = 0.05 // of the seconds executed, for what the run waits for
-	asideShare   = 0.25 // of them, for what happens meanwhile
-	closeShare   = 0.1  // of them, at the end
+	storeWorth   = 3         // a value is stored if computing it took this many times what storing costs
+	storeShare   = 0.05      // of the seconds executed, for what the run waits for
+	asideShare   = 0.25      // of them, for what happens meanwhile
+	closeShare   = 0.1       // of them, at the end
+	lentBytes    = 128 << 20 // of parts that wait in memory to be written
 )
 
 // ledger holds what an engine has spent, and which values it deferred.
@@ -46,39 +46,49 @@ type ledger struct {
 	all      bool                    // store everything: for speculation and tests
 }
 
-// backlog stores groups while the program goes on, one at a time.
+// backlog stores groups while the program goes on, one after the other: a group may name parts of those before it.
 type backlog struct {
 	groups map[groupDigest]bool // only the engine's own goroutine uses it
+	last   chan struct{}        // closed when the last group that was added is stored; the same
 	all    sync.WaitGroup
 	ahead  atomic.Int64 // nanoseconds that the rest will take, about
+	lent   atomic.Int64 // bytes of parts that wait in memory
 	spent  atomic.Int64 // nanoseconds
-
-	mu  sync.Mutex // held while a group is stored, and guards err
-	err error
+	err    error        // of the groups stored; whoever stores one writes it, and wait reads it
 }
 
-// add calls store for a pickled group, in the background.
-func (b *backlog) add(j groupDigest, cost price, store func() error) {
+// add calls store for a pickled group with its parts, in the background.
+func (b *backlog) add(j groupDigest, cost price, parts []kernel.Part, store func() error) {
 	if b.groups == nil {
 		b.groups = map[groupDigest]bool{}
 	}
 	b.groups[j] = true
 	left := int64((cost.all - cost.pickle) * 1e9)
 	b.ahead.Add(left)
+	lent := int64(0)
+	for _, p := range parts {
+		lent += int64(len(p.Data))
+	}
+	b.lent.Add(lent)
+	before, done := b.last, make(chan struct{})
+	b.last = done
 	b.all.Go(func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
+		defer close(done)
+		if before != nil {
+			<-before
+		}
 		begin := time.Now()
 		b.err = errors.Join(b.err, store())
 		b.spent.Add(int64(time.Since(begin)))
 		b.ahead.Add(-left)
+		b.lent.Add(-lent)
 	})
 }
 
 // wait returns when everything is stored. It returns the errors since its last call.
 func (b *backlog) wait() error {
 	b.all.Wait()
-	b.groups = nil
+	b.groups, b.last = nil, nil
 	err := b.err
 	b.err = nil
 	return err
@@ -106,8 +116,9 @@ type price struct {
 	all    float64 // seconds
 }
 
-func (p *price) add(info *state.ValueInfo) {
-	bytes := float64(info.Bytes)
+// add adds a value of a type and a size, without what the store was given before: parts of arrays.
+func (p *price) add(info *state.ValueInfo, size int64) {
+	bytes := float64(size)
 	if strings.HasPrefix(info.Type, "numpy.") || strings.HasPrefix(info.Type, "pandas.") {
 		p.pickle, p.all = p.pickle+bytes/arrayPickle, p.all+bytes/arrayRate
 	} else {
@@ -182,7 +193,7 @@ func (x *execution) storeGroupIfWorth(
 			return nil
 		}
 		size += info.Bytes
-		cost.add(info)
+		cost.add(info, cmp.Or(x.unhanded(n), info.Bytes))
 	}
 	if e.backlog.groups[j] {
 		return nil
@@ -206,6 +217,16 @@ func (x *execution) storeGroupIfWorth(
 	return nil
 }
 
+// unhanded returns how many bytes of a value that the node wrote the engine was not given before; 0 for other values.
+func (x *execution) unhanded(name string) int64 {
+	for i := range x.seen.Writes {
+		if x.seen.Writes[i].Name == name {
+			return x.seen.Writes[i].Unhanded
+		}
+	}
+	return 0
+}
+
 // unstored returns how many seconds it takes to compute what t read and the store does not have.
 func (p *programState) unstored(l *ledger, t *state.Trace) (seconds float64) {
 	seen := map[groupDigest]bool{}
@@ -227,7 +248,13 @@ func (e *Engine) storeGroup(ctx context.Context, j groupDigest, names []string, 
 	defer func() { e.ledger.waited += time.Since(begin).Seconds() }()
 	delete(e.ledger.deferred, j)
 	delete(e.ledger.again, j)
-	reply, err := e.kernel.Store(ctx, names)
+	storing := kernel.Storing{Names: names, Lend: lentBytes - e.backlog.lent.Load()}
+	reply, err := e.kernel.Store(ctx, storing)
+	if err == nil {
+		if storing.Lost = e.lost(reply.Parts); len(storing.Lost) > 0 {
+			reply, err = e.kernel.Store(ctx, storing)
+		}
+	}
 	if err != nil {
 		if errors.Is(err, kernel.ErrDied) {
 			e.dropKernel()
@@ -244,41 +271,63 @@ func (e *Engine) storeGroup(ctx context.Context, j groupDigest, names []string, 
 		e.kernelState.classes[state.Digest(need[1])] = true
 		v.Needs = append(v.Needs, state.Need{Key: need[0], Digest: state.Digest(need[1])})
 	}
-	if reply.Path == "" {
+	if reply.Path == "" && len(reply.Parts) == 0 {
 		return e.putValue(v, &reply)
 	}
-	e.backlog.add(j, cost, func() error { return e.putValue(v, &reply) })
+	for _, p := range reply.Parts {
+		e.parts.Store(p.Digest, true)
+	}
+	e.backlog.add(j, cost, reply.Parts, func() error { return e.putValue(v, &reply) })
 	return nil
 }
 
-// putValue stores what the kernel made of a group.
+// lost returns the parts that the kernel did not give again and that the store does not have, nor will have. Another
+// process may collect one meanwhile. Then the value that needs it is computed again.
+func (e *Engine) lost(parts []kernel.Part) (lost []state.Digest) {
+	for _, p := range parts {
+		if _, known := e.parts.Load(p.Digest); !known && p.Path == "" && p.Data == nil &&
+			!e.cfg.Store.HasBlob(p.Digest) {
+			lost = append(lost, p.Digest)
+		}
+	}
+	return lost
+}
+
+// putValue stores what the kernel made of a group. A part that changed meanwhile cannot be stored: a thread of the
+// program wrote to it.
 func (e *Engine) putValue(v state.Value, reply *kernel.Stored) error {
-	refs, err := e.putParts(reply)
+	var head state.BlobRef
+	var err error
+	if reply.Path == "" {
+		head, err = e.cfg.Store.PutBlob(reply.Data)
+	} else {
+		head, err = e.cfg.Store.TakeBlob(reply.Path, "")
+	}
+	v.Blob, v.Bytes = head.Digest, head.Size
+	for i := range reply.Parts {
+		part := &reply.Parts[i]
+		ref := state.BlobRef{Digest: part.Digest, Size: part.Size}
+		switch {
+		case err != nil:
+		case part.Path != "":
+			ref, err = e.cfg.Store.TakeBlob(part.Path, part.Digest)
+		case part.Data != nil:
+			ref, err = e.cfg.Store.PutLarge(part.Data, part.Digest)
+		}
+		part.Release()
+		if err != nil {
+			e.parts.Delete(part.Digest)
+		}
+		v.Parts, v.Bytes = append(v.Parts, ref.Digest), v.Bytes+ref.Size
+	}
+	if errors.Is(err, state.ErrChanged) {
+		debugf("kernel", "not stored: %v: %v", v.Names, err)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	v.Blob = refs[0].Digest
-	for i, ref := range refs {
-		v.Bytes += ref.Size
-		if i > 0 {
-			v.Parts = append(v.Parts, ref.Digest)
-		}
-	}
 	return e.cfg.Store.PutValue(v)
-}
-
-// putParts stores the parts of a group. The kernel made a file of them or, if the group is small, data.
-func (e *Engine) putParts(reply *kernel.Stored) ([]state.BlobRef, error) {
-	if reply.Path == "" {
-		ref, err := e.cfg.Store.PutBlob(reply.Data)
-		return []state.BlobRef{ref}, err
-	}
-	defer os.Remove(reply.Path)
-	if len(reply.Parts) == 0 {
-		ref, err := e.cfg.Store.PutBlobFile(reply.Path)
-		return []state.BlobRef{ref}, err
-	}
-	return e.cfg.Store.PutBlobParts(reply.Path, reply.Parts)
 }
 
 // storeDeferred stores the deferred groups that still exist, the most valuable first.

@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -29,9 +31,10 @@ type BlobRef struct {
 	Size   int64  `cbor:"size"`
 }
 
-// blobs stores contents by digest: small ones in results.db, others as zstd files blobs/ab/abcd….zst. A file gets its
-// name only when it is complete. It is not synced, because every read verifies the content. A file's modification
-// time is the approximate time of its last use; Collect reads it.
+// blobs stores contents by digest: small ones in results.db, others as zstd files blobs/ab/abcd….zst. Parts of values
+// that compress little are stored as they are, in blobs/ab/abcd….raw. A file gets its name only when it is complete.
+// It is not synced, because a read verifies the content, except one by BlobFile. A file's modification time is the
+// approximate time of its last use; Collect reads it.
 //
 // Bases are stored in bases/ in the same way, but always as files, synced, and never evicted: what a workspace file
 // held before a program wrote to it cannot be recomputed.
@@ -98,23 +101,111 @@ func (s *Store) PutBase(path string) (ref BlobRef, err error) {
 	return ref, s.bases.write(ref, f)
 }
 
-// PutBlobParts splits a file into consecutive parts of these sizes and stores each as a blob. Values that share one
-// large array then share its blob.
-func (s *Store) PutBlobParts(path string, sizes []int64) ([]BlobRef, error) {
+// ErrChanged says that a content differs from the one that was announced.
+var ErrChanged = errors.New("the file changed while it was read")
+
+// TakeBlob stores the content of a file, and removes the file. It moves a file that does not compress well instead
+// of copying it. want is the digest that the content must have; "" if it is not known.
+func (s *Store) TakeBlob(path string, want Digest) (ref BlobRef, err error) {
+	defer os.Remove(path)
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fileError("read "+path, err)
+		return ref, fileError("read "+path, err)
 	}
 	defer f.Close()
-	refs := make([]BlobRef, len(sizes))
-	at := int64(0)
-	for i, size := range sizes {
-		if refs[i], err = s.putSection(f, at, size); err != nil {
-			return nil, err
-		}
-		at += size
+	h := sha256.New()
+	if ref.Size, err = io.Copy(h, f); err != nil {
+		return ref, fileError("read "+path, err)
 	}
-	return refs, nil
+	if ref.Digest = sumOf(h); want != "" && ref.Digest != want {
+		return ref, ErrChanged
+	}
+	b := s.blobs
+	if b.readOnly {
+		return ref, errReadOnly
+	}
+	if ref.Size <= 4*inlineSize {
+		return s.putSection(f, 0, ref.Size)
+	}
+	if b.has(ref.Digest) {
+		return ref, nil
+	}
+	if compresses(f, ref.Size) {
+		return ref, b.write(ref, io.NewSectionReader(f, 0, ref.Size))
+	}
+	return ref, fileError("keep blob", b.move(path, ref.Digest))
+}
+
+// PutLarge stores a large content, which must have a digest.
+func (s *Store) PutLarge(content []byte, want Digest) (BlobRef, error) {
+	ref, b := BlobRef{DigestOf(content), int64(len(content))}, s.blobs
+	switch {
+	case ref.Digest != want:
+		return ref, ErrChanged
+	case b.readOnly:
+		return ref, errReadOnly
+	case b.has(ref.Digest):
+		return ref, nil
+	case len(content) <= 4*inlineSize || compresses(bytes.NewReader(content), ref.Size):
+		return s.PutBlob(content)
+	}
+	f, err := os.CreateTemp(b.dir, "new-*")
+	if err != nil {
+		return ref, fileError("keep blob", err)
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = b.move(f.Name(), ref.Digest)
+	}
+	if err != nil {
+		return ref, fileError("keep blob", errors.Join(err, os.Remove(f.Name())))
+	}
+	return ref, nil
+}
+
+// compresses reports whether compression would save half of a content, judged by three samples. To decompress a
+// megabyte takes as long as to read ten.
+func compresses(f io.ReaderAt, size int64) bool {
+	const sample = 16 << 10
+	content := make([]byte, 0, 3*sample)
+	for _, at := range []int64{0, size / 2, size - sample} {
+		part := make([]byte, sample)
+		n, _ := f.ReadAt(part, max(at, 0))
+		content = append(content, part[:n]...)
+	}
+	return len(pack(content)) < len(content)/2
+}
+
+// move makes the file at path the uncompressed blob d.
+func (b *blobs) move(path string, d Digest) error {
+	to, _ := b.rawPath(d)
+	err := os.MkdirAll(filepath.Dir(to), 0o777)
+	if err == nil {
+		err = os.Chmod(path, 0o444)
+	}
+	if err == nil {
+		err = os.Rename(path, to)
+	}
+	if !errors.Is(err, syscall.EXDEV) {
+		return err
+	}
+	from, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	f, err := os.CreateTemp(b.dir, "new-*")
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, from)
+	if err = errors.Join(err, f.Chmod(0o444), f.Close()); err == nil {
+		err = os.Rename(f.Name(), to)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
 }
 
 // putSection stores size bytes of f from offset at. It reads a large section twice: once for the digest, and once to
@@ -179,25 +270,35 @@ func (s *Store) OpenBlob(d Digest) (io.ReadCloser, bool, error) {
 
 // open returns a reader of a blob's file, or nil if there is none.
 func (b *blobs) open(d Digest) *blobReader {
-	path, ok := b.path(d)
-	if !ok {
-		return nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			b.note("blob %s counts as missing: %v", d, err)
+	for _, raw := range []bool{false, true} {
+		path, ok := b.path(d)
+		if raw {
+			path, ok = b.rawPath(d)
 		}
-		return nil
+		if !ok {
+			return nil
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			if !errors.Is(err, fs.ErrNotExist) {
+				b.note("blob %s counts as missing: %v", d, err)
+			}
+			continue
+		}
+		r := &blobReader{blobs: b, digest: d, path: path, file: f, content: f, hash: sha256.New()}
+		if !raw {
+			z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+			if err != nil {
+				f.Close()
+				b.discard(d, path, err)
+				return nil
+			}
+			r.content, r.zstd = z, z
+		}
+		b.used(f, path)
+		return r
 	}
-	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
-	if err != nil {
-		f.Close()
-		b.discard(d, path, err)
-		return nil
-	}
-	b.used(f, path)
-	return &blobReader{blobs: b, digest: d, path: path, file: f, zstd: z, hash: sha256.New()}
+	return nil
 }
 
 // used records the time of a use, at most once an hour: a write for every read would cost more than the record is
@@ -210,29 +311,15 @@ func (b *blobs) used(f *os.File, path string) {
 }
 
 // BlobToFile writes the content of a blob to path, replacing what is there, and reports whether the store had the
-// blob.
-func (s *Store) BlobToFile(d Digest, path string) (bool, error) {
-	_, ok, err := s.BlobsToFile([]Digest{d}, path)
-	return ok, err
-}
-
-// BlobsToFile writes the contents of blobs to path, one after the other, replacing what is there. It returns the size
-// of the first, and whether the store had them all. The file is written under a temporary name, so a missing blob
-// leaves path as it was.
-func (s *Store) BlobsToFile(blobs []Digest, path string) (first int64, ok bool, err error) {
+// blob. The file is written under a temporary name, so a missing blob leaves path as it was.
+func (s *Store) BlobToFile(d Digest, path string) (ok bool, err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".xstate-*")
 	if err != nil {
-		return 0, false, fileError("write "+path, err)
+		return false, fileError("write "+path, err)
 	}
 	defer os.Remove(f.Name())
-	for i, d := range blobs {
-		var n int64
-		if n, ok, err = s.appendBlob(f, d); err != nil || !ok {
-			return 0, false, errors.Join(fileError("write "+path, err), f.Close())
-		}
-		if i == 0 {
-			first = n
-		}
+	if ok, err = s.copyBlob(f, d); err != nil || !ok {
+		return false, errors.Join(fileError("write "+path, err), f.Close())
 	}
 	if err = f.Close(); err == nil {
 		err = os.Chmod(f.Name(), 0o644)
@@ -240,21 +327,47 @@ func (s *Store) BlobsToFile(blobs []Digest, path string) (first int64, ok bool, 
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
-	return first, err == nil, fileError("write "+path, err)
+	return err == nil, fileError("write "+path, err)
 }
 
-func (s *Store) appendBlob(f *os.File, d Digest) (int64, bool, error) {
+// BlobFile returns the path of a file with the content of a blob, if the store has the blob: its own file if that is
+// not compressed, else a copy at path. It does not verify the content of its own file: the caller must find out whether
+// what it makes of it is right, and call VerifyBlob if it is not. The file may disappear at any time, see Collect.
+func (s *Store) BlobFile(d Digest, path string) (string, bool, error) {
+	if raw, ok := s.blobs.rawPath(d); ok {
+		if f, err := os.Open(raw); err == nil {
+			s.blobs.used(f, raw)
+			f.Close()
+			return raw, true, nil
+		}
+	}
+	if s.options.Fallback != nil && !s.blobs.has(d) {
+		return s.options.Fallback.BlobFile(d, path)
+	}
+	ok, err := s.BlobToFile(d, path)
+	return path, ok, err
+}
+
+// VerifyBlob removes a blob if it is damaged, so that it can be stored again.
+func (s *Store) VerifyBlob(d Digest) {
+	if r, ok, err := s.OpenBlob(d); ok && err == nil {
+		_, _ = io.Copy(io.Discard, r) // the reader removes it
+		r.Close()
+	}
+}
+
+func (s *Store) copyBlob(f *os.File, d Digest) (bool, error) {
 	r, ok, err := s.OpenBlob(d)
 	if !ok {
-		return 0, false, err
+		return false, err
 	}
 	defer r.Close()
 	source := &faultReader{r: r}
-	n, err := io.Copy(f, source)
+	_, err = io.Copy(f, source)
 	if source.err != nil {
-		return 0, false, nil // noted by the reader
+		return false, nil // noted by the reader
 	}
-	return n, true, err
+	return true, err
 }
 
 // faultReader remembers read errors. io.Copy returns errors of either side alike, but only a failed write is the
@@ -289,8 +402,13 @@ func (b *blobs) has(d Digest) bool {
 	if !ok {
 		return false
 	}
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
+	raw, _ := b.rawPath(d)
+	for _, path := range []string{path, raw} {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return true
+		}
+	}
+	return false
 }
 
 // inline returns the content of a blob stored in results.db, or nil.
@@ -325,6 +443,23 @@ func (b *blobs) path(d Digest) (string, bool) {
 	return filepath.Join(b.dir, string(d[:2]), string(d)+".zst"), true
 }
 
+// rawPath returns the file name of a digest whose content is not compressed.
+func (b *blobs) rawPath(d Digest) (string, bool) {
+	path, ok := b.path(d)
+	return strings.TrimSuffix(path, ".zst") + ".raw", ok
+}
+
+// digestOfFile returns the digest that the name of a file in b's folder stands for, if it is that of a blob.
+func (b *blobs) digestOfFile(path string) (d Digest, raw, ok bool) {
+	name, raw := strings.CutSuffix(filepath.Base(path), ".raw")
+	d = Digest(strings.TrimSuffix(name, ".zst"))
+	want, ok := b.path(d)
+	if raw {
+		want, ok = b.rawPath(d)
+	}
+	return d, raw, ok && want == path
+}
+
 // write compresses r into the file of ref. It verifies the digest while it reads, and renames the file only then.
 func (b *blobs) write(ref BlobRef, r io.Reader) error {
 	path, _ := b.path(ref.Digest)
@@ -339,7 +474,7 @@ func (b *blobs) write(ref BlobRef, r io.Reader) error {
 	h := sha256.New()
 	err = compress(f, io.TeeReader(r, h), ref.Size)
 	if err == nil && sumOf(h) != ref.Digest {
-		err = errors.New("the file changed while it was read")
+		err = ErrChanged
 	}
 	if err == nil {
 		// Read-only, against tools that edit every file below a folder.
@@ -387,22 +522,23 @@ func (b *blobs) discard(d Digest, path string, why error) {
 
 func sumOf(h hash.Hash) Digest { return digest([sha256.Size]byte(h.Sum(nil))) }
 
-// blobReader decompresses a blob. It returns io.EOF only if the content has the blob's digest.
+// blobReader reads a blob. It returns io.EOF only if the content has the blob's digest.
 type blobReader struct {
-	blobs  *blobs
-	digest Digest
-	path   string
-	file   *os.File
-	zstd   *zstd.Decoder
-	hash   hash.Hash
-	err    error
+	blobs   *blobs
+	digest  Digest
+	path    string
+	file    *os.File
+	content io.Reader     // the file, decompressed if it is compressed
+	zstd    *zstd.Decoder // nil if it is not
+	hash    hash.Hash
+	err     error
 }
 
 func (r *blobReader) Read(p []byte) (int, error) {
 	if r.err != nil {
 		return 0, r.err
 	}
-	n, err := r.zstd.Read(p)
+	n, err := r.content.Read(p)
 	r.hash.Write(p[:n])
 	if err == io.EOF && sumOf(r.hash) != r.digest {
 		err = errSeal
@@ -415,6 +551,8 @@ func (r *blobReader) Read(p []byte) (int, error) {
 }
 
 func (r *blobReader) Close() error {
-	r.zstd.Close()
+	if r.zstd != nil {
+		r.zstd.Close()
+	}
 	return r.file.Close()
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -208,8 +207,8 @@ func (c *collector) files() error {
 			return ignoreMissing(err)
 		}
 		i := &candidate{key: path, bytes: info.Size(), used: info.ModTime()}
-		i.digest = Digest(strings.TrimSuffix(e.Name(), ".zst"))
-		if want, ok := c.store.blobs.path(i.digest); ok && want == path {
+		var ok bool
+		if i.digest, _, ok = c.store.blobs.digestOfFile(path); ok {
 			c.blobs[i.digest] = i
 		} else if c.now.Sub(i.used) > blobGracePeriod {
 			c.leftovers = append(c.leftovers, i)

@@ -14,7 +14,7 @@
 // a chain: each holds the hash of the step before, and the first holds the hash of the session's creation record. So
 // changing, dropping, inserting or reordering a step changes every later hash, and the head's. Damage is never read as
 // data. In results and blobs it is a miss with a reason (Notices). In history it is an error that names the step or
-// file.
+// file. One method hands out a file that it did not verify, BlobFile; its caller compares what it makes of the file.
 //
 // The chain detects accidents and edits by anyone who does not know the head's hash. An attacker who can rewrite the
 // whole file can also write a new chain. To detect that, keep the head's hash (Head) somewhere else.
@@ -23,7 +23,8 @@
 //
 //	history.db   bbolt; durable: sessions, heads, steps, indexes, sources, records
 //	results.db   bbolt; disposable: traces by digest and by code, values, small blobs, memos
-//	blobs/       disposable: ab/abcd….zst, large blobs by the SHA-256 of their content
+//	blobs/       disposable: large blobs by the SHA-256 of their content: ab/abcd….zst, or ab/abcd….raw where
+//	             compression saves little
 //	bases/       durable, named like blobs: what workspace files held before a program wrote to them
 //	*.lock       locked by a process that writes the database of that name, and by one that begins to read it
 //	*.sound      disposable: size, time and meta pages of the database when its pages were last known to be sound

@@ -29,6 +29,8 @@ const (
 	ReasonServed  = "served"  // the caller supplied the result, see runner.RunOptions.Serve
 	ReasonBlocked = "blocked" // it uses what block By would have defined, or follows a failure in its block
 	ReasonSyntax  = "syntax-error"
+
+	ReasonUnblocked = "unblocked" // the last run blocked it, because block By had failed
 )
 
 // Reasons why a test runs, besides those of nodes.

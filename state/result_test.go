@@ -2,10 +2,13 @@ package state
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.etcd.io/bbolt"
@@ -126,6 +129,58 @@ func TestBlobFiles(t *testing.T) {
 	}
 	if _, err := s.PutBlobFile(filepath.Join(t.TempDir(), "none")); err == nil {
 		t.Error("PutBlobFile of no file succeeds")
+	}
+}
+
+// What does not compress is a file as it is. It is read, checked, collected and found damaged like any other blob.
+func TestRawBlobs(t *testing.T) {
+	s := checkedOpen(t, storeDir(t), Options{})
+	taken, put, zeros := noise(1, 100_000), noise(2, 1<<20), make([]byte, 1<<20)
+	path := filepath.Join(t.TempDir(), "in")
+	write(t, path, taken)
+	if ref, err := s.TakeBlob(path, DigestOf(taken)); ref != (BlobRef{DigestOf(taken), 100_000}) || err != nil {
+		t.Fatalf("TakeBlob = %v, %v", ref, err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("TakeBlob leaves the file: %v", err)
+	}
+	for _, content := range [][]byte{put, zeros, put} {
+		if ref, err := s.PutLarge(content, DigestOf(content)); ref.Digest != DigestOf(content) || err != nil {
+			t.Fatalf("PutLarge = %v, %v", ref, err)
+		}
+	}
+	for _, content := range [][]byte{taken, put, zeros} {
+		d, copied := DigestOf(content), filepath.Join(t.TempDir(), "out")
+		at, ok, err := s.BlobFile(d, copied)
+		if raw, _ := s.blobs.rawPath(d); !ok || err != nil || (at == raw) == (content[0] == 0) {
+			t.Errorf("BlobFile = %s, %v, %v", at, ok, err)
+		}
+		if got, err := os.ReadFile(at); err != nil || !bytes.Equal(got, content) {
+			t.Errorf("BlobFile gives %d bytes, %v", len(got), err)
+		}
+		if got, ok, err := s.Blob(d); !ok || err != nil || !bytes.Equal(got, content) {
+			t.Errorf("Blob = %d bytes, %v, %v", len(got), ok, err)
+		}
+	}
+	write(t, path, taken)
+	if _, err := s.TakeBlob(path, DigestOf(put)); !errors.Is(err, ErrChanged) {
+		t.Errorf("TakeBlob of another content = %v, want %v", err, ErrChanged)
+	}
+	if _, err := s.PutLarge(taken, DigestOf(put)); !errors.Is(err, ErrChanged) {
+		t.Errorf("PutLarge of another content = %v, want %v", err, ErrChanged)
+	}
+	raw, _ := s.blobs.rawPath(DigestOf(put))
+	if err := os.Chmod(raw, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	write(t, raw, append([]byte{put[0] + 1}, put[1:]...))
+	if s.VerifyBlob(DigestOf(put)); s.HasBlob(DigestOf(put)) {
+		t.Error("VerifyBlob leaves a damaged blob")
+	}
+	clock := time.Now().Add(2 * blobGracePeriod)
+	s.options.Now = func() time.Time { return clock }
+	if _, err := s.Collect(t.Context(), CollectOptions{}); err != nil || s.HasBlob(DigestOf(taken)) {
+		t.Errorf("Collect leaves a blob that nothing refers to: %v", err)
 	}
 }
 

@@ -37,6 +37,8 @@ type ValueInfo struct {
 	Opaque string `cbor:"opaque,omitempty" json:"-"`
 	// LifetimeSensitive: the value can observe when an object is freed, through a finalizer or a weak reference.
 	LifetimeSensitive bool `cbor:"fragile,omitempty" json:"-"`
+	// Handles are the open files that the value may use, each by the path at which it was first found open.
+	Handles []string `cbor:"handles,omitempty" json:"-"`
 }
 
 // Alias records that two names reach a common mutable object: the names in order, and a digest of the paths by which

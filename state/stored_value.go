@@ -44,6 +44,9 @@ func (s *Store) Value(joint Digest) (Value, bool, error) {
 	return v, true, nil
 }
 
+// HasBlob reports whether the store has a blob.
+func (s *Store) HasBlob(d Digest) bool { return s.blobs.has(d) }
+
 // HasBlobs reports whether all blobs of a stored value exist.
 func (s *Store) HasBlobs(v Value) bool {
 	for _, d := range append([]Digest{v.Blob}, v.Parts...) {

@@ -108,7 +108,14 @@ func planOf(ctx context.Context, session *xstate.Session, blocks []patch.Block) 
 	if err != nil {
 		return nil, err
 	}
-	return planDocumentOf(session.Name(), planned, old, edits, effect), nil
+	start, imports, err := plan.Preparation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d := planDocumentOf(session.Name(), planned, old, edits, effect)
+	d.Prepare = micro(start + imports)
+	d.Seconds, d.Saved = micro(d.Seconds+start+imports), micro(max(d.Saved-imports, 0))
+	return d, nil
 }
 
 // planOfNew plans a program of which nothing is recorded.

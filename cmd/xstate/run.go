@@ -20,7 +20,6 @@ import (
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
-	"github.com/xstate-engine/xstate/state/query"
 )
 
 func (a *app) runVerb() *cobra.Command {
@@ -457,7 +456,7 @@ func ranAny(b *runner.BlockOutcome) bool {
 
 func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
 	head := title(a.ui, i, b.ID, b.Title) + "  "
-	status := query.StatusText(b.Status)
+	status := b.Status.String()
 	switch b.Status {
 	case state.StatusFailed, state.StatusBlocked:
 		head += a.ui.red(status)
@@ -514,7 +513,7 @@ func (a *app) verify(
 			v.Differences = append(v.Differences, d)
 		}
 	}
-	v.Equal = len(found) == 0
+	v.Equal = len(v.Differences) == 0
 	said, err := replay.Confirm(ctx, s.Subject(), step, found, f.origin.WithoutCost())
 	if err != nil {
 		return nil, err

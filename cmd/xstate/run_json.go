@@ -7,7 +7,6 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
-	"github.com/xstate-engine/xstate/state/query"
 )
 
 func blockDocumentOf(i int, b *runner.BlockOutcome) api.Block {
@@ -15,7 +14,7 @@ func blockDocumentOf(i int, b *runner.BlockOutcome) api.Block {
 		ID:      b.ID,
 		Index:   i,
 		Title:   b.Title,
-		Status:  query.StatusText(b.Status),
+		Status:  b.Status.String(),
 		Reason:  b.Reason,
 		Error:   b.Err,
 		Seconds: micro(b.Seconds),

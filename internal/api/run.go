@@ -69,15 +69,17 @@ type Verified struct {
 
 // Plan is the document of plan.
 type Plan struct {
-	Version int           `json:"version"`
-	Session string        `json:"session"`
-	Run     int           `json:"run"`           // number of blocks that would run
-	Maybe   int           `json:"maybe"`         // … that run if an input changes
-	Reuse   int           `json:"reuse"`         // … that would be reused
-	Block   int           `json:"block"`         // … that are blocked
-	Seconds float64       `json:"seconds"`       // recorded, of what runs or may run; blocks that never ran count as 0
-	Saved   float64       `json:"saved_seconds"` // recorded, of what is reused
-	Edits   []PlannedEdit `json:"edits"`         // how the file differs from the session
+	Version int    `json:"version"`
+	Session string `json:"session"`
+	Run     int    `json:"run"`   // number of blocks that would run
+	Maybe   int    `json:"maybe"` // … that run if an input changes
+	Reuse   int    `json:"reuse"` // … that would be reused
+	Block   int    `json:"block"` // … that are blocked
+	// Recorded seconds of what runs or may run, with those to prepare; blocks that never ran count as 0.
+	Seconds float64       `json:"seconds"`
+	Prepare float64       `json:"prepare_seconds"` // of a new interpreter: its start and the imports that it repeats
+	Saved   float64       `json:"saved_seconds"`   // recorded, of what is reused, without these imports
+	Edits   []PlannedEdit `json:"edits"`           // how the file differs from the session
 	Blocks  []PlanBlock   `json:"blocks"`
 	*query.Impact
 }

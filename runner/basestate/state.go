@@ -269,7 +269,7 @@ func hashFile(path string) (state.Digest, error) {
 // "out\x00a=true\x00b=false" is the directory out with a in it and without b.
 func (w *State) listing(name string) state.Digest {
 	parts := strings.Split(name, "\x00")
-	dir := parts[0]
+	dir, counts := depgraph.Key("dir:" + parts[0]).Listing()
 	entries, err := os.ReadDir(w.Path(dir))
 	if err != nil && errors.Is(err, fs.ErrNotExist) && len(parts) == 1 {
 		return state.Absent
@@ -291,7 +291,7 @@ func (w *State) listing(name string) state.Digest {
 	}
 	var names []string
 	for n, there := range present {
-		if there {
+		if there && counts(n) {
 			names = append(names, n)
 		}
 	}

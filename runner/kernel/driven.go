@@ -13,6 +13,7 @@ import (
 // as "op". Every language whose driver does so has its kernel from here.
 type Driven struct {
 	*Process
+	unreadable bool // the system does not let the engine read the memory of the interpreter
 }
 
 // watchEvery is how often the files of the output streams are looked at while a node runs.
@@ -90,9 +91,39 @@ func (d *Driven) Bind(ctx context.Context, b Binding) error {
 	}{"bind", b})
 }
 
-func (d *Driven) Store(ctx context.Context, names []string) (stored Stored, err error) {
-	stored.Data, err = d.Request(ctx, map[string]any{"op": "store", "names": names}, nil, &stored, nil)
-	return stored, err
+func (d *Driven) Store(ctx context.Context, v Storing) (stored Stored, err error) {
+	if d.unreadable {
+		v.Lend = 0
+	}
+	request := struct {
+		Op string `json:"op"`
+		Storing
+	}{"store", v}
+	stored.Data, err = d.Request(ctx, request, nil, &stored, nil)
+	if err != nil || d.readParts(stored.Parts) == nil {
+		return stored, err
+	}
+	d.unreadable = true
+	for _, p := range stored.Parts {
+		if p.Address != 0 {
+			v.Lost = append(v.Lost, p.Digest)
+		}
+	}
+	return d.Store(ctx, v)
+}
+
+// readParts reads the parts of a group that are in the memory of the interpreter. To write them to a file there takes
+// the interpreter three times as long, and more while the system writes to its disk.
+func (d *Driven) readParts(parts []Part) error {
+	for i := range parts {
+		if p := &parts[i]; p.Address != 0 {
+			p.Data = lentBuffer(p.Size)
+			if err := readMemory(d.cmd.Process.Pid, p.Address, p.Data); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (d *Driven) Load(ctx context.Context, l Loading) (loaded Loaded, err error) {
@@ -108,14 +139,29 @@ func (d *Driven) Hidden(ctx context.Context, key depgraph.Key) ([]byte, error) {
 	return d.Request(ctx, map[string]any{"op": "hidden_get", "key": key}, nil, nil, nil)
 }
 
-func (d *Driven) SetHidden(ctx context.Context, key depgraph.Key, pristine bool, data []byte) error {
-	_, err := d.Request(ctx, map[string]any{"op": "hidden_put", "key": key, "pristine": pristine}, data, nil, nil)
+func (d *Driven) SetHidden(
+	ctx context.Context,
+	key depgraph.Key,
+	digest state.Digest,
+	pristine bool,
+	data []byte,
+) error {
+	request := map[string]any{"op": "hidden_put", "key": key, "digest": digest, "pristine": pristine}
+	_, err := d.Request(ctx, request, data, nil, nil)
 	return err
 }
 
-func (d *Driven) SetEnviron(ctx context.Context, set map[string]*string) error {
-	return d.do(ctx, map[string]any{"op": "environ", "set": set})
+func (d *Driven) SetEnviron(ctx context.Context, set map[string]*string, first map[string]FirstImport) error {
+	return d.do(ctx, map[string]any{"op": "environ", "set": set, "first": first})
 }
+
+func (d *Driven) Detach(ctx context.Context, files []string) ([]string, error) {
+	var reply struct{ Paths []string }
+	_, err := d.Request(ctx, map[string]any{"op": "detach", "files": files}, nil, &reply, nil)
+	return reply.Paths, err
+}
+
+func (d *Driven) Flush(ctx context.Context) error { return d.do(ctx, map[string]string{"op": "flush"}) }
 
 func (d *Driven) CloseDisplays(ctx context.Context) error {
 	return d.do(ctx, map[string]string{"op": "close_figures"})

@@ -147,8 +147,8 @@ type Program interface {
 type Values interface {
 	// Bind changes which names are bound.
 	Bind(ctx context.Context, b Binding) error
-	// Store makes bytes of the values that names, which are one group, are bound to.
-	Store(ctx context.Context, names []string) (Stored, error)
+	// Store makes bytes of the values that names are bound to.
+	Store(ctx context.Context, v Storing) (Stored, error)
 	// Load binds a stored group.
 	Load(ctx context.Context, l Loading) (Loaded, error)
 }
@@ -157,10 +157,15 @@ type Values interface {
 type Surroundings interface {
 	// Hidden returns generators, options or the working directory of a key as bytes; none where that cannot be.
 	Hidden(ctx context.Context, key depgraph.Key) ([]byte, error)
-	// SetHidden restores them. pristine: as they are before the first node.
-	SetHidden(ctx context.Context, key depgraph.Key, pristine bool, data []byte) error
-	// SetEnviron sets variables; nil unsets one.
-	SetEnviron(ctx context.Context, set map[string]*string) error
+	// SetHidden restores them, under the digest that they had. pristine: as they are before the first node.
+	SetHidden(ctx context.Context, key depgraph.Key, d state.Digest, pristine bool, data []byte) error
+	// SetEnviron sets variables; nil unsets one. first has libraries that the kernel may import later by itself.
+	SetEnviron(ctx context.Context, set map[string]*string, first map[string]FirstImport) error
+	// Detach makes the interpreter forget files that are open, named as in Files.Open. It returns the paths of those
+	// that a handle may still write: the caller puts other files there.
+	Detach(ctx context.Context, files []string) (paths []string, err error)
+	// Flush writes to files what handles hold of them in buffers, as the end of the program does.
+	Flush(ctx context.Context) error
 	// CloseDisplays forgets displays that are begun and not shown.
 	CloseDisplays(ctx context.Context) error
 	// Unload takes workspace modules from the interpreter, and with them what depends on them.

@@ -37,6 +37,10 @@ type Node struct {
 	Certain    []string `json:"certain,omitempty"`  // names that it binds on every path
 	Unbound    []string `json:"unbound,omitempty"`  // names that have a value and that the namespace was not given
 
+	// OpenElsewhere are files that are open for the program and not in this interpreter. A node that writes to one is
+	// undone, as with Again.
+	OpenElsewhere []string `json:"open_elsewhere,omitempty"`
+
 	Reach map[string][]string `json:"reach,omitempty"` // class → names whose values reach it
 	Order []string            `json:"order,omitempty"` // in which the program bound its names, where a node may ask
 	Lined bool                `json:"lined,omitempty"` // the lines of functions that it executes are wanted
@@ -76,6 +80,12 @@ type Binding struct {
 	Unpark []Group   `json:"unpark,omitempty"`
 }
 
+// FirstImport says how the program imported a library first, where that import changed the environment.
+type FirstImport struct {
+	Node    string             `json:"node"`    // the execution that imported it, maybe with other libraries
+	Environ map[string]*string `json:"environ"` // variables that it read and changed, before it; nil: unset
+}
+
 // Parking is a group to park, with the names that it is bound to.
 type Parking struct {
 	Group Group
@@ -85,23 +95,41 @@ type Parking struct {
 // MarshalJSON writes a parking as a list of two.
 func (p Parking) MarshalJSON() ([]byte, error) { return json.Marshal([]any{p.Group, p.Names}) }
 
-// Stored is a group as a kernel made bytes of it.
+// Storing names values to store, which are one group.
+type Storing struct {
+	Names []string       `json:"names"`
+	Lost  []state.Digest `json:"lost,omitempty"` // parts that the kernel gave before and that are wanted again
+	Lend  int64          `json:"lend"`           // bytes of parts that may be given as data; more go to files
+}
+
+// Stored is a group as a kernel made bytes of it. The parts that the bytes refer to follow them.
 type Stored struct {
 	Done  bool        `json:"stored"`
 	Why   string      `json:"why"`  // it could not be stored
-	Path  string      `json:"path"` // of the file that holds it; "" when Data does
+	Path  string      `json:"path"` // of the file that holds the bytes; "" when Data does
 	Size  int64       `json:"size"`
-	Parts []int64     `json:"parts"` // sizes of the parts of the file; none: it is one
+	Parts []Part      `json:"parts"`
 	Needs [][2]string `json:"needs"` // classes of the program that it refers to: name, digest
 	Data  []byte      `json:"-"`
 }
 
+// Part is large memory that groups may share. One with neither path nor data was given before.
+type Part struct {
+	Path   string       `json:"path"` // of a file that holds it
+	Data   []byte       `json:"-"`
+	Digest state.Digest `json:"digest"` // "" when it is not known
+	Size   int64        `json:"size"`
+
+	Address uint64 `json:"address"` // of the memory in the interpreter's process; Store reads it into Data
+}
+
 // Loading is a stored group to bind.
 type Loading struct {
-	Names []string `json:"names"`
-	Path  string   `json:"path,omitempty"`  // of a file that holds it; "" when Data does
-	First int64    `json:"first,omitempty"` // size of the first part, when there are several
-	Data  []byte   `json:"-"`
+	Names   []string       `json:"names"`
+	Path    string         `json:"path,omitempty"` // of a file that holds the bytes; "" when Data does
+	Data    []byte         `json:"-"`
+	Parts   []string       `json:"parts,omitempty"`   // files
+	Digests []state.Digest `json:"digests,omitempty"` // of the parts
 }
 
 // Loaded is what a loading led to. The engine compares it with what was stored.

@@ -67,11 +67,13 @@ type Write struct {
 	Digest            state.Digest    `json:"digest"`
 	Opaque            string          `json:"opaque"` // why the value cannot be named by content; "" when it can
 	Size              int64           `json:"size"`
-	Deps              []string        `json:"deps"` // names that its code may load
-	Code              []string        `json:"code"` // qualified names of classes and functions that it reaches
+	Unhanded          int64           `json:"unhanded"` // of these bytes, those that the engine was not given before
+	Deps              []string        `json:"deps"`     // names that its code may load
+	Code              []string        `json:"code"`     // qualified names of classes and functions that it reaches
 	LifetimeSensitive bool            `json:"fragile"`
-	ReachesModules    bool            `json:"rests"` // it reaches what a workspace module holds
-	ModuleParts       []string        `json:"held"`  // parts of workspace modules that it is or reaches
+	ReachesModules    bool            `json:"rests"`   // it reaches what a workspace module holds
+	Handles           []string        `json:"handles"` // open files that it may use, as in Files.Open
+	ModuleParts       []string        `json:"held"`    // parts of workspace modules that it is or reaches
 	Info              state.ValueInfo `json:"info"`
 }
 
@@ -79,6 +81,8 @@ type Write struct {
 type Effects struct {
 	Hidden  map[string]state.Digest `json:"hidden"`  // generators, options and the working directory that it changed
 	Environ map[string]*string      `json:"environ"` // variables that it changed; nil: unset
+
+	LibraryEnviron []string `json:"library_environ"` // of these, those that only imports of libraries changed
 
 	Figures    bool `json:"figures"`     // a display is begun and not shown
 	HadFigures bool `json:"had_figures"` // one was, before the node
@@ -129,6 +133,11 @@ type Files struct {
 	Modes    []string               `json:"modes"`  // whose permissions were asked
 	Chmods   map[string]uint32      `json:"chmods"` // permissions before, of files whose permissions changed
 	Times    []string               `json:"times"`  // whose times were asked
+
+	// Open are the files that are open after the node: the path at which each was found first, and those that lead to
+	// it now. Used are those of them, and of those open before, whose handles the node had.
+	Open map[string][]string `json:"open"`
+	Used []string            `json:"used"`
 }
 
 // FileBefore is what was at a path before a node wrote there.

@@ -3,15 +3,15 @@ package replay
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// Attribute completes differences that Verify found in the run of step n: a value or file gets the block that wrote it
-// last, and a block that reads, directly or not, what a volatile block gives gets the marks of that block, too.
+// Attribute completes differences that Verify found in the run of step n. A value or file without a block gets the
+// block that wrote it last. A block that reads, directly or not, what a volatile block gives gets the marks of that
+// block, too.
 func Attribute(ctx context.Context, s *Subject, n state.StepNumber, found []Difference) ([]Difference, error) {
 	if len(found) == 0 {
 		return found, nil
@@ -37,10 +37,8 @@ func Attribute(ctx context.Context, s *Subject, n state.StepNumber, found []Diff
 	found = slices.Clone(found)
 	for i := range found {
 		f := &found[i]
-		if name, ok := strings.CutPrefix(f.What, "value "); ok {
-			f.Block = writers[depgraph.Var(name)]
-		} else if name, ok := strings.CutPrefix(f.What, "file "); ok {
-			f.Block = writers[depgraph.Key("file:"+name)]
+		if f.Block == "" {
+			f.Block = writers[keyOf(f.What)]
 		}
 		for _, m := range marks[f.Block] {
 			f.Marks = query.AppendNew(f.Marks, m)

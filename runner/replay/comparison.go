@@ -175,19 +175,6 @@ func failure(t *state.Trace) string {
 	return "done"
 }
 
-// described is a value in a form that people can compare.
-func described(d state.Digest, info state.ValueInfo) string {
-	switch {
-	case d == state.Absent:
-		return "absent"
-	case info.Repr != "":
-		return info.Repr + " (" + query.Short(d) + ")"
-	case info.Type != "":
-		return info.Type + " " + info.Shape + " (" + query.Short(d) + ")"
-	}
-	return string(d)
-}
-
 // both joins two lists of marks.
 func both(a, b []string) []string {
 	all := slices.Concat(a, b)

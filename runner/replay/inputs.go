@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/state"
 )
 
@@ -83,7 +84,7 @@ func (x *replaying) layOut() error {
 		}
 	}
 	for name, d := range in.listed {
-		if err := x.putListed(in, name, d); err != nil {
+		if err := x.putListed(in, depgraph.Key("dir:"+name), d); err != nil {
 			return err
 		}
 	}
@@ -212,10 +213,11 @@ func (x *replaying) putPresent(name string, directory bool) error {
 }
 
 // putListed creates the entries of a directory that the program listed.
-func (x *replaying) putListed(in *inputs, dir string, d state.Digest) error {
+func (x *replaying) putListed(in *inputs, k depgraph.Key, d state.Digest) error {
 	if d == state.Absent {
 		return nil
 	}
+	dir, counts := k.Listing()
 	if err := os.MkdirAll(filepath.Join(x.folder, dir), 0o777); err != nil {
 		return err
 	}
@@ -224,6 +226,9 @@ func (x *replaying) putListed(in *inputs, dir string, d state.Digest) error {
 		return err
 	}
 	for _, name := range names {
+		if !counts(name) {
+			continue
+		}
 		full := filepath.Join(dir, name)
 		d, known := in.content[full]
 		made := in.written[full] || isAbove(in.written, full)

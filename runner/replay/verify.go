@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
+	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -19,6 +21,9 @@ type Difference struct {
 	Want  string        `json:"want"` // from scratch
 	// Marks says why it may vary from run to run: "clock", "network", …; nil: it must not vary.
 	Marks []string `json:"marks,omitempty"`
+
+	// Of a value or file: the blocks that wrote it, and after which it differs. The first one made the difference.
+	writers []state.BlockID
 }
 
 func (d Difference) String() string {
@@ -71,6 +76,9 @@ func Confirm(
 	v := &state.Verification{Of: n}
 	for _, d := range found {
 		differs[d.Block] = true
+		for _, id := range d.writers {
+			differs[id] = true
+		}
 		if len(d.Marks) > 0 {
 			v.Explained++
 		} else {
@@ -111,6 +119,14 @@ func Compare(have, want *runner.Outcome) []Difference {
 			if b != nil {
 				d.Block, d.Marks = b.ID, b.AllMarks
 			} else {
+				k := keyOf(what)
+				if d.writers = writersOtherwise(have, want, k); d.writers != nil {
+					d.Block = d.writers[0]
+				}
+				if k.Space() == "var" {
+					d.Have = described(state.Digest(x), infoOf(have, k))
+					d.Want = described(state.Digest(y), infoOf(want, k))
+				}
 				d.Marks = have.VaryingKeys[what]
 				if x == "" { // such as a file under a name drawn by chance
 					d.Marks = want.VaryingKeys[what]
@@ -130,6 +146,70 @@ func Compare(have, want *runner.Outcome) []Difference {
 	addAll(have.Values, want.Values, "value ", add)
 	addAll(have.Files, want.Files, "file ", add)
 	return found
+}
+
+// keyOf returns the key that "value NAME" or "file NAME" is about.
+func keyOf(what string) depgraph.Key {
+	if name, ok := strings.CutPrefix(what, "value "); ok {
+		return depgraph.Var(name)
+	}
+	return depgraph.Key("file:" + strings.TrimPrefix(what, "file "))
+}
+
+// writersOtherwise returns the blocks that wrote k, and after which it differs between two outcomes of one program.
+func writersOtherwise(have, want *runner.Outcome, k depgraph.Key) []state.BlockID {
+	var found []state.BlockID
+	var x, y state.Digest
+	for i := range min(len(have.Blocks), len(want.Blocks)) {
+		wrote := false
+		for _, of := range []struct {
+			block *runner.BlockOutcome
+			now   *state.Digest
+		}{{&have.Blocks[i], &x}, {&want.Blocks[i], &y}} {
+			for j := range of.block.Nodes {
+				t := of.block.Nodes[j].Result()
+				if t == nil || t.Err != nil {
+					continue
+				}
+				for _, a := range t.Writes {
+					if a.Key == k {
+						*of.now, wrote = a.Digest, true
+					}
+				}
+			}
+		}
+		if wrote && x != y && !(byLineage(x) && byLineage(y)) {
+			found = append(found, have.Blocks[i].ID)
+		}
+	}
+	return found
+}
+
+// infoOf returns what is known of the last value of k.
+func infoOf(o *runner.Outcome, k depgraph.Key) (info state.ValueInfo) {
+	for i := range o.Blocks {
+		for j := range o.Blocks[i].Nodes {
+			if t := o.Blocks[i].Nodes[j].Result(); t != nil && t.Err == nil {
+				if now, ok := t.Info[k]; ok {
+					info = now
+				}
+			}
+		}
+	}
+	return info
+}
+
+// described is a value in a form that people can compare.
+func described(d state.Digest, info state.ValueInfo) string {
+	switch {
+	case d == state.Absent:
+		return "absent"
+	case info.Repr != "":
+		return info.Repr + " (" + query.Short(d) + ")"
+	case info.Type != "":
+		return info.Type + " " + info.Shape + " (" + query.Short(d) + ")"
+	}
+	return string(d)
 }
 
 func addAll(have, want map[string]state.Digest, what string, add func(*runner.BlockOutcome, string, string, string)) {

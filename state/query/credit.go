@@ -196,7 +196,7 @@ func (c *crediting) run(ctx context.Context, n state.StepNumber) error {
 		}
 		c.turn(b, c.failing[b.ID], x.ofBlock(b.ID, map[state.BlockID]bool{}))
 	}
-	c.row(step.Origin).Caused += left // what rounding leaves
+	c.row(step.Origin).Caused += left // spent on rebuilding values, and what rounding leaves
 	x.share(nanoseconds(step.Run.SavedSeconds))
 	c.pending = nil
 	return nil
@@ -235,7 +235,7 @@ func (x *charging) ofNode(id state.BlockID, n *state.NodeResult, seen map[state.
 	switch n.Reason.Code {
 	case state.ReasonForced, state.ReasonPinned, state.ReasonRetry, state.ReasonLost, state.ReasonEngine:
 		return x.row(x.run.Origin)
-	case state.ReasonInput, state.ReasonBlocked:
+	case state.ReasonInput, state.ReasonBlocked, state.ReasonUnblocked:
 		switch by := x.blockOf(n.Reason.By); {
 		case by != "" && by != id:
 			return x.ofBlock(by, seen)

@@ -133,7 +133,7 @@ func (h *History) aftermath(ctx context.Context, n state.StepNumber, after *Snap
 				writes = append(writes, state.Access{Key: w.Key, Digest: w.Digest})
 			}
 			if b.RanAt != after.Step.Number ||
-				x.Status != StatusText(state.StatusRan) && x.Status != StatusText(state.StatusFailed) {
+				x.Status != state.StatusRan.String() && x.Status != state.StatusFailed.String() {
 				continue
 			}
 			for _, effect := range OutsideEffects(b.Marks, writes) {

@@ -25,6 +25,8 @@ var sentences = map[string]string{
 	state.ReasonReused:  "its code and all that it reads are as they were when its result was recorded",
 	state.ReasonBlocked: "it needs what a failed block would have defined",
 	state.ReasonSyntax:  "it is not valid Python",
+
+	state.ReasonUnblocked: "it was blocked in the run before",
 }
 
 // Sentence returns a reason in words.
@@ -36,6 +38,8 @@ func Sentence(r state.Reason) string {
 	switch {
 	case r.Code == state.ReasonBlocked && r.By != "":
 		return "it needs what " + r.By + " would have defined"
+	case r.Code == state.ReasonUnblocked && r.By != "":
+		return "it was blocked in the run before: " + r.By + " had failed"
 	case r.Key != "":
 		text = strings.Replace(text, "what it reads", keyText(r.Key)+", which it reads,", 1)
 	}
@@ -49,7 +53,14 @@ func keyText(k depgraph.Key) string {
 		return k.Name()
 	case "file":
 		return "the file " + k.Name()
+	case "open":
+		return "the open file " + k.Name()
+	case "inode":
+		return "which open file " + k.Name() + " leads to"
 	case "dir":
+		if dir, _ := k.Listing(); dir != k.Name() {
+			return "the list of packages in " + dir
+		}
 		return "the list of files in " + k.Name()
 	case "files":
 		return "the list of files that the program wrote"

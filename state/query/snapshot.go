@@ -33,7 +33,7 @@ type BlockView struct {
 	Edited   state.StepNumber `json:"edited"` // the step that gave it this version
 	EditedAt time.Time        `json:"edited_at,omitzero"`
 	Origin   state.Origin     `json:"origin"` // of that step
-	Status   string           `json:"status"` // see StatusText
+	Status   string           `json:"status"` // see state.Status.String
 	RanAt    state.StepNumber `json:"ran_at,omitempty"`
 	Verified state.StepNumber `json:"verified,omitempty"` // the step that recorded an equal run from scratch
 	Nodes    []NodeView       `json:"nodes"`
@@ -63,21 +63,6 @@ type AccessView struct {
 	Value  *state.ValueInfo `json:"value,omitempty"`
 	// Of a read: the node that wrote it last; "" for the workspace or a builtin
 	By string `json:"by,omitempty"`
-}
-
-// StatusText returns the name of a status: new, reused, ran, blocked or failed.
-func StatusText(s state.Status) string {
-	switch s {
-	case state.StatusReused:
-		return "reused"
-	case state.StatusRan:
-		return "ran"
-	case state.StatusBlocked:
-		return "blocked"
-	case state.StatusFailed:
-		return "failed"
-	}
-	return "new"
 }
 
 // At returns the program after step n with everything that is recorded of it. It executes nothing and needs no
@@ -186,7 +171,7 @@ func (h *History) view(index int, b *state.ProgramBlock, last map[depgraph.Key]A
 		Version: b.Version,
 		Source:  b.Source,
 		Edited:  kept.Edited,
-		Status:  StatusText(kept.Status),
+		Status:  kept.Status.String(),
 		Nodes:   []NodeView{},
 		Outputs: []state.Output{},
 		Error:   kept.Err,
@@ -230,7 +215,7 @@ func (h *History) nodeView(
 ) (NodeView, *state.Trace, error) {
 	v := NodeView{
 		Name:    name,
-		Status:  StatusText(n.Status),
+		Status:  n.Status.String(),
 		Reason:  n.Reason,
 		Seconds: n.Seconds,
 		Code:    n.Code,

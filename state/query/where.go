@@ -174,7 +174,7 @@ func (s *Snapshot) Select(keep func(*BlockView) bool) []BlockView {
 
 // Failed reports whether the block failed, or was blocked by one that did.
 func (b *BlockView) Failed() bool {
-	return b.Status == StatusText(state.StatusFailed) || b.Status == StatusText(state.StatusBlocked)
+	return b.Status == state.StatusFailed.String() || b.Status == state.StatusBlocked.String()
 }
 
 // Unverified reports whether no run from scratch has confirmed the result of the block. Either nothing compared the

@@ -177,7 +177,7 @@ func (s *session) restore() {
 	s.run(s.Texts.Bind)
 	was := s.run(s.Texts.Alias)
 	want := written(s.run(s.Texts.Append))
-	stored, err := s.kernel.Store(s.Context(), []string{"a", "b"})
+	stored, err := s.kernel.Store(s.Context(), kernel.Storing{Names: []string{"a", "b"}})
 	if err != nil || !stored.Done || stored.Path != "" {
 		s.Fatalf("Store = %+v, %v; want data", stored, err)
 	}

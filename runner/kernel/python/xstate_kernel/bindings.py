@@ -26,6 +26,7 @@ class Bindings:
     def __init__(self, namespace, preset, printer, groups):
         self.ns, self.preset, self.printer, self.groups = namespace, preset, printer, groups
         self.kept_alive = []  # unbound values, because the program could observe when they are freed
+        self.left_open = []  # unbound values with their open files, which the end of a value would write to
         self.parked = {}  # digest of a group → ({name: value}, {name: Fingerprint})
 
     def names_bound(self):
@@ -61,8 +62,14 @@ class Bindings:
 
     def keep_alive(self, value, fp):
         """Keeps a value that the engine drops, and not the program, if the end of its life would have effects."""
-        if fp is not None and fp.lifetime_sensitive:
+        if fp is not None and fp.handles:
+            self.left_open.append((value, fp.handles))
+        elif fp is not None and fp.lifetime_sensitive:
             self.kept_alive.append(value)
+
+    def close_detached(self, handles):
+        """Frees values whose open files do not belong to the program any more: what they hold in buffers is lost."""
+        self.left_open = [(value, fds) for value, fds in self.left_open if not handles.all_detached(fds)]
 
     def bind(self, name, value, fp=None):
         self.ns[name] = value

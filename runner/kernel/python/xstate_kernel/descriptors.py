@@ -55,6 +55,11 @@ def lend(number):
     _lent.add(number)
 
 
+def lent(number):
+    """Reports whether an object uses a number that the program opened."""
+    return number in _lent
+
+
 def _in_use():
     _lent.difference_update([number for number in _lent if not _is_open(number)])
     return _lent

@@ -67,6 +67,16 @@ class Fingerprinter:
             fp.levels = walk.levels
         return fp
 
+    def forget_classes(self, which):
+        """Forgets the classes with such a fingerprint, under every digest that they had. which is a predicate.
+
+        To fingerprint a class that changed adds its present digest. Returns the digests."""
+        doomed = {id(c) for c in list(self.classes.values()) if which(self.of(c))}
+        gone = [d for d, c in self.classes.items() if id(c) in doomed]
+        for d in gone:
+            del self.classes[d]
+        return gone
+
     def called(self, c):
         """The qualified name of a class, and where others of that name are in use, which of them it is."""
         name, twin = type.__dict__["__qualname__"].__get__(c), self.twins.get(id(c))

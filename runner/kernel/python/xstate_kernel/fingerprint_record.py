@@ -15,6 +15,7 @@ class Fingerprint:
         "deps",
         "imports",
         "size",
+        "handed",
         "files",
         "partial",
         "weak",
@@ -26,6 +27,7 @@ class Fingerprint:
         "shuffled",
         "sets",
         "nan",
+        "handles",
     )
 
     def __init__(self):
@@ -37,6 +39,7 @@ class Fingerprint:
         self.deps = set()  # global names its code may load
         self.imports = set()  # modules its code may import
         self.size = 0  # bytes hashed, about
+        self.handed = 0  # of them, those of parts of arrays that the engine was given before
         self.cites = set()  # files of the code where exceptions in it were raised
         self.files = set()  # workspace modules it depends on
         self.libraries = set()  # packages of which it has a function, a class, or what keeps their state
@@ -48,6 +51,7 @@ class Fingerprint:
         self.shuffled = False  # it holds a set whose order is another each time
         self.sets = False  # it holds another set
         self.nan = False  # it holds a NaN beside those in arrays
+        self.handles = set()  # descriptors of open files that an opaque value reaches, see handles.py
         self.levels = None  # of a large container of containers and immutable values: what they hold, see graph
 
     def reached(self):

@@ -27,6 +27,9 @@ class Hidden:
         self.variables = [v for a in adapters.ALL for v in a.variables()]
         self.variables += interpreter_state.variables(self.collector)
         self.by_key = {v.key: v for v in self.variables}
+        self._waiting = {}  # key of a variable whose module is not loaded → (pickled value, digest)
+        self._named = {}  # key → (digest of the value that was put, the name that it has for the engine)
+        self.quietly = lambda action: action()  # calls a function whose effects do not belong to the running node
         adapters.random.adapter.watch(seed)
         self._imports = Importing(self)
         sys.meta_path.insert(0, self._imports)
@@ -39,6 +42,9 @@ class Hidden:
         found = {}
         for v in self.variables:
             if not v.loaded():
+                if v.key in self._waiting:
+                    name = self._waiting[v.key][1]
+                    found[v.key] = name, None, name
                 continue
             try:
                 value = v.get()
@@ -47,7 +53,12 @@ class Hidden:
                 continue
             if not v.known:
                 v.known, v.pristine = True, (digest, value)
-            found[v.key] = ("" if digest == v.pristine[0] else digest, value, digest)
+            put, name = self._named.get(v.key, (None, None))
+            if digest == v.pristine[0]:
+                name = ""
+            elif digest != put:
+                name = digest
+            found[v.key] = name, value, digest
         return found
 
     def begin(self, v):
@@ -56,16 +67,40 @@ class Hidden:
         v.known, v.pristine = True, (v.digest(value), value)
         v.start = v.pristine[0]
 
-    def restore(self, key, blob):
-        """Sets a variable to the pickled value, or to the pristine one when blob is None."""
+    def restore(self, key, blob, digest):
+        """Sets a variable to the pickled value, or to the pristine one when blob is None.
+
+        The value of a variable of an installed package waits until the package is loaded: many nodes do not need it."""
         v = self.by_key[key]
+        self._waiting.pop(key, None)
+        self._named.pop(key, None)
         if not v.loaded():
             if blob is None:
+                return
+            if v.module.partition(".")[0] not in sys.stdlib_module_names:
+                self._waiting[key] = blob, digest
                 return
             __import__(v.module)
         if not v.known:
             self.snapshot()
         v.put(v.pristine[1] if blob is None else pickle.loads(blob))
+
+    def loaded(self, module):
+        """Sets the variables that waited for a module, without counting the running node as their reader or writer."""
+        for v in [self.by_key[key] for key in self._waiting]:
+            if v.module == module and v.loaded():
+                self.quietly(lambda: self._set_waiting(v))
+
+    def _set_waiting(self, v):
+        flags = v.touched, v.set_by_node, v.fresh, v.unseeded
+        if not v.known:
+            self.begin(v)
+        blob, digest = self._waiting.pop(v.key)
+        v.put(pickle.loads(blob))
+        v.start = v.digest(v.get())
+        self._named[v.key] = v.start, digest
+        v.touched, v.set_by_node, v.fresh, v.unseeded = flags
+        v.arm()
 
 
 class Importing:
@@ -75,6 +110,9 @@ class Importing:
         self._hidden = hidden
         self._busy = set()
         self._then = {name: f for a in adapters.ALL for name, f in a.after_import().items()}
+        for v in hidden.variables:
+            if v.module:
+                self._then.setdefault(v.module, lambda *_: None)
 
     def find_spec(self, name, path=None, target=None):
         if name not in self._then or name in self._busy:
@@ -93,6 +131,7 @@ class Importing:
     def loaded(self, name):
         """Calls the adapter's function for a module that was just loaded."""
         self._then[name](self._hidden, sys.modules[name])
+        self._hidden.loaded(name)
 
 
 class _After:

@@ -1,7 +1,7 @@
 """Libraries as state: the files and variables that each read during its import, and that affect it afterwards.
 
-The engine has a key load:NAME for an imported library that reads files or the environment during its import, or prints;
-see libraries.go."""
+The engine has a key load:NAME for an imported library that reads files or the environment during its import, sets a
+variable, or prints; see libraries.go."""
 
 from . import original as __builtins__
 import os
@@ -12,41 +12,71 @@ from . import adapters, blake2b, code_owner
 
 # library → what it read during its import: (kind, name) → what that was, or None if it was the usual
 _looks = {}
-_nested = {}  # library → the libraries that read something when it imported them, including itself
+_nested = {}  # library → the libraries that read or set something when it imported them, including itself
 _printed, _fresh, _unusual_ones = (
     set(),
     set(),
     set(),
 )  # libraries: that printed; of which that is not told yet; that saw something unusual
-_rests = {}  # (library, number of modules) → those of _unusual_ones that it has something of
+_sets = {}  # library → what it set in the environment during its import: variable → value, or None
+_parts = {}  # (library, number of modules) → the libraries of which it has something
 _USUAL = frozenset(
     ("HOME", "PATH", "USER", "LOGNAME", "SHELL", "TMPDIR", "LANG", "LC_ALL", "LC_CTYPE", "XDG_CACHE_HOME")
 )
 _HOME = os.path.expanduser("~") + os.sep
 _CACHE = os.environ.get("XDG_CACHE_HOME") or _HOME + ".cache"
+PACKAGES, _INFO = "*-info", (".dist-info", ".egg-info")  # the names that importlib.metadata looks for in a folder
 workspace = None  # ends with a separator; None: the kernel does not observe reads of libraries
+
+
+def _importing():
+    """Yields the libraries whose imports are going on, the innermost first; nothing if that is no library."""
+    frame, inner = sys._getframe(1), True
+    while frame is not None:
+        if frame.f_code.co_name == "_find_and_load" and frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            top = frame.f_locals["name"].partition(".")[0]
+            if inner and code_owner.kind_of(top) != code_owner.LIBRARY:
+                return
+            inner = False
+            yield top
+        frame = frame.f_back
 
 
 @code_owner.unobserved
 def looked(kind, name):
-    """Records what a library reads during its import, because the result stays in it. kind is env, file or stat."""
-    frame, owner = None if workspace is None else sys._getframe(1), None
-    while frame is not None:
-        if frame.f_code.co_name == "_find_and_load" and frame.f_code.co_filename == "<frozen importlib._bootstrap>":
-            top = frame.f_locals["name"].partition(".")[0]
-            if owner is None:
-                if code_owner.kind_of(top) != code_owner.LIBRARY:
-                    return
-                owner, looks = top, _looks.setdefault(top, {})
-                if (kind, name) in looks:
-                    return
-                was = looks[kind, name] = _unusual(kind, name)
-                if was is not None:
-                    _unusual_ones.add(top)
-                    _rests.clear()
-            _nested.setdefault(top, set()).add(owner)
-            _fresh.add(top)
-        frame = frame.f_back
+    """Records what a library reads during its import, because the result stays in it.
+
+    kind is env, file, stat or dir."""
+    owner = None
+    for top in _importing() if workspace is not None else ():
+        if owner is None:
+            owner, looks = top, _looks.setdefault(top, {})
+            if (kind, name) in looks:
+                return
+            was = looks[kind, name] = _unusual(kind, name)
+            if was is not None:
+                _unusual_ones.add(top)
+        _note(top, owner)
+
+
+@code_owner.unobserved
+def set_variable(name, value):
+    """Records that a library sets a variable of the environment during its import, or removes it. Both are bytes.
+
+    Returns the library, or None if no library is being imported."""
+    owner = None
+    for top in _importing() if workspace is not None else ():
+        owner = owner or top
+        _sets.setdefault(owner, {})[name] = value
+        _note(top, owner)
+    return owner
+
+
+def _note(top, owner):
+    _fresh.add(top)
+    if owner not in _nested.setdefault(top, set()):
+        _nested[top].add(owner)
+        _parts.clear()
 
 
 def _unusual(kind, name):
@@ -54,10 +84,23 @@ def _unusual(kind, name):
     if kind == "env":
         value = os.environ._data.get(os.environ.encodekey(name))
         return None if value is None or name in _USUAL or (name, value) in adapters.USUAL_ENVIRON else value
+    if kind == "dir":
+        return _packages(name) if (name + os.sep).startswith(workspace) else None
     ours = name.startswith(workspace) or name.startswith(_HOME) and not name.startswith(_CACHE)
     if not ours or not os.path.isfile(name) or os.access(name, os.X_OK) or code_owner.is_library_path(name):
         return None
     return code_owner.file_digest(name) if kind == "file" else "there"
+
+
+def _packages(name):
+    """Returns what a folder of the workspace lists: None if that is no package, where only these count."""
+    folder, last = os.path.split(name)
+    try:
+        if last != PACKAGES:
+            return ", ".join(sorted(os.listdir(name)))
+        return ", ".join(sorted(n for n in os.listdir(folder) if n.lower().endswith(_INFO))) or None
+    except OSError:
+        return None
 
 
 def nested_in(top):
@@ -76,12 +119,14 @@ def outdated(modules, imported):
 
     modules is a function that returns names of modules. The check covers their libraries, as far as the program has not
     imported these yet."""
-    early = (_looks.keys() | _printed).difference(imported, _fresh)
+    early = (_looks.keys() | _printed | _sets.keys()).difference(imported, _fresh)
     if not early:
         return False
-    tops = {t for name in modules() for t in nested_in(name.partition(".")[0])} & early
+    tops = set().union(*(_holds(top) for top in {name.partition(".")[0] for name in modules()})) & early
     return any(
-        t in _printed or any(_unusual(kind, name) != was for (kind, name), was in _looks.get(t, {}).items())
+        t in _printed
+        or any(_unusual(kind, name) != was for (kind, name), was in _looks.get(t, {}).items())
+        or any(os.environ._data.get(name) != value for name, value in _sets.get(t, {}).items())
         for t in tops
     )
 
@@ -89,8 +134,7 @@ def outdated(modules, imported):
 def printed(top):
     """Records that a library printed during its import. Only a new interpreter repeats the output."""
     _printed.add(top)
-    _nested.setdefault(top, set()).add(top)
-    _fresh.add(top)
+    _note(top, top)
 
 
 def loaded(top):
@@ -108,10 +152,13 @@ def loaded(top):
 
 
 def _resting(top):
-    if not _unusual_ones:
-        return ()
+    return _holds(top) & _unusual_ones if _unusual_ones else ()
+
+
+def _holds(top):
+    """Returns the libraries that a library imported when they were new, or has something of, including itself."""
     key = top, len(sys.modules)
-    if key not in _rests:
+    if key not in _parts:
         found = {top, *nested_in(top)}
         for name, module in list(sys.modules.items()):
             if name.partition(".")[0] == top and code_owner.is_a(module, types.ModuleType):
@@ -122,12 +169,19 @@ def _resting(top):
                         else value.__module__ if code_owner.is_a(value, (type, types.FunctionType)) else None
                     )
                     found.add(str(owner).partition(".")[0])
-        _rests[key] = found & _unusual_ones
-    return _rests[key]
+        _parts[key] = found
+    return _parts[key]
 
 
 def newly_loaded():
     """Returns the libraries that read something since the last call, or imported one that did, with their state."""
     found = {top: loaded(top) for top in _fresh}
     _fresh.clear()
+    return found
+
+
+def taken_as_first(known):
+    """Returns those of newly_loaded that are known, and does not return them again."""
+    found = _fresh & known
+    _fresh.difference_update(found)
     return found

@@ -104,6 +104,7 @@ class Kernel:
         self.modules = modules.Modules(namespace, self.printer, self.workspace, self.groups, self.effects)
         self.dropped_earlier = False  # values may be left that the program has replaced
         self.spool = options["spool"]
+        self.lent = None  # memory that the engine may read
         self.pickled = 0  # groups, in files there: the engine takes them while the next node runs
         self.hidden = hidden.Hidden(options["seed"], self.names)
         self.state = self.hidden.snapshot()  # of the hidden variables; None: not known
@@ -113,6 +114,7 @@ class Kernel:
         self.files = observe_files.Files(
             self.spool, options["store"], options["folder"], self.execution.code_run, options.get("guard")
         )
+        self.hidden.quietly = self.files.quietly
         self.imports = node_imports.NodeImports(self.bindings, self.workspace, self.modules, self.files)
         self.blocks = set()  # what tracebacks call the blocks
         layout.watch(self.text_read)
@@ -148,6 +150,7 @@ class Kernel:
                 self.hidden.collector.pause()
             if request is None:
                 return
+            self.lent = None
             if request["op"] not in _NEUTRAL:
                 self.state = None
             self.files.restoring = request["op"] in _RESTORING
@@ -179,6 +182,7 @@ class Kernel:
             self.bindings.forget(joint)
         for joint in request.get("unpark") or ():
             self.bindings.restore(joint)
+        self.bindings.close_detached(self.files.handles)
         return {}, b""
 
     def do_forget(self, _, __):
@@ -204,9 +208,8 @@ class Kernel:
             dropped = [n for n, fp in self.groups.prints.items() if not fp.files.isdisjoint(gone)]
             for name in dropped:
                 self.bindings.unbind(name)
-            classes = [d for d, c in self.printer.classes.items() if not self.printer.of(c).files.isdisjoint(gone)]
+            classes = self.printer.forget_classes(lambda fp: not fp.files.isdisjoint(gone))
             for d in classes:
-                del self.printer.classes[d]
                 self.writes.old_classes.pop(d, None)
             self.workspace.unload(gone)
             self.modules.module_state.forget(gone)
@@ -230,11 +233,13 @@ class Kernel:
 
     def do_load(self, request, body):
         """Binds a stored group."""
+        parts = request.get("parts") or ()
         if request.get("path"):
             with open(request["path"], "rb") as f:
-                found, classes = values.load(f, request.get("first"), self.printer, self.loaded_code)
+                found, classes = values.load(f, parts, self.printer, self.loaded_code)
         else:
-            found, classes = values.load(body, None, self.printer, self.loaded_code)
+            found, classes = values.load(body, parts, self.printer, self.loaded_code)
+        self.printer.arrays.handed.update(map(bytes.fromhex, request.get("digests") or ()))
         for name, value in zip(request["names"], found):
             self.bindings.bind(name, value)
         prints = {n: self.groups.prints[n] for n in request["names"]}
@@ -246,22 +251,43 @@ class Kernel:
         }, b""
 
     def do_store(self, request, _):
-        """Pickles the named values as one group into the reply. A large group goes into a file of the spool."""
+        """Pickles the named values as one group into the reply. What is large goes into files of the spool.
+
+        A part that the engine was given before is only named, unless the engine lost it. Of the others, the engine
+        reads the memory of arrays in this process, before its next request: as many bytes as "lend" says."""
         prints = [self.groups.prints[n] for n in request["names"]]
         if any(fp.in_modules for fp in prints):
             return {"stored": False, "why": "a workspace module holds a part of it"}, b""
         if any(not self.modules.containers.ids.isdisjoint(fp.ids) for fp in prints):
             return {"stored": False, "why": "a library holds a part of it"}, b""
         self.pickled += 1
-        out = spill.Spill(os.path.join(self.spool, "value-%d" % self.pickled))
+        name = os.path.join(self.spool, "value-%d" % self.pickled)
+        out = spill.Spill(name)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                needs, parts = values.dump([self.bindings.ns[n] for n in request["names"]], prints, self.printer, out)
+                needs, memory = values.dump([self.bindings.ns[n] for n in request["names"]], prints, self.printer, out)
         except values.Unstorable as e:
             out.discard()
             return {"stored": False, "why": str(e)}, b""
         path, data, size = out.finish()
+        handed, parts, lend = self.printer.arrays.handed, [], request.get("lend", 0)
+        handed.difference_update(map(bytes.fromhex, request.get("lost") or ()))
+        self.lent = memory  # until the next request
+        for digest, address, part in memory:
+            described = {"digest": digest and digest.hex(), "size": part.nbytes}
+            parts.append(described)
+            if digest in handed:
+                continue
+            if address is not None and part.nbytes <= lend:
+                described["address"], lend = address, lend - part.nbytes
+            else:
+                described["path"] = "%s-%d" % (name, len(parts))
+                with open(described["path"], "wb", buffering=0) as f:
+                    while part:
+                        part = part[f.write(part) :]
+            if digest is not None:
+                handed.add(digest)
         return {"stored": True, "path": path, "size": size, "parts": parts, "needs": sorted(needs.items())}, data
 
     def do_show(self, request, _):
@@ -279,7 +305,14 @@ class Kernel:
             return {}, b""
 
     def do_hidden_put(self, request, body):
-        self.hidden.restore(request["key"], None if request.get("pristine") else body)
+        self.hidden.restore(request["key"], None if request.get("pristine") else body, request["digest"])
+        return {}, b""
+
+    def do_detach(self, request, _):
+        return {"paths": self.files.handles.detach(set(request["files"]))}, b""
+
+    def do_flush(self, _, __):
+        shutdown.flush()
         return {}, b""
 
     def do_close_figures(self, _, __):
@@ -287,6 +320,7 @@ class Kernel:
         return {}, b""
 
     def do_environ(self, request, _):
+        self.imports.first.told(request.get("first") or {})
         for name, value in request["set"].items():
             if value is None:
                 os.environ.pop(name, None)

@@ -12,6 +12,7 @@ without a write by this process. If a page belongs only partly to an array, the 
 """
 
 from . import original as __builtins__
+import bisect
 import ctypes
 import os
 import struct
@@ -22,7 +23,7 @@ import weakref
 from . import atoms
 
 LARGE = 1 << 20
-_CHUNK = 1 << 20
+_CHUNK = 2 << 20  # the store keeps arrays in parts of this size, each named by its digest
 _PAGE = 4096 if not hasattr(os, "sysconf") else os.sysconf("SC_PAGE_SIZE")
 _SYSCALL = {"x86_64": 323, "aarch64": 282, "riscv64": 282}  # userfaultfd
 _USER_MODE_ONLY = 1  # an unprivileged process may request this
@@ -148,20 +149,22 @@ class Arrays:
     def __init__(self):
         self._watch = None  # made when first needed
         self._known = {}  # (address, shape, strides, type) → _Known
+        self.handed = set()  # digests of chunks that the engine was given, or gave
 
     def forget(self):
         """Drops the known digests: they have weak references to arrays, and such an array cannot be resized."""
         self._known.clear()
 
     def digest(self, a, np):
-        """Returns the digest of the elements of an array of LARGE bytes or more. Returns None if it contains objects
-        that are not atoms. The memory order is not part of the digest."""
+        """Returns the digest of the elements of an array of LARGE bytes or more, and how many of its bytes the engine
+        was given before. The digest is None if the array contains objects that are not atoms. The memory order is not
+        part of the digest."""
         key = (a.__array_interface__["data"][0], a.shape, a.strides, a.dtype.str)
         known = self._known.get(key)
         if known is not None:
             self._look(known)
             if known.digest is not None:
-                return known.digest
+                return known.digest, self.handed_bytes(known)
         else:
             known = self._begin(a, key)
         if a.dtype.hasobject:
@@ -172,7 +175,35 @@ class Arrays:
             found = _of_bytes(memoryview(flat.reshape(-1).view(np.uint8)), chunks)
         if known is not None and found is not None:
             known.digest = found
-        return found
+        return found, self.handed_bytes(known)
+
+    def handed_bytes(self, known):
+        """Returns how many bytes of an array the engine was given, as far as the digests of its chunks tell."""
+        if known is None or known.chunks is None:
+            return 0
+        return sum(size for c, size in zip(known.chunks, _sizes(known.hi - known.lo)) if c in self.handed)
+
+    def chunks(self, buffers):
+        """Returns for each buffer its address and its parts: pairs of size and digest.
+
+        The digest is None where it is not known. The parts of a watched array are its chunks. A buffer without watched
+        arrays has no parts. The method does not look for writes since the value was fingerprinted: the digests belong
+        to that fingerprint, under which the engine stores the value. It verifies what it is given by them."""
+        inside = [k for k in self._known.values() if k.chunks is not None and None not in k.chunks]
+        inside.sort(key=lambda k: k.lo)
+        begins = [k.lo for k in inside]
+        found = []
+        for buffer in buffers if inside else ():
+            begin = sys.modules["numpy"].frombuffer(buffer, "u1").__array_interface__["data"][0]
+            at, end, parts = begin, begin + buffer.nbytes, []
+            for k in inside[bisect.bisect_left(begins, begin) : bisect.bisect_left(begins, end)]:
+                if k.lo < at or k.hi > end:
+                    continue
+                parts += [(n, None) for n in _sizes(k.lo - at)]
+                parts += zip(_sizes(k.hi - k.lo), k.chunks)
+                at = k.hi
+            found.append((begin, parts and parts + [(n, None) for n in _sizes(end - at)]))
+        return found or [(0, []) for _ in buffers]
 
     def _begin(self, a, key):
         """Begins to watch an array's memory before it is hashed. Returns None if this is impossible."""
@@ -231,6 +262,11 @@ class Arrays:
                             first, last = max(0, lo - other.lo) // _CHUNK, min(hi, other.hi) - other.lo
                             for i in range(first, -(-last // _CHUNK)):
                                 other.chunks[i] = None
+
+
+def _sizes(n):
+    """Splits a length into those of chunks."""
+    return [min(_CHUNK, n - i) for i in range(0, n, _CHUNK)]
 
 
 def _of_objects(a):

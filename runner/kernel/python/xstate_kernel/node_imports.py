@@ -5,13 +5,14 @@ import importlib
 import sys
 import types
 
-from . import bytecode, code_owner, libraries
+from . import bytecode, code_owner, first_imports, libraries
 
 
 class NodeImports:
     """Finds the code objects that a node can reach, and the packages and workspace modules that it depends on."""
 
     def __init__(self, bindings, workspace, modules, files):
+        self.first = first_imports.FirstImports(files)
         self._bindings, self.ns, self.groups = bindings, bindings.ns, bindings.groups
         self.workspace, self.modules, self.files = workspace, modules, files
 
@@ -21,6 +22,7 @@ class NodeImports:
 
         The engine may have imported only the packages into this interpreter.
         """
+        self.first.begin(request.get("imported") or (), request.get("submodules") or ())
         todo = [
             n
             for n in request.get("submodules") or ()

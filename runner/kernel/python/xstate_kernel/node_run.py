@@ -110,8 +110,7 @@ class NodeRun:
         request, process = self.request, self.modules.process
         self.registered_names = set() if request.get("definition") else process.names()
         request["uses"] = sorted(self.registered_names.union(request["uses"]))
-        opaque = {fp.opaque for fp in self.kernel.groups.noted.values() if fp.opaque}
-        self.open_files = self.files.open_files(opaque)
+        self.handles = self.look_at_handles()
         adapters.unseeded()
         hidden_variable.marks.clear()
         own = {k: id(self.ns[k]) for k in (*SPECIAL, *PRESET) if k in self.ns}
@@ -121,7 +120,7 @@ class NodeRun:
         wanted = request.get("lined") and hasattr(sys, "monitoring")
         self.lines = line_coverage.LineCoverage(self.codes, self.kernel.blocks) if wanted else None
         self.kernel.recorder.begin(request["node"])
-        self.files.begin(self.open_files | process.files())
+        self.files.begin(process.files())
         if self.modules.attaches_databases:
             self.files.attached(self.codes + self.workspace_codes)
         if any("resize" in c.co_names for c in self.codes + self.workspace_codes):
@@ -178,11 +177,8 @@ class NodeRun:
                 self.names.everything = True
         if self.names.everything:
             reads |= start.keys()
-        opaque = {prints[n].opaque for n in reads if n in prints and prints[n].opaque}
         if any(prints[n].shuffled for n in reads if n in prints):
             self.files.marks.add("process")
-        if opaque:
-            self.files.count_as_read(self.open_files | self.files.open_files(opaque))
         self.process_changed = process.changed(lambda: {n for n, i in start.items() if id(self.ns.get(n, GONE)) != i})
         if self.process_changed:
             reads |= process.sharing()
@@ -241,7 +237,8 @@ class NodeRun:
         stale = not self.fresh and (
             self.files.objects and kernel.dropped_earlier or libraries.outdated(outdated, self.imported)
         )
-        self.failed = self.error is not None or again or stale
+        elsewhere = not self.files.writes.keys().isdisjoint(self.request.get("open_elsewhere") or ())
+        self.failed = self.error is not None or again or stale or elsewhere
         self.observation.take({"unbound_read": sorted(again), "everything": self.names.everything, "stale": stale})
 
     def fingerprint(self):
@@ -298,6 +295,7 @@ class NodeRun:
         see, modules, workspace = self.observation, self.modules, self.kernel.workspace
         for top in self.kernel.recorder.loading:
             libraries.printed(top)
+        see.restored = sorted({*see.restored, *self.imports.first.restored})
         bound = [w["name"] for w in see.writes]
         see.imports = self.imports.imported(self.imports_read, self.reads, self.reached, bound, self.imported)
         if self.failed:
@@ -317,8 +315,11 @@ class NodeRun:
         see.deleted = sorted(n for n in deleted if n not in self.start and n not in self.ns)
         if f.folder_read or volatility.tells_folder(self.codes):
             see.hidden_reads.append("conf:folder")
+        used, located = self.observe_handles()
         see.files = {
             "reads": f.reads,
+            "used": used,
+            "open": located,
             "listings": sorted(f.listings),
             "writes": f.writes,
             "modes": sorted(f.modes),
@@ -326,7 +327,35 @@ class NodeRun:
             "times": sorted(f.times),
         }
         see.environ = _environ_changes(self.environ, os.environ._data, f.put)
+        see.library_environ = sorted(map(os.fsdecode, f.put.keys() - f.put_by_program))
         see.environ_reads = sorted(f.environ)
+
+    def look_at_handles(self):
+        """Finds the files that are open. Returns the handles that names reach, also those of parked groups."""
+        opaque = {n: fp for n, fp in self.kernel.groups.noted.items() if fp.opaque}
+        for joint, (_, prints) in self.bindings.parked.items():
+            opaque.update({(joint, n): fp for n, fp in prints.items() if fp is not None and fp.opaque})
+        self.files.look_at_handles({fp.opaque for fp in opaque.values()}, self.modules.process.files())
+        return {n: fp.handles for n, fp in opaque.items() if fp.handles}
+
+    def observe_handles(self):
+        """Returns the names of the open files that the node used, and where the files are now that names reach.
+
+        The node used the files of names that it read or wrote. Code that uses a handle or a map reads its file. No name
+        reaches what a failed node opened: such files are returned as well."""
+        handles, before = self.files.handles, self.handles
+        read = handles.used(_joined(before, self.reads), _joined(before, before))
+        self.files.count_as_read(filter(None, map(handles.paths.get, read)))
+        used, opened = handles.names(read), set()
+        after = self.look_at_handles()
+        claimed = _joined(after, after)
+        for w in self.observation.writes:
+            held = handles.names(handles.used(after.get(w["name"], ()), claimed))
+            w["handles"] = sorted(held)
+            used |= held
+        if self.failed:
+            opened = self.files.opened_by_node()
+        return sorted(used), handles.located(handles.used(claimed, claimed) | opened)
 
     def observe_marks(self):
         """Collects why the result may vary, and which blocks the output cites."""
@@ -344,6 +373,10 @@ class NodeRun:
         if not self.request.get("definition"):
             cited |= layout.numbered(self.codes, self.workspace_codes)
         see.cites = sorted(kernel.recorder.cited | set((self.error or {}).get("frames", ())) | cited)
+
+
+def _joined(sets, names):
+    return set().union(*(sets[n] for n in names if n in sets))
 
 
 def _environ_changes(before, after, put):

@@ -35,6 +35,7 @@ _FIELDS = {
     "hidden_reads": "hidden_reads",  # that it read
     "files": "files",  # reads, listings, writes, permissions and times
     "environ": "environ",  # variables of the environment that it set or removed
+    "library_environ": "library_environ",  # of these, the ones that only imports of libraries set
     "environ_reads": "environ_reads",  # that it read
     "figures": "figures",  # whether figures are open
     "had_figures": "had_figures",  # whether some were before

@@ -1,6 +1,7 @@
 """Observes functions of os without audit events: lookups, listings, open descriptors and the process id."""
 
 from . import original as __builtins__
+import _thread
 import os
 import sys
 
@@ -174,7 +175,11 @@ def _lookup(files, original, follow):
                     if p in files.writes or p in files.caches:
                         pass
                     elif how == _IS_THERE:
-                        files.reads.setdefault(p, "presence")
+                        asked = _asked_by(sys._getframe(2))
+                        if asked is None:
+                            files.reads.setdefault(p, "presence")
+                        else:
+                            asked.append((files, p))
                     elif how != _WHEN:
                         files.reads[p] = None
             finally:
@@ -185,7 +190,9 @@ def _lookup(files, original, follow):
 
 
 _IS_THERE, _WHEN, _ALL = range(3)
-_PRESENCE = frozenset(("exists", "isfile", "isdir", "is_file", "is_dir", "lexists", "islink", "is_symlink"))
+_PRESENCE = frozenset(
+    ("exists", "isfile", "isdir", "is_file", "is_dir", "lexists", "islink", "is_symlink", "realpath", "_joinrealpath")
+)  # whether a path is a symbolic link belongs to its presence
 TIMES = frozenset(("st_mtime", "st_mtime_ns", "st_atime", "st_atime_ns", "st_ctime", "st_ctime_ns", "st_birthtime"))
 
 
@@ -202,6 +209,34 @@ def _question(frame):
                 return _WHEN
         frame = frame.f_back
     return _ALL
+
+
+_asked = {}  # code of a function that cleans_up wraps → {thread: files that the calls under way asked about}
+
+
+def _asked_by(frame):
+    found = _asked.get(frame.f_code) if frame is not None else None
+    return found and found.get(_thread.get_ident())
+
+
+def cleans_up(original):
+    """Wraps a function of a library that asks whether the file that it replaces exists, and uses the answer only to
+    remove after a failure what it has made. So the answer counts as read only after a failure."""
+    calls = _asked[original.__code__] = {}
+
+    def wrapper(*args, **kwargs):
+        thread, mine = _thread.get_ident(), []
+        outer, calls[thread] = calls.get(thread), mine
+        try:
+            return original(*args, **kwargs)
+        except BaseException:
+            for files, p in mine:
+                files.reads.setdefault(p, "presence")
+            raise
+        finally:
+            calls[thread] = outer
+
+    return named(wrapper, original)
 
 
 class _Entries:

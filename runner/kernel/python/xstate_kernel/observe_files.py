@@ -18,6 +18,7 @@ from . import (
     code_owner,
     descriptors,
     guard,
+    handles,
     libraries,
     observe,
     observe_calls,
@@ -52,7 +53,9 @@ class Files:
         self._count = 0
         self._known = set()  # every path that the program read or wrote
         self._wrote = set()  # every path that it wrote
+        self._logs = {}  # write-ahead log that a connection of SQLite may write → its state when the node began
         self._prepare(os.path.realpath(store))
+        self.handles = handles.Handles()
         self.active = False
         self.restoring = False  # no node is running, but a restore may import libraries
         self.reset()
@@ -89,6 +92,7 @@ class Files:
         self.environ = set()
         self.forked = False  # the node forked this process: the kernel does not observe the child's reads
         self.put = {}  # variable → value that the node put into the environment, perhaps without os.environ
+        self.put_by_program = set()  # of these variables, those that not only imports of libraries put there
         self.marks = set()
         self.chance = []  # (generator, state after its seed from the operating system), while nothing is drawn
         self.descriptors = {}  # descriptor that was opened → whether the program, not a library, opened it
@@ -99,13 +103,14 @@ class Files:
         self.names = set()  # names of the program that an unpickler looked up
         self.unpickled = set()  # modules in which an unpickler looked up names
 
-    def begin(self, open_files=()):
-        """Begins to observe a node. It may write to open_files, the files that are open, without opening them."""
+    def begin(self, logs=()):
+        """Begins to observe a node. It may write to files that are open, and to logs, without opening them."""
         self.reset()
         descriptors.begin()
         self._scan.begin()
-        for p in self._wrote.intersection(open_files):
+        for p in self._wrote.intersection((*self.handles.paths.values(), *logs)):
             self._announce(p, None)
+        self._logs = {p: _state(p) for p in self._logs}
         self._thread = threading.get_ident()
         self.active = True
 
@@ -113,8 +118,8 @@ class Files:
         self.active = False
         if descriptors.end():
             self.marks.add("unobserved descriptor")
-        if self.chance:
-            self.marks.add("entropy")
+        if self.chance or any(now and now != was for p, was in self._logs.items() for now in (_state(p),)):
+            self.marks.add("entropy")  # SQLite draws the salt of a log
         if any(self.descriptors.values()):
             self.marks.add("unobserved descriptor")
         if any(os.environ._data.get(k) != v for k, v in self.put.items()):
@@ -210,27 +215,33 @@ class Files:
                 self.reads.setdefault(p, "presence")
 
     def packages_listed(self, path):
-        """Counts a folder as listed: importlib.metadata lists it again only after a change."""
-        if not _library_imports():
-            self.listings.add(os.path.realpath(path))
+        """Counts what a folder lists of installed packages as read: importlib.metadata looks at no other names, and
+        lists the folder again only after a change."""
+        self._listed(_packages_in(os.path.realpath(path)))
+
+    def _listed(self, name):
+        libraries.looked("dir", name)
+        self.listings.add(name)
 
     def look_again(self, looks):
         """Counts what a library read during its import as read by the node, see libraries.looked."""
         for kind, name in looks:
             if kind == "env":
                 self.environ.add(name)
-            elif name in self.writes:
+            elif kind == "dir":
+                self.listings.add(name)
+            elif name in self.writes or name in self.caches:
                 pass
             elif kind == "file":
                 self.reads[name] = None
             else:
                 self.reads.setdefault(name, "presence")
 
-    def look_aside(self, kind, path):
+    def look_aside(self, kind, path, frame=None):
         """Records what a library reads if a restore imports it."""
         self.restoring = False
         try:
-            p = self.path_of(path)
+            p = self.path_of(path) if frame is None else self._listing(path, frame)
             if p is not None:
                 libraries.looked(kind, p)
         finally:
@@ -299,8 +310,13 @@ class Files:
             self._refuse(event, args)
         if self.restoring and event == "open" and not isinstance(args[0], int) and not code_owner.looking:
             self.look_aside("file", args[0])
+        if self.restoring and event in ("os.listdir", "os.scandir"):
+            self.look_aside("dir", args[0], sys._getframe(2))
         if self.restoring and event == "exec":
             self._on_code(args[0])
+        if (self.restoring or self.active) and event in ("os.putenv", "os.unsetenv"):
+            if libraries.set_variable(args[0], args[1] if len(args) > 1 else None) is None:
+                self.put_by_program.add(args[0])
         if not self.active or not seen:
             return
         self.active = False  # the hook's own events do not belong to the program
@@ -350,11 +366,11 @@ class Files:
             else:
                 self.unpickled.add(args[0])
         elif event in ("os.listdir", "os.scandir"):
-            p = self.path_of(args[0] if args[0] is not None else ".")
-            if (
-                p is not None and sys._getframe(3).f_code.co_filename != "<frozen importlib._bootstrap_external>"
-            ):  # above the hook
-                self.listings.add(p)
+            name = self._listing(args[0], sys._getframe(3))  # above the hook
+            if name is not None:
+                self._listed(name)
+                if name == self.path_of(args[0]) and os.path.basename(name) == libraries.PACKAGES:
+                    self.marks.add("unobserved " + event)  # it has the name of another key
         elif event in ("os.remove", "os.rmdir", "os.mkdir"):
             self.seen(args[0], args[-1])
             self.written(args[0], args[-1], False)
@@ -413,6 +429,7 @@ class Files:
                 self.read(name)
                 for more in ("", "-journal", "-wal", "-shm"):
                     self.written(name + more)
+                self._logs.setdefault(os.path.realpath(name) + "-wal")
         elif event in _ALL_OBJECTS:
             if not code_owner.is_library_path(sys._getframe(3).f_code.co_filename):  # above the hook
                 self.marks.add("unobserved " + event)
@@ -426,6 +443,16 @@ class Files:
             "socket.bind",
         ):
             self.marks.add("network")
+
+    def _listing(self, path, frame):
+        """Returns the name under which a listing of a folder counts, or None."""
+        path = self.path_of("." if path is None else path)
+        if path is None or frame.f_code.co_filename == "<frozen importlib._bootstrap_external>":
+            return None
+        while frame.f_globals["__name__"] == observe_calls.__name__:
+            frame = frame.f_back
+        packages = frame.f_code.co_name == "children" and frame.f_globals.get("__name__") == "importlib.metadata"
+        return _packages_in(path) if packages else path
 
     def _moved(self, old, new):
         """Records a renamed directory: its files disappear from the old path and appear at the new one."""
@@ -451,25 +478,29 @@ class Files:
                     if p is not None and p.startswith(self._folder) and os.path.isfile(p):
                         self.read(p)
 
-    def open_files(self, opaque):
-        """Returns the program's files that are open or mapped: code that uses a handle or a map reads its file.
+    def look_at_handles(self, opaque, apart):
+        """Finds the program's files that are open or mapped, except those in apart.
 
-        opaque has the reasons why reachable values have no digest of their content."""
+        opaque has the reasons why reachable values have no digest of their content: without one, none is open."""
         if not opaque:
-            return set()
-        found = set()
+            self.handles.forget()
+            return
+        maps = any("mmap" in why or "memory map" in why for why in opaque)
+        self.handles.look(lambda path: path in self._known and path not in apart, maps)
+
+    def quietly(self, action):
+        """Calls a function of the kernel's whose effects do not belong to the node."""
+        active, restoring, self.active, self.restoring = self.active, self.restoring, False, False
         try:
-            for fd in os.listdir("/proc/self/fd"):
-                found.add(os.readlink("/proc/self/fd/" + fd))
-        except OSError:  # no /proc, or the descriptor of the listing itself
-            pass
-        if any("mmap" in why or "memory map" in why for why in opaque):
-            try:
-                with open("/proc/self/maps") as f:
-                    found.update(line[line.index("/") :].rstrip("\n") for line in f if "/" in line)
-            except OSError:
-                pass
-        return found & self._known
+            action()
+        finally:
+            self.active, self.restoring = active, restoring
+
+    def opened_by_node(self):
+        """Returns the files that are open and that the node opened."""
+        before = set(self.handles.paths)
+        self.handles.look(lambda path: path in self.reads or path in self.writes, False)
+        return self.handles.paths.keys() - before
 
     def attached(self, codes):
         """Counts the databases that SQL in the code attaches as read: attaching raises no audit event.
@@ -525,6 +556,15 @@ class Files:
         self.active = True
 
 
+def _state(path):
+    """Describes a file so that a change shows; None while it has no content."""
+    try:
+        st = os.stat(path)
+    except OSError:
+        return None
+    return (st.st_ino, st.st_size, st.st_mtime_ns) if st.st_size else None
+
+
 def _library_imports():
     """Reports whether a library that is being imported causes the present event."""
     frame = sys._getframe(1)
@@ -536,6 +576,10 @@ def _library_imports():
             return False
         frame = frame.f_back
     return False
+
+
+def _packages_in(folder):
+    return folder if folder.lower().endswith(".egg") else os.path.join(folder, libraries.PACKAGES)
 
 
 _ALL_OBJECTS = frozenset(("gc.get_objects", "gc.get_referrers"))

@@ -8,7 +8,7 @@ import types
 import weakref
 from _contextvars import ContextVar as _Variable
 
-from . import adapters, bytecode, code_owner
+from . import adapters, bytecode, code_owner, handles
 from .atoms import ATOMS
 from .walk import IMMUTABLE_TYPES, NO_ALIAS
 from .walk_code import own_globals
@@ -60,6 +60,7 @@ class Reach:
                     and kind not in IMMUTABLE_TYPES
                 ):
                     fp.ids.update(dict.fromkeys(map(id, group), "x"))
+                handles.note(fp, kind, group)
                 if kind.__name__ in _CONNECTED and kind.__module__ in _CONNECTED:
                     fp.ids[id(_CONNECTED)] = "n"
                 if kind is types.FunctionType:
@@ -101,7 +102,11 @@ class Reach:
                 seen |= known[i].ids.keys()
             level = [o for i, o in found.items() if i not in seen and i not in owned]
             seen.update(map(id, level))
+        for i in fp.soft.keys() & fp.ids.keys():  # the value itself is a function or class
+            del fp.ids[i]
         fp.partial = bool(level) or _hides(type(root))
+        if fp.partial:
+            fp.handles.add(handles.ANY)
         if not fp.partial and not issubclass(type(root), NO_ALIAS):
             known[id(root)] = fp
 
@@ -111,6 +116,7 @@ class Reach:
         fp = self.fp
         fp.ids = {**dict.fromkeys(other.ids, "x"), **fp.ids}
         fp.soft.update(other.soft)
+        fp.handles |= other.handles
         fp.deps |= other.deps
         fp.imports |= other.imports
         fp.libraries |= other.libraries

@@ -38,6 +38,12 @@ def run(code=0):
         if code_owner.kind_of(getattr(info.func, "__module__", None)) != code_owner.LIBRARY:
             reference.detach()
     atexit._run_exitfuncs()
+    flush()
+    os._exit(code)
+
+
+def flush():
+    """Writes what the buffers of open files hold, as the end of an interpreter does."""
     objects = gc.get_objects()  # maybe a million
     files = {t for t in set(map(type, objects)) if issubclass(t, (io.TextIOWrapper, io.BufferedWriter))}
     for o in itertools.compress(objects, map(files.__contains__, map(type, objects))):
@@ -45,4 +51,3 @@ def run(code=0):
             o.flush()
         except Exception:
             pass
-    os._exit(code)

@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 
-from . import code_owner, observe_files, sha256
+from . import code_owner, libraries, observe_files, sha256
 
 # Marks a test that measures a duration. The engine reuses its results: every test takes some time.
 DURATION = "timing"
@@ -150,7 +150,8 @@ class SuiteReads(observe_files.Files):
                 after.add(owner)
             else:
                 listings.append(p)
-            after.update(o for made, o in self.made.items() if os.path.dirname(made) == p)
+            folders = p, p.removesuffix("/" + libraries.PACKAGES)
+            after.update(o for made, o in self.made.items() if os.path.dirname(made) in folders)
         if any(not self._maker(p)[1] for p in self.times):
             self.marks.add("clock")
         if self.chance:

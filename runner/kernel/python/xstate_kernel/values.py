@@ -5,14 +5,21 @@ the program by value, as code objects; the interpreter is part of every key. It 
 They must exist when the group is loaded, so the engine re-runs their definitions. Arrays that view the same memory are
 stored as views of one array.
 
-The memory of large arrays follows the pickle. The kernel splits it at rows, which are the columns of a frame. The store
-keeps each part by content, so a frame with a new column adds little more than that column.
+The memory of large arrays is stored apart from the pickle, in parts. The parts of a watched array are the chunks that
+memory.py hashes, and the digest of a chunk names the part. So the kernel writes a part only once: a frame with a new
+column adds little more than that column, and nothing else of it is hashed or copied. Memory that is not watched is
+split at rows, and the engine hashes it.
+
+A stored part is not verified when it is read. The engine compares the digests of what was loaded, and these cover the
+elements of all arrays. What they do not cover no program can see: the rest of an array of which a view was stored.
 """
 
 from . import original as __builtins__
+import bisect
 import importlib
 import io
 import marshal
+import os
 import pickle
 import sys
 import types
@@ -42,6 +49,7 @@ class _Reducing:
         super().__init__(
             out, protocol=5, buffer_callback=lambda b: _out_of_band(b, buffers)
         )  # no method: a cycle would outlive the node
+        self.owned = {}  # id of a buffer → itself, if it is the memory of an array that owns it
         self._fingerprinter = fingerprinter
         self.needs = {}
         self._instances = 0
@@ -333,8 +341,8 @@ class _Loading:
 def dump(values, prints, fingerprinter, out):
     """Pickles a list of values into the file out. prints has their fingerprints.
 
-    Returns the required classes, name → digest, and the sizes of the parts of the file. Without sizes, the file is one
-    part. Raises Unstorable."""
+    Returns the required classes, name → digest, and the parts that follow the pickle: digest and address, each None
+    if it is not known, and memory. Raises Unstorable."""
     nan = any(fp.nan for fp in prints)
     flat = nan and len(values) == 1 and type(values[0]) is list and atoms.ATOMS.issuperset(map(type, values[0]))
     if nan and not flat and sum(fp.size for fp in prints) > _SLOWLY:
@@ -349,25 +357,35 @@ def dump(values, prints, fingerprinter, out):
         p.dump(values)
         if not p.buffers:
             return p.needs, []
-        table = pickle.dumps([(b.raw().nbytes, b.raw().readonly) for b in p.buffers])
+        table = pickle.dumps([(b.raw().nbytes, b.raw().readonly, id(b) in p.owned) for b in p.buffers])
         out.write(table + len(table).to_bytes(8, "little"))
-        sizes = [out.tell()]
-        for b in p.buffers:
-            for part in _parts(b):
-                out.write(part)
-                sizes.append(part.nbytes)
+        return p.needs, _parts(p.buffers, fingerprinter.arrays)
     except Unstorable:
         raise
     except RecursionError:
         raise Unstorable("too deep") from None
     except Exception as e:
         raise Unstorable("%s: %s" % (type(e).__name__, e)) from None
-    return p.needs, sizes
 
 
-def _parts(b):
+def _parts(buffers, arrays):
+    """Splits the memory of buffers into parts."""
+    raws = [b.raw() for b in buffers]
+    parts = []
+    for b, raw, (address, known) in zip(buffers, raws, arrays.chunks(raws)):
+        if not known:
+            parts += [(None, None, part) for part in _rows(b, raw)]
+            continue
+        at = 0
+        for size, digest in known:
+            parts.append((digest, address + at, raw[at : at + size]))
+            at += size
+    return parts
+
+
+def _rows(b, raw):
     """Splits the memory of a buffer at rows."""
-    raw, shaped = b.raw(), memoryview(b)
+    shaped = memoryview(b)
     size = raw.nbytes
     if shaped.ndim > 1 and shaped.c_contiguous:
         row = size // shaped.shape[0]
@@ -375,36 +393,73 @@ def _parts(b):
     return [raw[i : i + size] for i in range(0, raw.nbytes, size)]
 
 
-def load(data, first, printer, code):
+def load(pickled, parts, printer, code):
     """Returns the list of values, and the classes of the program that they refer to.
 
-    After the values, the list has the objects that restored their state. data is bytes or a binary file. first is the
-    size of its first part, if there are several. code gets each new code object and returns the one to use."""
+    After the values, the list has the objects that restored their state. pickled is bytes or a binary file, and parts
+    are the paths of what follows. code gets each new code object and returns the one to use."""
     global _loading
     _loading = _Loading(printer, code)
     try:
-        f = io.BytesIO(data) if isinstance(data, (bytes, bytearray)) else data
-        return pickle.load(f, buffers=_buffers(f, first) if first else None), _loading.classes
+        f = io.BytesIO(pickled) if isinstance(pickled, (bytes, bytearray)) else pickled
+        return pickle.load(f, buffers=_buffers(f, _Parts(parts)) if parts else None), _loading.classes
     finally:
         _loading = None
 
 
-def _buffers(f, first):
-    """Returns the buffers of a stored group, each with its own memory."""
-    f.seek(first - 8)
+def _buffers(f, parts):
+    """Returns the buffers of a stored group, each with its own memory. An array reads its memory itself."""
+    f.seek(-8, io.SEEK_END)
     size = int.from_bytes(f.read(8), "little")
-    f.seek(first - 8 - size)
+    f.seek(-8 - size, io.SEEK_END)
     table = pickle.loads(f.read(size))
-    f.seek(first)
-    found = []
-    for size, readonly in table:
-        if readonly:
-            found.append(f.read(size))
+    f.seek(0)
+    found, at = [], 0
+    for size, readonly, *owned in table:
+        if owned == [True] and not readonly:  # pickle makes a memoryview of what is read-only
+            found.append(_Stored(parts, at))
         else:
             found.append(bytearray(size))
-            f.readinto(found[-1])
-    f.seek(0)
+            parts.read_into(memoryview(found[-1]), at)
+            if readonly:
+                found[-1] = bytes(found[-1])
+        at += size
     return found
+
+
+class _Parts:
+    """Files that are read as if they were one."""
+
+    def __init__(self, paths):
+        self._paths = paths
+        self._begins = [0]
+        for path in paths:
+            self._begins.append(self._begins[-1] + os.stat(path).st_size)
+
+    def read_into(self, view, at):
+        n = bisect.bisect_right(self._begins, at) - 1
+        while view:
+            if n >= len(self._paths):
+                raise EOFError
+            with open(self._paths[n], "rb", buffering=0) as f:
+                f.seek(at - self._begins[n])
+                part = view[: self._begins[n + 1] - at]
+                while part:
+                    size = f.readinto(part)
+                    if not size:
+                        raise EOFError
+                    part, view, at = part[size:], view[size:], at + size
+            n += 1
+
+
+class _Stored:
+    """The stored memory of an array."""
+
+    def __init__(self, parts, at):
+        self._parts, self._at = parts, at
+
+    def read_into(self, view):
+        self._parts.read_into(view, self._at)
 
 
 # Names by which groups in existing stores find the functions that restore them.

@@ -192,7 +192,7 @@ class Walk(Containers, Code):
         if "_ctypes" in sys.modules and issubclass(t, sys.modules["_ctypes"].Structure.__base__):
             self.ctypes(o)
         if adapter is not None:
-            if adapter.opaque:
+            if adapter.opaque and not adapter.plain(o, t):
                 raise Opaque("%s.%s" % (t.__module__, t.__qualname__))
             if adapter.fingerprint(self, o, t):
                 return
@@ -238,6 +238,7 @@ class Walk(Containers, Code):
             return
         if issubclass(t, BaseException):
             self.raised(o)
+        scratch = _scratch(o, adapter.scratch_attributes) if adapter else {}
         reduce = copyreg.dispatch_table.get(t)
         rv = reduce(o) if reduce is not None else o.__reduce_ex__(4)
         self.put(b"O")
@@ -262,6 +263,8 @@ class Walk(Containers, Code):
         unsaid = adapter and adapter.ignored_attribute
         if unsaid and type(rest[1]) is dict and unsaid in rest[1]:
             rest[1] = self.temporary({k: v for k, v in rest[1].items() if k != unsaid}) or None
+        if scratch and type(rest[1]) is dict:
+            rest[1] = self.temporary({**rest[1], **scratch})
         items = [it if it is None else self.temporary(list(it)) for it in rest[2:4]]
         self.stack.extend(reversed([rv[0], rest[0], rest[1]] + items))
 
@@ -278,6 +281,13 @@ class Walk(Containers, Code):
             else None
         )
         self.stack.append(self.temporary((functions or parts, variance)))
+
+    def scratch(self, s):
+        """Writes an array whose elements do not count."""
+        self.put(b"z")
+        if not self.mark(s.array):
+            self.own(s.array)
+            adapters.views_memory(type(s.array)).note_memory(self, s.array)
 
     def watched(self, o):
         if any(type(r.__callback__) is weakref.finalize for r in weakref.getweakrefs(o)):
@@ -335,12 +345,30 @@ def _fresh(made):
                     yield id(p)
                 if type(p) is not bytearray:
                     todo.append(p)
-            elif type(p).__name__ == "ndarray" and p.base is None:
+            while type(p).__name__ == "ndarray" and sys.getrefcount(p) <= _FRESH:
                 yield id(p)
+                p = p.base
 
 
 _CONTAINERS = frozenset((list, dict, set, bytearray, tuple))
 _FRESH = sys.maxsize
+
+
+class _Scratch:
+    __slots__ = ("array",)
+
+    def __init__(self, array):
+        self.array = array
+
+
+def _scratch(o, names):
+    """Returns stand-ins for the arrays in these attributes to which nothing refers but their object."""
+    found, space = {}, getattr(o, "__dict__", None) or {}
+    for name in names & space.keys():
+        for a in (space[name],):
+            if type(a).__name__ == "ndarray" and sys.getrefcount(a) <= _FRESH + 1 and a.base is None:
+                found[name] = _Scratch(a)
+    return found
 
 
 def _calibrate():
@@ -429,6 +457,7 @@ _DISPATCH = {
     type({}.items()): Walk.view,
     types.MappingProxyType: Walk.proxy,
     Deep: Walk.deep,
+    _Scratch: Walk.scratch,
     functools.cached_property: Walk.cached,
     type(functools.lru_cache(len)): Walk.lru,
     re.Match: Walk.match,

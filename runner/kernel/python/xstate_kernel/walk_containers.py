@@ -235,6 +235,7 @@ class Containers:
         self.fp.nan |= fp.nan
         self.fp.cites |= fp.cites
         self.fp.size += fp.size
+        self.fp.handed += fp.handed
 
     def frozenset(self, o):
         self.set(o, b"f", False)

@@ -196,6 +196,7 @@ class Writes:
             "digest": "" if fp.opaque else fp.digest,
             "opaque": fp.opaque,
             "size": fp.size,
+            "unhanded": fp.size - fp.handed,
             "deps": sorted(d for d in fp.deps if not hasattr(builtins, d)),
             "imports": sorted(fp.imports),
             "info": display.describe(now[name]),
@@ -256,11 +257,11 @@ class Writes:
 
         if not (changed or made):
             return [], []
-        gone = [d for d, c in self.printer.classes.items() if made and rests(self.printer.of(c))]
-        for d in gone:
-            del self.printer.classes[d]
-        for d in [d for d, c in self.old_classes.items() if made and rests(self.printer.of(c))]:
-            del self.old_classes[d]
+        gone = []
+        if made:
+            gone = self.printer.forget_classes(rests)
+            for d in [d for d, c in self.old_classes.items() if rests(self.printer.of(c))]:
+                del self.old_classes[d]
         return self._bindings.forget_those(rests), gone
 
     def again(self, c, new):

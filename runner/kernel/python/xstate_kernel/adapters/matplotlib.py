@@ -25,6 +25,17 @@ class Matplotlib(Adapter):
         self._colormaps = {}  # colormaps that the program registered, by name
         self._internals = 0, NOTHING  # the number of loaded modules, and ids; see shared_internals
 
+    # values
+
+    def plain(self, o, kind):
+        """Colormaps, except for those of the library itself, and locators and formatters that no axis has."""
+        colors, ticker = sys.modules.get("matplotlib.colors"), sys.modules.get("matplotlib.ticker")
+        if kind in (getattr(colors, "ListedColormap", None), getattr(colors, "LinearSegmentedColormap", None)):
+            known = getattr(getattr(sys.modules["matplotlib"], "colormaps", None), "_cmaps", {})
+            return known.get(o.name) is not o and getattr(sys.modules.get("matplotlib.cm"), o.name, None) is not o
+        ticking = kind.__module__ == "matplotlib.ticker" or issubclass(kind, getattr(ticker, "TickHelper", ()))
+        return ticking and getattr(o, "axis", None) is None
+
     # hidden state
 
     def variables(self):

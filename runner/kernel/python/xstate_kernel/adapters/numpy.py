@@ -3,6 +3,7 @@
 from .. import original as __builtins__
 import sys
 from itertools import chain
+from pickle import PickleBuffer
 
 from .. import code_owner
 from ..hidden_variable import PLAIN, Variable, watch_generator
@@ -159,6 +160,8 @@ class NumPy(Adapter):
             return True
         if isinstance(o, np.memmap) and o._mmap is not None:
             raise Opaque("a memory map")
+        if _masked(t):
+            walk.put(b"M%r;" % bytes(map(bool, _unpickled(o))))
         if t is not np.ndarray:
             return False
         if walk.mark(o):
@@ -172,8 +175,8 @@ class NumPy(Adapter):
         order = "c" if flags.c_contiguous else "f" if flags.f_contiguous else o.strides
         dtype = o.dtype.str if not o.dtype.fields else repr(o.dtype)
         walk.put(("%s%r%d%s;" % (dtype, o.shape, flags.writeable, order)).encode())
-        if o.dtype.names is not None:
-            walk.stack.append(o.dtype)
+        if o.dtype.names is not None and id(o) not in walk.temps:
+            walk.stack.append(o.dtype)  # that of a temporary array is the library's, and above are its names
         elements(walk, o)
         return True
 
@@ -195,14 +198,21 @@ class NumPy(Adapter):
     # storing
 
     def reduce(self, pickler, o, t):
+        if _masked(t):
+            if o._optinfo or o._basedict:
+                raise Unstorable("a masked array with attributes of its own")
+            make, args, state = o.__reduce__()
+            return make, args, (state, _unpickled(o)), None, None, fill_masked
         if t.__module__ != "numpy" or t.__name__ != "ndarray":
             return NotImplemented
         base = stored_root(o)
         if base is o:
+            if o.flags.owndata and contiguous(o):
+                return owning(pickler, o, o.flags.writeable)
             rv = o.__reduce_ex__(5)
             if o.dtype.hasobject and len(rv) == 3 and type(rv[2]) is tuple and type(rv[2][-1]) is list:
                 return rv[0], rv[1], (*rv[2][:-1], pickler.stand_ins(rv[2][-1]))
-            return (owned, (o.flags.writeable,) + rv) if len(rv) == 2 and o.flags.owndata else NotImplemented
+            return NotImplemented
         if base.base is not None or base.dtype.hasobject or base.nbytes > 2 * o.nbytes + 4096:
             note_copy(pickler, base, _COPY)
             return NotImplemented
@@ -240,7 +250,8 @@ def _set_generator_state(state):
     np = sys.modules["numpy"]
     kind, inner, has_gauss, gauss = state
     inner = {k: np.frombuffer(v, dtype=np.uint32) if type(v) is bytes else v for k, v in inner.items()}
-    np.random.mtrand._rand.set_state({"bit_generator": kind, "state": inner, "has_gauss": has_gauss, "gauss": gauss})
+    state = {"bit_generator": kind, "state": inner, "has_gauss": has_gauss, "gauss": gauss}
+    sys.modules["numpy.random.mtrand"]._rand.set_state(state)
 
 
 def _get_options():
@@ -284,12 +295,15 @@ def _frozen(state):
 def shares(walk, o, ordinal):
     """Records the memory that an array views, under ~id of its root array.
 
-    The id itself would identify the array, but arrays with the same memory are not the same array."""
-    if id(o) in walk.temps:
+    The id itself would identify the array, but arrays with the same memory are not the same array. A temporary array
+    may view memory that stays: a tree of scikit-learn pickles its own memory so. Its id is soon that of another
+    array."""
+    if id(o) in walk.temps and o.base is None:
         return
     root, address = memory_of(o)
     place = "%d%r" % (address - root.__array_interface__["data"][0], o.strides)
-    walk.fp.ids[~id(root)] = "%s+%s" % (ordinal, place)
+    if id(root) not in walk.temps:
+        walk.fp.ids[~id(root)] = "%s+%s" % (ordinal, place)
     inner = getattr(root.base, "obj", root.base)
     if inner is not None and type(inner) is not bytes:
         walk.fp.ids[id(inner)] = "%s+%s" % (ordinal, place)
@@ -304,9 +318,10 @@ def elements(walk, o):
     """Writes the elements of an array."""
     np = sys.modules["numpy"]
     if o.nbytes >= walk.owner.arrays.LARGE:
-        found = walk.owner.arrays.digest(o, np)
+        found, handed = walk.owner.arrays.digest(o, np)
         if found is not None:
             walk.fp.size += o.nbytes
+            walk.fp.handed += handed
             walk.put(found)
             return
     if o.dtype.hasobject:
@@ -364,11 +379,61 @@ def note_copy(pickler, base, how):
         pickler.bases[id(base), 1] = True
 
 
+def contiguous(a):
+    """Reports whether the elements of an array are the bytes of one region of memory."""
+    return a.nbytes > 0 and not a.dtype.hasobject and (a.flags.c_contiguous or a.flags.f_contiguous)
+
+
+def owning(pickler, o, writeable):
+    """Returns how to pickle a contiguous array so that the loaded array owns its memory.
+
+    An array over a buffer could not be resized or made writeable."""
+    flat = o if o.flags.c_contiguous else o.T
+    buffer = PickleBuffer((flat if o.ndim else o.reshape(1)).view("u1"))  # of some types there is no buffer
+    pickler.owned[id(buffer)] = buffer
+    return filled, (writeable, o.dtype, o.shape, "C" if o.flags.c_contiguous else "F", buffer)
+
+
+def filled(writeable, dtype, shape, order, memory):
+    """Loads an array that owns its memory. memory is bytes, or what reads itself into a buffer."""
+    import numpy
+
+    a = numpy.empty(shape, dtype, order)
+    flat = (a if order == "C" else a.T).reshape(-1).view(numpy.uint8)
+    if hasattr(memory, "read_into"):
+        memory.read_into(memoryview(flat))
+    else:
+        flat[:] = numpy.frombuffer(memory, numpy.uint8)
+    a.flags.writeable = writeable
+    return a
+
+
 def owned(writeable, make, args):
-    """Loads an array that owns its memory. An array over a buffer could not be resized or made writeable."""
+    """Loads an array that owns its memory, as earlier versions stored it."""
     a = make(*args).copy(order="K")
     a.flags.writeable = writeable
     return a
+
+
+def _masked(kind):
+    return kind.__name__ == "MaskedArray" and kind.__module__.startswith("numpy.ma")
+
+
+def _unpickled(o):
+    """Returns what the own pickling of a masked array loses: whether it has no mask and no fill value, whether it
+    copies its mask before it changes it, and whether it keeps it."""
+    return o._mask is sys.modules["numpy.ma"].nomask, o._fill_value is None, o._sharedmask, o._hardmask
+
+
+def fill_masked(a, stored):
+    """Loads the content of a masked array."""
+    state, (unmasked, unfilled, shared, hard) = stored
+    a.__setstate__(state)
+    if unmasked:
+        a._mask = sys.modules["numpy.ma"].nomask
+    if unfilled:
+        a._fill_value = None
+    a._sharedmask, a._hardmask = shared, hard
 
 
 def view(base, dtype, shape, offset, strides, writeable):

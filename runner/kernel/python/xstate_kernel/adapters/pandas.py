@@ -59,6 +59,9 @@ class Pandas(Adapter):
                 walk.put(b"E%d;" % bool(getattr(o, "_readonly", False)))
                 walk.stack.extend(parts + (o.dtype,))
             return True
+        if t is getattr(pd, "StringDtype", None):  # it never changes, and has one NaN: that of numpy
+            walk.put(("s%s%s;" % (o.storage, o.na_value)).encode())
+            return True
         if t.__module__ == "pandas._config.config" and t.__name__ == "DictWrapper":  # pandas looks up options by it
             walk.put(("o%s;" % object.__getattribute__(o, "prefix")).encode())
             return True
@@ -173,8 +176,15 @@ def _reduce_block(pickler, o):
     values = rv[1][0]
     if type(values).__name__ == "ndarray" and values.base is not None and not values.dtype.hasobject:
         numpy.note_copy(pickler, numpy.stored_root(values), numpy.FRAME)
+        if numpy.contiguous(values):
+            return (_block, (rv[0], numpy.owning(pickler, values, True)[1], *rv[1][1:])) + tuple(rv[2:])
         return (rv[0], (values.copy(order="K"),) + tuple(rv[1][1:])) + tuple(rv[2:])
     return NotImplemented
+
+
+def _block(make, memory, *rest):
+    """Loads a block of a frame."""
+    return make(numpy.filled(*memory), *rest)
 
 
 class _References:

@@ -17,12 +17,19 @@ class Adapter:
 
     # Values (walk.py, reach.py, values.py).
 
-    opaque = False  # the kernel cannot compute a digest of the content of its instances
+    opaque = False  # the kernel cannot compute a digest of the content of its instances, except for plain ones
     immutable = False  # instances of its classes never change
     ignored_attribute = None  # an attribute that pickling shows but that is not part of a value: an address, a cache
+    # Attributes with arrays that the library allocates without a value, and fills each time before it reads them. Their
+    # elements differ in every process, and count only while something else refers to the array.
+    scratch_attributes = NOTHING
     computed_attributes = (
         NOTHING  # attributes that the library adds to instances of the program's subclasses, and can recompute
     )
+
+    def plain(self, o, kind):
+        """Reports whether the kernel can compute the digest of an instance although the adapter is opaque."""
+        return False
 
     def constant(self, kind):
         """Reports whether instances of one of its classes never change."""

@@ -34,6 +34,8 @@ ADAPTERS = (
     _adapter("_pytest", keeps_time=True, patchers=("_pytest.monkeypatch",)),
     _adapter("joblib", keeps_time=True, unseen_draws=("joblib.parallel",)),
     _adapter("tempfile", unseen_draws=("tempfile",)),
+    _adapter("astropy", scratch_attributes=frozenset(("_parameters",))),
+    _adapter("statsmodels", scratch_attributes=frozenset(("_tmp_like_exog",))),
     _adapter(
         "sqlite3",
         opaque=True,

@@ -1,0 +1,98 @@
+package runner
+
+import (
+	"context"
+
+	"github.com/xstate-engine/xstate/runner/basestate"
+	"github.com/xstate-engine/xstate/runner/kernel"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// environment gives the kernel the variables of the environment that p has. lost is a node that wrote a value which is
+// gone, or -1.
+func (w *walk) environment(ctx context.Context, p *programState) (lost int, err error) {
+	m := &w.e.kernelState
+	set := map[string]*string{}
+	for k := range m.environ {
+		if _, ok := p.keys[k]; !ok { // back to the base
+			name := k.Name()
+			set[name] = nil
+			if v, ok := w.e.environ[name]; ok {
+				set[name] = &v
+			}
+			delete(m.environ, k)
+		}
+	}
+	for k, e := range p.keys {
+		if k.Space() != "env" {
+			continue
+		}
+		if now, ok := m.environ[k]; ok && environOf(now) == e.digest {
+			continue
+		}
+		value, ok, err := w.variable(k.Name(), e.digest)
+		if err != nil || !ok {
+			return e.writer, err
+		}
+		set[k.Name()] = value
+		m.environ[k] = value
+	}
+	first, lost, err := w.firstImports(p)
+	if err != nil || lost >= 0 || len(set)+len(first) == 0 {
+		return lost, err
+	}
+	return -1, w.e.kernel.SetEnviron(ctx, set, first)
+}
+
+// firstImports returns, for libraries that the kernel does not have at p and was not told of, the environment that
+// their first import found, as far as that import itself changed it. See first_imports.py.
+func (w *walk) firstImports(p *programState) (first map[string]kernel.FirstImport, lost int, err error) {
+	first = map[string]kernel.FirstImport{}
+	m := &w.e.kernelState
+	for _, k := range p.loads() {
+		by := p.keys[k].writer
+		out := w.outcomes[by]
+		if _, there := m.loads[k]; there || out.t == nil || out.Trace != "" && m.first[k] == out.Trace {
+			continue
+		}
+		set := map[string]*string{}
+		for _, a := range out.t.Reads {
+			if !p.ownChange(a, by) {
+				continue
+			}
+			value, ok, err := w.variable(a.Key.Name(), a.Digest)
+			if err != nil || !ok {
+				return nil, by, err
+			}
+			set[a.Key.Name()] = value
+		}
+		if m.first[k] = out.Trace; len(set) > 0 {
+			first[k.Name()] = kernel.FirstImport{Node: string(out.t.Identity()), Environ: set}
+		}
+	}
+	return first, -1, nil
+}
+
+// variable returns the value of a variable of the environment, nil if it is unset. The digest is that of the base or of
+// what a node has set.
+func (w *walk) variable(name string, d state.Digest) (value *string, ok bool, err error) {
+	if d == state.Absent {
+		return nil, true, nil
+	}
+	if base, set := w.e.environ[name]; set && basestate.EnvironDigest(base) == d {
+		return &base, true, nil
+	}
+	data, ok, err := w.e.cfg.Store.Blob(d)
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	text := string(data[len("env "):])
+	return &text, true, nil
+}
+
+func environOf(value *string) state.Digest {
+	if value == nil {
+		return state.Absent
+	}
+	return basestate.EnvironDigest(*value)
+}

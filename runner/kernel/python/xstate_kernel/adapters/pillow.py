@@ -1,0 +1,22 @@
+"""Pillow: saving an image does not depend on the file that it replaces."""
+
+from .. import original as __builtins__
+
+from .. import observe_calls
+from .protocol import Adapter
+
+
+class Pillow(Adapter):
+    packages = ("PIL",)
+
+    def after_import(self):
+        return {"PIL.Image": _watch}
+
+
+def _watch(hidden, module):
+    save = observe_calls.cleans_up(module.Image.save)
+    save.__qualname__ = module.Image.save.__qualname__
+    module.Image.save = save
+
+
+adapter = Pillow()

@@ -1,0 +1,80 @@
+package runner
+
+import (
+	"time"
+
+	"github.com/xstate-engine/xstate/state"
+)
+
+// RunOptions are the choices of a run. The zero value is the usual run.
+type RunOptions struct {
+	Fresh   bool                  // use no recorded result: every node executes
+	Discard bool                  // record no result
+	Timeout time.Duration         // for one node; 0 means none
+	Pins    map[state.BlockID]Pin // replace those in comments; "" removes one
+	Jobs    int                   // interpreters; with two or more, independent nodes execute at the same time
+	OnEvent func(Event)           // called in order, from the goroutine of Run
+	Lined   state.BlockID         // the block whose executed lines in other blocks' functions are observed, see LinesOf
+
+	// Memory bounds the bytes of earlier values that stay alive for the blocks that need them. 0 means a gigabyte, and
+	// a negative number none.
+	Memory int64
+
+	Force func(state.BlockID, int) bool               // the nodes to execute even where a trace is valid; may be nil
+	Serve func(state.BlockID, int) *state.StoredTrace // results of nodes that never execute; may be nil
+}
+
+// Usual reports whether a run reuses valid traces, all of them, and no others.
+func (o *RunOptions) Usual() bool {
+	return !o.Fresh && !o.Discard && len(o.Pins) == 0 && o.Force == nil && o.Serve == nil
+}
+
+const defaultMemory = 1 << 30
+
+// Event reports progress of a run.
+type Event struct {
+	Block    state.BlockID
+	Node     int          // index in the block
+	Kind     string       // "begin", "output" or "end"
+	Output   state.Output // for "output"
+	Expected float64      // seconds that the node took last time, 0 when unknown; for "begin"
+	Seconds  float64      // for "end"
+}
+
+// NodeOutcome is the outcome of a node.
+type NodeOutcome struct {
+	state.NodeResult
+	Line     int      // 1-based in the block
+	Saved    float64  // recorded cost, when reused
+	AllMarks []string // the node's own marks and those of all that its inputs depend on
+	t        *state.Trace
+}
+
+// Result returns the execution that gave the outcome, or nil where the node was blocked or not reached.
+func (n *NodeOutcome) Result() *state.Trace { return n.t }
+
+// BlockOutcome is the outcome of a block.
+type BlockOutcome struct {
+	state.ProgramBlock
+	Status   state.Status
+	Reason   state.Reason // of the first node that ran, else of the first
+	Outputs  []state.Output
+	Err      *state.ExecError
+	Seconds  float64  // spent on its nodes, also on executing them only to rebuild values
+	Saved    float64  // recorded cost of its nodes reused, less what was spent on rebuilding values
+	Marks    []string // why another run may give its nodes other results: "clock", "network", …
+	AllMarks []string // its own marks and those of all that its inputs depend on
+	Nodes    []NodeOutcome
+}
+
+// Outcome is the outcome of a run.
+type Outcome struct {
+	Blocks      []BlockOutcome
+	Seconds     float64                 // spent executing nodes, also those that were executed only to rebuild values
+	Saved       float64                 // recorded cost of the nodes reused, less what rebuilding and loading took
+	Recomputed  int                     // nodes executed again only to rebuild values that were not stored
+	Stopped     error                   // why the run ended early: interrupted; nil when it did not
+	Values      map[string]state.Digest // name → digest after the last node
+	Files       map[string]state.Digest // file written → digest after the last node
+	VaryingKeys map[string][]string     // of "value NAME" and "file NAME": why they may differ from run to run
+}

@@ -1,0 +1,47 @@
+package runner
+
+import (
+	"errors"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// walk is one pass over the nodes in program order.
+type walk struct {
+	e            *Engine
+	o            RunOptions
+	units        []*unit
+	nodes        []*node
+	pos          *programState
+	outcomes     []NodeOutcome
+	ran          map[int]*state.StoredTrace // nodes executed in this run, for a walk that restarts
+	reasons      map[int]state.Reason
+	spent        map[int]float64 // seconds, by node
+	rebuilt      map[int]float64 // the same for nodes executed only for the values that they leave
+	loadSeconds  float64         // spent on loading stored values, which may import libraries
+	stopped      map[*unit]bool
+	contexts     []state.Digest       // of the states before nodes, see modules.go
+	firsts       map[state.Digest]int // code → the first node that has it; nil until it is read
+	dotted       []dottedImport       // of the nodes before dottedAt
+	dottedAt     int
+	restored     int
+	dialects     []depgraph.Dialect // of the blocks
+	compileAsked bool               // the language has given its verdict on the blocks
+	cited        bool               // the kernel has the sources
+	renewed      bool               // a new interpreter was tried, when a state could not be restored
+	readOnly     bool               // only imports and definitions may run, and nothing is written, see Value
+	speculative  bool               // one node executes before its turn, see speculator
+	speculator   *speculator
+
+	written    []string               // files that reused results wrote, and of which there is no record yet
+	hasDynamic bool                   // some node of the program may read names unobserved
+	lacked     map[int][]depgraph.Key // open files that nodes, by index, turned out to use, see open_files.go
+	lists      map[int]bool           // nodes, by index, that list subclasses by code of the workspace's
+}
+
+// errRestart reports that a trace in use is not valid after all. The walk begins again, with what is known by then.
+var errRestart = errors.New("walk again")
+
+// errStuck says that rebuilding did not lead to the state wanted; a new interpreter may.
+var errStuck = errors.New("cannot be restored")
