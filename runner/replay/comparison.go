@@ -54,7 +54,7 @@ func (c *comparison) equal(k depgraph.Key, rec, now state.Digest) bool {
 		return true
 	}
 	switch k.Space() {
-	case "var", "conf", "display", "held":
+	case "var", "conf", "display", "held", "open":
 		return byLineage(rec) && byLineage(now)
 	}
 	return false
