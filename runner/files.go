@@ -330,7 +330,7 @@ func (w *walk) finalizeFiles(complete bool) error {
 		err = w.restoreFiles(ended)
 	}
 	w.e.end = w.pos
-	return cmp.Or(err, w.saveFiles())
+	return cmp.Or(err, w.e.saveFiles())
 }
 
 // adoptReused begins to keep records of the files that reused results wrote, which were recorded elsewhere: in another

@@ -75,12 +75,16 @@ func (e *Engine) announce(path string) error {
 	return err
 }
 
-// saveFiles stores the records of files, if they changed, and clears the journal.
+// saveFiles stores the records of files, if they changed, and clears the journal. A run whose results are discarded does
+// so only at its end: if it is killed, the files are not what the recorded results say.
 func (w *walk) saveFiles() error {
-	e := w.e
 	if w.o.Discard {
 		return nil
 	}
+	return w.e.saveFiles()
+}
+
+func (e *Engine) saveFiles() error {
 	if err := e.keepFiles(); err != nil {
 		return err
 	}

@@ -16,6 +16,8 @@ type RunOptions struct {
 	OnEvent func(Event)           // called in order, from the goroutine of Run
 	Lined   state.BlockID         // the block whose executed lines in other blocks' functions are observed, see LinesOf
 
+	RestoreFiles bool // overwrite results that somebody edited; otherwise such a run is refused, see CodeFileEdited
+
 	// Memory bounds the bytes of earlier values that stay alive for the blocks that need them. 0 means a gigabyte, and
 	// a negative number none.
 	Memory int64
@@ -74,6 +76,7 @@ type Outcome struct {
 	Saved       float64                 // recorded cost of the nodes reused, less what rebuilding and loading took
 	Recomputed  int                     // nodes executed again only to rebuild values that were not stored
 	Stopped     error                   // why the run ended early: interrupted; nil when it did not
+	Overwritten []string                // files edited since the last run to which the program wrote, sorted
 	Values      map[string]state.Digest // name → digest after the last node
 	Files       map[string]state.Digest // file written → digest after the last node
 	VaryingKeys map[string][]string     // of "value NAME" and "file NAME": why they may differ from run to run

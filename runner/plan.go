@@ -14,6 +14,7 @@ type Plan struct {
 	Total   int                // nodes of the program
 	Nodes   []PlanNode         // those that run, may run or are blocked, in program order
 	Refused []*state.ExecError // why blocks cannot be analysed, in program order
+	Edited  []EditedFile       // results that were edited: the run is refused
 	Work    Work               // what the decisions took
 
 	start  float64 // seconds, of an interpreter; see Preparation
@@ -81,6 +82,7 @@ func (e *Engine) Plan(ctx context.Context, blocks []state.ProgramBlock) (*Plan, 
 	p := newProgramState(e.baseState.Get)
 	acts := make([]PlanNode, len(nodes))
 	stopped := map[*unit]bool{}
+	edited := editedSearch{open: e.editedFiles()}
 	for i, n := range nodes {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -90,12 +92,13 @@ func (e *Engine) Plan(ctx context.Context, blocks []state.ProgramBlock) (*Plan, 
 			return nil, err
 		}
 		acts[i] = d.PlanNode
+		edited.pass(&d)
 		if !p.advance(i, n, &d, stopped) {
 			p.markUnknown(i, n, d.Last)
 		}
 	}
 	plan := newPlan(planBlocks(units, acts))
-	plan.start = e.startSeconds()
+	plan.start, plan.Edited = e.startSeconds(), edited.found
 	return plan, nil
 }
 

@@ -480,6 +480,9 @@ func (pl *Planner) Plan(
 	if err := pl.e.adoptRelatives(); err != nil {
 		return nil, err
 	}
+	if len(pl.e.editedFiles()) > 0 {
+		return walk(ctx)
+	}
 	err := pl.drainQueue(ctx)
 	if err == nil {
 		return pl.plan(walk), nil

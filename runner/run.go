@@ -35,6 +35,10 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 	if err := e.adoptRelatives(); err != nil {
 		return nil, err
 	}
+	if err := e.protectEdited(ctx, blocks, o.RestoreFiles); err != nil {
+		return nil, err
+	}
+	edited := e.editedFiles()
 	if err := e.adoptEdits(); err != nil {
 		return nil, err
 	}
@@ -76,8 +80,29 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 		}
 	}
 	out = w.outcome()
-	out.Stopped = ctx.Err()
+	out.Stopped, out.Overwritten = ctx.Err(), e.overwritten(edited)
 	return out, nil
+}
+
+// protectEdited refuses a run that would overwrite edited results. With restore it gives the edits up.
+func (e *Engine) protectEdited(ctx context.Context, blocks []state.ProgramBlock, restore bool) error {
+	if len(e.editedFiles()) == 0 {
+		return nil
+	}
+	plan, err := e.Plan(ctx, blocks)
+	if err != nil {
+		return err
+	}
+	e.baseState.Begin()
+	if len(plan.Edited) > 0 && !restore {
+		return editedError(plan.Edited)
+	}
+	for _, f := range plan.Edited {
+		r := e.cfg.Files[f.Name]
+		r.Left = e.baseState.OnDisk(f.Name)
+		e.cfg.Files[f.Name] = r
+	}
+	return nil
 }
 
 // refresh makes a living kernel forget what may be outdated: modules whose files were edited, and parked values.

@@ -107,12 +107,39 @@ func (a *app) evidence(ctx context.Context, of string, f evidenceFlags) error {
 		if f.format != evidenceTree {
 			return a.exportEvidence(ctx, o, e, f)
 		}
+		edited, err := editedResults(ctx, o, e)
+		if err != nil {
+			return err
+		}
 		if a.ui.json {
-			return a.ui.document(api.Evidence{Version: api.Version, Evidence: e})
+			return a.ui.document(api.Evidence{Version: api.Version, Evidence: e, Edited: edited})
 		}
 		a.printEvidence(e)
+		for _, name := range edited {
+			a.ui.talk("%s was edited after the program wrote it; this is about what the program wrote", name)
+		}
 		return nil
 	})
+}
+
+// editedResults returns the files among the results of the last step that have another content in the workspace.
+func editedResults(ctx context.Context, o *opened, e *provenance.Evidence) ([]string, error) {
+	files, err := o.session.History().Files(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var edited []string
+	for _, r := range e.Results {
+		name := r.Key.Name()
+		if r.Key.Space() != "file" || files[name].Left != state.Digest(r.Digest) {
+			continue // a file of an earlier step, or one that a later block wrote again
+		}
+		if data, err := os.ReadFile(filepath.Join(o.session.Folder(), name)); err == nil &&
+			state.DigestOf(data) != files[name].Left {
+			edited = append(edited, name)
+		}
+	}
+	return edited, nil
 }
 
 // fileOrName makes of a file that is named from the working directory one that is named from the workspace.

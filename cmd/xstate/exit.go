@@ -91,6 +91,7 @@ var exitCodes = map[state.Code]int{
 	state.CodeNewer:       exitRefused,
 	state.CodeConflict:    exitRefused,
 	xstate.CodeUnrecorded: exitRefused,
+	runner.CodeFileEdited: exitRefused,
 
 	state.Code(patch.CodePatch):     exitUsage,
 	state.Code(patch.CodeAbsent):    exitRefused,

@@ -113,6 +113,7 @@ func planOf(ctx context.Context, session *xstate.Session, blocks []patch.Block) 
 		return nil, err
 	}
 	d := planDocumentOf(session.Name(), planned, old, edits, effect)
+	d.Edited = plan.Edited
 	d.Prepare = micro(start + imports)
 	d.Seconds, d.Saved = micro(d.Seconds+start+imports), micro(max(d.Saved-imports, 0))
 	return d, nil
@@ -162,6 +163,9 @@ func (a *app) planText(d *api.Plan, note string) {
 	}
 	a.ui.write(columns(rows))
 	a.ui.write(effectText(d.Impact))
+	for _, f := range d.Edited {
+		a.ui.talk("%s was edited after block %s wrote it: run needs --restore-files to overwrite it", f.Name, f.By)
+	}
 	for _, b := range d.Blocks {
 		if b.Error != nil {
 			a.ui.print("\n[%d] %s\n%s", b.Index+1, b.ID, errorText(b.Error))

@@ -57,6 +57,7 @@ whole program from top to bottom. --verify also runs everything from scratch, an
 		nil,
 		"keep the result of this `BLOCK` even if its inputs change, like \"# xstate: never\"",
 	)
+	flags.BoolVar(&f.restoreFiles, "restore-files", false, "overwrite results that were edited after the program wrote them")
 	flags.IntVar(&f.jobs, "jobs", 1, "execute independent blocks in this `NUMBER` of interpreters at once")
 	flags.DurationVar(
 		&f.timeout,
@@ -268,7 +269,14 @@ func (a *app) execute(
 	if err != nil {
 		return nil, err
 	}
-	o := runner.RunOptions{Fresh: f.fresh, Jobs: f.jobs, Timeout: f.timeout, Memory: int64(f.memory), Pins: pins}
+	o := runner.RunOptions{
+		Fresh:        f.fresh,
+		Jobs:         f.jobs,
+		Timeout:      f.timeout,
+		Memory:       int64(f.memory),
+		Pins:         pins,
+		RestoreFiles: f.restoreFiles,
+	}
 	if p.live() || p.lines() {
 		if err := p.name(ctx, session); err != nil {
 			return nil, err
@@ -387,6 +395,9 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 		}
 	}
 	a.printStale(stale)
+	for _, name := range out.Overwritten {
+		a.ui.talk("%s was edited since the last run; the program wrote to it again", name)
+	}
 	if step.Run == nil {
 		return
 	}

@@ -50,6 +50,7 @@ func (f *runFlags) pins(ctx context.Context, s *xstate.Session) (map[xstate.Bloc
 type runFlags struct {
 	verify, fresh, all bool
 	merge              bool
+	restoreFiles       bool
 	always, never      []string
 	timeout            time.Duration
 	jobs               int

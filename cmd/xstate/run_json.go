@@ -77,6 +77,8 @@ func documentOf(
 		Blocks:   []api.Block{},
 		Verified: v,
 		Notices:  notices,
+
+		Overwritten: out.Overwritten,
 	}
 	if step.Run != nil {
 		c := step.Run.Blocks

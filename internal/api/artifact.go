@@ -25,6 +25,8 @@ type Artifacts struct {
 type Evidence struct {
 	Version int `json:"version"`
 	*provenance.Evidence
+	// Edited are files among the results that now have another content in the workspace than the program wrote.
+	Edited []string `json:"edited_files,omitempty"`
 }
 
 // VerifiedStatement is the document of evidence verify.

@@ -25,6 +25,8 @@ type Run struct {
 	Blocks   []Block          `json:"blocks"`            // in program order
 	Verified *Verified        `json:"verified,omitempty"`
 	Notices  []string         `json:"notices,omitempty"` // what the user should know of the store
+	// Overwritten are files that somebody edited since the last run and that the program wrote to.
+	Overwritten []string `json:"overwritten_files,omitempty"`
 }
 
 // Edit is an edit of one block.
@@ -81,6 +83,8 @@ type Plan struct {
 	Saved   float64       `json:"saved_seconds"`   // recorded, of what is reused, without these imports
 	Edits   []PlannedEdit `json:"edits"`           // how the file differs from the session
 	Blocks  []PlanBlock   `json:"blocks"`
+	// Edited are results that somebody edited: the run is refused without --restore-files.
+	Edited []runner.EditedFile `json:"edited_files,omitempty"`
 	*query.Impact
 }
 
