@@ -117,7 +117,7 @@
 //
 // # Failures
 //
-//	process killed        the transaction in progress is rolled back; pending results are lost
+//	process killed        the transaction in progress is rolled back; results of the last 0.4 s are lost
 //	machine stops         the same; results.db may be garbled, and is then quarantined
 //	disk full             disk-full; nothing of the commit was done, and the store stays usable
 //	results.db damaged    renamed to results.db.damaged-N, replaced by an empty one, and reported in Notices

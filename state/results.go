@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"go.etcd.io/bbolt"
 )
@@ -17,9 +18,9 @@ import (
 // results is the disposable half of the store. Nothing depends on it for correctness, so its failures are not errors:
 // a record that cannot be read is a miss, one that cannot be written is dropped, and both add a notice.
 //
-// Writes gather in memory and reach the file in batches without fsync. A crash of the process loses at most the last
-// batch; a crash of the machine may lose the file. Other processes write the same file; a batch is applied on top of
-// their writes.
+// Writes gather in memory and reach the file in batches without fsync, flushDelay after the first of a batch at the
+// latest. A crash of the process loses at most the last batch; a crash of the machine may lose the file. Other processes
+// write the same file; a batch is applied on top of their writes.
 type results struct {
 	note    func(format string, args ...any)
 	path    string
@@ -30,14 +31,18 @@ type results struct {
 	pending   map[string]map[string][]byte
 	newTraces map[Digest][]Digest // code → its pending traces, newest first
 	size      int
+	timer     *time.Timer // flushes; nil where nothing is pending
 
 	tracedCodes  []Digest // codes of which a trace was put, see Recorded; after so many as were dropped
 	droppedCodes int
 	removals     int // how often results were taken away; at first 1, so that no mark is the zero value
 }
 
-// flushSize is how many bytes may be pending in memory.
-const flushSize = 1 << 20
+// Bounds of what is pending in memory: its bytes, and its time.
+const (
+	flushSize  = 1 << 20
+	flushDelay = 400 * time.Millisecond
+)
 
 // openResults opens results.db. It quarantines a damaged file and creates an empty one.
 func openResults(ctx context.Context, dir string, o databaseOptions, note func(string, ...any)) (*results, error) {
@@ -96,6 +101,8 @@ func (r *results) set(bucket, key, value []byte) {
 	r.pending[string(bucket)][string(key)] = value
 	if r.size += len(key) + len(value); r.size > flushSize {
 		r.flushLocked()
+	} else if r.timer == nil && r.db != nil {
+		r.timer = time.AfterFunc(flushDelay, r.flush)
 	}
 }
 
@@ -164,6 +171,10 @@ func (r *results) flush() {
 func (r *results) flushLocked() {
 	pending, added := r.pending, r.newTraces
 	r.pending, r.newTraces, r.size = nil, nil, 0
+	if r.timer != nil {
+		r.timer.Stop()
+		r.timer = nil
+	}
 	if len(pending)+len(added) == 0 || r.db == nil || r.options.readOnly {
 		return
 	}
