@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/xstate-engine/xstate/runner/kernel"
@@ -31,6 +32,22 @@ func (x *execution) lost(kind, message string) (*state.StoredTrace, error) {
 	t.Err.Type, t.Err.Message = kind, message
 	t.Outputs, err = x.walk.e.cfg.Store.PutOutputs(kernel.Merge(x.outputs))
 	return t, err
+}
+
+// markTimeout marks a node that was stopped at the time-out.
+const markTimeout = "time-out"
+
+// timeOut makes the failure of an interrupted node that of the time-out. The traceback shows where the node was.
+func (x *execution) timeOut() {
+	f, limit := x.seen.Failure, x.walk.o.Timeout
+	lines := f.Traceback
+	if x.walk.e.cfg.Language.Interrupted(f.Type) && len(lines) > 0 {
+		lines = lines[:len(lines)-1]
+	}
+	f.Type, f.Message = typeTimeout, fmt.Sprintf("stopped after %s", limit)
+	f.Traceback = append(lines, f.Type+": "+f.Message)
+	x.limit = limit.Seconds()
+	x.seen.Marks = append(x.seen.Marks, markTimeout)
 }
 
 // died returns the trace of a node that has no result because the interpreter ended. when completes the message.

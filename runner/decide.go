@@ -2,6 +2,7 @@ package runner
 
 import (
 	"slices"
+	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/state"
@@ -61,6 +62,7 @@ type given struct {
 	forced  bool               // the node executes even where a trace is valid
 	served  *state.StoredTrace // a result that the node takes without a look at what it reads
 	ran     *state.StoredTrace // the node's execution in this run, before the walk was restarted
+	timeout time.Duration      // for the node; 0 means none
 }
 
 // decision is what happens to a node, and the state that this leaves.
@@ -158,7 +160,7 @@ func (e *Engine) chooseGiven(p place, n *node, g given) (choice, error) {
 	if g.forced {
 		return choice{reason: state.Reason{Code: state.ReasonForced}}, nil
 	}
-	c, err := e.choose(p, n)
+	c, err := e.choose(p, n, g.timeout)
 	if err != nil {
 		return c, err
 	}
@@ -236,13 +238,14 @@ func firstChangedRead(p place, t *state.Trace) (first state.Access, now entry, o
 	return state.Access{}, entry{}, true
 }
 
-// choose looks for a trace of n that is valid at p. The newest comes first.
-func (e *Engine) choose(p place, n *node) (choice, error) {
+// choose looks for a trace of n that is valid at p. The newest comes first, and those that a time-out stopped come last.
+func (e *Engine) choose(p place, n *node, timeout time.Duration) (choice, error) {
 	traces, err := e.traces(n.code)
 	if err != nil {
 		return choice{}, err
 	}
 	moved := false
+	var limited *state.StoredTrace
 	for i := range traces {
 		t := &traces[i]
 		e.baseState.Learn(t.Paths)
@@ -257,9 +260,28 @@ func (e *Engine) choose(p place, n *node) (choice, error) {
 		if !e.usable(&t.Trace) {
 			continue
 		}
+		if t.Limit > 0 {
+			if limited == nil || t.Limit > limited.Limit {
+				limited = t
+			}
+			continue
+		}
 		return choice{trace: t, reason: state.Reason{Code: state.ReasonReused}, last: &t.Trace}, nil
 	}
+	if limited != nil {
+		return limitedChoice(limited, timeout), nil
+	}
 	return e.explain(p, n, traces, moved), nil
+}
+
+// limitedChoice is the choice where a time-out stopped the code on the same reads. To execute it again is of use only
+// with more time.
+func limitedChoice(t *state.StoredTrace, timeout time.Duration) choice {
+	c := choice{reason: state.Reason{Code: state.ReasonRetry, Limit: t.Limit}, last: &t.Trace}
+	if timeout > 0 && timeout.Seconds() <= t.Limit {
+		c.trace, c.reason.Code = t, state.ReasonLimit
+	}
+	return c
 }
 
 // usable reports whether the store still has everything that a trace refers to.

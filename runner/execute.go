@@ -121,6 +121,7 @@ type execution struct {
 	seen    kernel.Observation
 
 	recorded *state.Trace // what an earlier execution at this state left; nil when this is the first
+	limit    float64      // the time-out that stopped it, in seconds; 0 when none did
 
 	dynamic bool     // it counts as reading every name
 	missing []string // names that have a value here and are not bound
@@ -154,15 +155,18 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 		t, err := x.lost("KernelError", "the interpreter could not tell what the block did: "+err.Error())
 		return t, nil, err
 	}
-	if x.seen.Failure != nil && timedOut && e.cfg.Language.Interrupted(x.seen.Failure.Type) {
-		x.seen.Failure.Type, x.seen.Failure.Message = typeTimeout, fmt.Sprintf("stopped after %s", w.o.Timeout)
-		x.seen.Marks = append(x.seen.Marks, "time-out")
-	}
 	if x.seen.Stale {
 		return nil, nil, errStale
 	}
 	if x.seen.Lists {
 		return nil, nil, errLists
+	}
+	if timedOut && x.seen.Interrupted {
+		if x.seen.Failure == nil { // it caught the interrupt and went on: what it left is no result of the program's
+			t, err := x.lost(typeTimeout, fmt.Sprintf("stopped after %s", w.o.Timeout))
+			return t, nil, err
+		}
+		x.timeOut()
 	}
 	for _, gone := range x.seen.Unparked {
 		delete(e.kernelState.parked, gone)
@@ -299,12 +303,15 @@ func (x *execution) recordTrace(ctx context.Context) (*state.StoredTrace, error)
 	}
 	t.Marks = slices.Sorted(slices.Values(x.seen.Marks))
 	t.CitedBlocks = x.seen.Cites
+	if slices.Contains(t.Marks, "subprocess") { // such as one that installs a package
+		x.walk.e.baseState.ForgetElsewhere()
+	}
 	t.CitedSource = layoutOf(x.walk.units, x.node, t.CitedBlocks)
 	if t.Outputs, err = x.walk.e.cfg.Store.PutOutputs(kernel.Merge(x.outputs)); err != nil {
 		return nil, err
 	}
 	if x.seen.Failure != nil {
-		t.Err = x.execError()
+		t.Err, t.Limit = x.execError(), x.limit
 		x.followLoads(x.pos)
 		if err := x.undo(); err != nil {
 			return nil, err
@@ -336,13 +343,14 @@ func (x *execution) putTrace(t state.Trace, transient bool) (*state.StoredTrace,
 }
 
 // transient reports whether the failure is no proof that the code fails on these inputs. A node that only read a clock,
-// or looked at its own process, keeps a failure as it keeps any other result.
+// looked at its own process, or was stopped at the time-out keeps a failure as it keeps any other result.
 func (x *execution) transient() bool {
-	kind := x.seen.Failure.Type
-	varies := func(mark string) bool { return mark != "clock" && mark != "process" }
-	return kind == typeDied || kind == typeTimeout || x.walk.e.cfg.Language.Transient(kind) ||
-		slices.ContainsFunc(x.seen.Marks, varies)
+	return x.walk.e.cfg.Language.Transient(x.seen.Failure.Type) ||
+		slices.ContainsFunc(x.seen.Marks, func(mark string) bool { return !slices.Contains(stableMarks, mark) })
 }
+
+// stableMarks are marks with which a failure is a result like any other.
+var stableMarks = []string{"clock", "process", markTimeout}
 
 // Types of errors that the engine raises in the place of a node.
 const (

@@ -183,7 +183,8 @@ func (w *walk) decide(p *programState, i int, stopped map[*unit]bool) (decision,
 	n := w.nodes[i]
 	forced := w.o.Fresh || w.o.Force != nil && w.o.Force(n.unit.ID, n.at)
 	return w.e.decide(walkPlace{p, w.units, w.nodes}, n,
-		given{stopped: stopped[n.unit], pin: w.pin(n.unit), forced: forced, served: w.served(i), ran: w.ran[i]})
+		given{stopped: stopped[n.unit], pin: w.pin(n.unit), forced: forced, served: w.served(i), ran: w.ran[i],
+			timeout: w.o.Timeout})
 }
 
 // perform executes node i, which has no valid trace, or takes over a speculative execution.

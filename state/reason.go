@@ -10,6 +10,8 @@ type Reason struct {
 	Now  Digest       `cbor:"now,omitempty" json:"now,omitempty"`
 	// By: the node that wrote the key last, or the block that failed
 	By string `cbor:"by,omitempty" json:"by,omitempty"`
+	// Limit: the time-out, in seconds, that stopped the node before
+	Limit float64 `cbor:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // Codes of reasons.
@@ -22,6 +24,7 @@ const (
 	ReasonMaybe   = "input-may-change" // in a plan: Key depends on the result of By
 	ReasonLost    = "result-lost"      // it was run, but the store no longer has the results
 	ReasonRetry   = "failed-before"    // it failed in a way that may not happen again
+	ReasonLimit   = "timed-out-before" // Limit stopped it before, on the same reads, and this run has no more time
 	ReasonLayout  = "line-moved"       // its output cites lines that moved
 	ReasonForced  = "forced"
 	ReasonReused  = "reused"

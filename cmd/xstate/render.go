@@ -10,6 +10,7 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 // outputText renders one output for a terminal: text as it is, pictures and other rich media by kind and size.
@@ -87,6 +88,8 @@ func trimmed(lines []string) []string {
 func reasonText(r state.Reason) string {
 	text := r.Code
 	switch {
+	case r.Limit > 0:
+		text += ": " + strings.TrimPrefix(query.Sentence(r), "it ")
 	case r.Key != "":
 		text += ": " + string(r.Key)
 		if r.By != "" {

@@ -234,6 +234,7 @@ func servedTexts(x *replay.Report) []string {
 		replay.ServedNeeds:  "%s: not executed, because it needs a value of a served part that was not kept",
 		replay.ServedPinned: "%s: not executed, for it kept a result that did not hold (never); served what was " +
 			"recorded",
+		replay.ServedTimeout: "%s: not executed, because it was stopped at the time-out; served the record",
 		replay.ServedFolder: "%s: not compared, for it rests on the name of the folder, which the copy does not " +
 			"have",
 		replay.ServedUnrecorded: "%s: not compared, for its record is gone, or its failure left none",

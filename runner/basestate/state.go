@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -91,6 +92,14 @@ func New(o Options) *State {
 func (w *State) Begin() {
 	clear(w.answers)
 	clear(w.Texts)
+}
+
+// ForgetElsewhere forgets the answers about files and folders outside the workspace: a child process may have changed
+// them.
+func (w *State) ForgetElsewhere() {
+	maps.DeleteFunc(w.answers, func(k depgraph.Key, _ state.Digest) bool {
+		return (k.Space() == "file" || k.Space() == "dir") && filepath.IsAbs(k.Name())
+	})
 }
 
 // FileKey returns the key of a file. Its name is relative to the workspace if the file lies in it.

@@ -24,6 +24,8 @@ type Observation struct {
 type Result struct {
 	Seconds float64  `json:"seconds"`
 	Failure *Failure `json:"error"` // nil: the node succeeded
+
+	Interrupted bool `json:"interrupted"` // an interrupt was raised in the node, which may have caught it
 }
 
 // Failure is an error that the program raised.

@@ -66,6 +66,8 @@ const (
 	ServedEffect = "effect" // executing it would fire an effect that cannot be undone
 	ServedNeeds  = "needs"  // it needs what another served node made, which was not kept
 	ServedPinned = "pinned" // it had kept a result that was not valid
+	// it was stopped at the time-out
+	ServedTimeout = "time-out"
 	// it depends on the name of the workspace, which the copy does not have, and cannot be compared
 	ServedFolder     = "folder"
 	ServedUnrecorded = "unrecorded" // there is no record to compare with: it was freed, or the failure left none

@@ -78,8 +78,8 @@ func (x *replaying) guard() *runner.Guard {
 	}
 }
 
-// serveEffects serves the nodes that must not execute, and those whose recorded result did not follow from their
-// inputs.
+// serveEffects serves the nodes that must not execute, those whose recorded result did not follow from their inputs, and
+// those that a time-out stopped: how far they come depends on the machine.
 func (x *replaying) serveEffects() {
 	for _, ref := range x.order {
 		rec := x.recorded[ref]
@@ -88,6 +88,9 @@ func (x *replaying) serveEffects() {
 		}
 		if query.IsPinned(&rec.NodeResult) {
 			x.serve(ref, ServedPinned, nil)
+		}
+		if rec.trace.Limit > 0 {
+			x.serve(ref, ServedTimeout, nil)
 		}
 		if effects := x.irreversible(rec.trace); len(effects) > 0 {
 			x.serve(ref, ServedEffect, effects)

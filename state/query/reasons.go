@@ -1,7 +1,9 @@
 package query
 
 import (
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/xstate-engine/xstate/depgraph"
 	"github.com/xstate-engine/xstate/state"
@@ -35,7 +37,12 @@ func Sentence(r state.Reason) string {
 	if !ok {
 		text = r.Code
 	}
+	limit := time.Duration(r.Limit * float64(time.Second))
 	switch {
+	case r.Code == state.ReasonLimit:
+		return fmt.Sprintf("it timed out after %s before; a longer --timeout or --always BLOCK tries again", limit)
+	case r.Code == state.ReasonRetry && r.Limit > 0:
+		return fmt.Sprintf("it timed out after %s before, and has more time now", limit)
 	case r.Code == state.ReasonBlocked && r.By != "":
 		return "it needs what " + r.By + " would have defined"
 	case r.Code == state.ReasonUnblocked && r.By != "":

@@ -96,8 +96,7 @@ func (i Interpreter) Refusal(block state.BlockID, source string, v kernel.Verdic
 
 // transient are failures that another try may not have: they depend on the machine, or on somebody's interrupt.
 var transient = map[string]bool{
-	"KeyboardInterrupt": true, "MemoryError": true, "ImportError": true, "ModuleNotFoundError": true,
-	"BlockingIOError": true, "TimeoutError": true,
+	"KeyboardInterrupt": true, "MemoryError": true, "BlockingIOError": true, "TimeoutError": true,
 }
 
 // Transient reports whether an exception is no proof that the code fails on these inputs.

@@ -2,6 +2,7 @@
 
 from . import original as __builtins__
 import ast
+import importlib.machinery
 import os
 import re
 import sys
@@ -27,6 +28,8 @@ class Execution:
         self.own = ()  # code objects of the running node
         self.made = []  # code that the node made at run time
         self.loop = None
+        self.interrupted = False  # the engine interrupted the node
+        self.import_error = ""  # what failed of an import that made the last node fail: "module" or "shared library"
 
     def compiled(self, source, name, request):
         flags = compiler_flags(request.get("future")) | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -54,7 +57,7 @@ class Execution:
         return code, tail
 
     def execute(self, code, tail, request, name):
-        self.executing = True
+        self.executing, self.interrupted = True, False
         kept, error, line = [], None, tail.co_firstlineno if tail is not None else 1
         try:
             try:
@@ -124,6 +127,7 @@ class Execution:
             tb = tb.tb_next
         if isinstance(e, SyntaxError) and e.filename == name:
             line = e.lineno or 0
+        self.import_error = _import_error(e)
         found = {
             "type": type(e).__name__,
             "message": message[:10000],
@@ -185,6 +189,19 @@ def compiler_flags(future):
         if feature is not None:
             flags |= feature.compiler_flag
     return flags
+
+
+def _import_error(e):
+    """Returns which part of an import failed, if that is the reason of an exception, else ""."""
+    seen = []
+    while e is not None and not any(e is s for s in seen):
+        seen.append(e)
+        if isinstance(e, ImportError):
+            path = getattr(e, "path", None)
+            native = isinstance(path, str) and path.endswith(tuple(importlib.machinery.EXTENSION_SUFFIXES))
+            return "shared library" if native and not isinstance(e, ModuleNotFoundError) else "module"
+        e = e.__cause__ or e.__context__
+    return ""
 
 
 def _strip(shown):

@@ -134,6 +134,7 @@ class Kernel:
         if path in _UNINTERRUPTED or os.path.dirname(path) == _ADAPTERS:
             signal.raise_signal(signal.SIGINT)  # again in a moment
             return
+        self.execution.interrupted = True
         raise KeyboardInterrupt
 
     def display(self, *objects, **_):

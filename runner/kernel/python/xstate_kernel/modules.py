@@ -107,6 +107,7 @@ class Modules:
         self._entries = self._workspace.entries()
         self._before = {}  # id of a library module or class → itself, its name, its attributes
         self.tried = set()  # (name, folders) of modules that code of the program and the workspace looked for
+        self.asked = set()  # the same of all code
         self.named = set()  # names of modules that a function looked up
         self._loud = set()  # names of modules whose load was not quiet
         self.others = set()  # modules that the node removed from sys.modules, and packages that got a new module
@@ -279,6 +280,8 @@ class Modules:
 
     def find_spec(self, name, path=None, target=None):
         folders = [p for p in (sys.path if path is None else path) if code_owner.is_a(p, str)]
+        if self._active:
+            self.asked.add((name, tuple(folders)))
         ours = [p for p in folders if _of_workspace(p)]
         if not ours or name in sys.builtin_module_names:
             return self._awaited(name, path)
@@ -356,8 +359,7 @@ class Modules:
                     if found and os.path.dirname(found).startswith(folder):
                         break
                     if "." not in name and name not in sys.modules and code_owner.is_site(folder):
-                        yield os.path.join(folder, name)
-                        yield os.path.join(folder, name + ".py")
+                        yield from _places(folder, name)
                     continue
                 stem = os.path.join(folder, name.rpartition(".")[2])
                 for file in (os.path.join(stem, "__init__.py"), stem + ".py"):
@@ -367,6 +369,28 @@ class Modules:
                 else:
                     continue
                 break
+
+    def lacked(self):
+        """Returns what can cure a failed import: files that the modules not found may be, and folders of libraries that
+        may list them. Whatever installs a library changes what such a folder lists."""
+        files, folders = set(), {p for p in sys.path if code_owner.is_a(p, str)}
+        site = sys.modules.get("site")
+        if getattr(site, "ENABLE_USER_SITE", None):
+            folders.add(site.getusersitepackages())  # it is not on the path as long as it does not exist
+        for name, places in self.asked:
+            folders.update(places)
+            if name not in sys.modules:
+                files.update(file for p in places if _of_workspace(p) for file in _places(p, name.rpartition(".")[2]))
+        return files, {p for p in folders if not _of_workspace(p)}
+
+
+def _places(folder, name):
+    """Yields the paths in a folder at which a module can be found."""
+    stem = os.path.join(folder, name)
+    yield stem
+    yield os.path.join(stem, "__init__.py")
+    for suffix in importlib.machinery.all_suffixes():
+        yield stem + suffix
 
 
 class _Watched:

@@ -159,6 +159,7 @@ class NodeRun:
                 "seconds": seconds,
                 "cpu": time.process_time() - cpu,
                 "error": self.error,
+                "interrupted": self.execution.interrupted,
             }
         )
         if self.filters is not None:
@@ -298,6 +299,8 @@ class NodeRun:
         see.restored = sorted({*see.restored, *self.imports.first.restored})
         bound = [w["name"] for w in see.writes]
         see.imports = self.imports.imported(self.imports_read, self.reads, self.reached, bound, self.imported)
+        if self.error is not None and self.execution.import_error:
+            self.imports.failed()
         if self.failed:
             gone = self.kernel.unload(workspace.importers(self.changed | self.quiet | self.loud))
             see.unloaded, see.dropped = gone["unloaded"], sorted({*see.dropped, *gone["dropped"]})
@@ -367,6 +370,8 @@ class NodeRun:
             marks.add("entropy")
         if set(sys._current_frames()) - self.threads:
             marks.add("thread")
+        if self.error is not None and self.execution.import_error == "shared library":
+            marks.add("unobserved shared library")  # that it needs: the system looks for it in places of its own
         see.marks, see.exact = sorted(marks), self.names.exact
         see.figures, see.had_figures = bool(adapters.open_figures()), bool(self.had_figures)
         cited = {f for w in see.writes if w["name"] in self.prints for f in self.prints[w["name"]].cites}
