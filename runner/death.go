@@ -44,7 +44,7 @@ func (x *execution) timeOut() {
 	if x.walk.e.cfg.Language.Interrupted(f.Type) && len(lines) > 0 {
 		lines = lines[:len(lines)-1]
 	}
-	f.Type, f.Message = typeTimeout, fmt.Sprintf("stopped after %s", limit)
+	f.Type, f.Message = TypeTimeout, fmt.Sprintf("stopped after %s", limit)
 	f.Traceback = append(lines, f.Type+": "+f.Message)
 	x.limit = limit.Seconds()
 	x.seen.Marks = append(x.seen.Marks, markTimeout)
@@ -52,7 +52,7 @@ func (x *execution) timeOut() {
 
 // died returns the trace of a node that has no result because the interpreter ended. when completes the message.
 func (w *walk) died(n *node, when string) (*state.StoredTrace, error) {
-	e := &state.ExecError{Type: typeDied, Message: "the interpreter died " + when, Block: n.unit.ID, Line: n.facts.Line}
+	e := &state.ExecError{Type: TypeDied, Message: "the interpreter died " + when, Block: n.unit.ID, Line: n.facts.Line}
 	return &state.StoredTrace{
 		Trace: state.Trace{Code: n.code, At: time.Now().UTC(), Err: e, Marks: []string{"kernel died"}},
 	}, nil

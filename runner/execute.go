@@ -145,11 +145,11 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 	timedOut := nodeCtx.Err() != nil
 	if err != nil {
 		if timedOut {
-			t, err := x.lost(typeTimeout, fmt.Sprintf("stopped after %s", w.o.Timeout))
+			t, err := x.lost(TypeTimeout, fmt.Sprintf("stopped after %s", w.o.Timeout))
 			return t, nil, err
 		}
 		if errors.Is(err, kernel.ErrDied) {
-			t, err := x.lost(typeDied, "the interpreter died while the block ran: "+e.kernel.Exit())
+			t, err := x.lost(TypeDied, "the interpreter died while the block ran: "+e.kernel.Exit())
 			return t, nil, err
 		}
 		t, err := x.lost("KernelError", "the interpreter could not tell what the block did: "+err.Error())
@@ -163,7 +163,7 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 	}
 	if timedOut && x.seen.Interrupted {
 		if x.seen.Failure == nil { // it caught the interrupt and went on: what it left is no result of the program's
-			t, err := x.lost(typeTimeout, fmt.Sprintf("stopped after %s", w.o.Timeout))
+			t, err := x.lost(TypeTimeout, fmt.Sprintf("stopped after %s", w.o.Timeout))
 			return t, nil, err
 		}
 		x.timeOut()
@@ -354,8 +354,8 @@ var stableMarks = []string{"clock", "process", markTimeout}
 
 // Types of errors that the engine raises in the place of a node.
 const (
-	typeDied    = "KernelDied"
-	typeTimeout = "Timeout"
+	TypeDied    = "KernelDied"
+	TypeTimeout = "Timeout"
 )
 
 func (x *execution) execError() *state.ExecError {

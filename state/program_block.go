@@ -92,4 +92,18 @@ type ExecError struct {
 	Traceback []string `cbor:"traceback,omitempty" json:"traceback,omitempty"` // rendered lines, in terms of blocks
 	Block     BlockID  `cbor:"block,omitempty" json:"block,omitempty"`
 	Line      int      `cbor:"line,omitempty" json:"line,omitempty"` // 1-based in the block
+
+	// What is known when the error is shown, and not recorded with it:
+
+	Frames []Frame `cbor:"-" json:"frames,omitempty"` // of the traceback, where the blocks stand now
+	Hint   string  `cbor:"-" json:"hint,omitempty"`   // what to do about it
+}
+
+// Frame is a place that a traceback cites.
+type Frame struct {
+	File      string  `json:"file,omitempty"`       // "" for a block that is not in the file as it is now
+	Line      int     `json:"line,omitempty"`       // 1-based in the file; 0 for a cell of a notebook
+	Block     BlockID `json:"block,omitempty"`      // the block, where it is in one
+	BlockLine int     `json:"block_line,omitempty"` // 1-based in the block
+	Function  string  `json:"function,omitempty"`   // "<module>" outside of functions
 }

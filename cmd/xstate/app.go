@@ -17,6 +17,7 @@ type app struct {
 	folder  string // whose store is meant; "": the working directory
 	family  bool   // without --session: any one will do, where all share a past
 	wait    time.Duration
+	places  *places // of the program that a verb shows; nil: not known
 }
 
 // patience is a time to wait. No time at all is -1, because 0 means the usual time.

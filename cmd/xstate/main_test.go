@@ -365,7 +365,7 @@ func TestRich(t *testing.T) {
 		{state.Output{Kind: "display", Data: map[string]string{"text/html": "<b>x</b>"}}, "<text/html 8 B>\n"},
 		{state.Output{Kind: "display", Data: map[string]string{"image/svg+xml": "<svg/>"}}, "<image/svg+xml 6 B>\n"},
 	} {
-		if got := outputText(c.in); got != c.want {
+		if got := (*places)(nil).outputText(c.in); got != c.want {
 			t.Errorf("outputText(%+v) = %q, want %q", c.in, got, c.want)
 		}
 	}

@@ -183,7 +183,7 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 		f.origin = f.origin.WithoutCost()
 	}
 	var bad error
-	d.Run, bad = a.execute(ctx, o.store, o.session, steps[:len(r.Edits)], runFlags{origin: f.origin})
+	d.Run, bad = a.execute(ctx, o.store, o.session, o.file, steps[:len(r.Edits)], runFlags{origin: f.origin})
 	a.repeats(&d)
 	if a.ui.json && d.Run != nil {
 		if err := a.printPatch(&d); err != nil {

@@ -87,6 +87,7 @@ func (a *app) planIn(ctx context.Context, store *xstate.Store, src *source, bloc
 	if err != nil {
 		return err
 	}
+	a.planned(d, src, blocks)
 	return a.printPlan(d, "")
 }
 
@@ -130,6 +131,18 @@ func planOfNew(session string, blocks []patch.Block) *api.Plan {
 	)
 }
 
+// planned takes a planned program, whose blocks are those of the file, to be the one whose places are shown.
+func (a *app) planned(d *api.Plan, src *source, blocks []patch.Block) {
+	a.places = &places{file: src.path, folder: filepath.Dir(src.path)}
+	for i := range d.Blocks {
+		b := &d.Blocks[i]
+		a.places.blocks = append(a.places.blocks, placedBlock{b.ID, blocks[i].Dialect, blocks[i].Source})
+	}
+	for i := range d.Blocks {
+		d.Blocks[i].Error = a.places.explain(d.Blocks[i].Error)
+	}
+}
+
 func (a *app) printPlan(d *api.Plan, note string) error {
 	if a.ui.json {
 		return a.ui.document(d)
@@ -168,7 +181,7 @@ func (a *app) planText(d *api.Plan, note string) {
 	}
 	for _, b := range d.Blocks {
 		if b.Error != nil {
-			a.ui.print("\n[%d] %s\n%s", b.Index+1, b.ID, errorText(b.Error))
+			a.ui.print("\n[%d] %s\n%s", b.Index+1, b.ID, a.places.errorText(b.Error))
 		}
 	}
 	if note != "" {

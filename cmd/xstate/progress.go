@@ -14,6 +14,7 @@ import (
 // comes.
 type progress struct {
 	ui     *ui
+	blocks *places // in the file
 	places map[xstate.BlockID]int
 	names  map[xstate.BlockID]string
 	now    func() time.Time
@@ -104,7 +105,7 @@ func (p *progress) event(e runner.Event) {
 	if e.Kind != "output" || !p.live() {
 		return
 	}
-	text := outputText(e.Output)
+	text := p.blocks.outputText(e.Output)
 	if text == "" {
 		return
 	}
@@ -113,7 +114,7 @@ func (p *progress) event(e runner.Event) {
 		head = title(p.ui, p.places[e.Block], e.Block, p.names[e.Block]) + "\n"
 		p.streamed[e.Block] = &strings.Builder{}
 	}
-	p.streamed[e.Block].WriteString(text)
+	p.streamed[e.Block].WriteString((*places)(nil).outputText(e.Output)) // a line of a traceback may come in two parts
 	p.ui.write(head + text)
 	p.mu.Lock()
 	p.ended = text[len(text)-1] == '\n'

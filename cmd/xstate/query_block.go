@@ -21,7 +21,9 @@ func (a *app) queryBlock(ctx context.Context, o *opened, n xstate.StepNumber, id
 	if err != nil {
 		return err
 	}
+	a.placesIn(o, snap)
 	if a.ui.json {
+		b.Error = a.places.explain(b.Error)
 		return a.ui.document(
 			api.QueryBlock{
 				Version: api.Version,
@@ -92,7 +94,7 @@ func summary(list []state.Output, e *state.ExecError) string {
 	if e != nil {
 		text = e.Type + ": " + e.Message
 	} else {
-		text = strings.TrimSpace(outputs(list, nil))
+		text = strings.TrimSpace((*places)(nil).outputs(list, nil))
 	}
 	first, rest, more := strings.Cut(text, "\n")
 	if r := []rune(first); len(r) > summaryWidth {
@@ -156,7 +158,7 @@ func (a *app) printBlockView(b *query.BlockView) {
 	if len(builtins) > 0 {
 		u.print("  reads, though no block defines them (builtins): %s\n", strings.Join(builtins, ", "))
 	}
-	if text := outputs(b.Outputs, b.Error); text != "" {
+	if text := a.places.outputs(b.Outputs, b.Error); text != "" {
 		u.print("output:\n")
 		u.write(indent(text, "    "))
 	}

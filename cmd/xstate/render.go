@@ -13,10 +13,11 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-// outputText renders one output for a terminal: text as it is, pictures and other rich media by kind and size.
-func outputText(o state.Output) string {
+// outputText renders one output for a terminal: text as it is, except for places in blocks; pictures and other rich
+// media by kind and size.
+func (p *places) outputText(o state.Output) string {
 	if len(o.Data) == 0 {
-		return o.Text
+		return p.printed(o.Text)
 	}
 	text := o.Text
 	if plain, ok := o.Data["text/plain"]; ok {
@@ -43,17 +44,17 @@ func mediaSize(media, data string) int64 {
 }
 
 // outputs renders all that a block put out, and its error.
-func outputs(list []state.Output, e *state.ExecError) string {
+func (p *places) outputs(list []state.Output, e *state.ExecError) string {
 	var b strings.Builder
 	for _, o := range list {
-		b.WriteString(outputText(o))
+		b.WriteString(p.outputText(o))
 		if o.Kind == "result" || o.Kind == "display" {
 			endLine(&b)
 		}
 	}
 	endLine(&b)
 	if e != nil {
-		b.WriteString(errorText(e))
+		b.WriteString(p.errorText(e))
 	}
 	return b.String()
 }
@@ -62,26 +63,6 @@ func endLine(b *strings.Builder) {
 	if b.Len() > 0 && !strings.HasSuffix(b.String(), "\n") {
 		b.WriteByte('\n')
 	}
-}
-
-// errorText renders a block's error: the traceback, or where there is none the error itself.
-func errorText(e *state.ExecError) string {
-	if len(e.Traceback) > 0 {
-		text := strings.TrimRight(strings.Join(trimmed(e.Traceback), "\n"), "\n")
-		if last := e.Traceback[len(e.Traceback)-1]; strings.HasPrefix(strings.TrimSpace(last), e.Type) {
-			return text + "\n"
-		}
-		return text + "\n" + e.Type + ": " + e.Message + "\n"
-	}
-	return e.Type + ": " + e.Message + "\n"
-}
-
-func trimmed(lines []string) []string {
-	var out []string
-	for _, l := range lines {
-		out = append(out, strings.TrimRight(l, "\n"))
-	}
-	return out
 }
 
 // reasonText renders a reason in the terms of documents: code: key by node.

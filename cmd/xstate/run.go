@@ -239,7 +239,7 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 	if err != nil {
 		return err
 	}
-	d, err := a.execute(ctx, store, session, edits, f)
+	d, err := a.execute(ctx, store, session, src.path, edits, f)
 	if d != nil && a.ui.json {
 		if bad := a.ui.document(d); bad != nil {
 			return bad
@@ -258,13 +258,20 @@ func (a *app) execute(
 	ctx context.Context,
 	store *xstate.Store,
 	session *xstate.Session,
+	file string,
 	edits []xstate.Step,
 	f runFlags,
 ) (*api.Run, error) {
 	if len(edits) > 0 {
 		f.origin = f.origin.WithoutCost()
 	}
+	program, _, err := session.History().Program(ctx)
+	if err != nil {
+		return nil, err
+	}
 	p := newProgress(a.ui)
+	a.places = placesOf(session, file, program)
+	p.blocks = a.places
 	pins, err := f.pins(ctx, session)
 	if err != nil {
 		return nil, err
@@ -285,6 +292,7 @@ func (a *app) execute(
 	}
 	p.start()
 	out, step, err := session.Run(ctx, o, f.origin)
+	a.places.python = session.Python()
 	p.stop()
 	if err != nil {
 		if out != nil && !a.ui.json {
@@ -301,7 +309,7 @@ func (a *app) execute(
 			return nil, err
 		}
 	}
-	d := documentOf(session.Name(), step, edits, out, verified, store.State().Notices())
+	d := documentOf(session.Name(), step, edits, out, verified, store.State().Notices(), a.places)
 	return &d, runExitCode(out, verified)
 }
 
@@ -480,13 +488,13 @@ func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
 	if reasonText(b.Reason) != status {
 		head += a.ui.faint("  (" + reasonText(b.Reason) + ")")
 	}
-	body := outputs(b.Outputs, nil)
-	if streamed := p.streamed[b.ID]; streamed != nil &&
-		strings.TrimRight(streamed.String(), "\n") == strings.TrimRight(body, "\n") {
+	body := a.places.outputs(b.Outputs, nil)
+	if streamed := p.streamed[b.ID]; streamed != nil && strings.TrimRight(streamed.String(), "\n") ==
+		strings.TrimRight((*places)(nil).outputs(b.Outputs, nil), "\n") {
 		body = "" // it was shown while the block ran
 	}
 	if b.Err != nil {
-		body += errorText(b.Err)
+		body += a.places.errorText(b.Err)
 	}
 	a.ui.text(head)
 	a.ui.text(body)

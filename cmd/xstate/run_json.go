@@ -9,14 +9,14 @@ import (
 	"github.com/xstate-engine/xstate/state"
 )
 
-func blockDocumentOf(i int, b *runner.BlockOutcome) api.Block {
+func (p *places) blockDocument(i int, b *runner.BlockOutcome) api.Block {
 	d := api.Block{
 		ID:      b.ID,
 		Index:   i,
 		Title:   b.Title,
 		Status:  b.Status.String(),
 		Reason:  b.Reason,
-		Error:   b.Err,
+		Error:   p.explain(b.Err),
 		Seconds: micro(b.Seconds),
 		Saved:   micro(b.Saved),
 		Marks:   b.Marks,
@@ -65,6 +65,7 @@ func documentOf(
 	out *xstate.Outcome,
 	v *api.Verified,
 	notices []string,
+	p *places,
 ) api.Run {
 	d := api.Run{
 		Version:  api.Version,
@@ -91,7 +92,7 @@ func documentOf(
 		d.Edits = append(d.Edits, api.Edit{Step: e.Number, Kind: string(e.Kind), Block: e.Block})
 	}
 	for i := range out.Blocks {
-		d.Blocks = append(d.Blocks, blockDocumentOf(i, &out.Blocks[i]))
+		d.Blocks = append(d.Blocks, p.blockDocument(i, &out.Blocks[i]))
 	}
 	return d
 }

@@ -45,6 +45,7 @@ func (a *app) show(ctx context.Context, args []string) error {
 		if a.ui.json {
 			return a.printSnapshot(snap)
 		}
+		a.placesIn(o, snap)
 		a.stepHead(snap)
 		for i := range snap.Blocks {
 			a.showBlock(&snap.Blocks[i])
@@ -60,7 +61,7 @@ func (a *app) showBlock(b *query.BlockView) {
 	}
 	a.ui.print("%s\n", head)
 	a.ui.write(indent(b.Source, "    "))
-	if text := outputs(b.Outputs, b.Error); text != "" {
+	if text := a.places.outputs(b.Outputs, b.Error); text != "" {
 		a.ui.print("output:\n")
 		a.ui.write(indent(text, "    "))
 	}

@@ -8,7 +8,8 @@ package main
 //     An error is {"version":1,"error":{"code","message","hint"}}, and is told on stderr, too.
 //   - Colour, progress and the streaming of output are for terminals only. NO_COLOR is heeded.
 //   - --quiet silences all talk but errors.
-//   - What a program printed is shown as it is: nothing is cut, wrapped or coloured.
+//   - What a program printed is shown as it is: nothing is cut, wrapped or coloured. Only the places in blocks that
+//     tracebacks and warnings cite become places in the file.
 //   - Blocks are counted from 1 for people and from 0 in documents.
 //   - Numbers of seconds are for people; documents carry seconds as numbers.
 

@@ -74,7 +74,12 @@ func (a *app) why(ctx context.Context, block, python string) error {
 	if err != nil {
 		return err
 	}
-	if a.ui.json {
+	program, _, err := o.session.History().Program(ctx)
+	if err != nil {
+		return err
+	}
+	a.places = placesOf(o.session, o.file, program)
+	if x.Error = a.places.explain(x.Error); a.ui.json {
 		return a.ui.document(api.Why{Version: api.Version, Session: o.session.Name(), Explanation: x})
 	}
 	a.printWhy(x)
@@ -91,6 +96,9 @@ func (a *app) printWhy(x *xstate.Explanation) {
 	}
 	if x.Error != nil {
 		a.ui.print("  %s: %s\n", x.Error.Type, x.Error.Message)
+		if x.Error.Hint != "" {
+			a.ui.print("  hint: %s\n", x.Error.Hint)
+		}
 	}
 	if x.RanAt > 0 && len(x.Nodes) == 0 && x.Error == nil {
 		a.ui.print("  it has no statement\n")

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate/depgraph"
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// hint says what to do about an error of a block; "" where that is not certain.
+func (p *places) hint(e *state.ExecError) string {
+	if p == nil {
+		return ""
+	}
+	switch e.Type {
+	case "ModuleNotFoundError":
+		return p.moduleHint(e)
+	case "NameError":
+		return p.nameHint(e)
+	case "FileNotFoundError":
+		return p.fileHint(e)
+	case runner.TypeTimeout:
+		return fmt.Sprintf("a longer --timeout gives it more time; --always %s tries the same again", e.Block)
+	case runner.TypeDied:
+		return diedHint(e.Message)
+	}
+	return ""
+}
+
+// distributions are packages whose names differ from those of their modules.
+var distributions = map[string]string{
+	"cv2": "opencv-python", "yaml": "PyYAML", "sklearn": "scikit-learn", "skimage": "scikit-image", "PIL": "pillow",
+	"bs4": "beautifulsoup4", "dateutil": "python-dateutil", "dotenv": "python-dotenv", "attr": "attrs",
+	"Crypto": "pycryptodome", "OpenSSL": "pyOpenSSL", "jwt": "PyJWT", "git": "GitPython", "serial": "pyserial",
+	"docx": "python-docx", "pptx": "python-pptx", "fitz": "PyMuPDF",
+}
+
+// systemModules are parts of Python that some systems ship apart; pip has none of them.
+var systemModules = []string{"tkinter", "_tkinter", "_sqlite3", "_bz2", "_lzma", "_ctypes", "_curses", "ensurepip",
+	"venv", "distutils"}
+
+// moduleHint names the interpreter that lacks a module. It tells how to install only what pip may have.
+func (p *places) moduleHint(e *state.ExecError) string {
+	name, found := strings.CutPrefix(e.Message, "No module named '")
+	name, _, ends := strings.Cut(name, "'")
+	if !found || !ends || p.python.Path == "" {
+		return ""
+	}
+	where := fmt.Sprintf("the interpreter is %s (%s); ", p.python.Path, p.python.Version)
+	if strings.Contains(name, ".") || slices.Contains(systemModules, name) {
+		return where + "--python chooses another one"
+	}
+	if known := distributions[name]; known != "" {
+		name = known
+	}
+	return where + fmt.Sprintf("install it there: %s -m pip install %s, or choose another one with --python",
+		p.python.Path, name)
+}
+
+// nameHint names the later block that defines a name.
+func (p *places) nameHint(e *state.ExecError) string {
+	name := p.python.Missing(e)
+	at := slices.IndexFunc(p.blocks, func(b placedBlock) bool { return b.id == e.Block })
+	if name == "" || at < 0 {
+		return ""
+	}
+	for _, b := range p.blocks[at+1:] {
+		facts, err := p.python.Analyze([]byte(b.source), depgraph.Dialect(b.dialect))
+		if err != nil {
+			continue
+		}
+		for i := range facts.Nodes {
+			if slices.Contains(facts.Nodes[i].Defines, name) {
+				return fmt.Sprintf("block %s defines %s, below: blocks run from top to bottom", b.id, name)
+			}
+		}
+	}
+	return ""
+}
+
+// fileHint says where a relative path begins, unless the program may have changed the directory.
+func (p *places) fileHint(e *state.ExecError) string {
+	_, name, found := strings.Cut(e.Message, "No such file or directory: '")
+	name, ends := strings.CutSuffix(name, "'")
+	if !found || !ends || strings.Contains(name, "'") || filepath.IsAbs(name) || p.folder == "" {
+		return ""
+	}
+	for _, b := range p.blocks {
+		if strings.Contains(b.source, "chdir") {
+			return ""
+		}
+	}
+	if _, err := os.Stat(filepath.Join(p.folder, name)); err == nil {
+		return ""
+	}
+	hint := fmt.Sprintf("the program runs in %s, and there is no %s", p.folder, name)
+	here, err := os.Getwd()
+	if err != nil || here == p.folder {
+		return hint
+	}
+	if _, err := os.Stat(name); err == nil {
+		hint += fmt.Sprintf("; there is one in %s, where the command runs", here)
+	}
+	return hint
+}
+
+// diedHint says how to learn why an interpreter died.
+func diedHint(message string) string {
+	switch {
+	case strings.Contains(message, "signal 9"):
+		return "the system kills processes that take too much memory"
+	case strings.Contains(message, "killed by signal"):
+		return "native code crashed; with PYTHONFAULTHANDLER=1 in the environment, Python prints where"
+	}
+	return ""
+}

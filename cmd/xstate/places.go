@@ -1,0 +1,211 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/runner/kernel/python"
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// places says where the blocks of a program stand in its file now, and what hints at errors need to know. Records cite
+// lines of blocks, so that they stay true when a block moves; people and editors need lines of files. Nil knows no
+// place.
+type places struct {
+	file   string // of the program
+	folder string // that it runs in
+	python python.Interpreter
+	blocks []placedBlock
+
+	once  sync.Once
+	first map[xstate.BlockID]int // the line of the file at which a block begins; 0 in a notebook
+}
+
+// placedBlock is a block of the program, in its order.
+type placedBlock struct {
+	id      xstate.BlockID
+	dialect string
+	source  string
+}
+
+// placesOf returns the places of a session's program in its file.
+func placesOf(s *xstate.Session, file string, program []state.ProgramBlock) *places {
+	p := &places{file: file, folder: s.Folder(), python: s.Python()}
+	for _, b := range program {
+		p.blocks = append(p.blocks, placedBlock{b.ID, string(b.Dialect), b.Source})
+	}
+	return p
+}
+
+// placesIn takes the program that a snapshot shows to be the one whose places are shown.
+func (a *app) placesIn(o *opened, s *query.Snapshot) {
+	a.places = &places{file: o.file, folder: o.session.Folder()}
+	for i := range s.Blocks {
+		b := &s.Blocks[i]
+		a.places.blocks = append(a.places.blocks, placedBlock{b.ID, string(b.Dialect), b.Source})
+	}
+}
+
+// find reads the file once, when the first place is asked for. A block that was edited since has no place.
+func (p *places) find() {
+	p.first = map[xstate.BlockID]int{}
+	src, err := readSource(p.file)
+	if err != nil {
+		return
+	}
+	blocks, err := src.blocks()
+	if err != nil {
+		return
+	}
+	lines := map[string][]int{}
+	for _, b := range blocks {
+		lines[b.Source] = append(lines[b.Source], b.Line)
+	}
+	for _, b := range p.blocks {
+		at := lines[b.source]
+		if len(at) == 0 {
+			continue
+		}
+		p.first[b.id], lines[b.source] = at[0], at[1:]
+	}
+	if filepath.Ext(p.file) == ".ipynb" {
+		for id := range p.first {
+			p.first[id] = 0
+		}
+	}
+}
+
+// frameLine is how tracebacks, and errors of syntax, cite a line; the bars are those of exception groups.
+var frameLine = regexp.MustCompile(`^([\s|]*)File "([^"\n]+)", line (\d+)(, column \d+)?(?:,? in (.*))?$`)
+
+// warningLine is how warnings cite a line of a block.
+var warningLine = regexp.MustCompile(`^<([^<>\n]+)>:(\d+): `)
+
+// frame reads a line of a traceback. ok is false where it cites no file.
+func (p *places) frame(text string) (f state.Frame, ok bool) {
+	m := frameLine.FindStringSubmatch(text)
+	if m == nil {
+		return f, false
+	}
+	f = state.Frame{File: m[2], Function: m[5]}
+	f.Line, _ = strconv.Atoi(m[3])
+	id, named := strings.CutPrefix(f.File, "<")
+	id, ends := strings.CutSuffix(id, ">")
+	if named && ends {
+		p.place(&f, xstate.BlockID(id))
+	} else if p != nil && filepath.IsAbs(f.File) && inside(p.folder, f.File) {
+		f.File = fromHere(f.File)
+	}
+	return f, true
+}
+
+// place makes a frame in a block one in the file.
+func (p *places) place(f *state.Frame, id xstate.BlockID) {
+	if p == nil || !p.has(id) {
+		return
+	}
+	p.once.Do(p.find)
+	f.Block, f.BlockLine = id, f.Line
+	first, found := p.first[id]
+	f.File, f.Line = "", 0
+	if found {
+		f.File = fromHere(p.file)
+	}
+	if first > 0 {
+		f.Line = first + f.BlockLine - 1
+	}
+}
+
+func (p *places) has(id xstate.BlockID) bool {
+	for i := range p.blocks {
+		if p.blocks[i].id == id {
+			return true
+		}
+	}
+	return false
+}
+
+// inside reports whether a path lies in a folder.
+func inside(folder, path string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
+}
+
+// citation renders the place of a frame: File "p.py", line 12, in clean. Lines of a notebook are those of its cells, and
+// those of a block that is not in the file are its own.
+func (p *places) citation(f state.Frame, column string) string {
+	in := f.Function
+	if f.Block != "" && in == "<module>" {
+		in = string(f.Block)
+	}
+	var text string
+	switch {
+	case f.Block != "" && f.Line == 0:
+		text = fmt.Sprintf("%s %q, line %d%s", p.called(), f.Block, f.BlockLine, column)
+		if in == string(f.Block) {
+			in = ""
+		}
+	default:
+		text = fmt.Sprintf("File %q, line %d%s", f.File, f.Line, column)
+	}
+	if in != "" {
+		text += ", in " + in
+	}
+	if f.Block != "" && f.Line > 0 && filepath.Ext(f.File) != ".py" {
+		text += fmt.Sprintf(" (cell %s, line %d)", f.Block, f.BlockLine)
+	}
+	return text
+}
+
+// called is what people call a block of the file.
+func (p *places) called() string {
+	if filepath.Ext(p.file) == ".ipynb" {
+		return "Cell"
+	}
+	return "Block"
+}
+
+// cite renders a line that cites a place in a block, in a traceback or a warning. Any other line stays as it is.
+func (p *places) cite(line string) string {
+	if p == nil {
+		return line
+	}
+	if m := frameLine.FindStringSubmatch(line); m != nil {
+		if f, _ := p.frame(line); f.Block != "" || f.File != m[2] {
+			return m[1] + p.citation(f, m[4])
+		}
+		return line
+	}
+	m := warningLine.FindStringSubmatch(line)
+	if m == nil {
+		return line
+	}
+	f := state.Frame{File: "<" + m[1] + ">"}
+	f.Line, _ = strconv.Atoi(m[2])
+	p.place(&f, xstate.BlockID(m[1]))
+	switch {
+	case f.Line > 0 && f.Block != "":
+		return fmt.Sprintf("%s:%d: %s", f.File, f.Line, line[len(m[0]):])
+	case f.Block != "":
+		return fmt.Sprintf("%s %s, line %d: %s", strings.ToLower(p.called()), f.Block, f.BlockLine, line[len(m[0]):])
+	}
+	return line
+}
+
+// printed renders what a program printed. Lines that cite places in blocks are those of Python, not of the program.
+func (p *places) printed(text string) string {
+	if p == nil || !strings.Contains(text, "<") {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = p.cite(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
