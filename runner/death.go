@@ -30,8 +30,10 @@ func (x *execution) lost(kind, message string) (*state.StoredTrace, error) {
 	}
 	t.Seconds = x.seen.Seconds
 	t.Err.Type, t.Err.Message = kind, message
-	t.Outputs, err = x.walk.e.cfg.Store.PutOutputs(kernel.Merge(x.outputs))
-	return t, err
+	if t.Outputs, err = x.walk.e.cfg.Store.PutOutputs(kernel.Merge(x.outputs)); err != nil {
+		return nil, err
+	}
+	return x.putTrace(t.Trace, true)
 }
 
 // markTimeout marks a node that was stopped at the time-out.

@@ -334,6 +334,10 @@ func (e *Engine) explain(p place, n *node, traces []state.StoredTrace, moved boo
 	if c.last.Code != n.code {
 		return c
 	}
+	if c.last.Once {
+		c.reason.Code = state.ReasonRetry
+		return c
+	}
 	if moved {
 		c.reason.Code = state.ReasonLayout
 		return c

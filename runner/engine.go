@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -108,9 +109,10 @@ func (e *Engine) analyse(blocks []state.ProgramBlock) ([]*unit, []*node) {
 	return analyse(blocks, e.options, e.facts, e.refused)
 }
 
-// traces returns the traces of a code, newest first.
+// traces returns the traces of a code that can be reused, newest first.
 func (e *Engine) traces(code state.Digest) ([]state.StoredTrace, error) {
-	return e.cfg.Store.Traces(code)
+	traces, err := e.cfg.Store.Traces(code)
+	return slices.DeleteFunc(traces, func(t state.StoredTrace) bool { return t.Once }), err
 }
 
 // Close stores deferred values that are costly to compute, for about a tenth of the time spent executing. It then ends

@@ -330,9 +330,9 @@ func (x *execution) recordTrace(ctx context.Context) (*state.StoredTrace, error)
 	return x.putTrace(t, false)
 }
 
-// putTrace stores a trace, unless another execution may have another result.
-func (x *execution) putTrace(t state.Trace, transient bool) (*state.StoredTrace, error) {
-	if transient || x.walk.o.Discard || x.walk.speculative {
+// putTrace stores a trace. once: another execution may have another result.
+func (x *execution) putTrace(t state.Trace, once bool) (*state.StoredTrace, error) {
+	if t.Once = once; x.walk.o.Discard || x.walk.speculative {
 		return &state.StoredTrace{Digest: "", Trace: t}, nil
 	}
 	d, err := x.walk.e.cfg.Store.PutTrace(t)

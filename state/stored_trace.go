@@ -78,6 +78,8 @@ type Trace struct {
 	// Limit is the time-out, in seconds, that stopped the execution; 0 when none did. The trace then says that the code
 	// does not end within Limit on these reads, and is valid only under a time-out that is not longer.
 	Limit float64 `cbor:"limit,omitempty"`
+	// Once: the failure says nothing about the next execution. The trace is kept for questions, and never reused.
+	Once bool `cbor:"once,omitempty"`
 
 	Seconds float64                    `cbor:"seconds"`
 	At      time.Time                  `cbor:"at"`

@@ -237,7 +237,7 @@ func servedTexts(x *replay.Report) []string {
 		replay.ServedTimeout: "%s: not executed, because it was stopped at the time-out; served the record",
 		replay.ServedFolder: "%s: not compared, for it rests on the name of the folder, which the copy does not " +
 			"have",
-		replay.ServedUnrecorded: "%s: not compared, for its record is gone, or its failure left none",
+		replay.ServedUnrecorded: "%s: not compared, for its record is gone, or its failure may not happen again",
 	}
 	var texts []string
 	seen := map[string]bool{}

@@ -70,7 +70,7 @@ const (
 	ServedTimeout = "time-out"
 	// it depends on the name of the workspace, which the copy does not have, and cannot be compared
 	ServedFolder     = "folder"
-	ServedUnrecorded = "unrecorded" // there is no record to compare with: it was freed, or the failure left none
+	ServedUnrecorded = "unrecorded" // no record to compare with: it was freed, or the failure may not happen again
 	ServedDiverged   = "diverged"   // after it diverged, so that the rest is replayed from what was recorded
 )
 

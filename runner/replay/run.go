@@ -89,6 +89,9 @@ func (x *replaying) serveEffects() {
 		if query.IsPinned(&rec.NodeResult) {
 			x.serve(ref, ServedPinned, nil)
 		}
+		if rec.trace.Once {
+			x.serve(ref, ServedUnrecorded, nil)
+		}
 		if rec.trace.Limit > 0 {
 			x.serve(ref, ServedTimeout, nil)
 		}
