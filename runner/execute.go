@@ -143,6 +143,10 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 		return nil, nil, ctx.Err()
 	}
 	timedOut := nodeCtx.Err() != nil
+	if state.IsDiskFull(err) { // under files of the engine's
+		x.abandon()
+		return nil, nil, err
+	}
 	if err != nil {
 		if timedOut {
 			t, err := x.lost(TypeTimeout, fmt.Sprintf("stopped after %s", w.o.Timeout))

@@ -121,13 +121,8 @@ func fileError(what string, err error) error {
 		return nil
 	case errors.As(err, &own):
 		return err
-	case diskFull(err):
-		return &Error{
-			Code:    CodeDiskFull,
-			Message: what + ": the disk is full",
-			Hint:    "free some space and try again; no committed step is lost",
-			Err:     err,
-		}
+	case IsDiskFull(err):
+		return DiskFull(what, err)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return &Error{
 			Code:    CodeReadOnly,
@@ -139,8 +134,22 @@ func fileError(what string, err error) error {
 	return &Error{Code: CodeIO, Message: what, Err: err}
 }
 
-// diskFull also compares the text, because bbolt formats system errors without wrapping them.
-func diskFull(err error) bool {
+// DiskFull returns the error of an attempt that a full disk made fail.
+func DiskFull(what string, err error) *Error {
+	return &Error{
+		Code:    CodeDiskFull,
+		Message: what + ": the disk is full",
+		Hint:    "free some space and try again; no committed step is lost",
+		Err:     err,
+	}
+}
+
+// IsDiskFull reports whether a full disk is the cause of an error. It also compares the text, because bbolt formats
+// system errors without wrapping them.
+func IsDiskFull(err error) bool {
+	if err == nil {
+		return false
+	}
 	for _, full := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
 		if errors.Is(err, full) || strings.HasSuffix(err.Error(), full.Error()) {
 			return true

@@ -161,6 +161,9 @@ func errorDocument(err error) api.Error {
 			Message: "interrupted before anything was done",
 			Hint:    "run it again to continue",
 		}
+	case state.IsDiskFull(err):
+		full := state.DiskFull(err.Error(), err)
+		return api.Error{Code: full.Code, Message: full.Message, Hint: full.Hint}
 	}
 	return api.Error{
 		Code:    codeInternal,

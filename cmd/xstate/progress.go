@@ -25,6 +25,7 @@ type progress struct {
 	expect  float64
 	running bool
 
+	ran      map[xstate.BlockID]bool             // blocks of which a part was executed
 	streamed map[xstate.BlockID]*strings.Builder // what of a block's output was shown while it ran
 	ended    bool                                // the last of it ended its line
 	done     chan struct{}
@@ -35,6 +36,7 @@ const tick = 100 * time.Millisecond
 
 func newProgress(u *ui) *progress {
 	return &progress{ui: u, places: map[xstate.BlockID]int{}, names: map[xstate.BlockID]string{}, now: time.Now,
+		ran:      map[xstate.BlockID]bool{},
 		streamed: map[xstate.BlockID]*strings.Builder{}, ended: true, done: make(chan struct{})}
 }
 
@@ -100,6 +102,7 @@ func (p *progress) event(e runner.Event) {
 		p.block, p.since, p.expect, p.running = e.Block, p.now(), e.Expected, true
 	case "end":
 		p.running = false
+		p.ran[e.Block] = true
 	}
 	p.mu.Unlock()
 	if e.Kind != "output" || !p.live() {

@@ -288,8 +288,8 @@ func (a *app) execute(
 		if err := p.name(ctx, session); err != nil {
 			return nil, err
 		}
-		o.OnEvent = p.event
 	}
+	o.OnEvent = p.event
 	p.start()
 	out, step, err := session.Run(ctx, o, f.origin)
 	a.places.python = session.Python()
@@ -298,7 +298,7 @@ func (a *app) execute(
 		if out != nil && !a.ui.json {
 			a.printRun(out, step, p, f.all) // it ran, but could not be recorded
 		}
-		return nil, a.unrecorded(err, out, len(edits))
+		return nil, a.unrecorded(err, len(edits), len(p.ran))
 	}
 	if !a.ui.json {
 		a.printRun(out, step, p, f.all)
@@ -339,13 +339,22 @@ func (a *app) load(ctx context.Context, session *xstate.Session, src *source, f 
 	return edits, writeFile(src.path, text)
 }
 
-// unrecorded describes what is kept of a run that could not begin or could not be recorded.
-func (a *app) unrecorded(err error, out *xstate.Outcome, edits int) error {
-	switch {
-	case out != nil:
-		a.ui.talk("the run could not be recorded; the history is unchanged")
-	case edits > 0 && !errors.Is(err, context.Canceled):
-		a.ui.talk("recorded %s of the file; nothing ran", plural(edits, "edit"))
+// unrecorded describes what is kept of a run that could not be recorded: the edits before it, and nothing of what
+// the given number of blocks did.
+func (a *app) unrecorded(err error, edits, ran int) error {
+	kept, did := "the history is unchanged", "nothing ran"
+	if edits > 0 {
+		kept = fmt.Sprintf("recorded %s of the file", plural(edits, "edit"))
+	}
+	if ran > 0 {
+		did = plural(ran, "block") + " ran, which could not be recorded"
+	}
+	canceled := errors.Is(err, context.Canceled)
+	if edits+ran > 0 {
+		a.ui.talk("%s; %s", kept, did)
+	}
+	if canceled && edits+ran > 0 {
+		return &state.Error{Code: codeInterrupted, Message: "interrupted", Hint: "run it again to continue", Err: err}
 	}
 	return err
 }

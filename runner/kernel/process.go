@@ -3,6 +3,7 @@ package kernel
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,6 +32,7 @@ type Process struct {
 	printed [2]*printed // stdout and stderr of the program
 	waited  chan struct{}
 	exit    error
+	full    string        // what the driver could not write because the disk is full; "" when it could
 	bound   time.Duration // how long an interrupted kernel may take to answer before it is killed
 }
 
@@ -190,7 +192,13 @@ func (p *Process) Request(
 		text, data, err := readFrame(p.out)
 		if err != nil {
 			p.Kill()
-			return nil, fmt.Errorf("%w: %w", ErrDied, err)
+			return nil, p.died(err)
+		}
+		if bytes.HasPrefix(text, []byte(`{"ev": "full"`)) {
+			var ev struct{ What string }
+			_ = json.Unmarshal(text, &ev)
+			p.full = cmp.Or(ev.What, "keep what the program does")
+			continue
 		}
 		if bytes.HasPrefix(text, []byte(`{"ev": "reply"`)) {
 			return data, decodeReply(text, reply)
@@ -199,6 +207,15 @@ func (p *Process) Request(
 			onEvent(text)
 		}
 	}
+}
+
+// died is the error of a process that ended. A full disk on which the driver could not write its own files is no failure
+// of the program.
+func (p *Process) died(err error) error {
+	if p.full != "" {
+		return state.DiskFull(p.full, syscall.ENOSPC)
+	}
+	return fmt.Errorf("%w: %w", ErrDied, err)
 }
 
 // decodeReply reads a reply. One that tells of a fault of the driver is an error.

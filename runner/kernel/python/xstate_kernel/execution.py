@@ -9,7 +9,7 @@ import sys
 import traceback
 import warnings
 
-from . import adapters, atoms, bytecode, code_digest, code_owner, display, shutdown, streams
+from . import adapters, atoms, bytecode, code_digest, code_owner, disk, display, shutdown, streams
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 _COROUTINE = 0x80  # code flag, see inspect.CO_COROUTINE
@@ -29,6 +29,7 @@ class Execution:
         self.made = []  # code that the node made at run time
         self.loop = None
         self.interrupted = False  # the engine interrupted the node
+        self.disk_full = False  # the last node failed because the disk is full
         self.import_error = ""  # what failed of an import that made the last node fail: "module" or "shared library"
 
     def compiled(self, source, name, request):
@@ -127,7 +128,7 @@ class Execution:
             tb = tb.tb_next
         if isinstance(e, SyntaxError) and e.filename == name:
             line = e.lineno or 0
-        self.import_error = _import_error(e)
+        self.import_error, self.disk_full = _import_error(e), disk.filled(e)
         found = {
             "type": type(e).__name__,
             "message": message[:10000],

@@ -18,6 +18,7 @@ from . import (
     adapters,
     bindings,
     code_owner,
+    disk,
     display,
     execution,
     fingerprint,
@@ -103,7 +104,7 @@ class Kernel:
         self.lines = lines.Lines()
         self.modules = modules.Modules(namespace, self.printer, self.workspace, self.groups, self.effects)
         self.dropped_earlier = False  # values may be left that the program has replaced
-        self.spool = options["spool"]
+        self.spool, disk.channel = options["spool"], self.channel
         self.lent = None  # memory that the engine may read
         self.pickled = 0  # groups, in files there: the engine takes them while the next node runs
         self.hidden = hidden.Hidden(options["seed"], self.names)

@@ -370,6 +370,8 @@ class NodeRun:
             marks.add("entropy")
         if set(sys._current_frames()) - self.threads:
             marks.add("thread")
+        if self.error is not None and self.execution.disk_full:
+            marks.add("unobserved disk space")
         if self.error is not None and self.execution.import_error == "shared library":
             marks.add("unobserved shared library")  # that it needs: the system looks for it in places of its own
         see.marks, see.exact = sorted(marks), self.names.exact

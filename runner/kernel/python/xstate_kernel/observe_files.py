@@ -17,6 +17,7 @@ from . import (
     bytecode,
     code_owner,
     descriptors,
+    disk,
     guard,
     handles,
     libraries,
@@ -263,7 +264,11 @@ class Files:
 
     def _announce(self, p, before):
         """Records in the journal that the program changes a path from now on. A recovery after a crash reads this."""
-        os.write(self._journal, dumps({"path": p, "before": before}).encode() + b"\n")
+        try:
+            os.write(self._journal, dumps({"path": p, "before": before}).encode() + b"\n")
+        except OSError as e:
+            disk.check(e, "note that the program writes %s" % p)
+            raise
 
     def _before(self, p):
         """Describes and copies what is at a path that is about to be written."""
@@ -283,12 +288,16 @@ class Files:
     def _copy(self, p):
         self._count += 1
         copy = os.path.join(self._spool, "before-%d-%d" % (os.getpid(), self._count))
-        with open(p, "rb") as src, open(copy, "wb") as dst:
-            while True:
-                chunk = src.read(1 << 20)
-                if not chunk:
-                    return copy
-                dst.write(chunk)
+        try:
+            with open(p, "rb") as src, open(copy, "wb") as dst:
+                while True:
+                    chunk = src.read(1 << 20)
+                    if not chunk:
+                        return copy
+                    dst.write(chunk)
+        except OSError as e:
+            disk.check(e, "copy %s before the program writes it" % p)
+            raise
 
     def _audit(self, event, args):
         if event == "object.__getattr__":

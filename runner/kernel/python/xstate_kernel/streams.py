@@ -14,7 +14,7 @@ import re
 import sys
 import time
 
-from . import code_owner
+from . import code_owner, disk
 
 LIMIT = 4 << 20  # characters kept of one stream of one node; the rest is cut with a mark
 PLACE = re.compile(r'(<[^<>\n]+>)(?::\d+|", line \d)')  # how warnings and tracebacks cite a line of a block
@@ -35,8 +35,12 @@ class Native:
         os.dup2(file, fd)
 
     def put(self, data):
-        while data:
-            data = data[os.write(self._file, data) :]
+        try:
+            while data:
+                data = data[os.write(self._file, data) :]
+        except OSError as e:
+            disk.check(e, "keep what the program prints")
+            raise
 
     def take(self):
         """Returns the text that was added since the last call."""

@@ -1,0 +1,26 @@
+"""A full disk. Where the kernel writes files of its own, it is no failure of the program."""
+
+from . import original as __builtins__
+import errno
+import os
+
+FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+channel = None  # to the engine, in a kernel
+
+
+def check(error, what):
+    """Ends the kernel if its own write failed because the disk is full. The engine reports that."""
+    if channel is not None and error.errno in FULL:
+        channel.send({"ev": "full", "what": what})
+        os._exit(1)
+
+
+def filled(error):
+    """Reports whether a full disk is the reason of an exception."""
+    seen = []
+    while error is not None and not any(error is s for s in seen):
+        if isinstance(error, OSError) and error.errno in FULL:
+            return True
+        seen.append(error)
+        error = error.__cause__ or error.__context__
+    return False
