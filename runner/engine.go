@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -68,6 +69,9 @@ type Engine struct {
 // New returns an engine. No interpreter is started until one is needed.
 func New(cfg Config) (*Engine, error) {
 	workspace, err := filepath.EvalSymlinks(cfg.Workspace)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, state.NoWorkspace(cfg.Workspace, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("workspace: %w", err)
 	}

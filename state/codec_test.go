@@ -56,7 +56,7 @@ func TestSealCoversPlace(t *testing.T) {
 
 // fullBlock has every field set, so that a field that records drop is noticed.
 func fullBlock() Block {
-	reason := Reason{Code: "input-changed", Key: "var:x", Was: DigestOf([]byte("1")), Now: "lineage", By: "b1"}
+	reason := Reason{Code: "input-changed", Key: "var:x", Was: DigestOf([]byte("1")), Now: "lineage", By: "b1", Limit: 5}
 	return Block{
 		ID: "b", Title: "load", Dialect: python.IPython, Version: DigestOf([]byte("text")),
 		Edited: 1, Status: StatusFailed, RanAt: 2,
@@ -87,7 +87,7 @@ func fullTrace() Trace {
 		Outputs: DigestOf(
 			[]byte("out"),
 		), Err: &ExecError{Type: "E"}, Marks: []string{"clock"},
-		CitedBlocks: []string{"<b>"}, CitedSource: DigestOf([]byte("l")),
+		CitedBlocks: []string{"<b>"}, CitedSource: DigestOf([]byte("l")), Limit: 5, Once: true,
 		Seconds: 1.5, At: time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC),
 		Info:  map[depgraph.Key]ValueInfo{"var:z": {Type: "int", Repr: "1", Shape: "()", Bytes: 28}},
 		Paths: map[depgraph.Key]string{"module:m": "/m.py"},

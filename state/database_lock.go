@@ -3,6 +3,8 @@ package state
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -70,6 +72,20 @@ func (d *database) lockCurrentFile(ctx context.Context, write bool) error {
 	return &Error{Code: CodeIO, Message: d.name + " was replaced 100 times while it was being opened"}
 }
 
+// gone is the error of a file that there was when the store was opened.
+func (d *database) gone(err error) error {
+	dir := filepath.Dir(d.path)
+	if _, bad := os.Stat(dir); bad == nil {
+		dir = d.path
+	}
+	return &Error{
+		Code:    CodeNoStore,
+		Message: fmt.Sprintf("the store is gone: %s was deleted or moved while it was in use", dir),
+		Hint:    "put it back, or xstate run FILE makes a new store",
+		Err:     err,
+	}
+}
+
 // openFile opens the file unlocked. It rejects directories, devices and pipes: opening or reading those may block.
 func (d *database) openFile(write bool) (*os.File, os.FileInfo, error) {
 	flag := os.O_RDONLY
@@ -77,6 +93,9 @@ func (d *database) openFile(write bool) (*os.File, os.FileInfo, error) {
 		flag = os.O_RDWR
 	}
 	f, err := os.OpenFile(d.path, flag, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, d.gone(err)
+	}
 	if err != nil {
 		return nil, nil, fileError("open "+d.name, err)
 	}

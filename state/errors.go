@@ -22,6 +22,7 @@ const (
 	CodeIO            Code = "store-io" // the file system failed for another reason
 	CodeClosed        Code = "store-closed"
 	CodeNoSession     Code = "no-session"
+	CodeNoWorkspace   Code = "no-workspace" // the folder that a program runs in is gone
 	CodeSessionExists Code = "session-exists"
 	CodeNoStep        Code = "no-step"
 	CodeNoSource      Code = "no-source"
@@ -123,6 +124,13 @@ func fileError(what string, err error) error {
 		return err
 	case IsDiskFull(err):
 		return DiskFull(what, err)
+	case errors.Is(err, syscall.ENOTDIR):
+		return &Error{
+			Code:    CodeReadOnly,
+			Message: what + ": a part of its path is a file",
+			Hint:    "choose a store elsewhere with --store DIR",
+			Err:     err,
+		}
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return &Error{
 			Code:    CodeReadOnly,
@@ -132,6 +140,16 @@ func fileError(what string, err error) error {
 		}
 	}
 	return &Error{Code: CodeIO, Message: what, Err: err}
+}
+
+// NoWorkspace returns the error of a folder that a session's program runs in, and that is gone.
+func NoWorkspace(folder string, err error) *Error {
+	return &Error{
+		Code:    CodeNoWorkspace,
+		Message: fmt.Sprintf("the folder in which the program runs is gone: %s was deleted or moved", folder),
+		Hint:    "put it back; xstate run FILE --session NAME goes on with the session in the folder of FILE",
+		Err:     err,
+	}
 }
 
 // DiskFull returns the error of an attempt that a full disk made fail.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -157,7 +158,11 @@ func (s *Store) LockRun(ctx context.Context, session, workspace string) (*Lock, 
 // workspace locks a folder exclusively, and every folder above it up to top as a shared lock. So runs in sibling
 // folders proceed together, and a run in a parent folder excludes both.
 func (l *Lock) workspace(ctx context.Context, folder, top string, limit time.Duration) error {
+	named := folder
 	folder, err := filepath.EvalSymlinks(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return NoWorkspace(named, err)
+	}
 	if err == nil {
 		top, err = filepath.EvalSymlinks(top)
 	}

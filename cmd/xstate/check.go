@@ -93,6 +93,9 @@ func (a *app) check(ctx context.Context, kept []string) (err error) {
 			return err
 		}
 	}
+	if d.Results, err = resultsOf(ctx, store.State(), all); err != nil && len(problems) == 0 {
+		return err
+	}
 	d.Notices, d.Sessions = store.State().Notices(), len(all)
 	if a.ui.json {
 		err = a.ui.document(d)
@@ -103,6 +106,29 @@ func (a *app) check(ctx context.Context, kept []string) (err error) {
 		return outcome(exitDiverged)
 	}
 	return err
+}
+
+// resultsOf counts the results that the present programs use, and those that the store has. A history without results
+// is sound: they are a cache.
+func resultsOf(ctx context.Context, store *state.Store, all []state.Session) (n api.Results, err error) {
+	for _, s := range all {
+		blocks, err := store.ProgramAt(ctx, s.Name, s.Head)
+		if err != nil {
+			return n, err
+		}
+		for _, b := range blocks {
+			for _, node := range b.Nodes {
+				if node.Trace == "" {
+					continue
+				}
+				n.Recorded++
+				if _, found, err := store.Trace(node.Trace); err == nil && found {
+					n.Kept++
+				}
+			}
+		}
+	}
+	return n, nil
 }
 
 func (a *app) printCheck(d api.Check, problems []state.Problem) {
@@ -123,6 +149,11 @@ func (a *app) printCheck(d api.Check, problems []state.Problem) {
 	}
 	if len(problems) == 0 {
 		a.ui.talk("the store %s is sound: %s", d.Store, plural(d.Sessions, "session"))
+		if lost := d.Results.Recorded - d.Results.Kept; lost > 0 {
+			verb := map[bool]string{true: "is", false: "are"}[lost == 1]
+			a.ui.talk("of %s that the sessions use, %d %s gone (deleted, freed or never copied): the next run executes "+
+				"that again", plural(d.Results.Recorded, "result"), lost, verb)
+		}
 	} else {
 		a.ui.say("xstate: the store " + d.Store + " is damaged: " + plural(len(problems), "problem") + "\n")
 		a.ui.say("hint: copy it to a safe place; results.db and blobs/ may be deleted, " +

@@ -75,6 +75,7 @@ var exitCodes = map[state.Code]int{
 	python.CodeBroken:                 exitUsage,
 	state.CodeNoStore:                 exitUsage,
 	state.CodeNoSession:               exitUsage,
+	state.CodeNoWorkspace:             exitUsage,
 	state.CodeSessionExists:           exitUsage,
 	state.CodeNoStep:                  exitUsage,
 	state.CodeInvalid:                 exitUsage,

@@ -57,6 +57,34 @@ func (a *app) interruptible(parent context.Context) (context.Context, context.Ca
 	return ctx, func() { told(); stop() }
 }
 
+// helpVerb is the help that cobra makes, except that it fails for what is no verb.
+func helpVerb(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [VERB]",
+		Short: "print the help of a verb",
+		Long:  "Help prints what a verb does, its flags and examples, like xstate VERB --help.",
+		Args:  cobra.ArbitraryArgs,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			for _, c := range root.Commands() {
+				names = append(names, c.Name())
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil {
+				return root.Args(root, args)
+			}
+			if len(rest) > 0 {
+				return root.Args(cmd, rest)
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+	}
+}
+
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "xstate",
@@ -126,5 +154,6 @@ step is kept: which code ran then, what it read, wrote and printed, and who wrot
 		a.gcVerb(),
 		a.versionVerb(),
 	)
+	root.SetHelpCommand(helpVerb(root))
 	return root
 }

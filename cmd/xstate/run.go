@@ -343,11 +343,13 @@ func (a *app) load(ctx context.Context, session *xstate.Session, src *source, f 
 // the given number of blocks did.
 func (a *app) unrecorded(err error, edits, ran int) error {
 	kept, did := "the history is unchanged", "nothing ran"
-	if edits > 0 {
+	if state.CodeOf(err) == state.CodeNoStore {
+		kept = "nothing is recorded"
+	} else if edits > 0 {
 		kept = fmt.Sprintf("recorded %s of the file", plural(edits, "edit"))
 	}
 	if ran > 0 {
-		did = plural(ran, "block") + " ran, which could not be recorded"
+		did = plural(ran, "block") + " ran, which is not recorded"
 	}
 	canceled := errors.Is(err, context.Canceled)
 	if edits+ran > 0 {

@@ -9,9 +9,16 @@ type Check struct {
 	Sessions int       `json:"sessions"` // their number
 	Heads    []Head    `json:"heads"`
 	Problems []Problem `json:"problems"`
+	Results  Results   `json:"results"`
 	Verified []Head    `json:"verified,omitempty"` // with --head: the steps with such a hash
 	Missing  []string  `json:"missing,omitempty"`  // with --head: the hashes that no step has
 	Notices  []string  `json:"notices,omitempty"`
+}
+
+// Results counts the results that the present programs of all sessions use.
+type Results struct {
+	Recorded int `json:"recorded"` // in the history
+	Kept     int `json:"kept"`     // of these, in the store; the next run executes what needs the others
 }
 
 // Head is the last step of a session.
