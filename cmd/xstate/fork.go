@@ -95,18 +95,6 @@ func (o *opened) forkText(ctx context.Context, n xstate.StepNumber, path string)
 	return o.session.History().Text(ctx, n, path, data)
 }
 
-// fromHere is a path as people write it: from the working directory, if it lies below.
-func fromHere(path string) string {
-	folder, err := os.Getwd()
-	if err != nil {
-		return path
-	}
-	if rel, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(rel) {
-		return rel
-	}
-	return path
-}
-
 // writeFile makes a file hold data, at once or not at all. A symbolic link stays one.
 func writeFile(path string, data []byte) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {

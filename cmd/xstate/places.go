@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -11,7 +12,6 @@ import (
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
-	"github.com/xstate-engine/xstate/state/query"
 )
 
 // places says where the blocks of a program stand in its file now, and what hints at errors need to know. Records cite
@@ -41,15 +41,6 @@ func placesOf(s *xstate.Session, file string, program []state.ProgramBlock) *pla
 		p.blocks = append(p.blocks, placedBlock{b.ID, string(b.Dialect), b.Source})
 	}
 	return p
-}
-
-// placesIn takes the program that a snapshot shows to be the one whose places are shown.
-func (a *app) placesIn(o *opened, s *query.Snapshot) {
-	a.places = &places{file: o.file, folder: o.session.Folder()}
-	for i := range s.Blocks {
-		b := &s.Blocks[i]
-		a.places.blocks = append(a.places.blocks, placedBlock{b.ID, string(b.Dialect), b.Source})
-	}
 }
 
 // find reads the file once, when the first place is asked for. A block that was edited since has no place.
@@ -208,4 +199,16 @@ func (p *places) printed(text string) string {
 		lines[i] = p.cite(lines[i])
 	}
 	return strings.Join(lines, "\n")
+}
+
+// fromHere is a path as people write it: from the working directory, if it lies below.
+func fromHere(path string) string {
+	folder, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	if rel, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
 }

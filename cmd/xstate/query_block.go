@@ -39,6 +39,15 @@ func (a *app) queryBlock(ctx context.Context, o *opened, n xstate.StepNumber, id
 	return nil
 }
 
+// placesIn takes the program that a snapshot shows to be the one whose places are shown.
+func (a *app) placesIn(o *opened, s *query.Snapshot) {
+	a.places = &places{file: o.file, folder: o.session.Folder()}
+	for i := range s.Blocks {
+		b := &s.Blocks[i]
+		a.places.blocks = append(a.places.blocks, placedBlock{b.ID, string(b.Dialect), b.Source})
+	}
+}
+
 func (a *app) printSnapshot(snap *query.Snapshot) error {
 	if a.ui.json {
 		return a.ui.document(api.Query{Version: api.Version, Snapshot: snap})

@@ -15,6 +15,7 @@ import (
 	"github.com/xstate-engine/xstate/internal/api"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
 )
 
 type replayFlags struct {
@@ -55,7 +56,7 @@ each code and inputs, however many runs have it.`,
 	flags.BoolVar(&f.o.Cached, "cached", false, "execute nothing: verify the digests of the record")
 	flags.BoolVar(&f.o.UntilDivergence, "until-divergence", false, "stop after the first run that diverged")
 	flags.IntVar(&f.o.Jobs, "jobs", 1, "replay this `NUMBER` of runs at once")
-	flags.StringVar(&f.report, "report", "", "write a report to this `FILE`: .html or .md")
+	flags.StringVar(&f.report, "report", "", "write a report to this `FILE`: .html (with code, data and agents) or .md")
 	flags.DurationVar(&f.o.Timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`")
 	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, as for run")
 	a.completeBlockFlag(cmd)
@@ -126,11 +127,8 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 		return err
 	}
 	if f.report != "" {
-		if err := os.WriteFile(f.report, []byte(replayReport(found, reportFormat(f.report))), 0o644); err != nil {
-			return &usageError{
-				err:  fmt.Errorf("the report cannot be written: %w", err),
-				hint: "name another file: --report FILE",
-			}
+		if err := writeReport(ctx, f.report, o.session.History(), found); err != nil {
+			return err
 		}
 	}
 	if a.ui.json {
@@ -142,6 +140,29 @@ func (a *app) replay(ctx context.Context, f replayFlags) error {
 		return outcome(exitDiverged)
 	}
 	return err
+}
+
+// writeReport writes the report of a replay: a page that also shows code, data and agents, or a text.
+func writeReport(ctx context.Context, name string, h *query.History, x *replay.Report) error {
+	text := ""
+	if reportFormat(name) == "html" {
+		programs, err := programsOf(ctx, h, x)
+		if err != nil {
+			return err
+		}
+		if text, err = replayHTML(x, programs); err != nil {
+			return err
+		}
+	} else {
+		text = replayMarkdown(x)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		return &usageError{
+			err:  fmt.Errorf("the report cannot be written: %w", err),
+			hint: "name another file: --report FILE",
+		}
+	}
+	return nil
 }
 
 func (a *app) printReplay(x *replay.Report) {
