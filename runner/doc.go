@@ -146,5 +146,13 @@
 // from the store what it needs. What the node printed is in files of the engine's. Each file that it wrote was
 // announced, with its former content, before the first write. So neither is lost.
 //
+// A failure is a result like any other, valid while what the node read is unchanged. A failed import has read all that
+// can cure it: the places where Python looked for modules, and the listings of the folders of libraries, which each
+// installation changes. A node that a time-out stopped has read what led it there, so it is valid for a time-out that
+// is not longer. Where what the node read is not known (a dead kernel), or the cure is not seen (the network, space on
+// the disk), the trace answers questions and is never reused (state.Trace.Once).
+//
+// A full disk under the engine's own files fails the run, not the node. See disk.py.
+//
 // Other parts state their own arguments: Planner, speculator, NotServedError (replays), Pin, Preconditions and Suite.
 package runner

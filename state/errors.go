@@ -134,8 +134,8 @@ func fileError(what string, err error) error {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return &Error{
 			Code:    CodeReadOnly,
-			Message: what + ": not writable",
-			Hint:    "choose a store elsewhere with --store DIR",
+			Message: what + ": not permitted",
+			Hint:    "check the permissions of the store, or choose one elsewhere with --store DIR",
 			Err:     err,
 		}
 	}

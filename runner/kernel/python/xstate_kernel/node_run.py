@@ -316,7 +316,8 @@ class NodeRun:
         f.times_asked(self.codes + self.workspace_codes)
         deleted = set().union(*map(bytecode.deletes, self.codes), *map(bytecode.deletes, self.execution.made))
         see.deleted = sorted(n for n in deleted if n not in self.start and n not in self.ns)
-        if f.folder_read or volatility.tells_folder(self.codes):
+        told = self.error is not None and f.folder_in(self.error["message"])  # as errors of imports do
+        if f.folder_read or told or volatility.tells_folder(self.codes):
             see.hidden_reads.append("conf:folder")
         used, located = self.observe_handles()
         see.files = {

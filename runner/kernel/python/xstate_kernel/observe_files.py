@@ -138,6 +138,10 @@ class Files:
         self._known.update(self.reads, self.writes)
         self._wrote.update(self.writes)
 
+    def folder_in(self, text):
+        """Reports whether a text holds the path of the workspace."""
+        return self._folder in text
+
     def path_of(self, path, dir_fd=None, follow=True):
         """Returns the absolute path without symbolic links if it is relevant, else None.
 
