@@ -371,8 +371,9 @@ class Modules:
                 break
 
     def lacked(self):
-        """Returns what can cure a failed import: files that the modules not found may be, and folders of libraries that
-        may list them. Whatever installs a library changes what such a folder lists."""
+        """Returns what can cure a failed import: files that the modules not found may be, folders of libraries that may
+        list them, and files in these that extend the path. Whatever installs a library changes what such a folder
+        lists, or such a file."""
         files, folders = set(), {p for p in sys.path if code_owner.is_a(p, str)}
         site = sys.modules.get("site")
         if getattr(site, "ENABLE_USER_SITE", None):
@@ -381,7 +382,21 @@ class Modules:
             folders.update(places)
             if name not in sys.modules:
                 files.update(file for p in places if _of_workspace(p) for file in _places(p, name.rpartition(".")[2]))
-        return files, {p for p in folders if not _of_workspace(p)}
+        folders = {p for p in folders if not _of_workspace(p)}
+        return files, folders, {p for folder in folders for p in _path_files(folder)}
+
+
+def _path_files(folder):
+    """Yields the files of a folder of libraries that say where else modules are: those that extend the path, and the
+    finders of packages that are installed in place. A zip file on the path is such a file itself."""
+    if os.path.isfile(folder):
+        yield folder
+        return
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    yield from (os.path.join(folder, n) for n in names if n.endswith(".pth") or n.startswith("__editable__"))
 
 
 def _places(folder, name):

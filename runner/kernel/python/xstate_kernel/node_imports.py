@@ -106,12 +106,13 @@ class NodeImports:
 
     def failed(self):
         """Counts what can cure a failed import as read."""
-        files, folders = self.modules.lacked()
+        files, folders, extending = self.modules.lacked()
         for path in files:  # with their contents: the import of one may be what failed
             self.files.read(path)
             if path.endswith(".pyc") and path not in self.files.writes:
                 self.files.reads[os.path.realpath(path)] = None  # which counts as no file of the program's otherwise
         self.files.listings.update(map(os.path.realpath, folders))
+        self.files.reads.update(dict.fromkeys(map(os.path.realpath, extending)))
 
     def codes(self, request, code, tail):
         """Yields the code objects that the node runs or may run: its own and those of the functions it can reach."""
