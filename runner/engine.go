@@ -59,6 +59,7 @@ type Engine struct {
 	spool       string    // see journal.go
 	others      []*Engine // that execute nodes ahead of their turn
 	stale       bool      // of one of these: a run has begun since it executed last
+	isolated    bool      // files are restored after the runs, see Isolated
 
 	spoolLock *state.Lock
 	saved     map[string]state.FileRecord // cfg.Files as it is kept

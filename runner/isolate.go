@@ -33,7 +33,9 @@ func (e *Engine) Isolated(do func() error) error {
 		before[name] = now
 	}
 	links := e.linkGroups()
+	e.isolated = true
 	err := do()
+	e.isolated = false
 	e.dropKernel() // it may have files open
 	return errors.Join(err, e.restoreFilesTo(records, before, links))
 }

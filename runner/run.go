@@ -35,7 +35,7 @@ func (e *Engine) Run(ctx context.Context, blocks []state.ProgramBlock, o RunOpti
 	if err := e.adoptRelatives(); err != nil {
 		return nil, err
 	}
-	if err := e.protectEdited(ctx, blocks, o.RestoreFiles); err != nil {
+	if err := e.protectEdited(ctx, blocks, o.RestoreFiles || e.isolated); err != nil {
 		return nil, err
 	}
 	edited := e.editedFiles()

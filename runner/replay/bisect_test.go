@@ -203,7 +203,7 @@ func TestBisectValue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, _, err := s.Run(t.Context(), runner.RunOptions{}, xstate.Origin{})
+		out, _, err := s.Run(t.Context(), runner.RunOptions{RestoreFiles: true}, xstate.Origin{})
 		if err != nil {
 			t.Fatal(err)
 		}
