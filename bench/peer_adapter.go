@@ -19,6 +19,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/runner/kernel"
 	py "github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
@@ -202,7 +203,7 @@ func (p *peer) start(ctx context.Context) error {
 		string(options),
 	)
 	p.process.Dir, p.process.Env, p.process.Stderr = p.work(), cfg.Environ, &p.stderr
-	p.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	p.process.SysProcAttr = kernel.OwnGroup()
 	p.process.WaitDelay = time.Second
 	if p.in, err = p.process.StdinPipe(); err != nil {
 		return err

@@ -11,11 +11,12 @@ import (
 // app is what the verbs share.
 type app struct {
 	ui      *ui
-	entered bool   // a verb was found, and its flags and arguments are in order
-	store   string // --store
-	session string // --session
-	folder  string // whose store is meant; "": the working directory
-	family  bool   // without --session: any one will do, where all share a past
+	args    []string
+	entered bool                        // a verb was found, and its flags and arguments are in order
+	store   string                      // --store
+	session string                      // --session, or the argument that names it
+	naming  func(session string) string // the present command with a session named
+	family  bool                        // without --session: any one will do, where all share a past
 	wait    time.Duration
 	places  *places // of the program that a verb shows; nil: not known
 }
@@ -37,18 +38,6 @@ func (p *patience) Set(text string) error {
 func (p *patience) String() string { return "" }
 
 func (p *patience) Type() string { return "duration" }
-
-// sessionFlag adds --session to a verb that takes no file.
-func (a *app) sessionFlag(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().StringVar(&a.session, "session", "", "the session `NAME` (default: the only one of the store)")
-	_ = cmd.RegisterFlagCompletionFunc(
-		"session",
-		func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return a.sessionNames(cmd.Context()), cobra.ShellCompDirectiveNoFileComp
-		},
-	)
-	return cmd
-}
 
 // takes checks the number of arguments and names what is missing or too much.
 func takes(least, most int, what string) cobra.PositionalArgs {

@@ -73,7 +73,7 @@ stale. Declare it again to say that it is right for what is there now.`,
 	flags.StringVar(&f.kind, "kind", "", "the kind: code, tests, docs, example or data")
 	flags.StringSliceVar(&f.needs, "needs", nil, "the `NAME` of an artifact that it depends on; may be repeated")
 	originFlags(cmd, &f.origin)
-	return a.sessionFlag(cmd)
+	return a.ofSession(cmd)
 }
 
 func (a *app) declareArtifact(ctx context.Context, args []string, f declareFlags) error {
@@ -133,7 +133,7 @@ func (a *app) artifactListVerb() *cobra.Command {
 	}
 	cmd.Flags().SortFlags = false
 	at.flags(cmd)
-	return a.sessionFlag(cmd)
+	return a.ofSession(cmd)
 }
 
 func (a *app) listArtifacts(ctx context.Context, o *opened, n xstate.StepNumber) error {
@@ -207,7 +207,7 @@ func (a *app) artifactShowVerb() *cobra.Command {
 	}
 	cmd.Flags().SortFlags = false
 	at.flags(cmd)
-	return a.sessionFlag(cmd)
+	return a.ofSession(cmd)
 }
 
 func (a *app) printArtifact(v *artifact.View) {
@@ -284,5 +284,5 @@ fails if another artifact contains or needs it.`,
 	}
 	cmd.Flags().SortFlags = false
 	originFlags(cmd, &origin)
-	return a.sessionFlag(cmd)
+	return a.ofSession(cmd)
 }

@@ -49,7 +49,7 @@ With --recorded nothing is executed, and bisect lists the edits that it may be.`
 	flags.DurationVar(&f.o.Timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`")
 	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, as for run")
 	a.completeBlockFlag(cmd)
-	return a.sessionFlag(cmd)
+	return a.ofSession(cmd)
 }
 
 func (a *app) bisect(ctx context.Context, f bisectFlags) error {

@@ -26,7 +26,7 @@ undo restored.`,
 	}
 	cmd.Flags().SortFlags = false
 	at.flags(cmd)
-	return a.sessionFlag(cmd)
+	return a.ofSession(cmd)
 }
 
 func (a *app) blame(ctx context.Context, block string, at stepFlags) error {

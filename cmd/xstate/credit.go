@@ -39,7 +39,7 @@ is charged.`,
 		"by",
 		cobra.FixedCompletions([]string{"agent", "model", "call"}, cobra.ShellCompDirectiveNoFileComp),
 	)
-	return a.sessionFlag(cmd)
+	return a.ofSession(cmd)
 }
 
 func creditOf(r query.CreditRow) api.CreditRow {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,7 +18,7 @@ import (
 func (a *app) diffVerb() *cobra.Command {
 	withOutputs, format := false, ""
 	cmd := &cobra.Command{
-		Use:   "diff [STEP|SESSION[@STEP]]...",
+		Use:   "diff [SESSION] [STEP|SESSION[@STEP]]...",
 		Short: "show how blocks and outcomes differ between two steps, or two sessions",
 		Long: `Diff shows what changed between the program after one step and after another: the unified diff of each
 block that was edited, added or deleted, each block whose outcome differs, and each value. With one STEP, the other is
@@ -26,11 +27,12 @@ last step, SESSION@STEP an earlier one. Blocks of two sessions are matched by th
 parent.`,
 		Example: `  xstate diff
   xstate diff 5 12 --outputs
+  xstate diff analysis.py 5
   xstate diff analysis.py trial.py
   xstate diff trial.py@5 trial.py`,
-		Args: takes(0, 2, "at most two STEPs or SESSIONs"),
+		Args: takes(0, 3, "a SESSION and two STEPs, or two SESSIONs"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.diff(cmd.Context(), args, withOutputs, patch.Format(format))
+			return a.diff(cmd, args, withOutputs, patch.Format(format))
 		},
 	}
 	cmd.Flags().BoolVar(&withOutputs, "outputs", false, "also show how the output of blocks changed")
@@ -46,12 +48,20 @@ type side struct {
 	step    xstate.StepNumber
 }
 
-func (a *app) diff(ctx context.Context, args []string, withOutputs bool, format patch.Format) error {
+func (a *app) diff(cmd *cobra.Command, args []string, withOutputs bool, format patch.Format) error {
+	if a.session == "" && len(args) > 0 && isName(args[0]) && !strings.Contains(args[0], "@") &&
+		!slices.ContainsFunc(args[1:], isName) {
+		a.session, args = args[0], args[1:] // the session of both steps
+	}
+	if len(args) > 2 {
+		return takes(0, 2, "two STEPs of a SESSION")(cmd, args)
+	}
 	for _, arg := range args { // a session that is named there need not be by --session
 		if name, _, _ := strings.Cut(arg, "@"); a.session == "" && !isNumber(arg) {
 			a.session = name
 		}
 	}
+	ctx := cmd.Context()
 	return a.look(ctx, func(o *opened) error {
 		old, now, err := o.sides(ctx, args)
 		if err != nil {
@@ -71,6 +81,8 @@ func (a *app) diff(ctx context.Context, args []string, withOutputs bool, format 
 		return a.printDiff(before, after, before.Diff(after), withOutputs)
 	})
 }
+
+func isName(arg string) bool { return !isNumber(arg) }
 
 func isNumber(text string) bool {
 	_, err := parseStep(text)

@@ -62,7 +62,7 @@ verifies it, offline and without the store.`,
 	flags.StringVar(&f.out, "out", "", "write to `FILE` instead of stdout")
 	flags.BoolVar(&f.force, "force", false, "overwrite an existing file")
 	cmd.AddCommand(a.evidenceVerifyVerb())
-	return a.sessionFlag(cmd)
+	return a.ofSession(cmd)
 }
 
 // check completes the flags, and refuses those that do not go together.

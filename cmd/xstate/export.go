@@ -78,7 +78,7 @@ store.`,
 		"format",
 		cobra.FixedCompletions(append(formats(), formatArchive), cobra.ShellCompDirectiveNoFileComp),
 	)
-	return a.sessionFlag(cmd)
+	return a.ofSession(cmd)
 }
 
 func formats() []string {

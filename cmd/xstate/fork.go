@@ -35,7 +35,7 @@ continue with xstate run NEW. Otherwise the session has no file of its own: xsta
 	cmd.Flags().SortFlags = false
 	at.flags(cmd)
 	originFlags(cmd, &origin)
-	return a.sessionFlag(cmd)
+	return a.ofSession(cmd)
 }
 
 func (a *app) fork(ctx context.Context, name string, at stepFlags, origin xstate.Origin) error {

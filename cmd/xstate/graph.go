@@ -29,7 +29,7 @@ from the source, observed in executions, or both. query --path finds a shortest 
 		"format",
 		cobra.FixedCompletions([]string{"dot", "mermaid", "json"}, cobra.ShellCompDirectiveNoFileComp),
 	)
-	return a.sessionFlag(cmd)
+	return a.ofSession(cmd)
 }
 
 func (a *app) graph(ctx context.Context, format string, at stepFlags) error {

@@ -27,7 +27,7 @@ rollbacks, forks. --graph draws forked sessions and lists shared steps once.`,
 	cmd.Flags().IntVar(&f.limit, "limit", 20, "list at most `N` steps; 0 for all")
 	cmd.Flags().Var(&f.after, "after", "continue after step `N` of the list, with the steps before it")
 	cmd.Flags().BoolVar(&f.graph, "graph", false, "draw the sessions that share a past")
-	return a.sessionFlag(cmd)
+	return a.ofSession(cmd)
 }
 
 func (a *app) log(ctx context.Context, f logFlags) error {

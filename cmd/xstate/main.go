@@ -23,7 +23,7 @@ func main() {
 
 // run is the whole program; it returns the exit code.
 func run(args []string, in io.Reader, out, errOut io.Writer) (code int) {
-	a := &app{ui: newUI(out, errOut)}
+	a := &app{ui: newUI(out, errOut), args: args}
 	a.ui.json = slices.Contains(args, "--json") // also for errors found before the flags are read
 	defer func() {
 		if r := recover(); r != nil {

@@ -19,11 +19,16 @@ type opened struct {
 	store   *xstate.Store
 	session *xstate.Session
 	file    string // the session's file; it may be gone
+	begins  bool   // nothing is recorded of it yet
+	remove  string // a folder that goes with it
 }
 
 func (o *opened) Close() {
 	o.session.Close()
 	o.store.Close()
+	if o.remove != "" {
+		_ = os.RemoveAll(o.remove) // a folder of the system's for what is temporary
+	}
 }
 
 // head is the last step.
@@ -91,10 +96,7 @@ func (a *app) openToPlan(ctx context.Context, python string) (*opened, error) {
 }
 
 func (a *app) openWith(ctx context.Context, options state.Options, python string) (*opened, error) {
-	folder, err := a.folder, error(nil)
-	if folder == "" {
-		folder, err = os.Getwd()
-	}
+	folder, err := a.folderOf()
 	if err != nil {
 		return nil, err
 	}
@@ -118,10 +120,20 @@ func (a *app) openWith(ctx context.Context, options state.Options, python string
 		}
 		var session *xstate.Session
 		if session, err = store.Existing(ctx, name, so); err == nil {
-			return &opened{store, session, file}, nil
+			return &opened{store: store, session: session, file: file}, nil
 		}
 	}
 	return nil, errors.Join(err, store.Close())
+}
+
+// folderOf is the folder whose store is meant: that of the program's file, if one is named, or the working directory.
+func (a *app) folderOf() (string, error) {
+	path, err := filepath.Abs(a.session)
+	if info, bad := os.Stat(filepath.Dir(path)); slices.Contains(programKinds, filepath.Ext(a.session)) && bad == nil &&
+		info.IsDir() {
+		return filepath.Dir(path), err
+	}
+	return os.Getwd()
 }
 
 func (a *app) noStore(dir string) error {
@@ -159,27 +171,43 @@ func (a *app) choose(ctx context.Context, store *xstate.Store) (string, error) {
 			return names[0], err
 		}
 	}
-	return "", &state.Error{
+	e := &state.Error{
 		Code:    codeWhich,
-		Message: fmt.Sprintf("the store has %d sessions", len(names)),
-		Hint:    listHint(names),
+		Message: fmt.Sprintf("the store has %d sessions: %s", len(names), listed10(names)),
+		Hint:    "name one with --session",
 	}
+	if a.naming != nil {
+		e.Hint = "name one: " + a.naming(names[0])
+	}
+	return "", e
 }
 
-// sessionOf returns the name of the session that is called so, or whose file is.
+// sessionOf returns the name of the session whose file is so called, or which is. A file that exists is meant before a
+// session of another file with the same name from elsewhere.
 func sessionOf(ctx context.Context, store *xstate.Store, called string) (string, error) {
 	names, err := namesIn(ctx, store)
-	if err != nil || slices.Contains(names, called) {
+	if err != nil {
 		return called, err
 	}
-	if path, err := filepath.Abs(called); err == nil && slices.Contains(names, sessionName(store.State().Dir(), path)) {
-		return sessionName(store.State().Dir(), path), nil
-	}
-	return "", &state.Error{
+	e := &state.Error{
 		Code:    state.CodeNoSession,
 		Message: fmt.Sprintf("there is no session %q", called),
 		Hint:    listHint(names),
 	}
+	if path, err := filepath.Abs(called); err == nil {
+		name := sessionName(store.State().Dir(), path)
+		if slices.Contains(names, name) {
+			return name, nil
+		}
+		if isProgram(called) {
+			e.Message, e.Hint = called+" has no session yet", "xstate run "+quoted(called)+" makes it"
+			return called, e
+		}
+	}
+	if slices.Contains(names, called) {
+		return called, nil
+	}
+	return "", e
 }
 
 func namesIn(ctx context.Context, store *xstate.Store) ([]string, error) {
@@ -195,31 +223,50 @@ func listHint(names []string) string {
 	if len(names) == 0 {
 		return "xstate run FILE makes one"
 	}
-	list := names
-	more := ""
-	if len(list) > 10 {
-		list, more = list[:10], fmt.Sprintf(" and %d more", len(names)-10)
-	}
-	return "name one with --session: " + strings.Join(list, ", ") + more
+	return "the store has " + listed10(names)
 }
 
-// sessionNames are for completion.
+// listed10 is a list of at most ten names.
+func listed10(names []string) string {
+	if len(names) > 10 {
+		return strings.Join(names[:10], ", ") + fmt.Sprintf(" and %d more", len(names)-10)
+	}
+	return strings.Join(names, ", ")
+}
+
+// sessionNames are the sessions of the store; none where it cannot be read.
 func (a *app) sessionNames(ctx context.Context) []string {
+	_, names := a.storeNames(ctx)
+	return names
+}
+
+// called are the sessions as people name them from here: a file below by its path.
+func (a *app) called(ctx context.Context) []string {
+	dir, names := a.storeNames(ctx)
+	for i, name := range names {
+		if file := sessionFile(dir, name); isProgram(file) && !filepath.IsAbs(fromHere(file)) {
+			names[i] = fromHere(file)
+		}
+	}
+	return names
+}
+
+func (a *app) storeNames(ctx context.Context) (dir string, names []string) {
 	folder, err := os.Getwd()
 	if err != nil {
-		return nil
+		return "", nil
 	}
 	dir, found, err := a.storeDir(folder)
 	if err != nil || !found {
-		return nil
+		return "", nil
 	}
 	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{ReadOnly: true, Wait: -1}})
 	if err != nil {
-		return nil
+		return "", nil
 	}
 	defer store.Close()
-	names, _ := namesIn(ctx, store)
-	return names
+	names, _ = namesIn(ctx, store)
+	return dir, names
 }
 
 // step returns the step that is meant.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -26,16 +27,20 @@ type patchFlags struct {
 	merge  bool
 	dryRun bool
 	run    bool
-	origin xstate.Origin
+
+	timeout time.Duration
+	python  string
+	origin  xstate.Origin
 }
 
 func (a *app) patchVerb() *cobra.Command {
 	var f patchFlags
 	cmd := &cobra.Command{
-		Use:   "patch [SESSION|FILE] [PATCHFILE|-]",
+		Use:   "patch [SESSION] [PATCHFILE|-]",
 		Short: "apply a patch, in any format that agents write, to the program",
 		Long: `Patch reads a change of the program, from PATCHFILE or from stdin, and applies all of it or nothing: to
-the session, one step for each block, and to the session's file. Nothing is executed unless --run asks for it.
+the session, one step for each block, and to the session's file. Nothing is executed unless --run asks for it. Where a
+FILE has no session yet, patch begins one with what the file holds; a FILE that does not exist is made.
 
 Patch detects the format: a unified or git diff, a diff without line numbers, SEARCH/REPLACE blocks, *** Begin Patch, a
 call of a text editor or of a notebook as JSON, or code, which is a block written again. It skips prose and fences
@@ -45,7 +50,7 @@ ambiguous is an error.`,
 		Example: `  xstate patch analysis.py fix.diff
   xstate patch --run --agent coder --reason "fix the join" < answer.md
   xstate patch analysis.py - --block clean --dry-run`,
-		Args: takes(0, 2, "a SESSION or FILE, and a PATCHFILE"),
+		Args: takes(0, 2, "a SESSION and a PATCHFILE"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.patch(cmd.Context(), cmd.InOrStdin(), args, f) },
 	}
 	flags := cmd.Flags()
@@ -56,7 +61,10 @@ ambiguous is an error.`,
 	flags.BoolVar(&f.merge, "merge", false, "with --expect: merge if others have edited other lines since")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "report what would change, and record nothing")
 	flags.BoolVar(&f.run, "run", false, "then run what is affected, like run")
+	flags.DurationVar(&f.timeout, "timeout", 0, "with --run: stop a part of a block that runs longer than this `DURATION`")
+	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, as for run")
 	originFlags(cmd, &f.origin)
+	cmd.ValidArgsFunction = a.completePatch
 	return a.sessionFlag(cmd)
 }
 
@@ -70,6 +78,12 @@ func (a *app) patch(ctx context.Context, in io.Reader, args []string, f patchFla
 		name = args[0]
 	case len(args) == 1:
 		from = args[0]
+	}
+	if f.timeout < 0 || f.timeout > 0 && !f.run {
+		return &usageError{
+			err:  errors.New("--timeout needs --run, and must not be negative"),
+			hint: "xstate patch FILE PATCHFILE --run --timeout 30s",
+		}
 	}
 	if name != "" && a.session != "" {
 		return &usageError{
@@ -87,11 +101,13 @@ func (a *app) patch(ctx context.Context, in io.Reader, args []string, f patchFla
 	}
 	if name != "" {
 		a.session = name
-		if path, err := filepath.Abs(name); err == nil && !notAFile(name) {
-			a.folder = filepath.Dir(path)
-		}
 	}
-	return a.change(ctx, func(o *opened) error { return a.patchIn(ctx, o, p, f) })
+	o, err := a.openToPatch(ctx, p, f)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	return a.patchIn(ctx, o, p, f)
 }
 
 func notAFile(name string) bool {
@@ -137,6 +153,11 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 		if err == nil {
 			target.Data = src.data
 		}
+		if err == nil && o.begins {
+			if _, err := o.session.LoadFile(ctx, src.name, src.data, xstate.Origin{}); err != nil {
+				return err
+			}
+		}
 	}
 	r, err := o.session.Revise(ctx, p, target)
 	if err != nil {
@@ -150,12 +171,9 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 		}
 		return a.printPatch(&d)
 	}
-	path := ""
-	if target.Data != nil && string(target.Data) != string(r.Text) {
-		path = o.file
-		if err := unedited(path, target.Data); err != nil {
-			return err
-		}
+	path, err := o.patched(ctx, r, target.Data)
+	if err != nil {
+		return err
 	}
 	steps, err := recordWith(path, r.Text, func() ([]xstate.Step, error) { return o.session.Record(ctx, r, f.origin) })
 	if err != nil {
@@ -183,7 +201,8 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 		f.origin = f.origin.WithoutCost()
 	}
 	var bad error
-	d.Run, bad = a.execute(ctx, o.store, o.session, o.file, steps[:len(r.Edits)], runFlags{origin: f.origin})
+	edits := steps[:len(r.Edits)]
+	d.Run, bad = a.execute(ctx, o.store, o.session, o.file, edits, runFlags{timeout: f.timeout, origin: f.origin})
 	a.repeats(&d)
 	if a.ui.json && d.Run != nil {
 		if err := a.printPatch(&d); err != nil {
@@ -191,6 +210,18 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 		}
 	}
 	return bad
+}
+
+// patched returns the file that goes along with a revision; no path when none does.
+func (o *opened) patched(ctx context.Context, r *xstate.Revision, was []byte) (path string, err error) {
+	if was == nil && o.begins {
+		r.Text, err = o.session.History().TextOf(ctx, r.Blocks, o.file, nil)
+		return o.file, err
+	}
+	if was == nil || string(was) == string(r.Text) {
+		return "", nil
+	}
+	return o.file, unedited(o.file, was)
 }
 
 // unedited refuses to write over a file that is no longer what was read.

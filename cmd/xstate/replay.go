@@ -60,7 +60,7 @@ each code and inputs, however many runs have it.`,
 	flags.DurationVar(&f.o.Timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`")
 	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, as for run")
 	a.completeBlockFlag(cmd)
-	return a.sessionFlag(cmd)
+	return a.ofSession(cmd)
 }
 
 func (f *replayFlags) check() error {

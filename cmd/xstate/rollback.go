@@ -44,7 +44,7 @@ that are not recorded, rollback fails and changes nothing, unless --keep-file le
 	flags.BoolVar(&f.keepFile, "keep-file", false, "do not write the file; its next run records how it differs")
 	flags.StringVar(&f.file, "file", "", "the program's `FILE` (default: the one the session is named after)")
 	originFlags(cmd, &f.origin)
-	return a.sessionFlag(cmd)
+	return a.ofSession(cmd)
 }
 
 func (a *app) rollback(ctx context.Context, f rollbackFlags) error {

@@ -26,7 +26,7 @@ values and files that were lost, the effects that were repeated.`,
 		ValidArgsFunction: a.completeBlocks,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.show(cmd.Context(), args) },
 	}
-	return a.sessionFlag(cmd)
+	return a.ofSession(cmd)
 }
 
 func (a *app) show(ctx context.Context, args []string) error {

@@ -49,7 +49,7 @@ of restored code by content. Undo writes the session's file, like rollback.`,
 	flags.BoolVar(&f.keepFile, "keep-file", false, "do not write the file; its next run records how it differs")
 	flags.StringVar(&f.file, "file", "", "the program's `FILE` (default: the one the session is named after)")
 	originFlags(cmd, &f.origin)
-	return a.sessionFlag(cmd)
+	return a.ofSession(cmd)
 }
 
 // which reads what is to be undone.

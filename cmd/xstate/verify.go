@@ -47,7 +47,7 @@ happen each time. To compare the whole program with a run from scratch: xstate r
 	flags.DurationVar(&f.timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`")
 	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, as for run")
 	originFlags(cmd, &f.origin)
-	return a.sessionFlag(cmd)
+	return a.ofSession(cmd)
 }
 
 func (a *app) verifyBlock(ctx context.Context, id xstate.BlockID, f verifyFlags) error {

@@ -30,7 +30,7 @@ executed.`,
 		},
 	}
 	cmd.Flags().StringVar(&python, "python", "", "the interpreter's `PATH`, as for run")
-	return a.sessionFlag(cmd)
+	return a.ofSession(cmd)
 }
 
 // completeBlocks completes the names of blocks.

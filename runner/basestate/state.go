@@ -228,7 +228,7 @@ func (w *State) OnDisk(name string) state.Digest {
 	defer w.mu.Unlock()
 	seen := fileMemo{Size: info.Size(), Changed: info.ModTime().UnixNano()}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		seen.Inode, seen.Changed = st.Ino, st.Ctim.Nano()
+		seen.Inode, seen.Changed = st.Ino, changed(st)
 	}
 	same := func(m fileMemo) bool {
 		return m.Size == seen.Size && m.Changed == seen.Changed && m.Inode == seen.Inode

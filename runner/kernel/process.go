@@ -84,7 +84,7 @@ func StartProcess(ctx context.Context, c Command) (*Process, error) {
 		p.cmd.ExtraFiles = append(p.cmd.ExtraFiles, f.file)
 	}
 	p.cmd.Stderr = p.stderr
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	p.cmd.SysProcAttr = OwnGroup()
 	p.cmd.WaitDelay = time.Second
 	err = p.cmd.Start()
 	reqR.Close()

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/patch"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// openToPatch opens the session that is meant. It makes one for a program that has none yet.
+func (a *app) openToPatch(ctx context.Context, p *patch.Patch, f patchFlags) (*opened, error) {
+	o, err := a.openWith(ctx, state.Options{}, f.python)
+	code := state.CodeOf(err)
+	if code != state.CodeNoStore && code != state.CodeNoSession ||
+		!slices.Contains(programKinds, filepath.Ext(a.session)) {
+		return o, err
+	}
+	path, err := filepath.Abs(a.session)
+	if err != nil {
+		return nil, err
+	}
+	if err := appliesTo(p, path, f.block); err != nil { // before anything is made
+		return nil, err
+	}
+	return a.beginAt(ctx, path, f)
+}
+
+// appliesTo reports whether a patch applies to a program that has no session: a file, or one that the patch makes.
+func appliesTo(p *patch.Patch, path, block string) error {
+	name := fromHere(path)
+	on := patch.Subject{Name: filepath.ToSlash(name), Path: filepath.ToSlash(path), Block: block}
+	src, err := readSource(name)
+	switch {
+	case err == nil:
+		if on.File, err = patch.Parse(src.name, src.data); err != nil {
+			return err
+		}
+		on.Blocks = on.File.Blocks
+	case state.CodeOf(err) != codeNoFile:
+		return err
+	}
+	_, err = patch.Revise(p, on)
+	return err
+}
+
+// beginAt makes a session for the program at path. One for a dry run is in a store of its own, which is then removed.
+func (a *app) beginAt(ctx context.Context, path string, f patchFlags) (*opened, error) {
+	folder := filepath.Dir(path)
+	dir, _, err := a.storeDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	if err := findPython(f.python, folder); err != nil {
+		return nil, err
+	}
+	name, o := sessionName(dir, path), &opened{file: path, begins: true}
+	if f.dryRun {
+		if dir, err = os.MkdirTemp("", "xstate-"); err != nil {
+			return nil, err
+		}
+		o.remove = dir
+	}
+	if o.store, err = xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait}}); err == nil {
+		if o.session, err = o.store.Session(ctx, name, sessionOptions(&source{path: path}, f.python)); err == nil {
+			return o, nil
+		}
+		err = errors.Join(err, o.store.Close())
+	}
+	if o.remove != "" {
+		err = errors.Join(err, os.RemoveAll(o.remove))
+	}
+	return nil, err
+}
+
+// completePatch completes the session; a PATCHFILE may be any file.
+func (a *app) completePatch(
+	cmd *cobra.Command,
+	args []string,
+	_ string,
+) (names []string, how cobra.ShellCompDirective) {
+	if len(args) == 0 && a.session == "" {
+		names = a.called(cmd.Context())
+	}
+	return names, cobra.ShellCompDirectiveDefault
+}

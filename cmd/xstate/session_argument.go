@@ -1,0 +1,120 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// The rule: a verb that is about a session takes it as its first argument, or with --session. A session is named by its
+// file or by its name. Where a verb has arguments of its own, the first is a session if the others are enough without
+// it. If it could be either, it is a session where it names a program's file or a session of the store.
+
+// sessionFlag adds --session to a verb that takes no session as an argument, because its own arguments may be files.
+func (a *app) sessionFlag(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().
+		StringVar(&a.session, "session", "", "the `SESSION`: its file or its name (default: the only one of the store)")
+	_ = cmd.RegisterFlagCompletionFunc(
+		"session",
+		func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return a.called(cmd.Context()), cobra.ShellCompDirectiveDefault
+		},
+	)
+	a.named(cmd, "--session")
+	return cmd
+}
+
+// ofSession makes a verb take a session as its first argument, too.
+func (a *app) ofSession(cmd *cobra.Command) *cobra.Command {
+	a.sessionFlag(cmd)
+	verb, own, _ := strings.Cut(cmd.Use, " ")
+	cmd.Use = strings.TrimSpace(verb + " [SESSION] " + own)
+	check, run, complete := cmd.Args, cmd.RunE, cmd.ValidArgsFunction
+	taken := 0 // arguments that name the session
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if a.session == "" && a.leads(cmd, args, check) {
+			a.session, taken = args[0], 1
+		}
+		if len(args) > 1 && check(cmd, args[:1]) != nil && check(cmd, nil) == nil { // it has no arguments of its own
+			return takes(0, 1, "a SESSION")(cmd, args)
+		}
+		return check(cmd, args[taken:])
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd, args[taken:]) }
+	cmd.ValidArgsFunction = func(
+		cmd *cobra.Command,
+		args []string,
+		begun string,
+	) (names []string, how cobra.ShellCompDirective) {
+		if a.session == "" && len(args) == 0 {
+			names = a.called(cmd.Context())
+		} else if a.session == "" && a.isSession(cmd, args[0]) {
+			a.session, args = args[0], args[1:]
+		}
+		if complete == nil {
+			return names, how
+		}
+		more, how := complete(cmd, args, begun)
+		return append(names, more...), how
+	}
+	a.named(cmd, "")
+	return cmd
+}
+
+// named prepares what an error shows of a command that does not say which session it means: the same one that does.
+func (a *app) named(cmd *cobra.Command, flag string) {
+	before := func(*cobra.Command, []string) {
+		a.naming = func(session string) string {
+			words := []string{cmd.Root().Name()}
+			for i, arg := range a.args {
+				words = append(words, quoted(arg))
+				if arg == cmd.Name() {
+					words = append(append(words, strings.Fields(flag+" "+quoted(session))...), quotedAll(a.args[i+1:])...)
+					break
+				}
+			}
+			return strings.Join(words, " ")
+		}
+	}
+	cmd.PreRun = before
+}
+
+func quotedAll(args []string) (all []string) {
+	for _, arg := range args {
+		all = append(all, quoted(arg))
+	}
+	return all
+}
+
+// quoted writes an argument as a shell reads it.
+func quoted(arg string) string {
+	if arg != "" && !strings.ContainsAny(arg, " \t\n\"'\\$`&|;<>()*?[]{}#~!") {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+}
+
+// leads reports whether the first argument is the session. check tells which arguments a verb has of its own.
+func (a *app) leads(cmd *cobra.Command, args []string, check cobra.PositionalArgs) bool {
+	if len(args) == 0 || check(cmd, args[1:]) != nil {
+		return false
+	}
+	return check(cmd, args) != nil || a.isSession(cmd, args[0])
+}
+
+// isSession reports whether an argument is a program's file, or names a session of the store.
+func (a *app) isSession(cmd *cobra.Command, arg string) bool {
+	if isProgram(arg) {
+		return true
+	}
+	return !isNumber(arg) && slices.Contains(a.sessionNames(cmd.Context()), arg)
+}
+
+// isProgram reports whether there is such a file, and it is one of a program.
+func isProgram(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular() && slices.Contains(programKinds, filepath.Ext(name))
+}

@@ -1,0 +1,8 @@
+package kernel
+
+import "syscall"
+
+// OwnGroup makes a process the first of a group of its own, which dies with this process.
+func OwnGroup() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package kernel
+
+import "syscall"
+
+// OwnGroup makes a process the first of a group of its own. Where this process is killed, the kernel ends when it next
+// reads its requests: only Linux tells it at once.
+func OwnGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
