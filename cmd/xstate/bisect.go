@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,37 +24,35 @@ type bisectFlags struct {
 func (a *app) bisectVerb() *cobra.Command {
 	var f bisectFlags
 	cmd := &cobra.Command{
-		Use:   "bisect --block BLOCK",
+		Use:   "bisect BLOCK",
 		Short: "find the edit after which a block failed, or its results changed",
-		Long: `Bisect finds the first edit after which a block failed. If the block does not fail at the end, bisect
-finds the first edit after which it made or printed something else than at the beginning. It halves the edits in between
-and looks at the record first. It executes only what is missing: of the program at that step, the block and what it
-depends on.
+		Long: `Bisect finds the edit since which a block fails. If the block does not fail now, bisect finds the edit
+since which it makes and prints what it does now. It halves the edits in between and looks at the record first. It
+executes only what is missing: of the program at that step, the block and what it depends on.
 
 The session does not change, files are restored, and results are kept for later runs. Effects outside the folder happen.
 With --recorded nothing is executed, and bisect lists the edits that it may be.`,
-		Example: `  xstate bisect --block report
-  xstate bisect --block fit --value score --good 12 --bad 80`,
-		Args: takes(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.bisect(cmd.Context(), f) },
+		Example: `  xstate bisect report
+  xstate bisect fit --value score --good 12 --bad 80`,
+		Args:              takes(1, 1, "a BLOCK; xstate show lists them"),
+		ValidArgsFunction: a.completeBlocks,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.block = args[0]
+			return a.bisect(cmd.Context(), f)
+		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.block, "block", "", "the `BLOCK`")
 	flags.StringVar(&f.o.Value, "value", "", "compare only the variable `NAME` that the block makes")
-	flags.Var(&f.good, "good", "the `STEP` to begin with (default: the first run in which the block did not fail)")
+	flags.Var(&f.good, "good", "the `STEP` to begin with (default: the last run that did not fail and differs)")
 	flags.Var(&f.bad, "bad", "the `STEP` to end with (default: the last)")
 	flags.BoolVar(&f.o.Recorded, "recorded", false, "execute nothing")
 	flags.DurationVar(&f.o.Timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`")
 	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, as for run")
-	a.completeBlockFlag(cmd)
 	return a.ofSession(cmd)
 }
 
 func (a *app) bisect(ctx context.Context, f bisectFlags) error {
-	if f.block == "" {
-		return &usageError{err: errors.New("xstate bisect needs --block BLOCK"), hint: "xstate show lists the blocks"}
-	}
 	f.o.Good, f.o.Bad = f.good.n, f.bad.n
 	o, err := a.openToPlan(ctx, f.python)
 	if err != nil {

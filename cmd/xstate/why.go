@@ -58,7 +58,10 @@ func (a *app) completeBlocks(cmd *cobra.Command, args []string, _ string) ([]str
 func (a *app) completeBlockFlag(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc(
 		"block",
-		func(cmd *cobra.Command, _ []string, s string) ([]string, cobra.ShellCompDirective) {
+		func(cmd *cobra.Command, args []string, s string) ([]string, cobra.ShellCompDirective) {
+			if a.session == "" && len(args) > 0 && a.isSession(cmd, args[0]) {
+				a.session = args[0]
+			}
 			return a.completeBlocks(cmd, nil, s)
 		},
 	)

@@ -15,8 +15,8 @@ import (
 
 // BisectOptions configures Bisect. The zero value is the usual choice.
 type BisectOptions struct {
-	// Good and Bad are the ends of the search. 0 means the first run in which the block did not fail, and the last
-	// step.
+	// Good and Bad are the ends of the search. 0 means the last step for Bad. For Good it means the last run before it
+	// in which the block did not fail and its outcome was different, else the first in which it did not fail.
 	Good, Bad state.StepNumber
 	Value     string        // only this variable counts of what the block makes
 	Recorded  bool          // execute nothing: answer as well as what is recorded allows
@@ -57,8 +57,8 @@ const unknownStatus = "unknown"
 // CodeUnchanged is the code of errors about a search for a change where there is none.
 const CodeUnchanged state.Code = "unchanged"
 
-// Bisect finds the first edit after which a block failed. If the block does not fail at the end, Bisect finds the first
-// edit after which it produced something different. It halves the edits in between, so of N edits it probes log2(N) at
+// Bisect finds the edit after which a block failed. If the block does not fail at the end, Bisect finds the edit after
+// which it produced something different. It halves the edits in between, so of N edits it probes log2(N) at
 // most. It reads recorded outcomes first. Only where none is recorded does it execute the block, with its dependencies
 // in the program of that step, and of these only the nodes without a cached result.
 //
@@ -77,10 +77,12 @@ func Bisect(ctx context.Context, s *Subject, id state.BlockID, o BisectOptions) 
 		known:   map[state.StepNumber]*Probe{},
 		found:   &Bisection{Block: id, Probes: []Probe{}},
 	}
-	if err := b.ends(ctx); err != nil {
-		return nil, err
-	}
-	return b.found, engine.Isolated(func() error { return b.search(ctx) })
+	return b.found, engine.Isolated(func() error {
+		if err := b.ends(ctx); err != nil {
+			return err
+		}
+		return b.search(ctx)
+	})
 }
 
 type bisecting struct {
@@ -104,8 +106,8 @@ func (b *bisecting) ends(ctx context.Context) error {
 	if o.Bad == 0 {
 		o.Bad = head
 	}
-	if o.Good == 0 {
-		if o.Good, err = b.firstGood(ctx); err != nil {
+	if o.Good == 0 && o.Bad <= head {
+		if o.Good, err = b.lastOther(ctx); err != nil {
 			return err
 		}
 	}
@@ -135,6 +137,41 @@ func (b *bisecting) ends(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// lastOther is the last run in which the block did not fail and had another outcome than at the end of the search, if
+// that can be found without executing the programs of runs.
+func (b *bisecting) lastOther(ctx context.Context) (state.StepNumber, error) {
+	first, err := b.firstGood(ctx)
+	if err != nil {
+		return 0, err
+	}
+	bad, err := b.probe(ctx, b.options.Bad, !b.options.Recorded)
+	if err != nil || bad.Status == unknownStatus {
+		return first, err
+	}
+	var runs []state.StepNumber
+	for step, err := range b.subject.Store().Steps(ctx, b.subject.Name(), first+1, b.options.Bad-1) {
+		if err != nil {
+			return 0, err
+		}
+		if step.Kind == state.KindRun {
+			runs = append(runs, step.Number)
+		}
+	}
+	if len(runs)*b.blocks > nearBlocks {
+		return first, nil
+	}
+	for _, n := range slices.Backward(runs) {
+		p, err := b.probe(ctx, n, false)
+		if err != nil {
+			return 0, err
+		}
+		if p.Status == "done" && b.isBad(p, bad) {
+			return n, nil
+		}
+	}
+	return first, nil
 }
 
 // firstGood is the first run in which the block did not fail.
