@@ -54,7 +54,7 @@ var layers = []layer{
 	{folder: "internal/xstatetest", imports: []string{"patch", "state", "state/statetest", "runner",
 		"runner/kernel/python", "state/query", "state/artifact", "state/provenance", "runner/replay", "."}},
 	{folder: "bench", imports: []string{"depgraph/python/pytree", "patch", "depgraph", "depgraph/python", "state",
-		"runner", "runner/kernel/python", "state/query", "state/provenance", "runner/replay", "."}},
+		"runner", "runner/kernel", "runner/kernel/python", "state/query", "state/provenance", "runner/replay", "."}},
 	{folder: "internal/api", imports: []string{"patch", "state", "runner", "state/query", "state/artifact",
 		"state/provenance", "runner/replay", "."}},
 	{folder: "cmd/xstate", imports: []string{"patch", "depgraph", "state", "runner", "runner/kernel",

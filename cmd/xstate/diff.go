@@ -84,11 +84,6 @@ func (a *app) diff(cmd *cobra.Command, args []string, withOutputs bool, format p
 
 func isName(arg string) bool { return !isNumber(arg) }
 
-func isNumber(text string) bool {
-	_, err := parseStep(text)
-	return err == nil
-}
-
 // sides returns the two programs to compare.
 func (o *opened) sides(ctx context.Context, args []string) (old, now side, err error) {
 	head, err := o.head(ctx)

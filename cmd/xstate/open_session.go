@@ -86,6 +86,9 @@ func (a *app) change(ctx context.Context, verb func(*opened) error) error {
 	return verb(o)
 }
 
+// testSession is the name of the session that a test makes in a store that has none.
+const testSession = "tests"
+
 // openToPlan opens it for a plan, which remembers what it learns of interpreters and files where it can.
 func (a *app) openToPlan(ctx context.Context, python string) (*opened, error) {
 	o, err := a.openWith(ctx, state.Options{}, python)
@@ -166,6 +169,9 @@ func (a *app) choose(ctx context.Context, store *xstate.Store) (string, error) {
 			Hint:    "xstate run FILE makes one",
 		}
 	}
+	if programs := slices.DeleteFunc(slices.Clone(names), isTestSession); len(programs) == 1 {
+		return programs[0], nil
+	}
 	if a.family { // any of them will do
 		if family, err := store.Family(ctx, names[0]); err != nil || len(family) == len(names) {
 			return names[0], err
@@ -209,6 +215,9 @@ func sessionOf(ctx context.Context, store *xstate.Store, called string) (string,
 	}
 	return "", e
 }
+
+// isTestSession says that a session is of the tests of a folder; of a program nobody means it without naming it.
+func isTestSession(name string) bool { return name == testSession }
 
 func namesIn(ctx context.Context, store *xstate.Store) ([]string, error) {
 	all, err := store.State().Sessions(ctx)

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -19,19 +18,6 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 )
-
-type patchFlags struct {
-	format string
-	block  string
-	expect string
-	merge  bool
-	dryRun bool
-	run    bool
-
-	timeout time.Duration
-	python  string
-	origin  xstate.Origin
-}
 
 func (a *app) patchVerb() *cobra.Command {
 	var f patchFlags

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +14,19 @@ import (
 	"github.com/xstate-engine/xstate/patch"
 	"github.com/xstate-engine/xstate/state"
 )
+
+type patchFlags struct {
+	format string
+	block  string
+	expect string
+	merge  bool
+	dryRun bool
+	run    bool
+
+	timeout time.Duration
+	python  string
+	origin  xstate.Origin
+}
 
 // openToPatch opens the session that is meant. It makes one for a program that has none yet.
 func (a *app) openToPatch(ctx context.Context, p *patch.Patch, f patchFlags) (*opened, error) {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -89,14 +87,6 @@ func quotedAll(args []string) (all []string) {
 	return all
 }
 
-// quoted writes an argument as a shell reads it.
-func quoted(arg string) string {
-	if arg != "" && !strings.ContainsAny(arg, " \t\n\"'\\$`&|;<>()*?[]{}#~!") {
-		return arg
-	}
-	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
-}
-
 // leads reports whether the first argument is the session. check tells which arguments a verb has of its own.
 func (a *app) leads(cmd *cobra.Command, args []string, check cobra.PositionalArgs) bool {
 	if len(args) == 0 || check(cmd, args[1:]) != nil {
@@ -111,10 +101,4 @@ func (a *app) isSession(cmd *cobra.Command, arg string) bool {
 		return true
 	}
 	return !isNumber(arg) && slices.Contains(a.sessionNames(cmd.Context()), arg)
-}
-
-// isProgram reports whether there is such a file, and it is one of a program.
-func isProgram(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.Mode().IsRegular() && slices.Contains(programKinds, filepath.Ext(name))
 }

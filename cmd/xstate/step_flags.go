@@ -82,3 +82,8 @@ func parseTime(text string) (time.Time, error) {
 		hint: "write it as 2026-11-20T10:00, 2026-11-20T10:00:00Z or 2026-11-20",
 	}
 }
+
+func isNumber(text string) bool {
+	_, err := parseStep(text)
+	return err == nil
+}

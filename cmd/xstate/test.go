@@ -42,7 +42,8 @@ unittest does. A test that failed, or that read the clock, the network or anothe
 observes which lines each test executes (in blocks from CPython 3.12 on), for xstate evidence, query --unverified and
 artifact.
 
-Test prints the tests that ran, why, and the reports of those that failed. Exit code 1 means that a test failed.`,
+Test prints the tests that ran, why, and the reports of those that failed. Exit code 1 means that a test failed. A folder
+without a program needs no session: test makes one for its results.`,
 		Example: `  xstate test
   xstate test tests/test_api.py -k login
   xstate test --plan
@@ -75,14 +76,11 @@ Test prints the tests that ran, why, and the reports of those that failed. Exit 
 	return a.sessionFlag(cmd)
 }
 
-// testSession is the name of the session that a test makes in a store that has none.
-const testSession = "tests"
-
 func (a *app) test(ctx context.Context, args, more []string, f testFlags) error {
 	if f.timeout < 0 {
 		return &usageError{err: errors.New("--timeout must not be negative"), hint: "xstate test --timeout 30s"}
 	}
-	o, err := a.openToTest(ctx, f.python)
+	o, err := a.openToTest(ctx, args, f.python)
 	if err != nil {
 		return err
 	}
@@ -137,10 +135,17 @@ func (a *app) test(ctx context.Context, args, more []string, f testFlags) error 
 	return nil
 }
 
-// openToTest opens the session of the folder, and makes a store and a session where there are none.
-func (a *app) openToTest(ctx context.Context, python string) (*opened, error) {
+// openToTest opens the session of the folder. It makes a store and a session where there are none. Tests of files need
+// no program, so those of several programs are tested in a session of their own.
+func (a *app) openToTest(ctx context.Context, args []string, python string) (*opened, error) {
 	o, err := a.openWith(ctx, state.Options{}, python)
-	if code := state.CodeOf(err); code != state.CodeNoStore && (code != state.CodeNoSession || a.session != "") {
+	switch code := state.CodeOf(err); {
+	case code == codeWhich && len(args) > 0 && !slices.ContainsFunc(args, isNoPath):
+		a.session = testSession
+		if o, err = a.openWith(ctx, state.Options{}, python); state.CodeOf(err) != state.CodeNoSession {
+			return o, err
+		}
+	case code != state.CodeNoStore && (code != state.CodeNoSession || a.session != ""):
 		return o, err
 	}
 	folder, err := os.Getwd()
@@ -150,9 +155,12 @@ func (a *app) openToTest(ctx context.Context, python string) (*opened, error) {
 	if err := findPython(python, folder); err != nil {
 		return nil, err
 	}
-	dir, _, err := a.storeDir(folder)
+	dir, found, err := a.storeDir(folder)
 	if err != nil {
 		return nil, err
+	}
+	if !found {
+		a.ui.talk("keeps the results of the tests of this folder in %s", fromHere(dir))
 	}
 	store, err := xstate.Open(ctx, dir, xstate.Options{State: state.Options{Wait: a.wait}})
 	if err != nil {
@@ -167,6 +175,11 @@ func (a *app) openToTest(ctx context.Context, python string) (*opened, error) {
 		return nil, errors.Join(err, store.Close())
 	}
 	return &opened{store: store, session: session}, nil
+}
+
+func isNoPath(arg string) bool {
+	file, _, _ := strings.Cut(arg, "::")
+	return notAFile(file)
 }
 
 // whichTests sorts arguments into blocks of the program, and paths relative to the workspace.

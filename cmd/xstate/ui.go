@@ -211,3 +211,11 @@ func short(digest string) string {
 	}
 	return digest
 }
+
+// quoted writes an argument as a shell reads it.
+func quoted(arg string) string {
+	if arg != "" && !strings.ContainsAny(arg, " \t\n\"'\\$`&|;<>()*?[]{}#~!") {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+}
