@@ -120,6 +120,9 @@ func (r *reviser) section(s Section) error {
 			return err
 		}
 	}
+	if r.creates(s) {
+		return r.create(s)
+	}
 	switch s.Act {
 	case ActEmit:
 		return r.emit(s)
@@ -177,6 +180,10 @@ func (r *reviser) noBlock(name string) error {
 	c := &ApplyError{Code: CodeNoText, Name: name,
 		Message: "the program has no such block, and its file has another name",
 		Hint:    "its blocks are: " + strings.Join(names, ", ")}
+	if len(r.blocks) == 0 {
+		c.Message, c.Hint = "this is not the program's file, and the program has no block yet",
+			"name the program's file, or give its text"
+	}
 	if len(r.blocks) > len(names) {
 		c.Hint += ", … (xstate show lists all)"
 	}

@@ -201,7 +201,9 @@ func (a *app) patchIn(ctx context.Context, o *opened, p *patch.Patch, f patchFla
 // patched returns the file that goes along with a revision; no path when none does.
 func (o *opened) patched(ctx context.Context, r *xstate.Revision, was []byte) (path string, err error) {
 	if was == nil && o.begins {
-		r.Text, err = o.session.History().TextOf(ctx, r.Blocks, o.file, nil)
+		if r.Text == nil { // a block, not a file
+			r.Text, err = o.session.History().TextOf(ctx, r.Blocks, o.file, nil)
+		}
 		return o.file, err
 	}
 	if was == nil || string(was) == string(r.Text) {

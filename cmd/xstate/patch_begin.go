@@ -56,7 +56,10 @@ func appliesTo(p *patch.Patch, path, block string) error {
 		if on.File, err = patch.Parse(src.name, src.data); err != nil {
 			return err
 		}
-		on.Blocks = on.File.Blocks
+		on.Blocks = slices.Clone(on.File.Blocks)
+		for i, id := range patch.Names(on.Blocks) {
+			on.Blocks[i].ID = id
+		}
 	case state.CodeOf(err) != codeNoFile:
 		return err
 	}
