@@ -19,7 +19,7 @@ type queryFlags struct {
 	after, python string
 
 	block, symbol, value, version, patch, affectedBy, dependsOn, where string
-	path, failed, volatile, unverified                                 bool
+	path, failed, volatile, unverified, all                            bool
 }
 
 func (a *app) queryVerb() *cobra.Command {
@@ -74,6 +74,7 @@ It lists executions (traces) if it names trace, else blocks if it names block, e
 	flags.SortFlags = false
 	f.at.flags(cmd)
 	flags.StringVar(&f.block, "block", "", "one `BLOCK` with everything recorded about it")
+	flags.BoolVar(&f.all, "all", false, "with --block: all reads and writes, where many of a kind are one line")
 	flags.StringVar(&f.value, "value", "", "the value of the variable `NAME`")
 	flags.StringVar(&f.symbol, "symbol", "", "the nodes that bind and read a `NAME`, and its value")
 	flags.StringVar(&f.affectedBy, "affected-by", "", "everything that must re-run if `X` is regenerated")
@@ -145,7 +146,7 @@ type question struct {
 func (a *app) questions(f queryFlags) []question {
 	return []question{
 		{"--block", f.block != "", func(ctx context.Context, o *opened, n xstate.StepNumber) error {
-			return a.queryBlock(ctx, o, n, f.block)
+			return a.queryBlock(ctx, o, n, f)
 		}},
 		{"--value", f.value != "", func(ctx context.Context, o *opened, n xstate.StepNumber) error {
 			return a.queryValue(ctx, o, n, f.value)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/xstate-engine/xstate"
@@ -12,12 +11,12 @@ import (
 	"github.com/xstate-engine/xstate/state/query"
 )
 
-func (a *app) queryBlock(ctx context.Context, o *opened, n xstate.StepNumber, id string) error {
+func (a *app) queryBlock(ctx context.Context, o *opened, n xstate.StepNumber, f queryFlags) error {
 	snap, err := o.session.History().At(ctx, n)
 	if err != nil {
 		return err
 	}
-	b, err := snap.Block(xstate.BlockID(id))
+	b, err := snap.Block(xstate.BlockID(f.block))
 	if err != nil {
 		return err
 	}
@@ -35,7 +34,7 @@ func (a *app) queryBlock(ctx context.Context, o *opened, n xstate.StepNumber, id
 		)
 	}
 	a.stepHead(snap)
-	a.printBlockView(b)
+	a.printBlockView(b, f.all)
 	return nil
 }
 
@@ -115,7 +114,7 @@ func summary(list []state.Output, e *state.ExecError) string {
 	return first
 }
 
-func (a *app) printBlockView(b *query.BlockView) {
+func (a *app) printBlockView(b *query.BlockView, whole bool) {
 	u := a.ui
 	head := fmt.Sprintf(
 		"%s  version %s of step %d, %s",
@@ -144,25 +143,7 @@ func (a *app) printBlockView(b *query.BlockView) {
 		state += ", volatile (" + strings.Join(b.Marks, ", ") + ")"
 	}
 	u.print("%s\n", state)
-	var rows [][]string
-	var builtins []string
-	for _, n := range b.Nodes {
-		if n.Lost {
-			rows = append(rows, []string{"  " + n.Name, "what it read and wrote is lost", "", ""})
-		}
-		for _, r := range n.Reads {
-			switch {
-			case r.Digest == "" && r.Key.Space() == "var":
-				builtins = appendNew(builtins, r.Key.Name())
-			case r.By == "" && r.Key.Space() == "conf": // as the interpreter begins
-			case r.Digest != "" || plain(r.Key):
-				rows = append(rows, []string{"  reads", string(r.Key), valueOr(r.Value, r.Digest), fromText(r)})
-			}
-		}
-		for _, w := range n.Writes {
-			rows = append(rows, []string{"  writes", string(w.Key), valueOr(w.Value, w.Digest), ""})
-		}
-	}
+	rows, builtins := accessRows(b.Nodes, whole)
 	u.write(cells(rows))
 	if len(builtins) > 0 {
 		u.print("  reads, though no block defines them (builtins): %s\n", strings.Join(builtins, ", "))
@@ -171,33 +152,6 @@ func (a *app) printBlockView(b *query.BlockView) {
 		u.print("output:\n")
 		u.write(indent(text, "    "))
 	}
-}
-
-func appendNew(list []string, x string) []string {
-	if slices.Contains(list, x) {
-		return list
-	}
-	return append(list, x)
-}
-
-// plain says that the absence of a key tells people something: not so for the state of generators and the like, which
-// most nodes read and no node sets.
-func plain(k xstate.Key) bool {
-	switch k.Space() {
-	case "file", "dir", "stat", "mode", "time", "env", "isset", "module":
-		return true
-	}
-	return false
-}
-
-func fromText(r query.AccessView) string {
-	switch {
-	case r.By != "":
-		return "from " + r.By
-	case r.Digest != "":
-		return "from the workspace"
-	}
-	return "not there"
 }
 
 // cells is columns with what is long cut.

@@ -11,6 +11,7 @@ import (
 )
 
 func (a *app) showVerb() *cobra.Command {
+	all := false
 	cmd := &cobra.Command{
 		Use:   "show [BLOCK|STEP]",
 		Short: "print the program with its last results, or an edit and what it did",
@@ -24,14 +25,15 @@ values and files that were lost, the effects that were repeated.`,
   xstate show 12`,
 		Args:              takes(0, 1, "one BLOCK or STEP"),
 		ValidArgsFunction: a.completeBlocks,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.show(cmd.Context(), args) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.show(cmd.Context(), args, all) },
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "of a BLOCK: all reads and writes, where many of a kind are one line")
 	return a.ofSession(cmd)
 }
 
-func (a *app) show(ctx context.Context, args []string) error {
+func (a *app) show(ctx context.Context, args []string, all bool) error {
 	if len(args) > 0 {
-		err := a.query(ctx, queryFlags{block: args[0]})
+		err := a.query(ctx, queryFlags{block: args[0], all: all})
 		if state.CodeOf(err) == query.CodeNoBlock && isNumber(args[0]) {
 			return a.query(ctx, queryFlags{patch: args[0]})
 		}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// many is how many keys of one group a block may read or write before they are one line. An import of pandas reads
+// thirty variables of the environment; a block that asks for three by name is shown with the three.
+const many = 5
+
+// access is what one node of a block read or wrote.
+type access struct {
+	query.AccessView
+	verb, from string
+}
+
+// accessRows lists what the nodes of a block read and wrote, and what they read that nothing defines. Unless whole is
+// set, many keys of one group are one row.
+func accessRows(nodes []query.NodeView, whole bool) (rows [][]string, builtins []string) {
+	var list []access
+	for _, n := range nodes {
+		if n.Lost {
+			rows = append(rows, []string{"  " + n.Name, "what it read and wrote is lost", "", ""})
+		}
+		for _, r := range n.Reads {
+			switch {
+			case r.Digest == "" && r.Key.Space() == "var":
+				builtins = appendNew(builtins, r.Key.Name())
+			case r.By == "" && r.Key.Space() == "conf": // as the interpreter begins
+			case r.Digest != "" || plain(r.Key):
+				list = append(list, access{r, "  reads", fromText(r)})
+			}
+		}
+		for _, w := range n.Writes {
+			list = append(list, access{w, "  writes", ""})
+		}
+	}
+	return append(rows, folded(list, whole)...), builtins
+}
+
+// folded makes a row of each access, and one row of each group of many.
+func folded(list []access, whole bool) (rows [][]string) {
+	groups := map[string][]string{} // the names of each
+	for _, x := range list {
+		g := x.verb + group(x.AccessView)
+		groups[g] = appendNew(groups[g], x.Key.Name())
+	}
+	told := map[string]bool{}
+	for _, x := range list {
+		what := group(x.AccessView)
+		g := x.verb + what
+		if n := len(groups[g]); what == "" || whole || n <= many {
+			rows = append(rows, []string{x.verb, string(x.Key), valueOr(x.Value, x.Digest), x.from})
+		} else if !told[g] {
+			told[g] = true
+			rows = append(rows, []string{x.verb, fmt.Sprintf("%d %s", n, what), there(list, x.verb, what), ""})
+		}
+	}
+	return rows
+}
+
+const (
+	groupEnv     = "variables of the environment"
+	groupOutside = "files and folders outside the workspace"
+	groupMissing = "files that are not there"
+	groupLoaded  = "libraries, which it loads"
+)
+
+// group names the keys that are like each other to people; "" is of a key that stands for itself, as what another
+// node wrote does.
+func group(x query.AccessView) string {
+	if x.By != "" {
+		return ""
+	}
+	switch x.Key.Space() {
+	case "env", "isset":
+		return groupEnv
+	case "load":
+		return groupLoaded
+	case "file", "dir", "stat", "mode", "time":
+		if path.IsAbs(x.Key.Name()) {
+			return groupOutside
+		}
+		if x.Digest == "" {
+			return groupMissing
+		}
+	}
+	return ""
+}
+
+// there names the variables of the environment that are set.
+func there(list []access, verb, what string) string {
+	var names []string
+	for _, x := range list {
+		if what == groupEnv && group(x.AccessView) == what && x.verb == verb && x.Digest != "" {
+			names = appendNew(names, x.Key.Name())
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "set: " + strings.Join(names, ", ")
+}
+
+func appendNew(list []string, x string) []string {
+	if slices.Contains(list, x) {
+		return list
+	}
+	return append(list, x)
+}
+
+// plain says that the absence of a key tells people something: not so for the state of generators and the like, which
+// most nodes read and no node sets.
+func plain(k xstate.Key) bool {
+	switch k.Space() {
+	case "file", "dir", "stat", "mode", "time", "env", "isset", "module":
+		return true
+	}
+	return false
+}
+
+func fromText(r query.AccessView) string {
+	switch {
+	case r.By != "":
+		return "from " + r.By
+	case r.Digest != "":
+		return "from the workspace"
+	}
+	return "not there"
+}
