@@ -86,16 +86,20 @@ func helpVerb(root *cobra.Command) *cobra.Command {
 }
 
 func (a *app) root() *cobra.Command {
+	version := false
 	root := &cobra.Command{
 		Use:   "xstate",
 		Short: "run programs block by block, and after an edit only what is affected",
 		Long: `xstate runs a program block by block and records what each block really read and wrote. After an edit it
 runs again only the blocks that the edit affects, each from the right prior state; all others keep their results. Every
-step is kept: which code ran then, what it read, wrote and printed, and who wrote it.`,
+step is kept: which code ran then, what it read, wrote and printed, and who wrote it.
+
+Without a verb, xstate lists the sessions that are here, their state, and what to do next.`,
 		Example: `  xstate run analysis.py        run what is new, edited or affected
   xstate plan analysis.py       what would run, why, and for how long
   xstate why report             why the block "report" ran, was reused or is stale
-  xstate query --at-step 5      which code ran at step 5`,
+  xstate query --at-step 5      which code ran at step 5
+  xstate init --example         a small program to try`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
@@ -110,9 +114,14 @@ step is kept: which code ran then, what it read, wrote and printed, and who wrot
 		SilenceErrors:              true,
 		SilenceUsage:               true,
 		PersistentPreRun:           func(*cobra.Command, []string) { a.entered = true },
-		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		CompletionOptions:          cobra.CompletionOptions{HiddenDefaultCmd: false},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				return a.version()
+			}
+			return a.status(cmd.Context())
+		},
 	}
+	root.Flags().BoolVar(&version, "version", false, "print the version")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var value *pflag.InvalidValueError
 		if errors.As(err, &value) {

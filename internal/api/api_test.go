@@ -22,7 +22,8 @@ var documents = []any{
 	LogGraph{}, LogGraphStep{}, LogSession{}, LogStep{}, NodeCounts{}, Patch{}, PatchEdit{}, Placement{}, Plan{},
 	PlanBlock{}, PlanNode{}, PlannedEdit{}, Problem{}, Query{}, QueryBlock{}, QueryBlocks{}, QueryDependents{},
 	QueryPatch{}, QueryPath{}, QuerySymbol{}, QueryUnverified{}, QueryValue{}, QueryVersion{}, QueryVolatile{},
-	QueryWhere{}, Replay{}, Results{}, Rollback{}, Run{}, Test{}, Undo{}, UndoStep{}, Verified{}, VerifiedFile{},
+	QueryWhere{}, Replay{}, Results{}, Rollback{}, Run{}, SessionStatus{}, Status{}, Test{}, Undo{}, UndoStep{},
+	Verified{}, VerifiedFile{},
 	VerifiedStatement{}, Verify{}, Why{},
 }
 

@@ -1,6 +1,28 @@
 package api
 
-import "github.com/xstate-engine/xstate/state"
+import (
+	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/query"
+)
+
+// Status is the document of xstate without a verb.
+type Status struct {
+	Version  int             `json:"version"`
+	Store    string          `json:"store,omitempty"` // its path; absent where there is none
+	Sessions []SessionStatus `json:"sessions"`        // the one with the latest step first
+	Next     []string        `json:"next"`            // commands that make sense now
+}
+
+// SessionStatus is what is recorded of a session, and how its file differs.
+type SessionStatus struct {
+	Session string          `json:"session"`
+	File    string          `json:"file,omitempty"` // if it is there
+	Blocks  int             `json:"blocks"`         // their number
+	Failed  []state.BlockID `json:"failed,omitempty"`
+	NotRun  int             `json:"not_run,omitempty"` // blocks whose present version never ran
+	Edits   int             `json:"edits,omitempty"`   // of the file, that no step has
+	Last    query.Entry     `json:"last"`              // its last step
+}
 
 // Check is the document of check.
 type Check struct {
@@ -47,9 +69,10 @@ type Freed struct {
 
 // Init is the document of init.
 type Init struct {
-	Version int    `json:"version"`
-	Store   string `json:"store"`
-	Made    bool   `json:"made"` // it was made now
+	Version int      `json:"version"`
+	Store   string   `json:"store"`
+	Made    bool     `json:"made"`            // it was made now
+	Files   []string `json:"files,omitempty"` // of the example
 }
 
 // About is the document of version.

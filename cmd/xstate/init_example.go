@@ -1,0 +1,62 @@
+package main
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/xstate-engine/xstate/state"
+)
+
+// exampleFolder is where init --example puts the program if nobody names a folder.
+const exampleFolder = "xstate-example"
+
+//go:embed example
+var example embed.FS
+
+// layOut writes the example into a folder, and returns the names of its files. It overwrites none.
+func layOut(folder string) (names []string, err error) {
+	files, err := example.ReadDir("example")
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		path := filepath.Join(folder, f.Name())
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return nil, &state.Error{
+				Code:    codeFileExists,
+				Message: fmt.Sprintf("the file %s exists already", path),
+				Hint:    "name another folder: xstate init --example DIR",
+			}
+		}
+		names = append(names, f.Name())
+	}
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return nil, unwritten(folder, err)
+	}
+	for _, name := range names {
+		data, err := example.ReadFile("example/" + name)
+		if err != nil {
+			return nil, err
+		}
+		if err := writeFile(filepath.Join(folder, name), data); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+// tellExample says what is there, and what to do first.
+func (a *app) tellExample(folder string, names []string) {
+	a.ui.talk("made %s in %s", strings.Join(names, ", "), folder)
+	if folder != "." {
+		a.ui.print("cd %s\n", quoted(folder))
+	}
+	a.ui.print("xstate run rides.py                      # runs its seven blocks\n")
+	a.ui.print("xstate patch rides.py edit.diff --run    # an edit, and only what it affects\n")
+	a.ui.print("xstate why report                        # why the last block ran; README.md has more to try\n")
+}
