@@ -54,7 +54,7 @@ func verbsPage(t *testing.T) string {
 		switch {
 		case c.Name() == "run":
 			run = c
-		case c.Name() == "help" || c.Name() == "completion":
+		case c.Name() == "help" || c.Hidden:
 			return
 		}
 		text := helpText(t, c)

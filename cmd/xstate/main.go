@@ -162,6 +162,8 @@ Without a verb, xstate lists the sessions that are here, their state, and what t
 		a.checkVerb(),
 		a.gcVerb(),
 		a.versionVerb(),
+		a.completionVerb(),
+		a.manVerb(),
 	)
 	root.SetHelpCommand(helpVerb(root))
 	return root

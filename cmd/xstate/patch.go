@@ -51,6 +51,7 @@ ambiguous is an error.`,
 	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, as for run")
 	originFlags(cmd, &f.origin)
 	cmd.ValidArgsFunction = a.completePatch
+	a.completeBlockFlags(cmd, "block")
 	return a.sessionFlag(cmd)
 }
 

@@ -33,6 +33,7 @@ the edits.`,
 	}
 	cmd.Flags().StringVar(&python, "python", "", "the interpreter's `PATH`, as for run")
 	cmd.Flags().StringVar(&a.session, "session", "", "the session's `NAME` (default: the file's)")
+	a.completeSessions(cmd)
 	return cmd
 }
 

@@ -59,7 +59,7 @@ each code and inputs, however many runs have it.`,
 	flags.StringVar(&f.report, "report", "", "write a report to this `FILE`: .html (with code, data and agents) or .md")
 	flags.DurationVar(&f.o.Timeout, "timeout", 0, "stop a part of a block that runs longer than this `DURATION`")
 	flags.StringVar(&f.python, "python", "", "the interpreter's `PATH`, as for run")
-	a.completeBlockFlag(cmd)
+	a.completeBlockFlags(cmd, "block")
 	return a.ofSession(cmd)
 }
 

@@ -74,7 +74,9 @@ whole program from top to bottom. --verify also runs everything from scratch, an
 		"the interpreter's `PATH`, which the session remembers; auto forgets it\n"+
 			"(default: $XSTATE_PYTHON, the one remembered, $VIRTUAL_ENV, .venv, python3)",
 	)
+	a.completeBlockFlags(cmd, "always", "never")
 	flags.StringVar(&a.session, "session", "", "the session's `NAME` (default: the file's)")
+	a.completeSessions(cmd)
 	flags.Var(&f.expect, "expect", "fail if the session is not at this `STEP`, because others have edited or run it")
 	flags.BoolVar(
 		&f.merge,

@@ -15,14 +15,19 @@ import (
 func (a *app) sessionFlag(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().
 		StringVar(&a.session, "session", "", "the `SESSION`: its file or its name (default: the only one of the store)")
+	a.completeSessions(cmd)
+	a.named(cmd, "--session")
+	return cmd
+}
+
+// completeSessions completes --session.
+func (a *app) completeSessions(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc(
 		"session",
 		func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 			return a.called(cmd.Context()), cobra.ShellCompDirectiveDefault
 		},
 	)
-	a.named(cmd, "--session")
-	return cmd
 }
 
 // ofSession makes a verb take a session as its first argument, too.

@@ -54,17 +54,19 @@ func (a *app) completeBlocks(cmd *cobra.Command, args []string, _ string) ([]str
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeBlockFlag completes --block.
-func (a *app) completeBlockFlag(cmd *cobra.Command) {
-	_ = cmd.RegisterFlagCompletionFunc(
-		"block",
-		func(cmd *cobra.Command, args []string, s string) ([]string, cobra.ShellCompDirective) {
-			if a.session == "" && len(args) > 0 && a.isSession(cmd, args[0]) {
-				a.session = args[0]
-			}
-			return a.completeBlocks(cmd, nil, s)
-		},
-	)
+// completeBlockFlags completes flags that name blocks.
+func (a *app) completeBlockFlags(cmd *cobra.Command, names ...string) {
+	for _, name := range names {
+		_ = cmd.RegisterFlagCompletionFunc(
+			name,
+			func(cmd *cobra.Command, args []string, s string) ([]string, cobra.ShellCompDirective) {
+				if a.session == "" && len(args) > 0 && a.isSession(cmd, args[0]) {
+					a.session = args[0]
+				}
+				return a.completeBlocks(cmd, nil, s)
+			},
+		)
+	}
 }
 
 func (a *app) why(ctx context.Context, block, python string) error {
