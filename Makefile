@@ -12,6 +12,9 @@
 # make compare  OLD and NEW (commits) in turn, judged by benchstat; BENCH names benchmarks of the engine
 # make baseline the times of the engine into bench/baselines/DATE.txt, beside those kept before
 # make growth   what an edit costs the engine in programs of NODES nodes, and plots of it: a quarter of an hour
+# make cross    vets and links for macOS and Linux, amd64 and arm64, into build/cross; needs python3 with pip
+# make release VERSION=v1.2.3  archives for these platforms with completions and manual pages, and checksums
+# make man      manual pages into build/man
 # make bench-full  the same as make bench on more and larger programs, and what the engine costs in ratios
 
 # Interpreters to test with; none: see .ci/venv.
@@ -78,8 +81,18 @@ baseline:
 selection:
 	.ci/selection build/selection $(PYTHON)
 
+cross:
+	.ci/cross $(CURDIR)/build/cross
+
+release:
+	.ci/release $(VERSION)
+
+man: build
+	bin/xstate man build/man
+
 clean:
 	rm -rf bin build
 
 .PHONY: check format vet lint build demo test test-all fuzz readme \
-	bench bench-peers bench-readme bench-full growth compare baseline selection clean
+	bench bench-peers bench-readme bench-full growth compare baseline selection \
+	cross release man clean

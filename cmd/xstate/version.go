@@ -29,8 +29,14 @@ func (a *app) version() error {
 	return nil
 }
 
-// buildVersion is the module's version, or the commit where it was built from a checkout.
+// release is the version of a release; the linker sets it.
+var release string
+
+// buildVersion is that of the release, the module's version, or the commit where it was built from a checkout.
 func buildVersion() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
