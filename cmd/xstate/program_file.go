@@ -120,18 +120,6 @@ func programs(dir string) []string {
 
 var programKinds = []string{".py", ".ipynb", ".md", ".markdown"}
 
-// fromHere is a path as people write it: from the working directory, if it lies below.
-func fromHere(path string) string {
-	folder, err := os.Getwd()
-	if err != nil {
-		return path
-	}
-	if rel, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(rel) {
-		return rel
-	}
-	return path
-}
-
 // isProgram reports whether there is such a file, and it is one of a program.
 func isProgram(name string) bool {
 	info, err := os.Stat(name)

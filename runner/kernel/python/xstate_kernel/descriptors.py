@@ -12,6 +12,7 @@ import fcntl
 import os
 import posix
 import stat
+import sys
 
 _FIRST = 200
 _ONCE = os.O_CREAT | os.O_EXCL | os.O_TRUNC
@@ -23,6 +24,13 @@ _lent = set()  # numbers that objects use
 _before = set()  # the same when the node began
 _doubtful = False  # see end
 _kept = set()  # those of _lent that no object uses in this interpreter
+
+
+def path_of(fd):
+    """Returns the path of an open file or folder, as the system knows it."""
+    if sys.platform == "darwin":
+        return os.fsdecode(fcntl.fcntl(fd, fcntl.F_GETPATH, bytes(1024)).partition(b"\0")[0])
+    return os.readlink("/proc/self/fd/%d" % fd)
 
 
 def place(fd, path, flags):

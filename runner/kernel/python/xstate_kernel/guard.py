@@ -3,6 +3,8 @@
 from . import original as __builtins__
 import os
 
+from . import descriptors
+
 _PROCESSES = frozenset(
     ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "pty.spawn")
 )
@@ -57,7 +59,7 @@ def effect(event, args, guard):
                 continue
         fd = args[relative] if relative is not None else -1
         if isinstance(fd, int) and fd >= 0 and not os.path.isabs(p):
-            p = os.path.join(os.readlink("/proc/self/fd/%d" % fd), p)
+            p = os.path.join(descriptors.path_of(fd), p)
         folder, name = os.path.split(os.path.abspath(p))
         p = os.path.join(os.path.realpath(folder), name)
         if os.path.islink(p) and event in ("open", "os.truncate", "os.chmod", "os.utime"):

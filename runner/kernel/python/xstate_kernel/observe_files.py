@@ -153,7 +153,7 @@ class Files:
         except TypeError:
             return None
         if isinstance(dir_fd, int) and dir_fd >= 0 and not os.path.isabs(p):
-            p = os.path.join(os.readlink("/proc/self/fd/%d" % dir_fd), p)
+            p = os.path.join(descriptors.path_of(dir_fd), p)
         if not os.path.isabs(p):
             self.cwd_read = True
             p = os.path.join(self.getcwd(), p)
