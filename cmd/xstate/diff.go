@@ -54,7 +54,7 @@ func (a *app) diff(cmd *cobra.Command, args []string, withOutputs bool, format p
 		a.session, args = args[0], args[1:] // the session of both steps
 	}
 	if len(args) > 2 {
-		return takes(0, 2, "two STEPs of a SESSION")(cmd, args)
+		return takes(0, 2, "at most two STEPs or SESSIONs")(cmd, args)
 	}
 	for _, arg := range args { // a session that is named there need not be by --session
 		if name, _, _ := strings.Cut(arg, "@"); a.session == "" && !isNumber(arg) {
