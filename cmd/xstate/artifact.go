@@ -73,7 +73,7 @@ stale. Declare it again to say that it is right for what is there now.`,
 	flags.StringVar(&f.kind, "kind", "", "the kind: code, tests, docs, example or data")
 	flags.StringSliceVar(&f.needs, "needs", nil, "the `NAME` of an artifact that it depends on; may be repeated")
 	originFlags(cmd, &f.origin)
-	return a.ofSession(cmd)
+	return a.sessionFlag(cmd)
 }
 
 func (a *app) declareArtifact(ctx context.Context, args []string, f declareFlags) error {
