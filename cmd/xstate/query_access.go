@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/xstate-engine/xstate"
+	"github.com/xstate-engine/xstate/state"
 	"github.com/xstate-engine/xstate/state/query"
 )
 
@@ -133,4 +134,11 @@ func fromText(r query.AccessView) string {
 		return "from the workspace"
 	}
 	return "not there"
+}
+
+func valueOr(v *state.ValueInfo, d xstate.Digest) string {
+	if text := valueText(v); text != "" {
+		return text
+	}
+	return short(string(d))
 }

@@ -165,10 +165,3 @@ func cells(rows [][]string) string {
 	}
 	return columns(rows)
 }
-
-func valueOr(v *state.ValueInfo, d xstate.Digest) string {
-	if text := valueText(v); text != "" {
-		return text
-	}
-	return short(string(d))
-}
