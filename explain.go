@@ -264,7 +264,7 @@ func (s *Session) Impact(ctx context.Context, plan *Plan) (*query.Impact, error)
 
 // willMake adds to will what a node makes or may make, and removes what it deletes.
 func willMake(n *runner.PlanNode, will map[Key]bool) {
-	if n.Action == runner.ActBlock {
+	if n.Action == runner.ActBlock || n.Action == runner.ActSkip {
 		return
 	}
 	if n.Last != nil && n.Last.Err == nil {

@@ -64,16 +64,15 @@ func unlikePlain(t *testing.T, python string, files map[string][]byte, out *xsta
 		return ""
 	}
 	var want strings.Builder
-	failed, exited := false, false
+	failed, ended := false, (*state.Ending)(nil)
 	for _, b := range out.Blocks {
 		if len(b.AllMarks) > 0 || b.Status == state.StatusBlocked && !failed {
 			return ""
 		}
-		if failed {
+		if failed || b.Status == state.StatusNotReached {
 			continue
 		}
-		failed = b.Status == state.StatusFailed
-		exited = failed && b.Err != nil && b.Err.Type == "SystemExit" // with any status
+		failed, ended = b.Status == state.StatusFailed, b.Ending
 		for _, o := range b.Outputs {
 			if o.Kind == "stdout" {
 				want.WriteString(o.Text)
@@ -90,12 +89,17 @@ func unlikePlain(t *testing.T, python string, files map[string][]byte, out *xsta
 	defer cancel()
 	cmd := exec.CommandContext(ctx, cmp.Or(python, "python3"), "prog.py")
 	cmd.Dir = dir
+	cmd.Args = append(cmd.Args, xstatetest.Invocation(dir, files).Arguments...)
+	cmd.Stdin = bytes.NewReader(files[xstatetest.StdinFile])
 	cmd.Env = append(os.Environ(), "PYTHONHASHSEED=0", "MPLBACKEND=agg")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	text, err := cmd.Output()
-	if (err != nil) != failed && !exited {
+	if (err != nil) != failed {
 		return fmt.Sprintf("a run from scratch fails: %v, the interpreter: %v\n%s", failed, err, stderr.String())
+	}
+	if code := cmd.ProcessState.ExitCode(); ended != nil && code != ended.Code {
+		return fmt.Sprintf("a run from scratch ends with %d, the interpreter with %d", ended.Code, code)
 	}
 	shown := address.ReplaceAllString(strings.ReplaceAll(string(text), dir, "DIR"), "at")
 	expected := address.ReplaceAllString(want.String(), "at")

@@ -143,8 +143,11 @@ func runProgram(t *testing.T, steps []xstatetest.ProgramStep, judge *oracle, mod
 	for i, s := range steps {
 		xstatetest.WriteFiles(t, o.Workspace, s.Files)
 		s.AddTo(files)
-		if mode == "restarted" && i > 0 {
+		_, arguments := s.Files[xstatetest.ArgumentsFile]
+		_, stdin := s.Files[xstatetest.StdinFile]
+		if mode == "restarted" && i > 0 || arguments || stdin {
 			session.Close()
+			o.Invocation = xstatetest.Invocation(o.Workspace, files)
 			session = xstatetest.OpenSession(t, store, o)
 		}
 		have := xstatetest.RunFile(t, t.Context(), session, o.Workspace, files, steps[0].Timeout)

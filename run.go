@@ -136,6 +136,9 @@ func (s *Session) Run(ctx context.Context, o runner.RunOptions, origin Origin) (
 	if err := s.start(ctx); err != nil {
 		return nil, Step{}, err
 	}
+	if err := s.keepStdin(); err != nil {
+		return nil, Step{}, err
+	}
 	files, err := s.history.Files(ctx)
 	if err != nil {
 		return nil, Step{}, err
@@ -224,7 +227,13 @@ func (s *Session) runDraft(o *Outcome, origin Origin) state.Draft {
 // sameResult reports whether a run left a block as the last step did, so that the new step need not repeat it. A block
 // that ran before and is reused now keeps the reason why it ran, for later questions.
 func sameResult(before *state.Block, now *state.Block) bool {
-	if before == nil || now.Status != state.StatusReused || !sameTraces(before, now) {
+	if before == nil || !sameTraces(before, now) {
+		return false
+	}
+	if now.Status == state.StatusNotReached {
+		return before.Status == now.Status && slices.Equal(before.Nodes, now.Nodes)
+	}
+	if now.Status != state.StatusReused {
 		return false
 	}
 	return before.Status == state.StatusReused ||
@@ -249,6 +258,9 @@ func Summarize(o *Outcome, interpreter string) *state.RunSummary {
 	sum := &state.RunSummary{Seconds: o.Seconds, SavedSeconds: o.Saved, Interpreter: interpreter}
 	for _, b := range o.Blocks {
 		count(&sum.Blocks, b.Status)
+		if b.Ending != nil {
+			sum.Ended = &state.Ended{By: b.ID, Code: b.Ending.Code}
+		}
 		for _, n := range b.Nodes {
 			count(&sum.Nodes, n.Status)
 		}
@@ -266,6 +278,8 @@ func count(c *state.Counts, s state.Status) {
 		c.Failed++
 	case state.StatusBlocked:
 		c.Blocked++
+	case state.StatusNotReached:
+		c.NotReached++
 	}
 }
 

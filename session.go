@@ -3,9 +3,13 @@ package xstate
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/xstate-engine/xstate/runner"
 	"github.com/xstate-engine/xstate/runner/kernel/python"
@@ -22,6 +26,9 @@ type SessionOptions struct {
 	Environ   []string // of the program; os.Environ() when nil
 	Observe   string   // "static": observe as before CPython 3.12
 	Seed      uint64   // of a new session's random number generators; 0 draws one
+
+	// Invocation: arguments and standard input of the program; nil means those of the session's last run
+	Invocation *runner.Invocation
 }
 
 // Session is one program and its history.
@@ -31,6 +38,7 @@ type Session struct {
 	options   SessionOptions
 	meta      state.Session
 	engine    *runner.Engine
+	invoked   runner.Invocation // what engine starts the program with
 	python    python.Interpreter
 	history   *query.History
 	planner   *runner.Planner // of the program after step plannedAt; nil until the first plan
@@ -124,7 +132,14 @@ func (s *Session) withOwnEngine(ctx context.Context) (own *Session, release func
 // start creates the engine if there is none.
 func (s *Session) start(ctx context.Context) error {
 	if s.engine != nil {
-		return nil
+		in, err := s.invocation(ctx)
+		if err != nil || in.Stdin == s.invoked.Stdin && slices.Equal(in.Arguments, s.invoked.Arguments) {
+			return err
+		}
+		err = s.engine.Close() // another process ran the session with others
+		if s.engine, s.planner = nil, nil; err != nil {
+			return err
+		}
 	}
 	cfg, err := s.config(ctx)
 	if err != nil {
@@ -138,6 +153,47 @@ func (s *Session) start(ctx context.Context) error {
 	}
 	cfg.Relatives = func() ([]map[string]state.FileRecord, error) { return s.relatives(context.WithoutCancel(ctx)) }
 	s.engine, err = runner.New(cfg)
+	s.invoked = cfg.Invocation
+	return err
+}
+
+// invocation returns what the next run starts the program with.
+func (s *Session) invocation(ctx context.Context) (in runner.Invocation, err error) {
+	if s.options.Invocation != nil {
+		return *s.options.Invocation, nil
+	}
+	_, err = s.store.state.SessionRecord(ctx, s.name, query.RecordInvocation, &in)
+	return in, err
+}
+
+// withDigest returns an invocation with the digest of its standard input.
+func withDigest(in *runner.Invocation) (*runner.Invocation, error) {
+	if in == nil || in.StdinFile == "" || in.Stdin != "" {
+		return in, nil
+	}
+	f, err := os.Open(in.StdinFile)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return nil, err
+	}
+	full := *in
+	full.Stdin = Digest(hex.EncodeToString(h.Sum(nil)))
+	return &full, nil
+}
+
+// keepStdin stores the standard input of a run for as long as there is a history of it.
+func (s *Session) keepStdin() error {
+	if s.invoked.StdinFile == "" {
+		return nil
+	}
+	ref, err := s.store.state.PutBase(s.invoked.StdinFile)
+	if err == nil && ref.Digest != s.invoked.Stdin {
+		err = state.ErrChanged
+	}
 	return err
 }
 
@@ -151,15 +207,20 @@ func (s *Session) config(ctx context.Context) (runner.Config, error) {
 	if s.python, err = python.Identify(ctx, s.store.state.Dir(), path, environ); err != nil {
 		return runner.Config{}, err
 	}
+	in, err := s.invocation(ctx)
+	if err != nil {
+		return runner.Config{}, err
+	}
 	return runner.Config{
-		Store:     s.store.state,
-		Session:   s.name,
-		Workspace: s.options.Workspace,
-		File:      s.options.File,
-		Language:  s.python,
-		Seed:      s.meta.Seed,
-		Observe:   s.options.Observe,
-		Environ:   s.options.Environ,
+		Invocation: in,
+		Store:      s.store.state,
+		Session:    s.name,
+		Workspace:  s.options.Workspace,
+		File:       s.options.File,
+		Language:   s.python,
+		Seed:       s.meta.Seed,
+		Observe:    s.options.Observe,
+		Environ:    s.options.Environ,
 	}, nil
 }
 
@@ -205,6 +266,9 @@ func (s *Store) Session(ctx context.Context, name string, o SessionOptions) (*Se
 	if o.Environ == nil {
 		o.Environ = os.Environ()
 	}
+	if o.Invocation, err = withDigest(o.Invocation); err != nil {
+		return nil, err
+	}
 	meta, err := s.state.Session(ctx, name)
 	if state.CodeOf(err) == state.CodeNoSession {
 		if o.Seed == 0 {
@@ -247,7 +311,8 @@ type loadedFile struct {
 
 // addRecords adds to d the session records that a run updates.
 func (s *Session) addRecords(d *state.Draft) {
-	d.Records = map[string]any{query.RecordFiles: s.engine.Files()}
+	d.Records = map[string]any{query.RecordFiles: s.engine.Files(), query.RecordInvocation: s.invoked}
+	d.Run.Arguments, d.Run.Stdin = s.invoked.Arguments, s.invoked.Stdin
 	switch s.options.Python {
 	case "":
 	case AnyPython:

@@ -382,7 +382,7 @@ func (s *Session) testBlock(
 	last := &out.Blocks[len(out.Blocks)-1]
 	lines, known := s.linesOf(last, before)
 	reason := last.Reason
-	if ro.Lined != "" && !known && ro.Force == nil && last.Err == nil && last.Status != state.StatusBlocked {
+	if ro.Lined != "" && !known && ro.Force == nil && last.Err == nil && !last.Status.Skipped() {
 		ro.Force = anew
 		if out, err = s.engine.Run(ctx, blocks, ro); err != nil || out.Stopped != nil {
 			return nil, err
@@ -412,7 +412,7 @@ func (s *Session) testBlock(
 	}
 	x.Exercised = exercisedBy(reads, lines, before, outlines)
 	switch e := last.Err; {
-	case last.Status == state.StatusBlocked:
+	case last.Status.Skipped():
 		x.Outcome, x.Message = query.CheckError, "it cannot run: "+query.Sentence(last.Reason)
 	case e == nil:
 	case e.Type == "SkipTest" || e.Type == "Skipped":

@@ -60,6 +60,9 @@ func (s *Session) RunIfChanged(
 	if err := s.start(ctx); err != nil {
 		return done, false, err
 	}
+	if err := s.keepStdin(); err != nil {
+		return done, false, err
+	}
 	files, err := s.history.Files(ctx)
 	if err != nil {
 		return done, false, err
@@ -103,6 +106,9 @@ func (s *Session) rememberUpToDate(ctx context.Context, o *Outcome, options runn
 	}
 	for i := range o.Blocks {
 		b := &o.Blocks[i]
+		if b.Status == state.StatusNotReached {
+			continue
+		}
 		if b.Status != state.StatusReused || slices.Contains(b.Marks, state.MarkPinned) ||
 			b.Reason.Code != state.ReasonReused {
 			return nil

@@ -67,8 +67,12 @@ func (e *engine) run(ctx context.Context, v int) (*outcome, error) {
 		}
 		out.nodes += ran
 		out.ran = append(out.ran, ran > 0)
-		out.blocks = append(out.blocks, blockOutput{output: query.Text(x.Outputs), err: failure(x.Err)})
-		if x.Status >= state.StatusBlocked {
+		b := blockOutput{output: query.Text(x.Outputs), err: failure(x.Err)}
+		if x.Ending != nil {
+			b.err = fmt.Sprintf("SystemExit: %d", x.Ending.Code)
+		}
+		out.blocks = append(out.blocks, b)
+		if x.Status.Bad() || x.Ending != nil {
 			out.stopped = min(out.stopped, i)
 		}
 		out.marks.blocks[i] = len(x.AllMarks) > 0

@@ -59,3 +59,14 @@ func (w *walk) died(n *node, when string) (*state.StoredTrace, error) {
 		Trace: state.Trace{Code: n.code, At: time.Now().UTC(), Err: e, Marks: []string{"kernel died"}},
 	}, nil
 }
+
+// ending makes the record of the program's end. It cites no line, as the interpreter does not.
+func (x *execution) ending(end *kernel.Ending) *state.Ending {
+	if end.Code == 0 {
+		return &state.Ending{}
+	}
+	return &state.Ending{
+		Code: end.Code,
+		Err:  &state.ExecError{Type: end.Type, Message: end.Message, Block: x.node.unit.ID},
+	}
+}

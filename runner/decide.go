@@ -16,6 +16,7 @@ const (
 	ActMaybe Action = "maybe" // it runs if an input changes
 	ActReuse Action = "reuse"
 	ActBlock Action = "block"
+	ActSkip  Action = "skip" // an earlier block ends the program
 )
 
 // PlanNode is one node of a plan.
@@ -42,6 +43,7 @@ type place interface {
 	isLifetimeSensitive(name string) bool        // the value of name, or one that shares with it, is so
 	layout(n *node, cited []string) state.Digest // see layoutOf
 	nameOf(writer int) string                    // of an entry
+	ending() ending
 }
 
 // walkPlace is a place in a walk.
@@ -53,6 +55,7 @@ type walkPlace struct {
 
 func (h walkPlace) layout(n *node, cited []string) state.Digest { return layoutOf(h.units, n, cited) }
 func (h walkPlace) nameOf(writer int) string                    { return h.nodes[writer].id() }
+func (h walkPlace) ending() ending                              { return h.end }
 
 // given is what a decision about a node depends on besides its place and the store: the options of a run, and what the
 // run did so far. A plan knows of none but the comments of the block.
@@ -76,6 +79,10 @@ type decision struct {
 // speculation all call it, so a run does what the plan before it said.
 func (e *Engine) decide(p place, n *node, g given) (decision, error) {
 	d := decision{PlanNode: PlanNode{Block: n.unit.ID, Node: n.at, Line: n.facts.Line, Code: n.code, Facts: n.facts}}
+	end := p.ending()
+	if end.sure {
+		return d.skip(end.by), nil
+	}
 	if by := blockedBy(p, n, g.stopped); by != "" {
 		return d.block(by), nil
 	}
@@ -98,6 +105,8 @@ func (e *Engine) decide(p place, n *node, g given) (decision, error) {
 		}
 	case c.reason.Code == state.ReasonMaybe:
 		d.Action = ActMaybe
+	case end.by != "":
+		d.Action, d.Reason = ActMaybe, state.Reason{Code: state.ReasonMayEnd, By: string(end.by)}
 	default:
 		d.Action = ActRun
 	}
@@ -110,6 +119,13 @@ func (d decision) block(by state.BlockID) decision {
 	node.Action, node.Reason = ActBlock, state.Reason{Code: state.ReasonBlocked, By: string(by)}
 	node.Seconds, node.Trace, node.Last = 0, "", nil
 	return decision{PlanNode: node, failed: by}
+}
+
+// skip returns the decision about the same node where block by ends the program before it.
+func (d decision) skip(by state.BlockID) decision {
+	node := d.PlanNode
+	node.Action, node.Reason = ActSkip, state.Reason{Code: state.ReasonEnded, By: string(by)}
+	return decision{PlanNode: node}
 }
 
 // blockedBy returns the failed block that n depends on; "" when there is none. stopped says that a node before it in
@@ -387,8 +403,12 @@ func (p *programState) advance(i int, n *node, d *decision, stopped map[*unit]bo
 		p.fail(i, d.failed, n.facts.Defines)
 	case d.trace != nil:
 		p.apply(i, &d.trace.Trace)
+	case d.Action == ActSkip:
 	default:
 		return false
+	}
+	if d.trace != nil && d.trace.Ending != nil {
+		p.end = ending{n.unit.ID, true}
 	}
 	return true
 }

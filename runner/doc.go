@@ -154,5 +154,25 @@
 //
 // A full disk under the engine's own files fails the run, not the node. See disk.py.
 //
+// # The end of the program
+//
+// A node may end the program (sys.exit, SystemExit). Its trace says so, with the exit code (state.Ending). The trace
+// holds what the node read, wrote and printed up to there, for a fresh interpreter has all of it at its end. So the end
+// is a result like any other: a function of the node's reads. Where these are equal, the trace is reused, and the walk
+// ends there. Where the node runs again and does not end the program, later nodes find their traces.
+//
+// The program state says that the program has ended. Engine.decide then skips a node, before it looks at anything else.
+// A skipped node has no result. What it wrote before is removed, as for a deleted block. A code other than 0 makes the
+// node's status failed, but what it wrote stays. In a plan that runs the node again, later nodes that would run may be
+// skipped, so they are ActMaybe. The planner gives such a program to a walk. An exception that the program catches, and
+// the end of a thread, are no end; os._exit is a death.
+//
+// # What a program is started with
+//
+// The arguments and the standard input are inputs (Invocation). The kernel observes each use of sys.argv and sys.stdin.
+// A node that reads the input reads the position where it begins (conf:stdin), writes the position where it stops, and
+// reads the bytes between them, and the end if it met it (stdin:FROM-TO$). So an edited block continues where the block
+// before it stopped, and another content matters only to the nodes that looked at what differs.
+//
 // Other parts state their own arguments: Planner, speculator, NotServedError (replays), Pin, Preconditions and Suite.
 package runner

@@ -38,6 +38,8 @@ type Config struct {
 	// Anew: the workspace is recreated for each engine, so digests of its files are not remembered.
 	Anew  bool
 	Guard *Guard // nil: the program may do what it likes
+	// Invocation: its arguments and its standard input
+	Invocation Invocation
 }
 
 // Guard prevents a program from causing effects that cannot be undone.
@@ -85,7 +87,8 @@ func New(cfg Config) (*Engine, error) {
 		cfg:     cfg,
 		options: keyOptions{cfg.Language, cfg.Language.Semantics(), cfg.Language.Identity(environ), cfg.Observe},
 		baseState: basestate.New(basestate.Options{Store: cfg.Store, Anew: cfg.Anew, Workspace: workspace,
-			File: cfg.File, Environ: environ, Seed: cfg.Seed, Records: cfg.Files}),
+			File: cfg.File, Environ: environ, Seed: cfg.Seed, Records: cfg.Files,
+			Arguments: cfg.Invocation.Arguments, Stdin: func() []byte { return cfg.Invocation.content(cfg.Store) }}),
 		facts:   map[state.Digest]*depgraph.Facts{},
 		environ: environ,
 		ledger:  ledger{deferred: map[groupDigest]deferral{}, again: map[groupDigest]float64{}},
@@ -162,9 +165,14 @@ func (e *Engine) need(ctx context.Context, w *walk) error {
 	if err != nil {
 		return err
 	}
+	stdin, err := e.cfg.Invocation.spool(e.cfg.Store, e.spool)
+	if err != nil {
+		return err
+	}
 	began := time.Now()
 	k, err := e.cfg.Language.Start(ctx, kernel.Launch{
 		Driver: e.cfg.Store.Dir(), Environ: e.environ, Folder: e.cfg.Workspace, File: e.cfg.File, Spool: e.spool,
+		Arguments: e.cfg.Invocation.Arguments, Stdin: stdin,
 		Store: store, Seed: e.cfg.Seed, Observe: e.cfg.Observe, Dialects: w.dialects, Guard: e.cfg.Guard,
 	})
 	if err != nil {

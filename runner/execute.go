@@ -314,6 +314,9 @@ func (x *execution) recordTrace(ctx context.Context) (*state.StoredTrace, error)
 	if t.Outputs, err = x.walk.e.cfg.Store.PutOutputs(kernel.Merge(x.outputs)); err != nil {
 		return nil, err
 	}
+	if end := x.seen.Ending; end != nil {
+		t.Ending = x.ending(end)
+	}
 	if x.seen.Failure != nil {
 		t.Err, t.Limit = x.execError(), x.limit
 		x.followLoads(x.pos)
@@ -331,7 +334,7 @@ func (x *execution) recordTrace(ctx context.Context) (*state.StoredTrace, error)
 	if err := x.storeWrites(ctx, after, &t); err != nil {
 		return nil, err
 	}
-	return x.putTrace(t, false)
+	return x.putTrace(t, t.Failure() != nil && x.transient())
 }
 
 // putTrace stores a trace. once: another execution may have another result.
@@ -349,7 +352,7 @@ func (x *execution) putTrace(t state.Trace, once bool) (*state.StoredTrace, erro
 // transient reports whether the failure is no proof that the code fails on these inputs. A node that only read a clock,
 // looked at its own process, or was stopped at the time-out keeps a failure as it keeps any other result.
 func (x *execution) transient() bool {
-	return x.walk.e.cfg.Language.Transient(x.seen.Failure.Type) ||
+	return x.seen.Failure != nil && x.walk.e.cfg.Language.Transient(x.seen.Failure.Type) ||
 		slices.ContainsFunc(x.seen.Marks, func(mark string) bool { return !slices.Contains(stableMarks, mark) })
 }
 
@@ -406,6 +409,10 @@ func (x *execution) reads(t *state.Trace, writes map[string]fileWrite) error {
 		if asked, ok := strings.CutPrefix(name, "="); ok {
 			k = depgraph.Key("isset:" + asked)
 		}
+		found[k] = p.get(k).digest
+	}
+	if in := x.seen.Stdin; in != nil {
+		k := depgraph.Key("stdin:" + basestate.InputName(in.From, in.Upto, in.Ended))
 		found[k] = p.get(k).digest
 	}
 	x.heldReads(found)

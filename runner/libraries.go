@@ -70,6 +70,10 @@ func (w *walk) nextLoad(p *programState, at int) int {
 				if p.get(a.Key).digest != a.Digest && !p.ownChange(a, e.writer) {
 					return e.writer
 				}
+			case "conf":
+				if a.Key == argumentsKey && p.get(a.Key).digest != a.Digest {
+					return e.writer
+				}
 			}
 		}
 	}

@@ -26,11 +26,11 @@ type quietLoad struct {
 }
 
 // contextOf digests the options and the working directory, which no observation shows a module to depend on when it is
-// loaded.
+// loaded. Each use of the arguments and of the standard input is observed.
 func (p *programState) contextOf() state.Digest {
 	var lines []string
 	for k, e := range p.keys {
-		if s := k.Space(); (s == "conf" || s == "cwd") && e.digest != p.pristine(k) {
+		if s := k.Space(); (s == "conf" || s == "cwd") && !started(k) && e.digest != p.pristine(k) {
 			lines = append(lines, fmt.Sprintf("%s %s", k, e.digest))
 		}
 	}

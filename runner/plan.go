@@ -124,6 +124,9 @@ func (p *programState) markUnknown(i int, n *node, last *state.Trace) {
 	for k := range possibleWrites(n, last) {
 		p.keys[k] = entry{digest: unknown, writer: i}
 	}
+	if last != nil && last.Ending != nil && p.end.by == "" {
+		p.end.by = n.unit.ID
+	}
 }
 
 // planBlocks sums up what is planned for the nodes of each block.
@@ -153,6 +156,9 @@ func planBlocks(units []*unit, acts []PlanNode) []PlanBlock {
 			if slices.Index(rank, a.Action) > slices.Index(rank, b.Action) {
 				b.Action, b.Reason = a.Action, a.Reason
 			}
+		}
+		if len(b.Nodes) > 0 && b.Nodes[0].Action == ActSkip {
+			b.Action, b.Reason = ActSkip, b.Nodes[0].Reason
 		}
 		blocks = append(blocks, b)
 	}

@@ -47,6 +47,16 @@ func (pl *Planner) key(name depgraph.Key) uint32 {
 	return k
 }
 
+// ending reports that the program goes on: the planner gives up where a node ends it.
+func (p *plannerPlace) ending() ending { return ending{} }
+
+// noEnding gives up where an execution ended the program: whether a node is reached depends on all nodes before it.
+func (p *plannerPlace) noEnding(t *state.Trace) {
+	if t != nil && t.Ending != nil {
+		p.err = fmt.Errorf("%w: a block ends the program", errNeedsWalk)
+	}
+}
+
 // ask notes a query of a key.
 func (p *plannerPlace) ask(name depgraph.Key) uint32 {
 	k := p.pl.key(name)

@@ -70,6 +70,7 @@ func (pl *Planner) found(p *plannerPlace, n *node, d *decision) finding {
 			found.writes[depgraph.Var(name)] = poison
 		}
 	case d.trace != nil:
+		p.noEnding(&d.trace.Trace)
 		for _, w := range d.trace.Writes {
 			if w.Digest == state.Absent && w.Key.Space() == "var" {
 				if _, bad := p.get(w.Key).poisoned(); bad {
@@ -84,6 +85,7 @@ func (pl *Planner) found(p *plannerPlace, n *node, d *decision) finding {
 		found.aliases = aliasFact{d.trace.AliasSensitive, d.trace.AliasesAfter}
 	default:
 		found.flags |= flagUnknown
+		p.noEnding(d.Last)
 		for k := range possibleWrites(n, d.Last) {
 			found.writes[k] = unknown
 		}

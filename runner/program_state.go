@@ -56,6 +56,14 @@ type programState struct {
 	bindOrder         map[string]int        // names that are bound → their order
 	bindCount         int
 	lifetimeSensitive map[string]bool // names whose values have a finalizer, or refer weakly to others
+	end               ending
+}
+
+// ending says whether the program has ended at a place: by is the block that ended it, "" where it goes on. Where sure
+// is false, the block has to run first, and ended the program when it ran last.
+type ending struct {
+	by   state.BlockID
+	sure bool
 }
 
 func newProgramState(base func(depgraph.Key) state.Digest) *programState {

@@ -364,7 +364,8 @@ func (w *walk) rebuild(ctx context.Context, i int) error {
 	got := want.clone() // aliases may be reported for another name: that depends on what is bound
 	got.apply(i, &t.Trace)
 	want.apply(i, recorded)
-	if !sameWrites(got, want, t.Writes, recorded.Writes) || !maps.Equal(got.aliases, want.aliases) {
+	if !sameWrites(got, want, t.Writes, recorded.Writes) || !maps.Equal(got.aliases, want.aliases) ||
+		(t.Ending == nil) != (recorded.Ending == nil) {
 		if w.readOnly {
 			return errForeign
 		}
@@ -408,6 +409,7 @@ func (w *walk) stateAt(i int) *programState {
 		switch {
 		case out.t != nil && out.t.Err == nil:
 			p.apply(k, out.t)
+		case out.Status == state.StatusNotReached:
 		default:
 			p.fail(k, cmp.Or(state.BlockID(out.Reason.By), n.unit.ID), n.facts.Defines)
 		}

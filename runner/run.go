@@ -160,7 +160,10 @@ func (w *walk) node(ctx context.Context, i int) error {
 	}
 	switch {
 	case d.Action == ActBlock:
-		w.block(i, &d)
+		w.skip(i, &d, state.StatusBlocked)
+	case d.Action == ActSkip:
+		out.AllMarks = w.endMarks
+		w.skip(i, &d, state.StatusNotReached)
 	case d.trace == nil:
 		return w.perform(ctx, i, &d)
 	case d.trace == w.ran[i]:
@@ -202,7 +205,7 @@ func (w *walk) perform(ctx context.Context, i int, d *decision) error {
 	w.event(Event{Block: n.unit.ID, Node: n.at, Kind: "end", Seconds: t.Seconds})
 	if by := undefinedBy(w.pos, n, &t.Trace); by != "" {
 		blocked := d.block(by)
-		w.block(i, &blocked)
+		w.skip(i, &blocked, state.StatusBlocked)
 		return nil
 	}
 	w.replace(i, t, d.Reason)
@@ -254,11 +257,18 @@ func (w *walk) take(i int, d *decision, status state.Status, reason state.Reason
 		}
 	}
 	w.pos.mark(&t.Trace, out.AllMarks)
+	if t.Ending == nil {
+		return
+	}
+	w.endMarks = out.AllMarks
+	if t.Ending.Err != nil {
+		out.Status = state.StatusFailed
+	}
 }
 
-// block advances the program state past node i, which a failure keeps from running.
-func (w *walk) block(i int, d *decision) {
-	w.outcomes[i].Status, w.outcomes[i].Reason = state.StatusBlocked, d.Reason
+// skip advances the program state past node i, which a failure or the end of the program keeps from running.
+func (w *walk) skip(i int, d *decision, status state.Status) {
+	w.outcomes[i].Status, w.outcomes[i].Reason = status, d.Reason
 	w.pos.advance(i, w.nodes[i], d, w.stopped)
 }
 
@@ -314,7 +324,9 @@ func (w *walk) blockOutcome(u *unit) BlockOutcome {
 		b.Nodes = append(b.Nodes, out)
 		b.Seconds += out.Seconds + w.rebuilt[n.index]
 		b.Saved += max(out.Saved-w.rebuilt[n.index], 0)
-		b.Status = max(b.Status, out.Status)
+		if b.Nodes[0].Status == state.StatusNotReached || out.Status != state.StatusNotReached {
+			b.Status = max(b.Status, out.Status)
+		}
 		if out.Status == state.StatusNew {
 			b.Status = state.StatusNew
 			return b
@@ -322,20 +334,23 @@ func (w *walk) blockOutcome(u *unit) BlockOutcome {
 		if out.Reason.Code != state.ReasonReused && !explained {
 			b.Reason, explained = out.Reason, true
 		}
+		for _, m := range out.AllMarks {
+			b.AllMarks = appendNew(b.AllMarks, m)
+		}
 		if out.t == nil {
 			continue
 		}
 		if outputs, ok, err := w.e.cfg.Store.Outputs(out.t); err == nil && ok {
 			b.Outputs = append(b.Outputs, outputs...)
 		}
-		if out.t.Err != nil {
-			b.Err = out.t.Err
+		if b.Err == nil {
+			b.Err = out.t.Failure()
+		}
+		if out.t.Ending != nil {
+			b.Ending = out.t.Ending
 		}
 		for _, m := range out.t.Marks {
 			b.Marks = appendNew(b.Marks, m)
-		}
-		for _, m := range out.AllMarks {
-			b.AllMarks = appendNew(b.AllMarks, m)
 		}
 	}
 	b.Outputs = kernel.Merge(b.Outputs)

@@ -89,6 +89,9 @@ func (a *speculator) dispatch(i int, d *decision) {
 	w, p := a.w, a.w.pos.clone()
 	stopped := maps.Clone(w.stopped)
 	w.markPending(p, i, d.Last)
+	if p.end.by != "" {
+		return // the node may end the program
+	}
 	for k := i + 1; k < len(w.nodes) && a.free(); k++ {
 		d, err := w.decide(p, k, stopped)
 		if err != nil {
@@ -99,6 +102,9 @@ func (a *speculator) dispatch(i int, d *decision) {
 			a.start(a.jobs[k], k)
 		}
 		w.predict(p, k, &d, stopped)
+		if p.end.by != "" {
+			return
+		}
 	}
 }
 
@@ -215,7 +221,7 @@ func (w *walk) writesFiles() bool {
 
 // repeatable reports whether everything that an execution left can be stored.
 func repeatable(t *state.Trace) bool {
-	if t.Err != nil {
+	if t.Err != nil || t.Ending != nil {
 		return false
 	}
 	for _, a := range t.Writes {
@@ -246,6 +252,9 @@ func (w *walk) predict(p *programState, i int, d *decision, stopped map[*unit]bo
 // that no speculative node reads it.
 func (w *walk) markPending(p *programState, i int, last *state.Trace) {
 	n := w.nodes[i]
+	if last != nil && last.Ending != nil {
+		p.end.by = n.unit.ID
+	}
 	names := slices.Concat(n.facts.Defines, n.facts.Deletes)
 	if last != nil {
 		for _, a := range last.Writes {

@@ -104,7 +104,11 @@ func notKept(name, why string) error {
 func (w *walk) loadOutcomes() error {
 	for i, n := range w.nodes {
 		b := n.unit.Before
-		if b == nil || b.RanAt < b.Edited || n.at >= len(b.Nodes) || b.Nodes[n.at].Trace == "" {
+		if b == nil || b.RanAt < b.Edited || n.at >= len(b.Nodes) {
+			continue
+		}
+		if b.Nodes[n.at].Trace == "" {
+			w.outcomes[i].Status = b.Nodes[n.at].Status
 			continue
 		}
 		t, ok, err := w.e.cfg.Store.Trace(b.Nodes[n.at].Trace)

@@ -21,6 +21,7 @@ type walk struct {
 	rebuilt      map[int]float64 // the same for nodes executed only for the values that they leave
 	loadSeconds  float64         // spent on loading stored values, which may import libraries
 	stopped      map[*unit]bool
+	endMarks     []string             // why the program may not end where it does
 	contexts     []state.Digest       // of the states before nodes, see modules.go
 	firsts       map[state.Digest]int // code → the first node that has it; nil until it is read
 	dotted       []dottedImport       // of the nodes before dottedAt

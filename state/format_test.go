@@ -142,10 +142,11 @@ func dump(t *testing.T, s *Store) string {
 	return b.String()
 }
 
-// laterFields are those of a step, without a value, that came after format 1.
+// laterFields are those of a step and of a run, without a value, that came after format 1.
 var laterFields = regexp.MustCompile(
 	` (Verified:<nil>|Repeated:<nil>|Tested:<nil>|Placement:<nil>|Declared:<nil>|Artifacts:0|Undoes:0|` +
-		`Author:|Client:|Prompt:|Answers:|TraceParent:|TokensIn:0|TokensOut:0|Cost:0|Unknown:map\[\])`,
+		`Author:|Client:|Prompt:|Answers:|TraceParent:|TokensIn:0|TokensOut:0|Cost:0|Unknown:map\[\]|` +
+		`NotReached:0|Arguments:\[\]|Stdin:|Ended:<nil>)`,
 )
 
 func dumpStep(t *testing.T, w io.Writer, s *Store, session string, n StepNumber) {
@@ -158,7 +159,7 @@ func dumpStep(t *testing.T, w io.Writer, s *Store, session string, n StepNumber)
 	step.Changes, step.Run = nil, nil
 	io.WriteString(w, laterFields.ReplaceAllString(fmt.Sprintf("step %+v\n", step), ""))
 	if run != nil {
-		fmt.Fprintf(w, "  run %+v\n", *run)
+		io.WriteString(w, laterFields.ReplaceAllString(fmt.Sprintf("  run %+v\n", *run), ""))
 	}
 	for _, c := range changes {
 		fmt.Fprintf(w, "  op %d %s after %q %s\n", c.Op, c.ID, c.After, DigestOf(encode(c.Block)))

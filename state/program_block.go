@@ -56,7 +56,7 @@ type NodeResult struct {
 	Seconds float64 `cbor:"seconds,omitempty"` // spent in that run; 0 when reused
 }
 
-// Status is the outcome of a block or node, in order of severity. Records hold the number.
+// Status is the outcome of a block or node, up to StatusFailed in order of severity. Records hold the number.
 type Status uint8
 
 const (
@@ -65,8 +65,15 @@ const (
 	StatusRan                  // it was executed
 	// it needs a name that a failed node would have defined, or follows a failed node in its block
 	StatusBlocked
-	StatusFailed // it was executed, or reused, and ended in an error
+	StatusFailed     // it was executed, or reused, and ended in an error
+	StatusNotReached // a block before it ended the program
 )
+
+// Bad reports whether a block or node of this status failed, or is blocked by a failure.
+func (s Status) Bad() bool { return s == StatusBlocked || s == StatusFailed }
+
+// Skipped reports whether a node of this status has no result because of what an earlier one did.
+func (s Status) Skipped() bool { return s == StatusBlocked || s == StatusNotReached }
 
 // String returns the public word for a status, as commands and JSON documents of the door print it.
 func (s Status) String() string {
@@ -81,8 +88,16 @@ func (s Status) String() string {
 		return "blocked"
 	case StatusFailed:
 		return "failed"
+	case StatusNotReached:
+		return "not-reached"
 	}
 	return fmt.Sprintf("status %d", uint8(s)) // a damaged record, or a later version's
+}
+
+// Ending is how a node ended the program.
+type Ending struct {
+	Code int        `cbor:"code,omitempty"` // 0 means success
+	Err  *ExecError `cbor:"err,omitempty"`  // where Code is not 0
 }
 
 // ExecError is an error that the program raised, as opposed to one of xstate.

@@ -8,7 +8,7 @@ type Reason struct {
 	Key  depgraph.Key `cbor:"key,omitempty" json:"key,omitempty"`
 	Was  Digest       `cbor:"was,omitempty" json:"was,omitempty"`
 	Now  Digest       `cbor:"now,omitempty" json:"now,omitempty"`
-	// By: the node that wrote the key last, or the block that failed
+	// By: the node that wrote the key last, or the block that failed or ended the program
 	By string `cbor:"by,omitempty" json:"by,omitempty"`
 	// Limit: the time-out, in seconds, that stopped the node before
 	Limit float64 `cbor:"limit,omitempty" json:"limit,omitempty"`
@@ -32,6 +32,8 @@ const (
 	ReasonServed  = "served"  // the caller supplied the result, see runner.RunOptions.Serve
 	ReasonBlocked = "blocked" // it uses what block By would have defined, or follows a failure in its block
 	ReasonSyntax  = "syntax-error"
+	ReasonEnded   = "not-reached" // block By ended the program before it
+	ReasonMayEnd  = "may-end"     // in a plan: By runs first, and ended the program when it ran last
 
 	ReasonUnblocked = "unblocked" // the last run blocked it, because block By had failed
 )

@@ -48,7 +48,12 @@ type Counts struct {
 	Reused  int `cbor:"reused,omitempty" json:"reused"`
 	Failed  int `cbor:"failed,omitempty" json:"failed"`
 	Blocked int `cbor:"blocked,omitempty" json:"blocked"`
+
+	NotReached int `cbor:"not_reached,omitempty" json:"not_reached"`
 }
+
+// Sum returns how many there are.
+func (c Counts) Sum() int { return c.Ran + c.Reused + c.Failed + c.Blocked + c.NotReached }
 
 // RunSummary is the result of a run in numbers.
 type RunSummary struct {
@@ -57,6 +62,17 @@ type RunSummary struct {
 	Seconds      float64 `cbor:"seconds" json:"seconds"`         // spent
 	SavedSeconds float64 `cbor:"saved" json:"saved_seconds"`     // recorded cost of what was reused
 	Interpreter  string  `cbor:"interpreter" json:"interpreter"` // name and version
+	// Arguments of the program, and the digest of its standard input, which is a base; "": that was empty
+	Arguments []string `cbor:"args,omitempty" json:"arguments,omitempty"`
+	Stdin     Digest   `cbor:"stdin,omitempty" json:"stdin,omitempty"`
+
+	Ended *Ended `cbor:"ended,omitempty" json:"ended,omitempty"`
+}
+
+// Ended says which block of a run ended the program, and with which exit code.
+type Ended struct {
+	By   BlockID `cbor:"by" json:"by"`
+	Code int     `cbor:"code,omitempty" json:"code"`
 }
 
 // Verification is the result of comparing a run with a run from scratch.

@@ -67,6 +67,8 @@ type Trace struct {
 	BindOrder []string   `cbor:"born,omitempty"`
 	Outputs   Digest     `cbor:"outputs,omitempty"` // blob of the list of outputs, see Output
 	Err       *ExecError `cbor:"err,omitempty"`
+	// Ending says how the execution ended the program; nil if it did not. What it wrote before is there all the same.
+	Ending *Ending `cbor:"ending,omitempty"`
 	// Marks: why the node is volatile or its reads inexact: "clock", "network", …
 	Marks []string `cbor:"marks,omitempty"`
 
@@ -85,6 +87,15 @@ type Trace struct {
 	At      time.Time                  `cbor:"at"`
 	Info    map[depgraph.Key]ValueInfo `cbor:"info,omitempty"`
 	Paths   map[depgraph.Key]string    `cbor:"paths,omitempty"` // of module: keys, the file that witnesses the version
+}
+
+// Failure returns the error of the execution, or of the program that it ended with a code other than 0; nil if there is
+// none.
+func (t *Trace) Failure() *ExecError {
+	if t.Err == nil && t.Ending != nil {
+		return t.Ending.Err
+	}
+	return t.Err
 }
 
 // StoredTrace is a trace with its identity.

@@ -69,6 +69,7 @@ var exitCodes = map[state.Code]int{
 	query.CodeExpression:              exitUsage,
 	suite.CodeNoTests:                 exitUsage,
 	runner.CodeNotKept:                exitUsage,
+	runner.CodeNoStdin:                exitUsage,
 	kernel.CodeUnknownLanguage:        exitUsage,
 	python.CodeNotFound:               exitUsage,
 	python.CodeTooOld:                 exitUsage,

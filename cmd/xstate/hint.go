@@ -24,6 +24,10 @@ func (p *places) hint(e *state.ExecError) string {
 		return p.nameHint(e)
 	case "FileNotFoundError":
 		return p.fileHint(e)
+	case "EOFError":
+		if e.Message == "EOF when reading a line" { // of input()
+			return "the program's standard input has no more lines: xstate run FILE --stdin FILE gives it one"
+		}
 	case runner.TypeTimeout:
 		return fmt.Sprintf("a longer --timeout gives it more time; --always %s tries the same again", e.Block)
 	case runner.TypeDied:

@@ -18,26 +18,31 @@ import (
 
 func (a *app) planVerb() *cobra.Command {
 	var python string
+	var given invocationFlags
 	cmd := &cobra.Command{
-		Use:   "plan FILE",
+		Use:   "plan FILE [flags] [-- ARGUMENT…]",
 		Short: "report what would run, why, and for how long",
 		Long: `Plan reports what run would do with the file now: blocks that would run and why, that might run (an input
 depends on one that runs first), that would be reused; with recorded times. It executes and records nothing, not even
 the edits.`,
-		Example:           `  xstate plan analysis.py`,
-		Args:              takes(1, 1, "a FILE: a .py, .ipynb or .md file"),
+		Example: `  xstate plan analysis.py
+  xstate plan analysis.py -- --n 6`,
+		Args:              takesProgram,
 		ValidArgsFunction: completePrograms,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.plan(cmd.Context(), args[0], python)
+			return given.with(cmd, args, func(name string, in *runner.Invocation) error {
+				return a.plan(cmd.Context(), name, python, in)
+			})
 		},
 	}
+	given.add(cmd.Flags())
 	cmd.Flags().StringVar(&python, "python", "", "the interpreter's `PATH`, as for run")
 	cmd.Flags().StringVar(&a.session, "session", "", "the session's `NAME` (default: the file's)")
 	a.completeSessions(cmd)
 	return cmd
 }
 
-func (a *app) plan(ctx context.Context, name, python string) error {
+func (a *app) plan(ctx context.Context, name, python string, in *runner.Invocation) error {
 	src, err := readSource(name)
 	if err != nil {
 		return err
@@ -63,7 +68,9 @@ func (a *app) plan(ctx context.Context, name, python string) error {
 	if err != nil {
 		return err
 	}
-	err = a.planIn(ctx, store, src, blocks, python)
+	o := sessionOptions(src, python)
+	o.Invocation = in
+	err = a.planIn(ctx, store, src, blocks, o)
 	a.notices(store)
 	if bad := store.Close(); err == nil {
 		err = bad
@@ -71,12 +78,14 @@ func (a *app) plan(ctx context.Context, name, python string) error {
 	return err
 }
 
-func (a *app) planIn(ctx context.Context, store *xstate.Store, src *source, blocks []patch.Block, python string) error {
+func (a *app) planIn(
+	ctx context.Context, store *xstate.Store, src *source, blocks []patch.Block, o xstate.SessionOptions,
+) error {
 	name := a.runName(store.State().Dir(), src)
-	if _, err := store.FindPython(ctx, name, python, filepath.Dir(src.path), os.Getenv); err != nil {
+	if _, err := store.FindPython(ctx, name, o.Python, o.Workspace, os.Getenv); err != nil {
 		return err
 	}
-	session, err := store.Existing(ctx, name, sessionOptions(src, python))
+	session, err := store.Existing(ctx, name, o)
 	if state.CodeOf(err) == state.CodeNoSession {
 		return a.printPlan(planOfNew(name, blocks), "this program was never run")
 	}
@@ -167,7 +176,7 @@ func (a *app) planText(d *api.Plan, note string) {
 		if b.Seconds > 0 {
 			took = seconds(b.Seconds)
 		}
-		if b.Action == runner.ActBlock {
+		if b.Action == runner.ActBlock || b.Action == runner.ActSkip {
 			took = ""
 		}
 		rows = append(
@@ -194,6 +203,9 @@ func (a *app) planText(d *api.Plan, note string) {
 	}
 	if d.Block > 0 {
 		text += fmt.Sprintf(", not run %d", d.Block)
+	}
+	if d.Skip > 0 {
+		text += fmt.Sprintf(", not reach %d", d.Skip)
 	}
 	if d.Seconds > 0 {
 		text += ", at most " + seconds(d.Seconds) + " by recorded times"
@@ -235,6 +247,8 @@ func planDocumentOf(
 			d.Reuse++
 		case runner.ActBlock:
 			d.Block++
+		case runner.ActSkip:
+			d.Skip++
 		}
 		d.Seconds += b.Seconds
 		d.Saved += b.Saved

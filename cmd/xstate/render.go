@@ -161,7 +161,8 @@ func originMore(o xstate.Origin) string {
 }
 
 // countsText renders the counts of a run: ran 2 blocks, reused 9, failed 1.
-func countsText(c state.Counts) string {
+func countsText(r *state.RunSummary) string {
+	c := r.Blocks
 	var parts []string
 	if c.Ran > 0 {
 		parts = append(parts, "ran "+plural(c.Ran, "block"))
@@ -177,7 +178,22 @@ func countsText(c state.Counts) string {
 	if c.Ran == 0 && c.Failed == 0 {
 		parts = append([]string{"nothing to run"}, parts...)
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(append(parts, endText(r)...), ", ")
+}
+
+// endText says which block ended the program, unless it succeeded and nothing came after it.
+func endText(r *state.RunSummary) (parts []string) {
+	if r.Ended == nil || r.Ended.Code == 0 && r.Blocks.NotReached == 0 {
+		return nil
+	}
+	text := "ended by block " + string(r.Ended.By)
+	if r.Ended.Code != 0 {
+		text += fmt.Sprintf(" with exit code %d", r.Ended.Code)
+	}
+	if parts = []string{text}; r.Blocks.NotReached > 0 {
+		parts = append(parts, plural(r.Blocks.NotReached, "block")+" not reached")
+	}
+	return parts
 }
 
 // conflictText shows both sides of what does not go together.

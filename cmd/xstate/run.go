@@ -25,20 +25,30 @@ import (
 func (a *app) runVerb() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run FILE",
+		Use:   "run FILE [flags] [-- ARGUMENT…]",
 		Short: "run what is new, edited or affected in a program",
 		Long: `Run reads a program (.py with "# %%" cells or without, .ipynb, .md with fenced code) and compares its
 blocks with those of the session. It records every difference as a step (patch, move, append, delete) and executes the
 blocks that are new, edited or affected, each from the right prior state. All others keep their results.
 
 Run prints the blocks that ran or have new output. The results equal those of a fresh interpreter that executes the
-whole program from top to bottom. --verify also runs everything from scratch, and compares.`,
+whole program from top to bottom. --verify also runs everything from scratch, and compares.
+
+Arguments after -- are those of the program (sys.argv), and --stdin is its input. Both are inputs like files: a block
+that reads them runs again when what it reads has changed. Other verbs take those of the last run. A program may end
+itself: run exits with 0 after sys.exit(0), and with 1 after any other code, which it prints.`,
 		Example: `  xstate run analysis.py
+  xstate run analysis.py --stdin orders.txt -- --n 5
   xstate run analysis.py --verify --timeout 30s
   xstate run analysis.py --json --agent coder --reason "fix the join"`,
-		Args:              takes(1, 1, "a FILE: a .py, .ipynb or .md file"),
+		Args:              takesProgram,
 		ValidArgsFunction: completePrograms,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), args[0], f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.given.with(cmd, args, func(name string, in *runner.Invocation) error {
+				f.invocation = in
+				return a.run(cmd.Context(), name, f)
+			})
+		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -65,6 +75,7 @@ whole program from top to bottom. --verify also runs everything from scratch, an
 		0,
 		"stop a part of a block that runs longer than this `DURATION`, such as 30s or 5m",
 	)
+	f.given.add(flags)
 	flags.Var(&f.memory, "memory", "keep at most `SIZE` of earlier values in memory, such as 500MB (default 1GiB)")
 	flags.Var(&f.budget, "max-bytes", "then free results beyond this `SIZE`, like gc")
 	flags.StringVar(
@@ -188,6 +199,7 @@ func (a *app) runName(storeDir string, src *source) string {
 // runSession opens the session of a run; it makes one only for a file that is a program.
 func (a *app) runSession(ctx context.Context, store *xstate.Store, src *source, f runFlags) (*xstate.Session, error) {
 	name, o := a.runName(store.State().Dir(), src), sessionOptions(src, f.python)
+	o.Invocation = f.invocation
 	if _, err := store.FindPython(ctx, name, o.Python, o.Workspace, os.Getenv); err != nil {
 		return nil, err
 	}
@@ -379,7 +391,7 @@ func runExitCode(out *xstate.Outcome, v *api.Verified) error {
 	}
 	failed := slices.ContainsFunc(
 		out.Blocks,
-		func(b runner.BlockOutcome) bool { return b.Status >= state.StatusBlocked },
+		func(b runner.BlockOutcome) bool { return b.Status.Bad() },
 	)
 	if out.Stopped != nil || failed {
 		return outcome(exitFailed)
@@ -441,7 +453,7 @@ func (a *app) printStale(blocks []string) {
 
 // printCounts sums a run up.
 func (a *app) printCounts(step xstate.Step, took, saved float64) {
-	text := countsText(step.Run.Blocks)
+	text := countsText(step.Run)
 	if step.Run.Blocks.Ran+step.Run.Blocks.Failed > 0 {
 		text += ", " + seconds(took)
 	}
@@ -466,7 +478,10 @@ func isNews(b *runner.BlockOutcome) bool {
 	if b.Status == state.StatusNew {
 		return false
 	}
-	if b.Status >= state.StatusBlocked || ranAny(b) || b.Before == nil || len(b.Before.Nodes) != len(b.Nodes) {
+	if b.Status == state.StatusNotReached {
+		return b.Before == nil || b.Before.Status != b.Status
+	}
+	if b.Status.Bad() || ranAny(b) || b.Before == nil || len(b.Before.Nodes) != len(b.Nodes) {
 		return true
 	}
 	for i := range b.Nodes {
@@ -506,7 +521,7 @@ func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
 		strings.TrimRight((*places)(nil).outputs(b.Outputs, nil), "\n") {
 		body = "" // it was shown while the block ran
 	}
-	if b.Err != nil {
+	if b.Err != nil && b.Ending == nil { // a program that ends prints why by itself
 		body += a.places.errorText(b.Err)
 	}
 	a.ui.text(head)

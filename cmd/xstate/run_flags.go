@@ -58,4 +58,6 @@ type runFlags struct {
 	python             string
 	expect             optionalStep
 	origin             xstate.Origin
+	given              invocationFlags
+	invocation         *runner.Invocation // as given; nil means that of the last run
 }

@@ -83,7 +83,10 @@ func documentOf(
 	}
 	if step.Run != nil {
 		c := step.Run.Blocks
-		d.Ran, d.Reused, d.Failed, d.Blocked = c.Ran, c.Reused, c.Failed, c.Blocked
+		d.Ran, d.Reused, d.Failed, d.Blocked, d.NotReached = c.Ran, c.Reused, c.Failed, c.Blocked, c.NotReached
+		if end := step.Run.Ended; end != nil {
+			d.EndedBy, d.ExitCode = end.By, &end.Code
+		}
 	}
 	if out.Stopped != nil {
 		d.Stopped = string(codeInterrupted)

@@ -24,7 +24,7 @@ func entryRow(e query.Entry) []string {
 func entryText(e query.Entry) string {
 	switch {
 	case e.Run != nil:
-		text := countsText(e.Run.Blocks)
+		text := countsText(e.Run)
 		if e.Run.Blocks.Ran+e.Run.Blocks.Failed > 0 {
 			text += ", " + seconds(e.Run.Seconds)
 		}

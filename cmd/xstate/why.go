@@ -118,11 +118,15 @@ func (a *app) printWhy(x *xstate.Explanation) {
 	for _, n := range x.Next {
 		stale = stale || n.Action != "reuse"
 	}
-	if !stale {
+	switch {
+	case !stale:
 		a.ui.print("now: up to date, the next run would reuse it\n")
 		return
+	case x.Next[0].Action == "skip":
+		a.ui.print("now: not reached\n")
+	default:
+		a.ui.print("now: stale\n")
 	}
-	a.ui.print("now: stale\n")
 	for _, n := range x.Next {
 		if n.Action != "reuse" {
 			a.printReason(n, "  ")
@@ -144,7 +148,8 @@ func whyHead(u *ui, x *xstate.Explanation) string {
 // verbs says actions in words.
 var verbs = map[string]string{
 	"run": "would run", "maybe": "may run", "reuse": "would be reused", "block": "would not run",
-	"new":     "was not reached",
+	"new":  "was not reached",
+	"skip": "would not be reached", "not-reached": "was not reached",
 	"blocked": "did not run", "reused": "was reused",
 }
 
@@ -167,7 +172,11 @@ func (a *app) printReason(n xstate.NodeReason, margin string) {
 		rows = append(rows, []string{margin + "  now", digestText(n.Reason.Now), valueText(n.NowValue)})
 	}
 	by := n.Reason.By
-	if by == "" {
+	switch {
+	case by != "":
+	case n.Reason.Key == "conf:argv" || n.Reason.Key.Space() == "stdin":
+		by = "no block: the run was given it"
+	default:
 		by = "no block: it comes from the workspace or is built in"
 	}
 	rows = append(rows, []string{margin + "  written by", by, ""})

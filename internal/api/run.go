@@ -27,6 +27,10 @@ type Run struct {
 	Notices  []string         `json:"notices,omitempty"` // what the user should know of the store
 	// Overwritten are files that somebody edited since the last run and that the program wrote to.
 	Overwritten []string `json:"overwritten_files,omitempty"`
+
+	NotReached int           `json:"not_reached"`         // number of blocks
+	EndedBy    state.BlockID `json:"ended_by,omitempty"`  // the block that ended the program
+	ExitCode   *int          `json:"exit_code,omitempty"` // the program's own, where a block ended it
 }
 
 // Edit is an edit of one block.
@@ -41,7 +45,7 @@ type Block struct {
 	ID      state.BlockID    `json:"id"`
 	Index   int              `json:"index"` // from 0
 	Title   string           `json:"title,omitempty"`
-	Status  string           `json:"status"` // ran, reused, failed or blocked; new when the run ended before it
+	Status  string           `json:"status"` // ran, reused, failed, blocked or not-reached; new when interrupted
 	Reason  state.Reason     `json:"reason"`
 	Stdout  string           `json:"stdout"`
 	Stderr  string           `json:"stderr"`
@@ -77,6 +81,7 @@ type Plan struct {
 	Maybe   int    `json:"maybe"` // … that run if an input changes
 	Reuse   int    `json:"reuse"` // … that would be reused
 	Block   int    `json:"block"` // … that are blocked
+	Skip    int    `json:"skip"`  // … that come after the end of the program
 	// Recorded seconds of what runs or may run, with those to prepare; blocks that never ran count as 0.
 	Seconds float64       `json:"seconds"`
 	Prepare float64       `json:"prepare_seconds"` // of a new interpreter: its start and the imports that it repeats
@@ -99,7 +104,7 @@ type PlanBlock struct {
 	ID      state.BlockID    `json:"id"`
 	Index   int              `json:"index"` // from 0
 	Title   string           `json:"title,omitempty"`
-	Action  runner.Action    `json:"action"` // run, maybe, reuse or block
+	Action  runner.Action    `json:"action"` // run, maybe, reuse, block or skip
 	Reason  state.Reason     `json:"reason"`
 	Seconds float64          `json:"seconds"`
 	Saved   float64          `json:"saved_seconds"`

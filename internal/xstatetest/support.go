@@ -304,6 +304,24 @@ func runWith(
 	return outcome
 }
 
+// What a program is started with is in files of these names: arguments, one a line, and a standard input.
+const (
+	ArgumentsFile = "given/arguments"
+	StdinFile     = "given/stdin"
+)
+
+// Invocation returns what these files start a program with.
+func Invocation(dir string, files map[string][]byte) *runner.Invocation {
+	in := &runner.Invocation{Arguments: strings.Split(strings.TrimSpace(string(files[ArgumentsFile])), "\n")}
+	if files[ArgumentsFile] == nil {
+		in.Arguments = nil
+	}
+	if files[StdinFile] != nil {
+		in.StdinFile = filepath.Join(dir, StdinFile)
+	}
+	return in
+}
+
 // FromScratch runs the program in a new store and a new folder with these files.
 func FromScratch(
 	t *testing.T,
@@ -315,7 +333,7 @@ func FromScratch(
 	t.Helper()
 	dir := t.TempDir()
 	WriteFiles(t, dir, files)
-	o.Workspace = dir
+	o.Workspace, o.Invocation = dir, Invocation(dir, files)
 	session := OpenSession(t, OpenStore(t, filepath.Join(dir, xstate.StoreName)), o)
 	return Blank(runWith(t, ctx, session, dir, files, runner.RunOptions{Timeout: timeout}), dir)
 }

@@ -28,7 +28,9 @@ type State struct {
 	workspace    string            // absolute, symbolic links resolved
 	file         string            // of the program
 	environ      map[string]string // of the kernel, before any node
-	seed         state.Digest      // of random number generators from which nothing was drawn
+	options      Options
+	stdin        []byte       // the standard input, once it was read
+	seed         state.Digest // of random number generators from which nothing was drawn
 	records      map[string]state.FileRecord
 	Texts        map[state.Digest][]byte // texts by digest, of this run; see digestText
 	versionFiles map[depgraph.Key]string // files that state the version of a package, joined by newlines
@@ -68,6 +70,8 @@ type Options struct {
 	File      string // of the program
 	Environ   map[string]string
 	Seed      uint64                      // of the random number generators
+	Arguments []string                    // of the program
+	Stdin     func() []byte               // reads the standard input; may be nil
 	Records   map[string]state.FileRecord // of the files that the program writes; the caller may change it between runs
 }
 
@@ -75,6 +79,7 @@ type Options struct {
 func New(o Options) *State {
 	return &State{
 		store:        o.Store,
+		options:      o,
 		anew:         o.Anew,
 		seed:         state.DigestOf(fmt.Appendf(nil, "seed %d", o.Seed)),
 		workspace:    o.Workspace,
@@ -159,8 +164,15 @@ func (w *State) lookup(k depgraph.Key) state.Digest {
 		return w.version(k)
 	case "rng":
 		return w.seed
+	case "stdin":
+		if w.stdin == nil && w.options.Stdin != nil {
+			w.stdin = w.options.Stdin()
+		}
+		return inputDigest(w.stdin, k.Name())
 	case "conf":
 		switch k.Name() { // the initial value in the interpreter depends on the environment
+		case "argv":
+			return argumentsDigest(w.options.Arguments)
 		case "time-zone":
 			return w.variables("TZ")
 		case "locale":

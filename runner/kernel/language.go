@@ -81,16 +81,19 @@ type Failures interface {
 
 // Launch is what a kernel needs to start.
 type Launch struct {
-	Driver   string             // a folder in which the driver may be installed
-	Environ  map[string]string  // of the program, as Environ returned it
-	Folder   string             // the folder the program runs in; absolute
-	File     string             // the program's own file; "" when it has none
-	Spool    string             // a folder for values in transit and what the program prints
-	Store    string             // the folder of the store, which is no part of the workspace; absolute
-	Seed     uint64             // of random number generators, for programs that do not seed them
-	Observe  string             // forces a way to observe, see the language; "" leaves the choice to the kernel
-	Dialects []depgraph.Dialect // of the program's blocks
-	Guard    *Guard             // nil: the program may do what it likes
+	Driver  string            // a folder in which the driver may be installed
+	Environ map[string]string // of the program, as Environ returned it
+	Folder  string            // the folder the program runs in; absolute
+	File    string            // the program's own file; "" when it has none
+	// Arguments are those of the program, without its name. Stdin is a file with its standard input; "": that is empty
+	Arguments []string
+	Stdin     string
+	Spool     string             // a folder for values in transit and what the program prints
+	Store     string             // the folder of the store, which is no part of the workspace; absolute
+	Seed      uint64             // of random number generators, for programs that do not seed them
+	Observe   string             // forces a way to observe, see the language; "" leaves the choice to the kernel
+	Dialects  []depgraph.Dialect // of the program's blocks
+	Guard     *Guard             // nil: the program may do what it likes
 }
 
 // TestLaunch is what a process that runs tests needs to start.

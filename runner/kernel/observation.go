@@ -1,6 +1,10 @@
 package kernel
 
-import "github.com/xstate-engine/xstate/state"
+import (
+	"encoding/json"
+
+	"github.com/xstate-engine/xstate/state"
+)
 
 // Observation is what a kernel saw of one execution of one node. A kernel fills it in one place, and the engine turns
 // it into a trace. The parts are embedded, so that a reply of a driver is the same fields without nesting.
@@ -12,6 +16,8 @@ type Observation struct {
 	Retry     // why the result does not count and the node has to run again
 	Forgotten // what the kernel holds no more
 
+	// Stdin are the bytes of the standard input that it looked at; nil: none
+	Stdin   *Input   `json:"stdin"`
 	Imports Imports  `json:"imports"`
 	Files   Files    `json:"files"`
 	Marks   []string `json:"marks"` // why the result may vary
@@ -23,9 +29,17 @@ type Observation struct {
 // Result is how an execution ended. The kernel sends it before it looks at what the node did.
 type Result struct {
 	Seconds float64  `json:"seconds"`
-	Failure *Failure `json:"error"` // nil: the node succeeded
+	Failure *Failure `json:"error"`  // nil: the node succeeded
+	Ending  *Ending  `json:"ending"` // nil: the program goes on
 
 	Interrupted bool `json:"interrupted"` // an interrupt was raised in the node, which may have caught it
+}
+
+// Ending is how a node ended the program: with a code, and what it said. The type is that of the exception.
+type Ending struct {
+	Code    int    `json:"code"`
+	Type    string `json:"type"`
+	Message string `json:"message"`
 }
 
 // Failure is an error that the program raised.
@@ -140,6 +154,17 @@ type Files struct {
 	// it now. Used are those of them, and of those open before, whose handles the node had.
 	Open map[string][]string `json:"open"`
 	Used []string            `json:"used"`
+}
+
+// Input is a part of the standard input: the first byte, the one after the last, and whether the input ends there.
+type Input struct {
+	From, Upto int64
+	Ended      bool
+}
+
+// UnmarshalJSON reads an input from a list of three.
+func (i *Input) UnmarshalJSON(data []byte) error {
+	return json.Unmarshal(data, &[]any{&i.From, &i.Upto, &i.Ended})
 }
 
 // FileBefore is what was at a path before a node wrote there.

@@ -397,7 +397,9 @@ func (b *bisecting) ask(ctx context.Context, program []state.ProgramBlock, p *Pr
 		return err
 	}
 	last := &planned[len(planned)-1]
-	known := func(n runner.PlanNode) bool { return n.Action == runner.ActReuse || n.Action == runner.ActBlock }
+	known := func(n runner.PlanNode) bool {
+		return n.Action == runner.ActReuse || n.Action == runner.ActBlock || n.Action == runner.ActSkip
+	}
 	if !slices.ContainsFunc(last.Nodes, func(n runner.PlanNode) bool { return !known(n) }) {
 		return b.recorded(last, p)
 	}
@@ -436,6 +438,10 @@ func (b *bisecting) recorded(x *runner.PlanBlock, p *Probe) error {
 			}
 			continue
 		}
+		if n.Action == runner.ActSkip {
+			p.Status = settled(state.StatusNotReached)
+			continue
+		}
 		if err := b.add(n.Last, p); err != nil {
 			return err
 		}
@@ -466,8 +472,8 @@ func (b *bisecting) executed(x *runner.BlockOutcome, p *Probe) error {
 
 // add adds the writes and outputs of one execution.
 func (b *bisecting) add(t *state.Trace, p *Probe) error {
-	if t.Err != nil {
-		p.Status, p.Error = "failed", query.ErrorLine(t.Err)
+	if e := t.Failure(); e != nil {
+		p.Status, p.Error = "failed", query.ErrorLine(e)
 	}
 	for _, w := range t.Writes {
 		if !query.IsMade(w.Key) {

@@ -53,6 +53,7 @@ var causeOf = map[string]Cause{
 	"link":   CauseFile,
 	"files":  CauseFile,
 	"env":    CauseEnvironment,
+	"stdin":  CauseEnvironment,
 	"isset":  CauseEnvironment,
 	"conf":   CauseEnvironment,
 	"cwd":    CauseEnvironment,
@@ -230,6 +231,7 @@ func (c *comparison) again(ctx context.Context, ref nodeRef, d *Divergence, t *s
 
 // sameResults reports whether two executions had equal results.
 func sameResults(a, b *state.Trace) bool {
-	return a.Outputs == b.Outputs && query.ErrorText(a.Err) == query.ErrorText(b.Err) &&
+	return a.Outputs == b.Outputs && failure(a) == failure(b) &&
+		query.ErrorText(a.Failure()) == query.ErrorText(b.Failure()) &&
 		slices.Equal(a.Writes, b.Writes)
 }

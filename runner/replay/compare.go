@@ -24,7 +24,7 @@ func (x *replaying) compare(ctx context.Context, out *runner.Outcome) (bool, err
 			continue
 		}
 		rec, n := x.recorded[ref], now[ref]
-		if rec.trace == nil && !rec.damaged && rec.Status != state.StatusBlocked {
+		if rec.trace == nil && !rec.damaged && !rec.Status.Skipped() {
 			x.serve(ref, ServedUnrecorded, nil)
 			continue
 		}
@@ -73,7 +73,7 @@ func (c *comparison) node(
 			Detail:   "the block has other parts than were recorded: " + c.versions(),
 		}, nil
 	}
-	if (rec.Status == state.StatusBlocked) != (n.Status == state.StatusBlocked) {
+	if rec.Status != n.Status && (rec.Status.Skipped() || n.Status.Skipped()) {
 		return &Divergence{
 			What:     "status",
 			Recorded: settled(rec.Status),
@@ -84,7 +84,7 @@ func (c *comparison) node(
 	}
 	t := n.Result()
 	if t == nil || rec.trace == nil {
-		return nil, nil // blocked both times
+		return nil, nil // skipped both times
 	}
 	found, err := c.differences(rec, t)
 	if err != nil {

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -74,7 +75,7 @@ func (c *comparison) differences(rec *recordedNode, t *state.Trace) ([]differenc
 	}
 	add("status", failure(rec.trace), failure(t))
 	add("output", rec.outputs, c.named(query.Text(outputs)))
-	add("error", query.ErrorText(rec.trace.Err), c.named(query.ErrorText(t.Err)))
+	add("error", query.ErrorText(rec.trace.Failure()), c.named(query.ErrorText(t.Failure())))
 	was, now := writesOf(rec.trace), writesOf(t)
 	keys := maps.Clone(was)
 	maps.Copy(keys, now)
@@ -169,8 +170,11 @@ func writesOf(t *state.Trace) map[depgraph.Key]state.Digest {
 }
 
 func failure(t *state.Trace) string {
-	if t.Err != nil {
+	switch {
+	case t.Err != nil:
 		return "failed"
+	case t.Ending != nil:
+		return fmt.Sprintf("ended the program with exit code %d", t.Ending.Code)
 	}
 	return "done"
 }

@@ -126,7 +126,7 @@ func (x *replaying) read(ctx context.Context) error {
 		return err
 	}
 	if run := x.step.Run; run != nil { // an interrupted run did not reach the last blocks
-		program = program[:min(len(program), run.Blocks.Ran+run.Blocks.Reused+run.Blocks.Failed+run.Blocks.Blocked)]
+		program = program[:min(len(program), run.Blocks.Sum())]
 	}
 	program = slices.DeleteFunc(program, func(b state.ProgramBlock) bool { // nor to these
 		return b.Before.RanAt < b.Before.Edited || b.Before.Status == state.StatusNew
@@ -171,8 +171,8 @@ func (x *replaying) needed(ctx context.Context, program []state.ProgramBlock) ([
 			pn := runner.PlanNode{}
 			if ok {
 				pn.Last = &t
-				if t.Err != nil {
-					b.Err = t.Err
+				if e := t.Failure(); e != nil {
+					b.Err = e
 				}
 			}
 			b.Nodes = append(b.Nodes, pn)

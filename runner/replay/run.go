@@ -42,6 +42,9 @@ func (x *replaying) replay(ctx context.Context) (*RunReport, error) {
 	if rel, err := filepath.Rel(x.config.Workspace, cfg.File); cfg.File != "" && err == nil && filepath.IsLocal(rel) {
 		cfg.File = filepath.Join(x.folder, rel)
 	}
+	if run := x.step.Run; run != nil {
+		cfg.Invocation = runner.Invocation{Arguments: run.Arguments, Stdin: run.Stdin}
+	}
 	var err error
 	if x.engine, err = runner.New(cfg); err != nil {
 		return nil, err
@@ -133,7 +136,7 @@ func (x *replaying) count(out *runner.Outcome) {
 		switch {
 		case x.executed[ref]:
 			f.Executed++
-		case served == nil && x.recorded[ref].Status != state.StatusBlocked:
+		case served == nil && !x.recorded[ref].Status.Skipped():
 			f.Proved++
 		}
 		if served != nil && served.Why != ServedDiverged && served.Why != ServedEffect {

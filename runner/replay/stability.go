@@ -176,7 +176,7 @@ func comesTo(s *Subject, t *state.Trace) (map[string]string, error) {
 		return map[string]string{"status": "blocked"}, nil
 	}
 	outputs, _, err := s.Store().Outputs(t)
-	set := map[string]string{"status": failure(t), "output": query.Text(outputs), "error": query.ErrorText(t.Err)}
+	set := map[string]string{"status": failure(t), "output": query.Text(outputs), "error": query.ErrorText(t.Failure())}
 	for _, a := range t.Writes {
 		what := map[string]string{"var": "value ", "file": "file "}[a.Key.Space()]
 		if what != "" && !(a.Key.Space() == "var" && byLineage(a.Digest)) {

@@ -235,6 +235,8 @@ func settled(s state.Status) string {
 		return "blocked"
 	case state.StatusNew:
 		return "not run"
+	case state.StatusNotReached:
+		return "not reached"
 	}
 	return "done"
 }

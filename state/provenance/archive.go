@@ -196,7 +196,7 @@ func (a *archiver) writeSteps(ctx context.Context, w io.Writer, p state.SessionA
 	return nil
 }
 
-// collect records the values of the present program, and what files held before it.
+// collect records the values of the present program, what files held before it, and the standard inputs of its runs.
 func (a *archiver) collect(ctx context.Context, s *query.History, o ArchiveOptions) error {
 	blocks, _, err := s.Program(ctx)
 	if err != nil {
@@ -213,7 +213,16 @@ func (a *archiver) collect(ctx context.Context, s *query.History, o ArchiveOptio
 	for _, f := range files {
 		a.bases[f.Base] = true
 	}
-	return errors.Join(err, err2)
+	head, _, err3 := a.store.Head(ctx, s.Name())
+	for step, err := range a.store.Steps(ctx, s.Name(), 1, head) {
+		if err != nil {
+			return err
+		}
+		if step.Run != nil && step.Run.Stdin != "" {
+			a.bases[step.Run.Stdin] = true
+		}
+	}
+	return errors.Join(err, err2, err3)
 }
 
 // results writes the recorded digests in sorted order, so that equal sessions give equal bytes. It leaves out lost

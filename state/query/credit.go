@@ -235,7 +235,7 @@ func (x *charging) ofNode(id state.BlockID, n *state.NodeResult, seen map[state.
 	switch n.Reason.Code {
 	case state.ReasonForced, state.ReasonPinned, state.ReasonRetry, state.ReasonLost, state.ReasonEngine:
 		return x.row(x.run.Origin)
-	case state.ReasonInput, state.ReasonBlocked, state.ReasonUnblocked:
+	case state.ReasonInput, state.ReasonBlocked, state.ReasonUnblocked, state.ReasonEnded:
 		switch by := x.blockOf(n.Reason.By); {
 		case by != "" && by != id:
 			return x.ofBlock(by, seen)

@@ -111,6 +111,7 @@ type (
 		Reused  int       `json:"reused"`
 		Failed  int       `json:"failed"`
 		Blocked int       `json:"blocked"`
+		Missed  int       `json:"not_reached"`
 		Seconds float64   `json:"seconds"`
 		Saved   float64   `json:"saved_seconds"`
 		To      int       `json:"to"`
@@ -329,8 +330,8 @@ func stepOf(e Entry) stepRow {
 	}
 	if e.Run != nil {
 		c := e.Run.Blocks
-		r.Ran, r.Reused, r.Failed, r.Blocked, r.Seconds, r.Saved = c.Ran, c.Reused, c.Failed, c.Blocked, e.Run.Seconds,
-			e.Run.SavedSeconds
+		r.Ran, r.Reused, r.Failed, r.Blocked, r.Missed = c.Ran, c.Reused, c.Failed, c.Blocked, c.NotReached
+		r.Seconds, r.Saved = e.Run.Seconds, e.Run.SavedSeconds
 	}
 	return r
 }

@@ -27,6 +27,8 @@ var sentences = map[string]string{
 	state.ReasonReused:  "its code and all that it reads are as they were when its result was recorded",
 	state.ReasonBlocked: "it needs what a failed block would have defined",
 	state.ReasonSyntax:  "it is not valid Python",
+	state.ReasonEnded:   "the program ends before it",
+	state.ReasonMayEnd:  "a block before it may end the program",
 
 	state.ReasonUnblocked: "it was blocked in the run before",
 }
@@ -45,12 +47,36 @@ func Sentence(r state.Reason) string {
 		return fmt.Sprintf("it timed out after %s before, and has more time now", limit)
 	case r.Code == state.ReasonBlocked && r.By != "":
 		return "it needs what " + r.By + " would have defined"
+	case r.Code == state.ReasonEnded && r.By != "":
+		return "block " + r.By + " ends the program before it"
+	case r.Code == state.ReasonMayEnd && r.By != "":
+		return "block " + r.By + ", which ended the program before, runs first"
 	case r.Code == state.ReasonUnblocked && r.By != "":
 		return "it was blocked in the run before: " + r.By + " had failed"
 	case r.Key != "":
 		text = strings.Replace(text, "what it reads", keyText(r.Key)+", which it reads,", 1)
+		if r.Key == "conf:argv" {
+			text = strings.Replace(text, "has changed", "have changed", 1)
+		}
 	}
 	return text
+}
+
+// settings are names of hidden state in words.
+var settings = map[string]string{
+	"argv":  "the arguments of the program",
+	"argv0": "the first of sys.argv",
+	"stdin": "the position in the standard input",
+}
+
+// inputText names a part of the standard input, see basestate.InputName.
+func inputText(part string) string {
+	part, ended := strings.CutSuffix(part, "$")
+	from, upto, _ := strings.Cut(part, "-")
+	if ended {
+		return "the standard input from byte " + from + " to its end"
+	}
+	return "the standard input from byte " + from + " to byte " + upto
 }
 
 // keyText returns a key in words.
@@ -79,6 +105,12 @@ func keyText(k depgraph.Key) string {
 		return "the time of " + k.Name()
 	case "env":
 		return "the environment variable " + k.Name()
+	case "stdin":
+		return inputText(k.Name())
+	case "conf":
+		if name := settings[k.Name()]; name != "" {
+			return name
+		}
 	case "module":
 		return "the package " + k.Name()
 	case "rng":

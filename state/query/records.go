@@ -20,6 +20,9 @@ const RecordFiles = "files"
 // interpreter itself.
 const RecordPython = "python"
 
+// RecordInvocation is the session record that holds the runner.Invocation of the last run.
+const RecordInvocation = "invocation"
+
 // RecordVarying is the session record of code that produced different results from the same state: the digest of the
 // code, and what differed.
 const RecordVarying = "volatile"

@@ -195,8 +195,8 @@ func (h *History) view(index int, b *state.ProgramBlock, last map[depgraph.Key]A
 			return v, err
 		}
 		v.Outputs = append(v.Outputs, outputs...)
-		if t.Err != nil {
-			v.Error = t.Err
+		if e := t.Failure(); e != nil {
+			v.Error = e
 		}
 		for _, m := range t.Marks {
 			v.Marks = AppendNew(v.Marks, m)

@@ -23,6 +23,15 @@ type ValueView struct {
 	Loaded bool         `json:"loaded"` // an interpreter was started to unpickle it
 }
 
+// hasNone says that name has no value because of what happened to block b.
+func hasNone(name string, at state.StepNumber, b *BlockView, status string) error {
+	return &state.Error{
+		Code:    CodeNoValue,
+		Message: fmt.Sprintf("%s has no value after step %d: block %s, which binds it, %s", name, at, b.ID, status),
+		Hint:    "xstate why " + string(b.ID),
+	}
+}
+
 // Variable finds the last writer of a name.
 func (d *Dependencies) Variable(name string) (*ValueView, error) {
 	found, err := d.Symbol(name)
@@ -30,6 +39,7 @@ func (d *Dependencies) Variable(name string) (*ValueView, error) {
 		return nil, err
 	}
 	at := d.Snapshot.Step.Number
+	var missed *BlockView
 	for _, w := range slices.Backward(found.Writers) {
 		p := d.named(w.Node)
 		switch {
@@ -60,19 +70,14 @@ func (d *Dependencies) Variable(name string) (*ValueView, error) {
 				),
 				Hint: hint,
 			}
-		case p != nil && (p.Block.Status == "failed" || p.Block.Status == "blocked"):
-			return nil, &state.Error{
-				Code: CodeNoValue,
-				Message: fmt.Sprintf(
-					"%s has no value after step %d: block %s, which binds it, %s",
-					name,
-					at,
-					p.Block.ID,
-					p.Block.Status,
-				),
-				Hint: "xstate why " + string(p.Block.ID),
-			}
+		case p != nil && p.Block.Failed():
+			return nil, hasNone(name, at, p.Block, p.Block.Status)
+		case p != nil && p.Block.Status == state.StatusNotReached.String():
+			missed = p.Block // an earlier block may bind the name
 		}
+	}
+	if missed != nil {
+		return nil, hasNone(name, at, missed, "is not reached")
 	}
 	return nil, &state.Error{
 		Code:    CodeNoValue,

@@ -146,14 +146,16 @@ func environList(environ map[string]string) []string {
 
 // options is the first frame that the driver expects.
 type options struct {
-	File    string        `json:"file,omitempty"`
-	Folder  string        `json:"folder"`
-	Spool   string        `json:"spool"`
-	Store   string        `json:"store"`
-	Seed    uint64        `json:"seed"`
-	Observe string        `json:"observe,omitempty"`
-	IPython bool          `json:"ipython,omitempty"`
-	Guard   *kernel.Guard `json:"guard,omitempty"`
+	File      string        `json:"file,omitempty"`
+	Arguments []string      `json:"arguments,omitempty"`
+	Stdin     string        `json:"stdin,omitempty"`
+	Folder    string        `json:"folder"`
+	Spool     string        `json:"spool"`
+	Store     string        `json:"store"`
+	Seed      uint64        `json:"seed"`
+	Observe   string        `json:"observe,omitempty"`
+	IPython   bool          `json:"ipython,omitempty"`
+	Guard     *kernel.Guard `json:"guard,omitempty"`
 }
 
 // Start starts a kernel. Observe "static" forces the way to observe names of CPython before 3.12.
@@ -161,7 +163,8 @@ func (i Interpreter) Start(ctx context.Context, l kernel.Launch) (kernel.Kernel,
 	p, err := i.start(ctx, "main", l.Driver, kernel.Command{
 		Environ: environList(l.Environ), Folder: l.Folder, Spool: l.Spool,
 		Options: options{
-			File: l.File, Folder: l.Folder, Spool: l.Spool, Store: l.Store, Seed: l.Seed, Observe: l.Observe,
+			File: l.File, Arguments: l.Arguments, Stdin: l.Stdin,
+			Folder: l.Folder, Spool: l.Spool, Store: l.Store, Seed: l.Seed, Observe: l.Observe,
 			IPython: slices.Contains(l.Dialects, source.IPython), Guard: l.Guard,
 		},
 	})

@@ -19,7 +19,7 @@ import traceback
 import types
 import warnings
 
-from . import adapters, display, frames, magic, streams
+from . import adapters, display, frames, magic, shutdown, streams
 
 _PRESET = ("__name__", "__doc__", "__file__")
 _SPECIAL = frozenset(
@@ -92,6 +92,8 @@ class Baseline:
                 builtins.__xstate__.end_cell()
             finally:
                 self.executing = False
+        except SystemExit as e:
+            error = {"type": "SystemExit", "message": str(shutdown.ending(e)["code"])}
         except BaseException as e:
             try:
                 error = {"type": type(e).__name__, "message": str(e).partition(". Did you mean: ")[0][:10000]}

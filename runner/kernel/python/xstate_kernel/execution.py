@@ -27,6 +27,7 @@ class Execution:
         self.executing = False
         self.own = ()  # code objects of the running node
         self.made = []  # code that the node made at run time
+        self.ending = None  # how the node ended the program
         self.loop = None
         self.interrupted = False  # the engine interrupted the node
         self.disk_full = False  # the last node failed because the disk is full
@@ -58,7 +59,7 @@ class Execution:
         return code, tail
 
     def execute(self, code, tail, request, name):
-        self.executing, self.interrupted = True, False
+        self.executing, self.interrupted, self.ending = True, False, None
         kept, error, line = [], None, tail.co_firstlineno if tail is not None else 1
         try:
             try:
@@ -77,9 +78,9 @@ class Execution:
                 self._hidden.collector.pause()
                 self.executing = False
         except SystemExit as e:
+            self.ending = shutdown.ending(e)
             if os.getpid() != self.pid:
-                shutdown.run(e.code if type(e.code) is int else int(e.code is not None))
-            error = self.error(e, name)
+                shutdown.run(self.ending["code"])
             kept.append(e)
         except BaseException as e:
             error = self.error(e, name)

@@ -16,7 +16,7 @@ from . import original as __builtins__
 import sys
 import warnings
 
-from . import code_owner, identity, memory
+from . import code_owner, identity, memory, started
 from .reach import Reach
 from .unsupported import Opaque
 from .walk import Walk
@@ -46,7 +46,7 @@ class Fingerprinter:
                 if value is sys.modules:
                     fp.files.update(name for name, _ in self.workspace.loaded())
                     raise Opaque("what is loaded")
-                if value is sys.path or value is sys.argv or value is filters:
+                if value is sys.path or value is sys.argv is not started.arguments or value is filters:
                     raise Opaque("a list of the interpreter")
                 walk.run(value)
                 walk.note_module_state()

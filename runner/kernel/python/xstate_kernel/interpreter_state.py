@@ -56,7 +56,6 @@ def variables(collector):
         ),
         Variable("conf:recursion", sys.getrecursionlimit, sys.setrecursionlimit),
         Variable("conf:sys.path", lambda: list(sys.path), _set_sys_path),
-        Variable("conf:argv", lambda: list(sys.argv), _set_argv),
         files,
         Variable("conf:gc", collector.get, collector.put),
         Variable("conf:umask", _umask, os.umask),
@@ -69,10 +68,6 @@ def variables(collector):
     if hasattr(sys, "set_int_max_str_digits"):
         found.append(Variable("conf:int-digits", sys.get_int_max_str_digits, sys.set_int_max_str_digits))
     return found
-
-
-def _set_argv(value):
-    sys.argv[:] = value
 
 
 def _set_sys_path(value):

@@ -46,7 +46,7 @@ def _importing():
 def looked(kind, name):
     """Records what a library reads during its import, because the result stays in it.
 
-    kind is env, file, stat or dir."""
+    kind is env, file, stat, dir or argv."""
     owner = None
     for top in _importing() if workspace is not None else ():
         if owner is None:
@@ -84,6 +84,9 @@ def _unusual(kind, name):
     if kind == "env":
         value = os.environ._data.get(os.environ.encodekey(name))
         return None if value is None or name in _USUAL or (name, value) in adapters.USUAL_ENVIRON else value
+    if kind == "argv":
+        rest = list.__getitem__(sys.argv, slice(1, None)) if isinstance(sys.argv, list) else None
+        return repr(rest) if rest else None
     if kind == "dir":
         return _packages(name) if (name + os.sep).startswith(workspace) else None
     ours = name.startswith(workspace) or name.startswith(_HOME) and not name.startswith(_CACHE)

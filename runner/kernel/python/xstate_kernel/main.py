@@ -37,6 +37,7 @@ from . import (
     sets,
     shutdown,
     spill,
+    started,
     streams,
     values,
     workspace_modules,
@@ -82,11 +83,11 @@ class Kernel:
         self.recorder = streams.Recorder(channel, outputs)
         sys.stdout = sys.__stdout__ = streams.Stream(self.recorder, "stdout")
         sys.stderr = sys.__stderr__ = streams.Stream(self.recorder, "stderr")
-        sys.stdin = sys.__stdin__ = open(os.devnull)
         builtins.__xstate__ = magic.Magic(self.recorder, namespace, lambda mark: self.files.marks.add(mark))
         if options.get("ipython"):
             builtins.display = self.display
-        sys.argv = [options.get("file") or ""]  # before the first snapshot of hidden state
+        # before the first snapshot of hidden state
+        started.start(options.get("file") or "", options.get("arguments") or (), options.get("stdin"))
         sys.path.insert(0, options["folder"])
         code_owner.keep_bytecode(os.path.join(options["store"], "pycache"), sets.survives)
         libraries.workspace = os.path.realpath(options["folder"]) + os.sep
@@ -116,6 +117,7 @@ class Kernel:
             self.spool, options["store"], options["folder"], self.execution.code_run, options.get("guard")
         )
         self.hidden.quietly = self.files.quietly
+        started.running, started.looked = lambda: self.files.active, libraries.looked
         self.imports = node_imports.NodeImports(self.bindings, self.workspace, self.modules, self.files)
         self.blocks = set()  # what tracebacks call the blocks
         layout.watch(self.text_read)
@@ -230,6 +232,8 @@ class Kernel:
             self.recorder.left(),
             {k: v[0] for k, v in self.hidden.snapshot().items() if v[0]},
             dict(os.environ._data),
+            started.NAME.touched,
+            started.ARGUMENTS.touched,
             {k: v if type(v) is tuple else id(v) for k, v in self.modules.process.registered().items()},
         )
 

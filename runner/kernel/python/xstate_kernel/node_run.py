@@ -25,6 +25,7 @@ from . import (
     line_coverage,
     observe,
     shutdown,
+    started,
     volatility,
 )
 
@@ -121,6 +122,7 @@ class NodeRun:
         self.lines = line_coverage.LineCoverage(self.codes, self.kernel.blocks) if wanted else None
         self.kernel.recorder.begin(request["node"])
         self.files.begin(process.files())
+        started.stdin.buffer.begin()
         if self.modules.attaches_databases:
             self.files.attached(self.codes + self.workspace_codes)
         if any("resize" in c.co_names for c in self.codes + self.workspace_codes):
@@ -160,6 +162,7 @@ class NodeRun:
                 "cpu": time.process_time() - cpu,
                 "error": self.error,
                 "interrupted": self.execution.interrupted,
+                "ending": self.execution.ending,
             }
         )
         if self.filters is not None:
@@ -207,6 +210,8 @@ class NodeRun:
         if names.exact:
             return names.stored, set()
         maybe = set(names.stored)
+        if self.execution.ending:  # maybe before it bound them
+            request = {**request, "certain": ()}
         if request.get("definition"):
             return set(request.get("certain") or ()), maybe
         for c in (self.code, self.tail):
@@ -264,6 +269,7 @@ class NodeRun:
         see, process = self.observation, self.modules.process
         adapters.note_attributes(self.codes + self.workspace_codes)
         see.hidden, see.hidden_reads = self.hidden_changes()
+        see.stdin = started.stdin.buffer.seen()
         see.modules = self.modules.changed() + ["process"] * self.process_changed
         if see.modules:
             process.begin()  # so that the names below refer to the present registrations

@@ -33,6 +33,7 @@ _FIELDS = {
     # hidden state, files and the environment
     "hidden": "hidden",  # variables of hidden state that it changed
     "hidden_reads": "hidden_reads",  # that it read
+    "stdin": "stdin",  # the bytes of the standard input that it looked at
     "files": "files",  # reads, listings, writes, permissions and times
     "environ": "environ",  # variables of the environment that it set or removed
     "library_environ": "library_environ",  # of these, the ones that only imports of libraries set

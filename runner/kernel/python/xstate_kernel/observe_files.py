@@ -25,8 +25,10 @@ from . import (
     observe_calls,
     observe_clocks,
     scan,
+    started,
 )
 
+_STANDARD_INPUT = (0, "/dev/stdin", "/dev/fd/0")
 SQL = re.compile(
     r"""(?:^|;)\s*(?:(attach)\b(?:\s+database\b)?|vacuum\b.*?\binto\b)\s*(?:'([^']+)')?""", re.IGNORECASE
 )  # SQL that names a database
@@ -332,6 +334,8 @@ class Files:
                 self.put_by_program.add(args[0])
         if not self.active or not seen:
             return
+        if event == "open" and type(args[0]) in (int, str) and args[0] in _STANDARD_INPUT and started.stdin.rest():
+            raise OSError("xstate gives the standard input to sys.stdin, and not to descriptor 0")
         self.active = False  # the hook's own events do not belong to the program
         try:
             self._event(event, args)

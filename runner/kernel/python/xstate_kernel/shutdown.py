@@ -42,6 +42,25 @@ def run(code=0):
     os._exit(code)
 
 
+def ending(e):
+    """Returns how a SystemExit ends the program, as the interpreter does: its code, and the text that it prints.
+
+    Of an int, the system keeps the last eight bits."""
+    code = e.code
+    if code is None:
+        return {"code": 0, "type": type(e).__name__, "message": ""}
+    if issubclass(type(code), int):
+        number = int.__add__(code, 0)  # and not what a subclass makes of it
+        fits = -(1 << 63) <= number < 1 << 63
+        return {"code": number & 0xFF if fits else 0xFF, "type": type(e).__name__, "message": str(number)}
+    try:
+        text = str(code)
+        sys.stderr.write(text + "\n")
+    except BaseException:  # the interpreter ends without it
+        text = ""
+    return {"code": 1, "type": type(e).__name__, "message": text[:10000]}
+
+
 def flush():
     """Writes what the buffers of open files hold, as the end of an interpreter does."""
     objects = gc.get_objects()  # maybe a million

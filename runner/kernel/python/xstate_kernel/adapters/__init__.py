@@ -22,6 +22,7 @@ from . import (
     random,
     sklearn,
     socket,
+    started,
     stdlib,
     typing,
     warnings,
@@ -46,6 +47,7 @@ ALL = (
     typing.adapter,
     mock.adapter,
     asyncio.adapter,
+    started.adapter,
     *stdlib.ADAPTERS,
 )
 

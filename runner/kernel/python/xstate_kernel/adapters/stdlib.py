@@ -30,7 +30,7 @@ ADAPTERS = (
     _adapter(
         "dataclasses", "attr", "attrs", "collections", "enum", "pydantic", "inspect", "functools", defines_code=True
     ),
-    _adapter("multiprocessing", "queue", "sched", "selectors", "subprocess", "xstate_kernel", keeps_time=True),
+    _adapter("multiprocessing", "queue", "sched", "selectors", "subprocess", keeps_time=True),
     _adapter("_pytest", keeps_time=True, patchers=("_pytest.monkeypatch",)),
     _adapter("joblib", keeps_time=True, unseen_draws=("joblib.parallel",)),
     _adapter("tempfile", unseen_draws=("tempfile",)),

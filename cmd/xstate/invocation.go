@@ -1,0 +1,92 @@
+package main
+
+import (
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
+)
+
+// invocationFlags are what a command line says of how the program is started.
+type invocationFlags struct {
+	arguments []string // after "--"
+	stdin     string   // a file; "-" is the standard input of xstate
+}
+
+func (f *invocationFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(
+		&f.stdin,
+		"stdin",
+		"",
+		"the program reads this `FILE` as standard input; - is that of xstate (default: it is empty)",
+	)
+}
+
+// takesProgram checks the arguments of a verb that takes a FILE and, after "--", arguments of the program.
+func takesProgram(cmd *cobra.Command, args []string) error {
+	own, _ := programArguments(cmd, args)
+	return takes(1, 1, "a FILE: a .py, .ipynb or .md file; arguments of the program follow --")(cmd, own)
+}
+
+// programArguments separates the arguments of a verb from those of the program.
+func programArguments(cmd *cobra.Command, args []string) (own, program []string) {
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		return args[:dash], slices.Clone(args[dash:])
+	}
+	return args, nil
+}
+
+// with calls act with the FILE of a verb, and with how its program is to be started.
+func (f *invocationFlags) with(
+	cmd *cobra.Command, args []string, act func(name string, in *runner.Invocation) error,
+) error {
+	own, program := programArguments(cmd, args)
+	f.arguments = program
+	in, done, err := f.invocation(cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	defer done()
+	return act(own[0], in)
+}
+
+// invocation returns it for a session. own is the standard input of xstate. done removes what it needed.
+func (f *invocationFlags) invocation(own io.Reader) (in *runner.Invocation, done func(), err error) {
+	in, done = &runner.Invocation{Arguments: f.arguments, StdinFile: f.stdin}, func() {}
+	if f.stdin == "-" {
+		if in.StdinFile, err = keepInput(own); err != nil {
+			return nil, done, err
+		}
+		done = func() { os.Remove(in.StdinFile) }
+	}
+	if info, err := os.Stat(in.StdinFile); in.StdinFile != "" && (err != nil || !info.Mode().IsRegular()) {
+		return nil, done, &state.Error{
+			Code:    codeNoFile,
+			Message: "there is no file " + f.stdin + " to read as standard input",
+			Hint:    "xstate run FILE --stdin FILE, or --stdin - for that of xstate",
+		}
+	}
+	return in, done, nil
+}
+
+// keepInput copies what comes to a file, and returns the file.
+func keepInput(from io.Reader) (path string, err error) {
+	f, err := os.CreateTemp("", "xstate-stdin-")
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(f, from)
+	if bad := f.Close(); err == nil {
+		err = bad
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return "", err
+	}
+	return f.Name(), nil
+}

@@ -1,0 +1,28 @@
+"""What the kernel puts into the interpreter in place of its own objects: sys.argv, sys.stdin, the other streams."""
+
+from .. import original as __builtins__
+
+from .. import started
+from .protocol import Adapter
+
+_OBJECTS = {"conf:argv": started.arguments, "conf:stdin": started.stdin, "conf:stdin.buffer": started.stdin.buffer}
+
+
+class Started(Adapter):
+    packages = ("xstate_kernel",)
+    keeps_time = True
+
+    def variables(self):
+        return started.NAME, started.ARGUMENTS, started.POSITION
+
+    def state_key(self, o):
+        for key, mine in _OBJECTS.items():
+            if mine is o:
+                return key
+        return None
+
+    def state_object(self, key):
+        return _OBJECTS.get(key)
+
+
+adapter = Started()
