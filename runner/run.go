@@ -338,6 +338,6 @@ func (w *walk) blockOutcome(u *unit) BlockOutcome {
 			b.AllMarks = appendNew(b.AllMarks, m)
 		}
 	}
-	b.Outputs = kernel.Merge(b.Outputs)
+	b.Outputs = state.JoinOutputs(b.Outputs)
 	return b
 }

@@ -5,11 +5,17 @@ import (
 	"fmt"
 )
 
+// OutputLimit is how much of the output of one node is kept, in bytes: text and display data together. A node is a
+// statement at the top level of a block.
+const OutputLimit = 16 << 20
+
 // Output is one thing that a node printed or displayed. A node has a list of them, in order.
 type Output struct {
 	Kind string            `json:"kind"` // stdout, stderr, display or result
 	Text string            `json:"text,omitempty"`
 	Data map[string]string `json:"data,omitempty"` // media type → text, images in base64; for display and result
+	// Dropped is how much of this output, or after it of this kind, was dropped beyond OutputLimit, in bytes.
+	Dropped int64 `json:"dropped,omitempty"`
 }
 
 // PutOutputs stores outputs and returns their blob. No outputs have no blob.
@@ -38,4 +44,13 @@ func (s *Store) Outputs(t *Trace) (outputs []Output, ok bool, err error) {
 		return nil, false, nil
 	}
 	return outputs, true, nil
+}
+
+// JoinOutputs joins the outputs of nodes that ran one after another: what stands on the screen after the last of them.
+func JoinOutputs(outputs []Output) []Output {
+	s := Screen{limit: -1}
+	for _, o := range outputs {
+		s.Add(o)
+	}
+	return s.outputs(false)
 }

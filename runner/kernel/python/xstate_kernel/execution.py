@@ -145,6 +145,7 @@ class Execution:
 
     def code_run(self, code):
         """Records code that is about to be executed: the code of a module, or code made at run time."""
+        self.recorder.look()  # a library that prints while it is imported
         if any(code is c for c in self.own):
             return
         caller = sys._getframe(1)

@@ -80,8 +80,7 @@ class Kernel:
         preset = {k: namespace[k] for k in bindings.PRESET if k in namespace}
         self.execution = None
         self.recorder = streams.Recorder(channel, outputs)
-        sys.stdout = sys.__stdout__ = streams.Stream(self.recorder, "stdout")
-        sys.stderr = sys.__stderr__ = streams.Stream(self.recorder, "stderr")
+        sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = self.recorder.streams
         sys.stdin = sys.__stdin__ = open(os.devnull)
         builtins.__xstate__ = magic.Magic(self.recorder, namespace, lambda mark: self.files.marks.add(mark))
         if options.get("ipython"):
@@ -115,6 +114,7 @@ class Kernel:
         self.files = observe_files.Files(
             self.spool, options["store"], options["folder"], self.execution.code_run, options.get("guard")
         )
+        self.files.on_child = self.recorder.child_starts
         self.hidden.quietly = self.files.quietly
         self.imports = node_imports.NodeImports(self.bindings, self.workspace, self.modules, self.files)
         self.blocks = set()  # what tracebacks call the blocks
@@ -227,7 +227,7 @@ class Kernel:
             len(f.environ),
             len(f.writes),
             sorted(f.marks),
-            self.recorder.left(),
+            self.recorder.totals(),
             {k: v[0] for k, v in self.hidden.snapshot().items() if v[0]},
             dict(os.environ._data),
             {k: v if type(v) is tuple else id(v) for k, v in self.modules.process.registered().items()},
