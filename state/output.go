@@ -18,6 +18,23 @@ type Output struct {
 	Dropped int64 `json:"dropped,omitempty"`
 }
 
+// Note says in one line what of the output was dropped; "" when nothing was.
+func (o *Output) Note() string {
+	if o.Dropped == 0 {
+		return ""
+	}
+	return fmt.Sprintf("[xstate: %s more of %s are not kept: of what one statement puts out, %s are; "+
+		"write more to a file]\n", megabytes(o.Dropped), o.Kind, megabytes(OutputLimit))
+}
+
+// megabytes is a number of bytes for people.
+func megabytes(n int64) string {
+	if n < 1e5 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
+
 // PutOutputs stores outputs and returns their blob. No outputs have no blob.
 func (s *Store) PutOutputs(outputs []Output) (Digest, error) {
 	if len(outputs) == 0 {

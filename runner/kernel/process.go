@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -299,7 +300,7 @@ func (p *Process) Watch(every time.Duration, done <-chan struct{}) {
 // Begin forgets what was printed before the node that is about to run.
 func (p *Process) Begin() { p.printed.begin() }
 
-// Printed takes an output that the process has sent, in an event with a body.
+// Printed takes an output that the process has sent, in an event whose body is text, or display data in JSON.
 func (p *Process) Printed(header json.RawMessage, body []byte, sink Sink) {
 	var ev struct {
 		Shared bool  `json:"shared"` // the text of the process's own code
@@ -309,8 +310,11 @@ func (p *Process) Printed(header json.RawMessage, body []byte, sink Sink) {
 	if json.Unmarshal(header, &ev) != nil {
 		return
 	}
-	if len(body) > 0 {
+	if slices.Contains(streamNames[:], ev.Kind) {
 		p.printed.came(ev.Kind, ev.Shared, ev.Upto, body, sink)
+		return
+	}
+	if json.Unmarshal(body, &ev.Data) != nil {
 		return
 	}
 	if sink.Show != nil {

@@ -23,7 +23,7 @@ import re
 import struct
 import sys
 
-from . import code_owner, disk
+from . import code_owner, disk, frames
 
 PLACE = re.compile(r'(<[^<>\n]+>)(?::\d+|", line \d)')  # how warnings and tracebacks cite a line of a block
 _PLACE_CHARS = 300  # what is cited may lie across two pieces of text
@@ -62,7 +62,7 @@ class Native:
         if size <= self.seen:  # nothing is new, or the engine has truncated the file
             self.seen = size
             return b""
-        data = self._pread(self._file, min(size - self.seen, _PIECE), self.seen)
+        data = _piece(self._pread(self._file, min(size - self.seen, 2 * _PIECE), self.seen))
         self.seen += len(data)
         return data
 
@@ -106,6 +106,14 @@ class Shared:
     def of(self, stream):
         self.stream = stream
         self._start()
+
+
+def _piece(data):
+    """Returns the begin of encoded text, not much longer than _PIECE, that does not end within a character."""
+    end = _PIECE
+    while end < len(data) and data[end] & 0xC0 == 0x80:
+        end += 1
+    return data[:end]
 
 
 class Recorder:
@@ -203,8 +211,10 @@ class Recorder:
 
     def _send_long(self, data):
         """Takes text when the memory is empty, into which it may not fit."""
-        for at in range(0, len(data), _PIECE):
-            piece = data[at : at + _PIECE]
+        at = 0
+        while at < len(data):
+            piece = _piece(data[at : at + 2 * _PIECE])
+            at += len(piece)
             try:
                 self.shared.put(piece)
             except ValueError:
@@ -241,7 +251,7 @@ class Recorder:
         self._displays += 1
         if get_ident() == self._home and not self._busy:
             self._send_all()
-        self._channel.send({"ev": "output", "node": self.node, "kind": kind, "data": bundle})
+        self._channel.send({"ev": "output", "node": self.node, "kind": kind}, frames.encoded(bundle))
 
     def end(self):
         for stream in (sys.stdout, sys.stderr):
