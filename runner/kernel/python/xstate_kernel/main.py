@@ -1,6 +1,7 @@
 """The kernel's loop: one request at a time, each answered by events and one reply."""
 
 from . import original as __builtins__
+import _imp
 import ast
 import builtins
 import gc
@@ -17,6 +18,7 @@ import weakref
 from . import (
     adapters,
     bindings,
+    callers,
     code_owner,
     disk,
     display,
@@ -96,6 +98,7 @@ class Kernel:
         observe.watch_imports(self.names)
         observe.watch_contexts(self.names)
         shutdown.watch()
+        callers.hide()
         self.printer = fingerprint.Fingerprinter(namespace, self.workspace)
         self.groups = groups.Groups(self.printer.called)
         self.bindings = bindings.Bindings(namespace, preset, self.printer, self.groups)
@@ -133,7 +136,7 @@ class Kernel:
             frame = frame.f_back
         path = frame.f_code.co_filename if frame is not None else ""
         if path in _UNINTERRUPTED or os.path.dirname(path) == _ADAPTERS:
-            signal.raise_signal(signal.SIGINT)  # again in a moment
+            self.recorder.interrupt()  # if this prints; else the engine tries again
             return
         self.execution.interrupted = True
         raise KeyboardInterrupt
@@ -383,6 +386,7 @@ class Kernel:
 
 
 def start():
+    _imp._fix_co_filename(sys._getframe(1).f_code, execution.FOLDER + "/start")  # a frame of the kernel, see callers.py
     linecache.cache.pop("<string>", None)  # the command that started the kernel does not belong to the program
     read_fd, write_fd, *outputs = map(int, os.environ.pop("XSTATE_KERNEL_FDS").split(","))
     channel = frames.Channel(read_fd, write_fd)

@@ -91,6 +91,14 @@ class Shared:
         _HEADER.pack_into(self._map, 0, self.sent, self.stream)
         self._map.seek(_HEADER.size)
 
+    def fits(self, data):
+        """Puts text into the memory, if it fits."""
+        try:
+            self.put(data)
+        except ValueError:
+            return False
+        return True
+
     def size(self):
         return self._map.tell() - _HEADER.size
 
@@ -126,7 +134,7 @@ class Recorder:
         self.streams = [Stream(self, i) for i in range(2)]
         self._home = get_ident()
         self._forked = False  # this is a child process of the kernel
-        self._active = self._busy = False
+        self._active = self._busy = self._interrupted = False
         self._writes, self._always = 0, False  # that looked at the files; whether all do
         self._tail = ["", ""]  # the end of what was searched for places
         self._displays = 0
@@ -145,7 +153,7 @@ class Recorder:
         self.node, self.cited = node, set()
         self._writes, self._always, self._displays, self._tail = 0, False, 0, ["", ""]
         self.shared.begin()
-        self._active = True
+        self._active, self._interrupted = True, False
 
     def look(self):
         """Makes the next write look at the files."""
@@ -180,6 +188,14 @@ class Recorder:
         self._writes += 1
         if not self._always and self._writes >= _LOOKED:
             self.streams[stream].left = _UNLOOKED
+        if self._interrupted:
+            self._interrupted = False
+            raise KeyboardInterrupt
+
+    def interrupt(self):
+        """Makes the next write end with an interrupt: one in the middle of a write would lose text."""
+        self._interrupted = True
+        self.look()
 
     def _take(self, stream, data):
         if self._grown():
@@ -190,9 +206,7 @@ class Recorder:
         if self.shared.stream != stream:
             self._send_text()
             self.shared.of(stream)
-        try:
-            self.shared.put(data)
-        except ValueError:
+        if not self.shared.fits(data):
             self._send_text()
             self._send_long(data)
 
@@ -215,9 +229,7 @@ class Recorder:
         while at < len(data):
             piece = _piece(data[at : at + 2 * _PIECE])
             at += len(piece)
-            try:
-                self.shared.put(piece)
-            except ValueError:
+            if not self.shared.fits(piece):
                 self._send(self.shared.stream, piece, True, self.shared.sent + len(piece))
                 self.shared.sent += len(piece)
                 self.shared.of(self.shared.stream)
@@ -306,11 +318,10 @@ class Stream(io.TextIOBase):
         if self.left and type(text) is str and self._home == get_ident():
             try:
                 self._put(text.encode())
-            except ValueError:  # it does not fit, or cannot be encoded
-                self.left = 0
-            else:
                 self.left -= 1
                 return len(text)
+            except ValueError:  # it does not fit, or cannot be encoded
+                pass
         if not isinstance(text, str):
             raise TypeError("write() argument must be str, not %s" % type(text).__name__)
         if text:
