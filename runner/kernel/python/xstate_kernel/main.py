@@ -82,7 +82,7 @@ class Kernel:
         preset = {k: namespace[k] for k in bindings.PRESET if k in namespace}
         self.execution = None
         self.recorder = streams.Recorder(channel, outputs)
-        sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = self.recorder.streams
+        sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = streams.STREAMS
         sys.stdin = sys.__stdin__ = open(os.devnull)
         builtins.__xstate__ = magic.Magic(self.recorder, namespace, lambda mark: self.files.marks.add(mark))
         if options.get("ipython"):

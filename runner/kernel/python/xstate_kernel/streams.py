@@ -131,7 +131,7 @@ class Recorder:
         self._channel = channel
         self._native = [Native(files[0], 1), Native(files[1], 2)]
         self.shared = Shared(files[2])
-        self.streams = [Stream(self, i) for i in range(2)]
+        _attach(self)
         self._home = get_ident()
         self._forked = False  # this is a child process of the kernel
         self._active = self._busy = self._interrupted = False
@@ -157,7 +157,7 @@ class Recorder:
 
     def look(self):
         """Makes the next write look at the files."""
-        for stream in self.streams:
+        for stream in STREAMS:
             stream.left = 0
 
     def child_starts(self):
@@ -187,7 +187,7 @@ class Recorder:
             self._busy = False
         self._writes += 1
         if not self._always and self._writes >= _LOOKED:
-            self.streams[stream].left = _UNLOOKED
+            STREAMS[stream].left = _UNLOOKED
         if self._interrupted:
             self._interrupted = False
             raise KeyboardInterrupt
@@ -284,16 +284,14 @@ _ERRORS = (getattr(sys.stdout, "errors", "strict"), "backslashreplace")  # as Py
 class Stream(io.TextIOBase):
     """sys.stdout or sys.stderr of the program."""
 
-    __slots__ = ("left", "_put", "_home", "_recorder", "_number", "buffer")
+    __slots__ = ("left", "_number", "buffer")
     encoding = "utf-8"
     newlines = None
     line_buffering = False
 
-    def __init__(self, recorder, number):
+    def __init__(self, number):
         self.left = 0  # writes of the main thread that only put the text into the memory, until one looks at the files
-        self._put, self._home = recorder.shared.put, get_ident()
-        self._recorder, self._number = recorder, number
-        self.buffer = _Bytes(self)
+        self._number, self.buffer = number, _Bytes(self)
 
     @property
     def name(self):
@@ -315,9 +313,9 @@ class Stream(io.TextIOBase):
         return False
 
     def write(self, text):
-        if self.left and type(text) is str and self._home == get_ident():
+        if self.left and type(text) is str and _home == get_ident():
             try:
-                self._put(text.encode())
+                _put(text.encode())
                 self.left -= 1
                 return len(text)
             except ValueError:  # it does not fit, or cannot be encoded
@@ -325,7 +323,7 @@ class Stream(io.TextIOBase):
         if not isinstance(text, str):
             raise TypeError("write() argument must be str, not %s" % type(text).__name__)
         if text:
-            self._recorder.write(self._number, text.encode("utf-8", _ERRORS[self._number]))
+            _recorder.write(self._number, text.encode("utf-8", _ERRORS[self._number]))
         return len(text)
 
     def flush(self):
@@ -345,3 +343,13 @@ class _Bytes(io.RawIOBase):
     def write(self, data):
         self._stream.write(bytes(data).decode("utf-8", "replace"))
         return len(data)
+
+
+STREAMS = Stream(0), Stream(1)  # sys.stdout and sys.stderr of the program
+# What the streams write to. It is no attribute of theirs: who holds a stream would share it with all who hold one.
+_recorder = _put = _home = None
+
+
+def _attach(recorder):
+    global _recorder, _put, _home
+    _recorder, _put, _home = recorder, recorder.shared.put, get_ident()
