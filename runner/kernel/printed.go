@@ -61,7 +61,7 @@ func newPrinted(folder string) (p printed, err error) {
 			return p, fmt.Errorf("make a file for what the program prints: %w", err)
 		}
 	}
-	if err := files[2].Truncate(sharedSize); err != nil {
+	if _, err := files[2].Write(make([]byte, sharedSize)); err != nil { // a hole would kill its writer on a full disk
 		return p, fmt.Errorf("make a file for what the program prints: %w", err)
 	}
 	p.streams[0].file, p.streams[1].file, p.shared.file = files[0], files[1], files[2]
