@@ -62,12 +62,3 @@ func (s *Store) Outputs(t *Trace) (outputs []Output, ok bool, err error) {
 	}
 	return outputs, true, nil
 }
-
-// JoinOutputs joins the outputs of nodes that ran one after another: what stands on the screen after the last of them.
-func JoinOutputs(outputs []Output) []Output {
-	s := Screen{limit: -1}
-	for _, o := range outputs {
-		s.Add(o)
-	}
-	return s.outputs(false)
-}

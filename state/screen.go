@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -22,13 +24,13 @@ type Screen struct {
 	compact int // pieces that are left when neighbours are joined
 }
 
-// piece is an output in the making.
-type piece struct {
-	kind string
-	text []byte
-	data map[string]string
-	lost int64
-	open bool // it belongs to a row that can be overwritten
+// JoinOutputs joins the outputs of nodes that ran one after another: what stands on the screen after the last of them.
+func JoinOutputs(outputs []Output) []Output {
+	s := Screen{limit: -1}
+	for _, o := range outputs {
+		s.Add(o)
+	}
+	return s.outputs(false)
 }
 
 // screenRows is how many rows can be overwritten.
@@ -350,54 +352,144 @@ func (t *stream) end(continued bool) {
 	}
 }
 
-// row is one row of a stream.
-type row struct {
-	pieces []*piece // where its text stands
-	edited bool     // its text stands in cells
-	cells  []cell
-	end    string // of a row that was edited
-	size   int    // what it counts
-}
-
-// cell is one character of a row.
-type cell struct {
-	char  rune
-	style string
-}
-
-// settle makes the text of a row final, and returns by how much that differs from what it counted.
-func (r *row) settle() int {
-	for _, p := range r.pieces {
-		p.open = false
+// control takes what a text begins with that is no plain text, and returns its length; 0: its end has not come yet.
+func (t *stream) control(text []byte) int {
+	switch text[0] {
+	case '\r':
+		if t.head {
+			t.led = true
+		}
+		t.col, t.returned = 0, true
+		return 1
+	case '\b':
+		t.place(t.column() - 1)
+		return 1
 	}
-	if !r.edited {
+	n, params, final := sequence(text)
+	if n == 0 {
 		return 0
 	}
-	var b bytes.Buffer
-	style := ""
-	for _, c := range trimmedCells(r.cells) {
-		if c.style != style {
-			if style != "" {
-				b.WriteString("\x1b[0m")
-			}
-			style = c.style
-			b.WriteString(style)
-		}
-		b.WriteRune(c.char)
-	}
-	if style != "" {
-		b.WriteString("\x1b[0m")
-	}
-	b.WriteString(r.end)
-	r.pieces[0].text = b.Bytes()
-	return b.Len() - r.size
+	t.interpret(text[:n], params, final)
+	return n
 }
 
-// trimmedCells leaves out the blanks at the end of a row, with which programs overwrite what was longer.
-func trimmedCells(cells []cell) []cell {
-	n := len(cells)
-	for n > 0 && cells[n-1] == (cell{char: ' '}) {
-		n--
+// interpret follows a sequence. What moves or erases within the last rows is done. Colours stay with the text. Whether
+// the cursor is visible is forgotten. All else stands as it is in a row that is not overwritten.
+func (t *stream) interpret(text []byte, params string, final byte) {
+	n := max(1, number(params))
+	switch final {
+	case 'm':
+		if params == "" || params == "0" {
+			t.style = ""
+		} else if len(t.style) < 100 {
+			t.style += string(text)
+		}
+		if t.appends() {
+			t.raw(text)
+		}
+	case 'K':
+		t.eraseLine(number(params))
+	case 'J':
+		t.eraseBelow(number(params), text)
+	case 'A':
+		t.move(t.at-n, t.column())
+	case 'B':
+		t.move(t.at+n, t.column())
+	case 'C':
+		t.place(t.column() + n)
+	case 'D':
+		t.place(t.column() - n)
+	case 'E':
+		t.move(t.at+n, 0)
+	case 'F':
+		t.move(t.at-n, 0)
+	case 'G':
+		t.place(n - 1)
+	case 'h', 'l':
+		if !strings.HasPrefix(params, "?") && t.appends() {
+			t.raw(text)
+		}
+	default:
+		if t.appends() {
+			t.raw(text)
+		}
 	}
-	return cells[:n]
+}
+
+// number is the first parameter of a sequence, or 0.
+func number(params string) int {
+	first, _, _ := strings.Cut(params, ";")
+	n, _ := strconv.Atoi(first)
+	return min(max(n, 0), 10000)
+}
+
+// column returns the column of the cursor.
+func (t *stream) column() int {
+	if t.col == atEnd {
+		t.col = t.rows[t.at].width()
+	}
+	return t.col
+}
+
+// place moves the cursor within its row.
+func (t *stream) place(col int) { t.move(t.at, col) }
+
+func (t *stream) move(at, col int) {
+	t.at, t.col, t.returned = min(max(at, 0), len(t.rows)-1), max(col, 0), false
+}
+
+// eraseLine erases from the cursor to the end of its row (0), from the begin to the cursor (1) or the whole row (2).
+func (t *stream) eraseLine(how int) {
+	if r := t.rows[t.at]; len(r.pieces) == 0 && !r.edited {
+		return
+	}
+	col, r := t.column(), t.lift()
+	switch {
+	case how == 2:
+		r.cells = r.cells[:0]
+	case how == 1:
+		for i := range min(col+1, len(r.cells)) {
+			r.cells[i] = cell{char: ' '}
+		}
+	case col < len(r.cells):
+		r.cells = r.cells[:col]
+	}
+}
+
+// eraseBelow erases from the cursor to the last row. To erase a whole screen is no concern of what was printed.
+func (t *stream) eraseBelow(how int, text []byte) {
+	if how != 0 {
+		if t.appends() {
+			t.raw(text)
+		}
+		return
+	}
+	t.eraseLine(0)
+	at, col := t.at, t.col
+	for t.at = at + 1; t.at < len(t.rows); t.at++ {
+		t.col = 0
+		t.eraseLine(2)
+	}
+	t.at, t.col = at, col
+}
+
+// lift makes the row of the cursor one that can be overwritten: its text goes into cells.
+func (t *stream) lift() *row {
+	r := t.rows[t.at]
+	if r.edited {
+		return r
+	}
+	t.column()
+	text := r.text()
+	if len(r.pieces) == 0 {
+		p := &piece{kind: t.kind, open: true}
+		t.screen.pieces = append(t.screen.pieces, p)
+		r.pieces = append(r.pieces, p)
+	}
+	for _, p := range r.pieces {
+		p.text = nil
+	}
+	text, r.end = cutEnd(text)
+	r.edited, r.cells = true, cellsOf(text)
+	return r
 }
