@@ -136,8 +136,11 @@ class Kernel:
             frame = frame.f_back
         path = frame.f_code.co_filename if frame is not None else ""
         if path in _UNINTERRUPTED or os.path.dirname(path) == _ADAPTERS:
-            self.recorder.interrupt()  # if this prints; else the engine tries again
+            self.recorder.interrupt(self.raise_interrupt)  # if this prints; else the engine tries again
             return
+        self.raise_interrupt()
+
+    def raise_interrupt(self):
         self.execution.interrupted = True
         raise KeyboardInterrupt
 

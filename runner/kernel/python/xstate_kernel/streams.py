@@ -134,7 +134,8 @@ class Recorder:
         _attach(self)
         self._home = get_ident()
         self._forked = False  # this is a child process of the kernel
-        self._active = self._busy = self._interrupted = False
+        self._active = self._busy = False
+        self._interrupt = None  # raises an interrupt that came in the middle of a write
         self._writes, self._always = 0, False  # that looked at the files; whether all do
         self._tail = ["", ""]  # the end of what was searched for places
         self._displays = 0
@@ -153,7 +154,7 @@ class Recorder:
         self.node, self.cited = node, set()
         self._writes, self._always, self._displays, self._tail = 0, False, 0, ["", ""]
         self.shared.begin()
-        self._active, self._interrupted = True, False
+        self._active, self._interrupt = True, None
 
     def look(self):
         """Makes the next write look at the files."""
@@ -188,13 +189,13 @@ class Recorder:
         self._writes += 1
         if not self._always and self._writes >= _LOOKED:
             STREAMS[stream].left = _UNLOOKED
-        if self._interrupted:
-            self._interrupted = False
-            raise KeyboardInterrupt
+        if self._interrupt is not None:
+            interrupt, self._interrupt = self._interrupt, None
+            interrupt()
 
-    def interrupt(self):
-        """Makes the next write end with an interrupt: one in the middle of a write would lose text."""
-        self._interrupted = True
+    def interrupt(self, action):
+        """Makes the next write call a function when it is done: an exception in the middle would lose text."""
+        self._interrupt = action
         self.look()
 
     def _take(self, stream, data):
