@@ -101,7 +101,11 @@ func unlikePlain(t *testing.T, python string, files map[string][]byte, out *xsta
 	if code := cmd.ProcessState.ExitCode(); ended != nil && code != ended.Code {
 		return fmt.Sprintf("a run from scratch ends with %d, the interpreter with %d", ended.Code, code)
 	}
-	shown := address.ReplaceAllString(strings.ReplaceAll(string(text), dir, "DIR"), "at")
+	var stands strings.Builder // of it
+	for _, o := range state.JoinOutputs([]state.Output{{Kind: "stdout", Text: string(text)}}) {
+		stands.WriteString(o.Text)
+	}
+	shown := address.ReplaceAllString(strings.ReplaceAll(stands.String(), dir, "DIR"), "at")
 	expected := address.ReplaceAllString(want.String(), "at")
 	if shown != expected {
 		return "the interpreter prints\n" + shown + "and a run from scratch\n" + expected

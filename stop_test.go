@@ -51,7 +51,7 @@ print("pids", os.getpid(), child.pid, child.stdout.readline().strip(), forked)
 			}
 			_, pids, ok := strings.Cut(query.Text(outcome.Blocks[1].Outputs), "pids ")
 			if !ok {
-				t.Fatalf("what hang printed before it was stopped is lost: %q", outcome.Blocks[1].Outputs)
+				t.Fatalf("what hang printed before it was stopped is lost: %+v", outcome.Blocks[1].Outputs)
 			}
 			for _, pid := range strings.Fields(pids) {
 				if running(pid) {

@@ -12,9 +12,7 @@ import (
 func (x *execution) abandon() {
 	e := x.walk.e
 	e.kernel.Stop()
-	for _, o := range e.kernel.Unsent(x.outputs) {
-		x.output(o)
-	}
+	e.kernel.Unsent(x.sink())
 	e.dropKernel()
 }
 
@@ -30,7 +28,7 @@ func (x *execution) lost(kind, message string) (*state.StoredTrace, error) {
 	}
 	t.Seconds = x.seen.Seconds
 	t.Err.Type, t.Err.Message = kind, message
-	if t.Outputs, err = x.walk.e.cfg.Store.PutOutputs(kernel.Merge(x.outputs)); err != nil {
+	if t.Outputs, err = x.walk.e.cfg.Store.PutOutputs(x.outputs.Outputs()); err != nil {
 		return nil, err
 	}
 	return x.putTrace(t.Trace, true)

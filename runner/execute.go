@@ -117,7 +117,7 @@ type execution struct {
 	pos     *programState
 	live    bool // its outputs are shown
 	fresh   bool // the kernel was started for it
-	outputs []state.Output
+	outputs state.Screen
 	seen    kernel.Observation
 
 	recorded *state.Trace // what an earlier execution at this state left; nil when this is the first
@@ -137,7 +137,7 @@ func (x *execution) run(ctx context.Context) (t *state.StoredTrace, again []stri
 		nodeCtx, cancel = context.WithTimeoutCause(ctx, w.o.Timeout, errTimeout)
 		defer cancel()
 	}
-	x.seen, err = e.kernel.Execute(nodeCtx, x.request(), x.output)
+	x.seen, err = e.kernel.Execute(nodeCtx, x.request(), x.sink())
 	if ctx.Err() != nil {
 		x.abandon()
 		return nil, nil, ctx.Err()
@@ -244,11 +244,17 @@ func (x *execution) request() kernel.Node {
 	return req
 }
 
-func (x *execution) output(o state.Output) {
-	x.outputs = append(x.outputs, o)
-	if x.live {
-		x.walk.event(Event{Block: x.node.unit.ID, Node: x.node.at, Kind: "output", Output: o})
+// sink records what the node puts out, and lets followers of the run see it as it happens, as far as it is recorded.
+func (x *execution) sink() kernel.Sink {
+	sink := kernel.Sink{Record: x.outputs.Add}
+	if x.live && x.walk.o.OnEvent != nil {
+		sink.Show = func(o state.Output) {
+			if !x.outputs.Full() {
+				x.walk.event(Event{Block: x.node.unit.ID, Node: x.node.at, Kind: "output", Output: o})
+			}
+		}
 	}
+	return sink
 }
 
 // unbound returns names that were absent from the namespace though they have a value here: the name whose absence made
@@ -311,7 +317,7 @@ func (x *execution) recordTrace(ctx context.Context) (*state.StoredTrace, error)
 		x.walk.e.baseState.ForgetElsewhere()
 	}
 	t.CitedSource = layoutOf(x.walk.units, x.node, t.CitedBlocks)
-	if t.Outputs, err = x.walk.e.cfg.Store.PutOutputs(kernel.Merge(x.outputs)); err != nil {
+	if t.Outputs, err = x.walk.e.cfg.Store.PutOutputs(x.outputs.Outputs()); err != nil {
 		return nil, err
 	}
 	if end := x.seen.Ending; end != nil {

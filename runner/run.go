@@ -353,6 +353,6 @@ func (w *walk) blockOutcome(u *unit) BlockOutcome {
 			b.Marks = appendNew(b.Marks, m)
 		}
 	}
-	b.Outputs = kernel.Merge(b.Outputs)
+	b.Outputs = state.JoinOutputs(b.Outputs)
 	return b
 }

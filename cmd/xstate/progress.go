@@ -8,6 +8,7 @@ import (
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/runner"
+	"github.com/xstate-engine/xstate/state"
 )
 
 // progress follows a run: on a terminal it keeps a line on stderr that says what runs, and lets output through as it
@@ -25,9 +26,9 @@ type progress struct {
 	expect  float64
 	running bool
 
-	ran      map[xstate.BlockID]bool             // blocks of which a part was executed
-	streamed map[xstate.BlockID]*strings.Builder // what of a block's output was shown while it ran
-	ended    bool                                // the last of it ended its line
+	ran      map[xstate.BlockID]bool          // blocks of which a part was executed
+	streamed map[xstate.BlockID]*state.Screen // what of a block's output was shown while it ran
+	ended    bool                             // the last of it ended its line
 	done     chan struct{}
 	stopped  sync.WaitGroup
 }
@@ -37,7 +38,7 @@ const tick = 100 * time.Millisecond
 func newProgress(u *ui) *progress {
 	return &progress{ui: u, places: map[xstate.BlockID]int{}, names: map[xstate.BlockID]string{}, now: time.Now,
 		ran:      map[xstate.BlockID]bool{},
-		streamed: map[xstate.BlockID]*strings.Builder{}, ended: true, done: make(chan struct{})}
+		streamed: map[xstate.BlockID]*state.Screen{}, ended: true, done: make(chan struct{})}
 }
 
 // live says that output is shown as it comes.
@@ -115,11 +116,23 @@ func (p *progress) event(e runner.Event) {
 	head := ""
 	if p.streamed[e.Block] == nil {
 		head = title(p.ui, p.places[e.Block], e.Block, p.names[e.Block]) + "\n"
-		p.streamed[e.Block] = &strings.Builder{}
+		p.streamed[e.Block] = &state.Screen{}
 	}
-	p.streamed[e.Block].WriteString((*places)(nil).outputText(e.Output)) // a line of a traceback may come in two parts
+	p.streamed[e.Block].Add(e.Output)
 	p.ui.write(head + text)
 	p.mu.Lock()
 	p.ended = text[len(text)-1] == '\n'
 	p.mu.Unlock()
+}
+
+// showed reports whether all that is kept of a block's output was shown while it ran.
+func (p *progress) showed(b *runner.BlockOutcome) bool {
+	streamed := p.streamed[b.ID]
+	if streamed == nil {
+		return false
+	}
+	text := func(list []state.Output) string {
+		return strings.TrimSuffix((*places)(nil).outputs(list, nil), notes(list))
+	}
+	return text(state.JoinOutputs(streamed.Outputs())) == text(b.Outputs)
 }

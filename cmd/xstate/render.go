@@ -53,8 +53,18 @@ func (p *places) outputs(list []state.Output, e *state.ExecError) string {
 		}
 	}
 	endLine(&b)
+	b.WriteString(notes(list))
 	if e != nil {
 		b.WriteString(p.errorText(e))
+	}
+	return b.String()
+}
+
+// notes says what of the outputs was dropped.
+func notes(list []state.Output) string {
+	var b strings.Builder
+	for _, o := range list {
+		b.WriteString(o.Note())
 	}
 	return b.String()
 }

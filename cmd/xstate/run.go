@@ -491,9 +491,8 @@ func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
 		head += a.ui.faint("  (" + reasonText(b.Reason) + ")")
 	}
 	body := a.places.outputs(b.Outputs, nil)
-	if streamed := p.streamed[b.ID]; streamed != nil && strings.TrimRight(streamed.String(), "\n") ==
-		strings.TrimRight((*places)(nil).outputs(b.Outputs, nil), "\n") {
-		body = "" // it was shown while the block ran
+	if p.showed(b) {
+		body = notes(b.Outputs)
 	}
 	if b.Err != nil && b.Ending == nil { // a program that ends prints why by itself
 		body += a.places.errorText(b.Err)

@@ -19,6 +19,9 @@
 // nodes of a program that is executed in another process, from the same state, have equal observations, unless they are
 // marked.
 //
+// A Sink gets what a node puts out twice: as it happens, for whoever looks, and in an order that does not depend on
+// time, for the record.
+//
 // Package kerneltest checks the contract for any language.
 //
 // # Failures

@@ -33,7 +33,7 @@ func (d *Driven) Check(ctx context.Context, blocks []Source) ([]Verdict, error) 
 	var reply struct {
 		Verdicts []Verdict `json:"verdicts"`
 	}
-	_, err := d.Request(ctx, map[string]any{"op": "compile", "blocks": heads}, text, &reply, nil)
+	_, err := d.Request(ctx, map[string]any{"op": "compile", "blocks": heads}, text, &reply, Events{})
 	return reply.Verdicts, err
 }
 
@@ -57,7 +57,13 @@ func (d *Driven) Execute(ctx context.Context, n Node, sink Sink) (Observation, e
 		Op string `json:"op"`
 		Node
 	}{"run", n}
-	_, err := d.Request(ctx, request, n.Text, &seen, func(text json.RawMessage) { d.event(text, &seen.Result, sink) })
+	events := Events{Every: watchEvery, Event: func(text json.RawMessage, body []byte) {
+		d.event(text, body, &seen.Result, sink)
+	}}
+	if sink.Show != nil {
+		events.Tick = func() { d.printed.look(sink) }
+	}
+	_, err := d.Request(ctx, request, n.Text, &seen, events)
 	close(done)
 	if seen.Seconds == 0 {
 		seen.Seconds = time.Since(began).Seconds()
@@ -66,19 +72,16 @@ func (d *Driven) Execute(ctx context.Context, n Node, sink Sink) (Observation, e
 }
 
 // event takes what the driver sends while a node runs: outputs, and how the node ended.
-func (d *Driven) event(text json.RawMessage, result *Result, sink Sink) {
+func (d *Driven) event(text json.RawMessage, body []byte, result *Result, sink Sink) {
 	var ev struct {
-		Ev   string `json:"ev"`
-		Upto int64  `json:"upto"`
-		state.Output
+		Ev string `json:"ev"`
 	}
 	if json.Unmarshal(text, &ev) != nil {
 		return
 	}
 	switch ev.Ev {
 	case "output":
-		d.Sent(ev.Kind, ev.Upto)
-		sink(ev.Output)
+		d.Printed(text, body, sink)
 	case "result":
 		_ = json.Unmarshal(text, result)
 	}
@@ -99,7 +102,7 @@ func (d *Driven) Store(ctx context.Context, v Storing) (stored Stored, err error
 		Op string `json:"op"`
 		Storing
 	}{"store", v}
-	stored.Data, err = d.Request(ctx, request, nil, &stored, nil)
+	stored.Data, err = d.Request(ctx, request, nil, &stored, Events{})
 	if err != nil || d.readParts(stored.Parts) == nil {
 		return stored, err
 	}
@@ -131,12 +134,12 @@ func (d *Driven) Load(ctx context.Context, l Loading) (loaded Loaded, err error)
 		Op string `json:"op"`
 		Loading
 	}{"load", l}
-	_, err = d.Request(ctx, request, l.Data, &loaded, nil)
+	_, err = d.Request(ctx, request, l.Data, &loaded, Events{})
 	return loaded, err
 }
 
 func (d *Driven) Hidden(ctx context.Context, key depgraph.Key) ([]byte, error) {
-	return d.Request(ctx, map[string]any{"op": "hidden_get", "key": key}, nil, nil, nil)
+	return d.Request(ctx, map[string]any{"op": "hidden_get", "key": key}, nil, nil, Events{})
 }
 
 func (d *Driven) SetHidden(
@@ -147,7 +150,7 @@ func (d *Driven) SetHidden(
 	data []byte,
 ) error {
 	request := map[string]any{"op": "hidden_put", "key": key, "digest": digest, "pristine": pristine}
-	_, err := d.Request(ctx, request, data, nil, nil)
+	_, err := d.Request(ctx, request, data, nil, Events{})
 	return err
 }
 
@@ -157,7 +160,7 @@ func (d *Driven) SetEnviron(ctx context.Context, set map[string]*string, first m
 
 func (d *Driven) Detach(ctx context.Context, files []string) ([]string, error) {
 	var reply struct{ Paths []string }
-	_, err := d.Request(ctx, map[string]any{"op": "detach", "files": files}, nil, &reply, nil)
+	_, err := d.Request(ctx, map[string]any{"op": "detach", "files": files}, nil, &reply, Events{})
 	return reply.Paths, err
 }
 
@@ -168,23 +171,23 @@ func (d *Driven) CloseDisplays(ctx context.Context) error {
 }
 
 func (d *Driven) Unload(ctx context.Context, modules []string) (u Unloaded, err error) {
-	_, err = d.Request(ctx, map[string]any{"op": "unload", "modules": modules}, nil, &u, nil)
+	_, err = d.Request(ctx, map[string]any{"op": "unload", "modules": modules}, nil, &u, Events{})
 	return u, err
 }
 
 func (d *Driven) Refresh(ctx context.Context) (u Unloaded, err error) {
-	_, err = d.Request(ctx, map[string]string{"op": "forget"}, nil, &u, nil)
+	_, err = d.Request(ctx, map[string]string{"op": "forget"}, nil, &u, Events{})
 	return u, err
 }
 
 func (d *Driven) Inspect(ctx context.Context, name string) (string, error) {
 	var reply struct{ Repr string }
-	_, err := d.Request(ctx, map[string]string{"op": "show", "name": name}, nil, &reply, nil)
+	_, err := d.Request(ctx, map[string]string{"op": "show", "name": name}, nil, &reply, Events{})
 	return reply.Repr, err
 }
 
 // do sends a request whose reply says nothing.
 func (d *Driven) do(ctx context.Context, request any) error {
-	_, err := d.Request(ctx, request, nil, nil, nil)
+	_, err := d.Request(ctx, request, nil, nil, Events{})
 	return err
 }

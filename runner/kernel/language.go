@@ -127,10 +127,9 @@ type Kernel interface {
 	HasOpen(path string) bool
 	// Exit says how the interpreter ended, once it has.
 	Exit() string
-	// Stop ends the interpreter. Unsent then returns what it printed and did not send; have is what it sent of the
-	// node.
+	// Stop ends the interpreter. Unsent then puts out what it printed and did not send.
 	Stop()
-	Unsent(have []state.Output) []state.Output
+	Unsent(sink Sink)
 	// Close ends the interpreter and gives up all that it holds.
 	Close()
 }

@@ -47,9 +47,6 @@ type Node struct {
 	Lists bool                `json:"lists,omitempty"` // it may list subclasses, and is given all that there are
 }
 
-// Sink takes what a node puts out, as it happens.
-type Sink func(state.Output)
-
 // Source is the text of a block.
 type Source struct {
 	Filename string

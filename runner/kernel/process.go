@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -29,7 +30,7 @@ type Process struct {
 	out     *bufio.Reader
 	close   []io.Closer
 	stderr  *tail
-	printed [2]*printed // stdout and stderr of the program
+	printed printed
 	waited  chan struct{}
 	exit    error
 	full    string        // what the driver could not write because the disk is full; "" when it could
@@ -78,11 +79,8 @@ func StartProcess(ctx context.Context, c Command) (*Process, error) {
 	}
 	p.cmd = exec.Command(c.Args[0], c.Args[1:]...)
 	p.cmd.Dir = c.Folder
-	p.cmd.Env = append(c.Environ, "XSTATE_KERNEL_FDS=3,4,5,6")
-	p.cmd.ExtraFiles = []*os.File{reqR, evW}
-	for _, f := range printed {
-		p.cmd.ExtraFiles = append(p.cmd.ExtraFiles, f.file)
-	}
+	p.cmd.Env = append(c.Environ, "XSTATE_KERNEL_FDS=3,4,5,6,7")
+	p.cmd.ExtraFiles = append([]*os.File{reqR, evW}, printed.files()...)
 	p.cmd.Stderr = p.stderr
 	p.cmd.SysProcAttr = OwnGroup()
 	p.cmd.WaitDelay = time.Second
@@ -136,8 +134,8 @@ func (p *Process) Stop() {
 // Close ends the process and gives up what Stop leaves to be read.
 func (p *Process) Close() {
 	p.Stop()
-	for _, f := range p.printed {
-		f.file.Close()
+	for _, f := range p.printed.files() {
+		f.Close()
 	}
 }
 
@@ -166,10 +164,17 @@ func (p *Process) Receive() (json.RawMessage, error) {
 	return text, nil
 }
 
-// Request sends one request and returns the fields and body of the reply. Events before it go to onEvent.
-// When ctx ends, the process is interrupted, and killed if it does not answer.
+// Events is who follows a request until it is answered. All calls come from the goroutine of Request.
+type Events struct {
+	Event func(header json.RawMessage, body []byte)
+	Tick  func() // called once in Every; nil: never
+	Every time.Duration
+}
+
+// Request sends one request and returns the fields and body of the reply. Events before it go to events. When ctx ends,
+// the process is interrupted, and killed if it does not answer.
 func (p *Process) Request(
-	ctx context.Context, header any, body []byte, reply any, onEvent func(json.RawMessage),
+	ctx context.Context, header any, body []byte, reply any, events Events,
 ) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -189,7 +194,7 @@ func (p *Process) Request(
 		return nil, fmt.Errorf("%w: %w", ErrDied, err)
 	}
 	for {
-		text, data, err := readFrame(p.out)
+		text, data, err := p.next(events)
 		if err != nil {
 			p.Kill()
 			return nil, p.died(err)
@@ -203,8 +208,30 @@ func (p *Process) Request(
 		if bytes.HasPrefix(text, []byte(`{"ev": "reply"`)) {
 			return data, decodeReply(text, reply)
 		}
-		if onEvent != nil {
-			onEvent(text)
+		if events.Event != nil {
+			events.Event(text, data)
+		}
+	}
+}
+
+// next waits for a frame, and looks after the rest meanwhile.
+func (p *Process) next(events Events) (header json.RawMessage, body []byte, err error) {
+	if events.Tick == nil || p.out.Buffered() > 0 {
+		return readFrame(p.out)
+	}
+	came := make(chan struct{})
+	go func() {
+		header, body, err = readFrame(p.out)
+		close(came)
+	}()
+	tick := time.NewTicker(events.Every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-came:
+			return header, body, err
+		case <-tick.C:
+			events.Tick()
 		}
 	}
 }
@@ -266,40 +293,38 @@ func (p *Process) Watch(every time.Duration, done <-chan struct{}) {
 			return
 		case <-tick.C:
 		}
-		for _, f := range p.printed {
-			if info, err := f.file.Stat(); err == nil && info.Size() > printedLimit {
-				_ = f.file.Truncate(printedKeep) // or the next tick tries again
-			}
-		}
+		p.printed.keepWithin()
 	}
 }
 
 // Begin forgets what was printed before the node that is about to run.
-func (p *Process) Begin() {
-	for _, f := range p.printed {
-		f.sent = 0
+func (p *Process) Begin() { p.printed.begin() }
+
+// Printed takes an output that the process has sent, in an event whose body is text, or display data in JSON.
+func (p *Process) Printed(header json.RawMessage, body []byte, sink Sink) {
+	var ev struct {
+		Shared bool  `json:"shared"` // the text of the process's own code
+		Upto   int64 `json:"upto"`
+		state.Output
 	}
+	if json.Unmarshal(header, &ev) != nil {
+		return
+	}
+	if slices.Contains(streamNames[:], ev.Kind) {
+		p.printed.came(ev.Kind, ev.Shared, ev.Upto, body, sink)
+		return
+	}
+	if json.Unmarshal(body, &ev.Data) != nil {
+		return
+	}
+	if sink.Show != nil {
+		sink.Show(ev.Output)
+	}
+	sink.Record(ev.Output)
 }
 
-// Sent notes that the interpreter has sent what the file of a stream holds, up to a byte.
-func (p *Process) Sent(stream string, upto int64) {
-	for _, f := range p.printed {
-		if f.stream == stream {
-			f.sent = upto
-		}
-	}
-}
-
-// Unsent returns what a dead interpreter had printed and not sent. have is what came before.
-func (p *Process) Unsent(have []state.Output) []state.Output {
-	var left []state.Output
-	for _, f := range p.printed {
-		if o, ok := f.unsent(have); ok {
-			left = append(left, o)
-		}
-	}
-	return left
-}
+// Unsent takes what a dead interpreter had printed and not sent.
+func (p *Process) Unsent(sink Sink) { p.printed.rest(sink) }
 
 // HasOpen reports whether the process has a file mapped, or open otherwise than for writing only.
 func (p *Process) HasOpen(path string) bool {

@@ -227,9 +227,9 @@ func (p *suiteProcess) lost(note string) (bool, error) {
 // printed returns the end of what the process printed.
 func (p *suiteProcess) printed() string {
 	var b strings.Builder
-	for _, o := range p.k.Unsent(nil) {
+	p.k.Unsent(kernel.Sink{Record: func(o state.Output) {
 		b.WriteString(o.Text[max(0, len(o.Text)-4000):])
-	}
+	}})
 	return b.String()
 }
 

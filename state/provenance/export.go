@@ -239,7 +239,7 @@ func cell(b *query.BlockView, id string) nbCell {
 
 func output(o state.Output, count *int) any {
 	if o.Kind == "stdout" || o.Kind == "stderr" {
-		return nbStream{o.Kind, "stream", lines(o.Text)}
+		return nbStream{o.Kind, "stream", lines(o.Text + o.Note())}
 	}
 	d := nbData{Data: map[string]any{}, Type: "display_data"}
 	if o.Kind == "result" {

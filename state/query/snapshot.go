@@ -205,6 +205,7 @@ func (h *History) view(index int, b *state.ProgramBlock, last map[depgraph.Key]A
 			v.Marks = AppendNew(v.Marks, state.MarkPinned)
 		}
 	}
+	v.Outputs = append([]state.Output{}, state.JoinOutputs(v.Outputs)...)
 	return v, nil
 }
 

@@ -101,9 +101,9 @@ func (s *session) node(text string) kernel.Node {
 // try executes a text.
 func (s *session) try(ctx context.Context, text string) (kernel.Observation, []state.Output, error) {
 	s.Helper()
-	var outputs []state.Output
-	seen, err := s.kernel.Execute(ctx, s.node(text), func(o state.Output) { outputs = append(outputs, o) })
-	return seen, kernel.Merge(outputs), err
+	var outputs state.Screen
+	seen, err := s.kernel.Execute(ctx, s.node(text), kernel.Sink{Record: outputs.Add})
+	return seen, outputs.Outputs(), err
 }
 
 // run executes a text that succeeds.

@@ -84,15 +84,12 @@ func (b *Baseline) Run(
 		"op": "run", "filename": "<" + string(block.ID) + ">", "future": facts.Features, "first": place == 0,
 		"quiet": facts.Quiet,
 	}
+	var outputs state.Screen
 	b.process.Begin()
-	_, err = b.process.Request(ctx, header, facts.Code, &reply, func(text json.RawMessage) {
-		var ev struct {
-			Ev string `json:"ev"`
-			state.Output
-		}
-		if json.Unmarshal(text, &ev) == nil && ev.Ev == "output" {
-			found.Outputs = append(found.Outputs, ev.Output)
-		}
+	_, err = b.process.Request(ctx, header, facts.Code, &reply, kernel.Events{
+		Event: func(header json.RawMessage, body []byte) {
+			b.process.Printed(header, body, kernel.Sink{Record: outputs.Add})
+		},
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -105,7 +102,7 @@ func (b *Baseline) Run(
 	if reply.Failure != nil {
 		found.Err = &state.ExecError{Type: reply.Failure.Type, Message: reply.Failure.Message, Block: block.ID}
 	}
-	found.Outputs = kernel.Merge(found.Outputs)
+	found.Outputs = state.JoinOutputs(outputs.Outputs())
 	return found, nil
 }
 
@@ -115,13 +112,13 @@ func (b *Baseline) Values(ctx context.Context) (map[string]state.Digest, error) 
 	var reply struct {
 		Values map[string]state.Digest `json:"values"`
 	}
-	_, err := b.process.Request(ctx, map[string]any{"op": "values"}, nil, &reply, nil)
+	_, err := b.process.Request(ctx, map[string]any{"op": "values"}, nil, &reply, kernel.Events{})
 	return reply.Values, err
 }
 
 // Unbind removes names from the namespace.
 func (b *Baseline) Unbind(ctx context.Context, names []string) error {
-	_, err := b.process.Request(ctx, map[string]any{"op": "unbind", "names": names}, nil, nil, nil)
+	_, err := b.process.Request(ctx, map[string]any{"op": "unbind", "names": names}, nil, nil, kernel.Events{})
 	return err
 }
 
@@ -130,12 +127,12 @@ func (b *Baseline) Save(ctx context.Context, n int) (int64, error) {
 	var reply struct {
 		Bytes int64 `json:"bytes"`
 	}
-	_, err := b.process.Request(ctx, map[string]any{"op": "save", "number": n}, nil, &reply, nil)
+	_, err := b.process.Request(ctx, map[string]any{"op": "save", "number": n}, nil, &reply, kernel.Events{})
 	return reply.Bytes, err
 }
 
 // Restore makes the namespace that of snapshot n. Values that could not be pickled stay as they are now.
 func (b *Baseline) Restore(ctx context.Context, n int) error {
-	_, err := b.process.Request(ctx, map[string]any{"op": "restore", "number": n}, nil, nil, nil)
+	_, err := b.process.Request(ctx, map[string]any{"op": "restore", "number": n}, nil, nil, kernel.Events{})
 	return err
 }

@@ -53,6 +53,10 @@ var driverDigest = sync.OnceValue(func() state.Digest {
 	return state.DigestOf(text)
 })
 
+// driverName begins the name of the folder of the driver. The modules warnings and logging take a file whose path has
+// both words for the machinery of imports, and leave its frames out when they look for the caller of a function.
+const driverName = "kernel-importlib_bootstrap-"
+
 // installDriver writes the driver to disk, once for each version of it, and returns the folder to import it from. That
 // is a folder in the user's cache, so that the compiled form of the driver serves every store, or else one in the
 // store. The driver lies on disk because the code of a file can be told from the program's, and code that came through
@@ -76,7 +80,7 @@ func userCache() string {
 }
 
 func installDriverIn(dir string) (string, error) {
-	final := filepath.Join(dir, "kernel-"+string(driverDigest()[:16]))
+	final := filepath.Join(dir, driverName+string(driverDigest()[:16]))
 	if _, err := os.Stat(final); err == nil {
 		return final, nil
 	}

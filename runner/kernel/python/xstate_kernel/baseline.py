@@ -48,8 +48,7 @@ class Baseline:
         self.preset = {k: self.ns[k] for k in _PRESET if k in self.ns}
         self.nested = []  # code with nested code, each with its tree and flags
         self.recorder = streams.Recorder(channel, outputs)
-        sys.stdout = sys.__stdout__ = streams.Stream(self.recorder, "stdout")
-        sys.stderr = sys.__stderr__ = streams.Stream(self.recorder, "stderr")
+        sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = streams.STREAMS
         sys.stdin = sys.__stdin__ = open(os.devnull)
         builtins.__xstate__ = magic.Magic(self.recorder, self.ns, lambda why: None)
         if options.get("ipython"):

@@ -6,7 +6,6 @@ import reprlib
 
 from . import adapters
 
-_LIMIT = 1 << 20
 _ATOMS = (int, str, float, bool, type(None), bytes, complex)
 
 
@@ -15,7 +14,7 @@ def bundle(value):
     own = adapters.bundle(value)
     if own is not None:
         return own
-    found = {"text/plain": _cut(repr(value))}
+    found = {"text/plain": repr(value)}
     for method, media in (
         ("_repr_html_", "text/html"),
         ("_repr_markdown_", "text/markdown"),
@@ -33,12 +32,8 @@ def bundle(value):
         if isinstance(data, bytes):
             found[media] = binascii.b2a_base64(data, newline=False).decode()
         elif isinstance(data, str):
-            found[media] = _cut(data)
+            found[media] = data
     return found
-
-
-def _cut(text):
-    return text if len(text) <= _LIMIT else text[:_LIMIT] + "\n[xstate: output cut here]"
 
 
 def describe(value):

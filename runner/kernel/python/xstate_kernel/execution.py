@@ -83,10 +83,20 @@ class Execution:
                 shutdown.run(self.ending["code"])
             kept.append(e)
         except BaseException as e:
+            if os.getpid() != self.pid:
+                self.child_failed(e)
             error = self.error(e, name)
             kept.append(e)
         self.release(kept, name, error["line"] if error else line)
         return error
+
+    def child_failed(self, e):
+        """Ends a forked child with an exception, as the interpreter does."""
+        e.__traceback__ = _of_program(e.__traceback__)
+        try:
+            sys.excepthook(type(e), e, e.__traceback__)
+        finally:
+            shutdown.run(1)
 
     def release(self, kept, name, line):
         """Drops values on a line of the program, so that a warning of a finalizer cites that line."""
@@ -109,12 +119,8 @@ class Execution:
 
     def error(self, e, name):
         """Describes an exception in terms of blocks and lines; frames of the kernel are left out."""
-        tb = e.__traceback__
+        tb = _of_program(e.__traceback__)
         frames = []
-        while tb is not None:
-            if not tb.tb_frame.f_code.co_filename.startswith(FOLDER):
-                break
-            tb = tb.tb_next
         try:
             shown = traceback.TracebackException(type(e), e, tb, compact=True)
             _strip(shown)
@@ -146,6 +152,7 @@ class Execution:
 
     def code_run(self, code):
         """Records code that is about to be executed: the code of a module, or code made at run time."""
+        self.recorder.look()  # a library that prints while it is imported
         if any(code is c for c in self.own):
             return
         caller = sys._getframe(1)
@@ -204,6 +211,13 @@ def _import_error(e):
             return "shared library" if native and not isinstance(e, ModuleNotFoundError) else "module"
         e = e.__cause__ or e.__context__
     return ""
+
+
+def _of_program(tb):
+    """Returns a traceback without the frames of the kernel that called the program."""
+    while tb is not None and tb.tb_frame.f_code.co_filename.startswith(FOLDER):
+        tb = tb.tb_next
+    return tb
 
 
 def _strip(shown):

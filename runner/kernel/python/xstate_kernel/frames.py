@@ -20,6 +20,11 @@ _scan = scanner.make_scanner(decoder.JSONDecoder())
 _PREFIX = struct.Struct(">IQ")
 
 
+def encoded(value):
+    """Returns a value as JSON."""
+    return "".join(_pieces(value, 0)).encode()
+
+
 class Channel:
     def __init__(self, read_fd, write_fd):
         self._in = os.fdopen(read_fd, "rb", buffering=1 << 16)
@@ -34,8 +39,10 @@ class Channel:
 
     def _forked(self):
         """Closes the pipes in a forked child process, which must not keep them open."""
-        os.close(self._in.fileno())
-        os.close(self._out)
+        if self._pid is not None:  # not in a child of a child
+            self._pid = None
+            os.close(self._in.fileno())
+            os.close(self._out)
 
     def receive(self):
         """Returns (header, body), or (None, b"") when the engine is gone."""
@@ -51,7 +58,7 @@ class Channel:
             return
         with self._lock:
             self.flush()
-            text = "".join(_pieces(header, 0)).encode()
+            text = encoded(header)
             view = memoryview(_PREFIX.pack(len(text), len(body)) + text + bytes(body))
             while view:
                 view = view[self._write(self._out, view) :]

@@ -1,8 +1,10 @@
 """__xstate__: what the translated magics and shell escapes of notebooks call."""
 
 from . import original as __builtins__
+import importlib
 import io
 import os
+import shlex
 import sys
 import time
 
@@ -104,7 +106,7 @@ class Magic:
             return text
 
     def bash(self, source, *_):
-        self._run(["bash", "-c", source])
+        self._run(["bash", "-c", _with_interpreter(source)])
 
     sh = bash
 
@@ -154,20 +156,25 @@ class Magic:
         self._namespace.update((k, v) for k, v in found.items() if not k.startswith("__"))
 
     def system(self, command):
-        self._run(["sh", "-c", command])
+        self._run(["sh", "-c", _with_interpreter(command)])
 
     def getoutput(self, command):
         import subprocess
 
         done = subprocess.run(
-            ["sh", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            ["sh", "-c", _with_interpreter(command)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
+        importlib.invalidate_caches()
         return done.stdout.decode("utf-8", "replace").splitlines()
 
     def _run(self, argv):
         import subprocess
 
         code = subprocess.run(argv, stdin=subprocess.DEVNULL).returncode
+        importlib.invalidate_caches()  # the command may have installed a package
         if code:
             sys.stderr.write("[exit status %d]\n" % code)
 
@@ -203,6 +210,16 @@ class Captured:
 
     def __str__(self):
         return self.stdout
+
+
+def _with_interpreter(command):
+    """Returns a shell command in which python and pip are those of the session, whatever PATH holds."""
+    python, pip = ('%s() { "$__python" "$@"; }; ', '%s() { "$__python" -m pip "$@"; }; ')
+    return "__python=%s; %s%s" % (
+        shlex.quote(sys.executable),
+        "".join([python % "python", python % "python3", pip % "pip", pip % "pip3"]),
+        command,
+    )
 
 
 def _option(options, name):

@@ -1,6 +1,7 @@
 """The kernel's loop: one request at a time, each answered by events and one reply."""
 
 from . import original as __builtins__
+import _imp
 import ast
 import builtins
 import gc
@@ -17,6 +18,7 @@ import weakref
 from . import (
     adapters,
     bindings,
+    callers,
     code_owner,
     disk,
     display,
@@ -81,8 +83,7 @@ class Kernel:
         preset = {k: namespace[k] for k in bindings.PRESET if k in namespace}
         self.execution = None
         self.recorder = streams.Recorder(channel, outputs)
-        sys.stdout = sys.__stdout__ = streams.Stream(self.recorder, "stdout")
-        sys.stderr = sys.__stderr__ = streams.Stream(self.recorder, "stderr")
+        sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__ = streams.STREAMS
         builtins.__xstate__ = magic.Magic(self.recorder, namespace, lambda mark: self.files.marks.add(mark))
         if options.get("ipython"):
             builtins.display = self.display
@@ -98,6 +99,7 @@ class Kernel:
         observe.watch_imports(self.names)
         observe.watch_contexts(self.names)
         shutdown.watch()
+        callers.hide()
         self.printer = fingerprint.Fingerprinter(namespace, self.workspace)
         self.groups = groups.Groups(self.printer.called)
         self.bindings = bindings.Bindings(namespace, preset, self.printer, self.groups)
@@ -116,6 +118,7 @@ class Kernel:
         self.files = observe_files.Files(
             self.spool, options["store"], options["folder"], self.execution.code_run, options.get("guard")
         )
+        self.files.on_child = self.recorder.child_starts
         self.hidden.quietly = self.files.quietly
         started.running, started.looked = lambda: self.files.active, libraries.looked
         self.imports = node_imports.NodeImports(self.bindings, self.workspace, self.modules, self.files)
@@ -135,8 +138,11 @@ class Kernel:
             frame = frame.f_back
         path = frame.f_code.co_filename if frame is not None else ""
         if path in _UNINTERRUPTED or os.path.dirname(path) == _ADAPTERS:
-            signal.raise_signal(signal.SIGINT)  # again in a moment
+            self.recorder.interrupt(self.raise_interrupt)  # if this prints; else the engine tries again
             return
+        self.raise_interrupt()
+
+    def raise_interrupt(self):
         self.execution.interrupted = True
         raise KeyboardInterrupt
 
@@ -229,7 +235,7 @@ class Kernel:
             len(f.environ),
             len(f.writes),
             sorted(f.marks),
-            self.recorder.left(),
+            self.recorder.totals(),
             {k: v[0] for k, v in self.hidden.snapshot().items() if v[0]},
             dict(os.environ._data),
             started.NAME.touched,
@@ -387,6 +393,7 @@ class Kernel:
 
 
 def start():
+    _imp._fix_co_filename(sys._getframe(1).f_code, execution.FOLDER + "/start")  # a frame of the kernel, see callers.py
     linecache.cache.pop("<string>", None)  # the command that started the kernel does not belong to the program
     read_fd, write_fd, *outputs = map(int, os.environ.pop("XSTATE_KERNEL_FDS").split(","))
     channel = frames.Channel(read_fd, write_fd)

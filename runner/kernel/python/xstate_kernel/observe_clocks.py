@@ -88,7 +88,7 @@ def _clock(files, original, given):
     """Wraps a clock. given is the number of arguments before the time; without a time, the clock uses the present."""
 
     def clock(*args):
-        if files.active:
+        if files.active and "clock" not in files.marks:
             now = len(args) <= given or args[given] is None
             if (now or given) and _shows_time(sys._getframe(1), now):
                 files.marks.add("clock")
@@ -99,7 +99,7 @@ def _clock(files, original, given):
 
 def _clock_of_class(files, original):
     def clock(cls, *args, **kwargs):
-        if files.active and _shows_time(sys._getframe(1), True):
+        if files.active and "clock" not in files.marks and _shows_time(sys._getframe(1), True):
             files.marks.add("clock")
         return original.__get__(None, cls)(*args, **kwargs)
 
@@ -116,7 +116,7 @@ def _stopwatch(files, original):
     """Wraps a clock for durations. It ignores libraries other than timeit, because they measure for themselves."""
 
     def clock(*args):
-        if files.active:
+        if files.active and files.duration not in files.marks:
             name = sys._getframe(1).f_globals.get("__name__")
             if name == "timeit" or code_owner.kind_of(name) != code_owner.LIBRARY:
                 files.marks.add(files.duration)

@@ -434,6 +434,7 @@ class Files:
             if not _library_imports():
                 self.marks.add("subprocess")
             self._scan.before()
+            self.on_child()
             self.forked = self.forked or event in ("os.fork", "os.forkpty")
             self._command(args)
             if len(args) < 4 or args[3] is None:

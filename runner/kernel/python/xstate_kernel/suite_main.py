@@ -14,7 +14,7 @@ from . import code_owner, frames, suite
 
 
 def start():
-    read_fd, write_fd, *outputs = map(int, os.environ.pop("XSTATE_KERNEL_FDS").split(","))
+    read_fd, write_fd, *outputs, shared = map(int, os.environ.pop("XSTATE_KERNEL_FDS").split(","))
     channel = frames.Channel(read_fd, write_fd)
     options, _ = channel.receive()
     options["args"] = options["args"] or []
@@ -26,6 +26,7 @@ def start():
     for number, fd in enumerate(outputs, 1):
         os.dup2(fd, number)
         os.close(fd)
+    os.close(shared)  # no node runs here
     options["packages"] = _packages()
     watched = suite.Suite(channel, options)
     if importlib.util.find_spec("pytest") is not None:

@@ -9,7 +9,7 @@ import fcntl
 import os
 import sys
 
-from .. import code_owner
+from .. import callers, code_owner
 from ..hidden_variable import Variable, noting_first, watch_items
 from .protocol import Adapter
 
@@ -53,6 +53,7 @@ class Logging(Adapter):
         def note(*_, **__):
             variable.touched = True
 
+        callers.hide_from_logging(module)
         module.disable = noting_first(module.disable, note, module)
         cls, original = module.Logger, module.Logger.setLevel
 

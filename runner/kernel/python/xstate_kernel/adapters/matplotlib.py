@@ -140,13 +140,19 @@ class Matplotlib(Adapter):
         for number in self.open_figures():
             figure = pyplot.figure(number)
             recorder.rich("display", {"text/plain": repr(figure), "image/png": _png(figure)})
-        if pyplot is not None and hasattr(pyplot, "close"):
-            pyplot.close("all")
+        self.close_figures()
 
     def close_figures(self):
+        """Closes all figures. They keep a canvas that draws, which since 3.11 a closed figure does not."""
         pyplot = sys.modules.get("matplotlib.pyplot")
-        if pyplot is not None:
-            pyplot.close("all")
+        if pyplot is None or not hasattr(pyplot, "close"):
+            return
+        drawn = [pyplot.figure(number) for number in self.open_figures()]
+        kinds = [type(figure.canvas) for figure in drawn]
+        pyplot.close("all")
+        for figure, kind in zip(drawn, kinds):
+            if type(figure.canvas) is not kind:
+                kind(figure)  # makes itself the canvas
 
 
 def _get_options():

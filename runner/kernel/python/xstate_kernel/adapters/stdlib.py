@@ -2,6 +2,7 @@
 
 from .. import original as __builtins__
 
+from .. import callers
 from .protocol import Adapter
 
 
@@ -30,6 +31,7 @@ ADAPTERS = (
     _adapter(
         "dataclasses", "attr", "attrs", "collections", "enum", "pydantic", "inspect", "functools", defines_code=True
     ),
+    _adapter(after_import=lambda: {"inspect": lambda _, module: callers.hide_from_inspect(module)}),
     _adapter("multiprocessing", "queue", "sched", "selectors", "subprocess", keeps_time=True),
     _adapter("_pytest", keeps_time=True, patchers=("_pytest.monkeypatch",)),
     _adapter("joblib", keeps_time=True, unseen_draws=("joblib.parallel",)),
