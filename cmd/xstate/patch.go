@@ -210,18 +210,18 @@ func (o *opened) patched(ctx context.Context, r *xstate.Revision, was []byte) (p
 	if was == nil || string(was) == string(r.Text) {
 		return "", nil
 	}
-	return o.file, unedited(o.file, was)
+	return o.file, unedited(o.file, was, "xstate run records its edits; then patch again")
 }
 
 // unedited refuses to write over a file that is no longer what was read.
-func unedited(path string, was []byte) error {
+func unedited(path string, was []byte, hint string) error {
 	if now, err := os.ReadFile(path); err == nil && bytes.Equal(now, was) {
 		return nil
 	}
 	return &xstate.Error{
 		Code:    xstate.CodeUnrecorded,
 		Message: fromHere(path) + " was changed in the meantime",
-		Hint:    "xstate run records its edits; then patch again",
+		Hint:    hint,
 	}
 }
 

@@ -18,6 +18,8 @@ type source struct {
 	name string // as the user wrote it
 	path string // absolute
 	data []byte
+
+	program *patch.Program // what data holds, with run --write
 }
 
 // blocks parses the file.

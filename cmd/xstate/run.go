@@ -59,6 +59,7 @@ whole program from top to bottom. --verify also runs everything from scratch, an
 	)
 	flags.BoolVar(&f.restoreFiles, "restore-files", false, "overwrite results that were edited after the program wrote them")
 	flags.IntVar(&f.jobs, "jobs", 1, "execute independent blocks in this `NUMBER` of interpreters at once")
+	flags.BoolVar(&f.write, "write", false, "then write outputs and execution counts into the notebook FILE")
 	flags.DurationVar(
 		&f.timeout,
 		"timeout",
@@ -137,6 +138,11 @@ func (a *app) run(ctx context.Context, name string, f runFlags) error {
 	src, err := readSource(name)
 	if err != nil {
 		return err
+	}
+	if f.write {
+		if err := src.forResults(); err != nil {
+			return err
+		}
 	}
 	folder := filepath.Dir(src.path)
 	dir, found, err := a.storeDir(folder)
@@ -233,6 +239,7 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 		if done, ok, err := session.RunIfChanged(ctx, src.name, src.data, f.origin); ok || err != nil {
 			if err == nil {
 				a.printSettled(done)
+				err = a.writeResults(ctx, session, src, f, nil)
 			}
 			return err
 		}
@@ -242,6 +249,11 @@ func (a *app) runIn(ctx context.Context, store *xstate.Store, src *source, f run
 		return err
 	}
 	d, err := a.execute(ctx, store, session, src.path, edits, f)
+	if d != nil {
+		if bad := a.writeResults(ctx, session, src, f, d); bad != nil {
+			return bad
+		}
+	}
 	if d != nil && a.ui.json {
 		if bad := a.ui.document(d); bad != nil {
 			return bad
@@ -338,6 +350,7 @@ func (a *app) load(ctx context.Context, session *xstate.Session, src *source, f 
 		return edits, err
 	}
 	a.ui.talk("%s also contains what others have edited since step %d", src.name, f.expect.n)
+	src.data, src.program = text, nil
 	return edits, writeFile(src.path, text)
 }
 
