@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/xstate-engine/xstate/patch"
@@ -15,7 +16,7 @@ import (
 // The parts of a notebook, in the order in which Jupyter writes them.
 type (
 	nbNotebook struct {
-		Cells    []nbCell   `json:"cells"`
+		Cells    []any      `json:"cells"` // nbCell, nbText
 		Metadata nbMetadata `json:"metadata"`
 		Major    int        `json:"nbformat"`
 		Minor    int        `json:"nbformat_minor"`
@@ -39,6 +40,13 @@ type (
 		Step    state.StepNumber `json:"step"`
 		Hash    state.Digest     `json:"hash"`
 	}
+	nbText struct {
+		Attachments map[string]map[string]string `json:"attachments,omitempty"`
+		Type        string                       `json:"cell_type"`
+		ID          string                       `json:"id"`
+		Metadata    struct{}                     `json:"metadata"`
+		Source      []string                     `json:"source"`
+	}
 	nbCell struct {
 		Type      string         `json:"cell_type"`
 		Execution *int           `json:"execution_count"`
@@ -50,16 +58,23 @@ type (
 )
 
 // notebook writes nbformat 4.5 (nbformat.readthedocs.io).
-func notebook(s *query.Snapshot) ([]byte, error) {
-	doc := nbNotebook{Cells: []nbCell{}, Major: 4, Minor: 5, Metadata: nbMetadata{
+func (d *document) notebook() ([]byte, error) {
+	s := d.Snapshot
+	doc := nbNotebook{Cells: []any{}, Major: 4, Minor: 5, Metadata: nbMetadata{
 		Kernel: nbKernel{"Python 3", "python", "python3"}, Language: nbLanguage{Name: "python"},
 		Xstate: nbSource{s.Session, s.Step.Number, s.Step.Hash}}}
 	if run := s.Step.Run; run != nil {
 		_, doc.Metadata.Language.Version, _ = strings.Cut(run.Interpreter, " ")
 	}
 	ids, counts := cellIDs(s.Blocks), executionCounts(s.Blocks)
-	for i := range s.Blocks {
-		doc.Cells = append(doc.Cells, cell(&s.Blocks[i], ids[i], cellResult(&s.Blocks[i], counts[i])))
+	texts := d.texts
+	for i := 0; i <= len(s.Blocks); i++ {
+		for ; len(texts) > 0 && texts[0].Before <= i; texts = texts[1:] {
+			doc.Cells = append(doc.Cells, textCell(texts[0], newID("text", len(doc.Cells)+1, ids)))
+		}
+		if i < len(s.Blocks) {
+			doc.Cells = append(doc.Cells, cell(&s.Blocks[i], ids[i], cellResult(&s.Blocks[i], counts[i])))
+		}
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -117,6 +132,23 @@ func cellIDs(blocks []query.BlockView) []string {
 		}
 	}
 	return ids
+}
+
+// newID is an id that no block has.
+func newID(stem string, n int, used []string) string {
+	id := fmt.Sprintf("%s-%d", stem, n)
+	for slices.Contains(used, id) {
+		id += "-"
+	}
+	return id
+}
+
+func textCell(t patch.Text, id string) nbText {
+	c := nbText{Attachments: t.Attachments, Type: "markdown", ID: id, Source: lines(t.Source)}
+	if t.Kind == patch.TextRaw {
+		c.Type = "raw"
+	}
+	return c
 }
 
 func cell(b *query.BlockView, id string, r patch.CellResult) nbCell {
