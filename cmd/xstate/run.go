@@ -432,6 +432,7 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 	for _, name := range out.Overwritten {
 		a.ui.talk("%s was edited since the last run; the program wrote to it again", name)
 	}
+	a.printFigureHint(out)
 	if step.Run == nil {
 		return
 	}
@@ -514,7 +515,7 @@ func (a *app) printBlock(i int, b *runner.BlockOutcome, p *progress) {
 	if reasonText(b.Reason) != status {
 		head += a.ui.faint("  (" + reasonText(b.Reason) + ")")
 	}
-	body := a.places.outputs(b.Outputs, nil)
+	body := a.ui.outputs(a.places, b.Outputs, nil, 0)
 	if streamed := p.streamed[b.ID]; streamed != nil && strings.TrimRight(streamed.String(), "\n") ==
 		strings.TrimRight((*places)(nil).outputs(b.Outputs, nil), "\n") {
 		body = "" // it was shown while the block ran
