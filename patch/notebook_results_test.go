@@ -24,8 +24,9 @@ var notebookStyles = map[string]func(string) string{
 
 // TestWithResults: results are written as the rest of the file is, and all else keeps its bytes.
 func TestWithResults(t *testing.T) {
-	const file = "{\n\t\"nbformat\": 4,\n\t\"cells\": [\n\t\t{\n\t\t\t\"cell_type\": \"code\",\n\t\t\t\"source\": \"1\",\n" +
-		"\t\t\t\"outputs\": %s,\n\t\t\t\"execution_count\": %s\n\t\t}\n\t],\n\t\"metadata\": {}\n}\n"
+	const file = "{\n\t\"nbformat\": 4,\n\t\"cells\": [\n\t\t{\n\t\t\t\"cell_type\": \"code\",\n\t\t\t" +
+		"\"source\": \"1\",\n\t\t\t\"outputs\": %s,\n\t\t\t\"execution_count\": %s\n\t\t}\n\t],\n" +
+		"\t\"metadata\": {}\n}\n"
 	const shown = "[\n\t\t\t\t{\n\t\t\t\t\t\"name\": \"stdout\",\n\t\t\t\t\t\"output_type\": \"stream\",\n" +
 		"\t\t\t\t\t\"text\": [\n\t\t\t\t\t\t\"é😀\\u0001\\n\"\n\t\t\t\t\t]\n\t\t\t\t}\n\t\t\t]"
 	result := func(int) CellResult {

@@ -114,16 +114,9 @@ func view(path string) error {
 	return cmd.Process.Release()
 }
 
-// printFigureHint says how to see pictures, where a terminal cannot show them.
-func (a *app) printFigureHint(out *xstate.Outcome) {
-	if !a.ui.outTerminal || a.ui.pictures != noPictures {
-		return
-	}
-	for i := range out.Blocks {
-		b := &out.Blocks[i]
-		if isNews(b) && len(provenance.Figures(b.ID, b.Outputs)) > 0 {
-			a.ui.talk("to see the picture: xstate show %s --open", b.ID)
-			return
-		}
+// printFigureHint says how to see the picture of a block, if there is one and the terminal cannot show it.
+func (a *app) printFigureHint(block xstate.BlockID) {
+	if block != "" && a.ui.outTerminal && a.ui.pictures == noPictures {
+		a.ui.talk("to see the picture: xstate show %s --open", block)
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -211,18 +210,6 @@ func (o *opened) patched(ctx context.Context, r *xstate.Revision, was []byte) (p
 		return "", nil
 	}
 	return o.file, unedited(o.file, was, "xstate run records its edits; then patch again")
-}
-
-// unedited refuses to write over a file that is no longer what was read.
-func unedited(path string, was []byte, hint string) error {
-	if now, err := os.ReadFile(path); err == nil && bytes.Equal(now, was) {
-		return nil
-	}
-	return &xstate.Error{
-		Code:    xstate.CodeUnrecorded,
-		Message: fromHere(path) + " was changed in the meantime",
-		Hint:    hint,
-	}
 }
 
 // expected is the program that a patch was made from; nil where that is not told.

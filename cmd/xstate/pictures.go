@@ -17,33 +17,6 @@ import (
 	"github.com/xstate-engine/xstate/state/provenance"
 )
 
-// protocol is a way in which a terminal takes pictures.
-type protocol int
-
-const (
-	noPictures    protocol = iota
-	kittyPictures          // Kitty, Ghostty: sw.kovidgoyal.net/kitty/graphics-protocol
-	itermPictures          // iTerm2, WezTerm: iterm2.com/documentation-images.html
-	sixelPictures          // foot, mlterm and others: vt100.net/docs/vt3xx-gp/chapter14.html
-)
-
-// protocolOf returns what a terminal announces in the environment. A multiplexer in between passes no pictures on.
-func protocolOf(env func(string) string) protocol {
-	name, program := env("TERM"), env("TERM_PROGRAM")
-	begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
-	switch {
-	case env("TMUX") != "" || begins("screen") || begins("tmux") || name == "dumb":
-		return noPictures
-	case name == "xterm-kitty" || name == "xterm-ghostty" || env("KITTY_WINDOW_ID") != "" || program == "ghostty":
-		return kittyPictures
-	case program == "iTerm.app" || program == "WezTerm":
-		return itermPictures
-	case begins("foot") || begins("mlterm") || begins("yaft") || strings.Contains(name, "sixel"):
-		return sixelPictures
-	}
-	return noPictures
-}
-
 // picture returns what draws a picture on the terminal, in one line; "" if the terminal cannot show it.
 func (u *ui) picture(o state.Output) string {
 	figures := provenance.Figures("", []state.Output{o})
@@ -53,7 +26,8 @@ func (u *ui) picture(o state.Output) string {
 	f := figures[0]
 	switch {
 	case u.pictures == itermPictures && f.Media != "image/svg+xml":
-		return fmt.Sprintf("\x1b]1337;File=inline=1;size=%d:%s\a", len(f.Data), base64.StdEncoding.EncodeToString(f.Data))
+		text := base64.StdEncoding.EncodeToString(f.Data)
+		return fmt.Sprintf("\x1b]1337;File=inline=1;size=%d:%s\a", len(f.Data), text)
 	case u.pictures == kittyPictures && f.Media == "image/png":
 		return kitty(f.Data)
 	}
@@ -71,7 +45,8 @@ func (u *ui) picture(o state.Output) string {
 	return sixel(pixels)
 }
 
-// kitty returns a PNG file for Kitty, which takes at most 4096 characters at a time. The terminal does not answer (q=2).
+// kitty returns a PNG file for Kitty, which takes at most 4096 characters at a time. The terminal does not answer
+// (q=2).
 func kitty(data []byte) string {
 	text := []byte(base64.StdEncoding.EncodeToString(data))
 	var out strings.Builder

@@ -65,7 +65,8 @@ func TestPictures(t *testing.T) {
 		text.WriteString(m[2])
 	}
 	if len(chunks) < 2 || text.String() != o.Data["image/png"] {
-		t.Errorf("%d chunks hold %d characters, want several with %d", len(chunks), text.Len(), len(o.Data["image/png"]))
+		t.Errorf("%d chunks hold %d characters, want several with %d", len(chunks), text.Len(),
+			len(o.Data["image/png"]))
 	}
 	u.pictures = itermPictures
 	if got := u.picture(o); !strings.HasPrefix(got, "\x1b]1337;File=inline=1;size=") ||

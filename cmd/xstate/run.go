@@ -20,6 +20,7 @@ import (
 	"github.com/xstate-engine/xstate/runner/kernel/python"
 	"github.com/xstate-engine/xstate/runner/replay"
 	"github.com/xstate-engine/xstate/state"
+	"github.com/xstate-engine/xstate/state/provenance"
 )
 
 func (a *app) runVerb() *cobra.Command {
@@ -402,10 +403,14 @@ func runExitCode(out *xstate.Outcome, v *api.Verified) error {
 
 func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all bool) {
 	var stale []string
+	var figure xstate.BlockID // the first block with a picture
 	for i := range out.Blocks {
 		b := &out.Blocks[i]
 		if all || isNews(b) {
 			a.printBlock(i, b, p)
+			if figure == "" && len(provenance.Figures(b.ID, b.Outputs)) > 0 {
+				figure = b.ID
+			}
 		}
 		if len(b.Marks) == 0 || b.Status == state.StatusNew {
 			continue
@@ -432,7 +437,7 @@ func (a *app) printRun(out *xstate.Outcome, step xstate.Step, p *progress, all b
 	for _, name := range out.Overwritten {
 		a.ui.talk("%s was edited since the last run; the program wrote to it again", name)
 	}
-	a.printFigureHint(out)
+	a.printFigureHint(figure)
 	if step.Run == nil {
 		return
 	}

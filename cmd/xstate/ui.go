@@ -113,16 +113,6 @@ func (u *ui) progress(line string) {
 	io.WriteString(u.err, line)
 }
 
-// widthOf returns the columns of a terminal; 80 if it does not say.
-func widthOf(w io.Writer) int {
-	if f, ok := w.(*os.File); ok {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 1 {
-			return w
-		}
-	}
-	return 80
-}
-
 func (u *ui) clearLocked() {
 	if u.line != "" {
 		io.WriteString(u.err, "\r\x1b[K")

@@ -103,8 +103,8 @@ func medium(media, text string) any {
 	return text
 }
 
-// lines is a text as a list of lines with their ends. It cuts where Python ends a line (str.splitlines), because Jupyter
-// does so when it saves.
+// lines is a text as a list of lines with their ends. It cuts where Python ends a line (str.splitlines), because
+// Jupyter does so when it saves.
 func lines(text string) []string {
 	list := []string{}
 	at := 0

@@ -33,9 +33,9 @@ var (
 )
 
 // safeHTML writes HTML again with nothing in it that runs or loads: elements and attributes that are not known as safe
-// are left out, and so is the text of scripts and styles. Whatever is not such an element is escaped, so that the result
-// does not depend on how a browser reads HTML that is not well-formed. image returns what an image shows: a data URL, or
-// "" to leave it out.
+// are left out, and so is the text of scripts and styles. Whatever is not such an element is escaped, so that the
+// result does not depend on how a browser reads HTML that is not well-formed. image returns what an image shows: a data
+// URL, or "" to leave it out.
 func safeHTML(text string, image func(src string) string) string {
 	var out strings.Builder
 	var open []string
