@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/xstate-engine/xstate"
@@ -90,31 +89,6 @@ whole program from top to bottom. --verify also runs everything from scratch, an
 	flags.BoolVar(&a.ui.quiet, "quiet", false, "print results and errors only")
 	return cmd
 }
-
-// byteSize is a number of bytes as people write it. No bytes at all is -1, because 0 means the usual number.
-type byteSize int64
-
-func (b *byteSize) Set(text string) error {
-	n, err := humanize.ParseBytes(text)
-	if err != nil || n > 1<<62 {
-		return errors.New("want a size such as 500MB or 2GiB")
-	}
-	if *b = byteSize(n); n == 0 {
-		*b = -1
-	}
-	return nil
-}
-
-// most is the size as a bound for which 0 stands for none: of no bytes at all, one, into which nothing fits.
-func (b byteSize) most() int64 {
-	if b < 0 {
-		return 1
-	}
-	return int64(b)
-}
-
-func (b *byteSize) String() string { return "" }
-func (b *byteSize) Type() string   { return "size" }
 
 func completePrograms(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/dustin/go-humanize"
 
 	"github.com/xstate-engine/xstate"
 	"github.com/xstate-engine/xstate/runner"
@@ -59,3 +62,28 @@ type runFlags struct {
 	expect             optionalStep
 	origin             xstate.Origin
 }
+
+// byteSize is a number of bytes as people write it. No bytes at all is -1, because 0 means the usual number.
+type byteSize int64
+
+func (b *byteSize) Set(text string) error {
+	n, err := humanize.ParseBytes(text)
+	if err != nil || n > 1<<62 {
+		return errors.New("want a size such as 500MB or 2GiB")
+	}
+	if *b = byteSize(n); n == 0 {
+		*b = -1
+	}
+	return nil
+}
+
+// most is the size as a bound for which 0 stands for none: of no bytes at all, one, into which nothing fits.
+func (b byteSize) most() int64 {
+	if b < 0 {
+		return 1
+	}
+	return int64(b)
+}
+
+func (b *byteSize) String() string { return "" }
+func (b *byteSize) Type() string   { return "size" }
