@@ -25,7 +25,7 @@ BOOKS = {  # name: (cells, how the file is written)
         ["for i in range(3):\n    print(i)\n    display(i)", "import sys\nprint('e', file=sys.stderr)"],
         {"crlf": True},
     ),
-    "no-end": (["import numpy as np\nnp.arange(10)", "np.eye(2)", "pd = 1"], {"no_end": True}),
+    "no-end": (["import numpy as np\nnp.arange(10)", "np.eye(2)", "import pandas as pd\npd.DataFrame(np.zeros((2, 21)))"], {"no_end": True}),
     "values": (["[1, 2, 3]", "{'b': 1, 'a': 2}", "'text'", "None", "(1,)", "1.5, 2j, b'x'", "'a\\nb'", "{3, 1, 2}"], {}),
     "rich": (
         [
@@ -70,8 +70,10 @@ def said(cell):
     found = []
     for output in map(dict, cell.outputs):
         output.pop("metadata", None)
-        if "data" in output:
-            output["data"] = {k: k if k == "image/png" else v for k, v in output["data"].items()}
+        if "data" in output:  # the text of a wide frame fits the terminal; pandas wraps it under Jupyter
+            frame = 'class="dataframe"' in output["data"].get("text/html", "")
+            unlike = {"image/png"} | ({"text/plain"} if frame else set())
+            output["data"] = {k: k if k in unlike else v for k, v in output["data"].items()}
         if "traceback" in output:
             output["traceback"] = re.sub(r"\x1b\[[0-9;]*m", "", output["traceback"][-1])
         if found and output["output_type"] == "stream" and found[-1].get("name") == output["name"]:
