@@ -114,8 +114,16 @@ func (w *resultWriter) marginAt(at int) string {
 }
 
 func (w *resultWriter) bytes() []byte {
+	if len(w.changes) == 0 {
+		return w.raw
+	}
 	slices.SortStableFunc(w.changes, func(a, b cellChange) int { return cmp.Compare(a.from, b.from) })
+	size := len(w.raw)
+	for _, c := range w.changes {
+		size += len(c.text) - (c.to - c.from)
+	}
 	var out bytes.Buffer
+	out.Grow(size)
 	at := 0
 	for _, c := range w.changes {
 		out.Write(w.raw[at:c.from])
